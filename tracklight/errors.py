@@ -1,0 +1,62 @@
+"""Everything tracklight raises on purpose, so that a caller can catch the level it means.
+
+    TracklightError
+    ├── LogError                 a log, or a place in it, cannot be given
+    │   ├── UnknownRun
+    │   ├── UnknownTag
+    │   └── DamagedRecord        the bytes asked for do not match their checksum, or do not decode
+    ├── FormatError              bytes that are not what they should be
+    ├── UsageError               an argument or a flag that makes no sense
+    └── MissingExtra             an optional part of tracklight is not installed
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class TracklightError(Exception):
+    """Base of all errors that tracklight raises on purpose; its text is fit to show to a user."""
+
+
+class LogError(TracklightError):
+    """A log directory, or a place in it, cannot be given."""
+
+
+class UnknownRun(LogError):
+    """There is no run of that name."""
+
+    def __init__(self, run: str, known: Iterable[str] = ()) -> None:
+        super().__init__(f'no run "{run}"{_nearest(run, known)}')
+
+
+class UnknownTag(LogError):
+    """The run has no tag of that name."""
+
+    def __init__(self, run: str, tag: str, known: Iterable[str] = ()) -> None:
+        super().__init__(f'no tag "{tag}" in run "{run}"{_nearest(tag, known)}')
+
+
+class DamagedRecord(LogError):
+    """The bytes asked for do not match their checksum, or do not decode."""
+
+
+class FormatError(TracklightError):
+    """Bytes that are not what they should be."""
+
+
+class UsageError(TracklightError):
+    """An argument or a flag that makes no sense."""
+
+
+class MissingExtra(TracklightError, ImportError):
+    """An optional part of tracklight is not installed."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"{what} needs an extra: pip install 'tracklight[{extra}]'")
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.4)
+    return f'; nearest: "{close[0]}"' if close else ""
