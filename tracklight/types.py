@@ -1,0 +1,153 @@
+"""The frozen values that the index hands out and everything above it passes on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Int32 = NDArray[np.int32]
+Int64 = NDArray[np.int64]
+Float64 = NDArray[np.float64]
+Bool = NDArray[np.bool_]
+
+
+class Kind(str, Enum):
+    """What a series is made of, whichever plugin owns it."""
+
+    SCALAR = "scalar"
+    IMAGE = "image"
+    AUDIO = "audio"
+    TEXT = "text"
+    HISTOGRAM = "histogram"
+    GRAPH = "graph"
+    TENSOR = "tensor"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """When a value was logged."""
+
+    step: int
+    wall_time: float
+
+
+@dataclass(frozen=True, slots=True)
+class DamageInfo:
+    """Bytes of a file that could not be read and were passed over."""
+
+    offset: int
+    size: int
+    flaw: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileInfo:
+    """One event file of a run."""
+
+    path: str
+    bytes: int
+    records: int
+    damaged: int
+    damage: tuple[DamageInfo, ...]
+    """At most the first hundred places; ``damaged`` counts all."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunInfo:
+    """One run: a directory that holds event files."""
+
+    name: str
+    start_wall: float | None
+    last_wall: float | None
+    files: int
+    bytes: int
+    tags: int
+    points: int
+    damaged: int
+
+
+@dataclass(frozen=True, slots=True)
+class TagInfo:
+    """One series of a run."""
+
+    tag: str
+    plugin: str
+    kind: Kind
+    count: int
+    overwritten: int
+    first: Stamp | None
+    last: Stamp | None
+    display_name: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """All points of one tag of one run, in the order written."""
+
+    run: str
+    tag: str
+    step: Int64
+    wall_time: Float64
+    value: NDArray[Any]
+    """float64, or int64/uint64 where the log holds integers."""
+    overwritten: Bool
+    """True where a later-written point, or a restart, took this point's place."""
+
+    def __len__(self) -> int:
+        return len(self.step)
+
+    def current(self) -> Series:
+        """The points that were not overwritten: their steps rise."""
+        if not self.overwritten.any():
+            return self
+        keep = ~self.overwritten
+        return Series(
+            self.run,
+            self.tag,
+            self.step[keep],
+            self.wall_time[keep],
+            self.value[keep],
+            self.overwritten[keep],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Several series reduced to the same columns of pixels; NaN where a column has no point."""
+
+    x: Float64
+    """Left edge of each column, and the right edge of the last: width + 1 numbers."""
+    first: Float64
+    last: Float64
+    low: Float64
+    high: Float64
+    count: Int32
+    """The five tables have a row for each series and a column for each column of pixels."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far the reading under way has come."""
+
+    files_done: int
+    files_total: int
+    bytes_done: int
+    bytes_total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """What one refresh changed: names of runs, in natural order."""
+
+    version: int
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+    changed: tuple[str, ...]
