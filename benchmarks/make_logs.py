@@ -1,0 +1,205 @@
+"""Writes the logs that are measured, once; they stay in ``benchmarks/.logs`` and are used again.
+
+Every record of a block has the same length, so a block is one array of bytes with a row a record:
+a template is repeated and its columns of wall times, steps, values and checksums are filled in.
+Templates come from TensorBoard's own message classes, so what is read is what TensorFlow writes.
+"""
+
+from __future__ import annotations
+
+import io
+import shutil
+import struct
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+from tensorboard.compat.proto.event_pb2 import Event
+from tensorboard.compat.proto.summary_pb2 import Summary, SummaryMetadata
+from tensorboard.compat.proto.tensor_pb2 import TensorProto
+from tensorboard.compat.proto.types_pb2 import DT_FLOAT, DT_STRING
+
+Rows = NDArray[np.uint8]
+Fill = NDArray[Any]
+
+LOGS = Path(__file__).parent / ".logs"
+START_S = 1.7e9
+FILE_NAME = "events.out.tfevents.1700000000.host.1.0.v2"
+SCALARS = SummaryMetadata(plugin_data=SummaryMetadata.PluginData(plugin_name="scalars"))
+IMAGES = SummaryMetadata(plugin_data=SummaryMetadata.PluginData(plugin_name="images"))
+
+
+@dataclass(frozen=True)
+class Scalars:
+    """A log of scalars: every run has every tag at every step, as a training loop writes them."""
+
+    runs: int
+    tags: int
+    steps: int
+
+    @property
+    def points(self) -> int:
+        return self.runs * self.tags * self.steps
+
+    def __str__(self) -> str:
+        return f"{self.runs} runs × {self.tags:,} tags × {self.steps:,} steps"
+
+
+@dataclass(frozen=True)
+class Images:
+    """A log of PNG images of noise, which no compression makes smaller: 3 bytes a pixel."""
+
+    runs: int
+    steps: int
+    side: int
+
+    @property
+    def count(self) -> int:
+        return self.runs * self.steps
+
+    def __str__(self) -> str:
+        return f"{self.count} images of {3e-6 * self.side**2:.1f} MB"
+
+
+def get_scalars(shape: Scalars) -> Path:
+    """The folder of a log of this shape, written now unless it is there already."""
+    name = f"scalars-{shape.runs}x{shape.tags}x{shape.steps}"
+    return _get(name, lambda folder: _write_scalars(folder, shape))
+
+
+def get_images(shape: Images) -> Path:
+    name = f"images-{shape.runs}x{shape.steps}x{shape.side}"
+    return _get(name, lambda folder: _write_images(folder, shape))
+
+
+def count_bytes(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*tfevents*"))
+
+
+def _get(name: str, write: Callable[[Path], None]) -> Path:
+    """Write under another name first, so that a log that is there is a whole one."""
+    folder = LOGS / name
+    if not folder.exists():
+        print(f"writing {folder.name} …", flush=True)
+        unfinished = LOGS / f"{name}.unfinished"
+        shutil.rmtree(unfinished, ignore_errors=True)
+        write(unfinished)
+        unfinished.rename(folder)
+    return folder
+
+
+def _iter_files(folder: Path, runs: int) -> Iterator[Path]:
+    for run in range(runs):
+        path = folder / f"run_{run:03}" / FILE_NAME
+        path.parent.mkdir(parents=True)
+        yield path
+
+
+def _write_scalars(folder: Path, shape: Scalars) -> None:
+    random = np.random.default_rng(2)
+    tags = [f"metric/{i:05}" for i in range(shape.tags)]
+    for path in _iter_files(folder, shape.runs):
+        values = random.normal(size=(shape.steps, shape.tags)).astype("<f4")
+        with path.open("wb") as file:
+            file.write(frame(version_record()))
+            # A step of 0 is not on the wire at all, and a longer step takes more bytes there.
+            for first, end in ((0, 1), (1, 1 << 7), (1 << 7, 1 << 14), (1 << 14, 1 << 21)):
+                if first < shape.steps:
+                    steps = np.arange(first, min(end, shape.steps))
+                    file.write(_scalar_block(tags, steps, values[first:end]))
+
+
+def _scalar_block(tags: list[str], steps: NDArray[np.int64], values: Fill) -> bytes:
+    """Records of all tags at each of ``steps``, which are all of one length on the wire."""
+    first = int(steps[0])
+    templates = [np.frombuffer(scalar_record(tag, first, START_S, 1.5), np.uint8) for tag in tags]
+    rows = np.tile(np.stack(templates), (len(steps), 1))
+    step = np.repeat(steps, len(tags))
+    _put(rows, 1, (START_S + step * 0.1).astype("<f8"))
+    for index in range((first.bit_length() + 6) // 7):
+        more = rows[0, 10 + index] & 0x80
+        rows[:, 10 + index] = step >> 7 * index & 0x7F | more
+    _put(rows, templates[0].tobytes().index(struct.pack("<f", 1.5)), values.reshape(-1))
+    return _frame_rows(rows)
+
+
+def scalar_record(tag: str, step: int, wall_s: float, value: float) -> bytes:
+    """One value as ``tf.summary.scalar`` writes it; at step 0 it says which plugin owns it."""
+    tensor = TensorProto(dtype=DT_FLOAT, tensor_content=struct.pack("<f", value), tensor_shape={})
+    metadata = SCALARS if step == 0 else None
+    return _record(Summary.Value(tag=tag, tensor=tensor, metadata=metadata), step, wall_s)
+
+
+def _write_images(folder: Path, shape: Images) -> None:
+    random = np.random.default_rng(2)
+    side = str(shape.side).encode()
+    for path in _iter_files(folder, shape.runs):
+        with path.open("wb") as file:
+            file.write(frame(version_record()))
+            for step in range(shape.steps):
+                pixels = random.integers(0, 256, (shape.side, shape.side, 3), np.uint8)
+                file.write(frame(_image_record(step, [side, side, _encode_png(pixels)])))
+
+
+def _image_record(step: int, parts: list[bytes]) -> bytes:
+    tensor = TensorProto(dtype=DT_STRING, string_val=parts)
+    tensor.tensor_shape.dim.add(size=len(parts))
+    metadata = IMAGES if step == 0 else None
+    value = Summary.Value(tag="samples", tensor=tensor, metadata=metadata)
+    return _record(value, step, START_S + step)
+
+
+def _encode_png(pixels: Rows) -> bytes:
+    file = io.BytesIO()
+    Image.fromarray(pixels).save(file, "png", compress_level=0)
+    return file.getvalue()
+
+
+def version_record() -> bytes:
+    return Event(wall_time=START_S, file_version="brain.Event:2").SerializeToString()
+
+
+def _record(value: Summary.Value, step: int, wall_s: float) -> bytes:
+    return Event(wall_time=wall_s, step=step, summary=Summary(value=[value])).SerializeToString()
+
+
+def frame(payload: bytes) -> bytes:
+    return _frame_rows(np.frombuffer(payload, np.uint8)[np.newaxis])
+
+
+def _frame_rows(payloads: Rows) -> bytes:
+    """TFRecord framing of payloads of one length: length, its checksum, payload, its checksum."""
+    count, size = payloads.shape
+    rows = np.empty((count, size + 16), np.uint8)
+    rows[:, :8] = np.frombuffer(struct.pack("<Q", size), np.uint8)
+    _put(rows, 8, _masked_crc32c(rows[:1, :8]))
+    rows[:, 12:-4] = payloads
+    _put(rows, size + 12, _masked_crc32c(payloads))
+    return rows.tobytes()
+
+
+def _put(rows: Rows, column: int, numbers: Fill) -> None:
+    rows[:, column : column + numbers.itemsize] = numbers.view(np.uint8).reshape(len(numbers), -1)
+
+
+def _make_crc_table() -> NDArray[np.uint32]:
+    table = np.arange(256, dtype=np.uint32)
+    for _ in range(8):
+        table = table >> 1 ^ (table & 1) * np.uint32(0x82F63B78)
+    return table
+
+
+CRC_TABLE = _make_crc_table()
+
+
+def _masked_crc32c(rows: Rows) -> NDArray[np.uint32]:
+    """Checksums of all rows side by side, one column of bytes after the other."""
+    crc = np.full(len(rows), 0xFFFFFFFF, np.uint32)
+    for column in np.ascontiguousarray(rows.T):
+        crc = CRC_TABLE[(crc ^ column) & 0xFF] ^ crc >> 8
+    crc = ~crc
+    return (crc >> 15 | crc << 17) + np.uint32(0xA282EAD8)
