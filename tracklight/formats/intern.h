@@ -1,0 +1,124 @@
+/* A table of byte strings that gives each a small number, in order of first appearance. */
+#ifndef TRACKLIGHT_INTERN_H
+#define TRACKLIGHT_INTERN_H
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "crc32c.h"
+
+typedef struct {
+    int64_t start; /* in the arena */
+    int64_t size;
+    uint32_t hash;
+    int32_t follower;  /* the name that came after this one last time */
+    int32_t content;   /* what its first value was */
+    int32_t described; /* 1: some metadata was met, 2: metadata that names a plugin */
+} tl_name;
+
+typedef struct {
+    tl_name *names;
+    int64_t count, room;
+    uint8_t *arena;
+    int64_t arena_size, arena_room;
+    int32_t *slots; /* open addressing; -1 is free */
+    int64_t slot_count;
+    int32_t last;
+} tl_names;
+
+static void tl_names_free(tl_names *t) {
+    free(t->names);
+    free(t->arena);
+    free(t->slots);
+    memset(t, 0, sizeof *t);
+}
+
+static void tl_names_place(tl_names *t, int32_t id) {
+    int64_t mask = t->slot_count - 1, at = t->names[id].hash & mask;
+    while (t->slots[at] >= 0) at = (at + 1) & mask;
+    t->slots[at] = id;
+}
+
+/* Makes the slots anew with ids 0 .. count - 1. */
+static int tl_names_rehash(tl_names *t, int64_t slot_count) {
+    int32_t *slots = (int32_t *)realloc(t->slots, slot_count * sizeof *slots);
+    if (slots == NULL) return 0;
+    t->slots = slots;
+    t->slot_count = slot_count;
+    memset(slots, 0xFF, slot_count * sizeof *slots);
+    for (int64_t i = 0; i < t->count; i++) tl_names_place(t, (int32_t)i);
+    return 1;
+}
+
+static int tl_names_reserve(tl_names *t, int64_t size) {
+    if (t->count == t->room) {
+        int64_t room = t->room ? 2 * t->room : 32;
+        tl_name *names = (tl_name *)realloc(t->names, room * sizeof *names);
+        if (names == NULL) return 0;
+        t->names = names;
+        t->room = room;
+    }
+    if (t->arena_size + size > t->arena_room) {
+        int64_t room = 2 * t->arena_room + size + 256;
+        uint8_t *arena = (uint8_t *)realloc(t->arena, room);
+        if (arena == NULL) return 0;
+        t->arena = arena;
+        t->arena_room = room;
+    }
+    if (2 * (t->count + 1) > t->slot_count)
+        return tl_names_rehash(t, t->slot_count ? 2 * t->slot_count : 64);
+    return 1;
+}
+
+static inline int tl_names_equal(const tl_names *t, int32_t id, const uint8_t *p, int64_t size) {
+    const tl_name *n = &t->names[id];
+    return n->size == size && memcmp(t->arena + n->start, p, size) == 0;
+}
+
+static int32_t tl_names_search(tl_names *t, const uint8_t *p, int64_t size, int32_t content) {
+    uint32_t hash = tl_crc32c(p, size);
+    if (t->slot_count) {
+        int64_t mask = t->slot_count - 1;
+        for (int64_t at = hash & mask; t->slots[at] >= 0; at = (at + 1) & mask) {
+            int32_t id = t->slots[at];
+            if (t->names[id].hash == hash && tl_names_equal(t, id, p, size)) return id;
+        }
+    }
+    if (t->count >= INT32_MAX || !tl_names_reserve(t, size)) return -1;
+    int32_t id = (int32_t)t->count;
+    t->names[id] = (tl_name){t->arena_size, size, hash, -1, content, 0};
+    memcpy(t->arena + t->arena_size, p, size);
+    t->arena_size += size;
+    t->count++;
+    tl_names_place(t, id);
+    return id;
+}
+
+/* The number of a name, new or old; -1 without memory. Training loops log their tags in the same
+ * order again and again, so the one that followed last time is tried before the hash. */
+static inline int32_t tl_names_id(tl_names *t, const uint8_t *p, int64_t size, int32_t content) {
+    int32_t last = t->last, id;
+    if (last >= 0 && last < t->count) {
+        id = t->names[last].follower;
+        if (id >= 0 && id < t->count && tl_names_equal(t, id, p, size)) {
+            t->last = id;
+            return id;
+        }
+    }
+    id = tl_names_search(t, p, size, content);
+    if (id >= 0 && last >= 0 && last < t->count) t->names[last].follower = id;
+    t->last = id;
+    return id;
+}
+
+/* Forgets the names from ``count`` on. */
+static void tl_names_cut(tl_names *t, int64_t count) {
+    if (t->count == count) return;
+    t->arena_size = t->names[count].start;
+    t->count = count;
+    t->last = -1;
+    tl_names_rehash(t, t->slot_count);
+}
+
+#endif
