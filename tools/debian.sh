@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Install Debian packages where nobody has to be asked: as root, or with a sudo that wants no password.
+# usage: tools/debian.sh WHY PACKAGE...
+set -euo pipefail
+
+why=$1
+shift
+
+if [ "$(id -u)" -eq 0 ]; then
+    as_root=()
+elif sudo -n true 2>/dev/null; then
+    as_root=(sudo -n)
+else
+    as_root=(false)
+fi
+
+if command -v apt-get >/dev/null && [ "${as_root[*]:-}" != false ]; then
+    echo "tracklight: $why; installing $*" >&2
+    export DEBIAN_FRONTEND=noninteractive
+    "${as_root[@]}" apt-get update -qq &&
+        "${as_root[@]}" apt-get install -y -qq --no-install-recommends "$@" >/dev/null && exit 0
+fi
+echo "tracklight: $why; please install it (on Debian: apt-get install $*)" >&2
+exit 1
