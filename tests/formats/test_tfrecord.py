@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import io
+import struct
+import tracemalloc
+import zlib
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tracklight.errors import FormatError
+from tracklight.formats.crc32c import masked_crc32c
+from tracklight.formats.tfrecord import Compression, frame, iter_records, write_records
+
+COMPRESSIONS = [None, "gzip", "zlib"]
+
+
+def claim(length: int) -> bytes:
+    """A header that promises ``length`` bytes and has the right checksum."""
+    size = struct.pack("<Q", length)
+    return size + struct.pack("<I", masked_crc32c(size))
+
+
+def test_known_record() -> None:
+    record = frame(b"\x09\x00\x00\x80\x38\x99\xd6\xd7\x41\x1a\x0dbrain.Event:2")
+
+    assert record[:12] == struct.pack("<QI", 24, 0x224B7FA3)
+    assert record[-4:] == struct.pack("<I", 0xAB364B12)
+
+
+@given(st.lists(st.binary(max_size=50)), st.sampled_from(COMPRESSIONS))
+def test_records_come_back_with_their_offsets(
+    payloads: list[bytes], compression: Compression | None
+) -> None:
+    stream = io.BytesIO()
+    write_records(stream, payloads, compression=compression)
+    stream.seek(0)
+
+    records = list(iter_records(stream, compression=compression))
+
+    assert [payload for _, payload in records] == payloads
+    assert [offset for offset, _ in records] == [
+        sum(16 + len(payload) for payload in payloads[:i]) for i in range(len(payloads))
+    ]
+
+
+@pytest.mark.parametrize("compression", COMPRESSIONS)
+def test_large_record(compression: Compression | None) -> None:
+    payload = bytes(range(256)) * 20_000
+    stream = io.BytesIO()
+    write_records(stream, [payload, b"next"], compression=compression)
+
+    records = list(iter_records(stream.getvalue(), compression=compression))
+
+    assert [data for _, data in records] == [payload, b"next"]
+
+
+def test_gzip_that_was_appended_to() -> None:
+    stream = io.BytesIO()
+    write_records(stream, [b"one", b"two"], compression="gzip")
+    write_records(stream, [b"three"], compression="gzip")
+
+    records = list(iter_records(stream.getvalue(), compression="gzip"))
+
+    assert records == [(0, b"one"), (19, b"two"), (38, b"three")]
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda data: data[:-1], "at byte 21 should hold 3 bytes but ends after 6; it was cut off"),
+        (lambda data: data[:25], "at byte 21 ends inside its length"),
+        (lambda data: data[:22] + b"\x01" + data[23:], "no record starts at byte 21"),
+        (lambda data: data[:-6] + b"!" + data[-5:], "checksum of the record at byte 21 is wrong"),
+        (
+            lambda data: data[:-1] + bytes([data[-1] ^ 1]),
+            "checksum of the record at byte 21 is wrong",
+        ),
+    ],
+)
+def test_damage_is_told_with_its_offset(damage: Callable[[bytes], bytes], message: str) -> None:
+    records = iter_records(damage(frame(b"first") + frame(b"abc")))
+
+    assert next(records) == (0, b"first")
+    with pytest.raises(FormatError, match=message):
+        next(records)
+
+
+def test_a_claimed_length_takes_no_memory() -> None:
+    tracemalloc.start()
+    try:
+        with pytest.raises(FormatError, match="ends after 5"):
+            list(iter_records(claim(2**30) + b"short"))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 8 << 20
+
+
+def test_a_record_longer_than_allowed_is_refused() -> None:
+    with pytest.raises(FormatError, match="max_record_bytes"):
+        list(iter_records(claim(2**40)))
+    with pytest.raises(FormatError, match="more than 4;"):
+        list(iter_records(frame(b"hello"), max_record_bytes=4))
+
+
+@pytest.mark.parametrize("compression", ["gzip", "zlib"])
+def test_damaged_compression(compression: Compression) -> None:
+    stream = io.BytesIO()
+    write_records(stream, [b"one" * 1000], compression=compression)
+    data = stream.getvalue()
+
+    with pytest.raises(FormatError, match="cut off"):
+        list(iter_records(data[:-9], compression=compression))
+    with pytest.raises(FormatError, match=f"no {compression} data"):
+        list(iter_records(frame(b"plain"), compression=compression))
+
+
+def test_zlib_and_gzip_are_told_apart() -> None:
+    with pytest.raises(FormatError, match="no gzip data"):
+        list(iter_records(zlib.compress(frame(b"x")), compression="gzip"))
+
+
+@given(st.binary(max_size=200), st.sampled_from(COMPRESSIONS))
+def test_any_bytes_give_records_or_a_format_error(
+    data: bytes, compression: Compression | None
+) -> None:
+    try:
+        list(iter_records(data, compression=compression))
+    except FormatError:
+        pass

@@ -1,0 +1,272 @@
+"""TensorProto to numpy array and back, for every dtype that a log can hold.
+
+A tensor's numbers stand either in ``tensor_content``, as little-endian memory, or in the repeated
+field of their type. There may be fewer of the latter than elements: the last one is then repeated,
+and none at all means zeros.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tracklight.errors import FormatError, UsageError
+from tracklight.formats import narrow, proto
+from tracklight.formats.crc32c import Buffer
+from tracklight.formats.narrow import float8_widener
+from tracklight.formats.proto import Message
+from tracklight.formats.wire import read_varint
+
+MAX_BYTES = 1 << 30
+
+#: As many as numpy 1 allows.
+_MAX_DIMS = 32
+_POINTER_BYTES = 8
+
+
+class DType(IntEnum):
+    """``TensorProto.dtype``; 100 is added to it for a reference to such a tensor."""
+
+    FLOAT = 1
+    DOUBLE = 2
+    INT32 = 3
+    UINT8 = 4
+    INT16 = 5
+    INT8 = 6
+    STRING = 7
+    COMPLEX64 = 8
+    INT64 = 9
+    BOOL = 10
+    QINT8 = 11
+    QUINT8 = 12
+    QINT32 = 13
+    BFLOAT16 = 14
+    QINT16 = 15
+    QUINT16 = 16
+    UINT16 = 17
+    COMPLEX128 = 18
+    HALF = 19
+    RESOURCE = 20
+    VARIANT = 21
+    UINT32 = 22
+    UINT64 = 23
+    FLOAT8_E5M2 = 24
+    FLOAT8_E4M3FN = 25
+    FLOAT8_E4M3FNUZ = 26
+    FLOAT8_E4M3B11FNUZ = 27
+    FLOAT8_E5M2FNUZ = 28
+    INT4 = 29
+    UINT4 = 30
+
+
+class _Layout(NamedTuple):
+    """Where the numbers of a dtype stand and what they look like there."""
+
+    stored: str  # numpy's name for an element of tensor_content
+    field: str  # the repeated field that may hold them instead
+    widen: Callable[[NDArray[Any]], NDArray[Any]] | None = None
+
+
+_LAYOUTS = {
+    DType.FLOAT: _Layout("<f4", "float_val"),
+    DType.DOUBLE: _Layout("<f8", "double_val"),
+    DType.INT32: _Layout("<i4", "int_val"),
+    DType.UINT8: _Layout("u1", "int_val"),
+    DType.INT16: _Layout("<i2", "int_val"),
+    DType.INT8: _Layout("i1", "int_val"),
+    DType.COMPLEX64: _Layout("<c8", "scomplex_val"),
+    DType.INT64: _Layout("<i8", "int64_val"),
+    DType.BOOL: _Layout("u1", "bool_val", narrow.widen_bool),
+    DType.QINT8: _Layout("i1", "int_val"),
+    DType.QUINT8: _Layout("u1", "int_val"),
+    DType.QINT32: _Layout("<i4", "int_val"),
+    DType.BFLOAT16: _Layout("<u2", "half_val", narrow.widen_bfloat16),
+    DType.QINT16: _Layout("<i2", "int_val"),
+    DType.QUINT16: _Layout("<u2", "int_val"),
+    DType.UINT16: _Layout("<u2", "int_val"),
+    DType.COMPLEX128: _Layout("<c16", "dcomplex_val"),
+    DType.HALF: _Layout("<u2", "half_val", narrow.widen_half),
+    DType.UINT32: _Layout("<u4", "uint32_val"),
+    DType.UINT64: _Layout("<u8", "uint64_val"),
+    DType.FLOAT8_E5M2: _Layout("u1", "float8_val", float8_widener(2, 15, "ieee")),
+    DType.FLOAT8_E4M3FN: _Layout("u1", "float8_val", float8_widener(3, 7, "fn")),
+    DType.FLOAT8_E4M3FNUZ: _Layout("u1", "float8_val", float8_widener(3, 8, "fnuz")),
+    DType.FLOAT8_E4M3B11FNUZ: _Layout("u1", "float8_val", float8_widener(3, 11, "fnuz")),
+    DType.FLOAT8_E5M2FNUZ: _Layout("u1", "float8_val", float8_widener(2, 16, "fnuz")),
+    DType.INT4: _Layout("u1", "int_val", narrow.widen_int4),
+    DType.UINT4: _Layout("u1", "int_val", narrow.widen_uint4),
+}
+
+_FIELD_TYPES = {
+    "float_val": "<f4",
+    "double_val": "<f8",
+    "int_val": "<i4",
+    "scomplex_val": "<f4",
+    "int64_val": "<i8",
+    "bool_val": "?",
+    "dcomplex_val": "<f8",
+    "half_val": "<i4",
+    "uint32_val": "<u4",
+    "uint64_val": "<u8",
+}
+
+#: What numpy, and ml_dtypes for the narrow ones, call the dtypes that can be written.
+_DTYPE_OF_NAME = {
+    "float32": DType.FLOAT,
+    "float64": DType.DOUBLE,
+    "float16": DType.HALF,
+    "bool": DType.BOOL,
+    **{
+        dtype.name.lower(): dtype
+        for dtype in _LAYOUTS
+        if dtype.name.startswith(("INT", "UINT", "COMPLEX", "BFLOAT", "FLOAT8"))
+    },
+}
+
+
+def decode(tensor: Message | Buffer, *, max_bytes: int = MAX_BYTES) -> NDArray[Any]:
+    """The array that a TensorProto, or its bytes, stands for.
+
+    bfloat16 and float8 come out as float32, strings as an object array of bytes. The array may be
+    read-only. What would take more than ``max_bytes`` is refused before any memory is taken.
+    """
+    if isinstance(tensor, (bytes, bytearray, memoryview)):
+        tensor = proto.parse("TensorProto", tensor)
+    dtype = _get_dtype(tensor)
+    shape = _get_shape(tensor)
+    layout = _LAYOUTS.get(dtype)
+    if layout is None:
+        _check_size(shape, _POINTER_BYTES, max_bytes)
+        return _decode_strings(tensor, math.prod(shape)).reshape(shape)
+    _check_size(shape, max(np.dtype(layout.stored).itemsize, 4 if layout.widen else 0), max_bytes)
+    numbers = _decode_numbers(tensor, layout, math.prod(shape))
+    if layout.widen is not None:
+        numbers = layout.widen(numbers)
+    return numbers.reshape(shape)
+
+
+def encode(value: ArrayLike) -> Message:
+    """The TensorProto that holds an array, a number, a text or a (nested) list of them."""
+    array = _as_array(value)
+    shape = proto.TensorShapeProto(dim=[proto.Dim(size=size) for size in array.shape])
+    if array.dtype == object:
+        texts = [_as_bytes(text) for text in array.ravel()]
+        return proto.TensorProto(dtype=DType.STRING, tensor_shape=shape, string_val=texts)
+    dtype = _DTYPE_OF_NAME.get(array.dtype.name)
+    if dtype is None:
+        raise UsageError(
+            f"a log cannot hold an array of {array.dtype}; convert it to float64 or int64 first"
+        )
+    if array.dtype.kind in "iufc":
+        array = array.astype(array.dtype.newbyteorder("<"), copy=False)
+    return proto.TensorProto(dtype=dtype, tensor_shape=shape, tensor_content=array.tobytes())
+
+
+def _get_dtype(tensor: Message) -> DType:
+    number = tensor.dtype - 100 if tensor.dtype > 100 else tensor.dtype
+    try:
+        dtype = DType(number)
+    except ValueError:
+        raise FormatError(f"a tensor of unknown dtype {tensor.dtype}") from None
+    if dtype in (DType.RESOURCE, DType.VARIANT):
+        raise FormatError(f"a tensor of dtype {dtype.name.lower()}, which holds no values")
+    return dtype
+
+
+def _get_shape(tensor: Message) -> tuple[int, ...]:
+    sizes = tuple(dim.size for dim in tensor.tensor_shape.dim)
+    if tensor.tensor_shape.unknown_rank or any(size < 0 for size in sizes):
+        raise FormatError("a tensor that does not tell its shape")
+    if len(sizes) > _MAX_DIMS:
+        raise FormatError(f"a tensor of {len(sizes)} dimensions, where {_MAX_DIMS} are the most")
+    return sizes
+
+
+def _check_size(shape: tuple[int, ...], item_bytes: int, max_bytes: int) -> None:
+    # Empty dimensions are passed over, as numpy refuses shapes like (0, 2**62) all the same.
+    needed = item_bytes * math.prod(size for size in shape if size)
+    if needed > max_bytes:
+        raise FormatError(
+            f"a tensor of shape {list(shape)} takes {needed} bytes, more than {max_bytes}; "
+            "pass a larger max_bytes to read it"
+        )
+
+
+def _decode_numbers(tensor: Message, layout: _Layout, count: int) -> NDArray[Any]:
+    stored = np.dtype(layout.stored)
+    content = tensor.tensor_content
+    if not content:
+        return _repeat_last(_read_field(tensor, layout.field, stored), count)
+    if len(content) != count * stored.itemsize:
+        raise FormatError(
+            f"a tensor of {count} elements of {stored.itemsize} bytes with {len(content)} bytes"
+        )
+    return np.frombuffer(content, stored)
+
+
+def _read_field(tensor: Message, field: str, stored: np.dtype[Any]) -> NDArray[Any]:
+    values = getattr(tensor, field)
+    if isinstance(values, bytes):
+        return np.frombuffer(values, stored)
+    numbers = np.fromiter(values, _FIELD_TYPES[field], len(values))
+    if stored.kind != "c":
+        return numbers.astype(stored, copy=False)
+    if len(numbers) % 2:
+        raise FormatError("a tensor of complex numbers whose last one has no imaginary part")
+    return numbers.view(stored)
+
+
+def _repeat_last(values: NDArray[Any], count: int) -> NDArray[Any]:
+    if len(values) >= count:
+        return values[:count]
+    filled = np.zeros(count, values.dtype)
+    if len(values):
+        filled[: len(values)] = values
+        filled[len(values) :] = values[-1]
+    return filled
+
+
+def _decode_strings(tensor: Message, count: int) -> NDArray[np.object_]:
+    if tensor.tensor_content:
+        texts = _split_strings(tensor.tensor_content, count)
+    else:
+        texts = list(tensor.string_val[:count])
+    last = texts[-1] if texts else b""
+    array = np.full(count, last, dtype=object)
+    array[: len(texts)] = texts
+    return array
+
+
+def _split_strings(content: bytes, count: int) -> list[bytes]:
+    """Strings in ``tensor_content``: the length of each as a varint, then all of their bytes."""
+    lengths = []
+    at = 0
+    for _ in range(count):
+        length, at = read_varint(content, at, len(content))
+        lengths.append(length)
+    if at + sum(lengths) != len(content):
+        raise FormatError(f"a tensor of {count} strings whose lengths do not add up")
+    ends = itertools.accumulate(lengths, initial=at)
+    return [content[start:end] for start, end in itertools.pairwise(ends)]
+
+
+def _as_array(value: ArrayLike) -> NDArray[Any]:
+    array = np.asarray(value)
+    if array.dtype.kind in "SU" and not isinstance(value, np.ndarray):
+        # numpy cuts trailing NUL bytes off its own strings, but keeps Python's as they are.
+        return np.asarray(value, dtype=object)
+    return array.astype(object) if array.dtype.kind in "SUT" else array
+
+
+def _as_bytes(text: object) -> bytes:
+    if isinstance(text, str):
+        return text.encode("utf-8", "surrogateescape")
+    if isinstance(text, bytes):
+        return text
+    raise UsageError(f"a log cannot hold a {type(text).__name__} in an array of text")
