@@ -70,8 +70,8 @@ def compile_kernel() -> Path:
     modules = cythonize([extension], language_level=3, quiet=True)
     command = build_ext(Distribution({"name": "tracklight", "ext_modules": modules}))
     command.inplace = True
-    with tempfile.TemporaryDirectory() as objects:
-        command.build_temp = objects
+    with tempfile.TemporaryDirectory() as scratch:
+        command.build_temp = command.build_lib = scratch
         command.ensure_finalized()
         command.run()
     return Path(command.get_ext_fullpath(MODULE)).relative_to(ROOT)

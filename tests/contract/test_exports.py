@@ -1,0 +1,38 @@
+"""`tracklight.__all__` is the promise, and keeping it costs a training job nothing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import tracklight
+
+PUBLIC = {"Log", "Series", "__version__", "errors", "open"}
+
+#: What a program that only logs must not pay for.
+HEAVY = ("google.protobuf", "numpy", "starlette", "tracklight.index", "uvicorn", "watchfiles")
+
+
+def test_exports_exactly_the_public_names() -> None:
+    assert set(tracklight.__all__) == PUBLIC
+    assert dir(tracklight) == sorted(PUBLIC)
+
+
+@pytest.mark.parametrize("name", sorted(PUBLIC))
+def test_each_public_name_is_there(name: str) -> None:
+    assert getattr(tracklight, name) is getattr(tracklight, name)
+
+
+def test_says_which_name_is_unknown() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'opne'"):
+        tracklight.opne  # noqa: B018
+
+
+def test_import_loads_nothing_heavy() -> None:
+    script = f"import sys, tracklight; print([m for m in {HEAVY} if m in sys.modules])"
+    answer = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert answer.stdout.strip() == "[]"

@@ -1,0 +1,85 @@
+"""Imports run one way, in the package and in the page, and the checker would notice if not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tools import check_imports
+from tools.check_imports import PYTHON, WEB, find_faults, iter_python_imports, iter_web_imports
+
+Plant = Callable[[str, str], Path]
+
+
+@pytest.fixture
+def plant(tmp_path: Path) -> Plant:
+    """Writes one file of a small tree and returns the tree's top."""
+    for room in ("errors.py", "log.py"):
+        (tmp_path / room).touch()
+    for room in ("formats", "index", "server", "sdk"):
+        (tmp_path / room).mkdir()
+
+    def write(path: str, text: str) -> Path:
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(text, encoding="utf-8")
+        return tmp_path
+
+    return write
+
+
+def test_package_keeps_the_directions() -> None:
+    imports = list(iter_python_imports(check_imports.ROOT / "tracklight"))
+    assert len(imports) > 20
+    assert find_faults(imports, PYTHON) == []
+
+
+def test_page_keeps_the_directions() -> None:
+    imports = list(iter_web_imports(check_imports.ROOT / "web" / "src"))
+    assert len(imports) > 5
+    assert find_faults(imports, WEB) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "fault"),
+    [
+        ("formats/scan.py", "import tracklight.index.store", "formats may not import index"),
+        ("formats/scan.py", "from tracklight import log", "formats may not import log"),
+        ("formats/scan.py", "from tracklight import open", "formats may not import __init__"),
+        ("formats/scan.py", "from .. import server", "formats may not import server"),
+        ("formats/deep/scan.py", "from ...index import x", "formats may not import index"),
+        ("sdk/run.py", "def f():\n    from tracklight.index import x", "sdk may not import index"),
+        ("attic/run.py", "import tracklight.index", "attic has no row"),
+    ],
+)
+def test_notices_a_wrong_python_import(plant: Plant, path: str, text: str, fault: str) -> None:
+    (found,) = find_faults(iter_python_imports(plant(path, text)), PYTHON)
+    assert fault in found
+
+
+def test_allows_right_python_imports(plant: Plant) -> None:
+    text = (
+        "import os\nfrom . import tail\nfrom ..formats import scan\nfrom tracklight.errors import E"
+    )
+    assert find_faults(iter_python_imports(plant("index/store.py", text)), PYTHON) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "fault"),
+    [
+        ("base/url.ts", "import { get } from '../api/client';", "base may not import api"),
+        ("api/live.ts", "export * from '../core/runs.svelte';", "api may not import core"),
+        ("charts/line.ts", "import {\n  a,\n  b,\n} from '../api/x';", "charts may not import api"),
+        ("core/x.ts", "const view = await import('../shell/App.svelte');", "core may not import"),
+        ("widgets/A.svelte", "<script>import '../shell/x.css';</script>", "widgets may not import"),
+    ],
+)
+def test_notices_a_wrong_web_import(plant: Plant, path: str, text: str, fault: str) -> None:
+    (found,) = find_faults(iter_web_imports(plant(path, text)), WEB)
+    assert fault in found
+
+
+def test_allows_right_web_imports(plant: Plant) -> None:
+    text = "import { mount } from 'svelte';\nimport App from './shell/App.svelte';"
+    assert find_faults(iter_web_imports(plant("main.ts", text)), WEB) == []
