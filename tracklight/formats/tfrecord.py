@@ -22,6 +22,7 @@ Compression = Literal["gzip", "zlib"]
 
 HEADER_BYTES = 12
 FOOTER_BYTES = 4
+FRAME_BYTES = HEADER_BYTES + FOOTER_BYTES
 
 #: No message of protobuf's may be longer, so no honest record is.
 MAX_RECORD_BYTES = 2**31
