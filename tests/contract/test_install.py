@@ -1,0 +1,131 @@
+"""What is packaged is complete: an sdist builds anywhere, a wheel holds the kernel and the page."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+from tools import build_kernel, build_web
+
+ROOT = Path(__file__).resolve().parents[2]
+KERNEL = f"tracklight/formats/_scan{sysconfig.get_config_var('EXT_SUFFIX')}"
+PAGE = "tracklight/server/static/index.html"
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(600),
+    pytest.mark.skipif(not shutil.which("git"), reason="the tracked files are copied with git"),
+    pytest.mark.skipif(build_web.is_stale(), reason="the page is not built: make run"),
+]
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tracked files as they stand here, and the page."""
+    target = tmp_path_factory.mktemp("tree")
+    tracked = subprocess.check_output(["git", "ls-files", "-z"], cwd=ROOT, text=True)
+    for name in filter(None, tracked.split("\0")):
+        if (ROOT / name).is_file():
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, target / name)
+    shutil.copytree(build_web.STATIC, target / "tracklight/server/static")
+    return target
+
+
+@pytest.fixture(scope="module")
+def sdist(tree: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return package(tree, "sdist", tmp_path_factory.mktemp("sdist"))
+
+
+@pytest.fixture(scope="module")
+def unpacked(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("unpacked")
+    subprocess.run(["tar", "xf", sdist, "--strip-components=1", "-C", folder], check=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheel(unpacked: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return package(unpacked, "wheel", tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_npm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """An npm that fails: the page that is there must be enough."""
+    folder = tmp_path_factory.mktemp("bin")
+    (folder / "npm").write_text("#!/bin/sh\nexit 1\n", encoding="ascii")
+    (folder / "npm").chmod(0o755)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+        patch.delenv("TRACKLIGHT_WEB", raising=False)
+        patch.delenv("TRACKLIGHT_KERNEL", raising=False)
+        yield
+
+
+def package(tree: Path, target: str, into: Path, **env: str) -> Path:
+    command = [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", str(into)]
+    subprocess.run(command, cwd=tree, env=os.environ | env, check=True, capture_output=True)
+    (built,) = into.iterdir()
+    return built
+
+
+def list_names(wheel: Path) -> list[str]:
+    with ZipFile(wheel) as archive:
+        return archive.namelist()
+
+
+needs_compiler = pytest.mark.skipif(
+    build_kernel.find_missing() is not None, reason="there is no C compiler"
+)
+
+
+def test_sdist_holds_sources_and_page_but_nothing_compiled(sdist: Path) -> None:
+    with tarfile.open(sdist) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert {PAGE, "tracklight/formats/_scan.pyx", "web/package-lock.json", "LICENSE"} <= names
+    assert not [name for name in names if name.endswith((".so", "_scan.c"))]
+    assert not [name for name in names if "node_modules" in name]
+
+
+@needs_compiler
+def test_wheel_holds_kernel_and_page_but_no_sources_of_them(wheel: Path) -> None:
+    names = list_names(wheel)
+    assert PAGE in names
+    assert [name for name in names if "_scan." in name] == [KERNEL]
+    assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {"tracklight"}
+    assert "none-any" not in wheel.name
+
+
+@needs_compiler
+def test_two_builds_are_the_same(wheel: Path, tree: Path, tmp_path: Path) -> None:
+    assert package(tree, "wheel", tmp_path).read_bytes() == wheel.read_bytes()
+
+
+@needs_compiler
+def test_installed_wheel_has_a_working_kernel_and_page(wheel: Path, tmp_path: Path) -> None:
+    install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]
+    subprocess.run([*install, "--target", str(tmp_path), str(wheel)], check=True)
+    script = (
+        "import importlib.resources as r, tracklight.formats._scan as k;"
+        "print(k.__file__, r.files('tracklight.server').joinpath('static/index.html').is_file())"
+    )
+    # Python puts the folder it starts in before all others, so this is what gets imported.
+    answer = subprocess.check_output([sys.executable, "-c", script], cwd=tmp_path, text=True)
+    assert answer.startswith(str(tmp_path))
+    assert answer.endswith("True\n")
+
+
+def test_without_a_compiler_the_wheel_fits_every_machine(unpacked: Path, tmp_path: Path) -> None:
+    pure = package(unpacked, "wheel", tmp_path, CC="no-such-compiler")
+    assert pure.name.endswith("-py3-none-any.whl")
+    assert PAGE in list_names(pure)
+    assert not [name for name in list_names(pure) if "_scan." in name]
