@@ -1,0 +1,127 @@
+"""A source that holds runs in memory, so that the server can be tested without an event file."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tracklight.errors import UnknownRun, UnknownTag
+from tracklight.types import (
+    DamageInfo,
+    Delta,
+    FileInfo,
+    Grid,
+    Kind,
+    Progress,
+    RunInfo,
+    Stamp,
+    TagInfo,
+)
+
+
+@dataclass(frozen=True)
+class MemoryRoot:
+    name: str
+    path: str
+
+
+@dataclass
+class MemorySource:
+    """``logged`` is what a writer has written; a refresh takes it over into what is shown."""
+
+    path: str = "/logs"
+    logged: dict[str, dict[str, list[float]]] = field(default_factory=dict)
+    damaged: dict[str, list[DamageInfo]] = field(default_factory=dict)
+    failure: Exception | None = None
+    gate: threading.Event = field(default_factory=threading.Event)
+    """Refreshes wait for it, so that a test can look at a server that is still loading."""
+
+    def __post_init__(self) -> None:
+        self.gate.set()
+        self.shown: dict[str, dict[str, list[float]]] = {}
+        self.version = 0
+        self.progress = Progress(0, 2, 0, 1000)
+        self.roots = (MemoryRoot("", self.path),)
+
+    def refresh(self) -> Delta:
+        self.gate.wait()
+        if self.failure is not None:
+            raise self.failure
+        now = {
+            run: {tag: list(points) for tag, points in t.items()} for run, t in self.logged.items()
+        }
+        added = tuple(run for run in now if run not in self.shown)
+        removed = tuple(run for run in self.shown if run not in now)
+        changed = tuple(r for r in now if r in self.shown and now[r] != self.shown[r])
+        self.shown = now
+        self.progress = Progress(2, 2, 1000, 1000)
+        self.version += bool(added or removed or changed)
+        return Delta(self.version, added, removed, changed)
+
+    def runs(self) -> tuple[RunInfo, ...]:
+        return tuple(self._run_info(run) for run in self.shown)
+
+    def files(self, run: str) -> tuple[FileInfo, ...]:
+        self._tags(run)
+        damage = tuple(self.damaged.get(run, ()))
+        return (FileInfo(f"{run}/events.out.tfevents.1", 500, 10, len(damage), damage),)
+
+    def tags(self, run: str) -> tuple[TagInfo, ...]:
+        return tuple(
+            TagInfo(
+                tag, "scalars", Kind.SCALAR, len(v), 0, Stamp(0, 10.0), _last(v), "", f"the {tag}"
+            )
+            for tag, v in self._tags(run).items()
+        )
+
+    def reduce(
+        self, keys: Sequence[tuple[str, str]], start: float | None, stop: float | None, width: int
+    ) -> Grid:
+        rows = []
+        for run, tag in keys:
+            if tag not in self._tags(run):
+                raise UnknownTag(run, tag, self._tags(run))
+            rows.append([*self._tags(run)[tag][:width], *[np.nan] * width][:width])
+        table = np.array(rows, np.float64)
+        lengths = [min(width, len(self._tags(run)[tag])) for run, tag in keys]
+        count = (np.arange(width)[None, :] < np.array(lengths)[:, None]).astype(np.int32)
+        return Grid(np.arange(width + 1, dtype=np.float64), table, table, table, table, count)
+
+    def _tags(self, run: str) -> dict[str, list[float]]:
+        if run not in self.shown:
+            raise UnknownRun(run, self.shown)
+        return self.shown[run]
+
+    def _run_info(self, run: str) -> RunInfo:
+        tags = self.shown[run]
+        points = sum(map(len, tags.values()))
+        return RunInfo(
+            run, 10.0, float("nan"), 1, 500, len(tags), points, len(self.damaged.get(run, ()))
+        )
+
+
+def _last(values: list[float]) -> Stamp | None:
+    return Stamp(len(values) - 1, 20.0) if values else None
+
+
+class MemoryWatch:
+    """Says that something changed when it is told so."""
+
+    def __init__(self) -> None:
+        self._news: queue.Queue[bool] = queue.Queue()
+
+    def touch(self) -> None:
+        self._news.put(True)
+
+    def wait(self, timeout_s: float) -> bool:
+        try:
+            return self._news.get(timeout=timeout_s)
+        except queue.Empty:
+            return False
+
+    def close(self) -> None:
+        self._news.put(False)

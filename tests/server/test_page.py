@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from tests.server.memory_source import MemorySource, MemoryWatch
+from tracklight.server.app import create_app
+from tracklight.server.security import policy_for
+
+
+@pytest.fixture
+def built(tmp_path: Path) -> Path:
+    (tmp_path / "assets").mkdir()
+    (tmp_path / "assets" / "index-abc123.js").write_text("1", encoding="ascii")
+    (tmp_path / "index.html").write_text("<title>board</title>", encoding="ascii")
+    (tmp_path.parent / "secret").write_text("secret", encoding="ascii")
+    return tmp_path
+
+
+def make_client(page_dir: Path, path_prefix: str = "") -> TestClient:
+    policy = policy_for("localhost")
+    app = create_app(
+        MemorySource(), MemoryWatch(), policy, path_prefix=path_prefix, page_dir=page_dir
+    )
+    return TestClient(app, base_url="http://localhost")
+
+
+def test_page_is_asked_for_each_time_and_its_parts_are_kept(built: Path) -> None:
+    client = make_client(built)
+    page = client.get("/")
+    assert "<title>board" in page.text
+    assert page.headers["cache-control"] == "no-cache"
+    assert "immutable" in client.get("/assets/index-abc123.js").headers["cache-control"]
+
+
+def test_a_page_that_did_not_change_is_not_sent_again(built: Path) -> None:
+    client = make_client(built)
+    etag = client.get("/").headers["etag"]
+    assert client.get("/", headers={"if-none-match": etag}).status_code == 304
+
+
+def test_a_page_that_was_not_built_is_a_sentence(tmp_path: Path) -> None:
+    answer = make_client(tmp_path).get("/")
+    assert answer.status_code == 503
+    assert "was not built" in answer.text and "pip install" in answer.text
+
+
+def test_everything_moves_under_a_prefix(built: Path) -> None:
+    client = make_client(built, "/team/board/")
+    assert "<title>board" in client.get("/team/board/").text
+    assert client.get("/team/board/api/runs").status_code == 200
+    assert client.get("/api/runs").status_code == 404
+
+
+def test_a_prefix_without_its_slash_is_sent_on(built: Path) -> None:
+    answer = make_client(built, "board").get("/board", follow_redirects=False)
+    assert answer.headers["location"].endswith("/board/")
+
+
+@pytest.mark.parametrize("path", ["/../secret", "/assets/../../secret", "/%2e%2e/secret"])
+def test_files_beside_the_page_stay_hidden(built: Path, path: str) -> None:
+    assert make_client(built).get(path).status_code == 404

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+
+import pytest
+
+from tracklight.errors import UsageError
+from tracklight.server.run import address_of, bind
+
+SERVER = """
+from tests.server.memory_source import MemorySource, MemoryWatch
+from tracklight.server.run import serve
+
+source = MemorySource(logged={"conv": {"loss": [1.0]}})
+serve(source, MemoryWatch(), port=0, announce=lambda address: print(address, flush=True))
+print("ended well", flush=True)
+"""
+
+
+@pytest.fixture
+def process() -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, "-W", "error", "-c", SERVER]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
+        yield process
+        process.kill()
+
+
+def test_ctrl_c_ends_open_streams_at_once(process: subprocess.Popen[str]) -> None:
+    assert process.stdout is not None
+    address = process.stdout.readline().strip()
+    assert re.fullmatch(r"http://localhost:\d+/", address)
+    # A stream that is compressed is held back until there is enough of it.
+    request = urllib.request.Request(address + "api/live", headers={"accept-encoding": "gzip"})
+    with urllib.request.urlopen(request, timeout=20) as stream:
+        assert stream.readline().startswith(b"event: ")
+        process.send_signal(signal.SIGINT)
+        while stream.readline():
+            pass
+    assert process.stdout.read() == "ended well\n"
+    assert process.wait(20) == 0
+
+
+def test_a_port_that_is_taken_is_told() -> None:
+    with bind("127.0.0.1", 0) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(UsageError, match=f"127.0.0.1:{port}.*0 for a free one"):
+            bind("127.0.0.1", port)
+
+
+def test_a_name_that_is_nowhere_is_told() -> None:
+    with pytest.raises(UsageError, match="cannot listen"):
+        bind("no-such-host.invalid", 0)
+
+
+def test_address_has_prefix_and_token() -> None:
+    with bind("127.0.0.1", 0) as listener:
+        port = listener.getsockname()[1]
+        address = address_of(listener, "127.0.0.1", "/board/", "t0k")
+        assert address == f"http://127.0.0.1:{port}/board/?token=t0k"

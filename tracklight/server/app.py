@@ -1,0 +1,61 @@
+"""The web application: routes, checks and the thread that follows the log."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.routing import BaseRoute, Mount
+
+from tracklight.server import problems
+from tracklight.server.api import Api
+from tracklight.server.follow import Follower
+from tracklight.server.live import Live
+from tracklight.server.page import PAGE_DIR, page_route
+from tracklight.server.security import Guard, Policy
+from tracklight.server.source import Source, Watch
+
+
+def create_app(
+    catalog: Source,
+    watch: Watch,
+    policy: Policy,
+    *,
+    path_prefix: str = "",
+    page_dir: Path = PAGE_DIR,
+) -> Starlette:
+    """An application that serves ``catalog`` and, while it runs, keeps it fresh.
+
+    ``app.state.live`` is what a server ends before it waits for open connections to close.
+    """
+    follower = Follower(catalog, watch)
+    live = Live(catalog, follower)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        live.bell.attach()
+        follower.start()
+        try:
+            yield
+        finally:
+            live.bell.end()
+            follower.stop()
+
+    routes: list[BaseRoute] = [
+        Mount("/api", routes=Api(catalog, live).routes()),
+        page_route(page_dir),
+    ]
+    if path_prefix.strip("/"):
+        routes = [Mount("/" + path_prefix.strip("/"), routes=routes)]
+    app = Starlette(
+        routes=routes,
+        middleware=[Middleware(GZipMiddleware, compresslevel=5), Middleware(Guard, policy=policy)],
+        exception_handlers=problems.handlers(),
+        lifespan=lifespan,
+    )
+    app.state.live = live
+    return app

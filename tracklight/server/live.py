@@ -1,0 +1,209 @@
+"""What changed, pushed to every open page as server-sent events.
+
+A client holds a cursor: where in this process's history of the index its picture stands. The stream
+asks again and again what is new since then, so a slow client gets several changes as one, and one
+that comes back after a lost connection goes on where it was. The events are
+
+    status  {"loading", "failure", "progress"}           at the start, and when it changes
+    delta   {"cursor", "added", "removed", "changed"}    runs: rows, names, rows
+    reset   {"cursor"}                                   the history does not reach back: ask anew
+    beat    {}                                           nothing happened, the connection stands
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import secrets
+import threading
+from collections import deque
+from collections.abc import AsyncIterator, Iterator
+
+import msgspec
+from starlette.concurrency import run_in_threadpool
+
+from tracklight.server.follow import Follower
+from tracklight.server.source import Source
+from tracklight.server.wire import ProgressRow, RunRow, progress_row, run_row
+from tracklight.types import Delta
+
+BEAT_S = 15.0
+PROGRESS_S = 0.25
+_HISTORY = 256
+
+
+class Status(msgspec.Struct):
+    """How the reading goes."""
+
+    loading: bool
+    failure: str | None
+    progress: ProgressRow
+
+
+class DeltaEvent(msgspec.Struct):
+    """Runs that came, went or grew since the cursor before."""
+
+    cursor: str
+    added: list[RunRow]
+    removed: list[str]
+    changed: list[RunRow]
+
+
+class History:
+    """The latest changes of the index, joined on demand."""
+
+    def __init__(self, version: int) -> None:
+        # Versions of two processes mean different things, so a cursor says whose it is.
+        self._process = secrets.token_hex(4)
+        self._lock = threading.Lock()
+        self._deltas: deque[Delta] = deque(maxlen=_HISTORY)
+        self._oldest = version
+        self._version = version
+
+    def add(self, delta: Delta) -> None:
+        with self._lock:
+            if len(self._deltas) == _HISTORY:
+                self._oldest = self._deltas[0].version
+            self._deltas.append(delta)
+            self._version = delta.version
+
+    def cursor(self) -> str:
+        with self._lock:
+            return self._cursor()
+
+    def find_since(self, cursor: str) -> tuple[str, Delta | None]:
+        """The cursor to go on with and what changed; None when that is no longer known."""
+        process, _, version = cursor.partition(".")
+        with self._lock:
+            known = process == self._process and version.isdecimal()
+            if not known or int(version) < self._oldest:
+                return self._cursor(), None
+            later = [delta for delta in self._deltas if delta.version > int(version)]
+            return self._cursor(), _join(later, self._version)
+
+    def _cursor(self) -> str:
+        return f"{self._process}.{self._version}"
+
+
+def _join(deltas: list[Delta], version: int) -> Delta:
+    """One change with the effect of all: a run that came and went again is not spoken of."""
+    added: dict[str, None] = {}
+    removed: dict[str, None] = {}
+    changed: dict[str, None] = {}
+    for delta in deltas:
+        for name in delta.removed:
+            if name in added:
+                del added[name]
+            else:
+                removed[name] = None
+            changed.pop(name, None)
+        for name in delta.added:
+            if removed.pop(name, added) is None:
+                changed[name] = None
+            else:
+                added[name] = None
+        changed.update((name, None) for name in delta.changed if name not in added)
+    return Delta(version, tuple(added), tuple(removed), tuple(changed))
+
+
+class Bell:
+    """Wakes the streams, which wait in the event loop, from the follower's thread."""
+
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._waiting: set[asyncio.Event] = set()
+        self.silent = False
+        """True once the server shuts down: streams then end."""
+
+    def attach(self) -> None:
+        self._loop = asyncio.get_running_loop()
+
+    def ring(self) -> None:
+        if self._loop is not None:
+            # The loop may already be closed while the follower finishes its last refresh.
+            with contextlib.suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._wake)
+
+    def end(self) -> None:
+        self.silent = True
+        self.ring()
+
+    @contextlib.contextmanager
+    def listen(self) -> Iterator[asyncio.Event]:
+        event = asyncio.Event()
+        self._waiting.add(event)
+        try:
+            yield event
+        finally:
+            self._waiting.discard(event)
+
+    def _wake(self) -> None:
+        for event in self._waiting:
+            event.set()
+
+
+class Live:
+    """The state behind all streams of one server."""
+
+    def __init__(self, source: Source, follower: Follower) -> None:
+        self.source = source
+        self.follower = follower
+        self.history = History(source.version)
+        self.bell = Bell()
+        follower.listener = self._publish
+
+    def _publish(self, delta: Delta | None) -> None:
+        if delta is not None and (delta.added or delta.removed or delta.changed):
+            self.history.add(delta)
+        self.bell.ring()
+
+    def status(self) -> Status:
+        return Status(
+            self.follower.is_loading, self.follower.failure, progress_row(self.source.progress)
+        )
+
+    async def stream(self, cursor: str) -> AsyncIterator[bytes]:
+        """Server-sent events for a client whose picture stands at ``cursor``."""
+        said: Status | None = None
+        with self.bell.listen() as event:
+            while not self.bell.silent:
+                event.clear()
+                status = self.status()
+                if status != said:
+                    said = status
+                    yield encode_event("status", status)
+                cursor, message = await run_in_threadpool(self._find_news, cursor)
+                if message is not None:
+                    yield message
+                if not await _rings(event, PROGRESS_S if status.loading else BEAT_S):
+                    if not status.loading:
+                        yield encode_event("beat", {})
+
+    def _find_news(self, cursor: str) -> tuple[str, bytes | None]:
+        now, delta = self.history.find_since(cursor)
+        if delta is None:
+            return now, encode_event("reset", {"cursor": now}, now)
+        if now == cursor:
+            return now, None
+        rows = {run.name: run_row(run) for run in self.source.runs()}
+        body = DeltaEvent(
+            cursor=now,
+            added=[rows[name] for name in delta.added if name in rows],
+            removed=list(delta.removed),
+            changed=[rows[name] for name in delta.changed if name in rows],
+        )
+        return now, encode_event("delta", body, now)
+
+
+def encode_event(name: str, body: object, cursor: str | None = None) -> bytes:
+    """One server-sent event; its id is what a browser sends back when it reconnects."""
+    head = f"event: {name}\n" + (f"id: {cursor}\n" if cursor else "")
+    return head.encode() + b"data: " + msgspec.json.encode(body) + b"\n\n"
+
+
+async def _rings(event: asyncio.Event, timeout_s: float) -> bool:
+    try:
+        await asyncio.wait_for(event.wait(), timeout_s)
+    except asyncio.TimeoutError:
+        return False
+    return True

@@ -1,0 +1,88 @@
+"""The one place where something that went wrong becomes an answer.
+
+Every answer that is not a success has the same shape: ``{"error": {"what": …, "next": …}}``, where
+``what`` says what is wrong with which thing, and ``next`` what to do about it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tracklight import errors
+from tracklight.server.wire import Json
+
+log = logging.getLogger(__name__)
+
+_STATUS: dict[type[Exception], tuple[int, str]] = {
+    errors.UnknownRun: (404, "Runs may have been removed: ask api/runs for those there are."),
+    errors.UnknownTag: (404, "Ask api/tags for the tags of this run."),
+    errors.DamagedRecord: (422, "The file is damaged there; the rest of it can be read."),
+    errors.LogError: (404, "Check that the log directory is still there and readable."),
+    errors.FormatError: (422, "The file is not what its name says, or it is damaged."),
+    errors.UsageError: (400, "Change the request as the sentence says and ask again."),
+    errors.MissingExtra: (501, "Install it where this server runs, then start it again."),
+    errors.TracklightError: (500, "Look at the terminal in which tracklight runs."),
+    msgspec.MsgspecError: (400, "Send the JSON that this address asks for."),
+}
+
+_HTTP_NEXT = {
+    403: "Open the board at the address that tracklight printed when it started.",
+    404: "The page is at the root of this server, its data under api/.",
+    405: "Use the method that this address answers to.",
+    413: "Ask for less at once.",
+}
+
+
+class Problem(msgspec.Struct):
+    """What is wrong, and what to do next."""
+
+    what: str
+    next: str
+
+
+def find_status(error: Exception) -> tuple[int, str] | None:
+    """HTTP status and advice for ``error``, looked up along its ancestry."""
+    return next((_STATUS[kind] for kind in type(error).__mro__ if kind in _STATUS), None)
+
+
+def describe(error: Exception) -> Problem:
+    """``error`` in words fit for the page."""
+    status = find_status(error)
+    if status is None:
+        what = f"tracklight hit a fault of its own ({type(error).__name__})."
+        return Problem(what, "Try again; if it comes back, report it with the terminal's output.")
+    return Problem(_sentence(str(error)), status[1])
+
+
+def refuse(status: int, what: str) -> Response:
+    """The answer to a request that is turned away before it reaches the index."""
+    return Json({"error": Problem(_sentence(what), _HTTP_NEXT.get(status, "Try again."))}, status)
+
+
+def answer_error(_: Request, error: Exception) -> Response:
+    """Any exception as an answer in the one shape."""
+    if isinstance(error, HTTPException):
+        answer = refuse(error.status_code, error.detail)
+        answer.headers.update(error.headers or {})
+        return answer
+    status = find_status(error)
+    if status is None:
+        log.error("a request failed", exc_info=error)
+    return Json({"error": describe(error)}, status[0] if status else 500)
+
+
+def handlers() -> dict[Any, Callable[[Request, Exception], Response]]:
+    """For Starlette: every exception goes to ``answer_error``."""
+    return dict.fromkeys((*_STATUS, HTTPException, Exception), answer_error)
+
+
+def _sentence(text: str) -> str:
+    text = text.strip() or "Something went wrong"
+    return text[0].upper() + text[1:] + ("" if text.endswith((".", "?", "!")) else ".")

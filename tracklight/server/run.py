@@ -1,0 +1,89 @@
+"""Start the server, say where it is, and stop it at once when asked."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+from collections.abc import Callable, Iterable
+from types import FrameType
+
+import uvicorn
+
+from tracklight.errors import UsageError
+from tracklight.server.app import create_app
+from tracklight.server.live import Live
+from tracklight.server.security import is_loopback, policy_for
+from tracklight.server.source import Source, Watch
+
+_DRAIN_S = 3
+
+
+class BoardServer(uvicorn.Server):
+    """Ends the live streams on Ctrl-C, for which the server would otherwise wait forever."""
+
+    def __init__(self, config: uvicorn.Config, live: Live) -> None:
+        super().__init__(config)
+        self._live = live
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self._live.bell.end()
+        super().handle_exit(sig, frame)
+
+
+def serve(
+    catalog: Source,
+    watch: Watch,
+    host: str = "localhost",
+    port: int = 6006,
+    *,
+    path_prefix: str = "",
+    trusted_hosts: Iterable[str] = (),
+    open_to_all: bool = False,
+    announce: Callable[[str], None] = print,
+) -> None:
+    """Serve ``catalog`` until Ctrl-C; ``announce`` gets the address once it can be opened.
+
+    Bound to other than this machine, the address carries a token without which nobody gets in,
+    unless ``open_to_all`` waives that. Port 0 takes a free one.
+    """
+    token = None if open_to_all or is_loopback(host) else secrets.token_urlsafe(16)
+    app = create_app(
+        catalog, watch, policy_for(host, trusted_hosts, token), path_prefix=path_prefix
+    )
+    listener = bind(host, port)
+    announce(address_of(listener, host, path_prefix, token))
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=_DRAIN_S,
+    )
+    try:
+        BoardServer(config, app.state.live).run([listener])
+    except KeyboardInterrupt:
+        # Uvicorn raises the signal again after a clean end; that end is what was asked for.
+        return
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A socket that listens at ``host`` and ``port``."""
+    try:
+        family, _, _, _, address = socket.getaddrinfo(
+            host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        return socket.create_server(address[:2], family=family, backlog=128)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise UsageError(
+            f"cannot listen at {host}:{port} ({reason}); choose another port, or 0 for a free one"
+        ) from error
+
+
+def address_of(listener: socket.socket, host: str, path_prefix: str, token: str | None) -> str:
+    """Where a browser finds the server."""
+    port = listener.getsockname()[1]
+    name = socket.gethostname() if host in ("", "0.0.0.0", "::") else host
+    name = f"[{name}]" if ":" in name else name
+    prefix = f"/{path_prefix.strip('/')}" if path_prefix.strip("/") else ""
+    return f"http://{name}:{port}{prefix}/" + (f"?token={token}" if token else "")
