@@ -1,0 +1,36 @@
+"""``python -m benchmarks``: tracklight beside TensorBoard, in one run on one machine."""
+
+from __future__ import annotations
+
+import argparse
+
+from benchmarks import images, live, memory, read, tags
+from benchmarks.report import Row, describe_machine, format_table, write_results
+
+MEASURES = {
+    "cold": read.measure_cold,
+    "memory": memory.measure,
+    "warm": read.measure_warm,
+    "tags": tags.measure,
+    "images": images.measure,
+    "live": live.measure,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--only", nargs="+", choices=MEASURES, metavar="NAME", default=[*MEASURES])
+    parser.add_argument("--quick", action="store_true", help="small logs: does it run at all?")
+    options = parser.parse_args()
+    rows: list[Row] = []
+    for name in options.only:
+        print(f"measuring {name} …", flush=True)
+        rows += MEASURES[name](options.quick)
+    print(f"\n{describe_machine()}\n\n{format_table(rows)}")
+    # A part of the table, or one of small logs, is nothing to cite.
+    if not options.quick and len(options.only) == len(MEASURES):
+        write_results(rows)
+
+
+if __name__ == "__main__":
+    main()

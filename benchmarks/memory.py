@@ -1,0 +1,50 @@
+"""How much memory each program holds once it has read a log and answered for one chart.
+
+Ours is the process of ``tracklight --logdir``; TensorBoard's are the process of
+``tensorboard --logdir`` and its data server, once as they are and once told to keep every
+point, as tracklight does. RSS is compared; PSS stands beside it. No TensorFlow is
+installed: where it is, TensorBoard imports it and holds more.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+from benchmarks import board, peers
+from benchmarks.make_logs import Scalars, get_scalars
+from benchmarks.report import Row
+from benchmarks.website import Memory, Website
+
+TAG = "metric/00000"
+#: TensorBoard reloads every five seconds; this lets it, and us, come to rest.
+REST_S = 6.0
+PEERS = {(): "1,000 points a tag", ("--samples_per_plugin=scalars=10000000",): "all points"}
+
+
+def measure(quick: bool) -> Iterator[Row]:
+    shape = Scalars(4, 20, 2_000) if quick else Scalars(20, 20, 10_000)
+    logdir = get_scalars(shape)
+    with board.start_tracklight(logdir) as site:
+        _wait(site, board.read_last_step, shape)
+        site.post("api/scalars/query", {"charts": [{"tag": TAG}]})
+        ours = _weigh(site)
+    for flags, note in PEERS.items():
+        with peers.start_tensorboard(logdir, *flags) as site:
+            _wait(site, peers.read_last_step, shape)
+            theirs = _weigh(site)
+        ratio = ours.rss_mib / theirs.rss_mib
+        what = f"Memory held, {shape}"
+        yield Row(what, str(ours), f"{theirs}, {note}", ratio, "under 0.333x", ratio < 1 / 3)
+
+
+def _wait(site: Website, read_last_step: Callable[..., int], shape: Scalars) -> None:
+    """Until all runs are read; TensorBoard has then been asked for the points of a chart, too."""
+    for run in shape.run_names:
+        while read_last_step(site, run, TAG) < shape.steps - 1:
+            time.sleep(0.1)
+
+
+def _weigh(site: Website) -> Memory:
+    time.sleep(REST_S)
+    return site.measure_memory()

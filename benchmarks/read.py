@@ -1,0 +1,70 @@
+"""How long it takes until every point of a log has been read, without and with our cache.
+
+Cold: a new process opens the log with no cache. TensorBoard's figure is the load cycle that its
+data server reports of itself. By default that server checks no checksums and keeps 1,000 points a
+tag; tracklight always checks both checksums of a record and keeps every point. The log was read
+once just before, so both find it in the page cache.
+
+Warm: a new process opens the same log with the cache that a process before it left behind.
+TensorBoard has no cache: for it every start is a cold one.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+from benchmarks.make_logs import Scalars, get_scalars
+from benchmarks.peers import load_with_data_server
+from benchmarks.probe import read_log
+from benchmarks.report import Row, Timing, compare, repeat
+
+#: What TensorBoard's data server is told, and how that reads in the table.
+PEERS = {
+    (): "1,000 points a tag, no checksums",
+    ("--checksum",): "1,000 points a tag",
+    ("--samples-per-plugin=scalars=all",): "all points, no checksums",
+}
+
+
+def measure_cold(quick: bool) -> Iterator[Row]:
+    shape = Scalars(4, 20, 2_000) if quick else Scalars(20, 20, 10_000)
+    times = 2 if quick else 5
+    logdir = get_scalars(shape)
+    warm_page_cache(logdir)
+    ours = repeat(times, lambda: _open_all(logdir, shape))
+    for flags, note in PEERS.items():
+        theirs = repeat(times, partial(load_with_data_server, logdir, *flags))
+        least = None if "samples" in str(flags) else 5
+        yield compare(f"Cold load, {shape}", ours, theirs, note, least)
+
+
+def measure_warm(quick: bool) -> Iterator[Row]:
+    shape = Scalars(10, 20, 2_000) if quick else Scalars(200, 20, 10_000)
+    logdir = get_scalars(shape)
+    warm_page_cache(logdir)
+    cold = repeat(1 if quick else 3, lambda: _open_all(logdir, shape))
+    with tempfile.TemporaryDirectory() as cache:
+        _open_all(logdir, shape, Path(cache))
+        warm = repeat(5, lambda: _open_all(logdir, shape, Path(cache)))
+    theirs = Timing((load_with_data_server(logdir),))
+    yield compare(f"Cold load, {shape}", cold, theirs, PEERS[()])
+    ratio = cold.median_s / warm.median_s
+    what = f"Warm start beside our own cold load, {shape}"
+    yield Row(what, str(warm), "has no cache", ratio, "at least 50x", ratio >= 50)
+
+
+def warm_page_cache(logdir: Path) -> None:
+    for path in logdir.rglob("*tfevents*"):
+        with path.open("rb") as file:
+            while file.read(1 << 24):
+                pass
+
+
+def _open_all(logdir: Path, shape: Scalars, cache: Path | None = None) -> float:
+    opened = read_log(logdir, cache)
+    if opened.points != shape.points:
+        raise RuntimeError(f"{opened.points} points were read of {shape.points}")
+    return opened.seconds

@@ -1,0 +1,99 @@
+"""The table: what was measured, beside the peer, with the ratio and what it must be."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import platform
+import statistics
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+import psutil
+
+RESULTS = Path(__file__).parent / "results.md"
+COLUMNS = ("measured", "tracklight", "TensorBoard", "ratio", "must be", "is")
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Seconds of the same thing done several times, each in a process of its own."""
+
+    seconds: tuple[float, ...]
+
+    @property
+    def median_s(self) -> float:
+        return statistics.median(self.seconds)
+
+    def __str__(self) -> str:
+        text = format_s(self.median_s)
+        if len(self.seconds) > 1:
+            text += f" (best {format_s(min(self.seconds))} of {len(self.seconds)})"
+        return text
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table; ``reached`` is None where nothing is asked for."""
+
+    what: str
+    ours: str
+    theirs: str = ""
+    ratio: float | None = None
+    must: str = ""
+    reached: bool | None = None
+
+    def cells(self) -> tuple[str, ...]:
+        ratio = "" if self.ratio is None else f"{self.ratio:.3g}x"
+        reached = {True: "reached", False: "**missed**", None: ""}[self.reached]
+        return (self.what, self.ours, self.theirs, ratio, self.must, reached)
+
+
+def repeat(times: int, measure_s: Callable[[], float]) -> Timing:
+    return Timing(tuple(measure_s() for _ in range(times)))
+
+
+def compare(what: str, ours: Timing, theirs: Timing, note: str, least: float | None = None) -> Row:
+    """A row of two timings, where ours must be ``least`` times as fast if that is given."""
+    ratio = theirs.median_s / ours.median_s
+    must = "" if least is None else f"at least {least:g}x"
+    reached = None if least is None else ratio >= least
+    return Row(what, str(ours), f"{theirs}, {note}", ratio, must, reached)
+
+
+def format_s(seconds: float) -> str:
+    return f"{seconds * 1000:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"
+
+
+def format_table(rows: Iterable[Row]) -> str:
+    lines = [COLUMNS, tuple("---" for _ in COLUMNS), *(row.cells() for row in rows)]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def describe_machine() -> str:
+    memory_gib = psutil.virtual_memory().total / 2**30
+    programs = ", ".join(
+        f"{name} {version(name)}"
+        for name in ("tracklight", "tensorboard", "tensorboard-data-server")
+    )
+    return (
+        f"{datetime.date.today().isoformat()}, {_read_processor()}, {os.cpu_count()} cores, "
+        f"{memory_gib:.0f} GiB, {platform.system()}, Python {platform.python_version()}; {programs}"
+    )
+
+
+def write_results(rows: Iterable[Row]) -> None:
+    text = "# Results of `make bench`\n\n{}\n\nHow each row is measured stands in {}.\n\n{}\n"
+    modules = "the docstrings of `benchmarks/*.py`"
+    RESULTS.write_text(text.format(describe_machine(), modules, format_table(rows)))
+
+
+def _read_processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()

@@ -1,0 +1,102 @@
+"""A program that serves a page: started, asked, weighed and stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import psutil
+
+MIB = 1 << 20
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Of a process and its children. What they share counts for each in RSS, but once in PSS."""
+
+    rss_mib: float
+    pss_mib: float
+
+    def __str__(self) -> str:
+        return f"{self.rss_mib:.0f} MiB (PSS {self.pss_mib:.0f})"
+
+
+@dataclass(frozen=True)
+class Website:
+    """Where a running program answers, and the process it was started as."""
+
+    url: str
+    process: psutil.Process
+
+    def get(self, path: str, **query: str) -> Any:
+        return self._fetch(f"{path}?{urllib.parse.urlencode(query)}")
+
+    def post(self, path: str, body: Any) -> Any:
+        return self._fetch(path, json.dumps(body).encode())
+
+    def _fetch(self, path: str, body: bytes | None = None) -> Any:
+        headers = {"Content-Type": "application/json"}
+        request = urllib.request.Request(self.url + path, body, headers)
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return json.load(answer)
+
+    def measure_memory(self) -> Memory:
+        family = [self.process, *self.process.children(recursive=True)]
+        usage = [process.memory_full_info() for process in family]
+        return Memory(sum(u.rss for u in usage) / MIB, sum(u.pss for u in usage) / MIB)
+
+
+@contextmanager
+def start_website(
+    command: list[str], environment: Mapping[str, str] | None = None
+) -> Iterator[Website]:
+    """Run ``command`` and wait until it says under which address it can be opened."""
+    with start_process(command, environment) as process:
+        url = wait_for(process, r"(http://\S+/)")
+        yield Website(url, psutil.Process(process.pid))
+
+
+@contextmanager
+def start_process(
+    command: list[str], environment: Mapping[str, str] | None = None
+) -> Iterator[subprocess.Popen[str]]:
+    """A process whose output can be read, and which does not outlive the block."""
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, "PYTHONUNBUFFERED": "1", **(environment or {})},
+    )
+    try:
+        yield process
+    finally:
+        _stop(process)
+
+
+def wait_for(process: subprocess.Popen[str], pattern: str) -> str:
+    """The first group of ``pattern`` in the first line that has it."""
+    assert process.stdout is not None
+    seen = []
+    for line in process.stdout:
+        seen.append(line)
+        if found := re.search(pattern, line):
+            return found[1]
+    raise RuntimeError(f"{pattern!r} never appeared in:\n{''.join(seen)}")
+
+
+def _stop(process: subprocess.Popen[str]) -> None:
+    if process.poll() is None:
+        children = psutil.Process(process.pid).children(recursive=True)
+        for running in [process, *children]:
+            running.terminate()
+    process.communicate()
