@@ -97,8 +97,8 @@ def _check_header(header: bytes, offset: int, max_record_bytes: int) -> int:
 def _check_body(body: bytes, length: int, offset: int) -> bytes:
     if len(body) < length + FOOTER_BYTES:
         raise FormatError(
-            f"the record at byte {offset} should hold {length} bytes but ends after {len(body)}; "
-            "it was cut off"
+            f"the record at byte {offset} should be {HEADER_BYTES + length + FOOTER_BYTES} bytes "
+            f"long but ends after {HEADER_BYTES + len(body)}; it was cut off"
         )
     payload = body[:length]
     if _FOOTER.unpack_from(body, length)[0] != masked_crc32c(payload):

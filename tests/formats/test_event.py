@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import pytest
+
+from tracklight.errors import FormatError
+from tracklight.formats import proto, summary
+from tracklight.formats.event import (
+    DataClass,
+    Metadata,
+    SessionStatus,
+    decode_event,
+    encode_event,
+    encode_file_version,
+    encode_graph,
+    encode_session,
+    parse_metadata,
+)
+
+
+def test_first_event_of_a_file_as_bytes() -> None:
+    event = proto.Event(wall_time=1599759586.0, file_version=b"brain.Event:2")
+
+    assert event.SerializeToString() == b"\x09\x00\x00\x80\x38\x99\xd6\xd7\x41\x1a\x0dbrain.Event:2"
+
+
+def test_first_event_names_its_writer() -> None:
+    event = decode_event(encode_file_version(12.5, writer="me"))
+
+    assert event.wall_time == 12.5
+    assert event.file_version == b"brain.Event:2"
+    assert event.source_metadata.writer == b"me"
+
+
+def test_values_are_logged_at_their_step() -> None:
+    event = decode_event(encode_event(3.0, -7, [summary.scalar("a", 1), summary.scalar("b", 2)]))
+
+    assert (event.wall_time, event.step) == (3.0, -7)
+    assert [value.tag for value in event.summary.value] == [b"a", b"b"]
+
+
+def test_sessions_and_graphs() -> None:
+    session = decode_event(encode_session(1.0, 40, SessionStatus.START))
+    graph = proto.GraphDef(node=[proto.NodeDef(name=b"x", op=b"Placeholder")])
+    holder = decode_event(encode_graph(1.0, 0, graph))
+
+    assert (session.step, session.session_log.status) == (40, 1)
+    assert proto.parse("GraphDef", holder.graph_def) == graph
+
+
+def test_what_is_no_event() -> None:
+    with pytest.raises(FormatError, match="no Event message"):
+        decode_event(b"\x09short")
+
+
+def test_metadata() -> None:
+    content = proto.MeshPluginData(name=b"m")
+    data = summary.describe("mesh", content, display_name="M", description="*of* it")
+
+    assert parse_metadata(data.SerializeToString()) == Metadata(
+        plugin="mesh",
+        content=content.SerializeToString(),
+        display_name="M",
+        description="*of* it",
+        data_class=DataClass.TENSOR,
+    )
+
+
+@pytest.mark.parametrize(
+    ("plugin", "given", "data_class"),
+    [
+        (b"images", 0, DataClass.BLOB_SEQUENCE),
+        (b"images", DataClass.TENSOR, DataClass.TENSOR),
+        (b"somebody's", 0, DataClass.UNKNOWN),
+        (b"somebody's", 77, DataClass.UNKNOWN),
+    ],
+)
+def test_a_missing_class_comes_from_the_plugin(
+    plugin: bytes, given: int, data_class: DataClass
+) -> None:
+    message = proto.SummaryMetadata(
+        plugin_data=proto.PluginData(plugin_name=plugin), data_class=given
+    )
+
+    assert parse_metadata(message.SerializeToString()).data_class is data_class
+
+
+def test_names_that_are_no_text_stay_visible() -> None:
+    message = proto.SummaryMetadata(display_name=b"caf\xe9")
+
+    assert parse_metadata(message.SerializeToString()).display_name == "caf\\xe9"
+
+
+def test_no_metadata_at_all() -> None:
+    assert parse_metadata(b"") == Metadata("", b"", "", "", DataClass.UNKNOWN)

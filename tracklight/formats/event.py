@@ -1,0 +1,115 @@
+"""Events, the payloads of an event file's records, and the metadata that describes a tag."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+
+from tracklight.formats import proto
+from tracklight.formats.crc32c import Buffer
+from tracklight.formats.proto import Message
+
+#: What the first event of every file says, so that readers know how restarts are marked.
+FILE_VERSION = b"brain.Event:2"
+
+
+class SessionStatus(IntEnum):
+    """``SessionLog.status``; START means that what follows replaces later steps written before."""
+
+    UNSPECIFIED = 0
+    START = 1
+    STOP = 2
+    CHECKPOINT = 3
+
+
+class DataClass(IntEnum):
+    """``SummaryMetadata.data_class``: the shape of a plugin's data, whatever it means."""
+
+    UNKNOWN = 0
+    SCALAR = 1
+    TENSOR = 2
+    BLOB_SEQUENCE = 3
+
+
+#: What is meant by the plugins whose writers leave the class out, as those before 2020 did.
+DATA_CLASS_OF_PLUGIN = {
+    "scalars": DataClass.SCALAR,
+    "histograms": DataClass.TENSOR,
+    "text": DataClass.TENSOR,
+    "hparams": DataClass.TENSOR,
+    "pr_curves": DataClass.TENSOR,
+    "mesh": DataClass.TENSOR,
+    "custom_scalars": DataClass.TENSOR,
+    "images": DataClass.BLOB_SEQUENCE,
+    "audio": DataClass.BLOB_SEQUENCE,
+    "graphs": DataClass.BLOB_SEQUENCE,
+    "graph_run_metadata": DataClass.BLOB_SEQUENCE,
+    "graph_run_metadata_graph": DataClass.BLOB_SEQUENCE,
+    "graph_keras_model": DataClass.BLOB_SEQUENCE,
+    "graph_tagged_run_metadata": DataClass.BLOB_SEQUENCE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """What a tag's first value says about the tag."""
+
+    plugin: str
+    content: bytes
+    display_name: str
+    description: str
+    data_class: DataClass
+
+
+def parse_metadata(data: Buffer) -> Metadata:
+    """Decode a SummaryMetadata; a class that it leaves out is filled in from the plugin's name."""
+    message = proto.parse("SummaryMetadata", data)
+    plugin = decode_text(message.plugin_data.plugin_name)
+    try:
+        data_class = DataClass(message.data_class)
+    except ValueError:
+        data_class = DataClass.UNKNOWN
+    return Metadata(
+        plugin=plugin,
+        content=message.plugin_data.content,
+        display_name=decode_text(message.display_name),
+        description=decode_text(message.summary_description),
+        data_class=data_class or DATA_CLASS_OF_PLUGIN.get(plugin, DataClass.UNKNOWN),
+    )
+
+
+def decode_text(data: bytes) -> str:
+    r"""Text of a log as a string; bytes that are no UTF-8 stay visible as ``\xff``."""
+    return data.decode("utf-8", "backslashreplace")
+
+
+def decode_event(data: Buffer) -> Message:
+    """Decode the payload of a record of an event file."""
+    return proto.parse("Event", data)
+
+
+def encode_event(wall_time: float, step: int, values: Iterable[Message]) -> bytes:
+    """An event that logs ``values`` at ``step``."""
+    return _serialize(wall_time, step, summary=proto.Summary(value=values))
+
+
+def encode_file_version(wall_time: float, writer: str = "tracklight") -> bytes:
+    """The event that every file starts with."""
+    source = proto.SourceMetadata(writer=writer.encode())
+    return _serialize(wall_time, 0, file_version=FILE_VERSION, source_metadata=source)
+
+
+def encode_session(wall_time: float, step: int, status: SessionStatus) -> bytes:
+    """An event that tells of a start, a stop or a checkpoint of the program that writes."""
+    return _serialize(wall_time, step, session_log=proto.SessionLog(status=status))
+
+
+def encode_graph(wall_time: float, step: int, graph: Message) -> bytes:
+    """An event that holds the graph of a run, a GraphDef."""
+    return _serialize(wall_time, step, graph_def=graph.SerializeToString())
+
+
+def _serialize(wall_time: float, step: int, **fields: Message) -> bytes:
+    data: bytes = proto.Event(wall_time=wall_time, step=step, **fields).SerializeToString()
+    return data

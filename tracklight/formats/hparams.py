@@ -1,0 +1,166 @@
+"""Builds the three values that tie hyperparameters to runs: experiment, session start and end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import NamedTuple
+
+import numpy as np
+
+from tracklight.errors import UsageError
+from tracklight.formats import proto
+from tracklight.formats.proto import Message
+from tracklight.formats.summary import describe, tensor
+
+EXPERIMENT_TAG = "_hparams_/experiment"
+SESSION_START_TAG = "_hparams_/session_start_info"
+SESSION_END_TAG = "_hparams_/session_end_info"
+
+HParamValue = bool | int | float | str
+
+
+class ValueType(IntEnum):
+    """``HParamInfo.type``; whole numbers are floats too."""
+
+    UNSET = 0
+    STRING = 1
+    BOOL = 2
+    FLOAT64 = 3
+
+
+class Dataset(IntEnum):
+    """``MetricInfo.dataset_type``."""
+
+    UNKNOWN = 0
+    TRAINING = 1
+    VALIDATION = 2
+
+
+class Status(IntEnum):
+    """``SessionEndInfo.status``."""
+
+    UNKNOWN = 0
+    SUCCESS = 1
+    FAILURE = 2
+    RUNNING = 3
+
+
+class Interval(NamedTuple):
+    """All numbers between two, both included."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class HParam:
+    """A hyperparameter: its name and the values it may take."""
+
+    name: str
+    domain: Interval | Sequence[HParamValue]
+    display_name: str = ""
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A scalar by which sessions are compared: ``tag`` in the run ``<session>/<group>``."""
+
+    tag: str
+    group: str = ""
+    display_name: str = ""
+    description: str = ""
+    dataset: Dataset = Dataset.UNKNOWN
+
+
+def experiment(
+    hparams: Sequence[HParam],
+    metrics: Sequence[Metric],
+    *,
+    name: str = "",
+    description: str = "",
+    user: str = "",
+    created_wall_time: float = 0.0,
+) -> Message:
+    """What is varied and what is measured; logged once, in the run above the sessions."""
+    message = proto.Experiment(
+        name=name.encode(),
+        description=description.encode(),
+        user=user.encode(),
+        time_created_secs=created_wall_time,
+        hparam_infos=[_build_hparam(hparam) for hparam in hparams],
+        metric_infos=[_build_metric(metric) for metric in metrics],
+    )
+    return _build_value(EXPERIMENT_TAG, proto.HParamsPluginData(experiment=message))
+
+
+def session_start(
+    hparams: Mapping[str, HParamValue], *, group_name: str = "", wall_time: float = 0.0
+) -> Message:
+    """The hyperparameters of a run; runs of one group name are trials of the same setting."""
+    message = proto.SessionStartInfo(
+        hparams=[
+            proto.HParam(key=name.encode(), value=_build_hparam_value(value))
+            for name, value in hparams.items()
+        ],
+        group_name=group_name.encode(),
+        start_time_secs=wall_time,
+    )
+    return _build_value(SESSION_START_TAG, proto.HParamsPluginData(session_start_info=message))
+
+
+def session_end(status: Status, *, wall_time: float = 0.0) -> Message:
+    """How a run ended."""
+    message = proto.SessionEndInfo(status=status, end_time_secs=wall_time)
+    return _build_value(SESSION_END_TAG, proto.HParamsPluginData(session_end_info=message))
+
+
+def _build_value(tag: str, content: Message) -> Message:
+    """All is in the metadata; the empty tensor is there for readers that want one."""
+    return tensor(tag, np.zeros(0, np.float32), describe("hparams", content))
+
+
+def _build_hparam(hparam: HParam) -> Message:
+    info = proto.HParamInfo(
+        name=hparam.name.encode(),
+        display_name=hparam.display_name.encode(),
+        description=hparam.description.encode(),
+    )
+    if isinstance(hparam.domain, Interval):
+        info.type = ValueType.FLOAT64
+        info.domain_interval.min_value, info.domain_interval.max_value = hparam.domain
+        return info
+    types = {_get_type(value) for value in hparam.domain}
+    info.type = types.pop() if len(types) == 1 else ValueType.UNSET
+    info.domain_discrete.values.extend(map(_build_hparam_value, hparam.domain))
+    return info
+
+
+def _build_metric(metric: Metric) -> Message:
+    return proto.MetricInfo(
+        name=proto.MetricName(group=metric.group.encode(), tag=metric.tag.encode()),
+        display_name=metric.display_name.encode(),
+        description=metric.description.encode(),
+        dataset_type=metric.dataset,
+    )
+
+
+def _get_type(value: HParamValue) -> ValueType:
+    if isinstance(value, (bool, np.bool_)):
+        return ValueType.BOOL
+    if isinstance(value, str):
+        return ValueType.STRING
+    if isinstance(value, (int, float, np.integer, np.floating)):
+        return ValueType.FLOAT64
+    raise UsageError(f"a hyperparameter cannot be a {type(value).__name__}; give a str of it")
+
+
+def _build_hparam_value(value: HParamValue) -> Message:
+    kind = _get_type(value)
+    if kind is ValueType.BOOL:
+        return proto.HParamValue(bool_value=bool(value))
+    if kind is ValueType.STRING:
+        return proto.HParamValue(string_value=str(value).encode())
+    return proto.HParamValue(number_value=float(value))
