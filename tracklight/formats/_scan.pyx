@@ -32,6 +32,7 @@ cdef extern from "wire.h" nogil:
     double tl_float(uint32_t bits)
     void tl_crc_init()
     uint32_t tl_crc32c(const uint8_t *p, size_t n)
+    uint32_t tl_crc32c_from(uint32_t crc, const uint8_t *p, size_t n)
     uint32_t tl_masked_crc32c(const uint8_t *p, size_t n)
     uint32_t tl_load32(const uint8_t *p)
     uint64_t tl_load64(const uint8_t *p)
@@ -167,6 +168,23 @@ def crc32c(data):
     with nogil:
         crc = tl_crc32c(&view[0], size)
     return crc
+
+
+def crc32c_of_rows(column, const int64_t[::1] starts, uint32_t[::1] crcs):
+    """Carry on one CRC-32C for each stretch ``starts[i]:starts[i + 1]`` of a column's rows."""
+    cdef const uint8_t[::1] view = memoryview(column).cast("B")
+    cdef int64_t width = column.itemsize
+    cdef int64_t i
+    if starts.shape[0] != crcs.shape[0] + 1:
+        raise ValueError("as many checksums as stretches are needed")
+    if starts[crcs.shape[0]] * width > view.shape[0] or starts[0] < 0:
+        raise ValueError("a stretch lies outside of the column")
+    with nogil:
+        for i in range(crcs.shape[0]):
+            if starts[i] < starts[i + 1]:
+                crcs[i] = tl_crc32c_from(
+                    crcs[i], &view[starts[i] * width], (starts[i + 1] - starts[i]) * width
+                )
 
 
 @cython.final
@@ -387,19 +405,24 @@ cdef class Scanner:
         cdef const uint8_t *p = self.data + (self.position - self.base)
         cdef uint64_t length
         cdef int64_t left
-        while self.data_end - p >= HEADER_BYTES and self.size - self.position >= FRAME_BYTES:
+        cdef int64_t unfinished = -1
+        while self.data_end - p >= HEADER_BYTES:
             length = tl_load64(p)
             left = self.size - self.position - FRAME_BYTES
-            if length <= <uint64_t> left and header_is_right(p):
+            if <int64_t> length > left or <int64_t> length < 0:
+                # It may still be being written, so it is looked at again if nothing good follows.
+                if unfinished < 0 and length < <uint64_t> LARGE_RECORD and header_is_right(p):
+                    unfinished = self.position
+            elif header_is_right(p):
                 if <int64_t> length <= self.data_end - p - FRAME_BYTES:
                     if self._data_is_right(p, length):
                         return self._recover()
-                elif <int64_t> length >= LARGE_RECORD:
-                    return self._recover()
                 else:
-                    return False
+                    return <int64_t> length >= LARGE_RECORD and self._recover()
             p += 1
             self.position += 1
+        if unfinished >= 0:
+            self.position = unfinished
         return False
 
     cdef inline bint _data_is_right(self, const uint8_t *p, int64_t length) noexcept nogil:
@@ -440,8 +463,12 @@ cdef class Scanner:
         cdef int64_t references = self.references.count
         cdef int64_t metadata = self.metadata.count
         cdef int64_t tags = self.tags.count
+        cdef Note file_version = self.file_version
+        cdef Note writer = self.writer
         cdef Outcome outcome = self._take_fields(payload, end, step, wall)
         if outcome != TAKEN:
+            self.file_version = file_version
+            self.writer = writer
             self.points.count = points
             self.references.count = references
             self._forget_metadata(metadata)

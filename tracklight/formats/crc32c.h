@@ -83,11 +83,13 @@ static uint32_t tl_crc_hardware(uint32_t c, const uint8_t *p, size_t n) {
 #define tl_crc_hardware tl_crc_software
 #endif
 
-static inline uint32_t tl_crc32c(const uint8_t *p, size_t n) {
-    uint32_t c = tl_crc_has_hardware ? tl_crc_hardware(0xFFFFFFFFu, p, n)
-                                     : tl_crc_software(0xFFFFFFFFu, p, n);
-    return c ^ 0xFFFFFFFFu;
+/* Carries a checksum on over more bytes; the checksum of no bytes is 0. */
+static inline uint32_t tl_crc32c_from(uint32_t crc, const uint8_t *p, size_t n) {
+    uint32_t c = ~crc;
+    return ~(tl_crc_has_hardware ? tl_crc_hardware(c, p, n) : tl_crc_software(c, p, n));
 }
+
+static inline uint32_t tl_crc32c(const uint8_t *p, size_t n) { return tl_crc32c_from(0, p, n); }
 
 /* Records store their checksums masked, so that a checksum over checksums stays a good one. */
 static inline uint32_t tl_masked_crc32c(const uint8_t *p, size_t n) {

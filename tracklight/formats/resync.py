@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tracklight.formats.batch import LARGE_RECORD
 from tracklight.formats.crc32c import crc32c
 from tracklight.formats.tfrecord import FRAME_BYTES, HEADER_BYTES
 
@@ -21,17 +22,18 @@ _MASK_DELTA = np.uint32(0xA282EAD8)
 _BLOCK = 1 << 16  # offsets tried at once, which bounds the memory taken
 
 
-def iter_headers(data: memoryview, start: int, room: int) -> Iterator[tuple[int, int]]:
-    """Yield (offset, length) of right headers from ``start``; ``room`` bytes of file follow it.
+def iter_headers(data: memoryview, start: int, most: int) -> Iterator[tuple[int, int]]:
+    """Yield (offset, length) of the right headers from ``start`` on.
 
-    Only those whose record would fit into the file.
+    Only those of records that end ``most`` bytes after ``start`` or before, or are not large.
     """
     stop = len(data) - HEADER_BYTES + 1
     for block in range(start, stop, _BLOCK):
         count = min(_BLOCK, stop - block)
         lengths = _every_offset(data, "<u8", block, count)
-        fits = room - (block - start) - FRAME_BYTES - np.arange(count)
-        (places,) = np.nonzero((fits >= 0) & (lengths <= fits.clip(0).astype(np.uint64)))
+        longest = most - (block - start) - FRAME_BYTES - np.arange(count)
+        longest = np.maximum(longest, LARGE_RECORD - 1).astype(np.uint64)
+        (places,) = np.nonzero(lengths <= longest)
         crcs = _every_offset(data, "<u4", block + _LENGTH_BYTES, count)
         right = _masked_crcs(lengths[places]) == crcs[places]
         for place in places[right].tolist():

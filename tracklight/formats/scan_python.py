@@ -143,9 +143,13 @@ class Scanner:
 
     def _search(self, piece: _Piece, batch: Collector) -> bool:
         """Look for the next good record; False when more bytes are needed."""
+        unfinished = None
         room = piece.size - self.position
         for place, length in iter_headers(piece.data, self.position - piece.base, room):
             offset = piece.base + place
+            if offset + FRAME_BYTES + length > piece.size:
+                unfinished = unfinished or offset
+                continue
             is_whole = piece.holds(offset, FRAME_BYTES + length)
             if is_whole and piece.find_payload(offset, length) is None:
                 continue
@@ -155,7 +159,7 @@ class Scanner:
             batch.damage.append(Damage(self.lost_at, offset - self.lost_at, self._lost_flaw))
             self.lost_at = self.torn_end = -1
             return True
-        # A header may start in the bytes that are too few to hold one, or a record to be one.
-        end = min(piece.base + len(piece.data) - HEADER_BYTES, piece.size - FRAME_BYTES) + 1
-        self.position = max(self.position, end)
+        # A record may still be being written, and a header start where too few bytes are in hand.
+        next_start = piece.base + len(piece.data) - HEADER_BYTES + 1
+        self.position = unfinished or max(self.position, next_start)
         return False
