@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tracklight.formats.batch import Batch, Large
 from tracklight.formats.large import LARGEST_WHOLE, walk
 from tracklight.formats.scan import Scanner
-from tracklight.formats.tfrecord import FRAME_BYTES
+from tracklight.formats.tfrecord import FRAME_BYTES, HEADER_BYTES
 from tracklight.logdir.filesystem import FileHandle, FileSystem
 from tracklight.logdir.fingerprint import Fingerprint, read_fingerprint
 
@@ -82,7 +82,7 @@ class Tail:
             data = _buffers.get(asked)
             data = data[: handle.read_into(data, start)]
             batch = self.scanner.scan(data, size)
-            batches = [batch] if self.scanner.position > start else []
+            batches = [batch] if self.scanner.position > start or batch.damage else []
             if batch.large is not None:
                 self._window = sizes.least
                 return batches + self._read_large(handle, batch.large, _Piece(start, data), size)
@@ -104,7 +104,8 @@ class Tail:
     def _read_whole(self, handle: FileHandle, large: Large, size: int) -> list[Batch]:
         if large.payload > LARGEST_WHOLE:
             return []
-        wanted = FRAME_BYTES + large.payload
+        # With the header after it, which tells whether the length of a damaged record is right.
+        wanted = min(FRAME_BYTES + large.payload + HEADER_BYTES, size - large.offset)
         data = handle.read(large.offset, wanted)
         batch = self.scanner.scan(data, size) if len(data) == wanted else None
         return [batch] if batch is not None and self.scanner.position > large.offset else []
