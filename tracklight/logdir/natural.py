@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import re
+import struct
 
-_DIGITS = re.compile(r"([0-9]+)")
-
-Part = tuple[str | tuple[int, str], ...]
+_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?")
 
 
-def natural_key(name: str) -> tuple[tuple[Part, ...], str]:
-    """Sort key for run names: part by part of the path, numbers by size, case aside.
+def natural_key(name: str) -> tuple[str, str]:
+    """Sort key for run names: part by part of the path, numbers by value, case aside.
 
-    Going part by part keeps a run and the runs below it together: ``a``, ``a/eval``, ``a-2``.
+    Numbers are those of learning rates, so ``lr3e-4`` is before ``lr1e-3`` and ``lr0.15`` before
+    ``lr0.2``. Going part by part keeps a run and the runs below it together: ``a``, ``a/eval``,
+    ``a-2``.
     """
-    return tuple(_part_key(part) for part in name.casefold().split("/")), name
+    by_part = name.casefold().replace("/", "\0")
+    return _NUMBER.sub(_write_sortable, by_part), name
 
 
-def _part_key(part: str) -> Part:
-    # re.split with a group alternates text and digits, so equal places hold equal types.
-    pieces = _DIGITS.split(part)
-    return tuple(_number_key(piece) if i % 2 else piece for i, piece in enumerate(pieces))
-
-
-def _number_key(digits: str) -> tuple[int, str]:
-    # Not int(): Python refuses to convert thousands of digits, and a name may hold them.
-    significant = digits.lstrip("0")
-    return len(significant), significant
+def _write_sortable(number: re.Match[str]) -> str:
+    # The bytes of floats that are not negative sort as the floats do, and a number of any length
+    # is a float. The zero puts it where digits stand among other characters.
+    return "0" + struct.pack(">d", float(number[0])).hex()

@@ -1,0 +1,15 @@
+from __future__ import annotations
+
+import tarfile
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def nasty_logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A log directory with everything that can be wrong with one; only to be read."""
+    place = tmp_path_factory.mktemp("nasty")
+    with tarfile.open(Path(__file__).parent / "data" / "nasty.tar.gz") as archive:
+        archive.extractall(place, filter="data")
+    return place / "nasty"

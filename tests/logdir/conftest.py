@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+#: "nobody" on most systems; any user without rights would do.
+_NOBODY = 65534
+
+
+@pytest.fixture
+def unprivileged_path() -> Iterator[Path]:
+    """A directory of a user whom permissions bind, as which the test then runs."""
+    if not hasattr(os, "geteuid"):
+        pytest.skip("permissions work differently on this system")
+    place = Path(tempfile.mkdtemp())
+    is_root = os.geteuid() == 0
+    if is_root:  # root may read everything, so step down for a while
+        os.chown(place, _NOBODY, -1)
+        os.seteuid(_NOBODY)
+    try:
+        yield place
+    finally:
+        if is_root:
+            os.seteuid(0)
+        for path in (place, *place.rglob("*")):
+            path.chmod(0o700)
+        shutil.rmtree(place)

@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tracklight.errors import UsageError
+from tracklight.logdir.roots import Root, Spec, _is_drive, parse_roots
+
+
+def names(spec: Spec) -> list[str]:
+    return [root.name for root in parse_roots(spec)]
+
+
+def test_one_path_has_no_name_and_becomes_absolute(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert parse_roots("logs/") == (Root("", str(tmp_path / "logs")),)
+    assert parse_roots(Path("logs")) == parse_roots("logs")
+
+
+def test_home_is_expanded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    assert parse_roots("~/logs")[0].path == str(tmp_path / "logs")
+    assert parse_roots("mine:~/logs,~/other")[0].path == str(tmp_path / "logs")
+
+
+def test_going_up_from_a_link_goes_up_from_its_target(tmp_path: Path) -> None:
+    (tmp_path / "far" / "target").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "far" / "target")
+    assert parse_roots(f"{tmp_path}/link/..")[0].path == os.path.realpath(tmp_path / "far")
+    assert parse_roots(f"{tmp_path}/link")[0].path == str(tmp_path / "link")
+
+
+def test_named_roots() -> None:
+    assert parse_roots("a:/logs/x, b:/logs/y") == (Root("a", "/logs/x"), Root("b", "/logs/y"))
+    assert parse_roots("only:/logs/x") == (Root("only", "/logs/x"),)
+    assert parse_roots({"a": "/x", "b": Path("/y")}) == (Root("a", "/x"), Root("b", "/y"))
+
+
+@pytest.mark.parametrize("odd", ["a,b", "a:b", "a:b,c:d", "a:", ",", "x,"])
+def test_a_path_that_exists_is_that_path(
+    odd: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / odd).mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert parse_roots(odd) == (Root("", str(tmp_path / odd)),)
+    assert parse_roots(str(tmp_path / odd)) == (Root("", str(tmp_path / odd)),)
+
+
+def test_path_objects_and_parts_of_a_list_are_not_taken_apart() -> None:
+    assert parse_roots(Path("/x/a,b:c")) == (Root("", "/x/a,b:c"),)
+    assert [root.path for root in parse_roots(["/x/a,b", Path("/x/c:d")])] == ["/x/a,b", "/x/c:d"]
+    assert parse_roots(["one:/x", "two:/y"]) == (Root("one", "/x"), Root("two", "/y"))
+
+
+def test_a_colon_behind_a_slash_makes_no_name() -> None:
+    assert parse_roots("/logs/12:30") == (Root("", "/logs/12:30"),)
+    assert parse_roots("./12:30")[0].name == ""
+
+
+def test_urls_are_not_names() -> None:
+    assert parse_roots("s3://bucket/logs/") == (Root("", "s3://bucket/logs"),)
+    assert parse_roots("a:s3://bucket/x,gs://bucket/y") == (
+        Root("a", "s3://bucket/x"),
+        Root("y", "gs://bucket/y"),
+    )
+    assert names("s3://one/logs,gs://two/logs") == ["one/logs", "two/logs"]
+
+
+def test_file_urls_are_paths() -> None:
+    assert parse_roots("file:///logs/a%20b") == (Root("", "/logs/a b"),)
+
+
+def test_drives_are_not_names() -> None:
+    assert _is_drive("C:\\logs", "nt") and _is_drive("C:/logs", "nt")
+    assert not _is_drive("C:/logs", "posix")
+    assert not _is_drive("run:/logs", "nt")
+
+
+def test_several_unnamed_roots_are_named_by_the_end_of_their_path() -> None:
+    assert names("/x/train,/x/eval") == ["train", "eval"]
+    assert names("/x/a/train,/x/b/train,/x/eval") == ["a/train", "b/train", "eval"]
+    assert names("eval:/y,/x/eval,/x/train") == ["eval", "x/eval", "train"]
+    assert names("eval:/y,/eval") == ["eval", "eval-2"]
+    assert names("/a/x,/b/x,/a") == ["a/x", "b/x", "a-2"]
+    assert names("/,/a") == ["root", "a"]
+
+
+def test_the_same_root_twice_is_one() -> None:
+    assert parse_roots("/x,/x/") == (Root("", "/x"),)
+
+
+def test_run_names() -> None:
+    assert Root("", "/x").get_run_name("") == "."
+    assert Root("", "/x").get_run_name("a/b") == "a/b"
+    assert Root("base", "/x").get_run_name("") == "base/."
+    assert Root("base", "/x").get_run_name("a/b") == "base/a/b"
+
+
+@pytest.mark.parametrize(
+    ("spec", "sentence"),
+    [
+        ("", "the log directory is an empty path"),
+        ([], "no log directory was given"),
+        ("/a,,/b", "nothing between two commas"),
+        ("/a,", "nothing between two commas"),
+        ("name:", 'no path follows the name in "name:"'),
+        (":/logs", "cannot be the name of a log directory"),
+        ("..:/logs", "cannot be the name of a log directory"),
+        ({"a/b": "/logs"}, "cannot be the name of a log directory"),
+        ({"": "/logs"}, "cannot be the name of a log directory"),
+        ("a:/x,a:/y", 'two log directories are both named "a"'),
+    ],
+)
+def test_says_what_makes_no_sense(spec: Spec, sentence: str) -> None:
+    with pytest.raises(UsageError, match=sentence):
+        parse_roots(spec)
