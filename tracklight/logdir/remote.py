@@ -89,7 +89,7 @@ class RemoteFiles:
         return RemoteHandle(self, path)
 
     def _find_all(self, root: str) -> Mapping[str, Mapping[str, Any]]:
-        self._fs.invalidate_cache()
+        self._fs.invalidate_cache()  # by default fsspec would repeat the first listing for good
         key = self._strip(root)
         found: Mapping[str, Mapping[str, Any]] = _persist(
             root, lambda: self._fs.find(key, detail=True)
@@ -130,8 +130,7 @@ class RemoteHandle:
 def _connect(url: str, options: Mapping[str, Any]) -> Any:
     scheme = url.partition("://")[0].lower()
     try:
-        fsspec = importlib.import_module("fsspec")
-        fs, _ = fsspec.url_to_fs(url, **{"use_listings_cache": False, **options})
+        fs, _ = importlib.import_module("fsspec.core").url_to_fs(url, **options)
     except ImportError:
         extra = _EXTRAS.get(scheme, "remote")
         raise MissingExtra(f"a remote log ({scheme}://…)", extra) from None

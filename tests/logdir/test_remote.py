@@ -1,0 +1,261 @@
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.builders import scalar
+from tests.logdir.s3_server import Meter, serve_s3
+from tracklight.errors import MissingExtra, UsageError
+from tracklight.formats.scan import create_scanner
+from tracklight.logdir import remote
+from tracklight.logdir.change import Change, read_change
+from tracklight.logdir.discover import Found, discover
+from tracklight.logdir.filesystem import open_filesystem
+from tracklight.logdir.remote import RemoteFiles
+from tracklight.logdir.roots import Root
+from tracklight.logdir.tail import Tail
+
+ROOT = "s3://bucket/logs"
+NAME = "events.out.tfevents.1.host"
+
+Put = Callable[[str, bytes], None]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[tuple[str, Meter]]:
+    with serve_s3() as running:
+        yield running
+
+
+@pytest.fixture
+def meter(server: tuple[str, Meter], monkeypatch: pytest.MonkeyPatch) -> Meter:
+    """The environment of a user of that server, and an empty bucket in it."""
+    address, meter = server
+    for name, value in {
+        "AWS_ENDPOINT_URL": address,
+        "AWS_ACCESS_KEY_ID": "testing",
+        "AWS_SECRET_ACCESS_KEY": "testing",
+        "AWS_DEFAULT_REGION": "us-east-1",
+    }.items():
+        monkeypatch.setenv(name, value)
+    fs = RemoteFiles(ROOT)._fs
+    if fs.exists("bucket"):
+        fs.rm("bucket", recursive=True)
+    fs.mkdir("bucket")
+    meter.requests.clear()
+    return meter
+
+
+@pytest.fixture
+def put(meter: Meter) -> Put:
+    """Writes an object, as another machine would."""
+    fs = RemoteFiles(ROOT)._fs
+
+    def write(path: str, data: bytes) -> None:
+        fs.pipe_file(f"bucket/logs/{path}", data)
+        meter.requests.clear()
+
+    return write
+
+
+def look() -> Found:
+    fs, path = open_filesystem(ROOT)
+    return discover(Root("", path), fs)
+
+
+def test_finds_runs(put: Put) -> None:
+    for path in (NAME, f"a/{NAME}", f"a/b/{NAME}", "a/notes.txt", f"c/{NAME}.profile-empty"):
+        put(path, b"12345")
+    found = look()
+    assert found.runs == [".", "a", "a/b", "c"]
+    assert [file.path for file in found.files] == [
+        f"{ROOT}/{NAME}",
+        f"{ROOT}/a/{NAME}",
+        f"{ROOT}/a/b/{NAME}",
+    ]
+    assert found.files[0].stat.size == 5
+
+
+def test_a_prefix_without_objects_has_no_runs(meter: Meter) -> None:
+    assert look() == Found([], [], [], [], frozenset())
+
+
+def test_a_bucket_that_does_not_exist_has_no_runs(meter: Meter) -> None:
+    fs, path = open_filesystem("s3://missing/logs")
+    assert discover(Root("", path), fs).runs == []
+
+
+def test_listings_are_not_cached(put: Put) -> None:
+    put(f"a/{NAME}", b"1")
+    fs = RemoteFiles(ROOT)
+    before = discover(Root("", ROOT), fs)
+    put(f"a/{NAME}", b"12")
+    put(f"b/{NAME}", b"1")
+    after = discover(Root("", ROOT), fs)
+    assert (before.runs, after.runs) == (["a"], ["a", "b"])
+    assert [file.stat.size for file in after.files] == [2, 1]
+    assert after.files[0].stat.identity != before.files[0].stat.identity
+
+
+def test_a_listing_and_a_question_say_the_same(put: Put) -> None:
+    put(f"a/{NAME}", b"12345")
+    (file,) = look().files
+    fs = RemoteFiles(ROOT)
+    assert fs.find_stat(file.path) == file.stat
+    assert file.stat.identity and file.stat.mtime_ns > 0
+    assert fs.find_stat(f"{ROOT}/missing") is None
+    assert fs.find_stat(f"{ROOT}/a") is None
+
+
+def test_only_the_bytes_asked_for_travel(put: Put, meter: Meter) -> None:
+    put(NAME, bytes(range(256)) * 4096)
+    data = RemoteFiles(ROOT).read(f"{ROOT}/{NAME}", 256 * 1000 + 16, 32)
+    assert data == bytes(range(16, 48))
+    (request,) = meter.requests
+    assert request.range == f"bytes={256 * 1000 + 16}-{256 * 1000 + 47}"
+    assert request.sent_bytes == 32
+
+
+def test_nothing_asked_for_is_nothing_sent(put: Put, meter: Meter) -> None:
+    put(NAME, b"12345")
+    assert RemoteFiles(ROOT).read(f"{ROOT}/{NAME}", 3, 0) == b""
+    assert meter.requests == []
+
+
+def test_a_grown_object_is_read_on_from_where_reading_stopped(put: Put, meter: Meter) -> None:
+    first = b"".join(scalar("loss", step, 0.5) for step in range(2000))
+    more = b"".join(scalar("loss", step, 0.5) for step in range(2000, 2010))
+    put(NAME, first)
+    fs = RemoteFiles(ROOT)
+    (before,) = discover(Root("", ROOT), fs).files
+    tail = Tail(fs, before.path, create_scanner())
+    assert sum(batch.records for batch in tail.read_batches(before.stat.size)) == 2000
+    assert tail.fingerprint is not None
+
+    put(NAME, first + more)
+    (after,) = discover(Root("", ROOT), fs).files
+    change = read_change(fs, after.path, before.stat, tail.fingerprint, after.stat)
+    assert change is Change.GROWN
+    assert sum(batch.records for batch in tail.read_batches(after.stat.size)) == 10
+    reads = [request for request in meter.requests if request.path.endswith(NAME)]
+    assert f"bytes={len(first)}-{len(first + more) - 1}" in [request.range for request in reads]
+    assert sum(request.sent_bytes for request in reads) < len(more) + 4 * 4096
+
+
+def test_a_replaced_object_is_noticed(put: Put) -> None:
+    put(NAME, b"".join(scalar("loss", step, 0.5) for step in range(10)))
+    fs = RemoteFiles(ROOT)
+    (before,) = look().files
+    tail = Tail(fs, before.path, create_scanner())
+    list(tail.read_batches(before.stat.size))
+    put(NAME, b"".join(scalar("other", step, 0.5) for step in range(20)))
+    (after,) = look().files
+    assert tail.fingerprint is not None
+    change = read_change(fs, after.path, before.stat, tail.fingerprint, after.stat)
+    assert change is Change.REPLACED
+
+
+def test_a_store_that_cannot_be_reached_is_reported(
+    meter: Meter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote, "_PAUSES_S", ())
+    fs = RemoteFiles(
+        ROOT,
+        endpoint_url="http://127.0.0.1:9",
+        config_kwargs={"retries": {"total_max_attempts": 1}},
+    )
+    fs._fs.retries = 1
+    found = discover(Root("", ROOT), fs)
+    assert (found.runs, found.unlisted) == ([], [ROOT])
+    assert found.problems[0].startswith(f'cannot list "{ROOT}": ')
+
+
+class Flaky:
+    """A store that fails some times before it answers."""
+
+    def __init__(self, *errors: Exception) -> None:
+        self._errors = list(errors)
+
+    def _strip_protocol(self, url: str) -> str:
+        return url
+
+    def cat_file(self, path: str, start: int, end: int) -> bytes:
+        if self._errors:
+            raise self._errors.pop(0)
+        return b"0123456789"[start:end]
+
+
+@pytest.fixture
+def make_flaky(monkeypatch: pytest.MonkeyPatch) -> Callable[..., RemoteFiles]:
+    monkeypatch.setattr(remote, "_PAUSES_S", (0, 0, 0))
+
+    def make(*errors: Exception) -> RemoteFiles:
+        monkeypatch.setattr(remote, "_connect", lambda url, options: Flaky(*errors))
+        return RemoteFiles("flaky://x")
+
+    return make
+
+
+class Broken(Exception):
+    """As HTTP libraries raise: of no kind that the standard library knows."""
+
+
+def test_tries_again_when_that_may_help(make_flaky: Callable[..., RemoteFiles]) -> None:
+    files = make_flaky(ConnectionResetError(), TimeoutError(), Broken("payload"))
+    assert files.read("flaky://x", 2, 3) == b"234"
+
+
+def test_gives_up_after_some_times(make_flaky: Callable[..., RemoteFiles]) -> None:
+    files = make_flaky(*[Broken("no luck")] * 4)
+    with pytest.raises(OSError, match="flaky://x: no luck"):
+        files.read("flaky://x", 2, 3)
+
+
+@pytest.mark.parametrize("error", [FileNotFoundError(), PermissionError()])
+def test_does_not_try_again_in_vain(error: OSError, make_flaky: Callable[..., RemoteFiles]) -> None:
+    files = make_flaky(error)
+    with pytest.raises(type(error)):
+        files.read("flaky://x", 2, 3)
+    assert files.read("flaky://x", 2, 3) == b"234"
+
+
+def test_copes_with_a_server_that_ignores_ranges(
+    make_flaky: Callable[..., RemoteFiles], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Flaky, "cat_file", lambda self, path, start, end: b"0123456789")
+    assert make_flaky().read("flaky://x", 2, 3) == b"234"
+
+
+@pytest.mark.parametrize(
+    ("url", "extra"),
+    [("s3://b/x", "s3"), ("gs://b/x", "gcs"), ("abfs://b/x", "azure"), ("hdfs://b/x", "remote")],
+)
+def test_names_the_extra_that_is_missing(
+    url: str, extra: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("fsspec", "fsspec.core"):
+        monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MissingExtra, match=rf"pip install 'tracklight\[{extra}\]'"):
+        open_filesystem(url)
+
+
+def test_refuses_a_scheme_that_nobody_knows() -> None:
+    with pytest.raises(UsageError, match='cannot read logs from "nonsense://x"'):
+        open_filesystem("nonsense://x")
+
+
+@pytest.mark.parametrize(
+    ("info", "mtime_s", "identity"),
+    [
+        ({"size": 1, "updated": "2024-01-01T00:00:00.500Z", "etag": "e"}, 1704067200, "e"),
+        ({"size": 1, "mtime": 1704067200.9}, 1704067200, ""),
+        ({"size": 1, "LastModified": "yesterday", "ETag": '"q"'}, 0, "q"),
+        ({"size": None}, 0, ""),
+    ],
+)
+def test_understands_what_stores_say(info: dict[str, Any], mtime_s: int, identity: str) -> None:
+    stat = remote._get_stat(info)
+    assert stat == (info["size"] or 0, mtime_s * 1_000_000_000, identity)
