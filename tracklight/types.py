@@ -1,4 +1,8 @@
-"""The frozen values that the index hands out and everything above it passes on."""
+"""The frozen values that the index hands out and everything above it passes on.
+
+What is listed by the hundred thousand is a msgspec struct: made and encoded in a fraction of the
+time a dataclass takes.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -30,16 +35,14 @@ class Kind(str, Enum):
         return self.value
 
 
-@dataclass(frozen=True, slots=True)
-class Stamp:
+class Stamp(msgspec.Struct, frozen=True):
     """When a value was logged."""
 
     step: int
     wall_time: float
 
 
-@dataclass(frozen=True, slots=True)
-class DamageInfo:
+class DamageInfo(msgspec.Struct, frozen=True):
     """Bytes of a file that could not be read and were passed over."""
 
     offset: int
@@ -47,8 +50,7 @@ class DamageInfo:
     flaw: str
 
 
-@dataclass(frozen=True, slots=True)
-class FileInfo:
+class FileInfo(msgspec.Struct, frozen=True):
     """One event file of a run."""
 
     path: str
@@ -59,8 +61,7 @@ class FileInfo:
     """At most the first hundred places; ``damaged`` counts all."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunInfo:
+class RunInfo(msgspec.Struct, frozen=True):
     """One run: a directory that holds event files."""
 
     name: str
@@ -73,8 +74,7 @@ class RunInfo:
     damaged: int
 
 
-@dataclass(frozen=True, slots=True)
-class TagInfo:
+class TagInfo(msgspec.Struct, frozen=True):
     """One series of a run."""
 
     tag: str
@@ -120,6 +120,29 @@ class Series:
 
 
 @dataclass(frozen=True, slots=True)
+class Located:
+    """Where all values of one tag of one run stand, when they are not scalars; in the order written."""
+
+    run: str
+    tag: str
+    kind: Kind
+    paths: tuple[str, ...]
+    file: Int32
+    """For each value, which of ``paths`` it stands in."""
+    step: Int64
+    wall_time: Float64
+    overwritten: Bool
+    record: Int64
+    start: Int64
+    size: Int64
+    content: NDArray[np.uint8]
+    """The last four columns are those of `tracklight.formats.batch.References`."""
+
+    def __len__(self) -> int:
+        return len(self.step)
+
+
+@dataclass(frozen=True, slots=True)
 class Grid:
     """Several series reduced to the same columns of pixels; NaN where a column has no point."""
 
@@ -133,8 +156,7 @@ class Grid:
     """The five tables have a row for each series and a column for each column of pixels."""
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(msgspec.Struct, frozen=True):
     """How far the reading under way has come."""
 
     files_done: int
@@ -143,8 +165,7 @@ class Progress:
     bytes_total: int
 
 
-@dataclass(frozen=True, slots=True)
-class Delta:
+class Delta(msgspec.Struct, frozen=True):
     """What one refresh changed: names of runs, in natural order."""
 
     version: int

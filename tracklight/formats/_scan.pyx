@@ -457,8 +457,6 @@ cdef class Scanner:
             elif f.number == 7 and f.type == 2:
                 if not self._reads_start(f.start, f.end, &starts):
                     return BROKEN
-        if starts and (self.records > 0 or self.has_start):
-            return OPENS_NEXT_BATCH
         cdef int64_t points = self.points.count
         cdef int64_t references = self.references.count
         cdef int64_t metadata = self.metadata.count
@@ -466,6 +464,8 @@ cdef class Scanner:
         cdef Note file_version = self.file_version
         cdef Note writer = self.writer
         cdef Outcome outcome = self._take_fields(payload, end, step, wall)
+        if outcome == TAKEN and starts and self.records > 0:
+            outcome = OPENS_NEXT_BATCH
         if outcome != TAKEN:
             self.file_version = file_version
             self.writer = writer

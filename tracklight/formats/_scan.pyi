@@ -1,0 +1,26 @@
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracklight.formats.batch import Batch
+from tracklight.formats.scan import Found
+
+def crc32c(data: bytes | bytearray | memoryview) -> int: ...
+def crc32c_of_rows(
+    column: NDArray[Any], starts: NDArray[np.int64], crcs: NDArray[np.uint32]
+) -> None: ...
+
+class Scanner:
+    position: int
+    lost_at: int
+    torn_end: int
+
+    def __init__(
+        self, tags: Sequence[bytes] = ..., described: Iterable[int] = ..., position: int = ...
+    ) -> None: ...
+    def scan(self, data: bytes | bytearray | memoryview, size: int) -> Batch: ...
+    def accept(self, found: Sequence[Found], end: int) -> Batch: ...
+    def reject(self, end: int) -> Batch: ...
+    def rewind(self, size: int) -> None: ...

@@ -1,0 +1,195 @@
+"""All runs of a log: finds them, spreads them over shards, keeps them up to date, asks the shards."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from tracklight.index.cache import DEFAULT_LIMIT_BYTES, Cache, find_folder
+from tracklight.index.reduction import reduce
+from tracklight.index.shard import Shard
+from tracklight.logdir.discover import Found, FoundFile, discover
+from tracklight.logdir.filesystem import FileSystem, open_filesystem
+from tracklight.logdir.natural import natural_key
+from tracklight.logdir.roots import Root
+from tracklight.logdir.watch import Changes
+from tracklight.types import Delta, FileInfo, Grid, Located, Progress, RunInfo, Series, TagInfo
+
+DEFAULT_MEMORY_BYTES = 2 << 30
+
+
+class Catalog:
+    """The index of one log, which may be several directories.
+
+    One thread at a time refreshes it; any number may ask.
+    """
+
+    def __init__(
+        self,
+        roots: Sequence[Root],
+        *,
+        include: Iterable[str] = (),
+        exclude: Iterable[str] = (),
+        cache: bool | Path = True,
+        cache_bytes: int = DEFAULT_LIMIT_BYTES,
+        memory_bytes: int = DEFAULT_MEMORY_BYTES,
+        shards: int = 1,
+    ) -> None:
+        self.roots = tuple(roots)
+        self.version = 0
+        self._include, self._exclude = tuple(include), tuple(exclude)
+        self._filesystems = {root: open_filesystem(root.path)[0] for root in roots}
+        self._shards = [
+            Shard(_make_cache(roots, cache, cache_bytes, number), memory_bytes // shards)
+            for number in range(shards)
+        ]
+        self._found: dict[Root, Found] = {}
+        self._runs: dict[str, list[FoundFile]] = {}
+        self._by_path: dict[str, list[FoundFile]] = {}
+
+    # ---- keeping up to date
+
+    def refresh(self, changes: Changes | None = None) -> Delta:
+        """Read what is new; ``changes`` saves looking where nothing happened."""
+        if changes is not None and not changes.roots:
+            return self._refresh_files(changes.files)
+        for root, fs in self._filesystems.items():
+            if changes is None or root in changes.roots:
+                self._found[root] = self._discover(root, fs)
+        before, self._runs = self._runs, self._group_files()
+        self._by_path = _by_path(self._runs)
+        changed = set()
+        for number, shard in enumerate(self._shards):
+            own = {run: files for run, files in self._runs.items() if self._owner(run) == number}
+            changed |= shard.refresh(own)
+        return self._delta(before, changed)
+
+    @property
+    def linked(self) -> Mapping[Root, frozenset[str]]:
+        """Directories that links below the roots lead to, for who watches them."""
+        return {root: found.linked for root, found in self._found.items()}
+
+    @property
+    def progress(self) -> Progress:
+        """How far the refresh under way has come."""
+        counts = [shard.progress for shard in self._shards]
+        return Progress(
+            files_done=sum(p.files_done for p in counts),
+            files_total=sum(p.files_total for p in counts),
+            bytes_done=sum(p.bytes_done for p in counts),
+            bytes_total=sum(p.bytes_total for p in counts),
+        )
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Sentences on what could not be listed or read."""
+        listing = [problem for found in self._found.values() for problem in found.problems]
+        return (*listing, *(problem for shard in self._shards for problem in shard.problems))
+
+    def close(self) -> None:
+        for shard in self._shards:
+            shard.close()
+
+    # ---- answering
+
+    def runs(self) -> tuple[RunInfo, ...]:
+        """All runs, in natural order."""
+        runs = (run for shard in self._shards for run in shard.runs())
+        return tuple(sorted(runs, key=lambda run: natural_key(run.name)))
+
+    def tags(self, run: str) -> tuple[TagInfo, ...]:
+        return self._shard(run).tags(run)
+
+    def files(self, run: str) -> tuple[FileInfo, ...]:
+        return self._shard(run).files(run)
+
+    def scalar(self, run: str, tag: str) -> Series:
+        return self._shard(run).scalars([(run, tag)])[0]
+
+    def reduce(
+        self,
+        keys: Sequence[tuple[str, str]],
+        start: float | None = None,
+        stop: float | None = None,
+        width: int = 500,
+    ) -> Grid:
+        """Reduce several series, each a run and a tag, to the same columns of pixels."""
+        return reduce([self.scalar(run, tag) for run, tag in keys], start, stop, width)
+
+    def located(self, run: str, tag: str) -> Located:
+        return self._shard(run).located(run, tag)
+
+    def read(self, located: Located, index: int) -> bytes:
+        """The bytes of one value that `located` tells the place of, from the log itself."""
+        return self._shard(located.run).read(located, index)
+
+    # ---- inside
+
+    def _owner(self, run: str) -> int:
+        return zlib.crc32(run.encode("utf-8", "surrogateescape")) % len(self._shards)
+
+    def _shard(self, run: str) -> Shard:
+        return self._shards[self._owner(run)]
+
+    def _discover(self, root: Root, fs: FileSystem) -> Found:
+        """What is below a root now; where it could not be listed, what was there before."""
+        found = discover(root, fs, self._include, self._exclude)
+        known = self._found.get(root)
+        if known is not None and found.unlisted:
+            hidden = tuple(path.rstrip("/") + "/" for path in found.unlisted)
+            kept = [file for file in known.files if file.path.startswith(hidden)]
+            found.files.extend(kept)
+            found.runs.extend({file.run for file in kept} - set(found.runs))
+        return found
+
+    def _group_files(self) -> dict[str, list[FoundFile]]:
+        runs: dict[str, list[FoundFile]] = {}
+        for found in self._found.values():
+            runs.update((run, runs.get(run, [])) for run in found.runs)
+            for file in found.files:
+                runs[file.run].append(file)
+        return runs
+
+    def _refresh_files(self, paths: Iterable[str]) -> Delta:
+        """Look at some files only."""
+        wanted: dict[int, list[FoundFile]] = {}
+        for path in paths:
+            stat = open_filesystem(path)[0].find_stat(path)
+            if stat is None:
+                continue
+            for file in self._by_path.get(path, ()):
+                wanted.setdefault(self._owner(file.run), []).append(file._replace(stat=stat))
+        changed: set[str] = set()
+        for number, files in wanted.items():
+            changed |= self._shards[number].follow(files)
+        return self._delta(self._runs, changed)
+
+    def _delta(self, before: Mapping[str, object], changed: set[str]) -> Delta:
+        added, removed = self._runs.keys() - before.keys(), before.keys() - self._runs.keys()
+        if added or removed or changed:
+            self.version += 1
+        return Delta(self.version, *map(_in_order, (added, removed, changed - added)))
+
+
+def _by_path(runs: Mapping[str, Iterable[FoundFile]]) -> dict[str, list[FoundFile]]:
+    """Overlapping roots give one file to several runs."""
+    found: dict[str, list[FoundFile]] = {}
+    for files in runs.values():
+        for file in files:
+            found.setdefault(file.path, []).append(file)
+    return found
+
+
+def _in_order(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(names, key=natural_key))
+
+
+def _make_cache(
+    roots: Sequence[Root], cache: bool | Path, limit_bytes: int, shard: int
+) -> Cache | None:
+    """Shards have a folder each, as each reads and writes its own runs only."""
+    base = None if isinstance(cache, bool) else cache
+    places = [root.path for root in roots]
+    folder = find_folder(places, base, shard) if cache else None
+    return Cache(folder, limit_bytes) if folder else None

@@ -1,0 +1,269 @@
+"""A pack: one immutable file of the cache that holds segments of many event files.
+
+    magic | blocks, each a head and columns | directory | where it stands, its checksum | magic
+
+The directory is MessagePack and says for each segment where its blocks stand. A block's head (which
+series, where each starts, what a listing shows) has a checksum, and so have every series' rows; they
+are looked at when first used, so that opening a pack of any size costs its directory alone.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import struct
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from tracklight.errors import FormatError
+from tracklight.formats.batch import Points, References
+from tracklight.index.block import Block, Head, RowsT
+from tracklight.index.checksum import ALGORITHM, checksum, row_checksums
+from tracklight.index.segment import Origin, Segment, SessionRows, State
+
+MAGIC = b"TLPACK01"
+TRAILER = struct.Struct("<QQI4x8s")
+
+Layout = Sequence[tuple[str, str]]
+HEAD: Layout = (
+    ("series", "<i4"), ("number", "u1"), ("crc", "<u4"), ("first_step", "<i8"),
+    ("last_step", "<i8"), ("first_wall", "<f8"), ("last_wall", "<f8"), ("rises", "?"),
+)  # fmt: skip
+POINTS: Layout = (("step", "<i8"), ("wall", "<f8"), ("value", "<f8"))
+REFERENCES: Layout = (
+    ("step", "<i8"), ("wall", "<f8"), ("record", "<i8"),
+    ("start", "<i8"), ("size", "<i8"), ("content", "u1"),
+)  # fmt: skip
+
+
+class DamagedPack(FormatError):
+    """A pack's bytes are not those that were written."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"{path} is not what was written there")
+        self.path = path
+
+
+class _Place(msgspec.Struct, array_like=True, frozen=True):
+    """Where a block's head and columns stand in its pack."""
+
+    head: int
+    columns: int
+    series: int
+    rows: int
+    head_crc: int
+
+
+class _Session(msgspec.Struct, array_like=True, frozen=True):
+    session: int
+    start: int | None
+    points: _Place | None
+    references: _Place | None
+
+
+class _Entry(msgspec.Struct, array_like=True, frozen=True):
+    origin: Origin
+    state: State
+    tags: int  # the number of a table: the runs of one log often share theirs
+    metadata: list[tuple[int, bytes]]
+    sessions: list[_Session]
+
+
+class _Directory(msgspec.Struct, array_like=True, frozen=True):
+    algorithm: str
+    tables: list[tuple[tuple[bytes, ...], tuple[int, ...]]]
+    entries: list[_Entry]
+
+
+# ---- writing
+
+
+def write_pack(path: Path, segments: Iterable[Segment]) -> None:
+    """Write a pack under a temporary name, and give it its own when it is whole.
+
+    Nothing is forced to the disk: after a power cut, checksums tell what is not worth keeping.
+    """
+    part = path.with_suffix(f".part-{os.getpid()}")
+    try:
+        with part.open("wb") as file:
+            _write(file, segments)
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _write(file: BinaryIO, segments: Iterable[Segment]) -> None:
+    file.write(MAGIC)
+    tables: dict[tuple[tuple[bytes, ...], tuple[int, ...]], int] = {}
+    entries = [_write_segment(file, segment, tables) for segment in segments]
+    data = msgspec.msgpack.encode(_Directory(ALGORITHM, list(tables), entries))
+    offset = file.tell()
+    file.write(data)
+    file.write(TRAILER.pack(offset, len(data), checksum(data), MAGIC))
+
+
+def _write_segment(
+    file: BinaryIO,
+    segment: Segment,
+    tables: dict[tuple[tuple[bytes, ...], tuple[int, ...]], int],
+) -> _Entry:
+    table = tables.setdefault((segment.tags, segment.contents), len(tables))
+    sessions = [
+        _Session(
+            rows.session,
+            rows.start,
+            _write_block(file, rows.points, POINTS) if rows.points else None,
+            _write_block(file, rows.references, REFERENCES) if rows.references else None,
+        )
+        for rows in segment.sessions
+    ]
+    return _Entry(segment.origin, segment.state, table, list(segment.metadata), sessions)
+
+
+def _write_block(file: BinaryIO, block: Block[RowsT], layout: Layout) -> _Place:
+    rows, head = block.rows, block.head
+    columns = [np.ascontiguousarray(getattr(rows, name), kind) for name, kind in layout]
+    extra = {
+        "crc": row_checksums(columns, rows.starts),
+        "number": getattr(rows, "number", np.zeros(len(rows.series), np.uint8)),
+    }
+    table = [extra[name] if name in extra else getattr(head, name) for name, _ in HEAD]
+    head_bytes = b"".join(map(_aligned, [rows.starts, *table]))
+    head_at = file.tell()
+    file.write(head_bytes)
+    columns_at = file.tell()
+    for column in columns:
+        file.write(column.data)
+        file.write(_padding(column.nbytes))
+    return _Place(head_at, columns_at, len(rows.series), len(rows.step), checksum(head_bytes))
+
+
+def _padding(size: int) -> bytes:
+    return b"\0" * (-size % 8)
+
+
+def _aligned(array: NDArray[Any]) -> bytes:
+    return array.tobytes() + _padding(array.nbytes)
+
+
+# ---- reading
+
+
+class MappedBlock(Block[RowsT]):
+    """A block that stands in a pack; its bytes are checked once, when they are first used."""
+
+    __slots__ = ("_checked", "_crc", "_layout", "_pack", "_place")
+
+    def __init__(self, pack: Pack, place: _Place, layout: Layout) -> None:
+        self._pack = pack
+        self._place = place
+        self._layout = layout
+        self._head = None
+
+    @property
+    def pack_path(self) -> Path:
+        return self._pack.path
+
+    def __len__(self) -> int:
+        return self._place.rows
+
+    @property
+    def head(self) -> Head:
+        return self._head or self._load()
+
+    @property
+    def rows(self) -> RowsT:
+        for at in range(len(self.head.series)):
+            self._check(at)
+        return self._rows
+
+    def series_rows(self, at: int) -> tuple[RowsT, slice]:
+        self._check(at)
+        return self._rows, self.head.rows(at)
+
+    def _load(self) -> Head:
+        place = self._place
+        self._pack.check(place.head, place.columns, place.head_crc)
+        starts, head = self._pack.head(place.head, place.series)
+        series, number, self._crc = head["series"], head.pop("number"), head.pop("crc")
+        columns, _ = self._pack.arrays(self._layout, place.columns, place.rows)
+        if self._layout is POINTS:
+            self._rows = Points(series, starts, number, **columns)
+        else:
+            self._rows = References(series, starts, **columns)
+        self._checked = np.zeros(place.series, np.bool_)
+        self._head = Head(starts=starts, **head)
+        return self._head
+
+    def _check(self, at: int) -> None:
+        rows = self.head.rows(at)
+        if self._checked[at]:
+            return
+        columns = [getattr(self._rows, name)[rows] for name, _ in self._layout]
+        whole = np.array([0, rows.stop - rows.start])
+        if row_checksums(columns, whole)[0] != self._crc[at]:
+            raise DamagedPack(self._pack.path)
+        self._checked[at] = True
+
+
+class Pack:
+    """A pack that is mapped into memory; nothing of it is read before it is used."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with path.open("rb") as file:
+            if os.fstat(file.fileno()).st_size < len(MAGIC) + TRAILER.size:
+                raise DamagedPack(path)
+            self.data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        self._directory = self._read_directory()
+
+    def segments(self) -> list[Segment]:
+        return [self._segment(entry) for entry in self._directory.entries]
+
+    def check(self, start: int, stop: int, crc: int) -> None:
+        if not 0 <= start <= stop <= len(self.data) or checksum(self.data[start:stop]) != crc:
+            raise DamagedPack(self.path)
+
+    def arrays(self, layout: Layout, at: int, length: int) -> tuple[dict[str, NDArray[Any]], int]:
+        """Columns of one length that stand one after the other, and where the last one ends."""
+        found = {}
+        for name, kind in layout:
+            found[name] = np.frombuffer(self.data, kind, length, at)
+            at += found[name].nbytes + -found[name].nbytes % 8
+        return found, at
+
+    def head(self, at: int, series: int) -> tuple[NDArray[np.int64], dict[str, NDArray[Any]]]:
+        starts = np.frombuffer(self.data, "<i8", series + 1, at)
+        return starts, self.arrays(HEAD, at + starts.nbytes, series)[0]
+
+    def _read_directory(self) -> _Directory:
+        offset, size, crc, magic = TRAILER.unpack(self.data[-TRAILER.size :])
+        if magic != MAGIC or self.data[: len(MAGIC)] != MAGIC:
+            raise DamagedPack(self.path)
+        self.check(offset, offset + size, crc)
+        try:
+            directory = msgspec.msgpack.decode(self.data[offset : offset + size], type=_Directory)
+        except msgspec.MsgspecError:
+            raise DamagedPack(self.path) from None
+        if directory.algorithm != ALGORITHM:
+            raise DamagedPack(self.path)
+        return directory
+
+    def _segment(self, entry: _Entry) -> Segment:
+        tags, contents = self._directory.tables[entry.tags]
+        sessions = tuple(
+            SessionRows(
+                places.session,
+                places.start,
+                MappedBlock(self, places.points, POINTS) if places.points else None,
+                MappedBlock(self, places.references, REFERENCES) if places.references else None,
+            )
+            for places in entry.sessions
+        )
+        metadata = tuple(entry.metadata)
+        return Segment(entry.origin, entry.state, tags, contents, metadata, sessions)

@@ -1,0 +1,72 @@
+"""Reads on in one event file and adds what is found to its index."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+
+from tracklight.formats.batch import Damage, Flaw
+from tracklight.formats.scan import create_scanner
+from tracklight.index.file import EventFile
+from tracklight.index.segment import Origin
+from tracklight.logdir.filesystem import FileStat, FileSystem
+from tracklight.logdir.tail import Tail
+
+#: Files whose scanners are kept between two reads; the others' are made anew from their tags.
+_TAILS_KEPT = 256
+
+
+class Reader:
+    """Reads the files of one shard; any number of threads, each with a file of its own."""
+
+    def __init__(self, lock: threading.RLock) -> None:
+        self._lock = lock
+        self._tails: OrderedDict[EventFile, Tail] = OrderedDict()
+
+    def read(
+        self, fs: FileSystem, file: EventFile, stat: FileStat, tell: Callable[[int], None]
+    ) -> bool:
+        """Read on up to ``stat.size``; say whether anything was found.
+
+        ``tell`` hears after each piece how many bytes are done with; it may store the file.
+        """
+        tail = self._get_tail(fs, file)
+        before = position = tail.scanner.position
+        for batch in tail.read_batches(stat.size):
+            with self._lock:
+                file.append(batch)
+                _note_position(file, tail, stat)
+            tell(tail.scanner.position - position)
+            position = tail.scanner.position
+        with self._lock:
+            _note_position(file, tail, stat)
+            file.compact()
+        return position != before
+
+    def forget(self, file: EventFile) -> None:
+        """A file is gone, or is to be read from its start."""
+        with self._lock:
+            self._tails.pop(file, None)
+
+    def _get_tail(self, fs: FileSystem, file: EventFile) -> Tail:
+        with self._lock:
+            tail = self._tails.pop(file, None)
+            if tail is None:
+                scanner = create_scanner(file.tags, file.metadata, file.origin.end)
+                tail = Tail(fs, file.path, scanner, file.origin.fingerprint)
+            self._tails[file] = tail
+            if len(self._tails) > _TAILS_KEPT:
+                self._tails.popitem(last=False)
+            return tail
+
+
+def _note_position(file: EventFile, tail: Tail, stat: FileStat) -> None:
+    scanner = tail.scanner
+    lost = scanner.lost_at >= 0
+    # A record that is still being written is no damage: it is only waited for.
+    unreadable = lost and scanner.torn_end < 0
+    size = stat.size - scanner.lost_at
+    file.lost = Damage(scanner.lost_at, size, Flaw.HEADER) if unreadable else None
+    end = scanner.lost_at if lost else scanner.position
+    file.origin = Origin(file.path, 0, end, stat, tail.fingerprint)

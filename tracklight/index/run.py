@@ -1,0 +1,193 @@
+"""What is known of one run: the event files of its directory, put together into series."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tracklight.errors import FormatError, UnknownTag
+from tracklight.formats.batch import META_GRAPH_TAG, Number, Points
+from tracklight.formats.event import Metadata, parse_metadata
+from tracklight.index.block import REFERENCE_COLUMNS, Block
+from tracklight.index.file import EventFile
+from tracklight.index.kinds import kind_of, plugin_of
+from tracklight.index.restarts import Part, overwritten
+from tracklight.index.stack import Session
+from tracklight.types import Bool, Located, RunInfo, Series
+
+
+class Source(NamedTuple):
+    """Where a tag is found: in which file of the run, under which number."""
+
+    file: int
+    series: int
+
+
+class _Piece(NamedTuple):
+    """The rows of one series that stand in one block."""
+
+    file: int
+    rows: Any
+    at: slice
+    number: Number
+
+
+class RunIndex:
+    """The files of one run, in the order they were started."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.files: list[EventFile] = []
+        self._sources: dict[str, list[Source]] = {}
+        self._known: list[tuple[EventFile, int]] = []
+
+    def sources(self) -> dict[str, list[Source]]:
+        """For every tag, the files it is found in."""
+        known = [(file, len(file.tags)) for file in self.files]
+        if known != self._known:
+            self._sources = self._find_sources()
+            self._known = known
+        return self._sources
+
+    def get_sources(self, tag: str) -> list[Source]:
+        try:
+            return self.sources()[tag]
+        except KeyError:
+            raise UnknownTag(self.name, tag, self.sources()) from None
+
+    def metadata(self, sources: Sequence[Source]) -> Metadata:
+        """The first metadata in the run that names a plugin, else the first of all."""
+        found = [
+            read_metadata(data)
+            for source in sources
+            if (data := self.files[source.file].metadata.get(source.series)) is not None
+        ]
+        return next((m for m in found if m.plugin), found[0] if found else read_metadata(b""))
+
+    def plugin(self, sources: Sequence[Source]) -> str:
+        content = self.files[sources[0].file].contents[sources[0].series]
+        return plugin_of(content, self.metadata(sources).plugin)
+
+    def scalar(self, tag: str) -> Series:
+        """All points of a tag, in the order written."""
+        pieces, marks = self._collect(self.get_sources(tag), "points")
+        value = _join_values(pieces)
+        step = _join([piece.rows.step[piece.at] for piece in pieces], np.int64)
+        wall = _join([piece.rows.wall[piece.at] for piece in pieces], np.float64)
+        return Series(self.name, tag, step, wall, value, marks)
+
+    def located(self, tag: str) -> Located:
+        """Where all values of a tag stand that are no points, in the order written."""
+        sources = self.get_sources(tag)
+        pieces, marks = self._collect(sources, "references")
+        columns = {
+            name: _join(
+                [getattr(piece.rows, name)[piece.at] for piece in pieces],
+                np.float64 if name == "wall" else np.uint8 if name == "content" else np.int64,
+            )
+            for name in REFERENCE_COLUMNS
+        }
+        lengths = [piece.at.stop - piece.at.start for piece in pieces]
+        file = np.repeat(np.array([piece.file for piece in pieces], np.int32), lengths)
+        columns["wall_time"] = columns.pop("wall")
+        return Located(
+            run=self.name,
+            tag=tag,
+            kind=kind_of(self.plugin(sources), has_points=False),
+            paths=tuple(file.path for file in self.files),
+            file=file,
+            overwritten=marks,
+            **columns,
+        )
+
+    def info(self) -> RunInfo:
+        files = [file.info() for file in self.files]
+        first = min((file.first_wall for file in self.files), default=math.inf)
+        last = max((file.last_wall for file in self.files), default=-math.inf)
+        return RunInfo(
+            name=self.name,
+            start_wall=first if math.isfinite(first) else None,
+            last_wall=last if math.isfinite(last) else None,
+            files=len(files),
+            bytes=sum(file.bytes for file in files),
+            tags=len(self.sources()),
+            points=sum(file.point_count() for file in self.files),
+            damaged=sum(file.damaged for file in files),
+        )
+
+    def _find_sources(self) -> dict[str, list[Source]]:
+        sources: dict[str, list[Source]] = {}
+        for number, file in enumerate(self.files):
+            for series, tag in enumerate(file.tags):
+                if tag != META_GRAPH_TAG:
+                    sources.setdefault(decode_tag(tag), []).append(Source(number, series))
+        return sources
+
+    def _collect(self, sources: Sequence[Source], stack: str) -> tuple[list[_Piece], Bool]:
+        """The rows of a tag in the order written, and which of them were overwritten."""
+        series = {source.file: source.series for source in sources}
+        pieces: list[_Piece] = []
+        parts: list[Part] = []
+        for number, file in enumerate(self.files):
+            for session in file.sessions:
+                found = list(_iter_pieces(session, stack, number, series.get(number, -1)))
+                pieces += [piece for piece, _ in found]
+                parts += _parts(found, session, number, file.first_wall)
+        return pieces, overwritten(parts)
+
+
+def decode_tag(tag: bytes) -> str:
+    return tag.decode("utf-8", "backslashreplace")
+
+
+@lru_cache(maxsize=4096)
+def read_metadata(data: bytes) -> Metadata:
+    """Metadata is the same bytes for thousands of tags; bytes that are none say nothing."""
+    try:
+        return parse_metadata(data)
+    except FormatError:
+        return parse_metadata(b"")
+
+
+def _iter_pieces(
+    session: Session, stack: str, file: int, series: int
+) -> Iterator[tuple[_Piece, bool]]:
+    blocks: list[Block[Any]] = getattr(session, stack).blocks
+    for block in blocks:
+        at = block.head.find(series)
+        if at is not None:
+            rows, where = block.series_rows(at)
+            number = Number(rows.number[at]) if isinstance(rows, Points) else Number.FLOAT
+            yield _Piece(file, rows, where, number), bool(block.head.rises[at])
+
+
+def _parts(
+    found: Sequence[tuple[_Piece, bool]], session: Session, file: int, file_since: float
+) -> list[Part]:
+    """A restart counts even where it added nothing to this tag."""
+    parts = [
+        Part(file, None, piece.rows.step[piece.at], piece.rows.wall[piece.at], rises, file_since)
+        for piece, rises in found
+    ]
+    if session.start is not None:
+        none = np.empty(0, np.int64)
+        parts.insert(0, Part(file, session.start, none, none.view(np.float64), True, file_since))
+    return parts
+
+
+def _join(columns: Sequence[np.ndarray], kind: type[np.generic]) -> np.ndarray:
+    if len(columns) == 1:
+        return columns[0]
+    return np.concatenate(columns) if columns else np.empty(0, kind)
+
+
+def _join_values(pieces: Sequence[_Piece]) -> np.ndarray:
+    numbers = {piece.number for piece in pieces}
+    values = [piece.rows.value[piece.at].view(piece.number.dtype) for piece in pieces]
+    if len(numbers) > 1:
+        values = [value.astype(np.float64) for value in values]
+    return _join(values, np.float64)

@@ -1,0 +1,245 @@
+"""A shard owns some runs: it follows their files, holds their columns and answers with columns.
+
+Its methods take and give plain values and arrays, so that a shard may as well live in another
+process. One thread at a time refreshes it; any number may ask.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import wraps
+from typing import Concatenate, ParamSpec, TypeVar
+
+from tracklight.errors import UnknownRun
+from tracklight.index.cache import Cache
+from tracklight.index.file import EventFile
+from tracklight.index.listing import list_tags
+from tracklight.index.pack import DamagedPack
+from tracklight.index.payload import read_value
+from tracklight.index.reading import Reader
+from tracklight.index.run import RunIndex
+from tracklight.index.segment import Origin
+from tracklight.index.storing import Storage
+from tracklight.logdir.change import Change, judge, read_change
+from tracklight.logdir.discover import FoundFile
+from tracklight.logdir.filesystem import FileSystem, open_filesystem
+from tracklight.types import FileInfo, Located, Progress, RunInfo, Series, TagInfo
+
+_log = logging.getLogger(__name__)
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _healing(
+    query: Callable[Concatenate[Shard, P], R],
+) -> Callable[Concatenate[Shard, P], R]:
+    """Answer under the shard's lock; read the logs again if the cache proves damaged meanwhile."""
+
+    @wraps(query)
+    def answer(self: Shard, *args: P.args, **kwargs: P.kwargs) -> R:
+        with self._lock:
+            try:
+                return query(self, *args, **kwargs)
+            except DamagedPack as damaged:
+                self._read_again(damaged)
+                return query(self, *args, **kwargs)
+
+    return answer
+
+
+class Shard:
+    """Some runs of a log."""
+
+    def __init__(self, cache: Cache | None, memory_bytes: int, threads: int | None = None) -> None:
+        self._lock = threading.RLock()
+        self._runs: dict[str, RunIndex] = {}
+        self._by_place: dict[tuple[str, str], EventFile] = {}  # by run and path
+        self._reader = Reader(self._lock)
+        threads = threads or min(8, os.cpu_count() or 1)
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="tracklight-read")
+        self._storage = Storage(cache, memory_bytes, threads, self._lock)
+        self._filesystems: dict[str, FileSystem] = {}
+        self._problems: dict[str, str] = {}
+        self._progress = Progress(0, 0, 0, 0)
+
+    # ---- following the files
+
+    def refresh(self, runs: Mapping[str, Sequence[FoundFile]]) -> set[str]:
+        """Take these to be all runs and files there are; read what is new; name what changed."""
+        changed = self._arrange(runs)
+        return changed | self.follow([file for files in runs.values() for file in files])
+
+    def follow(self, found: Iterable[FoundFile]) -> set[str]:
+        """Read what is new in some files of the shard's runs; name the runs that changed."""
+        work = [job for file in found if (job := self._find_work(file)) is not None]
+        work.sort(key=lambda job: job[1].stat.size - job[0].origin.end, reverse=True)
+        unread = (found.stat.size - file.origin.end for file, found in work)
+        self._progress = Progress(0, len(work), 0, sum(max(0, size) for size in unread))
+        changed = self._pool.map(lambda job: self._read(*job), work)
+        names = {found.run for (_, found), news in zip(work, changed, strict=True) if news}
+        self._storage.store_when_due(self._files())
+        return names
+
+    @property
+    def progress(self) -> Progress:
+        return self._progress
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Sentences on files that could not be read."""
+        return tuple(self._problems.values())
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._storage.close(self._files())
+
+    # ---- answering
+
+    @_healing
+    def runs(self) -> tuple[RunInfo, ...]:
+        return tuple(run.info() for run in self._runs.values())
+
+    @_healing
+    def tags(self, run: str) -> tuple[TagInfo, ...]:
+        return list_tags(self._get_run(run))
+
+    @_healing
+    def files(self, run: str) -> tuple[FileInfo, ...]:
+        return tuple(file.info() for file in self._get_run(run).files)
+
+    @_healing
+    def scalars(self, keys: Sequence[tuple[str, str]]) -> tuple[Series, ...]:
+        return tuple(self._get_run(run).scalar(tag) for run, tag in keys)
+
+    @_healing
+    def located(self, run: str, tag: str) -> Located:
+        return self._get_run(run).located(tag)
+
+    def read(self, located: Located, index: int) -> bytes:
+        """The bytes of one value, from the log itself."""
+        path = located.paths[located.file[index]]
+        place = (int(column[index]) for column in (located.record, located.start, located.size))
+        return read_value(self._get_filesystem(path), path, *place)
+
+    # ---- inside
+
+    def _get_run(self, name: str) -> RunIndex:
+        try:
+            return self._runs[name]
+        except KeyError:
+            raise UnknownRun(name, self._runs) from None
+
+    def _files(self) -> list[EventFile]:
+        return [file for run in self._runs.values() for file in run.files]
+
+    def _get_filesystem(self, path: str) -> FileSystem:
+        place = "/".join(path.split("/", 3)[:3]) if "://" in path else ""
+        if place not in self._filesystems:
+            self._filesystems[place] = open_filesystem(path)[0]
+        return self._filesystems[place]
+
+    def _arrange(self, runs: Mapping[str, Sequence[FoundFile]]) -> set[str]:
+        """Make the runs and their files those that were found."""
+        changed = set()
+        with self._lock:
+            arranged = {}
+            for name, found in runs.items():
+                run = arranged[name] = self._runs.get(name) or RunIndex(name)
+                files = [self._get_file(name, file.path) for file in found]
+                if files != run.files:
+                    changed.add(name)
+                    run.files = files
+            self._runs = arranged
+            self._forget_all_but({(name, f.path) for name, files in runs.items() for f in files})
+        return changed
+
+    def _get_file(self, run: str, path: str) -> EventFile:
+        return self._by_place.setdefault((run, path), EventFile(path))
+
+    def _forget_all_but(self, places: set[tuple[str, str]]) -> None:
+        for place in self._by_place.keys() - places:
+            self._reader.forget(self._by_place.pop(place))
+
+    def _find_work(self, found: FoundFile) -> tuple[EventFile, FoundFile] | None:
+        """The file, unless a look at its size and time shows that there is nothing to read."""
+        file = self._by_place.get((found.run, found.path))
+        if file is None:
+            return None
+        origin = self._find_origin(file)
+        if origin is None or judge(origin.stat, origin.end, found.stat) is not Change.UNCHANGED:
+            return file, found
+        self._adopt(file)
+        return None
+
+    def _find_origin(self, file: EventFile) -> Origin | None:
+        """What was read of a file before, by this process or another."""
+        if file.is_known:
+            return file.origin
+        chain = self._storage.find(file.path)
+        return chain[-1].origin if chain else None
+
+    def _adopt(self, file: EventFile) -> None:
+        if not file.is_known:
+            with self._lock:
+                for segment in self._storage.find(file.path):
+                    file.adopt(segment)
+
+    def _read(self, file: EventFile, found: FoundFile) -> bool:
+        """Bring one file up to date; say whether that changed anything."""
+        try:
+            fs = self._get_filesystem(file.path)
+            origin = self._find_origin(file)
+            replaced = False
+            if origin is not None and origin.fingerprint is not None:
+                change = read_change(fs, file.path, origin.stat, origin.fingerprint, found.stat)
+                replaced = change is Change.REPLACED and file.is_known
+                if replaced:
+                    file = self._replace(file, found.run)
+                elif change is not Change.REPLACED:
+                    self._adopt(file)
+            news = self._reader.read(fs, file, found.stat, lambda done: self._tell(file, done))
+            self._problems.pop(file.path, None)
+            return news or replaced
+        except OSError as error:
+            self._problems[file.path] = f'cannot read "{file.path}": {error.strerror or error}'
+            return False
+        finally:
+            self._advance(files=1)
+
+    def _replace(self, file: EventFile, run: str) -> EventFile:
+        """Forget all that was read of a file."""
+        new = EventFile(file.path)
+        with self._lock:
+            self._reader.forget(file)
+            files = self._runs[run].files
+            files[files.index(file)] = new
+            self._by_place[run, file.path] = new
+        return new
+
+    def _tell(self, file: EventFile, done_bytes: int) -> None:
+        self._advance(done_bytes=done_bytes)
+        self._storage.bound(file)
+
+    def _advance(self, files: int = 0, done_bytes: int = 0) -> None:
+        with self._lock:
+            now = self._progress
+            self._progress = Progress(
+                now.files_done + files,
+                now.files_total,
+                min(now.bytes_done + done_bytes, now.bytes_total),
+                now.bytes_total,
+            )
+
+    def _read_again(self, damaged: DamagedPack) -> None:
+        """A pack is not what was written: forget all that came from it, and read the logs."""
+        self._storage.discard(damaged.path)
+        for run in self._runs.values():
+            for file in [file for file in run.files if file.comes_from(damaged.path)]:
+                stat = file.origin.stat
+                new = self._replace(file, run.name)
+                self._reader.read(self._get_filesystem(new.path), new, stat, lambda done: None)
