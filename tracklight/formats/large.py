@@ -82,9 +82,9 @@ class _Window:
     def __getitem__(self, at: int | slice, /) -> int | bytes:
         if isinstance(at, int):
             place = at - self._start
-            if 0 <= place < len(self._bytes):
-                return self._bytes[place]
-            return self._bytes[self._move(at, 1)]
+            if not 0 <= place < len(self._bytes):
+                place = self._move(at, 1)  # which puts other bytes into the window
+            return self._bytes[place]
         count = at.stop - at.start
         if count == 0:
             return b""
