@@ -1,0 +1,281 @@
+from __future__ import annotations
+
+import os
+import random
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.builders import event, flip, image, record, scalar, session, simple, summary, value
+from tests.scanning import Reading, gather, read_file
+from tracklight.formats.batch import LARGE_RECORD, Batch, Flaw
+from tracklight.formats.scan import Scanner, create_scanner
+from tracklight.logdir import tail as tail_module
+from tracklight.logdir.filesystem import FileHandle, ReadSizes
+from tracklight.logdir.fingerprint import matches
+from tracklight.logdir.local import LocalFiles, LocalHandle
+from tracklight.logdir.tail import Tail
+
+
+class MeteredHandle(LocalHandle):
+    def __init__(self, path: str, reads: list[tuple[int, int]]) -> None:
+        super().__init__(path)
+        self._reads = reads
+
+    def read_into(self, buffer: memoryview, offset: int) -> int:
+        self._reads.append((offset, len(buffer)))
+        return super().read_into(buffer, offset)
+
+
+class MeteredFiles(LocalFiles):
+    """Local files that write down every read."""
+
+    def __init__(self, sizes: ReadSizes = LocalFiles.read_sizes) -> None:
+        self.read_sizes = sizes
+        self.reads: list[tuple[int, int]] = []
+
+    def open(self, path: str) -> FileHandle:
+        return MeteredHandle(path, self.reads)
+
+    @property
+    def read_bytes(self) -> int:
+        return sum(size for _, size in self.reads)
+
+
+TINY = ReadSizes(least=16, first=64, most=1 << 20)
+
+
+def put(directory: Path, data: bytes) -> str:
+    path = directory / "events.tfevents"
+    path.write_bytes(data)
+    return str(path)
+
+
+def read_all(path: str, fs: LocalFiles | None = None) -> Reading:
+    return gather(
+        Tail(fs or LocalFiles(), path, create_scanner()).read_batches(os.stat(path).st_size)
+    )
+
+
+def scalars(count: int, tag: str = "loss", start: int = 0) -> bytes:
+    return b"".join(scalar(tag, step, step / 2) for step in range(start, start + count))
+
+
+@pytest.fixture(scope="module")
+def picture() -> bytes:
+    """A record four times as long as what counts as large."""
+    return record(event(summary(value("photo", image(bytes(4 * LARGE_RECORD)))), step=1))
+
+
+def test_reads_a_file(tmp_path: Path) -> None:
+    reading = read_all(put(tmp_path, scalars(1000)))
+    assert reading.records == 1000
+    assert [row[0] for row in reading.points[b"loss"]] == list(range(1000))
+
+
+@pytest.mark.parametrize("sizes", [TINY, LocalFiles.read_sizes])
+def test_how_much_is_read_at_a_time_makes_no_difference(
+    sizes: ReadSizes, nasty_logdir: Path
+) -> None:
+    paths = [str(path) for path in nasty_logdir.rglob("*tfevents*") if path.is_file()]
+    assert len(paths) > 50
+    for path in paths:
+        expected = gather(read_file(create_scanner(), Path(path).read_bytes()))
+        assert read_all(path, MeteredFiles(sizes)) == expected, path
+
+
+def test_never_reads_beyond_the_given_size(tmp_path: Path) -> None:
+    path = put(tmp_path, scalars(1000))
+    size = 7777
+    fs = MeteredFiles(TINY)
+    tail = Tail(fs, path, create_scanner())
+    reading = gather(tail.read_batches(size))
+    assert max(offset + count for offset, count in fs.reads) == size
+    assert 0 < reading.records < 1000 and reading.damage == []
+    assert tail.scanner.position <= size
+
+
+def test_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    data = scalars(300) + record(event(session(1), step=100)) + scalars(300, start=100)
+    path = tmp_path / "events.tfevents"
+    path.touch()
+    fs, scanner = MeteredFiles(TINY), create_scanner()
+    tail, batches, rng = Tail(fs, str(path), scanner), list[Batch](), random.Random(4)
+    written = 0
+    while written < len(data):  # a writer that flushes at any place, also within a record
+        part = data[written : written + rng.randrange(1, 200)]
+        with path.open("ab") as file:
+            file.write(part)
+        written += len(part)
+        batches += tail.read_batches(written)
+    assert gather(batches) == gather(read_file(create_scanner(), data))
+    assert scanner.position == len(data)
+
+
+def test_a_torn_end_is_waited_for(tmp_path: Path) -> None:
+    data = scalars(2)
+    path = put(tmp_path, data[:-5])
+    tail = Tail(LocalFiles(), path, create_scanner())
+    assert gather(tail.read_batches(len(data) - 5)).records == 1
+    assert list(tail.read_batches(len(data) - 5)) == []
+    put(tmp_path, data)
+    rest = gather(tail.read_batches(len(data)), tags=[b"loss"])
+    assert (rest.records, rest.damage) == (1, [])
+
+
+def test_ends_when_the_file_is_shorter_than_it_was_said_to_be(tmp_path: Path) -> None:
+    path = put(tmp_path, scalars(100))
+    tail = Tail(MeteredFiles(TINY), path, create_scanner())
+    assert gather(tail.read_batches(10**9)).records == 100
+    os.truncate(path, 0)
+    assert list(tail.read_batches(10**9)) == []
+
+
+def test_ends_when_a_scanner_does_not_move(tmp_path: Path) -> None:
+    class Stuck:
+        position, lost_at, torn_end = 0, -1, -1
+
+        def rewind(self, size: int) -> None: ...
+
+        def scan(self, data: memoryview, size: int) -> Batch:
+            return create_scanner().scan(b"", size)
+
+    stuck: Scanner = Stuck()  # type: ignore[assignment]
+    fs = MeteredFiles(ReadSizes(16, 64, 1024))
+    assert list(Tail(fs, put(tmp_path, scalars(1000)), stuck).read_batches(10_000)) == []
+    assert [count for _, count in fs.reads if count] == [64, 128, 256, 512, 1024]
+
+
+def test_a_file_without_news_is_not_opened(tmp_path: Path) -> None:
+    path = put(tmp_path, scalars(10))
+    size = os.stat(path).st_size
+    tail = Tail(LocalFiles(), path, create_scanner())
+    list(tail.read_batches(size))
+    os.unlink(path)
+    assert list(tail.read_batches(size)) == []
+
+
+def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        list(Tail(LocalFiles(), str(tmp_path / "gone"), create_scanner()).read_batches(10))
+
+
+class TestWindow:
+    def test_grows_while_records_are_small(self, tmp_path: Path) -> None:
+        path = put(tmp_path, scalars(100) * 2000)
+        size = os.stat(path).st_size
+        fs = MeteredFiles(ReadSizes(least=4 << 10, first=64 << 10, most=1 << 20))
+        assert read_all(path, fs).records == 200_000
+        asked = [count for _, count in fs.reads]
+        assert asked[:5] == [64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20]
+        assert max(asked) == 1 << 20
+        assert len(asked) < size / (1 << 20) + 10
+
+    def test_large_records_are_jumped_over(self, tmp_path: Path, picture: bytes) -> None:
+        path = put(tmp_path, (picture + scalars(3)) * 40)
+        fs = MeteredFiles()
+        reading = read_all(path, fs)
+        assert len(reading.references[b"photo"]) == 40
+        assert len(reading.points[b"loss"]) == 120
+        assert fs.read_bytes < os.stat(path).st_size / 10
+
+    def test_grows_again_after_large_records(self, tmp_path: Path, picture: bytes) -> None:
+        path = put(tmp_path, picture + scalars(100) * 500)
+        fs = MeteredFiles()
+        assert read_all(path, fs).records == 1 + 50_000
+        assert max(count for _, count in fs.reads) >= 1 << 20
+
+    def test_fits_itself_to_a_record_that_is_almost_large(self, tmp_path: Path) -> None:
+        almost = record(event(summary(value("photo", image(bytes(LARGE_RECORD - 100)))), step=1))
+        fs = MeteredFiles(ReadSizes(least=16, first=64, most=8 << 20))
+        reading = read_all(put(tmp_path, scalars(1) + almost + scalars(1)), fs)
+        assert (reading.records, reading.damage) == (3, [])
+
+
+class TestLargeRecords:
+    def test_many_small_values_are_read_whole(self, tmp_path: Path) -> None:
+        values = [value(f"a rather long name of a tag {i}", simple(i)) for i in range(8000)]
+        many = record(event(summary(*values), step=1))
+        assert len(many) > LARGE_RECORD
+        fs = MeteredFiles(ReadSizes(least=16, first=64, most=1 << 10))
+        reading = read_all(put(tmp_path, scalars(1) + many + scalars(1)), fs)
+        assert (len(reading.points), reading.records) == (8001, 3)
+
+    def test_that_is_torn_is_waited_for(self, tmp_path: Path, picture: bytes) -> None:
+        path = put(tmp_path, scalars(1) + picture[:-1])
+        tail = Tail(LocalFiles(), path, create_scanner())
+        assert gather(tail.read_batches(os.stat(path).st_size)).records == 1
+        put(tmp_path, scalars(1) + picture)
+        rest = gather(tail.read_batches(os.stat(path).st_size), tags=[b"loss"])
+        assert rest.references.keys() == {b"photo"}
+
+    def test_behind_damage(self, tmp_path: Path, picture: bytes) -> None:
+        data = scalars(1) + flip(scalars(1), 3) + picture + scalars(1)
+        reading = read_all(put(tmp_path, data), MeteredFiles(TINY))
+        assert reading.references.keys() == {b"photo"}
+        assert len(reading.points[b"loss"]) == 2
+        assert [(hurt.offset, hurt.flaw) for hurt in reading.damage] == [
+            (len(scalars(1)), Flaw.HEADER)
+        ]
+
+    def test_that_vanish_while_they_are_walked(self, tmp_path: Path, picture: bytes) -> None:
+        path = put(tmp_path, picture)
+        os.truncate(path, 100)
+        tail = Tail(LocalFiles(), path, create_scanner())
+        assert gather(tail.read_batches(len(picture))).records == 0
+        assert tail.scanner.position == 0
+
+
+class TestFingerprint:
+    def test_is_of_what_was_read(self, tmp_path: Path) -> None:
+        path = put(tmp_path, scalars(500) + b"torn")
+        tail = Tail(LocalFiles(), path, create_scanner())
+        list(tail.read_batches(os.stat(path).st_size))
+        assert tail.fingerprint is not None
+        assert tail.fingerprint.position == tail.scanner.position == len(scalars(500))
+        assert matches(LocalFiles(), path, tail.fingerprint)
+
+    def test_is_not_of_a_file_that_took_over_the_name(self, tmp_path: Path) -> None:
+        path = put(tmp_path, scalars(500))
+        tail = Tail(MeteredFiles(TINY), path, create_scanner())
+        batches = tail.read_batches(os.stat(path).st_size)
+        next(batches)
+        other = tmp_path / "other"
+        other.write_bytes(scalars(500, tag="lost"))
+        other.replace(path)
+        list(batches)
+        assert tail.fingerprint is not None
+        assert not matches(LocalFiles(), path, tail.fingerprint)
+
+
+def test_files_read_in_turn_on_one_thread_do_not_mix(tmp_path: Path) -> None:
+    paths = []
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        paths.append(put(tmp_path / name, scalars(400, tag=name)))
+    fs = MeteredFiles(TINY)
+    sizes = [os.stat(path).st_size for path in paths]
+    turns: list[Iterator[Batch]] = [
+        Tail(fs, path, create_scanner()).read_batches(size)
+        for path, size in zip(paths, sizes, strict=True)
+    ]
+    found: list[list[Batch]] = [[], []]
+    for pair in zip(*turns, strict=True):
+        for batches, batch in zip(found, pair, strict=True):
+            batches.append(batch)
+    for name, batches in zip((b"a", b"b"), found, strict=True):
+        reading = gather(batches)
+        assert (list(reading.points), reading.records, reading.damage) == ([name], 400, [])
+
+
+def test_threads_have_their_own_buffers(tmp_path: Path) -> None:
+    buffers: list[memoryview] = []
+    for _ in range(2):
+        thread = threading.Thread(target=lambda: buffers.append(tail_module._buffers.get(10)))
+        thread.start()
+        thread.join()
+    mine = tail_module._buffers.get(10)
+    assert mine.obj is tail_module._buffers.get(5).obj
+    assert len({id(view.obj) for view in (*buffers, mine)}) == 3
