@@ -443,27 +443,36 @@ cdef class Scanner:
         """Takes all of one event, or nothing of it."""
         cdef const uint8_t *p = payload
         cdef const uint8_t *end = payload + length
-        cdef tl_field f
+        cdef tl_field f, summary
         cdef int64_t step = 0
         cdef double wall = 0
+        cdef int parts = 0
         cdef bint starts = False
+        summary.start = NULL
         while p < end:
             if not tl_next(&p, end, &f):
                 return BROKEN
-            if f.number == 1 and f.type == 1:
+            if f.type == 2:
+                parts += 1
+                if f.number == 5:
+                    summary = f
+                elif f.number == 7 and not self._reads_start(f.start, f.end, &starts):
+                    return BROKEN
+            elif f.number == 1 and f.type == 1:
                 wall = tl_double(f.value)
             elif f.number == 2 and f.type == 0:
                 step = <int64_t> f.value
-            elif f.number == 7 and f.type == 2:
-                if not self._reads_start(f.start, f.end, &starts):
-                    return BROKEN
         cdef int64_t points = self.points.count
         cdef int64_t references = self.references.count
         cdef int64_t metadata = self.metadata.count
         cdef int64_t tags = self.tags.count
         cdef Note file_version = self.file_version
         cdef Note writer = self.writer
-        cdef Outcome outcome = self._take_fields(payload, end, step, wall)
+        cdef Outcome outcome
+        if parts == 1 and summary.start != NULL:  # nearly all events
+            outcome = self._take_summary(payload, summary.start, summary.end, step, wall)
+        else:
+            outcome = self._take_fields(payload, end, step, wall)
         if outcome == TAKEN and starts and self.records > 0:
             outcome = OPENS_NEXT_BATCH
         if outcome != TAKEN:
