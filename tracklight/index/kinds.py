@@ -6,7 +6,7 @@ from tracklight.formats.batch import Content
 from tracklight.types import Kind
 
 #: Values from before there was metadata name no plugin: what they are says it.
-_PLUGIN_OF_CONTENT = {
+_PLUGIN_OF_CONTENT: dict[int, str] = {
     Content.SIMPLE_VALUE: "scalars",
     Content.OLD_HISTOGRAM: "histograms",
     Content.IMAGE: "images",
@@ -31,9 +31,9 @@ _KIND_OF_PLUGIN = {
 }
 
 
-def plugin_of(content: int, named: str) -> str:
-    """The plugin of a series, by the content of its first value and what its metadata names."""
-    return named or _PLUGIN_OF_CONTENT.get(Content(content), "")
+def plugin_of(content: int) -> str:
+    """The plugin of a series without metadata, by the content of its first value."""
+    return _PLUGIN_OF_CONTENT.get(content, "")
 
 
 def kind_of(plugin: str, has_points: bool) -> Kind:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from tracklight.index.file import EventFile
 from tracklight.index.kinds import kind_of
 from tracklight.index.run import RunIndex, Source
 from tracklight.index.survey import Survey, survey_points, survey_references
@@ -33,71 +32,67 @@ class _Share(NamedTuple):
 
 def list_tags(run: RunIndex) -> tuple[TagInfo, ...]:
     """Every tag of a run, in natural order."""
-    shares = [_Shares(file) for file in run.files]
-    restarted = any(session.start is not None for file in run.files for session in file.sessions)
-    infos = (
-        _tag_info(run, tag, sources, shares, restarted) for tag, sources in run.sources().items()
-    )
+    lister = _Lister(run)
+    infos = [lister.tag_info(tag, sources) for tag, sources in run.sources().items()]
     return tuple(sorted(infos, key=lambda info: _tag_key(info.tag)))
 
 
-class _Shares:
-    """The shares of one file in all its tags, by their number."""
+class _Lister:
+    """Puts the shares of a run's files together, tag by tag."""
 
-    def __init__(self, file: EventFile) -> None:
-        self.points = _rows(survey_points(file))
-        self.others = _rows(survey_references(file))
+    def __init__(self, run: RunIndex) -> None:
+        self._run = run
+        self._points = [_shares(survey_points(file)) for file in run.files]
+        self._others = [_shares(survey_references(file)) for file in run.files]
+        sessions = [session for file in run.files for session in file.sessions]
+        self._restarted = any(session.start is not None for session in sessions)
+
+    def tag_info(self, tag: str, sources: Sequence[Source]) -> TagInfo:
+        points = [s for file, series in sources if (s := self._points[file][series]).values]
+        others = [s for file, series in sources if (s := self._others[file][series]).values]
+        first, last = _ends(points, others)
+        metadata, plugin = self._run.describe(sources)
+        return TagInfo(
+            tag,
+            plugin,
+            kind_of(plugin, bool(points)),
+            sum([share.values for share in points + others]),
+            self._count_overwritten(tag, points, others),
+            Stamp(first.first_step, first.first_wall),
+            Stamp(last.last_step, last.last_wall),
+            metadata.display_name,
+            metadata.description,
+        )
+
+    def _count_overwritten(
+        self, tag: str, points: Sequence[_Share], others: Sequence[_Share]
+    ) -> int:
+        """Mostly none, which the shares alone tell."""
+        count = 0
+        if points and (self._restarted or not _keeps_rising(points)):
+            count += int(self._run.scalar(tag).overwritten.sum())
+        if others and (self._restarted or not _keeps_rising(others)):
+            count += int(self._run.located(tag).overwritten.sum())
+        return count
 
 
-def _rows(table: Survey) -> list[_Share]:
+def _shares(table: Survey) -> list[_Share]:
     columns = (getattr(table, name).tolist() for name in _COLUMNS)
     return list(map(_Share._make, zip(*columns, strict=True)))
 
 
-def _tag_info(
-    run: RunIndex,
-    tag: str,
-    sources: Sequence[Source],
-    shares: Sequence[_Shares],
-    restarted: bool,
-) -> TagInfo:
-    points = [p for file, series in sources if (p := shares[file].points[series]).values]
-    others = [p for file, series in sources if (p := shares[file].others[series]).values]
-    both = points + others
-    first = min(both, key=lambda share: share.first_wall) if points and others else both[0]
-    last = max(both, key=lambda share: share.last_wall) if points and others else both[-1]
-    metadata = run.metadata(sources)
-    plugin = run.plugin(sources)
-    return TagInfo(
-        tag=tag,
-        plugin=plugin,
-        kind=kind_of(plugin, bool(points)),
-        count=sum(share.values for share in both),
-        overwritten=_count_overwritten(run, tag, points, others, restarted),
-        first=Stamp(first.first_step, first.first_wall),
-        last=Stamp(last.last_step, last.last_wall),
-        display_name=metadata.display_name,
-        description=metadata.description,
-    )
-
-
-def _count_overwritten(
-    run: RunIndex,
-    tag: str,
-    points: Sequence[_Share],
-    others: Sequence[_Share],
-    restarted: bool,
-) -> int:
-    """Mostly none, which the shares alone tell."""
-    count = 0
-    if points and (restarted or not _keeps_rising(points)):
-        count += int(run.scalar(tag).overwritten.sum())
-    if others and (restarted or not _keeps_rising(others)):
-        count += int(run.located(tag).overwritten.sum())
-    return count
+def _ends(points: Sequence[_Share], others: Sequence[_Share]) -> tuple[_Share, _Share]:
+    """The shares with the first and the last value; by the clock if a tag has both sorts."""
+    if points and others:
+        both = [*points, *others]
+        return min(both, key=lambda s: s.first_wall), max(both, key=lambda s: s.last_wall)
+    either = points or others
+    return either[0], either[-1]
 
 
 def _keeps_rising(shares: Sequence[_Share]) -> bool:
+    if len(shares) == 1:
+        return shares[0].rises
     return all(share.rises for share in shares) and all(
         before.last_step < after.first_step
         for before, after in zip(shares, shares[1:], strict=False)

@@ -59,18 +59,21 @@ class RunIndex:
         except KeyError:
             raise UnknownTag(self.name, tag, self.sources()) from None
 
-    def metadata(self, sources: Sequence[Source]) -> Metadata:
-        """The first metadata in the run that names a plugin, else the first of all."""
-        found = [
-            read_metadata(data)
-            for source in sources
-            if (data := self.files[source.file].metadata.get(source.series)) is not None
-        ]
-        return next((m for m in found if m.plugin), found[0] if found else read_metadata(b""))
+    def describe(self, sources: Sequence[Source]) -> tuple[Metadata, str]:
+        """A tag's metadata and plugin: the first in the run that names one, else the first at all.
 
-    def plugin(self, sources: Sequence[Source]) -> str:
-        content = self.files[sources[0].file].contents[sources[0].series]
-        return plugin_of(content, self.metadata(sources).plugin)
+        What has no metadata belongs to the plugin that its first value was made for.
+        """
+        chosen = None
+        for file, series in sources:
+            data = self.files[file].metadata.get(series)
+            if data is not None:
+                metadata = read_metadata(data)
+                if metadata.plugin:
+                    return metadata, metadata.plugin
+                chosen = chosen or metadata
+        file, series = sources[0]
+        return chosen or read_metadata(b""), plugin_of(self.files[file].contents[series])
 
     def scalar(self, tag: str) -> Series:
         """All points of a tag, in the order written."""
@@ -97,7 +100,7 @@ class RunIndex:
         return Located(
             run=self.name,
             tag=tag,
-            kind=kind_of(self.plugin(sources), has_points=False),
+            kind=kind_of(self.describe(sources)[1], has_points=False),
             paths=tuple(file.path for file in self.files),
             file=file,
             overwritten=marks,

@@ -9,6 +9,10 @@ from tracklight.formats.batch import Points, References
 from tracklight.index.block import Block, RowsT, join_blocks, merge_points, merge_references
 
 
+#: As long as there are no more blocks than this, looking into each costs less than joining them.
+MANY_BLOCKS = 8
+
+
 class Stack(Generic[RowsT]):
     """Blocks in the order written; the first ``stored`` of them stand in the cache."""
 
@@ -24,19 +28,20 @@ class Stack(Generic[RowsT]):
             self.blocks.append(Block(rows))
 
     def compact(self) -> None:
-        """Join the latest blocks in memory.
+        """Join the latest blocks in memory when there are many.
 
         A block is joined with those after it once they are half its size together, so that there
         are about log(rows) blocks and each row is moved about that often in all.
         """
-        first = len(self.blocks) - 1
-        rows = len(self.blocks[-1]) if self.blocks else 0
+        if len(self.blocks) - self.stored <= MANY_BLOCKS:
+            return
+        first = len(self.blocks) - 2
+        rows = len(self.blocks[-1]) + len(self.blocks[-2])
         while first > self.stored and 2 * rows >= len(self.blocks[first - 1]):
             first -= 1
             rows += len(self.blocks[first])
-        if first < len(self.blocks) - 1:
-            joined = Block(self._merge([block.rows for block in self.blocks[first:]]))
-            self.blocks[first:] = [joined]
+        joined = Block(self._merge([block.rows for block in self.blocks[first:]]))
+        self.blocks[first:] = [joined]
 
     def unstored(self) -> Block[RowsT] | None:
         """All rows that are not in the cache, as one block."""
