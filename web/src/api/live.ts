@@ -1,0 +1,60 @@
+import type { Delta, Status } from './types';
+
+export interface LiveHandlers {
+  readonly onOpen: () => void;
+  readonly onLost: () => void;
+  readonly onStatus: (status: Status) => void;
+  readonly onDelta: (delta: Delta) => void;
+  /** The server no longer knows what changed since the cursor: everything has to be asked anew. */
+  readonly onReset: () => void;
+}
+
+const RETRY_MS = 2000;
+/** The server speaks at least every 15 seconds; after this silence the connection is dead. */
+const SILENCE_MS = 40_000;
+
+/** Follows the changes since `cursor` and reconnects by itself; returns how to stop. */
+export function followLive(cursor: string, handlers: LiveHandlers): () => void {
+  let source: EventSource | undefined;
+  let retry: ReturnType<typeof setTimeout> | undefined;
+  let silence: ReturnType<typeof setTimeout> | undefined;
+
+  function lose(): void {
+    source?.close();
+    clearTimeout(silence);
+    clearTimeout(retry);
+    retry = setTimeout(connect, RETRY_MS);
+    handlers.onLost();
+  }
+
+  function listen<Body>(name: string, handle: (body: Body) => void): void {
+    source?.addEventListener(name, (event: MessageEvent<string>) => {
+      clearTimeout(silence);
+      silence = setTimeout(lose, SILENCE_MS);
+      handle(JSON.parse(event.data) as Body);
+    });
+  }
+
+  function connect(): void {
+    source = new EventSource(`api/live?${new URLSearchParams({ since: cursor })}`);
+    source.onopen = handlers.onOpen;
+    source.onerror = lose;
+    listen<Status>('status', handlers.onStatus);
+    listen<Delta>('delta', (delta) => {
+      cursor = delta.cursor;
+      handlers.onDelta(delta);
+    });
+    listen<{ cursor: string }>('reset', (reset) => {
+      cursor = reset.cursor;
+      handlers.onReset();
+    });
+    listen('beat', () => undefined);
+  }
+
+  connect();
+  return () => {
+    source?.close();
+    clearTimeout(retry);
+    clearTimeout(silence);
+  };
+}

@@ -1,0 +1,132 @@
+/** What the server says, field for field as in `tracklight/server`. */
+
+/** A number, or the name of one for which JSON has no word. */
+export type WireNumber = number | 'NaN' | 'Infinity' | '-Infinity';
+
+export interface Stamp {
+  readonly step: number;
+  readonly wall_time: WireNumber;
+}
+
+export interface RunRow {
+  readonly name: string;
+  readonly start_wall: WireNumber | null;
+  readonly last_wall: WireNumber | null;
+  readonly files: number;
+  readonly bytes: number;
+  readonly tags: number;
+  readonly points: number;
+  readonly damaged: number;
+}
+
+export interface TagRow {
+  readonly tag: string;
+  readonly plugin: string;
+  readonly kind: string;
+  readonly runs: number;
+  readonly count: number;
+  readonly overwritten: number;
+  readonly first: Stamp | null;
+  readonly last: Stamp | null;
+  readonly display_name: string;
+  readonly description: string;
+}
+
+export interface FileRow {
+  readonly run: string;
+  readonly path: string;
+  readonly bytes: number;
+  readonly records: number;
+  readonly damaged: number;
+  /** Offset, size and flaw of the first damaged places. */
+  readonly damage: readonly (readonly [number, number, string])[];
+}
+
+export interface Progress {
+  readonly files_done: number;
+  readonly files_total: number;
+  readonly bytes_done: number;
+  readonly bytes_total: number;
+}
+
+export interface Status {
+  readonly loading: boolean;
+  readonly failure: string | null;
+  readonly progress: Progress;
+}
+
+export interface Surroundings {
+  readonly path: string;
+  readonly exists: boolean;
+  readonly entries: number | null;
+  readonly examples: readonly string[];
+}
+
+export interface StatusAnswer {
+  readonly version: string;
+  readonly cursor: string;
+  readonly roots: readonly { readonly name: string; readonly path: string }[];
+  readonly status: Status;
+  readonly found: readonly Surroundings[];
+}
+
+export interface RunsAnswer {
+  readonly cursor: string;
+  readonly runs: readonly RunRow[];
+}
+
+export interface TagsAnswer {
+  readonly cursor: string;
+  readonly run: string | null;
+  readonly tags: readonly TagRow[];
+}
+
+export interface FilesAnswer {
+  readonly files: readonly FileRow[];
+}
+
+export type Column = 'first' | 'last' | 'low' | 'high';
+
+export interface ChartQuery {
+  readonly tag: string;
+  readonly runs: readonly string[] | null;
+}
+
+export interface ScalarQuery {
+  readonly charts: readonly ChartQuery[];
+  readonly width: number;
+  readonly limit: number;
+  readonly columns: readonly Column[];
+}
+
+export interface WireLine {
+  readonly run: string;
+  readonly count: readonly number[];
+  readonly columns: Partial<Record<Column, readonly (WireNumber | null)[]>>;
+}
+
+export interface WireChart {
+  readonly tag: string;
+  readonly runs: number;
+  readonly x: readonly number[];
+  readonly lines: readonly WireLine[];
+  readonly error: Problem | null;
+}
+
+export interface ChartsAnswer {
+  readonly cursor: string;
+  readonly charts: readonly WireChart[];
+}
+
+export interface Delta {
+  readonly cursor: string;
+  readonly added: readonly RunRow[];
+  readonly removed: readonly string[];
+  readonly changed: readonly RunRow[];
+}
+
+/** What is wrong, and what to do next. */
+export interface Problem {
+  readonly what: string;
+  readonly next: string;
+}

@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest';
+
+import { contrast, isValidation, RUN_COLOURS, runColour } from './colour';
+
+test('there are enough colours, all different and all seen on both backgrounds', () => {
+  expect(new Set(RUN_COLOURS).size).toBeGreaterThanOrEqual(20);
+  for (const colour of RUN_COLOURS) {
+    for (const background of ['#ffffff', '#121217']) {
+      expect(contrast(colour, background), `${colour} on ${background}`).toBeGreaterThan(3);
+    }
+  }
+});
+
+test('a run keeps its colour for good', () => {
+  expect(runColour('conv/lr1e-3')).toBe(runColour('conv/lr1e-3'));
+  // Changing these changes the colours of everyone's runs.
+  expect(['conv/lr1e-3', 'train', 'run_7', ''].map(runColour)).toMatchInlineSnapshot(`
+    [
+      "#7a5cc7",
+      "#dd7900",
+      "#2b7a5f",
+      "#e2604f",
+    ]
+  `);
+});
+
+test('the runs of a sweep differ in colour', () => {
+  const sweep = Array.from({ length: RUN_COLOURS.length }, (_, number) => `sweep/run_${number}`);
+  expect(new Set(sweep.map(runColour)).size).toBe(RUN_COLOURS.length);
+});
+
+test('a very long number does not spoil the sum', () => {
+  expect(RUN_COLOURS).toContain(runColour('9'.repeat(400)));
+});
+
+test.each([
+  ['conv/validation', true],
+  ['val', true],
+  ['run_eval', true],
+  ['train', false],
+  ['evaluate_later', false],
+  ['contest', false],
+])('%s validates: %s', (name, expected) => {
+  expect(isValidation(name)).toBe(expected);
+});
+
+test('contrast is that of WCAG', () => {
+  expect(contrast('#000000', '#ffffff')).toBeCloseTo(21);
+  expect(contrast('#777777', '#ffffff')).toBeCloseTo(4.48, 2);
+});

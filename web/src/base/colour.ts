@@ -1,0 +1,71 @@
+/**
+ * Run colours, in an order in which neighbours are told apart by colour-blind eyes as well. Each has
+ * a contrast of 3:1 against both the light and the dark background.
+ */
+export const RUN_COLOURS = [
+  '#4269d0',
+  '#dd7900',
+  '#2f9e5b',
+  '#c2379a',
+  '#0d97a8',
+  '#b0413e',
+  '#7a5cc7',
+  '#8a6d1a',
+  '#e0559a',
+  '#4d7c0f',
+  '#5b6b82',
+  '#b45309',
+  '#1d74b8',
+  '#e2604f',
+  '#3f8f8b',
+  '#a06bd6',
+  '#a98700',
+  '#6f9a1f',
+  '#c93060',
+  '#2b7a5f',
+  '#8f6650',
+  '#5f8dd3',
+  '#7f8a70',
+  '#a35b91',
+] as const;
+
+/**
+ * The colour of a run: the same in every tab, on every machine, whatever other runs there are.
+ * Names that differ only in a number, as those of a sweep do, take neighbouring colours.
+ */
+export function runColour(name: string): string {
+  let numbers = 0;
+  const words = name.replace(/\d+/g, (digits) => {
+    numbers += Number(digits.slice(-6));
+    return '#';
+  });
+  return RUN_COLOURS[(hash(words) + numbers) % RUN_COLOURS.length] ?? RUN_COLOURS[0];
+}
+
+/** Lines of a run that validates are dashed, so that colour is not all that sets them apart. */
+export function isValidation(name: string): boolean {
+  return /(^|[^a-z])(val|valid|validation|eval|test)([^a-z]|$)/i.test(name);
+}
+
+/** FNV-1a, 32 bit. */
+function hash(text: string): number {
+  let value = 0x811c9dc5;
+  for (let at = 0; at < text.length; at++) {
+    value = Math.imul(value ^ text.charCodeAt(at), 0x01000193);
+  }
+  return value >>> 0;
+}
+
+/** Contrast of two `#rrggbb` colours as WCAG defines it, from 1 to 21. */
+export function contrast(one: string, other: string): number {
+  const [dark = 0, light = 0] = [luminance(one), luminance(other)].sort((a, b) => a - b);
+  return (light + 0.05) / (dark + 0.05);
+}
+
+function luminance(colour: string): number {
+  const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => {
+    const channel = parseInt(colour.slice(at, at + 2), 16) / 255;
+    return channel <= 0.04045 ? channel / 12.92 : ((channel + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}

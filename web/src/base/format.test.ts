@@ -1,0 +1,78 @@
+import { expect, test } from 'vitest';
+
+import {
+  formatAgo,
+  formatBytes,
+  formatClock,
+  formatCount,
+  formatProgress,
+  formatStep,
+  formatValue,
+  plural,
+} from './format';
+
+test.each([
+  [0, '0'],
+  [0.914159, '0.9142'],
+  [-0.5, '−0.5'],
+  [0.0001234, '0.0001234'],
+  [0.00001234, '1.234e-5'],
+  [1e-5, '1e-5'],
+  [12.34567, '12.35'],
+  [12345, '12,345'],
+  [12345.678, '12345.7'],
+  [2_500_000, '2.5e+6'],
+  [NaN, 'NaN'],
+  [Infinity, '∞'],
+  [-Infinity, '−∞'],
+])('the value %d reads %s', (value, text) => {
+  expect(formatValue(value)).toBe(text);
+});
+
+test.each([
+  [0, '0'],
+  [9_999, '9,999'],
+  [12_345, '12.3k'],
+  [999_960, '1M'],
+  [1_234_567, '1.2M'],
+  [40_000_000, '40M'],
+])('the count %d reads %s', (count, text) => {
+  expect(formatCount(count)).toBe(text);
+});
+
+test('steps are told in full as long as that can be read', () => {
+  expect(formatStep(1_234_567)).toBe('1,234,567');
+  expect(formatStep(12_345_678)).toBe('12.3M');
+  expect(formatStep(-1)).toBe('−1');
+});
+
+test('sizes', () => {
+  expect(formatBytes(0)).toBe('0 B');
+  expect(formatBytes(18_204)).toBe('18.2 kB');
+  expect(formatBytes(1.24e9)).toBe('1.2 GB');
+  expect(formatProgress(1.24e9, 1.91e9)).toBe('1.2 of 1.9 GB');
+  expect(formatProgress(0, 0)).toBe('0 of 0 B');
+});
+
+test('one and many', () => {
+  expect(plural(1, 'run')).toBe('1 run');
+  expect(plural(2, 'run')).toBe('2 runs');
+  expect(plural(0, 'directory', 'directories')).toBe('0 directories');
+});
+
+test.each([
+  [0.4, 'now'],
+  [2.9, '2 s ago'],
+  [200, '3 min ago'],
+  [7200, '2 h ago'],
+  [200_000, '2 d ago'],
+])('%d seconds are %s', (seconds, text) => {
+  expect(formatAgo(seconds)).toBe(text);
+});
+
+test('the clock has a date only where it is another day', () => {
+  const now = new Date(2026, 2, 12, 15, 0);
+  expect(formatClock(new Date(2026, 2, 12, 14, 2), now)).toBe('14:02');
+  expect(formatClock(new Date(2026, 2, 11, 14, 2), now)).toBe('11 Mar, 14:02');
+  expect(formatClock(new Date(2025, 2, 11, 14, 2), now)).toBe('11 Mar 2025, 14:02');
+});

@@ -1,0 +1,93 @@
+/** Numbers, sizes and times are put into words here and nowhere else. */
+
+const grouped = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
+const SI = ['', 'k', 'M', 'G', 'T', 'P', 'E'];
+const BYTES = ['B', 'kB', 'MB', 'GB', 'TB', 'PB', 'EB'];
+const MINUTE_S = 60;
+const HOUR_S = 60 * MINUTE_S;
+const DAY_S = 24 * HOUR_S;
+
+/** A measured value with the digits that matter. */
+export function formatValue(value: number): string {
+  if (Number.isNaN(value)) return 'NaN';
+  if (!Number.isFinite(value)) return value > 0 ? '∞' : '−∞';
+  if (value === 0) return '0';
+  const size = Math.abs(value);
+  if (size >= 1e6 || size < 1e-4) return minus(value.toExponential(3).replace(/\.?0+e/, 'e'));
+  if (Number.isInteger(value)) return minus(grouped.format(value));
+  return minus(size >= 1000 ? value.toFixed(1) : String(Number(value.toPrecision(4))));
+}
+
+/** A count in steps of a thousand: 9,999 then 12.3k. */
+export function formatCount(count: number): string {
+  if (count < 10_000) return grouped.format(count);
+  return scale(count, SI, '');
+}
+
+/** A count in full. */
+export function formatExact(count: number): string {
+  return grouped.format(count);
+}
+
+/** A step: in full as long as that can be read. */
+export function formatStep(step: number): string {
+  return Math.abs(step) < 10_000_000 ? minus(grouped.format(step)) : minus(scale(step, SI, ''));
+}
+
+export function formatBytes(bytes: number): string {
+  return scale(bytes, BYTES, ' ');
+}
+
+/** Two sizes in one unit: 1.2 of 1.9 GB. */
+export function formatProgress(done: number, total: number): string {
+  const power = powerOf(total, BYTES);
+  const [one, other] = [done, total].map((bytes) => round(bytes / 1000 ** power));
+  return `${one} of ${other} ${BYTES[power]}`;
+}
+
+/** `count` things, in the right number. */
+export function plural(count: number, one: string, many = `${one}s`): string {
+  return `${formatCount(count)} ${count === 1 ? one : many}`;
+}
+
+export function formatAgo(seconds: number): string {
+  if (seconds < 1) return 'now';
+  if (seconds < MINUTE_S) return `${Math.floor(seconds)} s ago`;
+  if (seconds < HOUR_S) return `${Math.floor(seconds / MINUTE_S)} min ago`;
+  if (seconds < DAY_S) return `${Math.floor(seconds / HOUR_S)} h ago`;
+  return `${grouped.format(Math.floor(seconds / DAY_S))} d ago`;
+}
+
+/** The time of day, with the date where that is not today. */
+export function formatClock(at: Date, now: Date): string {
+  const time = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' }).format(at);
+  if (at.toDateString() === now.toDateString()) return time;
+  const year = at.getFullYear() === now.getFullYear() ? {} : { year: 'numeric' as const };
+  const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', ...year });
+  return `${day.format(at)}, ${time}`;
+}
+
+/** A moment to the second, for hovers. */
+export function formatMoment(at: Date): string {
+  return new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' }).format(at);
+}
+
+function scale(value: number, units: string[], space: string): string {
+  const power = powerOf(value, units);
+  return `${round(value / 1000 ** power)}${space}${units[power]}`;
+}
+
+function powerOf(value: number, units: string[]): number {
+  // 999.95 rounds up to 1000.0, which is already the next unit.
+  const power = Math.floor(Math.log10(Math.max(1, Math.abs(value) * 1.00005)) / 3);
+  return Math.min(units.length - 1, power);
+}
+
+function round(value: number): string {
+  return String(Math.abs(value) < 100 ? Number(value.toFixed(1)) : Math.round(value));
+}
+
+/** The real minus sign, as wide as a plus. */
+function minus(text: string): string {
+  return text.replace(/^-/, '−');
+}

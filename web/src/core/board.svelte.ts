@@ -1,0 +1,126 @@
+import { SvelteMap } from 'svelte/reactivity';
+
+import { getRuns, getStatus, problemOf } from '../api/client';
+import { followLive } from '../api/live';
+import { readTime } from '../api/numbers';
+import type { Delta, Problem, RunRow, Status, StatusAnswer } from '../api/types';
+import { applyDelta, inOrder } from './delta';
+import { Pace } from './pace';
+
+export type Connection = 'connecting' | 'open' | 'lost';
+
+const LIST_PAUSE_MS = 1000;
+
+/** The runs of the log and how the server stands, kept up to date by its live stream. */
+class Board {
+  connection = $state<Connection>('connecting');
+  /** Why there is nothing to show; null once there was an answer. */
+  problem = $state.raw<Problem | null>(null);
+  about = $state.raw<StatusAnswer | null>(null);
+  status = $state.raw<Status | null>(null);
+  /** In natural order. */
+  runs = $state.raw<readonly RunRow[]>([]);
+  /** When points came in while the page was open, in milliseconds. */
+  changedAt = $state<number | null>(null);
+
+  readonly totals = $derived(sumUp(this.runs));
+
+  /** Grows whenever anything does. */
+  #revision = $state(0);
+  readonly #revisions = new SvelteMap<string, number>();
+  readonly #listing = new Pace(() => this.#list(), LIST_PAUSE_MS);
+  #stop: (() => void) | undefined;
+
+  async start(): Promise<void> {
+    this.#stop?.();
+    this.problem = null;
+    this.connection = 'connecting';
+    try {
+      const [about, list] = await Promise.all([getStatus(), getRuns()]);
+      this.about = about;
+      this.status = about.status;
+      this.#setRuns(inOrder(list.runs));
+      this.#follow(list.cursor);
+    } catch (error) {
+      this.problem = problemOf(error);
+      this.connection = 'lost';
+    }
+  }
+
+  findRun(name: string): RunRow | undefined {
+    return this.runs.find((run) => run.name === name);
+  }
+
+  /** A number that changes when the run, or with null any run, has changed. */
+  revisionOf(run: string | null): number {
+    return run === null ? this.#revision : (this.#revisions.get(run) ?? 0);
+  }
+
+  #follow(cursor: string): void {
+    this.#stop = followLive(cursor, {
+      onOpen: () => (this.connection = 'open'),
+      onLost: () => (this.connection = 'lost'),
+      onStatus: (status) => this.#setStatus(status),
+      onDelta: (delta) => this.#apply(delta),
+      onReset: () => this.#listing.askNow(),
+    });
+  }
+
+  #setStatus(status: Status): void {
+    const wasLoading = this.status?.loading;
+    this.status = status;
+    if (status.loading) this.#listing.ask();
+    else if (wasLoading) this.#listing.askNow();
+  }
+
+  #apply(delta: Delta): void {
+    this.#setRuns(applyDelta(this.runs, delta));
+    for (const run of [...delta.added, ...delta.changed]) this.#touch(run.name);
+    for (const name of delta.removed) this.#touch(name);
+    if (delta.added.length + delta.changed.length > 0) this.changedAt = Date.now();
+  }
+
+  #touch(name: string): void {
+    this.#revisions.set(name, (this.#revisions.get(name) ?? 0) + 1);
+  }
+
+  /** The runs have to come in natural order. */
+  #setRuns(runs: readonly RunRow[]): void {
+    this.runs = runs;
+    this.#revision++;
+  }
+
+  async #list(): Promise<void> {
+    try {
+      const [about, list] = await Promise.all([getStatus(), getRuns()]);
+      this.about = about;
+      this.#setRuns(inOrder(list.runs));
+      for (const run of list.runs) this.#touch(run.name);
+    } catch {
+      // The stream tells when the server is gone, and this is asked again when it is back.
+      this.connection = 'lost';
+    }
+  }
+}
+
+export interface Totals {
+  readonly points: number;
+  readonly damaged: number;
+  /** When the writers say that the last point was logged. */
+  readonly lastPoint: Date | null;
+}
+
+function sumUp(runs: readonly RunRow[]): Totals {
+  let points = 0;
+  let damaged = 0;
+  let lastPoint: Date | null = null;
+  for (const run of runs) {
+    points += run.points;
+    damaged += run.damaged;
+    const last = readTime(run.last_wall);
+    if (last && (!lastPoint || last > lastPoint)) lastPoint = last;
+  }
+  return { points, damaged, lastPoint };
+}
+
+export const board = new Board();

@@ -1,0 +1,14 @@
+import type { Delta, RunRow } from '../api/types';
+import { compareNatural } from '../base/natural';
+
+export function inOrder(runs: Iterable<RunRow>): RunRow[] {
+  return [...runs].sort((a, b) => compareNatural(a.name, b.name));
+}
+
+/** The list of runs after a change, in natural order. */
+export function applyDelta(runs: readonly RunRow[], delta: Delta): RunRow[] {
+  const known = new Map(runs.map((run) => [run.name, run]));
+  for (const name of delta.removed) known.delete(name);
+  for (const run of [...delta.added, ...delta.changed]) known.set(run.name, run);
+  return inOrder(known.values());
+}

@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest';
+
+import type { Status } from '../api/types';
+import { type Signs, takePulse } from './pulse';
+
+const now = new Date(2026, 2, 12, 15, 0, 0).getTime();
+const read: Status = {
+  loading: false,
+  failure: null,
+  progress: { files_done: 4, files_total: 4, bytes_done: 10, bytes_total: 10 },
+};
+const signs: Signs = { connection: 'open', status: read, changedAt: null, lastPoint: null, now };
+
+const say = (part: Partial<Signs>): string => {
+  const { kind, word, detail } = takePulse({ ...signs, ...part });
+  return `${kind}: ${word} ${detail}`.trim();
+};
+
+test('a point that has just come is live', () => {
+  expect(say({ changedAt: now - 2000 })).toBe('live: Live 2 s ago');
+  expect(say({ lastPoint: new Date(now - 5000) })).toBe('live: Live 5 s ago');
+});
+
+test('a writer whose clock is ahead logs now', () => {
+  expect(say({ lastPoint: new Date(now + 60_000) })).toBe('live: Live now');
+});
+
+test('a log that is quiet is idle since then', () => {
+  expect(say({ lastPoint: new Date(2026, 2, 12, 14, 2) })).toBe('idle: Idle since 14:02');
+});
+
+test('a log without points waits for them', () => {
+  expect(say({})).toBe('live: Live no points yet');
+});
+
+test('loading tells how far it is', () => {
+  const progress = { files_done: 1, files_total: 4, bytes_done: 1.2e9, bytes_total: 1.9e9 };
+  const status = { ...read, loading: true, progress };
+  expect(say({ status })).toBe('loading: Loading 1.2 of 1.9 GB');
+  expect(takePulse({ ...signs, status }).done).toBeCloseTo(0.63, 2);
+  expect(takePulse({ ...signs, status }).hover).toBe('1 of 4 files read');
+});
+
+test('a lost connection is told before anything else', () => {
+  expect(say({ connection: 'lost' })).toBe('lost: Connection lost trying again');
+  expect(say({ connection: 'connecting', status: null })).toBe('connecting: Connecting');
+});

@@ -1,0 +1,5 @@
+import { mount } from 'svelte';
+
+import App from './shell/App.svelte';
+
+mount(App, { target: document.body });

@@ -1,0 +1,18 @@
+import { svelte } from '@sveltejs/vite-plugin-svelte';
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  // The page may live under any path, so it refers to its own parts relatively.
+  base: './',
+  plugins: [svelte()],
+  build: {
+    outDir: '../tracklight/server/static',
+    emptyOutDir: true,
+    target: 'es2022',
+    // The policy of the server allows no inline parts.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+  },
+  server: { proxy: { '/api': 'http://localhost:6006' } },
+  test: { include: ['src/**/*.test.ts'] },
+});
