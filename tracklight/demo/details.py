@@ -1,0 +1,72 @@
+"""What a trial logs beside its scalars: histograms of weights, pictures, precision and recall."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tracklight.demo import glyphs
+from tracklight.formats import summary
+from tracklight.formats.png import encode_png
+from tracklight.formats.proto import Message
+
+_PICTURE_SIDE = 48
+_PICTURES = 32
+_PICTURES_PER_SHEET = 16
+
+
+def describe_weights(progress: float, rng: np.random.Generator) -> list[Message]:
+    """Histograms of layers as training goes from 0 to 1: they leave the shape they started with."""
+    edges = np.concatenate([rng.normal(-0.5, 0.12, 700), rng.normal(0.5, 0.12, 700)])
+    return [
+        summary.histogram("conv1/weights", rng.normal(0, 0.2, 1400) + progress * edges),
+        summary.histogram("conv2/weights", rng.standard_t(3 + 20 * (1 - progress), 4600) * 0.06),
+        summary.histogram("dense/weights", rng.laplace(0, 0.02 + 0.05 * progress, 10_000)),
+        summary.histogram("dense/bias", rng.normal(-0.3 * progress, 0.02 + 0.2 * progress, 10)),
+        summary.histogram("conv1/gradients", rng.normal(0, 0.08 * np.exp(-3 * progress), 1400)),
+    ]
+
+
+class Gallery:
+    """The pictures that a trial shows after each evaluation: always the same, some always hard."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        labels = rng.integers(0, len(glyphs.CLASSES), _PICTURES)
+        self._pictures = [glyphs.draw_glyph(label, _PICTURE_SIDE, rng) for label in labels]
+        self._difficulty = rng.uniform(0.05, 1.0, _PICTURES)
+        self._rng = rng
+
+    def show(self, accuracy: float, progress: float) -> list[Message]:
+        confusion = glyphs.make_confusion(accuracy, self._rng)
+        matrix = glyphs.draw_matrix(confusion.astype(np.float64))
+        filters = glyphs.draw_filters(progress**0.5, self._rng)
+        return [
+            self._show_predictions(accuracy),
+            _show("confusion_matrix", [matrix], "Rows are true classes, columns the guesses."),
+            _show("conv1/kernels", [filters], "The 16 kernels of the first layer."),
+            summary.tensor("confusion_counts", confusion),
+        ]
+
+    def _show_predictions(self, accuracy: float) -> Message:
+        right = (accuracy > self._difficulty).tolist()
+        sheets = []
+        for first in range(0, _PICTURES, _PICTURES_PER_SHEET):
+            part = slice(first, first + _PICTURES_PER_SHEET)
+            sheets.append(glyphs.draw_predictions(right[part], self._pictures[part], 4))
+        return _show("predictions", sheets, "Green: told right. Red: **wrong**.")
+
+
+def measure_classes(accuracy: float, rng: np.random.Generator) -> list[Message]:
+    """Precision and recall of three classes; the scores of a good classifier lie further apart."""
+    values = []
+    for hardness, name in enumerate(("disc", "checks", "crescent")):
+        truth = rng.random(600) < 0.25
+        apart = 0.5 + 4 * accuracy**2 - 0.8 * hardness
+        score = 1 / (1 + np.exp(-(rng.normal(0, 1.6, 600) + apart * (truth - 0.5))))
+        values.append(summary.pr_curve(f"pr/{name}", truth, score, thresholds=101))
+    return values
+
+
+def _show(tag: str, pictures: list[glyphs.Pixels], description: str) -> Message:
+    height, width, _ = pictures[0].shape
+    encoded = [encode_png(picture) for picture in pictures]
+    return summary.images(tag, encoded, width, height, description=description)

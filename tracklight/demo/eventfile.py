@@ -1,0 +1,55 @@
+"""An event file that is written from start to end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import TracebackType
+
+from tracklight.formats.event import (
+    SessionStatus,
+    encode_event,
+    encode_file_version,
+    encode_graph,
+    encode_session,
+)
+from tracklight.formats.proto import Message
+from tracklight.formats.tfrecord import frame
+
+
+class EventFile:
+    """One event file of a run, named as other writers name theirs: by the time it was opened."""
+
+    def __init__(self, run: Path, started: float) -> None:
+        run.mkdir(parents=True, exist_ok=True)
+        self._stream = (run / f"events.out.tfevents.{int(started):010d}.demo.1.0").open("xb")
+        self._described: set[bytes] = set()
+        self._write(encode_file_version(started))
+
+    def __enter__(self) -> EventFile:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stream.close()
+
+    def log(self, wall_time: float, step: int, *values: Message) -> None:
+        """Log values; only the first one of a tag keeps its metadata, as readers expect."""
+        for value in values:
+            if value.tag in self._described:
+                value.ClearField("metadata")
+            self._described.add(value.tag)
+        self._write(encode_event(wall_time, step, values))
+
+    def log_graph(self, wall_time: float, graph: Message) -> None:
+        self._write(encode_graph(wall_time, 0, graph))
+
+    def log_restart(self, wall_time: float, step: int) -> None:
+        """Say that training goes on at ``step``, so what was logged from there on is void."""
+        self._write(encode_session(wall_time, step, SessionStatus.START))
+
+    def _write(self, event: bytes) -> None:
+        self._stream.write(frame(event))
