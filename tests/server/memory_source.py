@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tracklight.errors import UnknownRun, UnknownTag
+from tracklight.logdir.roots import Root
+from tracklight.logdir.watch import Changes
 from tracklight.types import (
     DamageInfo,
     Delta,
@@ -21,12 +23,6 @@ from tracklight.types import (
     Stamp,
     TagInfo,
 )
-
-
-@dataclass(frozen=True)
-class MemoryRoot:
-    name: str
-    path: str
 
 
 @dataclass
@@ -45,9 +41,11 @@ class MemorySource:
         self.shown: dict[str, dict[str, list[float]]] = {}
         self.version = 0
         self.progress = Progress(0, 2, 0, 1000)
-        self.roots = (MemoryRoot("", self.path),)
+        self.roots = (Root("", self.path),)
+        self.problems: tuple[str, ...] = ()
+        self.linked: dict[Root, frozenset[str]] = {}
 
-    def refresh(self) -> Delta:
+    def refresh(self, changes: Changes | None = None) -> Delta:
         self.gate.wait()
         if self.failure is not None:
             raise self.failure
@@ -109,19 +107,20 @@ def _last(values: list[float]) -> Stamp | None:
 
 
 class MemoryWatch:
-    """Says that something changed when it is told so."""
+    """Says that something changed: at first, and when it is told so."""
 
     def __init__(self) -> None:
-        self._news: queue.Queue[bool] = queue.Queue()
+        self._news: queue.Queue[Changes] = queue.Queue()
+        self.touch()
 
     def touch(self) -> None:
-        self._news.put(True)
+        self._news.put(Changes(roots=frozenset({Root("", "/logs")})))
 
-    def wait(self, timeout_s: float) -> bool:
-        try:
-            return self._news.get(timeout=timeout_s)
-        except queue.Empty:
-            return False
+    def wait(self, timeout_s: float = 1e9) -> Changes:
+        return self._news.get()
 
-    def close(self) -> None:
-        self._news.put(False)
+    def follow(self, root: Root, linked: frozenset[str]) -> None:
+        pass
+
+    def stop(self) -> None:
+        self._news.put(Changes())

@@ -6,8 +6,9 @@ import pytest
 from starlette.testclient import TestClient
 
 import tracklight
-from tests.server.memory_source import MemoryRoot, MemorySource, MemoryWatch
+from tests.server.memory_source import MemorySource, MemoryWatch
 from tests.server.waiting import wait_until
+from tracklight.logdir.roots import Root
 from tracklight.server.app import create_app
 from tracklight.server.security import policy_for
 from tracklight.types import DamageInfo
@@ -32,7 +33,7 @@ def test_status_says_what_lies_in_a_directory_without_runs(
 ) -> None:
     (tmp_path / "notes.txt").touch()
     source.shown = {}
-    source.roots = (MemoryRoot("", str(tmp_path)), MemoryRoot("b", "/nowhere/at/all"))
+    source.roots = (Root("", str(tmp_path)), Root("b", "/nowhere/at/all"))
     here, nowhere = client.get("/api/status").json()["found"]
     assert (here["exists"], here["entries"], here["examples"]) == (True, 1, ["notes.txt"])
     assert (nowhere["exists"], nowhere["entries"]) == (False, 0)

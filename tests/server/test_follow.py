@@ -49,6 +49,6 @@ def test_a_failure_is_told_and_tried_again(
     monkeypatch.setattr(follow, "_PAUSE_AFTER_FAILURE_S", 0.01)
     source.failure = OSError("the share is away")
     follower.start()
-    wait_until(lambda: follower.failure == "the share is away")
+    wait_until(lambda: follower.failure == "reading the log failed: the share is away")
     source.failure = None
     wait_until(lambda: follower.failure is None and source.version == 1)

@@ -77,7 +77,7 @@ def test_a_cursor_of_another_process_starts_anew(live: Live, cursor: str) -> Non
 
 def test_quiet_streams_have_a_heartbeat(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live_module, "BEAT_S", 0.01)
-    live.follower._refresh()
+    live.follower._refresh(None)
 
     async def follow() -> None:
         live.bell.attach()
@@ -91,7 +91,7 @@ def test_loading_is_told_and_then_told_to_be_over(source: MemorySource, live: Li
         live.bell.attach()
         reader = Reader(live.stream(live.history.cursor()))
         assert (await reader.next("status"))["loading"] is True
-        await asyncio.to_thread(live.follower._refresh)
+        await asyncio.to_thread(live.follower._refresh, None)
         status = await reader.next("status")
         assert status["loading"] is False
         assert status["progress"] == {

@@ -13,11 +13,11 @@ from tracklight.errors import UsageError
 from tracklight.server.run import address_of, bind
 
 SERVER = """
-from tests.server.memory_source import MemorySource, MemoryWatch
+from tests.server.memory_source import MemorySource
 from tracklight.server.run import serve
 
 source = MemorySource(logged={"conv": {"loss": [1.0]}})
-serve(source, MemoryWatch(), port=0, announce=lambda address: print(address, flush=True))
+serve(source, port=0, announce=lambda address: print(address, flush=True))
 print("ended well", flush=True)
 """
 

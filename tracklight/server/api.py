@@ -18,7 +18,7 @@ from tracklight.server.overview import Overview, tags_of
 from tracklight.server.scalars import Chart, ScalarQuery, Scalars
 from tracklight.server.source import Source
 from tracklight.server.surroundings import Surroundings, look_around
-from tracklight.server.wire import FileRow, Json, RunRow, TagRow, file_row, run_row
+from tracklight.server.wire import FileRow, Json, RunRow, TagRow, file_row, readable, run_row
 
 _MOST_BODY_BYTES = 1 << 20
 
@@ -93,12 +93,12 @@ class Api:
 
     def status(self, _: Request) -> Response:
         """How the server stands: what it watches and how far it has read."""
-        roots = [RootRow(root.name, root.path) for root in self.source.roots]
+        roots = self.source.roots
         return Json(
             StatusAnswer(
                 version=tracklight.__version__,
                 cursor=self.live.history.cursor(),
-                roots=roots,
+                roots=[RootRow(root.name, readable(root.path)) for root in roots],
                 status=self.live.status(),
                 found=[] if self.source.runs() else [look_around(root.path) for root in roots],
             )

@@ -7,14 +7,15 @@ import threading
 import time
 from collections.abc import Callable
 
+from tracklight.logdir.watch import Changes
 from tracklight.server.source import Source, Watch
 from tracklight.types import Delta
 
 log = logging.getLogger(__name__)
 
-_WAIT_S = 1.0
 _PAUSE_AFTER_FAILURE_S = 5.0
 _LONG_REFRESH_S = 1.0
+_JOIN_S = 2.0
 
 
 def _ignore(_: Delta | None) -> None:
@@ -50,30 +51,34 @@ class Follower:
         self._thread.start()
 
     def stop(self) -> None:
-        """Ask the thread to end; it does so after the refresh that it may be in."""
+        """End the thread; one that is in a long refresh is left to find its own end."""
         self._stop.set()
-        self._watch.close()
+        self._watch.stop()
+        self._thread.join(_JOIN_S)
 
     def _run(self) -> None:
-        self._refresh()
         while not self._stop.is_set():
-            if self.failure is not None:
-                self._stop.wait(_PAUSE_AFTER_FAILURE_S)
-                self._refresh()
-            elif self._watch.wait(_WAIT_S):
-                self._refresh()
+            changes = self._watch.wait()
+            if changes:
+                self._refresh(changes)
+            while self.failure is not None and not self._stop.wait(_PAUSE_AFTER_FAILURE_S):
+                self._refresh(None)
 
-    def _refresh(self) -> None:
+    def _refresh(self, changes: Changes | None) -> None:
         self._began_s = time.monotonic()
         self.listener(None)
         delta = None
         try:
-            delta = self._source.refresh()
+            delta = self._source.refresh(changes)
+            for root, linked in self._source.linked.items():
+                self._watch.follow(root, linked)
             self.failure = None
         except Exception as error:
+            if self._stop.is_set():
+                return
             # A share that is away for a minute must not end the following for good.
             log.exception("reading the log failed")
-            self.failure = str(error) or type(error).__name__
+            self.failure = f"reading the log failed: {error or type(error).__name__}"
         self._began_s = None
         self._first_done = True
         self.listener(delta)

@@ -4,7 +4,7 @@ A client holds a cursor: where in this process's history of the index its pictur
 asks again and again what is new since then, so a slow client gets several changes as one, and one
 that comes back after a lost connection goes on where it was. The events are
 
-    status  {"loading", "failure", "progress"}           at the start, and when it changes
+    status  {"loading", "progress", "problems", …}       at the start, and when it changes
     delta   {"cursor", "added", "removed", "changed"}    runs: rows, names, rows
     reset   {"cursor"}                                   the history does not reach back: ask anew
     beat    {}                                           nothing happened, the connection stands
@@ -24,20 +24,23 @@ from starlette.concurrency import run_in_threadpool
 
 from tracklight.server.follow import Follower
 from tracklight.server.source import Source
-from tracklight.server.wire import ProgressRow, RunRow, progress_row, run_row
+from tracklight.server.wire import ProgressRow, RunRow, progress_row, readable, run_row
 from tracklight.types import Delta
 
 BEAT_S = 15.0
 PROGRESS_S = 0.25
 _HISTORY = 256
+_MOST_PROBLEMS = 20
 
 
 class Status(msgspec.Struct):
     """How the reading goes."""
 
     loading: bool
-    failure: str | None
     progress: ProgressRow
+    problems: list[str]
+    """The first sentences on what could not be read; ``problem_count`` counts all."""
+    problem_count: int
 
 
 class DeltaEvent(msgspec.Struct):
@@ -158,8 +161,13 @@ class Live:
         self.bell.ring()
 
     def status(self) -> Status:
+        failure = self.follower.failure
+        problems = [*([failure] if failure else []), *self.source.problems]
         return Status(
-            self.follower.is_loading, self.follower.failure, progress_row(self.source.progress)
+            loading=self.follower.is_loading,
+            progress=progress_row(self.source.progress),
+            problems=[readable(problem) for problem in problems[:_MOST_PROBLEMS]],
+            problem_count=len(problems),
         )
 
     async def stream(self, cursor: str) -> AsyncIterator[bytes]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from tracklight.errors import UnknownRun
 from tracklight.server.source import Source
 from tracklight.server.wire import TagRow, stamp_row
-from tracklight.types import Kind, Stamp, TagInfo
+from tracklight.types import Kind, Progress, Stamp, TagInfo
 
 
 @dataclass
@@ -53,12 +53,12 @@ class SharedTag:
 
 
 class Overview:
-    """Answers for all runs at once; merging is done once for each version of the index."""
+    """Answers for all runs at once; merging is done once for each state of the index."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
         self._lock = threading.Lock()
-        self._version = -1
+        self._state: tuple[int, Progress] | None = None
         self._tags: dict[tuple[str, Kind], SharedTag] = {}
 
     def tags(self) -> Iterable[SharedTag]:
@@ -71,10 +71,11 @@ class Overview:
 
     def _current(self) -> dict[tuple[str, Kind], SharedTag]:
         with self._lock:
-            version = self._source.version
-            if version != self._version:
+            # The version grows at the end of a refresh, but runs do so all the while.
+            state = self._source.version, self._source.progress
+            if state != self._state:
                 self._tags = _merge(self._source)
-                self._version = version
+                self._state = state
             return self._tags
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import socket
 from collections.abc import Callable, Iterable
@@ -10,10 +11,11 @@ from types import FrameType
 import uvicorn
 
 from tracklight.errors import UsageError
+from tracklight.logdir.watch import Watcher
 from tracklight.server.app import create_app
 from tracklight.server.live import Live
 from tracklight.server.security import is_loopback, policy_for
-from tracklight.server.source import Source, Watch
+from tracklight.server.source import Source
 
 _DRAIN_S = 3
 
@@ -32,7 +34,6 @@ class BoardServer(uvicorn.Server):
 
 def serve(
     catalog: Source,
-    watch: Watch,
     host: str = "localhost",
     port: int = 6006,
     *,
@@ -47,23 +48,20 @@ def serve(
     unless ``open_to_all`` waives that. Port 0 takes a free one.
     """
     token = None if open_to_all or is_loopback(host) else secrets.token_urlsafe(16)
-    app = create_app(
-        catalog, watch, policy_for(host, trusted_hosts, token), path_prefix=path_prefix
-    )
-    listener = bind(host, port)
-    announce(address_of(listener, host, path_prefix, token))
-    config = uvicorn.Config(
-        app,
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=_DRAIN_S,
-    )
-    try:
-        BoardServer(config, app.state.live).run([listener])
-    except KeyboardInterrupt:
+    policy = policy_for(host, trusted_hosts, token)
+    with bind(host, port) as listener, Watcher(catalog.roots) as watch:
+        app = create_app(catalog, watch, policy, path_prefix=path_prefix)
+        announce(address_of(listener, host, path_prefix, token))
+        config = uvicorn.Config(
+            app,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=_DRAIN_S,
+        )
         # Uvicorn raises the signal again after a clean end; that end is what was asked for.
-        return
+        with contextlib.suppress(KeyboardInterrupt):
+            BoardServer(config, app.state.live).run([listener])
 
 
 def bind(host: str, port: int) -> socket.socket:

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from tracklight.logdir.roots import Root
+from tracklight.logdir.watch import Changes
 from tracklight.types import Delta, FileInfo, Grid, Progress, RunInfo, TagInfo
-
-
-class Root(Protocol):
-    """One log directory, with the name it was given on the command line or an empty one."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def path(self) -> str: ...
 
 
 class Source(Protocol):
@@ -33,7 +25,13 @@ class Source(Protocol):
     @property
     def progress(self) -> Progress: ...
 
-    def refresh(self) -> Delta: ...
+    @property
+    def problems(self) -> Sequence[str]: ...
+
+    @property
+    def linked(self) -> Mapping[Root, frozenset[str]]: ...
+
+    def refresh(self, changes: Changes | None = None) -> Delta: ...
 
     def runs(self) -> tuple[RunInfo, ...]: ...
 
@@ -47,8 +45,10 @@ class Source(Protocol):
 
 
 class Watch(Protocol):
-    """Says when something under the log directories may have changed."""
+    """Says what may have changed under the log directories; at first that is everything."""
 
-    def wait(self, timeout_s: float) -> bool: ...
+    def wait(self, timeout_s: float = ...) -> Changes: ...
 
-    def close(self) -> None: ...
+    def follow(self, root: Root, linked: frozenset[str]) -> None: ...
+
+    def stop(self) -> None: ...

@@ -8,6 +8,9 @@ from pathlib import Path
 
 import msgspec
 
+from tracklight.logdir.roots import is_url
+from tracklight.server.wire import readable
+
 _MOST_ENTRIES = 1000
 
 
@@ -22,12 +25,13 @@ class Surroundings(msgspec.Struct):
 
 def look_around(path: str) -> Surroundings:
     """Look into the log directory ``path``, one level deep and not beyond a thousand entries."""
-    if "://" in path:
-        return Surroundings(path, True, None, [])
+    if is_url(path):
+        return Surroundings(readable(path), True, None, [])
     place = Path(path).absolute()
     try:
         with os.scandir(place) as entries:
             names = sorted(entry.name for entry in islice(entries, _MOST_ENTRIES))
     except OSError:
-        return Surroundings(str(place), False, 0, [])
-    return Surroundings(str(place), True, len(names), names[:3])
+        return Surroundings(readable(str(place)), False, 0, [])
+    examples = [readable(name) for name in names[:3]]
+    return Surroundings(readable(str(place)), True, len(names), examples)

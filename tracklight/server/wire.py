@@ -9,6 +9,7 @@ is no number at all.
 from __future__ import annotations
 
 import math
+import os
 from typing import Any
 
 import msgspec
@@ -33,6 +34,11 @@ def column(values: Float64, filled: Bool) -> list[Number | None]:
     for at in np.flatnonzero(~(filled & np.isfinite(values))).tolist():
         cells[at] = number(values[at]) if filled[at] else None
     return cells
+
+
+def readable(path: str) -> str:
+    """Text from the file system, whose bytes need not be Unicode, as text that JSON can hold."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 class Json(Response):
@@ -121,7 +127,7 @@ def run_row(info: RunInfo) -> RunRow:
 
 def file_row(run: str, info: FileInfo) -> FileRow:
     damage = [(place.offset, place.size, place.flaw) for place in info.damage]
-    return FileRow(run, info.path, info.bytes, info.records, info.damaged, damage)
+    return FileRow(run, readable(info.path), info.bytes, info.records, info.damaged, damage)
 
 
 def progress_row(progress: Progress) -> ProgressRow:
