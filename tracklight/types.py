@@ -35,7 +35,7 @@ class Kind(str, Enum):
         return self.value
 
 
-class Stamp(msgspec.Struct, frozen=True):
+class Stamp(msgspec.Struct, frozen=True, gc=False):
     """When a value was logged."""
 
     step: int
@@ -74,7 +74,7 @@ class RunInfo(msgspec.Struct, frozen=True):
     damaged: int
 
 
-class TagInfo(msgspec.Struct, frozen=True):
+class TagInfo(msgspec.Struct, frozen=True, gc=False):
     """One series of a run."""
 
     tag: str
@@ -121,7 +121,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """Where all values of one tag of one run stand, when they are not scalars; in the order written."""
+    """Where all values of one tag of one run stand that are not scalars, in the order written."""
 
     run: str
     tag: str

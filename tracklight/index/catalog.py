@@ -1,4 +1,4 @@
-"""All runs of a log: finds them, spreads them over shards, keeps them up to date, asks the shards."""
+"""All runs of a log: finds them, spreads them over shards, and asks the shards about them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checksums of what the cache stores: the kernel's CRC-32C, or zlib's CRC-32 where it is missing."""
+"""Checksums of what the cache stores: the kernel's CRC-32C, or zlib's CRC-32 without it."""
 
 from __future__ import annotations
 
@@ -35,4 +35,4 @@ def row_checksums(columns: Iterable[NDArray[Any]], starts: Int64) -> NDArray[np.
 def _carry_on(column: NDArray[Any], starts: Int64, crcs: NDArray[np.uint32]) -> None:
     bounds = starts.tolist()
     for i in range(len(crcs)):
-        crcs[i] = zlib.crc32(column[bounds[i] : bounds[i + 1]], int(crcs[i]))
+        crcs[i] = zlib.crc32(column[bounds[i] : bounds[i + 1]].data, int(crcs[i]))

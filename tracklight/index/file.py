@@ -85,14 +85,7 @@ class EventFile:
         """What is known beyond the cache."""
         return Segment(
             origin=msgspec.structs.replace(self.origin, begin=self._stored_end),
-            state=State(
-                self.records,
-                self.damaged,
-                tuple(self.damage),
-                self.first_wall,
-                self.last_wall,
-                self.writer,
-            ),  # fmt: skip
+            state=self._state(),
             tags=self.tags[self._stored_tags :],
             contents=self.contents[self._stored_tags :],
             metadata=tuple(self._unstored_metadata.items()),
@@ -111,7 +104,7 @@ class EventFile:
     @property
     def is_known(self) -> bool:
         """Whether any of it was read."""
-        return self.origin.fingerprint is not None
+        return self.origin.end > 0
 
     def comes_from(self, pack: Path) -> bool:
         """Whether some of its rows stand in that pack."""
@@ -163,6 +156,16 @@ class EventFile:
             session = self.sessions[rows.session]
             session.points.store(rows.points)
             session.references.store(rows.references)
+
+    def _state(self) -> State:
+        return State(
+            self.records,
+            self.damaged,
+            tuple(self.damage),
+            self.first_wall,
+            self.last_wall,
+            self.writer,
+        )
 
     def _set_state(self, state: State) -> None:
         self.records = state.records

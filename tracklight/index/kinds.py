@@ -38,5 +38,4 @@ def plugin_of(content: int) -> str:
 
 def kind_of(plugin: str, has_points: bool) -> Kind:
     """A number logged for an unknown plugin, or for none, is still a scalar."""
-    unknown = Kind.SCALAR if has_points else Kind.TENSOR
-    return _KIND_OF_PLUGIN.get(plugin, unknown)
+    return _KIND_OF_PLUGIN.get(plugin) or (Kind.SCALAR if has_points else Kind.TENSOR)

@@ -4,30 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from itertools import pairwise
 
 from tracklight.index.kinds import kind_of
 from tracklight.index.run import RunIndex, Source
-from tracklight.index.survey import Survey, survey_points, survey_references
+from tracklight.index.survey import survey_points, survey_references
 from tracklight.logdir.natural import natural_key
 from tracklight.types import Stamp, TagInfo
 
 #: The runs of one log mostly have the same tags.
 _tag_key = lru_cache(maxsize=1 << 17)(natural_key)
 
-
-_COLUMNS = ("count", "first_step", "first_wall", "last_step", "last_wall", "rises")
-
-
-class _Share(NamedTuple):
-    """One file's share of one tag, either its points or its other values."""
-
-    values: int
-    first_step: int
-    first_wall: float
-    last_step: int
-    last_wall: float
-    rises: bool
+#: One file's share of one tag, either of its points or of its other values: how many, first step
+#: and time, last step and time, and whether the steps keep rising. A plain tuple, as there is
+#: one for every tag of every run.
+_Share = tuple[int, int, float, int, float, bool]
 
 
 def list_tags(run: RunIndex) -> tuple[TagInfo, ...]:
@@ -42,24 +33,24 @@ class _Lister:
 
     def __init__(self, run: RunIndex) -> None:
         self._run = run
-        self._points = [_shares(survey_points(file)) for file in run.files]
-        self._others = [_shares(survey_references(file)) for file in run.files]
+        self._points = [survey_points(file).to_rows() for file in run.files]
+        self._others = [survey_references(file).to_rows() for file in run.files]
         sessions = [session for file in run.files for session in file.sessions]
         self._restarted = any(session.start is not None for session in sessions)
 
     def tag_info(self, tag: str, sources: Sequence[Source]) -> TagInfo:
-        points = [s for file, series in sources if (s := self._points[file][series]).values]
-        others = [s for file, series in sources if (s := self._others[file][series]).values]
-        first, last = _ends(points, others)
+        points = [s for file, series in sources if (s := self._points[file][series])[0]]
+        others = [s for file, series in sources if (s := self._others[file][series])[0]]
+        count, first, last = _sum_up(points, others)
         metadata, plugin = self._run.describe(sources)
         return TagInfo(
             tag,
             plugin,
             kind_of(plugin, bool(points)),
-            sum([share.values for share in points + others]),
+            count,
             self._count_overwritten(tag, points, others),
-            Stamp(first.first_step, first.first_wall),
-            Stamp(last.last_step, last.last_wall),
+            first,
+            last,
             metadata.display_name,
             metadata.description,
         )
@@ -76,24 +67,24 @@ class _Lister:
         return count
 
 
-def _shares(table: Survey) -> list[_Share]:
-    columns = (getattr(table, name).tolist() for name in _COLUMNS)
-    return list(map(_Share._make, zip(*columns, strict=True)))
+def _sum_up(points: Sequence[_Share], others: Sequence[_Share]) -> tuple[int, Stamp, Stamp]:
+    """How many values there are, and when the first and the last were logged.
 
-
-def _ends(points: Sequence[_Share], others: Sequence[_Share]) -> tuple[_Share, _Share]:
-    """The shares with the first and the last value; by the clock if a tag has both sorts."""
+    Where a tag has points and other values, the clock says which came first.
+    """
     if points and others:
         both = [*points, *others]
-        return min(both, key=lambda s: s.first_wall), max(both, key=lambda s: s.last_wall)
-    either = points or others
-    return either[0], either[-1]
+        first, last = min(both, key=lambda share: share[2]), max(both, key=lambda share: share[4])
+    else:
+        both = [*(points or others)]
+        first, last = both[0], both[-1]
+    count = sum([share[0] for share in both])
+    return count, Stamp(first[1], first[2]), Stamp(last[3], last[4])
 
 
 def _keeps_rising(shares: Sequence[_Share]) -> bool:
     if len(shares) == 1:
-        return shares[0].rises
-    return all(share.rises for share in shares) and all(
-        before.last_step < after.first_step
-        for before, after in zip(shares, shares[1:], strict=False)
+        return shares[0][5]
+    return all(share[5] for share in shares) and all(
+        before[3] < after[1] for before, after in pairwise(shares)
     )

@@ -3,7 +3,7 @@
     magic | blocks, each a head and columns | directory | where it stands, its checksum | magic
 
 The directory is MessagePack and says for each segment where its blocks stand. A block's head (which
-series, where each starts, what a listing shows) has a checksum, and so have every series' rows; they
+series, where each starts, what a listing shows) has a checksum, and so has each series' rows. They
 are looked at when first used, so that opening a pack of any size costs its directory alone.
 """
 
@@ -125,7 +125,7 @@ def _write_segment(
     return _Entry(segment.origin, segment.state, table, list(segment.metadata), sessions)
 
 
-def _write_block(file: BinaryIO, block: Block[RowsT], layout: Layout) -> _Place:
+def _write_block(file: BinaryIO, block: Block[Any], layout: Layout) -> _Place:
     rows, head = block.rows, block.head
     columns = [np.ascontiguousarray(getattr(rows, name), kind) for name, kind in layout]
     extra = {
@@ -190,12 +190,9 @@ class MappedBlock(Block[RowsT]):
         place = self._place
         self._pack.check(place.head, place.columns, place.head_crc)
         starts, head = self._pack.head(place.head, place.series)
-        series, number, self._crc = head["series"], head.pop("number"), head.pop("crc")
+        number, self._crc = head.pop("number"), head.pop("crc")
         columns, _ = self._pack.arrays(self._layout, place.columns, place.rows)
-        if self._layout is POINTS:
-            self._rows = Points(series, starts, number, **columns)
-        else:
-            self._rows = References(series, starts, **columns)
+        self._rows = _make_rows(head["series"], starts, number, columns)
         self._checked = np.zeros(place.series, np.bool_)
         self._head = Head(starts=starts, **head)
         return self._head
@@ -209,6 +206,14 @@ class MappedBlock(Block[RowsT]):
         if row_checksums(columns, whole)[0] != self._crc[at]:
             raise DamagedPack(self._pack.path)
         self._checked[at] = True
+
+
+def _make_rows(
+    series: NDArray[Any], starts: NDArray[Any], number: NDArray[Any], columns: dict[str, Any]
+) -> Any:
+    if "value" in columns:
+        return Points(series, starts, number, **columns)
+    return References(series, starts, **columns)
 
 
 class Pack:

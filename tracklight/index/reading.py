@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 
 from tracklight.formats.batch import Damage, Flaw
-from tracklight.formats.scan import create_scanner
+from tracklight.formats.scan import Scanner, create_scanner
 from tracklight.index.file import EventFile
 from tracklight.index.segment import Origin
 from tracklight.logdir.filesystem import FileStat, FileSystem
@@ -36,12 +36,11 @@ class Reader:
         for batch in tail.read_batches(stat.size):
             with self._lock:
                 file.append(batch)
-                _note_position(file, tail, stat)
+                file.origin = _origin_so_far(file, tail)
             tell(tail.scanner.position - position)
             position = tail.scanner.position
         with self._lock:
-            _note_position(file, tail, stat)
-            file.compact()
+            _finish(file, tail, stat)
         return position != before
 
     def forget(self, file: EventFile) -> None:
@@ -61,12 +60,21 @@ class Reader:
             return tail
 
 
-def _note_position(file: EventFile, tail: Tail, stat: FileStat) -> None:
+def _origin_so_far(file: EventFile, tail: Tail) -> Origin:
+    """Looks like no file there is: nobody must take what is read by halves for the whole."""
+    return Origin(file.path, 0, _resume_at(tail.scanner), FileStat(-1, 0, ""), None)
+
+
+def _finish(file: EventFile, tail: Tail, stat: FileStat) -> None:
     scanner = tail.scanner
-    lost = scanner.lost_at >= 0
     # A record that is still being written is no damage: it is only waited for.
-    unreadable = lost and scanner.torn_end < 0
+    unreadable = scanner.lost_at >= 0 and scanner.torn_end < 0
     size = stat.size - scanner.lost_at
     file.lost = Damage(scanner.lost_at, size, Flaw.HEADER) if unreadable else None
-    end = scanner.lost_at if lost else scanner.position
-    file.origin = Origin(file.path, 0, end, stat, tail.fingerprint)
+    file.origin = Origin(file.path, 0, _resume_at(scanner), stat, tail.fingerprint)
+    file.compact()
+
+
+def _resume_at(scanner: Scanner) -> int:
+    """What is unreadable now may read well later, so another scanner is to start before it."""
+    return scanner.lost_at if scanner.lost_at >= 0 else scanner.position

@@ -1,4 +1,4 @@
-"""Reduces series to what a row of pixels can show: of each column first, last, lowest and highest."""
+"""Reduces series to what pixels can show: of each column the first, last, lowest and highest."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Which points were overwritten: by a later point at the same or an earlier step, or by a restart.
 
 Points are kept in the order written: file by file, and within a file session by session. Files of
-one run that were written at the same time are several workers, not a restart, so they never overwrite
-each other.
+one run that were written at the same time are several workers, not a restart, so they never
+overwrite each other.
 """
 
 from __future__ import annotations

@@ -19,12 +19,8 @@ from tracklight.index.restarts import Part, overwritten
 from tracklight.index.stack import Session
 from tracklight.types import Bool, Located, RunInfo, Series
 
-
-class Source(NamedTuple):
-    """Where a tag is found: in which file of the run, under which number."""
-
-    file: int
-    series: int
+#: Where a tag is found: in which file of the run, and under which number there.
+Source = tuple[int, int]
 
 
 class _Piece(NamedTuple):
@@ -127,12 +123,12 @@ class RunIndex:
         for number, file in enumerate(self.files):
             for series, tag in enumerate(file.tags):
                 if tag != META_GRAPH_TAG:
-                    sources.setdefault(decode_tag(tag), []).append(Source(number, series))
+                    sources.setdefault(decode_tag(tag), []).append((number, series))
         return sources
 
     def _collect(self, sources: Sequence[Source], stack: str) -> tuple[list[_Piece], Bool]:
         """The rows of a tag in the order written, and which of them were overwritten."""
-        series = {source.file: source.series for source in sources}
+        series = dict(sources)
         pieces: list[_Piece] = []
         parts: list[Part] = []
         for number, file in enumerate(self.files):

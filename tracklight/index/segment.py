@@ -1,4 +1,4 @@
-"""A stretch of one event file, fully read: what the cache stores and a file's index is built from."""
+"""A stretch of one event file, as read: what the cache stores and gives back."""
 
 from __future__ import annotations
 

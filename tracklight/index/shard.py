@@ -6,13 +6,11 @@ process. One thread at a time refreshes it; any number may ask.
 
 from __future__ import annotations
 
-import logging
 import os
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import wraps
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import TypeVar
 
 from tracklight.errors import UnknownRun
 from tracklight.index.cache import Cache
@@ -29,27 +27,7 @@ from tracklight.logdir.discover import FoundFile
 from tracklight.logdir.filesystem import FileSystem, open_filesystem
 from tracklight.types import FileInfo, Located, Progress, RunInfo, Series, TagInfo
 
-_log = logging.getLogger(__name__)
-
-P = ParamSpec("P")
 R = TypeVar("R")
-
-
-def _healing(
-    query: Callable[Concatenate[Shard, P], R],
-) -> Callable[Concatenate[Shard, P], R]:
-    """Answer under the shard's lock; read the logs again if the cache proves damaged meanwhile."""
-
-    @wraps(query)
-    def answer(self: Shard, *args: P.args, **kwargs: P.kwargs) -> R:
-        with self._lock:
-            try:
-                return query(self, *args, **kwargs)
-            except DamagedPack as damaged:
-                self._read_again(damaged)
-                return query(self, *args, **kwargs)
-
-    return answer
 
 
 class Shard:
@@ -100,25 +78,20 @@ class Shard:
 
     # ---- answering
 
-    @_healing
     def runs(self) -> tuple[RunInfo, ...]:
-        return tuple(run.info() for run in self._runs.values())
+        return self._ask(lambda: tuple(run.info() for run in self._runs.values()))
 
-    @_healing
     def tags(self, run: str) -> tuple[TagInfo, ...]:
-        return list_tags(self._get_run(run))
+        return self._ask(lambda: list_tags(self._get_run(run)))
 
-    @_healing
     def files(self, run: str) -> tuple[FileInfo, ...]:
-        return tuple(file.info() for file in self._get_run(run).files)
+        return self._ask(lambda: tuple(file.info() for file in self._get_run(run).files))
 
-    @_healing
     def scalars(self, keys: Sequence[tuple[str, str]]) -> tuple[Series, ...]:
-        return tuple(self._get_run(run).scalar(tag) for run, tag in keys)
+        return self._ask(lambda: tuple(self._get_run(run).scalar(tag) for run, tag in keys))
 
-    @_healing
     def located(self, run: str, tag: str) -> Located:
-        return self._get_run(run).located(tag)
+        return self._ask(lambda: self._get_run(run).located(tag))
 
     def read(self, located: Located, index: int) -> bytes:
         """The bytes of one value, from the log itself."""
@@ -127,6 +100,15 @@ class Shard:
         return read_value(self._get_filesystem(path), path, *place)
 
     # ---- inside
+
+    def _ask(self, query: Callable[[], R]) -> R:
+        """Answer under the lock; where the cache proves damaged, read the logs again first."""
+        with self._lock:
+            try:
+                return query()
+            except DamagedPack as damaged:
+                self._read_again(damaged)
+                return query()
 
     def _get_run(self, name: str) -> RunIndex:
         try:

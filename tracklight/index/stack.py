@@ -8,7 +8,6 @@ from typing import Generic
 from tracklight.formats.batch import Points, References
 from tracklight.index.block import Block, RowsT, join_blocks, merge_points, merge_references
 
-
 #: As long as there are no more blocks than this, looking into each costs less than joining them.
 MANY_BLOCKS = 8
 

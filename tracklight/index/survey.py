@@ -25,6 +25,13 @@ class Survey:
     rises: Bool
     """Whether every value has a greater step than the one before it."""
 
+    def to_rows(self) -> list[tuple[int, int, float, int, float, bool]]:
+        columns = (
+            self.count, self.first_step, self.first_wall,
+            self.last_step, self.last_wall, self.rises,
+        )  # fmt: skip
+        return list(zip(*(column.tolist() for column in columns), strict=True))
+
 
 def survey_points(file: EventFile) -> Survey:
     return _survey(file, [b for session in file.sessions for b in session.points.blocks])
