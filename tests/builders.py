@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable
+from functools import lru_cache
 
 FLOAT, DOUBLE, INT32, UINT8, INT16, INT8, STRING, COMPLEX64, INT64, BOOL = range(1, 11)
 BFLOAT16, UINT16, HALF, RESOURCE, VARIANT, UINT32, UINT64 = 14, 17, 19, 20, 21, 22, 23
@@ -107,6 +108,7 @@ def flip(data: bytes, at: int) -> bytes:
     return data[:at] + bytes([data[at] ^ 0x55]) + data[at + 1 :]
 
 
+@lru_cache(maxsize=256)  # many tests ask for the same long records
 def masked_crc32c(data: bytes) -> int:
     crc = 0xFFFFFFFF
     for byte in data:

@@ -41,25 +41,27 @@ class Field(NamedTuple):
 
 def read_varint(source: Source, at: int, end: int) -> tuple[int, int]:
     """Give the unsigned number at ``at`` and the offset after it."""
-    value = 0
-    for shift in range(0, 7 * _LONGEST_VARINT, 7):
-        if at >= end:
-            break
-        byte = source[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
+    value = shift = 0
+    for place in range(at, min(end, at + _LONGEST_VARINT)):
+        byte = source[place]
         if byte < 0x80:
-            return value & _UINT64, at
-    raise FormatError(f"no varint ends at offset {at}")
+            return (value | byte << shift) & _UINT64, place + 1
+        value |= (byte & 0x7F) << shift
+        shift += 7
+    raise FormatError(f"the varint at offset {at} does not end")
 
 
 def iter_fields(source: Source, start: int, end: int) -> Iterator[Field]:
     """Yield the fields of the message between two offsets; groups are refused."""
     at = start
     while at < end:
-        key, at = read_varint(source, at, end)
+        key = source[at]
+        if key < 0x80:  # nearly all of them
+            first = at = at + 1
+        else:
+            key, first = read_varint(source, at, end)
+            at = first
         number, wire, value = key >> 3, key & 7, 0
-        first = at
         if wire == VARINT:
             value, at = read_varint(source, at, end)
         elif wire == DELIMITED:
