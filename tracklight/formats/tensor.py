@@ -202,7 +202,7 @@ def _decode_numbers(tensor: Message, layout: _Layout, count: int) -> NDArray[Any
     stored = np.dtype(layout.stored)
     content = tensor.tensor_content
     if not content:
-        return _repeat_last(_read_field(tensor, layout.field, stored), count)
+        return _repeat_last(_read_field(tensor, layout.field, stored, count), count)
     if len(content) != count * stored.itemsize:
         raise FormatError(
             f"a tensor of {count} elements of {stored.itemsize} bytes with {len(content)} bytes"
@@ -210,21 +210,22 @@ def _decode_numbers(tensor: Message, layout: _Layout, count: int) -> NDArray[Any
     return np.frombuffer(content, stored)
 
 
-def _read_field(tensor: Message, field: str, stored: np.dtype[Any]) -> NDArray[Any]:
+def _read_field(tensor: Message, field: str, stored: np.dtype[Any], count: int) -> NDArray[Any]:
+    """The numbers in a typed field, but no more than ``count``."""
     values = getattr(tensor, field)
     if isinstance(values, bytes):
-        return np.frombuffer(values, stored)
-    numbers = np.fromiter(values, _FIELD_TYPES[field], len(values))
-    if stored.kind != "c":
-        return numbers.astype(stored, copy=False)
-    if len(numbers) % 2:
+        return np.frombuffer(values, stored)[:count]
+    parts = 2 if stored.kind == "c" else 1
+    if len(values) % parts:
         raise FormatError("a tensor of complex numbers whose last one has no imaginary part")
-    return numbers.view(stored)
+    wanted = min(len(values), count * parts)
+    numbers = np.fromiter(itertools.islice(values, wanted), _FIELD_TYPES[field], wanted)
+    return numbers.view(stored) if parts == 2 else numbers.astype(stored, copy=False)
 
 
 def _repeat_last(values: NDArray[Any], count: int) -> NDArray[Any]:
-    if len(values) >= count:
-        return values[:count]
+    if len(values) == count:
+        return values
     filled = np.zeros(count, values.dtype)
     if len(values):
         filled[: len(values)] = values
