@@ -79,25 +79,25 @@ help:  ## Say what there is to make
 	TRACKLIGHT_KERNEL=skip TRACKLIGHT_WEB=skip $(PIP) --no-build-isolation --editable .
 	@touch $@
 
-.make/kernel: .make/installed $(KERNEL)
+.make/kernel: $(KERNEL) | .make/installed
 	@$(BIN)/python tools/build_kernel.py ready || \
 	    tools/debian.sh "there is no C compiler for the kernel" gcc libc6-dev python3-dev || true
 	$(BIN)/python tools/build_kernel.py
 	@touch $@
 
-.make/npm: .make/installed
+.make/npm: | .make/installed
 	$(BIN)/python tools/build_web.py npm || $(PIP) --group node
 	@touch $@
 
-.make/web: .make/npm $(WEB)
+.make/web: $(WEB) | .make/npm
 	$(BIN)/python tools/build_web.py
 	@touch $@
 
-.make/node: .make/npm web/package-lock.json
+.make/node: web/package-lock.json | .make/npm
 	$(BIN)/python tools/build_web.py install
 	@touch $@
 
-.make/chromium:
+.make/chromium: | .make/installed
 	@command -v chromium >/dev/null || \
 	    tools/debian.sh "without Chromium the browser tests are skipped" chromium || true
 	@touch $@
