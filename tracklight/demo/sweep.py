@@ -7,12 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
-from tracklight.demo import trial as trials
 from tracklight.demo.details import Gallery, describe_weights, measure_classes
 from tracklight.demo.eventfile import EventFile
 from tracklight.demo.network import build_graph
 from tracklight.demo.trial import (
     STEPS_PER_EPOCH,
+    Curves,
+    Evaluations,
     Trial,
     simulate_training,
     simulate_validation,
@@ -141,12 +142,12 @@ def _write_settings(run: Path, trial: Trial, sessions: list[_Session]) -> None:
     with EventFile(run, started) as file:
         file.log(started, 0, hparams.session_start(settings, wall_time=started))
         file.log(started, 0, summary.text("config", table))
-        for step, note in _write_notes(trial).items():
+        for step, note in _make_notes(trial).items():
             file.log(sessions[0].tell_time(step), step, summary.text("notes", note))
         file.log(ended, trial.steps, hparams.session_end(status, wall_time=ended))
 
 
-def _write_notes(trial: Trial) -> dict[int, str]:
+def _make_notes(trial: Trial) -> dict[int, str]:
     notes = {0: f"Started with a learning rate of **{trial.learning_rate:g}**."}
     if trial.diverged_at is not None:
         notes[trial.diverged_at] = "The loss is `nan`. Stopped; try *batch norm* or a lower rate."
@@ -159,7 +160,7 @@ def _write_notes(trial: Trial) -> dict[int, str]:
 
 
 def _write_training(
-    run: Path, trial: Trial, curves: trials.Curves, session: _Session, rng: np.random.Generator
+    run: Path, trial: Trial, curves: Curves, session: _Session, rng: np.random.Generator
 ) -> None:
     with EventFile(run, session.started) as file:
         _open_session(file, session)
@@ -183,7 +184,7 @@ def _write_training(
 def _write_validation(
     run: Path,
     trial: Trial,
-    evaluations: trials.Evaluations,
+    evaluations: Evaluations,
     session: _Session,
     rng: np.random.Generator,
 ) -> None:
@@ -200,7 +201,7 @@ def _write_validation(
                 file.log(wall_time + 2, step, *measure_classes(accuracy, rng))
 
 
-def _list_scalars(evaluations: trials.Evaluations, row: int) -> list[Message]:
+def _list_scalars(evaluations: Evaluations, row: int) -> list[Message]:
     return [
         summary.scalar("loss", evaluations.loss[row]),
         summary.scalar("accuracy", evaluations.accuracy[row]),
