@@ -43,8 +43,11 @@ def overwritten(parts: Sequence[Part]) -> Bool:
     """One mark for each point of the parts, which stand in the order written."""
     marks = [np.zeros(0, np.bool_)]
     floors: dict[int, _Floor] = {}
+    ends: dict[int, float] = {}
+    for part in parts:
+        ends[part.file] = max(ends.get(part.file, -np.inf), _latest(part.wall))
     for part in reversed(parts):
-        marks.append(_mark(part, _floor_above(part, floors)))
+        marks.append(_mark(part, _floor_above(part.file, ends[part.file], floors)))
         _lower(floors, part)
     return np.concatenate(marks[:0:-1]) if len(marks) > 1 else marks[0]
 
@@ -59,15 +62,10 @@ def _mark(part: Part, floor: int) -> Bool:
     return part.step >= lowest_after
 
 
-def _floor_above(part: Part, floors: dict[int, _Floor]) -> int:
-    """The lowest step of what was written after this part: its own file's rest, and later files."""
-    end = _latest(part.wall)
+def _floor_above(file: int, end: float, floors: dict[int, _Floor]) -> int:
+    """The lowest step that came later: in the rest of the file, or in files begun after its end."""
     return min(
-        (
-            floor.step
-            for file, floor in floors.items()
-            if file == part.file or not floor.since < end
-        ),
+        (floor.step for other, floor in floors.items() if other == file or not floor.since < end),
         default=_NEVER,
     )
 

@@ -1,0 +1,50 @@
+"""Small logs for the index's tests, written record by record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from tests import builders as b
+from tracklight.index.catalog import Catalog
+from tracklight.logdir.roots import parse_roots
+
+START = 1
+
+
+def point(step: int, value: float, *, tag: str = "loss", wall: float | None = None) -> bytes:
+    wall = 1.7e9 + step if wall is None else wall
+    return b.record(b.event(b.summary(b.value(tag, b.simple(value))), step=step, wall=wall))
+
+
+def points(steps: Iterable[int], *, tag: str = "loss", since: float = 1.7e9) -> bytes:
+    """One point a second from ``since`` on, each with its step as value."""
+    pairs = enumerate(steps)
+    return b"".join(point(step, step, tag=tag, wall=since + i) for i, step in pairs)
+
+
+def picture(step: int, data: bytes, *, tag: str = "picture") -> bytes:
+    return b.record(b.event(b.summary(b.value(tag, b.image(data))), step=step, wall=1.7e9 + step))
+
+
+def start(step: int) -> bytes:
+    """The mark that a resumed session leaves; some writers give it no time."""
+    return b.record(b.event(b.session(START), step=step, wall=0.0))
+
+
+def write(logdir: Path, run: str, data: bytes, *, name: str = "events.out.tfevents.1") -> Path:
+    path = logdir / run / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    return path
+
+
+def append(path: Path, data: bytes) -> None:
+    with path.open("ab") as file:
+        file.write(data)
+
+
+def open_catalog(logdir: Path, cache: bool | Path = False, **options: int) -> Catalog:
+    catalog = Catalog(parse_roots(logdir), cache=cache, **options)
+    catalog.refresh()
+    return catalog

@@ -1,0 +1,276 @@
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from pathlib import Path
+
+import pytest
+
+from tests import builders as b
+from tests.index.logs import append, open_catalog, picture, point, points, start, write
+from tracklight.errors import DamagedRecord, UnknownRun, UnknownTag
+from tracklight.formats.batch import GRAPH_TAG
+from tracklight.index.catalog import Catalog
+from tracklight.logdir.roots import parse_roots
+from tracklight.logdir.watch import Changes
+from tracklight.types import Kind, Stamp
+
+
+def steps(catalog: Catalog, run: str = "run", tag: str = "loss") -> list[int]:
+    return catalog.scalar(run, tag).step.tolist()
+
+
+def test_lists_runs_tags_and_their_ends(tmp_path: Path) -> None:
+    write(tmp_path, "run10", points([3, 5], tag="b") + points([1], tag="a10"))
+    write(tmp_path, "run2", points([0], tag="a2") + points([0], tag="a10"))
+    catalog = open_catalog(tmp_path)
+    assert [run.name for run in catalog.runs()] == ["run2", "run10"]
+    assert [tag.tag for tag in catalog.tags("run2")] == ["a2", "a10"]
+    (info,) = [tag for tag in catalog.tags("run10") if tag.tag == "b"]
+    assert (info.plugin, info.kind, info.count, info.overwritten) == ("scalars", Kind.SCALAR, 2, 0)
+    assert (info.first, info.last) == (Stamp(3, 1.7e9), Stamp(5, 1.7e9 + 1))
+
+
+def test_run_info_counts_what_is_there(tmp_path: Path) -> None:
+    path = write(tmp_path, "run", points(range(4)) + picture(1, b"png"))
+    (run,) = open_catalog(tmp_path).runs()
+    assert (run.files, run.tags, run.points, run.damaged) == (1, 2, 4, 0)
+    assert run.bytes == path.stat().st_size
+    assert (run.start_wall, run.last_wall) == (1.7e9, 1.7e9 + 3)
+
+
+def test_unknown_names_suggest_the_nearest(tmp_path: Path) -> None:
+    write(tmp_path, "train", points([0], tag="loss"))
+    catalog = open_catalog(tmp_path)
+    with pytest.raises(UnknownRun, match='no run "trian"; nearest: "train"'):
+        catalog.tags("trian")
+    with pytest.raises(UnknownTag, match='no tag "los" in run "train"; nearest: "loss"'):
+        catalog.scalar("train", "los")
+
+
+def test_a_log_that_does_not_exist_yet_is_empty_and_then_is_not(tmp_path: Path) -> None:
+    catalog = open_catalog(tmp_path / "later")
+    assert catalog.runs() == ()
+    write(tmp_path / "later", "run", points([0]))
+    assert catalog.refresh().added == ("run",)
+    assert steps(catalog) == [0]
+
+
+def test_only_what_is_new_is_read_and_reported(tmp_path: Path) -> None:
+    path = write(tmp_path, "run", points([0, 1]))
+    write(tmp_path, "other", points([0]))
+    catalog = open_catalog(tmp_path)
+    append(path, point(2, 2.0))
+    delta = catalog.refresh()
+    assert (delta.added, delta.removed, delta.changed) == ((), (), ("run",))
+    assert steps(catalog) == [0, 1, 2]
+    assert catalog.refresh().version == delta.version
+
+
+def test_a_half_written_record_is_waited_for(tmp_path: Path) -> None:
+    whole = points([0, 1])
+    path = write(tmp_path, "run", whole[:-7])
+    catalog = open_catalog(tmp_path)
+    assert steps(catalog) == [0]
+    assert catalog.files("run")[0].damaged == 0
+    append(path, whole[-7:])
+    catalog.refresh()
+    assert steps(catalog) == [0, 1]
+
+
+def test_a_file_that_was_replaced_is_read_from_its_start(tmp_path: Path) -> None:
+    path = write(tmp_path, "run", points(range(5)))
+    catalog = open_catalog(tmp_path)
+    new = tmp_path / "new"
+    new.write_bytes(points([7, 8, 9, 10, 11, 12], since=1.8e9))
+    os.replace(new, path)
+    assert catalog.refresh().changed == ("run",)
+    assert steps(catalog) == [7, 8, 9, 10, 11, 12]
+
+
+def test_a_file_that_was_truncated_is_read_from_its_start(tmp_path: Path) -> None:
+    path = write(tmp_path, "run", points(range(5)))
+    catalog = open_catalog(tmp_path)
+    path.write_bytes(points([1]))
+    catalog.refresh()
+    assert steps(catalog) == [1]
+
+
+def test_a_rotated_file_goes_on_where_the_last_one_ended(tmp_path: Path) -> None:
+    write(tmp_path, "run", points([0, 1]), name="tfevents.1")
+    catalog = open_catalog(tmp_path)
+    write(tmp_path, "run", points([2, 3], since=1.8e9), name="tfevents.2")
+    catalog.refresh()
+    series = catalog.scalar("run", "loss")
+    assert series.step.tolist() == [0, 1, 2, 3]
+    assert not series.overwritten.any()
+
+
+def test_runs_and_files_that_are_deleted_go(tmp_path: Path) -> None:
+    write(tmp_path, "run", points([0]), name="tfevents.1")
+    gone = write(tmp_path, "run", points([5]), name="tfevents.2")
+    write(tmp_path, "old", points([0]))
+    catalog = open_catalog(tmp_path)
+    gone.unlink()
+    shutil.rmtree(tmp_path / "old")
+    delta = catalog.refresh()
+    assert (delta.removed, delta.changed) == (("old",), ("run",))
+    assert steps(catalog) == [0]
+
+
+def test_several_live_writers_in_one_run_are_all_followed(tmp_path: Path) -> None:
+    first = write(tmp_path, "run", points([0], since=1.7e9), name="tfevents.1.host.1")
+    second = write(tmp_path, "run", points([0], since=1.7e9), name="tfevents.1.host.2")
+    catalog = open_catalog(tmp_path)
+    for step in range(1, 4):
+        append(first, point(step, 1.0, wall=1.7e9 + step))
+        append(second, point(step, 2.0, wall=1.7e9 + step))
+        catalog.refresh()
+    series = catalog.scalar("run", "loss")
+    assert series.step.tolist() == [0, 1, 2, 3, 0, 1, 2, 3]
+    assert not series.overwritten.any()
+
+
+def test_the_watchers_word_is_enough_to_read_on(tmp_path: Path) -> None:
+    path = write(tmp_path, "run", points([0]))
+    catalog = open_catalog(tmp_path)
+    append(path, point(1, 1.0))
+    assert catalog.refresh(Changes(files=frozenset([str(path)]))).changed == ("run",)
+    write(tmp_path, "late", points([0]))
+    assert catalog.refresh(Changes(roots=frozenset(catalog.roots))).added == ("late",)
+
+
+def test_one_damaged_file_disturbs_nothing_else(tmp_path: Path) -> None:
+    good = points(range(4))
+    record = len(point(0, 0.0))
+    damaged = b.flip(good, record + 20) + b"garbage" + points([9])
+    write(tmp_path, "damaged", damaged)
+    write(tmp_path, "good", good)
+    catalog = open_catalog(tmp_path)
+    assert steps(catalog, "damaged") == [0, 2, 3, 9]
+    (file,) = catalog.files("damaged")
+    assert [(d.offset, d.size) for d in file.damage] == [(record, record), (4 * record, 7)]
+    assert (file.damaged, file.records) == (2, 4)
+    assert steps(catalog, "good") == [0, 1, 2, 3]
+
+
+def test_unreadable_bytes_at_the_end_are_damage_until_they_read_well(tmp_path: Path) -> None:
+    path = write(tmp_path, "run", points([0]) + b"not a record at all")
+    catalog = open_catalog(tmp_path)
+    assert catalog.files("run")[0].damaged == 1
+    append(path, points([1]))
+    catalog.refresh()
+    assert steps(catalog) == [0, 1]
+    assert catalog.files("run")[0].damaged == 1
+
+
+def test_a_file_that_cannot_be_read_is_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, "bad", points([0]))
+    write(tmp_path, "good", points([0]))
+    monkeypatch.setattr("tracklight.logdir.local.LocalFiles.open", _refuse("bad"))
+    catalog = open_catalog(tmp_path)
+    assert steps(catalog, "good") == [0]
+    (problem,) = catalog.problems
+    assert "cannot read" in problem and "Permission denied" in problem
+
+
+def _refuse(part: str) -> object:
+    from tracklight.logdir.local import LocalFiles
+
+    real = LocalFiles.open
+
+    def open_file(self: LocalFiles, path: str) -> object:
+        if part in path:
+            raise PermissionError(13, "Permission denied")
+        return real(self, path)
+
+    return open_file
+
+
+def test_values_that_are_no_scalars_are_read_from_the_log(tmp_path: Path) -> None:
+    write(tmp_path, "run", points([0]) + picture(1, b"one") + picture(2, b"two"))
+    catalog = open_catalog(tmp_path)
+    located = catalog.located("run", "picture")
+    assert (located.kind, located.step.tolist()) == (Kind.IMAGE, [1, 2])
+    assert catalog.read(located, 1).endswith(b"two")
+
+
+def test_a_value_whose_record_changed_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path, "run", picture(1, b"one"))
+    catalog = open_catalog(tmp_path)
+    located = catalog.located("run", "picture")
+    path.write_bytes(b.flip(path.read_bytes(), -10))
+    with pytest.raises(DamagedRecord, match="wrong checksum"):
+        catalog.read(located, 0)
+    path.write_bytes(b"")
+    with pytest.raises(DamagedRecord, match="has changed"):
+        catalog.read(located, 0)
+
+
+def test_a_graph_is_a_tag_of_its_run(tmp_path: Path) -> None:
+    write(tmp_path, "run", b.record(b.event(b.blob(4, b"graph bytes"), step=0, wall=1.0)))
+    catalog = open_catalog(tmp_path)
+    (info,) = catalog.tags("run")
+    assert (info.tag.encode(), info.plugin, info.kind) == (GRAPH_TAG, "graphs", Kind.GRAPH)
+    assert catalog.read(catalog.located("run", info.tag), 0) == b"graph bytes"
+
+
+def test_the_first_plugin_wins_but_a_late_one_still_counts(tmp_path: Path) -> None:
+    def logged(step: int, plugin: str) -> bytes:
+        fields = [b.tensor(b.FLOAT, b.single(5, 1.0)), b.metadata(plugin) if plugin else b""]
+        return b.record(b.event(b.summary(b.value("t", *fields)), step=step, wall=1.0))
+
+    write(tmp_path, "late", logged(0, "") + logged(1, "mine"))
+    write(tmp_path, "clash", logged(0, "first") + logged(1, "second"))
+    catalog = open_catalog(tmp_path)
+    assert catalog.tags("late")[0].plugin == "mine"
+    assert catalog.tags("clash")[0].plugin == "first"
+
+
+def test_overwritten_values_are_counted(tmp_path: Path) -> None:
+    write(tmp_path, "run", points([0, 1, 2, 1]) + picture(3, b"a") + start(3) + picture(3, b"b"))
+    counts = {tag.tag: tag.overwritten for tag in open_catalog(tmp_path).tags("run")}
+    assert counts == {"loss": 2, "picture": 1}
+
+
+def test_several_roots_have_names(tmp_path: Path) -> None:
+    write(tmp_path / "a", "", points([0]))
+    write(tmp_path / "b", "train", points([0]))
+    catalog = Catalog(parse_roots({"new": tmp_path / "b", "old": tmp_path / "a"}), cache=False)
+    catalog.refresh()
+    assert [run.name for run in catalog.runs()] == ["new/train", "old/."]
+
+
+def test_several_shards_answer_as_one(tmp_path: Path) -> None:
+    for run in range(7):
+        write(tmp_path, f"run{run}", points(range(run + 1)))
+    catalog = open_catalog(tmp_path, shards=3)
+    assert [run.points for run in catalog.runs()] == [1, 2, 3, 4, 5, 6, 7]
+    assert steps(catalog, "run6") == list(range(7))
+    assert catalog.progress.files_done == catalog.progress.files_total == 7
+
+
+def test_questions_are_answered_while_the_log_is_read(tmp_path: Path) -> None:
+    path = write(tmp_path, "run", points([0]))
+    catalog = open_catalog(tmp_path)
+    wrong: list[list[int]] = []
+    done = threading.Event()
+
+    def ask() -> None:
+        while not done.is_set():
+            seen = steps(catalog)
+            if seen != list(range(len(seen))):
+                wrong.append(seen)
+
+    asker = threading.Thread(target=ask)
+    asker.start()
+    for step in range(1, 150):
+        append(path, point(step, 1.0))
+        catalog.refresh()
+    done.set()
+    asker.join()
+    assert not wrong
+    assert steps(catalog) == list(range(150))

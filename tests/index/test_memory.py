@@ -1,0 +1,43 @@
+"""Following a log for long must take no more memory than its points do."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.index.logs import append, open_catalog, points, write
+
+POINT_BYTES = 24
+TAGS = 5
+
+
+def resident_bytes() -> int:
+    gc.collect()
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+@pytest.mark.timeout(300)
+def test_a_day_of_appending_takes_what_its_points_take(tmp_path: Path) -> None:
+    """A day of one point every four seconds, a refresh for each."""
+    path = write(tmp_path, "run", b"")
+    catalog = open_catalog(tmp_path)
+
+    def follow(first: int, last: int) -> None:
+        for step in range(first, last):
+            append(path, b"".join(points([step], tag=f"t{n}") for n in range(TAGS)))
+            catalog.refresh()
+
+    follow(0, 2_000)
+    before = resident_bytes()
+    follow(2_000, 22_000)
+    grown = resident_bytes() - before
+    data = 20_000 * TAGS * POINT_BYTES
+    assert len(catalog.scalar("run", "t0")) == 22_000
+    assert grown < 2 * data + (4 << 20)
+    catalog.close()
