@@ -45,6 +45,11 @@ class RunFilter:
         return self.exclude is not None and self.exclude.fullmatch(directory) is not None
 
 
+def compile_glob(pattern: str) -> re.Pattern[str]:
+    """A pattern of which a whole name is to be a full match; what is below it does not count."""
+    return re.compile(_translate(pattern), re.DOTALL)
+
+
 def _compile(patterns: Iterable[str]) -> re.Pattern[str] | None:
     choices = [_translate(pattern) for pattern in patterns]
     if not choices:

@@ -17,7 +17,7 @@ _DEBOUNCE_MS = 200
 _WAIT_MS = 100
 
 #: How often in a row it may fail for a reason that may pass.
-_MOST_FAILURES = 10
+_MOST_FAILURES = 5
 
 #: Files and directories to watch, each with its device and inode: a path may come to mean
 #: something else, of which nothing would be reported.
@@ -78,25 +78,24 @@ class Reports:
         try:
             reports = next(self._events, set())
         except (FileNotFoundError, RuntimeError) as error:
-            # A place that has just gone, or a name that is no UTF-8. Forgetting the places makes
-            # for a new start.
-            self.close()
-            self._failures += 1
-            if self._failures > _MOST_FAILURES:
-                self._give_up(error)
-            self._stopped.wait(_WAIT_MS / 1000)
-            return set()
+            # A place that has just gone; or a name that is no UTF-8, which watchfiles cannot tell.
+            self._start_anew(error)
         except OSError as error:
-            self._give_up(error)
-            return set()
-        self._failures = 0
-        return reports
+            self._give_up(f"{error}; on Linux a higher fs.inotify.max_user_watches may help")
+        else:
+            self._failures = 0
+            return reports
+        return set()
 
-    def _give_up(self, error: Exception) -> None:
+    def _start_anew(self, error: Exception) -> None:
+        self.close()  # which forgets the places, so that they will be new ones
+        self._failures += 1
+        if self._failures > _MOST_FAILURES:
+            self._give_up(str(error))
+        else:
+            self._stopped.wait(_WAIT_MS / 1000)
+
+    def _give_up(self, reason: str) -> None:
         self.close()
         self.is_usable = False
-        _log.warning(
-            "changes of the log directory are not reported here (%s), so it is looked at again "
-            "and again; on Linux a higher fs.inotify.max_user_watches may help",
-            error,
-        )
+        _log.warning("log directories are polled, because they cannot be watched: %s", reason)

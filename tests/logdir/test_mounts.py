@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tracklight.logdir import mounts
+from tracklight.logdir.mounts import find_mount_type, is_shared
+
+TABLE = r"""/dev/sda1 / ext4 rw 0 0
+proc /proc proc rw 0 0
+server:/export /data nfs4 rw,vers=4.2 0 0
+/dev/sdb1 /data/local xfs rw 0 0
+host /mnt/my\040share cifs rw 0 0
+user@host: /home/me/remote fuse.sshfs rw 0 0
+/dev/sdc1 /media/stick fuseblk rw 0 0
+gluster /mnt/covered fuse.glusterfs rw 0 0
+/dev/sdd1 /mnt/covered btrfs rw 0 0
+C:\134 /mnt/c 9p rw 0 0
+""".splitlines()
+
+
+@pytest.mark.parametrize(
+    ("path", "mount_type", "shared"),
+    [
+        ("/logs", "ext4", False),
+        ("/", "ext4", False),
+        ("/data", "nfs4", True),
+        ("/data/logs", "nfs4", True),
+        ("/database", "ext4", False),
+        ("/data/local/logs", "xfs", False),
+        ("/mnt/my share/logs", "cifs", True),
+        ("/home/me/remote/logs", "fuse.sshfs", True),
+        ("/media/stick/logs", "fuseblk", False),
+        ("/mnt/covered/logs", "btrfs", False),
+        ("/mnt/c/logs", "9p", True),
+    ],
+)
+def test_tells_network_file_systems(
+    path: str, mount_type: str, shared: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert find_mount_type(path, TABLE) == mount_type
+    monkeypatch.setattr(mounts, "_read_mounts", lambda: TABLE)
+    assert is_shared(path) is shared
+
+
+def test_follows_links_to_where_the_files_are(tmp_path: Path) -> None:
+    (tmp_path / "far").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "far")
+    table = [f"dev {tmp_path / 'far'} nfs rw 0 0"]
+    assert find_mount_type(str(tmp_path / "link" / "logs"), table) == "nfs"
+
+
+def test_without_a_table_nothing_is_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mounts, "_MOUNTS", "/there/is/no/such/table")
+    assert not is_shared("/data")
+
+
+def test_this_machine_has_a_table_that_can_be_read(tmp_path: Path) -> None:
+    assert isinstance(is_shared(str(tmp_path)), bool)
