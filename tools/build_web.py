@@ -52,7 +52,7 @@ def build() -> None:
     npm = find_npm()
     if npm:
         install(npm)
-        _run([*npm, "run", "build"])
+        _run(npm, "run", "build")
         DIGEST.write_text(compute_source_digest(), encoding="ascii")
     elif (STATIC / "index.html").exists():
         _say("there is no npm to use, so the page stays as it was built from an earlier web/")
@@ -64,7 +64,7 @@ def install(npm: list[str]) -> None:
     """Install the npm packages, unless those of this very lock file are there."""
     lock = hashlib.sha256((WEB / "package-lock.json").read_bytes()).hexdigest()
     if _read_if_there(INSTALLED) != lock:
-        _run([*npm, "ci", "--no-audit", "--no-fund"])
+        _run(npm, "ci", "--no-audit", "--no-fund")
         INSTALLED.write_text(lock, encoding="ascii")
 
 
@@ -110,9 +110,13 @@ def _read_if_there(path: Path) -> str | None:
     return path.read_text(encoding="ascii") if path.exists() else None
 
 
-def _run(command: list[str]) -> None:
+def _run(npm: list[str], *arguments: str) -> None:
+    # Node knows only the certificates it was built with unless told to trust what the machine does.
+    env = os.environ | {"NODE_USE_SYSTEM_CA": "1"}
     # stdout belongs to the build front end, which may read the answer of a build from it.
-    subprocess.run(command, cwd=WEB, check=True, stdout=sys.stderr)
+    done = subprocess.run([*npm, *arguments], cwd=WEB, env=env, stdout=sys.stderr, check=False)
+    if done.returncode:
+        sys.exit(f"tracklight: the page was not built: npm {' '.join(arguments)} failed in web/")
 
 
 def _say(sentence: str) -> None:
