@@ -1,13 +1,13 @@
 """Everything tracklight raises on purpose, so that a caller can catch the level it means.
 
-    TracklightError
-    ├── LogError                 a log, or a place in it, cannot be given
-    │   ├── UnknownRun
-    │   ├── UnknownTag
-    │   └── DamagedRecord        the bytes asked for do not match their checksum, or do not decode
-    ├── FormatError              bytes that are not what they should be
-    ├── UsageError               an argument or a flag that makes no sense
-    └── MissingExtra             an optional part of tracklight is not installed
+TracklightError
+├── LogError                 a log, or a place in it, cannot be given
+│   ├── UnknownRun
+│   ├── UnknownTag
+│   └── DamagedRecord        the bytes asked for do not match their checksum, or do not decode
+├── FormatError              bytes that are not what they should be
+├── UsageError               an argument or a flag that makes no sense
+└── MissingExtra             an optional part of tracklight is not installed
 """
 
 from __future__ import annotations
@@ -32,10 +32,11 @@ class UnknownRun(LogError):
 
 
 class UnknownTag(LogError):
-    """The run has no tag of that name."""
+    """The run, or without one any run that is meant, has no tag of that name."""
 
-    def __init__(self, run: str, tag: str, known: Iterable[str] = ()) -> None:
-        super().__init__(f'no tag "{tag}" in run "{run}"{_nearest(tag, known)}')
+    def __init__(self, run: str | None, tag: str, known: Iterable[str] = ()) -> None:
+        where = "any run" if run is None else f'run "{run}"'
+        super().__init__(f'no tag "{tag}" in {where}{_nearest(tag, known)}')
 
 
 class DamagedRecord(LogError):

@@ -132,10 +132,15 @@ class RunIndex:
         pieces: list[_Piece] = []
         parts: list[Part] = []
         for number, file in enumerate(self.files):
-            for session in file.sessions:
+            begin = len(parts)
+            for count, session in enumerate(file.sessions):
                 found = list(_iter_pieces(session, stack, number, series.get(number, -1)))
                 pieces += [piece for piece, _ in found]
-                parts += _parts(found, session, number, file.first_wall)
+                if session.start is not None:
+                    # The first START opens its file, even if other threads were quicker to write.
+                    at = begin if count == 1 else len(parts)
+                    parts.insert(at, _restart(number, session.start, file.first_wall))
+                parts += [_part(piece, rises, file.first_wall) for piece, rises in found]
         return pieces, overwritten(parts)
 
 
@@ -164,18 +169,14 @@ def _iter_pieces(
             yield _Piece(file, rows, where, number), bool(block.head.rises[at])
 
 
-def _parts(
-    found: Sequence[tuple[_Piece, bool]], session: Session, file: int, file_since: float
-) -> list[Part]:
-    """A restart counts even where it added nothing to this tag."""
-    parts = [
-        Part(file, None, piece.rows.step[piece.at], piece.rows.wall[piece.at], rises, file_since)
-        for piece, rises in found
-    ]
-    if session.start is not None:
-        none = np.empty(0, np.int64)
-        parts.insert(0, Part(file, session.start, none, none.view(np.float64), True, file_since))
-    return parts
+def _part(piece: _Piece, rises: bool, file_since: float) -> Part:
+    step, wall = piece.rows.step[piece.at], piece.rows.wall[piece.at]
+    return Part(piece.file, None, step, wall, rises, file_since)
+
+
+def _restart(file: int, start: int, file_since: float) -> Part:
+    """A restart counts even where it added nothing to a tag."""
+    return Part(file, start, np.empty(0, np.int64), np.empty(0, np.float64), True, file_since)
 
 
 def _join(columns: Sequence[np.ndarray], kind: type[np.generic]) -> np.ndarray:

@@ -1,0 +1,86 @@
+"""The values of a tag that are no plain numbers: listed at once, read when looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar, overload
+
+import numpy as np
+
+from tracklight.errors import FormatError, LogError
+from tracklight.types import Bool, Float64, Int64, Located, Series
+
+Item = TypeVar("Item")
+
+
+class Rows:
+    """Where the values of one tag are found: some may be points, the others stand in files."""
+
+    def __init__(self, points: Series, others: Located) -> None:
+        self.points = points
+        self.others = others
+        self.run, self.tag = others.run, others.tag
+        self.step: Int64 = np.concatenate([points.step, others.step])
+        self.wall_time: Float64 = np.concatenate([points.wall_time, others.wall_time])
+        self.overwritten: Bool = np.concatenate([points.overwritten, others.overwritten])
+
+    def order(self) -> Int64:
+        """The order written. Where a tag has both sorts, only the clock knows it."""
+        if len(self.points) and len(self.others):
+            return np.argsort(self.wall_time, kind="stable")
+        return np.arange(len(self.step))
+
+    def find_place(self, row: int) -> int | None:
+        """Which of the values in files a row is; None for a point."""
+        return row - len(self.points) if row >= len(self.points) else None
+
+
+class Values(Sequence[Item]):
+    """The values of one tag of one run, in the order written.
+
+    ``values[3]`` reads and decodes one, ``values[-5:]`` reads nothing yet.
+    """
+
+    def __init__(
+        self, rows: Rows, read: Callable[[int], Item], chosen: Int64 | None = None
+    ) -> None:
+        self._rows = rows
+        self._read = read
+        self._chosen = rows.order() if chosen is None else chosen
+        self.run, self.tag = rows.run, rows.tag
+        self.step: Int64 = rows.step[self._chosen]
+        self.wall_time: Float64 = rows.wall_time[self._chosen]
+        self.overwritten: Bool = rows.overwritten[self._chosen]
+
+    def __len__(self) -> int:
+        return len(self._chosen)
+
+    @overload
+    def __getitem__(self, index: int) -> Item: ...
+    @overload
+    def __getitem__(self, index: slice) -> Values[Item]: ...
+    def __getitem__(self, index: int | slice) -> Item | Values[Item]:
+        if isinstance(index, slice):
+            return Values(self._rows, self._read, self._chosen[index])
+        row = int(self._chosen[index])
+        try:
+            return self._read(row)
+        except FormatError as error:
+            step = self._rows.step[row]
+            raise FormatError(
+                f'"{self.tag}" in run "{self.run}" at step {step}: {error}'
+            ) from error
+
+    def __repr__(self) -> str:
+        return f'<{len(self):,} values of "{self.tag}" in run "{self.run}">'
+
+    def current(self) -> Values[Item]:
+        """The values that were not overwritten: their steps rise."""
+        return Values(self._rows, self._read, self._chosen[~self.overwritten])
+
+    def at(self, step: int) -> Item:
+        """The value that was written last for this step."""
+        found = np.flatnonzero(self.step == step)
+        if not len(found):
+            raise LogError(f'"{self.tag}" in run "{self.run}" has no value at step {step}')
+        return self[int(found[-1])]
