@@ -241,10 +241,10 @@ class TestPolling:
         with Watcher([root], Intervals(remote_s=5)) as watcher:
             assert watcher.wait(LIMIT_S).roots == {root}
             pauses_s = []
-            for cost_s in (0.1, 3, 1000):
+            for cost_s in (1000, 0.1, 3, 4, 1000, 1000):
                 watcher._schedule(now_s=0, cost_s=cost_s)
                 pauses_s.append(watcher._watched[root].due_s)
-            assert pauses_s == [5, 30, 60]
+            assert pauses_s == [5, 5, 5, 30, 40, 60]
 
     def test_takes_over_when_the_kernel_will_not_watch(
         self,
@@ -265,6 +265,19 @@ class TestPolling:
         (message,) = caplog.messages
         assert "OS file watch limit reached" in message
         assert "max_user_watches" in message
+
+    def test_helps_out_when_a_directory_is_locked(
+        self, unprivileged_path: Path, start: Start, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        for name in ("a", "locked", "z"):
+            add(unprivileged_path / name)
+        (unprivileged_path / "locked").chmod(0)
+        with caplog.at_level(logging.WARNING):
+            watcher = start(unprivileged_path, intervals=Intervals(600, 0.05, 600))
+            wait_for_root(watcher, unprivileged_path)
+            wait_for_root(watcher, unprivileged_path)
+        (message,) = caplog.messages
+        assert "polled too" in message and "locked" in message
 
 
 class TestStop:

@@ -28,7 +28,9 @@ class Reports:
     """The reports on some places, which may be exchanged for others."""
 
     def __init__(self, stopped: threading.Event) -> None:
-        self.is_usable = True
+        #: Whether everything that happens in the places is reported.
+        self.is_complete = True
+        self._is_usable = True
         self._stopped = stopped
         self._places: Places = {}
         self._events: Generator[set[FileChange], None, None] | None = None
@@ -37,7 +39,7 @@ class Reports:
 
     def follow(self, places: Places) -> bool:
         """Watch just these places; whether that made a new start, which may have missed reports."""
-        if places == self._places or not self.is_usable:
+        if places == self._places or not self._is_usable:
             return False
         self.close()
         self._places = places
@@ -52,7 +54,8 @@ class Reports:
                 stop_event=self._stopped,
                 # A tree that cannot be watched is polled for by looking at it, not by watchfiles.
                 force_polling=False,
-                ignore_permission_denied=True,
+                # Then it leaves out more than that, without a word, so only if it must be.
+                ignore_permission_denied=not self.is_complete,
             )
             # Watching only begins with the first wait.
             self._early = self._read()
@@ -80,6 +83,8 @@ class Reports:
         except (FileNotFoundError, RuntimeError) as error:
             # A place that has just gone; or a name that is no UTF-8, which watchfiles cannot tell.
             self._start_anew(error)
+        except PermissionError as error:
+            self._make_do(error)
         except OSError as error:
             self._give_up(f"{error}; on Linux a higher fs.inotify.max_user_watches may help")
         else:
@@ -95,7 +100,16 @@ class Reports:
         else:
             self._stopped.wait(_WAIT_MS / 1000)
 
+    def _make_do(self, error: PermissionError) -> None:
+        """Go on with what may be watched; what is left out must be found by polling."""
+        if not self.is_complete:
+            self._give_up(str(error))
+            return
+        self.close()
+        self.is_complete = False
+        _log.warning("log directories are polled too, because not all can be watched: %s", error)
+
     def _give_up(self, reason: str) -> None:
         self.close()
-        self.is_usable = False
+        self.is_complete = self._is_usable = False
         _log.warning("log directories are polled, because they cannot be watched: %s", reason)

@@ -52,7 +52,8 @@ class Intervals:
 class Watcher:
     """Watches roots for one thread that calls `wait` in a loop; `stop` may come from any thread.
 
-    The time between two calls of `wait` is taken for what a look at the roots costs.
+    The time between two calls of `wait` is taken for what a look at the roots costs. Of the last
+    two such times the shorter one counts, because a look that found much to read says little.
     """
 
     def __init__(self, roots: Iterable[Root], intervals: Intervals | None = None) -> None:
@@ -61,6 +62,7 @@ class Watcher:
         self._stopped = threading.Event()
         self._reports = Reports(self._stopped)
         self._looked_at: frozenset[Root] = frozenset()
+        self._last_cost_s = 0.0
         self._returned_s = time.monotonic()
 
     def follow(self, root: Root, linked: frozenset[str]) -> None:
@@ -111,10 +113,12 @@ class Watcher:
         return Changes()
 
     def _schedule(self, now_s: float, cost_s: float) -> None:
-        pause_s = min(cost_s / _LOOKING_SHARE, _LONGEST_PAUSE_S)
+        pause_s = min(min(cost_s, self._last_cost_s) / _LOOKING_SHARE, _LONGEST_PAUSE_S)
+        if self._looked_at:
+            self._last_cost_s = cost_s
         for root in self._looked_at:
             it = self._watched[root]
-            interval_s = it.get_interval_s(self._intervals, self._reports.is_usable)
+            interval_s = it.get_interval_s(self._intervals, self._reports.is_complete)
             it.due_s = now_s + max(interval_s, pause_s)
 
     def _watch_places(self) -> None:
@@ -176,10 +180,10 @@ class _WatchedRoot:
             self._watchable = {path: at for path, at in places.items() if _is_watchable(path)}
         return self._watchable
 
-    def get_interval_s(self, intervals: Intervals, can_watch: bool) -> float:
+    def get_interval_s(self, intervals: Intervals, reports_complete: bool) -> float:
         if self.is_remote:
             return intervals.remote_s
-        is_covered = can_watch and self._watchable == self._places
+        is_covered = reports_complete and self._watchable == self._places
         return intervals.local_s if is_covered else intervals.shared_s
 
 
