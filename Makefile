@@ -13,7 +13,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 OLD    := $(shell $(PYTHON) -c 'import sys; print("y" if sys.version_info < (3, 11) else "")')
 PIP    := $(BIN)/python -m pip install --quiet $(if $(OLD),,--constraint tools/constraints.txt)
 
-KERNEL := $(wildcard tracklight/formats/*.pyx tracklight/formats/*.h) tools/build_kernel.py
+KERNEL := $(wildcard tracklight/formats/*.pyx tracklight/formats/*.pxi tracklight/formats/*.h) tools/build_kernel.py
 WEB    := $(shell find web -type f -not -path '*/node_modules/*' -not -path '*/test-results/*')
 
 .DEFAULT_GOAL := help

@@ -1,0 +1,381 @@
+"""Takes events apart: what is in them is gathered as rows of points and references.
+
+Included by _scan.pyx. Nothing in here holds the lock or touches a Python object.
+"""
+
+cdef extern from "wire.h" nogil:
+    ctypedef struct tl_field:
+        uint64_t number
+        uint32_t type
+        uint64_t value
+        const uint8_t *start
+        const uint8_t *end
+
+    enum:
+        TL_REAL
+        TL_UNSIGNED
+
+    int tl_next(const uint8_t **at, const uint8_t *end, tl_field *f)
+    int tl_tensor_scalar(const uint8_t *p, const uint8_t *end, int *family, uint64_t *bits)
+    double tl_double(uint64_t bits)
+    uint64_t tl_bits(double value)
+    double tl_float(uint32_t bits)
+    void tl_crc_init()
+    uint32_t tl_crc32c(const uint8_t *p, size_t n)
+    uint32_t tl_crc32c_from(uint32_t crc, const uint8_t *p, size_t n)
+    uint32_t tl_masked_crc32c(const uint8_t *p, size_t n)
+    uint32_t tl_load32(const uint8_t *p)
+    uint64_t tl_load64(const uint8_t *p)
+
+cdef extern from "intern.h" nogil:
+    ctypedef struct tl_name:
+        int64_t start
+        int64_t size
+        int32_t content
+        int32_t described
+
+    ctypedef struct tl_names:
+        tl_name *names
+        int64_t count
+        uint8_t *arena
+        int32_t last
+
+    void tl_names_free(tl_names *t)
+    int32_t tl_names_id(tl_names *t, const uint8_t *p, int64_t size, int32_t content)
+    void tl_names_cut(tl_names *t, int64_t count)
+
+tl_crc_init()
+
+tl_crc_init()
+
+cdef enum:
+    FLOAT = 0
+    INT = 1
+    UINT = 2
+    SIMPLE_VALUE = 2
+    TENSOR = 8
+    IN_EVENT = 32  # what a field of Event itself adds to its number to make a Content
+    STATUS_START = 1
+
+cdef enum Outcome:
+    TAKEN
+    BROKEN
+    OPENS_NEXT_BATCH
+    NO_MEMORY
+
+cdef bytes GRAPH_TAG = _batch.GRAPH_TAG
+cdef bytes META_GRAPH_TAG = _batch.META_GRAPH_TAG
+cdef const uint8_t *graph_tag = GRAPH_TAG
+cdef const uint8_t *meta_graph_tag = META_GRAPH_TAG
+cdef int64_t graph_tag_size = len(GRAPH_TAG)
+cdef int64_t meta_graph_tag_size = len(META_GRAPH_TAG)
+
+
+cdef struct Point:
+    int32_t series
+    int32_t number
+    int64_t step
+    double wall
+    uint64_t bits
+
+
+cdef struct Reference:
+    int32_t series
+    int32_t content
+    int64_t step
+    double wall
+    int64_t record
+    int64_t start
+    int64_t size
+
+
+cdef struct Note:
+    int32_t what  # a Flaw, or the series that metadata describes
+    int32_t before  # how well that series was described before
+    int64_t offset
+    int64_t size
+
+
+cdef struct Rows:
+    void *data
+    int64_t count
+    int64_t room
+
+
+cdef inline void *next_row(Rows *rows, size_t width) noexcept nogil:
+    """Room for one more row; NULL without memory."""
+    cdef void *data
+    if rows.count == rows.room:
+        data = realloc(rows.data, (2 * rows.room + 64) * width)
+        if data == NULL:
+            return NULL
+        rows.data = data
+        rows.room = 2 * rows.room + 64
+    rows.count += 1
+    return <char *> rows.data + (rows.count - 1) * width
+
+
+cdef inline bint add_note(
+    Rows *notes, int32_t what, int32_t before, int64_t offset, int64_t size
+) noexcept nogil:
+    cdef Note *note = <Note *> next_row(notes, sizeof(Note))
+    if note == NULL:
+        return False
+    note[0] = Note(what, before, offset, size)
+    return True
+
+
+cdef struct Gathered:
+    tl_names tags
+    Rows points
+    Rows references
+    Rows metadata
+    Note file_version
+    Note writer
+    int64_t records
+    bint has_start
+    int64_t start_step
+    const uint8_t *data  # where the offsets of notes count from
+
+
+cdef struct Event:
+    const uint8_t *payload
+    const uint8_t *end
+    int64_t record  # where its record stands in the file
+    int64_t step
+    double wall
+
+
+cdef Outcome take_event(Gathered *g, Event *event) noexcept nogil:
+    """Takes all of one event, or nothing of it."""
+    cdef const uint8_t *p = event.payload
+    cdef tl_field f, summary
+    cdef int parts = 0
+    cdef bint starts = False
+    summary.start = NULL
+    event.step = 0
+    event.wall = 0
+    while p < event.end:
+        if not tl_next(&p, event.end, &f):
+            return BROKEN
+        if f.type == 2:
+            parts += 1
+            if f.number == 5:
+                summary = f
+            elif f.number == 7 and not reads_start(f.start, f.end, &starts):
+                return BROKEN
+        elif f.number == 1 and f.type == 1:
+            event.wall = tl_double(f.value)
+        elif f.number == 2 and f.type == 0:
+            event.step = <int64_t> f.value
+    cdef Gathered before = g[0]
+    cdef Outcome outcome
+    if parts == 1 and summary.start != NULL:  # nearly all events
+        outcome = take_summary(g, event, summary.start, summary.end)
+    else:
+        outcome = take_fields(g, event)
+    if outcome == TAKEN and starts and g.records > 0:
+        outcome = OPENS_NEXT_BATCH
+    if outcome != TAKEN:
+        forget(g, &before)
+    elif starts:
+        g.has_start = True
+        g.start_step = event.step
+    return outcome
+
+
+cdef void forget(Gathered *g, Gathered *before) noexcept nogil:
+    """Leaves out again what part of an event added."""
+    cdef Note *note
+    g.points.count = before.points.count
+    g.references.count = before.references.count
+    g.file_version = before.file_version
+    g.writer = before.writer
+    while g.metadata.count > before.metadata.count:
+        g.metadata.count -= 1
+        note = &(<Note *> g.metadata.data)[g.metadata.count]
+        g.tags.names[note.what].described = note.before
+    tl_names_cut(&g.tags, before.tags.count)
+
+
+cdef bint reads_start(const uint8_t *p, const uint8_t *end, bint *starts) noexcept nogil:
+    cdef tl_field f
+    while p < end:
+        if not tl_next(&p, end, &f):
+            return False
+        if f.number == 1 and f.type == 0:
+            starts[0] = f.value == STATUS_START
+    return True
+
+
+cdef Outcome take_fields(Gathered *g, Event *event) noexcept nogil:
+    cdef const uint8_t *p = event.payload
+    cdef tl_field f
+    cdef Outcome outcome = TAKEN
+    while p < event.end and outcome == TAKEN:
+        if not tl_next(&p, event.end, &f):
+            return BROKEN
+        if f.type != 2:
+            continue
+        if f.number == 5:
+            outcome = take_summary(g, event, f.start, f.end)
+        elif f.number == 4:
+            outcome = refer(g, event, &f, graph_tag, graph_tag_size)
+        elif f.number == 9:
+            outcome = refer(g, event, &f, meta_graph_tag, meta_graph_tag_size)
+        elif f.number == 8:
+            outcome = take_run_metadata(g, event, &f)
+        elif f.number == 3:
+            g.file_version.offset = f.start - g.data
+            g.file_version.size = f.end - f.start
+        elif f.number == 10:
+            outcome = take_writer(g, f.start, f.end)
+    return outcome
+
+
+cdef Outcome take_writer(Gathered *g, const uint8_t *p, const uint8_t *end) noexcept nogil:
+    cdef tl_field f
+    while p < end:
+        if not tl_next(&p, end, &f):
+            return BROKEN
+        if f.number == 1 and f.type == 2:
+            g.writer.offset = f.start - g.data
+            g.writer.size = f.end - f.start
+    return TAKEN
+
+
+cdef Outcome take_run_metadata(Gathered *g, Event *event, tl_field *whole) noexcept nogil:
+    cdef const uint8_t *p = whole.start
+    cdef const uint8_t *tag = p
+    cdef int64_t tag_size = 0
+    cdef tl_field f
+    while p < whole.end:
+        if not tl_next(&p, whole.end, &f):
+            return BROKEN
+        if f.number == 1 and f.type == 2:
+            tag = f.start
+            tag_size = f.end - f.start
+    return refer(g, event, whole, tag, tag_size)
+
+
+cdef Outcome take_summary(
+    Gathered *g, Event *event, const uint8_t *p, const uint8_t *end
+) noexcept nogil:
+    cdef tl_field f
+    cdef Outcome outcome
+    while p < end:
+        if not tl_next(&p, end, &f):
+            return BROKEN
+        if f.number == 1 and f.type == 2:
+            outcome = take_value(g, event, &f)
+            if outcome != TAKEN:
+                return outcome
+    return TAKEN
+
+
+cdef Outcome take_value(Gathered *g, Event *event, tl_field *value) noexcept nogil:
+    cdef tl_field f, tag, node, tensor, metadata
+    cdef const uint8_t *p = value.start
+    cdef int32_t content = 0
+    cdef int family = TL_REAL
+    cdef int scalar = 0
+    cdef uint64_t bits = 0
+    tag.start = tag.end = node.start = node.end = p
+    metadata.start = metadata.end = p
+    while p < value.end:
+        if not tl_next(&p, value.end, &f):
+            return BROKEN
+        if f.type == 2:
+            if f.number == 1:
+                tag = f
+            elif f.number == 7:
+                node = f
+            elif f.number == 9:
+                metadata = f
+            elif f.number == TENSOR:
+                content = TENSOR
+                tensor = f
+            elif 3 <= f.number <= 6:
+                content = <int32_t> f.number
+        elif f.type == 5 and f.number == SIMPLE_VALUE:
+            content = SIMPLE_VALUE
+            bits = tl_bits(tl_float(<uint32_t> f.value))
+    if tag.start == tag.end:
+        tag = node
+    if content == SIMPLE_VALUE:
+        scalar = 1
+    elif content == TENSOR:
+        scalar = tl_tensor_scalar(tensor.start, tensor.end, &family, &bits)
+        if scalar < 0:
+            return BROKEN
+    cdef int32_t series = tl_names_id(&g.tags, tag.start, tag.end - tag.start, content)
+    if series < 0:
+        return NO_MEMORY
+    if metadata.end > metadata.start and g.tags.names[series].described < 2:
+        if not describe(g, series, metadata.start, metadata.end):
+            return NO_MEMORY
+    if scalar:
+        return add_point(g, event, series, family, bits)
+    return add_reference(g, event, value, series, content)
+
+
+cdef bint describe(
+    Gathered *g, int32_t series, const uint8_t *p, const uint8_t *end
+) noexcept nogil:
+    """Notes metadata that says more of a series than what was known."""
+    cdef tl_name *name = &g.tags.names[series]
+    cdef int32_t level = description_level(p, end)
+    if level <= name.described:
+        return True
+    if not add_note(&g.metadata, series, name.described, p - g.data, end - p):
+        return False
+    name.described = level
+    return True
+
+
+cdef int32_t description_level(const uint8_t *p, const uint8_t *end) noexcept nogil:
+    """2 for a SummaryMetadata with a plugin_data.plugin_name that is not empty, else 1."""
+    cdef tl_field f, g
+    cdef const uint8_t *q
+    while p < end and tl_next(&p, end, &f):
+        if f.number == 1 and f.type == 2:
+            q = f.start
+            while q < f.end and tl_next(&q, f.end, &g):
+                if g.number == 1 and g.type == 2 and g.end > g.start:
+                    return 2
+    return 1
+
+
+cdef inline Outcome add_point(
+    Gathered *g, Event *event, int32_t series, int family, uint64_t bits
+) noexcept nogil:
+    cdef Point *point = <Point *> next_row(&g.points, sizeof(Point))
+    cdef int32_t number = FLOAT if family == TL_REAL else INT
+    if point == NULL:
+        return NO_MEMORY
+    if family == TL_UNSIGNED and bits >> 63:
+        number = UINT
+    point[0] = Point(series, number, event.step, event.wall, bits)
+    return TAKEN
+
+
+cdef Outcome refer(
+    Gathered *g, Event *event, tl_field *field, const uint8_t *tag, int64_t tag_size
+) noexcept nogil:
+    cdef int32_t content = IN_EVENT + <int32_t> field.number
+    cdef int32_t series = tl_names_id(&g.tags, tag, tag_size, content)
+    if series < 0:
+        return NO_MEMORY
+    return add_reference(g, event, field, series, content)
+
+
+cdef Outcome add_reference(
+    Gathered *g, Event *event, tl_field *field, int32_t series, int32_t content
+) noexcept nogil:
+    cdef Reference *row = <Reference *> next_row(&g.references, sizeof(Reference))
+    cdef int64_t start = field.start - event.payload
+    cdef int64_t size = field.end - field.start
+    if row == NULL:
+        return NO_MEMORY
+    row[0] = Reference(series, content, event.step, event.wall, event.record, start, size)
+    return TAKEN
