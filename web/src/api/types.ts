@@ -51,8 +51,10 @@ export interface Progress {
 
 export interface Status {
   readonly loading: boolean;
-  readonly failure: string | null;
   readonly progress: Progress;
+  /** The first sentences on what could not be read; `problem_count` counts all. */
+  readonly problems: readonly string[];
+  readonly problem_count: number;
 }
 
 export interface Surroundings {

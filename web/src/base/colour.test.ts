@@ -17,7 +17,7 @@ test('a run keeps its colour for good', () => {
   expect(['conv/lr1e-3', 'train', 'run_7', ''].map(runColour)).toMatchInlineSnapshot(`
     [
       "#7a5cc7",
-      "#dd7900",
+      "#e2604f",
       "#2b7a5f",
       "#e2604f",
     ]
@@ -29,6 +29,17 @@ test('the runs of a sweep differ in colour', () => {
   expect(new Set(sweep.map(runColour)).size).toBe(RUN_COLOURS.length);
 });
 
+test('learning rates of all sizes differ in colour', () => {
+  const rates = ['0.3', '0.1', '0.03', '0.01', '0.003', '0.001'].map((rate) => `sweep/lr=${rate}`);
+  expect(new Set(rates.map(runColour)).size).toBe(rates.length);
+});
+
+test('training and validation of one experiment share a colour', () => {
+  expect(runColour('a/lr=0.1/train')).toBe(runColour('a/lr=0.1/validation'));
+  expect(runColour('a/lr=0.1/train')).toBe(runColour('a/lr=0.1'));
+  expect(runColour('run7_eval')).toBe(runColour('run7'));
+});
+
 test('a very long number does not spoil the sum', () => {
   expect(RUN_COLOURS).toContain(runColour('9'.repeat(400)));
 });
@@ -36,7 +47,8 @@ test('a very long number does not spoil the sum', () => {
 test.each([
   ['conv/validation', true],
   ['val', true],
-  ['run_eval', true],
+  ['run-eval', true],
+  ['run_test', true],
   ['train', false],
   ['evaluate_later', false],
   ['contest', false],

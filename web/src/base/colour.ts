@@ -29,22 +29,32 @@ export const RUN_COLOURS = [
   '#a35b91',
 ] as const;
 
+const HALF = /(?:^|[/_.-])(train|training|val|valid|validation|eval|evaluation|test)$/i;
+
 /**
- * The colour of a run: the same in every tab, on every machine, whatever other runs there are.
- * Names that differ only in a number, as those of a sweep do, take neighbouring colours.
+ * The colour of a run: the same in every tab, on every machine, whatever other runs there are. The
+ * halves of an experiment that train and validate share one. Names that differ only in a number, as
+ * those of a sweep do, mostly take different ones.
  */
 export function runColour(name: string): string {
   let numbers = 0;
-  const words = name.replace(/\d+/g, (digits) => {
-    numbers += Number(digits.slice(-6));
+  const words = name.replace(HALF, '').replace(/\d+/g, (digits) => {
+    numbers += weigh(digits);
     return '#';
   });
   return RUN_COLOURS[(hash(words) + numbers) % RUN_COLOURS.length] ?? RUN_COLOURS[0];
 }
 
+/** Zeros in front count as well: the learning rates 0.3 and 0.03 differ in nothing else. */
+function weigh(digits: string): number {
+  const zeros = /^0+(?=\d)/.exec(digits)?.[0].length ?? 0;
+  return Number(digits.slice(-6)) + 5 * zeros;
+}
+
 /** Lines of a run that validates are dashed, so that colour is not all that sets them apart. */
 export function isValidation(name: string): boolean {
-  return /(^|[^a-z])(val|valid|validation|eval|test)([^a-z]|$)/i.test(name);
+  const half = HALF.exec(name)?.[1]?.toLowerCase() ?? 'train';
+  return !half.startsWith('train');
 }
 
 /** FNV-1a, 32 bit. */

@@ -29,6 +29,11 @@ test.each([
   expect(formatValue(value)).toBe(text);
 });
 
+test('a value may be told with fewer digits', () => {
+  expect(formatValue(0.0005838, 3)).toBe('5.84e-4');
+  expect(formatValue(0.12345, 3)).toBe('0.123');
+});
+
 test.each([
   [0, '0'],
   [9_999, '9,999'],

@@ -8,14 +8,15 @@ const HOUR_S = 60 * MINUTE_S;
 const DAY_S = 24 * HOUR_S;
 
 /** A measured value with the digits that matter. */
-export function formatValue(value: number): string {
+export function formatValue(value: number, digits = 4): string {
   if (Number.isNaN(value)) return 'NaN';
   if (!Number.isFinite(value)) return value > 0 ? '∞' : '−∞';
   if (value === 0) return '0';
   const size = Math.abs(value);
-  if (size >= 1e6 || size < 1e-4) return minus(value.toExponential(3).replace(/\.?0+e/, 'e'));
+  if (size >= 1e6 || size < 10 ** -digits)
+    return minus(value.toExponential(digits - 1).replace(/\.?0+e/, 'e'));
   if (Number.isInteger(value)) return minus(grouped.format(value));
-  return minus(size >= 1000 ? value.toFixed(1) : String(Number(value.toPrecision(4))));
+  return minus(size >= 1000 ? value.toFixed(1) : String(Number(value.toPrecision(digits))));
 }
 
 /** A count in steps of a thousand: 9,999 then 12.3k. */

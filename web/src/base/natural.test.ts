@@ -1,8 +1,13 @@
 import { expect, test } from 'vitest';
 
-import { compareNatural } from './natural';
+import { sortNatural } from './natural';
 
-test('numbers in names count as numbers', () => {
-  const names = ['run10', 'run2', 'run1', 'a/b', 'run2/train'];
-  expect(names.sort(compareNatural)).toEqual(['a/b', 'run1', 'run2', 'run2/train', 'run10']);
+test.each([
+  [['run', 'run1', 'run2', 'run10', 'run10a', 'runs']],
+  [['lr1e-5', 'lr3e-4', 'lr1e-3', 'lr0.15', 'lr0.2', 'lr1', 'lr1e+2']],
+  [['.', 'a', 'a/eval', 'a/train', 'a-2', 'a.b', 'ab']],
+  [['Alpha', 'alpha', 'Beta', 'gamma']],
+  [['run1', 'run02', 'run2', 'run10']],
+])('the order is that of the server: %j', (names) => {
+  expect(sortNatural([...names].reverse(), (name) => name)).toEqual(names);
 });

@@ -17,11 +17,19 @@ test('sections and tags come in natural order', () => {
 
 test('tags without a slash share a section when they share a stem', () => {
   expect(group('epoch_loss', 'lr', 'epoch_accuracy', 'batch_loss')).toEqual([
+    ['', ['batch_loss', 'lr']],
     ['epoch', ['epoch_accuracy', 'epoch_loss']],
-    ['other', ['batch_loss', 'lr']],
+  ]);
+});
+
+test('what is meant for machines comes last', () => {
+  expect(group('_hparams_/x', 'z/y', '_graph_', 'loss')).toEqual([
+    ['', ['loss', '_graph_']],
+    ['z', ['z/y']],
+    ['_hparams_', ['_hparams_/x']],
   ]);
 });
 
 test('a tag that starts with a slash has no prefix', () => {
-  expect(group('/loss')).toEqual([['other', ['/loss']]]);
+  expect(group('/loss')).toEqual([['', ['/loss']]]);
 });

@@ -1,39 +1,40 @@
-import { compareNatural } from './natural';
+import { sortNatural } from './natural';
 
 export interface Section<Item> {
+  /** The prefix that the tags share; empty for those that share none. */
   readonly title: string;
   readonly items: readonly Item[];
 }
 
-/** Where tags that share no prefix with another go. */
-export const UNGROUPED = 'other';
-
-/** Groups items by the prefix of their tag; both sections and items come in natural order. */
+/**
+ * Groups items by the prefix of their tag, in natural order. Tags without a prefix come first, as
+ * they are mostly what a run is about, and those meant for machines (`_hparams_`) last.
+ */
 export function groupByPrefix<Item extends { readonly tag: string }>(
   items: readonly Item[],
 ): Section<Item>[] {
   const stems = countStems(items);
-  const sections = new Map<string, Item[]>();
-  for (const item of [...items].sort((a, b) => compareNatural(a.tag, b.tag))) {
+  const groups = new Map<string, Item[]>();
+  const sorted = sortNatural(items, ({ tag }) => tag).sort((a, b) => rank(a.tag) - rank(b.tag));
+  for (const item of sorted) {
     const title = titleOf(item.tag, stems);
-    const section = sections.get(title);
-    if (section) section.push(item);
-    else sections.set(title, [item]);
+    const group = groups.get(title);
+    if (group) group.push(item);
+    else groups.set(title, [item]);
   }
-  return [...sections]
-    .map(([title, items]) => ({ title, items }))
-    .sort((a, b) => Number(isRest(a)) - Number(isRest(b)) || compareNatural(a.title, b.title));
+  const sections = Array.from(groups, ([title, items]) => ({ title, items }));
+  return sortNatural(sections, ({ title }) => title).sort((a, b) => rank(a.title) - rank(b.title));
 }
 
-function isRest(section: Section<unknown>): boolean {
-  return section.title === UNGROUPED;
+function rank(name: string): number {
+  return name === '' ? 0 : name.startsWith('_') ? 2 : 1;
 }
 
 function titleOf(tag: string, stems: ReadonlyMap<string, number>): string {
   const slash = tag.indexOf('/');
   if (slash > 0) return tag.slice(0, slash);
   const stem = stemOf(tag);
-  return (stems.get(stem) ?? 0) > 1 ? stem : UNGROUPED;
+  return (stems.get(stem) ?? 0) > 1 ? stem : '';
 }
 
 /** Tags without a slash, such as epoch_loss and epoch_accuracy, may share what is before `_`. */

@@ -9,8 +9,19 @@ export interface SparkLine {
   readonly last: readonly (number | null)[];
 }
 
+interface Point {
+  readonly x: number;
+  readonly y: number;
+}
+
+interface Scales {
+  readonly x: (column: number) => number;
+  readonly y: (value: number) => number;
+}
+
 const PAD = 2;
-const DASH = [3, 2];
+const DASH = [4, 3];
+const BAND_OPACITY = 0.22;
 
 /** Draws lines that share their columns over the whole canvas, sharp on any screen. */
 export function drawSparkline(canvas: HTMLCanvasElement, lines: readonly SparkLine[]): void {
@@ -20,58 +31,51 @@ export function drawSparkline(canvas: HTMLCanvasElement, lines: readonly SparkLi
   canvas.width = Math.round(width * devicePixelRatio);
   canvas.height = Math.round(height * devicePixelRatio);
   context.scale(devicePixelRatio, devicePixelRatio);
-  const extent = extentOf(lines.flatMap((line) => [line.low, line.high]));
-  if (!extent) return;
-  const span = extent.high - extent.low;
-  const y = (value: number): number => {
-    const part = span > 0 ? (value - extent.low) / span : 0.5;
-    return height - PAD - part * (height - 2 * PAD);
-  };
-  for (const line of lines) drawLine(context, line, width, y);
+  context.lineJoin = 'round';
+  context.lineWidth = lines.length > 3 ? 1 : 1.3;
+  for (const line of lines) drawLine(context, line, makeScales(lines, line, width, height));
 }
 
-function drawLine(
-  context: CanvasRenderingContext2D,
+/** All lines share one range of values; each has as many columns as it was reduced to. */
+function makeScales(
+  lines: readonly SparkLine[],
   line: SparkLine,
   width: number,
-  y: (value: number) => number,
-): void {
-  const columns = line.last.length;
-  const x = (column: number): number => PAD + ((column + 0.5) / columns) * (width - 2 * PAD);
+  height: number,
+): Scales {
+  const extent = extentOf(lines.flatMap(({ low, high }) => [low, high])) ?? { low: 0, high: 0 };
+  const span = extent.high - extent.low;
+  return {
+    x: (column) => PAD + ((column + 0.5) / line.last.length) * (width - 2 * PAD),
+    y: (value) => {
+      const part = span > 0 ? (value - extent.low) / span : 0.5;
+      return height - PAD - part * (height - 2 * PAD);
+    },
+  };
+}
+
+/** What a column holds beside its last point is a band behind the line. */
+function drawLine(context: CanvasRenderingContext2D, line: SparkLine, scales: Scales): void {
+  const path = pointsOf(line.last, scales);
   context.strokeStyle = context.fillStyle = line.colour;
-  context.lineWidth = 1.25;
-  context.lineJoin = 'round';
+  context.globalAlpha = BAND_OPACITY;
+  trace(context, [...pointsOf(line.high, scales), ...pointsOf(line.low, scales).reverse()]);
+  context.fill();
+  context.globalAlpha = 1;
   context.setLineDash(line.dashed ? DASH : []);
-  context.beginPath();
-  const drawn = tracePath(context, line, x, y);
+  trace(context, path);
   context.stroke();
-  if (drawn.length === 1 && drawn[0]) context.fillRect(drawn[0].x - 1.5, drawn[0].y - 1.5, 3, 3);
+  const only = path.length === 1 ? path[0] : undefined;
+  if (only) context.fillRect(only.x - 1.5, only.y - 1.5, 3, 3);
 }
 
-interface Point {
-  readonly x: number;
-  readonly y: number;
+function pointsOf(values: readonly (number | null)[], { x, y }: Scales): Point[] {
+  return values.flatMap((value, column) =>
+    value === null || !Number.isFinite(value) ? [] : [{ x: x(column), y: y(value) }],
+  );
 }
 
-/** Each column is a stroke from its lowest to its highest point that leaves where its last is. */
-function tracePath(
-  context: CanvasRenderingContext2D,
-  line: SparkLine,
-  x: (column: number) => number,
-  y: (value: number) => number,
-): Point[] {
-  const points: Point[] = [];
-  for (let column = 0; column < line.last.length; column++) {
-    const values = [line.low[column], line.high[column], line.last[column]];
-    for (const value of values) {
-      if (value === null || value === undefined || !Number.isFinite(value)) continue;
-      const point = { x: x(column), y: y(value) };
-      const before = points.at(-1);
-      if (before?.x === point.x && before.y === point.y) continue;
-      if (before) context.lineTo(point.x, point.y);
-      else context.moveTo(point.x, point.y);
-      points.push(point);
-    }
-  }
-  return points;
+function trace(context: CanvasRenderingContext2D, points: readonly Point[]): void {
+  context.beginPath();
+  for (const { x, y } of points) context.lineTo(x, y);
 }

@@ -1,8 +1,8 @@
 import type { Delta, RunRow } from '../api/types';
-import { compareNatural } from '../base/natural';
+import { sortNatural } from '../base/natural';
 
 export function inOrder(runs: Iterable<RunRow>): RunRow[] {
-  return [...runs].sort((a, b) => compareNatural(a.name, b.name));
+  return sortNatural(runs, (run) => run.name);
 }
 
 /** The list of runs after a change, in natural order. */

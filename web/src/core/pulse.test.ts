@@ -6,7 +6,8 @@ import { type Signs, takePulse } from './pulse';
 const now = new Date(2026, 2, 12, 15, 0, 0).getTime();
 const read: Status = {
   loading: false,
-  failure: null,
+  problems: [],
+  problem_count: 0,
   progress: { files_done: 4, files_total: 4, bytes_done: 10, bytes_total: 10 },
 };
 const signs: Signs = { connection: 'open', status: read, changedAt: null, lastPoint: null, now };

@@ -23,7 +23,7 @@ export interface SparkChart {
 /** How many runs one sparkline can show and still be read. */
 export const MOST_LINES = 8;
 
-const COLUMNS = 80;
+const COLUMNS = 120;
 const MOST_CHARTS = 64;
 const PAUSE_MS = 1000;
 
