@@ -64,7 +64,7 @@ def compile_kernel() -> Path:
         MODULE,
         [f"{FOLDER}/_scan.pyx"],
         include_dirs=[FOLDER],
-        depends=[str(header) for header in sorted(Path(FOLDER).glob("*.h"))],
+        depends=[str(part) for part in sorted(Path(FOLDER).glob("*.h"))],
         extra_compile_args=MSVC_FLAGS if sys.platform == "win32" else GCC_FLAGS,
     )
     modules = cythonize([extension], language_level=3, quiet=True)
