@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -123,6 +123,22 @@ def get_values(batch: Batch, series: int = 0) -> list[float | int]:
     (i,) = np.flatnonzero(batch.points.series == series)
     rows = slice(batch.points.starts[i], batch.points.starts[i + 1])
     return batch.points.value[rows].view(Number(batch.points.number[i]).dtype).tolist()
+
+
+def assert_agree(creators: Sequence[ScannerType], data: bytes, sizes: Iterable[int]) -> None:
+    """Let a file grow through ``sizes``, and hold scanners to the same answers on the way."""
+    scanners = [create() for create in creators]
+    for size in sorted({*(size % (len(data) + 1) for size in sizes), len(data)}):
+        for scanner in scanners:
+            scanner.rewind(size)
+        moved = True
+        while moved:
+            at = scanners[0].position
+            batches = [scanner.scan(data[at:size], size) for scanner in scanners]
+            for batch in batches[1:]:
+                assert_same_batch(batches[0], batch)
+            assert len({get_state(scanner) for scanner in scanners}) == 1
+            moved = scanners[0].position > at
 
 
 def assert_same_batch(one: Batch, other: Batch) -> None:

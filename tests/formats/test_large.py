@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests import builders as b
-from tests.scanning import SCANNERS, ScannerType, gather, get_state, read_file
+from tests.eventfiles import events
+from tests.scanning import SCANNERS, ScannerType, assert_same_batch, gather, get_state, read_file
 from tracklight.formats.batch import LARGE_RECORD, Batch, Content, Damage, Flaw, Large
 from tracklight.formats.large import walk
 
@@ -114,6 +119,18 @@ class TestWalk:
         assert record == 3 * len(NEXT)
         value = file.data[record + 12 + start :][:size]
         assert b.blob(1, value) == VALUES["image"][0]
+
+    @given(payload=st.one_of(events(), st.binary(max_size=60)))
+    @settings(max_examples=300, deadline=None)
+    def test_finds_what_a_scan_finds_in_any_payload(
+        self, create: ScannerType, payload: bytes
+    ) -> None:
+        file = File(b.record(payload))
+        scanned = create().scan(file.data, len(file.data))
+        walked = walk(create(), Large(0, len(payload)), file.read, len(file.data))
+        assert walked is not None
+        outside = {"session_start": None, "file_version": None, "writer": None}
+        assert_same_batch(walked, dataclasses.replace(scanned, **outside))
 
 
 class TestNoEvent:

@@ -472,6 +472,8 @@ class TestScalars:
             (b.tensor(b.INT8, b.integer(7, 300)), 44),
             (b.tensor(b.INT32, b.single(7, 4.0), b.integer(7, 2)), 2),
             (b.tensor(b.FLOAT8_E5M2, b.blob(18, b"\x3c\x40")), 1.0),
+            (b.tensor(b.FLOAT8_E5M2, b.blob(18, b"\x40"), b.blob(18, b"\x3c")), 1.0),
+            (b.tensor(b.FLOAT8_E5M2, b.blob(18, b"\x40"), b.blob(18, b"")), 0.0),
             (b.tensor(b.FLOAT, b.integer(7, 3), b.single(5, 4.0)), 4.0),
             (b.tensor(b.FLOAT, b.single(5, 4.0), b.content(struct.pack("<f", 2.0))), 2.0),
             (b.tensor(b.FLOAT, b.single(5, 4.0), b.content(b"")), 4.0),

@@ -14,13 +14,13 @@ from tests.eventfiles import CUTS, GARBAGE, damaged_files, events, good_records
 from tests.scanning import (
     SCANNERS,
     ScannerType,
+    assert_agree,
     assert_same_batch,
     gather,
     get_state,
     needs_kernel,
     read_file,
 )
-from tracklight.formats.scan import Scanner
 
 BOTH = [parameter.values[0] for parameter in SCANNERS]
 
@@ -28,27 +28,12 @@ both = pytest.mark.parametrize("create", SCANNERS)
 often = settings(max_examples=300, deadline=None)
 
 
-def grow(scanners: list[Scanner], data: bytes, sizes: list[int]) -> None:
-    """Let a file grow through ``sizes``, and hold scanners to the same answers on the way."""
-    for size in sorted({*(size % (len(data) + 1) for size in sizes), len(data)}):
-        for scanner in scanners:
-            scanner.rewind(size)
-        moved = True
-        while moved:
-            at = scanners[0].position
-            batches = [scanner.scan(data[at:size], size) for scanner in scanners]
-            for batch in batches[1:]:
-                assert_same_batch(batches[0], batch)
-            assert len({get_state(scanner) for scanner in scanners}) == 1
-            moved = scanners[0].position > at
-
-
 @needs_kernel
 class TestBothScannersAgree:
     @given(data=damaged_files(), sizes=CUTS)
     @often
     def test_on_damaged_files_that_grow(self, data: bytes, sizes: list[int]) -> None:
-        grow([create() for create in BOTH], data, sizes)
+        assert_agree(BOTH, data, sizes)
 
     @given(data=damaged_files(), window=st.integers(1, 200))
     @often
@@ -62,7 +47,7 @@ class TestBothScannersAgree:
     @given(payloads=st.lists(st.one_of(st.binary(max_size=60), events()), max_size=4))
     @often
     def test_on_payloads_of_any_bytes(self, payloads: list[bytes]) -> None:
-        grow([create() for create in BOTH], b"".join(map(b.record, payloads)), [])
+        assert_agree(BOTH, b"".join(map(b.record, payloads)), [])
 
 
 @both

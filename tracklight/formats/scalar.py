@@ -94,6 +94,10 @@ def find_scalar(source: Source, start: int, end: int) -> Scalar | None:
             rank, all_ones = rank + dimensions, all_ones and ones
         elif field.number == _CONTENT and field.wire == DELIMITED:
             content_start, content_size = field.start, field.end - field.start
+        elif field.number == _FLOAT8_VAL and field.wire == DELIMITED:
+            # Bytes, not a repeated field, so that the last of several counts.
+            first_end = min(field.start + 1, field.end)
+            typed[field.number] = bytes(source[field.start : first_end]) or b"\0"
         elif field.number not in typed and (first := _find_first(source, field)):
             typed[field.number] = first
     element = _ELEMENTS.get(dtype)
@@ -140,6 +144,4 @@ def _find_first(source: Source, field: Field) -> bytes | None:
             raise FormatError(f"{size} bytes of packed numbers of {width} bytes")
         if is_packed or field.wire == plain:
             return bytes(source[field.start : field.start + width])
-    if field.number == _FLOAT8_VAL and is_packed:
-        return bytes(source[field.start : field.start + 1])
     return None

@@ -209,19 +209,18 @@ static int tl_tensor_scalar(const uint8_t *p, const uint8_t *end, int *family, u
         } else if (f.number == 4 && f.type == 2) {
             content = f.start;
             content_end = f.end;
-        } else if (f.number >= 5 && f.number <= 18 && !(has >> f.number & 1)) {
+        } else if (f.number == 18 && f.type == 2) { /* float8_val: bytes, so the last one counts */
+            typed[18] = f.start < f.end ? f.start[0] : 0;
+            has |= 1u << 18;
+        } else if (f.number >= 5 && f.number <= 17 && !(has >> f.number & 1)) {
             int width = f.number == 5 ? 4 : f.number == 6 ? 8 : 0;
             int plain = f.number == 5 ? 5 : f.number == 6 ? 1 : 0;
             if (f.type != 2 && (int)f.type != plain) continue;
             if (f.type == 2 && f.start == f.end) continue;
-            if (f.number == 18) {
-                if (f.type != 2) continue;
-                raw = f.start[0];
-            } else if (f.number == 8 || f.number == 9 || f.number == 12 || f.number == 14 ||
-                       f.number == 15)
+            if (f.number == 8 || f.number == 9 || f.number == 12 || f.number == 14 ||
+                f.number == 15)
                 continue; /* strings, complex numbers, handles: never a point */
-            else if (!tl_first_of(&f, width, &raw))
-                return -1;
+            if (!tl_first_of(&f, width, &raw)) return -1;
             typed[f.number] = raw;
             has |= 1u << f.number;
         }

@@ -1,0 +1,46 @@
+"""Runs the fuzzers.
+
+python -m tests.fuzz --seconds 600           both targets, ten minutes in all
+python -m tests.fuzz scan --seconds 60       one of them
+python -m tests.fuzz scan some/file          an input that made it fail, once more
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.fuzz.targets import RUN, SEEDS
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz")
+    parser.add_argument("target", nargs="?", choices=RUN)
+    parser.add_argument("inputs", nargs="*", help="files to run once instead of fuzzing")
+    parser.add_argument("--seconds", type=int, default=60, help="how long, all targets together")
+    chosen = parser.parse_args()
+    targets = [chosen.target] if chosen.target else list(RUN)
+    return max(fuzz(each, chosen.inputs, chosen.seconds // len(targets)) for each in targets)
+
+
+def fuzz(target: str, inputs: list[str], seconds: int) -> int:
+    """Fuzz in a process of its own, as libFuzzer never returns; not 0 if an input failed."""
+    with tempfile.TemporaryDirectory() as corpus:
+        for number, seed in enumerate(SEEDS[target]()):
+            Path(corpus, f"seed-{number}").write_bytes(seed)
+        options = [
+            f"-max_total_time={seconds}",
+            "-max_len=4096",
+            "-timeout=10",
+            "-rss_limit_mb=2048",
+            f"-artifact_prefix={tempfile.gettempdir()}/tracklight-fuzz-{target}-",
+        ]
+        command = [sys.executable, "-m", "tests.fuzz.run", target, *options]
+        return subprocess.run([*command, *(inputs or [corpus])], check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,107 @@
+"""What is fuzzed: a function of some bytes that must not raise, and inputs to start from."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable, Iterator
+
+from tests import builders as b
+from tests.scanning import assert_agree
+from tracklight.errors import FormatError
+from tracklight.formats import scan_python, tensor
+from tracklight.formats.scalar import find_scalar
+
+try:
+    from tracklight.formats import _scan
+except ImportError:
+    SCANNERS = [scan_python.Scanner]
+else:
+    SCANNERS = [scan_python.Scanner, _scan.Scanner]
+
+RECORD, RAW, HEADER, FLIPPED, LOOK = range(5)
+
+
+def run_scan(program: bytes) -> None:
+    """Both scanners must agree on any file, looked at while it grows."""
+    data, sizes = assemble(program)
+    assert_agree(SCANNERS, data, sizes)
+
+
+def assemble(program: bytes) -> tuple[bytes, list[int]]:
+    """Build a file from parts: a byte that says what, a length of two bytes, and as many bytes.
+
+    Without this, nearly every change that a fuzzer makes would end at a wrong checksum.
+    """
+    data, sizes = b"", []
+    while len(program) >= 3:
+        what, length = struct.unpack_from("<BH", program)
+        part, program = program[3 : 3 + length], program[3 + length :]
+        if what == RECORD:
+            data += b.record(part)
+        elif what == HEADER:
+            data += b.header(int.from_bytes(part[:8], "little"))
+        elif what == FLIPPED:
+            data += b.flip(b.record(part), length)
+        elif what == LOOK:
+            sizes.append(len(data) - len(part))
+        else:
+            data += part
+    return data, [size for size in sizes if size >= 0]
+
+
+def part(what: int, content: bytes = b"") -> bytes:
+    return struct.pack("<BH", what, len(content)) + content
+
+
+def iter_programs() -> Iterator[bytes]:
+    """Files with every kind of value and of damage."""
+    scalar = b.event(b.summary(b.value("t", b.simple(0.5), b.metadata("scalars"))), step=1, wall=2)
+    numbers = [b.value("n", body) for body in iter_tensors()]
+    parts = (b.blob(3, b"brain.Event:2"), b.blob(4, b"g"), b.blob(8, b.blob(1, b"r")), b.blob(9))
+    yield part(RECORD, scalar) * 3
+    yield part(RECORD, b.event(b.summary(*numbers), step=-1))
+    yield part(RECORD, b.event(*parts, b.blob(10, b.blob(1, b"writer"))))
+    yield part(RECORD, scalar) + part(RECORD, b.event(b.session(1))) + part(RECORD, scalar)
+    for damage in (part(RAW, b"garbage"), part(RAW, bytes(40)), part(FLIPPED, scalar)):
+        yield part(RECORD, scalar) + damage + part(LOOK, b"1234") + part(RECORD, scalar)
+    for length in (60, 1 << 32, (1 << 64) - 1):
+        torn = part(HEADER, length.to_bytes(8, "little")) + part(LOOK)
+        yield torn + part(RAW, b"half") + part(RECORD, scalar) + part(LOOK, b"1") + part(RAW, b"x")
+
+
+def run_tensor(data: bytes) -> None:
+    """Decoding gives an array or a FormatError, and the number that the scanner takes it for."""
+    try:
+        array = tensor.decode(data, max_bytes=1 << 20)
+        scalar = find_scalar(data, 0, len(data))
+    except FormatError:
+        return
+    assert array.nbytes <= 1 << 20
+    if scalar is not None:
+        value = array.item()
+        assert scalar[1] == value or (math.isnan(scalar[1]) and math.isnan(value)), (scalar, value)
+
+
+def iter_tensors() -> Iterator[bytes]:
+    """The fields of tensors of every dtype, as content and as typed values."""
+    for dtype in range(1, 26):
+        yield b.tensor(dtype, b.shape(1), b.content(bytes(range(1, 9))))
+    for number in (7, 10, 11, 13, 16, 17):
+        yield b.tensor(number, b.integer(number, 300), b.blob(number, b"\x01\x02"))
+    yield b.tensor(b.FLOAT, b.shape(2, 2), b.single(5, 1.0), b.blob(5, struct.pack("<ff", 2, 3)))
+    yield b.tensor(b.DOUBLE, b.shape(3), b.blob(6, struct.pack("<d", 2)))
+    yield b.tensor(b.STRING, b.shape(2), b.blob(8, b"text"), b.blob(8, b""))
+    yield b.tensor(b.STRING, b.shape(2), b.content(b"\x01\x02abc"))
+    yield b.tensor(b.COMPLEX64, b.shape(1), b.single(9, 1.0), b.single(9, -1.0))
+    yield b.tensor(b.FLOAT8_E5M2, b.shape(2), b.blob(18, b"\x3c\x7d"))
+
+
+def iter_tensor_messages() -> Iterator[bytes]:
+    for field in iter_tensors():
+        start = 2 if field[1] < 0x80 else 3
+        yield field[start:]
+
+
+RUN: dict[str, Callable[[bytes], None]] = {"scan": run_scan, "tensor": run_tensor}
+SEEDS = {"scan": iter_programs, "tensor": iter_tensor_messages}
