@@ -49,7 +49,7 @@ class Scanner(Protocol):
     def __init__(
         self, tags: Sequence[bytes] = (), described: Iterable[int] = (), position: int = 0
     ) -> None:
-        """Go on at ``position`` of a file whose ``tags`` are known, ``described`` ones with metadata."""
+        """Go on at ``position`` of a file with these ``tags``, the ``described`` with metadata."""
 
     def scan(self, data: bytes | bytearray | memoryview, size: int) -> Batch:
         """Take the bytes at `position` of a file of ``size`` bytes; move `position`.
@@ -59,7 +59,7 @@ class Scanner(Protocol):
         """
 
     def accept(self, found: Sequence[Found], end: int) -> Batch:
-        """Take what a walk over the large record at `position` found; move `position` to ``end``."""
+        """Take what a walk over the large record at `position` found, and move to ``end``."""
 
     def reject(self, end: int) -> Batch:
         """Report the large record at `position` as no event (Flaw.PROTO) and move to ``end``."""
