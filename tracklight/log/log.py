@@ -20,7 +20,7 @@ from tracklight.log.selection import Choice, select
 from tracklight.log.sizes import parse_bytes
 from tracklight.log.table import Table
 from tracklight.log.values import Rows, Values
-from tracklight.logdir.roots import Spec, parse_roots
+from tracklight.logdir.roots import Root, Spec, parse_roots
 from tracklight.types import Delta, FileInfo, Kind, RunInfo, Series, TagInfo
 
 #: What reads the values of each kind.
@@ -88,8 +88,13 @@ class Log:
         self.close()
 
     def __repr__(self) -> str:
-        places = ", ".join(root.path for root in self._catalog.roots)
+        places = ", ".join(root.path for root in self.roots)
         return f"<Log of {places}: {len(self.runs):,} runs, {self.points:,} points>"
+
+    @property
+    def roots(self) -> tuple[Root, ...]:
+        """The directories that the log is made of."""
+        return self._catalog.roots
 
     @property
     def runs(self) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import secrets
 import socket
 from collections.abc import Callable, Iterable
@@ -18,6 +19,7 @@ from tracklight.server.security import is_loopback, policy_for
 from tracklight.server.source import Source
 
 _DRAIN_S = 3
+_USUAL_PORTS = range(6006, 6106)
 
 
 class BoardServer(uvicorn.Server):
@@ -35,7 +37,7 @@ class BoardServer(uvicorn.Server):
 def serve(
     catalog: Source,
     host: str = "localhost",
-    port: int = 6006,
+    port: int | None = None,
     *,
     path_prefix: str = "",
     trusted_hosts: Iterable[str] = (),
@@ -45,11 +47,12 @@ def serve(
     """Serve ``catalog`` until Ctrl-C; ``announce`` gets the address once it can be opened.
 
     Bound to other than this machine, the address carries a token without which nobody gets in,
-    unless ``open_to_all`` waives that. Port 0 takes a free one.
+    unless ``open_to_all`` waives that. Port 0 takes a free one; no port at all takes 6006, or the
+    next after it that is free.
     """
     token = None if open_to_all or is_loopback(host) else secrets.token_urlsafe(16)
     policy = policy_for(host, trusted_hosts, token)
-    with bind(host, port) as listener, Watcher(catalog.roots) as watch:
+    with _bind_any(host, port) as listener, Watcher(catalog.roots) as watch:
         app = create_app(catalog, watch, policy, path_prefix=path_prefix)
         announce(address_of(listener, host, path_prefix, token))
         config = uvicorn.Config(
@@ -62,6 +65,18 @@ def serve(
         # Uvicorn raises the signal again after a clean end; that end is what was asked for.
         with contextlib.suppress(KeyboardInterrupt):
             BoardServer(config, app.state.live).run([listener])
+
+
+def _bind_any(host: str, port: int | None) -> socket.socket:
+    if port is not None:
+        return bind(host, port)
+    for candidate in _USUAL_PORTS:
+        try:
+            return bind(host, candidate)
+        except UsageError as error:
+            if getattr(error.__cause__, "errno", None) != errno.EADDRINUSE:
+                raise
+    raise UsageError(f"no port from {_USUAL_PORTS[0]} to {_USUAL_PORTS[-1]} is free")
 
 
 def bind(host: str, port: int) -> socket.socket:

@@ -1,0 +1,10 @@
+"""``python -m tracklight`` is the command ``tracklight``."""
+
+from __future__ import annotations
+
+import sys
+
+from tracklight.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

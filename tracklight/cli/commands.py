@@ -1,0 +1,129 @@
+"""What each command does."""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import Namespace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from tracklight.cli.progress import Tally, show_bar
+from tracklight.errors import LogError, UsageError
+from tracklight.export import export_scalars, open_output
+from tracklight.index.catalog import Catalog
+from tracklight.inspect import encode_json, iter_lines
+from tracklight.log import Log
+from tracklight.log.sizes import parse_bytes
+from tracklight.logdir.roots import Root, is_url, parse_roots
+from tracklight.types import Kind, TagInfo
+
+Chosen = Mapping[str, Sequence[TagInfo]]
+
+
+def serve(flags: Namespace) -> None:
+    # Other commands do not wait for a web server to be imported.
+    from tracklight.server.run import serve as run_server
+
+    if flags.host and flags.bind_all:
+        raise UsageError("give --host or --bind_all, not both")
+    catalog = _create_catalog(flags)
+    try:
+        run_server(
+            catalog,
+            "0.0.0.0" if flags.bind_all else flags.host or "localhost",
+            flags.port,
+            path_prefix=flags.path_prefix,
+            trusted_hosts=flags.trusted_host,
+            open_to_all=flags.no_token,
+            announce=lambda url: print(f"tracklight at {url} (Ctrl-C to quit)", flush=True),
+        )
+    finally:
+        catalog.close()
+
+
+def inspect(flags: Namespace) -> None:
+    with _open_log(flags) as log:
+        chosen = _choose(log, flags)
+        if flags.json:
+            sys.stdout.buffer.write(encode_json(log, chosen) + b"\n")
+        else:
+            sys.stdout.writelines(f"{line}\n" for line in iter_lines(log, chosen))
+
+
+def export(flags: Namespace) -> None:
+    if flags.kind != "scalars":
+        raise UsageError(
+            f'only scalars can be exported, not "{flags.kind}"; other values are read from Python'
+        )
+    with _open_log(flags) as log:
+        chosen = _choose(log, flags)
+        keys = [(run, t) for run, tags in chosen.items() for t in tags if t.kind is Kind.SCALAR]
+        tally = Tally(sum(info.count for _, info in keys))
+        with open_output(flags.out) as file, show_bar("exporting", tally.read):
+            export_scalars(
+                (log.scalar(run, info.tag) for run, info in keys),
+                file,
+                flags.format,
+                overwritten=flags.overwritten,
+                tell=tally.add,
+            )
+
+
+def demo(flags: Namespace) -> None:
+    from tracklight.demo import write_demo
+
+    write_demo(flags.directory)
+    print(f"wrote a demo log; look at it with: tracklight --logdir {flags.directory}")
+
+
+def _create_catalog(flags: Namespace) -> Catalog:
+    return Catalog(
+        _parse_logdir(flags),
+        include=flags.include,
+        exclude=flags.exclude,
+        cache=flags.cache,
+        cache_bytes=parse_bytes(flags.cache_size),
+        memory_bytes=parse_bytes(flags.memory),
+    )
+
+
+def _parse_logdir(flags: Namespace) -> tuple[Root, ...]:
+    given = [spec for spec in (flags.logdir, flags.logdir_spec) if spec is not None]
+    if len(given) + bool(flags.directories) > 1:
+        raise UsageError("give the log directory once: --logdir, --logdir_spec or as an argument")
+    if not given and not flags.directories:
+        raise UsageError("no log directory was given: tracklight --logdir DIR")
+    return parse_roots(given[0] if given else flags.directories)
+
+
+@contextmanager
+def _open_log(flags: Namespace) -> Iterator[Log]:
+    """A log that is there now; what could not be read of it is told."""
+    catalog = _create_catalog(flags)
+    missing = [r.path for r in catalog.roots if not is_url(r.path) and not os.path.exists(r.path)]
+    if missing:
+        raise LogError(f'there is no directory "{missing[0]}"')
+    with Log(catalog) as log:
+        with show_bar("reading", lambda: _count_bytes(catalog)):
+            log.refresh()
+        for problem in log.problems:
+            print(f"tracklight: {problem}", file=sys.stderr)
+        yield log
+
+
+def _count_bytes(catalog: Catalog) -> tuple[int, int]:
+    progress = catalog.progress
+    return progress.bytes_done, progress.bytes_total
+
+
+def _choose(log: Log, flags: Namespace) -> Chosen:
+    """The runs and tags that were asked for; at least one of each if any were."""
+    chosen: Chosen = log.choose(flags.run, flags.tag)
+    if flags.run and not chosen:
+        raise LogError(f"no run matches {' or '.join(flags.run)}")
+    if flags.tag:
+        chosen = {run: tags for run, tags in chosen.items() if tags}
+        if not chosen:
+            raise LogError(f"no tag matches {' or '.join(flags.tag)}")
+    return chosen

@@ -1,0 +1,182 @@
+"""Scalars out of a log, into CSV, JSON or Parquet: series by series, whatever the log's size."""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import io
+import os
+import stat
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import repeat
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol
+
+import msgspec
+from numpy.typing import NDArray
+
+from tracklight.errors import MissingExtra, UsageError
+from tracklight.log import Table
+from tracklight.log.numbers import json_numbers
+from tracklight.types import Series
+
+#: What is turned into text, or into a row group, at a time.
+_ROWS = 1 << 17
+
+_COLUMNS = ("step", "wall_time", "value", "overwritten")
+
+
+class Writer(Protocol):
+    """Writes series in one format; after the last one it is closed."""
+
+    def write(self, series: Series) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def export_scalars(
+    series: Iterable[Series],
+    file: BinaryIO,
+    format_name: str,
+    *,
+    overwritten: bool = False,
+    tell: Callable[[int], None] = lambda points: None,
+) -> None:
+    """Write every series; ``tell`` hears of each how many points are done with it.
+
+    Overwritten points are left out, or with ``overwritten`` marked by a column of that name.
+    """
+    if format_name not in FORMATS:
+        raise UsageError(f'"{format_name}" is none of the formats {", ".join(FORMATS)}')
+    writer = FORMATS[format_name](file, _COLUMNS if overwritten else _COLUMNS[:-1])
+    for one in series:
+        writer.write(one if overwritten else one.current())
+        tell(len(one))
+    writer.close()
+
+
+@contextmanager
+def open_output(path: str) -> Iterator[BinaryIO]:
+    """A file that appears under its name when it is whole; ``-`` is the standard output."""
+    if path == "-":
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    target = Path(os.path.realpath(path))
+    if target.exists() and not stat.S_ISREG(target.stat().st_mode):  # a pipe, or /dev/null
+        with target.open("wb") as file:
+            yield file
+        return
+    part = target.with_name(f".{target.name}.part-{os.getpid()}")
+    try:
+        with part.open("wb") as file:
+            yield file
+        os.replace(part, target)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+class _Csv:
+    """A line for each point. Numbers are written so that they read back as the same ones."""
+
+    def __init__(self, file: BinaryIO, columns: tuple[str, ...]) -> None:
+        self._file = file
+        self._columns = columns
+        file.write((",".join(("run", "tag", *columns)) + "\n").encode())
+
+    def write(self, series: Series) -> None:
+        names = _quote(series.run, series.tag)
+        for rows in _iter_rows(len(series)):
+            cells = [_iter_words(getattr(series, name)[rows]) for name in self._columns]
+            lines = map(",".join, zip(repeat(names), *cells, strict=False))
+            self._file.write(("\n".join(lines) + "\n").encode())
+
+    def close(self) -> None:
+        """The last line is written already."""
+
+
+class _Json:
+    """An array with an object for each series, in which each column is an array."""
+
+    def __init__(self, file: BinaryIO, columns: tuple[str, ...]) -> None:
+        self._file = file
+        self._columns = columns
+        self._before = b"[\n"
+
+    def write(self, series: Series) -> None:
+        names = msgspec.json.encode({"run": series.run, "tag": series.tag})
+        self._file.write(self._before + names[:-1])
+        for name in self._columns:
+            self._write_column(name, getattr(series, name))
+        self._file.write(b"}")
+        self._before = b",\n"
+
+    def _write_column(self, name: str, column: NDArray[Any]) -> None:
+        before = f',"{name}":['.encode()
+        for rows in _iter_rows(len(column)):
+            self._file.write(before + msgspec.json.encode(json_numbers(column[rows]))[1:-1])
+            before = b","
+        self._file.write(b"]" if before == b"," else before + b"]")
+
+    def close(self) -> None:
+        self._file.write(b"[]\n" if self._before == b"[\n" else b"\n]\n")
+
+
+class _Parquet:
+    """A row group for each batch of points, in which run and tag are dictionary-encoded."""
+
+    def __init__(self, file: BinaryIO, columns: tuple[str, ...]) -> None:
+        try:
+            pq = importlib.import_module("pyarrow.parquet")
+        except ImportError as error:
+            raise MissingExtra("export to Parquet", "parquet") from error
+        self._overwritten = "overwritten" in columns
+        self._pending: list[Series] = []
+        self._rows = 0
+        self._schema = self._make_table([]).schema
+        self._writer = pq.ParquetWriter(file, self._schema)
+
+    def write(self, series: Series) -> None:
+        for rows in _iter_rows(len(series)):
+            part = Series(series.run, series.tag, *(getattr(series, n)[rows] for n in _COLUMNS))
+            self._pending.append(part)
+            self._rows += len(part)
+            if self._rows >= _ROWS:
+                self._flush()
+
+    def close(self) -> None:
+        self._flush()
+        self._writer.close()
+
+    def _flush(self) -> None:
+        if self._pending:
+            self._writer.write_table(self._make_table(self._pending).cast(self._schema))
+        self._pending, self._rows = [], 0
+
+    def _make_table(self, series: list[Series]) -> Any:
+        return Table(series, overwritten=self._overwritten).to_arrow()
+
+
+FORMATS: dict[str, Callable[[BinaryIO, tuple[str, ...]], Writer]] = {
+    "csv": _Csv,
+    "json": _Json,
+    "parquet": _Parquet,
+}
+
+
+def _iter_rows(length: int) -> Iterator[slice]:
+    return (slice(start, start + _ROWS) for start in range(0, length, _ROWS))
+
+
+def _quote(*names: str) -> str:
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(names)
+    return line.getvalue()
+
+
+def _iter_words(column: NDArray[Any]) -> Iterator[str]:
+    if column.dtype == bool:
+        return map(("false", "true").__getitem__, column.tolist())
+    return map(repr, column.tolist())
