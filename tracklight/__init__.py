@@ -12,14 +12,20 @@ from typing import TYPE_CHECKING
 from tracklight import errors
 
 if TYPE_CHECKING:
-    from tracklight.log import Log, open
+    from tracklight.log import Log, Table, Values, open
     from tracklight.types import Series
 
 __version__ = "0.1.0"
 
-__all__ = ["Log", "Series", "__version__", "errors", "open"]
+__all__ = ["Log", "Series", "Table", "Values", "__version__", "errors", "open"]
 
-_HOMES = {"Log": "tracklight.log", "Series": "tracklight.types", "open": "tracklight.log"}
+_HOMES = {
+    "Log": "tracklight.log",
+    "Series": "tracklight.types",
+    "Table": "tracklight.log",
+    "Values": "tracklight.log",
+    "open": "tracklight.log",
+}
 
 
 def __getattr__(name: str) -> object:
