@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from tracklight.demo import write_demo
 
 ROOT = Path(__file__).resolve().parents[2]
 LINK = re.compile(r"\]\((?!https?://)([^)#]+)")
@@ -21,10 +24,15 @@ def test_links_lead_somewhere(path: Path) -> None:
     assert [target for target in targets if not (path.parent / target).exists()] == []
 
 
-def test_readme_examples_are_python() -> None:
-    examples = re.findall(
-        r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL
-    )
-    for example in examples:
-        compile(example, "README.md", "exec")
-    assert examples
+def test_readme_example_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pandas")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+    monkeypatch.setenv("TRACKLIGHT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    write_demo(Path("demo-logs"))
+    names: dict[str, Any] = {}
+    exec(compile(example, "README.md", "exec"), names)
+    assert len(names["loss"]) > 0
+    assert len(names["table"]) > len(names["loss"])
+    names["log"].close()
