@@ -13,8 +13,9 @@ from tracklight.formats import proto, tensor
 from tracklight.formats.crc32c import Buffer
 from tracklight.formats.event import decode_text
 from tracklight.formats.legacy import WAV_ENCODING, modernize
+from tracklight.formats.pixels import decode_pixels
 from tracklight.formats.proto import Message
-from tracklight.formats.wav import find_sample_rate
+from tracklight.formats.wav import decode_wav, find_sample_rate
 from tracklight.types import Float64, Kind
 
 
@@ -28,6 +29,10 @@ class Images:
     #: 1 grey, 2 grey and alpha, 3 RGB, 4 RGBA, 5 YUV, 6 BGRA; 0 if the log does not say.
     colorspace: int = 0
 
+    def to_arrays(self) -> list[NDArray[Any]]:
+        """The pixels of each, as [height, width, channels]; needs the extra ``images``."""
+        return [decode_pixels(picture) for picture in self.encoded]
+
 
 @dataclass(frozen=True, slots=True)
 class Audio:
@@ -40,6 +45,10 @@ class Audio:
     #: 0 if the log does not say.
     channels: int = 0
     frames: int = 0
+
+    def to_arrays(self) -> list[Float64]:
+        """The samples of each in [-1, 1], as [frames, channels]; WAV files only."""
+        return [decode_wav(clip) for clip in self.clips]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
