@@ -250,6 +250,9 @@ def test_several_shards_answer_as_one(tmp_path: Path) -> None:
     catalog = open_catalog(tmp_path, shards=3)
     assert [run.points for run in catalog.runs()] == [1, 2, 3, 4, 5, 6, 7]
     assert steps(catalog, "run6") == list(range(7))
+    grid = catalog.reduce([(f"run{run}", "loss") for run in range(7)], width=3)
+    assert grid.count.sum(axis=1).tolist() == [1, 2, 3, 4, 5, 6, 7]
+    assert (grid.x[0], grid.x[-1]) == (0, 6)
     assert catalog.progress.files_done == catalog.progress.files_total == 7
 
 

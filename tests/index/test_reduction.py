@@ -6,14 +6,30 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracklight.index.reduction import reduce
-from tracklight.types import Series
+from tracklight.index.reduction import join, make_edges, span
+from tracklight.index.reduction import reduce as reduce_to
+from tracklight.types import Grid, Series
 
 
 def series(steps: list[int], values: list[float]) -> Series:
     step = np.array(steps, np.int64)
     none = np.zeros(len(steps), np.bool_)
     return Series("run", "tag", step, step.astype(float), np.array(values, float), none)
+
+
+def reduce(ones: list[Series], start: float | None, stop: float | None, width: int) -> Grid:
+    low, high = span(ones) or (0.0, 1.0)
+    edges = make_edges(low if start is None else start, high if stop is None else stop, width)
+    return reduce_to(ones, edges)
+
+
+def test_grids_of_several_shards_become_one() -> None:
+    one, two, three = series([0], [1.0]), series([1], [2.0]), series([2], [3.0])
+    edges = make_edges(0, 2, 2)
+    parts = [([0, 2], reduce_to([one, three], edges)), ([1], reduce_to([two], edges))]
+    assert (
+        join(parts, edges, 3).count.tolist() == reduce_to([one, two, three], edges).count.tolist()
+    )
 
 
 def test_each_column_knows_its_first_last_lowest_and_highest() -> None:

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from tracklight.index.cache import DEFAULT_LIMIT_BYTES, Cache, find_folder
-from tracklight.index.reduction import reduce
-from tracklight.index.shard import Shard
+from tracklight.index.reduction import join, make_edges
+from tracklight.index.shard import Key, Shard
 from tracklight.logdir.discover import Found, FoundFile, discover
 from tracklight.logdir.filesystem import FileSystem, open_filesystem
 from tracklight.logdir.natural import natural_key
@@ -109,13 +109,27 @@ class Catalog:
 
     def reduce(
         self,
-        keys: Sequence[tuple[str, str]],
+        keys: Sequence[Key],
         start: float | None = None,
         stop: float | None = None,
         width: int = 500,
     ) -> Grid:
-        """Reduce several series, each a run and a tag, to the same columns of pixels."""
-        return reduce([self.scalar(run, tag) for run, tag in keys], start, stop, width)
+        """Reduce several series, each a run and a tag, to the same columns of pixels.
+
+        Without ``start`` or ``stop`` the columns span all points. Only what is reduced leaves a
+        shard, however many points there are.
+        """
+        places: dict[int, list[int]] = {}
+        for place, (run, _) in enumerate(keys):
+            places.setdefault(self._owner(run), []).append(place)
+        parts = [(self._shards[n], [keys[p] for p in own], own) for n, own in places.items()]
+        if start is None or stop is None:
+            spans = [span for shard, own, _ in parts if (span := shard.span(own)) is not None]
+            start = min((low for low, _ in spans), default=0.0) if start is None else start
+            stop = max((high for _, high in spans), default=1.0) if stop is None else stop
+        edges = make_edges(start, stop, width)
+        grids = [(own, shard.reduce(asked, edges)) for shard, asked, own in parts]
+        return join(grids, edges, len(keys))
 
     def located(self, run: str, tag: str) -> Located:
         return self._shard(run).located(run, tag)

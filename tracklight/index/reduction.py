@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -11,30 +11,42 @@ from tracklight.types import Float64, Grid, Int64, Series
 _TABLES = ("first", "last", "low", "high")
 
 
-def reduce(series: Sequence[Series], start: float | None, stop: float | None, width: int) -> Grid:
-    """Put the points that were not overwritten on one grid of ``width`` columns over their steps.
+def span(series: Iterable[Series]) -> tuple[float, float] | None:
+    """The lowest and the highest step of the points that were not overwritten."""
+    filled = [one.step for one in map(Series.current, series) if len(one)]
+    if not filled:
+        return None
+    return float(min(s.min() for s in filled)), float(max(s.max() for s in filled))
 
-    Without ``start`` or ``stop`` the grid spans all points. A value that is not finite counts as a
-    point, but never as lowest or highest beside one that is.
+
+def make_edges(start: float, stop: float, width: int) -> Float64:
+    """The edges of ``width`` columns of pixels."""
+    return np.linspace(start, max(stop, np.nextafter(start, np.inf)), width + 1)
+
+
+def reduce(series: Sequence[Series], edges: Float64) -> Grid:
+    """Put the points that were not overwritten on one grid over their steps.
+
+    A value that is not finite counts as a point, but never as lowest or highest beside one that is.
     """
-    current = [one.current() for one in series]
-    edges = _edges(current, start, stop, width)
+    width = len(edges) - 1
     tables = {name: np.full((len(series), width), np.nan) for name in _TABLES}
     count = np.zeros((len(series), width), np.int32)
-    for row, one in enumerate(current):
-        _reduce_one(one, edges, {name: table[row] for name, table in tables.items()}, count[row])
+    for row, one in enumerate(series):
+        own = {name: table[row] for name, table in tables.items()}
+        _reduce_one(one.current(), edges, own, count[row])
     return Grid(edges, count=count, **tables)
 
 
-def _edges(
-    series: Sequence[Series], start: float | None, stop: float | None, width: int
-) -> Float64:
-    filled = [one for one in series if len(one)]
-    if start is None:
-        start = float(min((one.step.min() for one in filled), default=0))
-    if stop is None:
-        stop = float(max((one.step.max() for one in filled), default=1))
-    return np.linspace(start, max(stop, np.nextafter(start, np.inf)), width + 1)
+def join(grids: Sequence[tuple[Sequence[int], Grid]], edges: Float64, rows: int) -> Grid:
+    """One grid of ``rows`` series from several over the same columns, told where rows belong."""
+    tables = {name: np.full((rows, len(edges) - 1), np.nan) for name in _TABLES}
+    count = np.zeros((rows, len(edges) - 1), np.int32)
+    for places, grid in grids:
+        count[places] = grid.count
+        for name, table in tables.items():
+            table[places] = getattr(grid, name)
+    return Grid(edges, count=count, **tables)
 
 
 def _reduce_one(one: Series, edges: Float64, tables: dict[str, Float64], count: np.ndarray) -> None:

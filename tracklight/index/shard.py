@@ -19,15 +19,19 @@ from tracklight.index.listing import list_tags
 from tracklight.index.pack import DamagedPack
 from tracklight.index.payload import read_value
 from tracklight.index.reading import Reader
+from tracklight.index.reduction import reduce, span
 from tracklight.index.run import RunIndex
 from tracklight.index.segment import Origin
 from tracklight.index.storing import Storage
 from tracklight.logdir.change import Change, judge, read_change
 from tracklight.logdir.discover import FoundFile
 from tracklight.logdir.filesystem import FileSystem, open_filesystem
-from tracklight.types import FileInfo, Located, Progress, RunInfo, Series, TagInfo
+from tracklight.types import FileInfo, Float64, Grid, Located, Progress, RunInfo, Series, TagInfo
 
 R = TypeVar("R")
+
+#: A series: its run and its tag.
+Key = tuple[str, str]
 
 
 class Shard:
@@ -87,8 +91,16 @@ class Shard:
     def files(self, run: str) -> tuple[FileInfo, ...]:
         return self._ask(lambda: tuple(file.info() for file in self._get_run(run).files))
 
-    def scalars(self, keys: Sequence[tuple[str, str]]) -> tuple[Series, ...]:
+    def scalars(self, keys: Sequence[Key]) -> tuple[Series, ...]:
         return self._ask(lambda: tuple(self._get_run(run).scalar(tag) for run, tag in keys))
+
+    def span(self, keys: Sequence[Key]) -> tuple[float, float] | None:
+        """The lowest and the highest step of some series."""
+        return span(self.scalars(keys))
+
+    def reduce(self, keys: Sequence[Key], edges: Float64) -> Grid:
+        """Some series on one grid of pixel columns."""
+        return reduce(self.scalars(keys), edges)
 
     def located(self, run: str, tag: str) -> Located:
         return self._ask(lambda: self._get_run(run).located(tag))
