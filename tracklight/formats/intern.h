@@ -59,7 +59,7 @@ static int tl_names_reserve(tl_names *t, int64_t size) {
         t->names = names;
         t->room = room;
     }
-    if (t->arena_size + size > t->arena_room) {
+    if (t->arena_size + size >= t->arena_room) { /* so that an empty first name has a place too */
         int64_t room = 2 * t->arena_room + size + 256;
         uint8_t *arena = (uint8_t *)realloc(t->arena, room);
         if (arena == NULL) return 0;
