@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracklight.errors import FormatError, UnknownRun, UnknownTag, UsageError
+from tracklight.formats import proto
 from tracklight.formats.batch import Content
 from tracklight.formats.values import Audio, Histogram, Images, Tensor, Text, decode_value
 from tracklight.index.catalog import Catalog
@@ -210,7 +211,10 @@ class Log:
                 raise FormatError(f"a plain number is no {kind}")
             return np.asarray(rows.points.value[row])
         data = self._catalog.read(rows.others, place)
-        if rows.others.content[place] >= Content.GRAPH:
+        content = rows.others.content[place]
+        if content == Content.RUN_METADATA:
+            return np.array([proto.parse("TaggedRunMetadata", data).run_metadata], object)
+        if content >= Content.GRAPH:
             return np.array([data], object)
         value = decode_value(data, kind)
         return value.array if isinstance(value, Text | Tensor) else value
