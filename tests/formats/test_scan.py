@@ -257,6 +257,10 @@ class TestSearch:
         assert scanner.scan(data[:1000], len(data)).damage == []
         assert scanner.lost_at == 0
 
+    def test_overlapping_payloads_do_not_hide_a_short_record(self, create: ScannerType) -> None:
+        data = b"g" + b.header(200_000) * 40_000 + GOOD[0]
+        assert steps_of(create, data) == [0]
+
 
 class TestZeroTail:
     def test_filled_in_later_is_no_damage(self, create: ScannerType) -> None:

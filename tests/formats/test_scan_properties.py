@@ -21,6 +21,8 @@ from tests.scanning import (
     needs_kernel,
     read_file,
 )
+from tracklight.formats import scan_python
+from tracklight.formats.crc32c import masked_crc32c
 
 BOTH = [parameter.values[0] for parameter in SCANNERS]
 
@@ -81,6 +83,19 @@ class TestAnyBytes:
         finally:
             tracemalloc.stop()
         assert peak < 16 << 20
+
+
+def test_overlapping_payloads_are_not_all_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = []
+
+    def count(data: memoryview) -> int:
+        sizes.append(len(data))
+        return masked_crc32c(data)
+
+    monkeypatch.setattr(scan_python, "masked_crc32c", count)
+    data = b"g" + b.header(200_000) * 40_000
+    read_file(scan_python.Scanner(), data)
+    assert sum(sizes) < (64 << 20) + 20 * len(data)
 
 
 @both

@@ -17,6 +17,13 @@ from tracklight.formats.tfrecord import FRAME_BYTES, HEADER_BYTES
 #: How far a zero-filled tail is searched before it counts as never to be filled in.
 _REWIND_BYTES = 16 * 1024 * 1024
 
+#: How much may be read for a checksum that comes out wrong, beside a multiple of what was read in
+#: all, before only short records are looked for. It keeps a file made of headers whose payloads
+#: overlap from taking hours.
+_VAIN_BYTES = 64 * 1024 * 1024
+_VAIN_SHARE = 16
+_SHORT_RECORD = 1024
+
 #: Ends beyond this are absurd; they are cut to stay 64-bit numbers.
 _FAR = (1 << 62) + FRAME_BYTES
 
@@ -60,6 +67,7 @@ class Scanner:
         self.torn_end = -1
         self._lost_flaw = Flaw.HEADER
         self._lost_in_zeros = False
+        self._vain_bytes = 0
         self._series = Series(tags, described)
 
     def scan(self, data: bytes | bytearray | memoryview, size: int) -> Batch:
@@ -105,7 +113,7 @@ class Scanner:
             if length >= LARGE_RECORD:
                 batch.large = Large(self.position, length)
             return False
-        payload = piece.find_payload(self.position, length)
+        payload = self._find_payload(piece, self.position, length)
         if payload is None:
             self._pass_over(end, piece, batch)
             return True
@@ -149,17 +157,28 @@ class Scanner:
             offset = piece.base + place
             if offset + FRAME_BYTES + length > piece.size:
                 unfinished = unfinished or offset
-                continue
-            is_whole = piece.holds(offset, FRAME_BYTES + length)
-            if is_whole and piece.find_payload(offset, length) is None:
-                continue
-            self.position = offset
-            if not is_whole and length < LARGE_RECORD:
-                return False
-            batch.damage.append(Damage(self.lost_at, offset - self.lost_at, self._lost_flaw))
-            self.lost_at = self.torn_end = -1
-            return True
+            elif self._may_be_good(piece, offset, length):
+                self.position = offset
+                is_known_good = piece.holds(offset, FRAME_BYTES + length)
+                if not is_known_good and length < LARGE_RECORD:
+                    return False
+                batch.damage.append(Damage(self.lost_at, offset - self.lost_at, self._lost_flaw))
+                self.lost_at = self.torn_end = -1
+                return True
         # A record may still be being written, and a header start where too few bytes are in hand.
         next_start = piece.base + len(piece.data) - HEADER_BYTES + 1
         self.position = unfinished or max(self.position, next_start)
         return False
+
+    def _may_be_good(self, piece: _Piece, offset: int, length: int) -> bool:
+        """Whether the payload of a record with a right header is good, as far as it is in hand."""
+        if length > _SHORT_RECORD and self._vain_bytes > _VAIN_BYTES + _VAIN_SHARE * offset:
+            return False
+        is_whole = piece.holds(offset, FRAME_BYTES + length)
+        return not is_whole or self._find_payload(piece, offset, length) is not None
+
+    def _find_payload(self, piece: _Piece, offset: int, length: int) -> memoryview | None:
+        payload = piece.find_payload(offset, length)
+        if payload is None:
+            self._vain_bytes += length
+        return payload
