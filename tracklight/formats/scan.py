@@ -84,8 +84,8 @@ def create_scanner(
 
 def _say_once() -> None:
     warnings.warn(
-        "tracklight was installed without its compiled kernel, so reading is about fifty times "
-        "slower; install a C compiler and run: pip install --force-reinstall tracklight",
+        "tracklight was installed without its compiled kernel, so reading is hundreds of "
+        "times slower; install a C compiler and run: pip install --force-reinstall tracklight",
         RuntimeWarning,
         stacklevel=3,
     )
