@@ -41,19 +41,36 @@ class _Lister:
     def tag_info(self, tag: str, sources: Sequence[Source]) -> TagInfo:
         points = [s for file, series in sources if (s := self._points[file][series])[0]]
         others = [s for file, series in sources if (s := self._others[file][series])[0]]
-        count, first, last = _sum_up(points, others)
+        shares = points or others
+        first, last = self._mixed_ends(sources) if points and others else (shares[0], shares[-1])
         metadata, plugin = self._run.describe(sources)
         return TagInfo(
             tag,
             plugin,
             kind_of(plugin, bool(points)),
-            count,
+            sum([share[0] for share in points + others]),
             self._count_overwritten(tag, points, others),
-            first,
-            last,
+            Stamp(first[1], first[2]),
+            Stamp(last[3], last[4]),
             metadata.display_name,
             metadata.description,
         )
+
+    def _mixed_ends(self, sources: Sequence[Source]) -> tuple[_Share, _Share]:
+        """The shares with the first and the last value of a tag that has points and others.
+
+        Within a file, only the clock says which of the two came first.
+        """
+        shares = [
+            [
+                share
+                for share in (self._points[file][series], self._others[file][series])
+                if share[0]
+            ]
+            for file, series in sources
+        ]
+        shares = [found for found in shares if found]
+        return min(shares[0], key=lambda s: s[2]), max(shares[-1], key=lambda s: s[4])
 
     def _count_overwritten(
         self, tag: str, points: Sequence[_Share], others: Sequence[_Share]
@@ -65,21 +82,6 @@ class _Lister:
         if others and (self._restarted or not _keeps_rising(others)):
             count += int(self._run.located(tag).overwritten.sum())
         return count
-
-
-def _sum_up(points: Sequence[_Share], others: Sequence[_Share]) -> tuple[int, Stamp, Stamp]:
-    """How many values there are, and when the first and the last were logged.
-
-    Where a tag has points and other values, the clock says which came first.
-    """
-    if points and others:
-        both = [*points, *others]
-        first, last = min(both, key=lambda share: share[2]), max(both, key=lambda share: share[4])
-    else:
-        both = [*(points or others)]
-        first, last = both[0], both[-1]
-    count = sum([share[0] for share in both])
-    return count, Stamp(first[1], first[2]), Stamp(last[3], last[4])
 
 
 def _keeps_rising(shares: Sequence[_Share]) -> bool:

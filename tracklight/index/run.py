@@ -56,20 +56,20 @@ class RunIndex:
             raise UnknownTag(self.name, tag, self.sources()) from None
 
     def describe(self, sources: Sequence[Source]) -> tuple[Metadata, str]:
-        """A tag's metadata and plugin: the first in the run that names one, else the first at all.
+        """A tag's metadata and plugin: those of the first file that tells a plugin.
 
-        What has no metadata belongs to the plugin that its first value was made for.
+        A value of the old form tells it by what it is, whatever its metadata says.
         """
         chosen = None
         for file, series in sources:
             data = self.files[file].metadata.get(series)
+            metadata = read_metadata(data or b"")
+            plugin = plugin_of(self.files[file].contents[series]) or metadata.plugin
+            if plugin:
+                return metadata, plugin
             if data is not None:
-                metadata = read_metadata(data)
-                if metadata.plugin:
-                    return metadata, metadata.plugin
                 chosen = chosen or metadata
-        file, series = sources[0]
-        return chosen or read_metadata(b""), plugin_of(self.files[file].contents[series])
+        return chosen or read_metadata(b""), ""
 
     def scalar(self, tag: str) -> Series:
         """All points of a tag, in the order written."""
