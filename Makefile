@@ -57,13 +57,13 @@ pins:  ## Pin the newest versions of everything in tools/constraints.txt
 clean:  ## Remove everything that was made here
 	rm -rf .make .venv build dist demo-logs web/node_modules tracklight/server/static
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	rm -f tracklight/formats/_scan.c tracklight/formats/_scan.*.so
+	rm -f tracklight/formats/_scan.c tracklight/formats/_encode.c tracklight/formats/_*.so
 	find tracklight tests tools benchmarks -name __pycache__ -prune -exec rm -rf {} +
 
 help:  ## Say what there is to make
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 13
 
-# What has been set up so far. Each stamp is older than nothing it was made from.
+# What has been set up so far. What a machine lacks gets no stamp, so that it is looked for again.
 
 .make/venv:
 	@mkdir -p .make
@@ -83,7 +83,7 @@ help:  ## Say what there is to make
 	@$(BIN)/python tools/build_kernel.py ready || \
 	    tools/debian.sh "there is no C compiler for the kernel" gcc libc6-dev python3-dev || true
 	$(BIN)/python tools/build_kernel.py
-	@touch $@
+	@! $(BIN)/python tools/build_kernel.py ready || touch $@
 
 .make/npm: | .make/installed
 	$(BIN)/python tools/build_web.py npm || $(PIP) --group node
@@ -100,7 +100,7 @@ help:  ## Say what there is to make
 .make/chromium: | .make/installed
 	@command -v chromium >/dev/null || \
 	    tools/debian.sh "without Chromium the browser tests are skipped" chromium || true
-	@touch $@
+	@! command -v chromium >/dev/null || touch $@
 
 .make/test .make/check .make/bench: .make/%: .make/installed
 	$(PIP) --group $*

@@ -17,8 +17,10 @@ fi
 if command -v apt-get >/dev/null && [ "${as_root[*]:-}" != false ]; then
     echo "tracklight: $why; installing $*" >&2
     export DEBIAN_FRONTEND=noninteractive
-    "${as_root[@]}" apt-get update -qq &&
-        "${as_root[@]}" apt-get install -y -qq --no-install-recommends "$@" >/dev/null && exit 0
+    quietly=(-qq -o Dpkg::Use-Pty=0)
+    "${as_root[@]}" apt-get update "${quietly[@]}" >/dev/null &&
+        "${as_root[@]}" apt-get install "${quietly[@]}" -y --no-install-recommends "$@" >/dev/null &&
+        exit 0
 fi
 echo "tracklight: $why; please install it (on Debian: apt-get install $*)" >&2
 exit 1

@@ -17,7 +17,7 @@ import pytest
 from tools import build_kernel, build_web
 
 ROOT = Path(__file__).resolve().parents[2]
-KERNEL = f"tracklight/formats/_scan{sysconfig.get_config_var('EXT_SUFFIX')}"
+KERNEL_SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
 PAGE = "tracklight/server/static/index.html"
 
 pytestmark = [
@@ -92,15 +92,18 @@ def test_sdist_holds_sources_and_page_but_nothing_compiled(sdist: Path) -> None:
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert {PAGE, "tracklight/formats/_scan.pyx", "web/package-lock.json", "LICENSE"} <= names
-    assert not [name for name in names if name.endswith((".so", "_scan.c"))]
+    assert not [name for name in names if name.endswith((".so", ".c"))]
     assert not [name for name in names if "node_modules" in name]
 
 
 @needs_compiler
-def test_wheel_holds_kernel_and_page_but_no_sources_of_them(wheel: Path) -> None:
+def test_wheel_holds_kernels_and_page_but_no_sources_of_them(wheel: Path, unpacked: Path) -> None:
     names = list_names(wheel)
+    sources = [path.relative_to(unpacked) for path in unpacked.rglob("*.pyx")]
+    kernels = {str(path.with_suffix(KERNEL_SUFFIX)) for path in sources}
     assert PAGE in names
-    assert [name for name in names if "_scan." in name] == [KERNEL]
+    assert {name for name in names if name.endswith(KERNEL_SUFFIX)} == kernels
+    assert not [name for name in names if name.endswith((".pyx", ".pxi", ".h", ".c"))]
     assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {"tracklight"}
     assert "none-any" not in wheel.name
 
@@ -128,4 +131,4 @@ def test_without_a_compiler_the_wheel_fits_every_machine(unpacked: Path, tmp_pat
     pure = package(unpacked, "wheel", tmp_path, CC="no-such-compiler")
     assert pure.name.endswith("-py3-none-any.whl")
     assert PAGE in list_names(pure)
-    assert not [name for name in list_names(pure) if "_scan." in name]
+    assert not [name for name in list_names(pure) if name.endswith(KERNEL_SUFFIX)]
