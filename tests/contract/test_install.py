@@ -73,7 +73,7 @@ def no_npm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 def package(tree: Path, target: str, into: Path, **env: str) -> Path:
     command = [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", str(into)]
-    subprocess.run(command, cwd=tree, env=os.environ | env, check=True, capture_output=True)
+    subprocess.run(command, cwd=tree, env=os.environ | env, check=True)
     (built,) = into.iterdir()
     return built
 
