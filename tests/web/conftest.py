@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
+
+from tests.web.writing import write_sweep
+from tracklight.server.page import PAGE_DIR
+
+CHROMIUM = os.environ.get("TRACKLIGHT_CHROMIUM") or shutil.which("chromium")
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+SERVER = """
+import sys
+from tracklight.index.catalog import Catalog
+from tracklight.logdir.roots import parse_roots
+from tracklight.server.run import serve
+
+logdir, port, prefix = sys.argv[1:]
+catalog = Catalog(parse_roots(logdir), cache=False)
+serve(catalog, port=int(port), path_prefix=prefix, announce=lambda at: print(at, flush=True))
+catalog.close()
+"""
+
+expect.set_options(timeout=15_000)
+
+Serve = Callable[..., "Board"]
+
+
+class Board:
+    """A server in a process of its own."""
+
+    def __init__(self, logdir: Path, port: int, prefix: str) -> None:
+        command = [sys.executable, "-c", SERVER, str(logdir), str(port), prefix]
+        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        assert self._process.stdout is not None
+        self.address = self._process.stdout.readline().strip()
+
+    def stop(self) -> None:
+        self._process.terminate()
+        self._process.wait(20)
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    if CHROMIUM is None:
+        pytest.skip("there is no Chromium; TRACKLIGHT_CHROMIUM may say where one is")
+    if not (PAGE_DIR / "index.html").exists():
+        pytest.skip("the page was not built; make test builds it")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_page(browser: Browser) -> Iterator[Callable[..., Page]]:
+    """Opens pages of any size and theme; a fault in the page's own code fails the test."""
+    faults: list[str] = []
+
+    def note(message: ConsoleMessage) -> None:
+        # A request that fails is also told in the console; tests make some fail on purpose.
+        if message.type in ("error", "warning") and "Failed to load" not in message.text:
+            if "net::ERR" not in message.text:
+                faults.append(message.text)
+
+    with ExitStack() as stack:
+
+        def open_page(address: str, width: int = 1440, **options: object) -> Page:
+            size = {"width": width, "height": 900}
+            context = browser.new_context(viewport=size, **options)
+            stack.callback(context.close)
+            page = context.new_page()
+            page.on("console", note)
+            page.on("pageerror", lambda error: faults.append(str(error)))
+            page.goto(address)
+            return page
+
+        yield open_page
+    assert faults == []
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    """Starts servers that end with the test."""
+    boards: list[Board] = []
+
+    def start(logdir: Path, port: int = 0, prefix: str = "") -> Board:
+        boards.append(Board(logdir, port, prefix))
+        return boards[-1]
+
+    yield start
+    for board in boards:
+        board.stop()
+
+
+@pytest.fixture(scope="session")
+def sweep(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a board over a small sweep that nobody writes to any more."""
+    logdir = tmp_path_factory.mktemp("sweep") / "logs"
+    write_sweep(logdir)
+    board = Board(logdir, 0, "")
+    yield board.address
+    board.stop()
+
+
+@pytest.fixture
+def logdir(tmp_path: Path) -> Path:
+    place = tmp_path / "logs"
+    place.mkdir()
+    return place

@@ -1,0 +1,50 @@
+"""The parts of the page, found as a person or a screen reader would."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Locator, Page
+
+
+def runs(page: Page) -> Locator:
+    return page.get_by_role("listbox", name="Runs").get_by_role("option")
+
+
+def run(page: Page, name: str) -> Locator:
+    return runs(page).filter(has=page.get_by_title(name, exact=True))
+
+
+def all_runs(page: Page) -> Locator:
+    return runs(page).filter(has_text="All runs")
+
+
+def run_count(page: Page) -> Locator:
+    return page.get_by_role("complementary").get_by_role("status").last
+
+
+def table(page: Page) -> Locator:
+    return page.get_by_role("table", name="Tags")
+
+
+def tag(page: Page, name: str) -> Locator:
+    return table(page).get_by_role("row").filter(has=page.get_by_title(name, exact=True))
+
+
+def tag_names(page: Page) -> list[str]:
+    """Names of all tags on the screen, from top to bottom."""
+    cells = table(page).get_by_role("row").locator("[role=cell] .name")
+    return cells.all_inner_texts()
+
+
+def sections(page: Page) -> Locator:
+    return table(page).get_by_role("button")
+
+
+def live_mark(page: Page, word: str) -> Locator:
+    return page.get_by_role("banner").get_by_text(re.compile(f"^{word}"))
+
+
+def steps(first: int, last: int) -> str:
+    """The words for a range of steps."""
+    return f"{first} \N{EN DASH} {last}"

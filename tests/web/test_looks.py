@@ -1,0 +1,155 @@
+"""Light and dark, small screens, other places, and what a screen reader makes of it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.web.conftest import Serve
+from tests.web.parts import run, runs, steps, tag
+from tests.web.writing import write_sweep
+
+pytestmark = pytest.mark.browser
+
+AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
+BACKGROUND = "getComputedStyle(document.body).backgroundColor"
+LIGHT, DARK = "rgb(255, 255, 255)", "rgb(18, 18, 23)"
+
+
+def overflows(page: Page) -> bool:
+    return page.evaluate("document.documentElement.scrollWidth > innerWidth")
+
+
+def find_violations(page: Page) -> list[str]:
+    if not AXE.exists():
+        pytest.skip("axe-core is not installed; npm ci in web/ installs it")
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    result = page.evaluate("axe.run()")
+    return [
+        f"{violation['id']}: {node['html']}"
+        for violation in result["violations"]
+        for node in violation["nodes"]
+    ]
+
+
+def test_the_theme_follows_the_system_until_told_otherwise(
+    sweep: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(sweep, color_scheme="dark")
+    assert page.evaluate(BACKGROUND) == DARK
+    page.get_by_role("button", name="Use the light theme").click()
+    assert page.evaluate(BACKGROUND) == LIGHT
+    page.reload()
+    expect(runs(page)).to_have_count(4)
+    assert page.evaluate(BACKGROUND) == LIGHT
+    assert "theme" not in page.url
+    page.get_by_role("button", name="Use the dark theme").click()
+    page.emulate_media(color_scheme="light")
+    assert page.evaluate(BACKGROUND) == LIGHT
+
+
+def test_a_phone_shows_tags_and_runs_in_turn(sweep: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(sweep, width=390)
+    expect(tag(page, "train/loss")).to_contain_text("scalar · 150 points · steps " + steps(0, 49))
+    assert not overflows(page)
+    page.get_by_role("button", name="Runs").click()
+    expect(tag(page, "train/loss")).to_have_count(0)
+    assert not overflows(page)
+    run(page, "vit").click()
+    expect(tag(page, "train/loss")).to_contain_text("50 points")
+    expect(page.get_by_role("heading", name="vit")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("width", "scheme"), [(390, "light"), (820, "light"), (1440, "light"), (1440, "dark")]
+)
+def test_nothing_stands_in_the_way_of_anyone(
+    sweep: str, open_page: Callable[..., Page], width: int, scheme: str
+) -> None:
+    page = open_page(sweep + "?run=vit", width=width, color_scheme=scheme)
+    expect(tag(page, "train/loss")).to_be_visible()
+    assert not overflows(page)
+    assert find_violations(page) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_lesson_is_for_everyone(
+    logdir: Path, serve: Serve, open_page: Callable[..., Page], scheme: str
+) -> None:
+    page = open_page(serve(logdir).address, color_scheme=scheme)
+    expect(page.get_by_role("heading", name="No runs yet")).to_be_visible()
+    assert find_violations(page) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_trouble_is_for_everyone(sweep: str, open_page: Callable[..., Page], scheme: str) -> None:
+    page = open_page(sweep + "?run=nobody", color_scheme=scheme)
+    expect(page.get_by_role("alert")).to_be_visible()
+    assert find_violations(page) == []
+
+
+def test_the_list_of_runs_can_be_made_wider(sweep: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(sweep)
+    aside = page.get_by_role("complementary", name="Runs")
+    before = aside.bounding_box()
+    grip = page.get_by_role("separator", name="Width of the list of runs")
+    grip.focus()
+    page.keyboard.press("ArrowRight")
+    expect(grip).to_have_attribute("aria-valuenow", "336")
+    place = grip.bounding_box()
+    assert before is not None and place is not None
+    page.mouse.move(place["x"] + 3, 400)
+    page.mouse.down()
+    page.mouse.move(place["x"] + 103, 400, steps=5)
+    page.mouse.up()
+    expect(grip).to_have_attribute("aria-valuenow", "436")
+    page.reload()
+    expect(grip).to_have_attribute("aria-valuenow", "436")
+
+
+def test_it_lives_under_a_path(logdir: Path, serve: Serve, open_page: Callable[..., Page]) -> None:
+    write_sweep(logdir)
+    page = open_page(serve(logdir, prefix="/team/board").address)
+    assert page.url.endswith("/team/board/")
+    run(page, "vit").click()
+    assert "/team/board/?run=vit" in page.url
+    expect(tag(page, "train/loss").get_by_role("img")).to_be_visible()
+
+
+def test_it_lives_in_a_frame_of_a_notebook(
+    sweep: str, open_page: Callable[..., Page], serve_notebook: Callable[[str], str]
+) -> None:
+    page = open_page(serve_notebook(f'<iframe src="{sweep}" width="1200" height="800"></iframe>'))
+    frame = page.frame_locator("iframe")
+    expect(frame.get_by_role("option")).to_have_count(4)
+    expect(frame.get_by_role("table", name="Tags")).to_contain_text("0.0863 … 0.259")
+
+
+@pytest.fixture
+def serve_notebook() -> Iterator[Callable[[str], str]]:
+    """Serves one page from another port of this machine."""
+    with ExitStack() as stack:
+
+        def serve(html: str) -> str:
+            class Handler(BaseHTTPRequestHandler):
+                def do_GET(self) -> None:
+                    self.send_response(200)
+                    self.send_header("content-type", "text/html")
+                    self.end_headers()
+                    self.wfile.write(html.encode())
+
+                def log_message(self, *_: object) -> None:
+                    pass
+
+            server = stack.enter_context(ThreadingHTTPServer(("127.0.0.1", 0), Handler))
+            threading.Thread(target=server.serve_forever).start()
+            stack.callback(server.shutdown)
+            return f"http://localhost:{server.server_port}/"
+
+        yield serve

@@ -1,0 +1,64 @@
+"""The page stays quick and whole with more runs and tags than a screen can hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.web.conftest import Serve
+from tests.web.parts import run, run_count, runs, steps, table, tag
+from tests.web.writing import append, scalars
+
+pytestmark = pytest.mark.browser
+
+RUNS = 500
+
+
+@pytest.fixture
+def page(logdir: Path, serve: Serve, open_page: Callable[..., Page]) -> Page:
+    records = scalars("loss", range(3))
+    for number in range(RUNS):
+        append(logdir / "sweep" / f"trial-{number}", *records)
+    page = open_page(serve(logdir).address)
+    expect(run_count(page)).to_have_text("500 runs")
+    return page
+
+
+def test_only_rows_near_the_screen_exist(page: Page) -> None:
+    expect(run(page, "sweep/trial-0")).to_be_visible()
+    assert runs(page).count() < 60
+    page.get_by_role("listbox", name="Runs").focus()
+    page.keyboard.press("End")
+    expect(run(page, "sweep/trial-499")).to_be_in_viewport()
+    assert runs(page).count() < 60
+
+
+def test_typing_finds_one_of_five_hundred(page: Page) -> None:
+    page.get_by_label("Filter runs").press_sequentially("trial-42")
+    expect(run_count(page)).to_have_text("11 of 500 runs")
+    page.get_by_role("complementary").get_by_label("Regular expression").click()
+    page.get_by_label("Filter runs").fill("trial-42$")
+    expect(runs(page)).to_have_count(2)
+    run(page, "sweep/trial-42").click()
+    expect(page).to_have_title("sweep/trial-42 · tracklight")
+    expect(tag(page, "loss")).to_contain_text(steps(0, 2))
+
+
+def test_the_trend_says_that_it_shows_only_some(page: Page) -> None:
+    expect(tag(page, "loss")).to_contain_text("500")
+    expect(table(page).get_by_role("columnheader", name="Trend, first 8 runs")).to_be_visible()
+
+
+def test_thousands_of_tags_scroll(
+    logdir: Path, serve: Serve, open_page: Callable[..., Page]
+) -> None:
+    records = [record for number in range(3000) for record in scalars(f"layer/{number}", [1])]
+    append(logdir / "wide", *records)
+    page = open_page(serve(logdir).address + "?run=wide")
+    expect(tag(page, "layer/0")).to_be_visible()
+    assert table(page).get_by_role("row").count() < 60
+    table(page).evaluate("element => (element.scrollTop = element.scrollHeight)")
+    expect(tag(page, "layer/2999").get_by_role("img")).to_be_visible()
