@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.small_log import write_small_log
+
 
 @pytest.fixture(scope="session")
 def nasty_logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -13,3 +15,10 @@ def nasty_logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with tarfile.open(Path(__file__).parent / "data" / "nasty.tar.gz") as archive:
         archive.extractall(place, filter="data")
     return place / "nasty"
+
+
+@pytest.fixture
+def small_logdir(tmp_path: Path) -> Path:
+    """A log of three runs with values of every kind."""
+    write_small_log(tmp_path / "logs")
+    return tmp_path / "logs"

@@ -68,7 +68,7 @@ class Table:
         """A data frame in which run and tag are enums."""
         pl = _import("polars", "a Polars table", "polars")
         names = {
-            column: pl.Series(it.codes.astype(np.uint32)).cast(pl.Enum(it.names))
+            column: pl.Series(it.names, dtype=pl.Enum(it.names)).gather(it.codes)
             for column, it in self._names.items()
         }
         frame: polars.DataFrame = pl.DataFrame({**names, **self._numbers})

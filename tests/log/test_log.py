@@ -1,0 +1,212 @@
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tracklight
+from tests import builders as b
+from tests.small_log import CLIP, NAME, PICTURE, PIXELS
+from tracklight.errors import DamagedRecord, FormatError, UnknownRun, UnknownTag, UsageError
+from tracklight.types import Kind
+
+
+@pytest.fixture
+def log(small_logdir: Path) -> Iterator[tracklight.Log]:
+    with tracklight.open(small_logdir, cache=False) as log:
+        yield log
+
+
+def test_runs_are_in_natural_order(log: tracklight.Log) -> None:
+    assert log.runs == ("kinds", "run2/train", "run10/train")
+    assert log.points == 9 + 2 + 1
+    assert "3 runs, 12 points" in repr(log)
+
+
+def test_tags_by_name(log: tracklight.Log) -> None:
+    tags = log.tags("run2/train")
+
+    assert list(tags) == ["count", "loss"]
+    assert (tags["loss"].kind, tags["loss"].count, tags["loss"].overwritten) == (Kind.SCALAR, 8, 2)
+
+
+def test_a_change_to_what_was_handed_out_changes_nothing(log: tracklight.Log) -> None:
+    log.tags("run2/train").clear()
+    series = log.scalar("run2/train", "loss")
+
+    assert log.tags("run2/train")
+    with pytest.raises(ValueError, match="read-only"):
+        series.value[0] = 7
+
+
+def test_files(log: tracklight.Log, small_logdir: Path) -> None:
+    (file,) = log.files("run10/train")
+
+    assert file.path == str(small_logdir / "run10/train" / NAME)
+    assert (file.records, file.damaged) == (2, 0)
+
+
+def test_scalar_gives_every_point(log: tracklight.Log) -> None:
+    series = log.scalar("run2/train", "loss")
+
+    assert series.step.tolist() == [0, 1, 2, 3, 4, 3, 4, 5]
+    assert series.wall_time[-1] == 1.7e9 + 5
+    assert series.current().value.tolist() == pytest.approx([1, 1 / 2, 1 / 3, 3, 4, 5])
+
+
+def test_integers_are_not_rounded(log: tracklight.Log) -> None:
+    assert log.scalar("run2/train", "count").value.tolist() == [1 << 60]
+
+
+def test_scalars_are_one_long_table(log: tracklight.Log) -> None:
+    table = log.scalars(tag="loss")
+
+    assert list(dict.fromkeys(table["run"])) == ["run2/train", "run10/train"]
+    assert table["step"].tolist() == [0, 1, 2, 3, 4, 5, 0]
+    assert len(log.scalars(tag="loss", overwritten=True)) == 9
+
+
+def test_scalars_take_globs_and_expressions(log: tracklight.Log) -> None:
+    table = log.scalars(run="run*/train", tag=["acc", re.compile("^cou")])
+
+    assert sorted(set(table["tag"])) == ["acc", "count"]
+    assert len(log.scalars(run="kinds")) == 1  # the number among the arrays of "mixed"
+    assert len(log.scalars(run="x*")) == 0
+
+
+def test_names_the_nearest(log: tracklight.Log) -> None:
+    with pytest.raises(UnknownRun, match='nearest: "run2/train"'):
+        log.tags("run2/trian")
+    with pytest.raises(UnknownTag, match='no tag "los" in run "run2/train"; nearest: "loss"'):
+        log.scalar("run2/train", "los")
+    with pytest.raises(UnknownTag, match='no tag "los" in any run; nearest: "loss"'):
+        log.scalars(tag="los")
+    with pytest.raises(UnknownRun):
+        log.files("run")
+
+
+def test_names_the_method_for_another_kind(log: tracklight.Log) -> None:
+    with pytest.raises(UsageError, match=r"of kind scalar, not image; read it with log\.scalar"):
+        log.images("run2/train", "loss")
+    with pytest.raises(UsageError, match=r"of kind graph, not scalar; read it with log\.tensors"):
+        log.scalar("kinds", "__run_graph__")
+
+
+def test_images(log: tracklight.Log) -> None:
+    (images,) = log.images("kinds", "picture")
+
+    assert images.encoded == (PICTURE, PICTURE)
+    assert (images.width, images.height) == (2, 2)
+
+
+def test_images_as_arrays(log: tracklight.Log) -> None:
+    pytest.importorskip("PIL")
+    first, second = log.images("kinds", "picture")[0].to_arrays()
+
+    np.testing.assert_array_equal(first, PIXELS)
+    np.testing.assert_array_equal(second, PIXELS)
+
+
+def test_audio(log: tracklight.Log) -> None:
+    (audio,) = log.audio("kinds", "clip")
+
+    assert audio.clips == (CLIP,)
+    assert audio.labels == ("a **note**",)
+    assert audio.to_arrays()[0][:, 0].tolist() == pytest.approx([0, 0.5], abs=1e-4)
+
+
+def test_text(log: tracklight.Log) -> None:
+    texts = log.text("kinds", "words")
+
+    assert texts.step.tolist() == [0, 5, 5]
+    assert texts.overwritten.tolist() == [False, True, False]
+    assert [text.tolist() for text in texts] == ["hello", ["a", "b"], "again"]
+
+
+def test_histograms(log: tracklight.Log) -> None:
+    (histogram,) = log.histograms("kinds", "spread")
+
+    assert histogram.counts.sum() == 3
+
+
+def test_tensors_of_any_plugin(log: tracklight.Log) -> None:
+    assert log.tensors("kinds", "matrix")[0].tolist() == [[1, 0], [0, 1]]
+    assert log.tensors("kinds", "words")[0].tolist() == b"hello"
+    assert log.tensors("kinds", "__run_graph__")[0].tolist() == [b"graph"]
+    assert log.tensors("run10/train", "acc")[0].shape == ()
+
+
+def test_numbers_stand_among_arrays_in_the_order_written(log: tracklight.Log) -> None:
+    mixed = log.tensors("kinds", "mixed")
+
+    assert mixed.step.tolist() == [0, 1, 2]
+    assert [value.tolist() for value in mixed] == [[1, 1, 1], 1.5, [0, 0]]
+
+
+def test_a_value_that_is_not_what_its_tag_is(tmp_path: Path) -> None:
+    number = b.tensor(b.FLOAT, b.single(5, 1.0)) + b.metadata("images")
+    array = b.tensor(b.FLOAT, b.shape(2), b.single(5, 1.0))
+    values = [b.record(b.event(b.summary(b.value("x", it)), step=3)) for it in (number, array)]
+    (tmp_path / NAME).write_bytes(b"".join(values))
+
+    with tracklight.open(tmp_path, cache=False) as log:
+        images = log.images(".", "x")
+        for at in range(2):
+            with pytest.raises(FormatError, match=r'"x" in run "\." at step 3'):
+                images[at]
+
+
+def test_refresh_reads_what_is_new(log: tracklight.Log, small_logdir: Path) -> None:
+    assert len(log.scalar("run10/train", "acc")) == 1
+    with (small_logdir / "run10/train" / NAME).open("ab") as file:
+        file.write(b.scalar("acc", 1, 0.75) + b.scalar("new", 0, 0.0))
+    (small_logdir / "later").mkdir()
+    (small_logdir / "later" / NAME).write_bytes(b.scalar("loss", 0, 1.0))
+    shutil.rmtree(small_logdir / "kinds")
+
+    delta = log.refresh()
+
+    assert (delta.added, delta.removed, delta.changed) == (("later",), ("kinds",), ("run10/train",))
+    assert log.scalar("run10/train", "acc").value.tolist() == [0.5, 0.75]
+    assert list(log.tags("run10/train")) == ["acc", "loss", "new"]
+    assert "kinds" not in log.runs
+
+
+def test_a_value_that_is_gone_is_told(log: tracklight.Log, small_logdir: Path) -> None:
+    texts = log.text("kinds", "words")
+    path = small_logdir / "kinds" / NAME
+    path.write_bytes(bytes(path.stat().st_size))
+
+    with pytest.raises(DamagedRecord):
+        texts[0]
+
+
+def test_several_roots_and_filters(small_logdir: Path) -> None:
+    spec = {"a": small_logdir / "run2", "b": small_logdir}
+    with tracklight.open(spec, cache=False, exclude="b/run2", include=["**/train"]) as log:
+        assert log.runs == ("a/train", "b/run10/train")
+
+
+def test_the_cache_is_used_and_told_where(small_logdir: Path, tmp_path: Path) -> None:
+    for _ in range(2):
+        with tracklight.open(small_logdir, cache=tmp_path / "cache", memory="1GB") as log:
+            assert log.points == 12
+            assert log.text("kinds", "words")[0].item() == "hello"
+    assert any((tmp_path / "cache").rglob("*.pack"))
+
+
+def test_a_log_that_is_not_there_yet(tmp_path: Path) -> None:
+    with tracklight.open(tmp_path / "later", cache=False) as log:
+        assert log.runs == ()
+        (tmp_path / "later").mkdir()
+        (tmp_path / "later" / NAME).write_bytes(b.scalar("loss", 0, 1.0))
+        assert log.refresh().added == (".",)
+
+
+def test_what_cannot_be_read_is_told(small_logdir: Path) -> None:
+    with tracklight.open(small_logdir / "kinds" / NAME, cache=False) as log:
+        assert "give the directory" in log.problems[0]
