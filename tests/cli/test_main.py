@@ -1,0 +1,167 @@
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import tracklight
+from tests.small_log import NAME
+from tracklight.cli import main
+
+COMMAND = [sys.executable, "-W", "error", "-m", "tracklight"]
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+def test_inspect(small_logdir: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["inspect", "--logdir", str(small_logdir)]) == 0
+
+    out, err = capfd.readouterr()
+    assert "run10/train  (2 tags" in out
+    assert err == ""
+
+
+def test_inspect_as_json_of_some(small_logdir: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    words = ["inspect", str(small_logdir), "--json", "--run", "run*/*", "--tag", "acc"]
+    assert main(words) == 0
+
+    runs = json.loads(capfd.readouterr().out)["runs"]
+    assert list(runs) == ["run10/train"]
+    assert list(runs["run10/train"]["tags"]) == ["acc"]
+
+
+def test_inspect_leaves_no_cache(small_logdir: Path, tmp_path: Path) -> None:
+    assert main(["inspect", str(small_logdir), "--json"]) == 0
+    assert not (tmp_path / "cache").exists()
+
+
+def test_include_and_exclude(small_logdir: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    words = ["inspect", str(small_logdir), "--json", "--include=run*", "--exclude=run2"]
+    assert main(words) == 0
+
+    assert list(json.loads(capfd.readouterr().out)["runs"]) == ["run10/train"]
+
+
+def test_export(small_logdir: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.csv"
+    words = ["export", f"--logdir={small_logdir}", "--format=csv", f"--out={out}"]
+    assert main([*words, "--kind=scalars", "--tag=loss"]) == 0
+    assert len(out.read_text().splitlines()) == 1 + 6 + 1
+
+    assert main([*words, "--tag=loss", "--overwritten"]) == 0
+    assert len(out.read_text().splitlines()) == 1 + 8 + 1
+
+
+def test_export_to_the_standard_output(
+    small_logdir: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    words = ["export", str(small_logdir), "--format=json", "--out=-", "--run=run10/train"]
+    assert main(words) == 0
+
+    series = json.loads(capfd.readouterr().out)
+    assert [(it["run"], it["tag"], it["value"]) for it in series] == [
+        ("run10/train", "acc", [0.5]),
+        ("run10/train", "loss", [2.5]),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "sentence"),
+    [
+        (["inspect", "LOG", "--run=run2/trian"], 1, 'no run "run2/trian"; nearest: "run2/train"'),
+        (["inspect", "LOG", "--run=x*"], 1, "no run matches x*"),
+        (["inspect", "LOG", "--tag=los"], 1, 'no tag "los" in any run; nearest: "loss"'),
+        (["inspect", "LOG", "--tag=re:^x"], 1, "no tag matches re:^x"),
+        (["inspect", "LOG/nowhere"], 1, "there is no directory"),
+        (["inspect"], 2, "no log directory was given"),
+        (["inspect", "LOG", "--logdir=LOG"], 2, "give the log directory once"),
+        (["inspect", "LOG", "--memory=lots"], 2, '"lots" is not an amount of memory'),
+        (["export", "LOG", "--format=csv", "--out=-", "--kind=images"], 2, "only scalars"),
+        (["export", "LOG", "--format=csv", "--out=LOG/no/such"], 1, "No such file or directory"),
+        (["serve", "LOG", "--host=localhost", "--bind_all"], 2, "--host or --bind_all"),
+        (["--bogus"], 2, "unrecognized arguments: --bogus"),
+        (["demo", "LOG"], 2, "is not empty"),
+    ],
+)
+def test_a_fault_is_one_sentence(
+    words: list[str],
+    status: int,
+    sentence: str,
+    small_logdir: Path,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    assert main([word.replace("LOG", str(small_logdir)) for word in words]) == status
+
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert err.startswith("tracklight: ")
+    assert sentence in err
+    assert err.count("\n") == 1
+
+
+def test_what_could_not_be_read_is_told(
+    small_logdir: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["inspect", str(small_logdir / "kinds" / NAME)]) == 0
+    assert "give the directory that holds it" in capfd.readouterr().err
+
+
+def test_demo(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", str(tmp_path / "demo")]) == 0
+    assert "tracklight --logdir" in capfd.readouterr().out
+    with tracklight.open(tmp_path / "demo", cache=False) as log:
+        assert log.points > 1000
+
+
+def test_version(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+
+    assert ended.value.code == 0
+    assert capfd.readouterr().out == f"tracklight {tracklight.__version__}\n"
+
+
+@pytest.fixture
+def server(small_logdir: Path) -> Iterator[subprocess.Popen[str]]:
+    command = [*COMMAND, f"--logdir={small_logdir}", "--port=0", "--reload_interval=5"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        yield process
+        process.kill()
+
+
+def test_serve_says_where_and_ends_on_ctrl_c(server: subprocess.Popen[str]) -> None:
+    assert server.stdout is not None and server.stderr is not None
+    line = server.stdout.readline()
+    said = re.fullmatch(r"tracklight at (http://localhost:\d+/) \(Ctrl-C to quit\)\n", line)
+    assert said is not None
+    with urllib.request.urlopen(said[1] + "api/runs", timeout=20) as answer:
+        assert answer.status == 200
+
+    server.send_signal(signal.SIGINT)
+
+    assert server.wait(20) == 0
+    note = "tracklight: note: --reload-interval is not needed here and does nothing\n"
+    assert server.stderr.read() == note
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there is no such signal")
+def test_a_reader_that_has_seen_enough_is_no_fault(nasty_logdir: Path) -> None:
+    command = [*COMMAND, "inspect", str(nasty_logdir), "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None and process.stderr is not None
+        process.stdout.read(1)
+        process.stdout.close()
+        assert process.stderr.read() == b""

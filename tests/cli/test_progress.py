@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import io
+import time
+
+from tracklight.cli.progress import Tally, format_bar, show_bar
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_nothing_is_shown_elsewhere_than_on_a_terminal() -> None:
+    out = io.StringIO()
+    with show_bar("reading", lambda: (1, 2), out):
+        time.sleep(0.15)
+
+    assert out.getvalue() == ""
+
+
+def test_the_bar_goes_when_the_work_is_done() -> None:
+    out, tally = Terminal(), Tally(4)
+    with show_bar("reading", tally.read, out):
+        tally.add(1)
+        deadline = time.monotonic() + 20
+        while "25%" not in out.getvalue() and time.monotonic() < deadline:
+            time.sleep(0.01)
+
+    assert "reading ██" in out.getvalue()
+    assert out.getvalue().endswith("\r\x1b[K")
+
+
+def test_a_bar_is_as_long_as_what_is_done() -> None:
+    none, half, all_ = (format_bar("x", done, 8, 2.0) for done in (0, 4, 8))
+
+    assert (none.count("█"), half.count("█") * 2) == (0, all_.count("█"))
+    assert "2 s left" in half
+    assert len(none) == len(half) == len(all_)
+
+
+def test_more_than_all_and_nothing_to_do_are_no_faults() -> None:
+    assert "100%" in format_bar("x", 9, 8, 1.0)
+    assert "0%" in format_bar("x", 0, 0, 1.0)
