@@ -32,7 +32,8 @@ def test_status_says_what_lies_in_a_directory_without_runs(
     client: TestClient, source: MemorySource, tmp_path: Path
 ) -> None:
     (tmp_path / "notes.txt").touch()
-    source.shown = {}
+    source.logged.clear()
+    source.refresh()
     source.roots = (Root("", str(tmp_path)), Root("b", "/nowhere/at/all"))
     here, nowhere = client.get("/api/status").json()["found"]
     assert (here["exists"], here["entries"], here["examples"]) == (True, 1, ["notes.txt"])
@@ -74,6 +75,7 @@ def test_merged_tags_follow_the_index(client: TestClient, source: MemorySource) 
 
 def test_files_tell_the_damage(client: TestClient, source: MemorySource) -> None:
     source.damaged["vit"] = [DamageInfo(18, 40, "header")]
+    source.version += 1
     every = client.get("/api/files").json()["files"]
     damaged = client.get("/api/files", params={"damaged": "1"}).json()["files"]
     assert [file["run"] for file in every] == ["conv", "vit"]

@@ -10,6 +10,7 @@ from tests.server.memory_source import MemorySource, MemoryWatch
 from tracklight.server import live as live_module
 from tracklight.server.follow import Follower
 from tracklight.server.live import History, Live
+from tracklight.server.overview import Overview
 from tracklight.types import Delta
 
 
@@ -30,7 +31,7 @@ class Reader:
 
 @pytest.fixture
 def live(source: MemorySource, watch: MemoryWatch) -> Live:
-    return Live(source, Follower(source, watch))
+    return Live(source, Overview(source), Follower(source, watch))
 
 
 def test_stream_tells_what_came_grew_and_went(source: MemorySource, live: Live) -> None:

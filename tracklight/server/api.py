@@ -14,11 +14,11 @@ from starlette.routing import BaseRoute, Route
 import tracklight
 from tracklight.errors import UnknownRun
 from tracklight.server.live import Live, Status
-from tracklight.server.overview import Overview, tags_of
+from tracklight.server.overview import Overview
 from tracklight.server.scalars import Chart, ScalarQuery, Scalars
 from tracklight.server.source import Source
 from tracklight.server.surroundings import Surroundings, look_around
-from tracklight.server.wire import FileRow, Json, RunRow, TagRow, file_row, readable, run_row
+from tracklight.server.wire import FileRow, Json, RunRow, TagRow, file_row, readable
 
 _MOST_BODY_BYTES = 1 << 20
 
@@ -75,11 +75,11 @@ class Api:
     twice, never missed.
     """
 
-    def __init__(self, source: Source, live: Live) -> None:
+    def __init__(self, source: Source, overview: Overview, live: Live) -> None:
         self.source = source
+        self.overview = overview
         self.live = live
-        self.overview = Overview(source)
-        self.scalars = Scalars(source, self.overview)
+        self.scalars = Scalars(source, overview)
 
     def routes(self) -> list[BaseRoute]:
         return [
@@ -100,14 +100,14 @@ class Api:
                 cursor=self.live.history.cursor(),
                 roots=[RootRow(root.name, readable(root.path)) for root in roots],
                 status=self.live.status(),
-                found=[] if self.source.runs() else [look_around(root.path) for root in roots],
+                found=[] if self.overview.runs() else [look_around(root.path) for root in roots],
             )
         )
 
     def runs(self, _: Request) -> Response:
         """All runs with their counts."""
         cursor = self.live.history.cursor()
-        return Json(RunsAnswer(cursor, [run_row(info) for info in self.source.runs()]))
+        return Json(RunsAnswer(cursor, list(self.overview.runs().values())))
 
     def tags(self, request: Request) -> Response:
         """The tags of the run that is asked for, or of all runs together."""
@@ -116,7 +116,7 @@ class Api:
         if run is None:
             rows = [shared.row() for shared in self.overview.tags()]
         else:
-            rows = tags_of(self.source, run)
+            rows = self.overview.tags_of(run)
         return Json(TagsAnswer(cursor, run, rows))
 
     def files(self, request: Request) -> Response:
@@ -124,7 +124,10 @@ class Api:
         run = request.query_params.get("run")
         damaged = request.query_params.get("damaged") == "1"
         if run is None:
-            rows = _iter_files(self.source, damaged)
+            names = [
+                row.name for row in self.overview.runs().values() if row.damaged or not damaged
+            ]
+            rows = _iter_files(self.source, names)
         else:
             rows = (file_row(run, info) for info in self.source.files(run))
         return Json(FilesAnswer([row for row in rows if row.damaged or not damaged]))
@@ -156,10 +159,9 @@ async def read_body(request: Request) -> bytes:
     return bytes(body)
 
 
-def _iter_files(source: Source, damaged: bool) -> Iterator[FileRow]:
-    """The files of all runs; runs that vanish meanwhile are passed over."""
-    names: Iterable[str] = (run.name for run in source.runs() if run.damaged or not damaged)
-    for name in names:
+def _iter_files(source: Source, runs: Iterable[str]) -> Iterator[FileRow]:
+    """The files of some runs; runs that vanish meanwhile are passed over."""
+    for name in runs:
         try:
             files = source.files(name)
         except UnknownRun:

@@ -15,6 +15,7 @@ from tracklight.server import problems
 from tracklight.server.api import Api
 from tracklight.server.follow import Follower
 from tracklight.server.live import Live
+from tracklight.server.overview import Overview
 from tracklight.server.page import PAGE_DIR, page_route
 from tracklight.server.security import Guard, Policy
 from tracklight.server.source import Source, Watch
@@ -33,7 +34,8 @@ def create_app(
     ``app.state.live`` is what a server ends before it waits for open connections to close.
     """
     follower = Follower(catalog, watch)
-    live = Live(catalog, follower)
+    overview = Overview(catalog)
+    live = Live(catalog, overview, follower)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -46,7 +48,7 @@ def create_app(
             follower.stop()
 
     routes: list[BaseRoute] = [
-        Mount("/api", routes=Api(catalog, live).routes()),
+        Mount("/api", routes=Api(catalog, overview, live).routes()),
         page_route(page_dir),
     ]
     if path_prefix.strip("/"):

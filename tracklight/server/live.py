@@ -23,8 +23,9 @@ import msgspec
 from starlette.concurrency import run_in_threadpool
 
 from tracklight.server.follow import Follower
+from tracklight.server.overview import Overview
 from tracklight.server.source import Source
-from tracklight.server.wire import ProgressRow, RunRow, progress_row, readable, run_row
+from tracklight.server.wire import ProgressRow, RunRow, progress_row, readable
 from tracklight.types import Delta
 
 BEAT_S = 15.0
@@ -148,8 +149,9 @@ class Bell:
 class Live:
     """The state behind all streams of one server."""
 
-    def __init__(self, source: Source, follower: Follower) -> None:
+    def __init__(self, source: Source, overview: Overview, follower: Follower) -> None:
         self.source = source
+        self.overview = overview
         self.follower = follower
         self.history = History(source.version)
         self.bell = Bell()
@@ -193,7 +195,7 @@ class Live:
             return now, encode_event("reset", {"cursor": now}, now)
         if now == cursor:
             return now, None
-        rows = {run.name: run_row(run) for run in self.source.runs()}
+        rows = self.overview.runs()
         body = DeltaEvent(
             cursor=now,
             added=[rows[name] for name in delta.added if name in rows],

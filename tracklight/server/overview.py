@@ -1,18 +1,21 @@
-"""The tags of all runs as one list, kept until the index changes."""
+"""The runs and the tags of all runs, put together once for each state of the index."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
 from tracklight.errors import UnknownRun
 from tracklight.server.source import Source
-from tracklight.server.wire import TagRow, stamp_row
+from tracklight.server.wire import RunRow, TagRow, run_row, stamp_row
 from tracklight.types import Kind, Progress, Stamp, TagInfo
 
+T = TypeVar("T")
 
-@dataclass
+
+@dataclass(slots=True)
 class SharedTag:
     """One tag over all runs that have it."""
 
@@ -31,8 +34,11 @@ class SharedTag:
         self.runs.append(run)
         self.count += info.count
         self.overwritten += info.overwritten
-        self.first = min(_both(self.first, info.first), key=_step, default=None)
-        self.last = max(_both(self.last, info.last), key=_step, default=None)
+        first, last = info.first, info.last
+        if first is not None and (self.first is None or first.step < self.first.step):
+            self.first = first
+        if last is not None and (self.last is None or last.step > self.last.step):
+            self.last = last
         self.plugin = self.plugin or info.plugin
         self.display_name = self.display_name or info.display_name
         self.description = self.description or info.description
@@ -52,52 +58,66 @@ class SharedTag:
         )
 
 
+SharedTags = dict[tuple[str, Kind], SharedTag]
+
+
 class Overview:
-    """Answers for all runs at once; merging is done once for each state of the index."""
+    """What is asked for again and again by every open page."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        self._lock = threading.Lock()
-        self._state: tuple[int, Progress] | None = None
-        self._tags: dict[tuple[str, Kind], SharedTag] = {}
+        self._rows = _Kept(source, lambda: {run.name: run_row(run) for run in source.runs()})
+        self._tags = _Kept(source, lambda: _merge(source, self._rows.get()))
+
+    def runs(self) -> dict[str, RunRow]:
+        """All runs by name, in natural order; not to be changed."""
+        return self._rows.get()
 
     def tags(self) -> Iterable[SharedTag]:
-        return self._current().values()
+        return self._tags.get().values()
+
+    def tags_of(self, run: str) -> list[TagRow]:
+        """The tags of one run, in the form in which those of all runs come."""
+        rows = []
+        for info in self._source.tags(run):
+            shared = SharedTag(info.tag, info.plugin, info.kind)
+            shared.add(run, info)
+            rows.append(shared.row())
+        return rows
 
     def runs_with_scalar(self, tag: str) -> list[str]:
-        """Names of the runs that have a scalar called ``tag``, in the order of the list of runs."""
-        shared = self._current().get((tag, Kind.SCALAR))
+        """Names of the runs that have a scalar called ``tag``, in natural order."""
+        shared = self._tags.get().get((tag, Kind.SCALAR))
         return shared.runs if shared else []
 
-    def _current(self) -> dict[tuple[str, Kind], SharedTag]:
+
+class _Kept(Generic[T]):
+    """A value that is made anew only when the index has changed."""
+
+    def __init__(self, source: Source, make: Callable[[], T]) -> None:
+        self._source = source
+        self._make = make
+        self._lock = threading.Lock()
+        self._known: tuple[tuple[int, Progress], T] | None = None
+
+    def get(self) -> T:
         with self._lock:
             # The version grows at the end of a refresh, but runs do so all the while.
             state = self._source.version, self._source.progress
-            if state != self._state:
-                self._tags = _merge(self._source)
-                self._state = state
-            return self._tags
+            if self._known is None or self._known[0] != state:
+                self._known = state, self._make()
+            return self._known[1]
 
 
-def tags_of(source: Source, run: str) -> list[TagRow]:
-    """The tags of one run, in the form in which those of all runs come."""
-    rows = []
-    for info in source.tags(run):
-        shared = SharedTag(info.tag, info.plugin, info.kind)
-        shared.add(run, info)
-        rows.append(shared.row())
-    return rows
-
-
-def _merge(source: Source) -> dict[tuple[str, Kind], SharedTag]:
-    tags: dict[tuple[str, Kind], SharedTag] = {}
-    for run in source.runs():
-        for info in _iter_tags(source, run.name):
+def _merge(source: Source, runs: Iterable[str]) -> SharedTags:
+    tags: SharedTags = {}
+    for run in runs:
+        for info in _iter_tags(source, run):
             key = info.tag, info.kind
             shared = tags.get(key)
             if shared is None:
                 shared = tags[key] = SharedTag(info.tag, info.plugin, info.kind)
-            shared.add(run.name, info)
+            shared.add(run, info)
     return tags
 
 
@@ -105,13 +125,5 @@ def _iter_tags(source: Source, run: str) -> Iterator[TagInfo]:
     try:
         yield from source.tags(run)
     except UnknownRun:
-        # The run was removed after it was listed; the next version will not list it.
+        # The run was removed after it was listed; the next state will not list it.
         return
-
-
-def _both(one: Stamp | None, other: Stamp | None) -> Iterator[Stamp]:
-    return (stamp for stamp in (one, other) if stamp is not None)
-
-
-def _step(stamp: Stamp) -> int:
-    return stamp.step

@@ -18,8 +18,8 @@ from tracklight.types import Grid
 
 _MOST_CELLS = 4_000_000
 
-Column = Literal["first", "last", "low", "high"]
-_ALL_COLUMNS: tuple[Column, ...] = ("first", "last", "low", "high")
+Column = Literal["first", "last", "low", "high", "count"]
+_ALL_COLUMNS: tuple[Column, ...] = ("first", "last", "low", "high", "count")
 
 
 class ChartQuery(msgspec.Struct, forbid_unknown_fields=True):
@@ -44,7 +44,6 @@ class Line(msgspec.Struct):
     """One run's points in each column of pixels; null where there are none."""
 
     run: str
-    count: list[int]
     columns: dict[str, list[Number | None]]
 
 
@@ -90,7 +89,5 @@ class Scalars:
 
 
 def _line(run: str, grid: Grid, row: int, columns: Iterable[Column]) -> Line:
-    count = grid.count[row]
-    filled = np.greater(count, 0)
-    tables = {"first": grid.first, "last": grid.last, "low": grid.low, "high": grid.high}
-    return Line(run, count.tolist(), {name: column(tables[name][row], filled) for name in columns})
+    filled = np.greater(grid.count[row], 0)
+    return Line(run, {name: column(getattr(grid, name)[row], filled) for name in columns})

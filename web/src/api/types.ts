@@ -87,7 +87,7 @@ export interface FilesAnswer {
   readonly files: readonly FileRow[];
 }
 
-export type Column = 'first' | 'last' | 'low' | 'high';
+export type Column = 'first' | 'last' | 'low' | 'high' | 'count';
 
 export interface ChartQuery {
   readonly tag: string;
@@ -103,7 +103,6 @@ export interface ScalarQuery {
 
 export interface WireLine {
   readonly run: string;
-  readonly count: readonly number[];
   readonly columns: Partial<Record<Column, readonly (WireNumber | null)[]>>;
 }
 
