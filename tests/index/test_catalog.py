@@ -141,6 +141,32 @@ def test_the_watchers_word_is_enough_to_read_on(tmp_path: Path) -> None:
     assert catalog.refresh(Changes(roots=frozenset(catalog.roots))).added == ("late",)
 
 
+def test_files_of_one_root_are_read_while_another_is_looked_at(tmp_path: Path) -> None:
+    path = write(tmp_path / "a", "run", points([0]))
+    (tmp_path / "b").mkdir()
+    catalog = Catalog(parse_roots([tmp_path / "a", tmp_path / "b"]), cache=False)
+    catalog.refresh()
+    append(path, point(1, 1.0))
+    write(tmp_path / "b", "late", points([0]))
+    delta = catalog.refresh(Changes(frozenset([str(path)]), frozenset([catalog.roots[1]])))
+    assert (delta.added, delta.changed) == (("b/late",), ("a/run",))
+
+
+def test_the_first_start_of_a_file_opens_it_though_others_wrote_before(tmp_path: Path) -> None:
+    data = points([0, 1]) + start(0) + points([2, 3]) + start(2) + points([2])
+    write(tmp_path, "run", data)
+    series = open_catalog(tmp_path).scalar("run", "loss")
+    assert series.overwritten.tolist() == [False, False, True, True, False]
+
+
+def test_a_value_of_the_old_form_tells_the_plugin(tmp_path: Path) -> None:
+    number = b.summary(b.value("x", b.simple(1.0), b.metadata("mine")))
+    text = b.summary(b.value("x", b.tensor(b.STRING, b.blob(8, b"a")), b.metadata("text")))
+    write(tmp_path, "run", b.record(b.event(number)) + b.record(b.event(text)))
+    (info,) = open_catalog(tmp_path).tags("run")
+    assert (info.plugin, info.kind, info.count) == ("scalars", Kind.SCALAR, 2)
+
+
 def test_one_damaged_file_disturbs_nothing_else(tmp_path: Path) -> None:
     good = points(range(4))
     record = len(point(0, 0.0))

@@ -52,17 +52,12 @@ class Catalog:
 
     def refresh(self, changes: Changes | None = None) -> Delta:
         """Read what is new; ``changes`` saves looking where nothing happened."""
-        if changes is not None and not changes.roots:
-            return self._refresh_files(changes.files)
-        for root, fs in self._filesystems.items():
-            if changes is None or root in changes.roots:
-                self._found[root] = self._discover(root, fs)
-        before, self._runs = self._runs, self._group_files()
-        self._by_path = _by_path(self._runs)
-        changed = set()
-        for number, shard in enumerate(self._shards):
-            own = {run: files for run, files in self._runs.items() if self._owner(run) == number}
-            changed |= shard.refresh(own)
+        before = self._runs
+        changed: set[str] = set()
+        if changes is None or changes.roots:
+            changed |= self._refresh_roots(self.roots if changes is None else changes.roots)
+        if changes is not None:
+            changed |= self._refresh_files(changes.files)
         return self._delta(before, changed)
 
     @property
@@ -165,7 +160,19 @@ class Catalog:
                 runs[file.run].append(file)
         return runs
 
-    def _refresh_files(self, paths: Iterable[str]) -> Delta:
+    def _refresh_roots(self, roots: Iterable[Root]) -> set[str]:
+        """Look at some roots as a whole."""
+        for root in roots:
+            self._found[root] = self._discover(root, self._filesystems[root])
+        self._runs = self._group_files()
+        self._by_path = _by_path(self._runs)
+        changed: set[str] = set()
+        for number, shard in enumerate(self._shards):
+            own = {run: files for run, files in self._runs.items() if self._owner(run) == number}
+            changed |= shard.refresh(own)
+        return changed
+
+    def _refresh_files(self, paths: Iterable[str]) -> set[str]:
         """Look at some files only."""
         wanted: dict[int, list[FoundFile]] = {}
         for path in paths:
@@ -177,7 +184,7 @@ class Catalog:
         changed: set[str] = set()
         for number, files in wanted.items():
             changed |= self._shards[number].follow(files)
-        return self._delta(self._runs, changed)
+        return changed
 
     def _delta(self, before: Mapping[str, object], changed: set[str]) -> Delta:
         added, removed = self._runs.keys() - before.keys(), before.keys() - self._runs.keys()
