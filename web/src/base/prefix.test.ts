@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 
-import { sharedPrefixes } from './prefix';
+import { sharedPrefix } from './prefix';
 
 const split = (names: string[]): string[] =>
-  sharedPrefixes(names).map((length, at) => names[at]?.slice(0, length) ?? '');
+  names.map((name, at) => name.slice(0, sharedPrefix(name, names[at - 1], names[at + 1])));
 
 test('what neighbours share is cut at a slash', () => {
   expect(split(['conv/bn-lr1', 'conv/bn-lr3', 'vit/tiny'])).toEqual(['conv/', 'conv/', '']);

@@ -1,13 +1,12 @@
 /**
- * How much of each name its neighbours repeat, so that it can be dimmed. The names are sorted; what
- * is shared ends at a slash or, in names without one, at a dash, dot or underscore.
+ * How much of a name its neighbours in a sorted list repeat, so that it can be dimmed. What is shared
+ * ends at a slash or, in a name without one, at a dash, dot or underscore.
  */
-export function sharedPrefixes(names: readonly string[]): number[] {
-  return names.map((name, at) => {
-    const before = commonLength(name, names[at - 1] ?? '');
-    const after = commonLength(name, names[at + 1] ?? '');
-    return cut(name, Math.max(before, after));
-  });
+export function sharedPrefix(name: string, before = '', after = ''): number {
+  const length = Math.max(commonLength(name, before), commonLength(name, after));
+  const shared = name.slice(0, Math.min(length, name.length - 1));
+  if (name.includes('/')) return shared.lastIndexOf('/') + 1;
+  return Math.max(...['-', '_', '.'].map((mark) => shared.lastIndexOf(mark))) + 1;
 }
 
 function commonLength(one: string, other: string): number {
@@ -15,10 +14,4 @@ function commonLength(one: string, other: string): number {
   let at = 0;
   while (at < end && one[at] === other[at]) at++;
   return at;
-}
-
-function cut(name: string, length: number): number {
-  const shared = name.slice(0, Math.min(length, name.length - 1));
-  if (name.includes('/')) return shared.lastIndexOf('/') + 1;
-  return Math.max(...['-', '_', '.'].map((mark) => shared.lastIndexOf(mark))) + 1;
 }

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 
-import { groupByPrefix } from './section';
+import { groupByPrefix, sortTags } from './section';
 
 const group = (...tags: string[]): [string, string[]][] =>
-  groupByPrefix(tags.map((tag) => ({ tag }))).map(({ title, items }) => [
+  groupByPrefix(sortTags(tags.map((tag) => ({ tag })))).map(({ title, items }) => [
     title,
     items.map(({ tag }) => tag),
   ]);

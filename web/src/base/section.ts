@@ -6,17 +6,23 @@ export interface Section<Item> {
   readonly items: readonly Item[];
 }
 
+interface Tagged {
+  readonly tag: string;
+}
+
+/** Tags in natural order, those meant for machines (`_hparams_`) last. */
+export function sortTags<Item extends Tagged>(items: Iterable<Item>): Item[] {
+  return sortNatural(items, ({ tag }) => tag).sort((a, b) => rank(a.tag) - rank(b.tag));
+}
+
 /**
- * Groups items by the prefix of their tag, in natural order. Tags without a prefix come first, as
- * they are mostly what a run is about, and those meant for machines (`_hparams_`) last.
+ * Groups sorted items by the prefix of their tag. Tags without a prefix come first, as they are
+ * mostly what a run is about.
  */
-export function groupByPrefix<Item extends { readonly tag: string }>(
-  items: readonly Item[],
-): Section<Item>[] {
+export function groupByPrefix<Item extends Tagged>(items: readonly Item[]): Section<Item>[] {
   const stems = countStems(items);
   const groups = new Map<string, Item[]>();
-  const sorted = sortNatural(items, ({ tag }) => tag).sort((a, b) => rank(a.tag) - rank(b.tag));
-  for (const item of sorted) {
+  for (const item of items) {
     const title = titleOf(item.tag, stems);
     const group = groups.get(title);
     if (group) group.push(item);
@@ -38,7 +44,7 @@ function titleOf(tag: string, stems: ReadonlyMap<string, number>): string {
 }
 
 /** Tags without a slash, such as epoch_loss and epoch_accuracy, may share what is before `_`. */
-function countStems(items: readonly { readonly tag: string }[]): Map<string, number> {
+function countStems(items: readonly Tagged[]): Map<string, number> {
   const stems = new Map<string, number>();
   for (const { tag } of items) {
     if (tag.includes('/')) continue;

@@ -1,11 +1,13 @@
 import { getTags, isAbort, problemOf } from '../api/client';
 import type { Problem, TagRow } from '../api/types';
+import { sortTags } from '../base/section';
 import { Pace } from './pace';
 
 const PAUSE_MS = 1000;
 
 /** The tags of the run that is looked at, or of all runs. */
 class Tags {
+  /** In natural order. */
   rows = $state.raw<readonly TagRow[]>([]);
   problem = $state.raw<Problem | null>(null);
   /** False until the first answer for this run. */
@@ -34,7 +36,7 @@ class Tags {
   async #load(): Promise<void> {
     this.#abort = new AbortController();
     try {
-      this.rows = (await getTags(this.#run, this.#abort.signal)).tags;
+      this.rows = sortTags((await getTags(this.#run, this.#abort.signal)).tags);
       this.problem = null;
       this.ready = true;
     } catch (error) {
