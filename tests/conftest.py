@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-import tarfile
 from pathlib import Path
 
 import pytest
 
+from tests.archives import extract
 from tests.small_log import write_small_log
 
 
@@ -12,8 +12,7 @@ from tests.small_log import write_small_log
 def nasty_logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A log directory with everything that can be wrong with one; only to be read."""
     place = tmp_path_factory.mktemp("nasty")
-    with tarfile.open(Path(__file__).parent / "data" / "nasty.tar.gz") as archive:
-        archive.extractall(place, filter="data")
+    extract(Path(__file__).parent / "data" / "nasty.tar.gz", place)
     return place / "nasty"
 
 

@@ -11,7 +11,6 @@ import json
 import lzma
 import math
 import os
-import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ import numpy as np
 import pytest
 
 import tracklight
+from tests.archives import extract
 from tracklight.errors import DamagedRecord, FormatError
 from tracklight.log import Log, Values
 from tracklight.types import Kind, TagInfo
@@ -85,8 +85,7 @@ def unpack(case: str, target: Path) -> Path:
     archive = DATA / "nasty.tar.gz" if case == "nasty" else DATA / "corpus" / f"{case}.tar.xz"
     if CORPUS and case != "nasty":
         return Path(CORPUS) / "logs" / case
-    with tarfile.open(Path(CORPUS) / "nasty.tar.gz" if CORPUS else archive) as tar:
-        tar.extractall(target, filter="data")
+    extract(Path(CORPUS) / "nasty.tar.gz" if CORPUS else archive, target)
     return target / case
 
 
