@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Iterable
 
 from tracklight.errors import LogError, UsageError
 from tracklight.logdir.globs import compile_glob
@@ -14,6 +14,7 @@ Chooser = str | re.Pattern[str]
 Choice = Chooser | Iterable[Chooser] | None
 
 _REGEX = "re:"
+_WILDCARDS = frozenset("*?[")
 
 
 def select(
@@ -34,15 +35,6 @@ def select(
     return tuple(n for n in names if n in exact or any(match(n) for match in matches))
 
 
-def is_pattern(chooser: Chooser, names: Container[str]) -> bool:
-    """Whether this is a glob or a regular expression, and not one of the names."""
-    if isinstance(chooser, re.Pattern):
-        return True
-    return chooser not in names and (
-        chooser.startswith(_REGEX) or not set(chooser).isdisjoint("*?[")
-    )
-
-
 def _compile(
     chooser: Chooser, unknown: Callable[[str], LogError]
 ) -> Callable[[str], re.Match[str] | None]:
@@ -53,6 +45,6 @@ def _compile(
             return re.compile(chooser.removeprefix(_REGEX)).search
         except re.error as error:
             raise UsageError(f'"{chooser}" is no regular expression: {error}') from None
-    if is_pattern(chooser, ()):
+    if not _WILDCARDS.isdisjoint(chooser):
         return compile_glob(chooser).fullmatch
     raise unknown(chooser)
