@@ -1,4 +1,4 @@
-"""Hatch's build hook: compiles the kernel and builds the page whenever tracklight is packaged.
+"""Hatch's build hook: compiles the kernels and builds the page whenever tracklight is packaged.
 
 ``pip install .``, ``pip install -e .`` and ``python -m build`` all come through here.
 """
@@ -18,7 +18,7 @@ import build_web
 
 
 class TracklightBuildHook(BuildHookInterface[Any]):
-    """An sdist takes the page along; a wheel, editable or not, takes the kernel as well."""
+    """An sdist takes the page along; a wheel, editable or not, takes the kernels as well."""
 
     def dependencies(self) -> list[str]:
         """What this one build needs besides ``build-system.requires``."""
@@ -27,12 +27,12 @@ class TracklightBuildHook(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         build_web.build()
         if self.target_name == "wheel":
-            self._add_kernel(build_data)
+            self._add_kernels(build_data)
 
-    def _add_kernel(self, build_data: dict[str, Any]) -> None:
-        kernel = build_kernel.build()
-        if kernel is None:
+    def _add_kernels(self, build_data: dict[str, Any]) -> None:
+        kernels = build_kernel.build()
+        if not kernels:
             return
-        build_data["artifacts"].append(kernel.as_posix())
+        build_data["artifacts"].extend(kernel.as_posix() for kernel in kernels)
         build_data["pure_python"] = False
         build_data["infer_tag"] = True

@@ -1,9 +1,9 @@
-"""Compile tracklight/formats/_scan.pyx in place: ``python tools/build_kernel.py``.
+"""Compile the kernels of tracklight/formats in place: ``python tools/build_kernel.py``.
 
 ``python tools/build_kernel.py ready`` only tells, by its exit status, whether that is possible.
 
-Without a C compiler nothing is built and one sentence says so: tracklight then reads logs with its
-plain-Python scanner. TRACKLIGHT_KERNEL=skip asks for that on purpose.
+Without a C compiler nothing is built and one sentence says so: tracklight then reads and writes
+logs in plain Python. TRACKLIGHT_KERNEL=skip asks for that on purpose.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-MODULE = "tracklight.formats._scan"
 FOLDER = "tracklight/formats"
+#: One reads, the other writes.
+KERNELS = ["_scan", "_encode"]
 
 #: No debug information: it would hold the folder's path and make two builds differ. gcc cannot see
 #: that a field is read only after the function that fills it has said that there is one.
@@ -26,23 +27,23 @@ GCC_FLAGS = ["-O3", "-g0", "-Wno-unknown-warning-option", "-Wno-maybe-uninitiali
 MSVC_FLAGS = ["/O2"]
 
 
-def build() -> Path | None:
-    """Build the kernel and return its path in the tree; None where it cannot be built.
+def build() -> list[Path]:
+    """Build the kernels and return their paths in the tree; none where they cannot be built.
 
     Runs in the root of the tree, as build backends do, so that what Cython writes names no
     absolute path.
     """
     if os.environ.get("TRACKLIGHT_KERNEL") == "skip":
-        return None
+        return []
     missing = find_missing()
     if missing:
         print(
-            f"tracklight: {missing}, so the compiled kernel is left out and reading is slower "
+            f"tracklight: {missing}, so the compiled kernels are left out and all is slower "
             "(on Debian: apt-get install gcc libc6-dev python3-dev, then install again)",
             file=sys.stderr,
         )
-        return None
-    return compile_kernel()
+        return []
+    return compile_kernels()
 
 
 def find_missing() -> str | None:
@@ -55,27 +56,31 @@ def find_missing() -> str | None:
     return None if shutil.which(compiler) else f"the C compiler ({compiler}) is not installed"
 
 
-def compile_kernel() -> Path:
+def compile_kernels() -> list[Path]:
     # Imported here: setuptools replaces parts of the standard library when it is loaded.
     from Cython.Build import cythonize
     from setuptools import Distribution, Extension
     from setuptools.command.build_ext import build_ext
 
-    extension = Extension(
-        MODULE,
-        [f"{FOLDER}/_scan.pyx"],
-        include_dirs=[FOLDER],
-        depends=[str(part) for part in sorted(Path(FOLDER).glob("*.h"))],
-        extra_compile_args=MSVC_FLAGS if sys.platform == "win32" else GCC_FLAGS,
-    )
-    modules = cythonize([extension], language_level=3, quiet=True)
+    extensions = [
+        Extension(
+            f"{FOLDER.replace('/', '.')}.{kernel}",
+            [f"{FOLDER}/{kernel}.pyx"],
+            include_dirs=[FOLDER],
+            depends=[str(header) for header in sorted(Path(FOLDER).glob("*.h"))],
+            extra_compile_args=MSVC_FLAGS if sys.platform == "win32" else GCC_FLAGS,
+        )
+        for kernel in KERNELS
+    ]
+    modules = cythonize(extensions, language_level=3, quiet=True)
     command = build_ext(Distribution({"name": "tracklight", "ext_modules": modules}))
     command.inplace = True
     with tempfile.TemporaryDirectory() as scratch:
         command.build_temp = command.build_lib = scratch
         command.ensure_finalized()
         command.run()
-    return Path(command.get_ext_fullpath(MODULE)).relative_to(ROOT)
+    built = [Path(command.get_ext_fullpath(extension.name)) for extension in extensions]
+    return [path.relative_to(ROOT) for path in built]
 
 
 def main() -> None:

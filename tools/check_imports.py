@@ -20,11 +20,12 @@ PACKAGE = "tracklight"
 
 #: Every room may also import errors and types.
 PYTHON = {
-    "__init__": "log",
+    "__init__": "log summary",
     "formats": "",
     "logdir": "formats",
     "index": "formats logdir",
     "sdk": "formats",
+    "summary": "formats sdk",
     "log": "formats logdir index",
     "export": "formats logdir index log",
     "inspect": "formats logdir index log",

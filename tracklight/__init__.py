@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING
 from tracklight import errors
 
 if TYPE_CHECKING:
+    from tracklight import summary
     from tracklight.log import Log, Table, Values, open
     from tracklight.types import Series
 
 __version__ = "0.1.0"
 
-__all__ = ["Log", "Series", "Table", "Values", "__version__", "errors", "open"]
+__all__ = ["Log", "Series", "Table", "Values", "__version__", "errors", "open", "summary"]
+
+_MODULES = {"summary"}
 
 _HOMES = {
     "Log": "tracklight.log",
@@ -29,6 +32,8 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
+    if name in _MODULES:
+        return importlib.import_module(f"tracklight.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'tracklight' has no attribute {name!r}")
     value: object = getattr(importlib.import_module(_HOMES[name]), name)

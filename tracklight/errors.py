@@ -8,6 +8,8 @@ TracklightError
 ├── FormatError              bytes that are not what they should be
 ├── UsageError               an argument or a flag that makes no sense
 └── MissingExtra             an optional part of tracklight is not installed
+
+UsageWarning                 what a UsageError is turned into while logging, unless strict
 """
 
 from __future__ import annotations
@@ -49,6 +51,10 @@ class FormatError(TracklightError):
 
 class UsageError(TracklightError):
     """An argument or a flag that makes no sense."""
+
+
+class UsageWarning(UserWarning):
+    """Something was asked of a writer that makes no sense; see `UsageError` for strict writers."""
 
 
 class MissingExtra(TracklightError, ImportError):

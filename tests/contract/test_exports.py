@@ -9,7 +9,7 @@ import pytest
 
 import tracklight
 
-PUBLIC = {"Log", "Series", "Table", "Values", "__version__", "errors", "open"}
+PUBLIC = {"Log", "Series", "Table", "Values", "__version__", "errors", "open", "summary"}
 
 #: What a program that only logs must not pay for.
 HEAVY = ("google.protobuf", "numpy", "starlette", "tracklight.index", "uvicorn", "watchfiles")

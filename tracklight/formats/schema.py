@@ -236,6 +236,9 @@ message HistogramTotals {
   double num = 3
   double sum = 4
   double sum_squares = 5
+  int64 nan = 6
+  int64 positive_infinity = 7
+  int64 negative_infinity = 8
 }
 message PrCurvePluginData {
   int32 version = 1

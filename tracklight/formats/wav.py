@@ -16,15 +16,20 @@ _HEADER = struct.Struct("<4s4x4s4s4x4xI")
 
 
 def encode_wav(samples: ArrayLike, sample_rate: int) -> bytes:
-    """Samples in [-1, 1], of shape [frames] or [frames, channels], as a WAV file."""
-    frames = np.asarray(samples, np.float64)
+    """Samples in [-1, 1], of shape [frames] or [frames, channels], as a WAV file.
+
+    Those that are 16-bit already are taken as they are.
+    """
+    frames = np.asarray(samples)
+    if frames.dtype != np.int16:
+        frames = np.round(np.clip(frames.astype(np.float64), -1, 1) * 32767)
     channels = 1 if frames.ndim == 1 else frames.shape[1]
     stream = io.BytesIO()
     with wave.open(stream, "wb") as file:
         file.setnchannels(channels)
         file.setsampwidth(2)
         file.setframerate(sample_rate)
-        file.writeframes(np.round(np.clip(frames, -1, 1) * 32767).astype("<i2").tobytes())
+        file.writeframes(frames.astype("<i2").tobytes())
     return stream.getvalue()
 
 

@@ -1,0 +1,309 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""The compiled half of writing: the encoder that `tracklight.formats.encode` describes, and the
+counting that `tracklight.sdk.histogram` needs.
+
+No method lets go of the interpreter's lock between reading and changing a buffer, so that lock is
+all that keeps threads apart. A record is written straight into the buffer's memory: its length and
+its checksums are filled in when it is complete.
+"""
+
+cimport cython
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.dict cimport PyDict_GetItem
+from cpython.ref cimport PyObject
+from libc.stdint cimport int16_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport free, realloc
+from libc.string cimport memcpy
+
+from tracklight.formats.encode import MAX_TAG_CHARACTERS, SCALAR_METADATA
+
+cdef extern from "crc32c.h" nogil:
+    void tl_crc_init()
+    uint32_t tl_masked_crc32c(const uint8_t *p, size_t n)
+
+cdef extern from "buckets.h" nogil:
+    enum:
+        TL_CELLS
+
+    void tl_count_uniform(
+        const double *values, int64_t n, double low, double high, int64_t buckets, int64_t *counts
+    )
+    void tl_fill_cells(const double *limits, int64_t n, int16_t *cells)
+    void tl_count_exponential(
+        const double *values, int64_t size, const double *limits, int64_t n, const int16_t *cells,
+        int64_t *counts
+    )
+
+tl_crc_init()
+
+CELLS = TL_CELLS
+
+cdef enum:
+    TAKEN = 0
+    WAKE = 1
+    FULL = 2
+    HEADER_BYTES = 12
+    FRAME_BYTES = 16
+    WALL_BYTES = 9
+    KEPT_BYTES = 4 * 1024 * 1024
+
+cdef enum Form:
+    FLOAT32_TENSOR
+    FLOAT64_TENSOR
+    SIMPLE_VALUE
+
+cdef bytes _METADATA_FIELD = b"\x4a" + bytes([len(SCALAR_METADATA)]) + SCALAR_METADATA
+
+
+def count_uniform(const double[::1] values, double low, double high, int64_t[::1] counts):
+    with nogil:
+        if values.shape[0] and counts.shape[0]:
+            tl_count_uniform(&values[0], values.shape[0], low, high, counts.shape[0], &counts[0])
+
+
+def fill_cells(const double[::1] limits, int16_t[::1] cells):
+    if cells.shape[0] != TL_CELLS or limits.shape[0] < 3:
+        raise ValueError(f"there are {TL_CELLS} cells, not {cells.shape[0]}")
+    tl_fill_cells(&limits[1], limits.shape[0] - 2, &cells[0])
+
+
+def count_exponential(
+    const double[::1] values, const double[::1] limits, const int16_t[::1] cells,
+    int64_t[::1] counts
+):
+    cdef int64_t n = limits.shape[0] - 2
+    if cells.shape[0] != TL_CELLS or n < 1 or counts.shape[0] != 2 * n + 2:
+        raise ValueError("the arrays do not fit each other")
+    with nogil:
+        if values.shape[0]:
+            tl_count_exponential(
+                &values[0], values.shape[0], &limits[1], n, &cells[0], &counts[0]
+            )
+
+
+cdef inline uint8_t *_put_varint(uint8_t *p, uint64_t value) noexcept nogil:
+    while value >= 0x80:
+        p[0] = <uint8_t> (value | 0x80)
+        p += 1
+        value >>= 7
+    p[0] = <uint8_t> value
+    return p + 1
+
+
+cdef inline uint8_t *_put(uint8_t *p, const void *data, size_t size) noexcept nogil:
+    memcpy(p, data, size)
+    return p + size
+
+
+cdef inline uint8_t *_put32(uint8_t *p, uint32_t value) noexcept nogil:
+    cdef int i
+    for i in range(4):
+        p[i] = <uint8_t> (value >> (8 * i))
+    return p + 4
+
+
+cdef inline uint8_t *_put64(uint8_t *p, uint64_t value) noexcept nogil:
+    _put32(p, <uint32_t> value)
+    return _put32(p + 4, <uint32_t> (value >> 32))
+
+
+cdef inline uint64_t _bits_of_double(double value) noexcept nogil:
+    cdef uint64_t bits
+    memcpy(&bits, &value, 8)
+    return bits
+
+
+cdef inline uint32_t _bits_of_float(double value) noexcept nogil:
+    cdef float narrow = <float> value
+    cdef uint32_t bits
+    memcpy(&bits, &narrow, 4)
+    return bits
+
+
+cdef inline int _varint_bytes(uint64_t value) noexcept nogil:
+    cdef int size = 1
+    while value >= 0x80:
+        value >>= 7
+        size += 1
+    return size
+
+
+cdef inline uint8_t *_put_number(uint8_t *p, double value, Form form) noexcept nogil:
+    """The field of a Value that holds the number."""
+    if form == SIMPLE_VALUE:
+        p[0] = 0x15
+        return _put32(p + 1, _bits_of_float(value))
+    if form == FLOAT32_TENSOR:
+        p = _put(p, b"\x42\x0a\x08\x01\x12\x00\x22\x04", 8)
+        return _put32(p, _bits_of_float(value))
+    p = _put(p, b"\x42\x0e\x08\x02\x12\x00\x22\x08", 8)
+    return _put64(p, _bits_of_double(value))
+
+
+cdef inline int _number_bytes(Form form) noexcept nogil:
+    return 5 if form == SIMPLE_VALUE else 12 if form == FLOAT32_TENSOR else 16
+
+
+cdef inline int64_t _as_step(object step) except? -1:
+    if type(step) is not int:
+        raise TypeError(f"a step must be an int, not a {type(step).__name__}")
+    return step
+
+
+cdef inline double _as_double(object value) except? -1:
+    # Arrays of one element and texts have a float as well, but not one to take without asking.
+    if isinstance(value, (float, int)) or getattr(value, "ndim", None) == 0:
+        return float(value)
+    raise TypeError(f"a scalar must be a number, not a {type(value).__name__}")
+
+
+@cython.final
+cdef class Buffer:
+    cdef uint8_t *_data
+    cdef size_t _size
+    cdef size_t _capacity
+    cdef size_t _max_bytes
+    cdef size_t _wake_bytes
+    cdef int64_t _wake_records
+    cdef int64_t _records
+    cdef bint _has_called
+    cdef dict _tags
+    cdef dict _metadata
+
+    def __init__(self, size_t max_bytes, size_t wake_bytes, int64_t wake_records):
+        self._max_bytes = max_bytes
+        self._wake_bytes = wake_bytes
+        self._wake_records = wake_records
+        self._tags = {}
+        self._metadata = {}
+
+    def __dealloc__(self):
+        free(self._data)
+
+    @property
+    def records(self):
+        return self._records
+
+    def __len__(self):
+        return self._size
+
+    def scalar(self, str tag not None, step, double wall, value):
+        return self._add_number(tag, _as_step(step), wall, _as_double(value), FLOAT32_TENSOR)
+
+    def simple(self, str tag not None, step, double wall, value):
+        return self._add_number(tag, _as_step(step), wall, _as_double(value), SIMPLE_VALUE)
+
+    def double(self, str tag not None, step, double wall, value):
+        return self._add_number(tag, _as_step(step), wall, _as_double(value), FLOAT64_TENSOR)
+
+    def record(self, bytes payload not None):
+        cdef size_t size = PyBytes_GET_SIZE(payload)
+        if not self._has_room(size + FRAME_BYTES):
+            return FULL
+        self._reserve(size + FRAME_BYTES)
+        memcpy(self._data + self._size + HEADER_BYTES, PyBytes_AS_STRING(payload), size)
+        return self._commit(size)
+
+    def describe(self, str tag not None, bytes metadata not None):
+        if tag in self._metadata:
+            return False
+        self._metadata[tag] = metadata
+        return True
+
+    def take(self):
+        taken = PyBytes_FromStringAndSize(<char *> self._data, self._size)
+        self._size = 0
+        self._records = 0
+        self._has_called = False
+        if self._capacity > KEPT_BYTES:
+            free(self._data)
+            self._data = NULL
+            self._capacity = 0
+        return taken
+
+    def descriptions(self):
+        return {tag.encode(): metadata for tag, metadata in self._metadata.items()}
+
+    def forget(self):
+        self._metadata.clear()
+
+    cdef int _add_number(
+        self, str tag, int64_t step, double wall, double value, Form form
+    ) except -1:
+        cdef bytes name = self._get_tag_field(tag)
+        cdef size_t name_bytes = PyBytes_GET_SIZE(name)
+        cdef bint describes = form != SIMPLE_VALUE and tag not in self._metadata
+        cdef size_t metadata_bytes = PyBytes_GET_SIZE(_METADATA_FIELD) if describes else 0
+        cdef size_t value_bytes = name_bytes + _number_bytes(form) + metadata_bytes
+        cdef size_t summary_bytes = 1 + _varint_bytes(value_bytes) + value_bytes
+        cdef size_t step_bytes = 1 + _varint_bytes(step) if step else 0
+        cdef size_t payload_bytes = (
+            WALL_BYTES + step_bytes + 1 + _varint_bytes(summary_bytes) + summary_bytes
+        )
+        cdef uint8_t *p
+        if not self._has_room(payload_bytes + FRAME_BYTES):
+            return FULL
+        self._reserve(payload_bytes + FRAME_BYTES)
+        p = self._data + self._size + HEADER_BYTES
+        p[0] = 0x09
+        p = _put64(p + 1, _bits_of_double(wall))
+        if step:
+            p[0] = 0x10
+            p = _put_varint(p + 1, step)
+        p[0] = 0x2A
+        p = _put_varint(p + 1, summary_bytes)
+        p[0] = 0x0A
+        p = _put_varint(p + 1, value_bytes)
+        p = _put(p, PyBytes_AS_STRING(name), name_bytes)
+        p = _put_number(p, value, form)
+        if describes:
+            p = _put(p, PyBytes_AS_STRING(_METADATA_FIELD), metadata_bytes)
+            self._metadata[tag] = SCALAR_METADATA
+        return self._commit(payload_bytes)
+
+    cdef bytes _get_tag_field(self, str tag):
+        """The tag as a field of a Value: encoded once for each tag."""
+        cdef PyObject *known = PyDict_GetItem(self._tags, tag)
+        cdef uint8_t length[10]
+        if known != NULL:
+            return <bytes> <object> known
+        if not 0 < len(tag) <= MAX_TAG_CHARACTERS:
+            raise ValueError(f"a tag of {len(tag)} characters")
+        encoded = tag.encode()
+        end = _put_varint(length, len(encoded))
+        field = b"\x0a" + PyBytes_FromStringAndSize(<char *> length, end - length) + encoded
+        self._tags[tag] = field
+        return field
+
+    cdef bint _has_room(self, size_t more) noexcept:
+        return self._size == 0 or self._size + more <= self._max_bytes
+
+    cdef int _reserve(self, size_t more) except -1:
+        cdef size_t capacity = self._capacity or 4096
+        cdef uint8_t *data
+        while capacity < self._size + more:
+            capacity *= 2
+        if capacity > self._capacity:
+            data = <uint8_t *> realloc(self._data, capacity)
+            if data == NULL:
+                raise MemoryError()
+            self._data = data
+            self._capacity = capacity
+        return 0
+
+    cdef int _commit(self, size_t payload_bytes) noexcept:
+        """Frame the payload that stands after the room for a header."""
+        cdef uint8_t *header = self._data + self._size
+        cdef uint8_t *payload = header + HEADER_BYTES
+        cdef bint was_empty = self._records == 0
+        _put64(header, payload_bytes)
+        _put32(header + 8, tl_masked_crc32c(header, 8))
+        _put32(payload + payload_bytes, tl_masked_crc32c(payload, payload_bytes))
+        self._size += payload_bytes + FRAME_BYTES
+        self._records += 1
+        if was_empty:
+            return WAKE
+        if self._has_called:
+            return TAKEN
+        self._has_called = self._records >= self._wake_records or self._size >= self._wake_bytes
+        return WAKE if self._has_called else TAKEN

@@ -1,0 +1,150 @@
+"""How numbers are spread: in buckets of one width, or in buckets that grow by a tenth each.
+
+What is not a finite number is counted apart: neither NaN nor infinities move an edge or a sum.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+_SMALLEST_LIMIT = 1e-12
+_LARGEST_LIMIT = 1e20
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Counts of numbers between edges, and what is known of all of them."""
+
+    edges: Floats
+    counts: Floats
+    min: float
+    max: float
+    num: int
+    sum: float
+    sum_squares: float
+    nan: int = 0
+    positive_infinity: int = 0
+    negative_infinity: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Finite:
+    """The finite numbers of an array, and how many others there were."""
+
+    numbers: Floats
+    low: float
+    high: float
+    nan: int = 0
+    positive_infinity: int = 0
+    negative_infinity: int = 0
+
+
+def spread_uniform(numbers: NDArray[Any], buckets: int) -> Spread:
+    """Buckets of one width, as TensorFlow 2 counts: half open, and the last one closed."""
+    finite = _sift(numbers)
+    edges = np.linspace(finite.low, finite.high, buckets + 1)
+    counts = np.zeros(buckets, np.int64)
+    if finite.low < finite.high:
+        count_uniform(finite.numbers, finite.low, finite.high, counts)
+    elif buckets:
+        counts[-1] = finite.numbers.size
+    return _sum_up(finite, edges, counts)
+
+
+def spread_exponential(numbers: NDArray[Any]) -> Spread:
+    """Buckets between zero and plus or minus 1e-12 times powers of 1.1, as in TensorFlow 1.
+
+    The ends without any numbers are cut off, but for one empty bucket at the start.
+    """
+    finite = _sift(numbers)
+    limits = make_limits()
+    counts = np.zeros(2 * limits.size + 2, np.int64)
+    count_exponential(finite.numbers, limits, counts)
+    inner = np.concatenate([-limits[::-1], [0.0], limits])
+    edges = np.concatenate([[min(finite.low, inner[0])], inner, [max(finite.high, inner[-1])]])
+    used = np.flatnonzero(counts)
+    first, last = (used[0], used[-1]) if used.size else (limits.size + 1, limits.size + 1)
+    start = max(0, first - 1)
+    return _sum_up(finite, edges[start : last + 2], counts[start : last + 1])
+
+
+@functools.cache
+def make_limits() -> Floats:
+    """The positive limits, by repeated multiplication: errors add up as they do elsewhere."""
+    limits = []
+    limit = _SMALLEST_LIMIT
+    while limit < _LARGEST_LIMIT:
+        limits.append(limit)
+        limit *= 1.1
+    return np.array(limits)
+
+
+def _sift(numbers: NDArray[Any]) -> _Finite:
+    flat = np.ascontiguousarray(numbers, np.float64).reshape(-1)
+    if not flat.size:
+        return _Finite(flat, 0.0, 0.0)
+    low, high = float(flat.min()), float(flat.max())
+    if np.isfinite(low) and np.isfinite(high):
+        return _Finite(flat, low, high)
+    nan = int(np.isnan(flat).sum())
+    infinities = int(np.isposinf(flat).sum()), int(np.isneginf(flat).sum())
+    rest = flat[np.isfinite(flat)]
+    low, high = (float(rest.min()), float(rest.max())) if rest.size else (0.0, 0.0)
+    return _Finite(rest, low, high, nan, *infinities)
+
+
+def _sum_up(finite: _Finite, edges: Floats, counts: NDArray[np.int64]) -> Spread:
+    return Spread(
+        edges,
+        counts.astype(np.float64),
+        finite.low,
+        finite.high,
+        finite.numbers.size,
+        float(finite.numbers.sum()),
+        # Not `dot`: it would call threads together that the training is using.
+        float(np.einsum("i,i->", finite.numbers, finite.numbers)),
+        finite.nan,
+        finite.positive_infinity,
+        finite.negative_infinity,
+    )
+
+
+def count_uniform_numpy(values: Floats, low: float, high: float, counts: NDArray[np.int64]) -> None:
+    width = high / counts.size - low / counts.size
+    at = np.minimum((values - low) / width, counts.size - 1).astype(np.int64)
+    counts += np.bincount(at, minlength=counts.size)
+
+
+def count_exponential_numpy(values: Floats, limits: Floats, counts: NDArray[np.int64]) -> None:
+    edges = np.concatenate([-limits[::-1], [0.0], limits])
+    counts += np.bincount(np.searchsorted(edges, values, "right"), minlength=counts.size)
+
+
+def _count_exponential_compiled(values: Floats, limits: Floats, counts: NDArray[np.int64]) -> None:
+    _encode.count_exponential(values, *_make_cells(), counts)
+
+
+@functools.cache
+def _make_cells() -> tuple[Floats, NDArray[np.int16]]:
+    """The limits as the compiled kernel wants them, and a table to find a number's limit in."""
+    limits = np.concatenate([[0.0], make_limits(), [np.inf]])
+    cells = np.zeros(_encode.CELLS, np.int16)
+    _encode.fill_cells(limits, cells)
+    return limits, cells
+
+
+try:
+    from tracklight.formats import _encode
+
+    count_uniform = _encode.count_uniform
+    count_exponential = _count_exponential_compiled
+except ImportError:
+    count_uniform = count_uniform_numpy
+    count_exponential = count_exponential_numpy

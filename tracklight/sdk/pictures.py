@@ -1,0 +1,161 @@
+"""Pictures of every kind that a program may have at hand, as encoded files."""
+
+from __future__ import annotations
+
+import io
+import struct
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracklight.formats.png import encode_png
+from tracklight.sdk.arrays import as_numbers, has_nan
+from tracklight.sdk.lenient import Misuse, complain
+
+Pixels = NDArray[np.uint8]
+
+_SHAPES = "give [k, height, width, channels] with 1 to 4 channels, or one picture without the k"
+_PNG_MODES = ("1", "L", "LA", "P", "RGB", "RGBA")
+#: Floats beyond this were most likely meant to be in [0, 255]; below, they just overshoot.
+_FAR_ABOVE_ONE = 2.0
+
+
+class Picture(NamedTuple):
+    """An encoded picture and its size."""
+
+    encoded: bytes
+    width: int
+    height: int
+
+
+def encode_pictures(data: object, max_outputs: int = 3) -> list[Picture]:
+    """The first ``max_outputs`` pictures of an array, a list, or a picture by itself."""
+    if isinstance(max_outputs, bool) or not isinstance(max_outputs, int) or max_outputs < 1:
+        raise Misuse("max_outputs", f"must be an int of at least 1, not {max_outputs!r:.100}")
+    pictures = list(islice(_iter_pictures(data), max_outputs))
+    if not pictures:
+        raise Misuse("data", f"has no pictures in it; {_SHAPES}")
+    return pictures
+
+
+def find_size(encoded: bytes) -> tuple[int, int] | None:
+    """Width and height of a PNG, GIF or JPEG file; None if it is none of them."""
+    if encoded.startswith(b"\x89PNG\r\n\x1a\n") and len(encoded) >= 24:
+        width, height = struct.unpack_from(">II", encoded, 16)
+        return width, height
+    if encoded.startswith((b"GIF87a", b"GIF89a")) and len(encoded) >= 10:
+        width, height = struct.unpack_from("<HH", encoded, 6)
+        return width, height
+    return _find_jpeg_size(encoded) if encoded.startswith(b"\xff\xd8\xff") else None
+
+
+def as_pixels(array: NDArray[Any]) -> Pixels:
+    """Floats in [0, 1] and whole numbers in [0, 255] as bytes, the way TensorFlow rounds."""
+    pixels: NDArray[Any]
+    if array.dtype == np.bool_:
+        pixels = np.where(array, 255, 0)
+    elif array.dtype == np.uint16:
+        pixels = np.right_shift(array, 8)
+    elif array.dtype.kind == "f":
+        pixels = _scale(array)
+    elif array.dtype != np.uint8 and array.size and (array.min() < 0 or array.max() > 255):
+        complain("data", "has whole numbers outside of [0, 255], which were clipped")
+        pixels = np.clip(array, 0, 255)
+    else:
+        pixels = array
+    return pixels.astype(np.uint8, copy=False)
+
+
+def encode_pixels(array: NDArray[Any]) -> Picture:
+    """One picture of shape [height, width] or [height, width, channels]."""
+    array = array[:, :, None] if array.ndim == 2 else array
+    height, width, _ = array.shape
+    return Picture(encode_png(as_pixels(array)), width, height)
+
+
+def _iter_pictures(data: object) -> Iterator[Picture]:
+    if isinstance(data, (list, tuple)) and not _is_nested_numbers(data):
+        for item in data:
+            yield from _iter_pictures(item)
+        return
+    single = _find_single(data)
+    if single is not None:
+        yield single
+        return
+    array = as_numbers(data)
+    _check_shape(array)
+    if array.ndim < 4:
+        yield encode_pixels(array)
+    else:
+        yield from map(encode_pixels, array)
+
+
+def _find_single(data: Any) -> Picture | None:
+    """A picture that is no array: a file's bytes, a PIL image or a Matplotlib figure."""
+    if isinstance(data, (bytes, bytearray, memoryview)):
+        return _wrap(bytes(data), "must be the bytes of a PNG, JPEG or GIF file")
+    if hasattr(data, "savefig"):
+        return _save(data.savefig, format="png")
+    if hasattr(data, "figure") and hasattr(data.figure, "savefig"):  # Matplotlib's axes
+        return _save(data.figure.savefig, format="png")
+    if hasattr(data, "save") and hasattr(data, "mode") and hasattr(data, "convert"):
+        image = data if data.mode in _PNG_MODES else data.convert("RGB")
+        return _save(image.save, format="PNG")
+    return None
+
+
+def _save(save: Any, **options: str) -> Picture:
+    stream = io.BytesIO()
+    save(stream, **options)
+    return _wrap(stream.getvalue(), "did not give a PNG file")
+
+
+def _wrap(encoded: bytes, otherwise: str) -> Picture:
+    size = find_size(encoded)
+    if size is None:
+        raise Misuse("data", otherwise)
+    return Picture(encoded, *size)
+
+
+def _is_nested_numbers(items: object) -> bool:
+    while isinstance(items, (list, tuple)) and items:
+        items = items[0]
+    return isinstance(items, (int, float))
+
+
+def _check_shape(array: NDArray[Any]) -> None:
+    shape = list(array.shape)
+    if array.ndim not in (2, 3, 4):
+        raise Misuse("data", f"has {array.ndim} dimensions; {_SHAPES}")
+    if 0 in shape:
+        raise Misuse("data", f"is empty, of shape {shape}; {_SHAPES}")
+    if array.ndim > 2 and shape[-1] not in (1, 2, 3, 4):
+        hint = ""
+        if shape[-3] in (1, 3, 4):
+            hint = "; it looks as if channels came first: move them with np.moveaxis(data, -3, -1)"
+        raise Misuse("data", f"has {shape[-1]} channels in shape {shape}; {_SHAPES}{hint}")
+
+
+def _scale(array: NDArray[Any]) -> NDArray[Any]:
+    if has_nan(array):
+        complain("data", "has NaN in it, which was shown as 0")
+        array = np.nan_to_num(array, nan=0.0)
+    if array.max() > _FAR_ABOVE_ONE:
+        complain("data", f"has floats up to {array.max():.3g}; they are clipped to [0, 1]")
+    scaled: NDArray[Any] = np.clip(np.asarray(array, np.float32), 0, 1) * np.float32(255.5)
+    return np.minimum(scaled, 255)
+
+
+def _find_jpeg_size(encoded: bytes) -> tuple[int, int] | None:
+    """Walks from marker to marker until one that starts a frame, which holds the size."""
+    at = 2
+    while at + 9 <= len(encoded) and encoded[at] == 0xFF:
+        marker, length = encoded[at + 1], int.from_bytes(encoded[at + 2 : at + 4], "big")
+        if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
+            height, width = struct.unpack_from(">HH", encoded, at + 5)
+            return width, height
+        at += 1 if marker == 0xFF else 2 + length
+    return None

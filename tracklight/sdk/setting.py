@@ -1,0 +1,43 @@
+"""A value that a thread or a task may have of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+
+_UNSET: Any = object()
+
+
+class Setting(Generic[T]):
+    """A thread's own value where it has set one, else the one that was set last anywhere.
+
+    So a thread that logs for the main program sees its writer and its step, while two trainings
+    side by side in two threads do not disturb each other.
+    """
+
+    __slots__ = ("_own", "_shared")
+
+    def __init__(self, name: str, value: T) -> None:
+        self._own: ContextVar[T] = ContextVar(name, default=_UNSET)
+        self._shared = value
+
+    def get(self) -> T:
+        own = self._own.get()
+        return self._shared if own is _UNSET else own
+
+    def set(self, value: T) -> None:
+        self._own.set(value)
+        self._shared = value
+
+    @contextmanager
+    def holding(self, value: T) -> Iterator[None]:
+        """Have ``value`` inside a ``with``, in this thread or task alone."""
+        token = self._own.set(value)
+        try:
+            yield
+        finally:
+            self._own.reset(token)

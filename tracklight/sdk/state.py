@@ -1,0 +1,26 @@
+"""Where a program logs to, at which step, and whether it does so now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from tracklight.sdk.setting import Setting
+from tracklight.sdk.writer import EventWriter
+
+Condition: TypeAlias = bool | Callable[[], object]
+
+writer: Setting[EventWriter | None] = Setting("tracklight_writer", None)
+step: Setting[object] = Setting("tracklight_step", None)
+condition: Setting[Condition] = Setting("tracklight_condition", True)
+
+
+def find_active_writer() -> EventWriter | None:
+    """The default writer, if there is one and what is logged now is to be recorded."""
+    active = writer.get()
+    if active is None:
+        return None
+    wanted = condition.get()
+    if wanted is True:
+        return active
+    return active if (wanted() if callable(wanted) else wanted) else None

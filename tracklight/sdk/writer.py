@@ -1,0 +1,201 @@
+"""Writes one event file of a run."""
+
+from __future__ import annotations
+
+import os
+import struct
+import time
+import weakref
+from collections.abc import Sequence
+from types import TracebackType
+
+from tracklight.formats.encode import Answer, create_buffer
+from tracklight.formats.proto import Message
+from tracklight.sdk import lenient, lifetime
+from tracklight.sdk.drain import Drain
+from tracklight.sdk.sink import LocalSink, Sink
+
+#: What may wait in memory; a record larger than this still goes through, alone.
+MAX_BUFFER_BYTES = 64 << 20
+
+_WAKE_BYTES = 1 << 20
+_ALL_RECORDS = 1 << 62
+_FLUSH_S = 1.0
+#: Every flush of an object uploads the whole of it.
+_REMOTE_FLUSH_S = 30.0
+_REMOTE_WAKE_BYTES = 16 << 20
+_CLOSE_S = 10.0
+_WRITER = b"tracklight"
+_VERSION = b"\x1a\x0dbrain.Event:2\x52" + bytes([len(_WRITER) + 2, 0x0A, len(_WRITER)]) + _WRITER
+
+
+class EventWriter:
+    """Appends records to a new event file in ``logdir``, by way of a thread of its own.
+
+    A call that logs encodes one record into a buffer, which takes about a microsecond, and returns
+    True: the record is accepted. It is in the file ``flush_s`` seconds later at the latest, after
+    `flush`, after `close`, at the end of the program and on SIGTERM. A full buffer makes callers
+    wait; only when the target takes nothing for ten seconds are records refused (False).
+
+    A forked child gets a file of its own when it first logs.
+    """
+
+    def __init__(
+        self,
+        logdir: str | os.PathLike[str],
+        *,
+        max_queue: int | None = None,
+        flush_s: float | None = None,
+        filename_suffix: str = "",
+        strict: bool | None = None,
+        max_buffer_bytes: int = MAX_BUFFER_BYTES,
+    ) -> None:
+        self.logdir = os.path.expanduser(os.fspath(logdir))
+        self.strict = lenient.is_strict() if strict is None else strict
+        is_remote = "://" in self.logdir
+        self._flush_s = (_REMOTE_FLUSH_S if is_remote else _FLUSH_S) if flush_s is None else flush_s
+        self._wake_bytes = _REMOTE_WAKE_BYTES if is_remote else _WAKE_BYTES
+        self._wake_records = _ALL_RECORDS if max_queue is None else max(1, max_queue)
+        self._suffix = filename_suffix
+        self._max_buffer_bytes = max_buffer_bytes
+        self._begin()
+        self._open()
+
+    @property
+    def path(self) -> str:
+        """The event file, or the folder while there is none yet."""
+        return self._drain.place
+
+    @property
+    def is_closed(self) -> bool:
+        return self._drain.is_closed
+
+    def scalar(self, tag: str, value: float, step: int, wall_time: float | None = None) -> bool:
+        """Log a number as float32. Raises TypeError unless it is a float or an int."""
+        wall = time.time() if wall_time is None else wall_time
+        answer = self._buffer.scalar(tag, step, wall, value)
+        return not answer or self._settle(answer, "scalar", tag, step, wall, value)
+
+    def simple(self, tag: str, value: float, step: int, wall_time: float | None = None) -> bool:
+        """Log a number in the old form, as PyTorch does."""
+        wall = time.time() if wall_time is None else wall_time
+        answer = self._buffer.simple(tag, step, wall, value)
+        return not answer or self._settle(answer, "simple", tag, step, wall, value)
+
+    def double(self, tag: str, value: float, step: int, wall_time: float | None = None) -> bool:
+        """Log a number as float64, which TensorBoard only shows with ``--load_fast=false``."""
+        wall = time.time() if wall_time is None else wall_time
+        answer = self._buffer.double(tag, step, wall, value)
+        return not answer or self._settle(answer, "double", tag, step, wall, value)
+
+    def add(
+        self,
+        values: Sequence[Message],
+        step: int,
+        wall_time: float | None = None,
+        *,
+        always_describe: bool = False,
+    ) -> bool:
+        """Log ``Summary.Value`` messages in one event.
+
+        Only the first value of a tag keeps its metadata, unless ``always_describe``.
+        """
+        from tracklight.formats.event import encode_event
+
+        for value in values:
+            metadata = value.metadata.SerializeToString()
+            is_first = self._buffer.describe(value.tag.decode(), metadata)
+            if not (is_first or always_describe):
+                value.ClearField("metadata")
+        wall = time.time() if wall_time is None else wall_time
+        return self.add_event(encode_event(wall, step, values))
+
+    def add_event(self, event: bytes) -> bool:
+        """Log any event, given as the bytes of the message."""
+        answer = self._buffer.record(event)
+        return not answer or self._settle(answer, "record", event)
+
+    def flush(self) -> bool:
+        """Wait until all that was logged is in the file; False if it cannot be written now."""
+        return self._drain.flush(_CLOSE_S)
+
+    def close(self) -> None:
+        """Write all and end; logging anything later is misuse."""
+        if not self.is_closed:
+            self._drain.close(_CLOSE_S)
+            self._finalizer.detach()
+            lifetime.release(self._drain)
+
+    def begin_again(self) -> None:
+        """In a forked child: leave the file to the parent and start another when needed."""
+        self._drain.abandon()
+        if not self.is_closed:
+            self._finalizer.detach()
+            self._begin()
+
+    def __enter__(self) -> EventWriter:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _begin(self) -> None:
+        wake = self._wake_bytes, self._wake_records
+        self._buffer = create_buffer(self._max_buffer_bytes, *wake)
+        sink = create_sink(self.logdir, self._suffix)
+        self._drain = Drain(self._buffer, sink, make_head, self._flush_s, *wake)
+        self._finalizer = weakref.finalize(self, _finish, self._drain)
+        self._finalizer.atexit = False  # the end of the program is waited for elsewhere
+        lifetime.watch(self, self._drain)
+
+    def _open(self) -> None:
+        try:
+            self._drain.open()
+        except OSError as error:
+            if self.strict:
+                self.close()
+                raise
+            self._drain.fail(error)
+
+    def _settle(self, answer: int, method: str, *arguments: object) -> bool:
+        """Deal with an answer of the buffer's that is not simply TAKEN."""
+        if self.is_closed:
+            self._buffer.take()
+            with lenient.guard(f"{self.path}", strict=self.strict):
+                raise lenient.Misuse("writer", "is closed; log before `close`, or make a new one")
+            return False
+        while answer == Answer.FULL:
+            if not self._drain.wait_for_room():
+                # It may have been the first of its tag, and then the next one is.
+                self._buffer.forget()
+                return False
+            answer = getattr(self._buffer, method)(*arguments)
+        if answer == Answer.WAKE:
+            self._drain.wake()
+        return True
+
+
+def create_sink(logdir: str, suffix: str) -> Sink:
+    """What writes to a folder, or to an address such as ``s3://bucket/logs``."""
+    if "://" not in logdir:
+        return LocalSink(logdir, suffix)
+    from tracklight.sdk.remote import RemoteSink
+
+    return RemoteSink(logdir, suffix)
+
+
+def make_head() -> bytes:
+    """The record that every event file starts with."""
+    buffer = create_buffer(MAX_BUFFER_BYTES, _WAKE_BYTES, 1)
+    buffer.record(struct.pack("<Bd", 0x09, time.time()) + _VERSION)
+    return buffer.take()
+
+
+def _finish(drain: Drain) -> None:
+    drain.finish()
+    lifetime.release(drain)
