@@ -118,7 +118,7 @@ def test_installed_wheel_has_a_working_kernel_and_page(wheel: Path, tmp_path: Pa
     install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]
     subprocess.run([*install, "--target", str(tmp_path), str(wheel)], check=True)
     script = (
-        "import importlib.resources as r, tracklight.formats._encode, tracklight.formats._scan as k;"
+        "import importlib.resources as r, tracklight.formats._encode as k;"
         "print(k.__file__, r.files('tracklight.server').joinpath('static/index.html').is_file())"
     )
     # Python puts the folder it starts in before all others, so this is what gets imported.

@@ -145,8 +145,8 @@ def _scale(array: NDArray[Any]) -> NDArray[Any]:
         array = np.nan_to_num(array, nan=0.0)
     if array.max() > _FAR_ABOVE_ONE:
         complain("data", f"has floats up to {array.max():.3g}; they are clipped to [0, 1]")
-    scaled: NDArray[Any] = np.clip(np.asarray(array, np.float32), 0, 1) * np.float32(255.5)
-    return np.minimum(scaled, 255)
+    scaled = np.clip(np.asarray(array, np.float32), 0, 1) * np.float32(255.5)
+    return np.asarray(np.minimum(scaled, 255))
 
 
 def _find_jpeg_size(encoded: bytes) -> tuple[int, int] | None:
