@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from tracklight.errors import UsageError
+from tracklight.server import run
 from tracklight.server.run import address_of, bind
 
 SERVER = """
@@ -52,6 +53,15 @@ def test_a_port_that_is_taken_is_told() -> None:
         port = taken.getsockname()[1]
         with pytest.raises(UsageError, match=f"127.0.0.1:{port}.*0 for a free one"):
             bind("127.0.0.1", port)
+
+
+def test_without_a_port_the_next_free_one_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    with bind("127.0.0.1", 0) as taken, bind("127.0.0.1", 0) as free:
+        ports = [taken.getsockname()[1], free.getsockname()[1]]
+        free.close()
+        monkeypatch.setattr(run, "_USUAL_PORTS", ports)
+        with run._bind_any("127.0.0.1", None) as listener:
+            assert listener.getsockname()[1] == ports[1]
 
 
 def test_a_name_that_is_nowhere_is_told() -> None:

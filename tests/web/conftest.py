@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -23,18 +24,6 @@ FLAGS = [
     "--disable-sync",
     "--no-first-run",
 ]
-SERVER = """
-import sys
-from tracklight.index.catalog import Catalog
-from tracklight.logdir.roots import parse_roots
-from tracklight.server.run import serve
-
-logdir, port, prefix = sys.argv[1:]
-catalog = Catalog(parse_roots(logdir), cache=False)
-serve(catalog, port=int(port), path_prefix=prefix, announce=lambda at: print(at, flush=True))
-catalog.close()
-"""
-
 expect.set_options(timeout=15_000)
 
 Serve = Callable[..., "Board"]
@@ -44,10 +33,14 @@ class Board:
     """A server in a process of its own."""
 
     def __init__(self, logdir: Path, port: int, prefix: str) -> None:
-        command = [sys.executable, "-c", SERVER, str(logdir), str(port), prefix]
+        command = [sys.executable, "-m", "tracklight", "--logdir", str(logdir), "--no-cache"]
+        command += ["--port", str(port), "--path-prefix", prefix]
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert self._process.stdout is not None
-        self.address = self._process.stdout.readline().strip()
+        said = self._process.stdout.readline()
+        address = re.search(r"http://\S+", said)
+        assert address, said
+        self.address = address[0]
 
     def stop(self) -> None:
         self._process.terminate()

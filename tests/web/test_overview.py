@@ -172,7 +172,7 @@ def test_damage_is_told_where_it_is(
     expect(notice).to_contain_text(
         f"1 damaged record in {NAME} at {offset} B: skipped, the rest is shown."
     )
-    expect(page.locator("footer")).to_contain_text("1 record damaged")
+    expect(page.locator("footer")).to_contain_text("1 damaged")
     notice.get_by_role("button", name="Details").click()
     expect(notice.get_by_role("listitem")).to_contain_text(f"conv/{NAME}")
     expect(tag(page, "loss")).to_contain_text("19")

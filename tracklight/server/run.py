@@ -82,9 +82,11 @@ def _bind_any(host: str, port: int | None) -> socket.socket:
 def bind(host: str, port: int) -> socket.socket:
     """A socket that listens at ``host`` and ``port``."""
     try:
-        family, _, _, _, address = socket.getaddrinfo(
+        places = socket.getaddrinfo(
             host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
+        )
+        # A name may have both kinds of address; tunnels and scripts mostly try the old one.
+        family, _, _, _, address = min(places, key=lambda place: place[0] != socket.AF_INET)
         return socket.create_server(address[:2], family=family, backlog=128)
     except OSError as error:
         reason = error.strerror or str(error)

@@ -5,6 +5,7 @@ import {
   formatBytes,
   formatClock,
   formatCount,
+  formatExact,
   formatProgress,
   formatStep,
   formatValue,
@@ -62,7 +63,7 @@ test('sizes', () => {
 test('one and many', () => {
   expect(plural(1, 'run')).toBe('1 run');
   expect(plural(2, 'run')).toBe('2 runs');
-  expect(plural(0, 'directory', 'directories')).toBe('0 directories');
+  expect(plural(12_345, 'run', formatExact)).toBe('12,345 runs');
 });
 
 test.each([

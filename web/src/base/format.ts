@@ -47,8 +47,8 @@ export function formatProgress(done: number, total: number): string {
 }
 
 /** `count` things, in the right number. */
-export function plural(count: number, one: string, many = `${one}s`): string {
-  return `${formatCount(count)} ${count === 1 ? one : many}`;
+export function plural(count: number, one: string, format = formatCount): string {
+  return `${format(count)} ${count === 1 ? one : `${one}s`}`;
 }
 
 export function formatAgo(seconds: number): string {
