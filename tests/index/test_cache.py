@@ -15,7 +15,7 @@ from tests.index.logs import append, open_catalog, picture, point, points, start
 from tracklight.index import cache as cache_module
 from tracklight.index.cache import find_folder
 from tracklight.index.catalog import Catalog
-from tracklight.index.pack import MappedBlock
+from tracklight.index.file import POINT_BYTES
 from tracklight.logdir.local import LocalHandle
 from tracklight.logdir.roots import parse_roots
 
@@ -246,13 +246,8 @@ def test_a_small_memory_budget_moves_columns_to_disk(logdir: Path, store: Path) 
     for cache in (False, store):
         catalog = Catalog(parse_roots(logdir), cache=cache, memory_bytes=10_000)
         catalog.refresh()
-        blocks = [
-            block
-            for shard in catalog._shards
-            for file in shard._files()
-            for session in file.sessions
-            for block in session.points.blocks
-        ]
-        assert blocks and all(isinstance(block, MappedBlock) for block in blocks)
+        files = [file for shard in catalog._shards for file in shard._files()]
+        assert sum(file.memory_bytes() for file in files) <= 5_000
+        assert sum(file.point_count() for file in files) * POINT_BYTES > 70_000
         assert everything(catalog) == expected
         catalog.close()
