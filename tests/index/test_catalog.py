@@ -139,6 +139,8 @@ def test_the_watchers_word_is_enough_to_read_on(tmp_path: Path) -> None:
     assert catalog.refresh(Changes(files=frozenset([str(path)]))).changed == ("run",)
     write(tmp_path, "late", points([0]))
     assert catalog.refresh(Changes(roots=frozenset(catalog.roots))).added == ("late",)
+    unknown = write(tmp_path, "later", points([0]))
+    assert catalog.refresh(Changes(files=frozenset([str(unknown)]))).added == ("later",)
 
 
 def test_files_of_one_root_are_read_while_another_is_looked_at(tmp_path: Path) -> None:

@@ -54,8 +54,9 @@ class Catalog:
         """Read what is new; ``changes`` saves looking where nothing happened."""
         before = self._runs
         changed: set[str] = set()
-        if changes is None or changes.roots:
-            changed |= self._refresh_roots(self.roots if changes is None else changes.roots)
+        roots = self.roots if changes is None else self._roots_to_list(changes)
+        if roots:
+            changed |= self._refresh_roots(roots)
         if changes is not None:
             changed |= self._refresh_files(changes.files)
         return self._delta(before, changed)
@@ -159,6 +160,12 @@ class Catalog:
             for file in found.files:
                 runs[file.run].append(file)
         return runs
+
+    def _roots_to_list(self, changes: Changes) -> set[Root]:
+        """A file that changed and is not known has come by another way than its name tells."""
+        unknown = [path for path in changes.files if path not in self._by_path]
+        beside = [root for root in self.roots if any(p.startswith(root.path) for p in unknown)]
+        return {*changes.roots, *beside}
 
     def _refresh_roots(self, roots: Iterable[Root]) -> set[str]:
         """Look at some roots as a whole."""
