@@ -68,8 +68,14 @@ class Drain:
         self._free_at = 0.0
         self._pause_s = 0.0
         self._refused = 0
+        self._ended = threading.Event()
         self.is_in_trouble = False
         self.is_closed = False
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing more will be written."""
+        return self._ended.is_set()
 
     @property
     def place(self) -> str:
@@ -103,18 +109,19 @@ class Drain:
     def close(self, timeout_s: float) -> bool:
         """Write what can be written in that time, and end."""
         deadline = time.monotonic() + timeout_s
-        while not (written := self.flush(max(0.0, deadline - time.monotonic()))):
+        while not self.flush(max(0.0, deadline - time.monotonic())):
             if time.monotonic() + _LEAST_PAUSE_S > deadline:
                 break
             time.sleep(_LEAST_PAUSE_S)
         self.finish()
-        return written
+        return self._ended.wait(max(_LEAST_PAUSE_S, deadline - time.monotonic()))
 
     def finish(self) -> None:
         """End as soon as all is written, without waiting for it."""
-        self.is_closed = True
-        self._requests.put(_Ticket(is_last=True))
-        self._start()
+        if not self.is_closed:
+            self.is_closed = True
+            self._requests.put(_Ticket(is_last=True))
+            self._start()
 
     def abandon(self) -> None:
         """In a forked child: leave file and buffer to the parent."""
@@ -122,9 +129,11 @@ class Drain:
 
     def _ask(self, ticket: _Ticket, timeout_s: float | None) -> bool:
         if self.is_closed:
-            return not self._buffer
+            return self._ended.wait(timeout_s)
         self._requests.put(ticket)
         self._start()
+        if self.has_ended:  # by someone else, in between: then nobody answers the ticket any more
+            return True
         return ticket.done.wait(timeout_s) and ticket.succeeded
 
     def _start(self) -> None:
@@ -144,6 +153,7 @@ class Drain:
     def _run(self) -> None:
         while not self._serve(self._wait()):
             pass
+        self._serve_all()
 
     def _serve_all(self) -> None:
         while not self._requests.empty():
@@ -243,6 +253,7 @@ class Drain:
             _log.error("%s: %d bytes of records were never written", self.place, left)
         self._tell_refused("%s: %d records were lost")
         self._sink.close()
+        self._ended.set()
 
     def _tell_refused(self, text: str) -> None:
         if self._refused:

@@ -32,16 +32,23 @@ _process = 0
 _is_catching = False
 
 
-def watch(writer: _Forkable, drain: Drain) -> None:
-    """Look after a writer and its drain until `release`."""
+def watch(writer: _Forkable) -> None:
+    """Look after a writer for as long as someone holds it."""
     _writers.add(writer)
-    _drains.add(drain)
-    _prepare_process()
     _catch_terminate()
 
 
-def release(drain: Drain) -> None:
-    _drains.discard(drain)
+def keep(drain: Drain) -> None:
+    """Have a drain emptied when the process ends."""
+    if drain not in _drains:
+        _drains.difference_update([other for other in _drains if other.has_ended])
+        _drains.add(drain)
+        _prepare_process()
+
+
+def is_ending() -> bool:
+    """Whether the program is over and only exit handlers still run."""
+    return not threading.main_thread().is_alive()
 
 
 def close_all() -> None:
@@ -49,7 +56,6 @@ def close_all() -> None:
     deadline = time.monotonic() + _EXIT_S
     for drain in list(_drains):
         drain.close(max(0.0, deadline - time.monotonic()))
-        release(drain)
 
 
 def _prepare_process() -> None:

@@ -124,7 +124,6 @@ class EventWriter:
         if not self.is_closed:
             self._drain.close(_CLOSE_S)
             self._finalizer.detach()
-            lifetime.release(self._drain)
 
     def begin_again(self) -> None:
         """In a forked child: leave the file to the parent and start another when needed."""
@@ -149,16 +148,16 @@ class EventWriter:
         self._buffer = create_buffer(self._max_buffer_bytes, *wake)
         sink = create_sink(self.logdir, self._suffix)
         self._drain = Drain(self._buffer, sink, make_head, self._flush_s, *wake)
-        self._finalizer = weakref.finalize(self, _finish, self._drain)
+        self._finalizer = weakref.finalize(self, self._drain.finish)
         self._finalizer.atexit = False  # the end of the program is waited for elsewhere
-        lifetime.watch(self, self._drain)
+        lifetime.watch(self)
 
     def _open(self) -> None:
         try:
             self._drain.open()
         except OSError as error:
             if self.strict:
-                self.close()
+                self._finalizer.detach()
                 raise
             self._drain.fail(error)
 
@@ -176,7 +175,10 @@ class EventWriter:
                 return False
             answer = getattr(self._buffer, method)(*arguments)
         if answer == Answer.WAKE:
+            lifetime.keep(self._drain)
             self._drain.wake()
+        if lifetime.is_ending():
+            self._drain.flush(_CLOSE_S)
         return True
 
 
@@ -194,8 +196,3 @@ def make_head() -> bytes:
     buffer = create_buffer(MAX_BUFFER_BYTES, _WAKE_BYTES, 1)
     buffer.record(struct.pack("<Bd", 0x09, time.time()) + _VERSION)
     return buffer.take()
-
-
-def _finish(drain: Drain) -> None:
-    drain.finish()
-    lifetime.release(drain)
