@@ -50,7 +50,10 @@ def test_a_directory_without_event_files_says_what_is_in_it(
 ) -> None:
     (logdir / "model.ckpt").touch()
     page = open_page(serve(logdir).address)
-    expect(page.get_by_role("main")).to_contain_text("It holds model.ckpt, but no event file")
+    main = page.get_by_role("main")
+    expect(main).to_contain_text("It holds model.ckpt, but no event file")
+    (logdir / "notes.txt").touch()
+    expect(main).to_contain_text("It holds model.ckpt, notes.txt, but no event file")
 
 
 def test_a_directory_that_does_not_exist_yet_is_waited_for(

@@ -78,6 +78,26 @@ def test_live_points_do_not_move_what_is_read(page: Page, logdir: Path) -> None:
     assert table(page).evaluate("element => element.scrollTop") == 1500
 
 
+def test_a_page_that_is_not_seen_rests_and_catches_up(page: Page, logdir: Path) -> None:
+    def show(shown: bool) -> None:
+        page.evaluate(
+            """hidden => {
+                Object.defineProperty(document, 'hidden', { value: hidden, configurable: true });
+                document.dispatchEvent(new Event('visibilitychange'));
+            }""",
+            arg=not shown,
+        )
+
+    show(False)
+    append(logdir / "late", *scalars("train/loss", range(5)))
+    append(logdir / "vit", *scalars("train/loss", range(50, 60)))
+    with page.expect_request("**/api/live**") as stream:
+        show(True)
+    assert "since=" in stream.value.url
+    expect(run(page, "late")).to_be_visible()
+    expect(tag(page, "train/loss")).to_contain_text(steps(0, 59))
+
+
 def test_a_lost_server_is_told_and_found_again(
     logdir: Path, serve: Serve, open_page: Callable[..., Page]
 ) -> None:

@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 _PAUSE_AFTER_FAILURE_S = 5.0
 _LONG_REFRESH_S = 1.0
-_JOIN_S = 2.0
+_JOIN_S = 0.5
 
 
 def _ignore(_: Delta | None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -41,7 +41,7 @@ class ScalarQuery(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Line(msgspec.Struct):
-    """One run's points in each column of pixels; null where there are none."""
+    """One run's points in each column of pixels; null where there are none to tell of."""
 
     run: str
     columns: dict[str, list[Number | None]]
@@ -88,6 +88,9 @@ class Scalars:
         return Chart(asked.tag, len(runs), grid.x.tolist(), lines)
 
 
-def _line(run: str, grid: Grid, row: int, columns: Iterable[Column]) -> Line:
-    filled = np.greater(grid.count[row], 0)
-    return Line(run, {name: column(getattr(grid, name)[row], filled) for name in columns})
+def _line(run: str, grid: Grid, row: int, columns: Container[Column]) -> Line:
+    count = grid.count[row]
+    filled = np.greater(count, 0)
+    tables = {"first": grid.first, "last": grid.last, "low": grid.low, "high": grid.high}
+    cells = {name: column(table[row], filled) for name, table in tables.items() if name in columns}
+    return Line(run, {**cells, "count": count.tolist()} if "count" in columns else cells)

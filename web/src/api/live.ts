@@ -13,16 +13,18 @@ const RETRY_MS = 2000;
 /** The server speaks at least every 15 seconds; after this silence the connection is dead. */
 const SILENCE_MS = 40_000;
 
-/** Follows the changes since `cursor` and reconnects by itself; returns how to stop. */
+/**
+ * Follows the changes since `cursor` and reconnects by itself; returns how to stop. A page that is
+ * not seen lets go of its connection, of which a browser allows one server only six, and catches up
+ * when it is seen again.
+ */
 export function followLive(cursor: string, handlers: LiveHandlers): () => void {
   let source: EventSource | undefined;
   let retry: ReturnType<typeof setTimeout> | undefined;
   let silence: ReturnType<typeof setTimeout> | undefined;
 
   function lose(): void {
-    source?.close();
-    clearTimeout(silence);
-    clearTimeout(retry);
+    rest();
     retry = setTimeout(connect, RETRY_MS);
     handlers.onLost();
   }
@@ -33,6 +35,17 @@ export function followLive(cursor: string, handlers: LiveHandlers): () => void {
       silence = setTimeout(lose, SILENCE_MS);
       handle(JSON.parse(event.data) as Body);
     });
+  }
+
+  function rest(): void {
+    source?.close();
+    clearTimeout(silence);
+    clearTimeout(retry);
+  }
+
+  function follow(): void {
+    rest();
+    if (!document.hidden) connect();
   }
 
   function connect(): void {
@@ -51,10 +64,10 @@ export function followLive(cursor: string, handlers: LiveHandlers): () => void {
     listen('beat', () => undefined);
   }
 
-  connect();
+  document.addEventListener('visibilitychange', follow);
+  follow();
   return () => {
-    source?.close();
-    clearTimeout(retry);
-    clearTimeout(silence);
+    document.removeEventListener('visibilitychange', follow);
+    rest();
   };
 }

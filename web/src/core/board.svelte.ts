@@ -47,6 +47,11 @@ class Board {
     }
   }
 
+  /** Looks again at what can change without a run having changed. */
+  refresh(): void {
+    this.#listing.ask();
+  }
+
   findRun(name: string): RunRow | undefined {
     return this.runs.find((run) => run.name === name);
   }

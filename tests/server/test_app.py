@@ -1,0 +1,70 @@
+"""The server over the real index, from event files to JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from tests import builders as b
+from tests.server.waiting import wait_until
+from tracklight.index.catalog import Catalog
+from tracklight.logdir.roots import parse_roots
+from tracklight.logdir.watch import Watcher
+from tracklight.server.app import create_app
+from tracklight.server.security import policy_for
+
+NAME = "events.out.tfevents.1700000000.host"
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    """An event file with one damaged record and one number that is not finite."""
+    file = tmp_path / "logs" / "conv" / NAME
+    file.parent.mkdir(parents=True)
+    records = [b.scalar("loss", step, 1 / (step + 1)) for step in range(10)]
+    records[3] = b.flip(records[3], -6)
+    file.write_bytes(b"".join(records) + b.scalar("loss", 10, float("nan")))
+    return file
+
+
+@pytest.fixture
+def client(log: Path, tmp_path: Path) -> Iterator[TestClient]:
+    roots = parse_roots(tmp_path / "logs")
+    catalog = Catalog(roots, cache=False)
+    with Watcher(roots) as watch:
+        app = create_app(catalog, watch, policy_for("localhost"), page_dir=tmp_path)
+        with TestClient(app, base_url="http://localhost") as client:
+            wait_until(lambda: not client.get("/api/status").json()["status"]["loading"])
+            yield client
+    catalog.close()
+
+
+def test_counts_damage_and_values_come_through(client: TestClient, log: Path) -> None:
+    (run,) = client.get("/api/runs").json()["runs"]
+    assert (run["name"], run["points"], run["damaged"]) == ("conv", 10, 1)
+    (tag,) = client.get("/api/tags", params={"run": "conv"}).json()["tags"]
+    assert (tag["tag"], tag["kind"], tag["count"]) == ("loss", "scalar", 10)
+    (file,) = client.get("/api/files", params={"damaged": "1"}).json()["files"]
+    assert file["path"] == str(log)
+    assert file["damage"][0][0] == 3 * len(b.scalar("loss", 1, 0.5))
+    query = {"charts": [{"tag": "loss"}], "width": 11, "columns": ["last", "count"]}
+    (chart,) = client.post("/api/scalars/query", json=query).json()["charts"]
+    columns = chart["lines"][0]["columns"]
+    assert columns["count"] == [1, 1, 1, 0, 1, 1, 1, 1, 1, 1, 1]
+    assert columns["last"][:2] == [1.0, 0.5]
+    assert columns["last"][-1] == "NaN"
+
+
+def test_what_is_appended_is_found_without_asking_for_it(client: TestClient, log: Path) -> None:
+    with log.open("ab") as file:
+        file.write(b.scalar("loss", 11, 0.25))
+    wait_until(lambda: client.get("/api/runs").json()["runs"][0]["points"] == 11)
+
+
+def test_a_tag_that_is_not_there_is_told(client: TestClient) -> None:
+    query = {"charts": [{"tag": "lss", "runs": ["conv"]}]}
+    (chart,) = client.post("/api/scalars/query", json=query).json()["charts"]
+    assert chart["error"]["what"] == 'No tag "lss" in run "conv"; nearest: "loss".'
