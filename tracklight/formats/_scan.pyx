@@ -338,9 +338,12 @@ cdef class Scanner:
         large = None
         if self.large_payload >= 0:
             large = _batch.Large(self.position, self.large_payload)
+        points, references = group_points(&self.got), group_references(&self.got)
+        give_back(&self.got.points)
+        give_back(&self.got.references)
         return _batch.Batch(
-            points=group_points(&self.got),
-            references=group_references(&self.got),
+            points=points,
+            references=references,
             records=self.got.records,
             tags=tags,
             contents=contents,

@@ -56,6 +56,7 @@ cdef enum:
     TENSOR = 8
     IN_EVENT = 32  # what a field of Event itself adds to its number to make a Content
     STATUS_START = 1
+    ROWS_KEPT = 1024
 
 cdef enum Outcome:
     TAKEN
@@ -113,6 +114,15 @@ cdef inline void *next_row(Rows *rows, size_t width) noexcept nogil:
         rows.room = 2 * rows.room + 64
     rows.count += 1
     return <char *> rows.data + (rows.count - 1) * width
+
+
+cdef inline void give_back(Rows *rows) noexcept nogil:
+    """Lets the rows go when there were many: a scanner that waits for news needs no room."""
+    if rows.room > ROWS_KEPT:
+        free(rows.data)
+        rows.data = NULL
+        rows.room = 0
+    rows.count = 0
 
 
 cdef inline bint add_note(

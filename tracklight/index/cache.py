@@ -17,7 +17,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 from tracklight.errors import FormatError
@@ -31,6 +31,9 @@ _SUFFIX = ".pack"
 #: With more packs than this, small ones are joined into one.
 _MANY_PACKS = 16
 _SMALL_PACK_BYTES = 64 << 20
+
+#: A pack that is still not whole after this long never will be.
+_LEFT_BEHIND_S = 3600.0
 
 _log = logging.getLogger(__name__)
 _counter = itertools.count()
@@ -52,21 +55,24 @@ class Cache:
     def load(self) -> Chains:
         """For each event file, the segments known of it: they begin at its start without gaps."""
         chains: Chains = {}
+        self._sweep()
         for path in self._packs():
-            with contextlib.suppress(OSError):
-                os.utime(self.folder)  # in use: the last to be thrown out
             for segment in self._open(path):
                 _add(chains, segment)
         return chains
 
-    def store(self, segments: Sequence[Segment]) -> list[Segment]:
-        """Write segments into a new pack; give them back as they stand in it."""
+    def store(self, segments: Iterable[Segment], size_bytes: int) -> list[Segment]:
+        """Write segments of about that size into a new pack; give them back as they stand in it.
+
+        They are taken one at a time, so that one may be put together when the one before is gone.
+        """
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._make_room(sum(map(_size, segments)))
+        self._make_room(size_bytes)
         path = self._new_path()
         write_pack(path, segments)
+        stored = Pack(path).segments()
         self._join_small_packs()
-        return Pack(path).segments()
+        return stored
 
     def discard(self, path: Path) -> None:
         """Throw a pack away that turned out to be damaged."""
@@ -75,6 +81,14 @@ class Cache:
 
     def close(self) -> None:
         """Nothing to do: what is on disk stays for the next time."""
+
+    def _sweep(self) -> None:
+        """Mark the folder as in use, and remove what processes that were killed left behind."""
+        with contextlib.suppress(OSError):
+            os.utime(self.folder)
+        for part in self.folder.glob("*.part-*"):
+            if time.time() - _mtime(part) > _LEFT_BEHIND_S:
+                _unlink(part)
 
     def _packs(self) -> list[Path]:
         """In the order written, which is that of their names."""
@@ -116,7 +130,11 @@ class Cache:
                 chain.append(segment)
         # The newest of the old names, so that it still counts as older than what came after.
         joined = small[-1].with_name(small[-1].stem + "j" + _SUFFIX)
-        write_pack(joined, [join_segments(chain) for chain in chains.values()])
+        try:
+            write_pack(joined, (join_segments(chain) for chain in chains.values()))
+        except DamagedPack as damaged:
+            self.discard(damaged.path)
+            return
         for path in small:
             _unlink(path)
 
@@ -152,11 +170,6 @@ def _add(chains: Chains, segment: Segment) -> None:
         chain[:] = [segment]
     elif chain and chain[-1].origin.end == segment.origin.begin:
         chain.append(segment)
-
-
-def _size(segment: Segment) -> int:
-    blocks = (block for rows in segment.sessions for block in (rows.points, rows.references))
-    return 4096 + 48 * sum(len(block) for block in blocks if block is not None)
 
 
 def _user_cache() -> Path:

@@ -19,6 +19,9 @@ _log = logging.getLogger(__name__)
 #: Rows may stay in memory alone for this long, so that a crash costs little reading.
 _STORE_AFTER_S = 300.0
 
+#: What a file takes in a pack beside its rows, roughly.
+_FILE_BYTES = 4096
+
 
 class Storage:
     """The cache of a shard, if it has one, and the bound on the memory of its rows."""
@@ -79,7 +82,8 @@ class Storage:
             if self._cache is None:
                 self._cache = PrivateCache()
             try:
-                stored = self._cache.store([file.unstored() for file in files])
+                size = sum(_FILE_BYTES + 2 * file.memory_bytes() for file in files)
+                stored = self._cache.store((file.unstored() for file in files), size)
             except (OSError, CacheFull) as error:
                 self._broken = True
                 _log.warning("the cache cannot be written, so all stays in memory: %s", error)

@@ -12,6 +12,8 @@ from tracklight.formats.tfrecord import FRAME_BYTES, HEADER_BYTES
 from tracklight.logdir.filesystem import FileHandle, FileSystem
 from tracklight.logdir.fingerprint import Fingerprint, read_fingerprint
 
+_KEPT_BYTES = 1 << 20
+
 
 class _Buffers(threading.local):
     """One buffer a thread, for all the files that the thread reads one after the other."""
@@ -24,6 +26,11 @@ class _Buffers(threading.local):
         if len(self._buffer) < size:
             self._buffer = bytearray(size)
         return memoryview(self._buffer)[:size]
+
+    def give_back(self) -> None:
+        """Let a large buffer go: a thread that waits for news needs none."""
+        if len(self._buffer) > _KEPT_BYTES:
+            self._buffer = bytearray()
 
 
 _buffers = _Buffers()
@@ -68,6 +75,7 @@ class Tail:
             # From the same open file: by now another one may have taken over the name.
             position = self.scanner.position
             self.fingerprint = read_fingerprint(handle.read, position, self.fingerprint)
+        _buffers.give_back()
 
     def _read_step(self, handle: FileHandle, size: int) -> list[Batch]:
         """Scan one window of the file; nothing if that leads no further.
