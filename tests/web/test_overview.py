@@ -130,6 +130,15 @@ def test_runs_are_found_by_words_or_by_a_regular_expression(page: Page) -> None:
     expect(box).to_have_value("")
 
 
+def test_one_kind_of_tag_can_be_picked(page: Page) -> None:
+    kinds = page.get_by_role("group", name="Kind")
+    kinds.get_by_role("button", name="image").click()
+    assert tag_names(page) == ["samples"]
+    assert page.url.endswith("?kind=image")
+    kinds.get_by_role("button", name="all").click()
+    expect(tag(page, "train/loss")).to_be_visible()
+
+
 def test_a_filter_that_finds_nothing_says_so(page: Page) -> None:
     page.get_by_label("Filter runs").fill("resnet")
     expect(page.get_by_text("No run matches “resnet”.")).to_be_visible()
@@ -158,6 +167,8 @@ def test_the_keyboard_does_it_all(page: Page) -> None:
 def test_a_run_that_is_not_there_is_told_with_the_nearest(page: Page) -> None:
     page.goto(page.url + "?run=vitt")
     expect(page.get_by_role("alert")).to_contain_text('No run "vitt"; nearest: "vit".')
+    page.get_by_role("button", name="Show all runs").click()
+    expect(tag(page, "train/loss")).to_be_visible()
 
 
 def test_damage_is_told_where_it_is(

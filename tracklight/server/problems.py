@@ -21,7 +21,7 @@ from tracklight.server.wire import Json
 log = logging.getLogger(__name__)
 
 _STATUS: dict[type[Exception], tuple[int, str]] = {
-    errors.UnknownRun: (404, "Runs may have been removed: ask api/runs for those there are."),
+    errors.UnknownRun: (404, "It may have been removed; the list of runs (api/runs) has the rest."),
     errors.UnknownTag: (404, "Ask api/tags for the tags of this run."),
     errors.DamagedRecord: (422, "The file is damaged there; the rest of it can be read."),
     errors.LogError: (404, "Check that the log directory is still there and readable."),

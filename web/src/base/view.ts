@@ -6,6 +6,8 @@ export interface ViewState {
   readonly run: string | null;
   readonly runFilter: Filter;
   readonly tagFilter: Filter;
+  /** null means tags of every kind. */
+  readonly kind: string | null;
   /** Titles of the sections that are folded away. */
   readonly folded: readonly string[];
 }
@@ -16,6 +18,7 @@ export function parseView(search: string): ViewState {
     run: query.get('run'),
     runFilter: parseFilter(query, 'runs'),
     tagFilter: parseFilter(query, 'tags'),
+    kind: query.get('kind'),
     folded: query.getAll('fold'),
   };
 }
@@ -26,6 +29,7 @@ export function formatView(view: ViewState): string {
   if (view.run !== null) query.set('run', view.run);
   setFilter(query, 'runs', view.runFilter);
   setFilter(query, 'tags', view.tagFilter);
+  if (view.kind !== null) query.set('kind', view.kind);
   for (const title of view.folded) query.append('fold', title);
   const text = query.toString();
   return text ? `?${text}` : '';

@@ -1,4 +1,4 @@
-import { extentOf } from '../base/extent';
+import { extentOf, extentOfMost } from '../base/extent';
 
 /** One line reduced to columns of pixels, with null where a column has no point. */
 export interface SparkLine {
@@ -33,22 +33,21 @@ export function drawSparkline(canvas: HTMLCanvasElement, lines: readonly SparkLi
   context.scale(devicePixelRatio, devicePixelRatio);
   context.lineJoin = 'round';
   context.lineWidth = lines.length > 3 ? 1 : 1.3;
-  for (const line of lines) drawLine(context, line, makeScales(lines, line, width, height));
+  const scales = makeScales(lines, width, height);
+  for (const line of lines) drawLine(context, line, scales);
 }
 
-/** All lines share one range of values; each has as many columns as it was reduced to. */
-function makeScales(
-  lines: readonly SparkLine[],
-  line: SparkLine,
-  width: number,
-  height: number,
-): Scales {
-  const extent = extentOf(lines.flatMap(({ low, high }) => [low, high])) ?? { low: 0, high: 0 };
-  const span = extent.high - extent.low;
+/** One line is shown whole; one of several that leaves them all may leave the picture. */
+function makeScales(lines: readonly SparkLine[], width: number, height: number): Scales {
+  const columns = lines.flatMap(({ low, high }) => [low, high]);
+  const extent = lines.length > 1 ? extentOfMost(columns) : extentOf(columns);
+  const { low, high } = extent ?? { low: 0, high: 0 };
+  const span = high - low;
+  const count = lines[0]?.last.length ?? 1;
   return {
-    x: (column) => PAD + ((column + 0.5) / line.last.length) * (width - 2 * PAD),
+    x: (column) => PAD + ((column + 0.5) / count) * (width - 2 * PAD),
     y: (value) => {
-      const part = span > 0 ? (value - extent.low) / span : 0.5;
+      const part = span > 0 ? (value - low) / span : 0.5;
       return height - PAD - part * (height - 2 * PAD);
     },
   };

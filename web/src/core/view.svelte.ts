@@ -21,6 +21,10 @@ class View {
     return this.#state.tagFilter;
   }
 
+  get kind(): string | null {
+    return this.#state.kind;
+  }
+
   get folded(): readonly string[] {
     return this.#state.folded;
   }
@@ -36,6 +40,10 @@ class View {
 
   filterTags(tagFilter: Filter): void {
     this.#change({ tagFilter }, 'replace');
+  }
+
+  filterKind(kind: string | null): void {
+    this.#change({ kind }, 'replace');
   }
 
   toggleFold(title: string): void {
