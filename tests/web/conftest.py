@@ -49,7 +49,9 @@ class Board:
         self._process.stdout.close()
 
 
-@pytest.fixture(scope="session")
+# Playwright keeps an event loop running in this thread, so it ends with the module: tests elsewhere
+# that run a loop of their own may come next in the same process.
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     if CHROMIUM is None:
         pytest.skip("there is no Chromium; TRACKLIGHT_CHROMIUM may say where one is")
