@@ -54,22 +54,22 @@ def as_number(value: object, argument: str = "data") -> float:
     return float(array.reshape(()))
 
 
-def as_step(value: object) -> int:
+def as_step(value: object, argument: str = "step") -> int:
     """A step as an int; a fraction is cut off, with a complaint."""
     if value is None:
-        raise Misuse("step", "is not given, and `set_step` was not called")
+        raise Misuse(argument, "is not given, and `set_step` was not called")
     if isinstance(value, (str, bytes)):
-        raise Misuse("step", f"must be an int, not a {type(value).__name__}")
-    number: Any = value if isinstance(value, (int, float)) else as_array(value, "step").tolist()
+        raise Misuse(argument, f"must be an int, not a {type(value).__name__}")
+    number: Any = value if isinstance(value, (int, float)) else as_array(value, argument).tolist()
     while isinstance(number, list) and len(number) == 1:
         number = number[0]
     if not isinstance(number, (int, float)) or not math.isfinite(number):
-        raise Misuse("step", f"must be an int, not {number!r:.100}")
+        raise Misuse(argument, f"must be an int, not {number!r:.100}")
     step = int(number)
     if step not in _INT64:
-        raise Misuse("step", f"{step} does not fit 64 bits")
+        raise Misuse(argument, f"{step} does not fit 64 bits")
     if step != number:
-        complain("step", f"must be an int; {number} was cut to {step}")
+        complain(argument, f"must be an int; {number} was cut to {step}")
     return step
 
 
