@@ -9,9 +9,8 @@ import pytest
 from tests.server.memory_source import MemorySource, MemoryWatch
 from tracklight.server import live as live_module
 from tracklight.server.follow import Follower
-from tracklight.server.live import History, Live
+from tracklight.server.live import Live
 from tracklight.server.overview import Overview
-from tracklight.types import Delta
 
 
 class Reader:
@@ -112,28 +111,3 @@ def test_streams_end_when_the_server_does(live: Live) -> None:
         return [chunk async for chunk in live.stream(live.history.cursor())]
 
     assert asyncio.run(asyncio.wait_for(follow(), 20))
-
-
-def test_history_forgets_and_says_so() -> None:
-    history = History(0)
-    start = history.cursor()
-    for version in range(1, 300):
-        history.add(Delta(version, (), (), ("a",)))
-    assert history.find_since(start) == (history.cursor(), None)
-
-
-@pytest.mark.parametrize(
-    ("deltas", "joined"),
-    [
-        ([Delta(1, ("a",), (), ()), Delta(2, (), ("a",), ())], Delta(2, (), (), ())),
-        ([Delta(1, (), ("a",), ()), Delta(2, ("a",), (), ())], Delta(2, (), (), ("a",))),
-        ([Delta(1, ("a",), (), ()), Delta(2, (), (), ("a",))], Delta(2, ("a",), (), ())),
-        ([Delta(1, (), (), ("a",)), Delta(2, (), ("a",), ())], Delta(2, (), ("a",), ())),
-    ],
-)
-def test_changes_join_to_their_effect(deltas: list[Delta], joined: Delta) -> None:
-    history = History(0)
-    start = history.cursor()
-    for delta in deltas:
-        history.add(delta)
-    assert history.find_since(start)[1] == joined

@@ -14,15 +14,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import secrets
-import threading
-from collections import deque
 from collections.abc import AsyncIterator, Iterator
 
 import msgspec
 from starlette.concurrency import run_in_threadpool
 
 from tracklight.server.follow import Follower
+from tracklight.server.history import History
 from tracklight.server.overview import Overview
 from tracklight.server.source import Source
 from tracklight.server.wire import ProgressRow, RunRow, progress_row, readable
@@ -30,7 +28,6 @@ from tracklight.types import Delta
 
 BEAT_S = 15.0
 PROGRESS_S = 0.25
-_HISTORY = 256
 _MOST_PROBLEMS = 20
 
 
@@ -51,63 +48,6 @@ class DeltaEvent(msgspec.Struct):
     added: list[RunRow]
     removed: list[str]
     changed: list[RunRow]
-
-
-class History:
-    """The latest changes of the index, joined on demand."""
-
-    def __init__(self, version: int) -> None:
-        # Versions of two processes mean different things, so a cursor says whose it is.
-        self._process = secrets.token_hex(4)
-        self._lock = threading.Lock()
-        self._deltas: deque[Delta] = deque(maxlen=_HISTORY)
-        self._oldest = version
-        self._version = version
-
-    def add(self, delta: Delta) -> None:
-        with self._lock:
-            if len(self._deltas) == _HISTORY:
-                self._oldest = self._deltas[0].version
-            self._deltas.append(delta)
-            self._version = delta.version
-
-    def cursor(self) -> str:
-        with self._lock:
-            return self._cursor()
-
-    def find_since(self, cursor: str) -> tuple[str, Delta | None]:
-        """The cursor to go on with and what changed; None when that is no longer known."""
-        process, _, version = cursor.partition(".")
-        with self._lock:
-            known = process == self._process and version.isdecimal()
-            if not known or int(version) < self._oldest:
-                return self._cursor(), None
-            later = [delta for delta in self._deltas if delta.version > int(version)]
-            return self._cursor(), _join(later, self._version)
-
-    def _cursor(self) -> str:
-        return f"{self._process}.{self._version}"
-
-
-def _join(deltas: list[Delta], version: int) -> Delta:
-    """One change with the effect of all: a run that came and went again is not spoken of."""
-    added: dict[str, None] = {}
-    removed: dict[str, None] = {}
-    changed: dict[str, None] = {}
-    for delta in deltas:
-        for name in delta.removed:
-            if name in added:
-                del added[name]
-            else:
-                removed[name] = None
-            changed.pop(name, None)
-        for name in delta.added:
-            if removed.pop(name, added) is None:
-                changed[name] = None
-            else:
-                added[name] = None
-        changed.update((name, None) for name in delta.changed if name not in added)
-    return Delta(version, tuple(added), tuple(removed), tuple(changed))
 
 
 class Bell:
