@@ -6,6 +6,7 @@ import pytest
 
 from tests.archives import extract
 from tests.small_log import write_small_log
+from tracklight.sdk import lenient
 
 
 @pytest.fixture(scope="session")
@@ -21,3 +22,9 @@ def small_logdir(tmp_path: Path) -> Path:
     """A log of three runs with values of every kind."""
     write_small_log(tmp_path / "logs")
     return tmp_path / "logs"
+
+
+@pytest.fixture(autouse=True)
+def nothing_told_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every test have its warnings, also for lines that another has warned of."""
+    monkeypatch.setattr(lenient, "_told", set())

@@ -20,12 +20,15 @@ PACKAGE = "tracklight"
 
 #: Every room may also import errors and types.
 PYTHON = {
-    "__init__": "log summary",
+    "__init__": "log runs summary hparams projector",
     "formats": "",
     "logdir": "formats",
     "index": "formats logdir",
     "sdk": "formats",
     "summary": "formats sdk",
+    "hparams": "formats sdk",
+    "projector": "sdk",
+    "runs": "formats sdk summary hparams",
     "log": "formats logdir index",
     "export": "formats logdir index log",
     "inspect": "formats logdir index log",

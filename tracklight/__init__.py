@@ -12,22 +12,38 @@ from typing import TYPE_CHECKING
 from tracklight import errors
 
 if TYPE_CHECKING:
-    from tracklight import summary
+    from tracklight import hparams, projector, summary
     from tracklight.log import Log, Table, Values, open
+    from tracklight.runs import Run, run
     from tracklight.types import Series
 
 __version__ = "0.1.0"
 
-__all__ = ["Log", "Series", "Table", "Values", "__version__", "errors", "open", "summary"]
+__all__ = [
+    "Log",
+    "Run",
+    "Series",
+    "Table",
+    "Values",
+    "__version__",
+    "errors",
+    "hparams",
+    "open",
+    "projector",
+    "run",
+    "summary",
+]
 
-_MODULES = {"summary"}
+_MODULES = {"hparams", "projector", "summary"}
 
 _HOMES = {
     "Log": "tracklight.log",
+    "Run": "tracklight.runs",
     "Series": "tracklight.types",
     "Table": "tracklight.log",
     "Values": "tracklight.log",
     "open": "tracklight.log",
+    "run": "tracklight.runs",
 }
 
 

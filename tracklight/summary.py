@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from tracklight.sdk import lenient, state
@@ -52,13 +52,12 @@ class FileWriter(EventWriter):
     @contextmanager
     def as_default(self, step: object | None = None) -> Iterator[FileWriter]:
         """Log here inside a ``with``, at ``step`` where none is given; flush at its end."""
-        with state.writer.holding(self):
-            if step is None:
+        at = nullcontext() if step is None else state.step.holding(step)
+        try:
+            with state.writer.holding(self), at:
                 yield self
-            else:
-                with state.step.holding(step):
-                    yield self
-        self.flush()
+        finally:
+            self.flush()
 
     def set_as_default(self, step: object | None = None) -> None:
         """Log here from now on, in this thread and in all that have no writer of their own."""
@@ -70,8 +69,7 @@ class FileWriter(EventWriter):
         """Nothing to do; there because ``tf.summary`` has it."""
 
     def close(self) -> None:
-        if state.writer.get() is self:
-            state.writer.set(None)
+        state.writer.replace(self, None)
         super().close()
 
 

@@ -9,7 +9,20 @@ import pytest
 
 import tracklight
 
-PUBLIC = {"Log", "Series", "Table", "Values", "__version__", "errors", "open", "summary"}
+PUBLIC = {
+    "Log",
+    "Run",
+    "Series",
+    "Table",
+    "Values",
+    "__version__",
+    "errors",
+    "hparams",
+    "open",
+    "projector",
+    "run",
+    "summary",
+}
 
 #: What a program that only logs must not pay for.
 HEAVY = ("google.protobuf", "numpy", "starlette", "tracklight.index", "uvicorn", "watchfiles")

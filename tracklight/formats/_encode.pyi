@@ -1,8 +1,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
+#: How many rows of counts `count_uniform` wants.
+ROWS: int
+
 def count_uniform(
-    values: NDArray[np.float64], low: float, high: float, counts: NDArray[np.int64]
+    values: NDArray[np.float64], low: float, width: float, counts: NDArray[np.int64]
 ) -> None: ...
 
 #: How many `fill_cells` wants.

@@ -24,9 +24,10 @@ cdef extern from "crc32c.h" nogil:
 cdef extern from "buckets.h" nogil:
     enum:
         TL_CELLS
+        TL_ROWS
 
     void tl_count_uniform(
-        const double *values, int64_t n, double low, double high, int64_t buckets, int64_t *counts
+        const double *values, int64_t n, double low, double width, int64_t buckets, int64_t *counts
     )
     void tl_fill_cells(const double *limits, int64_t n, int16_t *cells)
     void tl_count_exponential(
@@ -37,6 +38,7 @@ cdef extern from "buckets.h" nogil:
 tl_crc_init()
 
 CELLS = TL_CELLS
+ROWS = TL_ROWS
 
 cdef enum:
     TAKEN = 0
@@ -55,10 +57,14 @@ cdef enum Form:
 cdef bytes _METADATA_FIELD = b"\x4a" + bytes([len(SCALAR_METADATA)]) + SCALAR_METADATA
 
 
-def count_uniform(const double[::1] values, double low, double high, int64_t[::1] counts):
+def count_uniform(const double[::1] values, double low, double width, int64_t[:, ::1] counts):
+    if counts.shape[0] != TL_ROWS or not 0 < counts.shape[1] < 1 << 31:
+        raise ValueError(f"there must be {TL_ROWS} rows of counts")
     with nogil:
-        if values.shape[0] and counts.shape[0]:
-            tl_count_uniform(&values[0], values.shape[0], low, high, counts.shape[0], &counts[0])
+        if values.shape[0]:
+            tl_count_uniform(
+                &values[0], values.shape[0], low, width, counts.shape[1], &counts[0, 0]
+            )
 
 
 def fill_cells(const double[::1] limits, int16_t[::1] cells):

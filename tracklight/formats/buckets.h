@@ -5,14 +5,23 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Buckets of one width from low to high, the last one closed. */
-static void tl_count_uniform(const double *values, int64_t n, double low, double high,
+/* Buckets of one width from low to high, the last one closed. There are four rows of counts, to be
+   added up: numbers that come one after the other often share a bucket, and would wait for it. */
+#define TL_ROWS 4
+#define TL_BLOCK 512
+
+static void tl_count_uniform(const double *values, int64_t n, double low, double width,
                              int64_t buckets, int64_t *counts) {
-    /* Divided apart, as their difference may be more than a double holds. */
-    double width = high / (double)buckets - low / (double)buckets;
-    for (int64_t i = 0; i < n; i++) {
-        int64_t at = (int64_t)((values[i] - low) / width);
-        counts[at < buckets - 1 ? at : buckets - 1]++;
+    int32_t at[TL_BLOCK];
+    double last = (double)(buckets - 1);
+    for (int64_t start = 0; start < n; start += TL_BLOCK) {
+        int64_t size = n - start < TL_BLOCK ? n - start : TL_BLOCK;
+        for (int64_t i = 0; i < size; i++) {
+            double bucket = (values[start + i] - low) / width;
+            /* In this order, what is no number (the width may be 0) is in the last as well. */
+            at[i] = (int32_t)(bucket < last ? bucket : last);
+        }
+        for (int64_t i = 0; i < size; i++) counts[(i % TL_ROWS) * buckets + at[i]]++;
     }
 }
 

@@ -56,10 +56,10 @@ class Interval(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class HParam:
-    """A hyperparameter: its name and the values it may take."""
+    """A hyperparameter: its name and the values it may take, if that is known."""
 
     name: str
-    domain: Interval | Sequence[HParamValue]
+    domain: Interval | Sequence[HParamValue] | None = None
     display_name: str = ""
     description: str = ""
 
@@ -128,6 +128,8 @@ def _build_hparam(hparam: HParam) -> Message:
         display_name=hparam.display_name.encode(),
         description=hparam.description.encode(),
     )
+    if hparam.domain is None:
+        return info
     if isinstance(hparam.domain, Interval):
         info.type = ValueType.FLOAT64
         info.domain_interval.min_value, info.domain_interval.max_value = hparam.domain

@@ -16,6 +16,8 @@ Floats = NDArray[np.float64]
 
 _SMALLEST_LIMIT = 1e-12
 _LARGEST_LIMIT = 1e20
+_HUGE = 1e300
+_SHRINK = 2.0**-100
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +51,15 @@ class _Finite:
 def spread_uniform(numbers: NDArray[Any], buckets: int) -> Spread:
     """Buckets of one width, as TensorFlow 2 counts: half open, and the last one closed."""
     finite = _sift(numbers)
-    edges = np.linspace(finite.low, finite.high, buckets + 1)
+    largest = max(abs(finite.low), abs(finite.high))
+    # Differences of numbers so large would not fit, but those of a fraction of them do.
+    scale = _SHRINK if largest > _HUGE else 1.0
+    low, high = finite.low * scale, finite.high * scale
+    edges = np.linspace(low, high, buckets + 1) / scale
     counts = np.zeros(buckets, np.int64)
-    if finite.low < finite.high:
-        count_uniform(finite.numbers, finite.low, finite.high, counts)
+    if low < high and buckets:
+        shrunk = finite.numbers if scale == 1.0 else finite.numbers * scale
+        counts = count_uniform(shrunk, low, (high - low) / buckets, buckets)
     elif buckets:
         counts[-1] = finite.numbers.size
     return _sum_up(finite, edges, counts)
@@ -101,25 +108,39 @@ def _sift(numbers: NDArray[Any]) -> _Finite:
 
 
 def _sum_up(finite: _Finite, edges: Floats, counts: NDArray[np.int64]) -> Spread:
+    numbers = finite.numbers
+    with np.errstate(over="ignore"):  # sums of huge numbers are infinite
+        # Not `dot`: it would call threads together that the training is using.
+        sums = float(numbers.sum()), float(np.einsum("i,i->", numbers, numbers))
     return Spread(
         edges,
         counts.astype(np.float64),
         finite.low,
         finite.high,
-        finite.numbers.size,
-        float(finite.numbers.sum()),
-        # Not `dot`: it would call threads together that the training is using.
-        float(np.einsum("i,i->", finite.numbers, finite.numbers)),
+        numbers.size,
+        *sums,
         finite.nan,
         finite.positive_infinity,
         finite.negative_infinity,
     )
 
 
-def count_uniform_numpy(values: Floats, low: float, high: float, counts: NDArray[np.int64]) -> None:
-    width = high / counts.size - low / counts.size
-    at = np.minimum((values - low) / width, counts.size - 1).astype(np.int64)
-    counts += np.bincount(at, minlength=counts.size)
+def count_uniform_numpy(
+    values: Floats, low: float, width: float, buckets: int
+) -> NDArray[np.int64]:
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        at = (values - low) / width
+    # In this order, what is no number (the width may be 0) is in the last one as well.
+    at = np.where(at < buckets - 1, at, buckets - 1).astype(np.int64)
+    return np.bincount(at, minlength=buckets)
+
+
+def _count_uniform_compiled(
+    values: Floats, low: float, width: float, buckets: int
+) -> NDArray[np.int64]:
+    counts = np.zeros((_encode.ROWS, buckets), np.int64)
+    _encode.count_uniform(values, low, width, counts)
+    return np.asarray(counts.sum(axis=0))
 
 
 def count_exponential_numpy(values: Floats, limits: Floats, counts: NDArray[np.int64]) -> None:
@@ -143,7 +164,7 @@ def _make_cells() -> tuple[Floats, NDArray[np.int16]]:
 try:
     from tracklight.formats import _encode
 
-    count_uniform = _encode.count_uniform
+    count_uniform = _count_uniform_compiled
     count_exponential = _count_exponential_compiled
 except ImportError:
     count_uniform = count_uniform_numpy

@@ -121,8 +121,9 @@ def _wrap(encoded: bytes, otherwise: str) -> Picture:
 
 
 def _is_nested_numbers(items: object) -> bool:
-    while isinstance(items, (list, tuple)) and items:
-        items = items[0]
+    for _ in range(4):
+        if isinstance(items, (list, tuple)) and items:
+            items = items[0]
     return isinstance(items, (int, float))
 
 

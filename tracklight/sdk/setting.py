@@ -33,6 +33,13 @@ class Setting(Generic[T]):
         self._own.set(value)
         self._shared = value
 
+    def replace(self, old: T, new: T) -> None:
+        """Have ``new`` where ``old`` is set, be it for this thread or for all."""
+        if self._own.get() is old:
+            self._own.set(new)
+        if self._shared is old:
+            self._shared = new
+
     @contextmanager
     def holding(self, value: T) -> Iterator[None]:
         """Have ``value`` inside a ``with``, in this thread or task alone."""
