@@ -332,6 +332,10 @@ def _log(
         at = as_step(state.step.get() if step is None else step)
         built = build(as_name(name))
         values = built if isinstance(built, list) else [built]
+        for value in values:
+            if value.metadata.plugin_data.plugin_name:
+                # Known by the plugin; left out, a record is the same as TensorFlow's.
+                value.metadata.ClearField("data_class")
         return writer.add(values, at, always_describe=always_describe)
     return False
 
