@@ -108,7 +108,7 @@ def test_images(multiplexer: Any) -> None:
 
 def test_audio(multiplexer: Any) -> None:
     clips = read(multiplexer, "sounds")[0]
-    samples = np.frombuffer(clips[1, 0][44:], "<i2").reshape(200, 2)
+    samples = np.frombuffer(clips[1][44:], "<i2").reshape(200, 2)
     assert np.abs(samples / 32768 - SOUND[1]).max() < 1e-4
 
 
