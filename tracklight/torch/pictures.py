@@ -1,0 +1,177 @@
+"""Pictures in the old form: one a value, and batches as one picture with all of them in a grid."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import math
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracklight.errors import MissingExtra
+from tracklight.formats import proto
+from tracklight.formats.png import encode_png
+from tracklight.formats.proto import Message
+from tracklight.sdk.arrays import as_numbers, has_nan
+from tracklight.sdk.lenient import Misuse, complain
+from tracklight.sdk.pictures import as_pixels
+
+Pixels = NDArray[np.uint8]
+
+_GRID_COLUMNS = 8
+_FORMATS = {2: "HW", 3: "HWC", 4: "NHWC"}
+_BOX_COLOR = "Red"
+_BOX_LINE_PIXELS = 2
+
+
+def build_image(tag: str, data: Any, dataformats: Any) -> Message:
+    return _build(tag, _draw(data, dataformats))
+
+
+def build_boxes(
+    tag: str, data: Any, boxes: Any, rescale: float, dataformats: Any, labels: Any
+) -> Message:
+    """A picture with boxes [n, 4] of left, top, right and bottom drawn on it."""
+    corners = as_numbers(boxes, "box_tensor")
+    if corners.ndim != 2 or corners.shape[1] != 4:
+        raise Misuse("box_tensor", f"has shape {list(corners.shape)}; give [n, 4]")
+    names = [labels] if isinstance(labels, str) else labels
+    if names is not None and len(names) != len(corners):
+        complain("labels", f"are {len(names)} for {len(corners)} boxes, so none is shown")
+        names = None
+    pixels = _draw_boxes(_draw(data, dataformats), corners, names, rescale)
+    return _build(tag, pixels)
+
+
+def build_figure(tag: str, figure: Any, close: bool) -> Message:
+    """A Matplotlib figure, or a list of them of one size."""
+    if not isinstance(figure, list):
+        return _build(tag, _render(figure, close))
+    frames = [_render(item, close) for item in figure]
+    if len({frame.shape for frame in frames}) != 1:
+        raise Misuse("figure", "must be figures of one size, or log each under its own tag")
+    return _build(tag, make_grid(np.stack(frames)))
+
+
+def to_pixels(array: NDArray[Any]) -> Pixels:
+    """Floats in [0, 1] as bytes, cut off as PyTorch does; whole numbers are bytes already."""
+    if array.dtype.kind != "f":
+        return as_pixels(array)
+    if has_nan(array):
+        complain("img_tensor", "has NaN in it, which was shown as 0")
+        array = np.nan_to_num(array, nan=0.0)
+    return (array.astype(np.float32) * 255).clip(0, 255).astype(np.uint8)
+
+
+def make_grid(pictures: NDArray[Any], columns: int = _GRID_COLUMNS) -> NDArray[Any]:
+    """Pictures [n, height, width, channels] as one, row by row."""
+    count, height, width, channels = pictures.shape
+    columns = min(count, columns)
+    rows = math.ceil(count / columns)
+    cells = np.zeros((rows * columns, height, width, channels), pictures.dtype)
+    cells[:count] = pictures
+    grid = cells.reshape(rows, columns, height, width, channels).swapaxes(1, 2)
+    return np.reshape(grid, (rows * height, columns * width, channels))
+
+
+def encode_picture(pixels: Pixels) -> bytes:
+    """A PNG file: Pillow's where it is installed, which has the bytes that PyTorch writes."""
+    try:
+        image = import_pillow("Image")
+    except MissingExtra:
+        return encode_png(pixels)
+    return _save(image.fromarray(pixels))
+
+
+def import_pillow(module: str) -> Any:
+    try:
+        return importlib.import_module(f"PIL.{module}")
+    except ImportError as error:
+        raise MissingExtra("this picture", "images") from error
+
+
+def _draw(data: Any, dataformats: Any) -> Pixels:
+    array = as_numbers(data, "img_tensor")
+    pictures = _arrange(array, str(dataformats).upper())
+    if not pictures.size:
+        raise Misuse("img_tensor", f"is empty, of shape {list(array.shape)}")
+    if pictures.shape[-1] not in (1, 2, 3, 4):
+        channels = f"has {pictures.shape[-1]} channels in shape {list(array.shape)}"
+        raise Misuse("img_tensor", f"{channels} of {dataformats!r}; give 1 to 4")
+    if pictures.shape[-1] == 1:
+        pictures = pictures.repeat(3, axis=-1)
+    return to_pixels(pictures if pictures.ndim == 3 else make_grid(pictures))
+
+
+def _arrange(array: NDArray[Any], given: str) -> NDArray[Any]:
+    """The array as [height, width, channels], with the number of pictures in front if there is."""
+    wanted = _FORMATS.get(len(given), "")
+    if sorted(given) != sorted(wanted):
+        raise Misuse("dataformats", f"{given!r} must be NCHW, CHW, HW or an order of these letters")
+    if array.ndim != len(given):
+        raise Misuse("img_tensor", f"has shape {list(array.shape)}, dataformats is {given!r}")
+    ordered: NDArray[Any] = array.transpose([given.index(letter) for letter in wanted])
+    return ordered[..., None] if ordered.ndim == 2 else ordered
+
+
+def _build(tag: str, pixels: Pixels) -> Message:
+    height, width, channels = pixels.shape
+    image = proto.Image(
+        height=height,
+        width=width,
+        colorspace=channels,
+        encoded_image_string=encode_picture(pixels),
+    )
+    return proto.Value(tag=tag.encode(), image=image)
+
+
+def _draw_boxes(
+    pixels: Pixels, boxes: NDArray[Any], labels: Sequence[str] | None, rescale: float
+) -> Pixels:
+    pillow = import_pillow("Image")
+    image = pillow.fromarray(pixels)
+    draw = import_pillow("ImageDraw").Draw(image)
+    for index, box in enumerate(boxes.tolist()):
+        _draw_box(draw, box, None if labels is None else labels[index])
+    if rescale != 1:
+        size = int(image.width * rescale), int(image.height * rescale)
+        image = image.resize(size, pillow.Resampling.LANCZOS)
+    return np.asarray(image)
+
+
+def _draw_box(draw: Any, box: Sequence[float], label: str | None) -> None:
+    left, top, right, bottom = box
+    around = [(left, top), (left, bottom), (right, bottom), (right, top), (left, top)]
+    draw.line(around, width=_BOX_LINE_PIXELS, fill=_BOX_COLOR)
+    if label:
+        font = import_pillow("ImageFont").load_default()
+        text_left, text_top, text_right, text_bottom = font.getbbox(label)
+        width, height = text_right - text_left, text_bottom - text_top
+        margin = math.ceil(0.05 * height)
+        plate = [(left, bottom - height - 2 * margin), (left + width, bottom)]
+        draw.rectangle(plate, fill=_BOX_COLOR)
+        draw.text((left + margin, bottom - height - margin), label, fill="black", font=font)
+
+
+def _render(figure: Any, close: bool) -> Pixels:
+    if not hasattr(figure, "set_canvas"):
+        raise Misuse("figure", f"must be a Matplotlib figure, not a {type(figure).__name__}")
+    agg = importlib.import_module("matplotlib.backends.backend_agg")
+    shown_on = figure.canvas
+    canvas = agg.FigureCanvasAgg(figure)
+    canvas.draw()
+    pixels: Pixels = np.asarray(canvas.buffer_rgba())[:, :, :3].copy()
+    figure.set_canvas(shown_on)
+    if close and "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close(figure)
+    return pixels
+
+
+def _save(image: Any) -> bytes:
+    stream = io.BytesIO()
+    image.save(stream, format="PNG")
+    return stream.getvalue()
