@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import io
+import logging
 import operator
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr
 from typing import Any
 
 from tracklight.torch.graphs import IO_NODE, Node, Scopes
@@ -12,13 +16,27 @@ def read_exported(model: Any, arguments: tuple[Any, ...], *, is_verbose: bool) -
     """The operations of a model that is called with ``arguments``. Raises what torch raises."""
     import torch
 
-    program = torch.export.export(model, arguments, strict=False)
+    with _quiet():
+        program = torch.export.export(model, arguments, strict=False)
     if is_verbose:
         print(program.graph)
     reader = _Reader(Scopes(model), program.graph_signature)
     for node in program.graph.nodes:
         reader.read(node)
     return reader.nodes
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep to itself what torch prints about a model that it cannot export."""
+    logger = logging.getLogger("torch.fx.experimental.symbolic_shapes")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        with redirect_stderr(io.StringIO()):
+            yield
+    finally:
+        logger.setLevel(level)
 
 
 class _Reader:
@@ -28,6 +46,7 @@ class _Reader:
         self.nodes: list[Node] = []
         self._scopes = scopes
         self._names: dict[Any, str] = {}
+        self._taken: set[str] = set()
         self._stored = {
             name: (path, kind)
             for kind, paths in {
@@ -58,7 +77,7 @@ class _Reader:
         elif node.users:
             path, kind = self._stored[node.name]
             module, _, name = path.rpartition(".")
-            self._add(node, f"{self._scopes.find(module)}/{name}", kind)
+            self._add(node, f"{self._scopes.name(module)}/{name}", kind)
 
     def _read_outputs(self, node: Any) -> None:
         for number, source in enumerate(node.all_input_nodes, 1):
@@ -67,13 +86,16 @@ class _Reader:
             self.nodes.append(Node(f"output/output.{number}", IO_NODE, inputs, shapes))
 
     def _add(self, node: Any, name: str, op: str, inputs: Any = (), detail: str = "") -> None:
+        while name in self._taken:  # by a parameter that is called like an operation
+            name += "_"
+        self._taken.add(name)
         self._names[node] = name
         self.nodes.append(Node(name, op, inputs, _find_shapes(node), detail))
 
     def _find_scope(self, node: Any) -> str:
         stack = node.meta.get("nn_module_stack") or {"": ("", None)}
         path, _ = list(stack.values())[-1]
-        return self._scopes.find(path)
+        return self._scopes.name(path)
 
 
 def _get_op(target: Any) -> str:

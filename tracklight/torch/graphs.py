@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from tracklight.formats import proto
@@ -32,28 +32,27 @@ class Node:
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True)
 class Scopes:
     """Names of modules as PyTorch shows them: ``Net/Sequential[encoder]/Linear[0]``."""
 
-    model: Any
-    _known: dict[str, str] = field(default_factory=dict)
+    def __init__(self, model: Any) -> None:
+        self._modules = {"": model}
+        if hasattr(model, "named_modules"):
+            self._modules.update(model.named_modules(remove_duplicate=False))
 
-    def find(self, path: str) -> str:
-        """The scope of the module that ``model.get_submodule`` finds under ``path``."""
-        if path not in self._known:
-            self._known[path] = self._make(path)
-        return self._known[path]
-
-    def _make(self, path: str) -> str:
+    def name(self, path: str) -> str:
+        """The scope of the module under ``path``, such as ``encoder.0``."""
         if not path:
-            return _get_class_name(self.model)
-        parent, _, name = path.rpartition(".")
-        try:
-            kind = _get_class_name(self.model.get_submodule(path))
-        except AttributeError:  # of something that is called like a module and is none
-            return f"{self.find(parent)}/{name}"
-        return f"{self.find(parent)}/{kind}[{name}]"
+            return _get_class_name(self._modules[path])
+        parent, _, last = path.rpartition(".")
+        if path not in self._modules:  # something that is called like a module and is none
+            return f"{self.name(parent)}/{last}"
+        return f"{self.name(parent)}/{_get_class_name(self._modules[path])}[{last}]"
+
+    def find_shape(self, path: str, name: str) -> list[int] | None:
+        """The shape of what the module under ``path`` has as ``name``, if that is a tensor."""
+        shape = getattr(getattr(self._modules.get(path), name, None), "shape", None)
+        return None if shape is None else list(shape)
 
 
 def read_graph(model: Any, inputs: Any, *, is_verbose: bool, is_strict: bool) -> Message:
@@ -72,10 +71,16 @@ def read_graph(model: Any, inputs: Any, *, is_verbose: bool, is_strict: bool) ->
         # They are about exporting a model for use elsewhere, which nobody is doing here.
         warnings.simplefilter("ignore")
         try:
-            nodes = read_exported(model, arguments, is_verbose=is_verbose)
-        except Exception as refusal:  # whatever the model's own code does when it is looked into
-            nodes = _trace(read_traced, model, arguments, is_verbose, is_strict, refusal)
-    return build_graph(nodes)
+            return build_graph(read_exported(model, arguments, is_verbose=is_verbose))
+        except Exception as error:  # whatever the model's own code does when it is looked into
+            refusal = error
+        try:
+            return build_graph(
+                read_traced(model, arguments, is_verbose=is_verbose, is_strict=is_strict)
+            )
+        except Exception as error:
+            reasons = f"exported ({_shorten(refusal)}) nor traced ({_shorten(error)})"
+            raise Misuse("model", f"could neither be {reasons}") from error
 
 
 def build_graph(nodes: Sequence[Node]) -> Message:
@@ -104,24 +109,6 @@ def _build_node(node: Node) -> Message:
         input=[name.encode() for name in node.inputs],
         attr=attributes,
     )
-
-
-def _trace(
-    read_traced: Any,
-    model: Any,
-    arguments: tuple[Any, ...],
-    is_verbose: bool,
-    is_strict: bool,
-    refusal: Exception,
-) -> list[Node]:
-    try:
-        nodes: list[Node] = read_traced(
-            model, arguments, is_verbose=is_verbose, is_strict=is_strict
-        )
-    except Exception as error:
-        reasons = f"exported ({_shorten(refusal)}) nor traced ({_shorten(error)})"
-        raise Misuse("model", f"could neither be {reasons}") from error
-    return nodes
 
 
 def _shorten(error: Exception) -> str:

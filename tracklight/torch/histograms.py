@@ -34,6 +34,8 @@ def build_histogram(tag: str, values: Any, bins: Any, max_bins: Any) -> Message:
         finite = flat[np.isfinite(flat)]
         others = flat.size - finite.size
         spread = _spread(finite, bins, max_bins)
+    if not spread.num:
+        raise Misuse("values", "has no finite number in it")
     if others:
         complain("values", f"has {others} NaN or infinite numbers, which were left out")
     return _build(tag, spread)
@@ -84,8 +86,6 @@ def _join_buckets(
 
 
 def _build(tag: str, spread: Spread) -> Message:
-    if not spread.num:
-        raise Misuse("values", "has no finite number in it")
     histogram = proto.HistogramProto(
         min=spread.min,
         max=spread.max,

@@ -35,8 +35,7 @@ def _read(graph: Any, scopes: Scopes) -> list[Node]:
         reader.read_input(value)
     for node in graph.nodes():
         reader.read(node)
-    for number, value in enumerate(graph.outputs(), 1):
-        reader.read_output(value, number)
+    reader.read_outputs(list(graph.outputs()))
     return reader.nodes
 
 
@@ -50,6 +49,7 @@ class _Reader:
         self.nodes: list[Node] = []
         self._scopes = scopes
         self._sources: dict[str, list[str]] = {}
+        self._shapes: dict[str, list[int] | None] = {}
         self._paths: dict[str, str] = {}
 
     def read_input(self, value: Any) -> None:
@@ -58,9 +58,12 @@ class _Reader:
         else:
             self._add(f"input/{value.debugName()}", IO_NODE, [value], [])
 
-    def read_output(self, value: Any, number: int) -> None:
-        inputs = self._sources.get(value.debugName(), [])
-        self.nodes.append(Node(f"output/output.{number}", IO_NODE, inputs, _find_shapes([value])))
+    def read_outputs(self, values: list[Any]) -> None:
+        sources = [name for value in values for name in self._sources.get(value.debugName(), [])]
+        for number, source in enumerate(sources, 1):
+            shape = self._shapes.get(source)
+            shapes = [] if shape is None else [shape]
+            self.nodes.append(Node(f"output/output.{number}", IO_NODE, [source], shapes))
 
     def read(self, node: Any) -> None:
         kind = node.kind()
@@ -82,10 +85,11 @@ class _Reader:
         if output.type().kind() == "ClassType":
             self._paths[output.debugName()] = f"{owner}.{name}" if owner else name
             return
-        full_name = f"{self._scopes.find(owner)}/{name}"
+        full_name = f"{self._scopes.name(owner)}/{name}"
         self._sources[output.debugName()] = [full_name]
-        if not any(known.name == full_name for known in self.nodes):
-            self.nodes.append(Node(full_name, "Parameter", (), _find_shapes([output])))
+        if full_name not in self._shapes:
+            shape = self._shapes[full_name] = self._scopes.find_shape(owner, name)
+            self.nodes.append(Node(full_name, "Parameter", (), [] if shape is None else [shape]))
 
     def _unpack(self, inputs: list[str], outputs: list[Any]) -> None:
         for index, output in enumerate(outputs):
@@ -97,9 +101,14 @@ class _Reader:
             self._sources[output.debugName()] = [source] if source else []
 
     def _add(self, name: str, op: str, outputs: list[Any], inputs: list[str]) -> None:
+        while name in self._shapes:  # by a parameter that is called like an operation
+            name += "_"
         for index, output in enumerate(outputs):
-            self._sources[output.debugName()] = [f"{name}:{index}" if index else name]
-        self.nodes.append(Node(name, op, inputs, _find_shapes(outputs)))
+            source = f"{name}:{index}" if index else name
+            self._sources[output.debugName()] = [source]
+            self._shapes[source] = output.type().sizes() if output.isCompleteTensor() else None
+        shapes = [output.type().sizes() for output in outputs if output.isCompleteTensor()]
+        self.nodes.append(Node(name, op, inputs, shapes))
 
     def _find_sources(self, node: Any) -> list[str]:
         sources = [self._sources.get(value.debugName(), []) for value in node.inputs()]
@@ -108,8 +117,4 @@ class _Reader:
     def _find_scope(self, node: Any) -> str:
         """A trace tells the modules as ``__module.encoder/__module.encoder.0``."""
         path = node.scopeName().rpartition("/")[2]
-        return self._scopes.find(path.removeprefix(_ROOT).removeprefix("."))
-
-
-def _find_shapes(values: list[Any]) -> list[list[int]]:
-    return [value.type().sizes() for value in values if value.isCompleteTensor()]
+        return self._scopes.name(path.removeprefix(_ROOT).removeprefix("."))

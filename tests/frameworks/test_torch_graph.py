@@ -1,0 +1,142 @@
+"""`add_graph` keeps the nesting of modules, whichever way the graph is come by."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.sdk.reading import iter_events
+from tracklight.errors import UsageWarning
+from tracklight.formats import proto
+
+torch = pytest.importorskip("torch")
+
+from tracklight.torch import SummaryWriter  # noqa: E402
+
+
+class Net(torch.nn.Module):
+    """Two branches through one encoder."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        inner = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.Dropout())
+        self.encoder = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), inner)
+        self.add = torch.nn.Parameter(torch.ones(8))
+
+    def forward(self, a: Any, b: Any) -> Any:
+        return self.encoder(a) + self.encoder(b) + self.add, torch.cat([a, b], 1)
+
+
+class Branching(Net):
+    """Decides by its numbers, so that it can only be traced."""
+
+    def forward(self, a: Any, b: Any) -> Any:
+        if a.sum() > 0:
+            a = a * 2
+        return super().forward(a, b)
+
+
+class Refusing(torch.nn.Module):
+    def forward(self, a: Any) -> Any:
+        raise RuntimeError("not today")
+
+
+def read_nodes(logdir: Path) -> dict[str, Any]:
+    """The nodes of a run's graph by name, which must be one node's only."""
+    graph, metadata = iter_events(logdir)
+    assert metadata.tagged_run_metadata.tag == b"step1"
+    nodes = proto.parse("GraphDef", graph.graph_def).node
+    named = {node.name.decode(): node for node in nodes}
+    assert len(named) == len(nodes)
+    return named
+
+
+def get_shapes(node: Any) -> list[list[int]]:
+    (attribute,) = [item.value for item in node.attr if item.key == b"_output_shapes"]
+    return [[dim.size for dim in shape.dim] for shape in attribute.list.shape]
+
+
+def get_inputs(node: Any) -> list[str]:
+    return [name.decode() for name in node.input]
+
+
+@pytest.mark.parametrize("kind", [Net, Branching])
+def test_keeps_the_nesting_of_modules(tmp_path: Path, kind: type[Net]) -> None:
+    with SummaryWriter(tmp_path, strict=True) as writer:
+        writer.add_graph(kind(), (torch.ones(2, 4), torch.ones(2, 4)))
+    nodes = read_nodes(tmp_path)
+    top = kind.__name__
+    inner = f"{top}/Sequential[encoder]/Sequential[2]/Linear[0]"
+    assert get_shapes(nodes[f"{inner}/weight"]) == [[8, 8]]
+    # Each of the two calls of the encoder is there, inside of the one module.
+    linears = [name for name, node in nodes.items() if node.op == b"aten::linear"]
+    assert len(linears) == 4
+    for name in linears:
+        if name.startswith(inner):
+            assert {f"{inner}/weight", f"{inner}/bias"} < set(get_inputs(nodes[name]))
+            assert get_shapes(nodes[name]) == [[2, 8]]
+    assert nodes["input/a"].op == b"IO Node"
+    assert get_shapes(nodes["output/output.2"]) == [[2, 8]]
+    known = {name.partition(":")[0] for node in nodes.values() for name in get_inputs(node)}
+    assert known <= set(nodes)
+
+
+def test_tells_operations_what_they_were_given(tmp_path: Path) -> None:
+    model = torch.nn.Conv2d(1, 2, 3, stride=2)
+    with SummaryWriter(tmp_path, strict=True) as writer:
+        writer.add_graph(model, torch.ones(1, 1, 9, 9))
+    (conv,) = [node for node in read_nodes(tmp_path).values() if node.op == b"aten::conv2d"]
+    assert conv.attr[0].key == b"attr"
+    assert b"stride=[2, 2]" in conv.attr[0].value.s
+
+
+def test_several_results_of_one_operation(tmp_path: Path) -> None:
+    with SummaryWriter(tmp_path, strict=True) as writer:
+        writer.add_graph(torch.nn.LSTM(3, 5), torch.ones(2, 1, 3))
+    nodes = read_nodes(tmp_path)
+    outputs = [get_inputs(nodes[f"output/output.{number}"]) for number in (1, 2, 3)]
+    assert outputs == [["LSTM/lstm"], ["LSTM/lstm:1"], ["LSTM/lstm:2"]]
+    assert get_shapes(nodes["LSTM/lstm"]) == [[2, 1, 5], [1, 1, 5], [1, 1, 5]]
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is:DeprecationWarning")
+def test_takes_a_scripted_module(tmp_path: Path) -> None:
+    with SummaryWriter(tmp_path, strict=True) as writer:
+        writer.add_graph(torch.jit.script(torch.nn.Sequential(torch.nn.Linear(4, 2))))
+    nodes = read_nodes(tmp_path)
+    assert get_shapes(nodes["Sequential/Linear[0]/weight"]) == [[2, 4]]
+
+
+def test_leaves_every_module_in_its_mode(tmp_path: Path) -> None:
+    model = Net()
+    model.encoder[2].eval()
+    before = [module.training for module in model.modules()]
+    with SummaryWriter(tmp_path) as writer:
+        writer.add_graph(model, (torch.ones(2, 4), torch.ones(2, 4)))
+    assert [module.training for module in model.modules()] == before
+    assert len(set(before)) == 2
+
+
+def test_says_why_there_is_no_graph(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with SummaryWriter(tmp_path) as writer:
+        with pytest.warns(UsageWarning, match="nor traced .RuntimeError: not today"):
+            writer.add_graph(Refusing(), torch.ones(1))
+        with pytest.warns(UsageWarning, match="`model` must be a torch.nn.Module, not a str"):
+            writer.add_graph("model", torch.ones(1))
+    assert list(iter_events(tmp_path)) == []
+    assert capsys.readouterr() == ("", "")
+
+
+def test_tensorboard_reads_the_graph(tmp_path: Path) -> None:
+    pytest.importorskip("tensorboard")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    with SummaryWriter(tmp_path, strict=True) as writer:
+        writer.add_graph(Net(), (torch.ones(2, 4), torch.ones(2, 4)))
+    accumulator = EventAccumulator(str(tmp_path))
+    accumulator.Reload()
+    names = {node.name for node in accumulator.Graph().node}
+    assert "Net/Sequential[encoder]/ReLU[1]/relu" in names
+    assert accumulator.Tags()["run_metadata"] == ["step1"]
