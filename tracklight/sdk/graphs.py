@@ -6,7 +6,6 @@ import time
 from typing import Any
 
 from tracklight.formats import proto
-from tracklight.formats.event import DataClass
 from tracklight.formats.proto import Message
 from tracklight.formats.summary import tensor
 from tracklight.sdk.lenient import Misuse
@@ -30,9 +29,9 @@ def build_model(tag: str, model: Any) -> Message:
 
 def build_tagged(tag: str, plugin: str, content: bytes) -> Message:
     """A graph under a tag of its own; ``plugin`` says in which form."""
+    # Without a data class: TensorBoard would take the value for a list that it is not.
     metadata = proto.SummaryMetadata(
-        plugin_data=proto.PluginData(plugin_name=plugin.encode(), content=_GRAPH_CONTENT),
-        data_class=DataClass.BLOB_SEQUENCE,
+        plugin_data=proto.PluginData(plugin_name=plugin.encode(), content=_GRAPH_CONTENT)
     )
     return tensor(tag, content, metadata)
 

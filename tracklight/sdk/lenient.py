@@ -15,7 +15,8 @@ from types import FrameType, TracebackType
 
 from tracklight.errors import UsageError, UsageWarning
 
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+#: Folders whose code is not the user's: tracklight's, and those of frameworks that call it.
+_folders: tuple[str, ...] = (os.path.dirname(os.path.dirname(__file__)) + os.sep,)
 
 _strict: ContextVar[bool] = ContextVar("tracklight_strict", default=False)
 _told: set[tuple[str, int, str]] = set()
@@ -60,6 +61,12 @@ class guard:
         return True
 
 
+def pass_over(folder: str) -> None:
+    """Take code in ``folder`` for a framework's, so that warnings point at who called it."""
+    global _folders
+    _folders = (*_folders, os.path.join(folder, ""))
+
+
 def complain(argument: str, sentence: str) -> None:
     """Tell of an argument that can be made sense of all the same; raise in strict mode."""
     misuse = Misuse(argument, sentence)
@@ -79,8 +86,8 @@ def _warn(argument: str, text: str) -> None:
 
 
 def _find_user_frame() -> FrameType:
-    """The innermost frame that is not tracklight's own."""
+    """The innermost frame that is the user's own."""
     frame = sys._getframe(1)
-    while frame.f_back and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame.f_back and frame.f_code.co_filename.startswith(_folders):
         frame = frame.f_back
     return frame

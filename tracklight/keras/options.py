@@ -1,0 +1,73 @@
+"""What the arguments of the callback mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from tracklight.sdk.lenient import Misuse, complain
+
+_PROFILE = "must be a batch's number, a pair [first, last], or 0"
+
+
+class Batches(NamedTuple):
+    """A range of batches, counted from 1 over all epochs, both ends within."""
+
+    first: int
+    last: int
+
+
+def as_update_freq(value: Any) -> int | None:
+    """Every how many batches to log; None means once an epoch."""
+    if value == "epoch":
+        return None
+    if value == "batch":
+        return 1
+    every = _find_int(value)
+    if every is None or every < 1:
+        complain("update_freq", f"must be 'epoch', 'batch' or an int from 1 up, not {value!r:.100}")
+        return None
+    return every
+
+
+def as_every(value: Any, argument: str) -> int:
+    """Every how many epochs; 0 means never."""
+    every = _find_int(0 if value is None else value)
+    if every is None or every < 0:
+        complain(argument, f"must be a number of epochs, or 0 for never, not {value!r:.100}")
+        return 0
+    return every
+
+
+def find_batches(value: Any) -> Batches | None:
+    """The batches to profile: of ``5``, ``[10, 20]``, ``"10,20"``; None for 0."""
+    parts = value.split(",") if isinstance(value, str) else value
+    if parts is None:
+        return None
+    if not isinstance(parts, (list, tuple)):
+        parts = [parts]
+    ends = [_find_int(part) for part in parts]
+    first, last = ends[0] if ends else None, ends[-1] if ends else None
+    if len(ends) > 2 or first is None or last is None or first < 0 or last < first:
+        complain("profile_batch", f"{_PROFILE}, not {value!r:.100}")
+        return None
+    return Batches(first, last) if last else None
+
+
+def as_metadata(value: Any) -> str | dict[str, str]:
+    """A file of labels for every embedding, or one for each by the name of its layer."""
+    if value is None:
+        return {}
+    if isinstance(value, Mapping):
+        return {str(name): str(path) for name, path in value.items()}
+    if isinstance(value, (list, set, bytes)):
+        raise Misuse("embeddings_metadata", "must be a file's name, or a dict of them by layer")
+    return str(value)
+
+
+def _find_int(value: Any) -> int | None:
+    try:
+        number = int(value)
+    except (TypeError, ValueError):
+        return None
+    return number if isinstance(value, str) or number == value else None
