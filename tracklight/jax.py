@@ -51,7 +51,9 @@ def _log(log: Callable[..., bool], tree: Any, step: int | None, prefix: str) -> 
 
 def _iter_jax_leaves(jax: Any, tree: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
     for path, leaf in jax.tree_util.tree_flatten_with_path(tree)[0]:
-        yield tuple(map(_name_key, path)), leaf
+        # The variables of Flax's modules are trees with a leaf that is called so.
+        is_variable = len(path) > 1 and getattr(path[-1], "name", "") == "value"
+        yield tuple(map(_name_key, path[:-1] if is_variable else path)), leaf
 
 
 def _name_key(key: Any) -> str:

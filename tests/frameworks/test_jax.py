@@ -77,3 +77,12 @@ def test_logs_narrow_floats(tmp_path: Path) -> None:
     with summary.create_file_writer(tmp_path, strict=True) as writer, writer.as_default():
         assert tracklight.jax.scalars({"a": jax.numpy.asarray(0.5, "bfloat16")}, 1)
     assert read_scalars(tmp_path) == [("a", 1, 0.5)]
+
+
+def test_names_the_variables_of_flax(tmp_path: Path) -> None:
+    nnx = pytest.importorskip("flax.nnx")
+    model = nnx.Linear(2, 3, rngs=nnx.Rngs(0))
+    assert set(tracklight.jax.flatten(nnx.state(model), "params")) == {
+        "params/kernel",
+        "params/bias",
+    }

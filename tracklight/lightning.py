@@ -1,0 +1,181 @@
+"""A logger for Lightning's Trainer.
+
+    trainer = lightning.Trainer(logger=tracklight.lightning.Logger("logs"))
+
+Runs are ``logs/lightning_logs/version_0`` and so on, as with the TensorBoardLogger. What modules
+log through ``self.logger.experiment`` goes to a `tracklight.torch.SummaryWriter`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from argparse import Namespace
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from tracklight.formats.hparams import HParamValue, Status
+from tracklight.sdk.sessions import as_hparam_value
+from tracklight.torch import SummaryWriter
+from tracklight.torch.sessions import build_end, build_experiment, build_start
+
+__all__ = ["Logger"]
+
+
+def _import_lightning() -> Any:
+    """Lightning under the name that the program uses: their classes do not go together."""
+    names = ("lightning.pytorch", "pytorch_lightning")
+    loaded = [name for name in names if name in sys.modules]
+    try:
+        return importlib.import_module((loaded or names)[0])
+    except ImportError:
+        return importlib.import_module(names[1])
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_lightning = _import_lightning()
+_loggers: Any = importlib.import_module(f"{_lightning.__name__}.loggers.logger")
+_rank_zero: Any = importlib.import_module(f"{_lightning.__name__}.utilities.rank_zero")
+#: Of several processes that train together, the first alone logs.
+_on_rank_zero: Callable[[F], F] = _rank_zero.rank_zero_only
+_on_rank_zero_or_dummy: Callable[[F], F] = _loggers.rank_zero_experiment
+
+
+class Logger(_loggers.Logger):  # type: ignore[misc]
+    """Logs metrics, hyperparameters and, if asked to, the graph of a model that has an example.
+
+    A run is the folder ``save_dir/name/version/sub_dir``; ``version`` is a number, by default the
+    next free one, or a name. ``options`` are those of `tracklight.torch.SummaryWriter`.
+    """
+
+    def __init__(
+        self,
+        save_dir: str | os.PathLike[str] = "logs",
+        name: str | None = "lightning_logs",
+        version: int | str | None = None,
+        *,
+        log_graph: bool = False,
+        prefix: str = "",
+        sub_dir: str | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__()
+        self._save_dir = os.path.expanduser(os.fspath(save_dir))
+        self._name = name or ""
+        self._version = version
+        self._log_graph = log_graph
+        self._prefix = f"{prefix}-" if prefix else ""
+        self._sub_dir = sub_dir or ""
+        self._options = options
+        self._experiment: SummaryWriter | None = None
+        self._has_hparams = False
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def version(self) -> int | str:
+        if self._version is None:
+            self._version = _find_next_version(os.path.join(self._save_dir, self._name))
+        return self._version
+
+    @property
+    def save_dir(self) -> str:
+        return self._save_dir
+
+    @property
+    def root_dir(self) -> str:
+        """The folder of all versions."""
+        return os.path.join(self._save_dir, self._name)
+
+    @property
+    def log_dir(self) -> str:
+        """The folder of this run, where Lightning puts checkpoints as well."""
+        version = self.version
+        folder = version if isinstance(version, str) else f"version_{version}"
+        # Without a last part, `join` would end with a slash.
+        return os.path.join(self.root_dir, folder, self._sub_dir).rstrip("/")
+
+    @property
+    @_on_rank_zero_or_dummy
+    def experiment(self) -> SummaryWriter:
+        """The writer, for whatever else a module wants to log."""
+        if self._experiment is None:
+            self._experiment = SummaryWriter(self.log_dir, **self._options)
+        return self._experiment
+
+    @_on_rank_zero
+    def log_metrics(self, metrics: Mapping[str, Any], step: int | None = None) -> None:
+        for name, value in metrics.items():
+            if isinstance(value, Mapping):
+                self.experiment.add_scalars(self._prefix + name, value, step)
+            else:
+                self.experiment.add_scalar(self._prefix + name, value, step)
+
+    @_on_rank_zero
+    def log_hyperparams(
+        self,
+        params: Mapping[str, Any] | Namespace,
+        metrics: Mapping[str, Any] | None = None,
+        step: int | None = None,
+    ) -> None:
+        """Log hyperparameters, and the ``metrics`` by which runs are to be compared."""
+        with self.experiment._guard("log_hyperparams", ""):
+            values = flatten_hparams(vars(params) if isinstance(params, Namespace) else params)
+            writer = self.experiment._get_file_writer()
+            writer.add_values([build_experiment(values, list(metrics or {}), {})])
+            writer.add_values([build_start(values)])
+            self._has_hparams = True
+        self.log_metrics(metrics or {}, step)
+
+    @_on_rank_zero
+    def log_graph(self, model: Any, input_array: Any = None) -> None:
+        """Log the graph of a model, called with ``input_array`` or its ``example_input_array``."""
+        example = model.example_input_array if input_array is None else input_array
+        if not self._log_graph or example is None:
+            return
+        example = model._on_before_batch_transfer(example)
+        self.experiment.add_graph(model, model._apply_batch_transfer_handler(example))
+
+    @_on_rank_zero
+    def save(self) -> None:
+        self.experiment.flush()
+
+    @_on_rank_zero
+    def finalize(self, status: str) -> None:
+        if self._experiment is None:
+            return
+        if self._has_hparams:
+            end = Status.SUCCESS if status == "success" else Status.FAILURE
+            self._experiment._get_file_writer().add_values([build_end(end)])
+            self._has_hparams = False
+        self._experiment.close()
+
+
+def flatten_hparams(params: Mapping[str, Any], prefix: str = "") -> dict[str, HParamValue]:
+    """Nested hyperparameters under names such as ``optimizer/lr``."""
+    flat: dict[str, HParamValue] = {}
+    for key, value in params.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, Namespace):
+            value = vars(value)
+        if isinstance(value, Mapping):
+            flat.update(flatten_hparams(value, f"{name}/"))
+        elif isinstance(value, (list, tuple)) or value is None:
+            flat[name] = str(value)
+        else:
+            flat[name] = as_hparam_value(name, value)
+    return flat
+
+
+def _find_next_version(folder: str) -> int:
+    numbers = [
+        int(path.name.removeprefix("version_"))
+        for path in Path(folder).glob("version_*")
+        if path.name.removeprefix("version_").isdigit()
+    ]
+    return max(numbers, default=-1) + 1

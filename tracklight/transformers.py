@@ -1,0 +1,90 @@
+"""A callback for the Trainer of Hugging Face's transformers.
+
+    trainer = transformers.Trainer(..., callbacks=[tracklight.transformers.Callback("logs/run1")])
+
+Tags are those of its TensorBoardCallback: ``train/loss``, ``eval/accuracy`` and so on. To log with
+this one alone, give ``report_to="none"`` to the TrainingArguments.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from tracklight.torch import SummaryWriter
+
+__all__ = ["Callback"]
+
+_base: Any = importlib.import_module("transformers").TrainerCallback
+
+
+class Callback(_base):  # type: ignore[misc]
+    """Logs what the Trainer reports, its arguments and the model's configuration.
+
+    The run is ``log_dir``, else the environment's TENSORBOARD_LOGGING_DIR, else a folder in
+    ``runs`` of the output folder, named by time and host; trials of a search get one each below.
+    ``options`` are those of `tracklight.torch.SummaryWriter`.
+    """
+
+    def __init__(self, log_dir: str | os.PathLike[str] | None = None, **options: Any) -> None:
+        self._log_dir = log_dir or os.environ.get("TENSORBOARD_LOGGING_DIR")
+        self._options = options
+        self.writer: SummaryWriter | None = None
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        if not state.is_world_process_zero:
+            return
+        writer = self._open(args, state)
+        writer.add_text("args", args.to_json_string())
+        config: Any = getattr(kwargs.get("model"), "config", None)
+        if hasattr(config, "to_json_string"):
+            writer.add_text("model_config", config.to_json_string())
+
+    def on_log(
+        self,
+        args: Any,
+        state: Any,
+        control: Any,
+        logs: Mapping[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        if not state.is_world_process_zero:
+            return
+        writer = self.writer or self._open(args, state)
+        for name, value in (logs or {}).items():
+            tag = _make_tag(name)
+            if isinstance(value, str):
+                writer.add_text(tag, value, state.global_step)
+            else:
+                writer.add_scalar(tag, value, state.global_step)
+        writer.flush()
+
+    def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        if self.writer is not None:
+            self.writer.close()
+            self.writer = None
+
+    def _open(self, args: Any, state: Any) -> SummaryWriter:
+        log_dir = os.fspath(self._log_dir or _name_run(args))
+        if getattr(state, "is_hyper_param_search", False) and state.trial_name:
+            log_dir = os.path.join(log_dir, state.trial_name)
+        self.writer = SummaryWriter(log_dir, **self._options)
+        return self.writer
+
+
+def _make_tag(name: str) -> str:
+    for part in ("eval", "test"):
+        if name.startswith(f"{part}_"):
+            return f"{part}/{name.removeprefix(f'{part}_')}"
+    return f"train/{name}"
+
+
+def _name_run(args: Any) -> str:
+    # Older versions have a folder of their own for logs.
+    given = getattr(args, "logging_dir", None)
+    if given:
+        return str(given)
+    integrations: Any = importlib.import_module("transformers.integrations.integration_utils")
+    return os.path.join(str(args.output_dir), str(integrations.default_logdir()))
