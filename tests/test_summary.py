@@ -290,6 +290,13 @@ def test_histogram_counts_as_tensorflow_does(strict: FileWriter) -> None:
     assert read_array(strict).tolist() == [[1, 2, 1], [2, 3, 2], [3, 4, 1]]
 
 
+def test_histogram_is_of_the_numbers_as_they_were(strict: FileWriter) -> None:
+    numbers = np.ones(3)
+    summary.histogram("a", numbers, buckets=1)
+    numbers[:] = 7
+    assert read_array(strict).tolist() == [[1, 1, 3]]
+
+
 def test_every_histogram_carries_its_own_sums(strict: FileWriter) -> None:
     for step in (1, 2):
         summary.histogram("a", [step, np.nan, np.inf], step=step)

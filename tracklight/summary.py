@@ -14,13 +14,14 @@ PyTorch, JAX or be plain lists.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from tracklight.sdk import lenient, state
 from tracklight.sdk.state import Condition, find_active_writer
 from tracklight.sdk.writer import EventWriter
+from tracklight.tracing import trace_export, trace_off, trace_on
 
 if TYPE_CHECKING:
     from tracklight.formats.proto import Message
@@ -43,6 +44,9 @@ __all__ = [
     "should_record_summaries",
     "tensor",
     "text",
+    "trace_export",
+    "trace_off",
+    "trace_on",
 ]
 
 
@@ -215,17 +219,22 @@ def histogram(
 ) -> bool:
     """Log how numbers are spread, in 30 buckets unless told otherwise.
 
-    NaN and infinities are counted apart.
+    They are copied at once and counted in the writer's thread; NaN and infinities apart.
     """
 
-    def build(tag: str) -> Message:
-        from tracklight.sdk.values import build_histogram
+    writer = find_active_writer()
+    if writer is None:
+        return False
+    with lenient.guard(_call("histogram", name), strict=writer.strict):
+        from tracklight.sdk.values import put_off_histogram
 
+        tag, at = _check(name, step)
         count = 30 if buckets is None else buckets
-        return build_histogram(tag, data, count, description=description or "")
-
-    # Each one's metadata has its own sums in it.
-    return _log("histogram", name, step, build, always_describe=True)
+        about = {"description": description or ""}
+        build, size_bytes = put_off_histogram(tag, data, count, **about)
+        # Each one's metadata has its own sums in it.
+        return writer.add_later(build, at, size_bytes=size_bytes, always_describe=True)
+    return False
 
 
 def mesh(
@@ -315,29 +324,28 @@ def tensor(name: str, data: Any, step: int | None = None, description: str | Non
 
 
 def _log(
-    kind: str,
-    name: str,
-    step: object,
-    build: Callable[[str], Message | Sequence[Message]],
-    *,
-    always_describe: bool = False,
+    kind: str, name: str, step: object, build: Callable[[str], Message | list[Message]]
 ) -> bool:
     writer = find_active_writer()
     if writer is None:
         return False
     with lenient.guard(_call(kind, name), strict=writer.strict):
-        from tracklight.sdk.arrays import as_step
-        from tracklight.sdk.names import as_name
-
-        at = as_step(state.step.get() if step is None else step)
-        built = build(as_name(name))
-        values = built if isinstance(built, list) else [built]
+        tag, at = _check(name, step)
+        built = build(tag)
+        values: list[Message] = built if isinstance(built, list) else [built]
         for value in values:
             if value.metadata.plugin_data.plugin_name:
                 # Known by the plugin; left out, a record is the same as TensorFlow's.
                 value.metadata.ClearField("data_class")
-        return writer.add(values, at, always_describe=always_describe)
+        return writer.add(values, at)
     return False
+
+
+def _check(name: object, step: object) -> tuple[str, int]:
+    from tracklight.sdk.arrays import as_step
+    from tracklight.sdk.names import as_name
+
+    return as_name(name), as_step(state.step.get() if step is None else step)
 
 
 def _call(kind: str, name: object) -> str:

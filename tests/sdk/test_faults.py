@@ -145,6 +145,32 @@ def test_ending_on_a_full_disk_says_what_was_lost(caplog: pytest.LogCaptureFixtu
     assert "disk: 100 bytes of records were never written" in caplog.messages
 
 
+def test_what_was_put_off_is_made_before_a_flush_ends() -> None:
+    disk = Disk()
+    drain = make_drain(disk, max_bytes=300)
+    for _ in range(20):
+        assert drain.make_later(lambda: b"x" * 84, 10)
+    assert drain.flush(10)
+    assert len(list(iter_records(disk.data))) == 20
+    drain.close(10)
+
+
+def test_no_more_is_put_off_than_fits_memory() -> None:
+    disk = Disk()
+    disk.is_free.clear()
+    drain = make_drain(disk, max_bytes=100)
+    drain._buffer.record(b"x" * 84)
+    drain.wake()
+    answers = [drain.make_later(lambda: b"x" * 84, 20 << 20) for _ in range(5)]
+    assert answers == [True, True, True, False, False]
+    disk.is_free.set()
+    assert drain.flush(10)
+    assert len(list(iter_records(disk.data))) == 4
+    assert drain.make_later(lambda: b"x", 20 << 20)
+    drain.close(10)
+    assert not drain.make_later(lambda: b"x", 1)
+
+
 def test_real_file_that_may_not_grow(tmp_path: Path) -> None:
     pytest.importorskip("resource")
     script = """

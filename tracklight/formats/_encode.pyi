@@ -1,11 +1,15 @@
 import numpy as np
 from numpy.typing import NDArray
 
+Reals = NDArray[np.float32] | NDArray[np.float64]
+
+def sum_up(values: Reals) -> tuple[float, float, float, float]: ...
+
 #: How many rows of counts `count_uniform` wants.
 ROWS: int
 
 def count_uniform(
-    values: NDArray[np.float64], low: float, width: float, counts: NDArray[np.int64]
+    values: Reals, low: float, width: float, counts: NDArray[np.int64]
 ) -> None: ...
 
 #: How many `fill_cells` wants.
@@ -13,7 +17,7 @@ CELLS: int
 
 def fill_cells(limits: NDArray[np.float64], cells: NDArray[np.int16]) -> None: ...
 def count_exponential(
-    values: NDArray[np.float64],
+    values: Reals,
     limits: NDArray[np.float64],
     cells: NDArray[np.int16],
     counts: NDArray[np.int64],

@@ -21,19 +21,48 @@ cdef extern from "crc32c.h" nogil:
     void tl_crc_init()
     uint32_t tl_masked_crc32c(const uint8_t *p, size_t n)
 
-cdef extern from "buckets.h" nogil:
+cdef extern from *:
+    """
+    #define REAL float
+    #define SUFFIX float
+    #include "buckets.h"
+    #define REAL double
+    #define SUFFIX double
+    #include "buckets.h"
+    """
+
+cdef extern from * nogil:
     enum:
         TL_CELLS
         TL_ROWS
 
-    void tl_count_uniform(
+    ctypedef struct tl_totals:
+        double low
+        double high
+        double sum
+        double sum_squares
+
+    void tl_fill_cells(const double *limits, int64_t n, int16_t *cells)
+    void tl_sum_up_float(const float *values, int64_t n, tl_totals *totals)
+    void tl_count_uniform_float(
+        const float *values, int64_t n, double low, double width, int64_t buckets, int64_t *counts
+    )
+    void tl_count_exponential_float(
+        const float *values, int64_t size, const double *limits, int64_t n, const int16_t *cells,
+        int64_t *counts
+    )
+    void tl_sum_up_double(const double *values, int64_t n, tl_totals *totals)
+    void tl_count_uniform_double(
         const double *values, int64_t n, double low, double width, int64_t buckets, int64_t *counts
     )
-    void tl_fill_cells(const double *limits, int64_t n, int16_t *cells)
-    void tl_count_exponential(
+    void tl_count_exponential_double(
         const double *values, int64_t size, const double *limits, int64_t n, const int16_t *cells,
         int64_t *counts
     )
+
+ctypedef fused real:
+    float
+    double
 
 tl_crc_init()
 
@@ -57,14 +86,31 @@ cdef enum Form:
 cdef bytes _METADATA_FIELD = b"\x4a" + bytes([len(SCALAR_METADATA)]) + SCALAR_METADATA
 
 
-def count_uniform(const double[::1] values, double low, double width, int64_t[:, ::1] counts):
-    if counts.shape[0] != TL_ROWS or not 0 < counts.shape[1] < 1 << 31:
-        raise ValueError(f"there must be {TL_ROWS} rows of counts")
+def sum_up(const real[::1] values not None):
+    cdef tl_totals totals
+    cdef int64_t n = values.shape[0]
+    if not n:
+        return 0.0, 0.0, 0.0, 0.0
     with nogil:
-        if values.shape[0]:
-            tl_count_uniform(
-                &values[0], values.shape[0], low, width, counts.shape[1], &counts[0, 0]
-            )
+        if real is float:
+            tl_sum_up_float(&values[0], n, &totals)
+        else:
+            tl_sum_up_double(&values[0], n, &totals)
+    return totals.low, totals.high, totals.sum, totals.sum_squares
+
+
+def count_uniform(const real[::1] values not None, double low, double width, int64_t[:, ::1] counts):
+    cdef int64_t n = values.shape[0]
+    cdef int64_t buckets = counts.shape[1]
+    if counts.shape[0] != TL_ROWS or not 0 < buckets < 1 << 31:
+        raise ValueError(f"there must be {TL_ROWS} rows of counts")
+    if not n:
+        return
+    with nogil:
+        if real is float:
+            tl_count_uniform_float(&values[0], n, low, width, buckets, &counts[0, 0])
+        else:
+            tl_count_uniform_double(&values[0], n, low, width, buckets, &counts[0, 0])
 
 
 def fill_cells(const double[::1] limits, int16_t[::1] cells):
@@ -74,17 +120,20 @@ def fill_cells(const double[::1] limits, int16_t[::1] cells):
 
 
 def count_exponential(
-    const double[::1] values, const double[::1] limits, const int16_t[::1] cells,
+    const real[::1] values not None, const double[::1] limits, const int16_t[::1] cells,
     int64_t[::1] counts
 ):
+    cdef int64_t size = values.shape[0]
     cdef int64_t n = limits.shape[0] - 2
     if cells.shape[0] != TL_CELLS or n < 1 or counts.shape[0] != 2 * n + 2:
         raise ValueError("the arrays do not fit each other")
+    if not size:
+        return
     with nogil:
-        if values.shape[0]:
-            tl_count_exponential(
-                &values[0], values.shape[0], &limits[1], n, &cells[0], &counts[0]
-            )
+        if real is float:
+            tl_count_exponential_float(&values[0], size, &limits[1], n, &cells[0], &counts[0])
+        else:
+            tl_count_exponential_double(&values[0], size, &limits[1], n, &cells[0], &counts[0])
 
 
 cdef inline uint8_t *_put_varint(uint8_t *p, uint64_t value) noexcept nogil:

@@ -1,29 +1,26 @@
-/* Counts numbers in buckets. All of them must be finite. */
-#ifndef TRACKLIGHT_BUCKETS_H
-#define TRACKLIGHT_BUCKETS_H
+/* Sums of numbers and counts of them in buckets, for REAL and with SUFFIX in their names: to be
+   included once for each type. The numbers that are counted must be finite. */
 
 #include <stdint.h>
 #include <string.h>
 
-/* Buckets of one width from low to high, the last one closed. There are four rows of counts, to be
-   added up: numbers that come one after the other often share a bucket, and would wait for it. */
+#ifndef TRACKLIGHT_BUCKETS_H
+#define TRACKLIGHT_BUCKETS_H
+
+#define TL_JOIN_(a, b) a##b
+#define TL_JOIN(a, b) TL_JOIN_(a, b)
+
+typedef struct {
+    double low, high, sum, sum_squares;
+} tl_totals;
+
+/* Sums that go on side by side, as each addition has to wait for the one before. */
+#define TL_LANES 8
+
+/* Numbers that come one after the other often share a bucket, and would wait for it as well: so
+   there are four rows of counts, to be added up. */
 #define TL_ROWS 4
 #define TL_BLOCK 512
-
-static void tl_count_uniform(const double *values, int64_t n, double low, double width,
-                             int64_t buckets, int64_t *counts) {
-    int32_t at[TL_BLOCK];
-    double last = (double)(buckets - 1);
-    for (int64_t start = 0; start < n; start += TL_BLOCK) {
-        int64_t size = n - start < TL_BLOCK ? n - start : TL_BLOCK;
-        for (int64_t i = 0; i < size; i++) {
-            double bucket = (values[start + i] - low) / width;
-            /* In this order, what is no number (the width may be 0) is in the last as well. */
-            at[i] = (int32_t)(bucket < last ? bucket : last);
-        }
-        for (int64_t i = 0; i < size; i++) counts[(i % TL_ROWS) * buckets + at[i]]++;
-    }
-}
 
 /* Limits that grow by a tenth are at most one to a cell: to all doubles that share the exponent and
    the first four bits of the mantissa. For each cell, how many limits are at or below its start. */
@@ -40,15 +37,63 @@ static void tl_fill_cells(const double *limits, int64_t n, int16_t *cells) {
     }
 }
 
+#endif
+
+/* Of at least one number. One that is not finite makes the sum of squares infinite, or no number. */
+static void TL_JOIN(tl_sum_up_, SUFFIX)(const REAL *values, int64_t n, tl_totals *totals) {
+    double sums[TL_LANES] = {0}, squares[TL_LANES] = {0};
+    REAL lows[TL_LANES], highs[TL_LANES];
+    int64_t whole = n - n % TL_LANES;
+    for (int k = 0; k < TL_LANES; k++) lows[k] = highs[k] = values[0];
+    for (int64_t i = 0; i < whole; i += TL_LANES)
+        for (int k = 0; k < TL_LANES; k++) {
+            REAL value = values[i + k];
+            sums[k] += value;
+            squares[k] += (double)value * value;
+            lows[k] = value < lows[k] ? value : lows[k];
+            highs[k] = value > highs[k] ? value : highs[k];
+        }
+    for (int64_t i = whole; i < n; i++) {
+        sums[0] += values[i];
+        squares[0] += (double)values[i] * values[i];
+        lows[0] = values[i] < lows[0] ? values[i] : lows[0];
+        highs[0] = values[i] > highs[0] ? values[i] : highs[0];
+    }
+    *totals = (tl_totals){lows[0], highs[0], 0, 0};
+    for (int k = 0; k < TL_LANES; k++) {
+        totals->low = lows[k] < totals->low ? lows[k] : totals->low;
+        totals->high = highs[k] > totals->high ? highs[k] : totals->high;
+        totals->sum += sums[k];
+        totals->sum_squares += squares[k];
+    }
+}
+
+/* Buckets of one width from low to high, the last one closed. */
+static void TL_JOIN(tl_count_uniform_, SUFFIX)(const REAL *values, int64_t n, double low,
+                                               double width, int64_t buckets, int64_t *counts) {
+    int32_t at[TL_BLOCK];
+    double last = (double)(buckets - 1);
+    for (int64_t start = 0; start < n; start += TL_BLOCK) {
+        int64_t size = n - start < TL_BLOCK ? n - start : TL_BLOCK;
+        for (int64_t i = 0; i < size; i++) {
+            double bucket = ((double)values[start + i] - low) / width;
+            /* In this order, what is no number (the width may be 0) is in the last as well. */
+            at[i] = (int32_t)(bucket < last ? bucket : last);
+        }
+        for (int64_t i = 0; i < size; i++) counts[(i % TL_ROWS) * buckets + at[i]]++;
+    }
+}
+
 /* The buckets lie between these edges, half open: the limits with a minus sign, zero, the limits.
    counts[0] and the last are for what is outside, so there are 2 n + 2. Zero stands before the
    limits in the array and infinity after them, so that no end has to be looked for. */
-static void tl_count_exponential(const double *values, int64_t size, const double *limits,
-                                 int64_t n, const int16_t *cells, int64_t *counts) {
+static void TL_JOIN(tl_count_exponential_, SUFFIX)(const REAL *values, int64_t size,
+                                                   const double *limits, int64_t n,
+                                                   const int16_t *cells, int64_t *counts) {
     for (int64_t i = 0; i < size; i++) {
         uint64_t bits;
-        double magnitude;
-        memcpy(&bits, values + i, 8);
+        double value = values[i], magnitude;
+        memcpy(&bits, &value, 8);
         uint64_t size_bits = bits & (UINT64_MAX >> 1);
         /* All ones for a negative number, which -0.0 is not: signs cannot be foretold, so a branch
            on them would cost more than all the rest. */
@@ -63,4 +108,5 @@ static void tl_count_exponential(const double *values, int64_t size, const doubl
     }
 }
 
-#endif
+#undef REAL
+#undef SUFFIX

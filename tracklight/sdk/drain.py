@@ -11,9 +11,10 @@ import logging
 import queue
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 
-from tracklight.formats.encode import Buffer
+from tracklight.formats.encode import Answer, Buffer
 from tracklight.sdk.sink import FileRemoved, Sink
 
 _log = logging.getLogger("tracklight")
@@ -26,6 +27,9 @@ _LEAST_PAUSE_S = 0.2
 _MOST_PAUSE_S = 30.0
 #: A slow target is written to so rarely that it is busy for no more than this part of the time.
 _MOST_BUSY = 0.1
+
+#: What may wait to be made by the thread.
+_MOST_LATER_BYTES = 64 << 20
 
 
 class _Ticket:
@@ -62,6 +66,10 @@ class Drain:
         self._requests: queue.SimpleQueue[_Ticket | None] = queue.SimpleQueue()
         self._starting = threading.Lock()
         self._thread: threading.Thread | None = None
+        self._later: deque[tuple[Callable[[], bytes], int]] = deque()
+        self._putting_off = threading.Lock()
+        self._put_off_bytes = 0
+        self._made_bytes = 0
         self._batch = b""
         self._written = 0
         self._due: float | None = None
@@ -90,6 +98,22 @@ class Drain:
         """Say that the buffer is no longer empty, or that it is time to write."""
         self._requests.put(None)
         self._start()
+
+    def make_later(self, make_event: Callable[[], bytes], size_bytes: int) -> bool:
+        """Have the thread make a record, which must not fail; False if it has too much to do.
+
+        ``size_bytes`` is what the function holds on to.
+        """
+        if self.is_in_trouble or self.is_closed:
+            return False
+        with self._putting_off:
+            # Two counters, as the thread changes one of them and must not have to wait.
+            if self._put_off_bytes - self._made_bytes + size_bytes > _MOST_LATER_BYTES:
+                return False
+            self._put_off_bytes += size_bytes
+            self._later.append((make_event, size_bytes))
+        self.wake()
+        return True
 
     def flush(self, timeout_s: float | None = None) -> bool:
         """Wait until all that was accepted is written; False if it could not be."""
@@ -180,7 +204,17 @@ class Drain:
                 return None
             if ticket is not None:
                 return ticket
+            self._make()
             self._schedule()
+
+    def _make(self) -> None:
+        """Make what was put off, for as long as the buffer has room for it."""
+        while self._later:
+            make_event, size_bytes = self._later[0]
+            if self._buffer.record(make_event()) == Answer.FULL:
+                return
+            self._later.popleft()
+            self._made_bytes += size_bytes
 
     def _schedule(self) -> None:
         if self.is_in_trouble and self._due is not None:
@@ -199,8 +233,11 @@ class Drain:
             if not self._sink.is_open:
                 self.open()
             self._write_batch()
-            self._batch = self._buffer.take()
-            self._write_batch()
+            # As often as the buffer may be filled by what was put off, but not for ever.
+            for _ in range(1 + len(self._later)):
+                self._make()
+                self._batch = self._buffer.take()
+                self._write_batch()
             self._sink.sync()
         except Exception as error:  # a remote file system may raise anything
             self.fail(error)
@@ -251,6 +288,7 @@ class Drain:
         left = len(self._batch) - self._written + len(self._buffer)
         if left:
             _log.error("%s: %d bytes of records were never written", self.place, left)
+        self._refused += len(self._later)
         self._tell_refused("%s: %d records were lost")
         self._sink.close()
         self._ended.set()

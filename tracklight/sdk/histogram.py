@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+#: float32 or float64: what is kept as it is, as converting takes as long as counting.
+Reals = NDArray[Any]
 
 _SMALLEST_LIMIT = 1e-12
 _LARGEST_LIMIT = 1e20
@@ -40,9 +42,11 @@ class Spread:
 class _Finite:
     """The finite numbers of an array, and how many others there were."""
 
-    numbers: Floats
+    numbers: Reals
     low: float
     high: float
+    sum: float
+    sum_squares: float
     nan: int = 0
     positive_infinity: int = 0
     negative_infinity: int = 0
@@ -58,7 +62,7 @@ def spread_uniform(numbers: NDArray[Any], buckets: int) -> Spread:
     edges = np.linspace(low, high, buckets + 1) / scale
     counts = np.zeros(buckets, np.int64)
     if low < high and buckets:
-        shrunk = finite.numbers if scale == 1.0 else finite.numbers * scale
+        shrunk = finite.numbers if scale == 1.0 else np.asarray(finite.numbers * scale)
         counts = count_uniform(shrunk, low, (high - low) / buckets, buckets)
     elif buckets:
         counts[-1] = finite.numbers.size
@@ -94,61 +98,68 @@ def make_limits() -> Floats:
 
 
 def _sift(numbers: NDArray[Any]) -> _Finite:
-    flat = np.ascontiguousarray(numbers, np.float64).reshape(-1)
-    if not flat.size:
-        return _Finite(flat, 0.0, 0.0)
-    low, high = float(flat.min()), float(flat.max())
-    if np.isfinite(low) and np.isfinite(high):
-        return _Finite(flat, low, high)
-    nan = int(np.isnan(flat).sum())
-    infinities = int(np.isposinf(flat).sum()), int(np.isneginf(flat).sum())
-    rest = flat[np.isfinite(flat)]
-    low, high = (float(rest.min()), float(rest.max())) if rest.size else (0.0, 0.0)
-    return _Finite(rest, low, high, nan, *infinities)
+    kind = np.float32 if numbers.dtype == np.float32 else np.float64
+    flat = np.ascontiguousarray(numbers, kind).reshape(-1)
+    totals = sum_up(flat)
+    if np.isfinite(totals[-1]):
+        return _Finite(flat, *totals)
+    finite = flat[np.isfinite(flat)]
+    others = np.isnan(flat).sum(), np.isposinf(flat).sum(), np.isneginf(flat).sum()
+    return _Finite(finite, *sum_up(finite), *map(int, others))
 
 
 def _sum_up(finite: _Finite, edges: Floats, counts: NDArray[np.int64]) -> Spread:
-    numbers = finite.numbers
-    with np.errstate(over="ignore"):  # sums of huge numbers are infinite
-        # Not `dot`: it would call threads together that the training is using.
-        sums = float(numbers.sum()), float(np.einsum("i,i->", numbers, numbers))
     return Spread(
         edges,
         counts.astype(np.float64),
         finite.low,
         finite.high,
-        numbers.size,
-        *sums,
+        finite.numbers.size,
+        finite.sum,
+        finite.sum_squares,
         finite.nan,
         finite.positive_infinity,
         finite.negative_infinity,
     )
 
 
-def count_uniform_numpy(
-    values: Floats, low: float, width: float, buckets: int
-) -> NDArray[np.int64]:
+def sum_up_numpy(numbers: Reals) -> tuple[float, float, float, float]:
+    """The least, the greatest, the sum, and the sum of squares."""
+    if not numbers.size:
+        return 0.0, 0.0, 0.0, 0.0
+    wide = numbers.astype(np.float64, copy=False)
+    with np.errstate(over="ignore", invalid="ignore"):
+        # Not `dot`: it would call threads together that the training is using.
+        sums = float(wide.sum()), float(np.einsum("i,i->", wide, wide))
+    return float(numbers.min()), float(numbers.max()), *sums
+
+
+def count_uniform_numpy(values: Reals, low: float, width: float, buckets: int) -> NDArray[np.int64]:
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        at = (values - low) / width
+        at = (values.astype(np.float64, copy=False) - low) / width
     # In this order, what is no number (the width may be 0) is in the last one as well.
     at = np.where(at < buckets - 1, at, buckets - 1).astype(np.int64)
     return np.bincount(at, minlength=buckets)
 
 
+def _sum_up_compiled(numbers: Reals) -> tuple[float, float, float, float]:
+    return _encode.sum_up(numbers)
+
+
 def _count_uniform_compiled(
-    values: Floats, low: float, width: float, buckets: int
+    values: Reals, low: float, width: float, buckets: int
 ) -> NDArray[np.int64]:
     counts = np.zeros((_encode.ROWS, buckets), np.int64)
     _encode.count_uniform(values, low, width, counts)
     return np.asarray(counts.sum(axis=0))
 
 
-def count_exponential_numpy(values: Floats, limits: Floats, counts: NDArray[np.int64]) -> None:
+def count_exponential_numpy(values: Reals, limits: Floats, counts: NDArray[np.int64]) -> None:
     edges = np.concatenate([-limits[::-1], [0.0], limits])
     counts += np.bincount(np.searchsorted(edges, values, "right"), minlength=counts.size)
 
 
-def _count_exponential_compiled(values: Floats, limits: Floats, counts: NDArray[np.int64]) -> None:
+def _count_exponential_compiled(values: Reals, limits: Floats, counts: NDArray[np.int64]) -> None:
     _encode.count_exponential(values, *_make_cells(), counts)
 
 
@@ -164,8 +175,10 @@ def _make_cells() -> tuple[Floats, NDArray[np.int16]]:
 try:
     from tracklight.formats import _encode
 
+    sum_up = _sum_up_compiled
     count_uniform = _count_uniform_compiled
     count_exponential = _count_exponential_compiled
 except ImportError:
+    sum_up = sum_up_numpy
     count_uniform = count_uniform_numpy
     count_exponential = count_exponential_numpy

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -47,13 +47,25 @@ def build_text(tag: str, data: object, **about: str) -> Message:
 
 
 def build_histogram(tag: str, data: object, buckets: object, **about: str) -> Message:
+    return put_off_histogram(tag, data, buckets, **about)[0]()
+
+
+def put_off_histogram(
+    tag: str, data: object, buckets: object, **about: str
+) -> tuple[Callable[[], Message], int]:
+    """What builds the histogram of the numbers as they are now, and how many bytes it holds."""
     count = _as_count(buckets, "buckets", least=0)
-    spread = spread_uniform(as_numbers(data), count)
-    array = np.stack([spread.edges[:-1], spread.edges[1:], spread.counts], axis=1)
-    if not spread.num:
-        array = np.zeros((count, 3))
-    content = proto.HistogramPluginData(totals=make_totals(spread))
-    return summary.tensor(tag, array, summary.describe("histograms", content, **about))
+    numbers = np.array(as_numbers(data))
+
+    def build() -> Message:
+        spread = spread_uniform(numbers, count)
+        array = np.stack([spread.edges[:-1], spread.edges[1:], spread.counts], axis=1)
+        if not spread.num:
+            array = np.zeros((count, 3))
+        content = proto.HistogramPluginData(totals=make_totals(spread))
+        return summary.tensor(tag, array, summary.describe("histograms", content, **about))
+
+    return build, numbers.nbytes
 
 
 def make_totals(spread: Spread) -> Message:

@@ -6,10 +6,10 @@ import os
 import struct
 import time
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import TracebackType
 
-from tracklight.formats.encode import Answer, create_buffer
+from tracklight.formats.encode import Answer, Buffer, create_buffer
 from tracklight.formats.proto import Message
 from tracklight.sdk import lenient, lifetime
 from tracklight.sdk.drain import Drain
@@ -100,15 +100,32 @@ class EventWriter:
 
         Only the first value of a tag keeps its metadata, unless ``always_describe``.
         """
-        from tracklight.formats.event import encode_event
-
-        for value in values:
-            metadata = value.metadata.SerializeToString()
-            is_first = self._buffer.describe(value.tag.decode(), metadata)
-            if not (is_first or always_describe):
-                value.ClearField("metadata")
         wall = time.time() if wall_time is None else wall_time
-        return self.add_event(encode_event(wall, step, values))
+        return self.add_event(_encode(self._buffer, values, step, wall, always_describe))
+
+    def add_later(
+        self,
+        build: Callable[[], Message],
+        step: int,
+        wall_time: float | None = None,
+        *,
+        size_bytes: int,
+        always_describe: bool = False,
+    ) -> bool:
+        """Log a value that takes long to build, which the writer's thread then does.
+
+        ``build`` must not fail, and holds on to ``size_bytes``, which nobody else may change.
+        """
+        wall = time.time() if wall_time is None else wall_time
+        buffer = self._buffer
+
+        def make_event() -> bytes:
+            return _encode(buffer, [build()], step, wall, always_describe)
+
+        if self._drain.make_later(make_event, size_bytes):
+            lifetime.keep(self._drain)
+            return True
+        return self.add_event(make_event())
 
     def add_event(self, event: bytes) -> bool:
         """Log any event, given as the bytes of the message."""
@@ -180,6 +197,18 @@ class EventWriter:
         if lifetime.is_ending():
             self._drain.flush(_CLOSE_S)
         return True
+
+
+def _encode(
+    buffer: Buffer, values: Sequence[Message], step: int, wall_time: float, always_describe: bool
+) -> bytes:
+    from tracklight.formats.event import encode_event
+
+    for value in values:
+        is_first = buffer.describe(value.tag.decode(), value.metadata.SerializeToString())
+        if not (is_first or always_describe):
+            value.ClearField("metadata")
+    return encode_event(wall_time, step, values)
 
 
 def create_sink(logdir: str, suffix: str) -> Sink:
