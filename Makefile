@@ -24,7 +24,7 @@ run: .make/kernel .make/web  ## Serve LOGDIR, or a demo log where none is given 
 	@test -n "$(LOGDIR)" || test -d demo-logs || $(BIN)/python -m tracklight.demo demo-logs
 	$(BIN)/tracklight --logdir "$(or $(LOGDIR),demo-logs)" $(ARGS)
 
-test: .make/kernel .make/web .make/node .make/test .make/chromium  ## Run all tests
+test: .make/kernel .make/web .make/node .make/test .make/frameworks .make/chromium  ## Run all tests
 	npm --prefix web run --silent test
 	$(BIN)/pytest -n 2 --dist loadfile $(ARGS)
 
@@ -37,7 +37,7 @@ check: .make/kernel .make/node .make/test .make/check  ## Look for faults withou
 	npm --prefix web run --silent lint
 	npm --prefix web run --silent format
 
-bench: .make/kernel .make/web .make/bench  ## Measure tracklight beside TensorBoard
+bench: .make/kernel .make/web .make/bench .make/frameworks  ## Measure tracklight beside TensorBoard
 	$(BIN)/python -m benchmarks $(ARGS)
 
 format: .make/node .make/check  ## Lay the sources out as `make check` wants them
@@ -50,8 +50,9 @@ pins:  ## Pin the newest versions of everything in tools/constraints.txt
 	$(PYTHON) -m venv .make/pins
 	.make/pins/bin/pip install --quiet --upgrade pip
 	TRACKLIGHT_KERNEL=skip TRACKLIGHT_WEB=skip .make/pins/bin/pip install --quiet --upgrade \
-	    . --group build --group node --group test --group check --group bench
-	.make/pins/bin/pip freeze --all --exclude tracklight > tools/constraints.txt
+	    . --group build --group node --group test --group check --group bench --group frameworks
+	@# A label such as +cpu says where a build came from, and another machine may have another one.
+	.make/pins/bin/pip freeze --all --exclude tracklight | sed 's/+.*//' > tools/constraints.txt
 	rm -rf .make/pins
 
 clean:  ## Remove everything that was made here
@@ -105,3 +106,9 @@ help:  ## Say what there is to make
 .make/test .make/check .make/bench: .make/%: .make/installed
 	$(PIP) --group $*
 	@touch $@
+
+.make/frameworks: .make/installed
+	@echo "tracklight: installing PyTorch, TensorFlow, JAX and others, once; it takes minutes"
+	@$(PIP) --group frameworks 2>.make/frameworks.log && touch $@ || \
+	    echo "tracklight: without them some tests and measurements are left out;" \
+	    "why stands in .make/frameworks.log"
