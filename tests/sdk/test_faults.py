@@ -148,10 +148,17 @@ def test_ending_on_a_full_disk_says_what_was_lost(caplog: pytest.LogCaptureFixtu
 def test_what_was_put_off_is_made_before_a_flush_ends() -> None:
     disk = Disk()
     drain = make_drain(disk, max_bytes=300)
+    made = []
+
+    def make_event() -> bytes:
+        made.append(len(made))
+        return bytes([len(made)] * 84)
+
     for _ in range(20):
-        assert drain.make_later(lambda: b"x" * 84, 10)
+        assert drain.make_later(make_event, 10)
     assert drain.flush(10)
-    assert len(list(iter_records(disk.data))) == 20
+    assert [payload[0] for _, payload in iter_records(disk.data)] == list(range(1, 21))
+    assert len(made) == 20
     drain.close(10)
 
 

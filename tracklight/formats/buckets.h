@@ -80,7 +80,10 @@ static void TL_JOIN(tl_count_uniform_, SUFFIX)(const REAL *values, int64_t n, do
             /* In this order, what is no number (the width may be 0) is in the last as well. */
             at[i] = (int32_t)(bucket < last ? bucket : last);
         }
-        for (int64_t i = 0; i < size; i++) counts[(i % TL_ROWS) * buckets + at[i]]++;
+        int64_t whole = size - size % TL_ROWS;
+        for (int64_t i = 0; i < whole; i += TL_ROWS)
+            for (int64_t row = 0; row < TL_ROWS; row++) counts[row * buckets + at[i + row]]++;
+        for (int64_t i = whole; i < size; i++) counts[at[i]]++;
     }
 }
 

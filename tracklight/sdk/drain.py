@@ -70,6 +70,7 @@ class Drain:
         self._putting_off = threading.Lock()
         self._put_off_bytes = 0
         self._made_bytes = 0
+        self._made = b""
         self._batch = b""
         self._written = 0
         self._due: float | None = None
@@ -102,7 +103,7 @@ class Drain:
     def make_later(self, make_event: Callable[[], bytes], size_bytes: int) -> bool:
         """Have the thread make a record, which must not fail; False if it has too much to do.
 
-        ``size_bytes`` is what the function holds on to.
+        The function is called once. ``size_bytes`` is what it holds on to.
         """
         if self.is_in_trouble or self.is_closed:
             return False
@@ -211,8 +212,10 @@ class Drain:
         """Make what was put off, for as long as the buffer has room for it."""
         while self._later:
             make_event, size_bytes = self._later[0]
-            if self._buffer.record(make_event()) == Answer.FULL:
+            self._made = self._made or make_event()
+            if self._buffer.record(self._made) == Answer.FULL:
                 return
+            self._made = b""
             self._later.popleft()
             self._made_bytes += size_bytes
 

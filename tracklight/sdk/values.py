@@ -14,6 +14,7 @@ from tracklight.sdk.arrays import as_array, as_number, as_numbers
 from tracklight.sdk.histogram import Spread, spread_uniform
 from tracklight.sdk.lenient import Misuse, complain
 from tracklight.sdk.pictures import as_pixels, encode_pictures
+from tracklight.sdk.scratch import give_back, take_copy
 from tracklight.sdk.sounds import encode_clips
 
 #: A text beyond this is of no use to anyone who would have to scroll through it.
@@ -55,10 +56,11 @@ def put_off_histogram(
 ) -> tuple[Callable[[], Message], int]:
     """What builds the histogram of the numbers as they are now, and how many bytes it holds."""
     count = _as_count(buckets, "buckets", least=0)
-    numbers = np.array(as_numbers(data))
+    numbers = take_copy(as_numbers(data))
 
     def build() -> Message:
         spread = spread_uniform(numbers, count)
+        give_back(numbers)
         array = np.stack([spread.edges[:-1], spread.edges[1:], spread.counts], axis=1)
         if not spread.num:
             array = np.zeros((count, 3))
