@@ -16,8 +16,7 @@ import numpy as np
 
 from tests import builders as b
 from tests.fuzz.targets import assemble, iter_programs
-from tracklight.formats.batch import Content, Number
-from tracklight.formats.scan import Found
+from tracklight.formats.batch import Content, Found, Number
 
 ROUNDS = 400
 

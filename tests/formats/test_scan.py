@@ -18,10 +18,10 @@ from tracklight.formats.batch import (
     Content,
     Damage,
     Flaw,
+    Found,
     Large,
     Number,
 )
-from tracklight.formats.scan import Found
 
 pytestmark = pytest.mark.parametrize("create", SCANNERS)
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tracklight.logdir.filesystem import open_filesystem
 from tracklight.logdir.local import LocalFiles
+from tracklight.logdir.opening import open_filesystem
 
 
 @pytest.fixture

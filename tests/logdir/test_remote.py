@@ -13,7 +13,7 @@ from tracklight.formats.scan import create_scanner
 from tracklight.logdir import remote
 from tracklight.logdir.change import Change, read_change
 from tracklight.logdir.discover import Found, discover
-from tracklight.logdir.filesystem import open_filesystem
+from tracklight.logdir.opening import open_filesystem
 from tracklight.logdir.remote import RemoteFiles
 from tracklight.logdir.roots import Root
 from tracklight.logdir.tail import Tail

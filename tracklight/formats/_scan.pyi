@@ -4,8 +4,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.formats.batch import Batch
-from tracklight.formats.scan import Found
+from tracklight.formats.batch import Batch, Found
 
 def crc32c(data: bytes | bytearray | memoryview) -> int: ...
 def crc32c_of_rows(

@@ -77,6 +77,20 @@ class Large(NamedTuple):
     payload: int
 
 
+class Found(NamedTuple):
+    """One value met by walking a large record instead of scanning it."""
+
+    tag: bytes
+    content: int
+    step: int
+    wall: float
+    record: int
+    start: int
+    size: int
+    metadata: bytes | None = None
+    scalar: tuple[Number, float | int] | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Points:
     """Scalar values of many series, grouped by series, each in the order written.

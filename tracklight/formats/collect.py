@@ -10,6 +10,7 @@ from tracklight.formats.batch import (
     Batch,
     Damage,
     Float64,
+    Found,
     Int64,
     Large,
     Number,
@@ -20,7 +21,6 @@ from tracklight.formats.batch import (
 )
 from tracklight.formats.dissect import Event, names_plugin
 from tracklight.formats.scalar import Scalar
-from tracklight.formats.scan import Found
 
 
 class Series:

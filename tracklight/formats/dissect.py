@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from tracklight.errors import FormatError
-from tracklight.formats.batch import GRAPH_TAG, META_GRAPH_TAG, Content, Number
+from tracklight.formats.batch import GRAPH_TAG, META_GRAPH_TAG, Content, Found, Number
 from tracklight.formats.scalar import Scalar, find_scalar
-from tracklight.formats.scan import Found
 from tracklight.formats.wire import (
     DELIMITED,
     EIGHT_BYTES,

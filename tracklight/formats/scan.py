@@ -8,23 +8,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
-from tracklight.formats.batch import Batch, Number
-
-
-class Found(NamedTuple):
-    """One value met by walking a large record instead of scanning it."""
-
-    tag: bytes
-    content: int
-    step: int
-    wall: float
-    record: int
-    start: int
-    size: int
-    metadata: bytes | None = None
-    scalar: tuple[Number, float | int] | None = None
+from tracklight.formats.batch import Batch, Found
 
 
 class Scanner(Protocol):

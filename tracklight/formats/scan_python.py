@@ -6,12 +6,11 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from tracklight.errors import FormatError
-from tracklight.formats.batch import LARGE_RECORD, Batch, Damage, Flaw, Large
+from tracklight.formats.batch import LARGE_RECORD, Batch, Damage, Flaw, Found, Large
 from tracklight.formats.collect import Collector, Series
 from tracklight.formats.crc32c import masked_crc32c
 from tracklight.formats.dissect import dissect
 from tracklight.formats.resync import iter_headers
-from tracklight.formats.scan import Found
 from tracklight.formats.tfrecord import FRAME_BYTES, HEADER_BYTES
 
 #: How far a zero-filled tail is searched before it counts as never to be filled in.

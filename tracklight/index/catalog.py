@@ -10,8 +10,9 @@ from tracklight.index.cache import DEFAULT_LIMIT_BYTES, Cache, find_folder
 from tracklight.index.reduction import join, make_edges
 from tracklight.index.shard import Key, Shard
 from tracklight.logdir.discover import Found, FoundFile, discover
-from tracklight.logdir.filesystem import FileSystem, open_filesystem
+from tracklight.logdir.filesystem import FileSystem
 from tracklight.logdir.natural import natural_key
+from tracklight.logdir.opening import open_filesystem
 from tracklight.logdir.roots import Root
 from tracklight.logdir.watch import Changes
 from tracklight.types import Delta, FileInfo, Grid, Located, Progress, RunInfo, Series, TagInfo

@@ -25,7 +25,8 @@ from tracklight.index.segment import Origin
 from tracklight.index.storing import Storage
 from tracklight.logdir.change import Change, judge, read_change
 from tracklight.logdir.discover import FoundFile
-from tracklight.logdir.filesystem import FileSystem, open_filesystem
+from tracklight.logdir.filesystem import FileSystem
+from tracklight.logdir.opening import open_filesystem
 from tracklight.types import FileInfo, Float64, Grid, Located, Progress, RunInfo, Series, TagInfo
 
 R = TypeVar("R")

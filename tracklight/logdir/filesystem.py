@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import NamedTuple, Protocol
 
-from tracklight.logdir.roots import is_url
-
 
 class FileStat(NamedTuple):
     """What tells one state of a file from another without reading it."""
@@ -94,15 +92,3 @@ class FileSystem(Protocol):
         """Read up to ``size`` bytes of a file; fewer only where it ends."""
 
     def open(self, path: str) -> FileHandle: ...
-
-
-def open_filesystem(path: str) -> tuple[FileSystem, str]:
-    """Give the file system that a path or URL belongs to, and the path to use with it."""
-    # Imported here so that a local log never pays for what remote ones need.
-    if is_url(path):
-        from tracklight.logdir.remote import RemoteFiles
-
-        return RemoteFiles(path), path
-    from tracklight.logdir.local import LocalFiles
-
-    return LocalFiles(), path
