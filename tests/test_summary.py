@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import subprocess
 import sys
 import threading
 import warnings
@@ -513,5 +514,14 @@ def test_names_are_kept_as_they_are(strict: FileWriter) -> None:
     assert tags == [name for name in NAMES for _ in range(2)]
 
 
-def test_no_framework_is_imported() -> None:
-    assert not {"torch", "tensorflow", "jax", "keras", "matplotlib"} & set(sys.modules)
+def test_no_framework_is_imported(tmp_path: Path) -> None:
+    script = (
+        "import sys; from tracklight import hparams, projector, summary\n"
+        "with summary.create_file_writer(sys.argv[1], strict=True).as_default(step=1):\n"
+        "    summary.scalar('a', [1.0]); summary.image('b', [[[1]]]); summary.histogram('c', [1])\n"
+        "    hparams.hparams({'lr': 0.1})\n"
+        "frameworks = {'torch', 'tensorflow', 'jax', 'keras', 'matplotlib', 'PIL', 'tensorboard'}\n"
+        "print(frameworks & set(sys.modules))"
+    )
+    command = [sys.executable, "-c", script, str(tmp_path)]
+    assert subprocess.check_output(command, text=True).strip() == "set()"
