@@ -154,6 +154,16 @@ def test_leaves_out_what_is_not_finite(tmp_path: Path) -> None:
         assert sum(value.histo.bucket) == 2
 
 
+def test_counts_numbers_as_they_were(tmp_path: Path) -> None:
+    numbers = np.ones(1000, np.float32)
+    with SummaryWriter(tmp_path, strict=True) as writer:
+        for step in range(50):
+            numbers[:] = step
+            writer.add_histogram("h", numbers, step)
+    values = [(event.step, event.summary.value[0].histo.max) for event in iter_events(tmp_path)]
+    assert values == [(step, float(step)) for step in range(50)]
+
+
 def test_shows_nan_in_pictures_as_black(tmp_path: Path) -> None:
     image_of = pytest.importorskip("PIL.Image")
     picture = np.full((1, 2, 2), 0.5)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from typing import Any
 
 from tracklight.formats import proto
@@ -81,6 +82,19 @@ class FileWriter:
         """Log ``Summary.Value`` messages as one event; every one keeps its metadata."""
         step = 0 if global_step is None else as_step(global_step, "global_step")
         self.event_writer.add(values, step, walltime, always_describe=True)
+
+    def add_later(
+        self,
+        build: Callable[[], Message],
+        size_bytes: int,
+        global_step: Any = None,
+        walltime: float | None = None,
+    ) -> None:
+        """Log a value that the file's own thread builds; ``build`` holds on to ``size_bytes``."""
+        step = 0 if global_step is None else as_step(global_step, "global_step")
+        self.event_writer.add_later(
+            build, step, walltime, size_bytes=size_bytes, always_describe=True
+        )
 
     def add_graph(self, graph_profile: tuple[Any, Any], walltime: float | None = None) -> None:
         """Log a ``GraphDef`` and the ``RunMetadata`` of one step."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,23 +23,18 @@ def make_default_bins() -> list[float]:
     return [*(-limits[::-1]).tolist(), 0, *limits.tolist()]
 
 
-def build_histogram(tag: str, values: Any, bins: Any, max_bins: Any) -> Message:
-    numbers = as_numbers(values, "values")
-    if not numbers.size:
-        raise Misuse("values", "is empty; a histogram needs a number at least")
+def put_off_histogram(
+    tag: str, values: Any, bins: Any, max_bins: Any
+) -> tuple[Callable[[], Message], int]:
+    """What builds the histogram of the numbers as they are now, and how many bytes it holds.
+
+    All that may be wrong is found at once, where it can still be told whose line it was.
+    """
+    numbers = _take_finite(values)
     if isinstance(bins, str) and bins == "tensorflow" and max_bins is None:
-        spread = spread_exponential(numbers)
-        others = spread.nan + spread.positive_infinity + spread.negative_infinity
-    else:
-        flat = numbers.reshape(-1).astype(np.float64)
-        finite = flat[np.isfinite(flat)]
-        others = flat.size - finite.size
-        spread = _spread(finite, bins, max_bins)
-    if not spread.num:
-        raise Misuse("values", "has no finite number in it")
-    if others:
-        complain("values", f"has {others} NaN or infinite numbers, which were left out")
-    return _build(tag, spread)
+        return lambda: _build(tag, spread_exponential(numbers)), numbers.nbytes
+    value = _build(tag, _spread(numbers.astype(np.float64), bins, max_bins))
+    return lambda: value, 0
 
 
 def build_raw_histogram(tag: str, totals: dict[str, Any], limits: Any, counts: Any) -> Message:
@@ -52,9 +48,22 @@ def build_raw_histogram(tag: str, totals: dict[str, Any], limits: Any, counts: A
     return proto.Value(tag=tag.encode(), histo=histogram)
 
 
-def _spread(finite: Floats, bins: Any, max_bins: Any) -> Spread:
+def _take_finite(values: Any) -> NDArray[Any]:
+    """A copy, which is not changed by what the program does next."""
+    numbers: NDArray[Any] = np.array(as_numbers(values, "values")).reshape(-1)
+    if not numbers.size:
+        raise Misuse("values", "is empty; a histogram needs a number at least")
+    if np.isfinite(numbers.min()) and np.isfinite(numbers.max()):
+        return numbers
+    finite: NDArray[Any] = numbers[np.isfinite(numbers)]
     if not finite.size:
         raise Misuse("values", "has no finite number in it")
+    others = numbers.size - finite.size
+    complain("values", f"has {others} NaN or infinite numbers, which were left out")
+    return finite
+
+
+def _spread(finite: Floats, bins: Any, max_bins: Any) -> Spread:
     if isinstance(bins, str) and bins == "tensorflow":
         bins = make_default_bins()
     counts, edges = np.histogram(finite, bins)

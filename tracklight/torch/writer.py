@@ -94,9 +94,14 @@ class SummaryWriter(RunWriter):
         walltime: float | None = None,
         max_bins: int | None = None,
     ) -> None:
-        """Log how numbers are spread; ``bins`` may also be what ``numpy.histogram`` takes."""
-        build = histograms.build_histogram
-        self._add("add_histogram", tag, global_step, walltime, build, values, bins, max_bins)
+        """Log how numbers are spread; ``bins`` may also be what ``numpy.histogram`` takes.
+
+        They are copied at once and, in the default bins, counted by the writer's own thread.
+        """
+        with self._guard("add_histogram", tag):
+            name = as_name(tag, "tag")
+            build, size_bytes = histograms.put_off_histogram(name, values, bins, max_bins)
+            self._get_file_writer().add_later(build, size_bytes, global_step, walltime)
 
     def add_histogram_raw(
         self,
