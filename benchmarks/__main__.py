@@ -1,10 +1,10 @@
-"""``python -m benchmarks``: tracklight beside TensorBoard, in one run on one machine."""
+"""``python -m benchmarks``: tracklight beside TensorBoard and writers, in one run on one machine."""
 
 from __future__ import annotations
 
 import argparse
 
-from benchmarks import images, live, memory, read, tags
+from benchmarks import images, live, memory, read, tags, write
 from benchmarks.report import Row, describe_machine, format_table, write_results
 
 MEASURES = {
@@ -14,6 +14,8 @@ MEASURES = {
     "tags": tags.measure,
     "images": images.measure,
     "live": live.measure,
+    "write": write.measure,
+    "import": write.measure_import,
 }
 
 

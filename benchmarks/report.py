@@ -8,13 +8,23 @@ import platform
 import statistics
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import psutil
 
 RESULTS = Path(__file__).parent / "results.md"
-COLUMNS = ("measured", "tracklight", "TensorBoard", "ratio", "must be", "is")
+COLUMNS = ("measured", "tracklight", "the other", "ratio", "must be", "is")
+#: Whose versions stand above the table, where they are installed.
+PROGRAMS = (
+    "tracklight",
+    "tensorboard",
+    "tensorboard-data-server",
+    "torch",
+    "tensorflow-cpu",
+    "tensorboardX",
+    "numpy",
+)
 
 
 @dataclass(frozen=True)
@@ -64,6 +74,8 @@ def compare(what: str, ours: Timing, theirs: Timing, note: str, least: float | N
 
 
 def format_s(seconds: float) -> str:
+    if seconds < 1e-3:
+        return f"{seconds * 1e6:.3g} µs"
     return f"{seconds * 1000:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"
 
 
@@ -74,10 +86,7 @@ def format_table(rows: Iterable[Row]) -> str:
 
 def describe_machine() -> str:
     memory_gib = psutil.virtual_memory().total / 2**30
-    programs = ", ".join(
-        f"{name} {version(name)}"
-        for name in ("tracklight", "tensorboard", "tensorboard-data-server")
-    )
+    programs = ", ".join(filter(None, map(_describe_program, PROGRAMS)))
     return (
         f"{datetime.date.today().isoformat()}, {_read_processor()}, {os.cpu_count()} cores, "
         f"{memory_gib:.0f} GiB, {platform.system()}, Python {platform.python_version()}; {programs}"
@@ -88,6 +97,13 @@ def write_results(rows: Iterable[Row]) -> None:
     text = "# Results of `make bench`\n\n{}\n\nHow each row is measured stands in {}.\n\n{}\n"
     modules = "the docstrings of `benchmarks/*.py`"
     RESULTS.write_text(text.format(describe_machine(), modules, format_table(rows)))
+
+
+def _describe_program(name: str) -> str:
+    try:
+        return f"{name} {version(name)}"
+    except PackageNotFoundError:
+        return ""
 
 
 def _read_processor() -> str:

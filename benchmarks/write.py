@@ -1,0 +1,130 @@
+"""What logging costs a training program, beside the writers of PyTorch, TensorFlow and tensorboardX.
+
+One call: the same call in a loop for a second, in a process of its own that may use two CPUs, with
+the writer's default settings. Two clocks run on the thread that logs: its CPU time, which leaves out
+that it waits, and the time that passes, in which it also waits for its writer's thread, be it for
+the interpreter's lock or for room in a queue. The ratio is the smaller of the two. The CPU time of
+all threads, until the file is closed, tells what was only moved elsewhere; it decides nothing.
+PyTorch's writer does not find TensorFlow, so that it writes by itself as in most installations.
+
+A stream: millions of scalars, from the first call until the file is closed; then every record is
+read back with its checksums. The file is in the page cache then, as for the other writers.
+
+The import: new interpreters import NumPy and our logging side in turn. Their own start, the same for
+both, is not counted; what was compiled to bytecode before is used.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+
+from benchmarks.probe import read_log
+from benchmarks.report import Row, Timing, format_s, repeat
+from benchmarks.write_probe import HISTOGRAM_SIZE, Cost, measure_cost, measure_stream_s
+
+OURS = {
+    "tracklight.summary": {"scalar": "scalar", "histogram": "histogram"},
+    "tracklight.torch": {"scalar": "add_scalar", "histogram": "add_histogram"},
+}
+PEERS = {
+    "torch": "torch.utils.tensorboard",
+    "tensorflow": "tf.summary",
+    "tensorboardX": "tensorboardX",
+}
+#: How many times as cheap ours must be; nothing is asked for beside tensorboardX.
+LEAST = {
+    "scalar": {"torch": 20, "tensorflow": 50},
+    "histogram": {"torch": 8, "tensorflow": 8},
+}
+MOST_IMPORT = 1.5
+LEAST_PER_S = 1e6
+
+
+def measure(quick: bool) -> Iterator[Row]:
+    times = 1 if quick else 5
+    for kind, least in LEAST.items():
+        peers = {peer: _take_median(peer, kind, times) for peer in PEERS if _is_there(peer)}
+        for door, words in OURS.items():
+            ours = _take_median(door, kind, times)
+            what = f"`{door}.{words[kind]}`"
+            if kind == "histogram":
+                what += f" of {HISTOGRAM_SIZE:,} float32"
+            for peer, theirs in peers.items():
+                yield _compare(what, ours, theirs, PEERS[peer], least.get(peer))
+    yield _measure_stream(200_000 if quick else 5_000_000, 1 if quick else 3)
+
+
+def measure_import(quick: bool) -> Iterator[Row]:
+    times = 3 if quick else 21
+    modules = "tracklight.summary", "numpy"
+    pairs = [[_import_s(module) for module in modules] for _ in range(times)]
+    ours, numpy = (Timing(tuple(seconds)) for seconds in zip(*pairs, strict=True))
+    ratio = ours.median_s / numpy.median_s
+    must, reached = f"at most {MOST_IMPORT}x", ratio <= MOST_IMPORT
+    yield Row("`import tracklight.summary`", str(ours), f"{numpy}, numpy", ratio, must, reached)
+
+
+def _is_there(module: str) -> bool:
+    if importlib.util.find_spec(module) is not None:
+        return True
+    print(f"{module} is not installed, so nothing is measured beside it")
+    return False
+
+
+def _take_median(writer: str, kind: str, times: int) -> Cost:
+    costs = [measure_cost(writer, kind) for _ in range(times)]
+    names = [field.name for field in fields(Cost)]
+    return Cost(*(statistics.median(getattr(cost, name) for cost in costs) for name in names))
+
+
+def _compare(what: str, ours: Cost, theirs: Cost, peer: str, least: float | None) -> Row:
+    ratio = min(theirs.cpu_s / ours.cpu_s, theirs.elapsed_s / ours.elapsed_s)
+    must = "" if least is None else f"at least {least:g}x"
+    reached = None if least is None else ratio >= least
+    return Row(what, _describe(ours), f"{_describe(theirs)}, {peer}", ratio, must, reached)
+
+
+def _describe(cost: Cost) -> str:
+    thread = f"{format_s(cost.cpu_s)} of CPU, {format_s(cost.elapsed_s)} passed"
+    return f"{thread} ({format_s(cost.process_s)} in all threads)"
+
+
+def _measure_stream(count: int, times: int) -> Row:
+    ours = repeat(times, lambda: _stream_s("tracklight.summary", count))
+    per_s = count / ours.median_s
+    few = count // 50
+    others = [
+        f"{few / _stream_s(peer, few):,.0f}, {name}"
+        for peer, name in PEERS.items()
+        if _is_there(peer)
+    ]
+    return Row(
+        f"Scalars a second to a closed file, {count:,} of them",
+        f"{per_s:,.0f} ({ours})",
+        "; ".join(others),
+        must=f"at least {LEAST_PER_S:,.0f}",
+        reached=per_s >= LEAST_PER_S,
+    )
+
+
+def _stream_s(writer: str, count: int) -> float:
+    with tempfile.TemporaryDirectory() as logdir:
+        seconds = measure_stream_s(writer, count, Path(logdir))
+        found = read_log(Path(logdir)).points
+    if found != count:
+        raise RuntimeError(f"{writer}: {found} of {count} scalars were read back")
+    return seconds
+
+
+def _import_s(module: str) -> float:
+    clock = "import time; start = time.perf_counter()"
+    program = f"{clock}; import {module}; print(time.perf_counter() - start)"
+    answer = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
+    return float(answer.stdout)

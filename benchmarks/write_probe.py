@@ -1,0 +1,177 @@
+"""What logging costs, measured inside a process that has one writer and nothing else to do.
+
+Every writer has its own default settings. A measurement goes on for about a second, so that the
+writer's own thread is at work meanwhile and flushes fall into it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+TAG = "train/loss"
+HISTOGRAM_SIZE = 100_000
+#: As many calls are made between two looks at the clock.
+ROUNDS = {"scalar": 500, "histogram": 5}
+#: One for the training, one for what a writer does beside it.
+CPUS = 2
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one call costs, on the thread that makes it and in the whole process."""
+
+    cpu_s: float
+    elapsed_s: float
+    process_s: float
+
+
+@dataclass(frozen=True)
+class Calls:
+    """One writer's words for the same things."""
+
+    scalar: Callable[[str, float, int], object]
+    histogram: Callable[[str, Any, int], object]
+    close: Callable[[], object]
+
+
+def measure_cost(writer: str, kind: str) -> Cost:
+    """What a call costs in a new process; ``kind`` is "scalar" or "histogram"."""
+    return Cost(**_run("cost", writer, kind))
+
+
+def measure_stream_s(writer: str, count: int, logdir: Path) -> float:
+    """How long a new process takes to log ``count`` scalars, until the file is closed."""
+    return float(_run("stream", writer, str(count), f"--logdir={logdir}"))
+
+
+def _run(*arguments: str) -> Any:
+    command = [sys.executable, "-m", "benchmarks.write_probe", *arguments]
+    quiet = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
+    answer = subprocess.run(
+        command, check=True, capture_output=True, text=True, env=os.environ | quiet
+    )
+    return json.loads(answer.stdout.splitlines()[-1])
+
+
+def _open_tracklight(logdir: str) -> Calls:
+    from tracklight import summary
+
+    writer = summary.create_file_writer(logdir)
+    writer.set_as_default()
+    return Calls(summary.scalar, summary.histogram, writer.close)
+
+
+def _open_tensorflow(logdir: str) -> Calls:
+    import tensorflow as tf
+
+    writer = tf.summary.create_file_writer(logdir)
+    writer.set_as_default()
+    return Calls(tf.summary.scalar, tf.summary.histogram, writer.close)
+
+
+def _open_tracklight_torch(logdir: str) -> Calls:
+    from tracklight.torch import SummaryWriter
+
+    return _take_methods(SummaryWriter(logdir))
+
+
+def _open_torch(logdir: str) -> Calls:
+    # Not to be had: then it writes by itself, as where there is PyTorch alone.
+    sys.modules["tensorflow"] = None  # type: ignore[assignment]
+    from torch.utils.tensorboard import SummaryWriter
+
+    return _take_methods(SummaryWriter(logdir))
+
+
+def _open_tensorboardx(logdir: str) -> Calls:
+    from tensorboardX import SummaryWriter
+
+    return _take_methods(SummaryWriter(logdir))
+
+
+def _take_methods(writer: Any) -> Calls:
+    return Calls(writer.add_scalar, writer.add_histogram, writer.close)
+
+
+WRITERS: dict[str, Callable[[str], Calls]] = {
+    "tracklight.summary": _open_tracklight,
+    "tracklight.torch": _open_tracklight_torch,
+    "torch": _open_torch,
+    "tensorboardX": _open_tensorboardx,
+    "tensorflow": _open_tensorflow,
+}
+
+
+def _time_calls(writer: str, kind: str, seconds: float = 1.0) -> Cost:
+    _pin()
+    with tempfile.TemporaryDirectory() as logdir:
+        calls = WRITERS[writer](logdir)
+        value = 0.5 if kind == "scalar" else _make_numbers()
+        log = calls.scalar if kind == "scalar" else calls.histogram
+        size = ROUNDS[kind]
+        _log_round(log, value, 0, size)
+        clocks = time.thread_time, time.perf_counter, time.process_time
+        start = [clock() for clock in clocks]
+        step = size
+        while time.perf_counter() < start[1] + seconds:
+            _log_round(log, value, step, size)
+            step += size
+        cpu_s, elapsed_s = clocks[0]() - start[0], clocks[1]() - start[1]
+        calls.close()
+        process_s = time.process_time() - start[2]
+    count = step - size
+    return Cost(cpu_s / count, elapsed_s / count, process_s / count)
+
+
+def _log_round(log: Callable[[str, Any, int], object], value: object, step: int, size: int) -> None:
+    for at in range(step, step + size):
+        log(TAG, value, at)
+
+
+def _time_stream_s(writer: str, count: int, logdir: str) -> float:
+    _pin()
+    calls = WRITERS[writer](logdir)
+    scalar = calls.scalar
+    start = time.perf_counter()
+    for step in range(count):
+        scalar(TAG, 0.5, step)
+    calls.close()
+    return time.perf_counter() - start
+
+
+def _make_numbers() -> Any:
+    return np.random.default_rng(3).standard_normal(HISTOGRAM_SIZE, np.float32)
+
+
+def _pin() -> None:
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:CPUS])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("measure", choices=["cost", "stream"])
+    parser.add_argument("writer", choices=WRITERS)
+    parser.add_argument("what")
+    parser.add_argument("--logdir")
+    options = parser.parse_args()
+    if options.measure == "cost":
+        print(json.dumps(asdict(_time_calls(options.writer, options.what))))
+    else:
+        print(_time_stream_s(options.writer, int(options.what), options.logdir))
+
+
+if __name__ == "__main__":
+    main()
