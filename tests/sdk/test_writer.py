@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.sdk.reading import list_files, read_scalars, read_values
+from tests.sdk.reading import iter_events, list_files, read_scalars, read_values
 from tracklight.errors import UsageError, UsageWarning
+from tracklight.formats import summary
 from tracklight.sdk.writer import EventWriter
 
 
@@ -28,6 +29,17 @@ def test_writes_what_it_accepts(tmp_path: Path) -> None:
     with EventWriter(tmp_path) as writer:
         assert all(writer.scalar("loss", step / 2, step, 1.5) for step in range(100))
     assert read_scalars(tmp_path) == [("loss", step, step / 2) for step in range(100)]
+
+
+def test_values_that_are_put_off_stay_in_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tracklight.sdk.drain._MOST_LATER_BYTES", 100)
+    with EventWriter(tmp_path) as writer:
+        for step in range(300):
+            built = summary.scalar("late", step)
+            assert writer.add_later(lambda built=built: built, step, size_bytes=60)
+    assert [event.step for event in iter_events(tmp_path)][1:] == list(range(300))
 
 
 def test_file_is_there_at_once_and_named_as_others_name_theirs(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 
 from tracklight.formats.encode import Answer, Buffer
 from tracklight.sdk.sink import FileRemoved, Sink
@@ -105,11 +105,12 @@ class Drain:
 
         The function is called once. ``size_bytes`` is what it holds on to.
         """
-        if self.is_in_trouble or self.is_closed:
+        if self.is_closed:
             return False
         with self._putting_off:
             # Two counters, as the thread changes one of them and must not have to wait.
-            if self._put_off_bytes - self._made_bytes + size_bytes > _MOST_LATER_BYTES:
+            waiting = self._put_off_bytes - self._made_bytes
+            if waiting and waiting + size_bytes > _MOST_LATER_BYTES:
                 return False
             self._put_off_bytes += size_bytes
             self._later.append((make_event, size_bytes))
@@ -122,8 +123,15 @@ class Drain:
 
     def wait_for_room(self) -> bool:
         """Wait for a full buffer to be emptied; False if the record must be refused instead."""
+        return self._wait_for(self._buffer)
+
+    def wait_for_turn(self) -> bool:
+        """Wait for what was put off to be made, as a tag's values must stay in order."""
+        return self._wait_for(self._later)
+
+    def _wait_for(self, waiting: Sized) -> bool:
         if not self.is_in_trouble and not self.is_closed:
-            if self.flush(PATIENCE_S) or not self._buffer:
+            if self.flush(PATIENCE_S) or not waiting:
                 return True
             self._report(f"took longer than {PATIENCE_S:.0f} seconds to write")
         self._refused += 1

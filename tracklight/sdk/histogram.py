@@ -75,13 +75,12 @@ def spread_exponential(numbers: NDArray[Any]) -> Spread:
     The ends without any numbers are cut off, but for one empty bucket at the start.
     """
     finite = _sift(numbers)
-    limits = make_limits()
-    counts = np.zeros(2 * limits.size + 2, np.int64)
-    count_exponential(finite.numbers, limits, counts)
-    inner = np.concatenate([-limits[::-1], [0.0], limits])
+    inner = make_edges()
+    counts = np.zeros(inner.size + 1, np.int64)
+    count_exponential(finite.numbers, counts)
     edges = np.concatenate([[min(finite.low, inner[0])], inner, [max(finite.high, inner[-1])]])
     used = np.flatnonzero(counts)
-    first, last = (used[0], used[-1]) if used.size else (limits.size + 1, limits.size + 1)
+    first, last = (used[0], used[-1]) if used.size else (counts.size // 2, counts.size // 2)
     start = max(0, first - 1)
     return _sum_up(finite, edges[start : last + 2], counts[start : last + 1])
 
@@ -95,6 +94,13 @@ def make_limits() -> Floats:
         limits.append(limit)
         limit *= 1.1
     return np.array(limits)
+
+
+@functools.cache
+def make_edges() -> Floats:
+    """The limits with a minus sign, zero, and the limits."""
+    limits = make_limits()
+    return np.concatenate([-limits[::-1], [0.0], limits])
 
 
 def _sift(numbers: NDArray[Any]) -> _Finite:
@@ -154,22 +160,21 @@ def _count_uniform_compiled(
     return np.asarray(counts.sum(axis=0))
 
 
-def count_exponential_numpy(values: Reals, limits: Floats, counts: NDArray[np.int64]) -> None:
-    edges = np.concatenate([-limits[::-1], [0.0], limits])
-    counts += np.bincount(np.searchsorted(edges, values, "right"), minlength=counts.size)
+def count_exponential_numpy(values: Reals, counts: NDArray[np.int64]) -> None:
+    counts += np.bincount(np.searchsorted(make_edges(), values, "right"), minlength=counts.size)
 
 
-def _count_exponential_compiled(values: Reals, limits: Floats, counts: NDArray[np.int64]) -> None:
+def _count_exponential_compiled(values: Reals, counts: NDArray[np.int64]) -> None:
     _encode.count_exponential(values, *_make_cells(), counts)
 
 
 @functools.cache
 def _make_cells() -> tuple[Floats, NDArray[np.int16]]:
-    """The limits as the compiled kernel wants them, and a table to find a number's limit in."""
-    limits = np.concatenate([[0.0], make_limits(), [np.inf]])
+    """The edges as the compiled kernel wants them, and a table to find a number's edge in."""
+    edges = np.append(make_edges(), np.nan)  # which no number reaches
     cells = np.zeros(_encode.CELLS, np.int16)
-    _encode.fill_cells(limits, cells)
-    return limits, cells
+    _encode.fill_cells(edges, cells)
+    return edges, cells
 
 
 try:

@@ -122,10 +122,13 @@ class EventWriter:
         def make_event() -> bytes:
             return _encode(buffer, [build()], step, wall, always_describe)
 
-        if self._drain.make_later(make_event, size_bytes):
-            lifetime.keep(self._drain)
-            return True
-        return self.add_event(make_event())
+        while not self._drain.make_later(make_event, size_bytes):
+            if self.is_closed:
+                return self.add_event(make_event())
+            if not self._drain.wait_for_turn():
+                return False
+        lifetime.keep(self._drain)
+        return True
 
     def add_event(self, event: bytes) -> bool:
         """Log any event, given as the bytes of the message."""
