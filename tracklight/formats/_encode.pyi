@@ -8,17 +8,15 @@ def sum_up(values: Reals) -> tuple[float, float, float, float]: ...
 #: How many rows of counts `count_uniform` wants.
 ROWS: int
 
-def count_uniform(
-    values: Reals, low: float, width: float, counts: NDArray[np.int64]
-) -> None: ...
+def count_uniform(values: Reals, low: float, width: float, counts: NDArray[np.int64]) -> None: ...
 
 #: How many `fill_cells` wants.
 CELLS: int
 
-def fill_cells(limits: NDArray[np.float64], cells: NDArray[np.int16]) -> None: ...
+def fill_cells(edges: NDArray[np.float64], cells: NDArray[np.int16]) -> None: ...
 def count_exponential(
     values: Reals,
-    limits: NDArray[np.float64],
+    edges: NDArray[np.float64],
     cells: NDArray[np.int16],
     counts: NDArray[np.int64],
 ) -> None: ...

@@ -42,22 +42,20 @@ cdef extern from * nogil:
         double sum
         double sum_squares
 
-    void tl_fill_cells(const double *limits, int64_t n, int16_t *cells)
+    void tl_fill_cells(const double *edges, int64_t n, int16_t *cells)
     void tl_sum_up_float(const float *values, int64_t n, tl_totals *totals)
     void tl_count_uniform_float(
         const float *values, int64_t n, double low, double width, int64_t buckets, int64_t *counts
     )
     void tl_count_exponential_float(
-        const float *values, int64_t size, const double *limits, int64_t n, const int16_t *cells,
-        int64_t *counts
+        const float *values, int64_t size, const double *edges, const int16_t *cells, int64_t *counts
     )
     void tl_sum_up_double(const double *values, int64_t n, tl_totals *totals)
     void tl_count_uniform_double(
         const double *values, int64_t n, double low, double width, int64_t buckets, int64_t *counts
     )
     void tl_count_exponential_double(
-        const double *values, int64_t size, const double *limits, int64_t n, const int16_t *cells,
-        int64_t *counts
+        const double *values, int64_t size, const double *edges, const int16_t *cells, int64_t *counts
     )
 
 ctypedef fused real:
@@ -113,27 +111,26 @@ def count_uniform(const real[::1] values not None, double low, double width, int
             tl_count_uniform_double(&values[0], n, low, width, buckets, &counts[0, 0])
 
 
-def fill_cells(const double[::1] limits, int16_t[::1] cells):
-    if cells.shape[0] != TL_CELLS or limits.shape[0] < 3:
+def fill_cells(const double[::1] edges, int16_t[::1] cells):
+    if cells.shape[0] != TL_CELLS or edges.shape[0] < 2:
         raise ValueError(f"there are {TL_CELLS} cells, not {cells.shape[0]}")
-    tl_fill_cells(&limits[1], limits.shape[0] - 2, &cells[0])
+    tl_fill_cells(&edges[0], edges.shape[0] - 1, &cells[0])
 
 
 def count_exponential(
-    const real[::1] values not None, const double[::1] limits, const int16_t[::1] cells,
+    const real[::1] values not None, const double[::1] edges, const int16_t[::1] cells,
     int64_t[::1] counts
 ):
     cdef int64_t size = values.shape[0]
-    cdef int64_t n = limits.shape[0] - 2
-    if cells.shape[0] != TL_CELLS or n < 1 or counts.shape[0] != 2 * n + 2:
+    if cells.shape[0] != TL_CELLS or edges.shape[0] != counts.shape[0]:
         raise ValueError("the arrays do not fit each other")
     if not size:
         return
     with nogil:
         if real is float:
-            tl_count_exponential_float(&values[0], size, &limits[1], n, &cells[0], &counts[0])
+            tl_count_exponential_float(&values[0], size, &edges[0], &cells[0], &counts[0])
         else:
-            tl_count_exponential_double(&values[0], size, &limits[1], n, &cells[0], &counts[0])
+            tl_count_exponential_double(&values[0], size, &edges[0], &cells[0], &counts[0])
 
 
 cdef inline uint8_t *_put_varint(uint8_t *p, uint64_t value) noexcept nogil:

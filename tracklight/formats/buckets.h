@@ -22,19 +22,26 @@ typedef struct {
 #define TL_ROWS 4
 #define TL_BLOCK 512
 
-/* Limits that grow by a tenth are at most one to a cell: to all doubles that share the exponent and
-   the first four bits of the mantissa. For each cell, how many limits are at or below its start. */
-#define TL_CELLS 0x8000
+/* Edges that grow by a tenth are at most one to a cell: to all doubles that share the sign, the
+   exponent and the first four bits of the mantissa. For each cell, how many edges are at or below
+   all of it. */
+#define TL_CELLS 0x10000
+#define TL_FIRST_NEGATIVE 0x8000
 
-static void tl_fill_cells(const double *limits, int64_t n, int16_t *cells) {
+static int64_t tl_count_below(const double *edges, int64_t n, int64_t below, uint64_t bits) {
+    double number;
+    memcpy(&number, &bits, 8);
+    while (below < n && edges[below] <= number) below++;
+    return below;
+}
+
+static void tl_fill_cells(const double *edges, int64_t n, int16_t *cells) {
     int64_t below = 0;
-    for (uint64_t cell = 0; cell < TL_CELLS; cell++) {
-        uint64_t bits = cell << 48;
-        double start;
-        memcpy(&start, &bits, 8);
-        while (below < n && limits[below] <= start) below++;
-        cells[cell] = (int16_t)below;
-    }
+    /* The least number of a negative cell is the one with all other bits set. */
+    for (uint64_t cell = TL_CELLS; cell-- > TL_FIRST_NEGATIVE;)
+        cells[cell] = (int16_t)(below = tl_count_below(edges, n, below, ((cell + 1) << 48) - 1));
+    for (uint64_t cell = 0; cell < TL_FIRST_NEGATIVE; cell++)
+        cells[cell] = (int16_t)(below = tl_count_below(edges, n, below, cell << 48));
 }
 
 #endif
@@ -87,27 +94,18 @@ static void TL_JOIN(tl_count_uniform_, SUFFIX)(const REAL *values, int64_t n, do
     }
 }
 
-/* The buckets lie between these edges, half open: the limits with a minus sign, zero, the limits.
-   counts[0] and the last are for what is outside, so there are 2 n + 2. Zero stands before the
-   limits in the array and infinity after them, so that no end has to be looked for. */
+/* The buckets lie between the edges, half open, with one more at each end. One that no number has
+   reached stands after the last edge, so that no end has to be looked for. There is no branch: on
+   signs, which cannot be foretold, it would cost more than all the rest. */
 static void TL_JOIN(tl_count_exponential_, SUFFIX)(const REAL *values, int64_t size,
-                                                   const double *limits, int64_t n,
-                                                   const int16_t *cells, int64_t *counts) {
+                                                   const double *edges, const int16_t *cells,
+                                                   int64_t *counts) {
     for (int64_t i = 0; i < size; i++) {
+        double value = values[i];
         uint64_t bits;
-        double value = values[i], magnitude;
         memcpy(&bits, &value, 8);
-        uint64_t size_bits = bits & (UINT64_MAX >> 1);
-        /* All ones for a negative number, which -0.0 is not: signs cannot be foretold, so a branch
-           on them would cost more than all the rest. */
-        int64_t mask = -(int64_t)((bits >> 63) & (size_bits != 0));
-        memcpy(&magnitude, &size_bits, 8);
-        int64_t start = cells[size_bits >> 48];
-        int64_t at_or_below = start + (limits[start] <= magnitude);
-        /* A bucket starts with its lower edge, which is the larger limit of a negative one. */
-        int64_t below = at_or_below - (limits[at_or_below - 1] == magnitude);
-        /* n - below if negative, else n + 1 + at_or_below. */
-        counts[n + 1 + at_or_below - (mask & (1 + at_or_below + below))]++;
+        int64_t below = cells[bits >> 48];
+        counts[below + (edges[below] <= value)]++;
     }
 }
 
