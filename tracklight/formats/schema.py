@@ -192,6 +192,16 @@ message OpDef {
   repeated ArgDef output_arg = 3
   repeated bytes control_output = 20
 }
+message RunMetadata {
+  bytes step_stats = 1
+  repeated bytes partition_graphs = 3
+  repeated FunctionGraphs function_graphs = 4
+}
+message FunctionGraphs {
+  repeated bytes partition_graphs = 1
+  bytes pre_optimization_graph = 2
+  bytes post_optimization_graph = 3
+}
 message ArgDef {
   bytes name = 1
   bytes description = 2

@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 
 from tracklight.sdk.arrays import as_numbers
 from tracklight.sdk.pictures import encode_pixels
-from tracklight.sdk.values import build_histogram
+from tracklight.sdk.values import put_off_histogram
 from tracklight.sdk.writer import EventWriter
 
 Pixels = NDArray[np.uint8]
 
+#: As Keras's own callback has them.
+_BUCKETS = 30
 #: A picture beyond this is thinned out.
 _MAX_SIDE = 1024
 _MAX_TILES = 256
@@ -27,8 +29,8 @@ _ZERO = 128
 def log_weights(writer: EventWriter, model: Any, step: int, *, with_images: bool) -> None:
     """Log every weight of the model's layers under the path that Keras gives it."""
     for name, array in iter_weights(model):
-        histogram = build_histogram(f"{name}/histogram", array, 30)
-        writer.add([histogram], step, always_describe=True)
+        build, size_bytes = put_off_histogram(f"{name}/histogram", array, _BUCKETS)
+        writer.add_later(build, step, size_bytes=size_bytes, always_describe=True)
         if with_images:
             writer.add([_build_image(f"{name}/image", array)], step)
 

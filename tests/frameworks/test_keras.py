@@ -1,0 +1,180 @@
+"""The callback on each backend of Keras, and what it leaves behind."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from tests.frameworks.programs import need, run_program
+from tests.sdk.reading import iter_events
+from tracklight.formats.proto import parse
+from tracklight.formats.tensor import decode
+from tracklight.sdk.pictures import find_size
+
+BACKENDS = ("tensorflow", "jax", "torch")
+
+#: Of 4 batches an epoch, 3 epochs, every second batch.
+BATCHES = [2, 4, 6, 8, 10, 12]
+
+
+class Training(NamedTuple):
+    backend: str
+    logdir: Path
+    said: Any
+
+    def read(self, run: str) -> dict[str, dict[int, Any]]:
+        """Values by tag and step."""
+        values: dict[str, dict[int, Any]] = defaultdict(dict)
+        for event in iter_events(self.logdir / run):
+            for value in event.summary.value:
+                values[value.tag.decode()][event.step] = decode(value.tensor)
+        return values
+
+
+@pytest.fixture(scope="module", params=BACKENDS)
+def training(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Training:
+    need("keras", request.param)
+    logdir = tmp_path_factory.mktemp(request.param)
+    said = run_program("keras_training.py", logdir, KERAS_BACKEND=request.param)
+    return Training(request.param, logdir, said)
+
+
+def test_says_that_keras_is_missing() -> None:
+    script = (
+        "import sys; sys.modules['keras'] = None; import tracklight.keras\n"
+        "try: tracklight.keras.TensorBoard\n"
+        "except ImportError as error: print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.stdout == "tracklight.keras needs an extra: pip install 'tracklight[keras]'\n"
+
+
+def test_logs_epochs_of_both_runs(training: Training) -> None:
+    history = training.said["history"]
+    ours = training.read("ours/train"), training.read("ours/validation")
+    for name in ("loss", "mae"):
+        for run, key in zip(ours, (name, f"val_{name}"), strict=True):
+            logged = [run[f"epoch_{name}"][epoch] for epoch in range(3)]
+            assert logged == pytest.approx(history[key], rel=1e-6)
+    rates = [ours[0]["epoch_learning_rate"][epoch] for epoch in range(3)]
+    assert rates == pytest.approx([0.1, 0.05, 0.1 / 3])
+    assert list(ours[0]["epoch_steps_per_second"]) == [0, 1, 2]
+    assert set(ours[1]) == {
+        "epoch_loss",
+        "epoch_mae",
+        "evaluation_loss_vs_iterations",
+        "evaluation_mae_vs_iterations",
+    }
+
+
+def test_logs_evaluations_by_iterations(training: Training) -> None:
+    logged = training.read("ours/validation")["evaluation_loss_vs_iterations"]
+    assert list(logged) == [4, 8, 12]
+    assert list(logged.values()) == pytest.approx(training.said["history"]["val_loss"], rel=1e-6)
+
+
+def test_logs_batches_that_are_due(training: Training) -> None:
+    train = training.read("ours/train")
+    for tag in ("batch_loss", "batch_mae", "batch_steps_per_second"):
+        assert list(train[tag]) == BATCHES
+
+
+def test_lets_other_callbacks_log(training: Training) -> None:
+    train, own = training.read("ours/train"), training.read("own")
+    # The number of a batch in its epoch, at the step of the whole training.
+    assert {step: float(value) for step, value in train["mine"].items()} == {
+        step: (step - 1) % 4 for step in BATCHES
+    }
+    assert list(own) == ["loss"]
+    assert list(own["loss"].values()) == pytest.approx(training.said["history"]["loss"], rel=1e-6)
+
+
+def test_logs_weights(training: Training) -> None:
+    train = training.read("ours/train")
+    weights = {"words/embeddings", "conv/kernel", "conv/bias", "out/kernel", "out/bias"}
+    for name in weights:
+        histograms = train[f"net/{name}/histogram"]
+        assert list(histograms) == [0, 2]
+        assert all(array.shape == (30, 3) for array in histograms.values())
+        width, height, picture = train[f"net/{name}/image"][2]
+        assert find_size(picture) == (int(width), int(height))
+    assert sum(train["net/words/embeddings/histogram"][2][:, 2]) == 400
+
+
+def test_logs_the_model(training: Training) -> None:
+    train = training.read("ours/train")
+    model = json.loads(train["keras"][0].item())
+    assert [layer["config"]["name"] for layer in model["config"]["layers"]][1:3] == [
+        "words",
+        "conv",
+    ]
+
+
+def test_logs_what_a_step_runs(training: Training) -> None:
+    assert len(training.read("ours/train")["batch_5"][5].item()) > 1000
+    if training.backend == "torch":
+        return
+    graphs = [event.graph_def for event in iter_events(training.logdir / "ours/train")]
+    (graph,) = filter(None, graphs)
+    nodes = parse("GraphDef", graph).node
+    assert len(nodes) > 20
+    inputs = {source.lstrip(b"^").partition(b":")[0] for node in nodes for source in node.input}
+    assert inputs <= {node.name for node in nodes}
+
+
+def test_writes_embeddings_for_the_projector(training: Training) -> None:
+    folder = training.logdir / "ours/train"
+    config = (folder / "projector_config.pbtxt").read_text()
+    assert config.count("embeddings {") == 3
+    assert config.index("words:00002") < config.index("words:00001")
+    assert 'metadata_path: "embeddings/words.tsv"' in config
+    vectors = np.fromfile(folder / "embeddings/words-00002.bytes", "<f4").reshape(50, 8)
+    assert np.allclose(vectors, training.said["words"])
+    assert (folder / "embeddings/words.tsv").read_text().startswith("w0\nw1\n")
+
+
+def test_tensorboard_opens_the_embeddings(training: Training) -> None:
+    pytest.importorskip("tensorboard")
+    need("werkzeug")
+    said = run_program("projector_reader.py", training.logdir, "ours/train")
+    assert said["names"] == ["words:00002", "words:00001", "words:00000"]
+    assert np.allclose(np.reshape(said["tensor"], (50, 8)), training.said["words"])
+    assert said["metadata"].startswith("w0\nw1\n")
+
+
+def test_profiles_batches_as_steps(training: Training) -> None:
+    (session,) = (training.logdir / "ours/train/plugins/profile").iterdir()
+    if training.backend == "torch":
+        (file,) = session.glob("*.pt.trace.json.gz")
+        text = gzip.decompress(file.read_bytes()).decode()
+        assert all(f"ProfilerStep#{batch}" in text for batch in (3, 4, 5))
+        assert "ProfilerStep#6" not in text
+    else:
+        (file,) = session.glob("*.xplane.pb")
+        data = file.read_bytes()
+        # The names of the marker, and of what makes it a step and not just any event.
+        assert b"\x05train" in data
+        assert b"\x02_r" in data
+        assert b"\x08step_num" in data
+
+
+def test_logs_what_the_original_logs(tmp_path: Path) -> None:
+    need("keras", "tensorflow")
+    run_program("keras_training.py", tmp_path, "--original", KERAS_BACKEND="tensorflow")
+    both = Training("tensorflow", tmp_path, None)
+    ours, theirs = both.read("ours/train"), both.read("theirs/train")
+    for tag, values in theirs.items():
+        if "steps_per_second" in tag:
+            continue
+        assert set(values) <= set(ours[tag]), tag
+        for step, value in values.items():
+            assert np.array_equal(ours[tag][step], value), (tag, step)
+    assert {"keras", "batch_loss", "net/conv/kernel/histogram"} <= set(theirs)

@@ -1,0 +1,65 @@
+"""What the callback's arguments may be; nothing here needs Keras."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tracklight.errors import UsageError, UsageWarning
+from tracklight.keras.options import Batches, as_every, as_metadata, as_update_freq, find_batches
+
+
+@pytest.mark.parametrize(
+    ("value", "every"), [("epoch", None), ("batch", 1), (1, 1), (500, 500), (np.int64(3), 3)]
+)
+def test_takes_update_freq(value: Any, every: int | None) -> None:
+    assert as_update_freq(value) == every
+
+
+@pytest.mark.parametrize("value", ["often", 0, -1, 2.5, None])
+def test_tells_of_a_bad_update_freq(value: Any) -> None:
+    with pytest.warns(UsageWarning, match="`update_freq` must be 'epoch'") as caught:
+        assert as_update_freq(value) is None
+    assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize(
+    ("value", "batches"),
+    [
+        (0, None),
+        (None, None),
+        ("0", None),
+        ((0, 0), None),
+        (5, (5, 5)),
+        ("5", (5, 5)),
+        ([10, 20], (10, 20)),
+        ((0, 2), (0, 2)),
+        ("10,20", (10, 20)),
+        (100000000, (100000000, 100000000)),
+    ],
+)
+def test_takes_profile_batch(value: Any, batches: tuple[int, int] | None) -> None:
+    assert find_batches(value) == (None if batches is None else Batches(*batches))
+
+
+@pytest.mark.parametrize("value", [-1, (20, 10), (1, 2, 3), [], "a,b", 1.5, ("x", 2)])
+def test_tells_of_a_bad_profile_batch(value: Any) -> None:
+    with pytest.warns(UsageWarning, match="`profile_batch` must be a batch's number"):
+        assert find_batches(value) is None
+
+
+def test_takes_a_number_of_epochs() -> None:
+    assert (as_every(0, "histogram_freq"), as_every(None, "x"), as_every(3, "x")) == (0, 0, 3)
+    assert (as_every(True, "x"), as_every(False, "x")) == (1, 0)
+    with pytest.warns(UsageWarning, match="`histogram_freq` must be a number of epochs"):
+        assert as_every("often", "histogram_freq") == 0
+
+
+def test_takes_metadata() -> None:
+    assert as_metadata(None) == {}
+    assert as_metadata("labels.tsv") == "labels.tsv"
+    assert as_metadata({"words": "labels.tsv"}) == {"words": "labels.tsv"}
+    with pytest.raises(UsageError, match="`embeddings_metadata` must be a file's name"):
+        as_metadata(["a", "b"])
