@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from tests import builders as b
 from tracklight.formats import encode_python
 from tracklight.formats.encode import SCALAR_METADATA, Answer, Buffer, create_buffer
+from tracklight.formats.event import decode_event
 from tracklight.formats.tfrecord import iter_records
 
 _encode = pytest.importorskip("tracklight.formats._encode", reason="the kernel is not built")
@@ -57,6 +59,15 @@ def test_simple_values_are_as_torch_writes_them(buffer: Buffer) -> None:
     assert buffer.take() == b.record(
         b.event(b.summary(b.value("loss", b.simple(0.25))), step=7, wall=1.5)
     )
+
+
+@pytest.mark.parametrize("form", ["scalar", "simple", "double"])
+def test_takes_now_for_a_wall_time_that_is_not_given(buffer: Buffer, form: str) -> None:
+    before = time.time()
+    getattr(buffer, form)("loss", 7, None, 0.25)
+    after = time.time()
+    [(_, payload)] = iter_records(buffer.take())
+    assert before <= decode_event(payload).wall_time <= after
 
 
 def test_takes_numbers_of_any_kind_without_dimensions(buffer: Buffer) -> None:

@@ -44,17 +44,18 @@ class Buffer(Protocol):
     def __len__(self) -> int:
         """How many bytes wait."""
 
-    def scalar(self, tag: str, step: int, wall: float, value: float) -> int:
+    def scalar(self, tag: str, step: int, wall: float | None, value: float) -> int:
         """A float32 tensor without dimensions, the only form that TensorBoard shows by default.
 
+        The wall time is now if it is None, for this and the other forms of a scalar.
         Raises TypeError for anything but a float, an int or an array without dimensions, which is
         for the caller to convert, and ValueError for a tag that is empty, too long, or no UTF-8.
         """
 
-    def simple(self, tag: str, step: int, wall: float, value: float) -> int:
+    def simple(self, tag: str, step: int, wall: float | None, value: float) -> int:
         """The old form of a scalar, which PyTorch writes: never with metadata."""
 
-    def double(self, tag: str, step: int, wall: float, value: float) -> int:
+    def double(self, tag: str, step: int, wall: float | None, value: float) -> int:
         """A float64 tensor without dimensions."""
 
     def record(self, payload: bytes) -> int:

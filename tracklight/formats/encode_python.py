@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import struct
 import threading
+import time
 
 from tracklight.formats.encode import MAX_TAG_CHARACTERS, SCALAR_METADATA, Answer
 from tracklight.formats.tfrecord import frame
@@ -34,14 +35,14 @@ class Buffer:
     def __len__(self) -> int:
         return self._size
 
-    def scalar(self, tag: str, step: int, wall: float, value: float) -> int:
+    def scalar(self, tag: str, step: int, wall: float | None, value: float) -> int:
         return self._tensor(tag, step, wall, _FLOAT32_TENSOR + _float32(_number(value)))
 
-    def simple(self, tag: str, step: int, wall: float, value: float) -> int:
+    def simple(self, tag: str, step: int, wall: float | None, value: float) -> int:
         data = b"\x15" + _float32(_number(value))
         return self.record(_event(step, wall, _tag(tag) + data))
 
-    def double(self, tag: str, step: int, wall: float, value: float) -> int:
+    def double(self, tag: str, step: int, wall: float | None, value: float) -> int:
         return self._tensor(tag, step, wall, _FLOAT64_TENSOR + struct.pack("<d", _number(value)))
 
     def record(self, payload: bytes) -> int:
@@ -69,7 +70,7 @@ class Buffer:
         with self._lock:
             self._metadata.clear()
 
-    def _tensor(self, tag: str, step: int, wall: float, tensor: bytes) -> int:
+    def _tensor(self, tag: str, step: int, wall: float | None, tensor: bytes) -> int:
         value = _tag(tag) + tensor
         with self._lock:
             if tag in self._metadata:
@@ -94,13 +95,14 @@ class Buffer:
         return Answer.WAKE if many else Answer.TAKEN
 
 
-def _event(step: int, wall: float, value: bytes) -> bytes:
+def _event(step: int, wall: float | None, value: bytes) -> bytes:
     if type(step) is not int:
         raise TypeError(f"a step must be an int, not a {type(step).__name__}")
     if step not in _INT64:
         raise OverflowError(f"the step {step} does not fit 64 bits")
     at = b"\x10" + _varint(step & (1 << 64) - 1) if step else b""
-    return b"\x09" + struct.pack("<d", wall) + at + _field(0x2A, _field(0x0A, value))
+    seconds = struct.pack("<d", time.time() if wall is None else wall)
+    return b"\x09" + seconds + at + _field(0x2A, _field(0x0A, value))
 
 
 def _tag(tag: str) -> bytes:

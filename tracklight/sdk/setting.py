@@ -19,17 +19,20 @@ class Setting(Generic[T]):
     side by side in two threads do not disturb each other.
     """
 
-    __slots__ = ("_own", "_shared")
+    __slots__ = ("_own", "_shared", "was_set")
 
     def __init__(self, name: str, value: T) -> None:
         self._own: ContextVar[T] = ContextVar(name, default=_UNSET)
         self._shared = value
+        #: False as long as nobody can have anything but the value from the start.
+        self.was_set = False
 
     def get(self) -> T:
         own = self._own.get()
         return self._shared if own is _UNSET else own
 
     def set(self, value: T) -> None:
+        self.was_set = True
         self._own.set(value)
         self._shared = value
 
@@ -43,6 +46,7 @@ class Setting(Generic[T]):
     @contextmanager
     def holding(self, value: T) -> Iterator[None]:
         """Have ``value`` inside a ``with``, in this thread or task alone."""
+        self.was_set = True
         token = self._own.set(value)
         try:
             yield

@@ -18,9 +18,8 @@ condition: Setting[Condition] = Setting("tracklight_condition", True)
 def find_active_writer() -> EventWriter | None:
     """The default writer, if there is one and what is logged now is to be recorded."""
     active = writer.get()
-    if active is None:
-        return None
-    wanted = condition.get()
-    if wanted is True:
+    # Most programs have no condition, and looking for one takes as long as encoding a scalar.
+    if active is None or not condition.was_set:
         return active
+    wanted = condition.get()
     return active if (wanted() if callable(wanted) else wanted) else None

@@ -72,21 +72,18 @@ class EventWriter:
 
     def scalar(self, tag: str, value: float, step: int, wall_time: float | None = None) -> bool:
         """Log a number as float32. Raises TypeError unless it is a float or an int."""
-        wall = time.time() if wall_time is None else wall_time
-        answer = self._buffer.scalar(tag, step, wall, value)
-        return not answer or self._settle(answer, "scalar", tag, step, wall, value)
+        answer = self._buffer.scalar(tag, step, wall_time, value)
+        return not answer or self._settle(answer, "scalar", tag, step, _as_wall(wall_time), value)
 
     def simple(self, tag: str, value: float, step: int, wall_time: float | None = None) -> bool:
         """Log a number in the old form, as PyTorch does."""
-        wall = time.time() if wall_time is None else wall_time
-        answer = self._buffer.simple(tag, step, wall, value)
-        return not answer or self._settle(answer, "simple", tag, step, wall, value)
+        answer = self._buffer.simple(tag, step, wall_time, value)
+        return not answer or self._settle(answer, "simple", tag, step, _as_wall(wall_time), value)
 
     def double(self, tag: str, value: float, step: int, wall_time: float | None = None) -> bool:
         """Log a number as float64, which TensorBoard only shows with ``--load_fast=false``."""
-        wall = time.time() if wall_time is None else wall_time
-        answer = self._buffer.double(tag, step, wall, value)
-        return not answer or self._settle(answer, "double", tag, step, wall, value)
+        answer = self._buffer.double(tag, step, wall_time, value)
+        return not answer or self._settle(answer, "double", tag, step, _as_wall(wall_time), value)
 
     def add(
         self,
@@ -100,7 +97,7 @@ class EventWriter:
 
         Only the first value of a tag keeps its metadata, unless ``always_describe``.
         """
-        wall = time.time() if wall_time is None else wall_time
+        wall = _as_wall(wall_time)
         return self.add_event(_encode(self._buffer, values, step, wall, always_describe))
 
     def add_later(
@@ -116,7 +113,7 @@ class EventWriter:
 
         ``build`` must not fail, and holds on to ``size_bytes``, which nobody else may change.
         """
-        wall = time.time() if wall_time is None else wall_time
+        wall = _as_wall(wall_time)
         buffer = self._buffer
 
         def make_event() -> bytes:
@@ -200,6 +197,10 @@ class EventWriter:
         if lifetime.is_ending():
             self._drain.flush(_CLOSE_S)
         return True
+
+
+def _as_wall(wall_time: float | None) -> float:
+    return time.time() if wall_time is None else wall_time
 
 
 def _encode(
