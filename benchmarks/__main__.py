@@ -1,4 +1,4 @@
-"""``python -m benchmarks``: tracklight beside TensorBoard and writers, in one run on one machine."""
+"""``python -m benchmarks``: tracklight beside others, in one run on one machine."""
 
 from __future__ import annotations
 

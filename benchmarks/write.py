@@ -1,17 +1,17 @@
-"""What logging costs a training program, beside the writers of PyTorch, TensorFlow and tensorboardX.
+"""What logging costs a program, beside the writers of PyTorch, TensorFlow and tensorboardX.
 
 One call: the same call in a loop for a second, in a process of its own that may use two CPUs, with
-the writer's default settings. Two clocks run on the thread that logs: its CPU time, which leaves out
-that it waits, and the time that passes, in which it also waits for its writer's thread, be it for
-the interpreter's lock or for room in a queue. The ratio is the smaller of the two. The CPU time of
-all threads, until the file is closed, tells what was only moved elsewhere; it decides nothing.
+the writer's default settings. Two clocks run on the thread that logs: its CPU time, which leaves
+out that it waits, and the time that passes, in which it also waits for its writer's thread, be it
+for the interpreter's lock or for room in a queue. The ratio is the smaller of the two. The CPU time
+of all threads, until the file is closed, tells what was only moved elsewhere; it decides nothing.
 PyTorch's writer does not find TensorFlow, so that it writes by itself as in most installations.
 
 A stream: millions of scalars, from the first call until the file is closed; then every record is
 read back with its checksums. The file is in the page cache then, as for the other writers.
 
-The import: new interpreters import NumPy and our logging side in turn. Their own start, the same for
-both, is not counted; what was compiled to bytecode before is used.
+The import: new interpreters import NumPy and our logging side in turn. Their own start, the same
+for both, is not counted; what was compiled to bytecode before is used.
 """
 
 from __future__ import annotations
