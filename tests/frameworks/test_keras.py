@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from tests.frameworks.programs import need, run_program
+from tests.frameworks.programs import HERE, need, run_program
 from tests.sdk.reading import iter_events
 from tracklight.formats.proto import parse
 from tracklight.formats.tensor import decode
@@ -178,3 +178,26 @@ def test_logs_what_the_original_logs(tmp_path: Path) -> None:
         for step, value in values.items():
             assert np.array_equal(ours[tag][step], value), (tag, step)
     assert {"keras", "batch_loss", "net/conv/kernel/histogram"} <= set(theirs)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_misuse_costs_a_warning_and_no_training(backend: str, tmp_path: Path) -> None:
+    need("keras", backend)
+    said = run_program("keras_misuse.py", tmp_path, KERAS_BACKEND=backend)
+    starts = [
+        "`histogram_freq` must be a number of epochs",
+        "`update_freq` must be 'epoch'",
+        "`profile_batch` must be a batch's number",
+        "`embeddings_metadata` names no embedding layer: nobody",
+        "keras.TensorBoard (epoch_strange) logged nothing: `strange` must be one number",
+        "keras.TensorBoard (embeddings_freq) logged nothing: NotADirectoryError",
+    ]
+    assert len(said["warnings"]) == len(starts), said["warnings"]
+    for warning, start in zip(said["warnings"], starts, strict=True):
+        assert warning.startswith(start)
+    assert said["files"] == [str(HERE / "keras_misuse.py")]
+    assert said["strict"].startswith("`update_freq` must be")
+    assert len(said["losses"]) == 2
+    both = Training(backend, tmp_path, said)
+    assert list(both.read("strange/train")["epoch_loss"]) == [0, 1]
+    assert list(both.read("interrupted/train")["batch_loss"]) == [1, 2, 3, 4, 5, 6]

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tracklight.keras.variables import read_variable
 from tracklight.projector import EmbeddingInfo, ProjectorConfig, visualize_embeddings
-from tracklight.sdk.arrays import as_numbers
 from tracklight.sdk.lenient import Misuse, complain
 from tracklight.sdk.tables import format_vectors
 
@@ -55,7 +55,7 @@ class EmbeddingLog:
         visualize_embeddings(self._folder, config)
 
     def _write(self, layer: Any, epoch: int) -> EmbeddingInfo:
-        vectors = as_numbers(layer.embeddings, "embeddings").astype("<f4")
+        vectors = read_variable(layer.embeddings, "embeddings").astype("<f4")
         name = f"{layer.name}:{epoch:05}"
         stem = re.sub(r"[^\w.-]", "_", f"{layer.name}-{epoch:05}")
         info = EmbeddingInfo(tensor_name=name, tensor_shape=list(vectors.shape))

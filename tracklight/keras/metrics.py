@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tracklight.sdk.arrays import as_number
+from tracklight.keras.variables import read_number
 
 
 def as_logs(logs: Any) -> dict[str, Any]:
@@ -16,7 +16,7 @@ def as_logs(logs: Any) -> dict[str, Any]:
 def find_iterations(optimizer: Any) -> int | None:
     """How many batches an optimizer has seen."""
     iterations = getattr(optimizer, "iterations", None)
-    return None if iterations is None else int(as_number(iterations, "iterations"))
+    return None if iterations is None else int(read_number(iterations, "iterations"))
 
 
 def find_learning_rates(optimizer: Any) -> dict[str, float]:
@@ -29,4 +29,4 @@ def find_learning_rates(optimizer: Any) -> dict[str, float]:
 
 
 def _read_rate(optimizer: Any) -> float:
-    return as_number(optimizer.learning_rate, "learning_rate")
+    return read_number(optimizer.learning_rate, "learning_rate")

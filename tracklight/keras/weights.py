@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.sdk.arrays import as_numbers
+from tracklight.keras.variables import read_variable
 from tracklight.sdk.pictures import encode_pixels
 from tracklight.sdk.values import put_off_histogram
 from tracklight.sdk.writer import EventWriter
@@ -43,7 +43,7 @@ def iter_weights(model: Any) -> Iterator[tuple[str, NDArray[Any]]]:
             if id(weight) not in seen:
                 seen.add(id(weight))
                 path = getattr(weight, "path", None) or weight.name
-                yield path.replace(":", "_"), as_numbers(weight, "weights")
+                yield path.replace(":", "_"), read_variable(weight, "weights")
 
 
 def draw_weight(array: NDArray[Any]) -> Pixels:
