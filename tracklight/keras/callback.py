@@ -144,8 +144,7 @@ class TensorBoard(keras.callbacks.Callback):  # type: ignore[misc]
                 self._profile.begin_batch(self._train_batch)
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
-        if self._watch is not None:
-            self._log_first_batch()
+        self._log_first_batch()
         if self.async_safe:
             return
         elapsed_s = time.perf_counter() - self._batch_start
@@ -214,7 +213,8 @@ class TensorBoard(keras.callbacks.Callback):  # type: ignore[misc]
     def _log_first_batch(self) -> None:
         """Log the operations of a step as the graph of the run."""
         watch, self._watch = self._watch, None
-        assert watch is not None
+        if watch is None:
+            return
         with self._guard("write_graph"):
             graphs = watch.stop()
             if graphs:
