@@ -348,6 +348,22 @@ def test_tensor_of_any_type(strict: FileWriter) -> None:
     assert read_array(strict).tolist() == [[0, 1, 2], [3, 4, 5]]
 
 
+def test_write_takes_the_metadata_of_any_plugin(strict: FileWriter) -> None:
+    metadata = proto.SummaryMetadata(plugin_data=proto.PluginData(plugin_name=b"mine"))
+    assert summary.write("a", [1.5, 2.5], metadata=metadata)
+    assert summary.write("b", [[1, 2], [3, 4]], metadata=metadata.SerializeToString())
+    assert summary.write("c", [1.0])
+    strict.flush()
+    values = read_values(Path(strict.path).parent)
+    plugins = [value.metadata.plugin_data.plugin_name for value in values]
+    assert plugins == [b"mine", b"mine", b""]
+
+
+def test_the_step_is_also_where_tensorflow_keeps_it(strict: FileWriter) -> None:
+    summary.experimental.set_step(77)
+    assert summary.experimental.get_step() == summary.get_step() == 77
+
+
 def test_only_the_first_value_of_a_tag_is_described(strict: FileWriter) -> None:
     for step in range(3):
         summary.text("a", "x", step=step)

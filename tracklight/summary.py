@@ -31,6 +31,7 @@ __all__ = [
     "audio",
     "create_file_writer",
     "custom_scalars",
+    "experimental",
     "flush",
     "get_step",
     "graph",
@@ -47,6 +48,7 @@ __all__ = [
     "trace_export",
     "trace_off",
     "trace_on",
+    "write",
 ]
 
 
@@ -323,6 +325,25 @@ def tensor(name: str, data: Any, step: int | None = None, description: str | Non
     return _log("tensor", name, step, build)
 
 
+def write(tag: str, tensor: Any, step: int | None = None, metadata: Any = None) -> bool:
+    """Log an array for a plugin of one's own.
+
+    ``metadata`` is a SummaryMetadata, as the message of any library or as its bytes.
+    """
+
+    def build(name: str) -> Message:
+        from tracklight.sdk.values import build_tensor
+
+        value = build_tensor(name, tensor, description="")
+        value.ClearField("metadata")
+        if metadata is not None:
+            given = metadata if isinstance(metadata, bytes) else metadata.SerializeToString()
+            value.metadata.MergeFromString(given)
+        return value
+
+    return _log("write", tag, step, build)
+
+
 def _log(
     kind: str, name: str, step: object, build: Callable[[str], Message | list[Message]]
 ) -> bool:
@@ -350,3 +371,10 @@ def _check(name: object, step: object) -> tuple[str, int]:
 
 def _call(kind: str, name: object) -> str:
     return f"summary.{kind}({name!r:.100})"
+
+
+class experimental:
+    """Where ``tf.summary`` keeps the step."""
+
+    set_step = staticmethod(set_step)
+    get_step = staticmethod(get_step)

@@ -27,12 +27,13 @@ def test_links_lead_somewhere(path: Path) -> None:
 def test_readme_example_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pandas")
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    (example,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+    examples = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
     monkeypatch.setenv("TRACKLIGHT_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     write_demo(Path("demo-logs"))
     names: dict[str, Any] = {}
-    exec(compile(example, "README.md", "exec"), names)
+    for example in examples:
+        exec(compile(example, "README.md", "exec"), names)
     assert len(names["loss"]) > 0
     assert len(names["table"]) > len(names["loss"])
     names["log"].close()
