@@ -14,7 +14,10 @@ from numpy.typing import NDArray
 #: Below this, Python keeps memory for itself; above, it would be too much to hold on to.
 _SIZES = range(64 << 10, 4 << 20)
 
-_spare: deque[NDArray[np.uint8]] = deque(maxlen=8)
+#: Enough for a model's layers, one after the other, faster than they are counted.
+_MOST_SPARE_BYTES = 16 << 20
+
+_spare: deque[NDArray[np.uint8]] = deque()
 
 
 def take_copy(array: NDArray[Any]) -> NDArray[Any]:
@@ -28,8 +31,11 @@ def take_copy(array: NDArray[Any]) -> NDArray[Any]:
 
 def give_back(copy: NDArray[Any]) -> None:
     """Say that a copy will not be looked at any more."""
-    if isinstance(copy.base, np.ndarray):
-        _spare.append(copy.base)
+    memory = copy.base
+    if isinstance(memory, np.ndarray):
+        kept_bytes = sum(spare.nbytes for spare in _spare.copy())
+        if kept_bytes + memory.nbytes <= _MOST_SPARE_BYTES:
+            _spare.append(memory)
 
 
 def _find_memory(size_bytes: int) -> NDArray[np.uint8]:
