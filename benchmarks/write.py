@@ -1,10 +1,12 @@
 """What logging costs a program, beside the writers of PyTorch, TensorFlow and tensorboardX.
 
-One call: the same call in a loop for a second, in a process of its own that may use two CPUs, with
-the writer's default settings. Two clocks run on the thread that logs: its CPU time, which leaves
-out that it waits, and the time that passes, in which it also waits for its writer's thread, be it
-for the interpreter's lock or for room in a queue. The ratio is the smaller of the two. The CPU time
-of all threads, until the file is closed, tells what was only moved elsewhere; it decides nothing.
+One call: scalars in a loop without end; histograms twenty in a row, one for each layer of a model,
+and then a pause of 50 ms that is not counted. Each writer has its default settings and a process of
+its own that may use two CPUs, and they take turns, so that whatever else the machine does is the
+same to all. Two clocks run on the thread that logs: its CPU time, which leaves out that it waits,
+and the time that passes, in which it also waits for its writer's thread, be it for the
+interpreter's lock or for room in a queue. The ratio is the smaller of the two. The CPU time of all
+threads, until the file is closed, tells what was only moved elsewhere; it decides nothing.
 PyTorch's writer does not find TensorFlow, so that it writes by itself as in most installations.
 
 A stream: millions of scalars, from the first call until the file is closed; then every record is
@@ -21,7 +23,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
 
@@ -48,17 +50,13 @@ LEAST_PER_S = 1e6
 
 
 def measure(quick: bool) -> Iterator[Row]:
-    times = 1 if quick else 5
-    for kind, least in LEAST.items():
-        peers = {peer: _take_median(peer, kind, times) for peer in PEERS if _is_there(peer)}
-        for door, words in OURS.items():
-            ours = _take_median(door, kind, times)
-            what = f"`{door}.{words[kind]}`"
-            if kind == "histogram":
-                what += f" of {HISTOGRAM_SIZE:,} float32"
-            for peer, theirs in peers.items():
-                yield _compare(what, ours, theirs, PEERS[peer], least.get(peer))
-    yield _measure_stream(200_000 if quick else 5_000_000, 1 if quick else 3)
+    peers = [peer for peer in PEERS if _is_there(peer)]
+    for kind in LEAST:
+        costs = _take_medians([*OURS, *peers], kind, 1 if quick else 7)
+        for door in OURS:
+            for peer in peers:
+                yield _compare(door, peer, kind, costs)
+    yield _measure_stream(peers, 200_000 if quick else 5_000_000, 1 if quick else 3)
 
 
 def measure_import(quick: bool) -> Iterator[Row]:
@@ -78,17 +76,25 @@ def _is_there(module: str) -> bool:
     return False
 
 
-def _take_median(writer: str, kind: str, times: int) -> Cost:
-    costs = [measure_cost(writer, kind) for _ in range(times)]
+def _take_medians(writers: Sequence[str], kind: str, times: int) -> dict[str, Cost]:
+    rounds = [[measure_cost(writer, kind) for writer in writers] for _ in range(times)]
     names = [field.name for field in fields(Cost)]
-    return Cost(*(statistics.median(getattr(cost, name) for cost in costs) for name in names))
+    return {
+        writer: Cost(*(statistics.median(getattr(cost, name) for cost in costs) for name in names))
+        for writer, costs in zip(writers, zip(*rounds, strict=True), strict=True)
+    }
 
 
-def _compare(what: str, ours: Cost, theirs: Cost, peer: str, least: float | None) -> Row:
+def _compare(door: str, peer: str, kind: str, costs: dict[str, Cost]) -> Row:
+    what = f"`{door}.{OURS[door][kind]}`"
+    if kind == "histogram":
+        what += f" of {HISTOGRAM_SIZE:,} float32"
+    ours, theirs = costs[door], costs[peer]
     ratio = min(theirs.cpu_s / ours.cpu_s, theirs.elapsed_s / ours.elapsed_s)
+    least = LEAST[kind].get(peer)
     must = "" if least is None else f"at least {least:g}x"
     reached = None if least is None else ratio >= least
-    return Row(what, _describe(ours), f"{_describe(theirs)}, {peer}", ratio, must, reached)
+    return Row(what, _describe(ours), f"{_describe(theirs)}, {PEERS[peer]}", ratio, must, reached)
 
 
 def _describe(cost: Cost) -> str:
@@ -96,15 +102,11 @@ def _describe(cost: Cost) -> str:
     return f"{thread} ({format_s(cost.process_s)} in all threads)"
 
 
-def _measure_stream(count: int, times: int) -> Row:
+def _measure_stream(peers: Sequence[str], count: int, times: int) -> Row:
     ours = repeat(times, lambda: _stream_s("tracklight.summary", count))
     per_s = count / ours.median_s
     few = count // 50
-    others = [
-        f"{few / _stream_s(peer, few):,.0f}, {name}"
-        for peer, name in PEERS.items()
-        if _is_there(peer)
-    ]
+    others = [f"{few / _stream_s(peer, few):,.0f}, {PEERS[peer]}" for peer in peers]
     return Row(
         f"Scalars a second to a closed file, {count:,} of them",
         f"{per_s:,.0f} ({ours})",

@@ -1,6 +1,6 @@
 """What logging costs, measured inside a process that has one writer and nothing else to do.
 
-Every writer has its own default settings. A measurement goes on for about a second, so that the
+Every writer has its own default settings. A measurement goes on for two seconds, so that the
 writer's own thread is at work meanwhile and flushes fall into it.
 """
 
@@ -22,8 +22,9 @@ import numpy as np
 
 TAG = "train/loss"
 HISTOGRAM_SIZE = 100_000
-#: As many calls are made between two looks at the clock.
-ROUNDS = {"scalar": 500, "histogram": 5}
+SECONDS = 2.0
+#: How many calls are made in a row, and how long the program does something else then.
+ROUNDS = {"scalar": (500, 0.0), "histogram": (20, 0.05)}
 #: One for the training, one for what a writer does beside it.
 CPUS = 2
 
@@ -114,23 +115,27 @@ WRITERS: dict[str, Callable[[str], Calls]] = {
 }
 
 
-def _time_calls(writer: str, kind: str, seconds: float = 1.0) -> Cost:
+def _time_calls(writer: str, kind: str, seconds: float) -> Cost:
     _pin()
+    size, pause_s = ROUNDS[kind]
+    cpu_s = elapsed_s = 0.0
     with tempfile.TemporaryDirectory() as logdir:
         calls = WRITERS[writer](logdir)
         value = 0.5 if kind == "scalar" else _make_numbers()
         log = calls.scalar if kind == "scalar" else calls.histogram
-        size = ROUNDS[kind]
         _log_round(log, value, 0, size)
-        clocks = time.thread_time, time.perf_counter, time.process_time
-        start = [clock() for clock in clocks]
         step = size
-        while time.perf_counter() < start[1] + seconds:
+        process_start, end = time.process_time(), time.perf_counter() + seconds
+        while time.perf_counter() < end:
+            cpu_start, start = time.thread_time(), time.perf_counter()
             _log_round(log, value, step, size)
+            cpu_s += time.thread_time() - cpu_start
+            elapsed_s += time.perf_counter() - start
             step += size
-        cpu_s, elapsed_s = clocks[0]() - start[0], clocks[1]() - start[1]
+            if pause_s:
+                time.sleep(pause_s)
         calls.close()
-        process_s = time.process_time() - start[2]
+        process_s = time.process_time() - process_start
     count = step - size
     return Cost(cpu_s / count, elapsed_s / count, process_s / count)
 
@@ -168,7 +173,7 @@ def main() -> None:
     parser.add_argument("--logdir")
     options = parser.parse_args()
     if options.measure == "cost":
-        print(json.dumps(asdict(_time_calls(options.writer, options.what))))
+        print(json.dumps(asdict(_time_calls(options.writer, options.what, SECONDS))))
     else:
         print(_time_stream_s(options.writer, int(options.what), options.logdir))
 
