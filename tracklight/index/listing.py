@@ -36,11 +36,14 @@ class _Lister:
         self._points = [survey_points(file).to_rows() for file in run.files]
         self._others = [survey_references(file).to_rows() for file in run.files]
         sessions = [session for file in run.files for session in file.sessions]
+        self._has_others = any(session.references.blocks for session in sessions)
         self._restarted = any(session.start is not None for session in sessions)
 
     def tag_info(self, tag: str, sources: Sequence[Source]) -> TagInfo:
         points = [s for file, series in sources if (s := self._points[file][series])[0]]
-        others = [s for file, series in sources if (s := self._others[file][series])[0]]
+        others: list[_Share] = []
+        if self._has_others:
+            others = [s for file, series in sources if (s := self._others[file][series])[0]]
         shares = points or others
         first, last = self._mixed_ends(sources) if points and others else (shares[0], shares[-1])
         metadata, plugin = self._run.describe(sources)

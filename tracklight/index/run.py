@@ -38,10 +38,10 @@ class RunIndex:
     def __init__(self, name: str) -> None:
         self.name = name
         self.files: list[EventFile] = []
-        self._sources: dict[str, list[Source]] = {}
+        self._sources: dict[str, tuple[Source, ...]] = {}
         self._known: list[tuple[EventFile, int]] = []
 
-    def sources(self) -> dict[str, list[Source]]:
+    def sources(self) -> dict[str, tuple[Source, ...]]:
         """For every tag, the files it is found in."""
         known = [(file, len(file.tags)) for file in self.files]
         if known != self._known:
@@ -49,7 +49,7 @@ class RunIndex:
             self._known = known
         return self._sources
 
-    def get_sources(self, tag: str) -> list[Source]:
+    def get_sources(self, tag: str) -> tuple[Source, ...]:
         try:
             return self.sources()[tag]
         except KeyError:
@@ -125,12 +125,14 @@ class RunIndex:
         tags = self.files[0].tags
         return len(tags) - (META_GRAPH_TAG in tags)
 
-    def _find_sources(self) -> dict[str, list[Source]]:
-        sources: dict[str, list[Source]] = {}
+    def _find_sources(self) -> dict[str, tuple[Source, ...]]:
+        """Tuples, which the garbage collector soon leaves alone, as there may be a million."""
+        sources: dict[str, tuple[Source, ...]] = {}
         for number, file in enumerate(self.files):
             for series, tag in enumerate(file.tags):
                 if tag != META_GRAPH_TAG:
-                    sources.setdefault(decode_tag(tag), []).append((number, series))
+                    name = decode_tag(tag)
+                    sources[name] = (*sources.get(name, ()), (number, series))
         return sources
 
     def _collect(self, sources: Sequence[Source], stack: str) -> tuple[list[_Piece], Bool]:
