@@ -52,7 +52,7 @@ LEAST_PER_S = 1e6
 def measure(quick: bool) -> Iterator[Row]:
     peers = [peer for peer in PEERS if _is_there(peer)]
     for kind in LEAST:
-        costs = _take_medians([*OURS, *peers], kind, 1 if quick else 7)
+        costs = _take_medians([*OURS, *peers], kind, 1 if quick else 5)
         for door in OURS:
             for peer in peers:
                 yield _compare(door, peer, kind, costs)
