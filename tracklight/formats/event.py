@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 
 from tracklight.formats import proto
 from tracklight.formats.crc32c import Buffer
 from tracklight.formats.proto import Message
+from tracklight.formats.wire import DELIMITED, VARINT, iter_fields
 
 #: What the first event of every file says, so that readers know how restarts are marked.
 FILE_VERSION = b"brain.Event:2"
@@ -31,6 +32,8 @@ class DataClass(IntEnum):
     TENSOR = 2
     BLOB_SEQUENCE = 3
 
+
+_DATA_CLASSES = frozenset(DataClass)
 
 #: What is meant by the plugins whose writers leave the class out, as those before 2020 did.
 DATA_CLASS_OF_PLUGIN = {
@@ -63,20 +66,35 @@ class Metadata:
 
 
 def parse_metadata(data: Buffer) -> Metadata:
-    """Decode a SummaryMetadata; a class that it leaves out is filled in from the plugin's name."""
-    message = proto.parse("SummaryMetadata", data)
-    plugin = decode_text(message.plugin_data.plugin_name)
-    try:
-        data_class = DataClass(message.data_class)
-    except ValueError:
-        data_class = DataClass.UNKNOWN
+    """Decode a SummaryMetadata; a class that it leaves out is filled in from the plugin's name.
+
+    Field by field, as listing a log is all that many programs do, and needs no protobuf then.
+    """
+    view = bytes(data)
+    texts: dict[int, bytes] = {}
+    plugin_texts: dict[int, bytes] = {}
+    data_class = DataClass.UNKNOWN
+    for field in iter_fields(view, 0, len(view)):
+        if field.number == 4 and field.wire == VARINT and field.value in _DATA_CLASSES:
+            data_class = DataClass(field.value)
+        elif field.number == 1 and field.wire == DELIMITED:
+            plugin_texts.update(_iter_texts(view, field.start, field.end))
+        elif field.wire == DELIMITED:
+            texts[field.number] = view[field.start : field.end]
+    plugin = decode_text(plugin_texts.get(1, b""))
     return Metadata(
         plugin=plugin,
-        content=message.plugin_data.content,
-        display_name=decode_text(message.display_name),
-        description=decode_text(message.summary_description),
+        content=plugin_texts.get(2, b""),
+        display_name=decode_text(texts.get(2, b"")),
+        description=decode_text(texts.get(3, b"")),
         data_class=data_class or DATA_CLASS_OF_PLUGIN.get(plugin, DataClass.UNKNOWN),
     )
+
+
+def _iter_texts(data: bytes, start: int, end: int) -> Iterator[tuple[int, bytes]]:
+    for field in iter_fields(data, start, end):
+        if field.wire == DELIMITED:
+            yield field.number, data[field.start : field.end]
 
 
 def decode_text(data: bytes) -> str:
