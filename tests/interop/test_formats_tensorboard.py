@@ -38,6 +38,7 @@ THEIR_MODULES = [
     "compat.proto.event_pb2",
     "compat.proto.summary_pb2",
     "compat.proto.graph_pb2",
+    "compat.proto.config_pb2",
     "plugins.scalar.plugin_data_pb2",
     "plugins.text.plugin_data_pb2",
     "plugins.image.plugin_data_pb2",
@@ -55,6 +56,7 @@ OWN_FIELDS = 1001
 Types = FieldDescriptorProto
 SAME_ON_THE_WIRE = {
     (Types.TYPE_BYTES, Types.TYPE_STRING),
+    (Types.TYPE_BYTES, Types.TYPE_MESSAGE),  # a message that is passed on as it is
     (Types.TYPE_INT32, Types.TYPE_ENUM),
 }
 
