@@ -1,4 +1,4 @@
-"""What each command does."""
+"""What each command does that reads a log and ends."""
 
 from __future__ import annotations
 
@@ -8,38 +8,17 @@ from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+from tracklight.cli.catalog import create_catalog
 from tracklight.cli.progress import Tally, show_bar
 from tracklight.errors import LogError, UsageError
 from tracklight.export import export_scalars, open_output
 from tracklight.index.catalog import Catalog
 from tracklight.inspect import encode_json, iter_lines
 from tracklight.log import Log
-from tracklight.log.sizes import parse_bytes
-from tracklight.logdir.roots import Root, is_url, parse_roots
+from tracklight.logdir.roots import is_url
 from tracklight.types import Kind, TagInfo
 
 Chosen = Mapping[str, Sequence[TagInfo]]
-
-
-def serve(flags: Namespace) -> None:
-    # Other commands do not wait for a web server to be imported.
-    from tracklight.server.run import serve as run_server
-
-    if flags.host and flags.bind_all:
-        raise UsageError("give --host or --bind_all, not both")
-    catalog = _create_catalog(flags)
-    try:
-        run_server(
-            catalog,
-            "0.0.0.0" if flags.bind_all else flags.host or "localhost",
-            flags.port,
-            path_prefix=flags.path_prefix,
-            trusted_hosts=flags.trusted_host,
-            open_to_all=flags.no_token,
-            announce=lambda url: print(f"tracklight at {url} (Ctrl-C to quit)", flush=True),
-        )
-    finally:
-        catalog.close()
 
 
 def inspect(flags: Namespace) -> None:
@@ -77,30 +56,10 @@ def demo(flags: Namespace) -> None:
     print(f"wrote a demo log; look at it with: tracklight --logdir {flags.directory}")
 
 
-def _create_catalog(flags: Namespace) -> Catalog:
-    return Catalog(
-        _parse_logdir(flags),
-        include=flags.include,
-        exclude=flags.exclude,
-        cache=flags.cache,
-        cache_bytes=parse_bytes(flags.cache_size),
-        memory_bytes=parse_bytes(flags.memory),
-    )
-
-
-def _parse_logdir(flags: Namespace) -> tuple[Root, ...]:
-    given = [spec for spec in (flags.logdir, flags.logdir_spec) if spec is not None]
-    if len(given) + bool(flags.directories) > 1:
-        raise UsageError("give the log directory once: --logdir, --logdir_spec or as an argument")
-    if not given and not flags.directories:
-        raise UsageError("no log directory was given: tracklight --logdir DIR")
-    return parse_roots(given[0] if given else flags.directories)
-
-
 @contextmanager
 def _open_log(flags: Namespace) -> Iterator[Log]:
     """A log that is there now; what could not be read of it is told."""
-    catalog = _create_catalog(flags)
+    catalog = create_catalog(flags)
     missing = [r.path for r in catalog.roots if not is_url(r.path) and not os.path.exists(r.path)]
     if missing:
         raise LogError(f'there is no directory "{missing[0]}"')

@@ -4,18 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from argparse import Namespace
+from collections.abc import Callable, Sequence
 
-from tracklight.cli import commands
 from tracklight.cli.flags import parse_flags
 from tracklight.errors import TracklightError, UsageError
-
-_RUN = {
-    "serve": commands.serve,
-    "inspect": commands.inspect,
-    "export": commands.export,
-    "demo": commands.demo,
-}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -24,7 +17,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         flags = parse_flags(sys.argv[1:] if argv is None else argv)
         for flag in flags.unneeded:
             print(f"tracklight: note: {flag} is not needed here and does nothing", file=sys.stderr)
-        _RUN[flags.command](flags)
+        _find_command(flags.command)(flags)
         sys.stdout.flush()
     except UsageError as error:
         return _fail(error, 2)
@@ -40,6 +33,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     return 0
+
+
+def _find_command(name: str) -> Callable[[Namespace], None]:
+    # Reading a log needs no web server, and serving one no tables.
+    if name == "serve":
+        from tracklight.cli.serve import serve
+
+        return serve
+    from tracklight.cli import commands
+
+    return {"inspect": commands.inspect, "export": commands.export, "demo": commands.demo}[name]
 
 
 def _fail(error: object, status: int) -> int:

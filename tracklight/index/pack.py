@@ -12,6 +12,7 @@ from __future__ import annotations
 import mmap
 import os
 import struct
+import weakref
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -216,6 +217,16 @@ def _make_rows(
     return References(series, starts, **columns)
 
 
+_open_packs: weakref.WeakSet[Pack] = weakref.WeakSet()
+
+
+def let_go() -> None:
+    """Give the pages of all packs back to the system, which keeps them as long as it can."""
+    if hasattr(mmap, "MADV_DONTNEED"):
+        for pack in list(_open_packs):
+            pack.data.madvise(mmap.MADV_DONTNEED)
+
+
 class Pack:
     """A pack that is mapped into memory; nothing of it is read before it is used."""
 
@@ -226,6 +237,7 @@ class Pack:
                 raise DamagedPack(path)
             self.data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         self._directory = self._read_directory()
+        _open_packs.add(self)
 
     def segments(self) -> list[Segment]:
         return [self._segment(entry) for entry in self._directory.entries]

@@ -16,7 +16,7 @@ from tracklight.errors import UnknownRun
 from tracklight.index.cache import Cache
 from tracklight.index.file import EventFile
 from tracklight.index.listing import list_tags
-from tracklight.index.pack import DamagedPack
+from tracklight.index.pack import DamagedPack, let_go
 from tracklight.index.payload import read_value
 from tracklight.index.reading import Reader
 from tracklight.index.reduction import reduce, span
@@ -101,7 +101,9 @@ class Shard:
 
     def reduce(self, keys: Sequence[Key], edges: Float64) -> Grid:
         """Some series on one grid of pixel columns."""
-        return reduce(self.scalars(keys), edges)
+        grid = reduce(self.scalars(keys), edges)
+        let_go()
+        return grid
 
     def located(self, run: str, tag: str) -> Located:
         return self._ask(lambda: self._get_run(run).located(tag))

@@ -17,8 +17,8 @@ from tracklight.formats import proto
 from tracklight.formats.batch import Content
 from tracklight.formats.values import Audio, Histogram, Images, Tensor, Text, decode_value
 from tracklight.index.catalog import Catalog
+from tracklight.index.sizes import parse_bytes
 from tracklight.log.selection import Choice, select
-from tracklight.log.sizes import parse_bytes
 from tracklight.log.table import Table
 from tracklight.log.values import Rows, Values
 from tracklight.logdir.roots import Root, Spec, parse_roots

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tracklight.errors import UsageError
-from tracklight.log.sizes import format_bytes, parse_bytes
+from tracklight.index.sizes import format_bytes, parse_bytes
 
 
 @pytest.mark.parametrize(
