@@ -17,7 +17,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 from tracklight.errors import UsageError
 
@@ -99,6 +98,8 @@ def _resolve(path: str) -> str:
     if not path:
         raise UsageError("the log directory is an empty path")
     if path.startswith("file://"):
+        from urllib.request import url2pathname  # with an HTTP client that nothing else needs
+
         path = url2pathname(urlsplit(path).path)
     elif is_url(path):
         return path.rstrip("/")
