@@ -13,6 +13,7 @@ from tracklight.formats.proto import Message
 from tracklight.sdk.arrays import as_number, as_numbers
 from tracklight.sdk.histogram import Spread, make_limits, spread_exponential
 from tracklight.sdk.lenient import Misuse, complain
+from tracklight.sdk.scratch import give_back, take_copy
 
 Floats = NDArray[np.float64]
 
@@ -32,7 +33,13 @@ def put_off_histogram(
     """
     numbers = _take_finite(values)
     if isinstance(bins, str) and bins == "tensorflow" and max_bins is None:
-        return lambda: _build(tag, spread_exponential(numbers)), numbers.nbytes
+
+        def build() -> Message:
+            spread = spread_exponential(numbers)
+            give_back(numbers)
+            return _build(tag, spread)
+
+        return build, numbers.nbytes
     value = _build(tag, _spread(numbers.astype(np.float64), bins, max_bins))
     return lambda: value, 0
 
@@ -50,7 +57,7 @@ def build_raw_histogram(tag: str, totals: dict[str, Any], limits: Any, counts: A
 
 def _take_finite(values: Any) -> NDArray[Any]:
     """A copy, which is not changed by what the program does next."""
-    numbers: NDArray[Any] = np.array(as_numbers(values, "values")).reshape(-1)
+    numbers: NDArray[Any] = take_copy(as_numbers(values, "values")).reshape(-1)
     if not numbers.size:
         raise Misuse("values", "is empty; a histogram needs a number at least")
     if np.isfinite(numbers.min()) and np.isfinite(numbers.max()):
