@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from itertools import pairwise
 
 from tracklight.index.kinds import kind_of
 from tracklight.index.run import RunIndex, Source
 from tracklight.index.survey import survey_points, survey_references
-from tracklight.logdir.natural import natural_key
 from tracklight.types import Stamp, TagInfo
-
-#: The runs of one log mostly have the same tags.
-_tag_key = lru_cache(maxsize=1 << 17)(natural_key)
 
 #: One file's share of one tag, either of its points or of its other values: how many, first step
 #: and time, last step and time, and whether the steps keep rising. A plain tuple, as there is
@@ -24,8 +19,7 @@ _Share = tuple[int, int, float, int, float, bool]
 def list_tags(run: RunIndex) -> tuple[TagInfo, ...]:
     """Every tag of a run, in natural order."""
     lister = _Lister(run)
-    infos = [lister.tag_info(tag, sources) for tag, sources in run.sources().items()]
-    return tuple(sorted(infos, key=lambda info: _tag_key(info.tag)))
+    return tuple([lister.tag_info(tag, sources) for tag, sources in run.sources().items()])
 
 
 class _Lister:
@@ -34,9 +28,11 @@ class _Lister:
     def __init__(self, run: RunIndex) -> None:
         self._run = run
         self._points = [survey_points(file).to_rows() for file in run.files]
-        self._others = [survey_references(file).to_rows() for file in run.files]
         sessions = [session for file in run.files for session in file.sessions]
         self._has_others = any(session.references.blocks for session in sessions)
+        self._others: list[list[_Share]] = []
+        if self._has_others:
+            self._others = [survey_references(file).to_rows() for file in run.files]
         self._restarted = any(session.start is not None for session in sessions)
 
     def tag_info(self, tag: str, sources: Sequence[Source]) -> TagInfo:

@@ -17,6 +17,7 @@ from tracklight.index.file import EventFile
 from tracklight.index.kinds import kind_of, plugin_of
 from tracklight.index.restarts import Part, overwritten
 from tracklight.index.stack import Session
+from tracklight.logdir.natural import natural_key
 from tracklight.types import Bool, Located, RunInfo, Series
 
 #: Where a tag is found: in which file of the run, and under which number there.
@@ -45,7 +46,7 @@ class RunIndex:
         """For every tag, the files it is found in."""
         known = [(file, len(file.tags)) for file in self.files]
         if known != self._known:
-            self._sources = self._find_sources()
+            self._sources = _find_sources(tuple(file.tags for file in self.files))
             self._known = known
         return self._sources
 
@@ -125,16 +126,6 @@ class RunIndex:
         tags = self.files[0].tags
         return len(tags) - (META_GRAPH_TAG in tags)
 
-    def _find_sources(self) -> dict[str, tuple[Source, ...]]:
-        """Tuples, which the garbage collector soon leaves alone, as there may be a million."""
-        sources: dict[str, tuple[Source, ...]] = {}
-        for number, file in enumerate(self.files):
-            for series, tag in enumerate(file.tags):
-                if tag != META_GRAPH_TAG:
-                    name = decode_tag(tag)
-                    sources[name] = (*sources.get(name, ()), (number, series))
-        return sources
-
     def _collect(self, sources: Sequence[Source], stack: str) -> tuple[list[_Piece], Bool]:
         """The rows of a tag in the order written, and which of them were overwritten."""
         series = dict(sources)
@@ -151,6 +142,21 @@ class RunIndex:
                     parts.insert(at, _restart(number, session.start, file.first_wall))
                 parts += [_part(piece, rises, file.first_wall) for piece, rises in found]
         return pieces, overwritten(parts)
+
+
+@lru_cache(maxsize=256)
+def _find_sources(tables: tuple[tuple[bytes, ...], ...]) -> dict[str, tuple[Source, ...]]:
+    """Tags in natural order; one table serves all runs with the same tags, as most have.
+
+    Tuples, which the garbage collector soon leaves alone, as there may be a million.
+    """
+    sources: dict[str, tuple[Source, ...]] = {}
+    for number, tags in enumerate(tables):
+        for series, tag in enumerate(tags):
+            if tag != META_GRAPH_TAG:
+                name = decode_tag(tag)
+                sources[name] = (*sources.get(name, ()), (number, series))
+    return dict(sorted(sources.items(), key=lambda item: natural_key(item[0])))
 
 
 def decode_tag(tag: bytes) -> str:
