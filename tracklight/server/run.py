@@ -60,6 +60,7 @@ def serve(
             log_level="warning",
             access_log=False,
             server_header=False,
+            ws="none",
             timeout_graceful_shutdown=_DRAIN_S,
         )
         # Uvicorn raises the signal again after a clean end; that end is what was asked for.
