@@ -9,6 +9,7 @@ import shutil
 import struct
 import subprocess
 import sys
+import tempfile
 import textwrap
 import threading
 import time
@@ -236,15 +237,36 @@ def test_target_that_cannot_be_opened_is_told_once_and_waited_for(
     assert len(read_scalars(tmp_path / "run")) == 10
 
 
-@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may write everywhere")
-def test_read_only_folder_does_not_raise(tmp_path: Path) -> None:
-    tmp_path.chmod(0o500)
-    writer = EventWriter(tmp_path / "run")
-    assert writer.scalar("loss", 1.0, 1)
-    assert not writer.flush()
-    tmp_path.chmod(0o700)
-    writer.close()
-    assert len(read_scalars(tmp_path / "run")) == 1
+#: Logs to a folder that may not be written to, and goes on when it may. Root may write everywhere
+#: and becomes nobody, who may not be allowed to import anything, so a writer was used before.
+READ_ONLY = """
+import os, sys
+from tracklight.sdk.writer import EventWriter
+folder = sys.argv[1]
+EventWriter(folder + "/before").close()
+if os.geteuid() == 0:
+    os.chown(folder, 65534, 65534)
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+os.chmod(folder, 0o500)
+writer = EventWriter(folder + "/run")
+assert all(writer.scalar("loss", 1.0, step) for step in range(10))
+assert not writer.flush()
+os.chmod(folder, 0o700)
+writer.close()
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a folder cannot be made read-only there")
+def test_read_only_folder_does_not_raise_and_is_waited_for() -> None:
+    # Not in tmp_path, which is below a folder that nobody but its owner may pass through.
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-c", READ_ONLY, folder]
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert answer.returncode == 0, answer.stderr
+        assert answer.stderr.count("cannot be written: [Errno 13] Permission denied") == 1
+        assert len(read_scalars(Path(folder) / "run")) == 10
 
 
 def test_strict_writer_says_at_once_that_it_cannot_open(tmp_path: Path) -> None:
