@@ -1,0 +1,177 @@
+import type { Problem, RunRow, TagRow } from '../api/types';
+
+/**
+ * What a dashboard may see of the page. Everything that can change is reactive when it is read in a
+ * Svelte effect or template; who does not use Svelte calls `subscribe`.
+ */
+export interface Context {
+  readonly runs: Runs;
+  readonly tags: Tags;
+  readonly live: Live;
+  readonly cursor: Cursor;
+  readonly address: Address;
+  readonly tastes: Tastes;
+  readonly keys: Keys;
+  readonly commands: Commands;
+  readonly notes: Notes;
+  readonly api: Api;
+  readonly theme: { readonly dark: boolean };
+  /** True in a copy of the board that has no server. */
+  readonly isStatic: boolean;
+  /** Calls `listener` after anything above has changed, at most once a frame. */
+  subscribe(listener: () => void): () => void;
+}
+
+/** The server half of the dashboard: `path` is relative to `api/<dashboard>/`. */
+export interface Api {
+  get<Answer>(path: string, signal?: AbortSignal): Promise<Answer>;
+  /** Asks with JSON; columns in the answer come as typed arrays. */
+  post<Answer>(path: string, body: unknown, signal?: AbortSignal): Promise<Answer>;
+  /** Where a browser finds what `path` names, for links and images. */
+  url(path: string): string;
+}
+
+export interface Module {
+  /** Fills `target` and returns how to leave it empty again. */
+  mount(target: HTMLElement, context: Context): () => void;
+}
+
+// ---- runs
+
+/** A run as every dashboard has to draw it. */
+export interface ShownRun {
+  readonly name: string;
+  /** The user's alias, or the name. */
+  readonly label: string;
+  readonly colour: string;
+  /** Canvas dash pattern; empty for a solid line. */
+  readonly dash: readonly number[];
+  /** Key of the group it belongs to; null while runs are not grouped. */
+  readonly group: string | null;
+}
+
+export interface RunGroup {
+  readonly key: string;
+  readonly label: string;
+  readonly colour: string;
+  /** The runs of the group that are shown. */
+  readonly runs: readonly string[];
+}
+
+export interface Runs {
+  /** Those that are ticked and pass the filter, in the order of the table. */
+  readonly shown: readonly ShownRun[];
+  /** Empty while runs are not grouped. */
+  readonly groups: readonly RunGroup[];
+  /** The run that others are compared with. */
+  readonly baseline: string | null;
+  /** The run under the pointer, in the table or in a chart. */
+  readonly highlighted: string | null;
+  readonly all: readonly RunRow[];
+  find(name: string): ShownRun | undefined;
+  highlight(name: string | null): void;
+  solo(name: string): void;
+  setBaseline(name: string | null): void;
+}
+
+export interface Tags {
+  /** Those of all runs, in natural order. */
+  readonly rows: readonly TagRow[];
+  readonly ready: boolean;
+  readonly problem: Problem | null;
+}
+
+export interface Live {
+  /** A number that changes when the run, or with null any run, has changed. */
+  revisionOf(run: string | null): number;
+  readonly paused: boolean;
+  readonly loading: boolean;
+}
+
+// ---- what the pointer is at
+
+/** What a horizontal axis counts; `metric:<tag>` is the value of another scalar. */
+export type XAxis =
+  | 'step'
+  | 'relative_step'
+  | 'relative'
+  | 'wall'
+  | 'index'
+  | `metric:${string}`;
+
+/** One place on one kind of axis, shared by all charts that have that axis. */
+export interface Cursor {
+  readonly hover: { readonly x: number; readonly axis: XAxis; readonly from: string } | null;
+  readonly pinned: number | null;
+  readonly range: readonly [number, number] | null;
+  hoverAt(x: number | null, axis: XAxis, from: string): void;
+  pin(x: number | null): void;
+  select(range: readonly [number, number] | null): void;
+}
+
+// ---- what is kept
+
+export interface Codec<Value> {
+  parse(text: string): Value;
+  format(value: Value): string;
+}
+
+/** One value that decides what is seen. Reading `value` is reactive. */
+export interface Param<Value> {
+  readonly value: Value;
+  set(value: Value, how?: 'push' | 'replace'): void;
+}
+
+/** The address of the page: a copied link shows the same. */
+export interface Address {
+  /** `name` is the key in the query; the fallback is never written. */
+  param<Value>(name: string, codec: Codec<Value>, fallback: Value): Param<Value>;
+}
+
+/** What a user likes and this browser remembers: sizes, not content. */
+export interface Tastes {
+  param<Value>(name: string, codec: Codec<Value>, fallback: Value): Param<Value>;
+}
+
+export interface Annotation {
+  readonly id: string;
+  readonly step: number;
+  readonly text: string;
+  /** null: on every chart. */
+  readonly tag: string | null;
+}
+
+/** What users say about runs and steps; the server keeps it beside, never in, the log. */
+export interface Notes {
+  readonly annotations: readonly Annotation[];
+  annotate(step: number, text: string, tag: string | null): Promise<void>;
+  removeAnnotation(id: string): Promise<void>;
+}
+
+// ---- keyboard and commands
+
+export interface Shortcut {
+  /** As the sheet says it: `f`, `Shift+P`, `Escape`, `ArrowLeft`. Never taken while typing. */
+  readonly keys: string;
+  readonly label: string;
+  /** Heading in the sheet. */
+  readonly group: string;
+  run(event: KeyboardEvent): void;
+}
+
+export interface Keys {
+  register(shortcut: Shortcut): () => void;
+}
+
+export interface Command {
+  readonly label: string;
+  /** What kind of thing it is: Action, Run, Tag, Dashboard, Setting. */
+  readonly kind: string;
+  readonly hint?: string;
+  run(): void;
+}
+
+export interface Commands {
+  /** `find` is asked on every keystroke in the command box; it returns its best few. */
+  register(find: (query: string) => readonly Command[]): () => void;
+}
