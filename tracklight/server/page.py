@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from starlette.requests import Request
@@ -10,7 +11,8 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
-PAGE_DIR = Path(__file__).parent / "static"
+#: Who works on the page builds it elsewhere, so that several copies of it can be looked at.
+PAGE_DIR = Path(os.environ.get("TRACKLIGHT_PAGE") or Path(__file__).parent / "static")
 
 _NOT_BUILT = (
     "The page of this tracklight was not built, so only its data can be had, under api/.\n"
