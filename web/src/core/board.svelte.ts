@@ -5,7 +5,7 @@ import { followLive } from '../api/live';
 import { readTime } from '../api/numbers';
 import type { Delta, Problem, RunRow, Status, StatusAnswer } from '../api/types';
 import { applyDelta, inOrder } from './delta';
-import { Pace } from './pace';
+import { Pace } from '../base/pace';
 
 export type Connection = 'connecting' | 'open' | 'lost';
 

@@ -3,7 +3,7 @@ import { SvelteMap } from 'svelte/reactivity';
 import { isAbort, queryScalars } from '../api/client';
 import { readColumn } from '../api/numbers';
 import type { WireChart, WireLine } from '../api/types';
-import { Pace } from './pace';
+import { Pace } from '../base/pace';
 
 /** One run's line, reduced to columns, and the value it ends with. */
 export interface Spark {

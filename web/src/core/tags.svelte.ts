@@ -1,7 +1,7 @@
 import { getTags, isAbort, problemOf } from '../api/client';
 import type { Problem, TagRow } from '../api/types';
 import { sortTags } from '../base/section';
-import { Pace } from './pace';
+import { Pace } from '../base/pace';
 
 const PAUSE_MS = 1000;
 

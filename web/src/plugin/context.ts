@@ -16,6 +16,8 @@ export interface Context {
   readonly notes: Notes;
   readonly api: Api;
   readonly theme: { readonly dark: boolean };
+  /** The directories that the log is made of, as the server knows them. */
+  readonly roots: readonly { readonly name: string; readonly path: string }[];
   /** True in a copy of the board that has no server. */
   readonly isStatic: boolean;
   /** Calls `listener` after anything above has changed, at most once a frame. */
@@ -27,6 +29,8 @@ export interface Api {
   get<Answer>(path: string, signal?: AbortSignal): Promise<Answer>;
   /** Asks with JSON; columns in the answer come as typed arrays. */
   post<Answer>(path: string, body: unknown, signal?: AbortSignal): Promise<Answer>;
+  /** Asks with JSON for a file, as it came. */
+  blob(path: string, body: unknown, signal?: AbortSignal): Promise<Blob>;
   /** Where a browser finds what `path` names, for links and images. */
   url(path: string): string;
 }
