@@ -19,6 +19,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from tracklight.sdk import lenient, state
+from tracklight.sdk.scopes import add_scope
 from tracklight.sdk.state import Condition, find_active_writer
 from tracklight.sdk.writer import EventWriter
 from tracklight.tracing import trace_export, trace_off, trace_on
@@ -136,7 +137,8 @@ def scalar(name: str, data: Any, step: int | None = None, description: str | Non
     if description is None:
         # The case that has to be fast: what it cannot take, it refuses by raising.
         try:
-            return writer.scalar(name, data, state.step.get() if step is None else step)  # type: ignore[arg-type]
+            at: Any = state.step.get() if step is None else step
+            return writer.scalar(add_scope(name), data, at)
         except (TypeError, ValueError, OverflowError):
             pass
     return _log_scalar(writer, name, data, step, description)
@@ -145,17 +147,15 @@ def scalar(name: str, data: Any, step: int | None = None, description: str | Non
 def _log_scalar(
     writer: EventWriter, name: str, data: object, step: object, description: str | None
 ) -> bool:
-    from tracklight.sdk.arrays import as_number, as_step
-    from tracklight.sdk.names import as_name
+    from tracklight.sdk.arrays import as_number
 
     with lenient.guard(_call("scalar", name), strict=writer.strict):
-        tag, number = as_name(name), as_number(data)
-        at = as_step(state.step.get() if step is None else step)
+        (tag, at), number = _check(name, step), as_number(data)
         if not description:
             return writer.scalar(tag, number, at)
         from tracklight.sdk.values import build_scalar
 
-        return writer.add([build_scalar(tag, number, description=description)], at)
+        return _add(writer, [build_scalar(tag, number, description=description)], at)
     return False
 
 
@@ -326,7 +326,7 @@ def tensor(name: str, data: Any, step: int | None = None, description: str | Non
 
 
 def write(tag: str, tensor: Any, step: int | None = None, metadata: Any = None) -> bool:
-    """Log an array for a plugin of one's own.
+    """Log an array for a plugin of one's own, under ``tag`` in every name scope.
 
     ``metadata`` is a SummaryMetadata, as the message of any library or as its bytes.
     """
@@ -341,32 +341,42 @@ def write(tag: str, tensor: Any, step: int | None = None, metadata: Any = None) 
             value.metadata.MergeFromString(given)
         return value
 
-    return _log("write", tag, step, build)
+    return _log("write", tag, step, build, is_scoped=False)
 
 
 def _log(
-    kind: str, name: str, step: object, build: Callable[[str], Message | list[Message]]
+    kind: str,
+    name: str,
+    step: object,
+    build: Callable[[str], Message | list[Message]],
+    *,
+    is_scoped: bool = True,
 ) -> bool:
     writer = find_active_writer()
     if writer is None:
         return False
     with lenient.guard(_call(kind, name), strict=writer.strict):
-        tag, at = _check(name, step)
+        tag, at = _check(name, step, is_scoped)
         built = build(tag)
-        values: list[Message] = built if isinstance(built, list) else [built]
-        for value in values:
-            if value.metadata.plugin_data.plugin_name:
-                # Known by the plugin; left out, a record is the same as TensorFlow's.
-                value.metadata.ClearField("data_class")
-        return writer.add(values, at)
+        return _add(writer, built if isinstance(built, list) else [built], at)
     return False
 
 
-def _check(name: object, step: object) -> tuple[str, int]:
+def _add(writer: EventWriter, values: list[Message], step: int) -> bool:
+    for value in values:
+        if value.metadata.plugin_data.plugin_name:
+            # Known by the plugin; left out, a record is the same as TensorFlow's.
+            value.metadata.ClearField("data_class")
+    return writer.add(values, step)
+
+
+def _check(name: object, step: object, is_scoped: bool = True) -> tuple[str, int]:
     from tracklight.sdk.arrays import as_step
     from tracklight.sdk.names import as_name
 
-    return as_name(name), as_step(state.step.get() if step is None else step)
+    tag = as_name(name)
+    at = as_step(state.step.get() if step is None else step)
+    return add_scope(tag) if is_scoped else tag, at
 
 
 def _call(kind: str, name: object) -> str:

@@ -41,7 +41,7 @@ def _as_clips(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _as_samples(clip: NDArray[Any]) -> NDArray[np.int16]:
-    """16-bit samples, rounded as TensorFlow does."""
+    """16-bit samples, rounded as TensorFlow does: halves away from zero."""
     if clip.dtype == np.int16:
         return clip
     if clip.dtype.kind != "f":
@@ -49,4 +49,7 @@ def _as_samples(clip: NDArray[Any]) -> NDArray[np.int16]:
     if has_nan(clip):
         complain("data", "has NaN in it, which became silence")
         clip = np.nan_to_num(clip, nan=0.0)
-    return np.clip(np.round(clip * 32768.0), -32768, 32767).astype(np.int16)
+    # TensorFlow has float32; adding a half to it would round a second time.
+    scaled = clip.astype(np.float32).astype(np.float64) * 32768
+    rounded = np.trunc(scaled + np.copysign(0.5, scaled))
+    return np.clip(rounded, -32768, 32767).astype(np.int16)

@@ -65,7 +65,10 @@ def put_off_histogram(
         if not spread.num:
             array = np.zeros((count, 3))
         content = proto.HistogramPluginData(totals=make_totals(spread))
-        return summary.tensor(tag, array, summary.describe("histograms", content, **about))
+        metadata = summary.describe("histograms", content, **about)
+        # Known by the plugin; TensorFlow leaves it out as well.
+        metadata.ClearField("data_class")
+        return summary.tensor(tag, array, metadata)
 
     return build, numbers.nbytes
 

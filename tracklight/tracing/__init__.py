@@ -92,6 +92,7 @@ def _take_session() -> tuple[Session | None, str | None]:
 def _log_graphs(name: str, step: object, graphs: list[bytes], has_profile: bool) -> bool:
     from tracklight.sdk.arrays import as_step
     from tracklight.sdk.names import as_name
+    from tracklight.sdk.scopes import add_scope
     from tracklight.tracing.run_metadata import build_graphs
 
     writer = state.find_active_writer()
@@ -100,4 +101,5 @@ def _log_graphs(name: str, step: object, graphs: list[bytes], has_profile: bool)
     if not graphs:
         sentence = "is of an empty trace: nothing that was compiled ran while the trace was on"
         lenient.complain("name", sentence)
-    return writer.add([build_graphs(as_name(name), graphs, has_profile=has_profile)], at)
+    tag = add_scope(as_name(name))
+    return writer.add([build_graphs(tag, graphs, has_profile=has_profile)], at)

@@ -1,0 +1,71 @@
+"""What is in a file is what TensorFlow's own writer puts there, byte for byte where it can be."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.frameworks.originals import list_contents
+from tests.frameworks.programs import need, run_program
+from tests.frameworks.summary_calls import SAME_BUCKETS, SAME_BYTES, SAME_PIXELS
+from tests.sdk.reading import iter_events
+from tracklight.formats.tensor import decode
+
+
+@pytest.fixture(scope="module")
+def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    need("tensorflow")
+    path = tmp_path_factory.mktemp("logs")
+    run_program("summary_calls.py", path)
+    return path
+
+
+def read_both(logdir: Path, name: str) -> tuple[list[Any], list[Any]]:
+    """The events of both writers, without their times."""
+    both = []
+    for writer in ("theirs", "ours"):
+        events = list(iter_events(logdir / writer / name))
+        for event in events:
+            event.ClearField("wall_time")
+        both.append(events)
+    return both[0], both[1]
+
+
+@pytest.mark.parametrize("name", SAME_BYTES)
+def test_same_bytes(logdir: Path, name: str) -> None:
+    theirs, ours = (list_contents(logdir / writer / name) for writer in ("theirs", "ours"))
+    assert any(values for _, values in theirs)
+    assert ours == theirs
+
+
+@pytest.mark.parametrize("name", SAME_PIXELS)
+def test_same_pixels(logdir: Path, name: str) -> None:
+    image_of = pytest.importorskip("PIL.Image")
+    pictures = []
+    for events in read_both(logdir, name):
+        (value,) = events[0].summary.value
+        width, height, *encoded = decode(value.tensor).tolist()
+        pixels = [np.asarray(image_of.open(io.BytesIO(data))).tolist() for data in encoded]
+        value.ClearField("tensor")
+        pictures.append((width, height, pixels, events))
+    assert pictures[0] == pictures[1]
+
+
+@pytest.mark.parametrize("name", SAME_BUCKETS)
+def test_same_buckets(logdir: Path, name: str) -> None:
+    buckets = []
+    theirs, ours = read_both(logdir, name)
+    for events in (theirs, ours):
+        (value,) = events[0].summary.value
+        buckets.append(decode(value.tensor))
+        assert value.metadata.plugin_data.plugin_name == b"histograms"
+        value.ClearField("tensor")
+        value.metadata.plugin_data.ClearField("content")
+    assert buckets[0].dtype == buckets[1].dtype
+    # TensorFlow's edges are those of its own linspace, which is another one in the last digit.
+    np.testing.assert_allclose(buckets[1], buckets[0], rtol=1e-12, atol=1e-14)
+    assert ours == theirs
