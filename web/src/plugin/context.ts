@@ -1,4 +1,5 @@
 import type { Problem, RunRow, TagRow } from '../api/types';
+import type { Codec } from '../base/codec';
 
 /**
  * What a dashboard may see of the page. Everything that can change is reactive when it is read in a
@@ -95,13 +96,7 @@ export interface Live {
 // ---- what the pointer is at
 
 /** What a horizontal axis counts; `metric:<tag>` is the value of another scalar. */
-export type XAxis =
-  | 'step'
-  | 'relative_step'
-  | 'relative'
-  | 'wall'
-  | 'index'
-  | `metric:${string}`;
+export type XAxis = 'step' | 'relative_step' | 'relative' | 'wall' | 'index' | `metric:${string}`;
 
 /** One place on one kind of axis, shared by all charts that have that axis. */
 export interface Cursor {
@@ -114,11 +109,6 @@ export interface Cursor {
 }
 
 // ---- what is kept
-
-export interface Codec<Value> {
-  parse(text: string): Value;
-  format(value: Value): string;
-}
 
 /** One value that decides what is seen. Reading `value` is reactive. */
 export interface Param<Value> {

@@ -1,0 +1,55 @@
+/** Shortcuts as the sheet says them: `f`, `Shift+P`, `Mod+K`, where Mod is ⌘ on a Mac, else Ctrl. */
+
+type Pressed = Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'metaKey' | 'altKey' | 'shiftKey'>;
+
+const MODIFIERS = ['Mod', 'Alt', 'Shift'];
+
+/** Inputs into which nobody types. */
+const BUTTONS = ['button', 'checkbox', 'color', 'file', 'radio', 'reset', 'submit'];
+
+export const isMac = (): boolean => /Mac|iPhone|iPad/.test(globalThis.navigator?.platform ?? '');
+
+export function matchesKeys(keys: string, event: Pressed): boolean {
+  const { key, modifiers } = splitKeys(keys);
+  const isLetter = /^[a-z]$/i.test(key);
+  // With signs such as `?` the shift key is how they are typed, and no part of the shortcut.
+  const shiftIsRight =
+    (key.length === 1 && !isLetter) || event.shiftKey === modifiers.includes('Shift');
+  return (
+    event.key.toLowerCase() === key.toLowerCase() &&
+    (event.ctrlKey || event.metaKey) === modifiers.includes('Mod') &&
+    event.altKey === modifiers.includes('Alt') &&
+    shiftIsRight
+  );
+}
+
+/** The caps of a shortcut's keys, in the order in which they are pressed. */
+export function capsOf(keys: string, mac = isMac()): string[] {
+  const { key, modifiers } = splitKeys(keys);
+  const caps: Record<string, string> = {
+    Mod: mac ? '⌘' : 'Ctrl',
+    Alt: mac ? '⌥' : 'Alt',
+    Escape: 'Esc',
+    ArrowLeft: '←',
+    ArrowRight: '→',
+    ArrowUp: '↑',
+    ArrowDown: '↓',
+    ' ': 'Space',
+  };
+  const shown = key.length === 1 ? key.toUpperCase() : key;
+  return [...modifiers, shown].map((cap) => caps[cap] ?? cap);
+}
+
+/** Whether the key goes into a field; with ⌘ or Ctrl held down nobody types. */
+export function isTyping(event: KeyboardEvent): boolean {
+  if (event.ctrlKey || event.metaKey) return false;
+  const target = event.target;
+  if (!(target instanceof HTMLElement)) return false;
+  if (target instanceof HTMLInputElement) return !BUTTONS.includes(target.type);
+  return target.isContentEditable || /^(TEXTAREA|SELECT)$/.test(target.tagName);
+}
+
+function splitKeys(keys: string): { key: string; modifiers: string[] } {
+  const parts = keys.split(/\+(?=.)/);
+  return { key: parts.at(-1) ?? '', modifiers: parts.filter((part) => MODIFIERS.includes(part)) };
+}

@@ -1,0 +1,46 @@
+import { isTyping, matchesKeys } from '../base/shortcut';
+import type { Keys, Shortcut } from '../plugin/context';
+
+export interface ShortcutGroup {
+  readonly title: string;
+  readonly shortcuts: readonly Shortcut[];
+}
+
+/** All shortcuts of the page; of two for the same keys the one that came last is taken. */
+class PageKeys implements Keys {
+  #shortcuts = $state.raw<readonly Shortcut[]>([]);
+
+  readonly groups = $derived(groupShortcuts(this.#shortcuts));
+
+  constructor() {
+    addEventListener('keydown', (event) => this.#press(event));
+  }
+
+  register(shortcut: Shortcut): () => void {
+    this.#shortcuts = [...this.#shortcuts, shortcut];
+    return () => {
+      this.#shortcuts = this.#shortcuts.filter((other) => other !== shortcut);
+    };
+  }
+
+  #press(event: KeyboardEvent): void {
+    // Whoever has the focus has had the key first.
+    if (event.defaultPrevented || event.isComposing || isTyping(event)) return;
+    const shortcut = this.#shortcuts.findLast(({ keys }) => matchesKeys(keys, event));
+    if (!shortcut) return;
+    event.preventDefault();
+    shortcut.run(event);
+  }
+}
+
+function groupShortcuts(shortcuts: readonly Shortcut[]): ShortcutGroup[] {
+  const groups = new Map<string, Shortcut[]>();
+  for (const shortcut of shortcuts) {
+    const group = groups.get(shortcut.group);
+    if (group) group.push(shortcut);
+    else groups.set(shortcut.group, [shortcut]);
+  }
+  return Array.from(groups, ([title, shortcuts]) => ({ title, shortcuts }));
+}
+
+export const keys = new PageKeys();
