@@ -119,6 +119,24 @@ class Series:
         )
 
 
+class Point(msgspec.Struct, frozen=True, gc=False):
+    """One point of a series."""
+
+    step: int
+    wall_time: float
+    value: float
+
+
+class Digest(msgspec.Struct, frozen=True, gc=False):
+    """A series in a few numbers, without the points that were overwritten."""
+
+    count: int
+    last: Point | None
+    low: Point | None
+    """Lowest and highest are those of the finite values."""
+    high: Point | None
+
+
 @dataclass(frozen=True, slots=True)
 class Located:
     """Where all values of one tag of one run stand that are not scalars, in the order written."""

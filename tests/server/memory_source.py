@@ -10,16 +10,19 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tracklight.errors import UnknownRun, UnknownTag
+from tracklight.index.digest import digest
 from tracklight.logdir.roots import Root
 from tracklight.logdir.watch import Changes
 from tracklight.types import (
     DamageInfo,
     Delta,
+    Digest,
     FileInfo,
     Grid,
     Kind,
     Progress,
     RunInfo,
+    Series,
     Stamp,
     TagInfo,
 )
@@ -32,6 +35,8 @@ class MemorySource:
     path: str = "/logs"
     logged: dict[str, dict[str, list[float]]] = field(default_factory=dict)
     damaged: dict[str, list[DamageInfo]] = field(default_factory=dict)
+    metadata: dict[str, dict[str, bytes]] = field(default_factory=dict)
+    """For some tags, what the runs' metadata holds for the plugin."""
     failure: Exception | None = None
     gate: threading.Event = field(default_factory=threading.Event)
     """Refreshes wait for it, so that a test can look at a server that is still loading."""
@@ -75,6 +80,23 @@ class MemorySource:
             )
             for tag, v in self._tags(run).items()
         )
+
+    def scalar(self, run: str, tag: str) -> Series:
+        if tag not in self._tags(run):
+            raise UnknownTag(run, tag, self._tags(run))
+        value = np.array(self._tags(run)[tag], np.float64)
+        step = np.arange(len(value))
+        return Series(run, tag, step, 10.0 + step, value, np.zeros(len(value), bool))
+
+    def digests(self, keys: Sequence[tuple[str, str]]) -> list[Digest | None]:
+        known = [tag in self.shown.get(run, {}) for run, tag in keys]
+        return [
+            digest(self.scalar(*key)) if is_known else None
+            for key, is_known in zip(keys, known, strict=True)
+        ]
+
+    def plugin_data(self, tag: str) -> dict[str, bytes]:
+        return {run: data for run, data in self.metadata.get(tag, {}).items() if run in self.shown}
 
     def reduce(
         self, keys: Sequence[tuple[str, str]], start: float | None, stop: float | None, width: int

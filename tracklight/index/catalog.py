@@ -15,7 +15,17 @@ from tracklight.logdir.natural import natural_key
 from tracklight.logdir.opening import open_filesystem
 from tracklight.logdir.roots import Root
 from tracklight.logdir.watch import Changes
-from tracklight.types import Delta, FileInfo, Grid, Located, Progress, RunInfo, Series, TagInfo
+from tracklight.types import (
+    Delta,
+    Digest,
+    FileInfo,
+    Grid,
+    Located,
+    Progress,
+    RunInfo,
+    Series,
+    TagInfo,
+)
 
 DEFAULT_MEMORY_BYTES = 2 << 30
 
@@ -116,10 +126,7 @@ class Catalog:
         Without ``start`` or ``stop`` the columns span all points. Only what is reduced leaves a
         shard, however many points there are.
         """
-        places: dict[int, list[int]] = {}
-        for place, (run, _) in enumerate(keys):
-            places.setdefault(self._owner(run), []).append(place)
-        parts = [(self._shards[n], [keys[p] for p in own], own) for n, own in places.items()]
+        parts = self._split(keys)
         if start is None or stop is None:
             spans = [span for shard, own, _ in parts if (span := shard.span(own)) is not None]
             start = min((low for low, _ in spans), default=0.0) if start is None else start
@@ -127,6 +134,18 @@ class Catalog:
         edges = make_edges(start, stop, width)
         grids = [(own, shard.reduce(asked, edges)) for shard, asked, own in parts]
         return join(grids, edges, len(keys))
+
+    def digests(self, keys: Sequence[Key]) -> list[Digest | None]:
+        """Some series in a few numbers each; None for one that is not there."""
+        found: list[Digest | None] = [None] * len(keys)
+        for shard, asked, own in self._split(keys):
+            for place, digest in zip(own, shard.digests(asked), strict=True):
+                found[place] = digest
+        return found
+
+    def plugin_data(self, tag: str) -> dict[str, bytes]:
+        """What the metadata of a tag holds for its plugin, for every run that has the tag."""
+        return {run: data for shard in self._shards for run, data in shard.plugin_data(tag).items()}
 
     def located(self, run: str, tag: str) -> Located:
         return self._shard(run).located(run, tag)
@@ -139,6 +158,13 @@ class Catalog:
 
     def _owner(self, run: str) -> int:
         return zlib.crc32(run.encode("utf-8", "surrogateescape")) % len(self._shards)
+
+    def _split(self, keys: Sequence[Key]) -> list[tuple[Shard, list[Key], list[int]]]:
+        """For each shard that owns some of the keys: these keys, and their places among all."""
+        places: dict[int, list[int]] = {}
+        for place, (run, _) in enumerate(keys):
+            places.setdefault(self._owner(run), []).append(place)
+        return [(self._shards[n], [keys[p] for p in own], own) for n, own in places.items()]
 
     def _shard(self, run: str) -> Shard:
         return self._shards[self._owner(run)]

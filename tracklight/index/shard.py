@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from tracklight.errors import UnknownRun
 from tracklight.index.cache import Cache
+from tracklight.index.digest import digest
 from tracklight.index.file import EventFile
 from tracklight.index.listing import list_tags
 from tracklight.index.pack import DamagedPack, let_go
@@ -27,7 +28,17 @@ from tracklight.logdir.change import Change, judge, read_change
 from tracklight.logdir.discover import FoundFile
 from tracklight.logdir.filesystem import FileSystem
 from tracklight.logdir.opening import open_filesystem
-from tracklight.types import FileInfo, Float64, Grid, Located, Progress, RunInfo, Series, TagInfo
+from tracklight.types import (
+    Digest,
+    FileInfo,
+    Float64,
+    Grid,
+    Located,
+    Progress,
+    RunInfo,
+    Series,
+    TagInfo,
+)
 
 R = TypeVar("R")
 
@@ -105,6 +116,21 @@ class Shard:
         let_go()
         return grid
 
+    def digests(self, keys: Sequence[Key]) -> list[Digest | None]:
+        """Some series in a few numbers each; None for one that is not there."""
+        found = self._ask(lambda: [self._find_digest(*key) for key in keys])
+        let_go()
+        return found
+
+    def plugin_data(self, tag: str) -> dict[str, bytes]:
+        """What the metadata of a tag holds for its plugin, for every run that has the tag."""
+        with self._lock:
+            return {
+                name: run.describe(sources)[0].content
+                for name, run in self._runs.items()
+                if (sources := run.sources().get(tag))
+            }
+
     def located(self, run: str, tag: str) -> Located:
         return self._ask(lambda: self._get_run(run).located(tag))
 
@@ -130,6 +156,10 @@ class Shard:
             return self._runs[name]
         except KeyError:
             raise UnknownRun(name, self._runs) from None
+
+    def _find_digest(self, name: str, tag: str) -> Digest | None:
+        run = self._runs.get(name)
+        return None if run is None or tag not in run.sources() else digest(run.scalar(tag))
 
     def _files(self) -> list[EventFile]:
         return [file for run in self._runs.values() for file in run.files]

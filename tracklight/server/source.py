@@ -7,7 +7,7 @@ from typing import Protocol
 
 from tracklight.logdir.roots import Root
 from tracklight.logdir.watch import Changes
-from tracklight.types import Delta, FileInfo, Grid, Progress, RunInfo, TagInfo
+from tracklight.types import Delta, Digest, FileInfo, Grid, Progress, RunInfo, Series, TagInfo
 
 
 class Source(Protocol):
@@ -38,6 +38,12 @@ class Source(Protocol):
     def files(self, run: str) -> tuple[FileInfo, ...]: ...
 
     def tags(self, run: str) -> tuple[TagInfo, ...]: ...
+
+    def scalar(self, run: str, tag: str) -> Series: ...
+
+    def digests(self, keys: Sequence[tuple[str, str]]) -> Sequence[Digest | None]: ...
+
+    def plugin_data(self, tag: str) -> Mapping[str, bytes]: ...
 
     def reduce(
         self, keys: Sequence[tuple[str, str]], start: float | None, stop: float | None, width: int
