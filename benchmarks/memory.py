@@ -2,8 +2,8 @@
 
 Ours is the process of ``tracklight --logdir``; TensorBoard's are the process of
 ``tensorboard --logdir`` and its data server, once as they are and once told to keep every
-point, as tracklight does. RSS is compared; PSS stands beside it. No TensorFlow is
-installed: where it is, TensorBoard imports it and holds more.
+point, as tracklight does. RSS is compared; PSS stands beside it. TensorBoard does not find
+TensorFlow here: where it is installed it is imported, and takes a gigabyte.
 """
 
 from __future__ import annotations

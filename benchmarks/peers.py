@@ -56,9 +56,18 @@ def load_with_data_server(logdir: Path, *flags: str) -> float:
         return server.load_s
 
 
+#: Where TensorFlow is installed TensorBoard imports it, and would hold a gigabyte that is not its own.
+_TENSORBOARD = """
+import sys
+sys.modules["tensorflow"] = None
+from tensorboard.main import run_main
+run_main()
+"""
+
+
 def start_tensorboard(logdir: Path, *flags: str) -> AbstractContextManager[Website]:
     """Run ``tensorboard --logdir`` with its data server, reloading every five seconds."""
-    command = [sys.executable, "-m", "tensorboard.main", f"--logdir={logdir}", "--port=0"]
+    command = [sys.executable, "-c", _TENSORBOARD, f"--logdir={logdir}", "--port=0"]
     return start_website([*command, *flags])
 
 
