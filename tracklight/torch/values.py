@@ -78,11 +78,14 @@ def build_text(tag: str, text: Any) -> Message:
 def build_audio(tag: str, sound: Any, sample_rate: Any) -> Message:
     samples = as_numbers(sound, "snd_tensor").squeeze()
     rate = int(as_number(sample_rate, "sample_rate"))
-    if samples.ndim != 1 or not samples.size:
-        raise Misuse("snd_tensor", f"has shape {list(np.shape(sound))}; give [1, samples]")
+    # The original takes the second channel for more samples; that of tensorboardX does as here.
+    channels = 2 if samples.ndim == 2 and samples.shape[1] == 2 else 1
+    if samples.ndim != channels or not samples.size:
+        shapes = "give [1, samples], or [samples, 2] for stereo"
+        raise Misuse("snd_tensor", f"has shape {list(np.shape(sound))}; {shapes}")
     audio = proto.Audio(
         sample_rate=rate,
-        num_channels=1,
+        num_channels=channels,
         length_frames=len(samples),
         encoded_audio_string=encode_wav(_as_int16(samples), rate),
         content_type=b"audio/wav",

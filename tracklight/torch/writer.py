@@ -192,7 +192,7 @@ class SummaryWriter(RunWriter):
         sample_rate: int = 44100,
         walltime: float | None = None,
     ) -> None:
-        """Log a sound [1, samples] of floats in [-1, 1], or of int16."""
+        """Log a sound [1, samples] or [samples, 2], of floats in [-1, 1] or of int16."""
         build = values.build_audio
         self._add("add_audio", tag, global_step, walltime, build, snd_tensor, sample_rate)
 
