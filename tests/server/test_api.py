@@ -76,12 +76,15 @@ def test_files_tell_the_damage(client: TestClient, source: MemorySource) -> None
     assert len(client.get("/api/files", params={"run": "conv"}).json()["files"]) == 1
 
 
-def test_answers_are_compressed_and_not_kept(client: TestClient, source: MemorySource) -> None:
+def test_answers_are_compressed_and_asked_for_each_time(
+    client: TestClient, source: MemorySource
+) -> None:
     source.logged |= {f"run-{number}": {"loss": [1.0]} for number in range(50)}
     source.refresh()
     answer = client.get("/api/runs", headers={"accept-encoding": "gzip"})
     assert answer.headers["content-encoding"] == "gzip"
-    assert answer.headers["cache-control"] == "no-store"
+    assert answer.headers["cache-control"] == "no-cache"
+    assert client.get("/api/status").headers["cache-control"] == "no-store"
 
 
 def test_a_server_that_is_still_reading_answers(source: MemorySource, tmp_path: Path) -> None:
@@ -92,3 +95,19 @@ def test_a_server_that_is_still_reading_answers(source: MemorySource, tmp_path: 
         assert client.get("/api/runs").json()["runs"] == []
         source.gate.set()
         wait_until(lambda: len(client.get("/api/runs").json()["runs"]) == 2)
+
+
+def test_an_answer_that_still_holds_is_not_sent_again(
+    client: TestClient, source: MemorySource
+) -> None:
+    for path in ("/api/runs", "/api/tags", "/api/tags?run=conv", "/api/files"):
+        tag = client.get(path).headers["etag"]
+        again = client.get(path, headers={"if-none-match": tag})
+        assert (again.status_code, again.content) == (304, b"")
+        source.version += 1
+        assert client.get(path, headers={"if-none-match": tag}).status_code == 200
+
+
+def test_two_questions_never_share_what_is_kept(client: TestClient) -> None:
+    tag = client.get("/api/tags?run=conv").headers["etag"]
+    assert client.get("/api/tags?run=vit", headers={"if-none-match": tag}).status_code == 200

@@ -1,0 +1,6 @@
+"""The dashboards that are part of tracklight; each uses nothing but the door in `plugin`."""
+
+from __future__ import annotations
+
+#: Where the class of each is, in the order of their tabs.
+BUILT_IN: tuple[str, ...] = ()

@@ -1,26 +1,21 @@
-"""The answers under ``api/``: each handler asks the index and says it in JSON."""
+"""What the server itself answers under ``api/``; dashboards answer for themselves."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
 import msgspec
-from starlette.concurrency import run_in_threadpool
-from starlette.exceptions import HTTPException
-from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
-from starlette.routing import BaseRoute, Route
 
 import tracklight
 from tracklight.errors import UnknownRun
+from tracklight.plugin import Nothing, Route
 from tracklight.server.live import Live, Status
 from tracklight.server.overview import Overview
+from tracklight.server.plugins import Plugins
 from tracklight.server.scalars import Chart, ScalarQuery, Scalars
 from tracklight.server.source import Source
 from tracklight.server.surroundings import Surroundings, look_around
-from tracklight.server.wire import FileRow, Json, RunRow, TagRow, file_row, readable
-
-_MOST_BODY_BYTES = 1 << 20
+from tracklight.server.wire import FileRow, RunRow, TagRow, file_row, readable
 
 
 class RootRow(msgspec.Struct):
@@ -47,12 +42,25 @@ class RunsAnswer(msgspec.Struct):
     runs: list[RunRow]
 
 
+class TagsAsk(msgspec.Struct):
+    """Tags of this run, or of all."""
+
+    run: str | None = None
+
+
 class TagsAnswer(msgspec.Struct):
     """The tags of ``run``, or of all runs when that is null, as of ``cursor``."""
 
     cursor: str
     run: str | None
     tags: list[TagRow]
+
+
+class FilesAsk(msgspec.Struct):
+    """Files of this run, or of all; with ``damaged`` only those in which something is broken."""
+
+    run: str | None = None
+    damaged: bool = False
 
 
 class FilesAnswer(msgspec.Struct):
@@ -68,95 +76,97 @@ class ChartsAnswer(msgspec.Struct):
     charts: list[Chart]
 
 
+class DashboardRow(msgspec.Struct):
+    """One tab; ``active`` when the log holds something for it to show.
+
+    ``module_url`` is where its web half lies, relative to the page; null for tracklight's own.
+    """
+
+    name: str
+    title: str
+    plugins: list[str]
+    active: bool
+    module_url: str | None
+
+
 class Api:
-    """Handlers that share the index, what is merged from it, and the live state.
+    """Answers that share the index, what is merged from it, and the live state.
 
     A cursor is always taken before the index is asked: what changes between the two is then told
     twice, never missed.
     """
 
-    def __init__(self, source: Source, overview: Overview, live: Live) -> None:
+    def __init__(self, source: Source, overview: Overview, live: Live, plugins: Plugins) -> None:
         self.source = source
         self.overview = overview
         self.live = live
+        self.plugins = plugins
         self.scalars = Scalars(source, overview)
 
-    def routes(self) -> list[BaseRoute]:
+    def routes(self) -> list[Route]:
         return [
-            Route("/status", self.status),
-            Route("/runs", self.runs),
-            Route("/tags", self.tags),
-            Route("/files", self.files),
-            Route("/scalars/query", self.query_scalars, methods=["POST"]),
-            Route("/live", self.follow),
+            Route("status", Nothing, self.status, "GET"),
+            Route("dashboards", Nothing, self.dashboards, "GET"),
+            Route("runs", Nothing, self.runs, "GET", self.live.state),
+            Route("tags", TagsAsk, self.tags, "GET", self.live.state),
+            Route("files", FilesAsk, self.files, "GET", self.live.state),
+            Route("scalars/query", ScalarQuery, self.query_scalars),
         ]
 
-    def status(self, _: Request) -> Response:
+    def status(self, _: Nothing) -> StatusAnswer:
         """How the server stands: what it watches and how far it has read."""
         roots = self.source.roots
-        return Json(
-            StatusAnswer(
-                version=tracklight.__version__,
-                cursor=self.live.history.cursor(),
-                roots=[RootRow(root.name, readable(root.path)) for root in roots],
-                status=self.live.status(),
-                found=[] if self.overview.runs() else [look_around(root.path) for root in roots],
-            )
+        return StatusAnswer(
+            version=tracklight.__version__,
+            cursor=self.live.history.cursor(),
+            roots=[RootRow(root.name, readable(root.path)) for root in roots],
+            status=self.live.status(),
+            found=[] if self.overview.runs() else [look_around(root.path) for root in roots],
         )
 
-    def runs(self, _: Request) -> Response:
-        """All runs with their counts."""
-        cursor = self.live.history.cursor()
-        return Json(RunsAnswer(cursor, list(self.overview.runs().values())))
+    def dashboards(self, _: Nothing) -> list[DashboardRow]:
+        """The tabs there are, in their order."""
+        logged = {tag.plugin for tag in self.overview.tags()}
+        return [
+            DashboardRow(
+                name=name,
+                title=found.dashboard.title,
+                plugins=list(found.dashboard.plugins),
+                active=not found.dashboard.plugins
+                or not logged.isdisjoint(found.dashboard.plugins),
+                module_url=f"plugins/{name}/index.js" if found.dashboard.module else None,
+            )
+            for name, found in self.plugins.loaded.items()
+        ]
 
-    def tags(self, request: Request) -> Response:
-        """The tags of the run that is asked for, or of all runs together."""
+    def runs(self, _: Nothing) -> RunsAnswer:
+        """All runs with their counts, in natural order."""
         cursor = self.live.history.cursor()
-        run = request.query_params.get("run")
-        if run is None:
+        return RunsAnswer(cursor, list(self.overview.runs().values()))
+
+    def tags(self, ask: TagsAsk) -> TagsAnswer:
+        """The tags of one run, or of all runs together."""
+        cursor = self.live.history.cursor()
+        if ask.run is None:
             rows = [shared.row() for shared in self.overview.tags()]
         else:
-            rows = self.overview.tags_of(run)
-        return Json(TagsAnswer(cursor, run, rows))
+            rows = self.overview.tags_of(ask.run)
+        return TagsAnswer(cursor, ask.run, rows)
 
-    def files(self, request: Request) -> Response:
-        """Event files of one run or of all; with ``damaged=1`` only those with damage."""
-        run = request.query_params.get("run")
-        damaged = request.query_params.get("damaged") == "1"
-        if run is None:
-            names = [
-                row.name for row in self.overview.runs().values() if row.damaged or not damaged
-            ]
+    def files(self, ask: FilesAsk) -> FilesAnswer:
+        """Event files with their damage."""
+        if ask.run is None:
+            runs = self.overview.runs().values()
+            names = [row.name for row in runs if row.damaged or not ask.damaged]
             rows = _iter_files(self.source, names)
         else:
-            rows = (file_row(run, info) for info in self.source.files(run))
-        return Json(FilesAnswer([row for row in rows if row.damaged or not damaged]))
+            rows = (file_row(ask.run, info) for info in self.source.files(ask.run))
+        return FilesAnswer([row for row in rows if row.damaged or not ask.damaged])
 
-    async def query_scalars(self, request: Request) -> Response:
+    def query_scalars(self, ask: ScalarQuery) -> ChartsAnswer:
         """Scalars reduced to the pixels that are asked for."""
-        query = msgspec.json.decode(await read_body(request), type=ScalarQuery)
         cursor = self.live.history.cursor()
-        charts = await run_in_threadpool(self.scalars.answer, query)
-        return Json(ChartsAnswer(cursor, charts))
-
-    async def follow(self, request: Request) -> Response:
-        """The stream of changes; see ``server.live``."""
-        since = request.query_params.get("since", "")
-        cursor = request.headers.get("last-event-id") or since
-        headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
-        return StreamingResponse(
-            self.live.stream(cursor), media_type="text/event-stream", headers=headers
-        )
-
-
-async def read_body(request: Request) -> bytes:
-    """The body of a request, which may not be larger than any honest one."""
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > _MOST_BODY_BYTES:
-            raise HTTPException(413, "this request is larger than one megabyte")
-    return bytes(body)
+        return ChartsAnswer(cursor, self.scalars.answer(ask))
 
 
 def _iter_files(source: Source, runs: Iterable[str]) -> Iterator[FileRow]:

@@ -8,17 +8,20 @@ from pathlib import Path
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import BaseRoute, Mount
 
+from tracklight.plugin import Context
 from tracklight.server import problems
 from tracklight.server.api import Api
 from tracklight.server.follow import Follower
 from tracklight.server.live import Live
 from tracklight.server.overview import Overview
-from tracklight.server.page import PAGE_DIR, page_route
+from tracklight.server.page import PAGE_DIR, page_route, plugin_route
+from tracklight.server.plugins import Plugins
+from tracklight.server.routes import web_routes
 from tracklight.server.security import Guard, Policy
 from tracklight.server.source import Source, Watch
+from tracklight.server.stream import stream_route
 
 
 def create_app(
@@ -36,6 +39,10 @@ def create_app(
     follower = Follower(catalog, watch)
     overview = Overview(catalog)
     live = Live(catalog, overview, follower)
+    plugins = Plugins(
+        Context(catalog, overview.runs_with_scalar, live.history.cursor, problems.describe)
+    )
+    live.remarks.extend(plugins.problems)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -48,16 +55,26 @@ def create_app(
             follower.stop()
 
     routes: list[BaseRoute] = [
-        Mount("/api", routes=Api(catalog, overview, live).routes()),
+        Mount("/api", routes=_api_routes(Api(catalog, overview, live, plugins), live, plugins)),
+        *(plugin_route(it.dashboard) for it in plugins.loaded.values() if it.dashboard.module),
         page_route(page_dir),
     ]
     if path_prefix.strip("/"):
         routes = [Mount("/" + path_prefix.strip("/"), routes=routes)]
     app = Starlette(
         routes=routes,
-        middleware=[Middleware(GZipMiddleware, compresslevel=5), Middleware(Guard, policy=policy)],
+        middleware=[Middleware(Guard, policy=policy)],
         exception_handlers=problems.handlers(),
         lifespan=lifespan,
     )
     app.state.live = live
     return app
+
+
+def _api_routes(api: Api, live: Live, plugins: Plugins) -> list[BaseRoute]:
+    dashboards = [web_routes(it.routes, f"/{name}") for name, it in plugins.loaded.items()]
+    return [
+        *web_routes(api.routes()),
+        stream_route(live),
+        *(r for routes in dashboards for r in routes),
+    ]

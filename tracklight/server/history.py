@@ -16,7 +16,7 @@ class History:
 
     def __init__(self, version: int) -> None:
         # Versions of two processes mean different things, so a cursor says whose it is.
-        self._process = secrets.token_hex(4)
+        self.process = secrets.token_hex(4)
         self._lock = threading.Lock()
         self._deltas: deque[Delta] = deque(maxlen=_HISTORY)
         self._oldest = version
@@ -37,14 +37,14 @@ class History:
         """The cursor to go on with and what changed; None when that is no longer known."""
         process, _, version = cursor.partition(".")
         with self._lock:
-            known = process == self._process and version.isdecimal()
+            known = process == self.process and version.isdecimal()
             if not known or int(version) < self._oldest:
                 return self._cursor(), None
             later = [delta for delta in self._deltas if delta.version > int(version)]
             return self._cursor(), _join(later, self._version)
 
     def _cursor(self) -> str:
-        return f"{self._process}.{self._version}"
+        return f"{self.process}.{self._version}"
 
 
 def _join(deltas: list[Delta], version: int) -> Delta:

@@ -95,6 +95,8 @@ class Live:
         self.follower = follower
         self.history = History(source.version)
         self.bell = Bell()
+        self.remarks: list[str] = []
+        """What else is wrong with this server, in sentences."""
         follower.listener = self._publish
 
     def _publish(self, delta: Delta | None) -> None:
@@ -102,9 +104,16 @@ class Live:
             self.history.add(delta)
         self.bell.ring()
 
+    def state(self) -> str:
+        """Says something else whenever the index may have changed.
+
+        The version grows at the end of a refresh, but runs do so all the while.
+        """
+        return f"{self.history.process}.{self.source.version}.{self.source.progress}"
+
     def status(self) -> Status:
         failure = self.follower.failure
-        problems = [*([failure] if failure else []), *self.source.problems]
+        problems = [*([failure] if failure else []), *self.remarks, *self.source.problems]
         return Status(
             loading=self.follower.is_loading,
             progress=progress_row(self.source.progress),

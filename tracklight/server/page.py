@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
+
+from tracklight.plugin import Dashboard
 
 #: Who works on the page builds it elsewhere, so that several copies of it can be looked at.
 PAGE_DIR = Path(os.environ.get("TRACKLIGHT_PAGE") or Path(__file__).parent / "static")
@@ -34,8 +37,14 @@ class PageFiles(StaticFiles):
 def page_route(page_dir: Path) -> BaseRoute:
     """The page, or a sentence where it should be."""
     if (page_dir / "index.html").is_file():
-        return Mount("/", PageFiles(directory=page_dir, html=True))
+        return Mount("/", GZipMiddleware(PageFiles(directory=page_dir, html=True)))
     return Route("/", _say_not_built)
+
+
+def plugin_route(dashboard: Dashboard) -> BaseRoute:
+    """The web half of a dashboard that is not tracklight's own, and nothing outside its folder."""
+    files = PageFiles(directory=dashboard.module)
+    return Mount(f"/plugins/{dashboard.name}", GZipMiddleware(files))
 
 
 async def _say_not_built(_: Request) -> Response:

@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tracklight import errors
+from tracklight.plugin import Problem
 from tracklight.server.wire import Json
 
 log = logging.getLogger(__name__)
@@ -38,13 +39,6 @@ _HTTP_NEXT = {
     405: "Use the method that this address answers to.",
     413: "Ask for less at once.",
 }
-
-
-class Problem(msgspec.Struct):
-    """What is wrong, and what to do next."""
-
-    what: str
-    next: str
 
 
 def find_status(error: Exception) -> tuple[int, str] | None:

@@ -10,8 +10,9 @@ import msgspec
 import numpy as np
 
 from tracklight.errors import LogError, UsageError
+from tracklight.plugin import Problem
 from tracklight.server.overview import Overview
-from tracklight.server.problems import Problem, describe
+from tracklight.server.problems import describe
 from tracklight.server.source import Source
 from tracklight.server.wire import Number, column
 from tracklight.types import Grid

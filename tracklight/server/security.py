@@ -81,7 +81,10 @@ class Guard:
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(_HEADERS)
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    # What an answer says for itself is stricter.
+                    headers.setdefault(name, value)
             await send(message)
 
         refusal = find_refusal(Request(scope), self.policy)

@@ -5,22 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from tracklight import plugin
 from tracklight.logdir.roots import Root
 from tracklight.logdir.watch import Changes
-from tracklight.types import Delta, Digest, FileInfo, Grid, Progress, RunInfo, Series, TagInfo
+from tracklight.types import Delta, FileInfo, Progress
 
 
-class Source(Protocol):
-    """The catalog as the server sees it.
+class Source(plugin.Source, Protocol):
+    """The catalog as the server sees it, which also keeps it fresh.
 
     All but ``refresh`` may be called from any thread, also while ``refresh`` runs in another.
     """
 
     @property
     def roots(self) -> Sequence[Root]: ...
-
-    @property
-    def version(self) -> int: ...
 
     @property
     def progress(self) -> Progress: ...
@@ -33,21 +31,7 @@ class Source(Protocol):
 
     def refresh(self, changes: Changes | None = None) -> Delta: ...
 
-    def runs(self) -> tuple[RunInfo, ...]: ...
-
     def files(self, run: str) -> tuple[FileInfo, ...]: ...
-
-    def tags(self, run: str) -> tuple[TagInfo, ...]: ...
-
-    def scalar(self, run: str, tag: str) -> Series: ...
-
-    def digests(self, keys: Sequence[tuple[str, str]]) -> Sequence[Digest | None]: ...
-
-    def plugin_data(self, tag: str) -> Mapping[str, bytes]: ...
-
-    def reduce(
-        self, keys: Sequence[tuple[str, str]], start: float | None, stop: float | None, width: int
-    ) -> Grid: ...
 
 
 class Watch(Protocol):

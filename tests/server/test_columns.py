@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from tests.server.columns_reader import read_columns
+from tracklight.server.columns import encode
+
+
+class Line(msgspec.Struct):
+    run: str
+    y: object
+
+
+TRAVELS = {
+    "float16": "float32",
+    "float32": "float32",
+    "float64": "float64",
+    "int8": "int32",
+    "int16": "int32",
+    "int32": "int32",
+    "int64": "int64",
+    "uint8": "uint8",
+    "uint16": "int32",
+    "uint32": "int64",
+    "uint64": "float64",
+    "bool": "uint8",
+}
+
+
+@given(
+    dtype=st.sampled_from(sorted(TRAVELS)),
+    length=st.integers(0, 40),
+    name=st.text(max_size=20),
+    data=st.data(),
+)
+def test_any_array_comes_back(dtype: str, length: int, name: str, data: st.DataObject) -> None:
+    array = data.draw(hnp.arrays(dtype, length))
+    answer = read_columns(encode({"lines": [Line(name, array), Line("b", array[::2])], "n": 1}))
+    first, second = answer["lines"]
+    assert (first["run"], answer["n"]) == (name, 1)
+    assert first["y"].dtype == TRAVELS[dtype]
+    np.testing.assert_array_equal(first["y"], array.astype(TRAVELS[dtype]))
+    np.testing.assert_array_equal(second["y"], array[::2].astype(TRAVELS[dtype]))
+
+
+def test_numbers_of_numpy_stand_as_numbers() -> None:
+    assert read_columns(encode({"n": np.int64(3), "x": np.float32(0.5)})) == {"n": 3, "x": 0.5}
+
+
+def test_big_endian_arrays_are_turned_round() -> None:
+    (back,) = read_columns(encode([np.array([1.5, -2.0], ">f8")]))
+    assert back.tolist() == [1.5, -2.0]
+
+
+@pytest.mark.parametrize("array", [np.zeros((2, 2)), np.array(["a"]), np.array([1j])])
+def test_what_is_no_column_is_refused(array: object) -> None:
+    with pytest.raises(TypeError):
+        encode([array])

@@ -1,0 +1,125 @@
+"""The door for dashboards: what the Python half of one is made of, and what it may see.
+
+A dashboard is a class with a name, a title and routes. Tracklight's own come through this door as
+well as anybody's: name the class in the entry-point group ``tracklight.dashboards`` and it is found
+when the server starts. The web half is a folder with an ``index.js`` that exports ``mount``.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Protocol
+
+import msgspec
+
+from tracklight.types import Digest, Grid, Located, RunInfo, Series, TagInfo
+
+Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+
+
+class Problem(msgspec.Struct):
+    """What is wrong, and what to do next."""
+
+    what: str
+    next: str
+
+
+class Nothing(msgspec.Struct):
+    """An ask without anything in it, or an answer that only says that all went well."""
+
+
+@dataclass(frozen=True)
+class Blob:
+    """An answer that is a file. With a ``filename`` a browser saves it, else it shows it."""
+
+    content: bytes
+    media_type: str
+    filename: str | None = None
+    immutable: bool = False
+    """True where this address can never answer with anything else."""
+
+
+@dataclass(frozen=True)
+class Route:
+    """One address below the dashboard's own, ``api/<name>/``.
+
+    ``answer`` gets the decoded ask and is called in a worker thread. It returns a msgspec struct,
+    in which NumPy arrays may stand as columns, or a `Blob`. An error of `tracklight.errors` that it
+    raises is told to who asked; its docstring is the documentation of the route.
+    """
+
+    path: str
+    """Parts in braces (``notes/{id}``) become fields of the ask."""
+    ask: Any
+    """What the JSON body is decoded into, or for GET and DELETE the query; mostly a struct."""
+    answer: Callable[[Any], object]
+    method: Method = "POST"
+    state: Callable[[], str] | None = None
+    """Says something else whenever the answer may have changed; browsers then keep the answer."""
+
+
+class Source(Protocol):
+    """The log as dashboards read it; everything may be called from any thread at any time."""
+
+    @property
+    def version(self) -> int:
+        """Grows with every change."""
+
+    def runs(self) -> tuple[RunInfo, ...]: ...
+
+    def tags(self, run: str) -> tuple[TagInfo, ...]: ...
+
+    def scalar(self, run: str, tag: str) -> Series: ...
+
+    def digests(self, keys: Sequence[tuple[str, str]]) -> Sequence[Digest | None]:
+        """Some series, each a run and a tag, in a few numbers; None for one that is not there."""
+
+    def plugin_data(self, tag: str) -> Mapping[str, bytes]:
+        """What the metadata of a tag holds for its plugin, for every run that has the tag."""
+
+    def reduce(
+        self, keys: Sequence[tuple[str, str]], start: float | None, stop: float | None, width: int
+    ) -> Grid:
+        """Several series, each a run and a tag, on one grid of pixel columns."""
+
+    def located(self, run: str, tag: str) -> Located:
+        """Where the values that are not scalars stand."""
+
+    def read(self, located: Located, index: int) -> bytes:
+        """One of these values: the bytes of its ``Summary.Value`` message."""
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a dashboard may see of the server."""
+
+    log: Source
+    runs_with: Callable[[str], Sequence[str]]
+    """Names of the runs that have a scalar of that tag, in natural order."""
+    cursor: Callable[[], str]
+    """Where the log stands. Take it before the log is asked: a change is then told twice rather
+    than missed."""
+    explain: Callable[[Exception], Problem]
+    """An error in words fit for the page, for answers of which only a part went wrong."""
+
+
+class Dashboard(ABC):
+    """The Python half of a dashboard."""
+
+    name: ClassVar[str]
+    """Its place in addresses: lower-case letters, digits, ``-`` and ``_``."""
+    title: ClassVar[str]
+    """What its tab says."""
+    plugins: ClassVar[Sequence[str]] = ()
+    """It has something to show when the log holds data of one of these plugins; none: always."""
+    module: ClassVar[Path | None] = None
+    """The folder with the web half; None for those that are part of tracklight's page."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+
+    @abstractmethod
+    def routes(self) -> Sequence[Route]: ...

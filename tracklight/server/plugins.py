@@ -1,0 +1,99 @@
+"""Finds the dashboards, tracklight's own and others', and keeps a broken one from harming."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from tracklight.dashboards import BUILT_IN
+from tracklight.plugin import Context, Dashboard, Route
+
+GROUP = "tracklight.dashboards"
+
+log = logging.getLogger(__name__)
+
+_NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
+#: What the server itself answers to below ``api/`` and beside it.
+_TAKEN = frozenset({"alerts", "blobs", "dashboards", "files", "live", "notes", "runs", "status"})
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A dashboard that works, with its routes."""
+
+    dashboard: Dashboard
+    routes: tuple[Route, ...]
+
+
+class Plugins:
+    """All dashboards that could be loaded, and a sentence on each that could not."""
+
+    def __init__(self, context: Context) -> None:
+        self.loaded: dict[str, Loaded] = {}
+        self.problems: list[str] = []
+        for label, load in _iter_candidates():
+            try:
+                self._add(load(), context)
+            # A third party's code can fail in any way it likes; the board has to come up.
+            except Exception as error:
+                log.debug("the dashboard %s failed", label, exc_info=error)
+                self.problems.append(f'the dashboard "{label}" cannot be used: {_say(error)}')
+
+    def _add(self, kind: Any, context: Context) -> None:
+        if not (isinstance(kind, type) and issubclass(kind, Dashboard)):
+            raise TypeError("it is not a subclass of tracklight.plugin.Dashboard")
+        if not _NAME.fullmatch(kind.name) or kind.name in _TAKEN | self.loaded.keys():
+            raise ValueError(f'the name "{kind.name}" is taken or not fit for an address')
+        if kind.module is not None and not (kind.module / "index.js").is_file():
+            raise ValueError(f"its web half has no {kind.module / 'index.js'}")
+        dashboard = kind(context)
+        self.loaded[kind.name] = Loaded(dashboard, tuple(dashboard.routes()))
+
+
+def _iter_candidates() -> Iterator[tuple[str, Callable[[], Any]]]:
+    for name in BUILT_IN:
+        yield name, partial(_import, name)
+    if any(map(_names_group, _iter_entry_files(sys.path))):
+        from importlib.metadata import entry_points
+
+        for entry in entry_points(group=GROUP):
+            yield entry.name, entry.load
+
+
+def _import(name: str) -> Any:
+    module, _, attribute = name.partition(":")
+    return getattr(import_module(module), attribute)
+
+
+def _iter_entry_files(places: Iterable[str]) -> Iterator[Path]:
+    """The entry points of all installed packages.
+
+    Python's own machinery for this takes longer to load, and more memory, than all of these files
+    take to look through; so it is only brought in when one of them has something for us.
+    """
+    for place in places:
+        try:
+            with os.scandir(place or ".") as entries:
+                found = [e.path for e in entries if e.name.endswith((".dist-info", ".egg-info"))]
+        except OSError:
+            continue
+        yield from (Path(path, "entry_points.txt") for path in found)
+
+
+def _names_group(path: Path) -> bool:
+    try:
+        return f"[{GROUP}]".encode() in path.read_bytes()
+    except OSError:
+        return False
+
+
+def _say(error: Exception) -> str:
+    return f"{error or 'no reason given'} ({type(error).__name__})"

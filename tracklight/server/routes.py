@@ -1,0 +1,103 @@
+"""Routes of the plugin door as the web framework wants them: decode, answer in a thread, encode."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import QueryParams
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route as WebRoute
+
+from tracklight.plugin import Route
+from tracklight.server.answers import respond
+
+_MOST_BODY_BYTES = 1 << 20
+_BODILESS = frozenset({"GET", "DELETE"})
+
+#: A whole ask as JSON in the query, for links to what takes more than plain values.
+WHOLE_ASK = "ask"
+
+
+def web_routes(routes: Iterable[Route], below: str = "") -> list[WebRoute]:
+    """``routes`` under the path ``below``."""
+    return [
+        WebRoute(f"{below}/{route.path}", _make_endpoint(route), methods=[route.method])
+        for route in routes
+    ]
+
+
+def _make_endpoint(route: Route) -> Any:
+    async def endpoint(request: Request) -> Response:
+        body = b"" if route.method in _BODILESS else await read_body(request)
+        return await run_in_threadpool(_answer, route, request, body)
+
+    return endpoint
+
+
+def _answer(route: Route, request: Request, body: bytes) -> Response:
+    tag = None if route.state is None else _make_etag(route.state(), request)
+    if tag is not None and tag in request.headers.get("if-none-match", ""):
+        return _keepable(Response(status_code=304), tag)
+    answer = respond(route.answer(_decode(route, request, body)), request.headers)
+    return answer if tag is None else _keepable(answer, tag)
+
+
+def _decode(route: Route, request: Request, body: bytes) -> Any:
+    if route.method in _BODILESS:
+        return decode_query(request.query_params, request.path_params, route.ask)
+    if not request.path_params:
+        return msgspec.json.decode(body, type=route.ask)
+    fields = msgspec.json.decode(body, type=dict[str, Any])
+    return msgspec.convert({**fields, **request.path_params}, route.ask)
+
+
+def decode_query(query: QueryParams, path: Mapping[str, str], ask: Any) -> Any:
+    """The ask in the query of an address: one parameter a field, lists by repeating theirs."""
+    whole = query.get(WHOLE_ASK)
+    if whole is not None:
+        fields = msgspec.json.decode(whole, type=dict[str, Any])
+        return msgspec.convert({**fields, **path}, ask)
+    lists = _list_fields(ask)
+    fields = {name: query.getlist(name) if name in lists else query[name] for name in query.keys()}
+    # What stands in an address is text, also where a number is meant.
+    return msgspec.convert({**fields, **path}, ask, strict=False)
+
+
+def _list_fields(ask: Any) -> frozenset[str]:
+    info = msgspec.inspect.type_info(ask)
+    fields = info.fields if isinstance(info, msgspec.inspect.StructType) else ()
+    return frozenset(field.encode_name for field in fields if _holds_list(field.type))
+
+
+def _holds_list(kind: msgspec.inspect.Type) -> bool:
+    kinds = kind.types if isinstance(kind, msgspec.inspect.UnionType) else (kind,)
+    return any(isinstance(one, msgspec.inspect.ListType) for one in kinds)
+
+
+def _make_etag(state: str, request: Request) -> str:
+    """Weak: the same rows may come in another order of fields, compressed or not."""
+    asked = f"{state} {request.url.query} {request.headers.get('accept')}"
+    return f'W/"{hashlib.sha256(asked.encode()).hexdigest()[:16]}"'
+
+
+def _keepable(answer: Response, tag: str) -> Response:
+    """A browser may keep it, but has to ask whether it still holds."""
+    answer.headers["etag"] = tag
+    answer.headers["cache-control"] = "no-cache"
+    return answer
+
+
+async def read_body(request: Request) -> bytes:
+    """The body of a request, which may not be larger than any honest one."""
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > _MOST_BODY_BYTES:
+            raise HTTPException(413, "this request is larger than one megabyte")
+    return bytes(body)
