@@ -214,8 +214,11 @@ cdef inline double _as_wall(object wall) except? -1:
 
 cdef inline double _as_double(object value) except? -1:
     # Arrays of one element and texts have a float as well, but not one to take without asking.
-    if isinstance(value, (float, int)) or getattr(value, "ndim", None) == 0:
-        return float(value)
+    if isinstance(value, (float, int)):
+        return value
+    if getattr(value, "ndim", None) == 0:
+        # PyTorch warns of `float` where a loss still holds its gradient, but not of `item`.
+        return float(value.item() if hasattr(value, "item") else value)
     raise TypeError(f"a scalar must be a number, not a {type(value).__name__}")
 
 

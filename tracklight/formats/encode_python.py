@@ -115,8 +115,11 @@ def _tag(tag: str) -> bytes:
 
 def _number(value: object) -> float:
     # Arrays of one element and texts have a float as well, but not one to take without asking.
-    if isinstance(value, (float, int)) or getattr(value, "ndim", None) == 0:
-        return float(value)  # type: ignore[arg-type]
+    if isinstance(value, (float, int)):
+        return float(value)
+    if getattr(value, "ndim", None) == 0:
+        # PyTorch warns of `float` where a loss still holds its gradient, but not of `item`.
+        return float(value.item() if hasattr(value, "item") else value)  # type: ignore[arg-type]
     raise TypeError(f"a scalar must be a number, not a {type(value).__name__}")
 
 
