@@ -24,6 +24,8 @@ PYTHON = {
     "formats": "",
     "logdir": "formats",
     "index": "formats logdir",
+    "notes": "",
+    "alerts": "notes",
     "sdk": "formats",
     "summary": "formats sdk tracing",
     "hparams": "formats sdk",
@@ -40,9 +42,9 @@ PYTHON = {
     "inspect": "formats logdir index log",
     "plugin": "",
     "dashboards": "formats index log plugin",
-    "server": "formats logdir index log plugin dashboards __init__",
+    "server": "formats logdir index log notes alerts plugin dashboards __init__",
     "demo": "formats sdk",
-    "cli": "formats logdir index log export inspect server demo __init__",
+    "cli": "formats logdir index log notes alerts export inspect server demo __init__",
     "notebook": "server __init__",
     "__main__": "cli",
     "errors": "",
@@ -58,7 +60,7 @@ WEB = {
     "dashboards": "base api charts widgets plugin",
     "core": "base api plugin",
     "shell": "base api charts widgets plugin core",
-    "main": "shell",
+    "main": "dashboards shell",
 }
 
 WEB_IMPORT = re.compile(

@@ -6,6 +6,7 @@ TracklightError
 │   ├── UnknownTag
 │   └── DamagedRecord        the bytes asked for do not match their checksum, or do not decode
 ├── FormatError              bytes that are not what they should be
+├── NotKept                  a note could not be written down
 ├── UsageError               an argument or a flag that makes no sense
 └── MissingExtra             an optional part of tracklight is not installed
 
@@ -47,6 +48,10 @@ class DamagedRecord(LogError):
 
 class FormatError(TracklightError):
     """Bytes that are not what they should be."""
+
+
+class NotKept(TracklightError):
+    """Something that a user said about the log could not be written down."""
 
 
 class UsageError(TracklightError):

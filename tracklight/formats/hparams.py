@@ -1,4 +1,4 @@
-"""Builds the three values that tie hyperparameters to runs: experiment, session start and end."""
+"""The three values that tie hyperparameters to runs: experiment, session start and end."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tracklight.errors import UsageError
+from tracklight.errors import FormatError, UsageError
 from tracklight.formats import proto
+from tracklight.formats.event import decode_text
 from tracklight.formats.proto import Message
 from tracklight.formats.summary import describe, tensor
 
@@ -117,6 +118,19 @@ def session_end(status: Status, *, wall_time: float = 0.0) -> Message:
     return _build_value(SESSION_END_TAG, proto.HParamsPluginData(session_end_info=message))
 
 
+def parse_session_start(content: bytes) -> dict[str, HParamValue]:
+    """The hyperparameters of a run, out of what the metadata of SESSION_START_TAG holds.
+
+    Bytes that are none give none: one odd run must not hide what others were given.
+    """
+    try:
+        message = proto.parse("HParamsPluginData", content).session_start_info
+    except FormatError:
+        return {}
+    pairs = ((decode_text(h.key), _parse_hparam_value(h.value)) for h in message.hparams)
+    return {name: value for name, value in pairs if value is not None}
+
+
 def _build_value(tag: str, content: Message) -> Message:
     """All is in the metadata; the empty tensor is there for readers that want one."""
     return tensor(tag, np.zeros(0, np.float32), describe("hparams", content))
@@ -166,3 +180,15 @@ def _build_hparam_value(value: HParamValue) -> Message:
     if kind is ValueType.STRING:
         return proto.HParamValue(string_value=str(value).encode())
     return proto.HParamValue(number_value=float(value))
+
+
+def _parse_hparam_value(value: Message) -> HParamValue | None:
+    kind = value.WhichOneof("kind")
+    if kind == "string_value":
+        return decode_text(value.string_value)
+    if kind == "list_value":
+        return ", ".join(str(_parse_hparam_value(one)) for one in value.list_value.values)
+    if kind in (None, "null_value"):
+        return None
+    found: bool | float = getattr(value, kind)
+    return found

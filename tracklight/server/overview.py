@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
 
 from tracklight.errors import UnknownRun
+from tracklight.server.kept import Kept
 from tracklight.server.source import Source
 from tracklight.server.wire import RunRow, TagRow, run_row, stamp_row
-from tracklight.types import Kind, Progress, Stamp, TagInfo
-
-T = TypeVar("T")
+from tracklight.types import Kind, Stamp, TagInfo
 
 
 @dataclass(slots=True)
@@ -66,8 +63,8 @@ class Overview:
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        self._rows = _Kept(source, lambda: {run.name: run_row(run) for run in source.runs()})
-        self._tags = _Kept(source, lambda: _merge(source, self._rows.get()))
+        self._rows = Kept(source, lambda: {run.name: run_row(run) for run in source.runs()})
+        self._tags = Kept(source, lambda: _merge(source, self._rows.get()))
 
     def runs(self) -> dict[str, RunRow]:
         """All runs by name, in natural order; not to be changed."""
@@ -89,24 +86,6 @@ class Overview:
         """Names of the runs that have a scalar called ``tag``, in natural order."""
         shared = self._tags.get().get((tag, Kind.SCALAR))
         return shared.runs if shared else []
-
-
-class _Kept(Generic[T]):
-    """A value that is made anew only when the index has changed."""
-
-    def __init__(self, source: Source, make: Callable[[], T]) -> None:
-        self._source = source
-        self._make = make
-        self._lock = threading.Lock()
-        self._known: tuple[tuple[int, Progress], T] | None = None
-
-    def get(self) -> T:
-        with self._lock:
-            # The version grows at the end of a refresh, but runs do so all the while.
-            state = self._source.version, self._source.progress
-            if self._known is None or self._known[0] != state:
-                self._known = state, self._make()
-            return self._known[1]
 
 
 def _merge(source: Source, runs: Iterable[str]) -> SharedTags:
