@@ -17,6 +17,11 @@ RNG = np.random.default_rng(0)
 NUMBERS = RNG.normal(size=(10, 100))
 PIXELS = RNG.integers(0, 256, (4, 15, 20, 3), np.uint8)
 TONE = np.sin(np.arange(4000, dtype=np.float32) / 9).reshape(4, 500, 2)
+LABELS = RNG.integers(0, 2, 100)
+SCORES = RNG.random(100)
+LAYOUT = {"x": {"y": ["Multiline", ["a/.*", "b"]]}, "z": {"y": ["Margin", ["a", "b", "c"]]}}
+CAMERA = {"material": {"cls": "PointsMaterial", "size": 0.5}, "camera": {"fov": 75}}
+FACES = np.array([[[0, 1, 2]], [[1, 2, 3]]])
 POINTS = RNG.normal(size=(2, 4, 3)).astype(np.float32)
 ODD_TAGS = ["a b", "a:b", "/a", "a//b/", "ä😀", "a\\b", 'a"b', "%s", ".", "a\nb", "<b>"]
 
@@ -61,6 +66,9 @@ SAME_BYTES: dict[str, Call] = {
     "sounds beyond all": lambda s: s.audio("a", TONE[:2], 8000, step=1, max_outputs=5),
     "loud sound": lambda s: s.audio("a", TONE.clip(-0.5, 0.5) * 4, 8000, step=1, encoding="wav"),
     "own plugin": lambda s: s.write("a", POINTS, step=1, metadata=make_metadata()),
+    "layout": lambda s: s.custom_scalars(LAYOUT),
+    "mesh": lambda s: s.mesh("a/b", POINTS, FACES, PIXELS[:2, :4, 0], CAMERA, step=1),
+    "mesh of points": lambda s: s.mesh("a", POINTS, config_dict={}, step=1, description="*dots*"),
     "no plugin": lambda s: s.write("a", tf().constant([1.5]), step=1),
 }
 
@@ -96,7 +104,50 @@ SAME_BUCKETS: dict[str, Call] = {
     "scope of numbers": lambda s: in_scopes("s", call=lambda: s.histogram("a", NUMBERS, step=1)),
 }
 
-CALLS = {**SAME_BYTES, **SAME_PIXELS, **SAME_BUCKETS}
+#: Curves with the same numbers, under a tag to which nothing was added.
+SAME_CURVES: dict[str, Call] = {
+    "curve": lambda s: s.pr_curve("a", LABELS, SCORES, step=1, description="a curve"),
+    "few thresholds": lambda s: s.pr_curve("a", LABELS, SCORES, step=1, num_thresholds=5),
+    "weights": lambda s: s.pr_curve("a", LABELS, SCORES, step=1, weights=np.arange(100)),
+    "no label is true": lambda s: s.pr_curve("a", LABELS * 0, SCORES, step=1),
+}
+
+CALLS = {**SAME_BYTES, **SAME_PIXELS, **SAME_BUCKETS, **SAME_CURVES}
+
+
+class Theirs:
+    """``tf.summary``, with what TensorBoard's own functions make of the kinds that it lacks."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(tf().summary, name)
+
+    def mesh(self, *arguments: Any, **named: Any) -> None:
+        from tensorboard.plugins.mesh.summary_v2 import mesh
+
+        mesh(*arguments, **named)
+
+    def pr_curve(self, name: str, labels: Any, scores: Any, step: int, **named: Any) -> None:
+        from tensorboard.plugins.pr_curve.summary import pb
+
+        made = pb(name, labels.astype(bool), scores, **named)
+        self.experimental.write_raw_pb(made.SerializeToString(), step)
+
+    def custom_scalars(self, layout: Any) -> None:
+        from tensorboard.plugins.custom_scalar import layout_pb2 as message
+        from tensorboard.plugins.custom_scalar.summary import pb
+
+        (one, other) = layout
+        lines = message.MultilineChartContent(tag=layout[one]["y"][1])
+        value, lower, upper = layout[other]["y"][1]
+        series = message.MarginChartContent.Series(value=value, lower=lower, upper=upper)
+        band = message.MarginChartContent(series=[series])
+        charts = {
+            one: message.Chart(title="y", multiline=lines),
+            other: message.Chart(title="y", margin=band),
+        }
+        categories = [message.Category(title=name, chart=[charts[name]]) for name in charts]
+        made = pb(message.Layout(category=categories))
+        self.experimental.write_raw_pb(made.SerializeToString(), 0)
 
 
 def tf() -> Any:
@@ -136,11 +187,11 @@ def make_metadata() -> Any:
 
 
 def main(logdir: Path) -> None:
-    import tensorflow
+    import tensorflow  # noqa: F401
 
     import tracklight.summary
 
-    for writers, summary in (("theirs", tensorflow.summary), ("ours", tracklight.summary)):
+    for writers, summary in (("theirs", Theirs()), ("ours", tracklight.summary)):
         for name, call in CALLS.items():
             writer = summary.create_file_writer(str(logdir / writers / name))
             with writer.as_default(step=77):

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.frameworks.originals import list_contents
 from tests.frameworks.programs import need, run_program
-from tests.frameworks.summary_calls import SAME_BUCKETS, SAME_BYTES, SAME_PIXELS
+from tests.frameworks.summary_calls import SAME_BUCKETS, SAME_BYTES, SAME_CURVES, SAME_PIXELS
 from tests.sdk.reading import iter_events
 from tracklight.formats.tensor import decode
 
@@ -37,8 +36,12 @@ def read_both(logdir: Path, name: str) -> tuple[list[Any], list[Any]]:
 
 @pytest.mark.parametrize("name", SAME_BYTES)
 def test_same_bytes(logdir: Path, name: str) -> None:
-    theirs, ours = (list_contents(logdir / writer / name) for writer in ("theirs", "ours"))
-    assert any(values for _, values in theirs)
+    # Value by value: the parts of a mesh are in one event here and in three there.
+    theirs, ours = (
+        [(event.step, value.SerializeToString()) for event in part for value in event.summary.value]
+        for part in read_both(logdir, name)
+    )
+    assert theirs
     assert ours == theirs
 
 
@@ -69,3 +72,15 @@ def test_same_buckets(logdir: Path, name: str) -> None:
     # TensorFlow's edges are those of its own linspace, which is another one in the last digit.
     np.testing.assert_allclose(buckets[1], buckets[0], rtol=1e-12, atol=1e-14)
     assert ours == theirs
+
+
+@pytest.mark.parametrize("name", SAME_CURVES)
+def test_same_curves(logdir: Path, name: str) -> None:
+    ((theirs,), (ours,)) = ([e.summary.value[0] for e in part] for part in read_both(logdir, name))
+    assert (theirs.tag, ours.tag) == (b"a/pr_curves", b"a")
+    mine, other = decode(ours.tensor), decode(theirs.tensor)
+    assert mine.dtype == other.dtype
+    np.testing.assert_allclose(mine, other, rtol=1e-6)
+    # Theirs has the name, too, as the tag is another one.
+    theirs.metadata.ClearField("display_name")
+    assert ours.metadata == theirs.metadata
