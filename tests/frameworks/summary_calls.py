@@ -21,7 +21,7 @@ LABELS = RNG.integers(0, 2, 100)
 SCORES = RNG.random(100)
 LAYOUT = {"x": {"y": ["Multiline", ["a/.*", "b"]]}, "z": {"y": ["Margin", ["a", "b", "c"]]}}
 CAMERA = {"material": {"cls": "PointsMaterial", "size": 0.5}, "camera": {"fov": 75}}
-FACES = np.array([[[0, 1, 2]], [[1, 2, 3]]])
+FACES = np.array([[[0, 1, 2]], [[1, 2, 3]]], np.int32)
 POINTS = RNG.normal(size=(2, 4, 3)).astype(np.float32)
 ODD_TAGS = ["a b", "a:b", "/a", "a//b/", "ä😀", "a\\b", 'a"b', "%s", ".", "a\nb", "<b>"]
 
