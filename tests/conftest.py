@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,15 @@ def nasty_logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("nasty")
     extract(Path(__file__).parent / "data" / "nasty.tar.gz", place)
     return place / "nasty"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def data_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Notes that tests make stay out of the data folder of who runs them."""
+    place = tmp_path_factory.mktemp("data")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TRACKLIGHT_DATA", str(place))
+        yield place
 
 
 @pytest.fixture

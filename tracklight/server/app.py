@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.routing import BaseRoute, Mount
 
-from tracklight.plugin import Context
+from tracklight.notes.place import find_book
+from tracklight.notes.store import Store
+from tracklight.plugin import Context, Route
 from tracklight.server import problems
 from tracklight.server.api import Api
 from tracklight.server.follow import Follower
 from tracklight.server.live import Live
+from tracklight.server.notes import Notes
 from tracklight.server.overview import Overview
 from tracklight.server.page import PAGE_DIR, page_route, plugin_route
 from tracklight.server.plugins import Plugins
 from tracklight.server.routes import web_routes
+from tracklight.server.run_columns import RunColumns
 from tracklight.server.security import Guard, Policy
 from tracklight.server.source import Source, Watch
 from tracklight.server.stream import stream_route
@@ -43,6 +47,11 @@ def create_app(
         Context(catalog, overview.runs_with_scalar, live.history.cursor, problems.describe)
     )
     live.remarks.extend(plugins.problems)
+    own = [
+        *Api(catalog, overview, live, plugins).routes(),
+        *RunColumns(catalog, overview).routes(),
+        *Notes(Store(find_book(root.path for root in catalog.roots))).routes(),
+    ]
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -55,7 +64,7 @@ def create_app(
             follower.stop()
 
     routes: list[BaseRoute] = [
-        Mount("/api", routes=_api_routes(Api(catalog, overview, live, plugins), live, plugins)),
+        Mount("/api", routes=_api_routes(own, live, plugins)),
         *(plugin_route(it.dashboard) for it in plugins.loaded.values() if it.dashboard.module),
         page_route(page_dir),
     ]
@@ -71,10 +80,10 @@ def create_app(
     return app
 
 
-def _api_routes(api: Api, live: Live, plugins: Plugins) -> list[BaseRoute]:
+def _api_routes(own: Iterable[Route], live: Live, plugins: Plugins) -> list[BaseRoute]:
     dashboards = [web_routes(it.routes, f"/{name}") for name, it in plugins.loaded.items()]
     return [
-        *web_routes(api.routes()),
+        *web_routes(own),
         stream_route(live),
         *(r for routes in dashboards for r in routes),
     ]

@@ -27,6 +27,10 @@ _STATUS: dict[type[Exception], tuple[int, str]] = {
     errors.DamagedRecord: (422, "The file is damaged there; the rest of it can be read."),
     errors.LogError: (404, "Check that the log directory is still there and readable."),
     errors.FormatError: (422, "The file is not what its name says, or it is damaged."),
+    errors.NotKept: (
+        503,
+        "Make that folder writable, or start tracklight with TRACKLIGHT_DATA set to another.",
+    ),
     errors.UsageError: (400, "Change the request as the sentence says and ask again."),
     errors.MissingExtra: (501, "Install it where this server runs, then start it again."),
     errors.TracklightError: (500, "Look at the terminal in which tracklight runs."),

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from tracklight.notes.place import find_book
+
+
+@pytest.fixture(autouse=True)
+def own_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.setenv("TRACKLIGHT_DATA", str(tmp_path / "data"))
+    return tmp_path / "data"
+
+
+def test_nothing_was_said_at_first(client: TestClient, own_data: Path) -> None:
+    answer = client.get("/api/notes").json()
+    assert (answer["revision"], answer["runs"], answer["annotations"]) == (0, {}, [])
+    assert not own_data.exists()
+
+
+def test_notes_on_runs_are_kept(client: TestClient) -> None:
+    change = {"names": ["conv", "vit"], "hidden": True, "labels": ["old"]}
+    assert client.patch("/api/notes/runs", json=change).json()["revision"] == 1
+    client.patch("/api/notes/runs", json={"names": ["vit"], "alias": "ViT", "hidden": False})
+    answer = client.get("/api/notes").json()
+    blank = {"note": "", "alias": "", "hidden": False, "colour": "", "labels": []}
+    assert answer["runs"] == {
+        "conv": {**blank, "hidden": True, "labels": ["old"]},
+        "vit": {**blank, "alias": "ViT", "labels": ["old"]},
+    }
+    assert find_book(["/logs"]).exists()
+
+
+def test_a_note_that_makes_no_sense_is_refused_in_words(client: TestClient) -> None:
+    answer = client.patch("/api/notes/runs", json={"names": ["vit"], "colour": "blue"})
+    assert answer.status_code == 400
+    assert "colour" in answer.json()["error"]["what"]
+    assert client.get("/api/notes").json()["revision"] == 0
+
+
+def test_annotations_come_and_go(client: TestClient) -> None:
+    new = {"step": 100, "text": "learning rate halved", "tag": "loss"}
+    (made,) = client.post("/api/notes/annotations", json=new).json()["annotations"]
+    assert {key: made[key] for key in new} == new
+    client.post("/api/notes/annotations", json={"step": 1, "text": "all charts"})
+    rest = client.delete(f"/api/notes/annotations/{made['id']}").json()["annotations"]
+    assert [(note["text"], note["tag"]) for note in rest] == [("all charts", None)]
+    assert client.delete(f"/api/notes/annotations/{made['id']}").status_code == 404
+
+
+def test_a_note_that_cannot_be_kept_says_where(client: TestClient, own_data: Path) -> None:
+    own_data.touch()
+    answer = client.patch("/api/notes/runs", json={"names": ["vit"], "note": "x"})
+    assert answer.status_code == 503
+    assert str(own_data) in answer.json()["error"]["what"]
+    assert "TRACKLIGHT_DATA" in answer.json()["error"]["next"]

@@ -1,0 +1,78 @@
+"""The answers on what users say: notes on runs, annotations at steps, rules for alerts."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Sequence
+from typing import Annotated
+
+import msgspec
+
+from tracklight.errors import LogError
+from tracklight.notes.book import Annotation, Book, RunChange, RunNote
+from tracklight.notes.store import Store
+from tracklight.plugin import Nothing, Route
+
+
+class NotesAnswer(msgspec.Struct):
+    """Everything that is kept beside the log; ``revision`` grows with every change."""
+
+    revision: int
+    runs: dict[str, RunNote]
+    annotations: tuple[Annotation, ...]
+
+
+class NewAnnotation(msgspec.Struct, forbid_unknown_fields=True):
+    """A word at a step; ``tag`` null puts it on every chart."""
+
+    step: float
+    text: Annotated[str, msgspec.Meta(min_length=1, max_length=10_000)]
+    tag: str | None = None
+
+
+class AnnotationId(msgspec.Struct):
+    """One annotation."""
+
+    id: str
+
+
+class Notes:
+    """Keeps what users say."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def routes(self) -> Sequence[Route]:
+        return [
+            Route("notes", Nothing, self.read, "GET"),
+            Route("notes/runs", RunChange, self.change_runs, "PATCH"),
+            Route("notes/annotations", NewAnnotation, self.annotate, "POST"),
+            Route("notes/annotations/{id}", AnnotationId, self.remove_annotation, "DELETE"),
+        ]
+
+    def read(self, _: Nothing) -> NotesAnswer:
+        """All notes, annotations and alerts."""
+        return _answer(self._store.read())
+
+    def change_runs(self, change: RunChange) -> NotesAnswer:
+        """Set some fields of the notes on some runs; an empty text takes one away."""
+        return self._change(lambda book: book.with_change(change))
+
+    def annotate(self, new: NewAnnotation) -> NotesAnswer:
+        """Put a word at a step."""
+        created = Annotation(secrets.token_hex(6), new.step, new.text, new.tag, time.time())
+        return self._change(lambda book: book.with_annotation(created))
+
+    def remove_annotation(self, ask: AnnotationId) -> NotesAnswer:
+        """Take an annotation away."""
+        if all(note.id != ask.id for note in self._store.read().annotations):
+            raise LogError(f'no annotation "{ask.id}"')
+        return self._change(lambda book: book.without_annotation(ask.id))
+
+    def _change(self, edit: Callable[[Book], Book]) -> NotesAnswer:
+        return _answer(self._store.change(edit))
+
+
+def _answer(book: Book) -> NotesAnswer:
+    return NotesAnswer(book.revision, book.runs, book.annotations)
