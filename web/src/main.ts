@@ -1,5 +1,6 @@
 import { mount } from 'svelte';
 
+import { BUILT_IN } from './dashboards';
 import App from './shell/App.svelte';
 
-mount(App, { target: document.body });
+mount(App, { target: document.body, props: { builtIn: BUILT_IN } });

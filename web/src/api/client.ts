@@ -1,9 +1,9 @@
+import { COLUMNS_TYPE, decodeColumns } from './columns';
 import type {
-  ChartsAnswer,
+  DashboardRow,
   FilesAnswer,
   Problem,
   RunsAnswer,
-  ScalarQuery,
   StatusAnswer,
   TagsAnswer,
 } from './types';
@@ -27,18 +27,15 @@ export const getStatus = (): Promise<StatusAnswer> => ask('api/status');
 
 export const getRuns = (): Promise<RunsAnswer> => ask('api/runs');
 
-export function getTags(run: string | null, signal: AbortSignal): Promise<TagsAnswer> {
-  return ask(`api/tags${run === null ? '' : `?${new URLSearchParams({ run })}`}`, { signal });
-}
+export const getTags = (): Promise<TagsAnswer> => ask('api/tags');
 
-export function getDamagedFiles(run: string | null): Promise<FilesAnswer> {
-  const query = new URLSearchParams({ damaged: '1', ...(run === null ? {} : { run }) });
-  return ask(`api/files?${query}`);
-}
+export const getDamagedFiles = (): Promise<FilesAnswer> => ask('api/files?damaged=1');
 
-export function queryScalars(query: ScalarQuery, signal: AbortSignal): Promise<ChartsAnswer> {
+export const getDashboards = (): Promise<readonly DashboardRow[]> => ask('api/dashboards');
+
+export function postJson(body: unknown, signal?: AbortSignal): RequestInit {
   const headers = { 'content-type': 'application/json' };
-  return ask('api/scalars/query', { method: 'POST', body: JSON.stringify(query), headers, signal });
+  return { method: 'POST', body: JSON.stringify(body), headers, ...(signal ? { signal } : {}) };
 }
 
 /** True for the rejection of a request that we took back ourselves. */
@@ -50,11 +47,27 @@ export function problemOf(error: unknown): Problem {
   return error instanceof ApiError ? error.problem : UNREACHABLE;
 }
 
+/** Columns in the answer come as typed arrays. */
+export async function ask<Answer>(path: string, init: RequestInit = {}): Promise<Answer> {
+  const headers = new Headers(init.headers);
+  headers.set('accept', `${COLUMNS_TYPE}, application/json;q=0.9`);
+  const response = await fetchWell(path, { ...init, headers });
+  const isColumns = response.headers.get('content-type') === COLUMNS_TYPE;
+  const answer: unknown = isColumns
+    ? decodeColumns(await response.arrayBuffer())
+    : await response.json();
+  return answer as Answer;
+}
+
+export async function askForFile(path: string, init: RequestInit = {}): Promise<Blob> {
+  return (await fetchWell(path, init)).blob();
+}
+
 /** Addresses are relative to the page, which may live under any path. */
-async function ask<Answer>(path: string, init: RequestInit = {}): Promise<Answer> {
+async function fetchWell(path: string, init: RequestInit): Promise<Response> {
   const response = await fetch(path, init);
   if (!response.ok) throw new ApiError(await readProblem(response), response.status);
-  return (await response.json()) as Answer;
+  return response;
 }
 
 async function readProblem(response: Response): Promise<Problem> {

@@ -6,8 +6,13 @@ export interface LiveHandlers {
   readonly onStatus: (status: Status) => void;
   readonly onDelta: (delta: Delta) => void;
   /** The server no longer knows what changed since the cursor: everything has to be asked anew. */
-  readonly onReset: () => void;
+  readonly onReset: (cursor: string) => void;
+  /** Anything else that the server says, by its name. */
+  readonly onOther: (name: string, body: unknown) => void;
 }
+
+/** What may be said beside the runs. */
+const OTHERS = ['alert', 'notes'];
 
 const RETRY_MS = 2000;
 /** The server speaks at least every 15 seconds; after this silence the connection is dead. */
@@ -59,8 +64,9 @@ export function followLive(cursor: string, handlers: LiveHandlers): () => void {
     });
     listen<{ cursor: string }>('reset', (reset) => {
       cursor = reset.cursor;
-      handlers.onReset();
+      handlers.onReset(cursor);
     });
+    for (const name of OTHERS) listen(name, (body) => handlers.onOther(name, body));
     listen('beat', () => undefined);
   }
 

@@ -87,36 +87,14 @@ export interface FilesAnswer {
   readonly files: readonly FileRow[];
 }
 
-export type Column = 'first' | 'last' | 'low' | 'high' | 'count';
-
-export interface ChartQuery {
-  readonly tag: string;
-  readonly runs: readonly string[] | null;
-}
-
-export interface ScalarQuery {
-  readonly charts: readonly ChartQuery[];
-  readonly width: number;
-  readonly limit: number;
-  readonly columns: readonly Column[];
-}
-
-export interface WireLine {
-  readonly run: string;
-  readonly columns: Partial<Record<Column, readonly (WireNumber | null)[]>>;
-}
-
-export interface WireChart {
-  readonly tag: string;
-  readonly runs: number;
-  readonly x: readonly number[];
-  readonly lines: readonly WireLine[];
-  readonly error: Problem | null;
-}
-
-export interface ChartsAnswer {
-  readonly cursor: string;
-  readonly charts: readonly WireChart[];
+export interface DashboardRow {
+  readonly name: string;
+  readonly title: string;
+  /** Names of the plugins whose data it shows. */
+  readonly plugins: readonly string[];
+  readonly active: boolean;
+  /** Where its code is, for a dashboard that does not come with the page. */
+  readonly module_url: string | null;
 }
 
 export interface Delta {

@@ -27,6 +27,11 @@ class PageAddress implements Address {
     return new AddressParam(this, name, codec, fallback);
   }
 
+  /** All of the query, as it would be written now. */
+  get search(): string {
+    return formatQuery(this.#texts);
+  }
+
   find(name: string): string | undefined {
     return this.#texts.get(name);
   }
@@ -41,12 +46,11 @@ class PageAddress implements Address {
 
   /** The address of the same view with other values, for links. */
   hrefWith(values: Readonly<Record<string, string | undefined>>): string {
-    const texts = new Map(this.#texts);
-    for (const [name, text] of Object.entries(values)) {
-      if (text === undefined) texts.delete(name);
-      else texts.set(name, text);
-    }
-    return `?${formatQuery(texts)}`;
+    const kept = [...this.#texts].filter(([name]) => !(name in values));
+    const changed = Object.entries(values).filter(
+      (entry): entry is [string, string] => entry[1] !== undefined,
+    );
+    return `?${formatQuery([...kept, ...changed])}`;
   }
 
   #schedule(how: How): void {
@@ -75,9 +79,9 @@ class PageAddress implements Address {
 
   #read(): void {
     this.#forgetPending();
-    const query = new Map(new URLSearchParams(location.search));
-    for (const name of [...this.#texts.keys()]) if (!query.has(name)) this.#texts.delete(name);
-    for (const [name, text] of query) this.#texts.set(name, text);
+    const query = Object.fromEntries(new URLSearchParams(location.search));
+    for (const name of [...this.#texts.keys()]) if (!(name in query)) this.#texts.delete(name);
+    for (const [name, text] of Object.entries(query)) this.#texts.set(name, text);
   }
 
   #forgetPending(): void {
@@ -116,7 +120,7 @@ class AddressParam<Value> implements Param<Value> {
 }
 
 /** Commas and slashes are fine in a query and are easier to read as they are. */
-function formatQuery(texts: ReadonlyMap<string, string>): string {
+function formatQuery(texts: Iterable<[string, string]>): string {
   return new URLSearchParams([...texts]).toString().replace(/%2F/g, '/').replace(/%2C/g, ',');
 }
 

@@ -4,15 +4,18 @@ import { getRuns, getStatus, problemOf } from '../api/client';
 import { followLive } from '../api/live';
 import { readTime } from '../api/numbers';
 import type { Delta, Problem, RunRow, Status, StatusAnswer } from '../api/types';
-import { applyDelta, inOrder } from './delta';
+import { flag } from '../base/codec';
 import { Pace } from '../base/pace';
+import type { Live } from '../plugin/context';
+import { address } from './address.svelte';
+import { applyDelta, inOrder } from './delta';
 
 export type Connection = 'connecting' | 'open' | 'lost';
 
 const LIST_PAUSE_MS = 1000;
 
 /** The runs of the log and how the server stands, kept up to date by its live stream. */
-class Board {
+class Board implements Live {
   connection = $state<Connection>('connecting');
   /** Why there is nothing to show; null once there was an answer. */
   problem = $state.raw<Problem | null>(null);
@@ -29,7 +32,18 @@ class Board {
   #revision = $state(0);
   readonly #revisions = new SvelteMap<string, number>();
   readonly #listing = new Pace(() => this.#list(), LIST_PAUSE_MS);
+  readonly #paused = address.param('paused', flag, false);
   #stop: (() => void) | undefined;
+  #cursor = '';
+  readonly #listeners: Record<string, ((body: unknown) => void)[]> = {};
+
+  get paused(): boolean {
+    return this.#paused.value;
+  }
+
+  get loading(): boolean {
+    return this.status?.loading ?? true;
+  }
 
   async start(): Promise<void> {
     this.#stop?.();
@@ -40,11 +54,25 @@ class Board {
       this.about = about;
       this.status = about.status;
       this.#setRuns(inOrder(list.runs));
-      this.#follow(list.cursor);
+      this.#cursor = list.cursor;
+      this.connection = 'open';
+      if (!this.paused) this.#follow();
     } catch (error) {
       this.problem = problemOf(error);
       this.connection = 'lost';
     }
+  }
+
+  /** While paused the picture stands still; going on tells all that happened meanwhile. */
+  pause(paused: boolean): void {
+    this.#paused.set(paused);
+    if (paused) this.#stop?.();
+    else this.#follow();
+  }
+
+  /** Calls `handle` when the server says something by that name on its live stream. */
+  on(name: string, handle: (body: unknown) => void): void {
+    (this.#listeners[name] ??= []).push(handle);
   }
 
   /** Looks again at what can change without a run having changed. */
@@ -52,22 +80,23 @@ class Board {
     this.#listing.ask();
   }
 
-  findRun(name: string): RunRow | undefined {
-    return this.runs.find((run) => run.name === name);
-  }
-
   /** A number that changes when the run, or with null any run, has changed. */
   revisionOf(run: string | null): number {
     return run === null ? this.#revision : (this.#revisions.get(run) ?? 0);
   }
 
-  #follow(cursor: string): void {
-    this.#stop = followLive(cursor, {
+  #follow(): void {
+    this.#stop?.();
+    this.#stop = followLive(this.#cursor, {
       onOpen: () => (this.connection = 'open'),
       onLost: () => (this.connection = 'lost'),
       onStatus: (status) => this.#setStatus(status),
       onDelta: (delta) => this.#apply(delta),
-      onReset: () => this.#listing.askNow(),
+      onReset: (cursor) => {
+        this.#cursor = cursor;
+        this.#listing.askNow();
+      },
+      onOther: (name, body) => this.#listeners[name]?.forEach((handle) => handle(body)),
     });
   }
 
@@ -79,6 +108,7 @@ class Board {
   }
 
   #apply(delta: Delta): void {
+    this.#cursor = delta.cursor;
     this.#setRuns(applyDelta(this.runs, delta));
     for (const run of [...delta.added, ...delta.changed]) this.#touch(run.name);
     for (const name of delta.removed) this.#touch(name);

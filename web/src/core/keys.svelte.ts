@@ -34,13 +34,11 @@ class PageKeys implements Keys {
 }
 
 function groupShortcuts(shortcuts: readonly Shortcut[]): ShortcutGroup[] {
-  const groups = new Map<string, Shortcut[]>();
-  for (const shortcut of shortcuts) {
-    const group = groups.get(shortcut.group);
-    if (group) group.push(shortcut);
-    else groups.set(shortcut.group, [shortcut]);
-  }
-  return Array.from(groups, ([title, shortcuts]) => ({ title, shortcuts }));
+  const titles = [...new Set(shortcuts.map(({ group }) => group))];
+  return titles.map((title) => ({
+    title,
+    shortcuts: shortcuts.filter(({ group }) => group === title),
+  }));
 }
 
 export const keys = new PageKeys();

@@ -1,35 +1,44 @@
-import { recall, remember } from './memory';
+import { choice } from '../base/codec';
+import { tastes } from './tastes.svelte';
 
 export type Theme = 'light' | 'dark';
+export type ThemeChoice = 'system' | Theme;
+
+export const THEMES: readonly ThemeChoice[] = ['system', 'light', 'dark'];
 
 /** Follows the system until the user says otherwise. */
-class ThemeChoice {
-  #system = matchMedia('(prefers-color-scheme: dark)');
+class PageTheme {
+  readonly #system = matchMedia('(prefers-color-scheme: dark)');
   #systemIsDark = $state(this.#system.matches);
-  #chosen = $state<Theme | null>(readTheme());
+  readonly #choice = tastes.param('theme', choice(THEMES, 'system'), 'system');
 
   constructor() {
     this.#system.addEventListener('change', (event) => (this.#systemIsDark = event.matches));
   }
 
-  get current(): Theme {
-    return this.#chosen ?? (this.#systemIsDark ? 'dark' : 'light');
+  get choice(): ThemeChoice {
+    return this.#choice.value;
   }
 
-  /** The other theme; a choice that is the system's own is forgotten, so that it follows again. */
+  get dark(): boolean {
+    return this.choice === 'system' ? this.#systemIsDark : this.choice === 'dark';
+  }
+
+  get other(): Theme {
+    return this.dark ? 'light' : 'dark';
+  }
+
+  choose(choice: ThemeChoice): void {
+    this.#choice.set(choice);
+    if (choice === 'system') delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = choice;
+  }
+
+  /** The other theme; if that is the system's own, the system is followed again. */
   toggle(): void {
-    const next: Theme = this.current === 'dark' ? 'light' : 'dark';
-    const isSystems = (next === 'dark') === this.#systemIsDark;
-    this.#chosen = isSystems ? null : next;
-    remember('theme', this.#chosen);
-    if (this.#chosen) document.documentElement.dataset.theme = this.#chosen;
-    else delete document.documentElement.dataset.theme;
+    const isSystems = (this.other === 'dark') === this.#systemIsDark;
+    this.choose(isSystems ? 'system' : this.other);
   }
 }
 
-function readTheme(): Theme | null {
-  const theme = recall('theme');
-  return theme === 'light' || theme === 'dark' ? theme : null;
-}
-
-export const theme = new ThemeChoice();
+export const theme = new PageTheme();

@@ -1,0 +1,83 @@
+import type { Context, Notes, Runs } from '../plugin/context';
+import { address } from './address.svelte';
+import { apiOf } from './api';
+import { board } from './board.svelte';
+import { commands } from './commands.svelte';
+import { cursor } from './cursor.svelte';
+import { keys } from './keys.svelte';
+import { tags } from './tags.svelte';
+import { tastes } from './tastes.svelte';
+import { theme } from './theme.svelte';
+
+const [runsModule] = Object.values(
+  import.meta.glob<{ runs: Runs }>('./runs/runs.svelte.ts', { eager: true }),
+);
+const [notesModule] = Object.values(
+  import.meta.glob<{ notes: Notes }>('./notes.svelte.ts', { eager: true }),
+);
+const noRuns: Runs = {
+  shown: [],
+  groups: [],
+  baseline: null,
+  highlighted: null,
+  all: [],
+  find: () => undefined,
+  highlight: () => undefined,
+  solo: () => undefined,
+  setBaseline: () => undefined,
+};
+const noNotes: Notes = {
+  annotations: [],
+  annotate: () => Promise.resolve(),
+  removeAnnotation: () => Promise.resolve(),
+};
+const runs = runsModule?.runs ?? noRuns;
+const notes = notesModule?.notes ?? noNotes;
+
+/** The page as the dashboard sees it whose server half is `server`. */
+export function contextFor(server: string): Context {
+  return {
+    runs,
+    tags,
+    live: board,
+    cursor,
+    address,
+    tastes,
+    keys,
+    commands,
+    notes,
+    api: apiOf(server),
+    theme,
+    get roots() {
+      return board.about?.roots ?? [];
+    },
+    isStatic: false,
+    subscribe,
+  };
+}
+
+function subscribe(listener: () => void): () => void {
+  let frame = 0;
+  const stop = $effect.root(() => {
+    $effect(() => {
+      readAll();
+      cancelAnimationFrame(frame);
+      frame = requestAnimationFrame(listener);
+    });
+  });
+  return () => {
+    cancelAnimationFrame(frame);
+    stop();
+  };
+}
+
+/** Whatever a dashboard may look at, so that a change of it is noticed. */
+function readAll(): readonly unknown[] {
+  return [
+    [runs.shown, runs.groups, runs.baseline, runs.highlighted, runs.all],
+    [tags.rows, tags.ready, tags.problem],
+    [board.revisionOf(null), board.paused, board.loading, board.about],
+    [cursor.hover, cursor.pinned, cursor.range],
+    [notes.annotations, theme.dark, address.search],
+  ];
+}
