@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from benchmarks import images, live, memory, read, tags, write
+from benchmarks import images, live, memory, page, read, tags, write
 from benchmarks.report import Row, describe_machine, format_table, write_results
 
 MEASURES = {
@@ -14,6 +14,10 @@ MEASURES = {
     "tags": tags.measure,
     "images": images.measure,
     "live": live.measure,
+    "start": page.measure_start,
+    "chart": page.measure_first_chart,
+    "lines": page.measure_many_lines,
+    "runs": page.measure_many_runs,
     "write": write.measure,
     "import": write.measure_import,
 }

@@ -56,7 +56,7 @@ def load_with_data_server(logdir: Path, *flags: str) -> float:
         return server.load_s
 
 
-#: Where TensorFlow is installed TensorBoard imports it, and would hold a gigabyte that is not its own.
+#: Where TensorFlow is installed TensorBoard imports it, and holds a gigabyte that is not its own.
 _TENSORBOARD = """
 import sys
 sys.modules["tensorflow"] = None

@@ -37,16 +37,19 @@ class Website:
     process: psutil.Process
 
     def get(self, path: str, **query: str) -> Any:
-        return self._fetch(f"{path}?{urllib.parse.urlencode(query)}")
+        return json.loads(self.read(path, **query))
 
     def post(self, path: str, body: Any) -> Any:
-        return self._fetch(path, json.dumps(body).encode())
+        return json.loads(self._fetch(path, json.dumps(body).encode()))
 
-    def _fetch(self, path: str, body: bytes | None = None) -> Any:
+    def read(self, path: str, **query: str) -> bytes:
+        return self._fetch(f"{path}?{urllib.parse.urlencode(query)}")
+
+    def _fetch(self, path: str, body: bytes | None = None) -> bytes:
         headers = {"Content-Type": "application/json"}
         request = urllib.request.Request(self.url + path, body, headers)
         with urllib.request.urlopen(request, timeout=60) as answer:
-            return json.load(answer)
+            return bytes(answer.read())
 
     def measure_memory(self) -> Memory:
         family = [self.process, *self.process.children(recursive=True)]

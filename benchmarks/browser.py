@@ -1,0 +1,91 @@
+"""A real Chromium that opens boards, and what it measured itself while it did.
+
+Rendering is done by the processor: there is no graphics card here, as on most servers.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
+
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+    "--enable-precise-memory-info",
+]
+SIZE: ViewportSize = {"width": 1440, "height": 900}
+PATIENCE_MS = 120_000
+
+#: When the page was asked for until its first chart stood, by the browser's own clock.
+_FIRST_CHART = """
+selector => new Promise(resolve => {
+  const look = () => document.querySelector(selector)
+    ? requestAnimationFrame(() => resolve(performance.now()))
+    : requestAnimationFrame(look);
+  look();
+})
+"""
+
+#: Times between frames, while something else moves the pointer.
+_RECORD_FRAMES = """
+() => {
+  window.frames_ms = [];
+  let last = performance.now();
+  const tick = now => {
+    window.frames_ms.push(now - last);
+    last = now;
+    window.frames_at = requestAnimationFrame(tick);
+  };
+  window.frames_at = requestAnimationFrame(tick);
+}
+"""
+_TAKE_FRAMES = "() => { cancelAnimationFrame(window.frames_at); return window.frames_ms.slice(2); }"
+
+
+@contextmanager
+def start_chromium() -> Iterator[Browser]:
+    path = os.environ.get("TRACKLIGHT_CHROMIUM") or shutil.which("chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def open_page(browser: Browser) -> Iterator[Page]:
+    """A page of a user who was never here: nothing is kept by the browser."""
+    context = browser.new_context(viewport=SIZE)
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE_MS)
+    yield page
+    context.close()
+
+
+def time_first(page: Page, url: str, selector: str) -> float:
+    """Seconds from the navigation until what ``selector`` names is there and painted."""
+    page.goto(url, wait_until="commit")
+    return float(page.evaluate(_FIRST_CHART, selector)) / 1000
+
+
+def time_frames_ms(page: Page, left: float, right: float, y: float, moves: int) -> list[float]:
+    """Times between frames while the pointer goes from ``left`` to ``right``."""
+    page.mouse.move(left, y)
+    page.evaluate(_RECORD_FRAMES)
+    for at in range(moves):
+        page.mouse.move(left + (right - left) * at / moves, y)
+    return [float(frame) for frame in page.evaluate(_TAKE_FRAMES)]
+
+
+def read_heap_mib(page: Page) -> float:
+    """What the page's own objects take after everything that can go has gone."""
+    session = page.context.new_cdp_session(page)
+    session.send("HeapProfiler.collectGarbage")
+    return float(session.send("Runtime.getHeapUsage")["usedSize"]) / (1 << 20)
