@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal, Protocol
 
 import msgspec
 
-from tracklight.types import Digest, Grid, Located, RunInfo, Series, TagInfo
+from tracklight.types import Digest, Grid, Located, Point, RunInfo, Series, TagInfo
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 
@@ -76,6 +76,9 @@ class Source(Protocol):
 
     def digests(self, keys: Sequence[tuple[str, str]]) -> Sequence[Digest | None]:
         """Some series, each a run and a tag, in a few numbers; None for one that is not there."""
+
+    def last_points(self, keys: Sequence[tuple[str, str]]) -> Sequence[Point | None]:
+        """The points of some series that were written last, which is quickly found."""
 
     def plugin_data(self, tag: str) -> Mapping[str, bytes]:
         """What the metadata of a tag holds for its plugin, for every run that has the tag."""

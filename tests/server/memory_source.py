@@ -20,6 +20,7 @@ from tracklight.types import (
     FileInfo,
     Grid,
     Kind,
+    Point,
     Progress,
     RunInfo,
     Series,
@@ -94,6 +95,9 @@ class MemorySource:
             digest(self.scalar(*key)) if is_known else None
             for key, is_known in zip(keys, known, strict=True)
         ]
+
+    def last_points(self, keys: Sequence[tuple[str, str]]) -> list[Point | None]:
+        return [found and found.last for found in self.digests(keys)]
 
     def plugin_data(self, tag: str) -> dict[str, bytes]:
         return {run: data for run, data in self.metadata.get(tag, {}).items() if run in self.shown}

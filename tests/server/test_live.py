@@ -9,7 +9,7 @@ import pytest
 from tests.server.memory_source import MemorySource, MemoryWatch
 from tracklight.server import live as live_module
 from tracklight.server.follow import Follower
-from tracklight.server.live import Live
+from tracklight.server.live import Live, PollAsk
 from tracklight.server.overview import Overview
 
 
@@ -111,3 +111,93 @@ def test_streams_end_when_the_server_does(live: Live) -> None:
         return [chunk async for chunk in live.stream(live.history.cursor())]
 
     assert asyncio.run(asyncio.wait_for(follow(), 20))
+
+
+def test_a_delta_tells_new_tags_and_last_points(source: MemorySource, live: Live) -> None:
+    live._publish(source.refresh())
+    before = live.history.cursor()
+    source.logged["conv"]["lr"] = [0.5]
+    live._publish(source.refresh())
+    source.logged["conv"]["lr"].append(0.25)
+    live._publish(source.refresh())
+
+    async def follow() -> dict[str, object]:
+        live.bell.attach()
+        return await Reader(live.stream(before)).next("delta")
+
+    delta = asyncio.run(follow())
+    assert delta["tags"] == [{"run": "conv", "tag": "lr", "kind": "scalar", "plugin": "scalars"}]
+    assert delta["points"] == {"conv": {"lr": [1, 11.0, 0.25, 2]}}
+    assert delta["tags_more"] is False and delta["points_more"] is False
+
+
+def test_what_is_said_reaches_open_streams(live: Live) -> None:
+    async def follow() -> None:
+        live.bell.attach()
+        first = Reader(live.stream(live.history.cursor()))
+        second = Reader(live.stream(live.history.cursor()))
+        await asyncio.gather(first.next("status"), second.next("status"))
+        await asyncio.to_thread(live.say, "alert", {"id": "a"})
+        assert await asyncio.gather(first.next("alert"), second.next("alert")) == [{"id": "a"}] * 2
+
+    asyncio.run(follow())
+
+
+def test_polling_tells_what_a_stream_does(source: MemorySource, live: Live) -> None:
+    live._publish(source.refresh())
+    start = live.poll(PollAsk())
+    assert start.reset and start.delta is None
+    quiet = live.poll(PollAsk(start.cursor, start.heard))
+    assert (quiet.reset, quiet.delta, quiet.said) == (False, None, [])
+    source.logged["late"] = {"loss": [1.0]}
+    live._publish(source.refresh())
+    live.say("notes", {"revision": 3})
+    news = live.poll(PollAsk(quiet.cursor, quiet.heard))
+    assert news.delta is not None and [run.name for run in news.delta.added] == ["late"]
+    assert [(said.name, said.body) for said in news.said] == [("notes", {"revision": 3})]
+    assert live.poll(PollAsk(news.cursor, news.heard)).said == []
+
+
+@pytest.mark.parametrize("heard", [-1, 5])
+def test_a_poll_from_another_process_starts_anew(live: Live, heard: int) -> None:
+    assert live.poll(PollAsk(live.history.cursor(), heard)).reset
+
+
+def test_ten_streams_miss_nothing_of_a_log_that_grows(source: MemorySource, live: Live) -> None:
+    """Each puts its picture together from what it is told, some slowly; all end up the same."""
+    rounds = 200
+
+    async def picture(pause_s: float) -> dict[str, int]:
+        points: dict[str, int] = {}
+        async for chunk in live.stream(start):
+            fields = dict(line.split(": ", 1) for line in chunk.decode().strip().splitlines())
+            if fields["event"] == "delta":
+                delta = msgspec.json.decode(fields["data"])
+                for row in (*delta["added"], *delta["changed"]):
+                    points[row["name"]] = row["points"]
+                for name in delta["removed"]:
+                    del points[name]
+                await asyncio.sleep(pause_s)
+            if points.get("end"):
+                return points
+        raise AssertionError("the stream ended early")
+
+    def write() -> None:
+        for number in range(rounds):
+            source.logged.setdefault(f"run-{number % 7}", {"loss": []})["loss"].append(1.0)
+            if number % 50 == 49:
+                del source.logged["run-3"]
+            live.follower._refresh(None)
+        source.logged["end"] = {"loss": [1.0]}
+        live.follower._refresh(None)
+
+    async def follow() -> list[dict[str, int]]:
+        live.bell.attach()
+        readers = [asyncio.create_task(picture(0.003 * number)) for number in range(10)]
+        await asyncio.to_thread(write)
+        return await asyncio.wait_for(asyncio.gather(*readers), 60)
+
+    start = live.history.cursor()
+    pictures = asyncio.run(follow())
+    expected = {run.name: run.points for run in source.runs()}
+    assert pictures == [expected] * 10

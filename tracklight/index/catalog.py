@@ -5,8 +5,10 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from tracklight.index.cache import DEFAULT_LIMIT_BYTES, Cache, find_folder
+from tracklight.index.lens import Lens, View
 from tracklight.index.reduction import join, make_edges
 from tracklight.index.shard import Key, Shard
 from tracklight.logdir.discover import Found, FoundFile, discover
@@ -21,11 +23,14 @@ from tracklight.types import (
     FileInfo,
     Grid,
     Located,
+    Point,
     Progress,
     RunInfo,
     Series,
     TagInfo,
 )
+
+R = TypeVar("R")
 
 DEFAULT_MEMORY_BYTES = 2 << 30
 
@@ -135,12 +140,30 @@ class Catalog:
         grids = [(own, shard.reduce(asked, edges)) for shard, asked, own in parts]
         return join(grids, edges, len(keys))
 
+    def look(self, keys: Sequence[Key], lens: Lens, view: View[R]) -> list[R]:
+        """What a view shows of several series, each a run and a tag, through a lens.
+
+        Shards only let out what the view shows, however many points there are.
+        """
+        found: dict[int, R] = {}
+        for shard, asked, own in self._split(keys):
+            found.update(zip(own, shard.look(asked, lens, view), strict=True))
+        return [found[place] for place in range(len(keys))]
+
     def digests(self, keys: Sequence[Key]) -> list[Digest | None]:
         """Some series in a few numbers each; None for one that is not there."""
         found: list[Digest | None] = [None] * len(keys)
         for shard, asked, own in self._split(keys):
             for place, digest in zip(own, shard.digests(asked), strict=True):
                 found[place] = digest
+        return found
+
+    def last_points(self, keys: Sequence[Key]) -> list[Point | None]:
+        """The points of some series that were written last; None for one without any."""
+        found: list[Point | None] = [None] * len(keys)
+        for shard, asked, own in self._split(keys):
+            for place, point in zip(own, shard.last_points(asked), strict=True):
+                found[place] = point
         return found
 
     def plugin_data(self, tag: str) -> dict[str, bytes]:

@@ -16,6 +16,8 @@ from tracklight.errors import UnknownRun
 from tracklight.index.cache import Cache
 from tracklight.index.digest import digest
 from tracklight.index.file import EventFile
+from tracklight.index.latest import find_last_point
+from tracklight.index.lens import Lens, View, look
 from tracklight.index.listing import list_tags
 from tracklight.index.pack import DamagedPack, let_go
 from tracklight.index.payload import read_value
@@ -34,6 +36,7 @@ from tracklight.types import (
     Float64,
     Grid,
     Located,
+    Point,
     Progress,
     RunInfo,
     Series,
@@ -116,11 +119,23 @@ class Shard:
         let_go()
         return grid
 
+    def look(self, keys: Sequence[Key], lens: Lens, view: View[R]) -> list[R]:
+        """What a view shows of some series through a lens."""
+        series = self.scalars(keys)
+        metrics = self._metrics(keys, lens)
+        seen = [view(look(one, lens, metrics.get(one.run))) for one in series]
+        let_go()
+        return seen
+
     def digests(self, keys: Sequence[Key]) -> list[Digest | None]:
         """Some series in a few numbers each; None for one that is not there."""
         found = self._ask(lambda: [self._find_digest(*key) for key in keys])
         let_go()
         return found
+
+    def last_points(self, keys: Sequence[Key]) -> list[Point | None]:
+        """The points of some series that were written last; None for one without any."""
+        return self._ask(lambda: [self._find_last_point(*key) for key in keys])
 
     def plugin_data(self, tag: str) -> dict[str, bytes]:
         """What the metadata of a tag holds for its plugin, for every run that has the tag."""
@@ -151,6 +166,14 @@ class Shard:
                 self._read_again(damaged)
                 return query()
 
+    def _metrics(self, keys: Sequence[Key], lens: Lens) -> dict[str, Series]:
+        """Of each run the tag that stands on the axis, if one does."""
+        tag = lens.metric
+        if tag is None:
+            return {}
+        runs = {run for run, _ in keys}
+        return self._ask(lambda: {run: self._get_run(run).find_scalar(tag) for run in runs})
+
     def _get_run(self, name: str) -> RunIndex:
         try:
             return self._runs[name]
@@ -160,6 +183,10 @@ class Shard:
     def _find_digest(self, name: str, tag: str) -> Digest | None:
         run = self._runs.get(name)
         return None if run is None or tag not in run.sources() else digest(run.scalar(tag))
+
+    def _find_last_point(self, name: str, tag: str) -> Point | None:
+        run = self._runs.get(name)
+        return None if run is None else find_last_point(run, tag)
 
     def _files(self) -> list[EventFile]:
         return [file for run in self._runs.values() for file in run.files]

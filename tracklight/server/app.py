@@ -49,6 +49,7 @@ def create_app(
     live.remarks.extend(plugins.problems)
     own = [
         *Api(catalog, overview, live, plugins).routes(),
+        *live.routes(),
         *RunColumns(catalog, overview).routes(),
         *Notes(Store(find_book(root.path for root in catalog.roots))).routes(),
     ]

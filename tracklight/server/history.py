@@ -43,6 +43,11 @@ class History:
             later = [delta for delta in self._deltas if delta.version > int(version)]
             return self._cursor(), _join(later, self._version)
 
+    @staticmethod
+    def version_of(cursor: str) -> int:
+        """The version in a cursor for which there was an answer."""
+        return int(cursor.partition(".")[2])
+
     def _cursor(self) -> str:
         return f"{self.process}.{self._version}"
 

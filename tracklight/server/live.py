@@ -4,26 +4,30 @@ A client holds a cursor: where in this process's history of the index its pictur
 asks again and again what is new since then, so a slow client gets several changes as one, and one
 that comes back after a lost connection goes on where it was. The events are
 
-    status  {"loading", "progress", "problems", …}       at the start, and when it changes
-    delta   {"cursor", "added", "removed", "changed"}    runs: rows, names, rows
-    reset   {"cursor"}                                   the history does not reach back: ask anew
-    beat    {}                                           nothing happened, the connection stands
+    status  {"loading", "progress", "problems", …}    at the start, and when it changes
+    delta   {"cursor", "added", "removed", "changed", "tags", "points", …}
+    reset   {"cursor"}                                what changed is not known: ask anew
+    beat    {}                                        nothing happened, the connection stands
+
+and whatever else the server has to `say`. Where streams do not get through, the same is polled for.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 
 import msgspec
 from starlette.concurrency import run_in_threadpool
 
+from tracklight.plugin import Route
+from tracklight.server.bell import Bell
 from tracklight.server.follow import Follower
-from tracklight.server.history import History
+from tracklight.server.news import DeltaEvent, News
 from tracklight.server.overview import Overview
+from tracklight.server.sayings import Saying, Sayings
 from tracklight.server.source import Source
-from tracklight.server.wire import ProgressRow, RunRow, progress_row, readable
+from tracklight.server.wire import ProgressRow, progress_row, readable
 from tracklight.types import Delta
 
 BEAT_S = 15.0
@@ -41,49 +45,22 @@ class Status(msgspec.Struct):
     problem_count: int
 
 
-class DeltaEvent(msgspec.Struct):
-    """Runs that came, went or grew since the cursor before."""
+class PollAsk(msgspec.Struct):
+    """Where the client stands: ``cursor`` and ``heard`` of the answer before."""
+
+    since: str = ""
+    heard: int | None = None
+
+
+class PollAnswer(msgspec.Struct):
+    """What a stream would have said. With ``reset`` everything has to be asked for anew."""
 
     cursor: str
-    added: list[RunRow]
-    removed: list[str]
-    changed: list[RunRow]
-
-
-class Bell:
-    """Wakes the streams, which wait in the event loop, from the follower's thread."""
-
-    def __init__(self) -> None:
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._waiting: set[asyncio.Event] = set()
-        self.silent = False
-        """True once the server shuts down: streams then end."""
-
-    def attach(self) -> None:
-        self._loop = asyncio.get_running_loop()
-
-    def ring(self) -> None:
-        if self._loop is not None:
-            # The loop may already be closed while the follower finishes its last refresh.
-            with contextlib.suppress(RuntimeError):
-                self._loop.call_soon_threadsafe(self._wake)
-
-    def end(self) -> None:
-        self.silent = True
-        self.ring()
-
-    @contextlib.contextmanager
-    def listen(self) -> Iterator[asyncio.Event]:
-        event = asyncio.Event()
-        self._waiting.add(event)
-        try:
-            yield event
-        finally:
-            self._waiting.discard(event)
-
-    def _wake(self) -> None:
-        for event in self._waiting:
-            event.set()
+    heard: int
+    reset: bool
+    status: Status
+    delta: DeltaEvent | None
+    said: list[Saying]
 
 
 class Live:
@@ -91,17 +68,21 @@ class Live:
 
     def __init__(self, source: Source, overview: Overview, follower: Follower) -> None:
         self.source = source
-        self.overview = overview
         self.follower = follower
-        self.history = History(source.version)
+        self.news = News(source, overview)
+        self.history = self.news.history
+        self.sayings = Sayings()
         self.bell = Bell()
         self.remarks: list[str] = []
         """What else is wrong with this server, in sentences."""
         follower.listener = self._publish
 
-    def _publish(self, delta: Delta | None) -> None:
-        if delta is not None and (delta.added or delta.removed or delta.changed):
-            self.history.add(delta)
+    def routes(self) -> list[Route]:
+        return [Route("live/poll", PollAsk, self.poll, "GET")]
+
+    def say(self, name: str, body: object) -> None:
+        """Send an event to every open page; from any thread."""
+        self.sayings.add(name, body)
         self.bell.ring()
 
     def state(self) -> str:
@@ -121,37 +102,51 @@ class Live:
             problem_count=len(problems),
         )
 
+    def poll(self, ask: PollAsk) -> PollAnswer:
+        """What the live stream would have said since the answer before."""
+        heard = self.sayings.count if ask.heard is None else ask.heard
+        said = self.sayings.find_since(heard)
+        cursor, delta = self.news.find_since(ask.since)
+        return PollAnswer(
+            cursor=cursor,
+            heard=self.sayings.count if said is None else heard + len(said),
+            reset=said is None or (delta is None and cursor != ask.since),
+            status=self.status(),
+            delta=delta,
+            said=said or [],
+        )
+
     async def stream(self, cursor: str) -> AsyncIterator[bytes]:
         """Server-sent events for a client whose picture stands at ``cursor``."""
-        said: Status | None = None
+        place = PollAsk(cursor, self.sayings.count)
+        told: Status | None = None
         with self.bell.listen() as event:
             while not self.bell.silent:
                 event.clear()
-                status = self.status()
-                if status != said:
-                    said = status
-                    yield encode_event("status", status)
-                cursor, message = await run_in_threadpool(self._find_news, cursor)
-                if message is not None:
+                answer = await run_in_threadpool(self.poll, place)
+                place = PollAsk(answer.cursor, answer.heard)
+                if answer.status != told:
+                    told = answer.status
+                    yield encode_event("status", told)
+                for message in _encode(answer):
                     yield message
-                if not await _rings(event, PROGRESS_S if status.loading else BEAT_S):
-                    if not status.loading:
+                if not await _rings(event, PROGRESS_S if told.loading else BEAT_S):
+                    if not told.loading:
                         yield encode_event("beat", {})
 
-    def _find_news(self, cursor: str) -> tuple[str, bytes | None]:
-        now, delta = self.history.find_since(cursor)
-        if delta is None:
-            return now, encode_event("reset", {"cursor": now}, now)
-        if now == cursor:
-            return now, None
-        rows = self.overview.runs()
-        body = DeltaEvent(
-            cursor=now,
-            added=[rows[name] for name in delta.added if name in rows],
-            removed=list(delta.removed),
-            changed=[rows[name] for name in delta.changed if name in rows],
-        )
-        return now, encode_event("delta", body, now)
+    def _publish(self, delta: Delta | None) -> None:
+        if delta is not None and (delta.added or delta.removed or delta.changed):
+            self.news.add(delta)
+        self.bell.ring()
+
+
+def _encode(answer: PollAnswer) -> list[bytes]:
+    messages = [encode_event(saying.name, saying.body) for saying in answer.said]
+    if answer.reset:
+        messages.append(encode_event("reset", {"cursor": answer.cursor}, answer.cursor))
+    elif answer.delta is not None:
+        messages.append(encode_event("delta", answer.delta, answer.cursor))
+    return messages
 
 
 def encode_event(name: str, body: object, cursor: str | None = None) -> bytes:

@@ -1,0 +1,43 @@
+"""Wakes what waits in the event loop from other threads."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Iterator
+
+
+class Bell:
+    """Rung by the follower's thread, heard by every open stream."""
+
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._waiting: set[asyncio.Event] = set()
+        self.silent = False
+        """True once the server shuts down: streams then end."""
+
+    def attach(self) -> None:
+        self._loop = asyncio.get_running_loop()
+
+    def ring(self) -> None:
+        if self._loop is not None:
+            # The loop may already be closed while the follower finishes its last refresh.
+            with contextlib.suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._wake)
+
+    def end(self) -> None:
+        self.silent = True
+        self.ring()
+
+    @contextlib.contextmanager
+    def listen(self) -> Iterator[asyncio.Event]:
+        event = asyncio.Event()
+        self._waiting.add(event)
+        try:
+            yield event
+        finally:
+            self._waiting.discard(event)
+
+    def _wake(self) -> None:
+        for event in self._waiting:
+            event.set()
