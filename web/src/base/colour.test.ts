@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { contrast, isValidation, RUN_COLOURS, runColour } from './colour';
+import { contrast, isValidation, RUN_COLOURS, runColour, scaleColour } from './colour';
 
 test('there are enough colours, all different and all seen on both backgrounds', () => {
   expect(new Set(RUN_COLOURS).size).toBeGreaterThanOrEqual(20);
@@ -59,4 +59,13 @@ test.each([
 test('contrast is that of WCAG', () => {
   expect(contrast('#000000', '#ffffff')).toBeCloseTo(21);
   expect(contrast('#777777', '#ffffff')).toBeCloseTo(4.48, 2);
+});
+
+test('every shade of the scale is seen on both backgrounds', () => {
+  for (let place = 0; place <= 1; place += 0.01) {
+    for (const background of ['#ffffff', '#121217']) {
+      expect(contrast(scaleColour(place), background), `at ${place}`).toBeGreaterThan(3);
+    }
+  }
+  expect([scaleColour(-1), scaleColour(2)]).toEqual([scaleColour(0), scaleColour(1)]);
 });

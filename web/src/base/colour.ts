@@ -79,3 +79,23 @@ function luminance(colour: string): number {
   });
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 }
+
+/** Ends and middles of the scale; as with run colours each is seen on both backgrounds. */
+const SCALE = ['#3f6fe0', '#7d62cf', '#b04fa5', '#cf4d66', '#d4652a', '#b98200'] as const;
+
+/** A shade for a place from 0 to 1: the hue runs from blue to amber, as colour-blind eyes see it. */
+export function scaleColour(place: number): string {
+  const along = Math.min(1, Math.max(0, place)) * (SCALE.length - 1);
+  const before = Math.min(SCALE.length - 2, Math.floor(along));
+  const [from, to] = [SCALE[before] ?? SCALE[0], SCALE[before + 1] ?? SCALE[0]];
+  return mix(from, to, along - before);
+}
+
+function mix(one: string, other: string, share: number): string {
+  const channels = [1, 3, 5].map((at) => {
+    const [from, to] = [one, other].map((colour) => parseInt(colour.slice(at, at + 2), 16));
+    const value = Math.round((from ?? 0) * (1 - share) + (to ?? 0) * share);
+    return value.toString(16).padStart(2, '0');
+  });
+  return `#${channels.join('')}`;
+}

@@ -20,9 +20,9 @@ class Parser {
   }
 
   parse(): Expression {
-    if (this.#next.kind === 'end') return { kind: 'all', parts: [] };
+    if (this.#peek().kind === 'end') return { kind: 'all', parts: [] };
     const whole = this.#parseAny();
-    if (this.#next.kind !== 'end') throw this.#surprise('This “)” closes nothing');
+    if (this.#peek().kind !== 'end') throw this.#surprise('This “)” closes nothing');
     return whole;
   }
 
@@ -40,20 +40,20 @@ class Parser {
 
   #parseNot(): Expression {
     if (this.#takeWord('not')) return { kind: 'not', part: this.#parseNot() };
-    if (this.#next.kind !== '(') return this.#parseTerm();
+    if (this.#peek().kind !== '(') return this.#parseTerm();
     const opened = this.#take('(').at;
     const inner = this.#parseAny();
-    if (this.#next.kind !== ')') throw new ExpressionError('This “(” is not closed', opened);
+    if (this.#peek().kind !== ')') throw new ExpressionError('This “(” is not closed', opened);
     this.#take(')');
     return inner;
   }
 
   #parseTerm(): Expression {
-    const start = this.#next;
+    const start = this.#peek();
     const summary = this.#parseSummary();
     const name = summary ? null : this.#takeText('a name or a value');
     const field = (): Field => summary ?? { key: keyOfField(name?.text ?? ''), at: start.at };
-    if (this.#next.kind === 'operator') return this.#parseComparison(field());
+    if (this.#peek().kind === 'operator') return this.#parseComparison(field());
     if (this.#takeWord('in')) return { kind: 'in', field: field(), values: this.#parseList() };
     if (this.#isWord('not') && this.#isWord('in', 1)) {
       this.#at += 2;
@@ -65,12 +65,12 @@ class Parser {
 
   /** `last("val/acc")`, or null where something else stands. */
   #parseSummary(): Field | null {
-    const { text, kind, at } = this.#next;
+    const { text, kind, at } = this.#peek();
     const summary = text.toLowerCase();
     if (kind !== 'word' || !SUMMARIES.includes(summary) || this.#peek(1).kind !== '(') return null;
     this.#at += 2;
     const tag = this.#takeText('the name of a metric');
-    if (this.#next.kind !== ')')
+    if (this.#peek().kind !== ')')
       throw this.#surprise(`“)” is missing after ${summary}("${tag.text}"`);
     this.#take(')');
     return { key: `${summary}:${tag.text}`, at };
@@ -85,36 +85,32 @@ class Parser {
   }
 
   #parseList(): Literal[] {
-    if (this.#next.kind !== '(')
+    if (this.#peek().kind !== '(')
       throw this.#surprise('A list such as (adam, sgd) has to follow “in”');
     const opened = this.#take('(').at;
     const values: Literal[] = [];
-    while (this.#next.kind !== ')') {
-      if (this.#next.kind === 'end') throw new ExpressionError('This list is not closed', opened);
+    while (this.#peek().kind !== ')') {
+      if (this.#peek().kind === 'end') throw new ExpressionError('This list is not closed', opened);
       values.push(this.#takeText('a value'));
-      if (this.#next.kind === ',') this.#at++;
+      if (this.#peek().kind === ',') this.#at++;
     }
     this.#take(')');
     return values;
   }
 
-  get #next(): Token {
-    return this.#peek(0);
-  }
-
-  #peek(ahead: number): Token {
+  #peek(ahead = 0): Token {
     return this.#tokens[this.#at + ahead] ?? (this.#tokens.at(-1) as Token);
   }
 
   #take(kind: TokenKind): Token {
-    const token = this.#next;
+    const token = this.#peek();
     if (token.kind !== kind) throw this.#surprise(`“${kind}” is missing`);
     this.#at++;
     return token;
   }
 
   #takeText(wanted: string): Literal {
-    const { kind, text, at } = this.#next;
+    const { kind, text, at } = this.#peek();
     if (kind !== 'word' && kind !== 'string') throw this.#surprise(`There has to be ${wanted}`);
     this.#at++;
     return { text, at };
@@ -132,12 +128,12 @@ class Parser {
   }
 
   #startsTerm(): boolean {
-    const { kind } = this.#next;
+    const { kind } = this.#peek();
     return (kind === 'word' && !this.#isWord('or')) || kind === 'string' || kind === '(';
   }
 
   #surprise(what: string): ExpressionError {
-    return new ExpressionError(what, this.#next.at);
+    return new ExpressionError(what, this.#peek().at);
   }
 }
 

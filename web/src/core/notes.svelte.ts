@@ -1,0 +1,91 @@
+import { ApiError, problemOf } from '../api/client';
+import {
+  annotate,
+  changeRuns,
+  getNotes,
+  type NotesAnswer,
+  removeAnnotation,
+  type RunNote,
+} from '../api/notes';
+import type { Problem } from '../api/types';
+import { Pace } from '../base/pace';
+import type { Annotation, Notes } from '../plugin/context';
+
+const PAUSE_MS = 500;
+const NOT_FOUND = 404;
+
+export const NOTHING_SAID: RunNote = { note: '', alias: '', hidden: false, colour: '', labels: [] };
+
+const NO_ALERTS: NotesAnswer['alerts'] = { rules: [], fired: [], webhook: false };
+
+/** What users say about runs and steps; the server keeps it beside the log. */
+class SideNotes implements Notes {
+  annotations = $state.raw<readonly Annotation[]>([]);
+  alerts = $state.raw(NO_ALERTS);
+  /** Why the last change was not kept. */
+  problem = $state.raw<Problem | null>(null);
+
+  #runs = $state.raw<Readonly<Record<string, RunNote>>>({});
+  #revision = -1;
+  readonly #loading = new Pace(() => this.#load(), PAUSE_MS);
+
+  /** Everything that is said of runs, by name; another object whenever it has changed. */
+  get runs(): Readonly<Record<string, RunNote>> {
+    return this.#runs;
+  }
+
+  /** Asks the server for what others may have said. */
+  refresh(): void {
+    this.#loading.ask();
+  }
+
+  /** As refresh, unless what is here is already of this revision. */
+  catchUp(revision: number): void {
+    if (revision !== this.#revision) this.refresh();
+  }
+
+  /** The page shows the change at once, and takes it back if the server cannot keep it. */
+  async changeRuns(names: readonly string[], change: Partial<RunNote>): Promise<void> {
+    const before = this.#runs;
+    const changed = { ...before };
+    for (const name of names) changed[name] = { ...(before[name] ?? NOTHING_SAID), ...change };
+    this.#runs = changed;
+    await this.#keep(changeRuns(names, change), () => (this.#runs = before));
+  }
+
+  async annotate(step: number, text: string, tag: string | null): Promise<void> {
+    await this.#keep(annotate(step, text, tag));
+  }
+
+  async removeAnnotation(id: string): Promise<void> {
+    await this.#keep(removeAnnotation(id));
+  }
+
+  async #keep(answer: Promise<NotesAnswer>, takeBack?: () => void): Promise<void> {
+    try {
+      this.#take(await answer);
+      this.problem = null;
+    } catch (error) {
+      takeBack?.();
+      this.problem = problemOf(error);
+    }
+  }
+
+  async #load(): Promise<void> {
+    try {
+      this.#take(await getNotes());
+    } catch (error) {
+      // A copy of a board has no notes; that the server is gone is told by the live mark.
+      if (error instanceof ApiError && error.status !== NOT_FOUND) this.problem = error.problem;
+    }
+  }
+
+  #take({ runs, annotations, alerts, revision }: NotesAnswer): void {
+    this.#runs = runs;
+    this.annotations = annotations;
+    this.alerts = alerts;
+    this.#revision = revision;
+  }
+}
+
+export const notes = new SideNotes();

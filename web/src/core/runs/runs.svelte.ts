@@ -1,0 +1,108 @@
+import type { RunRow } from '../../api/types';
+import { optionalText } from '../../base/codec';
+import type { RunGroup, Runs, ShownRun } from '../../plugin/context';
+import { address } from '../address.svelte';
+import { board } from '../board.svelte';
+import { notes } from '../notes.svelte';
+import { colours } from './colours.svelte';
+import { columns } from './columns.svelte';
+import { entries } from './entries.svelte';
+import { filter } from './filter.svelte';
+import { groups } from './groups.svelte';
+import { order } from './order.svelte';
+import { selection } from './selection.svelte';
+import { shownColumns } from './shown-columns.svelte';
+
+/** The runs as every dashboard sees them. */
+class PageRuns implements Runs {
+  readonly #baseline = address.param('base', optionalText, null);
+  #highlighted = $state.raw<string | null>(null);
+
+  /** How every run is drawn, shown or not, so that a keystroke in the filter makes none anew. */
+  readonly #looks: ReadonlyMap<string, ShownRun> = $derived(
+    new Map(
+      entries.all.map((entry) => [
+        entry.name,
+        {
+          name: entry.name,
+          label: entry.label,
+          colour: colours.colourOf(entry),
+          dash: colours.dashOf(entry.name),
+          group: groups.keys?.get(entry.name) ?? null,
+        },
+      ]),
+    ),
+  );
+
+  readonly shown: readonly ShownRun[] = $derived.by(() => {
+    const inOrder = groups.keys ? groups.found.flatMap((group) => group.members) : filter.found;
+    const shown: ShownRun[] = [];
+    for (const { name } of inOrder) {
+      const look = selection.isTicked(name) ? this.#looks.get(name) : undefined;
+      if (look) shown.push(look);
+    }
+    return shown;
+  });
+
+  readonly groups: readonly RunGroup[] = $derived(
+    groups.found.map(({ key, label, members }) => ({
+      key,
+      label,
+      colour: colours.colourOfGroup(key),
+      runs: members.map((member) => member.name).filter((name) => selection.isTicked(name)),
+    })),
+  );
+
+  constructor() {
+    $effect.root(() => {
+      $effect(() => columns.want(this.#columnsInUse()));
+      $effect(() => {
+        board.revisionOf(null);
+        columns.refresh();
+      });
+    });
+    notes.refresh();
+  }
+
+  get all(): readonly RunRow[] {
+    return board.runs;
+  }
+
+  get baseline(): string | null {
+    return this.#baseline.value;
+  }
+
+  get highlighted(): string | null {
+    return this.#highlighted;
+  }
+
+  find(name: string): ShownRun | undefined {
+    return this.#looks.get(name);
+  }
+
+  highlight(name: string | null): void {
+    this.#highlighted = name;
+  }
+
+  solo(name: string): void {
+    selection.solo([name]);
+  }
+
+  setBaseline(name: string | null): void {
+    this.#baseline.set(name);
+  }
+
+  #columnsInUse(): string[] {
+    const { grouping } = groups;
+    const colouring = colours.by;
+    return [
+      ...shownColumns.keys,
+      order.sorting.key,
+      ...filter.columns,
+      ...(grouping?.by === 'column' ? [grouping.key] : []),
+      ...(colouring.by === 'column' ? [colouring.key] : []),
+    ];
+  }
+}
+
+export const runs = new PageRuns();

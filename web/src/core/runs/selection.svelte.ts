@@ -1,0 +1,95 @@
+import {
+  AUTO,
+  reachOf,
+  select,
+  selectExactly,
+  type Selection,
+  selectionCodec,
+  withTicks,
+} from '../../base/selection';
+import { address } from '../address.svelte';
+import { entries, type RunEntry } from './entries.svelte';
+import { filter } from './filter.svelte';
+
+/** More exceptions than this make an address too long to copy. */
+const MANY_EXCEPTIONS = 200;
+
+/** Which runs are ticked. */
+class RunSelection {
+  readonly #param = address.param('sel', selectionCodec, AUTO);
+  /** What was ticked before one run was shown alone. */
+  #before: Selection | null = null;
+
+  /** The newest of those that pass the filter: what is looked for is also shown. */
+  readonly #byRule = $derived.by(() => {
+    const { foundNames } = filter;
+    const reach = reachOf(this.#param.value.rule, foundNames.size);
+    if (reach >= foundNames.size) return foundNames;
+    const newest = new Set<string>();
+    for (const { name } of entries.newestFirst) {
+      if (newest.size === reach) break;
+      if (foundNames.has(name)) newest.add(name);
+    }
+    return newest;
+  });
+
+  isTicked(name: string): boolean {
+    const { on, off } = this.#param.value;
+    return on.has(name) || (this.#byRule.has(name) && !off.has(name));
+  }
+
+  tick(names: readonly string[], ticked: boolean): void {
+    const changed = names.filter((name) => this.isTicked(name) !== ticked);
+    if (changed.length > 0) this.#set(withTicks(this.#param.value, changed, ticked));
+  }
+
+  /** All that pass the filter, and no others are touched. */
+  tickFound(ticked: boolean): void {
+    if (filter.found.length === entries.all.length) this.#set(select(ticked ? 'all' : 'none'));
+    else this.tick([...filter.foundNames], ticked);
+  }
+
+  invert(): void {
+    const [on, off]: [string[], string[]] = [[], []];
+    for (const { name } of filter.found) (this.isTicked(name) ? on : off).push(name);
+    this.#set(withTicks(withTicks(this.#param.value, off, true), on, false));
+  }
+
+  pickNewest(count: number): void {
+    this.#param.set(select({ newest: count }), 'push');
+  }
+
+  /** Only these; once more brings back what was ticked before. */
+  solo(names: readonly string[]): void {
+    const current = this.#param.value;
+    const isAlone =
+      current.rule === 'none' &&
+      current.on.size === names.length &&
+      names.every((name) => current.on.has(name));
+    if (!isAlone) this.#before = current;
+    this.#param.set(isAlone ? (this.#before ?? AUTO) : select('none', names), 'push');
+  }
+
+  reset(): void {
+    this.#param.set(AUTO);
+  }
+
+  #set(selection: Selection): void {
+    const { on, off } = selection;
+    if (on.size + off.size <= MANY_EXCEPTIONS) {
+      this.#param.set(selection);
+      return;
+    }
+    const ticked = (entry: RunEntry): boolean =>
+      on.has(entry.name) || (this.#byRule.has(entry.name) && !off.has(entry.name));
+    const wanted = new Set(entries.all.filter(ticked).map((entry) => entry.name));
+    this.#param.set(
+      selectExactly(
+        wanted,
+        entries.all.map((entry) => entry.name),
+      ),
+    );
+  }
+}
+
+export const selection = new RunSelection();

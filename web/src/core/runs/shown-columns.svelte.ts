@@ -1,0 +1,40 @@
+import { list } from '../../base/codec';
+import { address } from '../address.svelte';
+import { columns } from './columns.svelte';
+
+const PLAIN = ['start', 'points'];
+const MOST_CHOSEN = 2;
+
+/** The columns of the table beside the name. */
+class ShownColumns {
+  readonly #chosen = address.param<readonly string[] | null>(
+    'cols',
+    { parse: list.parse, format: (keys) => (keys === null ? '~' : list.format(keys)) },
+    null,
+  );
+
+  /** Until a user chooses, hyperparameters in which runs differ tell most about them. */
+  readonly keys: readonly string[] = $derived.by(() => {
+    if (this.#chosen.value !== null) return this.#chosen.value;
+    const telling = columns.there.hparams.filter((hparam) => hparam.distinct > 1);
+    const keys = telling.slice(0, MOST_CHOSEN).map((hparam) => `hparam:${hparam.name}`);
+    return keys.length > 0 ? keys : PLAIN;
+  });
+
+  add(key: string): void {
+    if (!this.keys.includes(key)) this.#chosen.set([...this.keys, key]);
+  }
+
+  remove(key: string): void {
+    this.#chosen.set(this.keys.filter((other) => other !== key));
+  }
+
+  /** Puts a column `by` places further to the right. */
+  move(key: string, by: number): void {
+    const keys = this.keys.filter((other) => other !== key);
+    const place = this.keys.indexOf(key) + by;
+    this.#chosen.set(keys.toSpliced(Math.max(0, place), 0, key));
+  }
+}
+
+export const shownColumns = new ShownColumns();
