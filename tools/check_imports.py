@@ -60,6 +60,7 @@ WEB = {
     "dashboards": "base api charts widgets plugin",
     "core": "base api plugin",
     "shell": "base api charts widgets plugin core",
+    "gallery": "base api charts widgets shell",
     "main": "dashboards shell",
 }
 

@@ -12,6 +12,8 @@ export default defineConfig({
     // The policy of the server allows no inline parts.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    // The gallery of parts is a page of its own, which nobody loads who does not ask for it.
+    rollupOptions: { input: ['index.html', 'gallery.html'] },
   },
   server: { proxy: { '/api': 'http://localhost:6006' } },
   test: { include: ['src/**/*.test.ts'] },

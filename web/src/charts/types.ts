@@ -59,6 +59,9 @@ export type ScaleKind = 'linear' | 'log';
 /** What numbers on the horizontal axis mean. */
 export type XFormat = 'number' | 'duration' | 'time';
 
+/** From where to where, in the units of an axis. */
+export type Span = readonly [number, number];
+
 /** Ends of an axis; null leaves an end to the data. */
 export interface Limits {
   readonly low: number | null;
@@ -67,6 +70,8 @@ export interface Limits {
 
 /** What is seen of a chart. */
 export interface Extent {
-  readonly x: readonly [number, number];
-  readonly y: readonly [number, number];
+  readonly x: Span;
+  readonly y: Span;
+  /** Of the right axis, where there is one. */
+  readonly y2?: Span;
 }

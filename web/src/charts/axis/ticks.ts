@@ -1,0 +1,69 @@
+import type { ScaleKind, Span, XFormat } from '../types';
+import { formatDecade, formatTicks } from './labels';
+import { clockTicks, durationTicks } from './times';
+
+export interface Tick {
+  readonly value: number;
+  readonly text: string;
+}
+
+/** Marks along an axis at numbers that people like, about `count` of them. */
+export function ticksOf(kind: ScaleKind, format: XFormat, domain: Span, count: number): Tick[] {
+  if (format === 'time') return clockTicks(domain, count);
+  if (kind === 'log') return logTicks(domain, count);
+  return format === 'duration' ? durationTicks(domain, count) : linearTicks(domain, count);
+}
+
+/** A step of 1, 2 or 5 times a power of ten that divides a span into about `count` parts. */
+export function niceStep(span: number, count: number): number {
+  const rough = span / Math.max(1, count);
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const part = rough / power;
+  if (part < 1.5) return power;
+  if (part < 3.5) return 2 * power;
+  return part < 7.5 ? 5 * power : 10 * power;
+}
+
+/** The multiples of a step in a domain; a hair beyond an end still counts as in it. */
+export function multiplesOf(step: number, [low, high]: Span): number[] {
+  const slack = 1e-9;
+  const first = Math.ceil(low / step - slack);
+  const last = Math.floor(high / step + slack);
+  const values: number[] = [];
+  for (let at = first; at <= last; at++) values.push(clean(at * step, step));
+  return values;
+}
+
+/** Multiples of 0.1 pick up digits of their own on the way: 0.30000000000000004. */
+function clean(value: number, step: number): number {
+  const digits = Math.max(0, 2 - Math.floor(Math.log10(step)));
+  return digits > 100 ? value : Number(value.toFixed(Math.min(100, digits)));
+}
+
+/** The nearest multiples of a nice step around a span. */
+export function niceSpan([low, high]: Span, count: number): Span {
+  const step = niceStep(high - low, count);
+  if (!(step > 0) || !Number.isFinite(step)) return [low, high];
+  return [clean(Math.floor(low / step) * step, step), clean(Math.ceil(high / step) * step, step)];
+}
+
+function linearTicks(domain: Span, count: number): Tick[] {
+  const step = niceStep(domain[1] - domain[0], count);
+  // Beyond the digits of a number there is nothing between two of them.
+  if (!(step > 0) || !Number.isFinite(step)) return formatTicks([domain[0]], 1);
+  return formatTicks(multiplesOf(step, domain), step);
+}
+
+/** Powers of ten; where few of them are seen also 2 and 5 times these, or plain numbers. */
+function logTicks(domain: Span, count: number): Tick[] {
+  const [low, high] = [Math.log10(domain[0]), Math.log10(domain[1])];
+  if (!Number.isFinite(low) || !Number.isFinite(high)) return [];
+  if (high - low < 1) return linearTicks(domain, count);
+  const every = Math.max(1, Math.ceil((high - low) / Math.max(1, count)));
+  const factors = (high - low) * 3 <= count ? [1, 2, 5] : (high - low) * 2 <= count ? [1, 3] : [1];
+  const powers = multiplesOf(every, [Math.floor(low), Math.ceil(high)]);
+  return powers
+    .flatMap((power) => factors.map((factor) => factor * 10 ** power))
+    .filter((value) => value >= domain[0] * (1 - 1e-9) && value <= domain[1] * (1 + 1e-9))
+    .map((value) => ({ value, text: formatDecade(value) }));
+}

@@ -1,0 +1,108 @@
+/** What lies under a pointer. Lines are searched by halves, so that hundreds of them cost nothing. */
+
+import { countBelow } from './axis/extremes';
+import type { Layout } from './picture/layout';
+import { verticalScale } from './picture/lines';
+import type { Line, Numbers } from './types';
+
+export interface LineValue {
+  readonly id: string;
+  readonly x: number;
+  readonly y: number;
+  /** Before smoothing; null where that is not known. */
+  readonly raw: number | null;
+}
+
+/** The point of each line that is nearest to `x`. */
+export function valuesAt(lines: readonly Line[], x: number): LineValue[] {
+  const values: LineValue[] = [];
+  for (const line of lines) {
+    const at = indexNear(line, x);
+    if (at < 0) continue;
+    const raw = line.raw?.[at] ?? null;
+    values.push({ id: line.id, x: line.x[at] ?? NaN, y: line.y[at] ?? NaN, raw });
+  }
+  return values;
+}
+
+/** Which point of a line is nearest to `x`; -1 for a line without points. */
+export function indexNear({ x: column, scatter }: Line, x: number): number {
+  if (scatter) return indexNearAnywhere(column, x);
+  const after = countBelow(column, x);
+  if (after === 0) return column.length ? 0 : -1;
+  if (after === column.length) return after - 1;
+  return x - (column[after - 1] ?? NaN) <= (column[after] ?? NaN) - x ? after - 1 : after;
+}
+
+function indexNearAnywhere(column: Numbers, x: number): number {
+  let best = -1;
+  let least = Infinity;
+  for (let at = 0; at < column.length; at++) {
+    const distance = Math.abs((column[at] ?? NaN) - x);
+    if (distance < least) [best, least] = [at, distance];
+  }
+  return best;
+}
+
+/** The line nearest to a pixel, if one is within reach. */
+export function nearestLine(
+  lines: readonly Line[],
+  layout: Layout,
+  at: { readonly x: number; readonly y: number },
+  reach = 32,
+): string | null {
+  const x = layout.x.scale.valueAt(at.x);
+  let best: string | null = null;
+  let least = reach * reach;
+  for (const line of lines) {
+    const near = indexNear(line, x);
+    const distance = near < 0 ? Infinity : distanceTo(line, near, layout, at);
+    if (distance < least) [best, least] = [line.id, distance];
+  }
+  return best;
+}
+
+/** Squared pixels from a place to the two pieces of a line that meet in a point. */
+function distanceTo(
+  line: Line,
+  near: number,
+  layout: Layout,
+  at: { x: number; y: number },
+): number {
+  const ys = verticalScale(layout, line.axis);
+  const across = (index: number): number => layout.x.scale.at(line.x[index] ?? NaN) - at.x;
+  const up = (index: number): number => ys.at(line.y[index] ?? NaN) - at.y;
+  const [x, y] = [across(near), up(near)];
+  let least = Number.isNaN(y) ? Infinity : x * x + y * y;
+  if (line.scatter) return least;
+  for (const other of [near - 1, near + 1]) {
+    const distance = distanceToPiece(x, y, across(other), up(other));
+    if (distance < least) least = distance;
+  }
+  return least;
+}
+
+/** Squared distance of the origin to a piece of a line; NaN where an end is a gap. */
+function distanceToPiece(x0: number, y0: number, x1: number, y1: number): number {
+  const [dx, dy] = [x1 - x0, y1 - y0];
+  const length = dx * dx + dy * dy;
+  const part = length === 0 ? 0 : Math.max(0, Math.min(1, -(x0 * dx + y0 * dy) / length));
+  return (x0 + part * dx) ** 2 + (y0 + part * dy) ** 2;
+}
+
+/** The next x at which a line has a point, at least `step` further; null past the last. */
+export function nextX(lines: readonly Line[], x: number, step: number): number | null {
+  let best: number | null = null;
+  for (const { x: column, scatter } of lines) {
+    const found = scatter ? undefined : neighbour(column, x + step, step > 0);
+    if (found === undefined) continue;
+    if (best === null || (step > 0 ? found < best : found > best)) best = found;
+  }
+  return best;
+}
+
+function neighbour(column: Numbers, x: number, rising: boolean): number | undefined {
+  const at = countBelow(column, x);
+  if (rising || column[at] === x) return column[at];
+  return column[at - 1];
+}

@@ -1,0 +1,107 @@
+import { indexNear } from '../nearest';
+import { type Box, pathOf, type Pen } from '../pen/pen';
+import type { Line, Span } from '../types';
+import { crisp } from './axes';
+import type { Layout } from './layout';
+import { drawLine, verticalScale } from './lines';
+import type { Palette } from './palette';
+
+/** What lies above the lines and changes with every move of a pointer. */
+export interface Overlay {
+  /** The x that is looked at, in this chart or another. */
+  readonly cursor: number | null;
+  readonly pinned: number | null;
+  readonly range: Span | null;
+  /** What is being dragged, in pixels. */
+  readonly box: Box | null;
+  /** Lines that stand out. */
+  readonly highlighted: readonly Line[];
+  /** Whether the other lines step back behind those. */
+  readonly veiled: boolean;
+}
+
+const HIGHLIGHT_WIDTH = 2.5;
+const VEIL_OPACITY = 0.6;
+/** More dots than this hide what they are on. */
+const DOTS = 30;
+
+export function drawOverlay(
+  pen: Pen,
+  layout: Layout,
+  lines: readonly Line[],
+  overlay: Overlay,
+  palette: Palette,
+): void {
+  const { range, cursor, pinned, box } = overlay;
+  pen.inside(layout.frame, () => {
+    if (range) drawRange(pen, layout, range, palette);
+    drawHighlighted(pen, layout, overlay, palette);
+    if (pinned !== null) drawRule(pen, layout, pinned, palette.accent);
+    if (cursor !== null) drawRule(pen, layout, cursor, palette.rule, [3, 3]);
+  });
+  const at = cursor ?? pinned;
+  if (at !== null) drawDots(pen, layout, pickDotted(lines, overlay), at, palette);
+  if (box) drawBox(pen, box, palette);
+}
+
+function drawHighlighted(pen: Pen, layout: Layout, overlay: Overlay, { paper }: Palette): void {
+  const { highlighted, veiled } = overlay;
+  if (highlighted.length === 0) return;
+  if (veiled) pen.box(layout.frame, { colour: paper, opacity: VEIL_OPACITY });
+  for (const line of highlighted)
+    drawLine(pen, layout, { ...line, dimmed: false }, HIGHLIGHT_WIDTH);
+}
+
+function drawRule(
+  pen: Pen,
+  { x, frame }: Layout,
+  value: number,
+  colour: string,
+  dash: readonly number[] = [],
+): void {
+  const at = crisp(x.scale.at(value));
+  const path = pathOf(at, frame.top, at, frame.top + frame.height);
+  pen.stroke(path, { colour, width: 1, dash });
+}
+
+function drawRange(pen: Pen, layout: Layout, range: Span, { accent }: Palette): void {
+  const { scale } = layout.x;
+  const [left, right] = [scale.at(range[0]), scale.at(range[1])];
+  const box = { ...layout.frame, left: Math.min(left, right), width: Math.abs(right - left) };
+  pen.box(box, { colour: accent, opacity: 0.1 });
+  for (const end of range) drawRule(pen, layout, end, accent);
+}
+
+function pickDotted(lines: readonly Line[], { highlighted }: Overlay): readonly Line[] {
+  return lines.length <= DOTS ? lines : highlighted;
+}
+
+function drawDots(
+  pen: Pen,
+  layout: Layout,
+  lines: readonly Line[],
+  at: number,
+  { paper }: Palette,
+): void {
+  pen.inside(around(layout.frame, 4), () => {
+    for (const line of lines) {
+      const index = indexNear(line, at);
+      const y = verticalScale(layout, line.axis).at(line.y[index] ?? NaN);
+      const x = layout.x.scale.at(line.x[index] ?? NaN);
+      if (!Number.isNaN(y)) pen.dot(x, y, 3, { colour: line.colour, ring: paper });
+    }
+  });
+}
+
+/** Room for half a dot on the edge. */
+function around({ left, top, width, height }: Box, room: number): Box {
+  return { left: left - room, top: top - room, width: width + 2 * room, height: height + 2 * room };
+}
+
+function drawBox(pen: Pen, box: Box, { accent }: Palette): void {
+  pen.box(box, { colour: accent, opacity: 0.1 });
+  const [left, top] = [crisp(box.left), crisp(box.top)];
+  const [right, foot] = [crisp(box.left + box.width), crisp(box.top + box.height)];
+  const path = pathOf(left, top, right, top, right, foot, left, foot, left, top);
+  pen.stroke(path, { colour: accent, width: 1 });
+}

@@ -1,0 +1,161 @@
+import type { Point } from './zoom';
+
+/** What a hand can do to a chart, in pixels of the chart. */
+export interface Hand {
+  hover(at: Point | null): void;
+  pick(at: Point): void;
+  /** A drag with the plain button, again with every move. */
+  drag(from: Point, to: Point): void;
+  drop(from: Point, to: Point): void;
+  /** The drag is given up. */
+  cancel(): void;
+  pan(dx: number, dy: number): void;
+  zoom(at: Point, factor: number): void;
+  fit(): void;
+}
+
+/** Further than this from where it was pressed a pointer drags; nearer it clicks. */
+const SLOP = 4;
+const WHEEL_SPEED = 0.0025;
+const LINE_HEIGHT = 16;
+
+/** Tells `hand` what pointers do on an element; returns how to stop that. */
+export function followGestures(element: HTMLElement, hand: Hand): () => void {
+  const ending = new AbortController();
+  const listen = element.addEventListener.bind(element) as typeof element.addEventListener;
+  const gestures = new Gestures(element, hand);
+  const { signal } = ending;
+  listen('pointerdown', (event) => gestures.down(event), { signal });
+  listen('pointermove', (event) => gestures.move(event), { signal });
+  listen('pointerup', (event) => gestures.up(event), { signal });
+  listen('pointercancel', (event) => gestures.leave(event), { signal });
+  listen('pointerleave', (event) => gestures.leave(event), { signal });
+  listen('dblclick', () => hand.fit(), { signal });
+  // The page is to scroll on a plain wheel, and must be told before it does if it is not to.
+  listen('wheel', (event) => turn(event, hand), { signal, passive: false });
+  addEventListener('keydown', (event) => gestures.key(event), { signal });
+  addEventListener('pointerdown', (event) => gestures.elsewhere(event), { signal });
+  return () => ending.abort();
+}
+
+function turn(event: WheelEvent, hand: Hand): void {
+  if (!event.ctrlKey && !event.metaKey && !event.altKey) return;
+  event.preventDefault();
+  const unit = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? LINE_HEIGHT : 1;
+  const amount = Math.max(-200, Math.min(200, event.deltaY * unit));
+  // A pinch on a touchpad comes as a wheel with ctrl and small steps.
+  const speed = Math.abs(amount) < 30 ? 4 * WHEEL_SPEED : WHEEL_SPEED;
+  hand.zoom(pointOf(event), Math.exp(-amount * speed));
+}
+
+function pointOf(event: MouseEvent): Point {
+  return { x: event.offsetX, y: event.offsetY };
+}
+
+class Gestures {
+  readonly #element: HTMLElement;
+  readonly #hand: Hand;
+  readonly #fingers = new Map<number, Point>();
+  #pressed: { readonly at: Point; readonly pans: boolean } | null = null;
+  #last: Point = { x: 0, y: 0 };
+  #dragging = false;
+  #touched = false;
+
+  constructor(element: HTMLElement, hand: Hand) {
+    this.#element = element;
+    this.#hand = hand;
+  }
+
+  down(event: PointerEvent): void {
+    if (event.pointerType === 'touch') return this.#touch(event);
+    if (event.button > 1) return;
+    // The middle button would begin to scroll by itself.
+    if (event.button === 1) event.preventDefault();
+    const pans = event.shiftKey || event.altKey || event.button === 1;
+    this.#pressed = { at: pointOf(event), pans };
+    this.#last = pointOf(event);
+    this.#element.setPointerCapture(event.pointerId);
+  }
+
+  move(event: PointerEvent): void {
+    const at = pointOf(event);
+    if (event.pointerType === 'touch') return this.#moveFinger(event, at);
+    if (!this.#pressed) return this.#hand.hover(at);
+    const { at: from, pans } = this.#pressed;
+    this.#dragging ||= Math.hypot(at.x - from.x, at.y - from.y) > SLOP;
+    if (!this.#dragging) return;
+    if (pans) this.#hand.pan(at.x - this.#last.x, at.y - this.#last.y);
+    else this.#hand.drag(from, at);
+    this.#last = at;
+  }
+
+  up(event: PointerEvent): void {
+    if (event.pointerType === 'touch') return this.#lift(event);
+    const pressed = this.#pressed;
+    const dragged = this.#dragging;
+    this.#release();
+    if (!pressed) return;
+    const at = pointOf(event);
+    if (!dragged) this.#hand.pick(at);
+    else if (!pressed.pans) this.#hand.drop(pressed.at, at);
+  }
+
+  leave(event: PointerEvent): void {
+    this.#fingers.delete(event.pointerId);
+    if (event.type === 'pointercancel') this.#giveUp();
+    // A finger that is lifted leaves behind what it pointed at, to be read.
+    else if (event.pointerType !== 'touch' && !this.#pressed) this.#hand.hover(null);
+  }
+
+  key(event: KeyboardEvent): void {
+    if (event.key !== 'Escape' || !this.#dragging) return;
+    event.stopPropagation();
+    this.#giveUp();
+  }
+
+  elsewhere(event: PointerEvent): void {
+    if (!this.#touched || this.#element.contains(event.target as Node)) return;
+    this.#touched = false;
+    this.#hand.hover(null);
+  }
+
+  #giveUp(): void {
+    this.#release();
+    this.#hand.cancel();
+  }
+
+  #release(): void {
+    this.#pressed = null;
+    this.#dragging = false;
+  }
+
+  #touch(event: PointerEvent): void {
+    this.#touched = true;
+    this.#fingers.set(event.pointerId, pointOf(event));
+    this.#dragging = this.#fingers.size > 1;
+    this.#hand.hover(pointOf(event));
+  }
+
+  /** One finger points, two zoom and move. */
+  #moveFinger(event: PointerEvent, at: Point): void {
+    const before = this.#fingers.get(event.pointerId);
+    if (!before) return;
+    const other = [...this.#fingers].find(([id]) => id !== event.pointerId)?.[1];
+    this.#fingers.set(event.pointerId, at);
+    if (!other) {
+      this.#dragging ||= Math.hypot(at.x - before.x, at.y - before.y) > SLOP;
+      return this.#hand.hover(at);
+    }
+    const spread = (one: Point): number => Math.hypot(one.x - other.x, one.y - other.y) + 1;
+    const middle = { x: (at.x + other.x) / 2, y: (at.y + other.y) / 2 };
+    this.#hand.pan((at.x - before.x) / 2, (at.y - before.y) / 2);
+    this.#hand.zoom(middle, spread(at) / spread(before));
+  }
+
+  #lift(event: PointerEvent): void {
+    const wasTap = this.#fingers.size === 1 && !this.#dragging;
+    this.#fingers.delete(event.pointerId);
+    if (this.#fingers.size === 0) this.#dragging = false;
+    if (wasTap) this.#hand.pick(pointOf(event));
+  }
+}
