@@ -1,4 +1,4 @@
-"""Live pages: how long until a point that was flushed is on the screen, and whether all of it stays.
+"""Live pages: how soon a point that was flushed is on the screen, and whether nothing is missed.
 
 The screen: a writer appends points to one run, and the clock runs until the chart in Chromium has
 drawn the step. The soak: ten pages watch a log that grows by a point a tag and second; at the end
