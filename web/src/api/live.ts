@@ -1,3 +1,5 @@
+import { startPolling } from './polling';
+import { openStream } from './stream';
 import type { Delta, Status } from './types';
 
 export interface LiveHandlers {
@@ -11,12 +13,15 @@ export interface LiveHandlers {
   readonly onOther: (name: string, body: unknown) => void;
 }
 
-/** What may be said beside the runs. */
-const OTHERS = ['alert', 'notes'];
+/** Up to where the picture of this page goes; whoever follows moves it on. */
+export interface Place {
+  cursor: string;
+}
 
 const RETRY_MS = 2000;
-/** The server speaks at least every 15 seconds; after this silence the connection is dead. */
-const SILENCE_MS = 40_000;
+/** So many streams that say nothing, and it is asked again and again instead. */
+const MOST_FAILURES = 2;
+const STREAM_AGAIN_MS = 30_000;
 
 /**
  * Follows the changes since `cursor` and reconnects by itself; returns how to stop. A page that is
@@ -24,56 +29,56 @@ const SILENCE_MS = 40_000;
  * when it is seen again.
  */
 export function followLive(cursor: string, handlers: LiveHandlers): () => void {
-  let source: EventSource | undefined;
-  let retry: ReturnType<typeof setTimeout> | undefined;
-  let silence: ReturnType<typeof setTimeout> | undefined;
-
-  function lose(): void {
-    rest();
-    retry = setTimeout(connect, RETRY_MS);
-    handlers.onLost();
-  }
-
-  function listen<Body>(name: string, handle: (body: Body) => void): void {
-    source?.addEventListener(name, (event: MessageEvent<string>) => {
-      clearTimeout(silence);
-      silence = setTimeout(lose, SILENCE_MS);
-      handle(JSON.parse(event.data) as Body);
-    });
-  }
-
-  function rest(): void {
-    source?.close();
-    clearTimeout(silence);
-    clearTimeout(retry);
-  }
-
-  function follow(): void {
-    rest();
-    if (!document.hidden) connect();
-  }
-
-  function connect(): void {
-    source = new EventSource(`api/live?${new URLSearchParams({ since: cursor })}`);
-    source.onopen = handlers.onOpen;
-    source.onerror = lose;
-    listen<Status>('status', handlers.onStatus);
-    listen<Delta>('delta', (delta) => {
-      cursor = delta.cursor;
-      handlers.onDelta(delta);
-    });
-    listen<{ cursor: string }>('reset', (reset) => {
-      cursor = reset.cursor;
-      handlers.onReset(cursor);
-    });
-    for (const name of OTHERS) listen(name, (body) => handlers.onOther(name, body));
-    listen('beat', () => undefined);
-  }
-
+  const link = new Link({ cursor }, handlers);
+  const follow = (): void => (document.hidden ? link.rest() : link.connect());
   document.addEventListener('visibilitychange', follow);
   follow();
   return () => {
     document.removeEventListener('visibilitychange', follow);
-    rest();
+    link.rest();
   };
+}
+
+/** A stream, or where streams do not get through, polling, with another try from time to time. */
+class Link {
+  readonly #place: Place;
+  readonly #handlers: LiveHandlers;
+  #failures = 0;
+  #end: (() => void) | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(place: Place, handlers: LiveHandlers) {
+    this.#place = place;
+    this.#handlers = handlers;
+  }
+
+  rest(): void {
+    this.#end?.();
+    this.#end = undefined;
+    clearTimeout(this.#timer);
+  }
+
+  connect(): void {
+    this.rest();
+    this.#end = openStream(this.#place, this.#handlers, (heard) => this.#lose(heard));
+  }
+
+  #lose(heard: boolean): void {
+    this.#failures = heard ? 0 : this.#failures + 1;
+    if (this.#failures >= MOST_FAILURES) {
+      this.#poll();
+    } else {
+      this.#handlers.onLost();
+      this.#timer = setTimeout(() => this.connect(), RETRY_MS);
+    }
+  }
+
+  #poll(): void {
+    this.rest();
+    this.#timer = setTimeout(() => this.connect(), STREAM_AGAIN_MS);
+    this.#end = startPolling(this.#place, this.#handlers, (wasLost) => {
+      // It was the server that was away: now that it is back a stream will do.
+      if (wasLost) this.connect();
+    });
+  }
 }

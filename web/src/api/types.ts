@@ -97,11 +97,50 @@ export interface DashboardRow {
   readonly module_url: string | null;
 }
 
-export interface Delta {
-  readonly cursor: string;
+/** Runs that came, went or grew. */
+export interface RunChanges {
   readonly added: readonly RunRow[];
   readonly removed: readonly string[];
   readonly changed: readonly RunRow[];
+}
+
+export interface NewTag {
+  readonly run: string;
+  readonly tag: string;
+  readonly kind: string;
+  readonly plugin: string;
+}
+
+/** Step, wall time and value of the last point of a tag, and how many points it has. */
+export type LastPoint = readonly [
+  step: number,
+  wallTime: WireNumber,
+  value: WireNumber,
+  count: number,
+];
+
+/**
+ * What changed since the cursor before. Tags may be told again that are known already; with
+ * `tags_more` or `points_more` there are too many to tell.
+ */
+export interface Delta extends RunChanges {
+  readonly cursor: string;
+  readonly tags: readonly NewTag[];
+  readonly tags_more: boolean;
+  /** By run and tag, of the scalars that grew. */
+  readonly points: Readonly<Record<string, Readonly<Record<string, LastPoint>>>>;
+  readonly points_more: boolean;
+}
+
+/** What a stream would have said since the poll before. */
+export interface PollAnswer {
+  readonly cursor: string;
+  readonly heard: number;
+  /** Everything has to be asked for anew. */
+  readonly reset: boolean;
+  readonly status: Status;
+  readonly delta: Delta | null;
+  readonly said: readonly { readonly name: string; readonly body: unknown }[];
 }
 
 /** What is wrong, and what to do next. */

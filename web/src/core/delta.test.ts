@@ -17,7 +17,6 @@ const run = (name: string, points: number): RunRow => ({
 test('runs come, grow and go, and stay in natural order', () => {
   const before = [run('run2', 5), run('run10', 5)];
   const after = applyDelta(before, {
-    cursor: 'a.2',
     added: [run('run3', 1)],
     removed: ['run10'],
     changed: [run('run2', 6)],
