@@ -13,7 +13,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 OLD    := $(shell $(PYTHON) -c 'import sys; print("y" if sys.version_info < (3, 11) else "")')
 PIP    := $(BIN)/python -m pip install --quiet $(if $(OLD),,--constraint tools/constraints.txt)
 
-KERNEL := $(wildcard tracklight/formats/*.pyx tracklight/formats/*.pxi tracklight/formats/*.h) tools/build_kernel.py
+KERNEL := $(wildcard tracklight/*/*.pyx tracklight/*/*.pxi tracklight/*/*.h) tools/build_kernel.py
 WEB    := $(shell find web -type f -not -path '*/node_modules/*' -not -path '*/test-results/*')
 
 .DEFAULT_GOAL := help
@@ -58,7 +58,8 @@ pins:  ## Pin the newest versions of everything in tools/constraints.txt
 clean:  ## Remove everything that was made here
 	rm -rf .make .venv build dist demo-logs web/node_modules tracklight/server/static
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	rm -f tracklight/formats/_scan.c tracklight/formats/_encode.c tracklight/formats/_*.so
+	rm -f tracklight/formats/_scan.c tracklight/formats/_encode.c tracklight/index/_loops.c
+	rm -f tracklight/formats/_*.so tracklight/index/_*.so
 	find tracklight tests tools benchmarks -name __pycache__ -prune -exec rm -rf {} +
 
 help:  ## Say what there is to make

@@ -1,4 +1,4 @@
-"""Compile the kernels of tracklight/formats in place: ``python tools/build_kernel.py``.
+"""Compile the kernels in place: ``python tools/build_kernel.py``.
 
 ``python tools/build_kernel.py ready`` only tells, by its exit status, whether that is possible.
 
@@ -17,9 +17,8 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDER = "tracklight/formats"
-#: One reads, the other writes.
-KERNELS = ["_scan", "_encode"]
+#: One reads, one writes, one smooths and reduces.
+KERNELS = ["tracklight/formats/_scan", "tracklight/formats/_encode", "tracklight/index/_loops"]
 
 #: No debug information: it would hold the folder's path and make two builds differ. gcc cannot see
 #: that a field is read only after the function that fills it has said that there is one.
@@ -64,10 +63,10 @@ def compile_kernels() -> list[Path]:
 
     extensions = [
         Extension(
-            f"{FOLDER.replace('/', '.')}.{kernel}",
-            [f"{FOLDER}/{kernel}.pyx"],
-            include_dirs=[FOLDER],
-            depends=[str(header) for header in sorted(Path(FOLDER).glob("*.h"))],
+            kernel.replace("/", "."),
+            [f"{kernel}.pyx"],
+            include_dirs=[str(Path(kernel).parent)],
+            depends=[str(header) for header in sorted(Path(kernel).parent.glob("*.h"))],
             extra_compile_args=MSVC_FLAGS if sys.platform == "win32" else GCC_FLAGS,
         )
         for kernel in KERNELS

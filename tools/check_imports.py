@@ -40,7 +40,7 @@ PYTHON = {
     "log": "formats logdir index",
     "export": "formats logdir index log",
     "inspect": "formats logdir index log",
-    "plugin": "",
+    "plugin": "index",
     "dashboards": "formats index log plugin",
     "server": "formats logdir index log notes alerts plugin dashboards __init__",
     "demo": "formats sdk",

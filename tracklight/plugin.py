@@ -11,11 +11,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
 import msgspec
 
-from tracklight.types import Digest, Grid, Located, Point, RunInfo, Series, TagInfo
+from tracklight.index.lens import Lens, View
+from tracklight.types import Digest, Located, Point, RunInfo, Series, TagInfo
+
+SeenT = TypeVar("SeenT")
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 
@@ -83,10 +86,8 @@ class Source(Protocol):
     def plugin_data(self, tag: str) -> Mapping[str, bytes]:
         """What the metadata of a tag holds for its plugin, for every run that has the tag."""
 
-    def reduce(
-        self, keys: Sequence[tuple[str, str]], start: float | None, stop: float | None, width: int
-    ) -> Grid:
-        """Several series, each a run and a tag, on one grid of pixel columns."""
+    def look(self, keys: Sequence[tuple[str, str]], lens: Lens, view: View[SeenT]) -> list[SeenT]:
+        """What a view shows of several series, each a run and a tag, through a lens."""
 
     def located(self, run: str, tag: str) -> Located:
         """Where the values that are not scalars stand."""

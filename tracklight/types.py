@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 Int32 = NDArray[np.int32]
 Int64 = NDArray[np.int64]
+Float32 = NDArray[np.float32]
 Float64 = NDArray[np.float64]
 Bool = NDArray[np.bool_]
 
@@ -158,20 +159,6 @@ class Located:
 
     def __len__(self) -> int:
         return len(self.step)
-
-
-@dataclass(frozen=True, slots=True)
-class Grid:
-    """Several series reduced to the same columns of pixels; NaN where a column has no point."""
-
-    x: Float64
-    """Left edge of each column, and the right edge of the last: width + 1 numbers."""
-    first: Float64
-    last: Float64
-    low: Float64
-    high: Float64
-    count: Int32
-    """The five tables have a row for each series and a column for each column of pixels."""
 
 
 class Progress(msgspec.Struct, frozen=True):

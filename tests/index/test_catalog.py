@@ -12,6 +12,8 @@ from tests.index.logs import append, open_catalog, picture, point, points, start
 from tracklight.errors import DamagedRecord, UnknownRun, UnknownTag
 from tracklight.formats.batch import GRAPH_TAG
 from tracklight.index.catalog import Catalog
+from tracklight.index.lens import Lens
+from tracklight.index.measuring import Measure, span
 from tracklight.logdir.roots import parse_roots
 from tracklight.logdir.watch import Changes
 from tracklight.types import Kind, Stamp
@@ -278,9 +280,9 @@ def test_several_shards_answer_as_one(tmp_path: Path) -> None:
     catalog = open_catalog(tmp_path, shards=3)
     assert [run.points for run in catalog.runs()] == [1, 2, 3, 4, 5, 6, 7]
     assert steps(catalog, "run6") == list(range(7))
-    grid = catalog.reduce([(f"run{run}", "loss") for run in range(7)], width=3)
-    assert grid.count.sum(axis=1).tolist() == [1, 2, 3, 4, 5, 6, 7]
-    assert (grid.x[0], grid.x[-1]) == (0, 6)
+    seen = catalog.look([(f"run{run}", "loss") for run in range(7)], Lens(), Measure())
+    assert [extent.points for extent in seen] == [1, 2, 3, 4, 5, 6, 7]
+    assert span(seen) == (0, 6)
     assert catalog.progress.files_done == catalog.progress.files_total == 7
 
 

@@ -3,88 +3,104 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracklight.index.reduction import join, make_edges, span
-from tracklight.index.reduction import reduce as reduce_to
-from tracklight.types import Grid, Series
+from tests.index.curves import series
+from tracklight.index.lens import Lens, look
+from tracklight.index.reduction import Cells, centres, make_edges, narrow, narrow_exactly, thin
+from tracklight.index.reduction import reduce as reduce_curve
+from tracklight.types import Series
 
 
-def series(steps: list[int], values: list[float]) -> Series:
-    step = np.array(steps, np.int64)
-    none = np.zeros(len(steps), np.bool_)
-    return Series("run", "tag", step, step.astype(float), np.array(values, float), none)
+def reduce(one: Series, start: float, stop: float, width: int) -> Cells:
+    return reduce_curve(look(one, Lens()), make_edges(start, stop, width))
 
 
-def reduce(ones: list[Series], start: float | None, stop: float | None, width: int) -> Grid:
-    low, high = span(ones) or (0.0, 1.0)
-    edges = make_edges(low if start is None else start, high if stop is None else stop, width)
-    return reduce_to(ones, edges)
-
-
-def test_grids_of_several_shards_become_one() -> None:
-    one, two, three = series([0], [1.0]), series([1], [2.0]), series([2], [3.0])
-    edges = make_edges(0, 2, 2)
-    parts = [([0, 2], reduce_to([one, three], edges)), ([1], reduce_to([two], edges))]
-    assert (
-        join(parts, edges, 3).count.tolist() == reduce_to([one, two, three], edges).count.tolist()
-    )
-
-
-def test_each_column_knows_its_first_last_lowest_and_highest() -> None:
-    grid = reduce([series([0, 1, 2, 3], [5.0, 1.0, 9.0, 2.0])], 0, 4, 2)
-    assert grid.x.tolist() == [0, 2, 4]
-    assert grid.first.tolist() == [[5.0, 9.0]]
-    assert grid.last.tolist() == [[1.0, 2.0]]
-    assert grid.low.tolist() == [[1.0, 2.0]]
-    assert grid.high.tolist() == [[5.0, 9.0]]
-    assert grid.count.tolist() == [[2, 2]]
+def test_each_column_knows_its_last_lowest_and_highest() -> None:
+    cells = reduce(series([0, 1, 2, 3], [5.0, 1.0, 9.0, 2.0]), 0, 4, 2)
+    assert cells.value.tolist() == cells.smooth.tolist() == [1.0, 2.0]
+    assert cells.low.tolist() == [1.0, 2.0]
+    assert cells.high.tolist() == [5.0, 9.0]
 
 
 def test_a_column_without_points_is_empty() -> None:
-    grid = reduce([series([0, 9], [1.0, 2.0])], 0, 10, 5)
-    assert grid.count.tolist() == [[1, 0, 0, 0, 1]]
-    assert [math.isnan(v) for v in grid.high[0]] == [False, True, True, True, False]
+    cells = reduce(series([0, 9], [1.0, 2.0]), 0, 10, 5)
+    assert [math.isnan(v) for v in cells.high] == [False, True, True, True, False]
 
 
-def test_series_of_different_steps_share_a_grid() -> None:
-    grid = reduce([series([0, 10], [1.0, 2.0]), series([5], [7.0])], None, None, 10)
-    assert grid.x[0] == 0 and grid.x[-1] == 10
-    assert grid.high[1, 5] == 7.0 and grid.count[1].sum() == 1
-    assert grid.last[0, 9] == 2.0  # the right edge belongs to the last column
+def test_the_right_edge_belongs_to_the_last_column() -> None:
+    assert reduce(series([0, 10], [1.0, 2.0]), 0, 10, 10).value[9] == 2.0
+
+
+def test_points_beyond_the_edges_are_left_out() -> None:
+    cells = reduce(series([0, 1, 2, 3], [5.0, 1.0, 9.0, 2.0]), 1, 2, 1)
+    assert (cells.low.tolist(), cells.high.tolist()) == ([1.0], [9.0])
 
 
 def test_a_value_that_is_not_finite_never_hides_one_that_is() -> None:
-    grid = reduce([series([0, 1, 2], [math.nan, 3.0, math.inf])], 0, 3, 1)
-    assert (grid.low[0, 0], grid.high[0, 0]) == (3.0, 3.0)
-    assert math.isnan(grid.first[0, 0]) and grid.last[0, 0] == math.inf
-    assert grid.count[0, 0] == 3
-
-
-def test_overwritten_points_are_left_out() -> None:
-    one = series([0, 1, 1], [0.0, 100.0, 1.0])
-    one.overwritten[1] = True
-    assert reduce([one], 0, 2, 2).high.tolist() == [[0.0, 1.0]]
+    cells = reduce(series([0, 1, 2], [math.nan, 3.0, math.inf]), 0, 3, 1)
+    assert (cells.value[0], cells.low[0], cells.high[0]) == (3.0, 3.0, 3.0)
 
 
 def test_nothing_reduces_to_nothing() -> None:
-    assert reduce([], None, None, 3).count.shape == (0, 3)
-    assert reduce([series([], [])], None, None, 3).count.sum() == 0
+    assert np.isnan(reduce(series([], []), 0, 1, 3).value).all()
 
 
 def test_one_point_alone_is_drawn() -> None:
-    assert reduce([series([7], [1.0])], None, None, 4).count.sum() == 1
+    assert np.nanmax(reduce(series([7], [1.0]), 7, 7, 4).value) == 1.0
+
+
+def test_centres_lie_between_the_edges() -> None:
+    assert centres(make_edges(0, 4, 2)).tolist() == [1.0, 3.0]
 
 
 @given(
-    st.lists(st.tuples(st.integers(0, 1000), st.floats(-1e9, 1e9)), min_size=1, max_size=60),
+    st.dictionaries(st.integers(0, 1000), st.floats(-1e9, 1e9), min_size=1, max_size=60),
     st.integers(1, 40),
 )
-def test_no_extreme_is_lost(pairs: list[tuple[int, float]], width: int) -> None:
-    rows = sorted(dict(pairs).items())
-    one = series([step for step, _ in rows], [value for _, value in rows])
-    grid = reduce([one], None, None, width)
-    assert np.nanmin(grid.low) == one.value.min()
-    assert np.nanmax(grid.high) == one.value.max()
-    assert grid.count.sum() == len(rows)
+def test_no_extreme_is_lost(points: dict[int, float], width: int) -> None:
+    steps = sorted(points)
+    values = np.array([points[step] for step in steps])
+    cells = reduce(series(steps, values.tolist()), steps[0], steps[-1], width)
+    edges = make_edges(steps[0], steps[-1], width)
+    column = np.clip(np.searchsorted(edges, steps, side="right") - 1, 0, width - 1)
+    assert (cells.low[column] <= values).all() and (cells.high[column] >= values).all()
+    assert np.nanmin(cells.low) == values.min() and np.nanmax(cells.high) == values.max()
+    filled = np.zeros(width, bool)
+    filled[column] = True
+    assert (np.isfinite(cells.value) == filled).all()
+
+
+@given(st.lists(st.floats(allow_nan=True, allow_infinity=True), max_size=200), st.integers(2, 50))
+def test_thinning_keeps_the_extremes_and_the_order(values: list[float], most: int) -> None:
+    column = np.array(values)
+    rows = thin(column, most)
+    assert len(rows) <= most or len(rows) == len(column) <= most
+    assert (np.diff(rows) > 0).all()
+    finite = column[np.isfinite(column)]
+    if len(finite):
+        kept = column[rows]
+        kept = kept[np.isfinite(kept)]
+        assert (kept.min(), kept.max()) == (finite.min(), finite.max())
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "kind"),
+    [
+        (0.0, 1.0, np.float32),
+        (1e9, 1e9 + 100, np.float64),  # a small change of a large number
+        (-1e300, 1e300, np.float64),
+        (5.0, 5.0, np.float32),
+        (math.nan, math.nan, np.float32),
+    ],
+)
+def test_columns_are_narrow_where_that_shows_enough(low: float, high: float, kind: type) -> None:
+    assert narrow(np.array([low, high]), low, high).dtype == kind
+
+
+def test_whole_columns_lose_nothing() -> None:
+    assert narrow_exactly(np.array([0.5, math.nan, math.inf])).dtype == np.float32
+    assert narrow_exactly(np.array([0.1])).dtype == np.float64
+    assert narrow_exactly(np.array([1e300])).dtype == np.float64

@@ -11,14 +11,15 @@ import numpy as np
 
 from tracklight.errors import UnknownRun, UnknownTag
 from tracklight.index.digest import digest
+from tracklight.index.lens import Lens, View, look
 from tracklight.logdir.roots import Root
 from tracklight.logdir.watch import Changes
+from tracklight.plugin import SeenT
 from tracklight.types import (
     DamageInfo,
     Delta,
     Digest,
     FileInfo,
-    Grid,
     Kind,
     Point,
     Progress,
@@ -102,18 +103,11 @@ class MemorySource:
     def plugin_data(self, tag: str) -> dict[str, bytes]:
         return {run: data for run, data in self.metadata.get(tag, {}).items() if run in self.shown}
 
-    def reduce(
-        self, keys: Sequence[tuple[str, str]], start: float | None, stop: float | None, width: int
-    ) -> Grid:
-        rows = []
-        for run, tag in keys:
-            if tag not in self._tags(run):
-                raise UnknownTag(run, tag, self._tags(run))
-            rows.append([*self._tags(run)[tag][:width], *[np.nan] * width][:width])
-        table = np.array(rows, np.float64)
-        lengths = [min(width, len(self._tags(run)[tag])) for run, tag in keys]
-        count = (np.arange(width)[None, :] < np.array(lengths)[:, None]).astype(np.int32)
-        return Grid(np.arange(width + 1, dtype=np.float64), table, table, table, table, count)
+    def look(self, keys: Sequence[tuple[str, str]], lens: Lens, view: View[SeenT]) -> list[SeenT]:
+        return [view(look(self.scalar(*key), lens, self._metric(key[0], lens))) for key in keys]
+
+    def _metric(self, run: str, lens: Lens) -> Series | None:
+        return None if lens.metric is None else self.scalar(run, lens.metric)
 
     def _tags(self, run: str) -> dict[str, list[float]]:
         if run not in self.shown:

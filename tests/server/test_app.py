@@ -50,12 +50,12 @@ def test_counts_damage_and_values_come_through(client: TestClient, log: Path) ->
     (file,) = client.get("/api/files", params={"damaged": "1"}).json()["files"]
     assert file["path"] == str(log)
     assert file["damage"][0][0] == 3 * len(b.scalar("loss", 1, 0.5))
-    query = {"charts": [{"tag": "loss"}], "width": 11, "columns": ["last", "count"]}
+    query = {"charts": [{"id": "loss", "tags": ["loss"]}]}
     (chart,) = client.post("/api/scalars/query", json=query).json()["charts"]
-    columns = chart["lines"][0]["columns"]
-    assert columns["count"] == [1, 1, 1, 0, 1, 1, 1, 1, 1, 1, 1]
-    assert columns["last"][:2] == [1.0, 0.5]
-    assert columns["last"][-1] == "NaN"
+    (line,) = chart["lines"]
+    assert line["x"] == [0, 1, 2, 4, 5, 6, 7, 8, 9, 10]
+    assert line["y"][:2] == [1.0, 0.5]
+    assert line["y"][-1] == "NaN"
 
 
 def test_what_is_appended_is_found_without_asking_for_it(client: TestClient, log: Path) -> None:
@@ -64,7 +64,7 @@ def test_what_is_appended_is_found_without_asking_for_it(client: TestClient, log
     wait_until(lambda: client.get("/api/runs").json()["runs"][0]["points"] == 11)
 
 
-def test_a_tag_that_is_not_there_is_told(client: TestClient) -> None:
-    query = {"charts": [{"tag": "lss", "runs": ["conv"]}]}
+def test_an_axis_that_is_not_there_is_told(client: TestClient) -> None:
+    query = {"charts": [{"id": "loss", "tags": ["loss"]}], "x": "metric:epoch"}
     (chart,) = client.post("/api/scalars/query", json=query).json()["charts"]
-    assert chart["error"]["what"] == 'No tag "lss" in run "conv"; nearest: "loss".'
+    assert chart["error"]["what"] == 'No run has a scalar "epoch" to put on the axis.'

@@ -3,4 +3,4 @@
 from __future__ import annotations
 
 #: Where the class of each is, in the order of their tabs.
-BUILT_IN: tuple[str, ...] = ()
+BUILT_IN: tuple[str, ...] = ("tracklight.dashboards.scalars:Scalars",)

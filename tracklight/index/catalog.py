@@ -9,7 +9,6 @@ from typing import TypeVar
 
 from tracklight.index.cache import DEFAULT_LIMIT_BYTES, Cache, find_folder
 from tracklight.index.lens import Lens, View
-from tracklight.index.reduction import join, make_edges
 from tracklight.index.shard import Key, Shard
 from tracklight.logdir.discover import Found, FoundFile, discover
 from tracklight.logdir.filesystem import FileSystem
@@ -21,7 +20,6 @@ from tracklight.types import (
     Delta,
     Digest,
     FileInfo,
-    Grid,
     Located,
     Point,
     Progress,
@@ -118,27 +116,6 @@ class Catalog:
 
     def scalar(self, run: str, tag: str) -> Series:
         return self._shard(run).scalars([(run, tag)])[0]
-
-    def reduce(
-        self,
-        keys: Sequence[Key],
-        start: float | None = None,
-        stop: float | None = None,
-        width: int = 500,
-    ) -> Grid:
-        """Reduce several series, each a run and a tag, to the same columns of pixels.
-
-        Without ``start`` or ``stop`` the columns span all points. Only what is reduced leaves a
-        shard, however many points there are.
-        """
-        parts = self._split(keys)
-        if start is None or stop is None:
-            spans = [span for shard, own, _ in parts if (span := shard.span(own)) is not None]
-            start = min((low for low, _ in spans), default=0.0) if start is None else start
-            stop = max((high for _, high in spans), default=1.0) if stop is None else stop
-        edges = make_edges(start, stop, width)
-        grids = [(own, shard.reduce(asked, edges)) for shard, asked, own in parts]
-        return join(grids, edges, len(keys))
 
     def look(self, keys: Sequence[Key], lens: Lens, view: View[R]) -> list[R]:
         """What a view shows of several series, each a run and a tag, through a lens.

@@ -1,22 +1,30 @@
-"""Reduces series to what pixels can show: of each column the first, last, lowest and highest."""
+"""Reduces curves to what pixels can show, on columns shared by all curves of a chart."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from tracklight.types import Float64, Grid, Int64, Series
+from tracklight.index.curve import Curve
+from tracklight.index.loops import loops
+from tracklight.types import Float32, Float64, Int64
 
-_TABLES = ("first", "last", "low", "high")
+#: A column of float32 must tell apart this many values between its lowest and its highest.
+_LEVELS = 4096
+_MOST_FLOAT32 = float(np.finfo(np.float32).max)
 
 
-def span(series: Iterable[Series]) -> tuple[float, float] | None:
-    """The lowest and the highest step of the points that were not overwritten."""
-    filled = [one.step for one in map(Series.current, series) if len(one)]
-    if not filled:
-        return None
-    return float(min(s.min() for s in filled)), float(max(s.max() for s in filled))
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """One row of pixel columns; NaN where a column has no finite value."""
+
+    smooth: Float64
+    value: Float64
+    """The last values of each column."""
+    low: Float64
+    high: Float64
+    """The extremes, before smoothing."""
 
 
 def make_edges(start: float, stop: float, width: int) -> Float64:
@@ -24,51 +32,44 @@ def make_edges(start: float, stop: float, width: int) -> Float64:
     return np.linspace(start, max(stop, np.nextafter(start, np.inf)), width + 1)
 
 
-def reduce(series: Sequence[Series], edges: Float64) -> Grid:
-    """Put the points that were not overwritten on one grid over their steps.
-
-    A value that is not finite counts as a point, but never as lowest or highest beside one that is.
-    """
-    width = len(edges) - 1
-    tables = {name: np.full((len(series), width), np.nan) for name in _TABLES}
-    count = np.zeros((len(series), width), np.int32)
-    for row, one in enumerate(series):
-        own = {name: table[row] for name, table in tables.items()}
-        _reduce_one(one.current(), edges, own, count[row])
-    return Grid(edges, count=count, **tables)
+def centres(edges: Float64) -> Float64:
+    return edges[:-1] + 0.5 * np.diff(edges)
 
 
-def join(grids: Sequence[tuple[Sequence[int], Grid]], edges: Float64, rows: int) -> Grid:
-    """One grid of ``rows`` series from several over the same columns, told where rows belong."""
-    tables = {name: np.full((rows, len(edges) - 1), np.nan) for name in _TABLES}
-    count = np.zeros((rows, len(edges) - 1), np.int32)
-    for places, grid in grids:
-        count[places] = grid.count
-        for name, table in tables.items():
-            table[places] = getattr(grid, name)
-    return Grid(edges, count=count, **tables)
+def reduce(curve: Curve, edges: Float64) -> Cells:
+    """The points of a curve that rises, in the columns between the edges."""
+    inside = curve.take(curve.find_rows(edges[0], edges[-1]))
+    out = np.empty((4, len(edges) - 1))
+    loops.reduce(inside.x, inside.value, inside.smooth, edges, out)
+    return Cells(*out)
 
 
-def _reduce_one(one: Series, edges: Float64, tables: dict[str, Float64], count: np.ndarray) -> None:
-    step, value = one.step, one.value.astype(np.float64, copy=False)
-    if len(step) > 1 and not np.all(step[1:] >= step[:-1]):  # workers that wrote side by side
-        order = np.argsort(step, kind="stable")
-        step, value = step[order], value[order]
-    bounds = _bounds(step, edges)
-    count[:] = np.diff(bounds)
-    filled = np.flatnonzero(count)
-    if not len(filled):
-        return
-    first, value = bounds[filled], value[: bounds[-1]]
-    tables["first"][filled] = value[first]
-    tables["last"][filled] = value[bounds[filled + 1] - 1]
-    finite = np.where(np.isfinite(value), value, np.nan)
-    tables["low"][filled] = np.fmin.reduceat(finite, first)
-    tables["high"][filled] = np.fmax.reduceat(finite, first)
+def thin(value: Float64, most: int) -> Int64:
+    """At most ``most`` rows of a column, in order: the extremes of stretches of one length."""
+    if len(value) <= most:
+        return np.arange(len(value))
+    stretches = max(1, most // 2)
+    size = -(-len(value) // stretches)
+    padded = np.full(stretches * size, np.nan)
+    padded[: len(value)] = value
+    table = padded.reshape(stretches, size)
+    first = np.arange(stretches) * size
+    lowest = first + np.argmin(np.where(np.isfinite(table), table, np.inf), axis=1)
+    highest = first + np.argmax(np.where(np.isfinite(table), table, -np.inf), axis=1)
+    rows = np.unique(np.concatenate([lowest, highest]))
+    return rows[rows < len(value)]
 
 
-def _bounds(step: Int64, edges: Float64) -> Int64:
-    """First row of each column; the last column includes its right edge."""
-    bounds = np.searchsorted(step, edges, side="left")
-    bounds[-1] = np.searchsorted(step, edges[-1], side="right")
-    return bounds
+def narrow(column: Float64, low: float, high: float) -> Float32 | Float64:
+    """In half the bytes, where that still shows what lies between two ends."""
+    size = max(abs(low), abs(high))
+    if size > _MOST_FLOAT32 or size * 2.0**-24 * _LEVELS > high - low > 0:
+        return column
+    return column.astype(np.float32)
+
+
+def narrow_exactly(column: Float64) -> Float32 | Float64:
+    """In half the bytes where nothing is lost, as for most of what frameworks log."""
+    with np.errstate(over="ignore"):
+        small = column.astype(np.float32)
+    return small if np.array_equal(small, column, equal_nan=True) else column

@@ -74,7 +74,14 @@ class RunIndex:
 
     def scalar(self, tag: str) -> Series:
         """All points of a tag, in the order written."""
-        pieces, marks = self._collect(self.get_sources(tag), "points")
+        return self._scalar(tag, self.get_sources(tag))
+
+    def find_scalar(self, tag: str) -> Series:
+        """All points of a tag that the run may not have: then there are none."""
+        return self._scalar(tag, self.sources().get(tag, ()))
+
+    def _scalar(self, tag: str, sources: Sequence[Source]) -> Series:
+        pieces, marks = self._collect(sources, "points")
         value = _join_values(pieces)
         step = _join([piece.rows.step[piece.at] for piece in pieces], np.int64)
         wall = _join([piece.rows.wall[piece.at] for piece in pieces], np.float64)

@@ -22,7 +22,6 @@ from tracklight.index.listing import list_tags
 from tracklight.index.pack import DamagedPack, let_go
 from tracklight.index.payload import read_value
 from tracklight.index.reading import Reader
-from tracklight.index.reduction import reduce, span
 from tracklight.index.run import RunIndex
 from tracklight.index.segment import Origin
 from tracklight.index.storing import Storage
@@ -33,8 +32,6 @@ from tracklight.logdir.opening import open_filesystem
 from tracklight.types import (
     Digest,
     FileInfo,
-    Float64,
-    Grid,
     Located,
     Point,
     Progress,
@@ -108,16 +105,6 @@ class Shard:
 
     def scalars(self, keys: Sequence[Key]) -> tuple[Series, ...]:
         return self._ask(lambda: tuple(self._get_run(run).scalar(tag) for run, tag in keys))
-
-    def span(self, keys: Sequence[Key]) -> tuple[float, float] | None:
-        """The lowest and the highest step of some series."""
-        return span(self.scalars(keys))
-
-    def reduce(self, keys: Sequence[Key], edges: Float64) -> Grid:
-        """Some series on one grid of pixel columns."""
-        grid = reduce(self.scalars(keys), edges)
-        let_go()
-        return grid
 
     def look(self, keys: Sequence[Key], lens: Lens, view: View[R]) -> list[R]:
         """What a view shows of some series through a lens."""

@@ -12,7 +12,6 @@ from tracklight.plugin import Nothing, Route
 from tracklight.server.live import Live, Status
 from tracklight.server.overview import Overview
 from tracklight.server.plugins import Plugins
-from tracklight.server.scalars import Chart, ScalarQuery, Scalars
 from tracklight.server.source import Source
 from tracklight.server.surroundings import Surroundings, look_around
 from tracklight.server.wire import FileRow, RunRow, TagRow, file_row, readable
@@ -69,13 +68,6 @@ class FilesAnswer(msgspec.Struct):
     files: list[FileRow]
 
 
-class ChartsAnswer(msgspec.Struct):
-    """One chart for each that was asked for, in that order."""
-
-    cursor: str
-    charts: list[Chart]
-
-
 class DashboardRow(msgspec.Struct):
     """One tab; ``active`` when the log holds something for it to show.
 
@@ -101,7 +93,6 @@ class Api:
         self.overview = overview
         self.live = live
         self.plugins = plugins
-        self.scalars = Scalars(source, overview)
 
     def routes(self) -> list[Route]:
         return [
@@ -110,7 +101,6 @@ class Api:
             Route("runs", Nothing, self.runs, "GET", self.live.state),
             Route("tags", TagsAsk, self.tags, "GET", self.live.state),
             Route("files", FilesAsk, self.files, "GET", self.live.state),
-            Route("scalars/query", ScalarQuery, self.query_scalars),
         ]
 
     def status(self, _: Nothing) -> StatusAnswer:
@@ -162,11 +152,6 @@ class Api:
         else:
             rows = (file_row(ask.run, info) for info in self.source.files(ask.run))
         return FilesAnswer([row for row in rows if row.damaged or not ask.damaged])
-
-    def query_scalars(self, ask: ScalarQuery) -> ChartsAnswer:
-        """Scalars reduced to the pixels that are asked for."""
-        cursor = self.live.history.cursor()
-        return ChartsAnswer(cursor, self.scalars.answer(ask))
 
 
 def _iter_files(source: Source, runs: Iterable[str]) -> Iterator[FileRow]:

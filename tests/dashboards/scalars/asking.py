@@ -1,0 +1,58 @@
+"""Asks the Scalars dashboard about series in memory, without a server around it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from tracklight.dashboards.scalars import Scalars
+from tracklight.errors import UnknownTag
+from tracklight.index.lens import Lens, View, look
+from tracklight.plugin import Context, Problem, SeenT
+from tracklight.types import Series
+
+
+class Log:
+    """Some series, as a dashboard sees them."""
+
+    def __init__(self, *series: Series) -> None:
+        self.series = {(one.run, one.tag): one for one in series}
+
+    def runs_with(self, tag: str) -> list[str]:
+        return [run for run, own in self.series if own == tag]
+
+    def scalar(self, run: str, tag: str) -> Series:
+        try:
+            return self.series[run, tag]
+        except KeyError:
+            raise UnknownTag(run, tag) from None
+
+    def look(self, keys: Sequence[tuple[str, str]], lens: Lens, view: View[SeenT]) -> list[SeenT]:
+        return [view(look(self.scalar(*key), lens, self._metric(key[0], lens))) for key in keys]
+
+    def _metric(self, run: str, lens: Lens) -> Series | None:
+        if lens.metric is None:
+            return None
+        found = self.series.get((run, lens.metric))
+        return found or Series(run, lens.metric, *(one[:0] for one in _columns(self.series)))
+
+
+def _columns(series: dict[Any, Series]) -> tuple[Any, ...]:
+    one = next(iter(series.values()))
+    return one.step, one.wall_time, one.value, one.overwritten
+
+
+def ask(route: str, log: Log, /, **fields: object) -> Any:
+    """The answer as it comes: structs with arrays in them."""
+    context = Context(log, log.runs_with, lambda: "cursor", lambda e: Problem(str(e), "next"))  # type: ignore[arg-type]
+    found = {(one.path, one.method): one for one in Scalars(context).routes()}[route, "POST"]
+    return found.answer(msgspec.convert(fields, found.ask))
+
+
+def query(log: Log, *tags: str, **fields: object) -> Any:
+    """The chart of some tags."""
+    place = {name: fields.pop(name) for name in ("start", "stop") if name in fields}
+    answer = ask("query", log, charts=[{"id": "one", "tags": list(tags), **place}], **fields)
+    return answer.charts[0]

@@ -1,0 +1,91 @@
+"""A series as it is looked at: the columns that a chart is drawn from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from tracklight.index.axes import Axis
+from tracklight.index.loops import loops
+from tracklight.types import Float64, Int64, Series
+
+#: How many places of values that are not finite are told.
+MOST_ODD = 50
+
+#: Some rows of a curve.
+Rows = slice | Int64
+
+
+@dataclass(frozen=True)
+class Survey:
+    """Rows of a curve: the lowest and the highest, and the first of those that are not finite."""
+
+    lowest: int | None
+    highest: int | None
+    odd: Int64
+    odd_count: int
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One series through a lens: columns of the points that were not overwritten.
+
+    They stand in the order of ``x``, or of their steps where ``x`` is another metric.
+    """
+
+    series: Series
+    """All that was logged."""
+    step: Int64
+    wall_time: Float64
+    x: Float64
+    value: Float64
+    smooth: Float64
+    """``value`` itself where nothing is smoothed."""
+    rises: bool
+    """Whether ``x`` never falls."""
+    axis: Axis = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    @cached_property
+    def survey(self) -> Survey:
+        return survey(self.value)
+
+    def find_rows(self, start: float | None, stop: float | None) -> Rows:
+        """Which rows lie in a range, its ends included."""
+        low = -np.inf if start is None else start
+        high = np.inf if stop is None else stop
+        if self.rises:
+            first = np.searchsorted(self.x, low, side="left")
+            return slice(int(first), int(np.searchsorted(self.x, high, side="right")))
+        return np.flatnonzero((self.x >= low) & (self.x <= high))
+
+    def take(self, rows: Rows) -> Curve:
+        """Some rows, in the order told."""
+        x, value = self.x[rows], self.value[rows]
+        smooth = value if self.smooth is self.value else self.smooth[rows]
+        return Curve(
+            self.series,
+            self.step[rows],
+            self.wall_time[rows],
+            x,
+            value,
+            smooth,
+            self.rises if isinstance(rows, slice) else rises(x),
+            self.axis,
+        )
+
+
+def survey(value: Float64) -> Survey:
+    odd = np.empty(MOST_ODD, np.int64)
+    lowest, highest, count = loops.survey(value, odd)
+    low, high = (lowest, highest) if lowest >= 0 else (None, None)
+    return Survey(low, high, odd[: min(count, MOST_ODD)], count)
+
+
+def rises(column: Int64 | Float64) -> bool:
+    """Whether a column never falls."""
+    return bool(np.all(column[1:] >= column[:-1]))
