@@ -15,6 +15,7 @@ from tracklight.notes.store import Store
 from tracklight.plugin import Context, Route
 from tracklight.server import problems
 from tracklight.server.api import Api
+from tracklight.server.blobs import Blobs
 from tracklight.server.follow import Follower
 from tracklight.server.live import Live
 from tracklight.server.notes import Notes
@@ -50,6 +51,7 @@ def create_app(
     own = [
         *Api(catalog, overview, live, plugins).routes(),
         *live.routes(),
+        *Blobs(catalog).routes(),
         *RunColumns(catalog, overview).routes(),
         *Notes(Store(find_book(root.path for root in catalog.roots))).routes(),
     ]

@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+import pytest
+
+from tracklight.server.media import UNKNOWN, sniff
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        (b"\x89PNG\r\n\x1a\n....", "image/png"),
+        (b"\xff\xd8\xff\xe0", "image/jpeg"),
+        (b"GIF89a", "image/gif"),
+        (b"RIFF....WEBPVP8 ", "image/webp"),
+        (b"RIFF....WAVEfmt ", "audio/wav"),
+        (b"RIFF....EVIL", UNKNOWN),
+        (b"....ftypavif", "image/avif"),
+        (b"<svg onload='alert(1)'>", UNKNOWN),
+        (b"<html><script>", UNKNOWN),
+        (b"%PDF-1.7", UNKNOWN),
+        (b"", UNKNOWN),
+    ],
+)
+def test_only_what_cannot_run_is_shown(data: bytes, kind: str) -> None:
+    assert sniff(data) == kind
