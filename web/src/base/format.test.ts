@@ -5,6 +5,7 @@ import {
   formatBytes,
   formatClock,
   formatCount,
+  formatDuration,
   formatExact,
   formatProgress,
   formatStep,
@@ -81,4 +82,17 @@ test('the clock has a date only where it is another day', () => {
   expect(formatClock(new Date(2026, 2, 12, 14, 2), now)).toBe('14:02');
   expect(formatClock(new Date(2026, 2, 11, 14, 2), now)).toBe('11 Mar, 14:02');
   expect(formatClock(new Date(2025, 2, 11, 14, 2), now)).toBe('11 Mar 2025, 14:02');
+});
+
+test.each([
+  [0, '0 s'],
+  [2.34, '2.3 s'],
+  [45.2, '45 s'],
+  [252, '4 min 12 s'],
+  [3600, '1 h'],
+  [7500, '2 h 5 min'],
+  [273_600, '3 d 4 h'],
+  [-90, '−1 min 30 s'],
+])('%d seconds last %s', (seconds, expected) => {
+  expect(formatDuration(seconds)).toBe(expected);
 });

@@ -59,6 +59,22 @@ export function formatAgo(seconds: number): string {
   return `${grouped.format(Math.floor(seconds / DAY_S))} d ago`;
 }
 
+/** How long something took, in its two largest units: 45 s, 4 min 12 s, 2 h 5 min, 3 d 4 h. */
+export function formatDuration(seconds: number): string {
+  if (seconds < 0) return `−${formatDuration(-seconds)}`;
+  if (seconds < MINUTE_S)
+    return `${seconds < 10 ? Number(seconds.toFixed(1)) : Math.round(seconds)} s`;
+  const whole = Math.round(seconds);
+  if (whole < HOUR_S) return pair(whole, MINUTE_S, 'min', 1, 's');
+  if (whole < DAY_S) return pair(whole, HOUR_S, 'h', MINUTE_S, 'min');
+  return pair(whole, DAY_S, 'd', HOUR_S, 'h');
+}
+
+function pair(whole: number, large: number, unit: string, small: number, smaller: string): string {
+  const rest = Math.floor((whole % large) / small);
+  return `${grouped.format(Math.floor(whole / large))} ${unit}${rest ? ` ${rest} ${smaller}` : ''}`;
+}
+
 /** The time of day, with the date where that is not today. */
 export function formatClock(at: Date, now: Date): string {
   const time = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' }).format(at);

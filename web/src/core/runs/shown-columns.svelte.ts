@@ -1,9 +1,16 @@
-import { list } from '../../base/codec';
+import { json, list } from '../../base/codec';
 import { address } from '../address.svelte';
+import { tastes } from '../tastes.svelte';
 import { columns } from './columns.svelte';
 
 const PLAIN = ['start', 'points'];
 const MOST_CHOSEN = 2;
+export const NARROWEST_COLUMN = 36;
+export const WIDEST_COLUMN = 400;
+const USUAL_WIDTHS: Readonly<Record<string, number>> = { note: 140, labels: 90, duration: 76 };
+const USUAL_WIDTH = 62;
+
+type Widths = Readonly<Record<string, number>>;
 
 /** The columns of the table beside the name. */
 class ShownColumns {
@@ -13,6 +20,8 @@ class ShownColumns {
     null,
   );
 
+  readonly #widths = tastes.param('runs-columns', json(isWidths, {}), {});
+
   /** Until a user chooses, hyperparameters in which runs differ tell most about them. */
   readonly keys: readonly string[] = $derived.by(() => {
     if (this.#chosen.value !== null) return this.#chosen.value;
@@ -20,6 +29,14 @@ class ShownColumns {
     const keys = telling.slice(0, MOST_CHOSEN).map((hparam) => `hparam:${hparam.name}`);
     return keys.length > 0 ? keys : PLAIN;
   });
+
+  widthOf(key: string): number {
+    return this.#widths.value[key] ?? USUAL_WIDTHS[key] ?? USUAL_WIDTH;
+  }
+
+  resize(key: string, width: number): void {
+    this.#widths.set({ ...this.#widths.value, [key]: width });
+  }
 
   add(key: string): void {
     if (!this.keys.includes(key)) this.#chosen.set([...this.keys, key]);
@@ -35,6 +52,14 @@ class ShownColumns {
     const place = this.keys.indexOf(key) + by;
     this.#chosen.set(keys.toSpliced(Math.max(0, place), 0, key));
   }
+}
+
+function isWidths(value: unknown): value is Widths {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    Object.values(value).every((width) => typeof width === 'number')
+  );
 }
 
 export const shownColumns = new ShownColumns();

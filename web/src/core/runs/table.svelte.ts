@@ -1,0 +1,22 @@
+import type { RunEntry } from './entries.svelte';
+import { filter } from './filter.svelte';
+import { type FoundGroup, groups } from './groups.svelte';
+
+/** What a line of the table is: a run, or the head of a group. */
+export type TableRow = RunEntry | FoundGroup;
+
+class RunTable {
+  readonly rows: readonly TableRow[] = $derived.by(() => {
+    if (groups.keys === null) return filter.found;
+    return groups.found.flatMap((group): TableRow[] =>
+      groups.isFolded(group.key) ? [group] : [group, ...group.members],
+    );
+  });
+}
+
+/** Tells one line from another, whatever their place. */
+export function idOfRow(row: TableRow): string {
+  return row.kind === 'run' ? `run:${row.name}` : `group:${row.key}`;
+}
+
+export const table = new RunTable();

@@ -1,0 +1,60 @@
+import {
+  formatAgo,
+  formatCount,
+  formatDuration,
+  formatExact,
+  formatMoment,
+  formatValue,
+} from '../../base/format';
+import type { Value } from '../../base/expression/compile';
+
+/** What stands in a cell, and the whole of it for who hovers. */
+export interface CellText {
+  readonly text: string;
+  readonly title: string;
+}
+
+const EMPTY: CellText = { text: '', title: '' };
+
+/** `now_s` is what times are told from, in seconds since 1970. */
+export function textOfCell(key: string, value: Value, now_s: number): CellText {
+  if (value === null) return EMPTY;
+  if (typeof value === 'object') return same(value.join(', '));
+  if (typeof value !== 'number') return same(String(value));
+  switch (key) {
+    case 'start':
+      return { text: formatAgo(now_s - value), title: formatMoment(new Date(value * 1000)) };
+    case 'duration':
+      return { text: formatDuration(value), title: `${value.toFixed(1)} s` };
+    case 'points':
+    case 'tags':
+      return { text: formatCount(value), title: `${formatExact(value)} ${key}` };
+    default:
+      return { text: formatValue(value), title: String(value) };
+  }
+}
+
+/** Texts are read from the left, everything else is compared by its last digit. */
+export function isText(key: string, value: Value): boolean {
+  return key === 'note' || key === 'labels' || (value !== null && typeof value !== 'number');
+}
+
+const SUMMARIES: Readonly<Record<string, string>> = {
+  last: 'Last value of',
+  min: 'Lowest value of',
+  max: 'Highest value of',
+  hparam: 'Hyperparameter',
+};
+
+/** The heading of a column, short and in full. */
+export function titleOfColumn(key: string): CellText {
+  const at = key.indexOf(':');
+  if (at < 0) return { text: key, title: key };
+  const [kind, name] = [key.slice(0, at), key.slice(at + 1)];
+  const text = kind === 'min' || kind === 'max' ? `${kind} ${name}` : name;
+  return { text, title: `${SUMMARIES[kind] ?? kind} ${name}` };
+}
+
+function same(text: string): CellText {
+  return { text, title: text };
+}
