@@ -15,7 +15,6 @@ from tracklight.server.media import TEXT, UNKNOWN, sniff
 from tracklight.types import Kind, Located
 
 _FILE_KINDS = frozenset({Kind.IMAGE, Kind.AUDIO, Kind.TEXT})
-
 _AtLeastZero = Annotated[int, msgspec.Meta(ge=0)]
 
 
@@ -24,9 +23,7 @@ class BlobsAsk(msgspec.Struct):
 
     run: str
     tag: str
-    start: _FILE_KINDS = frozenset({Kind.IMAGE, Kind.AUDIO, Kind.TEXT})
-
-_AtLeastZero = 0
+    start: _AtLeastZero = 0
     limit: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 1000
 
 
@@ -49,9 +46,7 @@ class BlobAsk(msgspec.Struct):
     run: str
     tag: str
     index: _AtLeastZero
-    part: _FILE_KINDS = frozenset({Kind.IMAGE, Kind.AUDIO, Kind.TEXT})
-
-_AtLeastZero = 0
+    part: _AtLeastZero = 0
 
 
 class Blobs:
