@@ -42,8 +42,8 @@ class Plugins:
         for label, load in _iter_candidates():
             try:
                 self._add(load(), context)
-            # A third party's code can fail in any way it likes; the board has to come up.
-            except Exception as error:
+            # Others' code can fail in any way it likes, or try to exit; the board has to come up.
+            except (Exception, SystemExit) as error:
                 log.debug("the dashboard %s failed", label, exc_info=error)
                 self.problems.append(f'the dashboard "{label}" cannot be used: {_say(error)}')
 
@@ -55,7 +55,10 @@ class Plugins:
         if kind.module is not None and not (kind.module / "index.js").is_file():
             raise ValueError(f"its web half has no {kind.module / 'index.js'}")
         dashboard = kind(context)
-        self.loaded[kind.name] = Loaded(dashboard, tuple(dashboard.routes()))
+        routes = tuple(dashboard.routes())
+        if not all(isinstance(route, Route) for route in routes):
+            raise TypeError("its routes are not all tracklight.plugin.Route")
+        self.loaded[kind.name] = Loaded(dashboard, routes)
 
 
 def _iter_candidates() -> Iterator[tuple[str, Callable[[], Any]]]:
@@ -95,5 +98,5 @@ def _names_group(path: Path) -> bool:
         return False
 
 
-def _say(error: Exception) -> str:
+def _say(error: BaseException) -> str:
     return f"{error or 'no reason given'} ({type(error).__name__})"

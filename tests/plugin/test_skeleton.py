@@ -1,0 +1,89 @@
+"""The example of a third-party dashboard does what its README says."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from starlette.testclient import TestClient
+
+from tests.plugin.skeleton import SKELETON, register
+from tests.server.columns_reader import read_columns
+from tests.server.memory_source import MemorySource, MemoryWatch
+from tests.server.waiting import wait_until
+from tracklight.server.app import create_app
+from tracklight.server.columns import MEDIA_TYPE
+from tracklight.server.security import policy_for
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = register(tmp_path / "site", "leaderboard = tracklight_leaderboard:Leaderboard")
+    monkeypatch.syspath_prepend(str(SKELETON))
+    monkeypatch.syspath_prepend(str(place))
+
+
+@pytest.fixture
+def client(installed: None, tmp_path: Path) -> Iterator[TestClient]:
+    logged = {"conv": {"loss": [3.0, 2.0]}, "vit": {"loss": [9.0, 1.0, 7.0]}, "odd": {"acc": [1.0]}}
+    app = create_app(
+        MemorySource(logged=logged), MemoryWatch(), policy_for("localhost"), page_dir=tmp_path
+    )
+    with TestClient(app, base_url="http://localhost") as client:
+        wait_until(lambda: not client.get("/api/status").json()["status"]["loading"])
+        yield client
+
+
+def test_it_is_listed_beside_the_others(client: TestClient) -> None:
+    rows = {row["name"]: row for row in client.get("/api/dashboards").json()}
+    assert rows["leaderboard"] == {
+        "name": "leaderboard",
+        "title": "Leaderboard",
+        "plugins": ["scalars"],
+        "active": True,
+        "module_url": "plugins/leaderboard/index.js",
+    }
+    assert rows["scalars"]["module_url"] is None
+    assert client.get("/api/status").json()["status"]["problems"] == []
+
+
+def test_its_route_ranks_the_runs(client: TestClient) -> None:
+    best = client.post("/api/leaderboard/ranking", json={"tag": "loss"}).json()
+    assert best == {"runs": ["vit", "conv"], "steps": [1, 1], "values": [1.0, 2.0]}
+    ask = {"tag": "loss", "goal": "max", "runs": ["conv", "gone"]}
+    answer = client.post("/api/leaderboard/ranking", json=ask, headers={"accept": MEDIA_TYPE})
+    worst = read_columns(answer.content)
+    assert worst["runs"] == ["conv"]
+    np.testing.assert_array_equal(worst["values"], [3.0])
+
+
+def test_a_wrong_ask_is_told(client: TestClient) -> None:
+    answer = client.post("/api/leaderboard/ranking", json={"tag": "loss", "goal": "best"})
+    assert answer.status_code == 400
+    assert "goal" in answer.json()["error"]["what"]
+
+
+def test_its_web_half_is_served_and_nothing_beside_it(client: TestClient) -> None:
+    module = client.get("/plugins/leaderboard/index.js")
+    assert "export function mount" in module.text
+    assert module.headers["content-type"].startswith("text/javascript")
+    assert module.headers["cache-control"] == "no-cache"
+    for path in ("../__init__.py", "%2e%2e/__init__.py", "..%2f__init__.py", "__init__.py", ""):
+        assert client.get(f"/plugins/leaderboard/{path}").status_code == 404
+
+
+@pytest.mark.slow
+def test_pip_installs_it(tmp_path: Path) -> None:
+    if importlib.util.find_spec("hatchling") is None:
+        pytest.skip("building a package needs hatchling")
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]
+    command += ["--no-build-isolation", "--target", str(tmp_path), str(SKELETON)]
+    subprocess.run(command, check=True, timeout=100)
+    (entry,) = tmp_path.glob("tracklight_leaderboard-*.dist-info/entry_points.txt")
+    assert "leaderboard = tracklight_leaderboard:Leaderboard" in entry.read_text()
+    assert (tmp_path / "tracklight_leaderboard" / "web" / "index.js").is_file()

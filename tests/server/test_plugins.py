@@ -1,0 +1,110 @@
+"""Dashboards of others that do not work: each is told of, none stops the server."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from tests.plugin.skeleton import register
+from tests.server.memory_source import MemorySource, MemoryWatch
+from tracklight.server.app import create_app
+from tracklight.server.security import policy_for
+
+MODULE = """
+from tracklight.plugin import Dashboard, Nothing, Route
+
+class Good(Dashboard):
+    name, title = "good", "Good"
+    def routes(self):
+        return [Route("hello", Nothing, lambda ask: {"hello": self.context.cursor()}, "GET")]
+
+class Again(Good):
+    title = "Another of that name"
+
+class BadName(Good):
+    name = "../etc"
+
+class Reserved(Good):
+    name = "runs"
+
+class NoWeb(Good):
+    name, module = "noweb", __import__("pathlib").Path("/nowhere")
+
+class Failing(Good):
+    name = "failing"
+    def __init__(self, context):
+        raise OSError("no licence")
+
+class BadRoutes(Good):
+    name = "badroutes"
+    def routes(self):
+        return [1]
+
+class Exits(Good):
+    name = "exits"
+    def routes(self):
+        raise SystemExit(3)
+
+not_a_class = 7
+"""
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "somebodys.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "somebodys", raising=False)
+    return tmp_path
+
+
+def serve(site: Path, *entries: str) -> TestClient:
+    names = [f"{number} = {entry}" for number, entry in enumerate(entries)]
+    register(site, "\n".join(names))
+    app = create_app(MemorySource(), MemoryWatch(), policy_for("localhost"), page_dir=site / "no")
+    return TestClient(app, base_url="http://localhost")
+
+
+@pytest.mark.parametrize(
+    ("entry", "reason"),
+    [
+        ("no_such_module:X", "no_such_module"),
+        ("somebodys:Missing", "Missing"),
+        ("somebodys:not_a_class", "not a subclass"),
+        ("somebodys:BadName", "../etc"),
+        ("somebodys:Reserved", "runs"),
+        ("somebodys:NoWeb", "index.js"),
+        ("somebodys:Failing", "no licence"),
+        ("somebodys:BadRoutes", "route"),
+        ("somebodys:Exits", "SystemExit"),
+    ],
+)
+def test_a_broken_dashboard_is_told_of_and_the_rest_works(
+    site: Path, entry: str, reason: str
+) -> None:
+    client = serve(site, entry, "somebodys:Good")
+    (problem,) = client.get("/api/status").json()["status"]["problems"]
+    assert problem.startswith('the dashboard "0" cannot be used: ') and reason in problem
+    assert "hello" in client.get("/api/good/hello").json()
+
+
+def test_the_first_of_two_with_one_name_counts(site: Path) -> None:
+    client = serve(site, "somebodys:Good", "somebodys:Again")
+    titles = [row["title"] for row in client.get("/api/dashboards").json()]
+    assert "Good" in titles and "Another of that name" not in titles
+
+
+def test_without_plugins_of_its_own_a_dashboard_is_always_active(site: Path) -> None:
+    rows = serve(site, "somebodys:Good").get("/api/dashboards").json()
+    assert next(row for row in rows if row["name"] == "good")["active"] is True
+
+
+def test_without_entry_points_the_machinery_for_them_stays_out(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(sys, "path", [str(tmp_path), "", "/nowhere"])
+    from tracklight.server import plugins
+
+    assert not any(map(plugins._names_group, plugins._iter_entry_files(sys.path)))
