@@ -44,6 +44,12 @@ class PageAddress implements Address {
     this.#schedule(how);
   }
 
+  /** The plain view of the dashboard that is open. */
+  clear(): void {
+    for (const name of [...this.#texts.keys()])
+      if (name !== 'tab') this.put(name, undefined, 'push');
+  }
+
   /** The address of the same view with other values, for links. */
   hrefWith(values: Readonly<Record<string, string | undefined>>): string {
     const kept = [...this.#texts].filter(([name]) => !(name in values));

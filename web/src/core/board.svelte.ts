@@ -23,6 +23,8 @@ class Board implements Live {
   status = $state.raw<Status | null>(null);
   /** In natural order. */
   runs = $state.raw<readonly RunRow[]>([]);
+  /** Since when the server does not answer, in milliseconds. */
+  lostAt = $state<number | null>(null);
   /** When points came in while the page was open, in milliseconds. */
   changedAt = $state<number | null>(null);
 
@@ -55,7 +57,7 @@ class Board implements Live {
       this.status = about.status;
       this.#setRuns(inOrder(list.runs));
       this.#cursor = list.cursor;
-      this.connection = 'open';
+      this.#setConnection('open');
       if (!this.paused) this.#follow();
     } catch (error) {
       this.problem = problemOf(error);
@@ -70,7 +72,7 @@ class Board implements Live {
     else this.#follow();
   }
 
-  /** Calls `handle` when the server says something by that name on its live stream. */
+  /** Calls `handle` when the server says something by that name, or `reset` when all is new. */
   on(name: string, handle: (body: unknown) => void): void {
     (this.#listeners[name] ??= []).push(handle);
   }
@@ -88,16 +90,26 @@ class Board implements Live {
   #follow(): void {
     this.#stop?.();
     this.#stop = followLive(this.#cursor, {
-      onOpen: () => (this.connection = 'open'),
-      onLost: () => (this.connection = 'lost'),
+      onOpen: () => this.#setConnection('open'),
+      onLost: () => this.#setConnection('lost'),
       onStatus: (status) => this.#setStatus(status),
       onDelta: (delta) => this.#apply(delta),
       onReset: (cursor) => {
         this.#cursor = cursor;
         this.#listing.askNow();
+        this.#say('reset', null);
       },
-      onOther: (name, body) => this.#listeners[name]?.forEach((handle) => handle(body)),
+      onOther: (name, body) => this.#say(name, body),
     });
+  }
+
+  #say(name: string, body: unknown): void {
+    this.#listeners[name]?.forEach((handle) => handle(body));
+  }
+
+  #setConnection(connection: Connection): void {
+    this.connection = connection;
+    this.lostAt = connection === 'lost' ? (this.lostAt ?? Date.now()) : null;
   }
 
   #setStatus(status: Status): void {
@@ -132,8 +144,8 @@ class Board implements Live {
       this.#setRuns(inOrder(list.runs));
       for (const run of list.runs) this.#touch(run.name);
     } catch {
-      // The stream tells when the server is gone, and this is asked again when it is back.
-      this.connection = 'lost';
+      // Whether the server is gone is for the stream to tell.
+      this.#listing.ask();
     }
   }
 }

@@ -1,3 +1,5 @@
+import { untrack } from 'svelte';
+
 import type { Command, Commands } from '../plugin/context';
 
 type Find = (query: string) => readonly Command[];
@@ -6,15 +8,18 @@ type Find = (query: string) => readonly Command[];
 class PageCommands implements Commands {
   #finders = $state.raw<readonly Find[]>([]);
 
+  /** May be called in an effect, which must not run again because of it. */
   register(find: Find): () => void {
-    this.#finders = [...this.#finders, find];
-    return () => {
-      this.#finders = this.#finders.filter((other) => other !== find);
-    };
+    this.#change((finders) => [...finders, find]);
+    return () => this.#change((finders) => finders.filter((other) => other !== find));
   }
 
   find(query: string): Command[] {
     return this.#finders.flatMap((find) => find(query));
+  }
+
+  #change(change: (finders: readonly Find[]) => Find[]): void {
+    this.#finders = untrack(() => change(this.#finders));
   }
 }
 

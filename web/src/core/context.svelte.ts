@@ -1,38 +1,15 @@
-import type { Context, Notes, Runs } from '../plugin/context';
+import type { Context } from '../plugin/context';
 import { address } from './address.svelte';
 import { apiOf } from './api';
 import { board } from './board.svelte';
 import { commands } from './commands.svelte';
 import { cursor } from './cursor.svelte';
 import { keys } from './keys.svelte';
+import { notes } from './notes.svelte';
+import { runs } from './runs/runs.svelte';
 import { tags } from './tags.svelte';
 import { tastes } from './tastes.svelte';
 import { theme } from './theme.svelte';
-
-const [runsModule] = Object.values(
-  import.meta.glob<{ runs: Runs }>('./runs/runs.svelte.ts', { eager: true }),
-);
-const [notesModule] = Object.values(
-  import.meta.glob<{ notes: Notes }>('./notes.svelte.ts', { eager: true }),
-);
-const noRuns: Runs = {
-  shown: [],
-  groups: [],
-  baseline: null,
-  highlighted: null,
-  all: [],
-  find: () => undefined,
-  highlight: () => undefined,
-  solo: () => undefined,
-  setBaseline: () => undefined,
-};
-const noNotes: Notes = {
-  annotations: [],
-  annotate: () => Promise.resolve(),
-  removeAnnotation: () => Promise.resolve(),
-};
-const runs = runsModule?.runs ?? noRuns;
-const notes = notesModule?.notes ?? noNotes;
 
 /** The page as the dashboard sees it whose server half is `server`. */
 export function contextFor(server: string): Context {

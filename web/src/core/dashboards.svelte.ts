@@ -11,8 +11,12 @@ export interface Entry {
   readonly name: string;
   readonly title: string;
   readonly server: string;
+  /** Names of the plugins whose data it shows; null: all. */
+  readonly plugins: readonly string[] | null;
   /** Whether there is anything in the log that it can show. */
   readonly active: boolean;
+  /** Lines of code that would give it something to show. */
+  readonly example: string | null;
   readonly load: () => Promise<Module>;
 }
 
@@ -29,6 +33,11 @@ class Dashboards {
     ...this.#rows.flatMap((row) => this.#theirs(row)),
   ]);
   readonly active = $derived(this.entries.filter(({ active }) => active));
+  readonly inactive = $derived(this.entries.filter(({ active }) => !active));
+  /** Those with something to show, and the one that is open. */
+  readonly tabs = $derived(
+    this.entries.filter((entry) => entry.active || entry.name === this.current?.name),
+  );
   /** Undefined until it is known what there is to show. */
   readonly current = $derived.by(() => {
     const chosen = this.entries.find(({ name }) => name === this.#tab.value);
@@ -37,40 +46,44 @@ class Dashboards {
 
   async start(builtIn: readonly BuiltIn[]): Promise<void> {
     this.#builtIn = builtIn;
+    await this.refresh();
+    this.#asked = true;
+  }
+
+  async refresh(): Promise<void> {
     try {
       this.#rows = await getDashboards();
     } catch {
       // Tags tell as well which dashboards have something to show.
     }
-    this.#asked = true;
   }
 
   open(name: string): void {
     this.#tab.set(name, 'push');
   }
 
+  /** The first dashboard that shows what the plugin logs. */
+  findFor(plugin: string): Entry | undefined {
+    return this.entries.find(({ plugins }) => plugins?.includes(plugin) ?? true);
+  }
+
   hrefOf(name: string): string {
     return address.hrefWith({ tab: name });
   }
 
-  #ours({ name, title, server = name, always = false, load }: BuiltIn): Entry {
+  #ours({ name, title, server = name, always = false, example, load }: BuiltIn): Entry {
     const row = this.#rows.find((row) => row.name === name);
-    return { name, title, server, load, active: always || this.#hasData(row, name) };
+    const plugins = always ? null : (row?.plugins ?? [name]);
+    const active = always || this.#hasData(row, name);
+    return { name, title, server, plugins, active, example: example ?? null, load };
   }
 
   #theirs(row: DashboardRow): Entry[] {
-    const url = row.module_url;
-    if (url === null || this.#builtIn.some(({ name }) => name === row.name)) return [];
-    const { name, title } = row;
-    return [
-      {
-        name,
-        title,
-        server: name,
-        active: this.#hasData(row, name),
-        load: () => loadModule(url),
-      },
-    ];
+    const { name, title, plugins, module_url: url } = row;
+    if (url === null || this.#builtIn.some((one) => one.name === name)) return [];
+    const active = this.#hasData(row, name);
+    const load = (): Promise<Module> => loadModule(url);
+    return [{ name, title, server: name, plugins, active, example: null, load }];
   }
 
   #hasData(row: DashboardRow | undefined, name: string): boolean {

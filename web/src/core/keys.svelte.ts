@@ -1,3 +1,5 @@
+import { untrack } from 'svelte';
+
 import { isTyping, matchesKeys } from '../base/shortcut';
 import type { Keys, Shortcut } from '../plugin/context';
 
@@ -16,11 +18,14 @@ class PageKeys implements Keys {
     addEventListener('keydown', (event) => this.#press(event));
   }
 
+  /** May be called in an effect, which must not run again because of it. */
   register(shortcut: Shortcut): () => void {
-    this.#shortcuts = [...this.#shortcuts, shortcut];
-    return () => {
-      this.#shortcuts = this.#shortcuts.filter((other) => other !== shortcut);
-    };
+    this.#change((shortcuts) => [...shortcuts, shortcut]);
+    return () => this.#change((shortcuts) => shortcuts.filter((other) => other !== shortcut));
+  }
+
+  #change(change: (shortcuts: readonly Shortcut[]) => Shortcut[]): void {
+    this.#shortcuts = untrack(() => change(this.#shortcuts));
   }
 
   #press(event: KeyboardEvent): void {

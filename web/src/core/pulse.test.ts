@@ -10,7 +10,14 @@ const read: Status = {
   problem_count: 0,
   progress: { files_done: 4, files_total: 4, bytes_done: 10, bytes_total: 10 },
 };
-const signs: Signs = { connection: 'open', status: read, changedAt: null, lastPoint: null, now };
+const signs: Signs = {
+  connection: 'open',
+  paused: false,
+  status: read,
+  changedAt: null,
+  lastPoint: null,
+  now,
+};
 
 const say = (part: Partial<Signs>): string => {
   const { kind, word, detail } = takePulse({ ...signs, ...part });
@@ -37,9 +44,13 @@ test('a log without points waits for them', () => {
 test('loading tells how far it is', () => {
   const progress = { files_done: 1, files_total: 4, bytes_done: 1.2e9, bytes_total: 1.9e9 };
   const status = { ...read, loading: true, progress };
-  expect(say({ status })).toBe('loading: Loading 1.2 of 1.9 GB');
+  expect(say({ status })).toBe('loading: Loading 1 of 4 files, 1.2 of 1.9 GB');
   expect(takePulse({ ...signs, status }).done).toBeCloseTo(0.63, 2);
-  expect(takePulse({ ...signs, status }).hover).toBe('1 of 4 files read');
+  expect(takePulse({ ...signs, status }).hover).toBe('1 of 4 files read, 1.2 of 1.9 GB');
+});
+
+test('a picture that stands still says so', () => {
+  expect(say({ paused: true, changedAt: now })).toBe('paused: Paused');
 });
 
 test('a lost connection is told before anything else', () => {

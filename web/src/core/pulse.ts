@@ -3,7 +3,7 @@ import { formatAgo, formatClock, formatExact, formatMoment, formatProgress } fro
 
 /** What the live mark says. */
 export interface Pulse {
-  readonly kind: 'connecting' | 'loading' | 'live' | 'idle' | 'lost';
+  readonly kind: 'connecting' | 'loading' | 'live' | 'idle' | 'paused' | 'lost';
   readonly word: string;
   readonly detail: string;
   readonly hover: string;
@@ -14,6 +14,7 @@ export interface Pulse {
 export interface Signs {
   readonly connection: 'connecting' | 'open' | 'lost';
   readonly status: Status | null;
+  readonly paused: boolean;
   /** In milliseconds, by the clock of this page. */
   readonly changedAt: number | null;
   readonly lastPoint: Date | null;
@@ -31,17 +32,23 @@ export function takePulse(signs: Signs): Pulse {
   if (!signs.status) {
     return { kind: 'connecting', word: 'Connecting', detail: '', hover: '', done: null };
   }
+  if (signs.paused) {
+    const hover =
+      'The picture stands still. Nothing is lost: going on shows all that came meanwhile.';
+    return { kind: 'paused', word: 'Paused', detail: '', hover, done: null };
+  }
   return signs.status.loading ? loading(signs.status) : liveOrIdle(signs);
 }
 
 function loading({ progress }: Status): Pulse {
   const { files_done, files_total, bytes_done, bytes_total } = progress;
   const files = `${formatExact(files_done)} of ${formatExact(files_total)} files`;
+  const bytes = formatProgress(bytes_done, bytes_total);
   return {
     kind: 'loading',
     word: 'Loading',
-    detail: bytes_total > 0 ? formatProgress(bytes_done, bytes_total) : '',
-    hover: files_total > 0 ? `${files} read` : 'Looking for event files',
+    detail: bytes_total > 0 ? `${files}, ${bytes}` : '',
+    hover: files_total > 0 ? `${files} read, ${bytes}` : 'Looking for event files',
     done: bytes_total > 0 ? bytes_done / bytes_total : 0,
   };
 }

@@ -1,7 +1,10 @@
-/** Whether there is room for a list beside the main part of the page. */
+/** What room there is for the page. */
 class Screen {
-  #narrow = matchMedia('(max-width: 760px)');
+  readonly #narrow = matchMedia('(max-width: 760px)');
+  /** There is no room for a list beside the main part. */
   narrow = $state(this.#narrow.matches);
+  /** The page stands in another one, such as a notebook. */
+  readonly framed = self !== top;
 
   constructor() {
     this.#narrow.addEventListener('change', (event) => (this.narrow = event.matches));

@@ -8,6 +8,8 @@ export interface BuiltIn {
   readonly server?: string;
   /** True for one that has something to show whatever is in the log. */
   readonly always?: boolean;
+  /** Three lines of code that give it something to show, told while there is nothing. */
+  readonly example?: string;
   load(): Promise<Module>;
 }
 

@@ -17,6 +17,13 @@ export const ICONS = {
   download: 'M12 4v11M7 11l5 5 5-5M5 20h14',
   folded: 'M9 6l6 6-6 6',
   open: 'M6 9l6 6 6-6',
+  search: 'M10.5 4a6.5 6.5 0 100 13 6.5 6.5 0 000-13zM15.5 15.5L20 20',
+  bell: 'M6 16V11a6 6 0 0112 0v5l1.5 2h-15zM10 21h4',
+  pause: 'M9 6v12M15 6v12',
+  play: 'M8 5l11 7-11 7z',
+  sun: 'M12 8a4 4 0 100 8 4 4 0 000-8zM12 2v2M12 20v2M4.9 4.9l1.4 1.4M17.7 17.7l1.4 1.4M2 12h2M20 12h2M4.9 19.1l1.4-1.4M17.7 6.3l1.4-1.4',
+  moon: 'M20 14.5A8.5 8.5 0 0 1 9.5 4a8.5 8.5 0 1 0 10.5 10.5z',
+  panel: 'M4 5h16v14H4zM9.5 5v14',
 } as const;
 
 export type IconName = keyof typeof ICONS;

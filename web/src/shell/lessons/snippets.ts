@@ -4,26 +4,26 @@ const pathIn = (directory: string): string =>
   JSON.stringify(`${directory.replace(/\/+$/, '')}/run-1`);
 
 const WRITERS: Record<string, (path: string) => string> = {
-  Keras: (path) => `import keras
+  Keras: (path) => `import tracklight.keras
 
-board = keras.callbacks.TensorBoard(${path})
+board = tracklight.keras.TensorBoard(${path})
 model.fit(x, y, epochs=10, callbacks=[board])`,
-  PyTorch: (path) => `from torch.utils.tensorboard import SummaryWriter
+  PyTorch: (path) => `from tracklight.torch import SummaryWriter
 
 with SummaryWriter(${path}) as writer:
     for step in range(1000):
-        writer.add_scalar("train/loss", loss(step), step)`,
-  JAX: (path) => `from flax.metrics.tensorboard import SummaryWriter
+        writer.add_scalar("train/loss", 1 / (step + 1), step)`,
+  JAX: (path) => `import tracklight.jax
+from tracklight import summary
 
-writer = SummaryWriter(${path})
-for step in range(1000):
-    writer.scalar("train/loss", loss(step), step)
-writer.flush()`,
-  Python: (path) => `from tensorboardX import SummaryWriter
-
-with SummaryWriter(${path}) as writer:
+with summary.create_file_writer(${path}).as_default():
     for step in range(1000):
-        writer.add_scalar("train/loss", loss(step), step)`,
+        tracklight.jax.scalars({"train": {"loss": 1 / (step + 1)}}, step)`,
+  Python: (path) => `import tracklight
+
+with tracklight.run(${path}, config={"lr": 0.1}) as run:
+    for step in range(1000):
+        run.log({"train/loss": 1 / (step + 1)}, step)`,
 };
 
 export const WAYS = Object.keys(WRITERS);

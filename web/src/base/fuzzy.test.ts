@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest';
+
+import { Haystack } from './fuzzy';
+
+const find = (names: string[], query: string): string[] =>
+  new Haystack(names, (name) => name).find(query, 10).map(({ item }) => item);
+
+test('whole words come before starts, starts before insides, insides before letters', () => {
+  const names = ['gloss', 'long_oss', 'losses', 'train/loss'];
+  expect(find(names, 'loss')).toEqual(['train/loss', 'losses', 'gloss', 'long_oss']);
+});
+
+test('every word has to be there, in any order and case', () => {
+  expect(find(['conv/lr1e-3', 'conv/lr3e-4', 'vit/lr1e-3'], '1E-3 conv')).toEqual(['conv/lr1e-3']);
+});
+
+test('the shorter of two like names comes first', () => {
+  expect(find(['loss/of/the/second/head', 'loss'], 'loss')[0]).toBe('loss');
+});
+
+test('letters in order are enough, letters out of order are not', () => {
+  expect(find(['validation/accuracy'], 'vacc')).toHaveLength(1);
+  expect(find(['validation/accuracy'], 'yca')).toHaveLength(0);
+});
+
+test('no query finds everything', () => {
+  expect(find(['a', 'b'], ' ')).toHaveLength(2);
+});

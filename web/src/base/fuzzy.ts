@@ -1,0 +1,69 @@
+/** Finds a few of many names by some letters of them, the best first. */
+
+export interface Match<Item> {
+  readonly item: Item;
+  readonly score: number;
+}
+
+const WHOLE_WORD = 100;
+const WORD_START = 60;
+const INSIDE = 40;
+const SCATTERED = 10;
+
+/**
+ * The names that hold every word of the query: as it is, or at least its letters in order. A hit at
+ * the start of a part of the name is better than one inside, a short name better than a long one.
+ */
+export class Haystack<Item> {
+  readonly #items: readonly Item[];
+  readonly #names: readonly string[];
+
+  constructor(items: readonly Item[], nameOf: (item: Item) => string) {
+    this.#items = items;
+    this.#names = items.map((item) => nameOf(item).toLowerCase());
+  }
+
+  find(query: string, limit: number): Match<Item>[] {
+    const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+    const found: Match<Item>[] = [];
+    this.#items.forEach((item, at) => {
+      const score = rate(words, this.#names[at] ?? '');
+      if (score > 0) found.push({ item, score });
+    });
+    return found.sort((one, other) => other.score - one.score).slice(0, limit);
+  }
+}
+
+/** Zero where a word is missing. */
+function rate(words: readonly string[], name: string): number {
+  let sum = 0;
+  for (const word of words) {
+    const score = rateWord(word, name);
+    if (score === 0) return 0;
+    sum += score;
+  }
+  return sum + 1 / (1 + name.length);
+}
+
+function rateWord(word: string, name: string): number {
+  let best = 0;
+  for (let at = name.indexOf(word); at >= 0; at = name.indexOf(word, at + 1)) {
+    const starts = at === 0 || isEdge(name, at - 1);
+    const ends = at + word.length === name.length || isEdge(name, at + word.length);
+    best = Math.max(best, starts ? (ends ? WHOLE_WORD : WORD_START) : INSIDE);
+  }
+  return best || (hasInOrder(word, name) ? SCATTERED : 0);
+}
+
+function isEdge(name: string, at: number): boolean {
+  return /[^\p{L}\p{N}]/u.test(name[at] ?? '');
+}
+
+function hasInOrder(letters: string, name: string): boolean {
+  let at = -1;
+  for (const letter of letters) {
+    at = name.indexOf(letter, at + 1);
+    if (at < 0) return false;
+  }
+  return true;
+}

@@ -1,0 +1,23 @@
+import type { BuiltIn } from '../plugin/registry';
+import { board } from './board.svelte';
+import { dashboards } from './dashboards.svelte';
+import { notes } from './notes.svelte';
+import { tags } from './tags.svelte';
+
+/** Fills the page, and keeps every part of it up to date with what the server says. */
+export function start(builtIn: readonly BuiltIn[]): () => void {
+  void board.start();
+  void dashboards.start(builtIn);
+  board.on('notes', (body) => notes.catchUp((body as { revision: number }).revision));
+  board.on('alert', () => notes.refresh());
+  board.on('reset', () => {
+    notes.refresh();
+    void dashboards.refresh();
+  });
+  return $effect.root(() => {
+    $effect(() => {
+      board.revisionOf(null);
+      tags.refresh();
+    });
+  });
+}
