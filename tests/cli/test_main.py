@@ -90,6 +90,8 @@ def test_export_to_the_standard_output(
         (["export", "LOG", "--format=csv", "--out=-", "--kind=images"], 2, "only scalars"),
         (["export", "LOG", "--format=csv", "--out=LOG/no/such"], 1, "No such file or directory"),
         (["serve", "LOG", "--host=localhost", "--bind_all"], 2, "--host or --bind_all"),
+        (["LOG", "--alert=loss rises"], 2, '"loss rises" is no rule'),
+        (["LOG", "--alert-webhook=ftp://host/"], 2, "an http:// or https:// address"),
         (["--bogus"], 2, "unrecognized arguments: --bogus"),
         (["demo", "LOG"], 2, "is not empty"),
     ],

@@ -86,15 +86,13 @@ class MemorySource:
     def scalar(self, run: str, tag: str) -> Series:
         if tag not in self._tags(run):
             raise UnknownTag(run, tag, self._tags(run))
-        value = np.array(self._tags(run)[tag], np.float64)
-        step = np.arange(len(value))
-        return Series(run, tag, step, 10.0 + step, value, np.zeros(len(value), bool))
+        return _series(run, tag, self._tags(run)[tag])
 
     def digests(self, keys: Sequence[tuple[str, str]]) -> list[Digest | None]:
-        known = [tag in self.shown.get(run, {}) for run, tag in keys]
+        shown = self.shown  # a refresh in another thread puts another in its place
         return [
-            digest(self.scalar(*key)) if is_known else None
-            for key, is_known in zip(keys, known, strict=True)
+            digest(_series(run, tag, shown[run][tag])) if tag in shown.get(run, {}) else None
+            for run, tag in keys
         ]
 
     def last_points(self, keys: Sequence[tuple[str, str]]) -> list[Point | None]:
@@ -120,6 +118,12 @@ class MemorySource:
         return RunInfo(
             run, 10.0, float("nan"), 1, 500, len(tags), points, len(self.damaged.get(run, ()))
         )
+
+
+def _series(run: str, tag: str, values: list[float]) -> Series:
+    step = np.arange(len(values))
+    marks = np.zeros(len(values), bool)
+    return Series(run, tag, step, 10.0 + step, np.array(values, np.float64), marks)
 
 
 def _last(values: list[float]) -> Stamp | None:

@@ -23,7 +23,7 @@ def test_it_reads_once_and_again_when_the_watch_says_so(
     follower: Follower, source: MemorySource, watch: MemoryWatch
 ) -> None:
     heard: list[Delta] = []
-    follower.listener = lambda delta: heard.append(delta) if delta else None
+    follower.listeners.append(lambda delta: heard.append(delta) if delta else None)
     follower.start()
     wait_until(lambda: len(heard) == 1)
     assert heard[0].added == ("conv", "vit")

@@ -102,6 +102,9 @@ def _add_serve(parser: argparse.ArgumentParser) -> None:
     add("--path-prefix", default="", help="path below which the board is served")
     add("--trusted-host", action="append", default=[], metavar="NAME",
         help="name under which a reverse proxy shows the board")  # fmt: skip
+    add("--alert", action="append", default=[], metavar="RULE",
+        help='alarm as in "loss above 5", "*/loss nan" or "acc stalled 500 max"')  # fmt: skip
+    add("--alert-webhook", metavar="URL", help="where new alarms are sent to as JSON")
     add("--no-token", action="store_true", help="let everybody in who can reach the address")
     parser.set_defaults(unneeded=[])
     for flag in _UNNEEDED:

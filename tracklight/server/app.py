@@ -14,6 +14,7 @@ from tracklight.notes.place import find_book
 from tracklight.notes.store import Store
 from tracklight.plugin import Context, Route
 from tracklight.server import problems
+from tracklight.server.alerts import NO_ALERTS, Alerts, AlertSettings
 from tracklight.server.api import Api
 from tracklight.server.blobs import Blobs
 from tracklight.server.follow import Follower
@@ -36,6 +37,7 @@ def create_app(
     *,
     path_prefix: str = "",
     page_dir: Path = PAGE_DIR,
+    alerts: AlertSettings = NO_ALERTS,
 ) -> Starlette:
     """An application that serves ``catalog`` and, while it runs, keeps it fresh.
 
@@ -45,26 +47,37 @@ def create_app(
     overview = Overview(catalog)
     live = Live(catalog, overview, follower)
     plugins = Plugins(
-        Context(catalog, overview.runs_with_scalar, live.history.cursor, problems.describe)
+        Context(
+            catalog,
+            overview.scalar_tags,
+            overview.runs_with_scalar,
+            live.history.cursor,
+            problems.describe,
+        )
     )
     live.remarks.extend(plugins.problems)
+    store = Store(find_book(root.path for root in catalog.roots))
+    watchman = Alerts(catalog, store, live, alerts)
+    follower.listeners.append(watchman.hear)
     own = [
         *Api(catalog, overview, live, plugins).routes(),
         *live.routes(),
         *Blobs(catalog).routes(),
         *RunColumns(catalog, overview).routes(),
-        *Notes(Store(find_book(root.path for root in catalog.roots))).routes(),
+        *Notes(store, watchman).routes(),
     ]
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         live.bell.attach()
+        watchman.start()
         follower.start()
         try:
             yield
         finally:
             live.bell.end()
             follower.stop()
+            watchman.stop()
 
     routes: list[BaseRoute] = [
         Mount("/api", routes=_api_routes(own, live, plugins)),

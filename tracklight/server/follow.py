@@ -18,14 +18,10 @@ _LONG_REFRESH_S = 1.0
 _JOIN_S = 0.5
 
 
-def _ignore(_: Delta | None) -> None:
-    pass
-
-
 class Follower:
     """Refreshes the source whenever the watch says so, until it is stopped.
 
-    ``listener`` is called in the follower's thread when a refresh begins (with None) and when it
+    ``listeners`` are called in the follower's thread when a refresh begins (with None) and when it
     has ended.
     """
 
@@ -37,7 +33,7 @@ class Follower:
         self._began_s: float | None = None
         self._first_done = False
         self.failure: str | None = None
-        self.listener: Callable[[Delta | None], None] = _ignore
+        self.listeners: list[Callable[[Delta | None], None]] = []
 
     @property
     def is_loading(self) -> bool:
@@ -66,7 +62,7 @@ class Follower:
 
     def _refresh(self, changes: Changes | None) -> None:
         self._began_s = time.monotonic()
-        self.listener(None)
+        self._tell(None)
         delta = None
         try:
             delta = self._source.refresh(changes)
@@ -81,4 +77,8 @@ class Follower:
             self.failure = f"reading the log failed: {error or type(error).__name__}"
         self._began_s = None
         self._first_done = True
-        self.listener(delta)
+        self._tell(delta)
+
+    def _tell(self, delta: Delta | None) -> None:
+        for listener in self.listeners:
+            listener(delta)

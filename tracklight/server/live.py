@@ -75,7 +75,7 @@ class Live:
         self.bell = Bell()
         self.remarks: list[str] = []
         """What else is wrong with this server, in sentences."""
-        follower.listener = self._publish
+        follower.listeners.append(self._publish)
 
     def routes(self) -> list[Route]:
         return [Route("live/poll", PollAsk, self.poll, "GET")]

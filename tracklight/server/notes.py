@@ -10,9 +10,10 @@ from typing import Annotated
 import msgspec
 
 from tracklight.errors import LogError
-from tracklight.notes.book import Annotation, Book, RunChange, RunNote
+from tracklight.notes.book import Annotation, Book, Rule, RunChange, RunNote
 from tracklight.notes.store import Store
 from tracklight.plugin import Nothing, Route
+from tracklight.server.alerts import Alerts, AlertsAnswer
 
 
 class NotesAnswer(msgspec.Struct):
@@ -21,6 +22,7 @@ class NotesAnswer(msgspec.Struct):
     revision: int
     runs: dict[str, RunNote]
     annotations: tuple[Annotation, ...]
+    alerts: AlertsAnswer
 
 
 class NewAnnotation(msgspec.Struct, forbid_unknown_fields=True):
@@ -40,8 +42,9 @@ class AnnotationId(msgspec.Struct):
 class Notes:
     """Keeps what users say."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, alerts: Alerts) -> None:
         self._store = store
+        self._alerts = alerts
 
     def routes(self) -> Sequence[Route]:
         return [
@@ -49,11 +52,12 @@ class Notes:
             Route("notes/runs", RunChange, self.change_runs, "PATCH"),
             Route("notes/annotations", NewAnnotation, self.annotate, "POST"),
             Route("notes/annotations/{id}", AnnotationId, self.remove_annotation, "DELETE"),
+            Route("alerts/rules", list[Rule], self.set_rules, "PUT"),
         ]
 
     def read(self, _: Nothing) -> NotesAnswer:
         """All notes, annotations and alerts."""
-        return _answer(self._store.read())
+        return self._answer(self._store.read())
 
     def change_runs(self, change: RunChange) -> NotesAnswer:
         """Set some fields of the notes on some runs; an empty text takes one away."""
@@ -70,9 +74,15 @@ class Notes:
             raise LogError(f'no annotation "{ask.id}"')
         return self._change(lambda book: book.without_annotation(ask.id))
 
+    def set_rules(self, rules: list[Rule]) -> NotesAnswer:
+        """Replace the rules for alerts, but for those that are fixed."""
+        self._alerts.set_rules(rules)
+        return self._answer(self._store.read())
+
     def _change(self, edit: Callable[[Book], Book]) -> NotesAnswer:
-        return _answer(self._store.change(edit))
+        book = self._store.change(edit)
+        self._alerts.look()
+        return self._answer(book)
 
-
-def _answer(book: Book) -> NotesAnswer:
-    return NotesAnswer(book.revision, book.runs, book.annotations)
+    def _answer(self, book: Book) -> NotesAnswer:
+        return NotesAnswer(book.revision, book.runs, book.annotations, self._alerts.answer())

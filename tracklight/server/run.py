@@ -13,6 +13,7 @@ import uvicorn
 
 from tracklight.errors import UsageError
 from tracklight.logdir.watch import Watcher
+from tracklight.server.alerts import NO_ALERTS, AlertSettings
 from tracklight.server.app import create_app
 from tracklight.server.live import Live
 from tracklight.server.security import is_loopback, policy_for
@@ -42,6 +43,7 @@ def serve(
     path_prefix: str = "",
     trusted_hosts: Iterable[str] = (),
     open_to_all: bool = False,
+    alerts: AlertSettings = NO_ALERTS,
     announce: Callable[[str], None] = print,
 ) -> None:
     """Serve ``catalog`` until Ctrl-C; ``announce`` gets the address once it can be opened.
@@ -53,7 +55,7 @@ def serve(
     token = None if open_to_all or is_loopback(host) else secrets.token_urlsafe(16)
     policy = policy_for(host, trusted_hosts, token)
     with _bind_any(host, port) as listener, Watcher(catalog.roots) as watch:
-        app = create_app(catalog, watch, policy, path_prefix=path_prefix)
+        app = create_app(catalog, watch, policy, path_prefix=path_prefix, alerts=alerts)
         announce(address_of(listener, host, path_prefix, token))
         config = uvicorn.Config(
             app,

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import pytest
+
+from tracklight.alerts.rules import check_rule, match_tags, parse_rule
+from tracklight.errors import UsageError
+from tracklight.notes.book import Rule
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("train/loss above 10", Rule("1", "train/loss", "above", 10.0)),
+        ("my own tag below -1e-3", Rule("1", "my own tag", "below", -0.001)),
+        ("*/loss nan", Rule("1", "*/loss", "nan")),
+        ("val/acc stalled 500 max", Rule("1", "val/acc", "stalled", 500.0, "max")),
+        ("loss stalled 20", Rule("1", "loss", "stalled", 20.0, "min")),
+    ],
+)
+def test_a_rule_is_read_as_it_is_written(text: str, rule: Rule) -> None:
+    assert parse_rule(text, "1") == rule
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("loss", "is no rule"),
+        ("above 5", "is no rule"),
+        ("loss above", "is no rule"),
+        ("loss above five", '"five" is no number'),
+        ("loss above nan", "needs a number"),
+        ("loss stalled 0", "at least one step"),
+        ("/(/ nan", "is no regular expression"),
+    ],
+)
+def test_what_is_wrong_with_a_rule_is_said(text: str, says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        parse_rule(text, "1")
+
+
+def test_a_rule_from_the_page_needs_its_number() -> None:
+    with pytest.raises(UsageError, match='needs a number for "above"'):
+        check_rule(Rule("1", "loss", "above"))
+
+
+def test_tags_are_meant_by_glob_or_expression() -> None:
+    glob, expression = match_tags("*/loss"), match_tags("/^(train|val)/")
+    assert [glob(tag) for tag in ("a/loss", "a/b/loss", "loss", "a/loss2")] == [1, 1, 0, 0]
+    assert [expression(tag) for tag in ("train/x", "val", "test/train")] == [1, 1, 0]
+    assert match_tags("a[b]")("ab")
