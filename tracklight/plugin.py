@@ -101,6 +101,8 @@ class Context:
     """What a dashboard may see of the server."""
 
     log: Source
+    tags: Callable[[], Sequence[str]]
+    """All tags of scalars."""
     runs_with: Callable[[str], Sequence[str]]
     """Names of the runs that have a scalar of that tag, in natural order."""
     cursor: Callable[[], str]

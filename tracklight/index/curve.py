@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -45,6 +45,8 @@ class Curve:
     """``value`` itself where nothing is smoothed."""
     rises: bool
     """Whether ``x`` never falls."""
+    since: float
+    """When the first point of the series was written."""
     axis: Axis = field(repr=False)
 
     def __len__(self) -> int:
@@ -67,15 +69,14 @@ class Curve:
         """Some rows, in the order told."""
         x, value = self.x[rows], self.value[rows]
         smooth = value if self.smooth is self.value else self.smooth[rows]
-        return Curve(
-            self.series,
-            self.step[rows],
-            self.wall_time[rows],
-            x,
-            value,
-            smooth,
-            self.rises if isinstance(rows, slice) else rises(x),
-            self.axis,
+        return replace(
+            self,
+            step=self.step[rows],
+            wall_time=self.wall_time[rows],
+            x=x,
+            value=value,
+            smooth=smooth,
+            rises=self.rises if isinstance(rows, slice) else rises(x),
         )
 
 

@@ -9,20 +9,11 @@ import numpy as np
 
 from tracklight.index.curve import Curve, Rows
 from tracklight.index.faded import Piece, find_faded
+from tracklight.index.points import Spot, find_spot
 from tracklight.index.reduction import narrow, narrow_exactly, reduce, thin
 from tracklight.types import Float32, Float64, Int64
 
 Column = Float32 | Float64
-
-
-class Spot(NamedTuple):
-    """One point of a curve."""
-
-    step: int
-    wall_time: float
-    x: float
-    value: float
-    smooth: float
 
 
 class Odd(NamedTuple):
@@ -112,18 +103,6 @@ class Draw:
             return Columns(None, smooth)
         value = narrow(cells.value, *ends) if self.smoothed else None
         return Columns(None, smooth, value, narrow(cells.low, *ends), narrow(cells.high, *ends))
-
-
-def find_spot(curve: Curve, row: int | None) -> Spot | None:
-    if row is None:
-        return None
-    return Spot(
-        int(curve.step[row]),
-        float(curve.wall_time[row]),
-        float(curve.x[row]),
-        float(curve.value[row]),
-        float(curve.smooth[row]),
-    )
 
 
 def _count(rows: Rows) -> int:

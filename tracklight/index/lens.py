@@ -54,7 +54,9 @@ def look(series: Series, lens: Lens, metric: Series | None = None) -> Curve:
     smoothed = _smooth(value, current.step, lens.smoothing)
     axis = make_axis(lens.axis, current, metric) if len(current) else nowhere
     x = axis(current.step, current.wall_time)
-    curve = Curve(series, current.step, current.wall_time, x, value, smoothed, rises(x), axis)
+    since = float(current.wall_time[0]) if len(current) else np.nan
+    columns = current.step, current.wall_time, x, value, smoothed
+    curve = Curve(series, *columns, rises(x), since, axis)
     if not (curve.rises and _ends_are_finite(x)):
         curve = _arrange(curve, scatter=metric is not None)
     if lens.baselines is not None:

@@ -82,6 +82,9 @@ class Overview:
             rows.append(shared.row())
         return rows
 
+    def scalar_tags(self) -> list[str]:
+        return [tag for tag, kind in self._tags.get() if kind is Kind.SCALAR]
+
     def runs_with_scalar(self, tag: str) -> list[str]:
         """Names of the runs that have a scalar called ``tag``, in natural order."""
         shared = self._tags.get().get((tag, Kind.SCALAR))

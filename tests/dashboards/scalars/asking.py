@@ -23,6 +23,9 @@ class Log:
     def runs_with(self, tag: str) -> list[str]:
         return [run for run, own in self.series if own == tag]
 
+    def tags(self) -> list[str]:
+        return list(dict.fromkeys(tag for _, tag in self.series))
+
     def scalar(self, run: str, tag: str) -> Series:
         try:
             return self.series[run, tag]
@@ -46,7 +49,13 @@ def _columns(series: dict[Any, Series]) -> tuple[Any, ...]:
 
 def ask(route: str, log: Log, /, **fields: object) -> Any:
     """The answer as it comes: structs with arrays in them."""
-    context = Context(log, log.runs_with, lambda: "cursor", lambda e: Problem(str(e), "next"))  # type: ignore[arg-type]
+    context = Context(
+        log,  # type: ignore[arg-type]
+        log.tags,
+        log.runs_with,
+        lambda: "cursor",
+        lambda error: Problem(str(error), "next"),
+    )
     found = {(one.path, one.method): one for one in Scalars(context).routes()}[route, "POST"]
     return found.answer(msgspec.convert(fields, found.ask))
 

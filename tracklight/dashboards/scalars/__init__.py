@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tracklight.dashboards.scalars.answers import QueryAnswer
-from tracklight.dashboards.scalars.asks import QueryAsk
+from tracklight.dashboards.scalars.answers import (
+    AtAnswer,
+    QueryAnswer,
+    RangeAnswer,
+    TagsAnswer,
+)
+from tracklight.dashboards.scalars.asks import AtAsk, QueryAsk, RangeAsk, TagsAsk
 from tracklight.dashboards.scalars.charts import Charts
+from tracklight.dashboards.scalars.tables import find_points, sum_up
 from tracklight.plugin import Dashboard, Route
 
 
@@ -18,9 +24,32 @@ class Scalars(Dashboard):
     plugins = ("scalars",)
 
     def routes(self) -> Sequence[Route]:
-        return [Route("query", QueryAsk, self.query)]
+        return [
+            Route("query", QueryAsk, self.query),
+            Route("at", AtAsk, self.at),
+            Route("range", RangeAsk, self.range),
+            Route("tags", TagsAsk, self.tags),
+        ]
 
     def query(self, ask: QueryAsk) -> QueryAnswer:
         """Charts of any set of series, reduced to the pixels that will show them."""
         cursor = self.context.cursor()
         return QueryAnswer(cursor, Charts(self.context, ask).answer())
+
+    def at(self, ask: AtAsk) -> AtAnswer:
+        """The exact point of each series that is nearest to a place on the axis."""
+        return find_points(self.context, ask)
+
+    def range(self, ask: RangeAsk) -> RangeAnswer:
+        """Each series between two places in a few numbers."""
+        return sum_up(self.context, ask)
+
+    def tags(self, ask: TagsAsk) -> TagsAnswer:
+        """The tags that any of some runs has."""
+        tags = self.context.tags()
+        if ask.runs is None:
+            return TagsAnswer(list(tags))
+        chosen = frozenset(ask.runs)
+        return TagsAnswer(
+            [tag for tag in tags if not chosen.isdisjoint(self.context.runs_with(tag))]
+        )

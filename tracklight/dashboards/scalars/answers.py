@@ -6,7 +6,8 @@ from typing import Literal
 
 import msgspec
 
-from tracklight.index.drawing import Line, Odd, Spot
+from tracklight.index.drawing import Line, Odd
+from tracklight.index.points import Spot
 from tracklight.log.numbers import json_number
 from tracklight.plugin import Problem
 from tracklight.types import Float32, Float64
@@ -96,6 +97,56 @@ class QueryAnswer(msgspec.Struct):
 
     cursor: str
     charts: list[ChartRow]
+
+
+class AtRow(msgspec.Struct, gc=False):
+    """The point of one series that is nearest to a place; ``relative_s`` is since its first."""
+
+    run: str
+    tag: str
+    step: int
+    wall_time: Number
+    relative_s: Number
+    x: float
+    value: Number
+    smoothed: Number
+
+
+class AtAnswer(msgspec.Struct):
+    """A row for each series that has points."""
+
+    rows: list[AtRow]
+
+
+class RangeRow(msgspec.Struct):
+    """One series between two places: its ends, and the extremes and mean of its finite values.
+
+    All are values as logged, before smoothing. ``change_ratio`` is the change as a part of the
+    first value's size; null where that is zero.
+    """
+
+    run: str
+    tag: str
+    start: PointRow | None
+    stop: PointRow | None
+    min: PointRow | None
+    max: PointRow | None
+    mean: Number | None
+    count: int
+    change: Number | None
+    change_ratio: Number | None
+
+
+class RangeAnswer(msgspec.Struct):
+    """A row for each series that has points in the range."""
+
+    rows: list[RangeRow]
+
+
+class TagsAnswer(msgspec.Struct):
+    """Tags of scalars, in the order in which all tags are listed."""
+
+    tags: list[str]
 
 
 def point_row(spot: Spot | None) -> PointRow | None:

@@ -63,3 +63,32 @@ class QueryAsk(Look, kw_only=True):
     groups: list[Group] | None = None
     center: Center = "mean"
     band: Spread = "std"
+
+
+class AtAsk(Look, kw_only=True):
+    """The point of each series that is nearest to a place on the axis."""
+
+    tags: list[str]
+    at: float
+
+
+class RangeAsk(Look, kw_only=True):
+    """A range of each series, its ends included; null leaves an end open."""
+
+    tags: list[str]
+    start: float | None = None
+    stop: float | None = None
+
+
+class TableAsk(Look, kw_only=True):
+    """All points of the series as a file, on request those that were overwritten as well."""
+
+    tags: list[str]
+    format: Format = "csv"
+    overwritten: bool = False
+
+
+class TagsAsk(msgspec.Struct, forbid_unknown_fields=True):
+    """The tags that any of these runs has."""
+
+    runs: list[str] | None = None

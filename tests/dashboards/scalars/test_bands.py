@@ -1,0 +1,120 @@
+"""Bands are held against pandas, which was not written here."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.dashboards.scalars.asking import Log, query
+from tests.index.curves import series
+from tracklight.dashboards.scalars.student import quantiles
+
+RNG = np.random.default_rng(4)
+
+
+def noisy(run: str, steps: list[int]) -> object:
+    return series(steps, RNG.normal(size=len(steps)).tolist(), run=run)
+
+
+def frame(log: Log, *runs: str) -> pd.DataFrame:
+    """A column for each run, interpolated at the steps of all, inside its own range only."""
+    columns = {
+        run: pd.Series(log.series[run, "loss"].value, log.series[run, "loss"].step) for run in runs
+    }
+    return pd.DataFrame(columns).interpolate(method="index", limit_area="inside")
+
+
+def band(log: Log, *runs: str, **fields: object) -> object:
+    chart = query(log, "loss", groups=[{"key": "all", "runs": list(runs)}], **fields)
+    (found,) = chart.bands
+    return found
+
+
+DIFFERENT = Log(
+    noisy("a", list(range(0, 100, 10))),
+    noisy("b", list(range(5, 120, 7))),
+    noisy("c", list(range(20, 60, 3))),
+)
+
+
+def test_steps_that_differ_are_interpolated_within_each_run() -> None:
+    rows = frame(DIFFERENT, "a", "b", "c")
+    found = band(DIFFERENT, "a", "b", "c")
+    assert found.x.tolist() == rows.index.tolist()
+    np.testing.assert_allclose(found.center, rows.mean(axis=1), atol=1e-12)
+
+
+@pytest.mark.parametrize("spread", ["std", "stderr", "ci95"])
+def test_spreads_are_those_of_pandas(spread: str) -> None:
+    rows = frame(DIFFERENT, "a", "b", "c")
+    found = band(DIFFERENT, "a", "b", "c", band=spread)
+    reach = rows.std(axis=1).fillna(0.0)
+    count = rows.count(axis=1)
+    if spread != "std":
+        reach = reach / np.sqrt(count)
+    if spread == "ci95":
+        reach = reach * count.map({1: 0.0, 2: 12.7062047, 3: 4.30265273})
+    np.testing.assert_allclose(found.high - found.center, reach, rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(found.center - found.low, reach, rtol=1e-6, atol=1e-12)
+
+
+def test_median_and_extremes_are_those_of_pandas() -> None:
+    rows = frame(DIFFERENT, "a", "b", "c")
+    found = band(DIFFERENT, "a", "b", "c", center="median", band="minmax")
+    np.testing.assert_allclose(found.center, rows.median(axis=1), atol=1e-12)
+    np.testing.assert_allclose(found.low, rows.min(axis=1), atol=1e-12)
+    np.testing.assert_allclose(found.high, rows.max(axis=1), atol=1e-12)
+
+
+def test_long_runs_are_shown_at_steps_that_they_have() -> None:
+    log = Log(*(noisy(run, list(range(20_000))) for run in "abcde"))
+    rows = frame(log, *"abcde")
+    found = band(log, *"abcde", width=100)
+    assert 190 <= len(found.x) <= 200
+    np.testing.assert_allclose(found.center, rows.mean(axis=1).loc[found.x])
+    np.testing.assert_allclose(found.high - found.center, rows.std(axis=1).loc[found.x])
+
+
+def test_no_extreme_between_two_places_is_lost() -> None:
+    log = Log(*(noisy(run, list(range(20_000))) for run in "abc"))
+    found = band(log, *"abc", width=50, band="minmax")
+    values = np.concatenate([one.value for one in log.series.values()])
+    assert (found.low.min(), found.high.max()) == (values.min(), values.max())
+
+
+def test_a_band_is_made_of_smoothed_runs() -> None:
+    steps = list(range(50))
+    log = Log(noisy("a", steps), noisy("b", steps))
+    found = band(log, "a", "b", smoothing={"kind": "ema", "amount": 0.8})
+    smoothed = frame(log, "a", "b").ewm(alpha=0.2).mean()
+    np.testing.assert_allclose(found.center, smoothed.mean(axis=1))
+
+
+def test_runs_outside_the_groups_stay_lines() -> None:
+    log = Log(noisy("a", [0, 1]), noisy("b", [0, 1]), noisy("c", [0, 1]))
+    groups = [{"key": "one", "runs": ["a", "gone"]}, {"key": "two", "runs": ["b"]}]
+    chart = query(log, "loss", groups=groups)
+    assert [line.run for line in chart.lines] == ["c"]
+    assert [(one.group, one.tag, one.runs) for one in chart.bands] == [
+        ("one", "loss", 1),
+        ("two", "loss", 1),
+    ]
+    assert (chart.points, chart.runs) == (6, 3)
+
+
+def test_a_run_alone_has_no_spread() -> None:
+    found = band(Log(noisy("a", [0, 1, 2])), "a")
+    assert found.low.tolist() == found.center.tolist() == found.high.tolist()
+
+
+def test_values_that_are_not_finite_are_passed_over() -> None:
+    log = Log(series([0, 1, 2], [1.0, np.nan, 3.0], run="a"), series([0, 1, 2], [3.0, 4.0, 5.0]))
+    assert band(log, "a", "run").center.tolist() == [2.0, 3.0, 4.0]
+
+
+@pytest.mark.parametrize(
+    ("freedom", "quantile"), [(1, 12.7062), (9, 2.26216), (30, 2.04227), (100, 1.98397)]
+)
+def test_quantiles_are_those_of_printed_tables(freedom: int, quantile: float) -> None:
+    assert quantiles(np.array([freedom]))[0] == pytest.approx(quantile, abs=1e-5)
