@@ -26,12 +26,13 @@ def need(*modules: str) -> None:
             pytest.skip(f"{module} is not installed")
 
 
-def run_program(name: str, *arguments: object, **environment: str) -> Any:
+def run_program(name: str, *arguments: object, cwd: Path | None = None, **environment: str) -> Any:
     """What a program of this folder says on its last line, which is JSON."""
     env = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "", **environment}
     env["PYTHONPATH"] = str(HERE.parents[1])
     done = subprocess.run(
         [sys.executable, str(HERE / name), *map(str, arguments)],
+        cwd=cwd,
         env=env,
         capture_output=True,
         text=True,

@@ -1,0 +1,160 @@
+"""Programs of tutorials log the same runs, tags and values after a change of their imports.
+
+A clone has a program with the parts that tutorials are made of, and compares with what the
+originals log today. ``TRACKLIGHT_CORPUS=folder`` also runs the programs of a corpus, ``scripts/``,
+and compares with what they logged once, ``logs/``.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.frameworks.comparing import iter_differences
+from tests.frameworks.programs import HERE, need, run_program
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+CORPUS = os.environ.get("TRACKLIGHT_CORPUS")
+
+#: Keras 3 no longer logs them.
+GRAPHS = (": new (graph)", ": new keras")
+
+#: The parts of tutorial.py, and what the originals do in them that nobody wants.
+PARTS: dict[str, set[str]] = {
+    "train_with_every_option": set(),
+    "train_by_hand": set(),
+    "show_a_figure_each_epoch": set(),
+    "try_hyperparameters": set(),
+    "show_words": set(),
+    "profile_in_mixed_precision": set(),
+    # Keras logs every batch to the writer that the program has set for itself.
+    "schedule_the_learning_rate": {
+        "rate/metrics: no batch_loss",
+        "rate/metrics: no batch_accuracy",
+    },
+}
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_tutorial_logs_the_same(part: str, tmp_path: Path) -> None:
+    need("tensorflow", "keras", "tensorboard", "matplotlib")
+    for imports in ("original", "tracklight"):
+        (tmp_path / imports).mkdir()
+        run_program("tutorial.py", imports, part, cwd=tmp_path / imports)
+    theirs, ours = tmp_path / "original/logs", tmp_path / "tracklight/logs"
+    found = set(iter_differences(theirs, ours, rtol=1e-5))
+    assert {line for line in found if not line.endswith(GRAPHS)} == PARTS[part]
+    assert list_other_files(ours) == list_other_files(theirs)
+
+
+def list_other_files(logdir: Path) -> set[tuple[str, int]]:
+    """The files that are no events, and their sizes; of profiles, only whether there are some."""
+    found = set()
+    for path in logdir.rglob("*"):
+        if path.is_file() and "tfevents" not in path.name:
+            is_profile = path.name.endswith(".xplane.pb")
+            size = 0 if is_profile else path.stat().st_size
+            found.add(("a profile" if is_profile else path.name, size))
+    return found
+
+
+class Script(NamedTuple):
+    """A program of a corpus."""
+
+    case: str
+    #: Which runs of the case it writes, as the beginning of their names.
+    runs: str
+    #: How near numbers are to those of another day.
+    rtol: float
+    differs: frozenset[str] = frozenset()
+
+
+#: What Keras does in seed000 that tracklight does not, and what it leaves out.
+KERAS = {
+    # TensorFlow cannot log an int that does not fit 64 bits.
+    "logs/fibonacci_as_printed: other steps of fibonacci",
+    # With update_freq=5, Keras drops what is not logged at every fifth step.
+    "logs/update_freq_5/train: new epoch_loss",
+    "logs/update_freq_5/train: new epoch_accuracy",
+    "logs/update_freq_5/train: new epoch_learning_rate",
+    "logs/update_freq_5/validation: new epoch_loss",
+    "logs/update_freq_5/validation: new epoch_accuracy",
+    "logs/update_freq_5/validation: new evaluation_loss_vs_iterations",
+    "logs/update_freq_5/validation: new evaluation_accuracy_vs_iterations",
+}
+#: Pictures of weights show what is below zero, too, and all filters of a kernel.
+WEIGHTS = {
+    f"logs/all_options_20240527031421/train: other values of sequential_2/{name}/{weight}/image"
+    for name in ("conv", "hidden", "out")
+    for weight in ("kernel", "bias")
+}
+ONNX = "runs/" if importlib.util.find_spec("onnx") else "runs/(?!onnx)"
+
+SCRIPTS = {
+    "seed000.py": Script("seed000", "logs ?/(?!profile)", 1e-3, frozenset(KERAS | WEIGHTS)),
+    "seed000_profile.py plain": Script("seed000", "logs/profile_plain", 1e-3),
+    "seed000_profile.py optimized": Script("seed000", "logs/profile_optimized", 1e-3),
+    "seed001.py": Script(
+        "seed001", "", 1e-5, frozenset({"logs/scalars/20240527-031421/metrics: no batch_loss"})
+    ),
+    "seed002.py": Script("seed002", "", 1e-5),
+    "seed003.py": Script(
+        "seed003",
+        "logs/(?!func)",
+        1e-3,
+        frozenset({"logs/custom_metrics/20240527-031421/learning_rate: no batch_loss"}),
+    ),
+    "seed003_graph.py printed": Script("seed003", "logs/func/printed", 1e-3),
+    "seed003_graph.py fixed": Script("seed003", "logs/func/fixed", 1e-3),
+    "seed003_graph.py graphonly": Script("seed003", "logs/func/graphonly", 1e-3),
+    # PyTorch raises there.
+    "torch_like.py torch": Script(
+        "torch", ONNX, 1e-9, frozenset({"new run runs/hparams_odd/1716780141.0"})
+    ),
+}
+
+IMPORTS = {
+    r"^(import tensorflow as tf)$": r"\1; import tracklight.keras, tracklight.summary",
+    r"\btf\.summary\.": "tracklight.summary.",
+    r"\b(tf\.)?keras\.callbacks\.TensorBoard\b": "tracklight.keras.TensorBoard",
+    r"from tensorboard\.plugins\.hparams import api as hp": "from tracklight import hparams as hp",
+    r"from tensorboard\.plugins import projector": "from tracklight import projector",
+    r"from torch\.utils\.tensorboard import": "from tracklight.torch import",
+}
+
+
+@pytest.mark.skipif(not CORPUS, reason="TRACKLIGHT_CORPUS is not set")
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_script_logs_the_same(script: str, tmp_path: Path) -> None:
+    need("tensorflow", "torch", "sklearn", "pandas")
+    case, runs, rtol, differs = SCRIPTS[script]
+    run_script(*script.split(), place=tmp_path)
+    found = iter_differences(Path(CORPUS or "", "logs", case), tmp_path / "logs" / case, rtol)
+    own = re.compile(f"(no run |new run )?{runs}")
+    assert {line for line in found if own.match(line) and not line.endswith(GRAPHS)} == differs
+
+
+def run_script(name: str, *arguments: str, place: Path) -> None:
+    """Run a program of the corpus with its imports changed; it logs to ``place``."""
+    folder = place / "scripts"
+    shutil.copytree(Path(CORPUS or "", "scripts"), folder)
+    text = (folder / name).read_text(encoding="utf-8")
+    for pattern, change in IMPORTS.items():
+        text = re.sub(pattern, change, text, flags=re.MULTILINE)
+    (folder / name).write_text(text, encoding="utf-8")
+    paths = {"CORPUS_ROOT": str(place), "PYTHONPATH": str(HERE.parents[1])}
+    command = [sys.executable, str(folder / name), *arguments]
+    (place / "work").mkdir()
+    done = subprocess.run(
+        command, env={**os.environ, **paths}, capture_output=True, text=True, timeout=500
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
