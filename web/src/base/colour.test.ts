@@ -34,6 +34,11 @@ test('learning rates of all sizes differ in colour', () => {
   expect(new Set(rates.map(runColour)).size).toBe(rates.length);
 });
 
+test('the sizes that layers and batches have differ in colour', () => {
+  const sizes = [16, 32, 64, 128, 256, 512, 1024, 2048].map((size) => `sweep/width-${size}`);
+  expect(new Set(sizes.map(runColour)).size).toBe(sizes.length);
+});
+
 test('training and validation of one experiment share a colour', () => {
   expect(runColour('a/lr=0.1/train')).toBe(runColour('a/lr=0.1/validation'));
   expect(runColour('a/lr=0.1/train')).toBe(runColour('a/lr=0.1'));

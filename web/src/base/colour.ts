@@ -45,10 +45,21 @@ export function runColour(name: string): string {
   return RUN_COLOURS[(hash(words) + numbers) % RUN_COLOURS.length] ?? RUN_COLOURS[0];
 }
 
-/** Zeros in front count as well: the learning rates 0.3 and 0.03 differ in nothing else. */
+/**
+ * Numbers up to the count of colours weigh as much as they are, so that 0, 1, 2, … differ. Above it each
+ * digit, in a system with that base, has a weight of its own: powers of two, which sweeps are full of,
+ * would else share two or three colours. Zeros in front count as well: the learning rates 0.3 and 0.03
+ * differ in nothing else.
+ */
 function weigh(digits: string): number {
   const zeros = /^0+(?=\d)/.exec(digits)?.[0].length ?? 0;
-  return Number(digits.slice(-6)) + 5 * zeros;
+  let weight = 5 * zeros;
+  let rest = Number(digits.slice(-6));
+  for (const factor of [1, 7, 5, 11]) {
+    weight += factor * (rest % RUN_COLOURS.length);
+    rest = Math.floor(rest / RUN_COLOURS.length);
+  }
+  return weight;
 }
 
 /** Lines of a run that validates are dashed, so that colour is not all that sets them apart. */
