@@ -1,7 +1,7 @@
 /** Curves that look like those of training, the same on every machine. */
 
 import { RUN_COLOURS } from '../base/colour';
-import type { Line } from '../charts/types';
+import type { Line, Numbers } from '../charts/types';
 
 export const NAMES = [
   'conv/bn-lr3e-3',
@@ -56,7 +56,7 @@ function smooth(values: Float32Array, weight = 0.85): Float32Array {
   });
 }
 
-export function makeLine(index: number, y: Float32Array, more: Partial<Line> = {}): Line {
+export function makeLine(index: number, y: Numbers, more: Partial<Line> = {}): Line {
   const name = NAMES[index % NAMES.length] ?? '';
   return {
     id: `${index}`,

@@ -5,8 +5,10 @@
 export interface Pen {
   /** A line through points. */
   stroke(path: Path, style: Stroke): void;
-  /** An area with points on its edge; a gap begins another one. */
+  /** A shape with points on its edge. */
   fill(path: Path, style: Fill): void;
+  /** The area between two curves. */
+  area(edges: Edges, style: Fill): void;
   dot(x: number, y: number, radius: number, style: Dot): void;
   box(box: Box, style: Fill & { readonly radius?: number }): void;
   text(text: string, x: number, y: number, style: Lettering): void;
@@ -22,8 +24,18 @@ export interface Path {
   readonly length: number;
 }
 
+/** Two curves over rising x; NaN in any of them leaves a gap. */
+export interface Edges {
+  readonly x: Float32Array;
+  readonly low: Float32Array;
+  readonly high: Float32Array;
+  /** How many numbers of each count. */
+  readonly length: number;
+}
+
 export interface Stroke {
   readonly colour: string;
+  /** 0 is the finest line there is. */
   readonly width: number;
   readonly opacity?: number;
   readonly dash?: readonly number[];

@@ -1,9 +1,11 @@
-import { type Box, type Dot, type Fill, FONT, type Lettering, type Path } from './pen';
-import type { Pen, Stroke } from './pen';
+import { FONT } from './pen';
+import type { Box, Dot, Edges, Fill, Lettering, Path, Pen, Stroke } from './pen';
 
 const ANCHORS = { left: 'start', center: 'middle', right: 'end' };
 /** How far below its place the foot of a text stands, in parts of its size. */
 const DROP = { top: 0.8, middle: 0.35, bottom: -0.2 };
+
+const FINE = 0.75;
 
 type WidthOf = Pen['widthOf'];
 
@@ -21,7 +23,7 @@ export class SvgPen implements Pen {
   stroke(path: Path, { colour, width, opacity = 1, dash = [] }: Stroke): void {
     const d = describe(path, false);
     if (!d) return;
-    const look = { fill: 'none', stroke: colour, 'stroke-width': width };
+    const look = { fill: 'none', stroke: colour, 'stroke-width': width || FINE };
     const dashes = dash.length ? { 'stroke-dasharray': dash.join(' ') } : {};
     this.#add('path', { d, ...look, ...dashes, 'stroke-linejoin': 'round', ...faint(opacity) });
   }
@@ -29,6 +31,10 @@ export class SvgPen implements Pen {
   fill(path: Path, { colour, opacity = 1 }: Fill): void {
     const d = describe(path, true);
     if (d) this.#add('path', { d, fill: colour, ...faint(opacity) });
+  }
+
+  area(edges: Edges, style: Fill): void {
+    for (const path of outlines(edges)) this.fill(path, style);
   }
 
   dot(x: number, y: number, radius: number, { colour, ring }: Dot): void {
@@ -96,6 +102,19 @@ function describe({ points, length }: Path, closed: boolean): string {
     isUp = false;
   }
   return parts.join('') + (closed && parts.length ? 'Z' : '');
+}
+
+/** The edge of each piece of an area: along the top and back along the foot. */
+function* outlines({ x, low, high, length }: Edges): Generator<Path> {
+  let begin = 0;
+  for (let end = 0; end <= length; end++) {
+    if (end < length && !Number.isNaN((low[end] ?? NaN) + (high[end] ?? NaN))) continue;
+    const points: number[] = [];
+    for (let at = begin; at < end; at++) points.push(x[at] ?? NaN, high[at] ?? NaN);
+    for (let at = end - 1; at >= begin; at--) points.push(x[at] ?? NaN, low[at] ?? NaN);
+    if (points.length) yield { points: Float32Array.from(points), length: points.length };
+    begin = end + 1;
+  }
 }
 
 function sidesOf({ left, top, width, height }: Box): Record<string, number> {

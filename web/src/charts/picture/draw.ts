@@ -1,17 +1,23 @@
 import type { Content } from '../axis/fit';
 import type { Pen } from '../pen/pen';
+import type { Flag } from '../types';
 import { drawAxes } from './axes';
+import { drawFlags } from './flags';
 import type { Layout } from './layout';
 import { drawCurves } from './lines';
+import { drawMarks } from './marks';
 import type { Palette } from './palette';
 
 /** All of a chart that does not change with the pointer. */
 export interface Picture extends Content {
+  readonly flags: readonly Flag[];
   readonly layout: Layout;
 }
 
 export function drawPicture(pen: Pen, picture: Picture, palette: Palette): void {
-  const { layout, lines, bands } = picture;
+  const { layout, lines, flags } = picture;
   drawAxes(pen, layout, palette);
-  drawCurves(pen, layout, lines, bands);
+  drawCurves(pen, layout, picture);
+  drawFlags(pen, layout, flags, palette);
+  drawMarks(pen, layout, lines, palette);
 }

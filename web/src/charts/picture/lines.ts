@@ -1,13 +1,16 @@
 import type { Scale } from '../axis/scale';
 import type { Pen } from '../pen/pen';
+import type { Content } from '../axis/fit';
 import type { Band, Line, Span } from '../types';
 import type { Layout } from './layout';
-import { seenPart, traceArea, traceCurve } from './trace';
+import { seenPart, traceArea, traceCurve, traceReach } from './trace';
 
 const WIDTH = 1.5;
-/** From so many lines on they are thin: finer to look at, and several times faster to draw. */
-const MANY = 40;
 const THIN = 1;
+const FINEST = 0;
+/** More lines than this are thin, and a crowd of them is as fine as can be: more is seen of each. */
+const MANY = 40;
+const CROWD = 100;
 const RAW_OPACITY = 0.25;
 const ENVELOPE_OPACITY = 0.2;
 const BAND_OPACITY = 0.16;
@@ -15,19 +18,27 @@ const FADED_OPACITY = 0.3;
 const DIMMED_OPACITY = 0.15;
 
 /** The curves of a chart: areas first, then what is pale, then the lines. */
-export function drawCurves(
-  pen: Pen,
-  layout: Layout,
-  lines: readonly Line[],
-  bands: readonly Band[],
-): void {
+export function drawCurves(pen: Pen, layout: Layout, { lines, bands }: Content): void {
+  const isCrowded = lines.length > MANY;
+  const width = widthAmong(lines.length);
+  const [back, front] = [
+    lines.filter(({ dimmed }) => dimmed),
+    lines.filter((line) => !line.dimmed),
+  ];
   pen.inside(layout.frame, () => {
     for (const band of bands) drawBand(pen, layout, band);
-    for (const line of lines) if (!line.dimmed) drawBehind(pen, layout, line);
-    const width = lines.length > MANY ? THIN : WIDTH;
-    for (const line of lines) if (line.dimmed) drawLine(pen, layout, line, width);
-    for (const line of lines) if (!line.dimmed) drawLine(pen, layout, line, width);
+    for (const line of front) drawBehind(pen, layout, line, isCrowded);
+    for (const line of back) drawLine(pen, layout, line, width);
+    for (const line of front) {
+      if (isCrowded && !line.raw) drawReach(pen, layout, line, width);
+      else drawLine(pen, layout, line, width);
+    }
   });
+}
+
+function widthAmong(lines: number): number {
+  if (lines <= MANY) return WIDTH;
+  return lines <= CROWD ? THIN : FINEST;
 }
 
 /** The scale of the axis that a curve belongs to. */
@@ -55,27 +66,41 @@ function* lonePoints(y: Line['y'], [from, to]: Span): Generator<number> {
   }
 }
 
+/** Among many lines one shows how far its values reach by itself, without an area behind it. */
+function drawReach(pen: Pen, layout: Layout, line: Line, width: number): void {
+  const { colour, dash, x, low, high } = line;
+  if (!low || !high) return drawLine(pen, layout, line, width);
+  const part = seenPart(x, layout.x.scale, !line.scatter);
+  const ys = verticalScale(layout, line.axis);
+  pen.stroke(traceReach({ x, low, high }, layout.x.scale, ys, part), { colour, width, dash });
+}
+
 /** What a line stands for besides itself: overwritten points, all values of a column, raw values. */
-function drawBehind(pen: Pen, layout: Layout, line: Line): void {
-  const { colour, x, low, high, raw, faded = [] } = line;
+function drawBehind(pen: Pen, layout: Layout, line: Line, isCrowded: boolean): void {
+  const { colour, x, low, high, raw } = line;
   const xs = layout.x.scale;
   const ys = verticalScale(layout, line.axis);
   const part = seenPart(x, xs, !line.scatter);
-  for (const piece of faded) {
-    const path = traceCurve(piece.x, piece.y, xs, ys, [0, piece.x.length]);
-    pen.stroke(path, { colour, width: THIN, opacity: FADED_OPACITY });
-  }
+  drawFaded(pen, layout, line);
+  if (isCrowded) return;
   if (low && high)
-    pen.fill(traceArea(x, low, high, xs, ys, part), { colour, opacity: ENVELOPE_OPACITY });
+    pen.area(traceArea({ x, low, high }, xs, ys, part), { colour, opacity: ENVELOPE_OPACITY });
   else if (raw)
     pen.stroke(traceCurve(x, raw, xs, ys, part), { colour, width: THIN, opacity: RAW_OPACITY });
 }
 
+function drawFaded(pen: Pen, layout: Layout, { colour, axis, faded = [] }: Line): void {
+  const ys = verticalScale(layout, axis);
+  for (const { x, y } of faded) {
+    const path = traceCurve(x, y, layout.x.scale, ys, [0, x.length]);
+    pen.stroke(path, { colour, width: THIN, opacity: FADED_OPACITY });
+  }
+}
+
 function drawBand(pen: Pen, layout: Layout, band: Band): void {
-  const { colour, x, low, center, high } = band;
+  const { colour, x, center } = band;
   const ys = verticalScale(layout, band.axis);
   const part = seenPart(x, layout.x.scale, true);
-  const area = traceArea(x, low, high, layout.x.scale, ys, part);
-  pen.fill(area, { colour, opacity: BAND_OPACITY });
+  pen.area(traceArea(band, layout.x.scale, ys, part), { colour, opacity: BAND_OPACITY });
   pen.stroke(traceCurve(x, center, layout.x.scale, ys, part), { colour, width: WIDTH });
 }

@@ -1,6 +1,6 @@
 import { countBelow } from '../axis/extremes';
 import type { Scale } from '../axis/scale';
-import type { Path } from '../pen/pen';
+import type { Edges, Path } from '../pen/pen';
 import type { Numbers, Span } from '../types';
 
 /** One buffer for every path: a pen has used a path before the next one is traced. */
@@ -31,35 +31,31 @@ export function traceCurve(x: Numbers, y: Numbers, xs: Scale, ys: Scale, part: S
   return { points, length };
 }
 
-/** The area between two curves, in one piece between gaps. */
-export function traceArea(
-  x: Numbers,
-  low: Numbers,
-  high: Numbers,
-  xs: Scale,
-  ys: Scale,
-  part: Span,
-): Path {
-  const points = room(4 * (part[1] - part[0]) + 2);
+interface Reach {
+  readonly x: Numbers;
+  readonly low: Numbers;
+  readonly high: Numbers;
+}
+
+/** One line that goes from low to high at one point and from high to low at the next. */
+export function traceReach({ x, low, high }: Reach, xs: Scale, ys: Scale, part: Span): Path {
+  const points = room(4 * (part[1] - part[0]));
   let length = 0;
-  let begin = part[0];
-  const isGap = (at: number): boolean =>
-    !Number.isFinite(low[at] ?? NaN) || !Number.isFinite(high[at] ?? NaN);
-  const put = (at: number, y: Numbers): void => {
-    points[length++] = xs.at(x[at] ?? NaN);
-    points[length++] = ys.at(y[at] ?? NaN);
-  };
-  for (let end = part[0]; end <= part[1]; end++) {
-    if (end < part[1] && !isGap(end)) continue;
-    if (length > 0 && begin < end) length = lift(points, length);
-    for (let at = begin; at < end; at++) put(at, high);
-    for (let at = end - 1; at >= begin; at--) put(at, low);
-    begin = end + 1;
+  for (let at = part[0]; at < part[1]; at++) {
+    const [first, second] = at % 2 ? [high, low] : [low, high];
+    for (const value of [first[at] ?? NaN, second[at] ?? NaN]) {
+      points[length++] = Number.isFinite(value) ? xs.at(x[at] ?? NaN) : NaN;
+      points[length++] = ys.at(value);
+    }
   }
   return { points, length };
 }
 
-function lift(points: Float32Array, length: number): number {
-  points[length] = points[length + 1] = NaN;
-  return length + 2;
+/** The edges of the area between two curves, in pixels. */
+export function traceArea({ x, low, high }: Reach, xs: Scale, ys: Scale, [from, to]: Span): Edges {
+  const pixels = (column: Numbers, scale: Scale): Float32Array =>
+    Float32Array.from(column.subarray(from, to), (value) =>
+      Number.isFinite(value) ? scale.at(value) : NaN,
+    );
+  return { x: pixels(x, xs), low: pixels(low, ys), high: pixels(high, ys), length: to - from };
 }

@@ -45,5 +45,5 @@ export function paint(
   context.setTransform(1, 0, 0, 1, 0, 0);
   context.clearRect(0, 0, across, down);
   context.setTransform(density, 0, 0, density, 0, 0);
-  draw(new CanvasPen(context));
+  draw(new CanvasPen(context, density));
 }
