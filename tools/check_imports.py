@@ -41,7 +41,7 @@ PYTHON = {
     "export": "formats logdir index log",
     "inspect": "formats logdir index log",
     "plugin": "index",
-    "dashboards": "formats index log plugin",
+    "dashboards": "formats index log export plugin",
     "server": "formats logdir index log notes alerts plugin dashboards __init__",
     "demo": "formats sdk",
     "cli": "formats logdir index log notes alerts export inspect server demo __init__",

@@ -8,7 +8,7 @@ import io
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import repeat
 from pathlib import Path
@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracklight.errors import MissingExtra, UsageError
-from tracklight.log import Table
 from tracklight.log.numbers import json_numbers
 from tracklight.types import Series
 
@@ -29,10 +28,22 @@ _ROWS = 1 << 17
 _COLUMNS = ("step", "wall_time", "value", "overwritten")
 
 
+class Rows(Protocol):
+    """One series, or what was made of it: an attribute for each column that is written."""
+
+    @property
+    def run(self) -> str: ...
+
+    @property
+    def tag(self) -> str: ...
+
+    def __len__(self) -> int: ...
+
+
 class Writer(Protocol):
     """Writes series in one format; after the last one it is closed."""
 
-    def write(self, series: Series) -> None: ...
+    def write(self, series: Rows) -> None: ...
 
     def close(self) -> None: ...
 
@@ -87,7 +98,7 @@ class _Csv:
         self._columns = columns
         file.write((",".join(("run", "tag", *columns)) + "\n").encode())
 
-    def write(self, series: Series) -> None:
+    def write(self, series: Rows) -> None:
         names = _quote(series.run, series.tag)
         for rows in _iter_rows(len(series)):
             cells = [_make_words(getattr(series, name)[rows]) for name in self._columns]
@@ -106,7 +117,7 @@ class _Json:
         self._columns = columns
         self._before = b"[\n"
 
-    def write(self, series: Series) -> None:
+    def write(self, series: Rows) -> None:
         names = msgspec.json.encode({"run": series.run, "tag": series.tag})
         self._file.write(self._before + names[:-1])
         for name in self._columns:
@@ -133,17 +144,19 @@ class _Parquet:
             pq = importlib.import_module("pyarrow.parquet")
         except ImportError as error:
             raise MissingExtra("export to Parquet", "parquet") from error
-        self._overwritten = "overwritten" in columns
-        self._pending: list[Series] = []
+        self._columns = columns
+        self._pending: list[tuple[str, str, list[NDArray[Any]]]] = []
         self._rows = 0
-        self._schema = self._make_table([]).schema
-        self._writer = pq.ParquetWriter(file, self._schema)
+        pa = self._pa = importlib.import_module("pyarrow")
+        names = [(name, pa.dictionary(pa.int32(), pa.string())) for name in ("run", "tag")]
+        numbers = [(column, pa.from_numpy_dtype(_kind_of(column))) for column in columns]
+        self._writer = pq.ParquetWriter(file, pa.schema(names + numbers))
 
-    def write(self, series: Series) -> None:
+    def write(self, series: Rows) -> None:
         for rows in _iter_rows(len(series)):
-            part = Series(series.run, series.tag, *(getattr(series, n)[rows] for n in _COLUMNS))
-            self._pending.append(part)
-            self._rows += len(part)
+            part = [getattr(series, name)[rows] for name in self._columns]
+            self._pending.append((series.run, series.tag, part))
+            self._rows += len(part[0])
             if self._rows >= _ROWS:
                 self._flush()
 
@@ -153,11 +166,27 @@ class _Parquet:
 
     def _flush(self) -> None:
         if self._pending:
-            self._writer.write_table(self._make_table(self._pending).cast(self._schema))
+            self._writer.write_table(self._make_table())
         self._pending, self._rows = [], 0
 
-    def _make_table(self, series: list[Series]) -> Any:
-        return Table(series, overwritten=self._overwritten).to_arrow()
+    def _make_table(self) -> Any:
+        runs, tags, parts = zip(*self._pending, strict=True)
+        lengths = [len(part[0]) for part in parts]
+        table = {"run": self._repeat(runs, lengths), "tag": self._repeat(tags, lengths)}
+        for name, column in zip(self._columns, zip(*parts, strict=True), strict=True):
+            table[name] = np.concatenate(column).astype(_kind_of(name), copy=False)
+        return self._pa.table(table)
+
+    def _repeat(self, names: Sequence[str], lengths: Sequence[int]) -> Any:
+        """Each name once, and for each row which of them it has."""
+        known = {name: at for at, name in enumerate(dict.fromkeys(names))}
+        codes = np.repeat(np.array([known[name] for name in names], np.int32), lengths)
+        return self._pa.DictionaryArray.from_arrays(codes, self._pa.array(list(known)))
+
+
+def _kind_of(column: str) -> type[np.generic]:
+    """All values are floating point: in one log a tag may be integers here and not there."""
+    return {"step": np.int64, "overwritten": np.bool_}.get(column, np.float64)
 
 
 FORMATS: dict[str, Callable[[BinaryIO, tuple[str, ...]], Writer]] = {

@@ -10,10 +10,11 @@ from tracklight.dashboards.scalars.answers import (
     RangeAnswer,
     TagsAnswer,
 )
-from tracklight.dashboards.scalars.asks import AtAsk, QueryAsk, RangeAsk, TagsAsk
+from tracklight.dashboards.scalars.asks import AtAsk, QueryAsk, RangeAsk, TableAsk, TagsAsk
 from tracklight.dashboards.scalars.charts import Charts
+from tracklight.dashboards.scalars.download import make_file
 from tracklight.dashboards.scalars.tables import find_points, sum_up
-from tracklight.plugin import Dashboard, Route
+from tracklight.plugin import Blob, Dashboard, Route
 
 
 class Scalars(Dashboard):
@@ -29,6 +30,8 @@ class Scalars(Dashboard):
             Route("at", AtAsk, self.at),
             Route("range", RangeAsk, self.range),
             Route("tags", TagsAsk, self.tags),
+            Route("table", TableAsk, self.table),
+            Route("table", TableAsk, self.table, "GET"),
         ]
 
     def query(self, ask: QueryAsk) -> QueryAnswer:
@@ -53,3 +56,7 @@ class Scalars(Dashboard):
         return TagsAnswer(
             [tag for tag in tags if not chosen.isdisjoint(self.context.runs_with(tag))]
         )
+
+    def table(self, ask: TableAsk) -> Blob:
+        """Every point behind a view as CSV, JSON or Parquet."""
+        return make_file(self.context, ask)
