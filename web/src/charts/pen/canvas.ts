@@ -2,6 +2,8 @@ import { Columns } from './columns';
 import { fontOf } from './pen';
 import type { Box, Dot, Edges, Fill, Lettering, Path, Pen, Stroke } from './pen';
 
+type Context = CanvasRenderingContext2D | OffscreenCanvasRenderingContext2D;
+
 /**
  * Draws on a canvas, in pixels of the page whatever those of the screen are.
  *
@@ -10,11 +12,11 @@ import type { Box, Dot, Edges, Fill, Lettering, Path, Pen, Stroke } from './pen'
  * same, and an area is a fine line in each column of pixels.
  */
 export class CanvasPen implements Pen {
-  readonly #context: CanvasRenderingContext2D;
+  readonly #context: Context;
   readonly #fine: number;
 
   /** `density` is how many pixels of the screen one of the page has. */
-  constructor(context: CanvasRenderingContext2D, density: number) {
+  constructor(context: Context, density: number) {
     this.#context = context;
     this.#fine = 1 / density;
     context.lineJoin = 'bevel';
@@ -108,7 +110,7 @@ export class CanvasPen implements Pen {
   }
 }
 
-function trace(context: CanvasRenderingContext2D, path: Path, offset: number): void {
+function trace(context: Context, path: Path, offset: number): void {
   const { points, length } = path;
   context.beginPath();
   let isUp = true;

@@ -34,6 +34,16 @@ export interface Layout {
   readonly y2: Axis | null;
 }
 
+/** Room around a chart for what is written there. */
+export interface Margins {
+  readonly top: number;
+  readonly right: number;
+  readonly bottom: number;
+  readonly left: number;
+}
+
+const NONE: Margins = { top: 0, right: 0, bottom: 0, left: 0 };
+
 export const LABEL_SIZE = 10.5;
 export const LABEL_GAP = 6;
 const TOP = 8;
@@ -46,25 +56,28 @@ const BETWEEN_LABELS = 28;
 
 type WidthOf = Pen['widthOf'];
 
-export function layOut(plan: Plan, size: Size, widthOf: WidthOf): Layout {
-  const height = Math.max(1, size.height - TOP - BOTTOM);
+export function layOut(plan: Plan, size: Size, widthOf: WidthOf, margins = NONE): Layout {
+  const height = Math.max(1, size.height - TOP - BOTTOM - margins.top - margins.bottom);
   const count = Math.max(1, Math.round(height / ROW));
   const yTicks = ticksOf(plan.y.kind, 'number', plan.y.domain, count);
   const y2Ticks = plan.y2 ? ticksOf(plan.y2.kind, 'number', plan.y2.domain, count) : [];
-  const left = Math.max(LEFT, widest(yTicks, widthOf) + 2 * LABEL_GAP);
-  const right = plan.y2 ? Math.max(LEFT, widest(y2Ticks, widthOf) + 2 * LABEL_GAP) : RIGHT;
-  const width = Math.max(1, size.width - left - right);
-  const frame = { left, top: TOP, width, height };
+  const left = margins.left + Math.max(LEFT, widest(yTicks, widthOf) + 2 * LABEL_GAP);
+  const beside = plan.y2 ? Math.max(LEFT, widest(y2Ticks, widthOf) + 2 * LABEL_GAP) : RIGHT;
+  const width = Math.max(1, size.width - left - beside - margins.right);
+  const top = margins.top + TOP;
   const across: Span = [left, left + width];
-  const up: Span = [TOP + height, TOP];
-  const { kind, domain } = plan.x;
+  const up: Span = [top + height, top];
   return {
     size,
-    frame,
-    x: { scale: makeScale(kind, domain, across), ticks: fitTicks(plan.x, width, widthOf) },
-    y: { scale: makeScale(plan.y.kind, plan.y.domain, up), ticks: yTicks },
-    y2: plan.y2 && { scale: makeScale(plan.y2.kind, plan.y2.domain, up), ticks: y2Ticks },
+    frame: { left, top, width, height },
+    x: axisOf(plan.x, across, fitTicks(plan.x, width, widthOf)),
+    y: axisOf(plan.y, up, yTicks),
+    y2: plan.y2 && axisOf(plan.y2, up, y2Ticks),
   };
+}
+
+function axisOf({ kind, domain }: AxisPlan, range: Span, ticks: readonly Tick[]): Axis {
+  return { scale: makeScale(kind, domain, range), ticks };
 }
 
 /** As many ticks as there is room for their words. */
