@@ -8,7 +8,7 @@ when the server starts. The web half is a folder with an ``index.js`` that expor
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol, TypeVar
@@ -129,3 +129,11 @@ class Dashboard(ABC):
 
     @abstractmethod
     def routes(self) -> Sequence[Route]: ...
+
+    def export_static(self, runs: Sequence[str]) -> Iterable[tuple[str, object]]:
+        """What a copy of the board, which has no server, knows of these runs.
+
+        Each is a path below the dashboard's own and what a GET of it answers there, so that the
+        web half need not tell a copy from a server. Nothing by default: the tab is then not there.
+        """
+        return ()

@@ -57,7 +57,7 @@ def test_the_cache_is_used_unless_files_are_inspected() -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [["logs", "--bogus"], ["export", "logs"], ["export", "x", "--format=pdf", "--out=-"]]
+    "words", [["logs", "--bogus"], ["export", "--out"], ["export", "x", "--format=pdf", "--out=-"]]
 )
 def test_what_makes_no_sense_is_told(words: list[str]) -> None:
     with pytest.raises(UsageError, match="--help"):

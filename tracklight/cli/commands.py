@@ -7,6 +7,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 from tracklight.cli.catalog import create_catalog
 from tracklight.cli.progress import Tally, show_bar
@@ -31,6 +32,11 @@ def inspect(flags: Namespace) -> None:
 
 
 def export(flags: Namespace) -> None:
+    if flags.static:
+        _export_board(flags)
+        return
+    if not (flags.format and flags.out):
+        raise UsageError("give --format and --out, or --static to copy the board")
     if flags.kind != "scalars":
         raise UsageError(
             f'only scalars can be exported, not "{flags.kind}"; other values are read from Python'
@@ -47,6 +53,27 @@ def export(flags: Namespace) -> None:
                 overwritten=flags.overwritten,
                 tell=tally.add,
             )
+
+
+def _export_board(flags: Namespace) -> None:
+    from tracklight.snapshot.contents import Contents
+    from tracklight.snapshot.view import parse_view
+    from tracklight.snapshot.write import write_copy
+
+    if flags.format or flags.out:
+        raise UsageError("--static goes without --format and --out")
+    with _open_log(flags) as log:
+        chosen = _choose(log, flags)
+        tags = {info.tag for infos in chosen.values() for info in infos}
+        contents = Contents(log.catalog, parse_view(flags.view), chosen, tags)
+        tally = Tally(len(tags))
+        with show_bar("copying", tally.read):
+            write_copy(contents, flags.static, tally.add)
+    print(f"wrote a copy of {len(contents.runs):,} runs; open {_find_page(flags.static)}")
+
+
+def _find_page(target: Path) -> Path:
+    return target / "index.html" if target.is_dir() else target
 
 
 def demo(flags: Namespace) -> None:

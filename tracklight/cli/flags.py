@@ -75,7 +75,7 @@ def _create_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     _add_serve(commands.add_parser("serve", help="show a log in the browser (the default)"))
     _add_inspect(commands.add_parser("inspect", help="list files, damage, runs and tags"))
-    _add_export(commands.add_parser("export", help="write scalars to CSV, JSON or Parquet"))
+    _add_export(commands.add_parser("export", help="write scalars, or a copy of the board"))
     _add_demo(commands.add_parser("demo", help="write a log to try things on"))
     return parser
 
@@ -130,9 +130,12 @@ def _add_export(parser: argparse.ArgumentParser) -> None:
     _add_choice(parser)
     add = parser.add_argument
     add("--kind", default="scalars", help="what to export: scalars")
-    add("--format", required=True, choices=("csv", "json", "parquet"))
-    add("--out", required=True, metavar="FILE", help="- for the standard output")
+    add("--format", choices=("csv", "json", "parquet"))
+    add("--out", metavar="FILE", help="- for the standard output")
     add("--overwritten", action="store_true", help="overwritten points, too, in a marked column")
+    add("--static", type=Path, metavar="OUT",
+        help="copy the board into a new directory or .html file that needs no server")  # fmt: skip
+    add("--view", default="", metavar="URL", help="address of the page that is to be copied")
 
 
 def _add_demo(parser: argparse.ArgumentParser) -> None:

@@ -93,6 +93,11 @@ class Log:
         return f"<Log of {places}: {len(self.runs):,} runs, {self.points:,} points>"
 
     @property
+    def catalog(self) -> Catalog:
+        """The index behind the log, for what of tracklight stands on both."""
+        return self._catalog
+
+    @property
     def roots(self) -> tuple[Root, ...]:
         """The directories that the log is made of."""
         return self._catalog.roots

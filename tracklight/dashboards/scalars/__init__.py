@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from tracklight.dashboards.scalars.answers import (
     AtAnswer,
@@ -12,6 +12,7 @@ from tracklight.dashboards.scalars.answers import (
 )
 from tracklight.dashboards.scalars.asks import AtAsk, QueryAsk, RangeAsk, TableAsk, TagsAsk
 from tracklight.dashboards.scalars.charts import Charts
+from tracklight.dashboards.scalars.copies import iter_copies
 from tracklight.dashboards.scalars.download import make_file
 from tracklight.dashboards.scalars.tables import find_points, sum_up
 from tracklight.plugin import Blob, Dashboard, Route
@@ -33,6 +34,9 @@ class Scalars(Dashboard):
             Route("table", TableAsk, self.table),
             Route("table", TableAsk, self.table, "GET"),
         ]
+
+    def export_static(self, runs: Sequence[str]) -> Iterator[tuple[str, object]]:
+        return iter_copies(self.context, runs)
 
     def query(self, ask: QueryAsk) -> QueryAnswer:
         """Charts of any set of series, reduced to the pixels that will show them."""

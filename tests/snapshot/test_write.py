@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+import base64
+import json
+import re
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests import builders as b
+from tests.index import logs
+from tests.server.columns_reader import read_columns
+from tracklight.errors import LogError, UsageError
+from tracklight.index.catalog import Catalog
+from tracklight.snapshot import page
+from tracklight.snapshot.contents import Contents
+from tracklight.snapshot.view import parse_view
+from tracklight.snapshot.write import write_copy
+
+NASTY = "</script><b>\u2028"
+
+
+class Everything:
+    """Whatever it is, it is in here."""
+
+    def __contains__(self, _: object) -> bool:
+        return True
+
+
+@pytest.fixture(autouse=True)
+def built_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests of what is written need no page that was built."""
+    programs = {"board.js": "start('</script>')", "board.css": "body{}"}
+    monkeypatch.setattr(page, "read_program", lambda name: programs[name])
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> Iterator[Catalog]:
+    logdir = tmp_path / "private" / "logs"
+    logs.write(logdir, "a", logs.points(range(5)) + logs.points(range(3), tag=NASTY))
+    logs.write(logdir, "b", logs.points(range(7)))
+    logs.write(logdir, "c", b.scalar("other", 0, 1.0))
+    catalog = logs.open_catalog(logdir)
+    yield catalog
+    catalog.close()
+
+
+def copy(catalog: Catalog, target: Path, view: str = "") -> None:
+    write_copy(Contents(catalog, parse_view(view), Everything(), Everything()), target)
+
+
+def read_head(script: str) -> dict[str, Any]:
+    head: dict[str, Any] = json.loads(script.split("tracklight.head=")[1].rstrip().rstrip(";"))
+    return head
+
+
+def read_parts(text: str) -> dict[str, Any]:
+    found = re.findall(r'tracklight\.put\(("[^"]*"),"([^"]*)"\)', text)
+    return {
+        json.loads(address): read_columns(zlib.decompress(base64.b64decode(data), wbits=-15))
+        for address, data in found
+    }
+
+
+def test_a_folder_has_a_page_and_its_data(catalog: Catalog, tmp_path: Path) -> None:
+    target = tmp_path / "copy"
+    copy(catalog, target, "?sel=none;%2Ba,b&smooth=0.5")
+    html = (target / "index.html").read_text()
+    assert re.findall(r'(?:src|href)="([^"]+)"', html) == ["board.css", "data/board.js", "board.js"]
+    script = (target / "data/board.js").read_text()
+    head = read_head(script)
+    assert head["view"] == "sel=none%3B%2Ba%2Cb&smooth=0.5"
+    assert [run["name"] for run in head["answers"]["api/runs"]["runs"]] == ["a", "b"]
+    assert [tag["tag"] for tag in head["answers"]["api/tags"]["tags"]] == [NASTY, "loss"]
+    files = json.loads(script.split("tracklight.files=")[1].split(";tracklight.head")[0])
+    parts: dict[str, Any] = {}
+    for address, name in files.items():
+        part = read_parts((target / name).read_text())
+        assert list(part) == [address]
+        parts |= part
+    tags = {one["tag"]: one for one in parts["api/scalars/series"]["tags"]}
+    assert tags["loss"]["runs"] == ["a", "b"]
+    series = parts[f"api/scalars/{tags['loss']['path']}"]["series"]
+    assert [list(one["value"]) for one in series] == [[*range(5)], [*range(7)]]
+
+
+def test_one_file_holds_it_all(catalog: Catalog, tmp_path: Path) -> None:
+    target = tmp_path / "board.html"
+    copy(catalog, target)
+    html = target.read_text(encoding="utf-8")
+    assert html.count("<script>") == html.count("</script>") == 6
+    assert "src=" not in html and "href=" not in html
+    assert NASTY not in html and "\u2028" not in html
+    assert len(read_parts(html)) == 4
+
+
+def test_where_the_log_lies_is_not_told(catalog: Catalog, tmp_path: Path) -> None:
+    target = tmp_path / "board.html"
+    copy(catalog, target)
+    assert "private" not in target.read_text(encoding="utf-8")
+
+
+def test_columns_of_runs_go_along(catalog: Catalog, tmp_path: Path) -> None:
+    copy(catalog, tmp_path / "copy")
+    head = read_head((tmp_path / "copy/data/board.js").read_text())
+    assert head["columns"]["runs"] == ["a", "b", "c"]
+    assert head["columns"]["columns"]["max:loss"] == [4.0, 6.0, None]
+
+
+def test_only_the_tags_that_were_chosen(catalog: Catalog, tmp_path: Path) -> None:
+    write_copy(Contents(catalog, parse_view(""), {"a"}, {"loss"}), tmp_path / "board.html")
+    parts = read_parts((tmp_path / "board.html").read_text())
+    assert [one["tag"] for one in parts["api/scalars/series"]["tags"]] == ["loss"]
+    assert len(parts) == 2
+
+
+def test_a_view_without_runs_is_no_copy(catalog: Catalog, tmp_path: Path) -> None:
+    with pytest.raises(LogError, match="shows no run"):
+        copy(catalog, tmp_path / "copy", "sel=none")
+
+
+def test_what_is_there_is_not_written_over(catalog: Catalog, tmp_path: Path) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "mine.txt").touch()
+    with pytest.raises(UsageError, match="new or empty"):
+        copy(catalog, tmp_path / "full")
+
+
+def test_a_board_that_is_too_large_for_one_file(
+    catalog: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tracklight.snapshot.write._LARGEST_FILE_BYTES", 10)
+    with pytest.raises(UsageError, match="copy it into a directory"):
+        copy(catalog, tmp_path / "board.html")
+    assert not (tmp_path / "board.html").exists()
+
+
+def test_numbers_survive_the_trip(tmp_path: Path) -> None:
+    values = [1e300, 0.1, float("nan"), -float("inf"), 5e-324]
+    text = b"".join(b.record(_double(step, value)) for step, value in enumerate(values))
+    logs.write(tmp_path / "logs", "run", text)
+    catalog = logs.open_catalog(tmp_path / "logs")
+    copy(catalog, tmp_path / "board.html")
+    parts = read_parts((tmp_path / "board.html").read_text())
+    np.testing.assert_array_equal(parts["api/scalars/series/0"]["series"][0]["value"], values)
+    catalog.close()
+
+
+def _double(step: int, value: float) -> bytes:
+    content = b.content(np.array(value).tobytes())
+    return b.event(b.summary(b.value("loss", b.tensor(2, content))), step=step, wall=1.7e9 + step)

@@ -1,0 +1,126 @@
+"""What a copy of a board is made of: answers, each under the address a page asks for it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Container, Iterable, Iterator
+from pathlib import PurePath
+from typing import cast
+
+import msgspec
+
+import tracklight
+from tracklight.errors import LogError
+from tracklight.notes.place import find_book
+from tracklight.notes.store import Store
+from tracklight.plugin import Context, Nothing
+from tracklight.server import problems
+from tracklight.server.alerts import AlertsAnswer
+from tracklight.server.api import (
+    DashboardRow,
+    FilesAnswer,
+    RootRow,
+    RunsAnswer,
+    StatusAnswer,
+    TagsAnswer,
+)
+from tracklight.server.live import Status
+from tracklight.server.notes import NotesAnswer
+from tracklight.server.overview import Overview
+from tracklight.server.plugins import Plugins
+from tracklight.server.run_columns import ColumnsAnswer, ColumnsAsk, ColumnsThere, RunColumns
+from tracklight.server.source import Source
+from tracklight.server.wire import FileRow, file_row, progress_row, readable
+from tracklight.snapshot.excerpt import Excerpt
+from tracklight.snapshot.view import View
+
+_CURSOR = "copy"
+_NO_ALERTS = AlertsAnswer([], [], False)
+
+
+class Head(msgspec.Struct):
+    """What every copy begins with: the view, and the answers that any page asks for at first."""
+
+    made: float
+    view: str
+    answers: dict[str, object]
+    columns: ColumnsAnswer
+    """Every column of the table of runs."""
+
+
+class Contents:
+    """The copy of one view of a log, with no other runs and tags than these."""
+
+    def __init__(
+        self, source: Source, view: View, runs: Container[str], tags: Container[str]
+    ) -> None:
+        book = Store(find_book(root.path for root in source.roots)).read()
+        rows = [row for row in Overview(source).runs().values() if row.name in runs]
+        self.runs = view.choose(rows, book.runs)
+        if not self.runs:
+            raise LogError("this view shows no run, so there is nothing to copy")
+        self._view = view
+        self._source = cast(Source, Excerpt(source, frozenset(self.runs), tags))
+        self._overview = Overview(self._source)
+        self._plugins = Plugins(self._make_context())
+        self._notes = NotesAnswer(
+            revision=book.revision,
+            runs={run: said for run, said in book.runs.items() if run in set(self.runs)},
+            annotations=book.annotations,
+            alerts=_NO_ALERTS,
+        )
+
+    def head(self, copied: Iterable[str]) -> Head:
+        """``copied`` names the dashboards that have something in the copy."""
+        columns = RunColumns(self._source, self._overview)
+        there = columns.list_columns(Nothing())
+        answers: dict[str, object] = {
+            "api/status": self._status(),
+            "api/runs": RunsAnswer(_CURSOR, list(self._overview.runs().values())),
+            "api/tags": TagsAnswer(_CURSOR, None, [tag.row() for tag in self._overview.tags()]),
+            "api/files?damaged=1": FilesAnswer(self._damaged()),
+            "api/dashboards": self._dashboards(frozenset(copied)),
+            "api/notes": self._notes,
+            "api/runs/columns": there,
+        }
+        return Head(time.time(), self._view.search, answers, _read_all(columns, there))
+
+    def iter_parts(self) -> Iterator[tuple[str, str, object]]:
+        """Of every dashboard what it wants to be known: its name, an address and an answer."""
+        for name, loaded in self._plugins.loaded.items():
+            for path, answer in loaded.dashboard.export_static(self.runs):
+                yield name, f"api/{name}/{path}", answer
+
+    def _make_context(self) -> Context:
+        overview = self._overview
+        return Context(
+            self._source,
+            overview.scalar_tags,
+            overview.runs_with_scalar,
+            lambda: _CURSOR,
+            problems.describe,
+        )
+
+    def _status(self) -> StatusAnswer:
+        """Where the log lies on this machine is nobody else's business."""
+        roots = [
+            RootRow(root.name, readable(PurePath(root.path).name)) for root in self._source.roots
+        ]
+        status = Status(False, progress_row(self._source.progress), [], 0)
+        return StatusAnswer(tracklight.__version__, _CURSOR, roots, status, [])
+
+    def _dashboards(self, copied: frozenset[str]) -> list[DashboardRow]:
+        return [
+            DashboardRow(name, it.dashboard.title, list(it.dashboard.plugins), name in copied, None)
+            for name, it in self._plugins.loaded.items()
+        ]
+
+    def _damaged(self) -> list[FileRow]:
+        rows = (file_row(run, info) for run in self.runs for info in self._source.files(run))
+        return [msgspec.structs.replace(r, path=PurePath(r.path).name) for r in rows if r.damaged]
+
+
+def _read_all(columns: RunColumns, there: ColumnsThere) -> ColumnsAnswer:
+    keys = [f"hparam:{column.name}" for column in there.hparams]
+    keys += [f"{kind}:{tag}" for tag in there.metrics for kind in ("last", "min", "max")]
+    return columns.read_columns(ColumnsAsk(keys))

@@ -1,0 +1,31 @@
+"""A log with only some of its runs and tags."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from typing import Any
+
+from tracklight.server.source import Source
+from tracklight.types import RunInfo, TagInfo
+
+
+class Excerpt:
+    """Lists only the chosen runs and tags; whatever else is asked for comes from the whole log.
+
+    So hyperparameters that a run has from one above it are found, whether that one is chosen
+    or not.
+    """
+
+    def __init__(self, source: Source, runs: Container[str], tags: Container[str]) -> None:
+        self._source = source
+        self._runs = runs
+        self._tags = tags
+
+    def runs(self) -> tuple[RunInfo, ...]:
+        return tuple(run for run in self._source.runs() if run.name in self._runs)
+
+    def tags(self, run: str) -> tuple[TagInfo, ...]:
+        return tuple(info for info in self._source.tags(run) if info.tag in self._tags)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._source, name)
