@@ -54,13 +54,19 @@ function linearTicks(domain: Span, count: number): Tick[] {
   return formatTicks(multiplesOf(step, domain), step);
 }
 
+/** What powers of ten are multiplied with, when there are so many of them for each label. */
+function factorsFor(decadesPerTick: number): readonly number[] {
+  if (decadesPerTick <= 1 / 3) return [1, 2, 5];
+  return decadesPerTick <= 1 / 2 ? [1, 3] : [1];
+}
+
 /** Powers of ten; where few of them are seen also 2 and 5 times these, or plain numbers. */
 function logTicks(domain: Span, count: number): Tick[] {
   const [low, high] = [Math.log10(domain[0]), Math.log10(domain[1])];
   if (!Number.isFinite(low) || !Number.isFinite(high)) return [];
   if (high - low < 1) return linearTicks(domain, count);
   const every = Math.max(1, Math.ceil((high - low) / Math.max(1, count)));
-  const factors = (high - low) * 3 <= count ? [1, 2, 5] : (high - low) * 2 <= count ? [1, 3] : [1];
+  const factors = factorsFor((high - low) / (count + 1));
   const powers = multiplesOf(every, [Math.floor(low), Math.ceil(high)]);
   return powers
     .flatMap((power) => factors.map((factor) => factor * 10 ** power))
