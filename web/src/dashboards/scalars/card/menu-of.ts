@@ -1,0 +1,122 @@
+import type { MenuItem } from '../../../widgets/menu';
+import type { CardChart } from '../cards/chart.svelte';
+import type { Scalars } from '../scalars.svelte';
+import { includes, toggle, toggleName, withCard } from '../state/codecs';
+import { saveCardTable, savePicture } from '../takeaway/save';
+import type { Pictures } from '../takeaway/pictures';
+
+/** Windows that a card opens to ask for something. */
+export type CardWindow = 'limits' | 'note' | 'combine' | 'python' | 'description';
+
+type Groups = readonly (readonly MenuItem[])[];
+
+/** The menu of a card: how it is shown, its axes, what is added to it, what is taken away. */
+export function menuOf(
+  scalars: Scalars,
+  chart: CardChart,
+  takePicture: () => Pictures | null,
+  open: (window: CardWindow) => void,
+): Groups {
+  return [
+    formItems(scalars, chart),
+    axisItems(scalars, chart, open),
+    addItems(scalars, chart, open),
+    takeItems(scalars, chart, takePicture, open),
+  ];
+}
+
+function formItems({ settings }: Scalars, { card, form }: CardChart): MenuItem[] {
+  const { forms, wide, fullScreen } = settings;
+  const show = (wanted: typeof form): void =>
+    forms.set(
+      withCard(forms.value, card.id, wanted === 'chart' || wanted === form ? null : wanted),
+    );
+  return [
+    { label: 'Full screen', hint: 'm', icon: 'expand', run: () => fullScreen.set(card.id, 'push') },
+    {
+      label: 'Full width',
+      checked: wide.value.includes(card.id),
+      run: () => wide.set(toggleName(wide.value, card.id)),
+    },
+    { label: 'As a table', checked: form === 'table', run: () => show('table') },
+    { label: 'As bars over runs', checked: form === 'bars', run: () => show('bars') },
+  ];
+}
+
+function axisItems(
+  { settings }: Scalars,
+  chart: CardChart,
+  open: (window: CardWindow) => void,
+): MenuItem[] {
+  const { logX, logY, zooms } = settings;
+  const { id } = chart.card;
+  return [
+    {
+      label: 'Logarithmic y axis',
+      hint: 'y',
+      checked: includes(logY.value, id),
+      run: () => logY.set(toggle(logY.value, id)),
+    },
+    {
+      label: 'Logarithmic x axis',
+      checked: includes(logX.value, id),
+      run: () => logX.set(toggle(logX.value, id)),
+    },
+    {
+      label: 'Fit to data',
+      icon: 'fit',
+      disabled: chart.zoom === null,
+      run: () => zooms.set(withCard(zooms.value, id, null)),
+    },
+    { label: 'Limits of the axes …', run: () => open('limits') },
+  ];
+}
+
+function addItems(
+  scalars: Scalars,
+  { card }: CardChart,
+  open: (window: CardWindow) => void,
+): MenuItem[] {
+  const { recipe, description } = card;
+  return [
+    { label: 'Add another tag …', icon: 'plus', run: () => open('combine') },
+    { label: 'Note at a step …', run: () => open('note') },
+    ...(description
+      ? [{ label: 'Description', icon: 'info' as const, run: () => open('description') }]
+      : []),
+    ...(recipe === null
+      ? []
+      : [
+          {
+            label: 'Remove this card',
+            icon: 'close' as const,
+            run: () => scalars.removeCombined(recipe),
+          },
+        ]),
+  ];
+}
+
+function takeItems(
+  scalars: Scalars,
+  { card }: CardChart,
+  takePicture: () => Pictures | null,
+  open: (window: CardWindow) => void,
+): MenuItem[] {
+  const noPicture = takePicture() === null;
+  const picture = (format: 'svg' | 'png'): MenuItem => ({
+    label: `Download ${format.toUpperCase()}`,
+    disabled: noPicture,
+    run: () => void savePicture(takePicture(), format, card.title),
+  });
+  return [
+    {
+      label: 'Download CSV',
+      icon: 'download',
+      run: () => void saveCardTable(scalars, card, 'csv'),
+    },
+    { label: 'Download JSON', run: () => void saveCardTable(scalars, card, 'json') },
+    picture('svg'),
+    picture('png'),
+    { label: 'Copy as Python …', run: () => open('python') },
+  ];
+}

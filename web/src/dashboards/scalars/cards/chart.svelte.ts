@@ -1,0 +1,118 @@
+import type { ChartAnswer } from '../../../api/scalars';
+import { formatCount, formatExact, plural } from '../../../base/format';
+import type { Band, Flag, Line, ScaleKind, Span, XFormat } from '../../../charts/types';
+import type { XAxis } from '../../../plugin/context';
+import { centerOf, countOdd, drawBands, drawLines } from '../data/drawing';
+import type { Loaded } from '../data/loader.svelte';
+import type { Want } from '../data/want';
+import type { Scalars } from '../scalars.svelte';
+import { includes, NO_LIMITS } from '../state/codecs';
+import type { Card } from './card';
+
+const NO_LINES: readonly Line[] = [];
+
+/** What the chart of a card draws, kept in step with the answer and the settings. */
+export class CardChart {
+  readonly #scalars: Scalars;
+  readonly #card: () => Card;
+
+  readonly loaded = $derived.by((): Loaded | undefined =>
+    this.#scalars.loader.find(this.card.id, this.#seen),
+  );
+  readonly answer = $derived(this.loaded?.answer ?? null);
+  readonly lines = $derived.by(() => this.#drawLines(this.answer));
+  readonly bands = $derived.by((): readonly Band[] =>
+    this.answer ? drawBands(this.answer, this.card, this.#scalars.context.runs) : [],
+  );
+  /** All that has a value at a place on the axis. */
+  readonly readable = $derived([...this.bands.map(centerOf), ...this.lines]);
+  readonly flags = $derived.by(() => this.#findFlags());
+  readonly zoom = $derived.by(() => this.#settings.zooms.value.get(this.card.id) ?? null);
+  readonly limits = $derived.by(() => this.#settings.limits.value.get(this.card.id) ?? NO_LIMITS);
+  readonly form = $derived.by(() => this.#settings.forms.value.get(this.card.id) ?? 'chart');
+  readonly note = $derived.by(() => (this.answer ? describe(this.answer, this.card) : ''));
+  readonly odd = $derived(this.answer ? countOdd(this.answer) : 0);
+  readonly lastStep = $derived(
+    this.answer?.lines.reduce((last, line) => Math.max(last, line.last?.step ?? -1), -1) ?? -1,
+  );
+  readonly points = $derived(this.answer?.points ?? 0);
+  /** Lines of the run that is looked at. */
+  readonly highlighted = $derived.by(() => this.#findHighlighted());
+
+  constructor(scalars: Scalars, card: () => Card) {
+    this.#scalars = scalars;
+    this.#card = card;
+  }
+
+  get card(): Card {
+    return this.#card();
+  }
+
+  get #settings() {
+    return this.#scalars.settings;
+  }
+
+  get xScale(): ScaleKind {
+    return includes(this.#settings.logX.value, this.card.id) ? 'log' : 'linear';
+  }
+
+  get yScale(): ScaleKind {
+    return includes(this.#settings.logY.value, this.card.id) ? 'log' : 'linear';
+  }
+
+  get xFormat(): XFormat {
+    return formatOf(this.#settings.x.value);
+  }
+
+  /** What the loader is to get for a chart so many pixels wide. */
+  wantAt(width: number): Want {
+    const { id, tags } = this.card;
+    return { id, tags, seen: this.#seen, width };
+  }
+
+  get #isScatter(): boolean {
+    return this.#settings.x.value.startsWith('metric:');
+  }
+
+  /** The part of the axis that is seen, where that is known and points lie in its order. */
+  get #seen(): Span | null {
+    if (this.#isScatter) return null;
+    const { low, high } = this.limits.x;
+    return this.zoom?.x ?? (low === null || high === null ? null : [low, high]);
+  }
+
+  #drawLines(answer: ChartAnswer | null): readonly Line[] {
+    if (!answer) return NO_LINES;
+    const { runs } = this.#scalars.context;
+    const best = this.#settings.best.value;
+    return drawLines(answer, this.card, { runs, best, scatter: this.#isScatter });
+  }
+
+  #findFlags(): readonly Flag[] {
+    if (this.#settings.x.value !== 'step') return [];
+    const { tags } = this.card;
+    return this.#scalars.context.notes.annotations
+      .filter(({ tag }) => tag === null || tags.includes(tag))
+      .map(({ id, step, text }) => ({ id, x: step, text }));
+  }
+
+  #findHighlighted(): readonly string[] {
+    const run = this.#scalars.context.runs.highlighted;
+    if (run === null) return [];
+    return this.lines.filter(({ id }) => id.startsWith(`${run}\n`)).map(({ id }) => id);
+  }
+}
+
+/** How many runs and how much of their points are seen: nothing is left out without a word. */
+function describe(answer: ChartAnswer, card: Card): string {
+  const runs = plural(answer.runs, 'run');
+  const tags = card.tags.length > 1 ? ` · ${plural(card.tags.length, 'tag')}` : '';
+  if (answer.bands.length > 0) return `${runs}${tags} · ${plural(answer.points, 'point')}`;
+  if (!answer.reduced) return `${runs}${tags} · all points`;
+  const drawn = answer.lines.reduce((sum, line) => sum + line.y.length, 0);
+  return `${runs}${tags} · ${formatCount(drawn)} of ${formatExact(answer.points)} shown, zoom for all`;
+}
+
+function formatOf(axis: XAxis): XFormat {
+  return axis === 'wall' ? 'time' : axis === 'relative' ? 'duration' : 'number';
+}

@@ -1,0 +1,17 @@
+import { compileFilter, type Filter } from '../../../base/filter';
+
+export interface Completions {
+  readonly tags: readonly string[];
+  /** How many match beyond those. */
+  readonly more: number;
+}
+
+/** The tags that a filter finds: those that begin with it first. */
+export function completions(tags: readonly string[], filter: Filter, most: number): Completions {
+  const { matches, error } = compileFilter(filter);
+  const found = error ? [] : tags.filter(matches);
+  const start = filter.text.toLowerCase();
+  const isFirst = (tag: string): boolean => !filter.regex && tag.toLowerCase().startsWith(start);
+  const ordered = [...found.filter(isFirst), ...found.filter((tag) => !isFirst(tag))];
+  return { tags: ordered.slice(0, most), more: Math.max(0, ordered.length - most) };
+}
