@@ -37,6 +37,15 @@ const HALF = /(?:^|[/_.-])(train|training|val|valid|validation|eval|evaluation|t
  * those of a sweep do, mostly take different ones.
  */
 export function runColour(name: string): string {
+  const colour = known.get(name) ?? makeColour(name);
+  known.set(name, colour);
+  return colour;
+}
+
+/** Those of ten thousand runs take a while to make, and never change. */
+const known = new Map<string, string>();
+
+function makeColour(name: string): string {
   let numbers = 0;
   const words = name.replace(HALF, '').replace(/\d+/g, (digits) => {
     numbers += weigh(digits);

@@ -7,6 +7,7 @@ import {
   selectExactly,
   type Selection,
   selectionCodec,
+  takeFirst,
   withTicks,
 } from './selection';
 
@@ -53,4 +54,11 @@ test('what the newest runs are may change, so both sides are kept', () => {
   const some = withTicks(withTicks(select({ newest: 3 }), ['a'], true), ['b'], false);
   expect(some).toEqual(select({ newest: 3 }, ['a'], ['b']));
   expect(withTicks(some, ['b'], true)).toEqual(select({ newest: 3 }, ['a', 'b']));
+});
+
+test('the first that are meant are taken, and no more are looked at', () => {
+  const runs = ['a', 'b', 'c', 'd'].map((name) => ({ name }));
+  expect([...takeFirst(runs, ({ name }) => name !== 'b', 2)]).toEqual(['a', 'c']);
+  expect([...takeFirst(runs, () => true, 0)]).toEqual([]);
+  expect(takeFirst(runs, () => true, 9).size).toBe(4);
 });

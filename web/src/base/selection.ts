@@ -35,6 +35,20 @@ export function reachOf(rule: Rule, count: number): number {
   return rule === 'none' ? 0 : rule.newest;
 }
 
+/** Names of the first `count` runs that are meant. */
+export function takeFirst<Run extends { readonly name: string }>(
+  runs: readonly Run[],
+  isMeant: (run: Run) => boolean,
+  count: number,
+): Set<string> {
+  const taken = new Set<string>();
+  for (const run of runs) {
+    if (taken.size === count) break;
+    if (isMeant(run)) taken.add(run.name);
+  }
+  return taken;
+}
+
 /** Ticks exactly these of the runs, with the rule that needs fewer exceptions. */
 export function selectExactly(wanted: ReadonlySet<string>, all: readonly string[]): Selection {
   const left = all.filter((name) => !wanted.has(name));

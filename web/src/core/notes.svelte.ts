@@ -10,6 +10,7 @@ import {
 import type { Problem } from '../api/types';
 import { Pace } from '../base/pace';
 import type { Annotation, Notes } from '../plugin/context';
+import { board } from './board.svelte';
 
 const PAUSE_MS = 500;
 const NOT_FOUND = 404;
@@ -29,6 +30,11 @@ class SideNotes implements Notes {
   #revision = -1;
   readonly #loading = new Pace(() => this.#load(), PAUSE_MS);
 
+  constructor() {
+    board.on('notes', (body) => this.#catchUp((body as { revision: number }).revision));
+    board.on('alert', () => this.refresh());
+  }
+
   /** Everything that is said of runs, by name; another object whenever it has changed. */
   get runs(): Readonly<Record<string, RunNote>> {
     return this.#runs;
@@ -37,11 +43,6 @@ class SideNotes implements Notes {
   /** Asks the server for what others may have said. */
   refresh(): void {
     this.#loading.ask();
-  }
-
-  /** As refresh, unless what is here is already of this revision. */
-  catchUp(revision: number): void {
-    if (revision !== this.#revision) this.refresh();
   }
 
   /** The page shows the change at once, and takes it back if the server cannot keep it. */
@@ -59,6 +60,11 @@ class SideNotes implements Notes {
 
   async removeAnnotation(id: string): Promise<void> {
     await this.#keep(removeAnnotation(id));
+  }
+
+  /** What this page has said itself comes back as news. */
+  #catchUp(revision: number): void {
+    if (revision !== this.#revision) this.refresh();
   }
 
   async #keep(answer: Promise<NotesAnswer>, takeBack?: () => void): Promise<void> {

@@ -17,7 +17,7 @@ const SOLID: readonly number[] = [];
 /** For runs that say nothing about what the others are told apart by. */
 const NEUTRAL = '#7d7d8a';
 
-const colourByCodec: Codec<ColourBy> = {
+export const colourByCodec: Codec<ColourBy> = {
   parse(text) {
     if (text.startsWith('re:')) return { by: 'regex', pattern: text.slice(3) };
     if (text === 'run' || text === 'group') return { by: text };
@@ -62,26 +62,15 @@ class Colours {
 function readerOf(by: ColourBy): ColourOf {
   switch (by.by) {
     case 'run':
-      return ({ name }) => rememberedColour(name);
+      return ({ name }) => runColour(name);
     case 'group':
       return ({ name }) =>
-        groups.keys === null
-          ? rememberedColour(name)
-          : colours.colourOfGroup(groups.keys.get(name) ?? '');
+        groups.keys === null ? runColour(name) : colours.colourOfGroup(groups.keys.get(name) ?? '');
     case 'regex':
       return colourByCapture(by.pattern);
     case 'column':
       return colourByColumn(by.key);
   }
-}
-
-const known = new Map<string, string>();
-
-/** A name's colour never changes, and ten thousand of them take a while. */
-function rememberedColour(name: string): string {
-  const colour = known.get(name) ?? runColour(name);
-  known.set(name, colour);
-  return colour;
 }
 
 function colourByCapture(text: string): ColourOf {

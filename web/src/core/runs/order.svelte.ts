@@ -35,7 +35,11 @@ class Order {
   sortBy(key: string): void {
     const { sorting } = this;
     const descending = key === sorting.key ? !sorting.descending : startsHigh(key);
-    this.#sorting.set({ key, descending });
+    this.sort({ key, descending });
+  }
+
+  sort(sorting: Sorting): void {
+    this.#sorting.set(sorting);
   }
 }
 

@@ -5,6 +5,7 @@ import {
   selectExactly,
   type Selection,
   selectionCodec,
+  takeFirst,
   withTicks,
 } from '../../base/selection';
 import { address } from '../address.svelte';
@@ -25,12 +26,7 @@ class RunSelection {
     const { foundNames } = filter;
     const reach = reachOf(this.#param.value.rule, foundNames.size);
     if (reach >= foundNames.size) return foundNames;
-    const newest = new Set<string>();
-    for (const { name } of entries.newestFirst) {
-      if (newest.size === reach) break;
-      if (foundNames.has(name)) newest.add(name);
-    }
-    return newest;
+    return takeFirst(entries.newestFirst, ({ name }) => foundNames.has(name), reach);
   });
 
   isTicked(name: string): boolean {

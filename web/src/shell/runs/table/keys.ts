@@ -1,7 +1,7 @@
-import { groups } from '../../core/runs/groups.svelte';
-import { selection } from '../../core/runs/selection.svelte';
-import { table } from '../../core/runs/table.svelte';
-import { editing } from './editing.svelte';
+import { groups } from '../../../core/runs/groups.svelte';
+import { selection } from '../../../core/runs/selection.svelte';
+import { table } from '../../../core/runs/table.svelte';
+import { editing } from '../about/editing.svelte';
 import { marks } from './marks.svelte';
 
 const PAGE_ROWS = 20;
@@ -15,6 +15,10 @@ export function keysOfTable(event: KeyboardEvent): boolean {
   if (place === null) return act(event.key);
   marks.go(Math.min(table.rows.length - 1, Math.max(0, place)), event.shiftKey ? 'range' : 'alone');
   return true;
+}
+
+export function isMenuKey({ key, shiftKey }: KeyboardEvent): boolean {
+  return key === 'ContextMenu' || (key === 'F10' && shiftKey);
 }
 
 function pressWithModifier(key: string): boolean {

@@ -5,8 +5,8 @@ import {
   formatExact,
   formatMoment,
   formatValue,
-} from '../../base/format';
-import type { Value } from '../../base/expression/compile';
+} from '../../../base/format';
+import type { Value } from '../../../base/expression/compile';
 
 /** What stands in a cell, and the whole of it for who hovers. */
 export interface CellText {

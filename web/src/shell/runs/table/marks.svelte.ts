@@ -1,4 +1,4 @@
-import { idOfRow, table, type TableRow } from '../../core/runs/table.svelte';
+import { idOfRow, table, type TableRow } from '../../../core/runs/table.svelte';
 
 /** Which line of the table the keyboard is at, and which lines an action is meant for. */
 class Marks {
@@ -80,9 +80,7 @@ function namesOf(rows: readonly TableRow[]): string[] {
 }
 
 function withOrWithout(ids: ReadonlySet<string>, id: string): Set<string> {
-  const changed = new Set(ids);
-  if (!changed.delete(id)) changed.add(id);
-  return changed;
+  return ids.has(id) ? new Set([...ids].filter((other) => other !== id)) : new Set([...ids, id]);
 }
 
 export const marks = new Marks();
