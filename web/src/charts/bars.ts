@@ -16,7 +16,7 @@ export function layOutBars(values: readonly number[]): BarLayout {
   const low = Math.min(0, ...finite);
   const high = Math.max(0, ...finite);
   const span = high - low || 1;
-  const zero = -low / span;
+  const zero = Math.abs(low) / span;
   const bars = values.map((value) => {
     if (!Number.isFinite(value)) return { left: zero, width: 0 };
     return { left: zero + Math.min(0, value) / span, width: Math.abs(value) / span };

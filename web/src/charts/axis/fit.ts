@@ -20,8 +20,8 @@ interface VerticalFit {
 
 /** The part at either end that is left out with outliers, as TensorBoard does. */
 const OUTLYING = 0.05;
-/** Room between a curve and the edge, as a part of the height. */
-const ROOM = 0.02;
+/** Room between a curve and the edge of a log axis, as a part of its height. */
+const LOG_ROOM = 0.02;
 const TICKS = 5;
 
 /** The ends of the horizontal axis: those of the data, unless a limit holds one. */
@@ -100,15 +100,9 @@ function widen(span: Span | null, kind: ScaleKind): Span {
 }
 
 function round([low, high]: Span, kind: ScaleKind): Span {
-  if (kind === 'log') {
-    const room = (high / low) ** ROOM;
-    return [low / room, high * room];
-  }
-  const room = (high - low) * ROOM;
-  // What is never negative gets no negative axis for the sake of some room.
-  const floor = low >= 0 ? Math.max(0, low - room) : low - room;
-  const ceiling = high <= 0 ? Math.min(0, high + room) : high + room;
-  return niceSpan([floor, ceiling], TICKS);
+  if (kind === 'linear') return niceSpan([low, high], TICKS);
+  const room = (high / low) ** LOG_ROOM;
+  return [low / room, high * room];
 }
 
 /** Limits hold an end wherever the data are; one that would leave nothing is not heeded. */

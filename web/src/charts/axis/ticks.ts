@@ -19,9 +19,10 @@ export function niceStep(span: number, count: number): number {
   const rough = span / Math.max(1, count);
   const power = 10 ** Math.floor(Math.log10(rough));
   const part = rough / power;
-  if (part < 1.5) return power;
-  if (part < 3.5) return 2 * power;
-  return part < 7.5 ? 5 * power : 10 * power;
+  // Halfway between two of them is where one is as many times too large as the other too small.
+  if (part < Math.sqrt(2)) return power;
+  if (part < Math.sqrt(10)) return 2 * power;
+  return part < Math.sqrt(50) ? 5 * power : 10 * power;
 }
 
 /** The multiples of a step in a domain; a hair beyond an end still counts as in it. */
@@ -44,7 +45,11 @@ function clean(value: number, step: number): number {
 export function niceSpan([low, high]: Span, count: number): Span {
   const step = niceStep(high - low, count);
   if (!(step > 0) || !Number.isFinite(step)) return [low, high];
-  return [clean(Math.floor(low / step) * step, step), clean(Math.ceil(high / step) * step, step)];
+  // 0.8 in 32 bits is a little more than 0.8, and not to be rounded up to 0.9.
+  const slack = 1e-6;
+  const first = Math.floor(low / step + slack);
+  const last = Math.ceil(high / step - slack);
+  return [clean(first * step, step), clean(last * step, step)];
 }
 
 function linearTicks(domain: Span, count: number): Tick[] {
@@ -54,10 +59,10 @@ function linearTicks(domain: Span, count: number): Tick[] {
   return formatTicks(multiplesOf(step, domain), step);
 }
 
-/** What powers of ten are multiplied with, when there are so many of them for each label. */
-function factorsFor(decadesPerTick: number): readonly number[] {
-  if (decadesPerTick <= 1 / 3) return [1, 2, 5];
-  return decadesPerTick <= 1 / 2 ? [1, 3] : [1];
+/** What powers of ten are multiplied with, when there is room for `count` labels. */
+function factorsFor(decades: number, count: number): readonly number[] {
+  if (3 * decades <= count) return [1, 2, 5];
+  return 2 * decades <= count + 1 ? [1, 3] : [1];
 }
 
 /** Powers of ten; where few of them are seen also 2 and 5 times these, or plain numbers. */
@@ -66,7 +71,7 @@ function logTicks(domain: Span, count: number): Tick[] {
   if (!Number.isFinite(low) || !Number.isFinite(high)) return [];
   if (high - low < 1) return linearTicks(domain, count);
   const every = Math.max(1, Math.ceil((high - low) / Math.max(1, count)));
-  const factors = factorsFor((high - low) / (count + 1));
+  const factors = factorsFor(high - low, count);
   const powers = multiplesOf(every, [Math.floor(low), Math.ceil(high)]);
   return powers
     .flatMap((power) => factors.map((factor) => factor * 10 ** power))

@@ -69,6 +69,11 @@ export interface Box {
   readonly height: number;
 }
 
+/** A box with room around it. */
+export function around({ left, top, width, height }: Box, room: number): Box {
+  return { left: left - room, top: top - room, width: width + 2 * room, height: height + 2 * room };
+}
+
 export const FONT = "system-ui, 'Segoe UI', Roboto, sans-serif";
 
 export function fontOf({ size, bold }: Pick<Lettering, 'size' | 'bold'>): string {

@@ -1,5 +1,5 @@
 import type { Scale } from '../axis/scale';
-import type { Pen } from '../pen/pen';
+import { around, type Pen } from '../pen/pen';
 import type { Content } from '../axis/fit';
 import type { Band, Line, Span } from '../types';
 import type { Layout } from './layout';
@@ -25,7 +25,8 @@ export function drawCurves(pen: Pen, layout: Layout, { lines, bands }: Content):
     lines.filter(({ dimmed }) => dimmed),
     lines.filter((line) => !line.dimmed),
   ];
-  pen.inside(layout.frame, () => {
+  // A line along the very edge is seen in its whole width.
+  pen.inside(around(layout.frame, WIDTH), () => {
     for (const band of bands) drawBand(pen, layout, band);
     for (const line of front) drawBehind(pen, layout, line, isCrowded);
     for (const line of back) drawLine(pen, layout, line, width);

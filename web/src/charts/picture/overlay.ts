@@ -1,5 +1,5 @@
 import { indexNear } from '../nearest';
-import { type Box, pathOf, type Pen } from '../pen/pen';
+import { around, type Box, pathOf, type Pen } from '../pen/pen';
 import type { Line, Span } from '../types';
 import { crisp } from './axes';
 import type { Layout } from './layout';
@@ -83,6 +83,7 @@ function drawDots(
   at: number,
   { paper }: Palette,
 ): void {
+  // Half a dot on the edge has room.
   pen.inside(around(layout.frame, 4), () => {
     for (const line of lines) {
       const index = indexNear(line, at);
@@ -91,11 +92,6 @@ function drawDots(
       if (!Number.isNaN(y)) pen.dot(x, y, 3, { colour: line.colour, ring: paper });
     }
   });
-}
-
-/** Room for half a dot on the edge. */
-function around({ left, top, width, height }: Box, room: number): Box {
-  return { left: left - room, top: top - room, width: width + 2 * room, height: height + 2 * room };
 }
 
 function drawBox(pen: Pen, box: Box, { accent }: Palette): void {
