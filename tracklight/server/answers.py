@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from typing import Any
 from urllib.parse import quote
 
@@ -13,16 +12,12 @@ from starlette.responses import Response
 
 from tracklight.plugin import Blob
 from tracklight.server import columns
+from tracklight.server.compression import compressed
 from tracklight.server.wire import column
 
 JSON = "application/json"
 
-_SMALL_BYTES = 1000
-_SAMPLE_BYTES = 64 << 10
-_WORTHWHILE = 0.8
-_FAST, _THOROUGH = 1, 5
-
-_FOREVER = "public, max-age=31536000, immutable"
+FOREVER = "public, max-age=31536000, immutable"
 #: A file out of a log is nobody's page: it may not run anything, whatever it says it is.
 _CONFINED = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
@@ -35,7 +30,7 @@ def respond(content: object, asked: Headers) -> Response:
         body, media_type = columns.encode(content), columns.MEDIA_TYPE
     else:
         body, media_type = msgspec.json.encode(content, enc_hook=_spell_out), JSON
-    answer = _compressed(body, media_type, asked)
+    answer = compressed(body, media_type, asked)
     answer.headers["cache-control"] = "no-store"
     answer.headers["vary"] = "accept, accept-encoding"
     return answer
@@ -58,34 +53,13 @@ def _parse_range(text: str) -> tuple[str, float]:
 
 
 def _respond_blob(blob: Blob, asked: Headers) -> Response:
-    answer = _compressed(blob.content, blob.media_type, asked)
-    answer.headers["cache-control"] = _FOREVER if blob.immutable else "no-store"
+    answer = compressed(blob.content, blob.media_type, asked)
+    answer.headers["cache-control"] = FOREVER if blob.immutable else "no-store"
     answer.headers["content-security-policy"] = _CONFINED
-    answer.headers["vary"] = "accept-encoding"
     if blob.filename is not None:
         name = quote(blob.filename, safe="")
         answer.headers["content-disposition"] = f"attachment; filename*=utf-8''{name}"
     return answer
-
-
-def _compressed(body: bytes, media_type: str, asked: Headers) -> Response:
-    level = _find_level(body, media_type) if "gzip" in asked.get("accept-encoding", "") else None
-    if level is None:
-        return Response(body, media_type=media_type)
-    packer = zlib.compressobj(level, wbits=31)
-    packed = packer.compress(body) + packer.flush()
-    return Response(packed, media_type=media_type, headers={"content-encoding": "gzip"})
-
-
-def _find_level(body: bytes, media_type: str) -> int | None:
-    """How hard to compress. Numbers mostly shrink little, which a sample tells beforehand."""
-    if len(body) < _SMALL_BYTES:
-        return None
-    if media_type == JSON or media_type.startswith("text/"):
-        return _THOROUGH
-    middle = max(0, len(body) - _SAMPLE_BYTES) // 2
-    sample = body[middle : middle + _SAMPLE_BYTES]
-    return _FAST if len(zlib.compress(sample, _FAST)) < _WORTHWHILE * len(sample) else None
 
 
 def _spell_out(value: Any) -> object:

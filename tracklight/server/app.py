@@ -21,7 +21,7 @@ from tracklight.server.follow import Follower
 from tracklight.server.live import Live
 from tracklight.server.notes import Notes
 from tracklight.server.overview import Overview
-from tracklight.server.page import PAGE_DIR, page_route, plugin_route
+from tracklight.server.page import PAGE_DIR, page_route, plugin_routes
 from tracklight.server.plugins import Plugins
 from tracklight.server.routes import web_routes
 from tracklight.server.run_columns import RunColumns
@@ -81,7 +81,7 @@ def create_app(
 
     routes: list[BaseRoute] = [
         Mount("/api", routes=_api_routes(own, live, plugins)),
-        *(plugin_route(it.dashboard) for it in plugins.loaded.values() if it.dashboard.module),
+        *plugin_routes(it.dashboard for it in plugins.loaded.values()),
         page_route(page_dir),
     ]
     if path_prefix.strip("/"):

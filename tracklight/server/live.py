@@ -15,10 +15,9 @@ and whatever else the server has to `say`. Where streams do not get through, the
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 
 import msgspec
-from starlette.concurrency import run_in_threadpool
 
 from tracklight.plugin import Route
 from tracklight.server.bell import Bell
@@ -116,14 +115,14 @@ class Live:
             said=said or [],
         )
 
-    async def stream(self, cursor: str) -> AsyncIterator[bytes]:
+    async def stream(self, cursor: str) -> AsyncGenerator[bytes, None]:
         """Server-sent events for a client whose picture stands at ``cursor``."""
         place = PollAsk(cursor, self.sayings.count)
         told: Status | None = None
         with self.bell.listen() as event:
             while not self.bell.silent:
                 event.clear()
-                answer = await run_in_threadpool(self.poll, place)
+                answer = await asyncio.to_thread(self.poll, place)
                 place = PollAsk(answer.cursor, answer.heard)
                 if answer.status != told:
                     told = answer.status

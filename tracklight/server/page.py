@@ -1,18 +1,25 @@
-"""The built page: files whose names hold a hash never change, the rest is asked for each time."""
+"""The built page: files whose names hold a hash never change, the rest is asked for each time.
+
+Read and sent here rather than by the web framework, whose way of serving files brings along a
+second library for threads and the system's table of file types: several megabytes for a few files.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
-from starlette.middleware.gzip import GZipMiddleware
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
-from starlette.routing import BaseRoute, Mount, Route
-from starlette.staticfiles import StaticFiles
-from starlette.types import Scope
+from starlette.routing import Route
 
 from tracklight.plugin import Dashboard
+from tracklight.server.answers import FOREVER
+from tracklight.server.compression import compressed
 
 #: Who works on the page builds it elsewhere, so that several copies of it can be looked at.
 PAGE_DIR = Path(os.environ.get("TRACKLIGHT_PAGE") or Path(__file__).parent / "static")
@@ -21,30 +28,69 @@ _NOT_BUILT = (
     "The page of this tracklight was not built, so only its data can be had, under api/.\n"
     "Install it again with 'pip install .', or run 'npm ci && npm run build' in web/.\n"
 )
-_FOREVER = "public, max-age=31536000, immutable"
+_TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".ico": "image/x-icon",
+    ".jpg": "image/jpeg",
+    ".js": "text/javascript; charset=utf-8",
+    ".json": "application/json",
+    ".map": "application/json",
+    ".mjs": "text/javascript; charset=utf-8",
+    ".png": "image/png",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain; charset=utf-8",
+    ".wasm": "application/wasm",
+    ".webp": "image/webp",
+    ".woff2": "font/woff2",
+}
 
 
-class PageFiles(StaticFiles):
-    """The page's files with the right word to caches."""
-
-    async def get_response(self, path: str, scope: Scope) -> Response:
-        answer = await super().get_response(path, scope)
-        hashed = Path(path).parts[:1] == ("assets",)
-        answer.headers["cache-control"] = _FOREVER if hashed else "no-cache"
-        return answer
-
-
-def page_route(page_dir: Path) -> BaseRoute:
+def page_route(page_dir: Path) -> Route:
     """The page, or a sentence where it should be."""
     if (page_dir / "index.html").is_file():
-        return Mount("/", GZipMiddleware(PageFiles(directory=page_dir, html=True)))
+        return _folder_route("/", page_dir)
     return Route("/", _say_not_built)
 
 
-def plugin_route(dashboard: Dashboard) -> BaseRoute:
-    """The web half of a dashboard that is not tracklight's own, and nothing outside its folder."""
-    files = PageFiles(directory=dashboard.module)
-    return Mount(f"/plugins/{dashboard.name}", GZipMiddleware(files))
+def plugin_routes(dashboards: Iterable[Dashboard]) -> list[Route]:
+    """The web halves of dashboards that are not tracklight's own, and nothing beside them."""
+    return [_folder_route(f"/plugins/{it.name}/", it.module) for it in dashboards if it.module]
+
+
+def _folder_route(place: str, folder: Path) -> Route:
+    async def answer(request: Request) -> Response:
+        path = request.path_params["path"] or "index.html"
+        return await asyncio.to_thread(_send_file, folder, path, request.headers)
+
+    return Route(place + "{path:path}", answer)
+
+
+def _send_file(folder: Path, path: str, asked: Headers) -> Response:
+    file = _find_file(folder, path)
+    if file is None:
+        raise HTTPException(404, f'there is nothing at "{path}"')
+    stat = file.stat()
+    tag = f'W/"{stat.st_mtime_ns:x}-{stat.st_size:x}"'
+    if tag in asked.get("if-none-match", ""):
+        answer = Response(status_code=304)
+    else:
+        media_type = _TYPES.get(file.suffix, "application/octet-stream")
+        answer = compressed(file.read_bytes(), media_type, asked)
+    hashed = path.startswith("assets/")
+    answer.headers["cache-control"] = FOREVER if hashed else "no-cache"
+    answer.headers["etag"] = tag
+    return answer
+
+
+def _find_file(folder: Path, path: str) -> Path | None:
+    """The file at ``path``, if it is one and lies in the folder, wherever links lead."""
+    try:
+        file = (folder / path).resolve()
+        is_inside = file.is_relative_to(folder.resolve()) and file.is_file()
+    except (OSError, ValueError):  # names that no file can have
+        return None
+    return file if is_inside else None
 
 
 async def _say_not_built(_: Request) -> Response:

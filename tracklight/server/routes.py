@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
-from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -35,7 +35,7 @@ def web_routes(routes: Iterable[Route], below: str = "") -> list[WebRoute]:
 def _make_endpoint(route: Route) -> Any:
     async def endpoint(request: Request) -> Response:
         body = b"" if route.method in _BODILESS else await read_body(request)
-        return await run_in_threadpool(_answer, route, request, body)
+        return await asyncio.to_thread(_answer, route, request, body)
 
     return endpoint
 
