@@ -7,20 +7,24 @@ import re
 from playwright.sync_api import Locator, Page
 
 
+def side(page: Page) -> Locator:
+    return page.get_by_role("complementary", name="Runs")
+
+
 def runs(page: Page) -> Locator:
-    return page.get_by_role("listbox", name="Runs").get_by_role("option")
+    return side(page).locator("[role=row][data-run]")
 
 
 def run(page: Page, name: str) -> Locator:
-    return runs(page).filter(has=page.get_by_title(name, exact=True))
-
-
-def all_runs(page: Page) -> Locator:
-    return runs(page).filter(has_text="All runs")
+    return side(page).locator(f'[role=row][data-run="{name}"]')
 
 
 def run_count(page: Page) -> Locator:
-    return page.get_by_role("complementary").get_by_role("status").last
+    return side(page).get_by_role("status").last
+
+
+def tab(page: Page, title: str) -> Locator:
+    return page.get_by_role("navigation", name="Dashboards").get_by_role("link", name=title)
 
 
 def table(page: Page) -> Locator:
@@ -43,6 +47,15 @@ def sections(page: Page) -> Locator:
 
 def live_mark(page: Page, word: str) -> Locator:
     return page.get_by_role("banner").get_by_text(re.compile(f"^{word}"))
+
+
+def search_box(page: Page) -> Locator:
+    return page.get_by_role("combobox", name="Search")
+
+
+def found(page: Page) -> Locator:
+    """What the search box lists."""
+    return page.get_by_role("listbox", name="Found").get_by_role("option")
 
 
 def steps(first: int, last: int) -> str:

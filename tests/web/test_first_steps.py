@@ -8,11 +8,15 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+import tracklight
+from tests import builders as b
 from tests.web.conftest import Serve
-from tests.web.parts import run, tag
-from tests.web.writing import append, scalars, write_sweep
+from tests.web.parts import run, tab, tag
+from tests.web.writing import NAME, append, scalars, write_sweep
 
 pytestmark = pytest.mark.browser
+
+OVERVIEW = "?tab=overview"
 
 
 def test_an_empty_directory_teaches(
@@ -22,23 +26,36 @@ def test_an_empty_directory_teaches(
     main = page.get_by_role("main")
     expect(main).to_contain_text(f"Watching {logdir}. It is empty so far.")
     for way, words in (
-        ("Keras", "keras.callbacks.TensorBoard"),
-        ("JAX", "flax.metrics"),
-        ("Python", "tensorboardX"),
-        ("PyTorch", "torch.utils.tensorboard"),
+        ("Keras", "tracklight.keras.TensorBoard"),
+        ("JAX", "tracklight.jax.scalars"),
+        ("Python", "tracklight.run"),
+        ("PyTorch", "from tracklight.torch import SummaryWriter"),
     ):
         main.get_by_role("button", name=way).click()
         expect(page.get_by_label("Code")).to_contain_text(words)
         expect(page.get_by_label("Code")).to_contain_text(f'"{logdir}/run-1"')
     main.get_by_role("button", name="Copy").click()
     expect(main.get_by_role("button", name="Copied")).to_be_visible()
-    assert "torch.utils.tensorboard" in page.evaluate("navigator.clipboard.readText()")
+    assert "tracklight.torch" in page.evaluate("navigator.clipboard.readText()")
+
+
+@pytest.mark.parametrize("way", ["PyTorch", "JAX", "Python"])
+def test_the_lines_of_the_lesson_write_a_run(
+    logdir: Path, serve: Serve, open_page: Callable[..., Page], way: str
+) -> None:
+    page = open_page(serve(logdir).address + OVERVIEW)
+    page.get_by_role("button", name=way).click()
+    exec(page.get_by_label("Code").inner_text(), {})
+    expect(run(page, "run-1")).to_be_visible()
+    expect(tag(page, "train/loss")).to_be_visible()
+    with tracklight.open(logdir) as log:
+        assert len(log.scalar("run-1", "train/loss")) == 1000
 
 
 def test_the_first_run_takes_the_place_of_the_lesson(
     logdir: Path, serve: Serve, open_page: Callable[..., Page]
 ) -> None:
-    page = open_page(serve(logdir).address)
+    page = open_page(serve(logdir).address + OVERVIEW)
     expect(page.get_by_role("heading", name="No runs yet")).to_be_visible()
     append(logdir / "first", *scalars("loss", range(5)))
     expect(run(page, "first")).to_be_visible()
@@ -65,6 +82,40 @@ def test_a_directory_that_does_not_exist_yet_is_waited_for(
     expect(run(page, "first")).to_be_visible()
 
 
+def test_a_dashboard_without_data_teaches(
+    logdir: Path, serve: Serve, open_page: Callable[..., Page]
+) -> None:
+    picture = b.value("samples", b.image(b"not looked at"), b.metadata("images"))
+    append(logdir / "vit", b.record(b.event(b.summary(picture), step=3, wall=1.0)))
+    page = open_page(serve(logdir).address)
+    expect(tag(page, "samples")).to_be_visible()
+    expect(tab(page, "Scalars")).to_have_count(0)
+    page.get_by_role("button", name="More").click()
+    more = page.get_by_role("dialog", name="Dashboards without data")
+    expect(more.get_by_label("Code")).to_contain_text("run.log(")
+    more.get_by_role("button", name="Scalars").click()
+    expect(page.get_by_role("heading", name="Scalars: nothing logged yet")).to_be_visible()
+    expect(page.get_by_role("main")).to_contain_text("1 run, 1 image tag.")
+
+
+def test_damage_is_told_where_it_is(
+    logdir: Path, serve: Serve, open_page: Callable[..., Page]
+) -> None:
+    records = scalars("loss", range(20))
+    offset = sum(map(len, records[:5]))
+    records[5] = b.flip(records[5], -6)
+    append(logdir / "conv", *records)
+    page = open_page(serve(logdir).address + OVERVIEW)
+    notice = page.get_by_role("main").get_by_role("status").filter(has_text="damaged")
+    expect(notice).to_contain_text(
+        f"1 damaged record in {NAME} at {offset} B: skipped, the rest is shown."
+    )
+    expect(page.locator("footer")).to_contain_text("1 damaged")
+    notice.get_by_role("button", name="Details").click()
+    expect(notice.get_by_role("listitem")).to_contain_text(f"conv/{NAME}")
+    expect(tag(page, "loss")).to_contain_text("19")
+
+
 def test_a_server_that_fails_is_told_and_asked_again(
     logdir: Path, serve: Serve, open_page: Callable[..., Page]
 ) -> None:
@@ -87,3 +138,16 @@ def test_an_answer_in_the_one_shape_is_shown_in_its_words(
     page.route("**/api/runs", lambda route: route.fulfill(status=500, body=body))
     page.goto(serve(logdir).address)
     expect(page.get_by_role("alert")).to_have_text("The share is away. Mount it.")
+
+
+def test_a_dashboard_whose_code_does_not_come_says_so(
+    sweep: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(sweep + OVERVIEW)
+    expect(tag(page, "train/loss")).to_be_visible()
+    page.route("**/assets/*.js", lambda route: route.abort())
+    tab(page, "Scalars").click()
+    expect(page.get_by_role("alert")).to_contain_text("Scalars could not be opened")
+    page.unroute("**/assets/*.js")
+    tab(page, "Overview").click()
+    expect(tag(page, "train/loss")).to_be_visible()

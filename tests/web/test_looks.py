@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -12,13 +13,14 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.web.conftest import Serve
-from tests.web.parts import run, runs, steps, tag
+from tests.web.parts import run, runs, steps, tab, tag
 from tests.web.writing import write_sweep
 
 pytestmark = pytest.mark.browser
 
 AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
 BACKGROUND = "getComputedStyle(document.body).backgroundColor"
+OVERVIEW = "?tab=overview"
 LIGHT, DARK = "rgb(255, 255, 255)", "rgb(18, 18, 23)"
 
 
@@ -46,7 +48,7 @@ def test_the_theme_follows_the_system_until_told_otherwise(
     page.get_by_role("button", name="Use the light theme").click()
     assert page.evaluate(BACKGROUND) == LIGHT
     page.reload()
-    expect(runs(page)).to_have_count(4)
+    expect(runs(page)).to_have_count(3)
     assert page.evaluate(BACKGROUND) == LIGHT
     assert "theme" not in page.url
     page.get_by_role("button", name="Use the dark theme").click()
@@ -55,15 +57,15 @@ def test_the_theme_follows_the_system_until_told_otherwise(
 
 
 def test_a_phone_shows_tags_and_runs_in_turn(sweep: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(sweep, width=390)
+    page = open_page(sweep + OVERVIEW, width=390)
     expect(tag(page, "train/loss")).to_contain_text("scalar · 150 points · steps " + steps(0, 49))
+    expect(runs(page)).to_have_count(0)
     assert not overflows(page)
-    page.get_by_role("button", name="Runs").click()
-    expect(tag(page, "train/loss")).to_have_count(0)
+    page.get_by_role("button", name="Show the runs").click()
+    expect(run(page, "vit")).to_be_visible()
     assert not overflows(page)
-    run(page, "vit").click()
-    expect(tag(page, "train/loss")).to_contain_text("50 points")
-    expect(page.get_by_role("heading", name="vit")).to_be_visible()
+    page.get_by_role("button", name="Done").click()
+    expect(runs(page)).to_have_count(0)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +74,7 @@ def test_a_phone_shows_tags_and_runs_in_turn(sweep: str, open_page: Callable[...
 def test_nothing_stands_in_the_way_of_anyone(
     sweep: str, open_page: Callable[..., Page], width: int, scheme: str
 ) -> None:
-    page = open_page(sweep + "?run=vit", width=width, color_scheme=scheme)
+    page = open_page(sweep + OVERVIEW, width=width, color_scheme=scheme)
     expect(tag(page, "train/loss")).to_be_visible()
     assert not overflows(page)
     assert find_violations(page) == []
@@ -89,13 +91,15 @@ def test_the_lesson_is_for_everyone(
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_trouble_is_for_everyone(sweep: str, open_page: Callable[..., Page], scheme: str) -> None:
-    page = open_page(sweep + "?run=nobody", color_scheme=scheme)
+    page = open_page("about:blank", color_scheme=scheme)
+    page.route("**/api/runs", lambda route: route.abort())
+    page.goto(sweep)
     expect(page.get_by_role("alert")).to_be_visible()
     assert find_violations(page) == []
 
 
 def test_the_list_of_runs_can_be_made_wider(sweep: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(sweep)
+    page = open_page(sweep + OVERVIEW)
     aside = page.get_by_role("complementary", name="Runs")
     before = aside.bounding_box()
     grip = page.get_by_role("separator", name="Width of the list of runs")
@@ -117,17 +121,21 @@ def test_it_lives_under_a_path(logdir: Path, serve: Serve, open_page: Callable[.
     write_sweep(logdir)
     page = open_page(serve(logdir, prefix="/team/board").address)
     assert page.url.endswith("/team/board/")
-    run(page, "vit").click()
-    assert "/team/board/?run=vit" in page.url
+    expect(run(page, "vit")).to_be_visible()
+    tab(page, "Overview").click()
+    expect(page).to_have_url(re.compile(r"/team/board/\?tab=overview$"))
     expect(tag(page, "train/loss").get_by_role("img")).to_be_visible()
 
 
 def test_it_lives_in_a_frame_of_a_notebook(
     sweep: str, open_page: Callable[..., Page], serve_notebook: Callable[[str], str]
 ) -> None:
-    page = open_page(serve_notebook(f'<iframe src="{sweep}" width="1200" height="800"></iframe>'))
+    page = open_page(
+        serve_notebook(f'<iframe src="{sweep}{OVERVIEW}" width="1200" height="800"></iframe>')
+    )
     frame = page.frame_locator("iframe")
-    expect(frame.get_by_role("option")).to_have_count(4)
+    expect(frame.locator("[data-run]")).to_have_count(3)
+    expect(frame.get_by_role("heading", name="tracklight")).to_have_css("width", "1px")
     expect(frame.get_by_role("table", name="Tags")).to_contain_text("0.0863 … 0.259")
 
 

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.web.conftest import Serve
-from tests.web.parts import run, run_count, runs, steps, table, tag
+from tests.web.parts import found, run, run_count, runs, search_box, table, tag
 from tests.web.writing import append, scalars
 
 pytestmark = pytest.mark.browser
@@ -22,7 +22,7 @@ def page(logdir: Path, serve: Serve, open_page: Callable[..., Page]) -> Page:
     records = scalars("loss", range(3))
     for number in range(RUNS):
         append(logdir / "sweep" / f"trial-{number}", *records)
-    page = open_page(serve(logdir).address)
+    page = open_page(serve(logdir).address + "?tab=overview")
     expect(run_count(page)).to_have_text("500 runs")
     return page
 
@@ -30,21 +30,16 @@ def page(logdir: Path, serve: Serve, open_page: Callable[..., Page]) -> Page:
 def test_only_rows_near_the_screen_exist(page: Page) -> None:
     expect(run(page, "sweep/trial-0")).to_be_visible()
     assert runs(page).count() < 60
-    page.get_by_role("listbox", name="Runs").focus()
-    page.keyboard.press("End")
-    expect(run(page, "sweep/trial-499")).to_be_in_viewport()
-    assert runs(page).count() < 60
 
 
-def test_typing_finds_one_of_five_hundred(page: Page) -> None:
-    page.get_by_label("Filter runs").press_sequentially("trial-42")
-    expect(run_count(page)).to_have_text("11 of 500 runs")
-    page.get_by_role("complementary").get_by_label("Regular expression").click()
-    page.get_by_label("Filter runs").fill("trial-42$")
-    expect(runs(page)).to_have_count(2)
-    run(page, "sweep/trial-42").click()
-    expect(page).to_have_title("sweep/trial-42 · tracklight")
-    expect(tag(page, "loss")).to_contain_text(steps(0, 2))
+def test_searching_finds_one_of_five_hundred(page: Page) -> None:
+    page.keyboard.press("Control+k")
+    search_box(page).press_sequentially("trial-420")
+    expect(found(page)).to_have_text(["sweep/trial-420 show only this run"])
+    page.keyboard.press("Enter")
+    expect(search_box(page)).to_have_count(0)
+    expect(run(page, "sweep/trial-420")).to_be_visible()
+    expect(run(page, "sweep/trial-420")).to_have_attribute("aria-selected", "true")
 
 
 def test_the_trend_says_that_it_shows_only_some(page: Page) -> None:
@@ -57,7 +52,7 @@ def test_thousands_of_tags_scroll(
 ) -> None:
     records = [record for number in range(3000) for record in scalars(f"layer/{number}", [1])]
     append(logdir / "wide", *records)
-    page = open_page(serve(logdir).address + "?run=wide")
+    page = open_page(serve(logdir).address + "?tab=overview")
     expect(tag(page, "layer/0")).to_be_visible()
     assert table(page).get_by_role("row").count() < 60
     table(page).evaluate("element => (element.scrollTop = element.scrollHeight)")

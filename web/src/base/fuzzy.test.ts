@@ -5,7 +5,7 @@ import { Haystack } from './fuzzy';
 const find = (names: string[], query: string): string[] =>
   new Haystack(names, (name) => name).find(query, 10).map(({ item }) => item);
 
-test('whole words come before starts, starts before insides, insides before letters', () => {
+test('whole words come before starts, starts before insides, insides before spellings', () => {
   const names = ['gloss', 'long_oss', 'losses', 'train/loss'];
   expect(find(names, 'loss')).toEqual(['train/loss', 'losses', 'gloss', 'long_oss']);
 });
@@ -18,9 +18,11 @@ test('the shorter of two like names comes first', () => {
   expect(find(['loss/of/the/second/head', 'loss'], 'loss')[0]).toBe('loss');
 });
 
-test('letters in order are enough, letters out of order are not', () => {
+test('the starts of parts spell a name, letters from anywhere do not', () => {
   expect(find(['validation/accuracy'], 'vacc')).toHaveLength(1);
-  expect(find(['validation/accuracy'], 'yca')).toHaveLength(0);
+  expect(find(['aa/ab'], 'aab')).toHaveLength(1);
+  expect(find(['validation/accuracy'], 'vcy')).toHaveLength(0);
+  expect(find(['Copy the link to this view'], 'los')).toHaveLength(0);
 });
 
 test('no query finds everything', () => {

@@ -8,11 +8,12 @@ export interface Match<Item> {
 const WHOLE_WORD = 100;
 const WORD_START = 60;
 const INSIDE = 40;
-const SCATTERED = 10;
+const SPELT = 10;
 
 /**
- * The names that hold every word of the query: as it is, or at least its letters in order. A hit at
- * the start of a part of the name is better than one inside, a short name better than a long one.
+ * The names that hold every word of the query: as it is, or spelt by the starts of the name's parts
+ * (`vacc` for validation/accuracy). A hit at the start of a part is better than one inside, a short
+ * name better than a long one.
  */
 export class Haystack<Item> {
   readonly #items: readonly Item[];
@@ -52,18 +53,24 @@ function rateWord(word: string, name: string): number {
     const ends = at + word.length === name.length || isEdge(name, at + word.length);
     best = Math.max(best, starts ? (ends ? WHOLE_WORD : WORD_START) : INSIDE);
   }
-  return best || (hasInOrder(word, name) ? SCATTERED : 0);
+  return best || (isSpelt(word, name, 0) ? SPELT : 0);
 }
 
 function isEdge(name: string, at: number): boolean {
   return /[^\p{L}\p{N}]/u.test(name[at] ?? '');
 }
 
-function hasInOrder(letters: string, name: string): boolean {
-  let at = -1;
-  for (const letter of letters) {
-    at = name.indexOf(letter, at + 1);
-    if (at < 0) return false;
+/** Whether the letters stand at starts of parts from `from` on, each with any that follow it. */
+function isSpelt(letters: string, name: string, from: number): boolean {
+  if (letters === '') return true;
+  const first = letters[0] ?? '';
+  for (let at = name.indexOf(first, from); at >= 0; at = name.indexOf(first, at + 1)) {
+    if (at > 0 && !isEdge(name, at - 1)) continue;
+    let length = 1;
+    while (length < letters.length && name[at + length] === letters[length]) length++;
+    for (; length > 0; length--) {
+      if (isSpelt(letters.slice(length), name, at + length)) return true;
+    }
   }
-  return true;
+  return false;
 }

@@ -21,7 +21,7 @@ class Search {
   readonly #tagRegex = address.param('tags-re', codec.flag, false);
 
   register(): () => void {
-    const finders = [this.#findDashboards, this.#findRuns, this.#findTags];
+    const finders = [this.#findDashboards, this.#findTags, this.#findRuns];
     const stops = finders.map((find) => commands.register(find.bind(this)));
     return () => stops.forEach((stop) => stop());
   }

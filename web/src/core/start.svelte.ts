@@ -17,7 +17,7 @@ export function start(builtIn: readonly BuiltIn[]): () => void {
   return $effect.root(() => {
     $effect(() => {
       board.revisionOf(null);
-      tags.refresh();
+      if (!board.paused || !tags.ready) tags.refresh();
     });
   });
 }

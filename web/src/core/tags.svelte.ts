@@ -2,6 +2,7 @@ import { getTags, problemOf } from '../api/client';
 import type { Problem, TagRow } from '../api/types';
 import { Pace } from '../base/pace';
 import { sortTags } from '../base/section';
+import { board } from './board.svelte';
 
 const PAUSE_MS = 1000;
 
@@ -24,6 +25,8 @@ class AllTags {
   }
 
   async #load(): Promise<void> {
+    // What was asked for before the picture was told to stand still must not move it now.
+    if (board.paused && this.ready) return;
     try {
       this.rows = sortTags((await getTags()).tags);
       this.problem = null;

@@ -11,7 +11,10 @@ import { theme } from '../core/theme.svelte';
 import type { Command } from '../plugin/context';
 
 interface Action {
+  /** What it would do right now. */
   readonly label: () => string;
+  /** What it does at any time, where that is something else. */
+  readonly always?: string;
   readonly keys?: string;
   readonly run: () => void;
 }
@@ -22,15 +25,22 @@ const ACTIONS: readonly Action[] = [
   { label: () => 'Show the shortcuts', keys: '?', run: () => panel.toggleWindow('keys') },
   {
     label: () => (side.open ? 'Hide the runs' : 'Show the runs'),
+    always: 'Show or hide the runs',
     keys: 'b',
     run: () => side.toggle(),
   },
   {
     label: () => (board.paused ? 'Go on with live updates' : 'Pause live updates'),
+    always: 'Pause live updates, or go on',
     keys: 'l',
     run: () => board.pause(!board.paused),
   },
-  { label: () => `Use the ${theme.other} theme`, keys: 't', run: () => theme.toggle() },
+  {
+    label: () => `Use the ${theme.other} theme`,
+    always: 'Light or dark theme',
+    keys: 't',
+    run: () => theme.toggle(),
+  },
   { label: () => 'Settings', keys: ',', run: () => panel.toggle('settings') },
   { label: () => 'Alerts', run: () => panel.toggle('alerts') },
   { label: () => 'Reset the view', run: () => address.clear() },
@@ -45,8 +55,8 @@ const NUMBERED = 9;
 
 /** Returns how to take them back. */
 export function registerActions(): () => void {
-  const stops = ACTIONS.flatMap(({ keys: pressed, label, run }) =>
-    pressed ? [keys.register({ keys: pressed, label: label(), group: 'Page', run })] : [],
+  const stops = ACTIONS.flatMap(({ keys: pressed, label, always = label(), run }) =>
+    pressed ? [keys.register({ keys: pressed, label: always, group: 'Page', run })] : [],
   );
   stops.push(commands.register(findActions));
   return () => stops.forEach((stop) => stop());
