@@ -20,14 +20,20 @@ from tracklight.types import Float64, Int64, Series
 
 METRIC = "metric:"
 
-_PLAIN = frozenset({"step", "relative_step", "relative", "wall", "index"})
+_OF_STEPS = frozenset({"step", "relative_step", "index"})
+_OF_TIME = frozenset({"relative", "wall"})
 
 #: Gives points, told by their steps and times, their place on the axis.
 Axis = Callable[[Int64, Float64], Float64]
 
 
 def is_axis(name: str) -> bool:
-    return name in _PLAIN or (name.startswith(METRIC) and len(name) > len(METRIC))
+    return name in _OF_STEPS | _OF_TIME or (name.startswith(METRIC) and len(name) > len(METRIC))
+
+
+def follows_steps(name: str) -> bool:
+    """Whether places on the axis never fall where steps do not."""
+    return name in _OF_STEPS
 
 
 def metric_of(name: str) -> str | None:

@@ -76,7 +76,7 @@ class Curve:
             x=x,
             value=value,
             smooth=smooth,
-            rises=self.rises if isinstance(rows, slice) else rises(x),
+            rises=self.rises if isinstance(rows, slice) else loops.rises(x),
         )
 
 
@@ -85,8 +85,3 @@ def survey(value: Float64) -> Survey:
     lowest, highest, count = loops.survey(value, odd)
     low, high = (lowest, highest) if lowest >= 0 else (None, None)
     return Survey(low, high, odd[: min(count, MOST_ODD)], count)
-
-
-def rises(column: Int64 | Float64) -> bool:
-    """Whether a column never falls."""
-    return bool(np.all(column[1:] >= column[:-1]))

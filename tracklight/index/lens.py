@@ -9,9 +9,10 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from tracklight.errors import UsageError
-from tracklight.index.axes import is_axis, make_axis, metric_of, nowhere
+from tracklight.index.axes import follows_steps, is_axis, make_axis, metric_of, nowhere
 from tracklight.index.baseline import Baseline, Mode, compare
-from tracklight.index.curve import Curve, rises, survey
+from tracklight.index.curve import Curve, survey
+from tracklight.index.loops import loops
 from tracklight.index.smoothing import Smoothing, smooth
 from tracklight.types import Float64, Int64, Series
 
@@ -55,8 +56,9 @@ def look(series: Series, lens: Lens, metric: Series | None = None) -> Curve:
     axis = make_axis(lens.axis, current, metric) if len(current) else nowhere
     x = axis(current.step, current.wall_time)
     since = float(current.wall_time[0]) if len(current) else np.nan
+    in_order = follows_steps(lens.axis) or loops.rises(x)
     columns = current.step, current.wall_time, x, value, smoothed
-    curve = Curve(series, *columns, rises(x), since, axis)
+    curve = Curve(series, *columns, in_order, since, axis)
     if not (curve.rises and _ends_are_finite(x)):
         curve = _arrange(curve, scatter=metric is not None)
     if lens.baselines is not None:
@@ -66,7 +68,7 @@ def look(series: Series, lens: Lens, metric: Series | None = None) -> Curve:
 
 def _in_order(current: Series) -> Series:
     """By step: workers that wrote side by side did not take turns."""
-    if rises(current.step):
+    if loops.rises(current.step):
         return current
     order = np.argsort(current.step, kind="stable")
     return replace(
@@ -79,13 +81,18 @@ def _in_order(current: Series) -> Series:
 
 
 def _smooth(value: Float64, step: Int64, how: Smoothing | None) -> Float64:
-    """What never changes stays as it is, to the last digit."""
-    if how is None:
-        return value
-    seen = survey(value)
-    if seen.lowest is None or value[seen.lowest] == value[seen.highest]:
+    if how is None or not len(value) or _is_constant(value):
         return value
     return smooth(value, step, how)
+
+
+def _is_constant(value: Float64) -> bool:
+    """What never changes is not smoothed, so that it stays as it is to the last digit."""
+    first, last = value[0], value[-1]
+    if first != last and np.isfinite(first) and np.isfinite(last):
+        return False
+    seen = survey(value)
+    return seen.lowest is None or bool(value[seen.lowest] == value[seen.highest])
 
 
 def _ends_are_finite(x: Float64) -> bool:

@@ -21,14 +21,20 @@ class Loops(Protocol):
         ``odd`` gets the places of the first of those that are not finite.
         """
 
+    def rises(self, column: Float64 | Int64) -> bool:
+        """Whether it never falls, and no value of it is NaN unless it is alone."""
+
     def ema(self, value: Float64, weight: float, out: Float64) -> None:
         """An exponential moving average that makes up for having started at nothing."""
 
     def time_ema(self, value: Float64, step: Int64, half_life: float, out: Float64) -> None:
         """The same where a point's weight halves every ``half_life`` steps."""
 
+    def mean(self, value: Float64, before: int, after: int, out: Float64) -> None:
+        """Of each point with as many ``before`` and ``after`` it as there are."""
+
     def median(self, value: Float64, before: int, after: int, out: Float64) -> None:
-        """Of each point with those ``before`` and ``after`` it."""
+        """The same, with the middle one, or halfway between two."""
 
     def reduce(
         self, x: Float64, value: Float64, smooth: Float64, edges: Float64, out: Float64

@@ -23,13 +23,17 @@ def survey(value: Float64, odd: Int64) -> tuple[int, int, int]:
     return int(lowest), int(highest), len(others)
 
 
+def rises(column: Float64 | Int64) -> bool:
+    return bool(np.all(column[1:] >= column[:-1]))
+
+
 def ema(value: Float64, weight: float, out: Float64) -> None:
     last, left = 0.0, 1.0
     for at, v in enumerate(value.tolist()):
         if math.isfinite(v):
             last = weight * last + (1 - weight) * v
-            left *= weight
-            v = last / (1 - left) if left > 1e-17 else last
+            left = left * weight if left > 1e-17 else 0.0
+            v = last / (1 - left) if left else last
         out[at] = v
 
 
@@ -43,7 +47,36 @@ def time_ema(value: Float64, step: Int64, half_life: float, out: Float64) -> Non
         out[at] = v
 
 
+def mean(value: Float64, before: int, after: int, out: Float64) -> None:
+    finite = np.isfinite(value)
+    totals = _window_sums(np.where(finite, value, 0.0), before, after)
+    counts = _window_sums(finite.astype(np.float64), before, after)
+    out[:] = value
+    np.divide(totals, counts, out=out, where=finite)
+
+
+def _window_sums(value: Float64, before: int, after: int) -> Float64:
+    """The sum of each window, put together from the end of one block and the start of the next.
+
+    Nothing is ever taken away from a sum, so that a spike leaves no trace once it is past.
+    """
+    size = before + after + 1
+    blocks = -(-(len(value) + size - 1) // size)
+    table = np.zeros(blocks * size)
+    table[before : before + len(value)] = value
+    rows = table.reshape(blocks, size)
+    from_left = np.cumsum(rows, axis=1).ravel()
+    to_right = np.cumsum(rows[:, ::-1], axis=1)[:, ::-1].ravel()
+    first = np.arange(len(value))
+    sums: Float64 = to_right[first]
+    whole = first % size != 0  # a window that is a block of its own is one sum already
+    sums[whole] += from_left[first[whole] + size - 1]
+    return sums
+
+
 def median(value: Float64, before: int, after: int, out: Float64) -> None:
+    if not len(value):
+        return
     finite = np.isfinite(value)
     padded = np.concatenate(
         [np.full(before, np.nan), np.where(finite, value, np.nan), np.full(after, np.nan)]

@@ -44,11 +44,12 @@ def overwritten(parts: Sequence[Part]) -> Bool:
     marks = [np.zeros(0, np.bool_)]
     floors: dict[int, _Floor] = {}
     ends: dict[int, float] = {}
-    for part in parts:
+    several = len({part.file for part in parts}) > 1
+    for part in parts if several else ():  # times are only read where files have to be compared
         ends[part.file] = max(ends.get(part.file, -np.inf), _latest(part.wall))
     for part in reversed(parts):
-        marks.append(_mark(part, _floor_above(part.file, ends[part.file], floors)))
-        _lower(floors, part)
+        marks.append(_mark(part, _floor_above(part.file, ends.get(part.file, -np.inf), floors)))
+        _lower(floors, part, _since(part) if several else part.file_since)
     return np.concatenate(marks[:0:-1]) if len(marks) > 1 else marks[0]
 
 
@@ -70,11 +71,14 @@ def _floor_above(file: int, end: float, floors: dict[int, _Floor]) -> int:
     )
 
 
-def _lower(floors: dict[int, _Floor], part: Part) -> None:
+def _since(part: Part) -> float:
+    return _earliest(part.wall) if len(part.wall) else part.file_since
+
+
+def _lower(floors: dict[int, _Floor], part: Part, since: float) -> None:
     step = int(part.step.min()) if len(part.step) else _NEVER
     if part.session_start is not None:
         step = min(step, part.session_start)
-    since = _earliest(part.wall) if len(part.wall) else part.file_since
     known = floors.get(part.file)
     if known is not None:
         step, since = min(step, known.step), min(since, known.since)

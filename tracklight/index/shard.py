@@ -24,6 +24,7 @@ from tracklight.index.payload import read_value
 from tracklight.index.reading import Reader
 from tracklight.index.run import RunIndex
 from tracklight.index.segment import Origin
+from tracklight.index.sidebyside import SideBySide
 from tracklight.index.storing import Storage
 from tracklight.logdir.change import Change, judge, read_change
 from tracklight.logdir.discover import FoundFile
@@ -56,6 +57,7 @@ class Shard:
         self._reader = Reader(self._lock)
         threads = threads or min(8, os.cpu_count() or 1)
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="tracklight-read")
+        self._side = SideBySide(threads)
         self._storage = Storage(cache, memory_bytes, threads, self._lock)
         self._filesystems: dict[str, FileSystem] = {}
         self._problems: dict[str, str] = {}
@@ -90,6 +92,7 @@ class Shard:
 
     def close(self) -> None:
         self._pool.shutdown(wait=True, cancel_futures=True)
+        self._side.close()
         self._storage.close(self._files())
 
     # ---- answering
@@ -110,7 +113,7 @@ class Shard:
         """What a view shows of some series through a lens."""
         series = self.scalars(keys)
         metrics = self._metrics(keys, lens)
-        seen = [view(look(one, lens, metrics.get(one.run))) for one in series]
+        seen = self._side.map(lambda one: view(look(one, lens, metrics.get(one.run))), series)
         let_go()
         return seen
 

@@ -67,11 +67,9 @@ def _median(value: Float64, step: Int64, window: float) -> Float64:
 
 
 def _mean(value: Float64, step: Int64, window: float) -> Float64:
-    before, after = _reach(window)
-    finite = np.isfinite(value)
-    totals = _window_sums(np.where(finite, value, 0.0), before, after)
-    counts = _window_sums(finite.astype(np.float64), before, after)
-    return _divide(totals, counts, value)
+    out = np.empty_like(value)
+    loops.mean(value, *_reach(window), out)
+    return out
 
 
 def _gaussian(value: Float64, step: Int64, deviation: float) -> Float64:
@@ -80,12 +78,8 @@ def _gaussian(value: Float64, step: Int64, deviation: float) -> Float64:
     finite = np.isfinite(value)
     totals = _convolve(np.where(finite, value, 0.0), weights)
     shares = _convolve(finite.astype(np.float64), weights)
-    return _divide(totals, shares, value)
-
-
-def _divide(totals: Float64, weights: Float64, value: Float64) -> Float64:
     out: Float64 = value.copy()
-    np.divide(totals, weights, out=out, where=np.isfinite(value))
+    np.divide(totals, shares, out=out, where=finite)
     return out
 
 
@@ -93,25 +87,6 @@ def _reach(window: float) -> tuple[int, int]:
     """How many points before and after its middle a window covers."""
     size = round(window)
     return size // 2, (size - 1) // 2
-
-
-def _window_sums(value: Float64, before: int, after: int) -> Float64:
-    """The sum of each window, put together from the end of one block and the start of the next.
-
-    Nothing is ever taken away from a sum, so that a spike leaves no trace once it is past.
-    """
-    size = before + after + 1
-    blocks = -(-(len(value) + size - 1) // size)
-    table = np.zeros(blocks * size)
-    table[before : before + len(value)] = value
-    rows = table.reshape(blocks, size)
-    from_left = np.cumsum(rows, axis=1).ravel()
-    to_right = np.cumsum(rows[:, ::-1], axis=1)[:, ::-1].ravel()
-    first = np.arange(len(value))
-    sums: Float64 = to_right[first]
-    whole = first % size != 0  # a window that is a block of its own is one sum already
-    sums[whole] += from_left[first[whole] + size - 1]
-    return sums
 
 
 def _convolve(value: Float64, weights: Float64) -> Float64:

@@ -1,0 +1,104 @@
+"""The compiled loops and the plain ones do the same, whatever they are given."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tracklight.index import loops_python
+from tracklight.index.loops import Loops
+
+try:
+    from tracklight.index import _loops
+except ImportError:
+    _loops = None  # type: ignore[assignment]
+
+needs_kernel = pytest.mark.skipif(_loops is None, reason="the kernel has not been compiled")
+
+BOTH = [
+    pytest.param(loops_python, id="python"),
+    pytest.param(_loops, id="compiled", marks=needs_kernel),
+]
+
+numbers = st.floats(-1e6, 1e6)
+any_number = st.one_of(numbers, st.sampled_from([math.nan, math.inf, -math.inf]))
+columns = st.lists(any_number, max_size=80).map(lambda cells: np.array(cells, np.float64))
+
+
+def fill(work: object, value: np.ndarray, *arguments: object) -> np.ndarray:
+    out = np.full(len(value), 99.0)
+    work(value, *arguments, out)  # type: ignore[operator]
+    return out
+
+
+@needs_kernel
+class TestSame:
+    @given(columns)
+    def test_survey(self, value: np.ndarray) -> None:
+        ours, theirs = np.full(3, -7), np.full(3, -7)
+        assert _loops.survey(value, ours) == loops_python.survey(value, theirs)
+        assert ours.tolist() == theirs.tolist()
+
+    @given(columns)
+    def test_rises(self, value: np.ndarray) -> None:
+        assert _loops.rises(value) == loops_python.rises(value)
+        finite = np.sort(value[np.isfinite(value)])
+        assert _loops.rises(finite) and loops_python.rises(finite)
+        assert _loops.rises(finite.astype(np.int64))
+
+    @given(columns, st.floats(0, 0.999))
+    def test_ema(self, value: np.ndarray, weight: float) -> None:
+        both = [fill(loops.ema, value, weight) for loops in (_loops, loops_python)]
+        np.testing.assert_allclose(*both, rtol=1e-12, atol=1e-9)
+
+    @given(columns, st.floats(0.1, 1e6), st.integers(0, 10**15))
+    def test_time_ema(self, value: np.ndarray, half_life: float, first: int) -> None:
+        step = first + np.cumsum(np.arange(len(value)) % 4)
+        both = [fill(loops.time_ema, value, step, half_life) for loops in (_loops, loops_python)]
+        np.testing.assert_allclose(*both, rtol=1e-9, atol=1e-9)
+
+    @given(columns, st.integers(0, 90), st.integers(0, 90))
+    def test_mean(self, value: np.ndarray, before: int, after: int) -> None:
+        both = [fill(loops.mean, value, before, after) for loops in (_loops, loops_python)]
+        np.testing.assert_allclose(*both, rtol=1e-12, atol=1e-9)
+
+    @given(columns, st.integers(0, 90), st.integers(0, 90))
+    def test_median(self, value: np.ndarray, before: int, after: int) -> None:
+        both = [fill(loops.median, value, before, after) for loops in (_loops, loops_python)]
+        np.testing.assert_allclose(*both, rtol=1e-12)
+
+    @given(columns, st.integers(1, 30), st.data())
+    def test_reduce(self, value: np.ndarray, width: int, data: st.DataObject) -> None:
+        steps = data.draw(st.lists(st.integers(0, 50), min_size=len(value), max_size=len(value)))
+        x = np.sort(np.array(steps, np.float64))
+        edges = np.linspace(0, 50, width + 1)
+        both = np.zeros((2, 4, width))
+        _loops.reduce(x, value, value + 1, edges, both[0])
+        loops_python.reduce(x, value, value + 1, edges, both[1])
+        np.testing.assert_array_equal(*both)
+
+
+@pytest.mark.parametrize("loops", BOTH)
+class TestEach:
+    def test_survey_finds_the_first_of_equals(self, loops: Loops) -> None:
+        odd = np.full(2, -1)
+        value = np.array([math.nan, 2.0, 1.0, 1.0, 2.0, math.inf, math.nan])
+        assert loops.survey(value, odd) == (2, 1, 3)
+        assert odd.tolist() == [0, 5]
+
+    def test_survey_of_nothing_finite_finds_nothing(self, loops: Loops) -> None:
+        assert loops.survey(np.array([math.nan]), np.empty(0, np.int64)) == (-1, -1, 1)
+
+    def test_nan_does_not_rise(self, loops: Loops) -> None:
+        assert not loops.rises(np.array([1.0, math.nan, 2.0]))
+        assert loops.rises(np.array([math.nan]))
+        assert loops.rises(np.array([1, 1, 2]))
+        assert not loops.rises(np.array([2, 1]))
+
+    def test_a_spike_leaves_no_trace_in_the_mean_once_it_is_past(self, loops: Loops) -> None:
+        out = fill(loops.mean, np.array([1.0, 1e300, 1.0, 1.0, 1.0]), 1, 1)
+        assert out[-2:].tolist() == [1.0, 1.0]

@@ -1,0 +1,149 @@
+"""Smoothing is held against TensorBoard's rule in the plainest words, and against pandas."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.index.curves import series
+from tracklight.index.lens import Lens, look
+from tracklight.index.smoothing import Kind, Smoothing
+
+RNG = np.random.default_rng(3)
+NOISE = RNG.normal(size=500)
+GAPS = np.where(RNG.random(500) < 0.1, math.nan, NOISE)
+KINDS: list[tuple[Kind, float]] = [
+    ("ema", 0.9),
+    ("time_ema", 7.0),
+    ("mean", 5),
+    ("median", 4),
+    ("gaussian", 2.5),
+]
+
+
+def smooth(values: object, kind: Kind, amount: float, steps: object = None) -> np.ndarray:
+    values = np.asarray(values, np.float64)
+    steps = np.arange(len(values)) if steps is None else steps
+    lens = Lens(smoothing=Smoothing(kind, amount))
+    return look(series(list(steps), list(values)), lens).smooth  # type: ignore[call-overload]
+
+
+def tensorboards(values: list[float], weight: float) -> list[float]:
+    """Word by word: what is not finite is handed on, the rest is averaged and debiased."""
+    if all(value == values[0] for value in values):
+        return values
+    last, accumulated, smoothed = 0.0, 0, []
+    for value in values:
+        if not math.isfinite(value):
+            smoothed.append(value)
+            continue
+        last = last * weight + (1 - weight) * value
+        accumulated += 1
+        smoothed.append(last / (1 if weight == 1 else 1 - weight**accumulated))
+    return smoothed
+
+
+def test_the_vector_that_tensorboard_is_known_to_give() -> None:
+    found = smooth([1, 2, 3, math.nan, 5], "ema", 0.6)
+    assert found == pytest.approx([1, 1.625, 2.326531, math.nan, 3.555147], abs=1e-6, nan_ok=True)
+
+
+@given(
+    st.lists(
+        st.one_of(st.floats(-1e9, 1e9), st.sampled_from([math.nan, math.inf, -math.inf])),
+        min_size=1,
+        max_size=100,
+    ),
+    st.floats(0, 0.999),
+)
+def test_ema_is_tensorboards(values: list[float], weight: float) -> None:
+    scale = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
+    found = smooth(values, "ema", weight)
+    np.testing.assert_allclose(found, tensorboards(values, weight), rtol=1e-9, atol=1e-12 * scale)
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.3, 0.9, 0.999])
+def test_ema_is_that_of_pandas(weight: float) -> None:
+    expected = pd.Series(NOISE).ewm(alpha=1 - weight, adjust=True).mean()
+    np.testing.assert_allclose(smooth(NOISE, "ema", weight), expected, rtol=1e-9)
+
+
+def test_ema_leaves_no_slow_numbers_behind() -> None:
+    """What the start still weighs soon is less than any ordinary number can tell."""
+    values = np.append(NOISE, np.zeros(20_000))
+    expected = pd.Series(values).ewm(alpha=0.5, adjust=True).mean()
+    np.testing.assert_allclose(smooth(values, "ema", 0.5), expected, rtol=1e-9, atol=1e-300)
+
+
+def test_time_ema_is_that_of_pandas() -> None:
+    steps = np.cumsum(RNG.integers(1, 50, size=len(NOISE)))
+    times = pd.to_datetime(steps, unit="s")
+    expected = pd.Series(NOISE).ewm(halflife="20s", times=times).mean()
+    np.testing.assert_allclose(smooth(NOISE, "time_ema", 20, steps), expected, rtol=1e-9)
+
+
+def test_time_ema_with_even_steps_is_the_plain_one() -> None:
+    np.testing.assert_allclose(
+        smooth(GAPS[~np.isnan(GAPS)], "time_ema", 3),
+        smooth(GAPS[~np.isnan(GAPS)], "ema", 0.5 ** (1 / 3)),
+        rtol=1e-9,
+    )
+
+
+@pytest.mark.parametrize("window", [1, 2, 5, 6, 499, 2000])
+@pytest.mark.parametrize("kind", ["mean", "median"])
+def test_windows_are_those_of_pandas(kind: Kind, window: int) -> None:
+    rolling = pd.Series(GAPS).rolling(window, center=True, min_periods=1)
+    expected = getattr(rolling, kind)().where(~np.isnan(GAPS))
+    np.testing.assert_allclose(smooth(GAPS, kind, window), expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("deviation", [0.4, 3.0, 400.0])
+def test_gaussian_weighs_what_is_there(deviation: float) -> None:
+    distance = np.arange(len(GAPS))[:, None] - np.arange(len(GAPS))
+    weights = np.exp(-0.5 * (distance / deviation) ** 2)
+    weights[np.abs(distance) > math.ceil(4 * deviation)] = 0
+    weights[:, np.isnan(GAPS)] = 0
+    expected = weights @ np.nan_to_num(GAPS) / weights.sum(axis=1)
+    expected[np.isnan(GAPS)] = math.nan
+    np.testing.assert_allclose(smooth(GAPS, "gaussian", deviation), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize(("kind", "amount"), KINDS)
+def test_what_never_changes_stays_as_it_is(kind: Kind, amount: float) -> None:
+    values = [0.1, math.nan, 0.1, math.inf, 0.1]
+    assert repr(smooth(values, kind, amount).tolist()) == repr(values)
+
+
+@pytest.mark.parametrize(("kind", "amount"), KINDS)
+def test_what_is_not_finite_is_handed_on_and_counts_for_nothing(kind: Kind, amount: float) -> None:
+    found = smooth([1.0, math.inf, 2.0, math.nan, -math.inf, 3.0], kind, amount)
+    assert repr(found[[1, 3, 4]].tolist()) == "[inf, nan, -inf]"
+    assert np.isfinite(found[[0, 2, 5]]).all()
+
+
+@pytest.mark.parametrize(("kind", "amount"), KINDS)
+def test_nothing_smooths_to_nothing(kind: Kind, amount: float) -> None:
+    assert smooth([], kind, amount).tolist() == []
+    assert smooth([7.0], kind, amount).tolist() == [7.0]
+
+
+@given(st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=60), st.sampled_from(KINDS))
+def test_smoothing_stays_between_the_extremes(values: list[float], how: tuple[Kind, float]) -> None:
+    found = smooth(values, *how)
+    slack = 1e-9 * max(map(abs, values))
+    assert (found >= min(values) - slack).all() and (found <= max(values) + slack).all()
+
+
+@pytest.mark.parametrize(
+    ("kind", "amount"),
+    [("ema", 1.0), ("ema", -0.1), ("mean", 0), ("median", 1e6), ("gaussian", 0), ("time_ema", 0)],
+)
+def test_an_amount_that_makes_no_sense_is_told(kind: Kind, amount: float) -> None:
+    with pytest.raises(ValueError, match=f'smoothing "{kind}" takes amounts from'):
+        Smoothing(kind, amount)
