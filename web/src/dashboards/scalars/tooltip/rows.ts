@@ -16,6 +16,8 @@ export interface TipRow {
   readonly step: number | null;
   readonly relativeS: number | null;
   readonly wallTime: number | null;
+  /** True where the line has begun later or ended before, so that its value is of another place. */
+  readonly isFar: boolean;
   /** Ends of the band. */
   readonly low: number | null;
   readonly high: number | null;
@@ -50,10 +52,20 @@ export function rowsAt(lines: readonly Line[], bands: readonly Band[], place: Pl
       step: exact?.step ?? null,
       relativeS: readNumber(exact?.relative_s),
       wallTime: readNumber(exact?.wall_time),
+      isFar: isBeyond(line, place.x),
       low: band?.low[at] ?? null,
       high: band?.high[at] ?? null,
     };
   });
+}
+
+/** How far past its ends a line still speaks for a place, as a part of its length. */
+const REACH = 0.02;
+
+function isBeyond({ x, scatter }: Line, place: number): boolean {
+  const [first = NaN, last = NaN] = [x[0], x.at(-1)];
+  const reach = REACH * (last - first);
+  return !scatter && (place < first - reach || place > last + reach);
 }
 
 /** The first rows in an order, and how many there are besides. */
@@ -63,7 +75,14 @@ export function pickRows(
   place: { readonly y: number | null; readonly nearest: string | null },
   most: number,
 ): { rows: TipRow[]; more: number } {
-  const sorted = sortRows(rows, order, place);
+  const sorted = [
+    ...sortRows(
+      rows.filter(({ isFar }) => !isFar),
+      order,
+      place,
+    ),
+    ...rows.filter(({ isFar }) => isFar),
+  ];
   return { rows: sorted.slice(0, most), more: Math.max(0, sorted.length - most) };
 }
 
