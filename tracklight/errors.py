@@ -15,7 +15,6 @@ UsageWarning                 what a UsageError is turned into while logging, unl
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 
@@ -70,5 +69,8 @@ class MissingExtra(TracklightError, ImportError):
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:
+    # Only who makes a mistake has to load this.
+    import difflib
+
     close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.4)
     return f'; nearest: "{close[0]}"' if close else ""

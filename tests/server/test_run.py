@@ -33,7 +33,10 @@ def process() -> Iterator[subprocess.Popen[str]]:
         process.kill()
 
 
-def test_ctrl_c_ends_open_streams_at_once(process: subprocess.Popen[str]) -> None:
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_open_streams_at_once(
+    process: subprocess.Popen[str], how: signal.Signals
+) -> None:
     assert process.stdout is not None
     address = process.stdout.readline().strip()
     assert re.fullmatch(r"http://localhost:\d+/", address)
@@ -41,7 +44,7 @@ def test_ctrl_c_ends_open_streams_at_once(process: subprocess.Popen[str]) -> Non
     request = urllib.request.Request(address + "api/live", headers={"accept-encoding": "gzip"})
     with urllib.request.urlopen(request, timeout=20) as stream:
         assert stream.readline().startswith(b"event: ")
-        process.send_signal(signal.SIGINT)
+        process.send_signal(how)
         while stream.readline():
             pass
     assert process.stdout.read() == "ended well\n"

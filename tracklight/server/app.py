@@ -28,6 +28,7 @@ from tracklight.server.run_columns import RunColumns
 from tracklight.server.security import Guard, Policy
 from tracklight.server.source import Source, Watch
 from tracklight.server.stream import stream_route
+from tracklight.server.tidy import Tidy
 
 
 def create_app(
@@ -88,7 +89,7 @@ def create_app(
         routes = [Mount("/" + path_prefix.strip("/"), routes=routes)]
     app = Starlette(
         routes=routes,
-        middleware=[Middleware(Guard, policy=policy)],
+        middleware=[Middleware(Tidy), Middleware(Guard, policy=policy)],
         exception_handlers=problems.handlers(),
         lifespan=lifespan,
     )

@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import errno
 import secrets
+import signal
 import socket
-from collections.abc import Callable, Iterable
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from types import FrameType
 
 import uvicorn
@@ -59,15 +61,32 @@ def serve(
         announce(address_of(listener, host, path_prefix, token))
         config = uvicorn.Config(
             app,
+            loop="asyncio",
+            http="h11",
+            ws="none",
+            # Without a configuration of its own, warnings go to standard error as everybody's do.
+            log_config=None,
             log_level="warning",
             access_log=False,
             server_header=False,
-            ws="none",
             timeout_graceful_shutdown=_DRAIN_S,
         )
         # Uvicorn raises the signal again after a clean end; that end is what was asked for.
-        with contextlib.suppress(KeyboardInterrupt):
+        with contextlib.suppress(KeyboardInterrupt), _end_as_by_keyboard():
             BoardServer(config, app.state.live).run([listener])
+
+
+@contextlib.contextmanager
+def _end_as_by_keyboard() -> Iterator[None]:
+    """Let SIGTERM end the server like Ctrl-C, so that what was read is still stored."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _bind_any(host: str, port: int | None) -> socket.socket:
