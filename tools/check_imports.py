@@ -63,6 +63,7 @@ WEB = {
     "shell": "base api charts widgets plugin core",
     "gallery": "base api charts widgets shell",
     "main": "dashboards shell",
+    "static": "api dashboards shell",
 }
 
 WEB_IMPORT = re.compile(

@@ -1,3 +1,4 @@
+import { findDoor } from './door';
 import { startPolling } from './polling';
 import { openStream } from './stream';
 import type { Delta, Status } from './types';
@@ -29,6 +30,8 @@ const STREAM_AGAIN_MS = 30_000;
  * when it is seen again.
  */
 export function followLive(cursor: string, handlers: LiveHandlers): () => void {
+  // A copy of a board never changes.
+  if (findDoor()) return () => undefined;
   const link = new Link({ cursor }, handlers);
   const follow = (): void => (document.hidden ? link.rest() : link.connect());
   document.addEventListener('visibilitychange', follow);

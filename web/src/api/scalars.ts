@@ -99,6 +99,8 @@ export interface ChartAnswer {
   readonly points: number;
   /** False: every point is in the answer. */
   readonly reduced: boolean;
+  /** True where a copy of a board has left points behind, so that zooming shows no more. */
+  readonly thinned?: boolean;
   readonly grid: Float64Array | null;
   readonly lines: readonly LineAnswer[];
   readonly bands: readonly BandAnswer[];

@@ -1,0 +1,83 @@
+import { ApiError } from '../client';
+import type { ColumnsAnswer } from '../runcolumns';
+import { unpack } from './unpack';
+
+/** What a copy begins with; `tracklight/snapshot` writes it. */
+export interface Head {
+  readonly made: number;
+  /** The query of the address that was copied. */
+  readonly view: string;
+  readonly answers: Readonly<Record<string, unknown>>;
+  /** Every column of the table of runs. */
+  readonly columns: ColumnsAnswer;
+}
+
+/** The one global of a copy: its scripts put their data here. */
+export interface Carried {
+  readonly head: Head;
+  /** Answers by address, deflated and in base64. */
+  readonly packed: Record<string, string>;
+  /** For those that are not here yet, the script that puts them here. */
+  readonly files: Readonly<Record<string, string>>;
+}
+
+/** The answers that a copy carries, each unpacked when it is first asked for. */
+export class Contents {
+  readonly #carried: Carried;
+  readonly #load: (file: string) => Promise<void>;
+  readonly #known = new Map<string, Promise<unknown>>();
+
+  constructor(carried: Carried, load: (file: string) => Promise<void> = runScript) {
+    this.#carried = carried;
+    this.#load = load;
+  }
+
+  get head(): Head {
+    return this.#carried.head;
+  }
+
+  has(address: string): boolean {
+    return address in this.#carried.packed || address in this.#carried.files;
+  }
+
+  read(address: string): Promise<unknown> {
+    const known = this.#known.get(address);
+    if (known) return known;
+    const answer = this.#fetch(address);
+    this.#known.set(address, answer);
+    // A script that was missing may be there the next time.
+    answer.catch(() => this.#known.delete(address));
+    return answer;
+  }
+
+  async #fetch(address: string): Promise<unknown> {
+    const { packed, files } = this.#carried;
+    const file = files[address];
+    if (!(address in packed) && file !== undefined) await this.#load(file);
+    const text = packed[address];
+    if (text === undefined) throw missing(file ?? address);
+    const answer = await unpack(text);
+    // The typed arrays are all that is needed from here on.
+    packed[address] = '';
+    return answer;
+  }
+}
+
+/** A page that was opened as a file may not fetch, but it may run a script that lies beside it. */
+function runScript(file: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const script = document.createElement('script');
+    script.src = file;
+    script.onload = () => resolve();
+    script.onerror = () => reject(missing(file));
+    document.head.append(script);
+  });
+}
+
+function missing(what: string): ApiError {
+  const problem = {
+    what: `This copy of the board has no ${what}.`,
+    next: 'Keep all files of the copy together, or make it again.',
+  };
+  return new ApiError(problem, 404);
+}

@@ -1,0 +1,121 @@
+import { expect, test } from 'vitest';
+
+import { type ApiError, postJson } from '../client';
+import type { Door } from '../door';
+import type { QueryAnswer, RangeAnswer } from '../scalars';
+import { type Carried, Contents } from './contents';
+import { makeDoor } from './door';
+import { makeAsk } from './scalars/samples';
+
+/** As `tracklight/snapshot` packs; arrays stand as columns of f8. */
+async function pack(answer: unknown): Promise<string> {
+  const body: number[] = [];
+  const header = JSON.stringify(answer, (_, value: unknown) => {
+    if (!(value instanceof Float64Array)) return value;
+    const at = body.length * 8;
+    body.push(...value);
+    return { $column: ['f8', at, value.length] };
+  });
+  const padded = header.padEnd(header.length + ((8 - (header.length % 8)) % 8));
+  const length = Uint32Array.of(padded.length);
+  const whole = new Blob(['TLC1', length, padded, Float64Array.from(body)]);
+  const deflated = whole.stream().pipeThrough(new CompressionStream('deflate-raw'));
+  const bytes = new Uint8Array(await new Response(deflated).arrayBuffer());
+  return btoa(String.fromCharCode(...bytes));
+}
+
+const column = (...values: number[]): Float64Array => Float64Array.from(values);
+const series = (run: string, ...values: number[]) => ({
+  run,
+  points: values.length,
+  overwritten: 0,
+  odd: 0,
+  step: column(...values.keys()),
+  wall_time: column(...values.keys()),
+  value: column(...values),
+  index: null,
+});
+
+async function carry(): Promise<Carried> {
+  const tags = [{ tag: 'loss', path: 'series/0', runs: ['a', 'b'] }];
+  return {
+    head: {
+      made: 1000,
+      view: '',
+      answers: { 'api/runs': { runs: [] } },
+      columns: { runs: ['a', 'b'], columns: { 'last:loss': [1, 2] } },
+    },
+    packed: { 'api/scalars/series': await pack({ tags }) },
+    files: { 'api/scalars/series/0': 'data/scalars-0.js' },
+  };
+}
+
+async function openCopy(loaded: string[] = []): Promise<Door> {
+  const carried = await carry();
+  const contents = new Contents(carried, async (file) => {
+    loaded.push(file);
+    carried.packed['api/scalars/series/0'] = await pack({
+      tag: 'loss',
+      series: [series('a', 1, 2, 3), series('b', 9)],
+    });
+  });
+  return makeDoor(contents);
+}
+
+test('what a page asks for at first is there', async () => {
+  expect(await (await openCopy()).answer('api/runs', {})).toEqual({ runs: [] });
+});
+
+test('series are loaded once, when a chart asks for them', async () => {
+  const loaded: string[] = [];
+  const door = await openCopy(loaded);
+  expect(loaded).toEqual([]);
+  const asked = postJson(makeAsk({ runs: ['a'] }));
+  const answer = (await door.answer('api/scalars/query', asked)) as QueryAnswer;
+  await door.answer('api/scalars/query', asked);
+  expect(answer.charts[0]?.lines.map((line) => [line.run, [...line.y]])).toEqual([
+    ['a', [1, 2, 3]],
+  ]);
+  expect(loaded).toEqual(['data/scalars-0.js']);
+});
+
+test('tables are worked out of the same points', async () => {
+  const ask = { runs: null, tags: ['loss'], x: 'step', smoothing: null, baseline: null };
+  const door = await openCopy();
+  const range = postJson({ ...ask, start: 1, stop: null });
+  const { rows } = (await door.answer('api/scalars/range', range)) as RangeAnswer;
+  expect(rows.map(({ run, mean, count, change }) => [run, mean, count, change])).toEqual([
+    ['a', 2.5, 2, 1],
+  ]);
+  const at = await door.answer('api/scalars/at', postJson({ ...ask, at: 1.2 }));
+  expect(at).toMatchObject({
+    rows: [
+      { run: 'a', step: 1, value: 2 },
+      { run: 'b', step: 0 },
+    ],
+  });
+});
+
+test('tags are those of the runs that are meant', async () => {
+  const door = await openCopy();
+  const ask = (runs: string[] | null) => door.answer('api/scalars/tags', postJson({ runs }));
+  expect(await ask(['b'])).toEqual({ tags: ['loss'] });
+  expect(await ask(['c'])).toEqual({ tags: [] });
+});
+
+test('columns of runs are picked out of all', async () => {
+  const ask = postJson({ columns: ['last:loss', 'hparam:lr'] });
+  expect(await (await openCopy()).answer('api/runs/columns', ask)).toEqual({
+    runs: ['a', 'b'],
+    columns: { 'last:loss': [1, 2], 'hparam:lr': [null, null] },
+  });
+});
+
+test('a copy keeps nothing, and says so', async () => {
+  const change = (await openCopy()).answer('api/notes/runs', { ...postJson({}), method: 'PATCH' });
+  const error = await change.catch((error: unknown) => error as ApiError);
+  expect(error).toMatchObject({
+    status: 405,
+    problem: { what: expect.stringContaining('keeps nothing') },
+  });
+});

@@ -1,0 +1,53 @@
+import { ApiError } from '../client';
+import type { Door } from '../door';
+import type { ColumnsAnswer } from '../runcolumns';
+import type { Contents } from './contents';
+import { ScalarsCopy } from './scalars/scalars';
+
+/** Answers as a server would, as far as what the copy carries allows. */
+export function makeDoor(contents: Contents): Door {
+  const scalars = new ScalarsCopy(contents);
+
+  async function answer(path: string, init: RequestInit): Promise<unknown> {
+    const method = init.method ?? 'GET';
+    const { answers, columns } = contents.head;
+    if (method === 'GET' && path in answers) return answers[path];
+    if (method === 'GET' && contents.has(path)) return contents.read(path);
+    if (method === 'POST' && path === 'api/runs/columns') return pick(columns, readBody(init));
+    if (method === 'POST' && path.startsWith(ScalarsCopy.below)) {
+      return scalars.answer(path.slice(ScalarsCopy.below.length), readBody(init));
+    }
+    throw method === 'GET' ? notCopied() : readOnly();
+  }
+
+  return { made: contents.head.made, answer };
+}
+
+function readBody(init: RequestInit): unknown {
+  return JSON.parse(typeof init.body === 'string' ? init.body : 'null');
+}
+
+function pick({ runs, columns }: ColumnsAnswer, body: unknown): ColumnsAnswer {
+  const wanted = (body as { columns: readonly string[] }).columns;
+  const nothing = runs.map(() => null);
+  return {
+    runs,
+    columns: Object.fromEntries(wanted.map((key) => [key, columns[key] ?? nothing])),
+  };
+}
+
+function notCopied(): ApiError {
+  const problem = {
+    what: 'This is not part of the copy of the board.',
+    next: 'Open the log itself with tracklight to see it.',
+  };
+  return new ApiError(problem, 404);
+}
+
+function readOnly(): ApiError {
+  const problem = {
+    what: 'A copy of a board keeps nothing that is said to it.',
+    next: 'Say it on the board itself, and copy it again.',
+  };
+  return new ApiError(problem, 405);
+}
