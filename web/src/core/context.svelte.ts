@@ -1,3 +1,4 @@
+import { findDoor } from '../api/door';
 import type { Context } from '../plugin/context';
 import { address } from './address.svelte';
 import { apiOf } from './api';
@@ -28,7 +29,7 @@ export function contextFor(server: string): Context {
     get roots() {
       return board.about?.roots ?? [];
     },
-    isStatic: false,
+    isStatic: findDoor() !== null,
     subscribe,
   };
 }

@@ -17,6 +17,7 @@ const signs: Signs = {
   changedAt: null,
   lastPoint: null,
   now,
+  copiedAt: null,
 };
 
 const say = (part: Partial<Signs>): string => {
@@ -56,4 +57,9 @@ test('a picture that stands still says so', () => {
 test('a lost connection is told before anything else', () => {
   expect(say({ connection: 'lost' })).toBe('lost: Connection lost trying again');
   expect(say({ connection: 'connecting', status: null })).toBe('connecting: Connecting');
+});
+
+test('a copy tells its age, whatever else there is to tell', () => {
+  const copiedAt = new Date(2026, 2, 12, 9, 30);
+  expect(say({ copiedAt, changedAt: now, paused: true })).toBe('copy: Copy of 09:30');
 });

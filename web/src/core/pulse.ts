@@ -3,7 +3,7 @@ import { formatAgo, formatClock, formatExact, formatMoment, formatProgress } fro
 
 /** What the live mark says. */
 export interface Pulse {
-  readonly kind: 'connecting' | 'loading' | 'live' | 'idle' | 'paused' | 'lost';
+  readonly kind: 'copy' | 'connecting' | 'loading' | 'live' | 'idle' | 'paused' | 'lost';
   readonly word: string;
   readonly detail: string;
   readonly hover: string;
@@ -19,12 +19,15 @@ export interface Signs {
   readonly changedAt: number | null;
   readonly lastPoint: Date | null;
   readonly now: number;
+  /** When this copy of a board was made; null where there is a server. */
+  readonly copiedAt: Date | null;
 }
 
 /** A log to which nothing was written for so long is idle. */
 const IDLE_AFTER_S = 60;
 
 export function takePulse(signs: Signs): Pulse {
+  if (signs.copiedAt) return copy(signs.copiedAt, signs.now);
   if (signs.connection === 'lost') {
     const hover = 'The server does not answer. What is shown is what was last known.';
     return { kind: 'lost', word: 'Connection lost', detail: 'trying again', hover, done: null };
@@ -38,6 +41,12 @@ export function takePulse(signs: Signs): Pulse {
     return { kind: 'paused', word: 'Paused', detail: '', hover, done: null };
   }
   return signs.status.loading ? loading(signs.status) : liveOrIdle(signs);
+}
+
+function copy(made: Date, now: number): Pulse {
+  const hover = `A copy of the board, made ${formatMoment(made)}. What was logged since is not here.`;
+  const detail = `of ${formatClock(made, new Date(now))}`;
+  return { kind: 'copy', word: 'Copy', detail, hover, done: null };
 }
 
 function loading({ progress }: Status): Pulse {
