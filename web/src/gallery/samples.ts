@@ -86,3 +86,15 @@ export function learningRates(runs: number, count: number): Line[] {
     return makeLine(index, y);
   });
 }
+
+/** So many lines that none can be told from the others. */
+export function crowd(runs: number, count: number): Line[] {
+  return Array.from({ length: runs }, (_, index) => {
+    const noise = random(index);
+    const [pace, floor] = [2 + 4 * noise(), 0.1 + 0.5 * noise()];
+    const y = Float32Array.from({ length: count }, (_, at) => {
+      return floor + 1.6 * Math.exp((-at / count) * pace) + (noise() - 0.5) * 0.03;
+    });
+    return makeLine(index, y);
+  });
+}

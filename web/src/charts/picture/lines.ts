@@ -11,10 +11,11 @@ const FINEST = 0;
 /** More lines than this are thin, and a crowd of them is as fine as can be: more is seen of each. */
 const MANY = 40;
 const CROWD = 100;
+const LONE_RADIUS = 2.5;
 const RAW_OPACITY = 0.25;
 const ENVELOPE_OPACITY = 0.2;
 const BAND_OPACITY = 0.16;
-const FADED_OPACITY = 0.3;
+const FADED_OPACITY = 0.45;
 const DIMMED_OPACITY = 0.15;
 
 /** The curves of a chart: areas first, then what is pale, then the lines. */
@@ -54,7 +55,7 @@ export function drawLine(pen: Pen, layout: Layout, line: Line, width = WIDTH): v
   const opacity = line.dimmed ? DIMMED_OPACITY : 1;
   pen.stroke(traceCurve(x, y, layout.x.scale, ys, part), { colour, width, dash, opacity });
   for (const at of lonePoints(y, part))
-    pen.dot(layout.x.scale.at(x[at] ?? NaN), ys.at(y[at] ?? NaN), 2, { colour });
+    pen.dot(layout.x.scale.at(x[at] ?? NaN), ys.at(y[at] ?? NaN), LONE_RADIUS, { colour });
 }
 
 /** A value with none beside it would be a line of no length. */
