@@ -31,11 +31,16 @@ export class CardChart {
   readonly limits = $derived.by(() => this.#settings.limits.value.get(this.card.id) ?? NO_LIMITS);
   readonly form = $derived.by(() => this.#settings.forms.value.get(this.card.id) ?? 'chart');
   readonly note = $derived.by(() => (this.answer ? describe(this.answer, this.card) : ''));
+  readonly points = $derived(this.answer?.points ?? 0);
+  readonly noteInFull = $derived(
+    this.answer?.reduced
+      ? `${plural(this.points, 'point', formatExact)} behind this chart, all of them reached by zooming`
+      : 'Every point is drawn',
+  );
   readonly odd = $derived(this.answer ? countOdd(this.answer) : 0);
   readonly lastStep = $derived(
     this.answer?.lines.reduce((last, line) => Math.max(last, line.last?.step ?? -1), -1) ?? -1,
   );
-  readonly points = $derived(this.answer?.points ?? 0);
   /** Lines of the run that is looked at. */
   readonly highlighted = $derived.by(() => this.#findHighlighted());
 
@@ -110,7 +115,7 @@ function describe(answer: ChartAnswer, card: Card): string {
   if (answer.bands.length > 0) return `${runs}${tags} · ${plural(answer.points, 'point')}`;
   if (!answer.reduced) return `${runs}${tags} · all points`;
   const drawn = answer.lines.reduce((sum, line) => sum + line.y.length, 0);
-  return `${runs}${tags} · ${formatCount(drawn)} of ${formatExact(answer.points)} shown, zoom for all`;
+  return `${runs}${tags} · ${formatCount(drawn)} of ${formatCount(answer.points)} shown`;
 }
 
 function formatOf(axis: XAxis): XFormat {
