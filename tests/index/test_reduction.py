@@ -15,7 +15,8 @@ from tracklight.types import Series
 
 
 def reduce(one: Series, start: float, stop: float, width: int) -> Cells:
-    return reduce_curve(look(one, Lens()), make_edges(start, stop, width))
+    curve = look(one, Lens())
+    return reduce_curve(curve.take(curve.find_rows(start, stop)), make_edges(start, stop, width))
 
 
 def test_each_column_knows_its_last_lowest_and_highest() -> None:

@@ -50,15 +50,15 @@ def make_axis(name: str, series: Series, metric: Series | None) -> Axis:
     """The axis of a series that has points; ``metric`` is what stands on it if not the series."""
     if metric is not None:
         return lambda step, wall: _look_up(metric, step)
-    first_step, first_wall = float(series.step[0]), float(series.wall_time[0])
-    axes: dict[str, Axis] = {
-        "step": lambda step, wall: step.astype(np.float64),
-        "relative_step": lambda step, wall: step.astype(np.float64) - first_step,
-        "relative": lambda step, wall: wall - first_wall,
-        "wall": lambda step, wall: wall,
-        "index": lambda step, wall: _count_before(series, step),
-    }
-    return axes[name]
+    if name == "step":
+        return lambda step, wall: step.astype(np.float64)
+    if name == "relative_step":
+        return lambda step, wall: step.astype(np.float64) - float(series.step[0])
+    if name == "relative":
+        return lambda step, wall: wall - series.wall_time[0]
+    if name == "wall":
+        return lambda step, wall: wall
+    return lambda step, wall: _count_before(series, step)
 
 
 def _count_before(series: Series, step: Int64) -> Float64:

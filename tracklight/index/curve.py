@@ -58,11 +58,12 @@ class Curve:
 
     def find_rows(self, start: float | None, stop: float | None) -> Rows:
         """Which rows lie in a range, its ends included."""
+        if self.rises:
+            first = 0 if start is None else int(self.x.searchsorted(start, side="left"))
+            end = len(self) if stop is None else int(self.x.searchsorted(stop, side="right"))
+            return slice(first, max(first, end))
         low = -np.inf if start is None else start
         high = np.inf if stop is None else stop
-        if self.rises:
-            first = np.searchsorted(self.x, low, side="left")
-            return slice(int(first), int(np.searchsorted(self.x, high, side="right")))
         return np.flatnonzero((self.x >= low) & (self.x <= high))
 
     def take(self, rows: Rows) -> Curve:

@@ -84,9 +84,9 @@ class Draw:
         rows = curve.find_rows(self.edges[0], self.edges[-1])
         if _count(rows) <= self.most_whole:
             return self._whole(curve.take(_with_neighbours(rows, len(curve))))
-        if curve.rises:
-            return self._reduced(curve)
         inside = curve.take(rows)
+        if curve.rises:
+            return self._reduced(inside)
         return self._whole(inside.take(thin(inside.smooth, 2 * len(self.edges))))
 
     def _whole(self, curve: Curve) -> Columns:

@@ -37,10 +37,9 @@ def centres(edges: Float64) -> Float64:
 
 
 def reduce(curve: Curve, edges: Float64) -> Cells:
-    """The points of a curve that rises, in the columns between the edges."""
-    inside = curve.take(curve.find_rows(edges[0], edges[-1]))
+    """A curve that rises and lies between the edges, in the columns between them."""
     out = np.empty((4, len(edges) - 1))
-    loops.reduce(inside.x, inside.value, inside.smooth, edges, out)
+    loops.reduce(curve.x, curve.value, curve.smooth, edges, out)
     return Cells(*out)
 
 

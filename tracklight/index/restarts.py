@@ -41,6 +41,8 @@ class _Floor:
 
 def overwritten(parts: Sequence[Part]) -> Bool:
     """One mark for each point of the parts, which stand in the order written."""
+    if len(parts) == 1 and parts[0].rises:
+        return np.zeros(len(parts[0].step), np.bool_)
     marks = [np.zeros(0, np.bool_)]
     floors: dict[int, _Floor] = {}
     ends: dict[int, float] = {}
