@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from tests.index.curves import series
+from tracklight.index.baseline import Baseline, Mode, make_baseline
+from tracklight.index.curve import Curve
+from tracklight.index.lens import Lens, look
+from tracklight.index.smoothing import Smoothing
+from tracklight.types import Series
+
+BASE = series([0, 10, 20], [1.0, 3.0, 0.0])
+
+
+def compare(
+    one: Series, base: Series = BASE, mode: Mode = "difference", **lens: Smoothing
+) -> Curve:
+    baseline = make_baseline(look(base, Lens(**lens)))
+    return look(one, Lens(**lens, baselines={"loss": baseline}, mode=mode))
+
+
+def test_the_baseline_is_interpolated_where_the_series_has_points() -> None:
+    curve = compare(series([0, 5, 15], [1.0, 1.0, 1.0]))
+    assert curve.value.tolist() == [0.0, -1.0, -0.5]
+
+
+def test_beyond_the_baseline_there_is_nothing_to_compare_with() -> None:
+    assert compare(series([-1, 10, 21], [1.0, 1.0, 1.0])).step.tolist() == [10]
+
+
+def test_a_ratio_to_nothing_is_no_number() -> None:
+    curve = compare(series([10, 20], [6.0, 1.0]), mode="ratio")
+    assert curve.value.tolist() == [2.0, math.inf]
+
+
+def test_what_is_smoothed_is_compared_with_what_is_smoothed() -> None:
+    curve = compare(series([0, 10, 20], [2.0, 4.0, 9.0]), smoothing=Smoothing("mean", 3))
+    assert curve.value.tolist() == [1.0, 1.0, 9.0]
+    assert curve.smooth.tolist() == pytest.approx([3 - 2, 5 - 4 / 3, 6.5 - 1.5])
+
+
+def test_a_tag_without_a_baseline_has_no_points() -> None:
+    nothing = Baseline(*(BASE.value[:0],) * 3)
+    for baselines in ({}, {"loss": nothing}):
+        assert len(look(BASE, Lens(baselines=baselines))) == 0
+
+
+def test_a_baseline_rises_and_is_finite() -> None:
+    metric = series([0, 1, 2, 3], [2.0, 1.0, 2.0, math.nan])
+    values = series([0, 1, 2, 3], [5.0, math.nan, 7.0, 8.0])
+    base = make_baseline(look(values, Lens("metric:m"), metric))
+    assert (base.x.tolist(), base.value.tolist()) == ([2.0], [7.0])
+    assert base.smooth is base.value
