@@ -43,6 +43,16 @@ class BadRoutes(Good):
     def routes(self):
         return [1]
 
+class BadPath(Good):
+    name = "badpath"
+    def routes(self):
+        return [Route("{id", Nothing, print), Route("{a}/{a}", Nothing, print)]
+
+class BadAsk(Good):
+    name = "badask"
+    def routes(self):
+        return [Route("x", "no type at all", print)]
+
 class Exits(Good):
     name = "exits"
     def routes(self):
@@ -77,7 +87,9 @@ def serve(site: Path, *entries: str) -> TestClient:
         ("somebodys:Reserved", "runs"),
         ("somebodys:NoWeb", "index.js"),
         ("somebodys:Failing", "no licence"),
-        ("somebodys:BadRoutes", "route"),
+        ("somebodys:BadRoutes", "Route"),
+        ("somebodys:BadPath", "path"),
+        ("somebodys:BadAsk", "no type at all"),
         ("somebodys:Exits", "SystemExit"),
     ],
 )

@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 import pytest
 from starlette.applications import Starlette
+from starlette.routing import Mount
 from starlette.testclient import TestClient
 
 from tests.server.columns_reader import read_columns
@@ -78,7 +79,8 @@ ROUTES = [
 
 @pytest.fixture
 def client() -> Iterator[TestClient]:
-    app = Starlette(routes=web_routes(ROUTES, "/it"), exception_handlers=problems.handlers())
+    routes = [Mount("/it", routes=web_routes(ROUTES))]
+    app = Starlette(routes=routes, exception_handlers=problems.handlers())
     with TestClient(app, raise_server_exceptions=False) as client:
         yield client
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 from starlette.applications import Starlette
@@ -12,7 +12,7 @@ from starlette.routing import BaseRoute, Mount
 
 from tracklight.notes.place import find_book
 from tracklight.notes.store import Store
-from tracklight.plugin import Context, Route
+from tracklight.plugin import Context
 from tracklight.server import problems
 from tracklight.server.alerts import NO_ALERTS, Alerts, AlertSettings
 from tracklight.server.api import Api
@@ -42,7 +42,8 @@ def create_app(
 ) -> Starlette:
     """An application that serves ``catalog`` and, while it runs, keeps it fresh.
 
-    ``app.state.live`` is what a server ends before it waits for open connections to close.
+    ``app.state.live`` is what a server ends before it waits for open connections to close;
+    ``app.state.answered`` are the routes below ``api/``, for who documents them.
     """
     follower = Follower(catalog, watch)
     overview = Overview(catalog)
@@ -60,12 +61,13 @@ def create_app(
     store = Store(find_book(root.path for root in catalog.roots))
     watchman = Alerts(catalog, store, live, alerts)
     follower.listeners.append(watchman.hear)
-    own = [
+    answered = [
         *Api(catalog, overview, live, plugins).routes(),
         *live.routes(),
         *Blobs(catalog).routes(),
         *RunColumns(catalog, overview).routes(),
         *Notes(store, watchman).routes(),
+        *plugins.routes(),
     ]
 
     @contextlib.asynccontextmanager
@@ -81,7 +83,7 @@ def create_app(
             watchman.stop()
 
     routes: list[BaseRoute] = [
-        Mount("/api", routes=_api_routes(own, live, plugins)),
+        Mount("/api", routes=[*web_routes(answered), stream_route(live)]),
         *plugin_routes(it.dashboard for it in plugins.loaded.values()),
         page_route(page_dir),
     ]
@@ -94,13 +96,5 @@ def create_app(
         lifespan=lifespan,
     )
     app.state.live = live
+    app.state.answered = answered
     return app
-
-
-def _api_routes(own: Iterable[Route], live: Live, plugins: Plugins) -> list[BaseRoute]:
-    dashboards = [web_routes(it.routes, f"/{name}") for name, it in plugins.loaded.items()]
-    return [
-        *web_routes(own),
-        stream_route(live),
-        *(r for routes in dashboards for r in routes),
-    ]

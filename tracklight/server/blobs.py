@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 import numpy as np
@@ -12,7 +12,7 @@ from tracklight.formats.batch import Content
 from tracklight.index.payload import fingerprint
 from tracklight.plugin import Blob, Route, Source
 from tracklight.server.media import TEXT, UNKNOWN, sniff
-from tracklight.types import Kind, Located
+from tracklight.types import Bool, Float64, Int64, Kind, Located
 
 _FILE_KINDS = frozenset({Kind.IMAGE, Kind.AUDIO, Kind.TEXT})
 _AtLeastZero = Annotated[int, msgspec.Meta(ge=0)]
@@ -32,10 +32,10 @@ class BlobsAnswer(msgspec.Struct):
 
     kind: str
     total: int
-    step: Any
-    wall_time: Any
-    overwritten: Any
-    bytes: Any
+    step: Int64
+    wall_time: Float64
+    overwritten: Bool
+    bytes: Int64
     fingerprint: list[str]
 
 

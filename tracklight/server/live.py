@@ -7,9 +7,11 @@ that comes back after a lost connection goes on where it was. The events are
     status  {"loading", "progress", "problems", …}    at the start, and when it changes
     delta   {"cursor", "added", "removed", "changed", "tags", "points", …}
     reset   {"cursor"}                                what changed is not known: ask anew
+    alert   {"id", "run", "tag", "text", …}           an alarm was raised, or is over
+    notes   {"revision"}                              what is kept beside the log has changed
     beat    {}                                        nothing happened, the connection stands
 
-and whatever else the server has to `say`. Where streams do not get through, the same is polled for.
+Where streams do not get through, the same is polled for.
 """
 
 from __future__ import annotations

@@ -7,11 +7,14 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+
+import msgspec
+from starlette.routing import compile_path
 
 from tracklight.dashboards import BUILT_IN
 from tracklight.plugin import Context, Dashboard, Route
@@ -47,6 +50,14 @@ class Plugins:
                 log.debug("the dashboard %s failed", label, exc_info=error)
                 self.problems.append(f'the dashboard "{label}" cannot be used: {_say(error)}')
 
+    def routes(self) -> list[Route]:
+        """Those of all dashboards, each below its name."""
+        return [
+            replace(route, path=f"{name}/{route.path}")
+            for name, it in self.loaded.items()
+            for route in it.routes
+        ]
+
     def _add(self, kind: Any, context: Context) -> None:
         if not (isinstance(kind, type) and issubclass(kind, Dashboard)):
             raise TypeError("it is not a subclass of tracklight.plugin.Dashboard")
@@ -56,9 +67,17 @@ class Plugins:
             raise ValueError(f"its web half has no {kind.module / 'index.js'}")
         dashboard = kind(context)
         routes = tuple(dashboard.routes())
-        if not all(isinstance(route, Route) for route in routes):
-            raise TypeError("its routes are not all tracklight.plugin.Route")
+        for route in routes:
+            _check(route)
         self.loaded[kind.name] = Loaded(dashboard, routes)
+
+
+def _check(route: Any) -> None:
+    """Raise now what would otherwise fail when the route is first asked."""
+    if not isinstance(route, Route):
+        raise TypeError(f"{route!r} is not a tracklight.plugin.Route")
+    compile_path(f"/{route.path}")
+    msgspec.json.Decoder(route.ask)
 
 
 def _iter_candidates() -> Iterator[tuple[str, Callable[[], Any]]]:

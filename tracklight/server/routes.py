@@ -24,10 +24,9 @@ _BODILESS = frozenset({"GET", "DELETE"})
 WHOLE_ASK = "ask"
 
 
-def web_routes(routes: Iterable[Route], below: str = "") -> list[WebRoute]:
-    """``routes`` under the path ``below``."""
+def web_routes(routes: Iterable[Route]) -> list[WebRoute]:
     return [
-        WebRoute(f"{below}/{route.path}", _make_endpoint(route), methods=[route.method])
+        WebRoute(f"/{route.path}", _make_endpoint(route), methods=[route.method])
         for route in routes
     ]
 

@@ -1,0 +1,92 @@
+"""docs/http-api.md tells the truth: it is what the code says, and every address in it answers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from tests.index import logs
+from tests.server.waiting import wait_until
+from tools.write_http_api import TARGET, write_text
+from tracklight.logdir.watch import Watcher
+from tracklight.server.app import create_app
+from tracklight.server.security import policy_for
+
+RULE = {"id": "r", "tag": "loss", "kind": "above", "value": 9.0}
+SCALARS = {"tags": ["loss"]}
+
+#: A sensible ask for every address; words in braces are filled in from answers before it.
+ASKS: dict[str, dict[str, Any] | list[Any]] = {
+    "GET api/status": {},
+    "GET api/dashboards": {},
+    "GET api/runs": {},
+    "GET api/tags": {"run": "conv"},
+    "GET api/files": {"damaged": "1"},
+    "GET api/live/poll": {"since": ""},
+    "GET api/blobs": {"run": "conv", "tag": "picture"},
+    "GET api/blobs/{fingerprint}": {"run": "conv", "tag": "picture", "index": 0},
+    "GET api/runs/columns": {},
+    "POST api/runs/columns": {"columns": ["last:loss"]},
+    "GET api/notes": {},
+    "PATCH api/notes/runs": {"names": ["conv"], "alias": "best"},
+    "POST api/notes/annotations": {"step": 1, "text": "here"},
+    "DELETE api/notes/annotations/{id}": {},
+    "PUT api/alerts/rules": [RULE],
+    "POST api/scalars/query": {"charts": [{"id": "a", "tags": ["loss"]}]},
+    "POST api/scalars/at": {**SCALARS, "at": 1},
+    "POST api/scalars/range": SCALARS,
+    "POST api/scalars/tags": {},
+    "POST api/scalars/table": SCALARS,
+    "GET api/scalars/table": SCALARS,
+}
+
+
+@pytest.fixture
+def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
+    monkeypatch.setenv("TRACKLIGHT_DATA", str(tmp_path / "data"))
+    logs.write(tmp_path / "logs", "conv", logs.points(range(3)) + logs.picture(1, b"GIF89a"))
+    catalog = logs.open_catalog(tmp_path / "logs")
+    with Watcher(catalog.roots) as watch:
+        app = create_app(catalog, watch, policy_for("localhost"), page_dir=tmp_path)
+        with TestClient(app, base_url="http://localhost") as client:
+            wait_until(lambda: not client.get("/api/status").json()["status"]["loading"])
+            yield client
+    catalog.close()
+
+
+def test_the_page_is_what_the_code_says() -> None:
+    assert TARGET.read_text(encoding="utf-8") == write_text(), "run python -m tools.write_http_api"
+
+
+def test_no_two_shapes_share_a_name() -> None:
+    headings = re.findall(r"^### (.*)", write_text(), re.MULTILINE)
+    assert len(headings) == len(set(headings))
+
+
+def test_every_link_leads_somewhere() -> None:
+    text = write_text()
+    anchors = {
+        re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+        for heading in re.findall(r"^#+ (.*)", text, re.MULTILINE)
+    }
+    assert set(re.findall(r"\]\(#(.*?)\)", text)) <= anchors
+
+
+def test_every_address_answers(client: TestClient) -> None:
+    documented = re.findall(r"^### ((?:GET|POST|PUT|PATCH|DELETE) .*)", TARGET.read_text(), re.M)
+    assert set(documented) == set(ASKS)
+    known: dict[str, str] = {}
+    for name in documented:
+        method, path = name.split()
+        how = {"params" if method in ("GET", "DELETE") else "json": ASKS[name]}
+        answer = client.request(method, "/" + path.format(**known), **how)
+        assert answer.status_code == 200, (name, answer.text)
+        if name == "GET api/blobs":
+            known["fingerprint"] = answer.json()["fingerprint"][0]
+        if name == "POST api/notes/annotations":
+            known["id"] = answer.json()["annotations"][0]["id"]

@@ -1,0 +1,100 @@
+"""Python types in words for readers who may not know Python."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+import numpy as np
+
+_PLAIN = {
+    str: "text",
+    int: "integer",
+    float: "number",
+    bool: "true or false",
+    type(None): "null",
+    Any: "anything",
+    object: "anything",
+}
+_DTYPES = {np.float32: "f4", np.float64: "f8", np.int64: "i8", np.int32: "i4", np.bool_: "u1"}
+
+
+def say_type(kind: Any) -> str:
+    """A type as a phrase; structs are links to where they are described."""
+    origin, args = get_origin(kind), get_args(kind)
+    if kind in _PLAIN:
+        return _PLAIN[kind]
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        name = name_struct(kind)
+        return f"[{name}](#{name.lower().replace('.', '')})"
+    if origin is Annotated:
+        return say_type(args[0]) + "".join(map(_say_bounds, args[1:]))
+    if origin in (Union, types.UnionType):
+        return _say_union(args)
+    if origin is Literal:
+        return " or ".join(f'`"{value}"`' for value in args)
+    if origin is np.ndarray:
+        return f"column of {_DTYPES[get_args(args[1])[0]]}"
+    return _say_container(origin, args)
+
+
+def name_struct(struct: type[msgspec.Struct]) -> str:
+    """A dashboard's structs may be called like others, so its name goes before theirs."""
+    module = struct.__module__.split(".")
+    return f"{module[2]}.{struct.__name__}" if module[1] == "dashboards" else struct.__name__
+
+
+def _say_union(args: tuple[Any, ...]) -> str:
+    if {float, str} == set(args) - {type(None)}:
+        # How numbers travel, of which JSON cannot spell all.
+        args = (float, *(arg for arg in args if arg not in (float, str)))
+    words = dict.fromkeys(say_type(arg) for arg in args if arg is not msgspec.UnsetType)
+    if words.keys() >= {"column of f4", "column of f8"}:
+        words = dict.fromkeys(word.replace("f8", "f4 or f8") for word in words if "f4" not in word)
+    return " or ".join(words)
+
+
+def _say_container(origin: Any, args: tuple[Any, ...]) -> str:
+    if origin is dict:
+        return f"object, by name: {say_type(args[1])}"
+    if origin is tuple and args[-1] is not Ellipsis:
+        return f"list: {', '.join(map(say_type, args))}"
+    if origin in (list, tuple):
+        return f"list of {say_type(args[0])}"
+    raise TypeError(f"there are no words for {origin}")
+
+
+def _say_bounds(meta: msgspec.Meta) -> str:
+    words = {
+        "from": meta.ge,
+        "above": meta.gt,
+        "up to": meta.le,
+        "below": meta.lt,
+        "at least": meta.min_length,
+        "at most": meta.max_length,
+    }
+    said = [f"{word} {value:,}" for word, value in words.items() if value is not None]
+    return f" ({', '.join(said)})" if said else ""
+
+
+def say_default(field: msgspec.structs.FieldInfo) -> str:
+    """What a field is taken for that is left out; nothing for one that must be there."""
+    default = field.default
+    if field.default_factory is not msgspec.NODEFAULT:
+        default = field.default_factory()
+    if default is msgspec.NODEFAULT or default is msgspec.UNSET:
+        return ""
+    return f"`{msgspec.json.encode(default).decode()}`"
+
+
+def iter_structs(kind: Any) -> Iterator[type[msgspec.Struct]]:
+    """The structs that a type is made of, at any depth."""
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        yield kind
+        parts = list(get_type_hints(kind, include_extras=True).values())
+    else:
+        parts = [] if get_origin(kind) is Literal else list(get_args(kind))
+    for part in parts:
+        yield from iter_structs(part)
