@@ -90,7 +90,7 @@ def test_a_dashboard_without_data_teaches(
     page = open_page(serve(logdir).address)
     expect(tag(page, "samples")).to_be_visible()
     expect(tab(page, "Scalars")).to_have_count(0)
-    page.get_by_role("button", name="More").click()
+    page.get_by_role("button", name="More", exact=True).click()
     more = page.get_by_role("dialog", name="Dashboards without data")
     expect(more.get_by_label("Code")).to_contain_text("run.log(")
     more.get_by_role("button", name="Scalars").click()

@@ -38,8 +38,9 @@ def test_searching_finds_one_of_five_hundred(page: Page) -> None:
     expect(found(page)).to_have_text(["sweep/trial-420 show only this run"])
     page.keyboard.press("Enter")
     expect(search_box(page)).to_have_count(0)
-    expect(run(page, "sweep/trial-420")).to_be_visible()
-    expect(run(page, "sweep/trial-420")).to_have_attribute("aria-selected", "true")
+    page.get_by_label("Filter runs").fill("trial-42")
+    expect(run(page, "sweep/trial-420").get_by_role("checkbox")).to_be_checked()
+    expect(run(page, "sweep/trial-42").get_by_role("checkbox")).not_to_be_checked()
 
 
 def test_the_trend_says_that_it_shows_only_some(page: Page) -> None:

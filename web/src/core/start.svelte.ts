@@ -8,8 +8,6 @@ import { tags } from './tags.svelte';
 export function start(builtIn: readonly BuiltIn[]): () => void {
   void board.start();
   void dashboards.start(builtIn);
-  board.on('notes', (body) => notes.catchUp((body as { revision: number }).revision));
-  board.on('alert', () => notes.refresh());
   board.on('reset', () => {
     notes.refresh();
     void dashboards.refresh();

@@ -1,0 +1,175 @@
+"""What is the same around every dashboard: bar, search, shortcuts, settings, alerts, history."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.web.conftest import Serve
+from tests.web.parts import found, run, runs, search_box, side, tab, tag
+from tests.web.test_looks import find_violations, overflows
+from tests.web.writing import append, scalars, write_sweep
+
+pytestmark = pytest.mark.browser
+
+OVERVIEW = "?tab=overview"
+
+
+@pytest.fixture
+def page(sweep: str, open_page: Callable[..., Page]) -> Page:
+    page = open_page(sweep + OVERVIEW)
+    expect(tag(page, "train/loss")).to_be_visible()
+    return page
+
+
+def test_the_footer_sums_up(page: Page) -> None:
+    expect(page.locator("footer")).to_have_text(
+        re.compile(r"logs\s*· 3 runs\s*· 345 points\s*all kept")
+    )
+
+
+def test_tabs_are_steps_of_the_history(page: Page) -> None:
+    expect(page).to_have_title("Overview · tracklight")
+    expect(tab(page, "Overview")).to_have_attribute("aria-current", "page")
+    tab(page, "Scalars").click()
+    expect(page).to_have_title("Scalars · tracklight")
+    expect(tag(page, "train/loss")).to_have_count(0)
+    page.go_back()
+    expect(tag(page, "train/loss")).to_be_visible()
+    page.go_forward()
+    expect(page).to_have_title("Scalars · tracklight")
+    page.keyboard.press("2")
+    expect(page).to_have_title("Overview · tracklight")
+
+
+def test_without_a_choice_the_first_dashboard_with_data_opens(
+    sweep: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(sweep)
+    expect(page).to_have_title("Scalars · tracklight")
+    expect(page).to_have_url(sweep)
+
+
+def test_searching_shows_a_tag(page: Page) -> None:
+    page.get_by_role("button", name="Search runs, tags, actions").click()
+    expect(search_box(page)).to_be_focused()
+    search_box(page).press_sequentially("loss 10")
+    expect(found(page)).to_have_text(["train/loss_10 scalar"])
+    page.keyboard.press("Enter")
+    expect(page).to_have_title("Scalars · tracklight")
+    expect(page.get_by_label("Filter tags")).to_have_value("train/loss_10")
+    page.go_back()
+    expect(page).to_have_title("Overview · tracklight")
+    expect(page.get_by_label("Filter tags")).to_have_value("")
+
+
+def test_searching_shows_only_one_run(page: Page) -> None:
+    page.keyboard.press("Control+k")
+    search_box(page).fill("vit")
+    expect(found(page).first).to_contain_text("show only this run")
+    found(page).first.click()
+    expect(run(page, "vit").get_by_role("checkbox")).to_be_checked()
+    expect(run(page, "conv/lr1e-3").get_by_role("checkbox")).not_to_be_checked()
+
+
+def test_searching_does_what_the_page_can_do(page: Page) -> None:
+    page.keyboard.press("Control+k")
+    search_box(page).fill("hide the")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Enter")
+    expect(side(page)).to_have_count(0)
+    page.keyboard.press("Control+k")
+    search_box(page).fill("zzz")
+    expect(page.get_by_text("Nothing matches “zzz”.")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(search_box(page)).to_have_count(0)
+
+
+def test_the_runs_go_away_and_come_back(page: Page) -> None:
+    page.keyboard.press("b")
+    expect(side(page)).to_have_count(0)
+    page.reload()
+    expect(tag(page, "train/loss")).to_be_visible()
+    expect(side(page)).to_have_count(0)
+    page.get_by_role("button", name="Show the runs").click()
+    expect(runs(page)).to_have_count(3)
+
+
+def test_keys_are_told_and_not_taken_while_typing(page: Page) -> None:
+    page.keyboard.press("?")
+    sheet = page.get_by_role("dialog", name="Keyboard")
+    expect(sheet.get_by_role("definition").filter(has_text="Show or hide the runs")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(sheet).to_have_count(0)
+    page.get_by_label("Filter tags").press_sequentially("b?t")
+    expect(page.get_by_label("Filter tags")).to_have_value("b?t")
+    expect(side(page)).to_be_visible()
+    expect(sheet).to_have_count(0)
+
+
+def test_settings_hold_the_theme_and_reset_the_view(page: Page) -> None:
+    page.get_by_label("Filter tags").fill("loss")
+    expect(page).to_have_url(re.compile("tags=loss"))
+    page.keyboard.press(",")
+    page.get_by_label("Filter tags").blur()
+    page.keyboard.press(",")
+    settings = page.get_by_role("complementary", name="Settings")
+    settings.get_by_role("button", name="dark").click()
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    settings.get_by_role("button", name="system").click()
+    expect(page.locator("html")).not_to_have_attribute("data-theme", "dark")
+    settings.get_by_role("button", name="Reset the view").click()
+    expect(page).to_have_url(re.compile(r"\?tab=overview$"))
+    page.keyboard.press("Escape")
+    expect(settings).to_have_count(0)
+
+
+def test_what_is_pinned_stays_in_the_address(page: Page) -> None:
+    page.goto(page.url + "&at=20&range=5~30")
+    expect(tag(page, "train/loss")).to_be_visible()
+    tab(page, "Scalars").click()
+    expect(page).to_have_url(re.compile(r"at=20&range=5%7E30|at=20&range=5~30"))
+
+
+def test_a_rule_tells_of_what_it_finds(
+    logdir: Path, serve: Serve, open_page: Callable[..., Page]
+) -> None:
+    write_sweep(logdir)
+    page = open_page(serve(logdir).address + OVERVIEW)
+    page.get_by_role("button", name="Alerts").click()
+    panel = page.get_by_role("complementary", name="Alerts")
+    expect(panel).to_contain_text("There is no rule yet.")
+    panel.get_by_label("Tags").fill("*/loss")
+    panel.get_by_label("Threshold").fill("50")
+    panel.get_by_role("button", name="Add the rule").click()
+    expect(panel.get_by_role("list", name="Rules")).to_contain_text("*/loss goes above 50")
+    panel.get_by_role("button", name="Close").click()
+    append(logdir / "vit", *scalars("train/loss", [50], scale=2000.0))
+    bell = page.get_by_role("button", name="1 new alert")
+    bell.click()
+    alert = panel.get_by_role("list", name="Alerts").get_by_role("button")
+    expect(alert).to_contain_text("train/loss")
+    expect(alert).to_contain_text("vit · step 50")
+    expect(page.get_by_role("button", name="Alerts", exact=True)).to_be_visible()
+    alert.click()
+    expect(page).to_have_url(re.compile("at=50"))
+    panel.get_by_role("button", name="Remove the rule for */loss").click()
+    expect(panel.get_by_role("list", name="Rules")).to_have_count(0)
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (1440, "dark"), (390, "dark")])
+@pytest.mark.parametrize("key", [",", "?", "Control+k"])
+def test_what_lies_above_the_page_is_for_everyone(
+    sweep: str, open_page: Callable[..., Page], width: int, scheme: str, key: str
+) -> None:
+    page = open_page(sweep + OVERVIEW, width=width, color_scheme=scheme)
+    expect(tag(page, "train/loss")).to_be_visible()
+    page.keyboard.press(key)
+    page.wait_for_timeout(200)
+    assert find_violations(page) == []
+    assert not overflows(page)
