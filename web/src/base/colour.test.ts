@@ -1,6 +1,13 @@
 import { expect, test } from 'vitest';
 
-import { contrast, isValidation, RUN_COLOURS, runColour, scaleColour } from './colour';
+import {
+  assignColours,
+  contrast,
+  isValidation,
+  RUN_COLOURS,
+  runColour,
+  scaleColour,
+} from './colour';
 
 test('there are enough colours, all different and all seen on both backgrounds', () => {
   expect(new Set(RUN_COLOURS).size).toBeGreaterThanOrEqual(20);
@@ -37,6 +44,22 @@ test('learning rates of all sizes differ in colour', () => {
 test('the sizes that layers and batches have differ in colour', () => {
   const sizes = [16, 32, 64, 128, 256, 512, 1024, 2048].map((size) => `sweep/width-${size}`);
   expect(new Set(sizes.map(runColour)).size).toBe(sizes.length);
+});
+
+test('a small log has no two colours alike, and what comes later changes none', () => {
+  const names = Array.from({ length: 40 }, (_, at) => `model-${at * 7}/lr${at}`);
+  const few = assignColours(names.slice(0, RUN_COLOURS.length));
+  expect(new Set(few.values()).size).toBe(RUN_COLOURS.length);
+  const many = assignColours(names);
+  for (const [name, colour] of few) expect(many.get(name)).toBe(colour);
+  expect(many.get(names[39] ?? '')).toBeUndefined();
+});
+
+test('the oldest keeps its own colour, and halves of an experiment share one', () => {
+  const colours = assignColours(['b/train', 'a', 'b/validation']);
+  expect(colours.get('b/train')).toBe(runColour('b'));
+  expect(colours.get('b/validation')).toBe(colours.get('b/train'));
+  expect(colours.get('a')).toBe(runColour('a'));
 });
 
 test('training and validation of one experiment share a colour', () => {

@@ -32,7 +32,7 @@ export const RUN_COLOURS = [
 const HALF = /(?:^|[/_.-])(train|training|val|valid|validation|eval|evaluation|test)$/i;
 
 /**
- * The colour of a run: the same in every tab, on every machine, whatever other runs there are. The
+ * A run's own colour: the same in every tab, on every machine, whatever other runs there are. The
  * halves of an experiment that train and validate share one. Names that differ only in a number, as
  * those of a sweep do, mostly take different ones.
  */
@@ -40,6 +40,30 @@ export function runColour(name: string): string {
   const colour = known.get(name) ?? makeColour(name);
   known.set(name, colour);
   return colour;
+}
+
+/**
+ * Colours for the runs of one log, given by age. The first experiments, as many as there are colours,
+ * get one each: their own, or the next that none of the older ones has. So a small log has no two
+ * alike, and no run that is yet to come changes the colour of one that is there.
+ */
+export function assignColours(namesByAge: Iterable<string>): Map<string, string> {
+  const assigned = new Map<string, string>();
+  const taken = new Set<string>();
+  for (const name of namesByAge) {
+    if (taken.size === RUN_COLOURS.length) break;
+    const experiment = name.replace(HALF, '');
+    const colour = assigned.get(experiment) ?? nextFree(runColour(name), taken);
+    taken.add(colour);
+    assigned.set(experiment, colour).set(name, colour);
+  }
+  return assigned;
+}
+
+function nextFree(wanted: string, taken: ReadonlySet<string>): string {
+  const first = RUN_COLOURS.findIndex((colour) => colour === wanted);
+  const round = [...RUN_COLOURS.slice(first), ...RUN_COLOURS.slice(0, first)];
+  return round.find((colour) => !taken.has(colour)) ?? wanted;
 }
 
 /** Those of ten thousand runs take a while to make, and never change. */

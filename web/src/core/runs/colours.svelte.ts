@@ -1,4 +1,10 @@
-import { isValidation, RUN_COLOURS, runColour, scaleColour } from '../../base/colour';
+import {
+  assignColours,
+  isValidation,
+  RUN_COLOURS,
+  runColour,
+  scaleColour,
+} from '../../base/colour';
 import type { Codec } from '../../base/codec';
 import { captureOf } from '../../base/grouping';
 import { sortNatural } from '../../base/natural';
@@ -34,6 +40,10 @@ type ColourOf = (entry: RunEntry) => string;
 class Colours {
   readonly #by = address.param<ColourBy>('colour', colourByCodec, { by: 'run' });
 
+  /** Of the oldest runs; later ones have the colour of their name. */
+  readonly #assigned = $derived(
+    assignColours(entries.newestFirst.toReversed().map((entry) => entry.name)),
+  );
   readonly #reader = $derived(readerOf(this.by));
   readonly #groupColours = $derived(paletteOf(groups.inOrder.filter(Boolean)));
 
@@ -50,6 +60,10 @@ class Colours {
     return entry.said.colour || this.#reader(entry);
   }
 
+  ownColourOf(name: string): string {
+    return this.#assigned.get(name) ?? runColour(name);
+  }
+
   colourOfGroup(key: string): string {
     return this.#groupColours.get(key) ?? NEUTRAL;
   }
@@ -62,10 +76,12 @@ class Colours {
 function readerOf(by: ColourBy): ColourOf {
   switch (by.by) {
     case 'run':
-      return ({ name }) => runColour(name);
+      return ({ name }) => colours.ownColourOf(name);
     case 'group':
       return ({ name }) =>
-        groups.keys === null ? runColour(name) : colours.colourOfGroup(groups.keys.get(name) ?? '');
+        groups.keys === null
+          ? colours.ownColourOf(name)
+          : colours.colourOfGroup(groups.keys.get(name) ?? '');
     case 'regex':
       return colourByCapture(by.pattern);
     case 'column':

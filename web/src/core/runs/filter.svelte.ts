@@ -50,6 +50,15 @@ class RunFilter {
     return this.#compiled.error ?? this.#missing;
   }
 
+  /** Somebody compares something, but in the wrong mode. */
+  get looksLikeExpression(): boolean {
+    return (
+      this.mode === 'text' &&
+      /[<>=~:]/.test(this.text) &&
+      !('sentence' in compileExpression(this.text))
+    );
+  }
+
   /** Columns that the expression looks at. */
   get columns(): string[] {
     return this.#compiled.fields.map((field) => field.key);

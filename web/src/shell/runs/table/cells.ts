@@ -1,3 +1,4 @@
+import type { HParamColumn } from '../../../api/runcolumns';
 import {
   formatAgo,
   formatCount,
@@ -34,9 +35,11 @@ export function textOfCell(key: string, value: Value, now_s: number): CellText {
   }
 }
 
-/** Texts are read from the left, everything else is compared by its last digit. */
-export function isText(key: string, value: Value): boolean {
-  return key === 'note' || key === 'labels' || (value !== null && typeof value !== 'number');
+/** Texts are read from the left, numbers are compared by their last digit. */
+export function isTextColumn(key: string, hparams: readonly HParamColumn[]): boolean {
+  if (!key.startsWith('hparam:')) return key === 'note' || key === 'labels';
+  const hparam = hparams.find(({ name }) => name === key.slice('hparam:'.length));
+  return hparam !== undefined && hparam.type !== 'number';
 }
 
 const SUMMARIES: Readonly<Record<string, string>> = {

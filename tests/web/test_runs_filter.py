@@ -1,0 +1,135 @@
+"""Finding runs by words, by a regular expression and by what is known of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.web.conftest import Board
+from tests.web.run_table import choose_from_menu, filter_box, heading, names, panel, rows, ticked
+from tests.web.study import NAMES, STUDY, Trial, write_study
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    logdir: Path = tmp_path_factory.mktemp("study") / "logs"
+    write_study(logdir)
+    board = Board(logdir, 0, "")
+    yield board.address
+    board.stop()
+
+
+@pytest.fixture
+def page(address: str, open_page: Callable[..., Page]) -> Page:
+    page = open_page(address)
+    expect(rows(page)).to_have_count(len(STUDY))
+    return page
+
+
+def mode(page: Page, name: str) -> None:
+    panel(page).get_by_role("button", name=name, exact=True).click()
+
+
+def count(page: Page) -> str:
+    return panel(page).get_by_role("status").last.inner_text()
+
+
+def test_words_in_any_order_and_case(page: Page) -> None:
+    filter_box(page).fill("3e-4 VIT")
+    expect(rows(page)).to_have_count(2)
+    assert count(page) == "2 of 8 runs"
+    assert ticked(page) == names(page)
+    expect(page).to_have_url(re.compile(r"\?runs=3e-4\+VIT$"))
+
+
+def test_a_regular_expression(page: Page) -> None:
+    mode(page, "Regular expression")
+    filter_box(page).fill("^(conv|dense).*1e-3$")
+    expect(rows(page)).to_have_count(3)
+    expect(page).to_have_url(re.compile(r"runs-re="))
+    filter_box(page).fill("^(conv|dense")
+    expect(panel(page).get_by_role("alert")).to_have_text(
+        "The expression is wrong: unterminated group."
+    )
+    # What was right before still holds while the next is being typed.
+    expect(rows(page)).to_have_count(3)
+
+
+@pytest.mark.parametrize(
+    ("expression", "holds"),
+    [
+        ("lr < 0.001", lambda trial: trial.lr < 0.001),
+        ("lr >= 0.001 and optimizer = adam", lambda t: t.lr >= 0.001 and t.optimizer == "adam"),
+        ('last("val/acc") > 0.88', lambda trial: trial.last > 0.88),
+        ('min("val/acc") < 0.2 or max("val/acc") > 0.94', None),
+        ("not vit and lr in (0.003, 0.0003)", None),
+        ('name ~ "^dense/[2-4]"', lambda trial: trial.name == "dense/256-lr1e-3"),
+        ("duration > 3m", lambda _: False),
+        ("points = 3", lambda _: True),
+    ],
+)
+def test_an_expression(page: Page, expression: str, holds: Callable[[Trial], bool] | None) -> None:
+    others: dict[str, Callable[[Trial], bool]] = {
+        "min": lambda t: min(t.accuracies) < 0.2 or max(t.accuracies) > 0.94,
+        "not": lambda t: t.model != "vit" and t.lr in (0.003, 0.0003),
+    }
+    test = holds or others[expression[:3]]
+    mode(page, "Expression")
+    filter_box(page).fill(expression)
+    expected = {trial.name for trial in STUDY if test(trial)}
+    expect(rows(page)).to_have_count(len(expected))
+    assert set(names(page)) == expected
+    assert panel(page).get_by_role("alert").count() == 0
+
+
+def test_a_mistake_is_told_with_its_place_and_keeps_what_held(page: Page) -> None:
+    mode(page, "Expression")
+    filter_box(page).fill("lr < 0.001")
+    expect(rows(page)).to_have_count(4)
+    filter_box(page).fill("lr < 0.001 and")
+    alert = panel(page).get_by_role("alert")
+    expect(alert).to_have_text("There has to be a name or a value, at the end.")
+    expect(filter_box(page)).to_have_attribute("aria-invalid", "true")
+    expect(rows(page)).to_have_count(4)
+    filter_box(page).fill("rl < 3")
+    expect(alert).to_have_text("No run has a hyperparameter “rl”, at character 1.")
+
+
+def test_labels_and_notes_are_asked_for(page: Page) -> None:
+    choose_from_menu(page, "conv/lr1e-3", "Note, labels")
+    page.get_by_role("textbox", name="Note").fill("the one for the paper")
+    page.get_by_role("textbox", name="Labels").fill("best, paper")
+    page.get_by_role("button", name="Save").click()
+    mode(page, "Expression")
+    filter_box(page).fill("tag:best")
+    expect(rows(page)).to_have_count(1)
+    filter_box(page).fill('note:"for the PAPER" and label:paper')
+    expect(rows(page)).to_have_count(1)
+    assert names(page) == ["conv/lr1e-3"]
+
+
+def test_the_address_holds_the_expression(page: Page, open_page: Callable[..., Page]) -> None:
+    mode(page, "Expression")
+    filter_box(page).fill("lr < 0.001 and not vit")
+    expect(page).to_have_url(re.compile("runs-expr="))
+    copy = open_page(page.url)
+    expect(filter_box(copy)).to_have_value("lr < 0.001 and not vit")
+    expect(rows(copy)).to_have_count(1)
+    pressed = panel(copy).get_by_role("button", name="Expression", exact=True)
+    expect(pressed).to_have_attribute("aria-pressed", "true")
+
+
+def test_what_finds_nothing_says_so_and_escape_clears(page: Page) -> None:
+    filter_box(page).fill("lr < 0.01")
+    expect(panel(page)).to_contain_text("No run matches “lr < 0.01”.")
+    panel(page).get_by_role("button", name="Read it as an expression").click()
+    expect(rows(page)).to_have_count(len(NAMES))
+    filter_box(page).press("Escape")
+    expect(filter_box(page)).to_have_value("")
+    expect(heading(page, "8 runs")).to_be_visible()

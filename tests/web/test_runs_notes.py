@@ -1,0 +1,120 @@
+"""What users say of runs: other names, notes, labels, colours, and which are hidden."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.web.conftest import Serve
+from tests.web.run_table import (
+    cell,
+    choose_from_menu,
+    colour,
+    filter_box,
+    group,
+    name,
+    names,
+    panel,
+    row,
+    rows,
+)
+from tests.web.study import STUDY, write_study
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def page(logdir: Path, serve: Serve, open_page: Callable[..., Page]) -> Page:
+    write_study(logdir)
+    page = open_page(serve(logdir).address)
+    expect(rows(page)).to_have_count(len(STUDY))
+    return page
+
+
+def test_a_run_is_renamed_in_its_place(page: Page, open_page: Callable[..., Page]) -> None:
+    choose_from_menu(page, "conv/lr1e-3", "Rename")
+    box = page.get_by_role("textbox", name="New name for conv/lr1e-3")
+    box.fill("the good one")
+    box.press("Enter")
+    expect(row(page, "conv/lr1e-3")).to_contain_text("the good one")
+    # The name in the log is what a hover says, and both are found.
+    expect(name(page, "conv/lr1e-3")).to_have_text("the good one")
+    filter_box(page).fill("good")
+    expect(rows(page)).to_have_count(1)
+    other = open_page(page.url)
+    expect(row(other, "conv/lr1e-3")).to_contain_text("the good one")
+
+
+def test_escape_keeps_the_old_name(page: Page) -> None:
+    name(page, "conv/lr1e-3").click()
+    page.keyboard.press("F2")
+    page.keyboard.type("nonsense")
+    page.keyboard.press("Escape")
+    expect(row(page, "conv/lr1e-3")).to_contain_text("conv/lr1e-3")
+
+
+def test_an_empty_name_is_the_own_one(page: Page) -> None:
+    for typed, shown in (("other", "other"), ("", "conv/lr1e-3")):
+        choose_from_menu(page, "conv/lr1e-3", "Rename")
+        page.keyboard.press("Control+A")
+        page.keyboard.press("Backspace")
+        page.keyboard.type(typed)
+        page.keyboard.press("Enter")
+        expect(name(page, "conv/lr1e-3")).to_have_text(shown)
+
+
+def test_notes_and_labels_are_columns_and_groups(page: Page) -> None:
+    name(page, "conv/bn-lr3e-3").click()
+    name(page, "conv/lr1e-3").click(modifiers=["Shift"])
+    choose_from_menu(page, "conv/lr3e-4", "Note, labels")
+    expect(page.get_by_role("dialog")).to_contain_text("3 runs")
+    page.get_by_role("textbox", name="Labels").fill("best, paper, best")
+    page.get_by_role("textbox", name="Note").fill("with warm-up")
+    page.keyboard.press("Control+Enter")
+    page.goto(page.url.split("?")[0] + "?cols=labels,note&group=label")
+    expect(cell(page, "conv/lr1e-3", 1)).to_have_text("best, paper")
+    expect(cell(page, "conv/lr1e-3", 2)).to_have_text("with warm-up")
+    expect(group(page, "best, paper")).to_contain_text("3")
+    expect(group(page, "")).to_contain_text("5")
+
+
+def test_a_chosen_colour_wins(page: Page, open_page: Callable[..., Page]) -> None:
+    choose_from_menu(page, "vit/tiny-lr1e-4", "Note, labels")
+    page.get_by_role("radio", name="Colour 3", exact=True).check()
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    assert colour(page, "vit/tiny-lr1e-4") == "rgb(47, 158, 91)"
+    other = open_page(page.url.split("?")[0] + "?colour=hparam:lr")
+    expect(rows(other)).to_have_count(len(STUDY))
+    assert colour(other, "vit/tiny-lr1e-4") == "rgb(47, 158, 91)"
+
+
+def test_hidden_runs_are_out_of_sight_but_not_gone(page: Page) -> None:
+    choose_from_menu(page, "vit/tiny-lr1e-4", "Hide from the table")
+    expect(row(page, "vit/tiny-lr1e-4")).to_have_count(0)
+    expect(panel(page).get_by_role("status").last).to_have_text("7 of 8 runs")
+    panel(page).get_by_role("button", name="More for all runs").click()
+    page.get_by_role("menuitemcheckbox", name="Show hidden runs").click()
+    expect(row(page, "vit/tiny-lr1e-4")).to_be_visible()
+    choose_from_menu(page, "vit/tiny-lr1e-4", "Hide no longer")
+    panel(page).get_by_role("button", name="More for all runs").click()
+    page.get_by_role("menuitemcheckbox", name="Show hidden runs").click()
+    expect(rows(page)).to_have_count(8)
+
+
+def test_what_another_page_says_is_seen_here(page: Page, open_page: Callable[..., Page]) -> None:
+    other = open_page(page.url)
+    choose_from_menu(other, "conv/lr1e-3", "Rename")
+    other.keyboard.type("seen elsewhere")
+    other.keyboard.press("Enter")
+    expect(row(page, "conv/lr1e-3")).to_contain_text("seen elsewhere")
+
+
+def test_a_change_that_is_not_kept_is_taken_back(page: Page) -> None:
+    page.route("**/api/notes/runs", lambda route: route.abort())
+    choose_from_menu(page, "conv/lr1e-3", "Hide from the table")
+    expect(panel(page).get_by_role("alert")).to_contain_text("The server does not answer.")
+    assert "conv/lr1e-3" in names(page)
