@@ -1,6 +1,7 @@
 /** What lies under a pointer. Lines are searched by halves, so that hundreds of them cost nothing. */
 
 import { countBelow } from './axis/extremes';
+import type { Point } from './pen/pen';
 import type { Layout } from './picture/layout';
 import { verticalScale } from './picture/lines';
 import type { Line, Numbers } from './types';
@@ -48,7 +49,7 @@ function indexNearAnywhere(column: Numbers, x: number): number {
 export function nearestLine(
   lines: readonly Line[],
   layout: Layout,
-  at: { readonly x: number; readonly y: number },
+  at: Point,
   reach = 32,
 ): string | null {
   const x = layout.x.scale.valueAt(at.x);
@@ -63,12 +64,7 @@ export function nearestLine(
 }
 
 /** Squared pixels from a place to the two pieces of a line that meet in a point. */
-function distanceTo(
-  line: Line,
-  near: number,
-  layout: Layout,
-  at: { x: number; y: number },
-): number {
+function distanceTo(line: Line, near: number, layout: Layout, at: Point): number {
   const ys = verticalScale(layout, line.axis);
   const across = (index: number): number => layout.x.scale.at(line.x[index] ?? NaN) - at.x;
   const up = (index: number): number => ys.at(line.y[index] ?? NaN) - at.y;

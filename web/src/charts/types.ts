@@ -56,8 +56,8 @@ export interface Flag {
 
 export type ScaleKind = 'linear' | 'log';
 
-/** What numbers on the horizontal axis mean. */
-export type XFormat = 'number' | 'duration' | 'time';
+/** What numbers on the horizontal axis mean; between two steps there is nothing. */
+export type XFormat = 'number' | 'step' | 'duration' | 'time';
 
 /** From where to where, in the units of an axis. */
 export type Span = readonly [number, number];

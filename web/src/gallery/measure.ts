@@ -72,6 +72,7 @@ function hover(canvas: HTMLCanvasElement, lines: Line[], layout: Layout, round: 
     pinned: null,
     range: null,
     box: null,
+    mark: null,
     highlighted: lines.filter((line) => line.id === id),
     veiled: true,
   };

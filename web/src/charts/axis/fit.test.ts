@@ -72,6 +72,14 @@ test('outliers are left out as TensorBoard does: from the 5th to the 95th of 100
   expect(fitY(spiky, vertical)[1]).toBeGreaterThanOrEqual(1e9);
 });
 
+test('what is not far away is no outlier, nor is one of few values', () => {
+  const ramp = Array.from({ length: 101 }, (_, at) => at);
+  const slow = content(line(ramp, ramp));
+  expect(fitY(slow, { ...vertical, ignoreOutliers: true })).toEqual([0, 100]);
+  const few = content(line([0, 1, 2, 3, 4], [1, 1, 1, 1, 500]));
+  expect(fitY(few, { ...vertical, ignoreOutliers: true })[1]).toBe(500);
+});
+
 test('only the lines of an axis count for it', () => {
   const two = content(line([0, 1], [0, 1]), line([0, 1], [500, 900], { axis: 1 }));
   expect(fitY(two, vertical)).toEqual([0, 1]);

@@ -20,6 +20,9 @@ interface VerticalFit {
 
 /** The part at either end that is left out with outliers, as TensorBoard does. */
 const OUTLYING = 0.05;
+/** How many times longer than without outliers an axis may be with them. */
+const FAR = 2;
+const FEW = 20;
 /** Room between a curve and the edge of a log axis, as a part of its height. */
 const LOG_ROOM = 0.02;
 const TICKS = 5;
@@ -62,17 +65,25 @@ function spanOfAll({ lines, bands }: Content, { kind, within }: VerticalFit): Sp
   return extent.span;
 }
 
-/** Between the 5th and the 95th of 100 values of the lines themselves. */
+/**
+ * Between the 5th and the 95th of 100 values of the lines themselves. Where the others are not far
+ * away, or values so few that one of them is more than a stray, all are seen.
+ */
 function spanOfMost(content: Content, fit: VerticalFit): Span | null {
+  const whole = spanOfAll(content, fit);
   const columns = [
     ...content.lines.map(({ x, y, scatter }) => y.subarray(...partWithin(x, fit.within, scatter))),
     ...content.bands.map(({ x, center }) => center.subarray(...partWithin(x, fit.within, false))),
   ];
   const values = gather(columns, fit.kind);
-  if (values.length < 3) return spanOfAll(content, fit);
+  if (!whole || values.length < FEW) return whole;
   const low = select(values, Math.ceil(OUTLYING * (values.length - 1)));
   const high = select(values, Math.floor((1 - OUTLYING) * (values.length - 1)));
-  return low <= high ? [low, high] : [high, low];
+  return lengthOf(whole, fit.kind) > FAR * lengthOf([low, high], fit.kind) ? [low, high] : whole;
+}
+
+function lengthOf([low, high]: Span, kind: ScaleKind): number {
+  return kind === 'log' ? Math.log(high / low) : high - low;
 }
 
 function gather(columns: readonly Numbers[], kind: ScaleKind): Float64Array {

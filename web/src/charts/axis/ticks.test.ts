@@ -37,6 +37,16 @@ test('large numbers are in one unit, small ones have an exponent', () => {
   ]);
 });
 
+test('beyond a trillion numbers have an exponent', () => {
+  expect(texts([0, 4e18], 4)).toEqual(['0', '1e18', '2e18', '3e18', '4e18']);
+  expect(texts([1e12, 1e18], 3, 'log')).toEqual(['1T', '100T', '1e16', '1e18']);
+});
+
+test('between steps there is nothing', () => {
+  const steps = ticksOf('linear', 'step', [76, 78], 8).map(({ text }) => text);
+  expect(steps).toEqual(['76', '77', '78']);
+});
+
 test('ticks carry no dust of binary fractions', () => {
   const values = ticksOf('linear', 'number', [0, 1], 10).map(({ value }) => value);
   expect(values).toEqual([0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1]);

@@ -11,7 +11,8 @@ export interface Tick {
 export function ticksOf(kind: ScaleKind, format: XFormat, domain: Span, count: number): Tick[] {
   if (format === 'time') return clockTicks(domain, count);
   if (kind === 'log') return logTicks(domain, count);
-  return format === 'duration' ? durationTicks(domain, count) : linearTicks(domain, count);
+  if (format === 'duration') return durationTicks(domain, count);
+  return linearTicks(domain, count, format === 'step' ? 1 : 0);
 }
 
 /** A step of 1, 2 or 5 times a power of ten that divides a span into about `count` parts. */
@@ -52,8 +53,8 @@ export function niceSpan([low, high]: Span, count: number): Span {
   return [clean(first * step, step), clean(last * step, step)];
 }
 
-function linearTicks(domain: Span, count: number): Tick[] {
-  const step = niceStep(domain[1] - domain[0], count);
+function linearTicks(domain: Span, count: number, finest = 0): Tick[] {
+  const step = Math.max(finest, niceStep(domain[1] - domain[0], count));
   // Beyond the digits of a number there is nothing between two of them.
   if (!(step > 0) || !Number.isFinite(step)) return formatTicks([domain[0]], 1);
   return formatTicks(multiplesOf(step, domain), step);

@@ -62,6 +62,11 @@ export interface Lettering {
   readonly upwards?: boolean;
 }
 
+export interface Point {
+  readonly x: number;
+  readonly y: number;
+}
+
 export interface Box {
   readonly left: number;
   readonly top: number;

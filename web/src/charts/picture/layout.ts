@@ -29,6 +29,7 @@ export interface Axis {
 export interface Layout {
   readonly size: Size;
   readonly frame: Box;
+  readonly format: XFormat;
   readonly x: Axis;
   readonly y: Axis;
   readonly y2: Axis | null;
@@ -70,6 +71,7 @@ export function layOut(plan: Plan, size: Size, widthOf: WidthOf, margins = NONE)
   return {
     size,
     frame: { left, top, width, height },
+    format: plan.x.format,
     x: axisOf(plan.x, across, fitTicks(plan.x, width, widthOf)),
     y: axisOf(plan.y, up, yTicks),
     y2: plan.y2 && axisOf(plan.y2, up, y2Ticks),

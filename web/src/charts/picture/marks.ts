@@ -1,4 +1,4 @@
-import { type Path, pathOf, type Pen } from '../pen/pen';
+import { type Path, pathOf, type Pen, type Point } from '../pen/pen';
 import type { Line, Mark } from '../types';
 import type { Layout } from './layout';
 import { verticalScale } from './lines';
@@ -6,6 +6,8 @@ import type { Palette } from './palette';
 
 const SIZE = 4;
 const DOT = 2.5;
+/** How near to a mark a pointer is on it. */
+const REACH = 8;
 
 /** A mark with its place in pixels. */
 export interface PlacedMark {
@@ -23,6 +25,17 @@ export function* placeMarks(lines: readonly Line[], layout: Layout): Generator<P
       const y = heightOf(mark, line, layout);
       if (isSeen(x, y, layout)) yield { mark, colour: line.colour, x, y };
     }
+}
+
+/** The mark under a pointer. */
+export function markNear(lines: readonly Line[], layout: Layout, at: Point): PlacedMark | null {
+  let best: PlacedMark | null = null;
+  let least = REACH;
+  for (const placed of placeMarks(lines, layout)) {
+    const distance = Math.hypot(placed.x - at.x, placed.y - at.y);
+    if (distance < least) [best, least] = [placed, distance];
+  }
+  return best;
 }
 
 function heightOf({ kind, y }: Mark, line: Line, layout: Layout): number {

@@ -1,9 +1,12 @@
+import { formatPlace } from '../axis/place';
 import { indexNear } from '../nearest';
 import { around, type Box, pathOf, type Pen } from '../pen/pen';
 import type { Line, Span } from '../types';
 import { crisp } from './axes';
+import { CHIP_HEIGHT, drawChip } from './chip';
 import type { Layout } from './layout';
 import { drawLine, verticalScale } from './lines';
+import type { PlacedMark } from './marks';
 import type { Palette } from './palette';
 
 /** What lies above the lines and changes with every move of a pointer. */
@@ -14,12 +17,15 @@ export interface Overlay {
   readonly range: Span | null;
   /** What is being dragged, in pixels. */
   readonly box: Box | null;
+  /** The mark under the pointer, which says what it is. */
+  readonly mark: PlacedMark | null;
   /** Lines that stand out. */
   readonly highlighted: readonly Line[];
   /** Whether the other lines step back behind those. */
   readonly veiled: boolean;
 }
 
+const GAP = 7;
 const HIGHLIGHT_WIDTH = 2.5;
 const VEIL_OPACITY = 0.6;
 /** More dots than this hide what they are on. */
@@ -41,7 +47,28 @@ export function drawOverlay(
   });
   const at = cursor ?? pinned;
   if (at !== null) drawDots(pen, layout, pickDotted(lines, overlay), at, palette);
+  for (const place of [...(range ?? []), ...(pinned === null ? [] : [pinned])])
+    drawPlace(pen, layout, place, palette);
+  if (overlay.mark) drawMarkText(pen, layout, overlay.mark, palette);
   if (box) drawBox(pen, box, palette);
+}
+
+/** Where on the horizontal axis something was pinned. */
+function drawPlace(pen: Pen, layout: Layout, value: number, { paper, accent }: Palette): void {
+  const { frame, x, size, format } = layout;
+  const at = x.scale.at(value);
+  if (at < frame.left - 1 || at > frame.left + frame.width + 1) return;
+  const text = formatPlace(value, format);
+  const top = frame.top + frame.height + 3;
+  drawChip(pen, { text, x: at, top, ink: paper, plate: accent }, size);
+}
+
+function drawMarkText(pen: Pen, layout: Layout, placed: PlacedMark, palette: Palette): void {
+  const isLow = placed.y > layout.frame.top + CHIP_HEIGHT * 2;
+  const top = isLow ? placed.y - CHIP_HEIGHT - GAP : placed.y + GAP;
+  const { text } = placed.mark;
+  const colours = { ink: palette.paper, plate: palette.text };
+  drawChip(pen, { text, x: placed.x, top, ...colours }, layout.size);
 }
 
 function drawHighlighted(pen: Pen, layout: Layout, overlay: Overlay, { paper }: Palette): void {

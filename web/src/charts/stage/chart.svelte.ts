@@ -1,11 +1,13 @@
 import { widthOf } from '../pen/measure';
+import type { Point } from '../pen/pen';
 import { layOut } from '../picture/layout';
+import type { PlacedMark } from '../picture/marks';
 import type { Overlay } from '../picture/overlay';
 import { planAxes, type Settings } from '../picture/plan';
 import type { LineChartProps } from '../props';
 import type { Extent, Limits, Line } from '../types';
 import { Stage } from './stage.svelte';
-import { boxOfDrag, type Point } from './zoom';
+import { boxOfDrag } from './zoom';
 
 const FREE: Limits = { low: null, high: null };
 /** Among so many lines one is only found when the others step back. */
@@ -16,6 +18,8 @@ export class Chart {
   readonly stage = new Stage();
   /** The line under the pointer. */
   nearest = $state<string | null>(null);
+  /** The mark under the pointer. */
+  mark = $state.raw<PlacedMark | null>(null);
   drag = $state.raw<{ readonly from: Point; readonly to: Point } | null>(null);
   readonly #given: () => LineChartProps;
   readonly #zoom: () => Extent | null;
@@ -61,6 +65,7 @@ export class Chart {
     return {
       ...{ cursor, pinned, range },
       box: this.drag && boxOfDrag(this.layout, this.drag.from, this.drag.to, selecting),
+      mark: this.mark,
       highlighted: this.#outstanding,
       // Where few lines are under the pointer itself, a wider line is enough.
       veiled: this.nearest === null || this.content.lines.length > CROWD,

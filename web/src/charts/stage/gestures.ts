@@ -1,4 +1,4 @@
-import type { Point } from './zoom';
+import type { Point } from '../pen/pen';
 
 /** What a hand can do to a chart, in pixels of the chart. */
 export interface Hand {

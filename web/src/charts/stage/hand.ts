@@ -1,10 +1,12 @@
 import { nearestLine } from '../nearest';
+import type { Point } from '../pen/pen';
+import { markNear } from '../picture/marks';
 import { fitVertical } from '../picture/plan';
 import type { LineChartProps } from '../props';
 import type { Extent } from '../types';
 import type { Chart } from './chart.svelte';
 import type { Hand } from './gestures';
-import { axesAt, axesOfDrag, extentMoved, extentOfBox, extentZoomed, type Point } from './zoom';
+import { axesAt, axesOfDrag, extentMoved, extentOfBox, extentZoomed } from './zoom';
 
 /** What gestures do to a chart. `show` changes what is seen of it; null shows all. */
 export function handOf(
@@ -17,6 +19,7 @@ export function handOf(
   const hover = (at: Point | null): void => {
     const { x, y } = chart.layout;
     chart.nearest = at && nearestLine(chart.content.lines, chart.layout, at);
+    chart.mark = at && markNear(chart.content.lines, chart.layout, at);
     given().onhover?.(at && x.scale.valueAt(at.x), at && y.scale.valueAt(at.y), chart.nearest);
   };
   return {

@@ -1,12 +1,7 @@
 import type { Scale } from '../axis/scale';
-import type { Box } from '../pen/pen';
+import type { Box, Point } from '../pen/pen';
 import type { Layout } from '../picture/layout';
 import type { Extent, Span } from '../types';
-
-export interface Point {
-  readonly x: number;
-  readonly y: number;
-}
 
 /** What a drag or a wheel moves: one axis where it was on that axis or along it, else both. */
 export type Across = 'x' | 'y' | 'both';

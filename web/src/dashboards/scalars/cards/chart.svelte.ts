@@ -119,5 +119,7 @@ function describe(answer: ChartAnswer, card: Card): string {
 }
 
 function formatOf(axis: XAxis): XFormat {
-  return axis === 'wall' ? 'time' : axis === 'relative' ? 'duration' : 'number';
+  if (axis === 'wall') return 'time';
+  if (axis === 'relative') return 'duration';
+  return axis.startsWith('metric:') ? 'number' : 'step';
 }
