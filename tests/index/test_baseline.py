@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 from tests.index.curves import series
@@ -30,6 +31,7 @@ def test_beyond_the_baseline_there_is_nothing_to_compare_with() -> None:
     assert compare(series([-1, 10, 21], [1.0, 1.0, 1.0])).step.tolist() == [10]
 
 
+@np.errstate(divide="ignore")
 def test_a_ratio_to_nothing_is_no_number() -> None:
     curve = compare(series([10, 20], [6.0, 1.0]), mode="ratio")
     assert curve.value.tolist() == [2.0, math.inf]

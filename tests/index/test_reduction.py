@@ -53,6 +53,11 @@ def test_one_point_alone_is_drawn() -> None:
     assert np.nanmax(reduce(series([7], [1.0]), 7, 7, 4).value) == 1.0
 
 
+def test_edges_reach_from_any_number_to_any_other() -> None:
+    assert make_edges(-1.5e308, 1.5e308, 2).tolist() == [-1.5e308, 0.0, 1.5e308]
+    assert (np.diff(make_edges(5.0, 5.0, 1)) > 0).all()
+
+
 def test_centres_lie_between_the_edges() -> None:
     assert centres(make_edges(0, 4, 2)).tolist() == [1.0, 3.0]
 
@@ -101,6 +106,7 @@ def test_columns_are_narrow_where_that_shows_enough(low: float, high: float, kin
     assert narrow(np.array([low, high]), low, high).dtype == kind
 
 
+@np.errstate(over="ignore")
 def test_whole_columns_lose_nothing() -> None:
     assert narrow_exactly(np.array([0.5, math.nan, math.inf])).dtype == np.float32
     assert narrow_exactly(np.array([0.1])).dtype == np.float64

@@ -11,7 +11,8 @@ import numpy as np
 
 from tracklight.errors import UnknownRun, UnknownTag
 from tracklight.index.digest import digest
-from tracklight.index.lens import Lens, View, look
+from tracklight.index.lens import Lens, View, see
+from tracklight.index.shared import merge_shares, share_alone
 from tracklight.logdir.roots import Root
 from tracklight.logdir.watch import Changes
 from tracklight.plugin import SeenT
@@ -25,6 +26,7 @@ from tracklight.types import (
     Progress,
     RunInfo,
     Series,
+    SharedTag,
     Stamp,
     TagInfo,
 )
@@ -83,6 +85,9 @@ class MemorySource:
             for tag, v in self._tags(run).items()
         )
 
+    def shared_tags(self, runs: Sequence[str]) -> tuple[SharedTag, ...]:
+        return merge_shares(share_alone(run, info) for run in runs for info in self.tags(run))
+
     def scalar(self, run: str, tag: str) -> Series:
         if tag not in self._tags(run):
             raise UnknownTag(run, tag, self._tags(run))
@@ -102,7 +107,7 @@ class MemorySource:
         return {run: data for run, data in self.metadata.get(tag, {}).items() if run in self.shown}
 
     def look(self, keys: Sequence[tuple[str, str]], lens: Lens, view: View[SeenT]) -> list[SeenT]:
-        return [view(look(self.scalar(*key), lens, self._metric(key[0], lens))) for key in keys]
+        return [see(self.scalar(*key), lens, view, self._metric(key[0], lens)) for key in keys]
 
     def _metric(self, run: str, lens: Lens) -> Series | None:
         return None if lens.metric is None else self.scalar(run, lens.metric)

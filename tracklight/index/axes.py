@@ -7,7 +7,7 @@
 ``index``          how many points came before
 ``metric:<tag>``   the value of another tag of the run at the step, or last before it
 
-The first point is the first that was not overwritten.
+The first point is the first that was not overwritten, and for time the first of these that has one.
 """
 
 from __future__ import annotations
@@ -55,10 +55,18 @@ def make_axis(name: str, series: Series, metric: Series | None) -> Axis:
     if name == "relative_step":
         return lambda step, wall: step.astype(np.float64) - float(series.step[0])
     if name == "relative":
-        return lambda step, wall: wall - series.wall_time[0]
+        return lambda step, wall: wall - first_time(series)
     if name == "wall":
         return lambda step, wall: wall
     return lambda step, wall: _count_before(series, step)
+
+
+def first_time(series: Series) -> float:
+    """When the first point was written that has a time; NaN if none has."""
+    wall = series.wall_time
+    if len(wall) and np.isfinite(wall[0]):
+        return float(wall[0])
+    return next(iter(wall[np.isfinite(wall)].tolist()), np.nan)
 
 
 def _count_before(series: Series, step: Int64) -> Float64:

@@ -47,5 +47,4 @@ def compare(curve: Curve, base: Baseline | None, mode: Mode) -> Curve:
 
 
 def _set_against(value: Float64, base: Float64, mode: Mode) -> Float64:
-    with np.errstate(all="ignore"):  # where the baseline is zero there is no ratio
-        return value - base if mode == "difference" else value / base
+    return value - base if mode == "difference" else value / base

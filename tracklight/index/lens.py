@@ -9,13 +9,14 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from tracklight.errors import UsageError
-from tracklight.index.axes import follows_steps, is_axis, make_axis, metric_of, nowhere
+from tracklight.index.axes import first_time, follows_steps, is_axis, make_axis, metric_of, nowhere
 from tracklight.index.baseline import Baseline, Mode, compare
 from tracklight.index.curve import Curve, survey
 from tracklight.index.loops import loops
 from tracklight.index.smoothing import Smoothing, smooth
 from tracklight.types import Float64, Int64, Series
 
+SeenT = TypeVar("SeenT")
 SeenT_co = TypeVar("SeenT_co", covariant=True)
 
 
@@ -47,6 +48,16 @@ class View(Protocol[SeenT_co]):
     def __call__(self, curve: Curve, /) -> SeenT_co: ...
 
 
+def see(series: Series, lens: Lens, view: View[SeenT], metric: Series | None = None) -> SeenT:
+    """What a view shows of a series through a lens; see `look` for the metric.
+
+    Logs hold numbers of any size. What is too large to compute with becomes infinite or NaN,
+    which all of this knows how to handle.
+    """
+    with np.errstate(all="ignore"):
+        return view(look(series, lens, metric))
+
+
 def look(series: Series, lens: Lens, metric: Series | None = None) -> Curve:
     """A series through a lens; ``metric`` is the tag of its run that stands on the axis."""
     current = _in_order(series.current())
@@ -55,10 +66,9 @@ def look(series: Series, lens: Lens, metric: Series | None = None) -> Curve:
     smoothed = _smooth(value, current.step, lens.smoothing)
     axis = make_axis(lens.axis, current, metric) if len(current) else nowhere
     x = axis(current.step, current.wall_time)
-    since = float(current.wall_time[0]) if len(current) else np.nan
     in_order = follows_steps(lens.axis) or loops.rises(x)
     columns = current.step, current.wall_time, x, value, smoothed
-    curve = Curve(series, *columns, in_order, since, axis)
+    curve = Curve(series, *columns, in_order, first_time(current), axis)
     if not (curve.rises and _ends_are_finite(x)):
         curve = _arrange(curve, scatter=metric is not None)
     if lens.baselines is not None:

@@ -92,5 +92,4 @@ def _mean(curve: Curve, odd: int) -> float | None:
     if odd == len(curve):
         return None
     value = curve.value[np.isfinite(curve.value)] if odd else curve.value
-    with np.errstate(over="ignore"):
-        return float(value.mean())
+    return float(value.mean())

@@ -29,7 +29,10 @@ class Cells:
 
 def make_edges(start: float, stop: float, width: int) -> Float64:
     """The edges of ``width`` columns of pixels."""
-    return np.linspace(start, max(stop, np.nextafter(start, np.inf)), width + 1)
+    stop = max(stop, float(np.nextafter(start, np.inf)))
+    if stop - start == np.inf:  # halves of any two numbers lie near enough
+        return 2 * np.linspace(0.5 * start, 0.5 * stop, width + 1)
+    return np.linspace(start, stop, width + 1)
 
 
 def centres(edges: Float64) -> Float64:
@@ -69,6 +72,5 @@ def narrow(column: Float64, low: float, high: float) -> Float32 | Float64:
 
 def narrow_exactly(column: Float64) -> Float32 | Float64:
     """In half the bytes where nothing is lost, as for most of what frameworks log."""
-    with np.errstate(over="ignore"):
-        small = column.astype(np.float32)
+    small = column.astype(np.float32)
     return small if np.array_equal(small, column, equal_nan=True) else column

@@ -17,13 +17,14 @@ from tracklight.index.cache import Cache
 from tracklight.index.digest import digest
 from tracklight.index.file import EventFile
 from tracklight.index.latest import find_last_point
-from tracklight.index.lens import Lens, View, look
+from tracklight.index.lens import Lens, View, see
 from tracklight.index.listing import list_tags
 from tracklight.index.pack import DamagedPack, let_go
 from tracklight.index.payload import read_value
 from tracklight.index.reading import Reader
 from tracklight.index.run import RunIndex
 from tracklight.index.segment import Origin
+from tracklight.index.shared import share_tags
 from tracklight.index.sidebyside import SideBySide
 from tracklight.index.storing import Storage
 from tracklight.logdir.change import Change, judge, read_change
@@ -38,6 +39,7 @@ from tracklight.types import (
     Progress,
     RunInfo,
     Series,
+    SharedTag,
     TagInfo,
 )
 
@@ -103,6 +105,10 @@ class Shard:
     def tags(self, run: str) -> tuple[TagInfo, ...]:
         return self._ask(lambda: list_tags(self._get_run(run)))
 
+    def shared_tags(self, runs: Iterable[str]) -> tuple[SharedTag, ...]:
+        """The tags of some runs together; a run that is gone has none."""
+        return self._ask(lambda: share_tags(self._runs[run] for run in runs if run in self._runs))
+
     def files(self, run: str) -> tuple[FileInfo, ...]:
         return self._ask(lambda: tuple(file.info() for file in self._get_run(run).files))
 
@@ -113,7 +119,7 @@ class Shard:
         """What a view shows of some series through a lens."""
         series = self.scalars(keys)
         metrics = self._metrics(keys, lens)
-        seen = self._side.map(lambda one: view(look(one, lens, metrics.get(one.run))), series)
+        seen = self._side.map(lambda one: see(one, lens, view, metrics.get(one.run)), series)
         let_go()
         return seen
 

@@ -9,7 +9,7 @@ import msgspec
 
 from tracklight.dashboards.scalars import Scalars
 from tracklight.errors import UnknownTag
-from tracklight.index.lens import Lens, View, look
+from tracklight.index.lens import Lens, View, see
 from tracklight.plugin import Context, Problem, SeenT
 from tracklight.types import Series
 
@@ -33,7 +33,7 @@ class Log:
             raise UnknownTag(run, tag) from None
 
     def look(self, keys: Sequence[tuple[str, str]], lens: Lens, view: View[SeenT]) -> list[SeenT]:
-        return [view(look(self.scalar(*key), lens, self._metric(key[0], lens))) for key in keys]
+        return [see(self.scalar(*key), lens, view, self._metric(key[0], lens)) for key in keys]
 
     def _metric(self, run: str, lens: Lens) -> Series | None:
         if lens.metric is None:

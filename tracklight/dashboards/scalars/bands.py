@@ -42,6 +42,7 @@ class Bands:
             for group, tag, own in _iter_members(self.ask.groups or (), keys)
         ]
 
+    @np.errstate(all="ignore")
     def _band(self, group: str, tag: str, places: Float64, samples: list[Samples]) -> BandRow:
         values = np.array([one.value for one in samples])
         reached = ~np.isnan(values).all(axis=0)
