@@ -69,7 +69,8 @@ def _export_board(flags: Namespace) -> None:
         tally = Tally(len(tags))
         with show_bar("copying", tally.read):
             write_copy(contents, flags.static, tally.add)
-    print(f"wrote a copy of {len(contents.runs):,} runs; open {_find_page(flags.static)}")
+    runs = "one run" if len(contents.runs) == 1 else f"{len(contents.runs):,} runs"
+    print(f"wrote a copy of {runs}; open {_find_page(flags.static)}")
 
 
 def _find_page(target: Path) -> Path:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import PurePath
 from typing import cast
 
@@ -11,6 +11,7 @@ import msgspec
 
 import tracklight
 from tracklight.errors import LogError
+from tracklight.notes.book import RunNote
 from tracklight.notes.place import find_book
 from tracklight.notes.store import Store
 from tracklight.plugin import Context, Nothing
@@ -30,7 +31,7 @@ from tracklight.server.overview import Overview
 from tracklight.server.plugins import Plugins
 from tracklight.server.run_columns import ColumnsAnswer, ColumnsAsk, ColumnsThere, RunColumns
 from tracklight.server.source import Source
-from tracklight.server.wire import FileRow, file_row, progress_row, readable
+from tracklight.server.wire import FileRow, file_row, progress_row, readable, tag_row
 from tracklight.snapshot.excerpt import Excerpt
 from tracklight.snapshot.view import View
 
@@ -60,24 +61,27 @@ class Contents:
         if not self.runs:
             raise LogError("this view shows no run, so there is nothing to copy")
         self._view = view
+        listed = {row.name for row in rows} if view.compares_runs else set(self.runs)
+        self._table = cast(Source, Excerpt(source, listed, tags))
         self._source = cast(Source, Excerpt(source, frozenset(self.runs), tags))
         self._overview = Overview(self._source)
         self._plugins = Plugins(self._make_context())
         self._notes = NotesAnswer(
             revision=book.revision,
-            runs={run: said for run, said in book.runs.items() if run in set(self.runs)},
+            runs=_hide(book.runs, listed - set(self.runs)),
             annotations=book.annotations,
             alerts=_NO_ALERTS,
         )
 
     def head(self, copied: Iterable[str]) -> Head:
         """``copied`` names the dashboards that have something in the copy."""
-        columns = RunColumns(self._source, self._overview)
+        table = Overview(self._table)
+        columns = RunColumns(self._table, table)
         there = columns.list_columns(Nothing())
         answers: dict[str, object] = {
             "api/status": self._status(),
-            "api/runs": RunsAnswer(_CURSOR, list(self._overview.runs().values())),
-            "api/tags": TagsAnswer(_CURSOR, None, [tag.row() for tag in self._overview.tags()]),
+            "api/runs": RunsAnswer(_CURSOR, list(table.runs().values())),
+            "api/tags": TagsAnswer(_CURSOR, None, [*map(tag_row, self._overview.tags())]),
             "api/files?damaged=1": FilesAnswer(self._damaged()),
             "api/dashboards": self._dashboards(frozenset(copied)),
             "api/notes": self._notes,
@@ -118,6 +122,14 @@ class Contents:
     def _damaged(self) -> list[FileRow]:
         rows = (file_row(run, info) for run in self.runs for info in self._source.files(run))
         return [msgspec.structs.replace(r, path=PurePath(r.path).name) for r in rows if r.damaged]
+
+
+def _hide(notes: Mapping[str, RunNote], left_behind: Iterable[str]) -> dict[str, RunNote]:
+    """Runs that only the colours of others depend on are in the table, but not to be seen."""
+    hidden = {
+        run: msgspec.structs.replace(notes.get(run, RunNote()), hidden=True) for run in left_behind
+    }
+    return {**notes, **hidden}
 
 
 def _read_all(columns: RunColumns, there: ColumnsThere) -> ColumnsAnswer:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from typing import Any
 
 from tracklight.server.source import Source
-from tracklight.types import RunInfo, TagInfo
+from tracklight.types import RunInfo, SharedTag, TagInfo
 
 
 class Excerpt:
@@ -26,6 +26,10 @@ class Excerpt:
 
     def tags(self, run: str) -> tuple[TagInfo, ...]:
         return tuple(info for info in self._source.tags(run) if info.tag in self._tags)
+
+    def shared_tags(self, runs: Sequence[str]) -> tuple[SharedTag, ...]:
+        shared = self._source.shared_tags(runs)
+        return tuple(tag for tag in shared if tag.tag in self._tags)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._source, name)

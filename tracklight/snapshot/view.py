@@ -39,6 +39,11 @@ class View:
         """As the query of the copy's own address."""
         return urlencode(self.params, quote_via=quote)
 
+    @property
+    def compares_runs(self) -> bool:
+        """Whether the colour of a run depends on which others there are."""
+        return self.params.get("colour", "run") != "run"
+
     def choose(self, rows: Sequence[RunRow], notes: Notes) -> list[str]:
         """The runs that the page shows, in the order given."""
         found = [row for row in rows if self._may_find(row.name, notes.get(row.name, _SILENCE))]

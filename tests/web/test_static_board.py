@@ -1,0 +1,148 @@
+"""Copies of a board, opened from the disk with no server anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import urlencode
+
+import numpy as np
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests import builders as b
+from tests.web import parts
+from tests.web.conftest import Serve
+from tests.web.writing import append, write_sweep
+from tracklight.cli import main
+from tracklight.server.page import PAGE_DIR
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(
+        not (PAGE_DIR / "copy" / "board.js").exists(), reason="the page of copies was not built"
+    ),
+]
+
+OpenPage = Callable[..., Page]
+NASTY = "</script><script>document.title='broken'</script>\u2028"
+
+
+@pytest.fixture
+def sweep_dir(tmp_path: Path) -> Path:
+    write_sweep(tmp_path / "logs")
+    return tmp_path / "logs"
+
+
+def copy(logdir: Path, target: Path, view: str = "") -> str:
+    """The address of a copy's page."""
+    words = ["export", str(logdir), "--no-cache", f"--static={target}", f"--view={view}"]
+    assert main(words) == 0
+    return (target / "index.html" if target.is_dir() else target).as_uri()
+
+
+def card(page: Page, name: str) -> Locator:
+    return page.get_by_role("article", name=name, exact=True)
+
+
+def read_values(page: Page, name: str) -> dict[str, list[float]]:
+    """Of a card that is a table, the exact values of each run: last, lowest, highest, first."""
+    rows = card(page, name).locator("tbody tr")
+    expect(rows.first).to_be_visible()
+    return {
+        row.locator("th").inner_text().strip(): row.locator("td span").evaluate_all(
+            "cells => cells.map((cell) => Number(cell.title))"
+        )
+        for row in rows.all()
+    }
+
+
+def falls(step: int, scale: float) -> float:
+    return float(np.float32(scale * np.exp(-step / 20)))
+
+
+@pytest.mark.parametrize("target", ["board.html", "board"])
+def test_a_copy_shows_the_numbers_of_the_log(
+    sweep_dir: Path, tmp_path: Path, open_page: OpenPage, target: str
+) -> None:
+    view = "?" + urlencode({"as": "train/loss,table"})
+    page = open_page(copy(sweep_dir, tmp_path / target, view))
+    expect(parts.runs(page)).to_have_count(3)
+    expect(parts.live_mark(page, "Copy")).to_be_visible()
+    assert read_values(page, "train/loss") == {
+        run: [falls(step, scale) for step in (49, 49, 0, 0)]
+        for run, scale in (("conv/lr1e-3", 1.0), ("conv/lr3e-4", 2.0), ("vit", 3.0))
+    }
+    for tag in ("eval/loss", "lr"):
+        expect(card(page, tag).locator("[data-drawn]")).not_to_have_attribute("data-drawn", "0")
+
+
+def test_the_view_is_that_of_the_address(
+    sweep_dir: Path, tmp_path: Path, open_page: OpenPage, serve: Serve
+) -> None:
+    query = {
+        "sel": "none;+conv/lr3e-4,vit",
+        "smooth": "0.8",
+        "tags": "train",
+        "colour": "re:(.*)",
+    }
+    board = serve(sweep_dir)
+    address = f"{board.address}?{urlencode(query)}"
+    original = open_page(address)
+    expect(card(original, "train/loss").locator("[data-drawn='2']")).to_be_visible()
+    page = open_page(copy(sweep_dir, tmp_path / "board.html", address))
+    expect(card(page, "train/loss").locator("[data-drawn='2']")).to_be_visible()
+    expect(parts.runs(page)).to_have_count(2)
+    expect(card(page, "lr")).to_have_count(0)
+    expect(page.get_by_role("slider", name="Smoothing")).to_have_value("0.8")
+    assert len(read_colours(page)) == 2
+    assert read_colours(page) == read_colours(original)
+
+
+def read_colours(page: Page) -> dict[str, str]:
+    """The colours of all runs that are ticked."""
+    rows = parts.runs(page).filter(has=page.get_by_role("checkbox", checked=True)).all()
+    return {
+        row.get_attribute("data-run") or "": row.locator(
+            "[style*=colour], [style*=background]"
+        ).first.get_attribute("style")
+        or ""
+        for row in rows
+    }
+
+
+def test_smoothing_works_in_a_copy(sweep_dir: Path, tmp_path: Path, open_page: OpenPage) -> None:
+    view = urlencode({"smooth": "0.5", "table": "1", "runs": "vit"})
+    page = open_page(copy(sweep_dir, tmp_path / "board.html", view))
+    cells = card(page, "train/loss").locator("tbody tr td")
+    expect(cells.first).to_be_visible()
+    values = np.array([falls(step, 3.0) for step in range(50)])
+    weights = 0.5 ** np.arange(50)[::-1]
+    smoothed = (weights * values).sum() / weights.sum()
+    assert float(cells.first.inner_text()) == pytest.approx(smoothed, rel=1e-3)
+
+
+def test_no_name_breaks_out_of_the_page(tmp_path: Path, open_page: OpenPage) -> None:
+    append(tmp_path / "logs" / "run", b.scalar(NASTY, 0, 1.0), b.scalar(NASTY, 1, 2.0))
+    page = open_page(copy(tmp_path / "logs", tmp_path / "board.html"))
+    expect(parts.runs(page)).to_have_count(1)
+    expect(page.get_by_role("article")).to_have_count(1)
+    assert "broken" not in page.title()
+
+
+def test_a_long_series_says_that_it_was_reduced(tmp_path: Path, open_page: OpenPage) -> None:
+    spike = 31_337
+    records = [b.scalar("loss", step, 9.0 if step == spike else 1.0) for step in range(40_000)]
+    append(tmp_path / "logs" / "run", *records)
+    page = open_page(copy(tmp_path / "logs", tmp_path / "board", "as=loss,table"))
+    last, lowest, highest, first = read_values(page, "loss")["run"]
+    assert (last, lowest, highest, first) == (1.0, 1.0, 9.0, 1.0)
+    expect(card(page, "loss")).to_have_attribute("data-points", "40000")
+    expect(card(page, "loss")).to_contain_text("reduced in this copy")
+
+
+def test_a_copy_cannot_be_written_to(sweep_dir: Path, tmp_path: Path, open_page: OpenPage) -> None:
+    page = open_page(copy(sweep_dir, tmp_path / "board.html"))
+    expect(parts.runs(page)).to_have_count(3)
+    expect(page.get_by_role("button", name="Alerts")).to_have_count(0)
+    expect(page.get_by_role("button", name="Pause live updates")).to_have_count(0)
