@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Literal, Protocol, TypeVar
 import msgspec
 
 from tracklight.index.lens import Lens, View
-from tracklight.types import Digest, Located, Point, RunInfo, Series, TagInfo
+from tracklight.types import Digest, Located, Point, RunInfo, Series, SharedTag, TagInfo
 
 SeenT = TypeVar("SeenT")
 
@@ -74,6 +74,9 @@ class Source(Protocol):
     def runs(self) -> tuple[RunInfo, ...]: ...
 
     def tags(self, run: str) -> tuple[TagInfo, ...]: ...
+
+    def shared_tags(self, runs: Sequence[str]) -> tuple[SharedTag, ...]:
+        """The tags of some runs together, each with those of the runs that have it."""
 
     def scalar(self, run: str, tag: str) -> Series: ...
 

@@ -89,6 +89,21 @@ class TagInfo(msgspec.Struct, frozen=True, gc=False):
     description: str
 
 
+class SharedTag(msgspec.Struct, frozen=True, gc=False):
+    """One tag over all runs that have it."""
+
+    tag: str
+    plugin: str
+    kind: Kind
+    runs: tuple[str, ...]
+    count: int
+    overwritten: int
+    first: Stamp | None
+    last: Stamp | None
+    display_name: str
+    description: str
+
+
 @dataclass(frozen=True, slots=True)
 class Series:
     """All points of one tag of one run, in the order written."""

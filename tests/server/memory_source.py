@@ -86,7 +86,8 @@ class MemorySource:
         )
 
     def shared_tags(self, runs: Sequence[str]) -> tuple[SharedTag, ...]:
-        return merge_shares(share_alone(run, info) for run in runs for info in self.tags(run))
+        tags = (share_alone(run, info) for run in runs for info in self.tags(run))
+        return merge_shares(tags, runs)
 
     def scalar(self, run: str, tag: str) -> Series:
         if tag not in self._tags(run):

@@ -10,6 +10,7 @@ from typing import TypeVar
 from tracklight.index.cache import DEFAULT_LIMIT_BYTES, Cache, find_folder
 from tracklight.index.lens import Lens, View
 from tracklight.index.shard import Key, Shard
+from tracklight.index.shared import merge_shares
 from tracklight.logdir.discover import Found, FoundFile, discover
 from tracklight.logdir.filesystem import FileSystem
 from tracklight.logdir.natural import natural_key
@@ -25,6 +26,7 @@ from tracklight.types import (
     Progress,
     RunInfo,
     Series,
+    SharedTag,
     TagInfo,
 )
 
@@ -110,6 +112,14 @@ class Catalog:
 
     def tags(self, run: str) -> tuple[TagInfo, ...]:
         return self._shard(run).tags(run)
+
+    def shared_tags(self, runs: Sequence[str]) -> tuple[SharedTag, ...]:
+        """The tags of some runs together, each with those that have it in the order given."""
+        own: dict[int, list[str]] = {}
+        for run in runs:
+            own.setdefault(self._owner(run), []).append(run)
+        parts = [self._shards[shard].shared_tags(names) for shard, names in own.items()]
+        return merge_shares((share for part in parts for share in part), runs)
 
     def files(self, run: str) -> tuple[FileInfo, ...]:
         return self._shard(run).files(run)

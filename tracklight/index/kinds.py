@@ -36,6 +36,11 @@ def plugin_of(content: int) -> str:
     return _PLUGIN_OF_CONTENT.get(content, "")
 
 
+def is_known(plugin: str) -> bool:
+    """Whether the plugin alone tells what kind of thing its series hold."""
+    return plugin in _KIND_OF_PLUGIN
+
+
 def kind_of(plugin: str, has_points: bool) -> Kind:
     """A number logged for an unknown plugin, or for none, is still a scalar."""
     return _KIND_OF_PLUGIN.get(plugin) or (Kind.SCALAR if has_points else Kind.TENSOR)

@@ -107,7 +107,7 @@ class Shard:
 
     def shared_tags(self, runs: Iterable[str]) -> tuple[SharedTag, ...]:
         """The tags of some runs together; a run that is gone has none."""
-        return self._ask(lambda: share_tags(self._runs[run] for run in runs if run in self._runs))
+        return self._ask(lambda: share_tags([self._runs[r] for r in runs if r in self._runs]))
 
     def files(self, run: str) -> tuple[FileInfo, ...]:
         return self._ask(lambda: tuple(file.info() for file in self._get_run(run).files))

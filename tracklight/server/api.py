@@ -14,7 +14,7 @@ from tracklight.server.overview import Overview
 from tracklight.server.plugins import Plugins
 from tracklight.server.source import Source
 from tracklight.server.surroundings import Surroundings, look_around
-from tracklight.server.wire import FileRow, RunRow, TagRow, file_row, readable
+from tracklight.server.wire import FileRow, RunRow, TagRow, file_row, readable, tag_row
 
 
 class RootRow(msgspec.Struct):
@@ -138,7 +138,7 @@ class Api:
         """The tags of one run, or of all runs together."""
         cursor = self.live.history.cursor()
         if ask.run is None:
-            rows = [shared.row() for shared in self.overview.tags()]
+            rows = [tag_row(shared) for shared in self.overview.tags()]
         else:
             rows = self.overview.tags_of(ask.run)
         return TagsAnswer(cursor, ask.run, rows)

@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 from starlette.responses import Response
 
-from tracklight.types import Bool, FileInfo, Float64, Progress, RunInfo, Stamp
+from tracklight.types import Bool, FileInfo, Float64, Progress, RunInfo, SharedTag, Stamp
 
 Number = float | str
 
@@ -122,6 +122,21 @@ def run_row(info: RunInfo) -> RunRow:
         tags=info.tags,
         points=info.points,
         damaged=info.damaged,
+    )
+
+
+def tag_row(shared: SharedTag) -> TagRow:
+    return TagRow(
+        tag=shared.tag,
+        plugin=shared.plugin,
+        kind=str(shared.kind),
+        runs=len(shared.runs),
+        count=shared.count,
+        overwritten=shared.overwritten,
+        first=stamp_row(shared.first),
+        last=stamp_row(shared.last),
+        display_name=shared.display_name,
+        description=shared.description,
     )
 
 
