@@ -1,0 +1,61 @@
+"""Somebody else's dashboard in the page: the example, as a browser sees it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.plugin.skeleton import SKELETON, register
+from tests.web.conftest import Serve
+from tests.web.parts import run, tab
+from tests.web.writing import append, scalars, write_sweep
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def page(
+    logdir: Path,
+    tmp_path: Path,
+    serve: Serve,
+    open_page: Callable[..., Page],
+    monkeypatch: pytest.MonkeyPatch,
+) -> Page:
+    site = register(tmp_path / "site", "leaderboard = tracklight_leaderboard:Leaderboard")
+    places = [str(site), str(SKELETON), os.environ.get("PYTHONPATH", "")]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, places)))
+    write_sweep(logdir)
+    return open_page(serve(logdir).address)
+
+
+def test_its_tab_opens_follows_and_remembers(page: Page, logdir: Path) -> None:
+    tab(page, "Leaderboard").click()
+    rows = page.locator("table.leaderboard tbody tr")
+    expect(rows).to_have_count(3)
+    page.get_by_label("Scalar").select_option("train/loss")
+    page.get_by_label("Goal").select_option("max")
+    expect(page).to_have_url(re.compile("board-goal=max"))
+    first = rows.first.locator("td").nth(1)
+    best = first.inner_text()
+
+    # What is not ticked is not ranked.
+    run(page, best).get_by_role("checkbox").click()
+    expect(rows).to_have_count(2)
+    run(page, best).get_by_role("checkbox").click()
+    expect(rows).to_have_count(3)
+
+    # A point that comes in while the page is open counts at once.
+    loser = rows.last.locator("td").nth(1).inner_text()
+    append(logdir / loser, *scalars("train/loss", [60], scale=1e6))
+    expect(first).to_have_text(loser)
+
+    page.reload()
+    expect(page.get_by_label("Goal")).to_have_value("max")
+    expect(first).to_have_text(loser)
+    tab(page, "Scalars").click()
+    expect(rows).to_have_count(0)
