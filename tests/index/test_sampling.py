@@ -36,7 +36,7 @@ def test_between_two_points_is_a_line_and_beyond_the_ends_nothing() -> None:
 
 def test_extremes_between_places_are_kept() -> None:
     curve = look(series(range(11), [0, 0, 9, 0, 0, 0, 0, 0, -9, 0, 0]), Lens())
-    samples = Sample(np.array([0.0, 5.0, 10.0]))(curve)
+    samples = Sample(np.array([0.0, 5.0, 10.0]), extremes=True)(curve)
     assert (samples.low.tolist(), samples.high.tolist()) == ([0, 0, -9], [9, 0, 0])
 
 
@@ -46,5 +46,5 @@ def test_a_curve_of_nothing_finite_is_nowhere() -> None:
 
 
 def test_one_place_is_enough() -> None:
-    samples = Sample(np.array([3.0]))(look(series([3, 4], [5.0, 6.0]), Lens()))
+    samples = Sample(np.array([3.0]), extremes=True)(look(series([3, 4], [5.0, 6.0]), Lens()))
     assert (samples.value[0], samples.low[0], samples.high[0]) == (5.0, 5.0, 5.0)

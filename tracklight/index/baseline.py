@@ -24,6 +24,8 @@ class Baseline:
 
 def make_baseline(curve: Curve) -> Baseline:
     """Of several points at one place on the axis the last counts."""
+    if curve.rises and not curve.survey.odd_count and (curve.x[1:] != curve.x[:-1]).all():
+        return Baseline(curve.x, curve.value, curve.smooth)
     order = np.argsort(curve.x, kind="stable")
     order = order[np.isfinite(curve.value[order])]
     x = curve.x[order]

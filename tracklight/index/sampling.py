@@ -20,7 +20,8 @@ class Samples(NamedTuple):
     value: Float64
     low: Float64
     high: Float64
-    """Extremes of the curve around each place, so that none is lost between two of them."""
+    """Extremes of the curve around each place, so that none is lost between two of them; the value
+    itself where they were not asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +33,16 @@ class Places:
     most: int
 
     def __call__(self, curve: Curve) -> Float64:
-        x = np.unique(curve.x[curve.find_rows(self.start, self.stop)])
-        return spread(x, self.start, self.stop, self.most)
+        x = curve.x[curve.find_rows(self.start, self.stop)]
+        x = x if curve.rises else np.sort(x)
+        return _distinct(spread(x, self.start, self.stop, self.most))
 
 
 def join_places(places: Iterable[Float64], start: float, stop: float, most: int) -> Float64:
     """The places of all curves if these are few, else ``most`` of them, spread over the range."""
     different = {one.tobytes(): one for one in places}  # runs mostly log at the same steps
     together = np.concatenate([np.empty(0), *different.values()])
-    return spread(np.unique(together), start, stop, most)
+    return spread(_distinct(np.sort(together)), start, stop, most)
 
 
 def spread(x: Float64, start: float, stop: float, most: int) -> Float64:
@@ -52,15 +54,23 @@ def spread(x: Float64, start: float, stop: float, most: int) -> Float64:
     if len(x) <= most:
         return x
     rows = np.searchsorted(x, np.linspace(start, stop, most))
-    chosen: Float64 = x[np.unique(np.minimum(rows, len(x) - 1))]
+    chosen: Float64 = x[np.minimum(rows, len(x) - 1)]
+    return _distinct(chosen)
+
+
+def _distinct(x: Float64) -> Float64:
+    """Each value of a column that rises once; `np.unique` would sort it first."""
+    chosen: Float64 = x[np.append(True, x[1:] != x[:-1])[: len(x)]]
     return chosen
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Sees a curve at some places, which rise, each at least one: between two points on a line."""
+    """Sees a curve at some places, at least one and in order: between two points on a line."""
 
     at: Float64
+    extremes: bool = False
+    """Whether those of the curve around each place are wanted as well."""
 
     def __call__(self, curve: Curve) -> Samples:
         base = make_baseline(curve)
@@ -68,10 +78,12 @@ class Sample:
             nothing = np.full(len(self.at), np.nan)
             return Samples(nothing, nothing, nothing)
         value = np.interp(self.at, base.x, base.smooth, left=np.nan, right=np.nan)
-        low, high = self._extremes(base.x, base.smooth)
+        if not self.extremes:
+            return Samples(value, value, value)
+        low, high = self._find_extremes(base.x, base.smooth)
         return Samples(value, np.fmin(value, low), np.fmax(value, high))
 
-    def _extremes(self, x: Float64, value: Float64) -> tuple[Float64, Float64]:
+    def _find_extremes(self, x: Float64, value: Float64) -> tuple[Float64, Float64]:
         """Each place stands for what is nearer to it than to any other."""
         between = 0.5 * (self.at[1:] + self.at[:-1])
         edges = np.concatenate([self.at[:1], between, self.at[-1:]])

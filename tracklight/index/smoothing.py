@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 
 from tracklight.index.loops import loops
-from tracklight.types import Float64, Int64
+from tracklight.types import Bool, Float64, Int64
 
 Kind = Literal["ema", "time_ema", "mean", "median", "gaussian"]
 
@@ -77,10 +77,21 @@ def _gaussian(value: Float64, step: Int64, deviation: float) -> Float64:
     weights = np.exp(-0.5 * (np.arange(-reach, reach + 1) / deviation) ** 2)
     finite = np.isfinite(value)
     totals = _convolve(np.where(finite, value, 0.0), weights)
-    shares = _convolve(finite.astype(np.float64), weights)
+    shares = _weigh(finite, weights)
     out: Float64 = value.copy()
     np.divide(totals, shares, out=out, where=finite)
     return out
+
+
+def _weigh(there: Bool, weights: Float64) -> Float64:
+    """The weights of all values that are there, around each of them."""
+    if not there.all():
+        return _convolve(there.astype(np.float64), weights)
+    up_to = np.concatenate([[0.0], np.cumsum(weights)])
+    reach, row = len(weights) // 2, np.arange(len(there))
+    first = np.maximum(reach - row, 0)
+    sums: Float64 = up_to[np.minimum(reach + len(there) - row, len(weights))] - up_to[first]
+    return sums
 
 
 def _reach(window: float) -> tuple[int, int]:

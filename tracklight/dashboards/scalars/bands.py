@@ -36,7 +36,8 @@ class Bands:
         places = join_places(seen, start, stop, most)
         if not len(places):
             return []
-        samples = dict(zip(keys, self.log.look(keys, self.lens, Sample(places)), strict=True))
+        view = Sample(places, extremes=self.ask.band == "minmax")
+        samples = dict(zip(keys, self.log.look(keys, self.lens, view), strict=True))
         return [
             self._band(group.key, tag, places, [samples[key] for key in own])
             for group, tag, own in _iter_members(self.ask.groups or (), keys)
