@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -30,8 +31,13 @@ class Tidy:
     def _wait(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        loop = asyncio.get_running_loop()
-        self._timer = loop.call_later(QUIET_S, lambda: loop.run_in_executor(None, tidy_up))
+        self._timer = asyncio.get_running_loop().call_later(QUIET_S, self._tidy)
+
+    @staticmethod
+    def _tidy() -> None:
+        # A server that is just ending takes no more work.
+        with contextlib.suppress(RuntimeError):
+            asyncio.get_running_loop().run_in_executor(None, tidy_up)
 
 
 def tidy_up() -> None:
