@@ -61,5 +61,5 @@ test('a lost connection is told before anything else', () => {
 
 test('a copy tells its age, whatever else there is to tell', () => {
   const copiedAt = new Date(2026, 2, 12, 9, 30);
-  expect(say({ copiedAt, changedAt: now, paused: true })).toBe('copy: Copy of 09:30');
+  expect(say({ copiedAt, changedAt: now, paused: true })).toBe('copy: Copy made 09:30');
 });

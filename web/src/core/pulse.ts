@@ -45,7 +45,7 @@ export function takePulse(signs: Signs): Pulse {
 
 function copy(made: Date, now: number): Pulse {
   const hover = `A copy of the board, made ${formatMoment(made)}. What was logged since is not here.`;
-  const detail = `of ${formatClock(made, new Date(now))}`;
+  const detail = `made ${formatClock(made, new Date(now))}`;
   return { kind: 'copy', word: 'Copy', detail, hover, done: null };
 }
 

@@ -16,6 +16,7 @@ import { type Curve, look } from './curve';
 import { findNearest } from './points';
 import { sumUp } from './range';
 import { type Key, Library, type Series } from './series';
+import { type TableAsk, writeTable } from './table';
 
 /** What all asks have in common. */
 interface Look {
@@ -34,6 +35,11 @@ interface RangeAsk extends Look {
   readonly tags: readonly string[];
   readonly start: number | null;
   readonly stop: number | null;
+}
+
+interface FileAsk extends Look, TableAsk {
+  readonly tags: readonly string[];
+  readonly smoothing: Smoothing | null;
 }
 
 type Member = readonly [Key, Curve];
@@ -57,10 +63,12 @@ export class ScalarsCopy {
         return this.#at(ask as AtAsk);
       case 'range':
         return this.#range(ask as RangeAsk);
+      case 'table':
+        return this.#table(ask as FileAsk);
       case 'tags':
         return this.#tags(ask as { runs: readonly string[] | null });
       default:
-        return Promise.reject(new ApiError(NOT_HERE, 404));
+        return Promise.reject(new ApiError(UNKNOWN, 404));
     }
   }
 
@@ -85,6 +93,12 @@ export class ScalarsCopy {
       sumUp(run, tag, curve, ask.start, ask.stop),
     );
     return { rows: rows.filter((row) => row !== null) };
+  }
+
+  async #table(ask: FileAsk): Promise<Blob> {
+    const file = writeTable(ask, await this.#look(ask.tags, { ...ask, baseline: null }));
+    if (!file) throw new ApiError(NO_PARQUET, 501);
+    return file;
   }
 
   async #tags({ runs }: { runs: readonly string[] | null }): Promise<{ tags: string[] }> {
@@ -130,7 +144,12 @@ const NOTHING: Series = {
   index: null,
 };
 
-const NOT_HERE = {
-  what: 'A copy of a board makes no files.',
-  next: 'Open the log itself with tracklight to save its data.',
+const UNKNOWN = {
+  what: 'A copy of a board cannot answer this.',
+  next: 'Open the log itself with tracklight.',
+};
+
+const NO_PARQUET = {
+  what: 'A copy of a board cannot write Parquet.',
+  next: 'Take CSV or JSON, or open the log itself with tracklight.',
 };
