@@ -14,6 +14,9 @@ export interface LineValue {
   readonly raw: number | null;
 }
 
+/** A line, or a band. */
+export type Columned = Pick<Line, 'x' | 'scatter'>;
+
 /** The point of each line that is nearest to `x`. */
 export function valuesAt(lines: readonly Line[], x: number): LineValue[] {
   const values: LineValue[] = [];
@@ -87,7 +90,7 @@ function distanceToPiece(x0: number, y0: number, x1: number, y1: number): number
 }
 
 /** The next x at which a line has a point, at least `step` further; null past the last. */
-export function nextX(lines: readonly Line[], x: number, step: number): number | null {
+export function nextX(lines: readonly Columned[], x: number, step: number): number | null {
   let best: number | null = null;
   for (const { x: column, scatter } of lines) {
     const found = scatter ? undefined : neighbour(column, x + step, step > 0);

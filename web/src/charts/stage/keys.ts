@@ -1,6 +1,5 @@
 import type { Scale } from '../axis/scale';
-import { nextX } from '../nearest';
-import type { Line } from '../types';
+import { type Columned, nextX } from '../nearest';
 
 /** Pixels that an arrow key moves at least, alone and with shift. */
 const STEP = 1;
@@ -9,7 +8,7 @@ const LEAP = 40;
 /** Where an arrow key takes the cursor: to the next point that is seen; null for other keys. */
 export function cursorAfter(
   { key, shiftKey }: KeyboardEvent,
-  lines: readonly Line[],
+  lines: readonly Columned[],
   scale: Scale,
   cursor: number | null,
 ): number | null {
