@@ -26,6 +26,7 @@ def test_wrong_addresses_have_the_one_shape(
     answer = client.request(method, path)
     assert answer.status_code == status
     assert set(answer.json()["error"]) == {"what", "next"}
+    assert path in answer.json()["error"]["what"]
 
 
 @pytest.mark.filterwarnings("ignore")

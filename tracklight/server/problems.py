@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from http import HTTPStatus
 from typing import Any
 
 import msgspec
@@ -64,16 +65,25 @@ def refuse(status: int, what: str) -> Response:
     return Json({"error": Problem(_sentence(what), _HTTP_NEXT.get(status, "Try again."))}, status)
 
 
-def answer_error(_: Request, error: Exception) -> Response:
+def answer_error(request: Request, error: Exception) -> Response:
     """Any exception as an answer in the one shape."""
     if isinstance(error, HTTPException):
-        answer = refuse(error.status_code, error.detail)
+        answer = refuse(error.status_code, _say_http(request, error))
         answer.headers.update(error.headers or {})
         return answer
     status = find_status(error)
     if status is None:
         log.error("a request failed", exc_info=error)
     return Json({"error": describe(error)}, status[0] if status else 500)
+
+
+def _say_http(request: Request, error: HTTPException) -> str:
+    """The framework's own words say neither what was not found nor what is not allowed."""
+    if error.detail == HTTPStatus.NOT_FOUND.phrase:
+        return f"nothing is at {request.url.path}"
+    if error.detail == HTTPStatus.METHOD_NOT_ALLOWED.phrase:
+        return f"{request.url.path} does not answer to {request.method}"
+    return error.detail
 
 
 def handlers() -> dict[Any, Callable[[Request, Exception], Response]]:
