@@ -56,8 +56,10 @@ function rateWord(word: string, name: string): number {
   return best || (isSpelt(word, name, 0) ? SPELT : 0);
 }
 
+/** Whether a character parts words: no letter and no digit. Those beyond ASCII are letters. */
 function isEdge(name: string, at: number): boolean {
-  return /[^\p{L}\p{N}]/u.test(name[at] ?? '');
+  const code = name.charCodeAt(at);
+  return code < 0x80 && !(code >= 0x61 && code <= 0x7a) && !(code >= 0x30 && code <= 0x39);
 }
 
 /** Whether the letters stand at starts of parts from `from` on, each with any that follow it. */

@@ -13,12 +13,16 @@ import { applyDelta, inOrder } from './delta';
 export type Connection = 'connecting' | 'open' | 'lost';
 
 const LIST_PAUSE_MS = 1000;
+/** A server that was not there when the page was opened is looked for again after this. */
+const START_AGAIN_MS = 10_000;
 
 /** The runs of the log and how the server stands, kept up to date by its live stream. */
 class Board implements Live {
   connection = $state<Connection>('connecting');
   /** Why there is nothing to show; null once there was an answer. */
   problem = $state.raw<Problem | null>(null);
+  /** True once there was an answer to go on from. */
+  started = $state(false);
   about = $state.raw<StatusAnswer | null>(null);
   status = $state.raw<Status | null>(null);
   /** In natural order. */
@@ -35,7 +39,7 @@ class Board implements Live {
   readonly #revisions = new SvelteMap<string, number>();
   readonly #listing = new Pace(() => this.#list(), LIST_PAUSE_MS);
   readonly #paused = address.param('paused', flag, false);
-  #stop: (() => void) | undefined;
+  #again: ReturnType<typeof setTimeout> | undefined;
   #cursor = '';
   readonly #listeners: Record<string, ((body: unknown) => void)[]> = {};
 
@@ -48,8 +52,7 @@ class Board implements Live {
   }
 
   async start(): Promise<void> {
-    this.#stop?.();
-    this.problem = null;
+    clearTimeout(this.#again);
     this.connection = 'connecting';
     try {
       const [about, list] = await Promise.all([getStatus(), getRuns()]);
@@ -57,19 +60,35 @@ class Board implements Live {
       this.status = about.status;
       this.#setRuns(inOrder(list.runs));
       this.#cursor = list.cursor;
+      this.problem = null;
       this.#setConnection('open');
-      if (!this.paused) this.#follow();
+      this.started = true;
     } catch (error) {
       this.problem = problemOf(error);
       this.connection = 'lost';
+      this.#again = setTimeout(() => void this.start(), START_AGAIN_MS);
     }
   }
 
   /** While paused the picture stands still; going on tells all that happened meanwhile. */
   pause(paused: boolean): void {
     this.#paused.set(paused);
-    if (paused) this.#stop?.();
-    else this.#follow();
+  }
+
+  /** Listens to the server from where the picture stands, until the function it returns is called. */
+  follow(): () => void {
+    return followLive(this.#cursor, {
+      onOpen: () => this.#setConnection('open'),
+      onLost: () => this.#setConnection('lost'),
+      onStatus: (status) => this.#setStatus(status),
+      onDelta: (delta) => this.#apply(delta),
+      onReset: (cursor) => {
+        this.#cursor = cursor;
+        this.#listing.askNow();
+        this.#say('reset', null);
+      },
+      onOther: (name, body) => this.#say(name, body),
+    });
   }
 
   /** Calls `handle` when the server says something by that name, or `reset` when all is new. */
@@ -85,22 +104,6 @@ class Board implements Live {
   /** A number that changes when the run, or with null any run, has changed. */
   revisionOf(run: string | null): number {
     return run === null ? this.#revision : (this.#revisions.get(run) ?? 0);
-  }
-
-  #follow(): void {
-    this.#stop?.();
-    this.#stop = followLive(this.#cursor, {
-      onOpen: () => this.#setConnection('open'),
-      onLost: () => this.#setConnection('lost'),
-      onStatus: (status) => this.#setStatus(status),
-      onDelta: (delta) => this.#apply(delta),
-      onReset: (cursor) => {
-        this.#cursor = cursor;
-        this.#listing.askNow();
-        this.#say('reset', null);
-      },
-      onOther: (name, body) => this.#say(name, body),
-    });
   }
 
   #say(name: string, body: unknown): void {

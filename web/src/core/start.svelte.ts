@@ -1,3 +1,5 @@
+import { untrack } from 'svelte';
+
 import type { BuiltIn } from '../plugin/registry';
 import { board } from './board.svelte';
 import { dashboards } from './dashboards.svelte';
@@ -13,6 +15,9 @@ export function start(builtIn: readonly BuiltIn[]): () => void {
     void dashboards.refresh();
   });
   return $effect.root(() => {
+    $effect(() => {
+      if (board.started && !board.paused) return untrack(() => board.follow());
+    });
     $effect(() => {
       board.revisionOf(null);
       if (!board.paused || !tags.ready) tags.refresh();
