@@ -59,6 +59,22 @@ def test_of_too_many_it_is_said_that_there_are_more(
     assert news.tags_more and news.points_more
 
 
+def test_a_run_with_very_many_tags_is_listed_once_only(
+    source: MemorySource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recent_module, "MOST_POINTS", 1)
+    recent = Recent(source)
+    recent.note(source.refresh())
+    listed: list[str] = []
+    monkeypatch.setattr(source, "tags", lambda run: listed.append(run) or ())
+    recent.note(Delta(2, (), (), ("conv", "vit")))
+    assert listed == ["vit"]
+    assert recent.find_since(1, Delta(2, (), (), ("conv",))).tags_more
+    recent.note(Delta(3, (), ("conv",), ()))
+    recent.note(Delta(4, ("conv",), (), ()))
+    assert listed == ["vit", "conv"]
+
+
 def test_what_was_forgotten_is_told_whole(
     recent: Recent, source: MemorySource, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -58,6 +58,7 @@ class Recent:
         self._source = source
         self._lock = threading.Lock()
         self._runs: dict[str, dict[str, _Mark]] = {}  # those that changed last come last
+        self._large: set[str] = set()  # runs with more tags than are worth listing each time
 
     def note(self, delta: Delta) -> None:
         """Take down what the tags of the runs that came or changed are like now.
@@ -71,6 +72,7 @@ class Recent:
             seen = dict(self._iter_seen(names))
             for name in delta.removed:
                 self._runs.pop(name, None)
+                self._large.discard(name)
             for name, infos in seen.items():
                 self._runs[name] = _mark(infos, known[name], delta.version)
             self._forget_oldest()
@@ -115,14 +117,19 @@ class Recent:
         return found
 
     def _iter_seen(self, names: Iterable[str]) -> Iterator[tuple[str, tuple[TagInfo, ...]]]:
-        total = 0
+        room = MOST_POINTS
         for name in names:
+            if name in self._large:
+                continue
             try:
                 infos = self._source.tags(name)
             except UnknownRun:  # gone again; the next change tells
                 continue
-            total += len(infos)
-            if total > MOST_POINTS:
+            if len(infos) > MOST_POINTS:
+                self._large.add(name)
+                continue
+            room -= len(infos)
+            if room < 0:
                 return
             yield name, infos
 
