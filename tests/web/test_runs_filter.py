@@ -80,7 +80,7 @@ def test_an_expression(page: Page, expression: str, holds: Callable[[Trial], boo
         "not": lambda t: t.model != "vit" and t.lr in (0.003, 0.0003),
     }
     test = holds or others[expression[:3]]
-    mode(page, "Expression")
+    mode(page, "expr")
     filter_box(page).fill(expression)
     expected = {trial.name for trial in STUDY if test(trial)}
     expect(rows(page)).to_have_count(len(expected))
@@ -89,7 +89,7 @@ def test_an_expression(page: Page, expression: str, holds: Callable[[Trial], boo
 
 
 def test_a_mistake_is_told_with_its_place_and_keeps_what_held(page: Page) -> None:
-    mode(page, "Expression")
+    mode(page, "expr")
     filter_box(page).fill("lr < 0.001")
     expect(rows(page)).to_have_count(4)
     filter_box(page).fill("lr < 0.001 and")
@@ -106,7 +106,7 @@ def test_labels_and_notes_are_asked_for(page: Page) -> None:
     page.get_by_role("textbox", name="Note").fill("the one for the paper")
     page.get_by_role("textbox", name="Labels").fill("best, paper")
     page.get_by_role("button", name="Save").click()
-    mode(page, "Expression")
+    mode(page, "expr")
     filter_box(page).fill("tag:best")
     expect(rows(page)).to_have_count(1)
     filter_box(page).fill('note:"for the PAPER" and label:paper')
@@ -115,13 +115,13 @@ def test_labels_and_notes_are_asked_for(page: Page) -> None:
 
 
 def test_the_address_holds_the_expression(page: Page, open_page: Callable[..., Page]) -> None:
-    mode(page, "Expression")
+    mode(page, "expr")
     filter_box(page).fill("lr < 0.001 and not vit")
     expect(page).to_have_url(re.compile("runs-expr="))
     copy = open_page(page.url)
     expect(filter_box(copy)).to_have_value("lr < 0.001 and not vit")
     expect(rows(copy)).to_have_count(1)
-    pressed = panel(copy).get_by_role("button", name="Expression", exact=True)
+    pressed = panel(copy).get_by_role("button", name="expr", exact=True)
     expect(pressed).to_have_attribute("aria-pressed", "true")
 
 

@@ -155,7 +155,7 @@ def test_hyperparameters_that_differ_are_the_first_columns(look: Callable[..., P
 def test_columns_are_picked_by_typing_and_taken_away(look: Callable[..., Page]) -> None:
     page = look("cols=start")
     expect(cell(page, "vit/tiny-lr1e-4", 1)).to_have_text("2 h ago")
-    panel(page).get_by_role("button", name="Columns").click()
+    panel(page).get_by_role("button", name="+ column").click()
     page.get_by_role("button", name="min", exact=True).click()
     page.get_by_role("textbox", name="Find a column").fill("acc")
     page.get_by_role("dialog").get_by_role("button", name="val/acc").click()

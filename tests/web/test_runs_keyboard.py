@@ -1,0 +1,181 @@
+"""The table of runs by keyboard alone, on small screens, with many runs, and for screen readers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.web.conftest import Board, Serve
+from tests.web.run_table import (
+    filter_box,
+    grid,
+    group,
+    heading,
+    name,
+    names,
+    panel,
+    row,
+    rows,
+    tick,
+    ticked,
+)
+from tests.web.study import STUDY, write_study
+from tests.web.test_looks import find_violations, overflows
+from tests.web.writing import append, scalars
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    logdir: Path = tmp_path_factory.mktemp("study") / "logs"
+    write_study(logdir)
+    board = Board(logdir, 0, "")
+    yield board.address
+    board.stop()
+
+
+@pytest.fixture
+def page(address: str, open_page: Callable[..., Page]) -> Page:
+    page = open_page(address + "?group=path:1")
+    expect(rows(page)).to_have_count(len(STUDY))
+    return page
+
+
+def active(page: Page) -> str | None:
+    """The line that the keyboard is at, as a screen reader is told."""
+    line = page.locator(f"#{grid(page).get_attribute('aria-activedescendant')}")
+    return line.get_attribute("data-run") or line.get_attribute("data-group")
+
+
+def test_keys_walk_tick_fold_and_show_alone(page: Page) -> None:
+    page.keyboard.press("/")
+    expect(filter_box(page)).to_be_focused()
+    grid(page).focus()
+    page.keyboard.press("Home")
+    assert active(page) == "conv"
+    page.keyboard.press("ArrowDown")
+    assert active(page) == "conv/bn-lr3e-3"
+    page.keyboard.press("Space")
+    expect(tick(page, "conv/bn-lr3e-3")).not_to_be_checked()
+    page.keyboard.press("Shift+ArrowDown")
+    page.keyboard.press("Shift+ArrowDown")
+    page.keyboard.press("Space")
+    expect(tick(page, "conv/bn-lr3e-3")).to_be_checked()
+    page.keyboard.press("Enter")
+    expect(rows(page).locator(":checked")).to_have_count(3)
+    page.keyboard.press("ArrowLeft")
+    assert active(page) == "conv"
+    page.keyboard.press("ArrowLeft")
+    expect(group(page, "conv")).to_have_attribute("aria-expanded", "false")
+    page.keyboard.press("ArrowRight")
+    expect(group(page, "conv")).to_have_attribute("aria-expanded", "true")
+    page.keyboard.press("End")
+    assert active(page) == "vit/tiny-lr3e-4/validation"
+
+
+def test_the_menu_opens_and_closes_by_key(page: Page) -> None:
+    grid(page).focus()
+    page.keyboard.press("End")
+    page.keyboard.press("Shift+F10")
+    expect(page.get_by_role("menuitem", name="Show only this run")).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    expect(page.get_by_role("menuitem", name="Untick")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("menu")).to_have_count(0)
+    expect(grid(page)).to_be_focused()
+    page.keyboard.press("ContextMenu")
+    page.keyboard.press("Enter")
+    expect(rows(page).locator(":checked")).to_have_count(1)
+
+
+def test_keys_that_work_everywhere(page: Page) -> None:
+    page.keyboard.press("Shift+N")
+    expect(rows(page).locator(":checked")).to_have_count(0)
+    tick(page, "conv/lr1e-3").click()
+    page.keyboard.press("Shift+I")
+    expect(rows(page).locator(":checked")).to_have_count(7)
+    page.keyboard.press("Shift+A")
+    expect(rows(page).locator(":checked")).to_have_count(8)
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (1440, "light"), (1440, "dark")])
+def test_nobody_is_shut_out(
+    address: str, open_page: Callable[..., Page], width: int, scheme: str
+) -> None:
+    query = "?group=path:1&cols=hparam:lr,last:val/acc&sort=-last:val/acc&sel=none;%2Bconv/lr1e-3"
+    page = open_page(address + query, width=width, color_scheme=scheme)
+    if width < 700:
+        page.get_by_role("button", name="Show the runs").click()
+    expect(rows(page)).to_have_count(len(STUDY))
+    assert not overflows(page)
+    assert find_violations(page) == []
+    name(page, "conv/lr1e-3").click(button="right")
+    expect(page.get_by_role("menu")).to_be_visible()
+    assert find_violations(page) == []
+    page.keyboard.press("Escape")
+    panel(page).get_by_role("button", name="Group").click()
+    assert find_violations(page) == []
+    page.keyboard.press("Escape")
+    panel(page).get_by_role("button", name="+ column").click()
+    assert find_violations(page) == []
+
+
+def test_a_phone_ticks_in_a_drawer(address: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(address, width=390)
+    page.get_by_role("button", name="Show the runs").click()
+    tick(page, "vit/tiny-lr1e-4").click()
+    expect(tick(page, "vit/tiny-lr1e-4")).not_to_be_checked()
+    page.get_by_role("button", name="Done").click()
+    expect(grid(page)).to_have_count(0)
+    page.get_by_role("button", name="Show the runs").click()
+    expect(rows(page).locator(":checked")).to_have_count(7)
+
+
+MANY = 600
+
+
+@pytest.fixture
+def crowd(logdir: Path, serve: Serve, open_page: Callable[..., Page]) -> Page:
+    records = scalars("loss", range(3))
+    for number in range(MANY):
+        append(logdir / "sweep" / f"trial-{number}", *records)
+    page = open_page(serve(logdir).address)
+    expect(panel(page).get_by_role("status").last).to_have_text("600 runs")
+    return page
+
+
+def test_of_many_runs_the_newest_hundred_are_shown(crowd: Page) -> None:
+    expect(heading(crowd, "600 runs · 100 shown")).to_be_visible()
+    assert rows(crowd).count() < 60
+    filter_box(crowd).fill("trial-42")
+    expect(rows(crowd)).to_have_count(11)
+    # What is looked for is also shown.
+    assert ticked(crowd) == names(crowd)
+    filter_box(crowd).fill("")
+    grid(crowd).focus()
+    crowd.keyboard.press("End")
+    expect(row(crowd, "sweep/trial-599")).to_be_in_viewport()
+    assert rows(crowd).count() < 60
+
+
+def test_many_ticks_stay_a_short_address(crowd: Page) -> None:
+    crowd.keyboard.press("Shift+A")
+    expect(heading(crowd, "600 runs")).to_be_visible()
+    filter_box(crowd).fill("trial-5")
+    expect(heading(crowd, "111 of 600 runs")).to_be_visible()
+    filter_box(crowd).blur()
+    crowd.keyboard.press("Shift+N")
+    filter_box(crowd).fill("")
+    expect(heading(crowd, "600 runs · 489 shown")).to_be_visible()
+    assert len(crowd.url) < 2000
+
+
+def test_a_run_that_comes_later_is_ticked(crowd: Page, logdir: Path) -> None:
+    crowd.keyboard.press("Shift+A")
+    append(logdir / "a-late-one", *scalars("loss", range(3)))
+    expect(tick(crowd, "a-late-one")).to_be_checked()
+    expect(heading(crowd, "601 runs")).to_be_visible()
