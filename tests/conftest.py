@@ -4,10 +4,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tests.archives import extract
 from tests.small_log import write_small_log
 from tracklight.sdk import lenient
+
+# How long an example takes says more of who else uses the machine than of the code.
+settings.register_profile("tracklight", deadline=None)
+settings.load_profile("tracklight")
 
 
 @pytest.fixture(scope="session")
