@@ -48,6 +48,7 @@ def test_hidden_runs_are_left_out_unless_they_are_shown() -> None:
     notes = {"vit": RunNote(hidden=True)}
     assert "vit" not in parse_view("").choose(ROWS, notes)
     assert "vit" in parse_view("hidden=1").choose(ROWS, notes)
+    assert parse_view("sel=none;%2Bvit,old").choose(ROWS, notes) == ["old"]
 
 
 def test_of_many_runs_the_newest_are_shown() -> None:

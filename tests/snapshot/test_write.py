@@ -16,6 +16,9 @@ from tests.index import logs
 from tests.server.columns_reader import read_columns
 from tracklight.errors import LogError, UsageError
 from tracklight.index.catalog import Catalog
+from tracklight.notes.book import RunChange
+from tracklight.notes.place import find_book
+from tracklight.notes.store import Store
 from tracklight.snapshot import page
 from tracklight.snapshot.contents import Contents
 from tracklight.snapshot.view import parse_view
@@ -102,6 +105,16 @@ def test_where_the_log_lies_is_not_told(catalog: Catalog, tmp_path: Path) -> Non
     target = tmp_path / "board.html"
     copy(catalog, target)
     assert "private" not in target.read_text(encoding="utf-8")
+
+
+def test_only_what_is_said_of_the_copied_runs_goes_along(catalog: Catalog, tmp_path: Path) -> None:
+    store = Store(find_book(root.path for root in catalog.roots))
+    store.change(lambda book: book.with_change(RunChange(["a", "b"], alias="mine", note="secret")))
+    copy(catalog, tmp_path / "copy", "sel=none;%2Bb&colour=group")
+    head = read_head((tmp_path / "copy/data/board.js").read_text())
+    notes = head["answers"]["api/notes"]["runs"]
+    assert (notes["b"]["alias"], notes["b"]["note"]) == ("mine", "secret")
+    assert (notes["a"]["note"], notes["a"]["hidden"]) == ("", True)
 
 
 def test_columns_of_runs_go_along(catalog: Catalog, tmp_path: Path) -> None:

@@ -36,6 +36,8 @@ from tracklight.snapshot.excerpt import Excerpt
 from tracklight.snapshot.view import View
 
 _CURSOR = "copy"
+#: A table has no room for more; a log of ten thousand tags would make a copy heavy with them.
+_MOST_COLUMNS = 1000
 _NO_ALERTS = AlertsAnswer([], [], False)
 
 
@@ -68,7 +70,7 @@ class Contents:
         self._plugins = Plugins(self._make_context())
         self._notes = NotesAnswer(
             revision=book.revision,
-            runs=_hide(book.runs, listed - set(self.runs)),
+            runs=_pick_notes(book.runs, self.runs, listed),
             annotations=book.annotations,
             alerts=_NO_ALERTS,
         )
@@ -124,15 +126,16 @@ class Contents:
         return [msgspec.structs.replace(r, path=PurePath(r.path).name) for r in rows if r.damaged]
 
 
-def _hide(notes: Mapping[str, RunNote], left_behind: Iterable[str]) -> dict[str, RunNote]:
-    """Runs that only the colours of others depend on are in the table, but not to be seen."""
-    hidden = {
-        run: msgspec.structs.replace(notes.get(run, RunNote()), hidden=True) for run in left_behind
-    }
-    return {**notes, **hidden}
+def _pick_notes(
+    notes: Mapping[str, RunNote], copied: Iterable[str], listed: Iterable[str]
+) -> dict[str, RunNote]:
+    """Those on runs that are copied. Others, on which colours depend, are listed but not seen."""
+    picked = {run: notes[run] for run in copied if run in notes}
+    hidden = dict.fromkeys(set(listed).difference(copied), RunNote(hidden=True))
+    return picked | hidden
 
 
 def _read_all(columns: RunColumns, there: ColumnsThere) -> ColumnsAnswer:
     keys = [f"hparam:{column.name}" for column in there.hparams]
     keys += [f"{kind}:{tag}" for tag in there.metrics for kind in ("last", "min", "max")]
-    return columns.read_columns(ColumnsAsk(keys))
+    return columns.read_columns(ColumnsAsk(keys[:_MOST_COLUMNS]))

@@ -92,7 +92,8 @@ class Selection:
             reach = len(found) if len(found) <= _MANY_RUNS else _NEWEST_OF_MANY
         if 0 < reach < len(found) and is_exact:
             names = _find_newest(found, int(reach))
-        return ((names if reach else set()) - self.off) | self.on
+        ticked = ((names if reach else set()) - self.off) | self.on
+        return ticked.intersection(row.name for row in found)
 
 
 def parse_selection(text: str) -> Selection:
