@@ -31,6 +31,10 @@ const VEIL_OPACITY = 0.6;
 /** More dots than this hide what they are on. */
 const DOTS = 30;
 
+export function isEmpty({ cursor, pinned, range, box, mark, highlighted }: Overlay): boolean {
+  return !(range ?? box ?? mark) && cursor === null && pinned === null && !highlighted.length;
+}
+
 export function drawOverlay(
   pen: Pen,
   layout: Layout,
