@@ -140,7 +140,9 @@ class Alerts:
         if book.revision == self._revision:
             return
         rules = [*self._settings.rules, *book.rules]
-        self._monitor.set_rules(rules, [run.name for run in self._source.runs()])
+        # Most boards have no rules, and listing thousands of runs takes a while.
+        runs = [run.name for run in self._source.runs()] if rules else []
+        self._monitor.set_rules(rules, runs)
         if self._revision >= 0:
             self._live.say("notes", {"revision": book.revision})
         self._revision = book.revision
