@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import queue
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 #: How often to look whether another server changed the notes.
 _LOOK_S = 2.0
 _JOIN_S = 0.5
-#: Beyond this, pages are told to ask for all alarms instead of being told of each.
+#: Of a thousand alarms at once these will do: a page that hears of one asks for all.
 _MOST_SAID = 50
 _STOP, _LOOK = object(), object()
 
@@ -158,10 +158,8 @@ class Alerts:
 
     def _tell(self, fired: Sequence[Fired], *, is_new: bool) -> None:
         """Only what is new goes out of the house: a restart must not ring for last week."""
-        if len(fired) > _MOST_SAID:
-            self._live.say("notes", {"revision": self._revision})
-        else:
-            _say_all(self._live, fired)
+        for one in fired[-_MOST_SAID:]:
+            self._live.say("alert", one)
         if self._webhook and is_new:
             for one in fired:
                 if not one.recovered:
@@ -179,11 +177,6 @@ class Alerts:
             self._live.remarks[:] = [*rest, *([sentence] if sentence else [])]
             self._complaint = sentence
             self._live.bell.ring()
-
-
-def _say_all(live: Live, fired: Iterable[Fired]) -> None:
-    for one in fired:
-        live.say("alert", one)
 
 
 def _row(rule: Rule, *, fixed: bool) -> RuleRow:
