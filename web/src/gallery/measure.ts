@@ -27,6 +27,7 @@ const SETTINGS: Settings = {
   yLimits: FREE,
   y2Limits: FREE,
   ignoreOutliers: true,
+  rows: 4,
 };
 const ROUNDS = 30;
 

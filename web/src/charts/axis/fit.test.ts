@@ -17,6 +17,7 @@ const vertical = {
   limits: FREE,
   ignoreOutliers: false,
   within: null,
+  ticks: 5,
 } as const;
 
 test('the horizontal axis spans all lines exactly', () => {

@@ -14,6 +14,8 @@ interface VerticalFit {
   readonly kind: ScaleKind;
   readonly limits: Limits;
   readonly ignoreOutliers: boolean;
+  /** About how many ticks there are to be between round ends. */
+  readonly ticks: number;
   /** Only what lies above this part of the horizontal axis counts. */
   readonly within: Span | null;
 }
@@ -25,7 +27,6 @@ const FAR = 2;
 const FEW = 20;
 /** Room between a curve and the edge of a log axis, as a part of its height. */
 const LOG_ROOM = 0.02;
-const TICKS = 5;
 
 /** The ends of the horizontal axis: those of the data, unless a limit holds one. */
 export function fitX({ lines, bands }: Content, kind: ScaleKind, limits: Limits): Span {
@@ -46,7 +47,7 @@ export function fitY(content: Content, fit: VerticalFit): Span {
     bands: content.bands.filter(({ axis }) => axis === fit.axis),
   };
   const span = fit.ignoreOutliers ? spanOfMost(chosen, fit) : spanOfAll(chosen, fit);
-  return hold(round(widen(span, fit.kind), fit.kind), fit.limits, fit.kind);
+  return hold(round(widen(span, fit.kind), fit), fit.limits, fit.kind);
 }
 
 function spanOfAll({ lines, bands }: Content, { kind, within }: VerticalFit): Span | null {
@@ -110,8 +111,8 @@ function widen(span: Span | null, kind: ScaleKind): Span {
   return low > 0 ? [0, 2 * low] : [2 * low, 0];
 }
 
-function round([low, high]: Span, kind: ScaleKind): Span {
-  if (kind === 'linear') return niceSpan([low, high], TICKS);
+function round([low, high]: Span, { kind, ticks }: VerticalFit): Span {
+  if (kind === 'linear') return niceSpan([low, high], ticks);
   const room = (high / low) ** LOG_ROOM;
   return [low / room, high * room];
 }

@@ -69,6 +69,15 @@ test('a log axis within one decade has plain numbers', () => {
   expect(texts([2, 8], 3, 'log')).toEqual(['2', '4', '6', '8']);
 });
 
+test('the ends of a widened span have ticks', () => {
+  for (let high = 1.01; high < 99; high *= 1.013) {
+    const [from, to] = niceSpan([0.1, high], 4);
+    const values = ticksOf('linear', 'number', [from, to], 4).map(({ value }) => value);
+    expect(values[0]).toBe(from);
+    expect(values.at(-1)).toBe(to);
+  }
+});
+
 test('a span is widened to round numbers around it', () => {
   expect(niceSpan([0.03, 0.97], 5)).toEqual([0, 1]);
   expect(niceSpan([-3.2, 7.1], 5)).toEqual([-4, 8]);

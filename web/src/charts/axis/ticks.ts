@@ -42,10 +42,19 @@ function clean(value: number, step: number): number {
   return digits > 100 ? value : Number(value.toFixed(Math.min(100, digits)));
 }
 
-/** The nearest multiples of a nice step around a span. */
-export function niceSpan([low, high]: Span, count: number): Span {
-  const step = niceStep(high - low, count);
-  if (!(step > 0) || !Number.isFinite(step)) return [low, high];
+/**
+ * The nearest multiples of a nice step around a span. The wider span may have a larger step, at whose
+ * multiples its ends then have to be, as every end is to have a tick.
+ */
+export function niceSpan(span: Span, count: number): Span {
+  const step = niceStep(span[1] - span[0], count);
+  if (!(step > 0) || !Number.isFinite(step)) return span;
+  const wider = spanInSteps(span, step);
+  const larger = niceStep(wider[1] - wider[0], count);
+  return larger > step ? spanInSteps(span, larger) : wider;
+}
+
+function spanInSteps([low, high]: Span, step: number): Span {
   // 0.8 in 32 bits is a little more than 0.8, and not to be rounded up to 0.9.
   const slack = 1e-6;
   const first = Math.floor(low / step + slack);

@@ -58,8 +58,9 @@ const BETWEEN_LABELS = 28;
 type WidthOf = Pen['widthOf'];
 
 export function layOut(plan: Plan, size: Size, widthOf: WidthOf, margins = NONE): Layout {
-  const height = Math.max(1, size.height - TOP - BOTTOM - margins.top - margins.bottom);
-  const count = Math.max(1, Math.round(height / ROW));
+  const inner = size.height - margins.top - margins.bottom;
+  const height = Math.max(1, inner - TOP - BOTTOM);
+  const count = rowsIn(inner);
   const yTicks = ticksOf(plan.y.kind, 'number', plan.y.domain, count);
   const y2Ticks = plan.y2 ? ticksOf(plan.y2.kind, 'number', plan.y2.domain, count) : [];
   const left = margins.left + Math.max(LEFT, widest(yTicks, widthOf) + 2 * LABEL_GAP);
@@ -76,6 +77,11 @@ export function layOut(plan: Plan, size: Size, widthOf: WidthOf, margins = NONE)
     y: axisOf(plan.y, up, yTicks),
     y2: plan.y2 && axisOf(plan.y2, up, y2Ticks),
   };
+}
+
+/** How many ticks there is room for on the side of a chart of a height. */
+export function rowsIn(height: number): number {
+  return Math.max(1, Math.round((height - TOP - BOTTOM) / ROW));
 }
 
 function axisOf({ kind, domain }: AxisPlan, range: Span, ticks: readonly Tick[]): Axis {

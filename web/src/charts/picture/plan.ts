@@ -12,6 +12,8 @@ export interface Settings {
   readonly yLimits: Limits;
   readonly y2Limits: Limits;
   readonly ignoreOutliers: boolean;
+  /** How many ticks a vertical axis has room for. */
+  readonly rows: number;
 }
 
 /** What the axes span: what somebody zoomed to, else limits and data. */
@@ -37,7 +39,8 @@ export function fitVertical(
 ): Span {
   const kind = axis === 0 ? settings.yScale : settings.y2Scale;
   const limits = axis === 0 ? settings.yLimits : settings.y2Limits;
-  return fitY(content, { axis, kind, limits, within, ignoreOutliers: settings.ignoreOutliers });
+  const { ignoreOutliers, rows: ticks } = settings;
+  return fitY(content, { axis, kind, limits, within, ignoreOutliers, ticks });
 }
 
 /** A zoom from before the scale became a logarithmic one may reach where that has no numbers. */

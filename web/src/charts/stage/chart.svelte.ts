@@ -1,6 +1,6 @@
 import { widthOf } from '../pen/measure';
 import type { Point } from '../pen/pen';
-import { layOut } from '../picture/layout';
+import { layOut, rowsIn } from '../picture/layout';
 import type { PlacedMark } from '../picture/marks';
 import type { Overlay } from '../picture/overlay';
 import { planAxes, type Settings } from '../picture/plan';
@@ -35,6 +35,9 @@ export class Chart {
     return { lines, bands, flags };
   });
 
+  // Of its own, so that a chart whose width changes is not fitted anew.
+  readonly #rows = $derived.by(() => rowsIn(this.stage.size.height));
+
   readonly settings = $derived.by<Settings>(() => {
     const given = this.#given();
     return {
@@ -46,6 +49,7 @@ export class Chart {
       yLimits: given.yLimits ?? FREE,
       y2Limits: given.y2Limits ?? FREE,
       ignoreOutliers: given.ignoreOutliers ?? false,
+      rows: this.#rows,
     };
   });
 
