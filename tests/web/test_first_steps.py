@@ -114,6 +114,10 @@ def test_damage_is_told_where_it_is(
     notice.get_by_role("button", name="Details").click()
     expect(notice.get_by_role("listitem")).to_contain_text(f"conv/{NAME}")
     expect(tag(page, "loss")).to_contain_text("19")
+    notice.get_by_role("button", name="Dismiss").click()
+    expect(notice).to_have_count(0)
+    page.locator("footer").get_by_role("button", name="1 damaged").click()
+    expect(notice).to_be_visible()
 
 
 def test_a_server_that_fails_is_told_and_asked_again(

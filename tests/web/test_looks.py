@@ -136,6 +136,7 @@ def test_it_lives_in_a_frame_of_a_notebook(
     frame = page.frame_locator("iframe")
     expect(frame.locator("[data-run]")).to_have_count(3)
     expect(frame.get_by_role("heading", name="tracklight")).to_have_css("width", "1px")
+    expect(frame.get_by_role("banner")).to_have_css("height", "40px")
     expect(frame.get_by_role("table", name="Tags")).to_contain_text("0.0863 … 0.259")
 
 
