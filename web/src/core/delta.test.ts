@@ -14,6 +14,19 @@ const run = (name: string, points: number): RunRow => ({
   damaged: 0,
 });
 
+test('runs that only grow stay where they are', () => {
+  const before = [run('b', 5), run('a', 5)];
+  const after = applyDelta(before, {
+    added: [],
+    removed: [],
+    changed: [run('a', 6)],
+  });
+  expect(after.map(({ name, points }) => [name, points])).toEqual([
+    ['b', 5],
+    ['a', 6],
+  ]);
+});
+
 test('runs come, grow and go, and stay in natural order', () => {
   const before = [run('run2', 5), run('run10', 5)];
   const after = applyDelta(before, {

@@ -7,8 +7,11 @@ export function inOrder(runs: Iterable<RunRow>): RunRow[] {
 
 /** The list of runs after a change, in natural order. */
 export function applyDelta(runs: readonly RunRow[], delta: RunChanges): RunRow[] {
-  const known = new Map(runs.map((run) => [run.name, run]));
-  for (const name of delta.removed) known.delete(name);
-  for (const run of [...delta.added, ...delta.changed]) known.set(run.name, run);
-  return inOrder(known.values());
+  const gone = new Set(delta.removed);
+  const news = new Map([...delta.added, ...delta.changed].map((run) => [run.name, run]));
+  const kept = runs.filter((run) => !gone.has(run.name));
+  const updated = kept.map((run) => news.get(run.name) ?? run);
+  for (const run of kept) news.delete(run.name);
+  // Most changes are points of runs that are already in their place.
+  return news.size === 0 ? updated : inOrder([...updated, ...news.values()]);
 }
