@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracklight.errors import MissingExtra, UsageError
-from tracklight.log.numbers import json_numbers
+from tracklight.formats.json_number import json_numbers
 from tracklight.types import Series
 
 #: What is turned into text, or into a row group, at a time.

@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from tracklight.formats.json_number import json_number
 from tracklight.index.sizes import format_bytes
 from tracklight.log import Log
-from tracklight.log.numbers import json_number
 from tracklight.types import DamageInfo, FileInfo, Int64, Stamp, TagInfo
 
 #: Runs, and for each the tags of it that are to be shown.

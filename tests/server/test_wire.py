@@ -2,29 +2,10 @@ from __future__ import annotations
 
 import os
 
-import msgspec
-import numpy as np
-import pytest
-
-from tracklight.server.wire import Json, column, file_row, number, readable, run_row, stamp_row
+from tracklight.server.wire import Json, file_row, readable, run_row, stamp_row
 from tracklight.types import FileInfo, RunInfo, Stamp
 
 NAN, INF = float("nan"), float("inf")
-
-
-@pytest.mark.parametrize(
-    ("value", "text"), [(1.5, "1.5"), (NAN, '"NaN"'), (INF, '"Infinity"'), (-INF, '"-Infinity"')]
-)
-def test_every_number_survives_json(value: float, text: str) -> None:
-    encoded = msgspec.json.encode(number(value))
-    assert encoded.decode() == text
-    assert np.array_equal(float(msgspec.json.decode(encoded)), value, equal_nan=True)
-
-
-def test_a_gap_is_not_a_number() -> None:
-    values = np.array([1.0, NAN, NAN, -INF])
-    filled = np.array([True, True, False, True])
-    assert column(values, filled) == [1.0, "NaN", None, "-Infinity"]
 
 
 def test_times_that_say_nothing_are_told_as_they_are() -> None:

@@ -28,7 +28,7 @@ def be_frugal() -> None:
     libc = _find_libc()
     if libc is not None:
         libc.mallopt(_M_MMAP_THRESHOLD, _LARGE_BYTES)
-        libc.mallopt(_M_ARENA_MAX, 2)
+        libc.mallopt(_M_ARENA_MAX, 1)
 
 
 @lru_cache(maxsize=1)

@@ -10,10 +10,10 @@ import numpy as np
 from starlette.datastructures import Headers
 from starlette.responses import Response
 
+from tracklight.formats.json_number import json_numbers
 from tracklight.plugin import Blob
 from tracklight.server import columns
 from tracklight.server.compression import compressed
-from tracklight.server.wire import column
 
 JSON = "application/json"
 
@@ -67,5 +67,5 @@ def _spell_out(value: Any) -> object:
     if not isinstance(value, np.ndarray):
         return columns.plain(value)
     if value.dtype.kind == "f":
-        return column(value, np.ones(len(value), np.bool_))
+        return json_numbers(value)
     return value.tolist()

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import msgspec
 
 from tracklight.errors import UnknownRun
+from tracklight.formats.json_number import Number, json_number
 from tracklight.server.source import Source
-from tracklight.server.wire import Number, number
 from tracklight.types import Delta, Kind, TagInfo
 
 MOST_TAGS = 1000
@@ -112,7 +112,12 @@ class Recent:
         points = self._source.last_points([(run, info.tag) for run, info in grown])
         for (run, info), point in zip(grown, points, strict=True):
             if point is not None:
-                last = (point.step, number(point.wall_time), number(point.value), info.count)
+                last = (
+                    point.step,
+                    json_number(point.wall_time),
+                    json_number(point.value),
+                    info.count,
+                )
                 found.setdefault(run, {})[info.tag] = last
         return found
 

@@ -10,12 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from tracklight.formats.hparams import SESSION_START_TAG, HParamValue, parse_session_start
 from tracklight.server.kept import Kept
 from tracklight.server.overview import Overview
 from tracklight.server.source import Source
 
+HParamValue = bool | int | float | str
 HParams = Mapping[str, HParamValue]
+
+#: The tag under which a run tells its hyperparameters.
+_TAG = "_hparams_/session_start_info"
 
 
 class RunHParams:
@@ -32,14 +35,19 @@ class RunHParams:
         return self._all.get()
 
     def _read(self) -> Mapping[str, HParams]:
-        contents = self._source.plugin_data(SESSION_START_TAG)
+        contents = self._source.plugin_data(_TAG)
         known = self._parsed
         self._parsed = {
-            data: known[data] if data in known else parse_session_start(data)
-            for data in contents.values()
+            data: known[data] if data in known else _parse(data) for data in contents.values()
         }
         own = {run: self._parsed[data] for run, data in contents.items() if self._parsed[data]}
         return hand_on(own, self._overview.runs()) if own else {}
+
+
+def _parse(data: bytes) -> HParams:
+    from tracklight.formats.hparams import parse_session_start  # most logs hold none
+
+    return parse_session_start(data)
 
 
 def hand_on(own: Mapping[str, HParams], runs: Iterable[str]) -> dict[str, HParams]:

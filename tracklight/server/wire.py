@@ -8,32 +8,14 @@ is no number at all.
 
 from __future__ import annotations
 
-import math
 import os
 from typing import Any
 
 import msgspec
-import numpy as np
 from starlette.responses import Response
 
-from tracklight.types import Bool, FileInfo, Float64, Progress, RunInfo, SharedTag, Stamp
-
-Number = float | str
-
-
-def number(value: float) -> Number:
-    """``value`` as it travels."""
-    if math.isfinite(value):
-        return value
-    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-
-
-def column(values: Float64, filled: Bool) -> list[Number | None]:
-    """A column of numbers, with ``null`` where it is not filled."""
-    cells: list[Number | None] = values.tolist()
-    for at in np.flatnonzero(~(filled & np.isfinite(values))).tolist():
-        cells[at] = number(values[at]) if filled[at] else None
-    return cells
+from tracklight.formats.json_number import Number, json_number
+from tracklight.types import FileInfo, Progress, RunInfo, SharedTag, Stamp
 
 
 def readable(path: str) -> str:
@@ -109,14 +91,14 @@ class ProgressRow(msgspec.Struct):
 
 
 def stamp_row(stamp: Stamp | None) -> StampRow | None:
-    return None if stamp is None else StampRow(stamp.step, number(stamp.wall_time))
+    return None if stamp is None else StampRow(stamp.step, json_number(stamp.wall_time))
 
 
 def run_row(info: RunInfo) -> RunRow:
     return RunRow(
         name=info.name,
-        start_wall=None if info.start_wall is None else number(info.start_wall),
-        last_wall=None if info.last_wall is None else number(info.last_wall),
+        start_wall=None if info.start_wall is None else json_number(info.start_wall),
+        last_wall=None if info.last_wall is None else json_number(info.last_wall),
         files=info.files,
         bytes=info.bytes,
         tags=info.tags,

@@ -6,9 +6,9 @@ from typing import Literal
 
 import msgspec
 
+from tracklight.formats.json_number import json_number
 from tracklight.index.drawing import Line, Odd
 from tracklight.index.points import Spot
-from tracklight.log.numbers import json_number
 from tracklight.plugin import Problem
 from tracklight.types import Float32, Float64
 

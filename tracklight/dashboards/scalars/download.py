@@ -10,7 +10,6 @@ import numpy as np
 from tracklight.dashboards.scalars.asks import Format, TableAsk
 from tracklight.dashboards.scalars.choice import Choice, Key
 from tracklight.errors import UsageError
-from tracklight.export import FORMATS
 from tracklight.index.curve import Curve
 from tracklight.index.lens import Lens
 from tracklight.index.measuring import Measure
@@ -28,6 +27,8 @@ _MEDIA_TYPES: dict[Format, str] = {
 
 def make_file(context: Context, ask: TableAsk) -> Blob:
     """Run, tag, step, time, value, and what the ask adds to them, for every point."""
+    from tracklight.export import FORMATS  # a board that nobody takes anything from needs none
+
     choice = Choice(context, ask)
     keys, lens = choice.keys(ask.tags), choice.make_lens(ask.tags)
     _check_size(context, keys, lens)

@@ -16,8 +16,8 @@ from tracklight.dashboards.scalars.answers import (
 from tracklight.dashboards.scalars.asks import AtAsk, RangeAsk
 from tracklight.dashboards.scalars.choice import Choice, Key
 from tracklight.errors import UsageError
+from tracklight.formats.json_number import json_number
 from tracklight.index.points import Nearest, Stretch, SumUp
-from tracklight.log.numbers import json_number
 from tracklight.plugin import Context
 
 _MOST_ROWS = 50_000

@@ -8,8 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+#: A number of JSON, or the name of one that it has no word for.
+Number = float | str
 
-def json_number(value: float) -> float | str:
+
+def json_number(value: float) -> Number:
     """Python's ``float()`` and JavaScript's ``Number()`` both read the strings back."""
     if math.isfinite(value):
         return value
