@@ -32,11 +32,7 @@ export class CardChart {
   readonly form = $derived.by(() => this.#settings.forms.value.get(this.card.id) ?? 'chart');
   readonly note = $derived.by(() => (this.answer ? describe(this.answer, this.card) : ''));
   readonly points = $derived(this.answer?.points ?? 0);
-  readonly noteInFull = $derived(
-    this.answer?.reduced
-      ? `${plural(this.points, 'point', formatExact)} behind this chart, all of them reached by zooming`
-      : 'Every point is drawn',
-  );
+  readonly noteInFull = $derived.by(() => (this.answer ? describeInFull(this.answer) : ''));
   readonly odd = $derived(this.answer ? countOdd(this.answer) : 0);
   readonly lastStep = $derived(
     this.answer?.lines.reduce((last, line) => Math.max(last, line.last?.step ?? -1), -1) ?? -1,
@@ -114,8 +110,17 @@ function describe(answer: ChartAnswer, card: Card): string {
   const tags = card.tags.length > 1 ? ` · ${plural(card.tags.length, 'tag')}` : '';
   if (answer.bands.length > 0) return `${runs}${tags} · ${plural(answer.points, 'point')}`;
   if (!answer.reduced) return `${runs}${tags} · all points`;
+  if (answer.thinned) return `${runs}${tags} · reduced in this copy`;
   const drawn = answer.lines.reduce((sum, line) => sum + line.y.length, 0);
   return `${runs}${tags} · ${formatCount(drawn)} of ${formatCount(answer.points)} shown`;
+}
+
+function describeInFull({ reduced, thinned, points }: ChartAnswer): string {
+  if (!reduced) return 'Every point is drawn';
+  const behind = `${plural(points, 'point', formatExact)} behind this chart`;
+  return thinned
+    ? `${behind}; those that no screen would show were left out of this copy`
+    : `${behind}, all of them reached by zooming`;
 }
 
 function formatOf(axis: XAxis): XFormat {
