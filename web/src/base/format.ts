@@ -1,6 +1,7 @@
 /** Numbers, sizes and times are put into words here and nowhere else. */
 
 const grouped = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
+const moment = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
 const SI = ['', 'k', 'M', 'G', 'T', 'P', 'E'];
 const BYTES = ['B', 'kB', 'MB', 'GB', 'TB', 'PB', 'EB'];
 const MINUTE_S = 60;
@@ -86,7 +87,7 @@ export function formatClock(at: Date, now: Date): string {
 
 /** A moment to the second, for hovers. */
 export function formatMoment(at: Date): string {
-  return new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' }).format(at);
+  return moment.format(at);
 }
 
 function scale(value: number, units: string[], space: string): string {

@@ -9,6 +9,8 @@ import { columns } from './columns.svelte';
 /** A run with all that the table can say about it. Another object whenever something has changed. */
 export class RunEntry implements Subject {
   readonly kind = 'run';
+  /** Tells lines of the table apart. */
+  readonly id: string;
   readonly name: string;
   /** What users call it: the alias, or the name. */
   readonly label: string;
@@ -22,6 +24,7 @@ export class RunEntry implements Subject {
     readonly row: RunRow,
     readonly said: RunNote,
   ) {
+    this.id = `run:${row.name}`;
     this.name = row.name;
     this.label = said.alias || row.name;
     this.lower = `${row.name}\n${said.alias}`.toLowerCase();

@@ -36,14 +36,13 @@ class RunFilter {
   readonly text = $derived(this.#texts[this.mode].value);
   readonly #compiled = $derived(this.#compile(this.mode, this.text));
 
-  /** Those that pass, in the order of the table. */
-  readonly found: readonly RunEntry[] = $derived.by(() => {
+  readonly passes: (entry: RunEntry) => boolean = $derived.by(() => {
     const { matches } = this.#compiled;
-    const hiddenToo = this.showsHidden;
-    if (matches === EVERYTHING && hiddenToo) return order.sorted;
-    return order.sorted.filter((entry) => (hiddenToo || !entry.said.hidden) && matches(entry));
+    if (this.showsHidden) return matches;
+    return (entry) => !entry.said.hidden && matches(entry);
   });
-  readonly foundNames = $derived(new Set(this.found.map((entry) => entry.name)));
+  /** Those that pass, in the order of the table. */
+  readonly found: readonly RunEntry[] = $derived(order.sorted.filter(this.passes));
   readonly hiddenCount = $derived(entries.all.filter((entry) => entry.said.hidden).length);
 
   get error(): string | null {

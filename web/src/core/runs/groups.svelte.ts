@@ -12,6 +12,8 @@ import { order } from './order.svelte';
 /** Runs of one group that pass the filter. */
 export interface FoundGroup {
   readonly kind: 'group';
+  /** Tells lines of the table apart. */
+  readonly id: string;
   /** Empty for those that belong to none. */
   readonly key: string;
   readonly label: string;
@@ -74,7 +76,7 @@ class Groups {
   #describe(key: string, members: readonly RunEntry[]): FoundGroup {
     const { key: column } = order.sorting;
     const spread = column === 'name' ? null : spreadOf(numbersOf(members, column));
-    return { kind: 'group', key, label: key || 'other runs', members, spread };
+    return { kind: 'group', id: `group:${key}`, key, label: key || 'other runs', members, spread };
   }
 }
 

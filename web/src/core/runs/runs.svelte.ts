@@ -36,12 +36,9 @@ class PageRuns implements Runs {
 
   readonly shown: readonly ShownRun[] = $derived.by(() => {
     const inOrder = groups.keys ? groups.found.flatMap((group) => group.members) : filter.found;
-    const shown: ShownRun[] = [];
-    for (const { name } of inOrder) {
-      const look = selection.isTicked(name) ? this.#looks.get(name) : undefined;
-      if (look) shown.push(look);
-    }
-    return shown;
+    const { isTicked } = selection;
+    const looks = this.#looks;
+    return inOrder.flatMap(({ name }) => (isTicked(name) ? (looks.get(name) ?? []) : []));
   });
 
   readonly groups: readonly RunGroup[] = $derived(
@@ -49,7 +46,7 @@ class PageRuns implements Runs {
       key,
       label,
       colour: colours.colourOfGroup(key),
-      runs: members.map((member) => member.name).filter((name) => selection.isTicked(name)),
+      runs: members.map((member) => member.name).filter(selection.isTicked),
     })),
   );
 

@@ -9,7 +9,7 @@ import {
   withTicks,
 } from '../../base/selection';
 import { address } from '../address.svelte';
-import { entries, type RunEntry } from './entries.svelte';
+import { entries } from './entries.svelte';
 import { filter } from './filter.svelte';
 
 /** More exceptions than this make an address too long to copy. */
@@ -21,18 +21,18 @@ class RunSelection {
   /** What was ticked before one run was shown alone. */
   #before: Selection | null = null;
 
-  /** The newest of those that pass the filter: what is looked for is also shown. */
-  readonly #byRule = $derived.by(() => {
-    const { foundNames } = filter;
-    const reach = reachOf(this.#param.value.rule, foundNames.size);
-    if (reach >= foundNames.size) return foundNames;
-    return takeFirst(entries.newestFirst, ({ name }) => foundNames.has(name), reach);
+  /**
+   * Whether a run is ticked, for who asks about thousands. The newest are those of the runs that pass
+   * the filter: what is looked for is also shown.
+   */
+  readonly isTicked: (name: string) => boolean = $derived.by(() => {
+    const { rule, on, off } = this.#param.value;
+    if (rule === 'all') return (name) => !off.has(name);
+    if (rule === 'none') return (name) => on.has(name);
+    const reach = reachOf(rule, filter.found.length);
+    const newest = takeFirst(entries.newestFirst, filter.passes, reach);
+    return (name) => on.has(name) || (newest.has(name) && !off.has(name));
   });
-
-  isTicked(name: string): boolean {
-    const { on, off } = this.#param.value;
-    return on.has(name) || (this.#byRule.has(name) && !off.has(name));
-  }
 
   tick(names: readonly string[], ticked: boolean): void {
     const changed = names.filter((name) => this.isTicked(name) !== ticked);
@@ -42,7 +42,11 @@ class RunSelection {
   /** All that pass the filter, and no others are touched. */
   tickFound(ticked: boolean): void {
     if (filter.found.length === entries.all.length) this.#set(select(ticked ? 'all' : 'none'));
-    else this.tick([...filter.foundNames], ticked);
+    else
+      this.tick(
+        filter.found.map((entry) => entry.name),
+        ticked,
+      );
   }
 
   invert(): void {
@@ -71,20 +75,11 @@ class RunSelection {
   }
 
   #set(selection: Selection): void {
+    this.#param.set(selection);
     const { on, off } = selection;
-    if (on.size + off.size <= MANY_EXCEPTIONS) {
-      this.#param.set(selection);
-      return;
-    }
-    const ticked = (entry: RunEntry): boolean =>
-      on.has(entry.name) || (this.#byRule.has(entry.name) && !off.has(entry.name));
-    const wanted = new Set(entries.all.filter(ticked).map((entry) => entry.name));
-    this.#param.set(
-      selectExactly(
-        wanted,
-        entries.all.map((entry) => entry.name),
-      ),
-    );
+    if (on.size + off.size <= MANY_EXCEPTIONS) return;
+    const names = entries.all.map((entry) => entry.name);
+    this.#param.set(selectExactly(new Set(names.filter(this.isTicked)), names));
   }
 }
 

@@ -14,9 +14,4 @@ class RunTable {
   });
 }
 
-/** Tells one line from another, whatever their place. */
-export function idOfRow(row: TableRow): string {
-  return row.kind === 'run' ? `run:${row.name}` : `group:${row.key}`;
-}
-
 export const table = new RunTable();

@@ -1,4 +1,4 @@
-import { idOfRow, table, type TableRow } from '../../../core/runs/table.svelte';
+import { table, type TableRow } from '../../../core/runs/table.svelte';
 
 /** Which line of the table the keyboard is at, and which lines an action is meant for. */
 class Marks {
@@ -7,19 +7,15 @@ class Marks {
   #anchorId: string | null = null;
   #marked = $state.raw<ReadonlySet<string>>(new Set());
 
-  readonly #places = $derived(new Map(table.rows.map((row, place) => [idOfRow(row), place])));
-
   /** Place of the active line, -1 if there is none or the filter has taken it away. */
-  get active(): number {
-    return this.#placeOf(this.#activeId);
-  }
+  readonly active = $derived(placeOf(this.#activeId));
 
   get activeRow(): TableRow | undefined {
     return table.rows[this.active];
   }
 
   isMarked(row: TableRow): boolean {
-    return this.#marked.has(idOfRow(row));
+    return this.#marked.has(row.id);
   }
 
   /** Names of the marked runs, or of the one that the keyboard is at. */
@@ -35,7 +31,7 @@ class Marks {
   go(place: number, how: 'alone' | 'more' | 'range' = 'alone'): void {
     const row = table.rows[place];
     if (!row) return;
-    const id = idOfRow(row);
+    const id = row.id;
     if (how === 'range') this.#markRange(place);
     else {
       this.#anchorId = id;
@@ -45,7 +41,7 @@ class Marks {
   }
 
   markAll(): void {
-    this.#marked = new Set(table.rows.map(idOfRow));
+    this.#marked = new Set(table.rows.map((row) => row.id));
   }
 
   clear(): void {
@@ -58,18 +54,18 @@ class Marks {
   }
 
   #markRange(place: number): void {
-    this.#marked = new Set(this.#rowsUpTo(place).map(idOfRow));
+    this.#marked = new Set(this.#rowsUpTo(place).map((row) => row.id));
   }
 
   #rowsUpTo(place: number): readonly TableRow[] {
-    const anchor = this.#placeOf(this.#anchorId);
+    const anchor = placeOf(this.#anchorId);
     const from = anchor < 0 ? place : anchor;
     return table.rows.slice(Math.min(from, place), Math.max(from, place) + 1);
   }
+}
 
-  #placeOf(id: string | null): number {
-    return id === null ? -1 : (this.#places.get(id) ?? -1);
-  }
+function placeOf(id: string | null): number {
+  return id === null ? -1 : table.rows.findIndex((row) => row.id === id);
 }
 
 function namesOf(rows: readonly TableRow[]): string[] {
