@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from pathlib import Path
@@ -159,6 +160,19 @@ def test_arrow_keys_go_from_point_to_point(gallery: Page) -> None:
     gallery.keyboard.press("Home")
     gallery.keyboard.press("ArrowRight")
     assert find_values(gallery)[0] == (83, pytest.approx(10 ** (-2 - 1.6 / 121), rel=1e-3))
+
+
+def test_keys_zoom_and_fit(gallery: Page) -> None:
+    chart = find_chart(gallery, "growing")
+    whole = chart.get_attribute("aria-label")
+    assert whole and "0 to 10,000 across" in whole
+    chart.focus()
+    gallery.keyboard.press("+")
+    expect(chart).to_have_attribute("aria-label", re.compile("1,667 to 8,333 across"))
+    gallery.keyboard.press("-")
+    gallery.keyboard.press("-")
+    gallery.keyboard.press("0")
+    expect(chart).to_have_attribute("aria-label", whole)
 
 
 def test_a_drag_selects_a_range_where_that_is_asked_for(gallery: Page) -> None:

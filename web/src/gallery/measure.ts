@@ -73,7 +73,7 @@ function hover(canvas: HTMLCanvasElement, lines: Line[], layout: Layout, round: 
     pinned: null,
     range: null,
     box: null,
-    mark: null,
+    word: null,
     highlighted: lines.filter((line) => line.id === id),
     veiled: true,
   };

@@ -1,11 +1,13 @@
-import { pathOf, type Pen } from '../pen/pen';
+import { pathOf, type Pen, type Point } from '../pen/pen';
 import type { Flag } from '../types';
 import { crisp } from './axes';
 import { drawChip, shorten, widthOfChip } from './chip';
 import type { Layout } from './layout';
+import type { Word } from './overlay';
 import type { Palette } from './palette';
 
 const GAP = 4;
+const REACH = 4;
 /** Narrower than this a word says nothing. */
 const NARROWEST = 24;
 
@@ -27,6 +29,12 @@ export function drawFlags(
     pen.stroke(pole, { colour: palette.accent, width: 1, dash: [2, 2] });
     drawWords(pen, layout, text, at, (seen[index + 1]?.at ?? right) - at - GAP, palette);
   }
+}
+
+/** What the flag whose pole is under a pointer says, in full. */
+export function findFlag(flags: readonly Flag[], { x, frame }: Layout, at: Point): Word | null {
+  const near = flags.find(({ x: value }) => Math.abs(x.scale.at(value) - at.x) <= REACH);
+  return near ? { text: near.text, x: x.scale.at(near.x), y: frame.top } : null;
 }
 
 /** To the right of the pole, or at the end of the chart where there is more room on its left. */

@@ -2,6 +2,7 @@ import { type Path, pathOf, type Pen, type Point } from '../pen/pen';
 import type { Line, Mark } from '../types';
 import type { Layout } from './layout';
 import { verticalScale } from './lines';
+import type { Word } from './overlay';
 import type { Palette } from './palette';
 
 const SIZE = 4;
@@ -10,7 +11,7 @@ const DOT = 2.5;
 const REACH = 8;
 
 /** A mark with its place in pixels. */
-export interface PlacedMark {
+interface PlacedMark {
   readonly mark: Mark;
   readonly colour: string;
   readonly x: number;
@@ -18,7 +19,7 @@ export interface PlacedMark {
 }
 
 /** The marks that are seen. Those of no finite value stand at the edge where it would be. */
-export function* placeMarks(lines: readonly Line[], layout: Layout): Generator<PlacedMark> {
+function* placeMarks(lines: readonly Line[], layout: Layout): Generator<PlacedMark> {
   for (const line of lines)
     for (const mark of line.marks ?? []) {
       const x = layout.x.scale.at(mark.x);
@@ -27,13 +28,13 @@ export function* placeMarks(lines: readonly Line[], layout: Layout): Generator<P
     }
 }
 
-/** The mark under a pointer. */
-export function markNear(lines: readonly Line[], layout: Layout, at: Point): PlacedMark | null {
-  let best: PlacedMark | null = null;
+/** What the mark under a pointer says. */
+export function findMark(lines: readonly Line[], layout: Layout, at: Point): Word | null {
+  let best: Word | null = null;
   let least = REACH;
-  for (const placed of placeMarks(lines, layout)) {
-    const distance = Math.hypot(placed.x - at.x, placed.y - at.y);
-    if (distance < least) [best, least] = [placed, distance];
+  for (const { mark, x, y } of placeMarks(lines, layout)) {
+    const distance = Math.hypot(x - at.x, y - at.y);
+    if (distance < least) [best, least] = [{ text: mark.text, x, y }, distance];
   }
   return best;
 }

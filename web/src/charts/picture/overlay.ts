@@ -6,8 +6,14 @@ import { crisp } from './axes';
 import { CHIP_HEIGHT, drawChip } from './chip';
 import type { Layout } from './layout';
 import { drawLine, verticalScale } from './lines';
-import type { PlacedMark } from './marks';
 import type { Palette } from './palette';
+
+/** What the thing under the pointer says, and where that is. */
+export interface Word {
+  readonly text: string;
+  readonly x: number;
+  readonly y: number;
+}
 
 /** What lies above the lines and changes with every move of a pointer. */
 export interface Overlay {
@@ -17,8 +23,7 @@ export interface Overlay {
   readonly range: Span | null;
   /** What is being dragged, in pixels. */
   readonly box: Box | null;
-  /** The mark under the pointer, which says what it is. */
-  readonly mark: PlacedMark | null;
+  readonly word: Word | null;
   /** Lines that stand out. */
   readonly highlighted: readonly Line[];
   /** Whether the other lines step back behind those. */
@@ -31,8 +36,8 @@ const VEIL_OPACITY = 0.6;
 /** More dots than this hide what they are on. */
 const DOTS = 30;
 
-export function isEmpty({ cursor, pinned, range, box, mark, highlighted }: Overlay): boolean {
-  return !(range ?? box ?? mark) && cursor === null && pinned === null && !highlighted.length;
+export function isEmpty({ cursor, pinned, range, box, word, highlighted }: Overlay): boolean {
+  return !(range ?? box ?? word) && cursor === null && pinned === null && !highlighted.length;
 }
 
 export function drawOverlay(
@@ -43,7 +48,7 @@ export function drawOverlay(
   palette: Palette,
 ): void {
   const { range, cursor, pinned, box } = overlay;
-  pen.inside(layout.frame, () => {
+  pen.inside(around(layout.frame, 2), () => {
     if (range) drawRange(pen, layout, range, palette);
     drawHighlighted(pen, layout, overlay, palette);
     if (pinned !== null) drawRule(pen, layout, pinned, palette.accent);
@@ -53,7 +58,7 @@ export function drawOverlay(
   if (at !== null) drawDots(pen, layout, pickDotted(lines, overlay), at, palette);
   for (const place of [...(range ?? []), ...(pinned === null ? [] : [pinned])])
     drawPlace(pen, layout, place, palette);
-  if (overlay.mark) drawMarkText(pen, layout, overlay.mark, palette);
+  if (overlay.word) drawWord(pen, layout, overlay.word, palette);
   if (box) drawBox(pen, box, palette);
 }
 
@@ -67,18 +72,17 @@ function drawPlace(pen: Pen, layout: Layout, value: number, { paper, accent }: P
   drawChip(pen, { text, x: at, top, ink: paper, plate: accent }, size);
 }
 
-function drawMarkText(pen: Pen, layout: Layout, placed: PlacedMark, palette: Palette): void {
-  const isLow = placed.y > layout.frame.top + CHIP_HEIGHT * 2;
-  const top = isLow ? placed.y - CHIP_HEIGHT - GAP : placed.y + GAP;
-  const { text } = placed.mark;
-  const colours = { ink: palette.paper, plate: palette.text };
-  drawChip(pen, { text, x: placed.x, top, ...colours }, layout.size);
+function drawWord(pen: Pen, { frame, size }: Layout, { text, x, y }: Word, palette: Palette): void {
+  const isLow = y > frame.top + CHIP_HEIGHT * 2;
+  const top = isLow ? y - CHIP_HEIGHT - GAP : y + GAP;
+  drawChip(pen, { text, x, top, ink: palette.paper, plate: palette.text }, size);
 }
 
 function drawHighlighted(pen: Pen, layout: Layout, overlay: Overlay, { paper }: Palette): void {
   const { highlighted, veiled } = overlay;
   if (highlighted.length === 0) return;
-  if (veiled) pen.box(layout.frame, { colour: paper, opacity: VEIL_OPACITY });
+  // A little wider than the frame, as lines are.
+  if (veiled) pen.box(around(layout.frame, 2), { colour: paper, opacity: VEIL_OPACITY });
   for (const line of highlighted)
     drawLine(pen, layout, { ...line, dimmed: false }, HIGHLIGHT_WIDTH);
 }

@@ -1,8 +1,7 @@
 import { widthOf } from '../pen/measure';
 import type { Point } from '../pen/pen';
 import { layOut, rowsIn } from '../picture/layout';
-import type { PlacedMark } from '../picture/marks';
-import type { Overlay } from '../picture/overlay';
+import type { Overlay, Word } from '../picture/overlay';
 import { planAxes, type Settings } from '../picture/plan';
 import type { LineChartProps } from '../props';
 import type { Extent, Limits, Line } from '../types';
@@ -18,8 +17,8 @@ export class Chart {
   readonly stage = new Stage();
   /** The line under the pointer. */
   nearest = $state<string | null>(null);
-  /** The mark under the pointer. */
-  mark = $state.raw<PlacedMark | null>(null);
+  /** What the mark or flag under the pointer says. */
+  word = $state.raw<Word | null>(null);
   drag = $state.raw<{ readonly from: Point; readonly to: Point } | null>(null);
   readonly #given: () => LineChartProps;
   readonly #zoom: () => Extent | null;
@@ -69,7 +68,7 @@ export class Chart {
     return {
       ...{ cursor, pinned, range },
       box: this.drag && boxOfDrag(this.layout, this.drag.from, this.drag.to, selecting),
-      mark: this.mark,
+      word: this.word,
       highlighted: this.#outstanding,
       // Where few lines are under the pointer itself, a wider line is enough.
       veiled: this.nearest === null || this.content.lines.length > CROWD,

@@ -12,6 +12,8 @@ export interface Hand {
   pan(dx: number, dy: number): void;
   zoom(at: Point, factor: number): void;
   fit(): void;
+  /** Whether a finger drags, too, instead of pointing. */
+  grabs(): boolean;
 }
 
 /** Further than this from where it was pressed a pointer drags; nearer it clicks. */
@@ -133,6 +135,8 @@ class Gestures {
     this.#touched = true;
     this.#fingers.set(event.pointerId, pointOf(event));
     this.#dragging = this.#fingers.size > 1;
+    const grabs = this.#hand.grabs() && !this.#dragging;
+    this.#pressed = grabs ? { at: pointOf(event), pans: false } : null;
     this.#hand.hover(pointOf(event));
   }
 
@@ -142,20 +146,25 @@ class Gestures {
     if (!before) return;
     const other = [...this.#fingers].find(([id]) => id !== event.pointerId)?.[1];
     this.#fingers.set(event.pointerId, at);
-    if (!other) {
-      this.#dragging ||= Math.hypot(at.x - before.x, at.y - before.y) > SLOP;
-      return this.#hand.hover(at);
-    }
+    if (!other) return this.#slide(before, at);
     const spread = (one: Point): number => Math.hypot(one.x - other.x, one.y - other.y) + 1;
     const middle = { x: (at.x + other.x) / 2, y: (at.y + other.y) / 2 };
     this.#hand.pan((at.x - before.x) / 2, (at.y - before.y) / 2);
     this.#hand.zoom(middle, spread(at) / spread(before));
   }
 
+  #slide(before: Point, at: Point): void {
+    this.#dragging ||= Math.hypot(at.x - before.x, at.y - before.y) > SLOP;
+    if (this.#pressed && this.#dragging) this.#hand.drag(this.#pressed.at, at);
+    else this.#hand.hover(at);
+  }
+
   #lift(event: PointerEvent): void {
-    const wasTap = this.#fingers.size === 1 && !this.#dragging;
+    const [pressed, dragged, alone] = [this.#pressed, this.#dragging, this.#fingers.size === 1];
     this.#fingers.delete(event.pointerId);
-    if (this.#fingers.size === 0) this.#dragging = false;
-    if (wasTap) this.#hand.pick(pointOf(event));
+    if (!alone) return;
+    this.#release();
+    if (!dragged) this.#hand.pick(pointOf(event));
+    else if (pressed) this.#hand.drop(pressed.at, pointOf(event));
   }
 }

@@ -1,7 +1,9 @@
 import { nearestLine } from '../nearest';
 import type { Point } from '../pen/pen';
-import { markNear } from '../picture/marks';
+import { findFlag } from '../picture/flags';
+import { findMark } from '../picture/marks';
 import { fitVertical } from '../picture/plan';
+import type { Word } from '../picture/overlay';
 import type { LineChartProps } from '../props';
 import type { Extent } from '../types';
 import type { Chart } from './chart.svelte';
@@ -19,7 +21,7 @@ export function handOf(
   const hover = (at: Point | null): void => {
     const { x, y } = chart.layout;
     chart.nearest = at && nearestLine(chart.content.lines, chart.layout, at);
-    chart.mark = at && markNear(chart.content.lines, chart.layout, at);
+    chart.word = at && wordAt(chart, at);
     given().onhover?.(at && x.scale.valueAt(at.x), at && y.scale.valueAt(at.y), chart.nearest);
   };
   return {
@@ -41,7 +43,12 @@ export function handOf(
     zoom: (at, factor) =>
       showSome(extentZoomed(chart.layout, at, factor, axesAt(chart.layout, at))),
     fit: () => show(null),
+    grabs: () => given().selecting ?? false,
   };
+}
+
+function wordAt({ content, layout }: Chart, at: Point): Word | null {
+  return findMark(content.lines, layout, at) ?? findFlag(content.flags, layout, at);
 }
 
 /** Who zooms along the horizontal axis wants to see all there is at that place. */
