@@ -119,6 +119,7 @@ def test_settings_hold_the_theme_and_reset_the_view(page: Page) -> None:
     page.get_by_label("Filter tags").blur()
     page.keyboard.press(",")
     settings = page.get_by_role("complementary", name="Settings")
+    expect(settings).to_be_focused()
     settings.get_by_role("button", name="dark").click()
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
     settings.get_by_role("button", name="system").click()
@@ -156,6 +157,7 @@ def test_a_rule_tells_of_what_it_finds(
     expect(alert).to_contain_text("train/loss")
     expect(alert).to_contain_text("vit · step 50")
     expect(page.get_by_role("button", name="Alerts", exact=True)).to_be_visible()
+    assert find_violations(page) == []
     alert.click()
     expect(page).to_have_url(re.compile("at=50"))
     panel.get_by_role("button", name="Remove the rule for */loss").click()

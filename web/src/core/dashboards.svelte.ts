@@ -28,9 +28,11 @@ class Dashboards {
   readonly #tab = address.param('tab', text, '');
 
   readonly #plugins = $derived(new Set(tags.rows.map((row) => row.plugin)));
+  /** Those that show anything come last: they are where one looks when there is no better place. */
   readonly entries = $derived<readonly Entry[]>([
-    ...this.#builtIn.map((one) => this.#ours(one)),
+    ...this.#builtIn.filter(({ always }) => !always).map((one) => this.#ours(one)),
     ...this.#rows.flatMap((row) => this.#theirs(row)),
+    ...this.#builtIn.filter(({ always }) => always).map((one) => this.#ours(one)),
   ]);
   readonly active = $derived(this.entries.filter(({ active }) => active));
   readonly inactive = $derived(this.entries.filter(({ active }) => !active));
