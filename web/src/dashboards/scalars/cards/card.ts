@@ -24,3 +24,8 @@ export function cardOf(row: TagRow): Card {
     recipe: null,
   };
 }
+
+/** Whether two cards show the same in the same way. */
+export function isSameCard(one: Card, other: Card): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}

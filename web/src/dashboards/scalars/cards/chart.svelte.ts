@@ -14,7 +14,8 @@ const NO_LINES: readonly Line[] = [];
 /** What the chart of a card draws, kept in step with the answer and the settings. */
 export class CardChart {
   readonly #scalars: Scalars;
-  readonly #card: () => Card;
+  /** Held here, as who points at a chart may still look at it when its card has gone. */
+  card: Card;
 
   readonly loaded = $derived.by((): Loaded | undefined =>
     this.#scalars.loader.find(this.card.id, this.#seen),
@@ -40,13 +41,9 @@ export class CardChart {
   /** Lines of the run that is looked at. */
   readonly highlighted = $derived.by(() => this.#findHighlighted());
 
-  constructor(scalars: Scalars, card: () => Card) {
+  constructor(scalars: Scalars, card: Card) {
     this.#scalars = scalars;
-    this.#card = card;
-  }
-
-  get card(): Card {
-    return this.#card();
+    this.card = $state.raw(card);
   }
 
   get #settings() {

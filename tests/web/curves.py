@@ -1,0 +1,84 @@
+"""A log whose numbers tests know: three runs, with every oddity that a curve can have."""
+
+from __future__ import annotations
+
+import math
+import random
+import struct
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from tests import builders as b
+from tests.web.writing import append
+
+START = 1_700_000_000.0
+#: Seconds from one step to the next.
+PACE_S = 2.0
+RUNS = ("conv/a", "conv/b", "vit")
+STEPS = tuple(range(0, 600, 10))
+LONG = 20_000
+
+
+def loss(run: str, steps: Sequence[int] = STEPS) -> list[float]:
+    """A noisy loss, as float32 keeps it."""
+    noise = random.Random(run)
+    scale = 1.0 + RUNS.index(run)
+    return [
+        as_float32(scale * math.exp(-step / 200) + 0.2 * noise.random() + 0.1) for step in steps
+    ]
+
+
+def accuracy(run: str) -> list[float]:
+    return [as_float32(1 - value / 5) for value in loss(run)]
+
+
+def as_float32(value: float) -> float:
+    return struct.unpack("<f", struct.pack("<f", value))[0]
+
+
+def points(tag: str, steps: Iterable[int], values: Iterable[float]) -> list[bytes]:
+    return [
+        b.record(
+            b.event(b.summary(b.value(tag, b.simple(value))), step=step, wall=START + PACE_S * step)
+        )
+        for step, value in zip(steps, values, strict=True)
+    ]
+
+
+def write_curves(logdir: Path) -> None:
+    for run in RUNS:
+        append(
+            logdir / run,
+            *points("train/loss", STEPS, loss(run)),
+            *points("train/accuracy", STEPS, accuracy(run)),
+            *points("train/loss_2", STEPS[:5], loss(run)[:5]),
+            *points("train/loss_10", STEPS[:5], loss(run)[:5]),
+            *points("epoch", STEPS, [step // 100 for step in STEPS]),
+        )
+    append(logdir / "vit", *described("eval/bleu", 40, 0.25, "How well it **translates**."))
+    odd = [1.0, math.nan, 3.0, math.inf, 5.0]
+    append(logdir / "conv/a", *points("odd", range(5), odd))
+    restarted = [*points("restart", range(6), [1, 2, 3, 4, 5, 6]), *points("restart", [3], [40])]
+    append(logdir / "conv/a", *restarted)
+    append(logdir / "conv/b", *points("spike", range(100), [1.0] * 50 + [1000.0] + [2.0] * 49))
+    append(logdir / "vit", *points("long", range(LONG), [float(at % 7) for at in range(LONG)]))
+
+
+def described(tag: str, step: int, value: float, description: str) -> list[bytes]:
+    """A point whose tag says in words what it is."""
+    about = b.metadata("scalars", b.blob(3, description.encode()))
+    fields = b.summary(b.value(tag, b.simple(value), about))
+    return [b.record(b.event(fields, step=step, wall=START))]
+
+
+def smooth(values: Sequence[float], weight: float) -> list[float]:
+    """TensorBoard's debiased exponential mean."""
+    out, last, count = [], 0.0, 0
+    for value in values:
+        if not math.isfinite(value):
+            out.append(value)
+            continue
+        last = weight * last + (1 - weight) * value
+        count += 1
+        out.append(last / (1 - weight**count))
+    return out

@@ -1,0 +1,240 @@
+"""Cards: which there are, in which order, how they are found, pinned, enlarged and put together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.web.cards import axes, card, cards, chart, choose, drawn, open_menu, settings, titles
+from tests.web.conftest import Board, Serve
+from tests.web.curves import points, write_curves
+from tests.web.parts import run
+from tests.web.writing import append
+
+pytestmark = pytest.mark.browser
+
+TITLES = [
+    *("epoch", "long", "odd", "restart", "spike", "eval/bleu"),
+    *("train/accuracy", "train/loss", "train/loss_2", "train/loss_10"),
+]
+
+
+@pytest.fixture(scope="module")
+def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    logdir = tmp_path_factory.mktemp("curves") / "logs"
+    write_curves(logdir)
+    board = Board(logdir, 0, "")
+    yield board.address
+    board.stop()
+
+
+@pytest.fixture
+def page(board: str, open_page: Callable[..., Page]) -> Page:
+    page = open_page(board)
+    drawn(page, "epoch")
+    return page
+
+
+def section(page: Page, title: str):  # type: ignore[no-untyped-def]
+    return page.get_by_role("heading", level=2).get_by_role("button", name=re.compile(f"^{title}"))
+
+
+def test_there_is_a_card_for_each_tag_in_natural_order(page: Page) -> None:
+    page.set_viewport_size({"width": 1440, "height": 2000})
+    expect(cards(page)).to_have_count(len(TITLES))
+    assert titles(page) == TITLES
+    expect(section(page, "train")).to_contain_text("4 cards")
+
+
+def test_a_card_has_all_runs_that_are_shown(page: Page) -> None:
+    assert "3 lines" in str(drawn(page, "epoch").get_attribute("aria-label"))
+    run(page, "vit").get_by_role("checkbox").click()
+    expect(chart(page, "epoch")).to_have_attribute("aria-label", re.compile("2 lines"))
+    expect(card(page, "epoch").locator("[data-note]")).to_have_text("2 runs · all points")
+
+
+def test_tags_that_no_shown_run_has_have_no_card(page: Page) -> None:
+    expect(card(page, "long")).to_be_visible()
+    run(page, "vit").get_by_role("checkbox").click()
+    expect(card(page, "long")).to_have_count(0)
+    expect(card(page, "epoch")).to_be_visible()
+
+
+def test_sections_fold_and_a_reload_remembers(page: Page) -> None:
+    section(page, "train").click()
+    expect(card(page, "train/loss")).to_have_count(0)
+    expect(section(page, "train")).to_have_attribute("aria-expanded", "false")
+    expect(page).to_have_url(re.compile("fold=train"))
+    page.reload()
+    drawn(page, "epoch")
+    expect(card(page, "train/loss")).to_have_count(0)
+
+
+def test_tags_are_filtered_by_words_and_by_an_expression(page: Page) -> None:
+    box = page.get_by_role("textbox", name="Filter tags")
+    box.fill("train loss")
+    expect(cards(page)).to_have_count(3)
+    box.fill("^train/loss$|bleu")
+    expect(page.get_by_text("No tag matches")).to_be_visible()
+    page.get_by_role("toolbar").get_by_role("button", name="Regular expression").click()
+    expect(cards(page)).to_have_count(2)
+    assert titles(page) == ["eval/bleu", "train/loss"]
+    expect(page).to_have_url(re.compile("tags-re=1"))
+    page.reload()
+    expect(cards(page)).to_have_count(2)
+
+
+def test_a_wrong_expression_is_told_and_hides_nothing(page: Page) -> None:
+    page.get_by_role("toolbar").get_by_role("button", name="Regular expression").click()
+    page.get_by_role("textbox", name="Filter tags").fill("(loss")
+    expect(page.get_by_text("Unterminated group")).to_be_visible()
+    expect(card(page, "epoch")).to_be_visible()
+
+
+def test_the_filter_completes(page: Page) -> None:
+    box = page.get_by_role("textbox", name="Filter tags")
+    box.fill("loss")
+    found = page.get_by_role("listbox", name="Tags that match").get_by_role("option")
+    assert found.all_inner_texts() == ["train/loss", "train/loss_2", "train/loss_10"]
+    box.press("ArrowDown")
+    box.press("ArrowDown")
+    box.press("Enter")
+    expect(box).to_have_value("train/loss_2")
+    expect(found).to_have_count(0)
+    expect(cards(page)).to_have_count(1)
+
+
+def test_nothing_that_matches_is_said_with_a_way_out(page: Page) -> None:
+    page.get_by_role("textbox", name="Filter tags").fill("nowhere")
+    expect(page.get_by_text("No tag matches “nowhere”.")).to_be_visible()
+    page.get_by_role("button", name="Show all tags").click()
+    expect(card(page, "epoch")).to_be_visible()
+
+
+def test_no_run_shown_is_said(page: Page, board: str) -> None:
+    for name in ("conv/a", "conv/b", "vit"):
+        run(page, name).get_by_role("checkbox").click()
+    expect(page.get_by_text("No run is shown.")).to_be_visible()
+
+
+def test_pinned_cards_stand_on_top_and_stay_in_their_section(page: Page) -> None:
+    card(page, "spike").get_by_role("button", name="Pin").click()
+    expect(section(page, "Pinned")).to_contain_text("1 card")
+    expect(card(page, "spike")).to_have_count(2)
+    expect(cards(page).first).to_have_attribute("aria-label", "spike")
+    expect(page).to_have_url(re.compile("pin=spike"))
+    cards(page).first.get_by_role("button", name="Unpin").click()
+    expect(card(page, "spike")).to_have_count(1)
+
+
+def test_a_card_takes_the_full_width(page: Page) -> None:
+    before = card(page, "long").bounding_box()
+    choose(page, "long", "Full width")
+    expect(page).to_have_url(re.compile("wide=long"))
+    after = card(page, "long").bounding_box()
+    assert before and after and after["width"] > 2.5 * before["width"]
+
+
+def test_full_screen_and_back(page: Page) -> None:
+    card(page, "epoch").hover()
+    card(page, "epoch").get_by_role("button", name="Full screen").click()
+    expect(page).to_have_url(re.compile("card=epoch"))
+    full = page.get_by_role("article").and_(page.locator(".full"))
+    box = full.bounding_box()
+    assert box and box["width"] > 1000 and box["height"] > 700
+    page.go_back()
+    expect(full).to_have_count(0)
+    page.go_forward()
+    full.get_by_role("button", name="Back to all cards").click()
+    expect(full).to_have_count(0)
+
+
+def test_the_size_of_cards_is_remembered_but_not_in_the_address(page: Page) -> None:
+    before = card(page, "epoch").bounding_box()
+    page.get_by_role("slider", name="Card size").fill("700")
+    expect(cards(page)).not_to_have_count(0)
+    after = card(page, "epoch").bounding_box()
+    assert before and after and after["width"] > before["width"] + 200
+    page.reload()
+    drawn(page, "epoch")
+    assert card(page, "epoch").bounding_box() == after
+    assert "size" not in page.url
+
+
+def test_a_description_is_shown(page: Page) -> None:
+    choose(page, "eval/bleu", "Description")
+    expect(page.get_by_role("dialog")).to_contain_text("How well it **translates**.")
+    page.keyboard.press("Escape")
+    menu = open_menu(page, "epoch")
+    expect(menu.get_by_text("Description")).to_have_count(0)
+
+
+def test_one_card_dragged_onto_another_makes_a_card_of_both(page: Page) -> None:
+    card(page, "odd").locator("header").drag_to(card(page, "epoch"))
+    both = card(page, "epoch + odd")
+    expect(both).to_be_visible()
+    expect(section(page, "Combined")).to_contain_text("1 card")
+    assert "4 lines" in str(drawn(page, "epoch + odd").get_attribute("aria-label"))
+    both.get_by_role("button", name="2 tags").click()
+    page.get_by_role("listitem").filter(has_text="odd").get_by_role(
+        "button", name="right axis"
+    ).click()
+    expect(page).to_have_url(re.compile(r"multi=epoch\S*%3Eodd"))
+    page.keyboard.press("Escape")
+    choose(page, "epoch + odd", "Remove this card")
+    expect(both).to_have_count(0)
+
+
+def test_a_tag_is_added_from_the_menu(page: Page) -> None:
+    choose(page, "spike", "Add another tag …")
+    page.get_by_role("combobox", name="Another tag").fill("restart")
+    page.keyboard.press("Enter")
+    expect(card(page, "spike + restart")).to_be_visible()
+
+
+def test_a_second_axis_has_its_own_ends(board: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{board}?multi=train/accuracy\\,>train/loss&smooth=0")
+    _, _, _, high = axes(page, "train/accuracy + train/loss")
+    assert high <= 1.0
+    shared = open_page(f"{board}?multi=train/accuracy\\,train/loss&smooth=0&outliers=0")
+    assert axes(shared, "train/accuracy + train/loss")[3] > 3.0
+
+
+def test_an_expression_makes_a_card_of_what_it_matches(page: Page) -> None:
+    panel = settings(page)
+    panel.get_by_label("Expression for a card of several tags").fill("loss_")
+    panel.get_by_role("button", name="Add", exact=True).click()
+    assert "6 lines" in str(drawn(page, "/loss_/").get_attribute("aria-label"))
+
+
+def test_only_cards_near_the_screen_exist_and_ask_in_one_request(
+    logdir: Path, serve: Serve, open_page: Callable[..., Page]
+) -> None:
+    many = [record for at in range(2000) for record in points(f"layer/{at}", [0, 1], [at, at])]
+    append(logdir / "run", *many)
+    address = serve(logdir).address
+    page = open_page("about:blank")
+    asked: list[int] = []
+    page.on(
+        "request",
+        lambda request: (
+            asked.append(len((request.post_data_json or {})["charts"]))
+            if request.url.endswith("scalars/query")
+            else None
+        ),
+    )
+    page.goto(address)
+    drawn(page, "layer/0")
+    expect(page.get_by_role("toolbar").get_by_role("status")).to_have_text("2,000 tags")
+    count = cards(page).count()
+    assert count < 40
+    assert asked == [count]
+    page.get_by_role("article").first.hover()
+    page.mouse.wheel(0, 60_000)
+    expect(card(page, "layer/0")).to_have_count(0)
+    expect(cards(page).first).to_have_attribute("data-points", "2")
+    assert cards(page).count() < 40

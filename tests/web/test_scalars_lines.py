@@ -1,0 +1,346 @@
+"""Lines: what smoothing, axes, bands and baselines make of the numbers, read from the page."""
+
+from __future__ import annotations
+
+import re
+import statistics
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.web.cards import (
+    axes,
+    card,
+    chart,
+    choose,
+    drawn,
+    number,
+    settings,
+    tooltip,
+    tooltip_rows,
+    walk_to,
+)
+from tests.web.conftest import Board
+from tests.web.curves import PACE_S, RUNS, accuracy, loss, smooth, write_curves
+
+pytestmark = pytest.mark.browser
+
+Open = Callable[[str], Page]
+AT = 20
+
+
+@pytest.fixture(scope="module")
+def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    logdir = tmp_path_factory.mktemp("curves") / "logs"
+    write_curves(logdir)
+    board = Board(logdir, 0, "")
+    yield board.address
+    board.stop()
+
+
+@pytest.fixture
+def show(board: str, open_page: Callable[..., Page]) -> Open:
+    """Opens the card of the loss alone, with more in the address."""
+    return lambda query="": open_page(f"{board}?tags=train/loss&tags-re=0&{query}")
+
+
+def numbers(page: Page, step: int = 10 * AT) -> dict[str, list[float]]:
+    """The tooltip, once it has told of the points themselves."""
+    expect(tooltip(page).locator("thead")).to_contain_text(f"step {step:,} ·")
+    return {name: [number(cell) for cell in cells] for name, cells in tooltip_rows(page).items()}
+
+
+def drag(page: Page, title: str, start: tuple[float, float], end: tuple[float, float]) -> None:
+    """Drags across a chart; places are parts of its width and height."""
+    box = chart(page, title).bounding_box()
+    assert box
+    page.mouse.move(box["x"] + start[0] * box["width"], box["y"] + start[1] * box["height"])
+    page.mouse.down()
+    page.mouse.move(box["x"] + end[0] * box["width"], box["y"] + end[1] * box["height"], steps=5)
+    page.mouse.up()
+
+
+@pytest.mark.parametrize("weight", [0.6, 0.9, 0.999])
+def test_smoothing_is_tensorboards(show: Open, weight: float) -> None:
+    page = show("")
+    drawn(page, "train/loss")
+    page.get_by_role("slider", name="Smoothing").fill(str(weight))
+    walk_to(page, "train/loss", AT)
+    expect(tooltip(page).locator("thead")).to_contain_text("step 200 · 6 min 40 s")
+    for run, (smoothed, value) in numbers(page).items():
+        assert value == pytest.approx(loss(run)[AT], rel=1e-3)
+        assert smoothed == pytest.approx(smooth(loss(run), weight)[AT], rel=1e-3)
+    assert set(numbers(page)) == set(RUNS)
+
+
+def test_the_amount_can_be_typed_and_is_in_the_address(show: Open) -> None:
+    page = show("")
+    drawn(page, "train/loss")
+    box = page.get_by_role("textbox", name="Smoothing, as a number")
+    expect(box).to_have_value("0.6")
+    box.fill("0.85")
+    box.press("Enter")
+    expect(page).to_have_url(re.compile(r"smooth=0\.85"))
+    box.fill("much")
+    box.press("Enter")
+    expect(box).to_have_value("0.85")
+    box.fill("7")
+    box.press("Enter")
+    expect(box).to_have_value("0.999")
+
+
+def test_without_smoothing_there_is_one_column(show: Open) -> None:
+    page = show("smooth=0")
+    walk_to(page, "train/loss", AT)
+    for run, cells in numbers(page).items():
+        assert cells == [pytest.approx(loss(run)[AT], rel=1e-3)]
+
+
+def test_other_smoothers(show: Open) -> None:
+    page = show("")
+    panel = settings(page)
+    for name, center in (("Running mean", statistics.mean), ("Running median", statistics.median)):
+        panel.get_by_role("combobox", name="Kind").select_option(label=name)
+        panel.get_by_role("textbox", name="Smoothing, as a number").fill("5")
+        panel.get_by_role("textbox", name="Smoothing, as a number").press("Enter")
+        expect(page).to_have_url(re.compile("smooth=5"))
+        walk_to(page, "train/loss", AT)
+        for run, (smoothed, _) in numbers(page).items():
+            window = loss(run)[AT - 2 : AT + 3]
+            assert smoothed == pytest.approx(center(window), rel=1e-3), (name, run)
+        page.mouse.move(5, 5)
+    for name in ("Gaussian", "Exponential by steps"):
+        panel.get_by_role("combobox", name="Kind").select_option(label=name)
+        walk_to(page, "train/loss", AT)
+        for smoothed, value in numbers(page).values():
+            assert smoothed != value
+
+
+def test_horizontal_axes(show: Open) -> None:
+    page = show("smooth=0")
+    assert axes(page, "train/loss")[:2] == ("0", "590")
+    with page.expect_response("**/scalars/query"):
+        page.get_by_role("button", name="Relative", exact=True).click()
+    expect(page).to_have_url(re.compile("x=relative"))
+    walk_to(page, "train/loss", AT)
+    expect(tooltip(page).locator("thead")).to_contain_text("6 min 40 s")
+    with page.expect_response("**/scalars/query"):
+        page.get_by_role("button", name="Wall", exact=True).click()
+    walk_to(page, "train/loss", AT)
+    expect(tooltip(page).locator("thead")).to_contain_text("14 Nov 2023, 22:20:00")
+    page.get_by_role("button", name="Other horizontal axes").click()
+    with page.expect_response("**/scalars/query"):
+        page.get_by_role("menuitemcheckbox", name="Index of the point").click()
+    walk_to(page, "train/loss", AT)
+    expect(tooltip(page).locator("thead")).to_contain_text("point 20")
+    page.go_back()
+    expect(page).to_have_url(re.compile("x=wall"))
+
+
+def test_the_axis_can_be_epochs_or_any_metric(show: Open) -> None:
+    page = show("smooth=0")
+    drawn(page, "train/loss")
+    page.get_by_role("button", name="Other horizontal axes").click()
+    page.get_by_role("menuitemcheckbox", name="epoch").click()
+    expect(chart(page, "train/loss")).to_have_attribute("aria-label", re.compile("0 to 5 across"))
+    page.get_by_role("button", name="Horizontal axis: epoch").click()
+    page.get_by_role("menuitem", name="Another metric …").click()
+    page.get_by_role("combobox", name="Metric").fill("accuracy")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("metric%3Atrain/accuracy"))
+    left, right, _, _ = axes(page, "train/loss")
+    lowest = min(value for run in RUNS for value in accuracy(run))
+    assert lowest - 0.1 <= float(left) <= float(right) <= 1.0
+
+
+def test_a_logarithmic_axis(show: Open) -> None:
+    page = show("smooth=0&outliers=0")
+    assert axes(page, "train/loss")[2] == 0.0
+    choose(page, "train/loss", "Logarithmic y axis")
+    expect(page).to_have_url(re.compile("ylog=train/loss"))
+    expect(chart(page, "train/loss")).not_to_have_attribute(
+        "aria-label", re.compile(r", 0 to \S+ up")
+    )
+    assert axes(page, "train/loss")[2] > 0.0
+    settings(page).get_by_label("Logarithmic y axis, all cards").check()
+    expect(page).to_have_url(re.compile(r"ylog=(\*|%2A)"))
+
+
+def test_a_logarithmic_horizontal_axis(show: Open) -> None:
+    page = show("smooth=0")
+    choose(page, "train/loss", "Logarithmic x axis")
+    expect(page).to_have_url(re.compile("xlog=train/loss"))
+    expect(chart(page, "train/loss")).to_have_attribute(
+        "aria-label", re.compile(r"10 to 590 across")
+    )
+
+
+def test_outliers_are_ignored_until_told_otherwise(board: str, open_page: Callable) -> None:
+    page = open_page(f"{board}?tags=spike&smooth=0")
+    assert axes(page, "spike")[3] < 10
+    settings(page).get_by_label("Ignore outliers").uncheck()
+    expect(page).to_have_url(re.compile("outliers=0"))
+    assert axes(page, "spike")[3] >= 1000
+
+
+def test_a_drag_zooms_and_a_link_shows_the_same(show: Open, open_page: Callable[..., Page]) -> None:
+    page = show("smooth=0")
+    before = axes(page, "train/loss")
+    drag(page, "train/loss", (0.4, 0.3), (0.6, 0.6))
+    expect(page).to_have_url(re.compile("zoom=train/loss"))
+    zoomed = axes(page, "train/loss")
+    assert float(zoomed[0]) > 100
+    assert zoomed[3] < before[3]
+    again = open_page(page.url)
+    assert axes(again, "train/loss") == zoomed
+    card(page, "train/loss").get_by_role("button", name="Fit").click()
+    assert axes(page, "train/loss") == before
+    expect(page).not_to_have_url(re.compile("zoom"))
+
+
+def test_zooming_reaches_every_point(board: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{board}?tags=long&smooth=0")
+    note = card(page, "long").locator("[data-note]")
+    expect(note).to_contain_text(re.compile(r"\d of 20k shown"))
+    page.goto(f"{board}?tags=long&smooth=0&zoom=long,1000,1014,0,7,,")
+    expect(note).to_contain_text("all points")
+    walk_to(page, "long", 5)
+    assert numbers(page, 1005) == {"vit": [1005 % 7]}
+
+
+def test_limits_that_are_typed_stay(show: Open) -> None:
+    page = show("smooth=0")
+    drawn(page, "train/loss")
+    choose(page, "train/loss", "Limits of the axes …")
+    dialog = page.get_by_role("dialog")
+    for label, text in (("Vertical axis from", "-1"), ("Vertical axis to", "8")):
+        dialog.get_by_role("textbox", name=label).fill(text)
+        dialog.get_by_role("textbox", name=label).press("Tab")
+    dialog.get_by_role("button", name="Done").click()
+    expect(page).to_have_url(re.compile("lim=train/loss,,,-1,8,,"))
+    assert axes(page, "train/loss")[2:] == (-1, 8)
+    choose(page, "train/loss", "Limits of the axes …")
+    dialog.get_by_role("button", name="Fit to data").click()
+    expect(page).not_to_have_url(re.compile("lim="))
+    assert axes(page, "train/loss")[3] < 8
+
+
+def test_groups_become_a_mean_with_a_band(show: Open) -> None:
+    page = show("smooth=0")
+    drawn(page, "train/loss")
+    page.get_by_role("button", name="Mean ± std").click()
+    expect(page).to_have_url(re.compile("mode=bands"))
+    expect(chart(page, "train/loss")).to_have_attribute("aria-label", re.compile("1 line,"))
+    values = [loss(run)[AT] for run in RUNS]
+    mean, std = statistics.mean(values), statistics.stdev(values)
+    expected = {
+        "± std": (mean, mean - std, mean + std),
+        "± std error": (mean, mean - std / 3**0.5, mean + std / 3**0.5),
+        "± 95 % CI": (mean, mean - 4.30265 * std / 3**0.5, mean + 4.30265 * std / 3**0.5),
+        "min \N{EN DASH} max": (mean, min(values), max(values)),
+    }
+    panel = settings(page)
+    for band, wanted in expected.items():
+        with page.expect_response("**/scalars/query") if band != "± std" else nothing():
+            panel.get_by_role("combobox", name="Band").select_option(label=band)
+        walk_to(page, "train/loss", AT)
+        expect(tooltip(page)).to_contain_text("all 3 runs")
+        cells = [number(cell) for cell in tooltip_rows(page)["all 3 runs"]]
+        assert cells == pytest.approx(wanted, rel=2e-3), band
+    with page.expect_response("**/scalars/query"):
+        panel.get_by_role("combobox", name="Center").select_option(label="median")
+    walk_to(page, "train/loss", AT)
+    cells = [number(cell) for cell in tooltip_rows(page)["all 3 runs"]]
+    assert cells[0] == pytest.approx(statistics.median(values), rel=2e-3)
+
+
+def test_runs_beside_a_baseline(show: Open) -> None:
+    page = show("smooth=0")
+    drawn(page, "train/loss")
+    page.get_by_role("button", name="Δ baseline").click()
+    expect(page.get_by_role("combobox", name="Baseline")).to_have_value("conv/a")
+    page.get_by_role("combobox", name="Baseline").select_option("vit")
+    expect(page).to_have_url(re.compile("base=vit"))
+    walk_to(page, "train/loss", AT)
+    for run, cells in numbers(page).items():
+        assert cells[-1] == pytest.approx(loss(run)[AT] - loss("vit")[AT], rel=2e-3, abs=1e-6)
+    with page.expect_response("**/scalars/query"):
+        settings(page).get_by_role("combobox", name="As", exact=True).select_option(label="ratio")
+    walk_to(page, "train/loss", AT + 1)
+    for run, cells in numbers(page, 10 * AT + 10).items():
+        wanted = loss(run)[AT + 1] / loss("vit")[AT + 1]
+        assert cells[-1] == pytest.approx(wanted, rel=2e-3)
+
+
+def test_what_is_not_finite_is_counted(board: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{board}?tags=odd&smooth=0")
+    drawn(page, "odd")
+    expect(card(page, "odd")).to_contain_text("2 not finite")
+    walk_to(page, "odd", 1)
+    expect(tooltip(page)).to_contain_text("NaN")
+
+
+def test_overwritten_points_are_drawn_when_asked_for(
+    board: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(f"{board}?tags=restart&smooth=0&outliers=0")
+    drawn(page, "restart")
+    before = chart(page, "restart").screenshot()
+    settings(page).get_by_label("Overwritten points, faded").check()
+    expect(page).to_have_url(re.compile("odd=1"))
+    with page.expect_response("**/scalars/query") as answer:
+        page.reload()
+    assert (answer.value.request.post_data_json or {})["overwritten"] is True
+    drawn(page, "restart")
+    page.mouse.move(5, 5)
+    assert chart(page, "restart").screenshot() != before
+
+
+def test_the_tooltip_is_sorted_and_limited(show: Open) -> None:
+    page = show("smooth=0")
+    panel = settings(page)
+    values = {run: loss(run)[AT] for run in RUNS}
+    rising = sorted(RUNS, key=values.__getitem__)
+    orders = {
+        "lowest first": rising,
+        "highest first": rising[::-1],
+        "as runs are listed": list(RUNS),
+    }
+    for order, wanted in orders.items():
+        panel.get_by_role("combobox", name="Order").select_option(label=order)
+        walk_to(page, "train/loss", AT)
+        assert list(numbers(page)) == wanted
+    panel.get_by_role("textbox", name="Rows at most").fill("2")
+    panel.get_by_role("textbox", name="Rows at most").press("Enter")
+    walk_to(page, "train/loss", AT)
+    assert list(numbers(page)) == list(RUNS)[:2]
+    expect(tooltip(page)).to_contain_text("1 more")
+
+
+def test_the_nearest_line_comes_first(show: Open) -> None:
+    page = show("smooth=0&outliers=0")
+    box = drawn(page, "train/loss").bounding_box()
+    assert box
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] * 0.2)
+    page.mouse.move(box["x"] + box["width"] / 2 + 1, box["y"] + box["height"] * 0.2)
+    expect(tooltip(page).locator("tbody tr").first).to_contain_text("vit")
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] * 0.88)
+    expect(tooltip(page).locator("tbody tr").first).to_contain_text("conv/a")
+
+
+def test_further_columns_of_the_tooltip(show: Open) -> None:
+    page = show("smooth=0")
+    panel = settings(page)
+    for column in ("step", "relative", "time"):
+        panel.get_by_label(f"Column: {column}").check()
+    walk_to(page, "train/loss", AT)
+    expect(tooltip(page)).to_contain_text("14 Nov 2023")
+    _, step, relative, _ = tooltip_rows(page)["vit"]
+    assert (step, relative) == ("200", "6 min 40 s")
+    assert PACE_S * 200 == 400
+
+
+class nothing:
+    def __enter__(self) -> None: ...
+    def __exit__(self, *_: object) -> None: ...

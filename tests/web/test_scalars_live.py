@@ -1,0 +1,118 @@
+"""What charts do while somebody writes, and when the server does not answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from tests.web.cards import axes, card, cards, drawn, tooltip, value_table
+from tests.web.conftest import Serve
+from tests.web.curves import loss, points, write_curves
+from tests.web.writing import append
+
+pytestmark = pytest.mark.browser
+
+MORE = tuple(range(600, 900, 10))
+
+
+@pytest.fixture
+def address(logdir: Path, serve: Serve) -> str:
+    write_curves(logdir)
+    return serve(logdir).address
+
+
+def write_more(logdir: Path) -> None:
+    append(logdir / "vit", *points("train/loss", MORE, loss("vit", MORE)))
+
+
+def test_new_points_are_drawn(address: str, logdir: Path, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{address}?tags=train/loss&table=1")
+    drawn(page, "train/loss")
+    expect(card(page, "train/loss")).to_have_attribute("data-last-step", "590")
+    write_more(logdir)
+    expect(card(page, "train/loss")).to_have_attribute("data-last-step", "890")
+    expect(card(page, "train/loss")).to_have_attribute("data-points", "210")
+    assert axes(page, "train/loss")[1] == "890"
+    row = value_table(page, "train/loss").locator("tbody tr").filter(has_text="vit")
+    expect(row).to_contain_text("890")
+
+
+def test_a_new_tag_gets_a_card_and_nothing_moves(
+    address: str, logdir: Path, open_page: Callable[..., Page]
+) -> None:
+    many = [record for at in range(300) for record in points(f"layer/{at:03}", [1], [at])]
+    append(logdir / "vit", *many)
+    page = open_page(f"{address}?tags=layer")
+    drawn(page, "layer/000")
+    page.get_by_role("article").first.hover()
+    page.mouse.wheel(0, 6000)
+    expect(card(page, "layer/000")).to_have_count(0)
+    page.wait_for_timeout(300)
+    first = cards(page).nth(9)
+    title = str(first.get_attribute("aria-label"))
+    place = card(page, title).bounding_box()
+    append(logdir / "vit", *points("layer/000a", [1], [1]), *points("layer/000b", [1], [1]))
+    append(logdir / "vit", *points("layer/000c", [1], [1]))
+    status = page.get_by_role("toolbar").get_by_role("status")
+    expect(status).to_have_text("313 tags")
+    page.wait_for_timeout(300)
+    assert card(page, title).bounding_box() == place
+
+
+def test_live_points_keep_zoom_slider_and_hover(
+    address: str, logdir: Path, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(f"{address}?tags=train/loss&zoom=train/loss,100,200,0,2,,&smooth=0.8")
+    box = drawn(page, "train/loss").bounding_box()
+    assert box
+    seen = axes(page, "train/loss")
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.move(box["x"] + box["width"] / 2 + 1, box["y"] + box["height"] / 2)
+    expect(tooltip(page).locator("thead")).to_contain_text("·")
+    told = tooltip(page).inner_text()
+    write_more(logdir)
+    expect(card(page, "train/loss")).to_have_attribute("data-last-step", "890")
+    assert axes(page, "train/loss") == seen
+    assert tooltip(page).inner_text() == told
+    expect(page.get_by_role("slider", name="Smoothing")).to_have_value("0.8")
+
+
+def test_a_chart_that_cannot_be_had_says_so_and_tries_again(
+    address: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page("about:blank")
+    page.route("**/scalars/query", lambda route: route.abort())
+    page.goto(f"{address}?tags=train/loss")
+    alert = card(page, "train/loss").get_by_role("alert")
+    expect(alert).to_contain_text("The server does not answer.")
+    page.unroute("**/scalars/query")
+    card(page, "train/loss").get_by_role("button", name="Try again").click()
+    drawn(page, "train/loss")
+    expect(alert).to_have_count(0)
+
+
+def test_an_answer_that_is_stale_is_not_waited_for(
+    address: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page("about:blank")
+    page.add_init_script(
+        """const send = fetch;
+        window.asked = [];
+        window.fetch = (address, init) => {
+          if (String(address).endsWith('scalars/query')) asked.push(init.signal);
+          return send(address, init);
+        };"""
+    )
+    page.goto(f"{address}?tags=train/loss&smooth=0")
+    drawn(page, "train/loss")
+    held: list[Route] = []
+    page.route("**/scalars/query", lambda route: held.append(route))
+    page.get_by_role("button", name="Relative", exact=True).click()
+    page.wait_for_function("asked.length == 2")
+    page.unroute("**/scalars/query")
+    page.get_by_role("button", name="Wall", exact=True).click()
+    page.wait_for_function("asked.length == 3")
+    assert page.evaluate("asked.map(signal => signal.aborted)")[1:] == [True, False]

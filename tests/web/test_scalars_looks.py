@@ -1,0 +1,159 @@
+"""Scalars by keyboard alone, in the dark, on a phone, and for who cannot see it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.web.cards import card, cards, chart, drawn, open_menu, settings, tooltip, walk_to
+from tests.web.conftest import Board
+from tests.web.curves import write_curves
+from tests.web.test_looks import find_violations, overflows
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    logdir = tmp_path_factory.mktemp("curves") / "logs"
+    write_curves(logdir)
+    board = Board(logdir, 0, "")
+    yield board.address
+    board.stop()
+
+
+def test_everything_by_keyboard(board: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(board)
+    drawn(page, "epoch")
+    keys = page.keyboard
+    keys.press("f")
+    keys.type("train/loss_2")
+    keys.press("Escape")
+    keys.press("Escape")
+    expect(page.get_by_role("textbox", name="Filter tags")).to_have_value("")
+    chart(page, "epoch").focus()
+    keys.press("p")
+    expect(page).to_have_url(re.compile("pin=epoch"))
+    keys.press("p")
+    expect(page).not_to_have_url(re.compile("pin="))
+    keys.press("y")
+    expect(page).to_have_url(re.compile("ylog=epoch"))
+    keys.press("m")
+    expect(page).to_have_url(re.compile("card=epoch"))
+    keys.press("m")
+    expect(page).not_to_have_url(re.compile("card="))
+    keys.press("d")
+    expect(page).to_have_url(re.compile("table=1"))
+    keys.press("]")
+    expect(page).to_have_url(re.compile(r"smooth=0\.65"))
+    keys.press("[")
+    expect(page).not_to_have_url(re.compile("smooth="))
+    keys.press("r")
+    expect(page).to_have_url(re.compile("select=1"))
+    keys.press("s")
+    expect(page.get_by_role("complementary", name="Settings of Scalars")).to_be_visible()
+    keys.press("?")
+    expect(page.get_by_role("dialog")).to_contain_text("Logarithmic y axis")
+
+
+def test_a_point_is_pinned_and_let_go_by_keyboard(
+    board: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(f"{board}?tags=train/loss")
+    walk_to(page, "train/loss", 3)
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("at=30"))
+    page.keyboard.press("ArrowRight")
+    expect(page).to_have_url(re.compile("at=40"))
+    page.keyboard.press("Escape")
+    expect(page).not_to_have_url(re.compile("at="))
+
+
+def test_a_menu_by_keyboard(board: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{board}?tags=train/loss_2")
+    drawn(page, "train/loss_2")
+    button = page.get_by_role("button", name="More for train/loss_2")
+    button.focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("menuitem", name="Full screen")).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("wide="))
+    expect(button).to_be_focused()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_faults_are_found_by_axe(
+    board: str, open_page: Callable[..., Page], scheme: str
+) -> None:
+    page = open_page(
+        f"{board}?pin=train/loss&table=1&multi=epoch\\,>odd&as=spike,bars,restart,table",
+        color_scheme=scheme,
+    )
+    drawn(page, "epoch + odd")
+    settings(page)
+    assert find_violations(page) == []
+    open_menu(page, "epoch")
+    assert find_violations(page) == []
+
+
+def test_a_window_has_no_faults(board: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{board}?tags=train/loss")
+    for item in ("Limits of the axes …", "Add another tag …", "Note at a step …"):
+        drawn(page, "train/loss")
+        open_menu(page, "train/loss").get_by_text(item).click()
+        expect(page.get_by_role("dialog")).to_be_visible()
+        assert find_violations(page) == []
+        page.keyboard.press("Escape")
+        expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_on_a_phone(board: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(board, width=390)
+    drawn(page, "epoch")
+    assert not overflows(page)
+    box = card(page, "epoch").bounding_box()
+    assert box and box["width"] > 340
+    panel = settings(page)
+    expect(panel.get_by_role("slider", name="Smoothing")).to_be_visible()
+    assert not overflows(page)
+    panel.get_by_role("button", name="Close the settings").click()
+    place = chart(page, "epoch").bounding_box()
+    assert place
+    page.mouse.move(place["x"] + 300, place["y"] + 50)
+    page.mouse.move(place["x"] + 301, place["y"] + 50)
+    tip = tooltip(page).bounding_box()
+    assert tip and tip["x"] >= 0 and tip["x"] + tip["width"] <= 390
+
+
+def test_charts_follow_the_theme(board: str, open_page: Callable[..., Page]) -> None:
+    light = open_page(f"{board}?tags=train/loss_2", color_scheme="light")
+    drawn(light, "train/loss_2")
+    dark = open_page(f"{board}?tags=train/loss_2", color_scheme="dark")
+    drawn(dark, "train/loss_2")
+    colour = "getComputedStyle(document.querySelector('article')).backgroundColor"
+    assert (light.evaluate(colour), dark.evaluate(colour)) == (
+        "rgb(255, 255, 255)",
+        "rgb(26, 26, 33)",
+    )
+
+
+def test_a_copied_address_shows_the_same(board: str, open_page: Callable[..., Page]) -> None:
+    query = (
+        "?tags=train&x=relative&smooth=0.9&ylog=train/loss&pin=train/accuracy&fold=train"
+        "&multi=epoch\\,>odd&table=1&at=400&lim=train/accuracy,,,0,2,,&wide=train/accuracy"
+    )
+    one = open_page(board + query)
+    drawn(one, "train/accuracy")
+    other = open_page(one.url)
+    drawn(other, "train/accuracy")
+    for page in (one, other):
+        expect(page.get_by_role("region", name=re.compile("^Values of")).first).to_contain_text(
+            "200"
+        )
+        page.mouse.move(5, 5)
+    assert one.get_by_role("main").inner_text() == other.get_by_role("main").inner_text()
+    assert cards(one).count() == cards(other).count() == 2

@@ -1,0 +1,212 @@
+"""The cursor and the range that charts share, and the tables and bars that tell their numbers."""
+
+from __future__ import annotations
+
+import re
+import statistics
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.web.cards import (
+    card,
+    chart,
+    choose,
+    drawn,
+    number,
+    settings,
+    table_rows,
+    tooltip,
+    value_table,
+    walk_to,
+)
+from tests.web.conftest import Board
+from tests.web.curves import RUNS, STEPS, accuracy, loss, smooth, write_curves
+
+pytestmark = pytest.mark.browser
+
+AT = 20
+
+
+@pytest.fixture(scope="module")
+def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    logdir = tmp_path_factory.mktemp("curves") / "logs"
+    write_curves(logdir)
+    board = Board(logdir, 0, "")
+    yield board.address
+    board.stop()
+
+
+def wait_for(page: Page, title: str, about: str) -> None:
+    expect(value_table(page, title)).to_have_attribute("aria-label", f"Values of {title}, {about}")
+    expect(value_table(page, title).locator("tbody tr")).to_have_count(3)
+
+
+def test_a_table_tells_the_last_values(board: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{board}?tags=train/loss")
+    page.get_by_role("button", name="Table of values below each chart").click()
+    wait_for(page, "train/loss", "last values")
+    for run, row in table_rows(value_table(page, "train/loss")).items():
+        assert number(row["Value"]) == pytest.approx(loss(run)[-1], rel=1e-3)
+        assert number(row["Smoothed"]) == pytest.approx(smooth(loss(run), 0.6)[-1], rel=1e-3)
+        assert (row["Step"], row["Relative"]) == ("590", "19 min 40 s")
+    expect(page).to_have_url(re.compile("table=1"))
+
+
+def test_a_click_pins_the_cursor_in_all_charts(board: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{board}?tags=train&table=1")
+    box = drawn(page, "train/loss").bounding_box()
+    assert box
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    expect(page).to_have_url(re.compile(r"at=\d+0(&|$)"))
+    step = int(re.findall(r"at=(\d+)", page.url)[0])
+    for title, values in (("train/loss", loss), ("train/accuracy", accuracy)):
+        wait_for(page, title, f"at {step}")
+        for run, row in table_rows(value_table(page, title)).items():
+            assert row["Step"] == str(step)
+            wanted = values(run)[STEPS.index(step)]
+            assert number(row["Value"]) == pytest.approx(wanted, rel=1e-3)
+    page.mouse.move(5, 5)
+    expect(tooltip(page)).to_contain_text(f"step {step}")
+    page.keyboard.press("ArrowRight")
+    expect(page).to_have_url(re.compile(f"at={step + 10}"))
+    wait_for(page, "train/accuracy", f"at {step + 10}")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    expect(page).to_have_url(re.compile(f"at={step - 10}"))
+    page.keyboard.press("Escape")
+    expect(page).not_to_have_url(re.compile("at="))
+    expect(tooltip(page)).to_have_count(0)
+    wait_for(page, "train/loss", "last values")
+
+
+def test_hover_is_linked(board: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{board}?tags=train&smooth=0")
+    drawn(page, "train/accuracy")
+    page.mouse.move(5, 5)
+    before = chart(page, "train/accuracy").screenshot()
+    walk_to(page, "train/loss", AT)
+    expect(tooltip(page)).to_be_visible()
+    assert chart(page, "train/accuracy").screenshot() != before
+
+
+def test_a_range_that_is_dragged_is_summed_up(board: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{board}?tags=train&table=1&smooth=0")
+    box = drawn(page, "train/loss").bounding_box()
+    assert box
+    page.get_by_role("button", name="Select a range by dragging").click()
+    page.mouse.move(box["x"] + 0.4 * box["width"], box["y"] + 60)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.7 * box["width"], box["y"] + 80, steps=4)
+    page.mouse.up()
+    expect(page).to_have_url(re.compile("range="))
+    assert "zoom" not in page.url
+
+
+def test_the_numbers_of_a_range(board: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{board}?tags=train&table=1&smooth=0&range=100~300")
+    for title, values in (("train/loss", loss), ("train/accuracy", accuracy)):
+        wait_for(page, title, "100 \N{EN DASH} 300")
+        for run, row in table_rows(value_table(page, title)).items():
+            inside = values(run)[10:31]
+            wanted = {
+                "Start": inside[0],
+                "End": inside[-1],
+                "Change": inside[-1] - inside[0],
+                "%": 100 * (inside[-1] - inside[0]) / abs(inside[0]),
+                "Min": min(inside),
+                "Max": max(inside),
+                "Mean": statistics.mean(inside),
+                "Start step": 100,
+                "End step": 300,
+                "Points": 21,
+            }
+            found = {name: number(text) for name, text in row.items()}
+            assert found == pytest.approx(wanted, rel=1e-2)
+    page.keyboard.press("Escape")
+    expect(page).not_to_have_url(re.compile("range="))
+
+
+def test_tables_are_sorted_by_a_column(board: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{board}?tags=train/loss_2&table=1&at=20")
+    wait_for(page, "train/loss_2", "at 20")
+    table = value_table(page, "train/loss_2")
+    rising = sorted(RUNS, key=lambda run: loss(run)[2])
+    table.get_by_role("button", name="Value").click()
+    assert list(table_rows(table)) == rising
+    table.get_by_role("button", name="Value").click()
+    assert list(table_rows(table)) == rising[::-1]
+    expect(page).to_have_url(re.compile("tsort=-Value"))
+    table.get_by_role("button", name="Value").click()
+    expect(page).not_to_have_url(re.compile("tsort"))
+
+
+def test_a_chart_as_a_table(board: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{board}?tags=train/loss")
+    drawn(page, "train/loss")
+    choose(page, "train/loss", "As a table")
+    table = card(page, "train/loss").get_by_role("region", name="Table of train/loss")
+    expect(table.locator("tbody tr")).to_have_count(3)
+    for run, row in table_rows(table).items():
+        values = loss(run)
+        lowest = min(range(len(values)), key=values.__getitem__)
+        value, step = row["Min"].split()
+        assert number(value) == pytest.approx(values[lowest], rel=1e-3)
+        assert int(step) == STEPS[lowest]
+        assert number(row["Last"].split()[0]) == pytest.approx(values[-1], rel=1e-3)
+        assert row["Points"] == "60"
+    expect(page).to_have_url(re.compile("as=train/loss,table"))
+    choose(page, "train/loss", "As a table")
+    drawn(page, "train/loss")
+
+
+def test_a_chart_as_bars(board: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{board}?tags=train/loss&as=train/loss,bars")
+    bars = card(page, "train/loss").get_by_role("listitem")
+    for stat, of in (("last", lambda values: values[-1]), ("min", min), ("max", max)):
+        card(page, "train/loss").get_by_role("button", name=stat, exact=True).click()
+        expect(card(page, "train/loss").get_by_role("group", name=f"{stat} of")).to_be_visible()
+        found = [text.split("\n") for text in bars.all_inner_texts()]
+        assert [name for name, *_ in found] == list(RUNS)
+        for name, *_, value in found:
+            assert number(value) == pytest.approx(of(loss(name)), rel=1e-3)
+    expect(page).to_have_url(re.compile("stat=max"))
+
+
+def test_best_values_are_marked(board: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{board}?tags=train/loss&smooth=0")
+    drawn(page, "train/loss")
+    page.mouse.move(5, 5)
+    before = chart(page, "train/loss").screenshot()
+    settings(page).get_by_role("combobox", name="Mark").select_option(label="lowest values")
+    expect(page).to_have_url(re.compile("best=min"))
+    page.get_by_role("button", name="Close the settings").click()
+    expect(page.get_by_role("complementary", name="Settings of Scalars")).to_have_count(0)
+    assert chart(page, "train/loss").screenshot() != before
+
+
+def test_a_note_at_a_step_is_added_and_removed(
+    tmp_path, open_page: Callable[..., Page], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRACKLIGHT_DATA", str(tmp_path / "data"))
+    write_curves(tmp_path / "logs")
+    board = Board(tmp_path / "logs", 0, "")
+    try:
+        page = open_page(f"{board.address}?tags=train/loss&at=200")
+        drawn(page, "train/loss")
+        choose(page, "train/loss", "Note at a step …")
+        dialog = page.get_by_role("dialog")
+        expect(dialog.get_by_role("textbox", name="Step")).to_have_value("200")
+        dialog.get_by_role("textbox", name="Note").fill("rate halved")
+        dialog.get_by_role("button", name="Add note").click()
+        expect(dialog).to_have_count(0)
+        page.reload()
+        drawn(page, "train/loss")
+        choose(page, "train/loss", "Note at a step …")
+        note = dialog.get_by_role("listitem").filter(has_text="rate halved")
+        expect(note).to_contain_text("200")
+        note.get_by_role("button", name=re.compile("^Remove the note")).click()
+        expect(note).to_have_count(0)
+    finally:
+        board.stop()
