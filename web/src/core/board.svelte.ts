@@ -2,13 +2,13 @@ import { SvelteMap } from 'svelte/reactivity';
 
 import { getRuns, getStatus, problemOf } from '../api/client';
 import { followLive } from '../api/live';
-import { readTime } from '../api/numbers';
 import type { Delta, Problem, RunRow, Status, StatusAnswer } from '../api/types';
 import { flag } from '../base/codec';
 import { Pace } from '../base/pace';
 import type { Live } from '../plugin/context';
 import { address } from './address.svelte';
 import { applyDelta, inOrder } from './delta';
+import { sumUp } from './totals';
 
 export type Connection = 'connecting' | 'open' | 'lost';
 
@@ -151,26 +151,6 @@ class Board implements Live {
       this.#listing.ask();
     }
   }
-}
-
-export interface Totals {
-  readonly points: number;
-  readonly damaged: number;
-  /** When the writers say that the last point was logged. */
-  readonly lastPoint: Date | null;
-}
-
-function sumUp(runs: readonly RunRow[]): Totals {
-  let points = 0;
-  let damaged = 0;
-  let lastPoint: Date | null = null;
-  for (const run of runs) {
-    points += run.points;
-    damaged += run.damaged;
-    const last = readTime(run.last_wall);
-    if (last && (!lastPoint || last > lastPoint)) lastPoint = last;
-  }
-  return { points, damaged, lastPoint };
 }
 
 export const board = new Board();
