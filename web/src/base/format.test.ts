@@ -8,6 +8,7 @@ import {
   formatDuration,
   formatExact,
   formatProgress,
+  formatSince,
   formatStep,
   formatValue,
   plural,
@@ -95,4 +96,10 @@ test.each([
   [-90, '−1 min 30 s'],
 ])('%d seconds last %s', (seconds, expected) => {
   expect(formatDuration(seconds)).toBe(expected);
+});
+
+test('what is long ago is told by its day', () => {
+  const now = new Date(2026, 4, 1);
+  expect(formatSince(new Date(2026, 3, 28), now)).toBe('3 d ago');
+  expect(formatSince(new Date(2023, 10, 14), now)).toBe('14 Nov 2023');
 });

@@ -1,5 +1,6 @@
 import type { RunRow } from '../../api/types';
 import { optionalText } from '../../base/codec';
+import { keepIfSame, Kept } from '../../base/keep';
 import type { RunGroup, Runs, ShownRun } from '../../plugin/context';
 import { address } from '../address.svelte';
 import { board } from '../board.svelte';
@@ -18,37 +19,46 @@ class PageRuns implements Runs {
   readonly #baseline = address.param('base', optionalText, null);
   #highlighted = $state.raw<string | null>(null);
 
+  readonly #looks = new Kept<ShownRun>(({ name }) => name);
+  readonly #groups = new Kept<RunGroup>(({ key }) => key);
+  #shownBefore: readonly ShownRun[] = [];
+  #groupsBefore: readonly RunGroup[] = [];
+
   /** How every run is drawn, shown or not, so that a keystroke in the filter makes none anew. */
-  readonly #looks: ReadonlyMap<string, ShownRun> = $derived(
-    new Map(
-      entries.all.map((entry) => [
-        entry.name,
-        {
-          name: entry.name,
-          label: entry.label,
-          colour: colours.colourOf(entry),
-          dash: colours.dashOf(entry.name),
-          group: groups.keys?.get(entry.name) ?? null,
-        },
-      ]),
+  readonly #looksByName: ReadonlyMap<string, ShownRun> = $derived(
+    this.#looks.keep(
+      entries.all.map((entry) => ({
+        name: entry.name,
+        label: entry.label,
+        colour: colours.colourOf(entry),
+        dash: colours.dashOf(entry.name),
+        group: groups.keys?.get(entry.name) ?? null,
+      })),
     ),
   );
 
+  /** The same list as before while the same is shown: new points of a run are no reason to draw. */
   readonly shown: readonly ShownRun[] = $derived.by(() => {
     const inOrder = groups.keys ? groups.found.flatMap((group) => group.members) : filter.found;
     const { isTicked } = selection;
-    const looks = this.#looks;
-    return inOrder.flatMap(({ name }) => (isTicked(name) ? (looks.get(name) ?? []) : []));
+    const looks = this.#looksByName;
+    const shown = inOrder.flatMap(({ name }) => (isTicked(name) ? (looks.get(name) ?? []) : []));
+    this.#shownBefore = keepIfSame(this.#shownBefore, shown);
+    return this.#shownBefore;
   });
 
-  readonly groups: readonly RunGroup[] = $derived(
-    groups.found.map(({ key, label, members }) => ({
-      key,
-      label,
-      colour: colours.colourOfGroup(key),
-      runs: members.map((member) => member.name).filter(selection.isTicked),
-    })),
-  );
+  readonly groups: readonly RunGroup[] = $derived.by(() => {
+    const { isTicked } = selection;
+    const kept = this.#groups.keep(
+      groups.found.map(({ key, label, members }) => {
+        const names = members.map((member) => member.name).filter(isTicked);
+        const runs = keepIfSame(this.#groups.find(key)?.runs ?? [], names);
+        return { key, label, colour: colours.colourOfGroup(key), runs };
+      }),
+    );
+    this.#groupsBefore = keepIfSame(this.#groupsBefore, [...kept.values()]);
+    return this.#groupsBefore;
+  });
 
   constructor() {
     $effect.root(() => {
@@ -74,7 +84,7 @@ class PageRuns implements Runs {
   }
 
   find(name: string): ShownRun | undefined {
-    return this.#looks.get(name);
+    return this.#looksByName.get(name);
   }
 
   highlight(name: string | null): void {

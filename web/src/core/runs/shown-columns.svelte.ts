@@ -7,7 +7,14 @@ const PLAIN = ['start', 'points'];
 const MOST_CHOSEN = 2;
 export const NARROWEST_COLUMN = 36;
 export const WIDEST_COLUMN = 400;
-const USUAL_WIDTHS: Readonly<Record<string, number>> = { note: 140, labels: 90, duration: 76 };
+const USUAL_WIDTHS: Readonly<Record<string, number>> = {
+  start: 88,
+  duration: 84,
+  points: 54,
+  tags: 48,
+  labels: 90,
+  note: 140,
+};
 const USUAL_WIDTH = 62;
 
 type Widths = Readonly<Record<string, number>>;

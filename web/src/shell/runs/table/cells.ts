@@ -1,10 +1,10 @@
 import type { HParamColumn } from '../../../api/runcolumns';
 import {
-  formatAgo,
   formatCount,
   formatDuration,
   formatExact,
   formatMoment,
+  formatSince,
   formatValue,
 } from '../../../base/format';
 import type { Value } from '../../../base/expression/compile';
@@ -17,14 +17,13 @@ export interface CellText {
 
 const EMPTY: CellText = { text: '', title: '' };
 
-/** `now_s` is what times are told from, in seconds since 1970. */
-export function textOfCell(key: string, value: Value, now_s: number): CellText {
+export function textOfCell(key: string, value: Value, now: Date): CellText {
   if (value === null) return EMPTY;
   if (typeof value === 'object') return same(value.join(', '));
   if (typeof value !== 'number') return same(String(value));
   switch (key) {
     case 'start':
-      return { text: formatAgo(now_s - value), title: formatMoment(new Date(value * 1000)) };
+      return textOfTime(new Date(value * 1000), now);
     case 'duration':
       return { text: formatDuration(value), title: `${value.toFixed(1)} s` };
     case 'points':
@@ -56,6 +55,12 @@ export function titleOfColumn(key: string): CellText {
   const [kind, name] = [key.slice(0, at), key.slice(at + 1)];
   const text = kind === 'min' || kind === 'max' ? `${kind} ${name}` : name;
   return { text, title: `${SUMMARIES[kind] ?? kind} ${name}` };
+}
+
+/** A writer may have put down a time that is none. */
+function textOfTime(at: Date, now: Date): CellText {
+  if (Number.isNaN(at.getTime())) return EMPTY;
+  return { text: formatSince(at, now), title: formatMoment(at) };
 }
 
 function same(text: string): CellText {
