@@ -147,8 +147,10 @@ def test_the_axis_can_be_epochs_or_any_metric(show: Open) -> None:
     page.get_by_role("button", name="Horizontal axis: epoch").click()
     page.get_by_role("menuitem", name="Another metric …").click()
     page.get_by_role("combobox", name="Metric").fill("accuracy")
-    page.keyboard.press("Enter")
+    with page.expect_response("**/scalars/query"):
+        page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile("metric%3Atrain/accuracy"))
+    expect(chart(page, "train/loss")).not_to_have_attribute("aria-label", re.compile(", 0 to 5"))
     left, right, _, _ = axes(page, "train/loss")
     lowest = min(value for run in RUNS for value in accuracy(run))
     assert lowest - 0.1 <= float(left) <= float(right) <= 1.0

@@ -1,7 +1,6 @@
 import type { Scale } from '../axis/scale';
-import { nextX } from '../nearest';
+import { type Columned, nextX } from '../nearest';
 import type { LineChartProps } from '../props';
-import type { Line } from '../types';
 import type { Chart } from './chart.svelte';
 import type { Hand } from './gestures';
 
@@ -37,7 +36,12 @@ function moveCursor(
 ): boolean {
   const isPick = event.key === 'Enter' && cursor !== null;
   if (isPick) onpick?.(cursor);
-  const next = cursorAfter(event, content.lines, layout.x.scale, cursor ?? pinned);
+  const next = cursorAfter(
+    event,
+    [...content.bands, ...content.lines],
+    layout.x.scale,
+    cursor ?? pinned,
+  );
   if (next !== null) onhover?.(next, null, null);
   return isPick || next !== null;
 }
@@ -45,7 +49,7 @@ function moveCursor(
 /** To the next point that is seen; null for keys that are no arrows. */
 function cursorAfter(
   { key, shiftKey }: KeyboardEvent,
-  lines: readonly Line[],
+  lines: readonly Columned[],
   scale: Scale,
   cursor: number | null,
 ): number | null {

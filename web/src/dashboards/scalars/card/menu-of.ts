@@ -80,7 +80,8 @@ function addItems(
   const { recipe, description } = card;
   return [
     { label: 'Add another tag …', icon: 'plus', run: () => open('combine') },
-    { label: 'Note at a step …', run: () => open('note') },
+    // A copy of a board can show notes, but has nobody to keep new ones.
+    ...(scalars.context.isStatic ? [] : [{ label: 'Note at a step …', run: () => open('note') }]),
     ...(description
       ? [{ label: 'Description', icon: 'info' as const, run: () => open('description') }]
       : []),
@@ -108,13 +109,12 @@ function takeItems(
     disabled: noPicture,
     run: () => void savePicture(takePicture(), format, card.title),
   });
+  const table = (format: 'csv' | 'json'): MenuItem => ({
+    label: `Download ${format.toUpperCase()}`,
+    run: () => void saveCardTable(scalars, card, format),
+  });
   return [
-    {
-      label: 'Download CSV',
-      icon: 'download',
-      run: () => void saveCardTable(scalars, card, 'csv'),
-    },
-    { label: 'Download JSON', run: () => void saveCardTable(scalars, card, 'json') },
+    ...(scalars.context.isStatic ? [] : [table('csv'), table('json')]),
     picture('svg'),
     picture('png'),
     { label: 'Copy as Python …', run: () => open('python') },
