@@ -80,6 +80,7 @@ def test_a_directory_that_does_not_exist_yet_is_waited_for(
     expect(page.get_by_role("main")).to_contain_text("It does not exist yet")
     append(logdir / "later" / "first", *scalars("loss", range(5)))
     expect(run(page, "first")).to_be_visible()
+    expect(page).to_have_title("Scalars · tracklight")
 
 
 def test_a_dashboard_without_data_teaches(

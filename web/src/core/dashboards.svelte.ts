@@ -4,6 +4,7 @@ import { text } from '../base/codec';
 import type { Module } from '../plugin/context';
 import { type BuiltIn, loadModule } from '../plugin/registry';
 import { address } from './address.svelte';
+import { board } from './board.svelte';
 import { tags } from './tags.svelte';
 
 /** A dashboard that can be opened. */
@@ -41,10 +42,9 @@ class Dashboards {
     this.entries.filter((entry) => entry.active || entry.name === this.current?.name),
   );
   /** Undefined until it is known what there is to show. */
-  readonly current = $derived.by(() => {
-    const chosen = this.entries.find(({ name }) => name === this.#tab.value);
-    return chosen ?? (this.#asked ? this.active[0] : undefined);
-  });
+  readonly current = $derived(
+    this.entries.find(({ name }) => name === this.#tab.value) ?? this.#findFirst(),
+  );
 
   async start(builtIn: readonly BuiltIn[]): Promise<void> {
     this.#builtIn = builtIn;
@@ -71,6 +71,12 @@ class Dashboards {
 
   hrefOf(name: string): string {
     return address.hrefWith({ tab: name });
+  }
+
+  /** One that shows anything is not opened while a better one may still come. */
+  #findFirst(): Entry | undefined {
+    const isKnown = tags.rows.length > 0 && !board.loading;
+    return this.#asked ? this.active.find(({ plugins }) => plugins !== null || isKnown) : undefined;
   }
 
   #ours({ name, title, server = name, always = false, example, load }: BuiltIn): Entry {
