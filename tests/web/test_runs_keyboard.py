@@ -179,3 +179,13 @@ def test_a_run_that_comes_later_is_ticked(crowd: Page, logdir: Path) -> None:
     append(logdir / "a-late-one", *scalars("loss", range(3)))
     expect(tick(crowd, "a-late-one")).to_be_checked()
     expect(heading(crowd, "601 runs")).to_be_visible()
+
+
+def test_runs_that_come_above_do_not_push_away_what_is_read(crowd: Page, logdir: Path) -> None:
+    grid(crowd).evaluate("element => (element.scrollTop = 3000)")
+    expect(row(crowd, "sweep/trial-110")).to_be_in_viewport()
+    before = row(crowd, "sweep/trial-110").bounding_box()
+    append(logdir / "a-late-one", *scalars("loss", range(3)))
+    expect(heading(crowd, "601 runs")).to_be_visible()
+    assert row(crowd, "sweep/trial-110").bounding_box() == before
+    assert grid(crowd).evaluate("element => element.scrollTop") == 3028

@@ -60,12 +60,17 @@ class Groups {
     this.#grouping.set(grouping, 'push');
   }
 
+  /** Keys of the groups whose runs are folded away. */
+  get folded(): readonly string[] {
+    return this.#folded.value;
+  }
+
   isFolded(key: string): boolean {
-    return this.#folded.value.includes(key);
+    return this.folded.includes(key);
   }
 
   fold(key: string, folded: boolean): void {
-    const others = this.#folded.value.filter((other) => other !== key);
+    const others = this.folded.filter((other) => other !== key);
     this.#folded.set(folded ? [...others, key] : others);
   }
 
