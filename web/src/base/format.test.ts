@@ -101,5 +101,6 @@ test.each([
 test('what is long ago is told by its day', () => {
   const now = new Date(2026, 4, 1);
   expect(formatSince(new Date(2026, 3, 28), now)).toBe('3 d ago');
+  expect(formatSince(new Date(2026, 2, 14), now)).toBe('14 Mar');
   expect(formatSince(new Date(2023, 10, 14), now)).toBe('14 Nov 2023');
 });

@@ -1,7 +1,8 @@
 /** Numbers, sizes and times are put into words here and nowhere else. */
 
 const grouped = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
-const day = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium' });
+const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
+const dayOfYear = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium' });
 const moment = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
 const SI = ['', 'k', 'M', 'G', 'T', 'P', 'E'];
 const BYTES = ['B', 'kB', 'MB', 'GB', 'TB', 'PB', 'EB'];
@@ -64,7 +65,8 @@ export function formatAgo(seconds: number): string {
 /** How long ago or, where that is more than a month, on which day. */
 export function formatSince(at: Date, now: Date): string {
   const seconds = (now.getTime() - at.getTime()) / 1000;
-  return seconds < 30 * DAY_S ? formatAgo(seconds) : day.format(at);
+  if (seconds < 30 * DAY_S) return formatAgo(seconds);
+  return (at.getFullYear() === now.getFullYear() ? day : dayOfYear).format(at);
 }
 
 /** How long something took, in its two largest units: 45 s, 4 min 12 s, 2 h 5 min, 3 d 4 h. */

@@ -8,7 +8,7 @@ const MOST_CHOSEN = 2;
 export const NARROWEST_COLUMN = 36;
 export const WIDEST_COLUMN = 400;
 const USUAL_WIDTHS: Readonly<Record<string, number>> = {
-  start: 88,
+  start: 94,
   duration: 84,
   points: 54,
   tags: 48,

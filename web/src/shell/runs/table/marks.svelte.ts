@@ -35,7 +35,7 @@ class Marks {
     if (how === 'range') this.#markRange(place);
     else {
       this.#anchorId = id;
-      this.#marked = how === 'more' ? withOrWithout(this.#marked, id) : new Set([id]);
+      this.#marked = new Set(how === 'more' ? withOrWithout(this.#marked, id) : [id]);
     }
     this.#activeId = id;
   }
@@ -75,8 +75,8 @@ function namesOf(rows: readonly TableRow[]): string[] {
   return [...new Set(names)];
 }
 
-function withOrWithout(ids: ReadonlySet<string>, id: string): Set<string> {
-  return ids.has(id) ? new Set([...ids].filter((other) => other !== id)) : new Set([...ids, id]);
+function withOrWithout(ids: ReadonlySet<string>, id: string): string[] {
+  return ids.has(id) ? [...ids].filter((other) => other !== id) : [...ids, id];
 }
 
 export const marks = new Marks();
