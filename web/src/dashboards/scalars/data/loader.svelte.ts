@@ -23,6 +23,8 @@ import {
 export interface Loaded {
   readonly answer: ChartAnswer | null;
   readonly problem: Problem | null;
+  /** True where the server has said that there is no such chart, and would say so again. */
+  readonly isRefused: boolean;
   /** What part of it the answer is for; null: everything. */
   readonly seen: Span | null;
   /** What was asked; an answer to something else is stale. */
@@ -116,15 +118,24 @@ export class Loader {
   }
 
   #promise({ seen, ...want }: Want): Loaded {
-    return { answer: null, problem: null, seen, ask: this.#askOf({ seen, ...want }) };
+    return {
+      answer: null,
+      problem: null,
+      isRefused: false,
+      seen,
+      ask: this.#askOf({ seen, ...want }),
+    };
   }
 
   #take(chart: ChartAnswer, asked: Loaded | undefined): void {
     if (!asked) return;
+    const { error } = chart;
+    const isRefused = error !== null;
     this.#charts.set(chart.id, {
       ...asked,
-      answer: chart.error ? null : chart,
-      problem: chart.error,
+      answer: isRefused ? null : chart,
+      problem: error,
+      isRefused,
     });
     this.#forgetOldest();
   }

@@ -17,7 +17,7 @@ export interface SmootherFacts {
 
 export const SMOOTHERS: Readonly<Record<Smoother, SmootherFacts>> = {
   ema: {
-    label: 'Exponential, as TensorBoard',
+    label: 'TensorBoard’s average',
     unit: 'weight of what was before, 0 to 0.999',
     lowest: 0,
     highest: 0.999,
