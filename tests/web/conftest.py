@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
+from tests.web.curves import write_curves
 from tests.web.writing import write_sweep
 from tracklight.server.page import PAGE_DIR
 
@@ -109,6 +110,16 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a board over a small sweep that nobody writes to any more."""
     logdir = tmp_path_factory.mktemp("sweep") / "logs"
     write_sweep(logdir)
+    board = Board(logdir, 0, "")
+    yield board.address
+    board.stop()
+
+
+@pytest.fixture(scope="session")
+def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a board over curves whose numbers tests know."""
+    logdir = tmp_path_factory.mktemp("curves") / "logs"
+    write_curves(logdir)
     board = Board(logdir, 0, "")
     yield board.address
     board.stop()

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.web.cards import axes, card, cards, chart, choose, drawn, open_menu, settings, titles
-from tests.web.conftest import Board, Serve
-from tests.web.curves import points, write_curves
+from tests.web.conftest import Serve
+from tests.web.curves import points
 from tests.web.parts import run
 from tests.web.writing import append
 
@@ -23,15 +23,6 @@ TITLES = [
 ]
 
 
-@pytest.fixture(scope="module")
-def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    logdir = tmp_path_factory.mktemp("curves") / "logs"
-    write_curves(logdir)
-    board = Board(logdir, 0, "")
-    yield board.address
-    board.stop()
-
-
 @pytest.fixture
 def page(board: str, open_page: Callable[..., Page]) -> Page:
     page = open_page(board)
@@ -39,7 +30,7 @@ def page(board: str, open_page: Callable[..., Page]) -> Page:
     return page
 
 
-def section(page: Page, title: str):  # type: ignore[no-untyped-def]
+def section(page: Page, title: str) -> Locator:
     return page.get_by_role("heading", level=2).get_by_role("button", name=re.compile(f"^{title}"))
 
 
@@ -115,7 +106,7 @@ def test_nothing_that_matches_is_said_with_a_way_out(page: Page) -> None:
     expect(card(page, "epoch")).to_be_visible()
 
 
-def test_no_run_shown_is_said(page: Page, board: str) -> None:
+def test_no_run_shown_is_said(page: Page) -> None:
     for name in ("conv/a", "conv/b", "vit"):
         run(page, name).get_by_role("checkbox").click()
     expect(page.get_by_text("No run is shown.")).to_be_visible()

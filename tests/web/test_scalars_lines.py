@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import statistics
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import nullcontext
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -21,22 +22,12 @@ from tests.web.cards import (
     tooltip_rows,
     walk_to,
 )
-from tests.web.conftest import Board
-from tests.web.curves import PACE_S, RUNS, accuracy, loss, smooth, write_curves
+from tests.web.curves import RUNS, accuracy, loss, smooth
 
 pytestmark = pytest.mark.browser
 
 Open = Callable[[str], Page]
 AT = 20
-
-
-@pytest.fixture(scope="module")
-def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    logdir = tmp_path_factory.mktemp("curves") / "logs"
-    write_curves(logdir)
-    board = Board(logdir, 0, "")
-    yield board.address
-    board.stop()
 
 
 @pytest.fixture
@@ -178,7 +169,9 @@ def test_a_logarithmic_horizontal_axis(show: Open) -> None:
     )
 
 
-def test_outliers_are_ignored_until_told_otherwise(board: str, open_page: Callable) -> None:
+def test_outliers_are_ignored_until_told_otherwise(
+    board: str, open_page: Callable[..., Page]
+) -> None:
     page = open_page(f"{board}?tags=spike&smooth=0")
     assert axes(page, "spike")[3] < 10
     settings(page).get_by_label("Ignore outliers").uncheck()
@@ -244,7 +237,7 @@ def test_groups_become_a_mean_with_a_band(show: Open) -> None:
     }
     panel = settings(page)
     for band, wanted in expected.items():
-        with page.expect_response("**/scalars/query") if band != "± std" else nothing():
+        with page.expect_response("**/scalars/query") if band != "± std" else nullcontext():
             panel.get_by_role("combobox", name="Band").select_option(label=band)
         walk_to(page, "train/loss", AT)
         expect(tooltip(page)).to_contain_text("all 3 runs")
@@ -340,9 +333,3 @@ def test_further_columns_of_the_tooltip(show: Open) -> None:
     expect(tooltip(page)).to_contain_text("14 Nov 2023")
     _, step, relative, _ = tooltip_rows(page)["vit"]
     assert (step, relative) == ("200", "6 min 40 s")
-    assert PACE_S * 200 == 400
-
-
-class nothing:
-    def __enter__(self) -> None: ...
-    def __exit__(self, *_: object) -> None: ...

@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.web.cards import card, cards, chart, drawn, open_menu, settings, tooltip, walk_to
-from tests.web.conftest import Board
-from tests.web.curves import write_curves
 from tests.web.test_looks import find_violations, overflows
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    logdir = tmp_path_factory.mktemp("curves") / "logs"
-    write_curves(logdir)
-    board = Board(logdir, 0, "")
-    yield board.address
-    board.stop()
 
 
 def test_everything_by_keyboard(board: str, open_page: Callable[..., Page]) -> None:

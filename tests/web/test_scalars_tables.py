@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import statistics
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -21,21 +22,12 @@ from tests.web.cards import (
     value_table,
     walk_to,
 )
-from tests.web.conftest import Board
+from tests.web.conftest import Serve
 from tests.web.curves import RUNS, STEPS, accuracy, loss, smooth, write_curves
 
 pytestmark = pytest.mark.browser
 
 AT = 20
-
-
-@pytest.fixture(scope="module")
-def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    logdir = tmp_path_factory.mktemp("curves") / "logs"
-    write_curves(logdir)
-    board = Board(logdir, 0, "")
-    yield board.address
-    board.stop()
 
 
 def wait_for(page: Page, title: str, about: str) -> None:
@@ -187,26 +179,21 @@ def test_best_values_are_marked(board: str, open_page: Callable[..., Page]) -> N
 
 
 def test_a_note_at_a_step_is_added_and_removed(
-    tmp_path, open_page: Callable[..., Page], monkeypatch: pytest.MonkeyPatch
+    logdir: Path, serve: Serve, open_page: Callable[..., Page]
 ) -> None:
-    monkeypatch.setenv("TRACKLIGHT_DATA", str(tmp_path / "data"))
-    write_curves(tmp_path / "logs")
-    board = Board(tmp_path / "logs", 0, "")
-    try:
-        page = open_page(f"{board.address}?tags=train/loss&at=200")
-        drawn(page, "train/loss")
-        choose(page, "train/loss", "Note at a step …")
-        dialog = page.get_by_role("dialog")
-        expect(dialog.get_by_role("textbox", name="Step")).to_have_value("200")
-        dialog.get_by_role("textbox", name="Note").fill("rate halved")
-        dialog.get_by_role("button", name="Add note").click()
-        expect(dialog).to_have_count(0)
-        page.reload()
-        drawn(page, "train/loss")
-        choose(page, "train/loss", "Note at a step …")
-        note = dialog.get_by_role("listitem").filter(has_text="rate halved")
-        expect(note).to_contain_text("200")
-        note.get_by_role("button", name=re.compile("^Remove the note")).click()
-        expect(note).to_have_count(0)
-    finally:
-        board.stop()
+    write_curves(logdir)
+    page = open_page(f"{serve(logdir).address}?tags=train/loss&at=200")
+    drawn(page, "train/loss")
+    choose(page, "train/loss", "Note at a step …")
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_role("textbox", name="Step")).to_have_value("200")
+    dialog.get_by_role("textbox", name="Note").fill("rate halved")
+    dialog.get_by_role("button", name="Add note").click()
+    expect(dialog).to_have_count(0)
+    page.reload()
+    drawn(page, "train/loss")
+    choose(page, "train/loss", "Note at a step …")
+    note = dialog.get_by_role("listitem").filter(has_text="rate halved")
+    expect(note).to_contain_text("200")
+    note.get_by_role("button", name=re.compile("^Remove the note")).click()
+    expect(note).to_have_count(0)
