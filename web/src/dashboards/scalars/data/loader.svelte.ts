@@ -31,7 +31,8 @@ export interface Loaded {
   readonly ask: string;
 }
 
-const PAUSE_MS = 1000;
+/** A point is to be on the screen within a second of being written, also while they come quickly. */
+const PAUSE_MS = 250;
 /** One request for what is on a screen; more would keep the first cards waiting for the last. */
 const MOST_CHARTS = 32;
 const MOST_KEPT = 200;
