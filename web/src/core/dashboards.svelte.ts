@@ -48,6 +48,7 @@ class Dashboards {
 
   async start(builtIn: readonly BuiltIn[]): Promise<void> {
     this.#builtIn = builtIn;
+    this.#fetchAhead();
     await this.refresh();
     this.#asked = true;
   }
@@ -71,6 +72,13 @@ class Dashboards {
 
   hrefOf(name: string): string {
     return address.hrefWith({ tab: name });
+  }
+
+  /** The code of the one that will most likely be opened comes while the log is asked about. */
+  #fetchAhead(): void {
+    const likely = this.#builtIn.find(({ name }) => name === this.#tab.value) ?? this.#builtIn[0];
+    // Who opens it then is told what went wrong.
+    likely?.load().catch(() => undefined);
   }
 
   /** One that shows anything is not opened while a better one may still come. */

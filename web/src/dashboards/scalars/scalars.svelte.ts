@@ -44,7 +44,7 @@ export class Scalars {
 
   /** Keeps what is loaded in step with the page; to be called where effects live. */
   follow(): void {
-    $effect(() => this.loader.show(this.view));
+    $effect(() => this.loader.show(this.view, this.context.runs.shown.length));
     $effect(() => this.#shownTags.show(this.view.runs));
     $effect(() => {
       const { pinned, range } = this.context.cursor;

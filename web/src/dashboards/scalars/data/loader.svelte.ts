@@ -33,7 +33,9 @@ export interface Loaded {
 
 /** A point is to be on the screen within a second of being written, also while they come quickly. */
 const PAUSE_MS = 250;
-/** One request for what is on a screen; more would keep the first cards waiting for the last. */
+/** What one request may bring, in lines: more would keep the first cards waiting for the last. */
+const MOST_LINES = 400;
+const FIRST_LINES = 100;
 const MOST_CHARTS = 32;
 const MOST_KEPT = 200;
 
@@ -44,6 +46,7 @@ export class Loader {
   readonly #wants = new Wants<Want>();
   readonly #pace = new Pace(() => this.#load(), PAUSE_MS);
   #view: ViewAsk | null = null;
+  #runs = 0;
   /** Counts views; a number is shorter than the names of 500 runs. */
   #viewCount = 0;
   #revision = 0;
@@ -73,8 +76,9 @@ export class Loader {
   }
 
   /** What all charts are to show. A slider that moves lets the answer under way still come in. */
-  show(view: ViewAsk): void {
+  show(view: ViewAsk, runs: number): void {
     const before = this.#view;
+    this.#runs = runs;
     if (JSON.stringify(before) === JSON.stringify(view)) return;
     this.#view = view;
     this.#viewCount++;
@@ -100,8 +104,9 @@ export class Loader {
   }
 
   async #load(): Promise<void> {
-    const batch = pickBatch(this.#findStale(), MOST_CHARTS);
-    if (batch.length === 0 || this.#view === null) return;
+    if (this.#view === null) return;
+    const batch = pickBatch(this.#findStale(), this.#countCharts());
+    if (batch.length === 0) return;
     const asked = byKey(batch, (want) => this.#promise(want));
     const revision = this.#revision;
     this.#abort = new AbortController();
@@ -116,6 +121,12 @@ export class Loader {
     this.#underWay = [];
     // What is stale because of new points waits for its turn.
     if (revision === this.#revision && this.#findStale().length > 0) this.#pace.askNow();
+  }
+
+  /** While there is nothing to see yet, a few charts soon are better than all of them late. */
+  #countCharts(): number {
+    const lines = this.#charts.size === 0 ? FIRST_LINES : MOST_LINES;
+    return Math.min(MOST_CHARTS, Math.max(1, Math.floor(lines / Math.max(1, this.#runs))));
   }
 
   #promise({ seen, ...want }: Want): Loaded {
