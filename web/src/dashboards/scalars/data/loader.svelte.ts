@@ -35,7 +35,7 @@ export interface Loaded {
 const PAUSE_MS = 250;
 /** What one request may bring, in lines: more would keep the first cards waiting for the last. */
 const MOST_LINES = 400;
-const FIRST_LINES = 100;
+const FIRST_LINES = 60;
 const MOST_CHARTS = 32;
 const MOST_KEPT = 200;
 
