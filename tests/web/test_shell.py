@@ -58,7 +58,7 @@ def test_searching_shows_a_tag(page: Page) -> None:
     page.get_by_role("button", name="Search runs, tags, actions").click()
     expect(search_box(page)).to_be_focused()
     search_box(page).press_sequentially("loss 10")
-    expect(found(page)).to_have_text(["train/loss_10 scalar"])
+    expect(found(page).first).to_have_text("train/loss_10 scalar")
     page.keyboard.press("Enter")
     expect(page).to_have_title("Scalars · tracklight")
     expect(page.get_by_label("Filter tags")).to_have_value("train/loss_10")
