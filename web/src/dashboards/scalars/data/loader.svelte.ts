@@ -35,7 +35,7 @@ export interface Loaded {
 const PAUSE_MS = 250;
 /** What one request may bring, in lines: more would keep the first cards waiting for the last. */
 const MOST_LINES = 400;
-const FIRST_LINES = 60;
+const FIRST_LINES = 40;
 const MOST_CHARTS = 32;
 const MOST_KEPT = 200;
 
@@ -109,6 +109,7 @@ export class Loader {
     if (batch.length === 0) return;
     const asked = byKey(batch, (want) => this.#promise(want));
     const revision = this.#revision;
+    const isFirst = this.#charts.size === 0;
     this.#abort = new AbortController();
     this.#underWay = batch;
     try {
@@ -119,6 +120,8 @@ export class Loader {
       if (!isAbort(error)) this.#fail(asked, problemOf(error));
     }
     this.#underWay = [];
+    // What came is to be seen before the browser is busy with more.
+    if (isFirst) await nextFrame().then(nextFrame);
     // What is stale because of new points waits for its turn.
     if (revision === this.#revision && this.#findStale().length > 0) this.#pace.askNow();
   }
@@ -192,6 +195,13 @@ export class Loader {
       if (!wanted.has(key.replace(/\npart$/, ''))) this.#charts.delete(key);
     }
   }
+}
+
+function nextFrame(): Promise<unknown> {
+  // A page that nobody sees draws nothing, and must not wait for it.
+  return new Promise((resolve) =>
+    document.hidden ? resolve(null) : requestAnimationFrame(resolve),
+  );
 }
 
 function isComplete(loaded: Loaded | undefined): boolean {
