@@ -30,6 +30,8 @@ export class Pointer {
 
   readonly #api: Api;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  /** What was asked for last. */
+  #place = '';
   #abort = new AbortController();
 
   constructor(api: Api) {
@@ -40,14 +42,16 @@ export class Pointer {
   askExact(view: ViewAsk, spot: Spot | null): void {
     clearTimeout(this.#timer);
     this.#abort.abort();
-    this.exact = [];
-    if (spot && view.groups === null)
-      this.#timer = setTimeout(() => void this.#ask(view, spot), REST_MS);
+    const ask = spot && view.groups === null ? askAt(view, spot) : null;
+    const place = JSON.stringify(ask);
+    // At the same place new points may have come in; what was told there holds until they are told.
+    if (place !== this.#place) this.exact = [];
+    this.#place = place;
+    if (ask) this.#timer = setTimeout(() => void this.#ask(ask), REST_MS);
   }
 
-  async #ask({ runs, x, smoothing, baseline }: ViewAsk, spot: Spot): Promise<void> {
+  async #ask(ask: AtAsk): Promise<void> {
     this.#abort = new AbortController();
-    const ask = { runs, x, smoothing, baseline, tags: spot.chart.card.tags, at: spot.x };
     try {
       const { rows } = await this.#api.post<AtAnswer>('at', ask, this.#abort.signal);
       this.exact = rows;
@@ -56,4 +60,10 @@ export class Pointer {
       if (!isAbort(error)) this.exact = [];
     }
   }
+}
+
+type AtAsk = ReturnType<typeof askAt>;
+
+function askAt({ runs, x, smoothing, baseline }: ViewAsk, { chart, x: at }: Spot) {
+  return { runs, x, smoothing, baseline, tags: chart.card.tags, at };
 }
