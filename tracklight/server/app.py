@@ -48,16 +48,7 @@ def create_app(
     follower = Follower(catalog, watch)
     overview = Overview(catalog)
     live = Live(catalog, overview, follower)
-    plugins = Plugins(
-        Context(
-            catalog,
-            overview.scalar_tags,
-            overview.runs_with_scalar,
-            live.history.cursor,
-            problems.describe,
-        )
-    )
-    live.remarks.extend(plugins.problems)
+    plugins = _load_plugins(catalog, overview, live)
     store = Store(find_book(root.path for root in catalog.roots))
     watchman = Alerts(catalog, store, live, alerts)
     follower.listeners.append(watchman.hear)
@@ -69,32 +60,49 @@ def create_app(
         *Notes(store, watchman).routes(),
         *plugins.routes(),
     ]
-
-    @contextlib.asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        live.bell.attach()
-        watchman.start()
-        follower.start()
-        try:
-            yield
-        finally:
-            live.bell.end()
-            follower.stop()
-            watchman.stop()
-
     routes: list[BaseRoute] = [
         Mount("/api", routes=[*web_routes(answered), stream_route(live)]),
         *plugin_routes(it.dashboard for it in plugins.loaded.values()),
         page_route(page_dir),
     ]
-    if path_prefix.strip("/"):
-        routes = [Mount("/" + path_prefix.strip("/"), routes=routes)]
     app = Starlette(
-        routes=routes,
+        routes=_put_below(path_prefix, routes),
         middleware=[Middleware(Tidy), Middleware(Guard, policy=policy)],
         exception_handlers=problems.handlers(),
-        lifespan=lifespan,
+        lifespan=lambda _: _run(live, follower, watchman),
     )
     app.state.live = live
     app.state.answered = answered
     return app
+
+
+def _load_plugins(catalog: Source, overview: Overview, live: Live) -> Plugins:
+    plugins = Plugins(
+        Context(
+            catalog,
+            overview.scalar_tags,
+            overview.runs_with_scalar,
+            live.history.cursor,
+            problems.describe,
+        )
+    )
+    live.remarks.extend(plugins.problems)
+    return plugins
+
+
+def _put_below(path_prefix: str, routes: list[BaseRoute]) -> list[BaseRoute]:
+    prefix = path_prefix.strip("/")
+    return [Mount(f"/{prefix}", routes=routes)] if prefix else routes
+
+
+@contextlib.asynccontextmanager
+async def _run(live: Live, follower: Follower, watchman: Alerts) -> AsyncIterator[None]:
+    live.bell.attach()
+    watchman.start()
+    follower.start()
+    try:
+        yield
+    finally:
+        live.bell.end()
+        follower.stop()
+        watchman.stop()
