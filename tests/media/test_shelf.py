@@ -1,0 +1,34 @@
+"""The cache never holds more than it may."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tracklight.media.shelf import Shelf
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 60))))
+def test_no_more_than_the_limit_is_held(kept: list[tuple[int, int]]) -> None:
+    shelf: Shelf[int, int] = Shelf(100)
+    for key, size in kept:
+        shelf.keep(key, size, size)
+        assert shelf.find(key) == size
+        held = [size for key in range(10) if (size := shelf.find(key)) is not None]
+        assert shelf.held_bytes == sum(held) <= 100
+
+
+def test_what_was_used_last_stays() -> None:
+    shelf: Shelf[str, int] = Shelf(2)
+    shelf.keep("a", 1, 1)
+    shelf.keep("b", 2, 1)
+    shelf.find("a")
+    shelf.keep("c", 3, 1)
+    assert (shelf.find("a"), shelf.find("b"), shelf.find("c")) == (1, None, 3)
+
+
+def test_a_giant_is_not_kept() -> None:
+    shelf: Shelf[str, int] = Shelf(2)
+    shelf.keep("a", 1, 1)
+    shelf.keep("giant", 2, 3)
+    assert (shelf.find("a"), shelf.find("giant")) == (1, None)

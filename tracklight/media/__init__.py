@@ -1,0 +1,1 @@
+"""Values that are looked at one by one: pictures, clips, texts, histograms, curves, clouds."""

@@ -1,0 +1,52 @@
+"""Reads values and keeps the last ones decoded, within a bound."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+
+from tracklight.errors import LogError
+from tracklight.formats.values import Decoded, decode_value
+from tracklight.media.shelf import Shelf
+from tracklight.media.steps import make_marks
+from tracklight.plugin import Context
+from tracklight.types import Located
+
+_KEPT_BYTES = 64 << 20
+
+
+class ValueAsk(msgspec.Struct):
+    """One value of a tag of a run, as `SeriesSteps` tells of it."""
+
+    run: str
+    tag: str
+    index: Annotated[int, msgspec.Meta(ge=0)]
+    mark: int | None = None
+    """With it, the answer can never be another one."""
+
+
+class Reader:
+    """The values of a log for a dashboard; may be asked from any thread."""
+
+    def __init__(self, context: Context, kept_bytes: int = _KEPT_BYTES) -> None:
+        self._log = context.log
+        self._values: Shelf[tuple[str, str, int, int], Decoded] = Shelf(kept_bytes)
+
+    def read(self, ask: ValueAsk) -> Decoded:
+        """The value, decoded as its kind says."""
+        located = self._log.located(ask.run, ask.tag)
+        mark = _find_mark(located, ask.index)
+        if mark is None or ask.mark not in (None, mark):
+            raise LogError(f'the log no longer has this value of "{ask.tag}"; load the page again')
+        key = (ask.run, ask.tag, ask.index, mark)
+        found = self._values.find(key)
+        if found is None:
+            data = self._log.read(located, ask.index)
+            found = decode_value(data, located.kind)
+            self._values.keep(key, found, len(data))
+        return found
+
+
+def _find_mark(located: Located, index: int) -> int | None:
+    return int(make_marks(located)[index]) if index < len(located) else None
