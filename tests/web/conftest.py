@@ -6,13 +6,14 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
 from tests.web.curves import write_curves
+from tests.web.study import write_study
 from tests.web.writing import write_sweep
 from tracklight.server.page import PAGE_DIR
 
@@ -105,24 +106,34 @@ def serve() -> Iterator[Serve]:
         board.stop()
 
 
-@pytest.fixture(scope="session")
-def sweep(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a board over a small sweep that nobody writes to any more."""
-    logdir = tmp_path_factory.mktemp("sweep") / "logs"
-    write_sweep(logdir)
-    board = Board(logdir, 0, "")
+@contextmanager
+def serve_written(folder: Path, write: Callable[[Path], object]) -> Iterator[str]:
+    """The address of a board over a log that nobody writes to any more."""
+    write(folder / "logs")
+    board = Board(folder / "logs", 0, "")
     yield board.address
     board.stop()
+
+
+@pytest.fixture(scope="session")
+def sweep(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A small sweep."""
+    with serve_written(tmp_path_factory.mktemp("sweep"), write_sweep) as address:
+        yield address
 
 
 @pytest.fixture(scope="session")
 def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a board over curves whose numbers tests know."""
-    logdir = tmp_path_factory.mktemp("curves") / "logs"
-    write_curves(logdir)
-    board = Board(logdir, 0, "")
-    yield board.address
-    board.stop()
+    """Curves whose numbers tests know."""
+    with serve_written(tmp_path_factory.mktemp("curves"), write_curves) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Trials whose hyperparameters and results tests know."""
+    with serve_written(tmp_path_factory.mktemp("study"), write_study) as address:
+        yield address
 
 
 @pytest.fixture

@@ -3,31 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.web.conftest import Board
 from tests.web.run_table import choose_from_menu, filter_box, heading, names, panel, rows, ticked
-from tests.web.study import NAMES, STUDY, Trial, write_study
+from tests.web.study import NAMES, STUDY, Trial
 
 pytestmark = pytest.mark.browser
 
 
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    logdir: Path = tmp_path_factory.mktemp("study") / "logs"
-    write_study(logdir)
-    board = Board(logdir, 0, "")
-    yield board.address
-    board.stop()
-
-
 @pytest.fixture
-def page(address: str, open_page: Callable[..., Page]) -> Page:
-    page = open_page(address)
+def page(study: str, open_page: Callable[..., Page]) -> Page:
+    page = open_page(study)
     expect(rows(page)).to_have_count(len(STUDY))
     return page
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.web.conftest import Board, Serve
+from tests.web.conftest import Serve
 from tests.web.run_table import (
     filter_box,
     grid,
@@ -22,25 +22,16 @@ from tests.web.run_table import (
     tick,
     ticked,
 )
-from tests.web.study import STUDY, write_study
+from tests.web.study import STUDY
 from tests.web.test_looks import find_violations, overflows
 from tests.web.writing import append, scalars
 
 pytestmark = pytest.mark.browser
 
 
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    logdir: Path = tmp_path_factory.mktemp("study") / "logs"
-    write_study(logdir)
-    board = Board(logdir, 0, "")
-    yield board.address
-    board.stop()
-
-
 @pytest.fixture
-def page(address: str, open_page: Callable[..., Page]) -> Page:
-    page = open_page(address + "?group=path:1")
+def page(study: str, open_page: Callable[..., Page]) -> Page:
+    page = open_page(study + "?group=path:1")
     expect(rows(page)).to_have_count(len(STUDY))
     return page
 
@@ -104,10 +95,10 @@ def test_keys_that_work_everywhere(page: Page) -> None:
 
 @pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (1440, "light"), (1440, "dark")])
 def test_nobody_is_shut_out(
-    address: str, open_page: Callable[..., Page], width: int, scheme: str
+    study: str, open_page: Callable[..., Page], width: int, scheme: str
 ) -> None:
     query = "?group=path:1&cols=hparam:lr,last:val/acc&sort=-last:val/acc&sel=none;%2Bconv/lr1e-3"
-    page = open_page(address + query, width=width, color_scheme=scheme)
+    page = open_page(study + query, width=width, color_scheme=scheme)
     if width < 700:
         page.get_by_role("button", name="Show the runs").click()
     expect(rows(page)).to_have_count(len(STUDY))
@@ -124,8 +115,8 @@ def test_nobody_is_shut_out(
     assert find_violations(page) == []
 
 
-def test_a_phone_ticks_in_a_drawer(address: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(address, width=390)
+def test_a_phone_ticks_in_a_drawer(study: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(study, width=390)
     page.get_by_role("button", name="Show the runs").click()
     tick(page, "vit/tiny-lr1e-4").click()
     expect(tick(page, "vit/tiny-lr1e-4")).not_to_be_checked()

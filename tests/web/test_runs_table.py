@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.web.conftest import Board
 from tests.web.run_table import (
     cell,
     choose_from_menu,
@@ -25,26 +23,17 @@ from tests.web.run_table import (
     tick,
     ticked,
 )
-from tests.web.study import LASTS, NAMES, STUDY, mean_and_spread, write_study
+from tests.web.study import LASTS, NAMES, STUDY, mean_and_spread
 
 pytestmark = pytest.mark.browser
 
 ACCURACY = "cols=hparam:lr,last:val/acc"
 
 
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    logdir: Path = tmp_path_factory.mktemp("study") / "logs"
-    write_study(logdir)
-    board = Board(logdir, 0, "")
-    yield board.address
-    board.stop()
-
-
 @pytest.fixture
-def look(address: str, open_page: Callable[..., Page]) -> Callable[..., Page]:
+def look(study: str, open_page: Callable[..., Page]) -> Callable[..., Page]:
     def look(query: str = "", **options: object) -> Page:
-        page = open_page(f"{address}?{query}", **options)
+        page = open_page(f"{study}?{query}", **options)
         expect(rows(page).first).to_be_visible()
         return page
 
