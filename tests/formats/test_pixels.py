@@ -1,16 +1,14 @@
 from __future__ import annotations
 
 import io
-import sys
 
 import numpy as np
 import pytest
+from PIL import Image
 
-from tracklight.errors import FormatError, MissingExtra
+from tracklight.errors import FormatError
 from tracklight.formats.pixels import decode_pixels
 from tracklight.formats.png import encode_png
-
-pillow = pytest.importorskip("PIL.Image")
 
 
 @pytest.mark.parametrize("channels", [1, 2, 3, 4])
@@ -26,14 +24,14 @@ def test_pixels_come_back(channels: int) -> None:
 )
 def test_modes_become_numbers(mode: str, kind: str, channels: int) -> None:
     stream = io.BytesIO()
-    pillow.new(mode, (3, 2)).save(stream, kind)
+    Image.new(mode, (3, 2)).save(stream, kind)
 
     assert decode_pixels(stream.getvalue()).shape == (2, 3, channels)
 
 
 def test_transparent_palette_keeps_its_alpha() -> None:
     stream = io.BytesIO()
-    pillow.new("P", (3, 2)).save(stream, "PNG", transparency=0)
+    Image.new("P", (3, 2)).save(stream, "PNG", transparency=0)
 
     assert decode_pixels(stream.getvalue()).tolist()[0][0] == [0, 0, 0, 0]
 
@@ -42,10 +40,3 @@ def test_transparent_palette_keeps_its_alpha() -> None:
 def test_what_is_no_picture_is_told(encoded: bytes) -> None:
     with pytest.raises(FormatError, match="no picture"):
         decode_pixels(encoded)
-
-
-def test_names_the_extra_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "PIL.Image", None)
-
-    with pytest.raises(MissingExtra, match=r"tracklight\[images\]"):
-        decode_pixels(b"")

@@ -175,19 +175,6 @@ def test_shows_nan_in_pictures_as_black(tmp_path: Path) -> None:
     assert np.asarray(image)[:, :, 0].tolist() == [[0, 127], [127, 127]]
 
 
-def test_writes_pictures_without_pillow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    image_of = pytest.importorskip("PIL.Image")
-    picture = np.random.default_rng(0).integers(0, 256, (5, 7, 3)).astype(np.uint8)
-    with monkeypatch.context() as patch, SummaryWriter(tmp_path) as writer:
-        patch.setitem(sys.modules, "PIL.Image", None)
-        writer.add_image("i", picture, dataformats="HWC")
-        with pytest.warns(UsageWarning, match=r"pip install 'tracklight\[images\]'"):
-            writer.add_video("v", np.zeros((1, 2, 3, 4, 4)))
-    (value,) = read_values(tmp_path)
-    decoded = np.asarray(image_of.open(io.BytesIO(value.image.encoded_image_string)))
-    assert (decoded == picture).all()
-
-
 def test_video_is_a_gif_with_all_frames(tmp_path: Path) -> None:
     image_of = pytest.importorskip("PIL.Image")
     video = np.zeros((3, 4, 3, 6, 8), np.uint8)

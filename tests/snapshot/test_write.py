@@ -19,6 +19,7 @@ from tracklight.index.catalog import Catalog
 from tracklight.notes.book import RunChange
 from tracklight.notes.place import find_book
 from tracklight.notes.store import Store
+from tracklight.plugin import Blob
 from tracklight.snapshot import page
 from tracklight.snapshot.contents import Contents
 from tracklight.snapshot.view import parse_view
@@ -176,3 +177,11 @@ def test_numbers_survive_the_trip(tmp_path: Path) -> None:
 def _double(step: int, value: float) -> bytes:
     content = b.content(np.array(value).tobytes())
     return b.event(b.summary(b.value("loss", b.tensor(2, content))), step=step, wall=1.7e9 + step)
+
+
+def test_a_file_is_carried_as_its_bytes_and_its_type() -> None:
+    content = bytes(range(256)) * 8
+    packed = base64.b64decode(page.pack(Blob(content, "image/png", immutable=True)))
+    carried = read_columns(zlib.decompress(packed, wbits=-15))
+    assert carried["media_type"] == "image/png"
+    assert carried["content"].tobytes() == content

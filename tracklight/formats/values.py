@@ -30,7 +30,7 @@ class Images:
     colorspace: int = 0
 
     def to_arrays(self) -> list[NDArray[Any]]:
-        """The pixels of each, as [height, width, channels]; needs the extra ``images``."""
+        """The pixels of each, as [height, width, channels]."""
         return [decode_pixels(picture) for picture in self.encoded]
 
 

@@ -12,14 +12,20 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from tracklight.errors import LogError
+from tracklight.plugin import Blob
 from tracklight.server import columns
 from tracklight.server.page import PAGE_DIR
 
 _START = (
     "var tracklight={packed:{},files:{},put:function(at,data){this.packed[at]=data},head:null};"
 )
+#: Levels of compression: pictures and clips are compressed by themselves.
+_DEFLATED = 6
+_STORED = 0
 #: What could end a script, begin a comment, or is the end of a line to a script and not to JSON.
 _UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
@@ -72,9 +78,20 @@ def write_part(address: str, packed: str) -> str:
     return f"tracklight.put({quote_json(address)},{quote_json(packed)});"
 
 
+class CarriedFile(msgspec.Struct):
+    """A `Blob` in a copy; the page makes a file of it again."""
+
+    media_type: str
+    content: NDArray[np.uint8]
+
+
 def pack(answer: object) -> str:
     """An answer with its columns as bytes, deflated and in letters that no script minds."""
-    packer = zlib.compressobj(6, wbits=-15)
+    level = _DEFLATED
+    if isinstance(answer, Blob):
+        level = _DEFLATED if answer.media_type.startswith("text/") else _STORED
+        answer = CarriedFile(answer.media_type, np.frombuffer(answer.content, np.uint8))
+    packer = zlib.compressobj(level, wbits=-15)
     data = packer.compress(columns.encode(answer)) + packer.flush()
     return base64.b64encode(data).decode("ascii")
 

@@ -12,9 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.errors import MissingExtra
 from tracklight.formats import proto
-from tracklight.formats.png import encode_png
 from tracklight.formats.proto import Message
 from tracklight.sdk.arrays import as_numbers, has_nan
 from tracklight.sdk.lenient import Misuse, complain
@@ -79,19 +77,13 @@ def make_grid(pictures: NDArray[Any], columns: int = _GRID_COLUMNS) -> NDArray[A
 
 
 def encode_picture(pixels: Pixels) -> bytes:
-    """A PNG file: Pillow's where it is installed, which has the bytes that PyTorch writes."""
-    try:
-        image = import_pillow("Image")
-    except MissingExtra:
-        return encode_png(pixels)
-    return _save(image.fromarray(pixels))
+    """A PNG file with the very bytes that PyTorch writes."""
+    # Only who logs pictures has to load this.
+    from PIL import Image
 
-
-def import_pillow(module: str) -> Any:
-    try:
-        return importlib.import_module(f"PIL.{module}")
-    except ImportError as error:
-        raise MissingExtra("this picture", "images") from error
+    stream = io.BytesIO()
+    Image.fromarray(pixels).save(stream, format="PNG")
+    return stream.getvalue()
 
 
 def _draw(data: Any, dataformats: Any) -> Pixels:
@@ -132,23 +124,26 @@ def _build(tag: str, pixels: Pixels) -> Message:
 def _draw_boxes(
     pixels: Pixels, boxes: NDArray[Any], labels: Sequence[str] | None, rescale: float
 ) -> Pixels:
-    pillow = import_pillow("Image")
-    image = pillow.fromarray(pixels)
-    draw = import_pillow("ImageDraw").Draw(image)
+    from PIL import Image, ImageDraw
+
+    image = Image.fromarray(pixels)
+    draw = ImageDraw.Draw(image)
     for index, box in enumerate(boxes.tolist()):
         _draw_box(draw, box, None if labels is None else labels[index])
     if rescale != 1:
         size = int(image.width * rescale), int(image.height * rescale)
-        image = image.resize(size, pillow.Resampling.LANCZOS)
+        image = image.resize(size, Image.Resampling.LANCZOS)
     return np.asarray(image)
 
 
 def _draw_box(draw: Any, box: Sequence[float], label: str | None) -> None:
+    from PIL import ImageFont
+
     left, top, right, bottom = box
     around = [(left, top), (left, bottom), (right, bottom), (right, top), (left, top)]
     draw.line(around, width=_BOX_LINE_PIXELS, fill=_BOX_COLOR)
     if label:
-        font = import_pillow("ImageFont").load_default()
+        font = ImageFont.load_default()
         text_left, text_top, text_right, text_bottom = font.getbbox(label)
         width, height = text_right - text_left, text_bottom - text_top
         margin = math.ceil(0.05 * height)
@@ -169,9 +164,3 @@ def _render(figure: Any, close: bool) -> Pixels:
     if close and "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close(figure)
     return pixels
-
-
-def _save(image: Any) -> bytes:
-    stream = io.BytesIO()
-    image.save(stream, format="PNG")
-    return stream.getvalue()

@@ -12,7 +12,7 @@ from tracklight.formats import proto
 from tracklight.formats.proto import Message
 from tracklight.sdk.arrays import as_number, as_numbers
 from tracklight.sdk.lenient import Misuse
-from tracklight.torch.pictures import import_pillow, to_pixels
+from tracklight.torch.pictures import to_pixels
 
 _MILLIS = 1000
 
@@ -50,9 +50,10 @@ def _arrange(videos: NDArray[Any]) -> NDArray[Any]:
 
 
 def _encode_gif(frames: NDArray[np.uint8], fps: float) -> bytes:
-    pillow = import_pillow("Image")
+    from PIL import Image
+
     images = [
-        pillow.fromarray(frame.squeeze(-1) if frame.shape[-1] == 1 else frame) for frame in frames
+        Image.fromarray(frame.squeeze(-1) if frame.shape[-1] == 1 else frame) for frame in frames
     ]
     stream = io.BytesIO()
     images[0].save(

@@ -157,7 +157,7 @@ class SummaryWriter(RunWriter):
         dataformats: str = "CHW",
         labels: Sequence[str] | None = None,
     ) -> None:
-        """Log a picture with boxes [n, 4] on it: left, top, right and bottom. Needs Pillow."""
+        """Log a picture with boxes [n, 4] on it: left, top, right and bottom."""
         drawn = img_tensor, box_tensor, rescale, dataformats, labels
         build = pictures.build_boxes
         self._add("add_image_with_boxes", tag, global_step, walltime, build, *drawn)
@@ -181,7 +181,7 @@ class SummaryWriter(RunWriter):
         fps: float = 4,
         walltime: float | None = None,
     ) -> None:
-        """Log videos [n, time, channels, height, width] as one animated GIF. Needs Pillow."""
+        """Log videos [n, time, channels, height, width] as one animated GIF."""
         self._add("add_video", tag, global_step, walltime, build_video, vid_tensor, fps)
 
     def add_audio(
