@@ -14,6 +14,7 @@ from tracklight.formats.json_number import json_numbers
 from tracklight.plugin import Blob
 from tracklight.server import columns
 from tracklight.server.compression import compressed
+from tracklight.server.ranges import find_part
 
 JSON = "application/json"
 
@@ -53,7 +54,9 @@ def _parse_range(text: str) -> tuple[str, float]:
 
 
 def _respond_blob(blob: Blob, asked: Headers) -> Response:
-    answer = compressed(blob.content, blob.media_type, asked)
+    part = find_part(blob.content, blob.media_type, asked)
+    answer = part or compressed(blob.content, blob.media_type, asked)
+    answer.headers["accept-ranges"] = "bytes"
     answer.headers["cache-control"] = FOREVER if blob.immutable else "no-store"
     answer.headers["content-security-policy"] = _CONFINED
     if blob.filename is not None:

@@ -32,8 +32,8 @@ _FRAMES = "'self' http://localhost:* http://127.0.0.1:*"
 _HEADERS = {
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
-        "font-src 'self'; connect-src 'self'; worker-src 'self'; base-uri 'none'; "
-        f"form-action 'none'; frame-ancestors {_FRAMES}"
+        "media-src 'self' blob:; font-src 'self'; connect-src 'self'; worker-src 'self'; "
+        f"base-uri 'none'; form-action 'none'; frame-ancestors {_FRAMES}"
     ),
     "cross-origin-resource-policy": "same-origin",
     "referrer-policy": "no-referrer",

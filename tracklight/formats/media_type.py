@@ -13,10 +13,16 @@ _STARTS = {
     b"BM": "image/bmp",
     b"ID3": "audio/mpeg",
     b"\xff\xfb": "audio/mpeg",
+    b"\xff\xfa": "audio/mpeg",
     b"\xff\xf3": "audio/mpeg",
+    b"\xff\xf2": "audio/mpeg",
+    b"\xff\xf1": "audio/aac",
+    b"\xff\xf9": "audio/aac",
     b"fLaC": "audio/flac",
     b"OggS": "audio/ogg",
+    b"\x1a\x45\xdf\xa3": "video/webm",
 }
+_BRANDS = {b"avif": "image/avif", b"M4A ": "audio/mp4"}
 _RIFF = {b"WEBP": "image/webp", b"WAVE": "audio/wav"}
 
 
@@ -25,5 +31,5 @@ def sniff(data: bytes) -> str:
     if data[:4] == b"RIFF":
         return _RIFF.get(bytes(data[8:12]), UNKNOWN)
     if data[4:8] == b"ftyp":
-        return "image/avif" if data[8:12] == b"avif" else "video/mp4"
+        return _BRANDS.get(bytes(data[8:12]), "video/mp4")
     return next((kind for start, kind in _STARTS.items() if data.startswith(start)), UNKNOWN)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tracklight.server.media import UNKNOWN, sniff
+from tracklight.formats.media_type import UNKNOWN, sniff
 
 
 @pytest.mark.parametrize(
@@ -15,6 +15,12 @@ from tracklight.server.media import UNKNOWN, sniff
         (b"RIFF....WAVEfmt ", "audio/wav"),
         (b"RIFF....EVIL", UNKNOWN),
         (b"....ftypavif", "image/avif"),
+        (b"....ftypM4A ", "audio/mp4"),
+        (b"....ftypisom", "video/mp4"),
+        (b"ID3\x04....", "audio/mpeg"),
+        (b"\xff\xf1\x50\x80", "audio/aac"),
+        (b"OggS\x00", "audio/ogg"),
+        (b"fLaC....", "audio/flac"),
         (b"<svg onload='alert(1)'>", UNKNOWN),
         (b"<html><script>", UNKNOWN),
         (b"%PDF-1.7", UNKNOWN),
