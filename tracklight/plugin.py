@@ -62,6 +62,8 @@ class Route:
     method: Method = "POST"
     state: Callable[[], str] | None = None
     """Says something else whenever the answer may have changed; browsers then keep the answer."""
+    lasting: Callable[[Any], bool] | None = None
+    """Says of an ask whether it can never be answered otherwise; browsers need not ask again."""
 
 
 class Source(Protocol):

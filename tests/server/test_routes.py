@@ -74,6 +74,7 @@ ROUTES = [
     Route("file", Nothing, send_file, "GET"),
     Route("much", Nothing, send_much, "GET"),
     Route("noise", Nothing, send_noise, "GET"),
+    Route("named", Ask, echo, "GET", lasting=lambda ask: bool(ask.id)),
 ]
 
 
@@ -134,6 +135,12 @@ def test_a_query_is_read_field_by_field(client: TestClient) -> None:
 def test_a_query_may_hold_the_ask_as_a_whole(client: TestClient) -> None:
     answer = client.get("/it/echo", params={"ask": '{"tag": "t", "runs": ["x"]}'})
     assert answer.json()["ask"]["runs"] == ["x"]
+
+
+def test_an_answer_that_will_never_be_another_is_kept(client: TestClient) -> None:
+    named = client.get("/it/named?tag=t&id=7").headers["cache-control"]
+    assert (named, "immutable" in named) == ("public, max-age=31536000, immutable", True)
+    assert client.get("/it/named?tag=t").headers["cache-control"] == "no-store"
 
 
 def test_parts_of_the_path_are_fields(client: TestClient) -> None:

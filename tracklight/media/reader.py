@@ -26,6 +26,11 @@ class ValueAsk(msgspec.Struct):
     """With it, the answer can never be another one."""
 
 
+def has_mark(ask: ValueAsk) -> bool:
+    """Whether the ask names its value for good: what `Route.lasting` wants to know."""
+    return ask.mark is not None
+
+
 class Reader:
     """The values of a log for a dashboard; may be asked from any thread."""
 

@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.routing import Route as WebRoute
 
 from tracklight.plugin import Route
-from tracklight.server.answers import respond
+from tracklight.server.answers import FOREVER, respond
 
 _MOST_BODY_BYTES = 1 << 20
 _BODILESS = frozenset({"GET", "DELETE"})
@@ -43,7 +43,10 @@ def _answer(route: Route, request: Request, body: bytes) -> Response:
     tag = None if route.state is None else _make_etag(route.state(), request)
     if tag is not None and tag in request.headers.get("if-none-match", ""):
         return _keepable(Response(status_code=304), tag)
-    answer = respond(route.answer(_decode(route, request, body)), request.headers)
+    ask = _decode(route, request, body)
+    answer = respond(route.answer(ask), request.headers)
+    if route.lasting is not None and route.lasting(ask):
+        answer.headers["cache-control"] = FOREVER
     return answer if tag is None else _keepable(answer, tag)
 
 
