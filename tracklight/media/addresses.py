@@ -29,7 +29,12 @@ def value_path(verb: str, ask: ValueAsk, **extra: str | int) -> str:
 
 def steps_path(tag: str) -> str:
     """Where a copy says which steps of a tag it carries."""
-    return f"steps/{_encode(tag)}"
+    return tag_path("steps", tag)
+
+
+def tag_path(verb: str, tag: str) -> str:
+    """Where a copy answers for all runs of a tag together."""
+    return f"{verb}/{_encode(tag)}"
 
 
 def _encode(text: str) -> str:

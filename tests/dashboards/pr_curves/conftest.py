@@ -1,0 +1,7 @@
+"""The PR curves dashboard on a log that stands on disk."""
+
+from __future__ import annotations
+
+from tests.media.conftest import open_log
+
+__all__ = ["open_log"]

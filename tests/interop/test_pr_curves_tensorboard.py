@@ -1,0 +1,74 @@
+"""Curves of real logs are those that TensorBoard's own plugin would show, and all of them."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.archives import extract
+from tests.dashboards.pr_curves.curves import ask
+from tests.interop.test_corpus import read_oracle
+from tests.media.conftest import Open, open_log
+from tracklight.plugin import Context
+
+pytest.importorskip("tensorboard")
+
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from tensorboard.util import tensor_util
+
+with warnings.catch_warnings():
+    # A library that TensorBoard brings along complains of itself.
+    warnings.simplefilter("ignore", DeprecationWarning)
+    from tensorboard.plugins.pr_curve.pr_curves_plugin import PrCurvesPlugin
+
+__all__ = ["open_log"]
+
+CORPUS = Path(__file__).parent.parent / "data" / "corpus"
+COUNTS = ("true_positives", "false_positives", "true_negatives", "false_negatives")
+
+
+@pytest.mark.parametrize(("case", "series"), [("torch", 4), ("legacy_v1", 1)])
+def test_every_curve_of_the_corpus(case: str, series: int, tmp_path: Path, open_log: Open) -> None:
+    extract(CORPUS / f"{case}.tar.xz", tmp_path)
+    context = open_log(tmp_path / case)
+    runs = read_oracle(case)["multiplexer"]["runs"]
+    told = [
+        (run, tag, about["n"])
+        for run, it in runs.items()
+        for tag, about in it["plugins"].get("pr_curves", {}).items()
+    ]
+    assert len(told) == series
+    for run, tag, count in told:
+        theirs = read_theirs(tmp_path / case / run, tag)
+        assert len(theirs) == count
+        compare(context, run, tag, theirs)
+
+
+def compare(context: Context, run: str, tag: str, theirs: list[dict[str, Any]]) -> None:
+    for entry in theirs:
+        (curve,) = ask(context, "curves", tags=[tag], runs=[run], step=entry["step"]).curves
+        columns = curve.columns
+        assert (curve.step, curve.wall_time) == (entry["step"], entry["wall_time"])
+        shown = len(entry["precision"])
+        for name in ("precision", "recall"):
+            assert getattr(columns, name)[:shown].tolist() == pytest.approx(entry[name], abs=0)
+        assert columns.threshold[:shown].tolist() == pytest.approx(entry["thresholds"])
+        for name in COUNTS:
+            assert getattr(columns, name)[:shown].astype(int).tolist() == entry[name]
+        # What TensorBoard cuts off has no point, unless it was cut off for a weight below one.
+        beyond = columns.true_positives[shown:] + columns.false_positives[shown:]
+        np.testing.assert_array_equal(np.isnan(columns.precision[shown:]), beyond == 0)
+
+
+def read_theirs(folder: Path, tag: str) -> list[dict[str, Any]]:
+    """What its server would send; the method that makes it needs nothing of the server."""
+    events = EventAccumulator(str(folder), size_guidance={"tensors": 0}).Reload().Tensors(tag)
+    make: Any = PrCurvesPlugin._make_pr_entry
+    return [
+        make(None, event.step, event.wall_time, tensor_util.make_ndarray(event.tensor_proto))
+        for event in events
+    ]
