@@ -100,6 +100,9 @@ class Source(Protocol):
     def read(self, located: Located, index: int) -> bytes:
         """One of these values: the bytes of its ``Summary.Value`` message."""
 
+    def read_many(self, located: Located, indexes: Sequence[int]) -> list[bytes]:
+        """Several of these values at once; fails as a whole where one cannot be read."""
+
 
 @dataclass(frozen=True)
 class Context:

@@ -87,17 +87,17 @@ def _convert_histogram(value: Message) -> _Modern:
         sum_squares=histogram.sum_squares,
     )
     content = proto.HistogramPluginData(totals=totals)
-    return _Modern("histograms", content, _make_buckets(histogram))
+    return _Modern("histograms", content, make_buckets(histogram))
 
 
-def _make_buckets(histogram: Message) -> NDArray[np.float64]:
+def make_buckets(histogram: Message) -> NDArray[np.float64]:
     """Rows of left edge, right edge and count, from the first to the last bucket that counts.
 
     Writers give a bucket's right edge only, and reach up to 1e308 with empty buckets; the smallest
     and the largest value are better outer edges.
     """
-    counts = np.array(histogram.bucket, np.float64)
-    limits = np.array(histogram.bucket_limit, np.float64)
+    counts = np.array(histogram.bucket)
+    limits = np.array(histogram.bucket_limit)
     filled = np.flatnonzero(counts > 0)
     if not len(filled):
         return np.zeros((0, 3))
@@ -105,7 +105,7 @@ def _make_buckets(histogram: Message) -> NDArray[np.float64]:
     inner = limits[first:last]
     if len(inner) < last - first:
         raise FormatError(f"a histogram of {len(counts)} buckets with {len(limits)} limits")
-    edges = np.array([histogram.min, *inner, histogram.max])
+    edges = np.concatenate([[histogram.min], inner, [histogram.max]])
     # Where the least value is wrong (some writers leave it 0) the bucket's own limits are better.
     if edges[0] > edges[1]:
         edges[0] = limits[first - 1] if first else edges[1]

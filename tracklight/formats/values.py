@@ -67,6 +67,10 @@ class Totals:
     num: float
     sum: float
     sum_squares: float
+    #: What was no number and is in no bucket; other writers than tracklight's do not tell.
+    nan: int = 0
+    positive_infinity: int = 0
+    negative_infinity: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,7 +120,7 @@ def _to_images(array: NDArray[Any], content: bytes) -> Images:
     if array.dtype != object or array.ndim != 1 or len(array) < 2:
         raise FormatError(f"no pictures: {_describe(array)}")
     width, height, *encoded = array.tolist()
-    colorspace = _parse_content("ImagePluginData", content).colorspace
+    colorspace = parse_content("ImagePluginData", content).colorspace
     return Images(_to_size(width), _to_size(height), tuple(encoded), colorspace)
 
 
@@ -130,7 +134,7 @@ def _to_audio(array: NDArray[Any], content: bytes) -> Audio:
     rows = array if array.ndim == 2 else array[:, np.newaxis]
     clips = tuple(rows[:, 0].tolist())
     labels = rows[:, 1].tolist() if rows.shape[1] > 1 else [b""] * len(rows)
-    about = _parse_content("AudioPluginData", content)
+    about = parse_content("AudioPluginData", content)
     found_rate = find_sample_rate(clips[0]) if clips else None
     return Audio(
         clips=clips,
@@ -162,15 +166,27 @@ def _to_histogram(array: NDArray[Any], content: bytes) -> Histogram:
     if array.dtype.kind not in "fiub" or array.ndim != 2 or array.shape[1] != 3:
         raise FormatError(f"no histogram: {_describe(array)}")
     left, right, counts = array.astype(np.float64).T
-    about = _parse_content("HistogramPluginData", content)
+    about = parse_content("HistogramPluginData", content)
     if not about.HasField("totals"):
         return Histogram(left, right, counts)
-    given = about.totals
-    totals = Totals(given.min, given.max, given.num, given.sum, given.sum_squares)
-    return Histogram(left, right, counts, totals)
+    return Histogram(left, right, counts, to_totals(about.totals))
 
 
-def _parse_content(name: str, content: bytes) -> Message:
+def to_totals(given: Message) -> Totals:
+    """A ``HistogramTotals`` message as a value."""
+    return Totals(
+        given.min,
+        given.max,
+        given.num,
+        given.sum,
+        given.sum_squares,
+        given.nan,
+        given.positive_infinity,
+        given.negative_infinity,
+    )
+
+
+def parse_content(name: str, content: bytes) -> Message:
     """A plugin's data; some old writers put JSON there, which says nothing that is needed."""
     try:
         return proto.parse(name, content)

@@ -164,6 +164,10 @@ class Catalog:
         """The bytes of one value that `located` tells the place of, from the log itself."""
         return self._shard(located.run).read(located, index)
 
+    def read_many(self, located: Located, indexes: Sequence[int]) -> list[bytes]:
+        """Several of these values at once, which is much sooner done than one after the other."""
+        return self._shard(located.run).read_many(located, indexes)
+
     # ---- inside
 
     def _owner(self, run: str) -> int:

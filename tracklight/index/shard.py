@@ -20,7 +20,7 @@ from tracklight.index.latest import find_last_point
 from tracklight.index.lens import Lens, View, see
 from tracklight.index.listing import list_tags
 from tracklight.index.pack import DamagedPack, let_go
-from tracklight.index.payload import read_value
+from tracklight.index.payload import Place, read_value, read_values
 from tracklight.index.reading import Reader
 from tracklight.index.run import RunIndex
 from tracklight.index.segment import Origin
@@ -148,8 +148,20 @@ class Shard:
     def read(self, located: Located, index: int) -> bytes:
         """The bytes of one value, from the log itself."""
         path = located.paths[located.file[index]]
-        place = (int(column[index]) for column in (located.record, located.start, located.size))
-        return read_value(self._get_filesystem(path), path, *place)
+        return read_value(self._get_filesystem(path), path, _find_place(located, index))
+
+    def read_many(self, located: Located, indexes: Sequence[int]) -> list[bytes]:
+        """The bytes of several values, for which each file is opened once."""
+        by_file: dict[int, list[int]] = {}
+        for index in indexes:
+            by_file.setdefault(int(located.file[index]), []).append(index)
+        found: dict[int, bytes] = {}
+        for file, own in by_file.items():
+            path = located.paths[file]
+            places = [_find_place(located, index) for index in own]
+            values = read_values(self._get_filesystem(path), path, places)
+            found.update(zip(own, values, strict=True))
+        return [found[index] for index in indexes]
 
     # ---- inside
 
@@ -293,3 +305,8 @@ class Shard:
                 stat = file.origin.stat
                 new = self._replace(file, run.name)
                 self._reader.read(self._get_filesystem(new.path), new, stat, lambda done: None)
+
+
+def _find_place(located: Located, index: int) -> Place:
+    columns = located.record, located.start, located.size
+    return Place(*(int(column[index]) for column in columns))
