@@ -59,3 +59,15 @@ test('somebody who waits does not wait for the pause', async () => {
   await vi.advanceTimersByTimeAsync(15);
   expect(calls).toBe(3);
 });
+
+test('what begins at once is not begun twice', async () => {
+  const pace = new Pace(takes(10), 1000);
+  pace.begin();
+  expect(calls).toBe(1);
+  pace.begin();
+  pace.ask();
+  await vi.advanceTimersByTimeAsync(900);
+  expect(calls).toBe(1);
+  await vi.advanceTimersByTimeAsync(200);
+  expect(calls).toBe(2);
+});

@@ -15,6 +15,11 @@ export class Pace {
     this.#shortestPauseMs = shortestPauseMs;
   }
 
+  /** Here and now; where effects run, what `work` reads would be taken for theirs. */
+  begin(): void {
+    if (!this.#running) void this.#run();
+  }
+
   /** With the next turn that the pause allows. */
   ask(): void {
     if (!this.#running) this.#schedule();

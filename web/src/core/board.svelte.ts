@@ -40,7 +40,8 @@ class Board implements Live {
   readonly #listing = new Pace(() => this.#list(), LIST_PAUSE_MS);
   readonly #paused = address.param('paused', flag, false);
   #again: ReturnType<typeof setTimeout> | undefined;
-  #cursor = '';
+  /** Where the log stood when it was last asked about. */
+  cursor = '';
   readonly #listeners: Record<string, ((body: unknown) => void)[]> = {};
 
   get paused(): boolean {
@@ -59,7 +60,7 @@ class Board implements Live {
       this.about = about;
       this.status = about.status;
       this.#setRuns(inOrder(list.runs));
-      this.#cursor = list.cursor;
+      this.cursor = list.cursor;
       this.problem = null;
       this.#setConnection('open');
       this.started = true;
@@ -77,13 +78,13 @@ class Board implements Live {
 
   /** Listens to the server from where the picture stands, until the function it returns is called. */
   follow(): () => void {
-    return followLive(this.#cursor, {
+    return followLive(this.cursor, {
       onOpen: () => this.#setConnection('open'),
       onLost: () => this.#setConnection('lost'),
       onStatus: (status) => this.#setStatus(status),
       onDelta: (delta) => this.#apply(delta),
       onReset: (cursor) => {
-        this.#cursor = cursor;
+        this.cursor = cursor;
         this.#listing.askNow();
         this.#say('reset', null);
       },
@@ -123,7 +124,7 @@ class Board implements Live {
   }
 
   #apply(delta: Delta): void {
-    this.#cursor = delta.cursor;
+    this.cursor = delta.cursor;
     this.#setRuns(applyDelta(this.runs, delta));
     for (const run of [...delta.added, ...delta.changed]) this.#touch(run.name);
     for (const name of delta.removed) this.#touch(name);

@@ -9,6 +9,7 @@ import { tags } from './tags.svelte';
 /** Fills the page, and keeps every part of it up to date with what the server says. */
 export function start(builtIn: readonly BuiltIn[]): () => void {
   void board.start();
+  tags.start();
   void dashboards.start(builtIn);
   board.on('reset', () => {
     notes.refresh();

@@ -1,13 +1,14 @@
-import { getTags, problemOf } from '../api/client';
+import { findTagNames, getTags, problemOf } from '../api/client';
 import type { Problem, TagRow } from '../api/types';
 import { Pace } from '../base/pace';
 import { sortTags } from '../base/section';
+import type { Tags } from '../plugin/context';
 import { board } from './board.svelte';
 
 const PAUSE_MS = 1000;
 
 /** The tags of all runs. */
-class AllTags {
+class AllTags implements Tags {
   /** In natural order. */
   rows = $state.raw<readonly TagRow[]>([]);
   problem = $state.raw<Problem | null>(null);
@@ -15,6 +16,12 @@ class AllTags {
   ready = $state(false);
 
   readonly #loading = new Pace(() => this.#load(), PAUSE_MS);
+  #cursor = '';
+
+  /** Asks at once, beside what else the page begins with: no chart can be asked for before. */
+  start(): void {
+    this.#loading.begin();
+  }
 
   refresh(): void {
     this.#loading.ask();
@@ -24,17 +31,28 @@ class AllTags {
     this.#loading.askNow();
   }
 
+  async namesIn(runs: readonly string[], signal?: AbortSignal): Promise<readonly string[]> {
+    return (await findTagNames(runs, signal)).tags;
+  }
+
   async #load(): Promise<void> {
     // What was asked for before the picture was told to stand still must not move it now.
-    if (board.paused && this.ready) return;
+    if (this.ready && (board.paused || this.#isNewest())) return;
     try {
-      this.rows = sortTags((await getTags()).tags);
+      const { tags, cursor } = await getTags();
+      this.rows = sortTags(tags);
+      this.#cursor = cursor;
       this.problem = null;
     } catch (error) {
       // What was known is still worth more than an error, and the live mark tells of a lost server.
       if (this.rows.length === 0) this.problem = problemOf(error);
     }
     this.ready = true;
+  }
+
+  /** While a log is read for the first time its tags grow, though it is at no other place. */
+  #isNewest(): boolean {
+    return !board.loading && board.cursor === this.#cursor;
   }
 }
 
