@@ -84,6 +84,10 @@ def image_tensor(data: bytes) -> bytes:
     return tensor(STRING, shape(3), blob(8, b"2"), blob(8, b"2"), blob(8, data))
 
 
+def audio(data: bytes) -> bytes:
+    return blob(6, blob(4, data), blob(5, b"audio/wav"))
+
+
 def session(status: int) -> bytes:
     return blob(7, integer(1, status))
 

@@ -18,7 +18,14 @@ _PLAIN = {
     Any: "anything",
     object: "anything",
 }
-_DTYPES = {np.float32: "f4", np.float64: "f8", np.int64: "i8", np.int32: "i4", np.bool_: "u1"}
+_DTYPES = {
+    np.float32: "f4",
+    np.float64: "f8",
+    np.int64: "i8",
+    np.int32: "i4",
+    np.uint8: "u1",
+    np.bool_: "u1",
+}
 
 
 def say_type(kind: Any) -> str:

@@ -1,6 +1,6 @@
 """Runs the fuzzers.
 
-python -m tests.fuzz --seconds 600           both targets, ten minutes in all
+python -m tests.fuzz --seconds 600           all targets, ten minutes together
 python -m tests.fuzz scan --seconds 60       one of them
 python -m tests.fuzz scan some/file          an input that made it fail, once more
 """

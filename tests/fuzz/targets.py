@@ -6,11 +6,14 @@ import math
 import struct
 from collections.abc import Callable, Iterator
 
+import numpy as np
+
 from tests import builders as b
 from tests.scanning import assert_agree
 from tracklight.errors import FormatError
 from tracklight.formats import scan_python, tensor
 from tracklight.formats.scalar import find_scalar
+from tracklight.formats.wav import encode_wav, find_sample_rate, open_wav
 
 try:
     from tracklight.formats import _scan
@@ -103,5 +106,31 @@ def iter_tensor_messages() -> Iterator[bytes]:
         yield field[start:]
 
 
-RUN: dict[str, Callable[[bytes], None]] = {"scan": run_scan, "tensor": run_tensor}
-SEEDS = {"scan": iter_programs, "tensor": iter_tensor_messages}
+def run_wav(data: bytes) -> None:
+    """A file is refused in words, or has no more samples than bytes."""
+    find_sample_rate(data)
+    try:
+        wav = open_wav(data)
+    except FormatError:
+        return
+    assert wav.decode().size <= len(data)
+    assert wav.decode(1, 5).shape[1] == wav.channels and wav.duration_s >= 0
+
+
+def iter_wavs() -> Iterator[bytes]:
+    """A file of every encoding."""
+    plain = encode_wav(np.arange(12, dtype=np.int16).reshape(6, 2), 8000)
+    for code, width in ((1, 1), (1, 2), (1, 3), (1, 4), (3, 4), (3, 8), (6, 1), (7, 1)):
+        about = struct.pack("<HHIIHH", code, 2, 8000, 16000 * width, 2 * width, 8 * width)
+        yield plain[:20] + about + plain[36:]
+    guid = struct.pack("<HHIH", 22, 16, 3, 1) + bytes(14)
+    about = b"\xfe\xff" + plain[22:36] + guid
+    yield plain[:16] + struct.pack("<I", len(about)) + about + plain[36:]
+
+
+RUN: dict[str, Callable[[bytes], None]] = {
+    "scan": run_scan,
+    "tensor": run_tensor,
+    "wav": run_wav,
+}
+SEEDS = {"scan": iter_programs, "tensor": iter_tensor_messages, "wav": iter_wavs}

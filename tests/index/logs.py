@@ -27,6 +27,10 @@ def picture(step: int, data: bytes, *, tag: str = "picture") -> bytes:
     return b.record(b.event(b.summary(b.value(tag, b.image(data))), step=step, wall=1.7e9 + step))
 
 
+def clip(step: int, data: bytes, *, tag: str = "clip") -> bytes:
+    return b.record(b.event(b.summary(b.value(tag, b.audio(data))), step=step, wall=1.7e9 + step))
+
+
 def start(step: int) -> bytes:
     """The mark that a resumed session leaves; some writers give it no time."""
     return b.record(b.event(b.session(START), step=step, wall=0.0))

@@ -7,18 +7,21 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
 from tests.index import logs
 from tests.server.waiting import wait_until
 from tools.write_http_api import TARGET, write_text
+from tracklight.formats.wav import encode_wav
 from tracklight.logdir.watch import Watcher
 from tracklight.server.app import create_app
 from tracklight.server.security import policy_for
 
 RULE = {"id": "r", "tag": "loss", "kind": "above", "value": 9.0}
 SCALARS = {"tags": ["loss"]}
+CLIP = {"run": "conv", "tag": "clip", "index": 0}
 
 #: A sensible ask for every address; words in braces are filled in from answers before it.
 ASKS: dict[str, dict[str, Any] | list[Any]] = {
@@ -26,6 +29,7 @@ ASKS: dict[str, dict[str, Any] | list[Any]] = {
     "GET api/dashboards": {},
     "GET api/runs": {},
     "GET api/tags": {"run": "conv"},
+    "POST api/tags": {"runs": ["conv"]},
     "GET api/files": {"damaged": "1"},
     "GET api/live/poll": {"since": ""},
     "GET api/blobs": {"run": "conv", "tag": "picture"},
@@ -40,16 +44,21 @@ ASKS: dict[str, dict[str, Any] | list[Any]] = {
     "POST api/scalars/query": {"charts": [{"id": "a", "tags": ["loss"]}]},
     "POST api/scalars/at": {**SCALARS, "at": 1},
     "POST api/scalars/range": SCALARS,
-    "POST api/scalars/tags": {},
     "POST api/scalars/table": SCALARS,
     "GET api/scalars/table": SCALARS,
+    "POST api/audio/steps": {"tags": ["clip"]},
+    "GET api/audio/about": CLIP,
+    "GET api/audio/clip": CLIP,
+    "GET api/audio/waveform": CLIP,
+    "GET api/audio/spectrogram": CLIP,
 }
 
 
 @pytest.fixture
 def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
     monkeypatch.setenv("TRACKLIGHT_DATA", str(tmp_path / "data"))
-    logs.write(tmp_path / "logs", "conv", logs.points(range(3)) + logs.picture(1, b"GIF89a"))
+    values = logs.picture(1, b"GIF89a") + logs.clip(1, encode_wav(np.ones(9), 8000))
+    logs.write(tmp_path / "logs", "conv", logs.points(range(3)) + values)
     catalog = logs.open_catalog(tmp_path / "logs")
     with Watcher(catalog.roots) as watch:
         app = create_app(catalog, watch, policy_for("localhost"), page_dir=tmp_path)

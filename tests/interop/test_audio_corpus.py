@@ -1,0 +1,84 @@
+"""Every clip of real logs is shown and sounds as it was logged, whichever program wrote it."""
+
+from __future__ import annotations
+
+import io
+import wave
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.interop.test_corpus import read_oracle, unpack
+from tests.media.conftest import Open, open_log
+from tracklight.dashboards.audio import Audio
+from tracklight.dashboards.audio.asks import ClipAsk, SpectrogramAsk, WaveformAsk
+from tracklight.media.reader import ValueAsk
+from tracklight.media.steps import SeriesSteps, StepsAsk
+
+__all__ = ["open_log"]
+
+CASES = "jax legacy_v1 sampling seed002 torch".split()
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_clip_is_there(case: str, tmp_path: Path, open_log: Open) -> None:
+    dashboard = Audio(open_log(unpack(case, tmp_path)))
+    told = _read_tags(case)
+    assert told
+    for (run, tag), about in told.items():
+        (steps,) = dashboard.steps(StepsAsk([tag], [run])).series
+        assert len(steps.step) == about["n"]
+        assert (steps.step[0], steps.step[-1]) == (about["first"]["step"], about["last"]["step"])
+        for place, ask in enumerate(_iter_asks(steps)):
+            clips = dashboard.about(ask).clips
+            assert not any(clip.problem for clip in clips)
+            if place == 0:
+                assert len(clips) == about["first"]["samples"]
+                # Only a whole corpus tells of the files themselves.
+                assert _describe(clips) == about["first"].get("clips", _describe(clips))
+            for part in range(len(clips)):
+                _check_samples(dashboard, ask, part)
+
+
+def _read_tags(case: str) -> dict[tuple[str, str], Any]:
+    runs = read_oracle(case)["multiplexer"]["runs"]
+    return {
+        (run, tag): about
+        for run, told in runs.items()
+        for tag, about in told["plugins"].get("audio", {}).items()
+    }
+
+
+def _iter_asks(steps: SeriesSteps) -> list[ValueAsk]:
+    pairs = zip(steps.index.tolist(), steps.mark.tolist(), strict=True)
+    return [ValueAsk(steps.run, steps.tag, index, mark) for index, mark in pairs]
+
+
+def _describe(clips: Any) -> list[dict[str, Any]]:
+    return [
+        {
+            "format": "wav",
+            "bytes": clip.bytes,
+            "codec": 1 if clip.encoding == "pcm" else 0,
+            "channels": clip.channels,
+            "rate": clip.sample_rate,
+            "bits": clip.bits,
+        }
+        for clip in clips
+    ]
+
+
+def _check_samples(dashboard: Audio, ask: ValueAsk, part: int) -> None:
+    """What Python's own reader finds in the file is what the waveform shows, sample by sample."""
+    place = (ask.run, ask.tag, ask.index, ask.mark, part)
+    with wave.open(io.BytesIO(dashboard.clip(ClipAsk(*place)).content)) as file:
+        logged = np.frombuffer(file.readframes(file.getnframes()), "<i2")
+        channels = file.getnchannels()
+    drawn = dashboard.waveform(WaveformAsk(*place, columns=8192))
+    samples = logged.reshape(-1, channels).T.ravel() / np.float32(32768)
+    assert len(samples) <= 8192 * channels
+    np.testing.assert_array_equal(drawn.low, samples.astype(np.float32))
+    np.testing.assert_array_equal(drawn.high, samples.astype(np.float32))
+    assert dashboard.spectrogram(SpectrogramAsk(*place)).levels.any() == samples.any()
