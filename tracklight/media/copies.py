@@ -30,16 +30,24 @@ def iter_copies(
     """
     tags = [tag for tag in context.log.shared_tags(runs) if tag.plugin in plugins]
     chosen = frozenset(runs)
-    budget = Budget(sum(len(chosen.intersection(tag.runs)) for tag in tags))
-    for tag in tags:
-        asked = list_steps(context, StepsAsk([tag.tag], list(runs)))
+    series = sum(len(chosen.intersection(tag.runs)) for tag in tags)
+    listed = ((tag.tag, list_steps(context, StepsAsk([tag.tag], list(runs)))) for tag in tags)
+    return copy_listed(listed, series, copy_value)
+
+
+def copy_listed(
+    listed: Iterable[tuple[str, StepsAnswer]], series: int, copy_value: CopyValue
+) -> Iterator[Part]:
+    """The same of tags whose steps are listed here; ``series`` counts those of all of them."""
+    budget = Budget(series)
+    for tag, asked in listed:
         carried = []
         for steps in asked.series:
             parts, places = _copy_series(steps, copy_value, budget)
             yield from parts
             carried += [_take(steps, places)] if places else []
         if carried:
-            yield steps_path(tag.tag), StepsAnswer(asked.cursor, carried)
+            yield steps_path(tag), StepsAnswer(asked.cursor, carried)
 
 
 def _copy_series(

@@ -1,0 +1,75 @@
+"""Logs meshes, right or wrong, and asks the dashboard about them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tests.index import logs
+from tracklight.dashboards.mesh import Mesh
+from tracklight.formats import proto, summary
+from tracklight.formats.event import encode_event
+from tracklight.formats.proto import Message
+from tracklight.formats.tfrecord import frame
+from tracklight.plugin import Context
+from tracklight.server import problems
+from tracklight.server.overview import Overview
+
+#: A tetrahedron.
+CORNERS = np.array([[0, 0, 0], [2, 0, 0], [0, 2, 0], [0, 0, 4]], np.float32)
+SIDES = np.array([[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]], np.int32)
+SHADES = np.array([[0, 0, 0], [255, 0, 0], [0, 255, 0], [0, 0, 255]], np.uint8)
+
+Logged = tuple[int, list[Message]]
+
+
+def part(
+    tag: str, array: ArrayLike, *, components: int = 0, config: object = None, bare: bool = False
+) -> Message:
+    """One series of a mesh, as any writer may have logged it."""
+    config_json = config if isinstance(config, str) else json.dumps(config or {})
+    content = proto.MeshPluginData(components=components, json_config=config_json.encode())
+    return summary.tensor(tag, array, summary.describe("mesh", None if bare else content))
+
+
+def write(folder: Path, *logged: Logged, run: str = "run") -> None:
+    (folder / run).mkdir(parents=True)
+    records = [encode_event(1.7e9 + step, step, values) for step, values in logged]
+    path = folder / run / "events.out.tfevents.1"
+    path.write_bytes(b"".join(map(frame, records)))
+
+
+class Scene:
+    """A log that was written before, behind the dashboard."""
+
+    def __init__(self, folder: Path) -> None:
+        self.catalog = logs.open_catalog(folder)
+        self.catalog.refresh()
+        overview = Overview(self.catalog)
+        self.context = Context(
+            self.catalog,
+            overview.scalar_tags,
+            overview.runs_with_scalar,
+            lambda: "cursor",
+            problems.describe,
+        )
+        self.dashboard = Mesh(self.context)
+
+    def ask(self, path: str, **fields: object) -> Any:
+        route = next(route for route in self.dashboard.routes() if route.path == path)
+        return route.answer(msgspec.convert(fields, route.ask))
+
+    def steps(self, *names: str) -> dict[tuple[str, str], list[int]]:
+        series = self.ask("steps", tags=list(names)).series
+        return {(one.run, one.tag): one.step.tolist() for one in series}
+
+    def geometry(self, name: str, index: int = 0, **fields: object) -> Any:
+        return self.ask("geometry", run="run", tag=name, index=index, **fields)
+
+    def notes(self, name: str, index: int = 0) -> list[str]:
+        return self.geometry(name, index).about.notes
