@@ -59,6 +59,15 @@ def test_tags_of_all_runs_are_merged(client: TestClient) -> None:
     assert (tags["acc"]["runs"], tags["acc"]["count"]) == (1, 1)
 
 
+def test_tags_are_named_that_any_of_some_runs_has(client: TestClient) -> None:
+    def name(*runs: str) -> list[str]:
+        return client.post("/api/tags", json={"runs": runs}).json()["tags"]
+
+    assert name("conv", "vit") == ["loss", "acc"]
+    assert name("vit") == ["loss"]
+    assert name("gone") == name() == []
+
+
 def test_merged_tags_follow_the_index(client: TestClient, source: MemorySource) -> None:
     assert len(client.get("/api/tags").json()["tags"]) == 2
     source.logged["new"] = {"other": [1.0]}

@@ -204,4 +204,4 @@ def test_paths_that_lead_nowhere(client: TestClient, path: str, method: str) -> 
 def test_odd_headers(client: TestClient, headers: dict[str, str]) -> None:
     raw = {name: value.encode("latin-1") for name, value in headers.items()}
     check(client.get("/api/runs", headers=raw))  # type: ignore[arg-type]
-    check(client.post("/api/scalars/tags", content=b"{}", headers=raw))  # type: ignore[arg-type]
+    check(client.post("/api/tags", content=b"{}", headers=raw))  # type: ignore[arg-type]

@@ -46,6 +46,11 @@ ASKS: dict[str, dict[str, Any] | list[Any]] = {
     "POST api/scalars/range": SCALARS,
     "POST api/scalars/table": SCALARS,
     "GET api/scalars/table": SCALARS,
+    "POST api/histograms/query": {"charts": [{"id": "a", "tag": "w"}]},
+    "POST api/histograms/steps": {"tags": ["w"]},
+    "GET api/histograms/exact": {"run": "conv", "tag": "w", "index": 0},
+    "POST api/histograms/table": {"tags": ["w"]},
+    "GET api/histograms/table": {"tags": ["w"]},
     "POST api/audio/steps": {"tags": ["clip"]},
     "GET api/audio/about": CLIP,
     "GET api/audio/clip": CLIP,
@@ -58,6 +63,7 @@ ASKS: dict[str, dict[str, Any] | list[Any]] = {
 def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
     monkeypatch.setenv("TRACKLIGHT_DATA", str(tmp_path / "data"))
     values = logs.picture(1, b"GIF89a") + logs.clip(1, encode_wav(np.ones(9), 8000))
+    values += logs.histogram(1, [(0.0, 1.0, 5.0)])
     logs.write(tmp_path / "logs", "conv", logs.points(range(3)) + values)
     catalog = logs.open_catalog(tmp_path / "logs")
     with Watcher(catalog.roots) as watch:

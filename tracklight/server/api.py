@@ -55,6 +55,18 @@ class TagsAnswer(msgspec.Struct):
     tags: list[TagRow]
 
 
+class NamesAsk(msgspec.Struct):
+    """The tags that any of these runs has."""
+
+    runs: list[str]
+
+
+class NamesAnswer(msgspec.Struct):
+    """Names of tags, of whatever kind, in the order in which tags are listed."""
+
+    tags: list[str]
+
+
 class FilesAsk(msgspec.Struct):
     """Files of this run, or of all; with ``damaged`` only those in which something is broken."""
 
@@ -100,6 +112,7 @@ class Api:
             Route("dashboards", Nothing, self.dashboards, "GET"),
             Route("runs", Nothing, self.runs, "GET", self.live.state),
             Route("tags", TagsAsk, self.tags, "GET", self.live.state),
+            Route("tags", NamesAsk, self.name_tags),
             Route("files", FilesAsk, self.files, "GET", self.live.state),
         ]
 
@@ -142,6 +155,12 @@ class Api:
         else:
             rows = self.overview.tags_of(ask.run)
         return TagsAnswer(cursor, ask.run, rows)
+
+    def name_tags(self, ask: NamesAsk) -> NamesAnswer:
+        """The names of the tags that any of some runs has."""
+        chosen = frozenset(ask.runs)
+        found = (it.tag for it in self.overview.tags() if not chosen.isdisjoint(it.runs))
+        return NamesAnswer([*dict.fromkeys(found)])
 
     def files(self, ask: FilesAsk) -> FilesAnswer:
         """Event files with their damage."""

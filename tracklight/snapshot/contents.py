@@ -34,11 +34,19 @@ from tracklight.server.source import Source
 from tracklight.server.wire import FileRow, file_row, progress_row, readable, tag_row
 from tracklight.snapshot.excerpt import Excerpt
 from tracklight.snapshot.view import View
+from tracklight.types import SharedTag
 
 _CURSOR = "copy"
 #: A table has no room for more; a log of ten thousand tags would make a copy heavy with them.
 _MOST_COLUMNS = 1000
 _NO_ALERTS = AlertsAnswer([], [], False)
+
+
+class TagRuns(msgspec.Struct):
+    """Which runs have a tag: the place in ``sets``, as many tags are had by the same runs."""
+
+    sets: list[list[str]]
+    tags: dict[str, int]
 
 
 class Head(msgspec.Struct):
@@ -49,6 +57,7 @@ class Head(msgspec.Struct):
     answers: dict[str, object]
     columns: ColumnsAnswer
     """Every column of the table of runs."""
+    tag_runs: TagRuns
 
 
 class Contents:
@@ -89,7 +98,13 @@ class Contents:
             "api/notes": self._notes,
             "api/runs/columns": there,
         }
-        return Head(time.time(), self._view.search, answers, _read_all(columns, there))
+        return Head(
+            made=time.time(),
+            view=self._view.search,
+            answers=answers,
+            columns=_read_all(columns, there),
+            tag_runs=_collect_runs(self._overview.tags()),
+        )
 
     def iter_parts(self) -> Iterator[tuple[str, str, object]]:
         """Of every dashboard what it wants to be known: its name, an address and an answer."""
@@ -124,6 +139,14 @@ class Contents:
     def _damaged(self) -> list[FileRow]:
         rows = (file_row(run, info) for run in self.runs for info in self._source.files(run))
         return [msgspec.structs.replace(r, path=PurePath(r.path).name) for r in rows if r.damaged]
+
+
+def _collect_runs(tags: Iterable[SharedTag]) -> TagRuns:
+    runs: dict[str, tuple[str, ...]] = {}
+    for shared in tags:
+        runs[shared.tag] = (*runs.get(shared.tag, ()), *shared.runs)
+    places = {names: place for place, names in enumerate(dict.fromkeys(runs.values()))}
+    return TagRuns([[*names] for names in places], {tag: places[it] for tag, it in runs.items()})
 
 
 def _pick_notes(

@@ -63,12 +63,6 @@ def test_series_without_points_in_the_range_are_left_out() -> None:
     assert [row.run for row in ask("range", LOG, tags=["loss"], start=6).rows] == ["a"]
 
 
-def test_only_tags_of_chosen_runs_are_listed() -> None:
-    assert ask("tags", LOG).tags == ["loss", "acc"]
-    assert ask("tags", LOG, runs=["a"]).tags == ["loss"]
-    assert ask("tags", LOG, runs=[]).tags == []
-
-
 def test_a_table_without_end_is_refused() -> None:
     tags = ["loss"] * 30_000
     with pytest.raises(UsageError, match="more than 50,000 rows"):

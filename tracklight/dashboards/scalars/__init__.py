@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tracklight.dashboards.scalars.answers import (
-    AtAnswer,
-    QueryAnswer,
-    RangeAnswer,
-    TagsAnswer,
-)
-from tracklight.dashboards.scalars.asks import AtAsk, QueryAsk, RangeAsk, TableAsk, TagsAsk
+from tracklight.dashboards.scalars.answers import AtAnswer, QueryAnswer, RangeAnswer
+from tracklight.dashboards.scalars.asks import AtAsk, QueryAsk, RangeAsk, TableAsk
 from tracklight.dashboards.scalars.charts import Charts
 from tracklight.dashboards.scalars.copies import iter_copies
 from tracklight.dashboards.scalars.download import make_file
@@ -30,7 +25,6 @@ class Scalars(Dashboard):
             Route("query", QueryAsk, self.query),
             Route("at", AtAsk, self.at),
             Route("range", RangeAsk, self.range),
-            Route("tags", TagsAsk, self.tags),
             Route("table", TableAsk, self.table),
             Route("table", TableAsk, self.table, "GET"),
         ]
@@ -50,16 +44,6 @@ class Scalars(Dashboard):
     def range(self, ask: RangeAsk) -> RangeAnswer:
         """Each series between two places in a few numbers."""
         return sum_up(self.context, ask)
-
-    def tags(self, ask: TagsAsk) -> TagsAnswer:
-        """The tags that any of some runs has."""
-        tags = self.context.tags()
-        if ask.runs is None:
-            return TagsAnswer(list(tags))
-        chosen = frozenset(ask.runs)
-        return TagsAnswer(
-            [tag for tag in tags if not chosen.isdisjoint(self.context.runs_with(tag))]
-        )
 
     def table(self, ask: TableAsk) -> Blob:
         """Every point behind a view as CSV, JSON or Parquet."""

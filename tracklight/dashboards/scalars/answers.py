@@ -143,12 +143,6 @@ class RangeAnswer(msgspec.Struct):
     rows: list[RangeRow]
 
 
-class TagsAnswer(msgspec.Struct):
-    """Tags of scalars, in the order in which all tags are listed."""
-
-    tags: list[str]
-
-
 def point_row(spot: Spot | None) -> PointRow | None:
     if spot is None:
         return None

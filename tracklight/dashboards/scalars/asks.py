@@ -86,9 +86,3 @@ class TableAsk(Look, kw_only=True):
     tags: list[str]
     format: Format = "csv"
     overwritten: bool = False
-
-
-class TagsAsk(msgspec.Struct, forbid_unknown_fields=True):
-    """The tags that any of these runs has."""
-
-    runs: list[str] | None = None

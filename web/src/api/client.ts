@@ -6,6 +6,7 @@ import type {
   Problem,
   RunsAnswer,
   StatusAnswer,
+  TagNamesAnswer,
   TagsAnswer,
 } from './types';
 
@@ -29,6 +30,11 @@ export const getStatus = (): Promise<StatusAnswer> => ask('api/status');
 export const getRuns = (): Promise<RunsAnswer> => ask('api/runs');
 
 export const getTags = (): Promise<TagsAnswer> => ask('api/tags');
+
+export const findTagNames = (
+  runs: readonly string[],
+  signal?: AbortSignal,
+): Promise<TagNamesAnswer> => ask('api/tags', postJson({ runs }, signal));
 
 export const getDamagedFiles = (): Promise<FilesAnswer> => ask('api/files?damaged=1');
 

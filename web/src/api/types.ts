@@ -83,6 +83,10 @@ export interface TagsAnswer {
   readonly tags: readonly TagRow[];
 }
 
+export interface TagNamesAnswer {
+  readonly tags: readonly string[];
+}
+
 export interface FilesAnswer {
   readonly files: readonly FileRow[];
 }

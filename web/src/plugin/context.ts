@@ -32,8 +32,10 @@ export interface Api {
   post<Answer>(path: string, body: unknown, signal?: AbortSignal): Promise<Answer>;
   /** Asks with JSON for a file, as it came. */
   blob(path: string, body: unknown, signal?: AbortSignal): Promise<Blob>;
-  /** Where a browser finds what `path` names, for links and images. */
+  /** Where a browser finds what `path` names; a copy of a board has nothing there. */
   url(path: string): string;
+  /** What an image, a player or a link can show: the address, or in a copy one for what it carries. */
+  fileUrl(path: string): Promise<string>;
 }
 
 export interface Module {
@@ -84,6 +86,8 @@ export interface Tags {
   readonly rows: readonly TagRow[];
   readonly ready: boolean;
   readonly problem: Problem | null;
+  /** The names of the tags that any of some runs has. */
+  namesIn(runs: readonly string[], signal?: AbortSignal): Promise<readonly string[]>;
 }
 
 export interface Live {

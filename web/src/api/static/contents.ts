@@ -10,6 +10,11 @@ export interface Head {
   readonly answers: Readonly<Record<string, unknown>>;
   /** Every column of the table of runs. */
   readonly columns: ColumnsAnswer;
+  /** For each tag the place of its runs in `sets`. */
+  readonly tag_runs: {
+    readonly sets: readonly (readonly string[])[];
+    readonly tags: Readonly<Record<string, number>>;
+  };
 }
 
 /** The one global of a copy: its scripts put their data here. */

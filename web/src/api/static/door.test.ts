@@ -11,6 +11,7 @@ import { makeAsk } from './scalars/samples';
 async function pack(answer: unknown): Promise<string> {
   const body: number[] = [];
   const header = JSON.stringify(answer, (_, value: unknown) => {
+    if (value instanceof Uint8Array) return { $column: ['u1', 0, value.length] };
     if (!(value instanceof Float64Array)) return value;
     const at = body.length * 8;
     body.push(...value);
@@ -44,8 +45,12 @@ async function carry(): Promise<Carried> {
       view: '',
       answers: { 'api/runs': { runs: [] } },
       columns: { runs: ['a', 'b'], columns: { 'last:loss': [1, 2] } },
+      tag_runs: { sets: [['a', 'b'], ['a']], tags: { loss: 0, acc: 1 } },
     },
-    packed: { 'api/scalars/series': await pack({ tags }) },
+    packed: {
+      'api/scalars/series': await pack({ tags }),
+      'api/images/thumbnail': await pack({ media_type: 'image/png', content: new Uint8Array(0) }),
+    },
     files: { 'api/scalars/series/0': 'data/scalars-0.js' },
   };
 }
@@ -98,9 +103,16 @@ test('tables are worked out of the same points', async () => {
 
 test('tags are those of the runs that are meant', async () => {
   const door = await openCopy();
-  const ask = (runs: string[] | null) => door.answer('api/scalars/tags', postJson({ runs }));
+  const ask = (runs: string[]) => door.answer('api/tags', postJson({ runs }));
   expect(await ask(['b'])).toEqual({ tags: ['loss'] });
+  expect(await ask(['a', 'b'])).toEqual({ tags: ['loss', 'acc'] });
   expect(await ask(['c'])).toEqual({ tags: [] });
+});
+
+test('files are files again', async () => {
+  const file = await (await openCopy()).answer('api/images/thumbnail', {});
+  expect(file).toBeInstanceOf(Blob);
+  expect((file as Blob).type).toBe('image/png');
 });
 
 test('columns of runs are picked out of all', async () => {

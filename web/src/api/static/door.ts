@@ -1,7 +1,8 @@
 import { ApiError } from '../client';
 import type { Door } from '../door';
 import type { ColumnsAnswer } from '../runcolumns';
-import type { Contents } from './contents';
+import type { TagNamesAnswer } from '../types';
+import type { Contents, Head } from './contents';
 import { ScalarsCopy } from './scalars/scalars';
 
 /** Answers as a server would, as far as what the copy carries allows. */
@@ -10,9 +11,10 @@ export function makeDoor(contents: Contents): Door {
 
   async function answer(path: string, init: RequestInit): Promise<unknown> {
     const method = init.method ?? 'GET';
-    const { answers, columns } = contents.head;
+    const { answers, columns, tag_runs } = contents.head;
     if (method === 'GET' && path in answers) return answers[path];
-    if (method === 'GET' && contents.has(path)) return contents.read(path);
+    if (method === 'GET' && contents.has(path)) return asFile(await contents.read(path));
+    if (method === 'POST' && path === 'api/tags') return nameTags(tag_runs, readBody(init));
     if (method === 'POST' && path === 'api/runs/columns') return pick(columns, readBody(init));
     if (method === 'POST' && path.startsWith(ScalarsCopy.below)) {
       return scalars.answer(path.slice(ScalarsCopy.below.length), readBody(init));
@@ -34,6 +36,19 @@ function pick({ runs, columns }: ColumnsAnswer, body: unknown): ColumnsAnswer {
     runs,
     columns: Object.fromEntries(wanted.map((key) => [key, columns[key] ?? nothing])),
   };
+}
+
+function nameTags({ sets, tags }: Head['tag_runs'], body: unknown): TagNamesAnswer {
+  const wanted = new Set((body as { runs: readonly string[] }).runs);
+  const found = sets.map((runs) => runs.some((run) => wanted.has(run)));
+  return { tags: Object.keys(tags).filter((tag) => found[tags[tag] ?? -1]) };
+}
+
+/** A file comes as bytes with a type; any other answer as it is. */
+function asFile(answer: unknown): unknown {
+  if (typeof answer !== 'object' || answer === null || !('content' in answer)) return answer;
+  if (!('media_type' in answer) || !(answer.content instanceof Uint8Array)) return answer;
+  return new Blob([Uint8Array.from(answer.content)], { type: String(answer.media_type) });
 }
 
 function notCopied(): ApiError {

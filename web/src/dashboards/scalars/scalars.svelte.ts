@@ -1,70 +1,78 @@
 import { createContext } from 'svelte';
 
-import type { Problem } from '../../api/types';
+import type { Problem, TagRow } from '../../api/types';
 import type { Context } from '../../plugin/context';
-import { type Card } from './cards/card';
-import { buildSections } from './cards/sections';
+import { CardWall, type WallAbout } from '../../wall/card-wall.svelte';
+import { buildSections } from '../../wall/sections';
+import { cardOf, type ScalarCard } from './cards/card';
+import { readCombined } from './cards/combined';
 import { Loader } from './data/loader.svelte';
 import { viewAsk } from './data/query';
-import { ShownTags } from './data/shown-tags.svelte';
 import { TableLoader } from './data/tables.svelte';
 import { Pointer } from './pointer.svelte';
 import { openSettings, type Settings } from './state/settings';
 
+const ABOUT: WallAbout = {
+  name: 'scalars',
+  title: 'Scalars',
+  noun: 'scalars',
+  lesson: 'A number logged at a step becomes a point here, within a second.',
+};
+
 /** All that the parts of the view share. */
-export class Scalars {
-  readonly context: Context;
+export class Scalars extends CardWall<ScalarCard> {
   readonly settings: Settings;
   readonly loader: Loader;
   readonly tables: TableLoader;
   readonly pointer: Pointer;
-  readonly #shownTags: ShownTags;
   /** Why something that was asked for beside the cards did not come. */
   trouble = $state.raw<Problem | null>(null);
 
   readonly view = $derived.by(() => viewAsk(this.settings, this.context.runs));
-  /** The scalar tags of the runs that are shown. */
-  readonly rows = $derived.by(() => this.#shownTags.filter(this.context.tags.rows));
   readonly sections = $derived.by(() =>
-    buildSections(this.rows, {
+    buildSections(this.rows, cardOf, {
       filter: this.settings.filter.value,
       pinned: this.settings.pinned.value,
-      combined: this.settings.combined.value,
+      extra: [{ title: 'Combined', key: ' combined', cards: this.#combined }],
     }),
   );
+  readonly #combined = $derived.by(() => {
+    const names = this.rows.map(({ tag }) => tag);
+    return this.settings.combined.value.map((recipe) => readCombined(recipe, names));
+  });
 
   constructor(context: Context) {
-    this.context = context;
+    super(context, ABOUT);
     this.settings = openSettings(context);
     this.loader = new Loader(context.api);
     this.tables = new TableLoader(context.api);
     this.pointer = new Pointer(context.api);
-    this.#shownTags = new ShownTags(context.api);
   }
 
-  /** Keeps what is loaded in step with the page; to be called where effects live. */
-  follow(): void {
+  override follow(): void {
+    super.follow();
     $effect(() => this.loader.show(this.view, this.context.runs.shown.length));
-    $effect(() => this.#shownTags.show(this.view.runs));
     $effect(() => {
       const { pinned, range } = this.context.cursor;
       this.tables.show({ view: this.view, at: pinned, range });
     });
     $effect(() => {
       if (this.context.live.paused) return;
-      this.loader.refresh(this.#revision());
+      this.loader.refresh(this.revision);
       this.tables.refresh();
-      this.#shownTags.refresh();
     });
     $effect(() => () => this.loader.stop());
   }
 
-  findCard(id: string): Card | undefined {
-    for (const { cards } of this.sections) {
-      const card = cards.find((card) => card.id === id);
-      if (card) return card;
-    }
-    return undefined;
+  protected override shows({ kind }: TagRow): boolean {
+    return kind === 'scalar';
+  }
+
+  override letGo(): void {
+    const { cursor } = this.context;
+    if (cursor.pinned !== null) cursor.pin(null);
+    else if (cursor.range !== null) cursor.select(null);
+    else super.letGo();
   }
 
   /** Adds a card of several tags, or puts it in the place of another one. */
@@ -81,12 +89,6 @@ export class Scalars {
       combined.value.filter((other) => other !== recipe),
       'push',
     );
-  }
-
-  /** Grows when one of the runs that are shown does. */
-  #revision(): number {
-    const { runs, live } = this.context;
-    return runs.shown.reduce((sum, { name }) => sum + live.revisionOf(name), 0);
   }
 }
 

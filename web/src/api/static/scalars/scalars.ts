@@ -65,8 +65,6 @@ export class ScalarsCopy {
         return this.#range(ask as RangeAsk);
       case 'table':
         return this.#table(ask as FileAsk);
-      case 'tags':
-        return this.#tags(ask as { runs: readonly string[] | null });
       default:
         return Promise.reject(new ApiError(UNKNOWN, 404));
     }
@@ -99,10 +97,6 @@ export class ScalarsCopy {
     const file = writeTable(ask, await this.#look(ask.tags, { ...ask, baseline: null }));
     if (!file) throw new ApiError(NO_PARQUET, 501);
     return file;
-  }
-
-  async #tags({ runs }: { runs: readonly string[] | null }): Promise<{ tags: string[] }> {
-    return { tags: await this.#library.listTags(runs) };
   }
 
   async #look(tags: readonly string[], ask: Look): Promise<readonly Member[]> {

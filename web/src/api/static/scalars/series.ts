@@ -36,15 +36,6 @@ export class Library {
     this.#below = below;
   }
 
-  /** Tags that any of the runs, or of all runs, has. */
-  async listTags(runs: readonly string[] | null): Promise<string[]> {
-    const chosen = runs && new Set(runs);
-    const tags = await this.#index();
-    return tags
-      .filter((one) => chosen === null || one.runs.some((run) => chosen.has(run)))
-      .map(({ tag }) => tag);
-  }
-
   /** Tag by tag, the series of those of the runs that have it. */
   async find(
     tags: readonly string[],

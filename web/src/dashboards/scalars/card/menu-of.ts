@@ -1,16 +1,18 @@
 import type { MenuItem } from '../../../widgets/menu';
+import { withCard } from '../../../wall/by-card';
+import { includes, toggle } from '../../../wall/card-set';
+import { pictureItems } from '../../../wall/takeaway/menu';
+import type { Pictures } from '../../../wall/takeaway/pictures';
 import type { CardChart } from '../cards/chart.svelte';
 import type { Scalars } from '../scalars.svelte';
-import { includes, toggle, toggleName, withCard } from '../state/codecs';
-import { saveCardTable, savePicture } from '../takeaway/save';
-import type { Pictures } from '../takeaway/pictures';
+import { saveCardTable } from '../takeaway/save';
 
 /** Windows that a card opens to ask for something. */
-export type CardWindow = 'limits' | 'note' | 'combine' | 'python' | 'description';
+export type CardWindow = 'limits' | 'note' | 'combine' | 'python';
 
 type Groups = readonly (readonly MenuItem[])[];
 
-/** The menu of a card: how it is shown, its axes, what is added to it, what is taken away. */
+/** The menu of a card: its axes, what is added to it, what is taken away. */
 export function menuOf(
   scalars: Scalars,
   chart: CardChart,
@@ -18,26 +20,20 @@ export function menuOf(
   open: (window: CardWindow) => void,
 ): Groups {
   return [
-    formItems(scalars, chart),
     axisItems(scalars, chart, open),
     addItems(scalars, chart, open),
     takeItems(scalars, chart, takePicture, open),
   ];
 }
 
-function formItems({ settings }: Scalars, { card, form }: CardChart): MenuItem[] {
-  const { forms, wide, fullScreen } = settings;
+/** What a card can be shown as. */
+export function formItems({ settings }: Scalars, { card, form }: CardChart): MenuItem[] {
+  const { forms } = settings;
   const show = (wanted: typeof form): void =>
     forms.set(
       withCard(forms.value, card.id, wanted === 'chart' || wanted === form ? null : wanted),
     );
   return [
-    { label: 'Full screen', hint: 'm', icon: 'expand', run: () => fullScreen.set(card.id, 'push') },
-    {
-      label: 'Full width',
-      checked: wide.value.includes(card.id),
-      run: () => wide.set(toggleName(wide.value, card.id)),
-    },
     { label: 'As a table', checked: form === 'table', run: () => show('table') },
     { label: 'As bars over runs', checked: form === 'bars', run: () => show('bars') },
   ];
@@ -77,14 +73,11 @@ function addItems(
   { card }: CardChart,
   open: (window: CardWindow) => void,
 ): MenuItem[] {
-  const { recipe, description } = card;
+  const { recipe } = card;
   return [
     { label: 'Add another tag …', icon: 'plus', run: () => open('combine') },
     // A copy of a board can show notes, but has nobody to keep new ones.
     ...(scalars.context.isStatic ? [] : [{ label: 'Note at a step …', run: () => open('note') }]),
-    ...(description
-      ? [{ label: 'Description', icon: 'info' as const, run: () => open('description') }]
-      : []),
     ...(recipe === null
       ? []
       : [
@@ -103,20 +96,13 @@ function takeItems(
   takePicture: () => Pictures | null,
   open: (window: CardWindow) => void,
 ): MenuItem[] {
-  const noPicture = takePicture() === null;
-  const picture = (format: 'svg' | 'png'): MenuItem => ({
-    label: `Download ${format.toUpperCase()}`,
-    disabled: noPicture,
-    run: () => void savePicture(takePicture(), format, card.title),
-  });
   const table = (format: 'csv' | 'json'): MenuItem => ({
     label: `Download ${format.toUpperCase()}`,
     run: () => void saveCardTable(scalars, card, format),
   });
   return [
     ...(scalars.context.isStatic ? [] : [table('csv'), table('json')]),
-    picture('svg'),
-    picture('png'),
+    ...pictureItems(takePicture, card.title),
     { label: 'Copy as Python …', run: () => open('python') },
   ];
 }

@@ -1,20 +1,17 @@
 import type { TagRow } from '../../../api/types';
+import type { Card } from '../../../wall/card';
 
-/** What one card shows. */
-export interface Card {
-  /** The tag, or what the combined card is made of; the same in every visit. */
-  readonly id: string;
-  readonly title: string;
+/** A card of curves, mostly of one tag. */
+export interface ScalarCard extends Card {
   readonly tags: readonly string[];
   /** Those of the tags that the axis on the right is for. */
   readonly right: readonly string[];
-  readonly description: string;
   /** How the card is written in the address; null for the card of one tag. */
   readonly recipe: string | null;
 }
 
 /** A card that stands for one tag. */
-export function cardOf(row: TagRow): Card {
+export function cardOf(row: TagRow): ScalarCard {
   return {
     id: row.tag,
     title: row.display_name || row.tag,
@@ -26,6 +23,6 @@ export function cardOf(row: TagRow): Card {
 }
 
 /** Whether two cards show the same in the same way. */
-export function isSameCard(one: Card, other: Card): boolean {
+export function isSameCard(one: ScalarCard, other: ScalarCard): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }

@@ -2,12 +2,13 @@ import type { ChartAnswer } from '../../../api/scalars';
 import { formatCount, formatExact, plural } from '../../../base/format';
 import type { Band, Flag, Line, ScaleKind, Span, XFormat } from '../../../charts/types';
 import type { XAxis } from '../../../plugin/context';
+import { includes } from '../../../wall/card-set';
 import { centerOf, countOdd, drawBands, drawLines } from '../data/drawing';
 import type { Loaded } from '../data/loader.svelte';
 import type { Want } from '../data/want';
 import type { Scalars } from '../scalars.svelte';
-import { includes, NO_LIMITS } from '../state/codecs';
-import type { Card } from './card';
+import { NO_LIMITS } from '../state/codecs';
+import type { ScalarCard } from './card';
 
 const NO_LINES: readonly Line[] = [];
 
@@ -15,7 +16,7 @@ const NO_LINES: readonly Line[] = [];
 export class CardChart {
   readonly #scalars: Scalars;
   /** Held here, as who points at a chart may still look at it when its card has gone. */
-  card: Card;
+  card: ScalarCard;
 
   readonly loaded = $derived.by((): Loaded | undefined =>
     this.#scalars.loader.find(this.card.id, this.#seen),
@@ -41,7 +42,7 @@ export class CardChart {
   /** Lines of the run that is looked at. */
   readonly highlighted = $derived.by(() => this.#findHighlighted());
 
-  constructor(scalars: Scalars, card: Card) {
+  constructor(scalars: Scalars, card: ScalarCard) {
     this.#scalars = scalars;
     this.card = $state.raw(card);
   }
@@ -102,7 +103,7 @@ export class CardChart {
 }
 
 /** How many runs and how much of their points are seen: nothing is left out without a word. */
-function describe(answer: ChartAnswer, card: Card): string {
+function describe(answer: ChartAnswer, card: ScalarCard): string {
   const runs = plural(answer.runs, 'run');
   const tags = card.tags.length > 1 ? ` · ${plural(card.tags.length, 'tag')}` : '';
   if (answer.bands.length > 0) return `${runs}${tags} · ${plural(answer.points, 'point')}`;

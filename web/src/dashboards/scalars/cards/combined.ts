@@ -1,6 +1,6 @@
 import { list } from '../../../base/codec';
 import { compileFilter } from '../../../base/filter';
-import type { Card } from './card';
+import type { ScalarCard } from './card';
 
 /**
  * Cards of several tags. Each is written as a list: tags, those for the right axis after a `>`, or
@@ -17,7 +17,7 @@ export function combinedId(recipe: string): string {
   return PREFIX + recipe;
 }
 
-export function readCombined(recipe: string, known: readonly string[]): Card {
+export function readCombined(recipe: string, known: readonly string[]): ScalarCard {
   const parts = list.parse(recipe);
   const regex = parts.length === 1 ? REGEX.exec(parts[0] ?? '')?.[1] : undefined;
   const tags = regex === undefined ? parts.map(nameOf) : matching(regex, known);
@@ -31,18 +31,18 @@ export function regexRecipe(pattern: string): string {
 }
 
 /** The recipe for the tags of two cards in one. */
-export function combine(one: Card, other: Card): string {
+export function combine(one: ScalarCard, other: ScalarCard): string {
   const right = new Set([...one.right, ...other.right]);
   return recipeOf([...new Set([...one.tags, ...other.tags])], right);
 }
 
-export function withoutTag(card: Card, tag: string): string {
+export function withoutTag(card: ScalarCard, tag: string): string {
   const tags = card.tags.filter((other) => other !== tag);
   return recipeOf(tags, new Set(card.right));
 }
 
 /** The same card with a tag on the other axis. */
-export function switchAxis(card: Card, tag: string): string {
+export function switchAxis(card: ScalarCard, tag: string): string {
   const right = new Set(card.right);
   if (!right.delete(tag)) right.add(tag);
   return recipeOf(card.tags, right);

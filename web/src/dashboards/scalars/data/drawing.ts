@@ -2,7 +2,7 @@ import type { BandAnswer, ChartAnswer, LineAnswer } from '../../../api/scalars';
 import { RUN_COLOURS } from '../../../base/colour';
 import type { Band, Line } from '../../../charts/types';
 import type { Runs } from '../../../plugin/context';
-import type { Card } from '../cards/card';
+import type { ScalarCard } from '../cards/card';
 import type { Best } from '../state/settings';
 import { bestMarks, oddMarks } from './marks';
 import { EVERYTHING } from './query';
@@ -26,7 +26,7 @@ export function runOf(id: string): string {
   return id.slice(0, id.indexOf('\n'));
 }
 
-export function drawLines(answer: ChartAnswer, card: Card, look: Look): Line[] {
+export function drawLines(answer: ChartAnswer, card: ScalarCard, look: Look): Line[] {
   const marks = bestMarks(answer.lines, look.best);
   const byTag = card.tags.length > 1 && new Set(answer.lines.map(({ run }) => run)).size === 1;
   return answer.lines.map((line) => ({
@@ -50,7 +50,7 @@ function columnsOf(line: LineAnswer, grid: Float64Array | null) {
 }
 
 /** Name and colour: by run, but by tag where one run fills the card with several. */
-function dress({ run, tag }: LineAnswer, card: Card, runs: Runs, byTag: boolean) {
+function dress({ run, tag }: LineAnswer, card: ScalarCard, runs: Runs, byTag: boolean) {
   const shown = runs.find(run);
   const label = shown?.label ?? run;
   const at = card.tags.indexOf(tag);
@@ -62,7 +62,7 @@ function dress({ run, tag }: LineAnswer, card: Card, runs: Runs, byTag: boolean)
   };
 }
 
-export function drawBands(answer: ChartAnswer, card: Card, runs: Runs): Band[] {
+export function drawBands(answer: ChartAnswer, card: ScalarCard, runs: Runs): Band[] {
   return answer.bands.map((band, at) => ({
     id: lineId(band.group, band.tag),
     label: bandLabel(band, card, runs),
@@ -75,7 +75,7 @@ export function drawBands(answer: ChartAnswer, card: Card, runs: Runs): Band[] {
   }));
 }
 
-function bandLabel(band: BandAnswer, card: Card, runs: Runs): string {
+function bandLabel(band: BandAnswer, card: ScalarCard, runs: Runs): string {
   const group = runs.groups.find(({ key }) => key === band.group);
   const name = group?.label ?? (band.group === EVERYTHING ? `all ${band.runs} runs` : band.group);
   return card.tags.length > 1 ? `${name} · ${band.tag}` : name;

@@ -1,5 +1,6 @@
 import type { GroupAsk, ViewAsk } from '../../../api/scalars';
 import type { Runs } from '../../../plugin/context';
+import { askedRuns } from '../../../wall/asked-runs';
 import type { Settings } from '../state/settings';
 
 /** The key of the one group there is while runs are not grouped. */
@@ -14,7 +15,7 @@ export function viewAsk(settings: Settings, runs: Runs): ViewAsk {
       ? { run: runs.baseline, mode: settings.comparison.value }
       : null;
   return {
-    runs: names.length === runs.all.length ? null : names,
+    runs: askedRuns(runs),
     x: settings.x.value,
     smoothing: settings.smoothing.value,
     overwritten: settings.overwritten.value,

@@ -1,17 +1,5 @@
 import type { AtRow } from '../../../api/scalars';
-import type { TagRow } from '../../../api/types';
 import { lineId } from './drawing';
-
-/** The rows of scalar tags, of those that are known where some are. */
-export function scalarRows(
-  rows: readonly TagRow[],
-  known: readonly string[] | null,
-): readonly TagRow[] {
-  const scalars = rows.filter(({ kind }) => kind === 'scalar');
-  if (known === null) return scalars;
-  const names = new Set(known);
-  return scalars.filter(({ tag }) => names.has(tag));
-}
 
 /** Rows by the id of the line that they are of. */
 export function byLine(rows: readonly AtRow[]): ReadonlyMap<string, AtRow> {

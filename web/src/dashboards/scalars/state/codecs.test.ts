@@ -1,30 +1,12 @@
 import { expect, test } from 'vitest';
 
-import {
-  cardSet,
-  forms,
-  includes,
-  limits,
-  NO_CARDS,
-  toggle,
-  withCard,
-  xAxis,
-  zooms,
-} from './codecs';
+import { withCard } from '../../../wall/by-card';
+import { forms, limits, xAxis, zooms } from './codecs';
 
 test('an axis that is not known becomes steps', () => {
   expect(xAxis.parse('wall')).toBe('wall');
   expect(xAxis.parse('metric:epoch')).toBe('metric:epoch');
   expect(xAxis.parse('moon')).toBe('step');
-});
-
-test('a set of cards is some, or all but some', () => {
-  const some = toggle(toggle(NO_CARDS, 'a'), 'b,c');
-  expect(cardSet.format(some)).toBe('a,b\\,c');
-  expect(includes(cardSet.parse('a,b\\,c'), 'b,c')).toBe(true);
-  const most = toggle({ all: true, named: [] }, 'a');
-  expect(cardSet.format(most)).toBe('*,a');
-  expect([includes(most, 'a'), includes(most, 'b')]).toEqual([false, true]);
 });
 
 test('limits are written flat and read back', () => {
@@ -48,17 +30,4 @@ test('damaged text is left out', () => {
       ['c', 'bars'],
     ]),
   );
-});
-
-test('null takes a card out', () => {
-  expect(
-    withCard(
-      new Map([
-        ['a', 1],
-        ['b', 2],
-      ]),
-      'a',
-      null,
-    ),
-  ).toEqual(new Map([['b', 2]]));
 });

@@ -1,6 +1,7 @@
-import { type Codec, list } from '../../../base/codec';
+import type { Codec } from '../../../base/codec';
 import type { Extent, Limits, Span } from '../../../charts/types';
 import type { XAxis } from '../../../plugin/context';
+import { type ByCard, byCard } from '../../../wall/by-card';
 
 const AXES: readonly XAxis[] = ['step', 'relative_step', 'relative', 'wall', 'index'];
 
@@ -11,48 +12,6 @@ export const xAxis: Codec<XAxis> = {
   },
   format: (axis) => axis,
 };
-
-/** Some cards, or all but some: `*` stands for all, and those named after it are left out. */
-export interface CardSet {
-  readonly all: boolean;
-  readonly named: readonly string[];
-}
-
-export const NO_CARDS: CardSet = { all: false, named: [] };
-
-export const cardSet: Codec<CardSet> = {
-  parse(text) {
-    const names = list.parse(text);
-    return names[0] === '*' ? { all: true, named: names.slice(1) } : { all: false, named: names };
-  },
-  format: ({ all, named }) => list.format(all ? ['*', ...named] : named),
-};
-
-export function includes({ all, named }: CardSet, id: string): boolean {
-  return all !== named.includes(id);
-}
-
-export function toggle({ all, named }: CardSet, id: string): CardSet {
-  return { all, named: toggleName(named, id) };
-}
-
-export function toggleName(names: readonly string[], name: string): readonly string[] {
-  return names.includes(name) ? names.filter((other) => other !== name) : [...names, name];
-}
-
-/** What each of some cards has; cards that have nothing are left out. */
-export type ByCard<Value> = ReadonlyMap<string, Value>;
-
-export function withCard<Value>(
-  map: ByCard<Value>,
-  id: string,
-  value: Value | null,
-): ByCard<Value> {
-  const changed = new Map(map);
-  changed.delete(id);
-  if (value !== null) changed.set(id, value);
-  return changed;
-}
 
 /** Axis ends that were typed. */
 export interface CardLimits {
@@ -66,26 +25,6 @@ export const NO_LIMITS: CardLimits = {
   y: { low: null, high: null },
   y2: { low: null, high: null },
 };
-
-/** Written flat, a few fields a card: `loss,0,100,,2`. */
-function byCard<Value>(
-  fields: number,
-  read: (texts: readonly string[]) => Value | null,
-  write: (value: Value) => readonly string[],
-): Codec<ByCard<Value>> {
-  return {
-    parse(text) {
-      const texts = list.parse(text);
-      const map = new Map<string, Value>();
-      for (let at = 0; at + fields < texts.length; at += fields + 1) {
-        const value = read(texts.slice(at + 1, at + 1 + fields));
-        if (value !== null) map.set(texts[at] ?? '', value);
-      }
-      return map;
-    },
-    format: (map) => list.format([...map].flatMap(([id, value]) => [id, ...write(value)])),
-  };
-}
 
 const readEnd = (text: string | undefined): number | null =>
   text === undefined || text.trim() === '' || !Number.isFinite(Number(text)) ? null : Number(text);

@@ -1,8 +1,9 @@
 import type { Center, Comparison, Spread } from '../../../api/scalars';
-import { choice, flag, list, number, optionalText, text } from '../../../base/codec';
+import { choice, flag, list, number, text } from '../../../base/codec';
 import type { Address, Context, Tastes } from '../../../plugin/context';
-import { cardSet, forms, limits, NO_CARDS, xAxis, zooms } from './codecs';
-import { FilterParam } from './filter';
+import { cardSet, NO_CARDS } from '../../../wall/card-set';
+import { openWallSettings } from '../../../wall/settings';
+import { forms, limits, xAxis, zooms } from './codecs';
 import { SmoothingParam } from './smoothing';
 
 /** Each run by itself, groups of runs as bands, or all beside one run. */
@@ -11,14 +12,15 @@ export type Stat = 'last' | 'min' | 'max';
 export type Best = 'none' | 'min' | 'max' | 'both';
 export type RowOrder = 'name' | 'ascending' | 'descending' | 'nearest';
 
-export const CARD_WIDTHS = { smallest: 240, usual: 340, largest: 900 };
+/** How wide a card is, in pixels, until somebody says otherwise. */
+const USUAL_WIDTH = 340;
 
 export type Settings = ReturnType<typeof openSettings>;
 
 /** What the view is set to. All of it is in the address, but for what is a matter of taste. */
 export function openSettings({ address, tastes }: Context) {
   return {
-    filter: new FilterParam(address),
+    ...openWallSettings({ address, tastes }, 'scalars', USUAL_WIDTH),
     smoothing: new SmoothingParam(address),
     ...openAxes(address),
     ...openLines(address),
@@ -54,11 +56,7 @@ function openLines(address: Address) {
 
 function openCards(address: Address) {
   return {
-    pinned: address.param('pin', list, []),
     combined: address.param('multi', list, []),
-    folded: address.param('fold', list, []),
-    wide: address.param('wide', list, []),
-    fullScreen: address.param('card', optionalText, null),
     forms: address.param('as', forms, new Map()),
     /** What bars stand for. */
     stat: wordParam<Stat>(address, 'stat', ['last', 'min', 'max']),
@@ -77,8 +75,6 @@ function openTables(address: Address) {
 
 function openTastes(tastes: Tastes) {
   return {
-    panel: tastes.param('scalars-panel', flag, false),
-    cardWidth: tastes.param('scalars-card', number(CARD_WIDTHS.usual), CARD_WIDTHS.usual),
     rowOrder: wordParam<RowOrder>(tastes, 'scalars-tip-order', [
       'nearest',
       'name',

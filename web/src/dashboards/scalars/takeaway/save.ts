@@ -1,11 +1,15 @@
 import { problemOf } from '../../../api/client';
 import type { TableFormat } from '../../../api/scalars';
-import type { Card } from '../cards/card';
+import { fileName, saveAs } from '../../../wall/takeaway/save';
+import type { ScalarCard } from '../cards/card';
 import type { Scalars } from '../scalars.svelte';
-import type { Pictures } from './pictures';
 
 /** The points of one card as a file. */
-export function saveCardTable(scalars: Scalars, card: Card, format: TableFormat): Promise<void> {
+export function saveCardTable(
+  scalars: Scalars,
+  card: ScalarCard,
+  format: TableFormat,
+): Promise<void> {
   return saveTable(scalars, card.tags, format, fileName(card.title));
 }
 
@@ -33,31 +37,4 @@ async function saveTable(
   } catch (error) {
     scalars.trouble = problemOf(error);
   }
-}
-
-export async function savePicture(
-  pictures: Pictures | null,
-  format: 'svg' | 'png',
-  title: string,
-): Promise<void> {
-  if (!pictures) return;
-  const picture =
-    format === 'png'
-      ? await pictures.exportPng(title)
-      : new Blob([pictures.exportSvg(title)], { type: 'image/svg+xml' });
-  saveAs(picture, `${fileName(title)}.${format}`);
-}
-
-function saveAs(content: Blob, name: string): void {
-  const link = document.createElement('a');
-  link.href = URL.createObjectURL(content);
-  link.download = name;
-  link.click();
-  // The browser has taken hold of the content by then.
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
-}
-
-/** A title as a name that any file system takes. */
-export function fileName(title: string): string {
-  return title.replace(/[^\p{L}\p{N}._-]+/gu, '_').replace(/^[._]+|_+$/g, '') || 'scalars';
 }

@@ -1,6 +1,6 @@
-import { flag, text } from '../../../base/codec';
-import type { Filter } from '../../../base/filter';
-import type { Address, Param } from '../../../plugin/context';
+import { flag, text } from '../../base/codec';
+import type { Filter } from '../../base/filter';
+import type { Address, Param } from '../../plugin/context';
 
 /** Which tags are shown. The switch is kept apart, so that it may stand while the box is empty. */
 export class FilterParam {

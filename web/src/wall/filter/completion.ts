@@ -1,4 +1,4 @@
-import { compileFilter, type Filter } from '../../../base/filter';
+import { compileFilter, type Filter } from '../../base/filter';
 
 export interface Completions {
   readonly tags: readonly string[];

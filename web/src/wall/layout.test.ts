@@ -3,16 +3,13 @@ import { expect, test } from 'vitest';
 import type { Card } from './card';
 import { GAP, HEAD, layOut, within } from './layout';
 
-const MEASURES = { width: 1000, cardWidth: 300, cardHeight: 200, wideHeight: 400 };
+const MEASURES = {
+  width: 1000,
+  cardWidth: 300,
+  heightOf: (_: number, __: Card | null, isWide: boolean): number => (isWide ? 400 : 200),
+};
 
-const card = (id: string): Card => ({
-  id,
-  title: id,
-  tags: [id],
-  right: [],
-  description: '',
-  recipe: null,
-});
+const card = (id: string): Card => ({ id, title: id, description: '' });
 const section = (title: string, ...ids: string[]) => ({ title, key: title, cards: ids.map(card) });
 
 test('cards share the width of their row', () => {
@@ -47,6 +44,15 @@ test('a wide card has a row of its own', () => {
     [0, HEAD + 200 + GAP, 1000],
     [0, HEAD + 200 + 2 * GAP + 400, 325],
   ]);
+});
+
+test('a row is as high as its highest card', () => {
+  const heightOf = (_: number, card: Card | null): number => (card?.id === 'b' ? 350 : 200);
+  const sections = [section('s', 'a', 'b', 'c', 'd')];
+  const { cards, tallest } = layOut(sections, [], [], { ...MEASURES, heightOf });
+  expect(cards.map(({ height }) => height)).toEqual([350, 350, 350, 200]);
+  expect(cards[3]?.y).toBe(HEAD + 350 + GAP);
+  expect(tallest).toBe(350);
 });
 
 test('a narrow page has one column', () => {

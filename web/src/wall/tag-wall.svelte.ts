@@ -1,0 +1,36 @@
+import type { TagRow } from '../api/types';
+import type { Context } from '../plugin/context';
+import { type TagCard, tagCardOf } from './card';
+import { CardWall, type WallAbout } from './card-wall.svelte';
+import { buildSections } from './sections';
+import { openWallSettings, type WallSettings } from './settings';
+
+export interface TagWallAbout extends WallAbout {
+  /** The plugins whose tags are shown. */
+  readonly plugins: readonly string[];
+  /** How wide a card is, in pixels, until somebody says otherwise. */
+  readonly usualWidth: number;
+}
+
+/** A wall with one card for each tag of some plugins. */
+export class TagWall extends CardWall<TagCard> {
+  readonly settings: WallSettings;
+  readonly #plugins: readonly string[];
+
+  readonly sections = $derived.by(() =>
+    buildSections(this.rows, tagCardOf, {
+      filter: this.settings.filter.value,
+      pinned: this.settings.pinned.value,
+    }),
+  );
+
+  constructor(context: Context, about: TagWallAbout) {
+    super(context, about);
+    this.settings = openWallSettings(context, about.name, about.usualWidth);
+    this.#plugins = about.plugins;
+  }
+
+  protected override shows({ plugin }: TagRow): boolean {
+    return this.#plugins.includes(plugin);
+  }
+}
