@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import struct
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from tests import builders as b
@@ -29,6 +30,17 @@ def picture(step: int, data: bytes, *, tag: str = "picture") -> bytes:
 
 def clip(step: int, data: bytes, *, tag: str = "clip") -> bytes:
     return b.record(b.event(b.summary(b.value(tag, b.audio(data))), step=step, wall=1.7e9 + step))
+
+
+def histogram(
+    step: int, rows: Sequence[Sequence[float]], *, tag: str = "w", wall: float | None = None
+) -> bytes:
+    """Rows of left edge, right edge and count; a step takes ten seconds."""
+    raw = b"".join(struct.pack("<3d", *row) for row in rows)
+    buckets = b.tensor(b.DOUBLE, b.shape(len(rows), 3), b.content(raw))
+    value = b.value(tag, b.metadata("histograms"), buckets)
+    wall = 1.7e9 + 10 * step if wall is None else wall
+    return b.record(b.event(b.summary(value), step=step, wall=wall))
 
 
 def start(step: int) -> bytes:

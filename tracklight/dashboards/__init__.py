@@ -3,4 +3,11 @@
 from __future__ import annotations
 
 #: Where the class of each is, in the order of their tabs.
-BUILT_IN: tuple[str, ...] = ("tracklight.dashboards.scalars:Scalars",)
+BUILT_IN: tuple[str, ...] = (
+    "tracklight.dashboards.scalars:Scalars",
+    "tracklight.dashboards.images:Images",
+    "tracklight.dashboards.audio:Audio",
+    "tracklight.dashboards.histograms:Histograms",
+    "tracklight.dashboards.pr_curves:PrCurves",
+    "tracklight.dashboards.mesh:Mesh",
+)

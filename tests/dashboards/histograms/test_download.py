@@ -1,0 +1,70 @@
+"""Every bucket behind a view can be taken away, and a copy of the board carries some."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.dashboards.histograms.asking import ask, write
+from tests.index.logs import histogram
+from tests.media.conftest import Open
+from tracklight.dashboards.histograms import Histograms
+from tracklight.dashboards.histograms.answers import BucketsAnswer, HistogramChartRow
+from tracklight.errors import LogError, UsageError
+from tracklight.media.steps import StepsAnswer
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    tables = ([[0.5, 1, step], [1, 3, 0.25]] for step in range(1500))
+    write(tmp_path, "a,b", *(histogram(step, table) for step, table in enumerate(tables)))
+    write(tmp_path, "c", histogram(7, [], wall=3.5), histogram(8, [[-1, 1, 9]], wall=4.5))
+    return tmp_path
+
+
+def test_csv_has_every_bucket_as_logged(folder: Path, open_log: Open) -> None:
+    blob = ask(open_log(folder), "table", tags=["w"])
+    lines = blob.content.decode().splitlines()
+    assert lines[:3] == [
+        "run,tag,step,wall_time,left,right,count",
+        '"a,b",w,0,1700000000.0,0.5,1.0,0.0',
+        '"a,b",w,0,1700000000.0,1.0,3.0,0.25',
+    ]
+    assert lines[-1] == "c,w,8,4.5,-1.0,1.0,9.0"
+    assert len(lines) == 1 + 2 * 1500 + 1
+
+
+def test_a_range_of_one_run_as_json(folder: Path, open_log: Open) -> None:
+    fields = {"tags": ["w"], "runs": ["a,b"], "start": 3, "stop": 4, "format": "json"}
+    (series,) = json.loads(ask(open_log(folder), "table", **fields).content)
+    assert series["step"] == [3, 3, 4, 4]
+    assert series["count"] == [3, 0.25, 4, 0.25]
+
+
+def test_too_much_is_refused_before_it_is_read(
+    folder: Path, open_log: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tracklight.dashboards.histograms.download._MOST_BYTES", 1000)
+    with pytest.raises(UsageError, match="choose fewer runs"):
+        ask(open_log(folder), "table", tags=["w"])
+
+
+def test_a_copy_has_charts_and_buckets(folder: Path, open_log: Open) -> None:
+    parts = dict(Histograms(open_log(folder)).export_static(["a,b"]))
+    steps, chart = parts["steps/w"], parts["charts/w"]
+    assert isinstance(steps, StepsAnswer) and isinstance(chart, HistogramChartRow)
+    (series,) = chart.series
+    assert series.count == 1500
+    assert series.step.tolist() == steps.series[0].step.tolist()
+    assert series.percentiles is not None and series.bins is not None
+    for index, mark, step in zip(series.index, series.mark, series.step, strict=True):
+        exact = parts[f"exact?run=a%2Cb&tag=w&index={index}&mark={mark}"]
+        assert isinstance(exact, BucketsAnswer)
+        assert (exact.step, exact.counts.tolist()) == (step, [step, 0.25])
+
+
+def test_a_value_that_is_gone_is_said(folder: Path, open_log: Open) -> None:
+    with pytest.raises(LogError, match="no longer has"):
+        ask(open_log(folder), "exact", run="c", tag="w", index=5)

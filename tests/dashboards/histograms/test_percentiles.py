@@ -1,0 +1,75 @@
+"""The nine values are TensorBoard's, and as near to those of the raw data as buckets allow."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from tests.dashboards.histograms.asking import Rows, make_columns
+from tracklight.dashboards.histograms import percentiles
+from tracklight.dashboards.histograms.percentiles import BASIS_POINTS, find_percentiles
+from tracklight.sdk.histogram import spread_exponential, spread_uniform
+
+
+def test_the_published_example() -> None:
+    table = [(-1, -0.9, 2), (-0.9, 0, 0), (0, 1, 3), (1, 2.5, 1)]
+    (found,) = find_percentiles(make_columns(table))
+    published = [-1, -0.97996, -0.95239, -0.90745, 1 / 3, 0.716333, 1.0717, 1.8988, 2.5]
+    assert_allclose(found, published, atol=1e-4)
+
+
+def test_without_numbers_there_are_none() -> None:
+    found = find_percentiles(make_columns([], [(0, 1, 0), (1, 2, 0)], [(0, 1, 1)]))
+    assert np.isnan(found[:2]).all()
+    assert found[2].tolist() == pytest.approx((BASIS_POINTS / 10000).tolist())
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> Rows:
+    edges = sorted(draw(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=40)))
+    counts = [draw(st.integers(0, 1000)) for _ in edges[1:]]
+    return [list(row) for row in zip(edges, edges[1:], counts, strict=False)]
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(tables(), min_size=1, max_size=4))
+def test_they_are_those_of_tensorboard(given: list[Rows]) -> None:
+    compressor = pytest.importorskip("tensorboard.plugins.distribution.compressor")
+    found = find_percentiles(make_columns(*given))
+    for table, own in zip(given, found, strict=True):
+        if sum(row[2] for row in table):
+            published = [value for _, value in compressor.compress_histogram(table)]
+            assert_allclose(own, published, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("spread", [lambda x: spread_uniform(x, 30), spread_exponential])
+@pytest.mark.parametrize("seed", range(5))
+def test_they_are_within_a_bucket_of_the_raw_datas(spread, seed: int) -> None:  # type: ignore[no-untyped-def]
+    rng = np.random.default_rng(seed)
+    numbers = rng.normal(rng.normal(), 10.0 ** rng.integers(-3, 3), 5000)
+    buckets = spread(numbers)
+    edges = buckets.edges.copy()
+    edges[-1] = buckets.max
+    table = np.stack([edges[:-1], edges[1:], buckets.counts], axis=1)
+    first = np.flatnonzero(buckets.counts)[0]
+    table = table[first:]
+    table[0, 0] = buckets.min
+    (found,) = find_percentiles(make_columns(table.tolist()))
+    exact = np.percentile(numbers, BASIS_POINTS / 100)
+    for value, wanted in zip(found, exact, strict=True):
+        at = min(np.searchsorted(edges, wanted, side="right") - 1, len(edges) - 2)
+        assert abs(value - wanted) <= edges[at + 1] - edges[at]
+
+
+def test_tables_of_any_size_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    given = [
+        [(edge, edge + 1, int(rng.integers(0, 9))) for edge in range(size)]
+        for size in rng.integers(1, 90, 60)
+    ]
+    together = find_percentiles(make_columns(*given))
+    monkeypatch.setattr(percentiles, "_MOST_CELLS", 100)
+    assert_allclose(find_percentiles(make_columns(*given)), together)

@@ -1,0 +1,72 @@
+"""The Histograms dashboard has every tag and step of real logs, and TensorBoard's percentiles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from tests.dashboards.histograms.asking import query
+from tests.interop.test_corpus import CASES, read_oracle, unpack
+from tests.media.conftest import Open, open_log
+from tracklight.formats.histograms import decode_many
+from tracklight.plugin import Context
+
+__all__ = ["open_log"]
+
+#: A tensor of two columns, which TensorBoard lists and cannot show either.
+NO_HISTOGRAM = "h/2cols"
+#: TensorBoard interpolates between edges that fall, or counts that are negative, in its own way.
+ODD = frozenset({"h/descending", "h/overlap", "h/negative_counts", "h/inf_edges", "h/nan"})
+
+
+def iter_listed(oracle: Any) -> Iterator[tuple[str, str, Any]]:
+    for run, about in oracle["multiplexer"]["runs"].items():
+        for tag, series in about.get("plugins", {}).get("histograms", {}).items():
+            yield run, tag, series
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_tag_and_step_of_the_oracle(case: str, tmp_path: Path, open_log: Open) -> None:
+    listed = list(iter_listed(read_oracle(case)))
+    if not listed:
+        pytest.skip("no histograms in this log")
+    context = open_log(unpack(case, tmp_path))
+    for run, tag, series in listed:
+        check(context, run, tag, series)
+
+
+def check(context: Context, run: str, tag: str, wanted: Any) -> None:
+    chart = query(context, tag, runs=[run], most=2000, percentiles=True)
+    (found,) = chart.series
+    assert found.count == len(found.step) == wanted["n"], (run, tag)
+    if "steps" in wanted:
+        assert found.step.tolist() == wanted["steps"]
+    if tag == NO_HISTOGRAM:
+        assert found.flaws
+        return
+    assert not found.flaws
+    if isinstance(wanted["last"].get("count"), float):
+        # TensorBoard keeps the buckets of old values in 32 bits.
+        assert_allclose(found.counted[-1], wanted["last"]["count"], rtol=1e-6)
+    if tag not in ODD:
+        check_percentiles(context, run, tag, found)
+
+
+def check_percentiles(context: Context, run: str, tag: str, found: Any) -> None:
+    """Against TensorBoard's own function on the very buckets."""
+    compressor = pytest.importorskip("tensorboard.plugins.distribution.compressor")
+    located = context.log.located(run, tag)
+    for place in range(0, len(found.index), max(1, len(found.index) // 20)):
+        one = decode_many([context.log.read(located, int(found.index[place]))])
+        buckets = np.stack([one.left, one.right, one.counts], axis=1)
+        own = found.percentiles[9 * place : 9 * place + 9]
+        if not one.counts.sum():
+            assert np.isnan(own).all()
+            continue
+        published = [value for _, value in compressor.compress_histogram(buckets)]
+        assert_allclose(own, published, rtol=1e-9, atol=1e-12)
