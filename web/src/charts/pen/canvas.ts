@@ -1,6 +1,7 @@
 import { Columns } from './columns';
 import { fontOf } from './pen';
 import type { Box, Dot, Edges, Fill, Lettering, Path, Pen, Stroke } from './pen';
+import { canvasOf, type Raster } from './raster';
 
 type Context = CanvasRenderingContext2D | OffscreenCanvasRenderingContext2D;
 
@@ -78,6 +79,12 @@ export class CanvasPen implements Pen {
     context.beginPath();
     context.roundRect(box.left, box.top, box.width, box.height, radius);
     context.fill();
+  }
+
+  image(raster: Raster, { left, top, width, height }: Box): void {
+    const context = this.#context;
+    context.globalAlpha = 1;
+    context.drawImage(canvasOf(raster), left, top, width, height);
   }
 
   text(text: string, x: number, y: number, style: Lettering): void {

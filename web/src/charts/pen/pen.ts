@@ -1,3 +1,5 @@
+import type { Raster } from './raster';
+
 /**
  * What charts are drawn with. The code that draws is written once; a pen puts it on a canvas or
  * into an SVG file.
@@ -11,6 +13,8 @@ export interface Pen {
   area(edges: Edges, style: Fill): void;
   dot(x: number, y: number, radius: number, style: Dot): void;
   box(box: Box, style: Fill & { readonly radius?: number }): void;
+  /** Pixels, stretched over the box. */
+  image(raster: Raster, box: Box): void;
   text(text: string, x: number, y: number, style: Lettering): void;
   widthOf(text: string, style: Pick<Lettering, 'size' | 'bold'>): number;
   /** Nothing that `draw` draws leaves the box. */

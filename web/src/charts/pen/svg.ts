@@ -1,5 +1,6 @@
 import { FONT } from './pen';
 import type { Box, Dot, Edges, Fill, Lettering, Path, Pen, Stroke } from './pen';
+import { canvasOf, type Raster } from './raster';
 
 const ANCHORS = { left: 'start', center: 'middle', right: 'end' };
 /** How far below its place the foot of a text stands, in parts of its size. */
@@ -45,6 +46,11 @@ export class SvgPen implements Pen {
   box(box: Box, { colour, opacity = 1, radius = 0 }: Fill & { radius?: number }): void {
     const corners = radius ? { rx: radius } : {};
     this.#add('rect', { ...sidesOf(box), fill: colour, ...corners, ...faint(opacity) });
+  }
+
+  image(raster: Raster, box: Box): void {
+    const href = canvasOf(raster).toDataURL('image/png');
+    this.#add('image', { ...sidesOf(box), href, preserveAspectRatio: 'none' });
   }
 
   text(text: string, x: number, y: number, style: Lettering): void {
