@@ -80,8 +80,8 @@ def image(data: bytes, width: int = 2, height: int = 2) -> bytes:
     return blob(4, integer(1, height), integer(2, width), integer(3, 3), blob(4, data))
 
 
-def image_tensor(data: bytes) -> bytes:
-    return tensor(STRING, shape(3), blob(8, b"2"), blob(8, b"2"), blob(8, data))
+def image_tensor(*data: bytes) -> bytes:
+    return tensor(STRING, shape(2 + len(data)), *(blob(8, part) for part in (b"2", b"2", *data)))
 
 
 def audio(data: bytes) -> bytes:

@@ -8,7 +8,7 @@ when the server starts. The web half is a folder with an ``index.js`` that expor
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol, TypeVar
@@ -46,12 +46,24 @@ class Blob:
 
 
 @dataclass(frozen=True)
+class Stream:
+    """An answer that is a file too large to be put together first; a browser saves it."""
+
+    chunks: Iterator[bytes]
+    """Taken in worker threads while they are sent. What fails from here on cannot be told any
+    more: check before."""
+    media_type: str
+    filename: str
+
+
+@dataclass(frozen=True)
 class Route:
     """One address below the dashboard's own, ``api/<name>/``.
 
     ``answer`` gets the decoded ask and is called in a worker thread. It returns a msgspec struct,
-    in which NumPy arrays may stand as columns, or a `Blob`. An error of `tracklight.errors` that it
-    raises is told to who asked; its docstring is the documentation of the route.
+    in which NumPy arrays may stand as columns, a `Blob` or a `Stream`. An error of
+    `tracklight.errors` that it raises is told to who asked; its docstring is the documentation of
+    the route.
     """
 
     path: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.server.waiting import wait_until
 from tracklight.media.shelf import Shelf
 
 
@@ -32,3 +33,13 @@ def test_a_giant_is_not_kept() -> None:
     shelf.keep("a", 1, 1)
     shelf.keep("giant", 2, 3)
     assert (shelf.find("a"), shelf.find("giant")) == (1, None)
+
+
+def test_what_nobody_asks_for_is_let_go() -> None:
+    shelf: Shelf[str, int] = Shelf(100, idle_s=0.05)
+    shelf.keep("a", 1, 10)
+    assert shelf.find("a") == 1
+    wait_until(lambda: shelf.held_bytes == 0)
+    assert shelf.find("a") is None
+    shelf.keep("b", 2, 10)
+    wait_until(lambda: shelf.held_bytes == 0)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
 from tracklight.errors import LogError
-from tracklight.formats.values import Decoded, decode_value
 from tracklight.media.shelf import Shelf
 from tracklight.media.steps import make_marks
 from tracklight.plugin import Context
 from tracklight.types import Located
+
+if TYPE_CHECKING:
+    from tracklight.formats.values import Decoded
 
 _KEPT_BYTES = 64 << 20
 
@@ -47,6 +49,9 @@ class Reader:
         key = (ask.run, ask.tag, ask.index, mark)
         found = self._values.find(key)
         if found is None:
+            # Decoding brings protobuf in, which a board of scalars never needs.
+            from tracklight.formats.values import decode_value
+
             data = self._log.read(located, ask.index)
             found = decode_value(data, located.kind)
             self._values.keep(key, found, len(data))

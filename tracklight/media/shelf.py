@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Hashable
 from typing import Generic, TypeVar
@@ -12,11 +13,17 @@ ThingT = TypeVar("ThingT")
 
 
 class Shelf(Generic[KeyT, ThingT]):
-    """What does not fit by itself is not kept, so that one giant does not drive all others out."""
+    """What does not fit by itself is not kept, so that one giant does not drive all others out.
 
-    def __init__(self, limit_bytes: int) -> None:
+    With ``idle_s`` it is cleared when nobody has asked for anything for so many seconds.
+    """
+
+    def __init__(self, limit_bytes: int, idle_s: float | None = None) -> None:
         self.limit_bytes = limit_bytes
         self.held_bytes = 0
+        self._idle_s = idle_s
+        self._used_at = 0.0
+        self._timer: threading.Timer | None = None
         self._things: OrderedDict[KeyT, tuple[ThingT, int]] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -26,6 +33,7 @@ class Shelf(Generic[KeyT, ThingT]):
             if found is None:
                 return None
             self._things.move_to_end(key)
+            self._used_at = time.monotonic()
             return found[0]
 
     def keep(self, key: KeyT, thing: ThingT, size_bytes: int) -> None:
@@ -38,3 +46,21 @@ class Shelf(Generic[KeyT, ThingT]):
             while self.held_bytes > self.limit_bytes:
                 _, (_, freed) = self._things.popitem(last=False)
                 self.held_bytes -= freed
+            self._used_at = time.monotonic()
+            if self._idle_s is not None and self._timer is None:
+                self._wait(self._idle_s)
+
+    def _wait(self, seconds: float) -> None:
+        self._timer = threading.Timer(seconds, self._clear_if_idle)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def _clear_if_idle(self) -> None:
+        with self._lock:
+            left_s = self._used_at + (self._idle_s or 0) - time.monotonic()
+            if left_s > 0:
+                self._wait(left_s)
+                return
+            self._timer = None
+            self._things.clear()
+            self.held_bytes = 0

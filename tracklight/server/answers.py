@@ -8,10 +8,10 @@ from urllib.parse import quote
 import msgspec
 import numpy as np
 from starlette.datastructures import Headers
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from tracklight.formats.json_number import json_numbers
-from tracklight.plugin import Blob
+from tracklight.plugin import Blob, Stream
 from tracklight.server import columns
 from tracklight.server.compression import compressed
 from tracklight.server.ranges import find_part
@@ -27,6 +27,8 @@ def respond(content: object, asked: Headers) -> Response:
     """``content`` in the form that the headers of the request ask for."""
     if isinstance(content, Blob):
         return _respond_blob(content, asked)
+    if isinstance(content, Stream):
+        return _respond_stream(content)
     if prefers_columns(asked.get("accept", "")):
         body, media_type = columns.encode(content), columns.MEDIA_TYPE
     else:
@@ -60,9 +62,21 @@ def _respond_blob(blob: Blob, asked: Headers) -> Response:
     answer.headers["cache-control"] = FOREVER if blob.immutable else "no-store"
     answer.headers["content-security-policy"] = _CONFINED
     if blob.filename is not None:
-        name = quote(blob.filename, safe="")
-        answer.headers["content-disposition"] = f"attachment; filename*=utf-8''{name}"
+        answer.headers["content-disposition"] = _save_as(blob.filename)
     return answer
+
+
+def _respond_stream(stream: Stream) -> Response:
+    headers = {
+        "cache-control": "no-store",
+        "content-security-policy": _CONFINED,
+        "content-disposition": _save_as(stream.filename),
+    }
+    return StreamingResponse(stream.chunks, media_type=stream.media_type, headers=headers)
+
+
+def _save_as(filename: str) -> str:
+    return f"attachment; filename*=utf-8''{quote(filename, safe='')}"
 
 
 def _spell_out(value: Any) -> object:

@@ -1,0 +1,65 @@
+"""A board of pictures, asked through its server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from tests import builders as b
+from tests.index import logs
+from tests.server.waiting import wait_until
+from tracklight.logdir.watch import Watcher
+from tracklight.server.app import create_app
+from tracklight.server.security import policy_for
+
+#: Writes values, of which each has some pictures, and gives a function that asks about them.
+Serve = Callable[..., "Board"]
+
+
+class Board:
+    """Values of the tag ``picture`` of run ``a``, one a step."""
+
+    def __init__(self, client: TestClient) -> None:
+        self.client = client
+        answer = client.post("/api/images/steps", json={"tags": ["picture"]}).json()
+        (self.steps,) = answer["series"] or [None]
+
+    def get(self, verb: str, index: int = 0, **fields: Any) -> Any:
+        value = {"run": "a", "tag": "picture", "index": index}
+        value |= {"mark": self.steps["mark"][index]} if self.steps else {}
+        return self.client.get(f"/api/images/{verb}", params={**value, **fields})
+
+    def about(self, index: int = 0) -> list[dict[str, Any]]:
+        parts: list[dict[str, Any]] = self.get("about", index).json()["parts"]
+        return parts
+
+
+def picture_record(step: int, parts: Sequence[bytes], *, tag: str = "picture") -> bytes:
+    value = b.value(tag, b.metadata("images"), b.image_tensor(*parts))
+    return b.record(b.event(b.summary(value), step=step, wall=1.7e9 + step))
+
+
+@pytest.fixture
+def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
+    monkeypatch.setenv("TRACKLIGHT_DATA", str(tmp_path / "data"))
+    with ExitStack() as stack:
+
+        def start(*values: Sequence[bytes]) -> Board:
+            logdir = tmp_path / "logs"
+            if values:
+                records = (picture_record(step, parts) for step, parts in enumerate(values))
+                logs.write(logdir, "a", b"".join(records))
+            catalog = logs.open_catalog(logdir)
+            stack.callback(catalog.close)
+            watch = stack.enter_context(Watcher(catalog.roots))
+            app = create_app(catalog, watch, policy_for("localhost"), page_dir=tmp_path)
+            client = stack.enter_context(TestClient(app, base_url="http://localhost"))
+            wait_until(lambda: not client.get("/api/status").json()["status"]["loading"])
+            return Board(client)
+
+        yield start

@@ -1,0 +1,108 @@
+"""What a picture is, is told by its bytes and never by the log."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from tests.dashboards.images import samples
+from tests.dashboards.images.conftest import Serve
+from tests.dashboards.images.samples import noise, png, save, slope
+
+GREY_16 = noise(4, 6, 1, dtype=np.uint16)
+PALETTE = Image.fromarray(noise(4, 6, 3)).convert("P")
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        (save(noise(4, 6, 3)), ("PNG", "image/png", 6, 4, "RGB", 3, 8)),
+        (save(noise(4, 6, 4)), ("PNG", "image/png", 6, 4, "RGBA", 4, 8)),
+        (save(noise(1, 1, 1)), ("PNG", "image/png", 1, 1, "L", 1, 8)),
+        (png(noise(4, 6, 2)), ("PNG", "image/png", 6, 4, "LA", 2, 8)),
+        (png(GREY_16), ("PNG", "image/png", 6, 4, "I;16", 1, 16)),
+        (png(noise(4, 6, 3, dtype=np.uint16)), ("PNG", "image/png", 6, 4, "RGB;16", 3, 16)),
+        (save(PALETTE), ("PNG", "image/png", 6, 4, "P", 1, 8)),
+        (save(Image.new("1", (6, 4))), ("PNG", "image/png", 6, 4, "1", 1, 1)),
+        (save(slope(4, 6), "JPEG"), ("JPEG", "image/jpeg", 6, 4, "RGB", 3, 8)),
+        (save(Image.new("CMYK", (6, 4)), "JPEG"), ("JPEG", "image/jpeg", 6, 4, "CMYK", 4, 8)),
+        (save(slope(4, 6), "WEBP"), ("WebP", "image/webp", 6, 4, "RGB", 3, 8)),
+        (save(slope(4, 6), "BMP"), ("BMP", "image/png", 6, 4, "RGB", 3, 8)),
+        (save(np.ones((4, 6), np.float32), "TIFF"), ("TIFF", "image/png", 6, 4, "F", 1, 32)),
+        (samples.mp4(), ("MP4", "video/mp4", 320, 240, "", 1, 8)),
+        (samples.WEBM, ("WebM", "video/webm", 0, 0, "", 1, 8)),
+    ],
+)
+def test_kinds_are_told(serve: Serve, data: bytes, told: tuple[Any, ...]) -> None:
+    (part,) = serve([data]).about()
+    names = ("format", "media_type", "width", "height", "mode", "channels", "bits")
+    assert tuple(part[name] for name in names) == told
+    assert (part["problem"], part["bytes"]) == (None, len(data))
+    assert part["video"] == told[1].startswith("video/")
+
+
+def test_every_picture_of_a_value_is_told_of(serve: Serve) -> None:
+    board = serve([save(noise(side, 9, 3)) for side in (2, 3, 4)], [b"no picture"])
+    assert [part["height"] for part in board.about()] == [2, 3, 4]
+    (bad,) = board.about(1)
+    assert bad["format"] == "unknown"
+    assert bad["problem"].startswith("These 10 bytes are no picture of a known kind")
+
+
+@pytest.mark.parametrize(
+    ("data", "frames", "duration_ms"),
+    [
+        (samples.gif(5, duration_ms=50), 5, 250),
+        (samples.gif(1), 1, 0),
+        # Browsers show a frame that claims to take no time for a tenth of a second.
+        (samples.gif(3, duration_ms=0), 3, 300),
+        (samples.endless_gif(30_000), 30_000, 30_000 * 50),
+        (
+            save(
+                Image.new("RGB", (4, 4)),
+                save_all=True,
+                append_images=[Image.new("RGB", (4, 4), "red")],
+                duration=200,
+            ),
+            2,
+            400,
+        ),
+        (
+            save(
+                Image.new("RGB", (4, 4)),
+                "WEBP",
+                save_all=True,
+                append_images=[Image.new("RGB", (4, 4), "red")],
+                duration=80,
+            ),
+            2,
+            160,
+        ),
+        (save(noise(3, 3, 3)), 1, 0),
+        (samples.mp4(duration_ms=1500), 1, 1500),
+        (samples.mp4(duration_ms=1500, long=True), 1, 1500),
+    ],
+)
+def test_animations_are_told(serve: Serve, data: bytes, frames: int, duration_ms: int) -> None:
+    (part,) = serve([data]).about()
+    assert (part["frames"], part["duration_ms"]) == (frames, duration_ms)
+
+
+def test_a_photograph_is_as_wide_as_it_is_shown(serve: Serve) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    (part,) = serve([save(slope(8, 24), "JPEG", exif=exif)]).about()
+    assert (part["width"], part["height"]) == (8, 24)
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "tiled"), [(4096, 3, False), (4097, 3, True), (4000, 4001, True)]
+)
+def test_what_is_large_is_shown_in_tiles(
+    serve: Serve, width: int, height: int, tiled: bool
+) -> None:
+    (part,) = serve([save(Image.new("L", (width, height)))]).about()
+    assert part["tiled"] is tiled

@@ -1,0 +1,172 @@
+"""Whatever is in a log, the answer is a sentence; nothing is run, and memory stays bounded."""
+
+from __future__ import annotations
+
+import os
+import threading
+import warnings
+import zlib
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image
+
+from tests.dashboards.images import samples
+from tests.dashboards.images.conftest import Serve
+from tests.dashboards.images.samples import noise, png, save, slope
+from tracklight.dashboards.images.answers import describe
+from tracklight.dashboards.images.header import read_header
+from tracklight.dashboards.images.raster import decode
+from tracklight.errors import FormatError
+from tracklight.server import problems
+
+HOSTILE = samples.hostile()
+#: These look right until they are decoded.
+FOUND_LATE = {"other bits"}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_bad_picture_is_a_sentence(serve: Serve, name: str) -> None:
+    board = serve([HOSTILE[name]])
+    (part,) = board.about()
+    assert (part["problem"] is None) == (name in FOUND_LATE)
+    for verb in ("tile", "pixels") if name in FOUND_LATE else ("thumbnail", "tile", "pixels"):
+        answer = board.get(verb)
+        assert answer.status_code == 422, verb
+        what = answer.json()["error"]["what"]
+        assert what.endswith(".") and len(what) < 200
+        if part["problem"]:
+            assert what == part["problem"]
+    assert board.get("picture").status_code == (200 if name in FOUND_LATE else 422)
+    saved = board.get("file")
+    assert saved.content == HOSTILE[name]
+    assert saved.headers["content-disposition"].startswith("attachment")
+    assert saved.headers["content-type"] == "application/octet-stream"
+
+
+def test_a_bomb_is_told_by_its_size(serve: Serve) -> None:
+    (part,) = serve([HOSTILE["bomb of PNG"]]).about()
+    assert "2,147,483,647 x 2,147,483,647 pixels is larger than the 200,000,000" in part["problem"]
+
+
+def test_a_drawing_is_never_served_as_a_document(serve: Serve) -> None:
+    board = serve([samples.SVG])
+    assert "SVG" in board.about()[0]["problem"]
+    for verb in ("picture", "thumbnail", "file"):
+        assert "svg" not in board.get(verb).headers["content-type"]
+
+
+@pytest.mark.parametrize("verb", ["picture", "thumbnail", "tile", "file"])
+def test_files_may_run_nothing(serve: Serve, verb: str) -> None:
+    headers = serve([save(noise(8, 8, 3))]).get(verb).headers
+    assert headers["x-content-type-options"] == "nosniff"
+    assert "sandbox" in headers["content-security-policy"]
+    assert "default-src 'none'" in headers["content-security-policy"]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"part": 1},
+        {"part": -1},
+        {"part": "x"},
+        {"index": 7},
+        {"run": "b"},
+        {"tag": "other"},
+        {"mark": 3},
+    ],
+)
+@pytest.mark.parametrize("verb", ["picture", "thumbnail", "tile", "pixels", "file"])
+def test_what_is_not_there_is_said(serve: Serve, verb: str, fields: dict[str, Any]) -> None:
+    board = serve([save(noise(8, 8, 3))])
+    ask = {"run": "a", "tag": "picture", "index": 0, **fields}
+    answer = board.client.get(f"/api/images/{verb}", params=ask)
+    assert answer.status_code in (400, 404)
+    assert answer.json()["error"]["what"].endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("verb", "fields"),
+    [
+        ("thumbnail", {"size": 100}),
+        ("tile", {"level": 1}),
+        ("tile", {"x": 1}),
+        ("tile", {"level": 10**9}),
+        ("pixels", {"width": 65}),
+        ("pixels", {"width": 0}),
+        ("pixels", {"x": 8}),
+        ("pixels", {"y": 2**40}),
+    ],
+)
+def test_a_place_that_is_not_there_is_said(serve: Serve, verb: str, fields: dict[str, Any]) -> None:
+    answer = serve([save(noise(8, 8, 3))]).get(verb, **fields)
+    assert answer.status_code in (400, 404)
+
+
+def test_a_video_has_no_pixels(serve: Serve) -> None:
+    board = serve([samples.mp4()])
+    assert board.get("picture").headers["content-type"] == "video/mp4"
+    for verb in ("thumbnail", "tile", "pixels"):
+        assert "video" in board.get(verb).json()["error"]["what"]
+
+
+def test_many_at_once_are_decoded_one_after_the_other(serve: Serve) -> None:
+    """Six tiles of a large picture: one decodes it, the others wait for that."""
+    board = serve([save(Image.new("RGB", (5000, 600), "teal"))])
+    answers: list[int] = []
+
+    def ask(x: int) -> None:
+        answers.append(board.get("tile", x=x).status_code)
+
+    threads = [threading.Thread(target=ask, args=(x,)) for x in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert answers == [200] * 6
+
+
+def test_text_in_a_picture_is_no_bomb(serve: Serve) -> None:
+    """Compressed notes may be as large as anything; they are of no interest."""
+    text = b"zTXt", b"Comment\0\0" + zlib.compress(bytes(4 << 20), 9)
+    data = png(noise(4, 4, 3), extra=samples.chunk(*text))
+    board = serve([data])
+    assert board.get("pixels").status_code in (200, 422)
+
+
+HONEST = {
+    "PNG": save(noise(20, 30, 3)),
+    "PNG 16": png(noise(20, 30, 2, dtype=np.uint16)),
+    "JPEG": save(slope(20, 30), "JPEG"),
+    "GIF": samples.gif(3),
+    "WebP": save(slope(20, 30), "WEBP"),
+    "TIFF": save(noise(20, 30, 3), "TIFF"),
+    "BMP": save(noise(20, 30, 3), "BMP"),
+    "MP4": samples.mp4(),
+}
+
+
+@pytest.mark.parametrize("kind", HONEST)
+@settings(max_examples=int(os.environ.get("TRACKLIGHT_EXAMPLES", "60")), deadline=None)
+@given(changes=st.lists(st.tuples(st.integers(0, 2000), st.integers(0, 255)), max_size=6))
+def test_no_bytes_lead_to_anything_else_than_a_sentence(
+    kind: str, changes: list[tuple[int, int]]
+) -> None:
+    data = bytearray(HONEST[kind])
+    for place, byte in changes:
+        data[place % len(data)] = byte
+    mangled = bytes(data)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Pillow's on what is odd in a file
+        describe(0, mangled, problems.describe)
+        try:
+            header = read_header(mangled)
+            if not header.kind.is_video and header.width * header.height < 10**6:
+                raster = decode(header, mangled)
+                raster.shown()
+                raster.values((0, 0, 1, 1))
+        except FormatError:
+            pass
