@@ -37,7 +37,7 @@ def ask(context: Context, path: str, /, **fields: object) -> Any:
 
 def query(context: Context, tag: str = "w", **fields: object) -> Any:
     """The chart of a tag."""
-    names = ("start", "stop", "low", "high")
+    names = ("start", "stop", "low", "high", "skip")
     place = {name: fields.pop(name) for name in names if name in fields}
     chart = {"id": "one", "tag": tag, **place}
     return ask(context, "query", charts=[chart], **fields).charts[0]

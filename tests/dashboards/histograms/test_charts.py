@@ -68,6 +68,16 @@ def test_runs_share_a_grid(thousand: Path, open_log: Open) -> None:
     assert query(context, "unknown").series == []
 
 
+def test_many_runs_come_page_by_page(tmp_path: Path, open_log: Open) -> None:
+    for run in "abcdefg":
+        write(tmp_path, run, histogram(0, rows(1)))
+    context = open_log(tmp_path)
+    chart = query(context, most_runs=3, skip=3)
+    assert chart.runs == 7
+    assert [one.run for one in chart.series] == ["d", "e", "f"]
+    assert query(context, most_runs=3, skip=9).series == []
+
+
 def test_percentiles_without_bins(thousand: Path, open_log: Open) -> None:
     chart = query(open_log(thousand), bins=0, percentiles=True, most=2000)
     assert chart.grid is None
@@ -150,7 +160,7 @@ def test_a_giant_is_thinned_out(
 def test_too_much_at_once_is_refused(thousand: Path, open_log: Open) -> None:
     charts = [{"id": str(number), "tag": "w"} for number in range(256)]
     with pytest.raises(UsageError, match="choose fewer runs"):
-        ask(open_log(thousand), "query", charts=charts, most=2000)
+        ask(open_log(thousand), "query", charts=charts, most=2000, most_runs=200)
 
 
 def test_old_and_new_form_agree(tmp_path: Path, open_log: Open) -> None:

@@ -53,10 +53,14 @@ class HistogramSeriesRow(msgspec.Struct):
 
 
 class HistogramChartRow(msgspec.Struct):
-    """``grid`` has the edges of the bins; null where nothing was counted."""
+    """``runs`` counts those that have the tag, also where not all are here.
+
+    ``grid`` has the edges of the bins; null where nothing was counted.
+    """
 
     id: str
     error: Problem | None = None
+    runs: int = 0
     grid: Float64 | None = None
     series: list[HistogramSeriesRow] = []
 

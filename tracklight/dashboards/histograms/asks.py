@@ -15,6 +15,8 @@ class HistogramChartAsk(msgspec.Struct, forbid_unknown_fields=True):
 
     id: str
     tag: str
+    skip: Annotated[int, msgspec.Meta(ge=0)] = 0
+    """So many of the runs that have the tag are passed over."""
     start: float | None = None
     stop: float | None = None
     low: float | None = None
@@ -24,13 +26,14 @@ class HistogramChartAsk(msgspec.Struct, forbid_unknown_fields=True):
 class HistogramsAsk(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """Histograms of some tags of these ``runs``, or of all that have them.
 
-    Of each series at most ``most`` are answered, chosen evenly along the axis: ``step``,
+    A chart has at most ``most_runs`` of them. Of each series at most ``most`` are answered, chosen evenly along the axis: ``step``,
     ``relative`` (seconds since its first) or ``wall``. With ``bins`` they come on a grid of so
     many, with ``percentiles`` as the nine values of each.
     """
 
     charts: Annotated[list[HistogramChartAsk], msgspec.Meta(max_length=256)]
     runs: list[str] | None = None
+    most_runs: Annotated[int, msgspec.Meta(ge=1, le=200)] = 12
     x: Axis = "step"
     most: Annotated[int, msgspec.Meta(ge=1, le=2000)] = 51
     bins: Annotated[int, msgspec.Meta(ge=0, le=512)] = 30

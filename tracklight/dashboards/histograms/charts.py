@@ -47,7 +47,8 @@ class Charts:
 
     def answer(self) -> list[HistogramChartRow]:
         runs = [self._find_runs(chart.tag) for chart in self.ask.charts]
-        if sum(map(len, runs)) * self.ask.most > _MOST_HISTOGRAMS:
+        shown = sum(min(len(own), self.ask.most_runs) for own in runs)
+        if shown * self.ask.most > _MOST_HISTOGRAMS:
             raise UsageError(
                 f"these charts have more than {_MOST_HISTOGRAMS:,} histograms: choose fewer runs"
             )
@@ -61,8 +62,9 @@ class Charts:
 
     def _chart(self, chart: HistogramChartAsk, runs: Sequence[str]) -> HistogramChartRow:
         try:
-            parts = [part for run in runs if (part := self._read(chart, run)) is not None]
-            return draw(self.ask, chart, parts)
+            shown = runs[chart.skip : chart.skip + self.ask.most_runs]
+            parts = [part for run in shown if (part := self._read(chart, run)) is not None]
+            return draw(self.ask, chart, parts, len(runs))
         except LogError as error:
             # A tag that has just gone must not spoil the other charts of the page.
             return HistogramChartRow(chart.id, error=self.context.explain(error))
@@ -96,11 +98,14 @@ def read_histograms(context: Context, located: Located, chosen: Chosen) -> Histo
     return histograms
 
 
-def draw(ask: HistogramsAsk, chart: HistogramChartAsk, parts: Sequence[Part]) -> HistogramChartRow:
+def draw(
+    ask: HistogramsAsk, chart: HistogramChartAsk, parts: Sequence[Part], runs: int
+) -> HistogramChartRow:
     """All series of a chart on one grid, so that they can be compared."""
     grid = _find_grid(ask, chart, parts)
     return HistogramChartRow(
         chart.id,
+        runs=runs,
         grid=grid,
         series=[_series_row(ask, chart.tag, part, grid) for part in parts],
     )

@@ -40,7 +40,8 @@ def iter_histogram_copies(
 
 def _draw_copy(context: Context, tag: str, series: Sequence[SeriesSteps]) -> HistogramChartRow:
     ask = HistogramsAsk(charts=[HistogramChartAsk("copy", tag)], bins=_BINS, percentiles=True)
-    return draw(ask, ask.charts[0], [_read_part(context, steps) for steps in series])
+    parts = [_read_part(context, steps) for steps in series]
+    return draw(ask, ask.charts[0], parts, len(parts))
 
 
 def _read_part(context: Context, steps: SeriesSteps) -> Part:
