@@ -3,6 +3,8 @@ import { type Codec, list } from '../base/codec';
 /** What each of some cards has; cards that have nothing are left out. */
 export type ByCard<Value> = ReadonlyMap<string, Value>;
 
+export const FOR_NONE: ByCard<never> = new Map();
+
 export function withCard<Value>(
   map: ByCard<Value>,
   id: string,
