@@ -3,7 +3,7 @@ import { type Codec, list } from '../base/codec';
 /** What each of some cards has; cards that have nothing are left out. */
 export type ByCard<Value> = ReadonlyMap<string, Value>;
 
-export const FOR_NONE: ByCard<never> = new Map();
+export const FOR_NONE: ByCard<never> = new Map<string, never>();
 
 export function withCard<Value>(
   map: ByCard<Value>,
