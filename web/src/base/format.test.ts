@@ -5,8 +5,11 @@ import {
   formatBytes,
   formatClock,
   formatCount,
+  formatDb,
   formatDuration,
   formatExact,
+  formatHz,
+  formatPosition,
   formatProgress,
   formatSince,
   formatStep,
@@ -104,3 +107,26 @@ test('what is long ago is told by its day', () => {
   expect(formatSince(new Date(2026, 2, 14), now)).toBe('14 Mar');
   expect(formatSince(new Date(2023, 10, 14), now)).toBe('14 Nov 2023');
 });
+
+test.each([
+  [0, '0:00', '0:00.000'],
+  [1.25, '0:01', '0:01.250'],
+  [59.9996, '0:59', '1:00.000'],
+  [62.5, '1:02', '1:02.500'],
+  [3661.5, '1:01:01', '1:01:01.500'],
+])('the place %d of something that plays reads %s', (seconds, text, fine) => {
+  expect(formatPosition(seconds)).toBe(text);
+  expect(formatPosition(seconds, true)).toBe(fine);
+});
+
+test.each([
+  [440.2, '440 Hz'],
+  [1234, '1.23 kHz'],
+  [8000, '8 kHz'],
+  [44_100, '44.1 kHz'],
+])('%d a second read %s', (hz, text) => expect(formatHz(hz)).toBe(text));
+
+test.each([
+  [-31.6, '−32 dB'],
+  [-0.1, '0 dB'],
+])('the level %d reads %s', (db, text) => expect(formatDb(db)).toBe(text));

@@ -85,6 +85,26 @@ function pair(whole: number, large: number, unit: string, small: number, smaller
   return `${grouped.format(Math.floor(whole / large))} ${unit}${rest ? ` ${rest} ${smaller}` : ''}`;
 }
 
+/** A place in something that plays, to the millisecond where that is asked for: 1:02, 0:01.250. */
+export function formatPosition(seconds: number, fine = false): string {
+  const whole = fine ? Math.round(seconds * 1000) / 1000 : Math.floor(seconds + 1e-6);
+  const minutes = Math.floor(whole / MINUTE_S);
+  const rest = (whole - minutes * MINUTE_S).toFixed(fine ? 3 : 0).padStart(fine ? 6 : 2, '0');
+  if (minutes < 60) return `${minutes}:${rest}`;
+  return `${Math.floor(minutes / 60)}:${String(minutes % 60).padStart(2, '0')}:${rest}`;
+}
+
+/** A frequency, or how many samples there are a second: 440 Hz, 44.1 kHz. */
+export function formatHz(hz: number): string {
+  if (hz < 1000) return `${Math.round(hz)} Hz`;
+  return `${Number((hz / 1000).toFixed(hz < 10_000 ? 2 : 1))} kHz`;
+}
+
+/** A level: −12 dB. */
+export function formatDb(db: number): string {
+  return `${minus(String(Math.round(db) || 0))} dB`;
+}
+
 /** The time of day, with the date where that is not today. */
 export function formatClock(at: Date, now: Date): string {
   const time = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' }).format(at);
