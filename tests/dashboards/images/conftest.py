@@ -27,7 +27,7 @@ class Board:
     def __init__(self, client: TestClient) -> None:
         self.client = client
         answer = client.post("/api/images/steps", json={"tags": ["picture"]}).json()
-        (self.steps,) = answer["series"] or [None]
+        self.steps = next(iter(answer["series"]), None)
 
     def get(self, verb: str, index: int = 0, **fields: Any) -> Any:
         value = {"run": "a", "tag": "picture", "index": index}

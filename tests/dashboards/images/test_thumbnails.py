@@ -1,0 +1,121 @@
+"""Thumbnails are small, sharp and never larger than the picture; pictures are what was logged."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from tests.dashboards.images import samples
+from tests.dashboards.images.conftest import Serve
+from tests.dashboards.images.samples import load, noise, png, save, slope
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        save(noise(8, 6, 3)),
+        png(noise(8, 6, 1, dtype=np.uint16)),
+        save(slope(8, 6), "JPEG"),
+        save(slope(8, 6), "WEBP"),
+    ],
+)
+def test_what_fits_is_given_as_it_was_logged(serve: Serve, data: bytes) -> None:
+    board = serve([data])
+    assert board.get("thumbnail", size=64).content == data
+    assert board.get("picture").content == data
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "size", "fitted"),
+    [
+        (300, 200, 64, (64, 43)),
+        (300, 200, 256, (256, 171)),
+        (1, 5000, 128, (1, 128)),
+        (65, 65, 64, (64, 64)),
+    ],
+)
+def test_what_does_not_fit_is_made_to(
+    serve: Serve, width: int, height: int, size: int, fitted: tuple[int, int]
+) -> None:
+    answer = serve([save(noise(height, width, 3))]).get("thumbnail", size=size)
+    assert answer.headers["content-type"] == "image/png"
+    assert load(answer.content).shape[:2] == fitted[::-1]
+
+
+def test_lines_of_one_pixel_are_still_seen(serve: Serve) -> None:
+    """What takes every fourth pixel would lose most of them."""
+    pixels = np.zeros((256, 256), np.uint8)
+    pixels[:, 1::16] = 255
+    shown = load(serve([save(pixels)]).get("thumbnail", size=64).content)
+    assert (shown.max(axis=0)[0::4] > 40).sum() >= 15
+
+
+def test_photographs_stay_such_and_others_stay_exact(serve: Serve) -> None:
+    photo = save(slope(600, 900), "JPEG")
+    board = serve([photo], [save(noise(600, 900, 4))])
+    assert board.get("thumbnail").headers["content-type"] == "image/jpeg"
+    transparent = board.get("thumbnail", 1)
+    assert transparent.headers["content-type"] == "image/png"
+    assert load(transparent.content).shape == (171, 256, 4)
+
+
+def test_an_animation_is_seen_by_its_first_frame(serve: Serve) -> None:
+    data = samples.gif(3)
+    board = serve([data])
+    shown = load(board.get("thumbnail", size=64).content, "L")
+    np.testing.assert_array_equal(shown, load(data, "L"))
+    assert board.get("picture").content == data
+
+
+def test_a_photograph_is_upright(serve: Serve) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    shown = load(serve([save(slope(200, 400), "JPEG", exif=exif)]).get("thumbnail").content)
+    assert shown.shape == (256, 128, 3)
+    # What was at the left, where there is most blue, is on top.
+    assert shown[4, 64, 2] > 200 > 50 > shown[-4, 64, 2]
+
+
+@pytest.mark.parametrize(
+    ("data", "shown"),
+    [
+        (save(noise(5, 4, 3), "BMP"), noise(5, 4, 3)),
+        (save(noise(5, 4, 3), "TIFF"), noise(5, 4, 3)),
+        (save(np.array([[0.0, 0.5, 1.0]], np.float32), "TIFF"), [[0, 128, 255]]),
+        (save(np.array([[-5.0, 0.0, 5.0]], np.float32), "TIFF"), [[0, 128, 255]]),
+        (save(np.array([[np.nan, 0.0, np.inf]], np.float32), "TIFF"), [[0, 0, 255]]),
+        (save(np.array([[7, 7]], np.int32), "TIFF"), [[0, 0]]),
+    ],
+)
+def test_what_browsers_do_not_know_becomes_png(
+    serve: Serve, data: bytes, shown: np.ndarray
+) -> None:
+    board = serve([data])
+    for verb in ("picture", "thumbnail"):
+        answer = board.get(verb)
+        assert answer.headers["content-type"] == "image/png"
+        np.testing.assert_array_equal(load(answer.content), shown)
+
+
+def test_colours_of_print_are_shown_on_the_screen(serve: Serve) -> None:
+    board = serve([save(Image.new("CMYK", (900, 900), (255, 0, 0, 0)), "JPEG")])
+    red, green, blue = load(board.get("thumbnail").content)[9, 9]
+    assert red < 30 and green > 130 and blue > 130
+
+
+def test_a_player_may_seek_in_a_video(serve: Serve) -> None:
+    data = samples.mp4()
+    board = serve([data])
+    ask = {"run": "a", "tag": "picture", "index": 0}
+    answer = board.client.get("/api/images/picture", params=ask, headers={"range": "bytes=4-11"})
+    assert (answer.status_code, answer.content) == (206, data[4:12])
+
+
+@pytest.mark.parametrize("verb", ["about", "picture", "thumbnail", "tile", "pixels", "file"])
+def test_answers_are_kept_if_they_can_be_no_others(serve: Serve, verb: str) -> None:
+    board = serve([save(noise(8, 6, 3))])
+    assert "immutable" in board.get(verb).headers["cache-control"]
+    ask = {"run": "a", "tag": "picture", "index": 0}
+    plain = board.client.get(f"/api/images/{verb}", params=ask)
+    assert plain.headers["cache-control"] == "no-store"
