@@ -61,13 +61,16 @@ class Images:
     runs: int
     steps: int
     side: int
+    a_step: int = 1
 
     @property
     def count(self) -> int:
-        return self.runs * self.steps
+        return self.runs * self.steps * self.a_step
 
     def __str__(self) -> str:
-        return f"{self.count} images of {3e-6 * self.side**2:.1f} MB"
+        if self.a_step == 1:
+            return f"{self.count} images of {3e-6 * self.side**2:.1f} MB"
+        return f"{self.steps:,} steps x {self.a_step} images of {self.side} x {self.side}"
 
 
 def get_scalars(shape: Scalars) -> Path:
@@ -77,7 +80,8 @@ def get_scalars(shape: Scalars) -> Path:
 
 
 def get_images(shape: Images) -> Path:
-    name = f"images-{shape.runs}x{shape.steps}x{shape.side}"
+    several = f"x{shape.a_step}" if shape.a_step > 1 else ""
+    name = f"images-{shape.runs}x{shape.steps}{several}x{shape.side}"
     return _get(name, lambda folder: _write_images(folder, shape))
 
 
@@ -150,8 +154,9 @@ def _write_images(folder: Path, shape: Images) -> None:
         with path.open("wb") as file:
             file.write(frame(version_record()))
             for step in range(shape.steps):
-                pixels = random.integers(0, 256, (shape.side, shape.side, 3), np.uint8)
-                file.write(frame(_image_record(step, [side, side, _encode_png(pixels)])))
+                size = (shape.a_step, shape.side, shape.side, 3)
+                pictures = map(_encode_png, random.integers(0, 256, size, np.uint8))
+                file.write(frame(_image_record(step, [side, side, *pictures])))
 
 
 def _image_record(step: int, parts: list[bytes]) -> bytes:
