@@ -43,6 +43,12 @@ def histogram(
     return b.record(b.event(b.summary(value), step=step, wall=wall))
 
 
+def text(step: int, words: str, *, tag: str = "words") -> bytes:
+    tensor = b.tensor(b.STRING, b.shape(), b.blob(8, words.encode()))
+    value = b.value(tag, tensor, b.metadata("text"))
+    return b.record(b.event(b.summary(value), step=step, wall=1.7e9 + step))
+
+
 def start(step: int) -> bytes:
     """The mark that a resumed session leaves; some writers give it no time."""
     return b.record(b.event(b.session(START), step=step, wall=0.0))

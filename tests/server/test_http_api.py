@@ -21,6 +21,7 @@ from tracklight.server.security import policy_for
 
 RULE = {"id": "r", "tag": "loss", "kind": "above", "value": 9.0}
 SCALARS = {"tags": ["loss"]}
+WORDS = {"run": "conv", "tag": "words", "index": 0}
 CLIP = {"run": "conv", "tag": "clip", "index": 0}
 
 #: A sensible ask for every address; words in braces are filled in from answers before it.
@@ -46,6 +47,11 @@ ASKS: dict[str, dict[str, Any] | list[Any]] = {
     "POST api/scalars/range": SCALARS,
     "POST api/scalars/table": SCALARS,
     "GET api/scalars/table": SCALARS,
+    "POST api/text/steps": {"tags": ["words"]},
+    "GET api/text/render": WORDS,
+    "GET api/text/raw": WORDS,
+    "POST api/text/search": {"query": "cat", "tags": ["words"]},
+    "POST api/text/diff": {"before": WORDS, "after": WORDS},
     "POST api/histograms/query": {"charts": [{"id": "a", "tag": "w"}]},
     "POST api/histograms/steps": {"tags": ["w"]},
     "GET api/histograms/exact": {"run": "conv", "tag": "w", "index": 0},
@@ -64,6 +70,7 @@ def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClie
     monkeypatch.setenv("TRACKLIGHT_DATA", str(tmp_path / "data"))
     values = logs.picture(1, b"GIF89a") + logs.clip(1, encode_wav(np.ones(9), 8000))
     values += logs.histogram(1, [(0.0, 1.0, 5.0)])
+    values += logs.text(1, "a cat")
     logs.write(tmp_path / "logs", "conv", logs.points(range(3)) + values)
     catalog = logs.open_catalog(tmp_path / "logs")
     with Watcher(catalog.roots) as watch:

@@ -7,6 +7,7 @@ BUILT_IN: tuple[str, ...] = (
     "tracklight.dashboards.scalars:Scalars",
     "tracklight.dashboards.images:Images",
     "tracklight.dashboards.audio:Audio",
+    "tracklight.dashboards.text:Text",
     "tracklight.dashboards.histograms:Histograms",
     "tracklight.dashboards.pr_curves:PrCurves",
     "tracklight.dashboards.mesh:Mesh",
