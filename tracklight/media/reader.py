@@ -59,4 +59,4 @@ class Reader:
 
 
 def _find_mark(located: Located, index: int) -> int | None:
-    return int(make_marks(located)[index]) if index < len(located) else None
+    return int(make_marks(located, slice(index, index + 1))[0]) if index < len(located) else None

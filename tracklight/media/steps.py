@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
+from functools import lru_cache
 
 import msgspec
 import numpy as np
@@ -52,21 +53,25 @@ def list_steps(context: Context, ask: StepsAsk) -> StepsAnswer:
     )
 
 
-def make_marks(located: Located) -> Int32:
-    """A number for each value by which an address can name it for good.
+def make_marks(located: Located, at: slice = slice(None)) -> Int32:
+    """A number for each value, or for some, by which an address can name it for good.
 
     Where a value stands and when it was logged tell it from all that could take its place, and
     neither has to be read from the file.
     """
-    paths = np.array(
-        [zlib.crc32(path.encode("utf-8", "surrogateescape")) for path in located.paths]
-    )
-    mixed = paths.astype(np.uint64)[located.file]
+    file = located.file[at]
+    mixed = _hash_paths(located.paths)[file]
     for column in (located.record, located.start, located.size, located.step):
-        mixed = _stir(mixed ^ column.view(np.uint64))
-    mixed = _stir(mixed ^ located.wall_time.view(np.uint64))
+        mixed = _stir(mixed ^ column[at].view(np.uint64))
+    mixed = _stir(mixed ^ located.wall_time[at].view(np.uint64))
     marks: Int32 = (mixed >> np.uint64(33)).astype(np.int32)
     return marks
+
+
+@lru_cache(maxsize=64)
+def _hash_paths(paths: tuple[str, ...]) -> NDArray[np.uint64]:
+    hashes = [zlib.crc32(path.encode("utf-8", "surrogateescape")) for path in paths]
+    return np.array(hashes, np.uint64)
 
 
 def _stir(mixed: NDArray[np.uint64]) -> NDArray[np.uint64]:
