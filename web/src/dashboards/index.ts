@@ -11,6 +11,14 @@ export const BUILT_IN: readonly BuiltIn[] = [
     load: () => import('./scalars'),
   },
   {
+    name: 'images',
+    title: 'Images',
+    example: `from tracklight import summary
+with summary.create_file_writer("logs/run-1").as_default():
+    summary.image("samples", pixels, step=0)  # [k, height, width, channels]`,
+    load: () => import('./images'),
+  },
+  {
     name: 'overview',
     title: 'Overview',
     server: 'scalars',

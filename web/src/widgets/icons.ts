@@ -16,6 +16,7 @@ export const ICONS = {
   info: 'M12 11v6M12 7.5h.01M12 3a9 9 0 100 18 9 9 0 000-18z',
   download: 'M12 4v11M7 11l5 5 5-5M5 20h14',
   folded: 'M9 6l6 6-6 6',
+  back: 'M15 6l-6 6 6 6',
   open: 'M6 9l6 6 6-6',
   search: 'M10.5 4a6.5 6.5 0 100 13 6.5 6.5 0 000-13zM15.5 15.5L20 20',
   bell: 'M6 16V11a6 6 0 0112 0v5l1.5 2h-15zM10 21h4',

@@ -25,12 +25,7 @@ const MOST_COLUMNS = 64;
  * The number of columns with which `count` pictures of one shape become largest. The size is that
  * of a box, its caption included.
  */
-export function arrange(
-  count: number,
-  aspect: number,
-  place: Size,
-  spacing: Spacing,
-): Arrangement {
+export function arrange(count: number, aspect: number, place: Size, spacing: Spacing): Arrangement {
   return arrangeBy(count, place, spacing, (box) => Math.min(box.width, box.height * aspect));
 }
 

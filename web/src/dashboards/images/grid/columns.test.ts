@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 
-import { chooseEvenly, uniteSteps } from './columns';
+import { chooseEvenly } from './columns';
 
-const upTo = (count: number): number[] => Array.from({ length: count }, (_, at) => at);
+const upTo = (count: number): Float64Array => Float64Array.from({ length: count }, (_, at) => at);
 
 test('few are all taken', () => {
   expect(chooseEvenly([3, 1, 2], 5)).toEqual([3, 1, 2]);
@@ -18,11 +18,4 @@ test('of many, the first, the last and evenly between', () => {
 
 test('one of many is the last', () => {
   expect(chooseEvenly(upTo(9), 1)).toEqual([8]);
-});
-
-test('steps of runs are united', () => {
-  const columns = [new Float64Array([0, 10, 20]), new Float64Array([5, 10, 2 ** 40])];
-  expect(uniteSteps(columns)).toEqual([0, 5, 10, 20, 2 ** 40]);
-  expect(uniteSteps([])).toEqual([]);
-  expect(uniteSteps([new Float64Array([3, 1, 3])])).toEqual([1, 3]);
 });
