@@ -76,3 +76,11 @@ test('arrows go to the next point of any line that is far enough', () => {
   expect(nextX(lines, 0, -1)).toBe(null);
   expect(nextX(lines, 20, 1)).toBe(null);
 });
+
+test('a curve that runs in any direction is found along all of it', () => {
+  const upright = line('a', [50, 50, 50], [0, 5, 10], { scatter: true });
+  const other = line('b', [20, 60, 20], [2, 3, 4], { scatter: true });
+  expect(nearestLine([upright, other], layout, at(51, 8))).toBe('a');
+  expect(nearestLine([upright, other], layout, at(22, 3.9))).toBe('b');
+  expect(nearestLine([line('lone', [NaN, 30, NaN], [1, 5, 1])], layout, at(31, 5))).toBe('lone');
+});

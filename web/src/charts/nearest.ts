@@ -59,24 +59,28 @@ export function nearestLine(
   let best: string | null = null;
   let least = reach * reach;
   for (const line of lines) {
-    const near = indexNear(line, x);
+    const near = line.scatter ? 0 : indexNear(line, x);
     const distance = near < 0 ? Infinity : distanceTo(line, near, layout, at);
     if (distance < least) [best, least] = [line.id, distance];
   }
   return best;
 }
 
-/** Squared pixels from a place to the two pieces of a line that meet in a point. */
+/** Squared pixels from a place to a line: to the two pieces that meet in a point, which are the
+ * nearest where x rises, else to all of them. */
 function distanceTo(line: Line, near: number, layout: Layout, at: Point): number {
   const ys = verticalScale(layout, line.axis);
   const across = (index: number): number => layout.x.scale.at(line.x[index] ?? NaN) - at.x;
   const up = (index: number): number => ys.at(line.y[index] ?? NaN) - at.y;
-  const [x, y] = [across(near), up(near)];
-  let least = Number.isNaN(y) ? Infinity : x * x + y * y;
-  if (line.scatter) return least;
-  for (const other of [near - 1, near + 1]) {
-    const distance = distanceToPiece(x, y, across(other), up(other));
-    if (distance < least) least = distance;
+  const [first, last] = line.scatter ? [0, line.x.length - 1] : [near - 1, near + 1];
+  let least = Infinity;
+  let [x, y] = [across(first), up(first)];
+  for (let index = first; index <= last; index++) {
+    const [x1, y1] = [across(index), up(index)];
+    // A point with gaps at both sides belongs to no piece.
+    for (const distance of [x1 * x1 + y1 * y1, distanceToPiece(x, y, x1, y1)])
+      if (distance < least) least = distance;
+    [x, y] = [x1, y1];
   }
   return least;
 }

@@ -1,4 +1,15 @@
-import type { Band, Extent, Flag, Limits, Line, ScaleKind, Span, XFormat } from './types';
+import type {
+  Band,
+  Extent,
+  Flag,
+  Guide,
+  Limits,
+  Line,
+  ScaleKind,
+  Span,
+  Spot,
+  XFormat,
+} from './types';
 
 /** What LineChart.svelte is given, and what it says. */
 export interface LineChartProps {
@@ -7,6 +18,7 @@ export interface LineChartProps {
   lines: readonly Line[];
   bands?: readonly Band[];
   flags?: readonly Flag[];
+  guides?: readonly Guide[];
   xFormat?: XFormat;
   xScale?: ScaleKind;
   yScale?: ScaleKind;
@@ -20,6 +32,8 @@ export interface LineChartProps {
   cursor?: number | null;
   pinned?: number | null;
   range?: Span | null;
+  /** Dots for lines of which not x is what is looked at. */
+  spots?: readonly Spot[];
   /** Ids of lines that stand out. */
   highlighted?: readonly string[];
   /** A drag selects a range instead of zooming. */

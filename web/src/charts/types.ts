@@ -54,6 +54,22 @@ export interface Flag {
   readonly text: string;
 }
 
+/** A faint line behind all others that they are read against, with a word at its end. */
+export interface Guide {
+  readonly id: string;
+  readonly x: Numbers;
+  readonly y: Numbers;
+  readonly text: string;
+  readonly dash?: readonly number[];
+}
+
+/** A dot on a line that somebody looks at. */
+export interface Spot {
+  readonly x: number;
+  readonly y: number;
+  readonly colour: string;
+}
+
 export type ScaleKind = 'linear' | 'log';
 
 /** What numbers on the horizontal axis mean; between two steps there is nothing. */

@@ -72,6 +72,7 @@ function hover(canvas: HTMLCanvasElement, lines: Line[], layout: Layout, round: 
     cursor,
     pinned: null,
     range: null,
+    spots: [],
     box: null,
     word: null,
     highlighted: lines.filter((line) => line.id === id),

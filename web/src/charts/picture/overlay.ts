@@ -1,7 +1,7 @@
 import { formatPlace } from '../axis/place';
 import { indexNear } from '../nearest';
 import { around, type Box, pathOf, type Pen } from '../pen/pen';
-import type { Line, Span } from '../types';
+import type { Line, Span, Spot } from '../types';
 import { crisp } from './axes';
 import { CHIP_HEIGHT, drawChip } from './chip';
 import type { Layout } from './layout';
@@ -21,6 +21,7 @@ export interface Overlay {
   readonly cursor: number | null;
   readonly pinned: number | null;
   readonly range: Span | null;
+  readonly spots: readonly Spot[];
   /** What is being dragged, in pixels. */
   readonly box: Box | null;
   readonly word: Word | null;
@@ -36,8 +37,10 @@ const VEIL_OPACITY = 0.6;
 /** More dots than this hide what they are on. */
 const DOTS = 30;
 
-export function isEmpty({ cursor, pinned, range, box, word, highlighted }: Overlay): boolean {
-  return !(range ?? box ?? word) && cursor === null && pinned === null && !highlighted.length;
+export function isEmpty({ cursor, pinned, range, box, word, ...rest }: Overlay): boolean {
+  const { highlighted, spots } = rest;
+  if ((range ?? box ?? word) || cursor !== null || pinned !== null) return false;
+  return highlighted.length === 0 && spots.length === 0;
 }
 
 export function drawOverlay(
@@ -56,6 +59,7 @@ export function drawOverlay(
   });
   const at = cursor ?? pinned;
   if (at !== null) drawDots(pen, layout, pickDotted(lines, overlay), at, palette);
+  drawSpots(pen, layout, overlay.spots, palette);
   for (const place of [...(range ?? []), ...(pinned === null ? [] : [pinned])])
     drawPlace(pen, layout, place, palette);
   if (overlay.word) drawWord(pen, layout, overlay.word, palette);
@@ -126,6 +130,18 @@ function drawDots(
       const x = layout.x.scale.at(line.x[index] ?? NaN);
       if (!Number.isNaN(y)) pen.dot(x, y, 3, { colour: line.colour, ring: paper });
     }
+  });
+}
+
+function drawSpots(
+  pen: Pen,
+  { frame, x, y }: Layout,
+  spots: readonly Spot[],
+  { paper }: Palette,
+): void {
+  pen.inside(around(frame, 5), () => {
+    for (const spot of spots)
+      pen.dot(x.scale.at(spot.x), y.scale.at(spot.y), 4, { colour: spot.colour, ring: paper });
   });
 }
 

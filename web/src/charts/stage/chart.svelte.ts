@@ -30,8 +30,8 @@ export class Chart {
   }
 
   readonly content = $derived.by(() => {
-    const { lines, bands = [], flags = [] } = this.#given();
-    return { lines, bands, flags };
+    const { lines, bands = [], flags = [], guides = [] } = this.#given();
+    return { lines, bands, flags, guides };
   });
 
   // Of its own, so that a chart whose width changes is not fitted anew.
@@ -64,9 +64,10 @@ export class Chart {
   });
 
   readonly overlay = $derived.by<Overlay>(() => {
-    const { cursor = null, pinned = null, range = null, selecting = false } = this.#given();
+    const given = this.#given();
+    const { cursor = null, pinned = null, range = null, spots = [], selecting = false } = given;
     return {
-      ...{ cursor, pinned, range },
+      ...{ cursor, pinned, range, spots },
       box: this.drag && boxOfDrag(this.layout, this.drag.from, this.drag.to, selecting),
       word: this.word,
       highlighted: this.#outstanding,

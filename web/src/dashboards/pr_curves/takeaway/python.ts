@@ -1,0 +1,39 @@
+/** What the lines of Python are to read. */
+export interface Reading {
+  readonly roots: readonly { readonly name: string; readonly path: string }[];
+  readonly series: readonly { readonly run: string; readonly tag: string }[];
+  /** null: the last. */
+  readonly step: number | null;
+}
+
+/** Lines of Python that read the same curves. */
+export function pythonFor({ roots, series, step }: Reading): string {
+  const pick =
+    step === null
+      ? ['    curve = curves[-1]']
+      : [`    curve = curves[(curves.step <= ${step}).nonzero()[0][-1]]  # the last until then`];
+  return [
+    'import tracklight',
+    '',
+    `log = tracklight.open(${logdir(roots)})`,
+    `for run, tag in [`,
+    ...series.map(({ run, tag }) => `    (${quote(run)}, ${quote(tag)}),`),
+    ']:',
+    '    curves = log.tensors(run, tag)',
+    ...pick,
+    '    true_positives, false_positives, true_negatives, false_negatives = curve[:4]',
+    '    precision, recall = curve[4:]  # at thresholds from 0 to 1',
+    '',
+  ].join('\n');
+}
+
+function logdir(roots: Reading['roots']): string {
+  const [first, second] = roots;
+  if (first && !second && first.name === '') return quote(first.path);
+  return `{${roots.map(({ name, path }) => `${quote(name)}: ${quote(path)}`).join(', ')}}`;
+}
+
+/** A string as Python writes it, too. */
+function quote(text: string): string {
+  return JSON.stringify(text);
+}
