@@ -19,6 +19,14 @@ with summary.create_file_writer("logs/run-1").as_default():
     load: () => import('./images'),
   },
   {
+    name: 'pr_curves',
+    title: 'PR curves',
+    example: `from tracklight import summary
+with summary.create_file_writer("logs/run-1").as_default():
+    summary.pr_curve("pr/cat", labels, predictions, step=0)  # scores from 0 to 1`,
+    load: () => import('./pr_curves'),
+  },
+  {
     name: 'overview',
     title: 'Overview',
     server: 'scalars',
