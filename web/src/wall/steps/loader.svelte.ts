@@ -1,3 +1,4 @@
+import { untrack } from 'svelte';
 import { SvelteMap } from 'svelte/reactivity';
 
 import { isAbort, problemOf } from '../../api/client';
@@ -47,15 +48,16 @@ export class StepLoader {
     $effect(() => () => this.#abort.abort());
   }
 
-  /** Keeps the steps of a tag up to date until the function that it returns is called. */
+  /**
+   * Keeps the steps of a tag up to date until the function that it returns is called. May be called
+   * in an effect, which must not run again because of it.
+   */
   want(tag: string): () => void {
-    this.#wants.set(tag, (this.#wants.get(tag) ?? 0) + 1);
-    if (this.#isStale(tag)) this.#pace.askNow();
-    return () => {
-      const left = (this.#wants.get(tag) ?? 0) - 1;
-      if (left > 0) this.#wants.set(tag, left);
-      else this.#wants.delete(tag);
-    };
+    untrack(() => {
+      this.#wants.set(tag, (this.#wants.get(tag) ?? 0) + 1);
+      if (this.#isStale(tag)) this.#pace.askNow();
+    });
+    return () => untrack(() => this.#leave(tag));
   }
 
   /** Of the runs that are shown, in their order; undefined: not known yet. */
@@ -73,6 +75,12 @@ export class StepLoader {
   retry(tag: string): void {
     this.#known.delete(tag);
     this.#pace.askNow();
+  }
+
+  #leave(tag: string): void {
+    const left = (this.#wants.get(tag) ?? 0) - 1;
+    if (left > 0) this.#wants.set(tag, left);
+    else this.#wants.delete(tag);
   }
 
   #show(runs: readonly string[] | null): void {
