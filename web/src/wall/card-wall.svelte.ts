@@ -33,7 +33,7 @@ export abstract class CardWall<C extends Card> {
   /** The tags of all runs that belong here, in natural order. */
   readonly known = $derived.by(() => this.context.tags.rows.filter((row) => this.shows(row)));
   /** Those of them that the runs have that are shown. */
-  readonly rows = $derived.by(() => this.#shownTags.filter(this.known));
+  readonly rows = $derived.by(() => this.join(this.#shownTags.filter(this.known)));
   /** Grows when one of the runs that are shown does. */
   readonly revision = $derived.by(() => {
     const { runs, live } = this.context;
@@ -47,6 +47,11 @@ export abstract class CardWall<C extends Card> {
   }
 
   protected abstract shows(row: TagRow): boolean;
+
+  /** Where several tags are one thing, makes one row of theirs. */
+  protected join(rows: readonly TagRow[]): readonly TagRow[] {
+    return rows;
+  }
 
   /** Keeps what is known in step with the page; to be called where effects live. */
   follow(): void {
