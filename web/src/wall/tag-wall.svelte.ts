@@ -10,12 +10,14 @@ export interface TagWallAbout extends WallAbout {
   readonly plugins: readonly string[];
   /** How wide a card is, in pixels, until somebody says otherwise. */
   readonly usualWidth: number;
+  /** Where several tags are one thing, makes one row of theirs. */
+  readonly join?: (rows: readonly TagRow[]) => readonly TagRow[];
 }
 
 /** A wall with one card for each tag of some plugins. */
 export class TagWall extends CardWall<TagCard> {
   readonly settings: WallSettings;
-  readonly #plugins: readonly string[];
+  readonly #about: TagWallAbout;
 
   readonly sections = $derived.by(() =>
     buildSections(this.rows, tagCardOf, {
@@ -27,10 +29,14 @@ export class TagWall extends CardWall<TagCard> {
   constructor(context: Context, about: TagWallAbout) {
     super(context, about);
     this.settings = openWallSettings(context, about.name, about.usualWidth);
-    this.#plugins = about.plugins;
+    this.#about = about;
   }
 
   protected override shows({ plugin }: TagRow): boolean {
-    return this.#plugins.includes(plugin);
+    return this.#about.plugins.includes(plugin);
+  }
+
+  protected override join(rows: readonly TagRow[]): readonly TagRow[] {
+    return this.#about.join?.(rows) ?? rows;
   }
 }
