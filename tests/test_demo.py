@@ -64,7 +64,8 @@ def test_runs(logdir: Path) -> None:
     trials = {f"sweep/{trial.name}" for trial in TRIALS}
     assert len(trials) == 8
     parts = {f"{trial}/{part}" for trial in trials for part in ("train", "validation")}
-    assert names == {"sweep", "denoiser", "shapes", "embeddings", *trials, *parts}
+    painters = {"painter/small", "painter/large"}
+    assert names == {"sweep", "denoiser", "shapes", "embeddings", *painters, *trials, *parts}
 
 
 def test_every_kind_of_data_is_there_and_decodes(logdir: Path) -> None:
