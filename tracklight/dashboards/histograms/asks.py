@@ -26,9 +26,9 @@ class HistogramChartAsk(msgspec.Struct, forbid_unknown_fields=True):
 class HistogramsAsk(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """Histograms of some tags of these ``runs``, or of all that have them.
 
-    A chart has at most ``most_runs`` of them. Of each series at most ``most`` are answered, chosen evenly along the axis: ``step``,
-    ``relative`` (seconds since its first) or ``wall``. With ``bins`` they come on a grid of so
-    many, with ``percentiles`` as the nine values of each.
+    A chart has at most ``most_runs`` of them. Of each series at most ``most`` are answered, chosen
+    evenly along the axis: ``step``, ``relative`` (seconds since its first) or ``wall``. With
+    ``bins`` they come on a grid of so many, with ``percentiles`` as the nine values of each.
     """
 
     charts: Annotated[list[HistogramChartAsk], msgspec.Meta(max_length=256)]

@@ -88,9 +88,10 @@ class Dashboards {
   }
 
   #ours({ name, title, server = name, always = false, example, load }: BuiltIn): Entry {
-    const row = this.#rows.find((row) => row.name === name);
-    const plugins = always ? null : (row?.plugins ?? [name]);
-    const active = always || this.#hasData(row, name);
+    // One that asks another's server half shows the same data.
+    const row = this.#rows.find((row) => row.name === server);
+    const plugins = always ? null : (row?.plugins ?? [server]);
+    const active = always || this.#hasData(row, server);
     return { name, title, server, plugins, active, example: example ?? null, load };
   }
 

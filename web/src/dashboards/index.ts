@@ -19,6 +19,39 @@ with summary.create_file_writer("logs/run-1").as_default():
     load: () => import('./images'),
   },
   {
+    name: 'audio',
+    title: 'Audio',
+    example: `from tracklight import summary
+with summary.create_file_writer("logs/run-1").as_default():
+    summary.audio("speech", clips, sample_rate=16_000, step=0)  # [k, frames, channels]`,
+    load: () => import('./audio'),
+  },
+  {
+    name: 'text',
+    title: 'Text',
+    example: `from tracklight import summary
+with summary.create_file_writer("logs/run-1").as_default():
+    summary.text("samples", "The **model** says: " + generate(), step=0)`,
+    load: () => import('./text'),
+  },
+  {
+    name: 'histograms',
+    title: 'Histograms',
+    example: `from tracklight import summary
+with summary.create_file_writer("logs/run-1").as_default():
+    summary.histogram("layer1/weights", weights, step=0)`,
+    load: () => import('./histograms'),
+  },
+  {
+    name: 'distributions',
+    title: 'Distributions',
+    server: 'histograms',
+    example: `from tracklight import summary
+with summary.create_file_writer("logs/run-1").as_default():
+    summary.histogram("layer1/weights", weights, step=0)`,
+    load: () => import('./histograms/distributions'),
+  },
+  {
     name: 'pr_curves',
     title: 'PR curves',
     example: `from tracklight import summary

@@ -45,7 +45,8 @@ export function brightnessOf(colour: string): number {
   return toOklab(channelsOf(colour))[0];
 }
 
-function channelsOf(colour: string): readonly number[] {
+/** Red, green and blue of `#fff`, `#4269d0` or `rgb(66, 105, 208)`. */
+export function channelsOf(colour: string): readonly number[] {
   if (!colour.startsWith('#')) return (colour.match(/[\d.]+/g) ?? []).slice(0, 3).map(Number);
   const digits = colour.length < 7 ? colour.replace(/[^#]/g, '$&$&') : colour;
   return [1, 3, 5].map((at) => parseInt(digits.slice(at, at + 2), 16));

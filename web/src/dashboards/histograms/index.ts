@@ -1,0 +1,4 @@
+import { moduleOf } from '../../plugin/mounting';
+import View from './HistogramsView.svelte';
+
+export const { mount } = moduleOf(View);
