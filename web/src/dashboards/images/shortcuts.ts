@@ -1,6 +1,4 @@
 import type { Shortcut } from '../../plugin/context';
-import { mergeSteps } from '../../wall/steps/steps';
-import { countUpTo } from '../../wall/steps/steps';
 import { usualPair } from './compare/sides';
 import type { Images } from './images.svelte';
 
@@ -9,10 +7,6 @@ export function registerKeys(images: Images): () => void {
   const { settings, wall, choice } = images;
   const { layout, actual, moving, scaling } = settings;
   const shortcuts: Omit<Shortcut, 'group'>[] = [
-    { keys: 'ArrowLeft', label: 'Step before', run: () => move(images, -1) },
-    { keys: 'ArrowRight', label: 'Next step', run: () => move(images, 1) },
-    { keys: 'Home', label: 'First step', run: () => move(images, -Infinity) },
-    { keys: 'End', label: 'Last step', run: () => move(images, Infinity) },
     {
       keys: 'g',
       label: 'Grid of runs and steps, and back',
@@ -38,18 +32,6 @@ export function registerKeys(images: Images): () => void {
 function currentTag({ wall }: Images): string | undefined {
   const id = wall.settings.fullScreen.value ?? wall.current;
   return id === null ? undefined : wall.findCard(id)?.tag;
-}
-
-function move(images: Images, by: number): void {
-  const { choice, loader, wall } = images;
-  const tag = currentTag(images);
-  const id = wall.settings.fullScreen.value ?? wall.current ?? '';
-  const steps = choice.linked.value ? loader.allSteps : mergeSteps(loader.find(tag ?? '') ?? []);
-  const last = steps.length - 1;
-  const step = choice.of(id);
-  const at = step === null ? last : countUpTo(steps, step) - 1;
-  const next = Math.min(last, Math.max(0, at + by));
-  choice.set(id, next >= last ? null : (steps[next] ?? null));
 }
 
 function compare(images: Images): void {

@@ -6,8 +6,10 @@ import { aspectOf, chooseParts, GAP } from '../picture/parts';
 export const CAPTION = 20;
 export const STRIP_GAP = 8;
 
-/** Narrower strips than these are scrolled to instead. */
+/** Narrower strips than these, and smaller pictures, are scrolled to instead. */
 const NARROWEST = 96;
+const SMALLEST = 16;
+const SMALLEST_ALONE = 64;
 
 /** What the pictures of one step of a card look like: how many, and how wide for their height. */
 export interface Shape {
@@ -28,6 +30,7 @@ export function shapeOf(all: readonly (readonly PartAbout[])[], part: number | n
 
 /** How the strips of some runs fill a card. */
 export function arrangeStrips(runs: number, shape: Shape, place: Size): Arrangement {
-  const spacing = { gap: STRIP_GAP, caption: CAPTION, narrowest: NARROWEST };
+  const smallest = shape.count > 1 ? SMALLEST : SMALLEST_ALONE;
+  const spacing = { gap: STRIP_GAP, caption: CAPTION, narrowest: NARROWEST, smallest };
   return arrangeGroups(runs, { ...shape, gap: GAP }, place, spacing);
 }

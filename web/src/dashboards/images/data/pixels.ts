@@ -5,7 +5,7 @@ import { Shelf } from '../memory/shelf';
 import type { Value } from './value';
 
 /** Side of the squares in which pixels are asked for, so that a moving pointer asks seldom. */
-const SIDE = 64;
+export const SIDE = 64;
 const HELD_NUMBERS = 1 << 20;
 
 /** A pixel in the numbers of the file. */

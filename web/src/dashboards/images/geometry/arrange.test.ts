@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 
 import { arrange, arrangeGroups } from './arrange';
 
-const PLAIN = { gap: 0, caption: 0, narrowest: 20 };
+const PLAIN = { gap: 0, caption: 0, narrowest: 20, smallest: 15 };
 
 test('one picture has all the place', () => {
   const place = { width: 300, height: 200 };
@@ -17,13 +17,22 @@ test('pictures stand where they become largest', () => {
 });
 
 test('gaps and captions take their share', () => {
-  const found = arrange(4, 1, { width: 210, height: 250 }, { gap: 10, caption: 20, narrowest: 20 });
+  const spacing = { ...PLAIN, gap: 10, caption: 20 };
+  const found = arrange(4, 1, { width: 210, height: 250 }, spacing);
   expect(found).toEqual({ columns: 2, rows: 2, width: 100, height: 120 });
 });
 
 test('what would be too small to see is scrolled to instead', () => {
-  const found = arrange(500, 1, { width: 330, height: 200 }, { ...PLAIN, narrowest: 100 });
+  const spacing = { ...PLAIN, narrowest: 100, smallest: 75 };
+  const found = arrange(500, 1, { width: 330, height: 200 }, spacing);
   expect(found).toMatchObject({ columns: 3, rows: 167, width: 110, height: 110 });
+});
+
+test('small pictures in large groups are no reason to scroll', () => {
+  const digits = { count: 20, aspect: 1, gap: 2 };
+  const spacing = { gap: 8, caption: 20, narrowest: 96, smallest: 14 };
+  const found = arrangeGroups(3, digits, { width: 318, height: 250 }, spacing);
+  expect(found).toMatchObject({ columns: 3, rows: 1, height: 250 });
 });
 
 test('groups of pictures are as large as lets the pictures be large', () => {

@@ -16,6 +16,8 @@ export interface Spacing {
   readonly caption: number;
   /** Boxes are never less wide than this; what does not fit is scrolled to. */
   readonly narrowest: number;
+  /** Pictures are never less wide than this, either. */
+  readonly smallest: number;
 }
 
 /** Trying more columns than anybody could tell apart would only take time. */
@@ -36,7 +38,7 @@ export function arrangeGroups(
   place: Size,
   spacing: Spacing,
 ): Arrangement {
-  const within = { gap: inside.gap, caption: 0, narrowest: 1 };
+  const within = { gap: inside.gap, caption: 0, narrowest: 1, smallest: 1 };
   return arrangeBy(count, place, spacing, (box) => {
     const { width, height } = arrange(inside.count, inside.aspect, box, within);
     return Math.min(width, height * inside.aspect);
@@ -57,7 +59,7 @@ function arrangeBy(
     const value = worth({ width: found.width, height: found.height - spacing.caption });
     if (value > most) [best, most] = [found, value];
   }
-  return best && most >= spacing.narrowest * 0.75 ? best : scrollable(count, place, spacing);
+  return best && most >= spacing.smallest ? best : scrollable(count, place, spacing);
 }
 
 function divide(count: number, columns: number, place: Size, { gap }: Spacing): Arrangement {

@@ -8,6 +8,9 @@ export const MOST_PARTS = 256;
 
 export const GAP = 2;
 const NARROWEST = 20;
+const SMALLEST = 12;
+/** A picture is enlarged no more than this: one pixel that fills a card says nothing more. */
+const LARGEST_PIXEL = 48;
 
 /** Pictures of one step beside each other, as close as they can be. */
 export interface Sheet {
@@ -46,7 +49,7 @@ export function aspectOf(parts: readonly PartAbout[]): number {
 /** With `stretch` places fill all there is, else each is as large as its picture becomes. */
 export function layOutParts(parts: readonly PartAbout[], place: Size, stretch = false): Sheet {
   const aspect = aspectOf(parts);
-  const spacing = { gap: GAP, caption: 0, narrowest: NARROWEST };
+  const spacing = { gap: GAP, caption: 0, narrowest: NARROWEST, smallest: SMALLEST };
   const { columns, width, height } = arrange(parts.length, aspect, place, spacing);
   if (stretch) return { columns, tile: { width, height } };
   const wide = Math.max(1, Math.floor(Math.min(width, height * aspect)));
@@ -56,7 +59,7 @@ export function layOutParts(parts: readonly PartAbout[], place: Size, stretch = 
 /** The largest size within a box in which a picture keeps its shape. */
 export function fitIn({ width, height }: Size, box: Size): Size {
   if (width <= 0 || height <= 0) return box;
-  const scale = Math.min(box.width / width, box.height / height);
+  const scale = Math.min(box.width / width, box.height / height, LARGEST_PIXEL);
   return { width: Math.max(1, width * scale), height: Math.max(1, height * scale) };
 }
 

@@ -19,6 +19,8 @@ export class Looking {
   readonly #viewport: Param<Viewport>;
   /** Under the pointer, as a share of width and height; the same spot in all pictures. */
   pointer = $state.raw<Spot | null>(null);
+  /** The place that is pointed at, by its name. */
+  pointed = $state<string | null>(null);
   /** The picture that buttons and keys are for: the one pointed at last. */
   pane = $state.raw<Pane | null>(null);
 
