@@ -9,7 +9,7 @@ import pytest
 import tracklight
 from tests import builders as b
 from tests.small_log import NAME, write
-from tracklight.inspect import encode_json, iter_lines, printable
+from tracklight.inspect.listing import encode_json, iter_lines, printable
 
 
 def inspect(logdir: Any) -> Any:

@@ -14,7 +14,7 @@ from tracklight.cli.progress import Tally, show_bar
 from tracklight.errors import LogError, UsageError
 from tracklight.export import export_scalars, open_output
 from tracklight.index.catalog import Catalog
-from tracklight.inspect import encode_json, iter_lines
+from tracklight.inspect.listing import encode_json, iter_lines
 from tracklight.log import Log
 from tracklight.logdir.roots import is_url
 from tracklight.types import Kind, TagInfo
@@ -25,10 +25,22 @@ Chosen = Mapping[str, Sequence[TagInfo]]
 def inspect(flags: Namespace) -> None:
     with _open_log(flags) as log:
         chosen = _choose(log, flags)
-        if flags.json:
+        if flags.graph:
+            _inspect_graphs(log, chosen, flags.json)
+        elif flags.json:
             sys.stdout.buffer.write(encode_json(log, chosen) + b"\n")
         else:
             sys.stdout.writelines(f"{line}\n" for line in iter_lines(log, chosen))
+
+
+def _inspect_graphs(log: Log, chosen: Chosen, as_json: bool) -> None:
+    from tracklight.inspect import graphs
+
+    found = list(graphs.sum_up_graphs(log, chosen))
+    if as_json:
+        sys.stdout.buffer.write(graphs.encode_json(found) + b"\n")
+    else:
+        sys.stdout.writelines(f"{line}\n" for line in graphs.iter_lines(found))
 
 
 def export(flags: Namespace) -> None:

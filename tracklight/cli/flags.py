@@ -122,6 +122,7 @@ def _add_inspect(parser: argparse.ArgumentParser) -> None:
     # What is said of files must come from the files: no cache unless asked for.
     _add_log(parser, cache=False)
     _add_choice(parser)
+    parser.add_argument("--graph", action="store_true", help="sum up the graphs of models instead")
     parser.add_argument("--json", action="store_true", help="for programs")
 
 

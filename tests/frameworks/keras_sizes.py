@@ -1,0 +1,74 @@
+"""Makes models of most layers there are, and says what Keras writes and counts of each."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import keras
+from keras import layers
+
+
+def make_pictures() -> Any:
+    return keras.Sequential(
+        [
+            keras.Input((32, 32, 4)),
+            layers.Conv2D(8, 3, groups=2),
+            layers.BatchNormalization(),
+            layers.DepthwiseConv2D(3, depth_multiplier=2),
+            layers.SeparableConv2D(6, (3, 1), use_bias=False),
+            layers.Conv2DTranspose(5, 2, strides=2),
+            layers.GroupNormalization(groups=5),
+            layers.PReLU(shared_axes=[1, 2]),
+            layers.MaxPooling2D(),
+            layers.Flatten(),
+            layers.Dense(10, use_bias=False),
+            layers.Activation("relu"),
+            layers.LayerNormalization(center=False),
+        ],
+        name="pictures",
+    )
+
+
+def make_words() -> Any:
+    return keras.Sequential(
+        [
+            keras.Input((12,)),
+            layers.Embedding(100, 16),
+            layers.Conv1D(24, 3, padding="same"),
+            layers.LSTM(8, return_sequences=True),
+            layers.GRU(6, return_sequences=True),
+            layers.GRU(6, return_sequences=True, reset_after=False),
+            layers.Bidirectional(layers.LSTM(4, return_sequences=True)),
+            layers.TimeDistributed(layers.Dense(5)),
+            layers.SimpleRNN(3),
+            layers.Dense(1),
+        ],
+        name="words",
+    )
+
+
+def make_attention() -> Any:
+    words = keras.Input((12, 16), name="words")
+    attended = layers.MultiHeadAttention(4, 5, value_dim=7)(words, words)
+    summed = layers.Add()([words, attended])
+    inner = keras.Sequential(
+        [keras.Input((12, 16)), layers.Dense(32), layers.Dense(16)], name="mlp"
+    )
+    return keras.Model(words, layers.LayerNormalization()(inner(summed)), name="attention")
+
+
+def iter_counts(model: Any, scope: str = "") -> Any:
+    """By the path of each layer that is no model."""
+    inputs = getattr(model, "_layers", model.layers)
+    for layer in inputs:
+        if hasattr(layer, "layers"):
+            yield from iter_counts(layer, f"{scope}{layer.name}/")
+        else:
+            yield f"{scope}{layer.name}", layer.count_params()
+
+
+if __name__ == "__main__":
+    models = [make() for make in (make_pictures, make_words, make_attention)]
+    told = [{"model": model.to_json(), "counts": dict(iter_counts(model))} for model in models]
+    print(json.dumps(told))

@@ -1,0 +1,195 @@
+"""Layers of models in either form of Keras, joined as the model computes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.graphs.conftest import Logged
+from tracklight.errors import FormatError
+from tracklight.graphs.keras import read_keras
+from tracklight.graphs.model import Graph
+
+Json = dict[str, Any]
+
+
+def tensor(layer: str, output: int = 0) -> Json:
+    return {"class_name": "__keras_tensor__", "config": {"keras_history": [layer, 0, output]}}
+
+
+def layer(name: str, *calls: Any, kind: str = "Dense", **config: Any) -> Json:
+    """A layer as Keras 3 writes it: each call is its positional arguments, or all of them."""
+    nodes = [call if isinstance(call, dict) else {"args": call, "kwargs": {}} for call in calls]
+    return {
+        "class_name": kind,
+        "name": name,
+        "config": {"name": name, **config},
+        "inbound_nodes": nodes,
+    }
+
+
+def model(name: str, layers: list[Json], inputs: Any, outputs: Any, *calls: Any) -> Json:
+    config = {"layers": layers, "input_layers": inputs, "output_layers": outputs}
+    return layer(name, *calls, kind="Functional", **config)
+
+
+def read(described: Json) -> Graph:
+    return read_keras(json.dumps(described).encode())
+
+
+def edges_of(graph: Graph) -> set[tuple[str, str, str]]:
+    edges = graph.edges
+    return {
+        (graph.names[source], output, graph.names[target])
+        for source, output, target in zip(edges.source, edges.output, edges.target, strict=True)
+    }
+
+
+def test_layers_one_after_the_other() -> None:
+    layers = [layer("a", kind="InputLayer"), layer("b"), layer("c")]
+    graph = read({"class_name": "Sequential", "config": {"name": "s", "layers": layers}})
+    assert list(graph.names) == ["a", "b", "c"]
+    assert list(graph.ops) == ["InputLayer", "Dense", "Dense"]
+    assert edges_of(graph) == {("a", "0", "b"), ("b", "0", "c")}
+
+
+def test_tensors_by_keyword_and_numbers_among_the_arguments() -> None:
+    layers = [
+        layer("q", kind="InputLayer"),
+        layer("v", kind="InputLayer"),
+        layer("attend", {"args": [tensor("q")], "kwargs": {"value": tensor("v")}}),
+        layer("plus", [tensor("attend"), 1.0], kind="Add"),
+        layer("both", [[tensor("plus"), tensor("q")]], kind="Concatenate"),
+    ]
+    graph = read(model("m", layers, [["q", 0, 0], ["v", 0, 0]], [["both", 0, 0]]))
+    assert edges_of(graph) == {
+        ("q", "0", "attend"),
+        ("v", "0", "attend"),
+        ("attend", "0", "plus"),
+        ("plus", "0", "both"),
+        ("q", "0", "both"),
+    }
+
+
+def test_a_layer_that_is_called_twice_is_one_node() -> None:
+    layers = [layer("x", kind="InputLayer"), layer("y", kind="InputLayer")]
+    layers.append(layer("shared", [tensor("x")], [tensor("y")]))
+    graph = read(model("m", layers, [["x", 0, 0], ["y", 0, 0]], [["shared", 0, 0]]))
+    assert list(graph.names) == ["x", "y", "shared"]
+    assert edges_of(graph) == {("x", "0", "shared"), ("y", "0", "shared")}
+
+
+def test_a_model_inside_is_a_scope_with_doors() -> None:
+    """Each of its inputs gets its own tensor, each reader the output it reads."""
+    inside = [
+        layer("in1", kind="InputLayer"),
+        layer("in2", kind="InputLayer"),
+        layer("d1", [tensor("in1")]),
+        layer("d2", [tensor("in2")]),
+    ]
+    doors = [["in1", 0, 0], ["in2", 0, 0]], [["d1", 0, 0], ["d2", 0, 0]]
+    layers = [
+        layer("a", kind="InputLayer"),
+        layer("b", kind="InputLayer"),
+        model("inner", inside, *doors, [[tensor("a"), tensor("b")]]),
+        layer("last", [tensor("inner", 1)]),
+    ]
+    graph = read(model("m", layers, [["a", 0, 0], ["b", 0, 0]], ["last", 0, 0]))
+    assert "inner" not in graph.names
+    assert edges_of(graph) == {
+        ("a", "0", "inner/in1"),
+        ("b", "0", "inner/in2"),
+        ("inner/in1", "0", "inner/d1"),
+        ("inner/in2", "0", "inner/d2"),
+        ("inner/d2", "0", "last"),
+    }
+
+
+def test_models_in_a_row() -> None:
+    """A model inside of a sequence is entered at its first and left at its last layer."""
+    inside = {
+        "class_name": "Sequential",
+        "config": {"name": "s", "layers": [layer("p"), layer("q")]},
+    }
+    layers = [layer("a", kind="InputLayer"), inside, layer("z")]
+    graph = read({"class_name": "Sequential", "config": {"name": "m", "layers": layers}})
+    assert edges_of(graph) == {("a", "0", "s/p"), ("s/p", "0", "s/q"), ("s/q", "0", "z")}
+
+
+def test_the_form_of_keras_2() -> None:
+    layers = [
+        layer("x", kind="InputLayer"),
+        layer("y", kind="InputLayer"),
+        layer("d") | {"inbound_nodes": [[["x", 0, 0, {}]]]},
+        layer("att") | {"inbound_nodes": [[["d", 0, 0, {"value": ["y", 0, 0], "scale": 2}]]]},
+        layer("cat") | {"inbound_nodes": [[["d", 0, 0, {}], ["att", 0, 0, {}]]]},
+    ]
+    graph = read(model("m", layers, [["x", 0, 0], ["y", 0, 0]], [["cat", 0, 0]]))
+    assert edges_of(graph) == {
+        ("x", "0", "d"),
+        ("d", "0", "att"),
+        ("y", "0", "att"),
+        ("d", "0", "cat"),
+        ("att", "0", "cat"),
+    }
+
+
+def test_real_models_are_connected(logged: list[Logged]) -> None:
+    models = [one for one in logged if one.plugin == "graph_keras_model"]
+    assert len(models) >= 10
+    for one in models:
+        graph = read_keras(one.data)
+        assert graph.problems == (), one[:3]
+        # Nothing stands apart: all but the inputs read from somewhere.
+        lone = set(range(len(graph))) - set(graph.edges.target.tolist())
+        kinds = {graph.ops[place] for place in lone}
+        assert kinds <= {"InputLayer"} or len(lone) == 1, one[:3]
+
+
+@pytest.mark.parametrize("data", [b"{", b"[]", b'{"config": 3}', b"\xff"])
+def test_what_is_no_model_is_said(data: bytes) -> None:
+    with pytest.raises(FormatError, match="model's description"):
+        read_keras(data)
+
+
+WORDS = "a b Dense Conv2D Sequential TimeDistributed __keras_tensor__".split()
+KEYS = (
+    "layers layer config name class_name inbound_nodes input_layers kwargs keras_history "
+    "build_config input_shape units use_bias filters kernel_size"
+).split()
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.sampled_from(WORDS),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                "layers config name class_name inbound_nodes input_layers kwargs".split()
+            ),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=20,
+)
+
+
+LAYER = st.fixed_dictionaries(
+    {}, optional={"name": JSON, "config": JSON, "inbound_nodes": JSON, "class_name": JSON}
+)
+CONFIG = st.fixed_dictionaries(
+    {"layers": st.lists(LAYER | JSON, max_size=4)},
+    optional={"input_layers": JSON, "output_layers": JSON},
+)
+
+
+@given(st.fixed_dictionaries({"config": CONFIG | JSON}, optional={"class_name": JSON}) | JSON)
+def test_any_json_is_read_or_refused(described: object) -> None:
+    try:
+        graph = read_keras(json.dumps(described).encode())
+    except FormatError:
+        return
+    assert all(graph.describe(place).parameters >= 0 for place in range(len(graph)))

@@ -1,0 +1,1 @@
+"""What a model computes: graphs of every framework in one form."""

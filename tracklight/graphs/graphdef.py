@@ -1,0 +1,79 @@
+"""Reads TensorFlow's ``GraphDef``, which PyTorch and others write as well."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tracklight.formats import proto
+from tracklight.formats.event import decode_text
+from tracklight.formats.proto import Message
+from tracklight.graphs.attributes import describe_node, name_type
+from tracklight.graphs.model import Detail, Graph, Output
+from tracklight.graphs.wiring import Wiring
+
+#: What a function's inputs and outputs are called where TensorFlow shows a function as a graph.
+ARGUMENT, RESULT = "_Arg", "_Retval"
+
+
+def read_graphdef(data: bytes) -> Graph:
+    """The graph in the bytes of a ``GraphDef``, with the bodies of its functions."""
+    return build_graph(proto.parse("GraphDef", data))
+
+
+def build_graph(graph: Message) -> Graph:
+    functions = {
+        decode_text(function.signature.name): _build_function(function)
+        for function in graph.library.function
+    }
+    nodes = list(graph.node)
+    names = [decode_text(node.name) for node in nodes]
+    wiring = Wiring(names)
+    _wire(wiring, nodes, 0)
+    return Graph(
+        names,
+        [decode_text(node.op) for node in nodes],
+        wiring.edges(),
+        lambda place: describe_node(nodes[place]),
+        functions,
+        wiring.problems(),
+    )
+
+
+def _build_function(function: Message) -> Graph:
+    """A body between nodes for what goes in and what comes out."""
+    arguments, results = list(function.signature.input_arg), list(function.ret)
+    nodes, first = list(function.node_def), len(arguments)
+    names = [decode_text(argument.name) for argument in arguments]
+    names += [decode_text(node.name) for node in nodes]
+    wiring = Wiring(names)
+    _wire(wiring, nodes, first)
+    for place, pair in enumerate(results, len(names)):
+        _add_input(wiring, place, 0, decode_text(pair.value))
+    ends = [decode_text(pair.key) for pair in results]
+    ops = [decode_text(node.op) for node in nodes]
+
+    def describe(place: int) -> Detail:
+        if place < first:
+            return Detail((Output(name_type(arguments[place].type), None),))
+        return describe_node(nodes[place - first]) if place < len(names) else Detail()
+
+    return Graph(
+        [*names, *ends],
+        [ARGUMENT] * first + ops + [RESULT] * len(ends),
+        wiring.edges(),
+        describe,
+        problems=wiring.problems(),
+    )
+
+
+def _wire(wiring: Wiring, nodes: Sequence[Message], first: int) -> None:
+    for target, node in enumerate(nodes, first):
+        for position, text in enumerate(node.input):
+            _add_input(wiring, target, position, decode_text(text))
+
+
+def _add_input(wiring: Wiring, target: int, position: int, text: str) -> None:
+    """``^name`` is a control input; ``name``, ``name:1`` and ``name:output:1`` are tensors."""
+    is_control = text.startswith("^")
+    name, _, output = text.removeprefix("^").partition(":")
+    wiring.add(target, position, name, "" if is_control else output or "0", is_control)

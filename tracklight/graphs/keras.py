@@ -1,0 +1,207 @@
+"""Reads the JSON that a Keras model gives of itself: layers, and which of them read from which.
+
+Keras 2 and Keras 3 write calls of layers differently; both are read. A layer that is called several
+times is one node with the edges of all its calls. A model inside of a model is a scope: whoever
+reads from it reads from its output layers, and what is given to it goes to its input layers.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from tracklight.errors import FormatError
+from tracklight.graphs.keras_sizes import count_parameters, find_outputs
+from tracklight.graphs.model import Detail, Graph
+from tracklight.graphs.wiring import Wiring
+
+Json = dict[str, Any]
+
+_TENSOR = "__keras_tensor__"
+_DEEPEST = 100
+
+
+def read_keras(data: bytes) -> Graph:
+    """The graph in what ``model.to_json()`` gave."""
+    try:
+        model = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"the model's description is no JSON: {error}") from error
+    if not isinstance(model, dict) or not isinstance(model.get("config"), dict):
+        raise FormatError("the model's description has no configuration of layers")
+    return _Reading(model).graph()
+
+
+@dataclass
+class _Node:
+    """A layer that is no model, with the names of the nodes that it reads from."""
+
+    name: str
+    layer: Json
+    reads: list[tuple[str, str]] = field(default_factory=list)
+    """Names of nodes, and which of their outputs."""
+
+
+class _Reading:
+    """Walks through models inside of models."""
+
+    def __init__(self, model: Json) -> None:
+        self._nodes: dict[str, _Node] = {}
+        self._problems: list[str] = []
+        root = _Model(model, "", 0)
+        self._add(root)
+        self._connect(root, [])
+
+    def graph(self) -> Graph:
+        nodes = list(self._nodes.values())
+        wiring = Wiring([node.name for node in nodes])
+        for place, node in enumerate(nodes):
+            for position, (source, output) in enumerate(node.reads):
+                wiring.add(place, position, source, output, False)
+        return Graph(
+            [node.name for node in nodes],
+            [str(node.layer.get("class_name", "")) for node in nodes],
+            wiring.edges(),
+            lambda place: _describe(nodes[place].layer),
+            problems=(*self._problems, *wiring.problems()),
+        )
+
+    def _add(self, model: _Model) -> None:
+        for name, layer in model.layers.items():
+            inner = model.inner.get(name)
+            if inner is not None:
+                self._add(inner)
+            else:
+                self._nodes[model.path(name)] = _Node(model.path(name), layer)
+
+    def _connect(self, model: _Model, given: list[list[tuple[str, str]]]) -> None:
+        """``given`` holds for each input of the model what its calls gave."""
+        for name, sources in zip(model.input_names(), given, strict=False):
+            for node in self._find_nodes(model, name):
+                node.reads.extend(sources)
+        before: tuple[str, str] | None = None
+        for name, layer in model.layers.items():
+            calls = [[before]] if model.is_sequential and before else _iter_calls(layer)
+            self._connect_layer(model, name, list(calls))
+            before = (name, "0")
+
+    def _connect_layer(self, model: _Model, name: str, calls: list[list[tuple[str, str]]]) -> None:
+        resolved = [[model.resolve(*source) for source in call] for call in calls]
+        inner = model.inner.get(name)
+        if inner is None:
+            self._nodes[model.path(name)].reads.extend(it for call in resolved for it in call)
+            return
+        width = max(map(len, resolved), default=0)
+        self._connect(
+            inner, [[call[at] for call in resolved if at < len(call)] for at in range(width)]
+        )
+
+    def _find_nodes(self, model: _Model, name: str) -> Iterator[_Node]:
+        """The node of a layer, or of the first layers of a model that stands in its place."""
+        inner = model.inner.get(name)
+        if inner is None:
+            found = self._nodes.get(model.path(name))
+            if found is not None:
+                yield found
+        else:
+            for first in inner.input_names():
+                yield from self._find_nodes(inner, first)
+
+
+class _Model:
+    """A layer with layers of its own."""
+
+    def __init__(self, model: Json, scope: str, depth: int) -> None:
+        if depth > _DEEPEST:
+            raise FormatError(f"models are nested more than {_DEEPEST} deep")
+        self.config: Json = model["config"]
+        self.scope = scope
+        listed = [it for it in _list_of(self.config.get("layers")) if isinstance(it, dict)]
+        self.is_sequential = model.get("class_name") == "Sequential"
+        self.layers = {_name_of(layer, at): layer for at, layer in enumerate(listed)}
+        self.inner = {
+            name: _Model(layer, self.path(name), depth + 1)
+            for name, layer in self.layers.items()
+            if isinstance(layer.get("config"), dict) and _list_of(layer["config"].get("layers"))
+        }
+
+    def path(self, name: str) -> str:
+        return f"{self.scope}/{name}" if self.scope else name
+
+    def input_names(self) -> list[str]:
+        named = [name for name, _ in _iter_ends(self.config.get("input_layers"))]
+        return named or list(self.layers)[:1]
+
+    def output_ends(self) -> list[tuple[str, str]]:
+        return list(_iter_ends(self.config.get("output_layers"))) or [
+            (name, "0") for name in list(self.layers)[-1:]
+        ]
+
+    def resolve(self, name: str, output: str) -> tuple[str, str]:
+        """The node that gives what layer ``name`` gives: for a model one of its own layers."""
+        inner = self.inner.get(name)
+        if inner is None:
+            return self.path(name), output
+        ends = inner.output_ends()
+        if not ends:
+            return self.path(name), output
+        place = int(output) if output.isdecimal() else 0
+        return inner.resolve(*ends[min(place, len(ends) - 1)])
+
+
+def _list_of(given: Any) -> list[Any]:
+    """A description may be anything that JSON can say."""
+    return given if isinstance(given, list) else []
+
+
+def _name_of(layer: Json, at: int) -> str:
+    config = layer.get("config")
+    own = config.get("name") if isinstance(config, dict) else None
+    return str(layer.get("name") or own or f"layer_{at}")
+
+
+def _iter_ends(given: Any) -> Iterator[tuple[str, str]]:
+    """``[name, call, tensor]``, or a list or an object of such."""
+    if isinstance(given, dict):
+        given = list(given.values())
+    if not isinstance(given, list) or not given:
+        return
+    if isinstance(given[0], str):
+        yield given[0], str(given[2]) if len(given) > 2 else "0"
+        return
+    for part in given:
+        yield from _iter_ends(part)
+
+
+def _iter_calls(layer: Json) -> Iterator[list[tuple[str, str]]]:
+    """For each call of a layer what it read, in either form."""
+    for call in _list_of(layer.get("inbound_nodes")):
+        yield list(_iter_read(call))
+
+
+def _iter_read(call: Any) -> Iterator[tuple[str, str]]:
+    if isinstance(call, dict):
+        if call.get("class_name") == _TENSOR:
+            config = call.get("config")
+            yield from _iter_ends(config.get("keras_history") if isinstance(config, dict) else None)
+            return
+        call = list(call.values())
+    if not isinstance(call, list):
+        return
+    # Keras 2: [layer, call, tensor, {keyword: [layer, call, tensor]}].
+    if len(call) >= 3 and isinstance(call[0], str) and isinstance(call[1], int):
+        yield call[0], str(call[2])
+        call = call[3:]
+    for part in call:
+        yield from _iter_read(part)
+
+
+def _describe(layer: Json) -> Detail:
+    config = layer.get("config")
+    config = config if isinstance(config, dict) else {}
+    shown = {
+        key: json.dumps(value, default=str) for key, value in config.items() if key != "layers"
+    }
+    return Detail(find_outputs(layer), shown, parameters=count_parameters(layer) or 0)
