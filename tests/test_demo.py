@@ -65,7 +65,10 @@ def test_runs(logdir: Path) -> None:
     assert len(trials) == 8
     parts = {f"{trial}/{part}" for trial in trials for part in ("train", "validation")}
     painters = {"painter/small", "painter/large"}
-    assert names == {"sweep", "denoiser", "shapes", "embeddings", *painters, *trials, *parts}
+    denoisers = {"denoiser/conv", "denoiser/recurrent"}
+    tellers = {"storyteller/small", "storyteller/large"}
+    models = denoisers | painters | tellers
+    assert names == {"sweep", "shapes", "embeddings", *models, *trials, *parts}
 
 
 def test_every_kind_of_data_is_there_and_decodes(logdir: Path) -> None:

@@ -41,11 +41,11 @@ def multiplexer(logdir: Path) -> Any:
 @pytest.mark.parametrize(
     ("plugin", "runs", "tags"),
     [
-        ("scalars", 18, 4),
-        ("images", 3, 3),
-        ("audio", 1, 1),
+        ("scalars", 21, 4),
+        ("images", 5, 5),
+        ("audio", 2, 2),
         ("text", 10, 2),
-        ("histograms", 3, 5),
+        ("histograms", 4, 8),
         ("pr_curves", 3, 3),
         ("mesh", 1, 5),
         ("custom_scalars", 1, 1),

@@ -1,8 +1,8 @@
 """A log that looks like real training and holds every kind of data, for a first look at the board.
 
-A sweep of an image classifier (one trial diverges, one crashes and is resumed), a denoiser of
-sound, two painters of planets, an autoencoder of shapes, and the embeddings of a data set. Every
-part has its own module.
+A sweep of an image classifier (one trial diverges, one crashes and is resumed), two denoisers of
+sound, two painters of planets, two tellers of stories, an autoencoder of shapes, and the embeddings
+of a data set. Every part has its own module.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from tracklight.demo.denoiser import write_denoiser
 from tracklight.demo.embeddings import write_embeddings
 from tracklight.demo.painter import write_painter
 from tracklight.demo.shapes import write_shapes
+from tracklight.demo.storyteller import write_storyteller
 from tracklight.demo.sweep import write_sweep
 from tracklight.errors import UsageError
 
@@ -28,5 +29,6 @@ def write_demo(logdir: Path, *, seed: int = 0, now: float | None = None) -> None
     write_sweep(logdir / "sweep", seed=seed, now=now)
     write_denoiser(logdir / "denoiser", seed=seed, now=now)
     write_painter(logdir / "painter", seed=seed, now=now)
+    write_storyteller(logdir / "storyteller", seed=seed, now=now)
     write_shapes(logdir / "shapes", seed=seed, now=now)
     write_embeddings(logdir / "embeddings", seed=seed, now=now)

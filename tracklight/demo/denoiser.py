@@ -1,37 +1,53 @@
-"""A network that learns to take the noise out of sound: clips that get cleaner."""
+"""Two networks that learn to take the noise out of sound: clips that get cleaner."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from tracklight.demo.eventfile import EventFile
+from tracklight.demo.sounds import BIRDS_RATE, TUNE_RATE, call_birds, play_tune
 from tracklight.formats import summary
 from tracklight.formats.proto import Message
 from tracklight.formats.wav import encode_wav
 from tracklight.types import Float64
 
-_SAMPLE_RATE = 8000
-_CLIP_SECONDS = 1.5
 _STEPS = 5000
 _STEPS_PER_POINT = 50
-_STEPS_PER_CLIP = 500
+_STEPS_PER_CLIP = 1000
 _SECONDS_PER_STEP = 1.1
+_LOUDNESS = 0.6
+_NOISE = 0.28
 
-#: Frequencies of three notes that go together.
-_CHORD_HZ = (220.0, 277.18, 329.63)
+
+class _Network(NamedTuple):
+    """How fast a network learns, how much noise it leaves, and of which colour that is."""
+
+    name: str
+    patience: float
+    rest: float
+    muffled: bool
 
 
-def write_denoiser(run: Path, *, seed: int, now: float) -> None:
-    rng = np.random.default_rng([seed, 101])
-    started = now - _STEPS * _SECONDS_PER_STEP - 600
-    tune = _play_chord()
+_NETWORKS = (_Network("conv", 1200, 0.02, False), _Network("recurrent", 800, 0.05, True))
+
+
+def write_denoiser(logdir: Path, *, seed: int, now: float) -> None:
+    for number, network in enumerate(_NETWORKS):
+        rng = np.random.default_rng([seed, 101 + number])
+        started = now - _STEPS * _SECONDS_PER_STEP - 600 * (number + 1)
+        _train(logdir / network.name, network, started, rng)
+
+
+def _train(run: Path, network: _Network, started: float, rng: np.random.Generator) -> None:
+    tune, birds = _LOUDNESS * play_tune(), _LOUDNESS * call_birds()
     with EventFile(run, started) as file:
         for step in range(0, _STEPS + 1, _STEPS_PER_POINT):
             wall_time = started + 15 + step * _SECONDS_PER_STEP
-            left = 0.02 + 0.5 * np.exp(-step / 1200)
-            loss = left**2 * np.exp(rng.normal(0, 0.1))
+            left = network.rest + 0.9 * np.exp(-step / network.patience)
+            loss = (_NOISE * left) ** 2 * np.exp(rng.normal(0, 0.1))
             snr_db = 10 * np.log10(np.square(tune).mean() / loss)
             file.log(
                 wall_time,
@@ -40,21 +56,30 @@ def write_denoiser(run: Path, *, seed: int, now: float) -> None:
                 summary.scalar("snr_db", snr_db, display_name="Signal to noise (dB)"),
             )
             if step % _STEPS_PER_CLIP == 0:
-                file.log(wall_time, step, _play(tune, left, rng))
+                heard = _play_tune(tune, left, network.muffled, rng)
+                file.log(wall_time, step, heard, _call_birds(birds, left, network.muffled, rng))
 
 
-def _play(tune: Float64, left: float, rng: np.random.Generator) -> Message:
-    noise = rng.normal(0, 1, len(tune))
-    clips = [encode_wav(0.6 * tune + level * noise, _SAMPLE_RATE) for level in (0.5, left)]
-    labels = ["what it hears", f"what it **gives**, {left:.0%} of the noise left"]
-    return summary.audio("chord", clips, labels, description="A chord in white noise.")
+def _play_tune(tune: Float64, left: float, muffled: bool, rng: np.random.Generator) -> Message:
+    noise = _NOISE * rng.normal(0, 1, len(tune))
+    given = tune + left * _colour(noise, muffled)
+    clips = [encode_wav(sound, TUNE_RATE) for sound in (tune + noise, given)]
+    labels = ["what it hears", f"what it gives, {left:.0%} of the noise left"]
+    return summary.audio("music/tune", clips, labels, description="Plucked strings in noise.")
 
 
-def _play_chord() -> Float64:
-    """Three plucked notes, each entering a little later."""
-    time = np.arange(int(_SAMPLE_RATE * _CLIP_SECONDS)) / _SAMPLE_RATE
-    sound = np.zeros(len(time))
-    for number, frequency in enumerate(_CHORD_HZ):
-        since = np.clip(time - 0.25 * number, 0, None)
-        sound += np.sin(2 * np.pi * frequency * since) * np.exp(-2.2 * since)
-    return np.asarray(sound / abs(sound).max())
+def _call_birds(birds: Float64, left: float, muffled: bool, rng: np.random.Generator) -> Message:
+    noise = np.stack([_colour(one, muffled) for one in _NOISE * rng.normal(0, 1, birds.T.shape)])
+    clip = encode_wav(birds + left * noise.T, BIRDS_RATE)
+    description = "Two birds, one on each side, after the noise was taken out."
+    return summary.audio(
+        "nature/birds", [clip], [f"{left:.0%} of the noise left"], description=description
+    )
+
+
+def _colour(noise: Float64, muffled: bool) -> Float64:
+    """One network leaves a hiss, the other a rumble that comes and goes."""
+    if not muffled:
+        return noise
+    low = np.convolve(noise, np.hanning(24) / np.sqrt(np.square(np.hanning(24)).sum()), "same")
+    return np.asarray(low * (1 + 0.6 * np.sin(np.arange(len(noise)) / 700)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tracklight.dashboards.audio.answers import ClipsAnswer, ClipRow
+from tracklight.dashboards.audio.answers import ClipRow, ClipsAnswer
 from tracklight.dashboards.audio.asks import ClipAsk
 from tracklight.errors import FormatError, LogError
 from tracklight.formats.media_type import UNKNOWN, sniff
