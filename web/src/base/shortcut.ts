@@ -7,6 +7,8 @@ const MODIFIERS = ['Mod', 'Alt', 'Shift'];
 /** Inputs into which nobody types. */
 const BUTTONS = ['button', 'checkbox', 'color', 'file', 'radio', 'reset', 'submit'];
 
+const PRESSED_BY_SPACE = 'button, summary, input, [role=button], [role=menuitem], [role=option]';
+
 export const isMac = (): boolean => /Mac|iPhone|iPad/.test(globalThis.navigator?.platform ?? '');
 
 export function matchesKeys(keys: string, event: Pressed): boolean {
@@ -47,6 +49,12 @@ export function isTyping(event: KeyboardEvent): boolean {
   if (!(target instanceof HTMLElement)) return false;
   if (target instanceof HTMLInputElement) return !BUTTONS.includes(target.type);
   return target.isContentEditable || /^(TEXTAREA|SELECT)$/.test(target.tagName);
+}
+
+/** Whether the space bar presses what has the focus, and is no shortcut. */
+export function isPressing(event: KeyboardEvent): boolean {
+  const { key, target } = event;
+  return key === ' ' && target instanceof Element && target.matches(PRESSED_BY_SPACE);
 }
 
 function splitKeys(keys: string): { key: string; modifiers: string[] } {

@@ -1,6 +1,6 @@
 import { untrack } from 'svelte';
 
-import { isTyping, matchesKeys } from '../base/shortcut';
+import { isPressing, isTyping, matchesKeys } from '../base/shortcut';
 import type { Keys, Shortcut } from '../plugin/context';
 
 export interface ShortcutGroup {
@@ -30,7 +30,8 @@ class PageKeys implements Keys {
 
   #press(event: KeyboardEvent): void {
     // Whoever has the focus has had the key first.
-    if (event.defaultPrevented || event.isComposing || isTyping(event)) return;
+    if (event.defaultPrevented || event.isComposing) return;
+    if (isTyping(event) || isPressing(event)) return;
     const shortcut = this.#shortcuts.findLast(({ keys }) => matchesKeys(keys, event));
     if (!shortcut) return;
     event.preventDefault();
