@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from benchmarks import images, live, memory, page, read, screen, tags, write
+from benchmarks import images, live, memory, page, pictures, read, screen, tags, write
 from benchmarks.report import Row, describe_machine, format_table, write_results
 
 MEASURES = {
@@ -18,6 +18,7 @@ MEASURES = {
     "chart": page.measure_first_chart,
     "lines": page.measure_many_lines,
     "runs": page.measure_many_runs,
+    "pictures": pictures.measure,
     "screen": screen.measure,
     "write": write.measure,
     "import": write.measure_import,

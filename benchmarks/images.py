@@ -22,7 +22,7 @@ def measure(quick: bool) -> Iterator[Row]:
     shape = Images(2, 20, 400) if quick else Images(7, 100, 1_000)
     logdir = get_images(shape)
     name = f"{count_bytes(logdir) / 1e9:.2g} GB log opened, {shape}"
-    for where, prepare in (("page cache", warm_page_cache), ("disk", _empty_page_cache)):
+    for where, prepare in (("page cache", warm_page_cache), ("disk", empty_page_cache)):
         ours, theirs = _measure_both(logdir, prepare, 2 if quick else 5)
         ratio = theirs.median_s / ours.median_s
         what = f"{name}, from {where}"
@@ -45,7 +45,7 @@ def _measure_both(
     return repeat(times, open_here), repeat(times, open_there)
 
 
-def _empty_page_cache(logdir: Path) -> None:
+def empty_page_cache(logdir: Path) -> None:
     for path in logdir.rglob("*tfevents*"):
         with path.open("rb") as file:
             os.fsync(file.fileno())

@@ -81,11 +81,11 @@ def describe(part: int, data: bytes, explain: Callable[[Exception], Problem]) ->
         frames=max(header.frames, 1),
         duration_ms=header.duration_ms,
         video=header.kind.is_video,
-        tiled=is_large(header),
+        tiled=_is_too_large(header),
     )
 
 
-def is_large(header: Header) -> bool:
+def _is_too_large(header: Header) -> bool:
     """Whether no browser should have to decode it at once."""
     pixels = header.width * header.height
     return pixels > _MOST_AT_ONCE or max(header.width, header.height) > _LONGEST_AT_ONCE

@@ -11,7 +11,6 @@ from tracklight.dashboards.images.answers import (
     AboutAnswer,
     PixelsAnswer,
     describe,
-    is_large,
 )
 from tracklight.dashboards.images.asks import PartAsk, PixelsAsk, ThumbnailAsk, TileAsk
 from tracklight.dashboards.images.header import Header, read_header
@@ -22,9 +21,11 @@ from tracklight.media.reader import Reader, ValueAsk
 from tracklight.media.shelf import Shelf
 from tracklight.plugin import Blob, Context
 
-_VALUES_BYTES = 32 << 20
-_THUMBNAILS_BYTES = 32 << 20
-_SMALL_BYTES = 64 << 20
+_VALUES_BYTES = 16 << 20
+_THUMBNAILS_BYTES = 16 << 20
+_SMALL_BYTES = 32 << 20
+#: A picture of more pixels is a large one.
+_MOST_SMALL = 4_000_000
 #: Two pictures of 10,000 x 10,000 pixels, so that they can be compared; not for long.
 _LARGE_BYTES = 1200 << 20
 _LARGE_IDLE_S = 60.0
@@ -86,10 +87,15 @@ class Pictures:
     def thumbnail(self, ask: ThumbnailAsk) -> Blob:
         key = (_key(ask), ask.size)
         found = self._thumbnails.find(key)
-        if found is None:
-            found = self._make_thumbnail(ask)
-            self._thumbnails.keep(key, found, len(found.content))
-        return found
+        if found is not None:
+            return found
+        file = self._open_raster(ask)
+        header = file.header
+        if header.frames == 1 and header.kind.media_type and max(header.shown_size) <= ask.size:
+            return _blob(ask, file.data, header.kind.media_type)
+        made = self._make_thumbnail(ask, file)
+        self._thumbnails.keep(key, made, len(made.content))
+        return made
 
     def tile(self, ask: TileAsk) -> Blob:
         file = self._open_raster(ask)
@@ -116,15 +122,10 @@ class Pictures:
             values=values.ravel(),
         )
 
-    def _make_thumbnail(self, ask: ThumbnailAsk) -> Blob:
-        file = self._open_raster(ask)
-        header = file.header
-        fits = max(header.width, header.height) <= ask.size
-        if fits and header.frames == 1 and header.kind.media_type:
-            return _blob(ask, file.data, header.kind.media_type)
+    def _make_thumbnail(self, ask: ThumbnailAsk, file: File) -> Blob:
         found = self._find(ask, file)
         with self._room_for(file):
-            shown = (found or decode(header, file.data, ask.size)).shown()
+            shown = (found or decode(file.header, file.data, ask.size)).shown()
             return _blob(ask, *encode(shrink(shown, ask.size), _is_photo(file)))
 
     def _open(self, ask: PartAsk) -> File:
@@ -153,10 +154,10 @@ class Pictures:
             return found
 
     def _shelf(self, file: File) -> Shelf[_Key, Raster]:
-        return self._large if is_large(file.header) else self._small
+        return self._large if _is_large(file) else self._small
 
     def _room_for(self, file: File) -> AbstractContextManager[bool]:
-        return self._room_for_large if is_large(file.header) else self._room_for_small
+        return self._room_for_large if _is_large(file) else self._room_for_small
 
 
 def _key(ask: PartAsk) -> _Key:
@@ -165,6 +166,10 @@ def _key(ask: PartAsk) -> _Key:
 
 def _blob(ask: ValueAsk, content: bytes, media_type: str) -> Blob:
     return Blob(content, media_type, immutable=ask.mark is not None)
+
+
+def _is_large(file: File) -> bool:
+    return file.header.width * file.header.height > _MOST_SMALL
 
 
 def _is_photo(file: File) -> bool:
