@@ -1,11 +1,8 @@
 import type { TagRow } from '../../../api/types';
-import type { Card } from '../../../wall/card';
+import type { CurveCard } from '../../../curves/card';
 
-/** A card of curves, mostly of one tag. */
-export interface ScalarCard extends Card {
-  readonly tags: readonly string[];
-  /** Those of the tags that the axis on the right is for. */
-  readonly right: readonly string[];
+/** A card of one tag, or of several that somebody put together. */
+export interface ScalarCard extends CurveCard {
   /** How the card is written in the address; null for the card of one tag. */
   readonly recipe: string | null;
 }
@@ -17,12 +14,8 @@ export function cardOf(row: TagRow): ScalarCard {
     title: row.display_name || row.tag,
     tags: [row.tag],
     right: [],
+    margins: [],
     description: row.description,
     recipe: null,
   };
-}
-
-/** Whether two cards show the same in the same way. */
-export function isSameCard(one: ScalarCard, other: ScalarCard): boolean {
-  return JSON.stringify(one) === JSON.stringify(other);
 }

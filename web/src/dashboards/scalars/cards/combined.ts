@@ -23,7 +23,7 @@ export function readCombined(recipe: string, known: readonly string[]): ScalarCa
   const tags = regex === undefined ? parts.map(nameOf) : matching(regex, known);
   const right = parts.filter((part) => part.startsWith(RIGHT)).map(nameOf);
   const title = regex === undefined ? titleOf(tags) : `/${regex}/`;
-  return { id: combinedId(recipe), title, tags, right, description: '', recipe };
+  return { id: combinedId(recipe), title, tags, right, margins: [], description: '', recipe };
 }
 
 export function regexRecipe(pattern: string): string {
