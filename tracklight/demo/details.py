@@ -1,4 +1,4 @@
-"""What a trial logs beside its scalars: histograms of weights, pictures, precision and recall."""
+"""What a trial logs beside its scalars: pictures, precision and recall."""
 
 from __future__ import annotations
 
@@ -12,18 +12,6 @@ from tracklight.formats.proto import Message
 _PICTURE_SIDE = 48
 _PICTURES = 32
 _PICTURES_PER_SHEET = 16
-
-
-def describe_weights(progress: float, rng: np.random.Generator) -> list[Message]:
-    """Histograms of layers as training goes from 0 to 1: they leave the shape they started with."""
-    edges = np.concatenate([rng.normal(-0.5, 0.12, 700), rng.normal(0.5, 0.12, 700)])
-    return [
-        summary.histogram("conv1/weights", rng.normal(0, 0.2, 1400) + progress * edges),
-        summary.histogram("conv2/weights", rng.standard_t(3 + 20 * (1 - progress), 4600) * 0.06),
-        summary.histogram("dense/weights", rng.laplace(0, 0.02 + 0.05 * progress, 10_000)),
-        summary.histogram("dense/bias", rng.normal(-0.3 * progress, 0.02 + 0.2 * progress, 10)),
-        summary.histogram("conv1/gradients", rng.normal(0, 0.08 * np.exp(-3 * progress), 1400)),
-    ]
 
 
 class Gallery:

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import numpy as np
 
-from tracklight.demo.details import Gallery, describe_weights, measure_classes
+from tracklight.demo.details import Gallery, measure_classes
 from tracklight.demo.eventfile import EventFile
 from tracklight.demo.network import build_graph
 from tracklight.demo.trial import (
-    STEPS_PER_EPOCH,
     Curves,
     Evaluations,
     Trial,
     simulate_training,
     simulate_validation,
 )
+from tracklight.demo.weights import STEPS_PER_HISTOGRAM, Layers
 from tracklight.formats import hparams, summary
 from tracklight.formats.custom_scalars import Band, Margin, Multiline, layout
 from tracklight.formats.proto import Message
@@ -112,11 +112,13 @@ def _write_overview(root: Path, wall_time: float) -> None:
 def _write_trial(run: Path, trial: Trial, started: float, *, seed: tuple[int, int]) -> None:
     sessions = _plan_sessions(trial, started)
     _write_settings(run, trial, sessions)
+    shows_weights = trial.detailed or trial.diverged_at is not None
+    layers = Layers(trial, seed) if shows_weights else None
     for number, session in enumerate(sessions):
         rng = np.random.default_rng([*seed, number])
         curves = simulate_training(trial, rng)
         evaluations = simulate_validation(trial, curves, rng)
-        _write_training(run / "train", trial, curves, session, rng)
+        _write_training(run / "train", trial, curves, session, rng, layers)
         _write_validation(run / "validation", trial, evaluations, session, rng)
 
 
@@ -160,7 +162,12 @@ def _make_notes(trial: Trial) -> dict[int, str]:
 
 
 def _write_training(
-    run: Path, trial: Trial, curves: Curves, session: _Session, rng: np.random.Generator
+    run: Path,
+    trial: Trial,
+    curves: Curves,
+    session: _Session,
+    rng: np.random.Generator,
+    layers: Layers | None,
 ) -> None:
     with EventFile(run, session.started) as file:
         _open_session(file, session)
@@ -177,8 +184,8 @@ def _write_training(
                 summary.scalar("learning_rate", curves.learning_rate[row]),
                 summary.scalar("gradients/norm", curves.gradient_norm[row]),
             )
-            if trial.detailed and step % STEPS_PER_EPOCH == 0:
-                file.log(wall_time, step, *describe_weights(step / trial.steps, rng))
+            if layers is not None and step % STEPS_PER_HISTOGRAM == 0:
+                file.log(wall_time, step, *layers.describe(step, float(curves.gradient_norm[row])))
 
 
 def _write_validation(

@@ -83,17 +83,23 @@ def text(tag: str, texts: str | ArrayLike, **about: str) -> Message:
 
 
 def histogram(tag: str, numbers: ArrayLike, *, buckets: int = 30, **about: str) -> Message:
-    """How numbers are spread, in buckets of one width. NaN and infinities are not counted."""
-    flat = np.asarray(numbers, np.float64).ravel()
-    flat = flat[np.isfinite(flat)]
-    if not len(flat):
-        return tensor(tag, np.zeros((0, 3)), describe("histograms", **about))
-    low, high = float(flat.min()), float(flat.max())
+    """How numbers are spread, in buckets of one width. NaN and infinities are counted apart."""
+    given = np.asarray(numbers, np.float64).ravel()
+    flat = given[np.isfinite(given)]
+    low, high = (float(flat.min()), float(flat.max())) if len(flat) else (0.0, 0.0)
     totals = proto.HistogramTotals(
-        min=low, max=high, num=len(flat), sum=flat.sum(), sum_squares=np.square(flat).sum()
+        min=low,
+        max=high,
+        num=len(flat),
+        sum=flat.sum(),
+        sum_squares=np.square(flat).sum(),
+        nan=int(np.isnan(given).sum()),
+        positive_infinity=int(np.isposinf(given).sum()),
+        negative_infinity=int(np.isneginf(given).sum()),
     )
     content = proto.HistogramPluginData(totals=totals)
-    return tensor(tag, _count(flat, low, high, buckets), describe("histograms", content, **about))
+    counts = _count(flat, low, high, buckets) if len(flat) else np.zeros((0, 3))
+    return tensor(tag, counts, describe("histograms", content, **about))
 
 
 def _count(numbers: NDArray[np.float64], low: float, high: float, buckets: int) -> NDArray[Any]:
