@@ -32,6 +32,7 @@ export const ICONS = {
   moon: 'M20 14.5A8.5 8.5 0 0 1 9.5 4a8.5 8.5 0 1 0 10.5 10.5z',
   nut: 'M12 3l7.8 4.5v9L12 21l-7.8-4.5v-9zM12 8.8a3.2 3.2 0 100 6.4 3.2 3.2 0 000-6.4z',
   panel: 'M4 5h16v14H4zM9.5 5v14',
+  contrast: 'M12 3a9 9 0 100 18 9 9 0 000-18zM12 3v18M12 8h6M12 12h8M12 16h6',
 } as const;
 
 export type IconName = keyof typeof ICONS;
