@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
@@ -192,3 +192,28 @@ class Delta(msgspec.Struct, frozen=True):
     added: tuple[str, ...]
     removed: tuple[str, ...]
     changed: tuple[str, ...]
+
+
+class LayoutMargin(msgspec.Struct, frozen=True):
+    """Three tags: a line, and the lower and upper edge of the band around it."""
+
+    value: str
+    lower: str
+    upper: str
+
+
+class LayoutChart(msgspec.Struct, frozen=True):
+    """One chart that somebody laid out: lines with bands if there are any, else plain lines."""
+
+    title: Annotated[str, msgspec.Meta(max_length=1000)]
+    tags: Annotated[tuple[str, ...], msgspec.Meta(max_length=200)] = ()
+    """Regular expressions, each for the tags that begin with a match."""
+    margins: Annotated[tuple[LayoutMargin, ...], msgspec.Meta(max_length=200)] = ()
+
+
+class LayoutCategory(msgspec.Struct, frozen=True):
+    """Charts under one heading; ``closed`` until somebody opens it."""
+
+    title: Annotated[str, msgspec.Meta(max_length=1000)]
+    closed: bool = False
+    charts: Annotated[tuple[LayoutChart, ...], msgspec.Meta(max_length=1000)] = ()

@@ -3,7 +3,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from tracklight.notes.book import Annotation, Book, RunChange, RunNote
+from tracklight.notes.book import Annotation, Book, Layout, RunChange, RunNote
+from tracklight.types import LayoutCategory
 
 
 def test_a_change_leaves_alone_what_it_does_not_name() -> None:
@@ -27,6 +28,14 @@ def test_annotations_come_and_go() -> None:
     book = Book().with_annotation(notes[0]).with_annotation(notes[1])
     assert book.without_annotation("x").annotations == (notes[1],)
     assert book.without_annotation("z") == book
+
+
+def test_layouts_are_kept_by_name_until_they_are_taken_away() -> None:
+    first, second = (Layout(name, (LayoutCategory("Quality"),)) for name in ("one", "two"))
+    book = Book().with_layout(first).with_layout(second)
+    changed = Layout("one", (LayoutCategory("Speed"),))
+    assert book.with_layout(changed).layouts == (changed, second)
+    assert book.with_layout(Layout("one")).layouts == (second,)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from starlette.testclient import TestClient
 from tests.index import logs
 from tests.server.waiting import wait_until
 from tools.write_http_api import TARGET, write_text
+from tracklight.formats.png import encode_png
 from tracklight.formats.wav import encode_wav
 from tracklight.logdir.watch import Watcher
 from tracklight.server.app import create_app
@@ -21,6 +22,7 @@ from tracklight.server.security import policy_for
 
 RULE = {"id": "r", "tag": "loss", "kind": "above", "value": 9.0}
 SCALARS = {"tags": ["loss"]}
+PICTURE = {"run": "conv", "tag": "picture", "index": 0}
 WORDS = {"run": "conv", "tag": "words", "index": 0}
 CLIP = {"run": "conv", "tag": "clip", "index": 0}
 
@@ -41,12 +43,23 @@ ASKS: dict[str, dict[str, Any] | list[Any]] = {
     "PATCH api/notes/runs": {"names": ["conv"], "alias": "best"},
     "POST api/notes/annotations": {"step": 1, "text": "here"},
     "DELETE api/notes/annotations/{id}": {},
+    "PUT api/notes/layouts": {"name": "mine", "categories": []},
     "PUT api/alerts/rules": [RULE],
+    "GET api/custom_scalars/layout": {},
     "POST api/scalars/query": {"charts": [{"id": "a", "tags": ["loss"]}]},
     "POST api/scalars/at": {**SCALARS, "at": 1},
     "POST api/scalars/range": SCALARS,
     "POST api/scalars/table": SCALARS,
     "GET api/scalars/table": SCALARS,
+    "POST api/images/steps": {"tags": ["picture"]},
+    "GET api/images/about": PICTURE,
+    "GET api/images/picture": PICTURE,
+    "GET api/images/thumbnail": PICTURE,
+    "GET api/images/tile": PICTURE,
+    "GET api/images/pixels": PICTURE,
+    "GET api/images/file": PICTURE,
+    "GET api/images/archive": {"tag": "picture"},
+    "POST api/images/archive": {"tag": "picture"},
     "POST api/text/steps": {"tags": ["words"]},
     "GET api/text/render": WORDS,
     "GET api/text/raw": WORDS,
@@ -68,7 +81,8 @@ ASKS: dict[str, dict[str, Any] | list[Any]] = {
 @pytest.fixture
 def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
     monkeypatch.setenv("TRACKLIGHT_DATA", str(tmp_path / "data"))
-    values = logs.picture(1, b"GIF89a") + logs.clip(1, encode_wav(np.ones(9), 8000))
+    values = logs.picture(1, encode_png(np.zeros((2, 2), np.uint8)))
+    values += logs.clip(1, encode_wav(np.ones(9), 8000))
     values += logs.histogram(1, [(0.0, 1.0, 5.0)])
     values += logs.text(1, "a cat")
     logs.write(tmp_path / "logs", "conv", logs.points(range(3)) + values)

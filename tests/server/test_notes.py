@@ -33,6 +33,25 @@ def test_notes_on_runs_are_kept(client: TestClient) -> None:
     assert find_book(["/logs"]).exists()
 
 
+def test_layouts_of_charts_are_kept(client: TestClient) -> None:
+    chart = {"title": "Loss", "tags": ["loss"], "margins": []}
+    layout = {
+        "name": "mine",
+        "categories": [{"title": "Quality", "closed": False, "charts": [chart]}],
+    }
+    assert client.put("/api/notes/layouts", json=layout).json()["layouts"] == [layout]
+    assert client.get("/api/notes").json()["layouts"] == [layout]
+    assert client.put("/api/notes/layouts", json={"name": "mine"}).json()["layouts"] == []
+
+
+def test_layouts_without_end_are_refused(client: TestClient) -> None:
+    for number in range(100):
+        client.put("/api/notes/layouts", json={"name": str(number), "categories": []})
+    answer = client.put("/api/notes/layouts", json={"name": "x", "categories": []})
+    assert answer.status_code == 400
+    assert "remove one first" in answer.json()["error"]["what"]
+
+
 def test_a_note_that_makes_no_sense_is_refused_in_words(client: TestClient) -> None:
     answer = client.patch("/api/notes/runs", json={"names": ["vit"], "colour": "blue"})
     assert answer.status_code == 400

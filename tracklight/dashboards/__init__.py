@@ -11,4 +11,5 @@ BUILT_IN: tuple[str, ...] = (
     "tracklight.dashboards.histograms:Histograms",
     "tracklight.dashboards.pr_curves:PrCurves",
     "tracklight.dashboards.mesh:Mesh",
+    "tracklight.dashboards.custom_scalars:CustomScalars",
 )

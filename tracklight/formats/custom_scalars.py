@@ -1,4 +1,4 @@
-"""Builds the layout of charts that the program which logs can ask for."""
+"""The layout of charts that the program which logs can ask for: built, and read again."""
 
 from __future__ import annotations
 
@@ -6,9 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from google.protobuf.message import DecodeError
+
+from tracklight.errors import FormatError
 from tracklight.formats import proto
+from tracklight.formats.event import decode_text
 from tracklight.formats.proto import Message
 from tracklight.formats.summary import describe, tensor
+from tracklight.types import LayoutCategory, LayoutChart, LayoutMargin
 
 LAYOUT_TAG = "custom_scalars__config__"
 
@@ -59,3 +64,32 @@ def _build_chart(chart: Multiline | Margin) -> Message:
         for band in chart.bands
     ]
     return proto.Chart(title=chart.title.encode(), margin=proto.MarginChartContent(series=series))
+
+
+def read_layout(data: bytes) -> tuple[LayoutCategory, ...]:
+    """The categories of a layout, from the message that a log holds."""
+    try:
+        message = proto.Layout.FromString(data)
+    except DecodeError as error:
+        raise FormatError("this is no layout of charts") from error
+    return tuple(
+        LayoutCategory(
+            title=decode_text(category.title),
+            closed=category.closed,
+            charts=tuple(_read_chart(chart) for chart in category.chart),
+        )
+        for category in message.category
+    )
+
+
+def _read_chart(chart: Message) -> LayoutChart:
+    return LayoutChart(
+        title=decode_text(chart.title),
+        tags=tuple(decode_text(tag) for tag in chart.multiline.tag),
+        margins=tuple(
+            LayoutMargin(
+                decode_text(series.value), decode_text(series.lower), decode_text(series.upper)
+            )
+            for series in chart.margin.series
+        ),
+    )

@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from tracklight.types import LayoutCategory
+
 #: Long enough for a story, short enough that ten thousand of them still load at once.
 _Text = Annotated[str, msgspec.Meta(max_length=10_000)]
 _Word = Annotated[str, msgspec.Meta(max_length=200)]
@@ -56,6 +58,13 @@ class Rule(msgspec.Struct, frozen=True):
     """Whether lower or higher is better, for ``stalled``."""
 
 
+class Layout(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Charts that somebody laid out, under a name; without ``categories`` there is none."""
+
+    name: Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
+    categories: Annotated[tuple[LayoutCategory, ...], msgspec.Meta(max_length=200)] | None = None
+
+
 class Book(msgspec.Struct, frozen=True):
     """All of it; a change makes a new one whose ``revision`` is one higher."""
 
@@ -63,6 +72,7 @@ class Book(msgspec.Struct, frozen=True):
     runs: dict[str, RunNote] = {}
     annotations: tuple[Annotation, ...] = ()
     rules: tuple[Rule, ...] = ()
+    layouts: tuple[Layout, ...] = ()
 
     def with_change(self, change: RunChange) -> Book:
         news = msgspec.structs.asdict(change)
@@ -81,6 +91,17 @@ class Book(msgspec.Struct, frozen=True):
     def without_annotation(self, id: str) -> Book:
         rest = tuple(note for note in self.annotations if note.id != id)
         return msgspec.structs.replace(self, annotations=rest)
+
+    def with_layout(self, layout: Layout) -> Book:
+        """One of the same name goes; a new one comes last."""
+        names = [kept.name for kept in self.layouts]
+        kept = list(self.layouts)
+        if layout.name in names:
+            kept[names.index(layout.name)] = layout
+        else:
+            kept.append(layout)
+        rest = tuple(it for it in kept if it.categories is not None)
+        return msgspec.structs.replace(self, layouts=rest)
 
     def with_rules(self, rules: tuple[Rule, ...]) -> Book:
         return msgspec.structs.replace(self, rules=rules)

@@ -1,4 +1,4 @@
-"""The answers on what users say: notes on runs, annotations at steps, rules for alerts."""
+"""The answers on what users say: notes on runs, annotations at steps, layouts, rules for alerts."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from typing import Annotated
 
 import msgspec
 
-from tracklight.errors import LogError
-from tracklight.notes.book import Annotation, Book, Rule, RunChange, RunNote
+from tracklight.errors import LogError, UsageError
+from tracklight.notes.book import Annotation, Book, Layout, Rule, RunChange, RunNote
 from tracklight.notes.store import Store
 from tracklight.plugin import Nothing, Route
 from tracklight.server.alerts import Alerts, AlertsAnswer
+
+_MOST_LAYOUTS = 100
 
 
 class NotesAnswer(msgspec.Struct):
@@ -22,6 +24,7 @@ class NotesAnswer(msgspec.Struct):
     revision: int
     runs: dict[str, RunNote]
     annotations: tuple[Annotation, ...]
+    layouts: tuple[Layout, ...]
     alerts: AlertsAnswer
 
 
@@ -52,6 +55,7 @@ class Notes:
             Route("notes/runs", RunChange, self.change_runs, "PATCH"),
             Route("notes/annotations", NewAnnotation, self.annotate, "POST"),
             Route("notes/annotations/{id}", AnnotationId, self.remove_annotation, "DELETE"),
+            Route("notes/layouts", Layout, self.set_layout, "PUT"),
             Route("alerts/rules", list[Rule], self.set_rules, "PUT"),
         ]
 
@@ -74,6 +78,13 @@ class Notes:
             raise LogError(f'no annotation "{ask.id}"')
         return self._change(lambda book: book.without_annotation(ask.id))
 
+    def set_layout(self, layout: Layout) -> NotesAnswer:
+        """Keep a layout of charts under its name; without categories it is taken away."""
+        known = {kept.name for kept in self._store.read().layouts}
+        if len(known | {layout.name}) > _MOST_LAYOUTS:
+            raise UsageError(f"there are already {_MOST_LAYOUTS} layouts: remove one first")
+        return self._change(lambda book: book.with_layout(layout))
+
     def set_rules(self, rules: list[Rule]) -> NotesAnswer:
         """Replace the rules for alerts, but for those that are fixed."""
         self._alerts.set_rules(rules)
@@ -85,4 +96,10 @@ class Notes:
         return self._answer(book)
 
     def _answer(self, book: Book) -> NotesAnswer:
-        return NotesAnswer(book.revision, book.runs, book.annotations, self._alerts.answer())
+        return NotesAnswer(
+            revision=book.revision,
+            runs=book.runs,
+            annotations=book.annotations,
+            layouts=book.layouts,
+            alerts=self._alerts.answer(),
+        )

@@ -81,6 +81,7 @@ class Contents:
             revision=book.revision,
             runs=_pick_notes(book.runs, self.runs, listed),
             annotations=book.annotations,
+            layouts=book.layouts,
             alerts=_NO_ALERTS,
         )
 
