@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import types
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -41,7 +42,7 @@ def say_type(kind: Any) -> str:
     if origin in (Union, types.UnionType):
         return _say_union(args)
     if origin is Literal:
-        return " or ".join(f'`"{value}"`' for value in args)
+        return " or ".join(f"`{json.dumps(value)}`" for value in args)
     if origin is np.ndarray:
         return f"column of {_DTYPES[get_args(args[1])[0]]}"
     return _say_container(origin, args)

@@ -18,7 +18,7 @@ from tools.type_words import iter_structs, name_struct, say_default, say_type
 from tracklight.index.catalog import Catalog
 from tracklight.logdir.roots import parse_roots
 from tracklight.logdir.watch import Watcher
-from tracklight.plugin import Blob, Nothing, Route
+from tracklight.plugin import Blob, Nothing, Route, Stream
 from tracklight.server import columns, live, problems, routes, wire
 from tracklight.server.app import create_app
 from tracklight.server.security import policy_for
@@ -79,7 +79,7 @@ def _describe_route(route: Route) -> str:
     if route.ask is not Nothing:
         lines.append(f"Takes {say_type(route.ask)}.")
     gives = get_type_hints(route.answer)["return"]
-    what = "a file" if gives is Blob else say_type(gives)
+    what = "a file" if gives in (Blob, Stream) else say_type(gives)
     kept = ", with an `ETag`" if route.state is not None else ""
     lines[-1] += f"{' ' if len(lines) > 2 else chr(10) * 2}Gives {what}{kept}."
     return "\n\n".join(lines)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import msgspec
+import numpy as np
 from numpy.typing import NDArray
 
 from tracklight.dashboards.images.header import Header, read_header
 from tracklight.dashboards.images.kinds import find_kind
 from tracklight.errors import FormatError
 from tracklight.plugin import Problem
+from tracklight.types import Float32, Int32
 
 #: Browsers decode a picture as a whole; one of more pixels, or a longer side, is shown in tiles.
 _MOST_AT_ONCE = 16_000_000
@@ -58,7 +59,7 @@ class PixelsAnswer(msgspec.Struct):
     height: int
     channels: list[str]
     bits: int
-    values: NDArray[Any]
+    values: NDArray[np.uint8] | Int32 | Float32
 
 
 def describe(part: int, data: bytes, explain: Callable[[Exception], Problem]) -> PartAbout:

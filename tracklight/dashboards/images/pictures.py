@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import threading
 from contextlib import AbstractContextManager
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tracklight.dashboards.images.answers import (
     AboutAnswer,
@@ -119,7 +122,7 @@ class Pictures:
             height=bottom - ask.y,
             channels=list(raster.channels),
             bits=8 * values.dtype.itemsize,
-            values=values.ravel(),
+            values=_to_column(values),
         )
 
     def _make_thumbnail(self, ask: ThumbnailAsk, file: File) -> Blob:
@@ -166,6 +169,12 @@ def _key(ask: PartAsk) -> _Key:
 
 def _blob(ask: ValueAsk, content: bytes, media_type: str) -> Blob:
     return Blob(content, media_type, immutable=ask.mark is not None)
+
+
+def _to_column(values: NDArray[Any]) -> NDArray[Any]:
+    """Whole numbers travel in 32 bits if eight are not enough."""
+    column = values.ravel()
+    return column.astype(np.int32) if column.dtype.kind in "iu" and column.itemsize > 1 else column
 
 
 def _is_large(file: File) -> bool:
