@@ -78,3 +78,10 @@ def test_faces_beyond_sixteen_bits(show: Show) -> None:
     geometry = scene.geometry("m")
     assert (geometry.face.tolist(), geometry.face.dtype) == (faces.ravel().tolist(), np.int32)
     assert len(geometry.position) == 210_000  # faces count from the first vertex on
+
+
+def test_the_radius_is_that_of_the_furthest_point(show: Show) -> None:
+    ball = np.random.default_rng(2).normal(size=(1000, 3))
+    ball /= np.linalg.norm(ball, axis=1, keepdims=True)
+    about = show((0, [part("m_VERTEX", 1e200 * ball[None])])).geometry("m").about
+    assert about.radius == pytest.approx(1e200, rel=0.05)  # a corner of the box is further off

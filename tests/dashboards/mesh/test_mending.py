@@ -51,7 +51,8 @@ def test_vertices_that_are_nowhere_take_their_faces_with_them(show: Show) -> Non
     torn = np.vstack([torn, [[np.inf, 0, 0]]])
     scene = show((0, [part("m_VERTEX", torn[None]), part("m_FACE", SIDES[None])]))
     geometry = scene.geometry("m")
-    assert (geometry.about.points, geometry.about.faces) == (5, 1)
+    about = geometry.about
+    assert (about.points, about.drawable, about.faces) == (5, 3, 1)
     assert positions(geometry).tolist() == CORNERS[1:].tolist()
     assert geometry.face.tolist() == [0, 1, 2]  # vertices 1, 2 and 3 before
     assert scene.notes("m") == ["2 of 5 vertices are NaN or infinite: not drawn."]

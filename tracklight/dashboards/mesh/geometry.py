@@ -42,10 +42,14 @@ class About(msgspec.Struct):
     """How many meshes the batch of this step holds."""
     item: int
     points: int
+    drawable: int
+    """Of the points those that are somewhere."""
     faces: int
     low: list[float]
     """The corners of the box around it, in the coordinates that were logged."""
     high: list[float]
+    radius: float
+    """How far the furthest point is from the middle of the box."""
     parts: dict[str, str]
     """Type and shape of what was logged, for ``vertex``, ``face`` and ``color``."""
     look: Look
@@ -84,9 +88,11 @@ def build_solid(reader: PartReader, moment: Moment, item: int) -> Solid:
         items=items,
         item=item,
         points=points,
+        drawable=len(vertices),
         faces=0 if faces is None else len(faces),
         low=low,
         high=high,
+        radius=_find_radius(vertices, low, high),
         parts={part.name.lower(): describe(one.array) for part, one in logged.items()},
         look=read_look(base.config, notes),
         notes=notes,
@@ -146,3 +152,12 @@ def _find_box(vertices: Float64) -> tuple[list[float], list[float]]:
     if not len(vertices):
         return [0.0] * 3, [0.0] * 3
     return vertices.min(axis=0).tolist(), vertices.max(axis=0).tolist()
+
+
+def _find_radius(vertices: Float64, low: list[float], high: list[float]) -> float:
+    middle = np.array(low) / 2 + np.array(high) / 2
+    reach = float(np.abs(vertices - middle).max(initial=0.0))
+    if reach == 0:
+        return 0.0
+    # Of the largest size they may have, squares would be infinite.
+    return reach * float(np.sqrt(np.square((vertices - middle) / reach).sum(axis=1).max()))

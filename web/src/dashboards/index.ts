@@ -60,6 +60,14 @@ with summary.create_file_writer("logs/run-1").as_default():
     load: () => import('./pr_curves'),
   },
   {
+    name: 'mesh',
+    title: 'Mesh',
+    example: `from tracklight import summary
+with summary.create_file_writer("logs/run-1").as_default():
+    summary.mesh("scan", vertices, faces, colors, step=0)  # [k, n, 3] each`,
+    load: () => import('./mesh'),
+  },
+  {
     name: 'overview',
     title: 'Overview',
     server: 'scalars',

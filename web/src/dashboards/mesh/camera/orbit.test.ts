@@ -1,0 +1,146 @@
+import { expect, test } from 'vitest';
+
+import type { Triple } from '../data/geometry';
+import { frameAround, intoFrame } from './frame';
+import {
+  axesOf,
+  distanceOf,
+  eyeOf,
+  heightAtTarget,
+  HOME,
+  type Lens,
+  orbitCodec,
+  orbitOf,
+  pan,
+  turn,
+  upOf,
+  zoomBy,
+} from './orbit';
+
+const LENS: Lens = { fov: 40, orthographic: false, aspect: 1 };
+const dot = (one: Triple, other: Triple): number =>
+  one[0] * other[0] + one[1] * other[1] + one[2] * other[2];
+
+/** Where a place of the frame is in the picture, from -1 to 1 in height. */
+function project(place: Triple, orbit = HOME, lens = LENS, up: 'y' | 'z' = 'y'): [number, number] {
+  const eye = eyeOf(orbit, lens, up);
+  const { right, above, back } = axesOf(orbit, up);
+  const off: Triple = [place[0] - eye[0], place[1] - eye[1], place[2] - eye[2]];
+  const reach = -dot(off, back) * Math.tan((lens.fov * Math.PI) / 360);
+  return [dot(off, right) / reach, dot(off, above) / reach];
+}
+
+test('the whole frame fits, in wide pictures and in tall ones', () => {
+  for (const aspect of [0.5, 1, 2]) {
+    const lens = { ...LENS, aspect };
+    const distance = distanceOf(HOME, lens);
+    const edge = Math.tan(Math.asin(1 / distance)) / Math.tan((40 * Math.PI) / 360);
+    expect(edge).toBeLessThan(Math.min(1, aspect));
+    expect(edge).toBeGreaterThan(0.85 * Math.min(1, aspect));
+  }
+});
+
+test('what is looked at is in the middle, and up is up', () => {
+  for (const up of ['y', 'z'] as const) {
+    project([0, 0, 0], HOME, LENS, up).forEach((at) => expect(at).toBeCloseTo(0));
+    const top: Triple = up === 'y' ? [0, 0.5, 0] : [0, 0, 0.5];
+    const [x, y] = project(top, HOME, LENS, up);
+    expect(x).toBeCloseTo(0);
+    expect(y).toBeGreaterThan(0.1);
+  }
+});
+
+test('the directions of a picture stand upright on each other, right-handed', () => {
+  const { right, above, back } = axesOf({ ...HOME, yaw: 2, pitch: -0.7 }, 'z');
+  for (const one of [dot(right, above), dot(right, back), dot(above, back)]) {
+    expect(one).toBeCloseTo(0);
+  }
+  const cross = [
+    right[1] * above[2] - right[2] * above[1],
+    right[2] * above[0] - right[0] * above[2],
+    right[0] * above[1] - right[1] * above[0],
+  ];
+  back.forEach((value, axis) => expect(cross[axis]).toBeCloseTo(value));
+});
+
+test('a drag to the right turns what is near to the right', () => {
+  const near = axesOf(HOME, 'y').back;
+  const [before] = project(near);
+  const [after] = project(near, turn(HOME, 30, 0, 300));
+  expect(after).toBeGreaterThan(before);
+  const [, above] = project(near, turn(HOME, 0, 30, 300));
+  expect(above).toBeLessThan(0);
+});
+
+test('turning never goes over the top', () => {
+  expect(turn(HOME, 0, 1e6, 300).pitch).toBeLessThan(Math.PI / 2);
+  expect(Math.abs(turn(HOME, 1e4, 0, 300).yaw)).toBeLessThanOrEqual(Math.PI);
+});
+
+test('what is panned stays under the pointer', () => {
+  const moved = pan(HOME, 30, -60, 300, LENS, 'y');
+  const [x, y] = project([0, 0, 0], moved);
+  expect(x * 150).toBeCloseTo(30, 3);
+  expect(y * 150).toBeCloseTo(60, 3);
+});
+
+test('zooming shows less of the middle', () => {
+  const closer = zoomBy(HOME, 2);
+  expect(heightAtTarget(closer, LENS)).toBeCloseTo(heightAtTarget(HOME, LENS) / 2);
+  expect(zoomBy(HOME, 1e9).zoom).toBe(1000);
+});
+
+test('an orbit survives the address', () => {
+  const orbit = { yaw: -1.234, pitch: 0.5, zoom: 2.5, target: [0.1, -0.2, 0.3] as const };
+  expect(orbitCodec.parse(orbitCodec.format(orbit))).toEqual(orbit);
+  expect(orbitCodec.format({ ...HOME })).toBe('0.6,0.42,1');
+  expect(orbitCodec.parse('0.6,0.42,1')).toEqual(HOME);
+});
+
+test.each(['', '1', '1,2', 'a,b,c', '1,2,0', '1,2,NaN', '1,2,3,Infinity'])(
+  'no orbit is made of %j',
+  (text) => expect(orbitCodec.parse(text)).toBeNull(),
+);
+
+test('a logged camera is where it was put', () => {
+  const frame = { centre: [10, 0, 0] as const, radius: 2 };
+  const camera = { position: [10, 4, 8] as const, look_at: [10, 0, 2] as const };
+  for (const up of ['y', 'z'] as const) {
+    const orbit = orbitOf(camera, frame, LENS, up);
+    expect(orbit).not.toBeNull();
+    if (!orbit) continue;
+    eyeOf(orbit, LENS, up).forEach((place, axis) =>
+      expect(place).toBeCloseTo(intoFrame(camera.position, frame)[axis] ?? NaN),
+    );
+  }
+  expect(orbitOf({ position: [0, 0, 0], look_at: [0, 0, 0] }, frame, LENS, 'y')).toBeNull();
+  expect(orbitOf({ fov: 40 }, frame, LENS, 'y')).toBeNull();
+});
+
+test('the axis on top is that of the camera', () => {
+  expect([upOf(null), upOf({ up: [0, 0, 1] }), upOf({ up: [0, 1, 0] })]).toEqual(['y', 'z', 'y']);
+});
+
+const box = (low: Triple, high: Triple, radius: number, drawable = 1) => ({
+  low,
+  high,
+  radius,
+  drawable,
+});
+
+test('a frame is around all meshes that have something in them', () => {
+  const meshes = [
+    box([0, 0, 0], [2, 2, 2], 1),
+    box([4, 0, 0], [6, 2, 2], 1),
+    box([-99, 0, 0], [0, 0, 0], 50, 0),
+  ];
+  expect(frameAround(meshes)).toEqual({ centre: [3, 1, 1], radius: 3 });
+  expect(frameAround(meshes.slice(0, 1))).toEqual({ centre: [1, 1, 1], radius: 1 });
+  expect(frameAround(meshes.slice(2))).toBeNull();
+  expect(frameAround([box([1, 1, 1], [1, 1, 1], 0)])?.radius).toBe(1);
+});
+
+test('a frame is no larger than the box of all', () => {
+  const meshes = [box([0, 0, 0], [2, 2, 0], 1.4), box([-9, -9, 0], [9, 9, 0], 13)];
+  expect(frameAround(meshes)?.radius).toBeCloseTo(Math.hypot(9, 9));
+});
