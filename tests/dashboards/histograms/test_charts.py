@@ -184,3 +184,27 @@ def test_values_of_another_kind_are_refused(tmp_path: Path, open_log: Open) -> N
     logs.write(tmp_path, "a", b.record(b.event(b.summary(b.blob(1, text)), step=0, wall=1.0)))
     (series,) = query(open_log(tmp_path), "t").series
     assert series.flaws and series.counted.tolist() == [0]
+
+
+def test_a_few_far_numbers_do_not_decide_the_grid(tmp_path: Path, open_log: Open) -> None:
+    tables = [[[-1, 0, 500], [0, 1, 500], [1, 1000, 1]] for _ in range(20)]
+    tables.append([[-1e6, 1e6, 1000]])
+    write(tmp_path, "a", *(histogram(step, table) for step, table in enumerate(tables)))
+    context = open_log(tmp_path)
+    whole = query(context, bins=30)
+    assert (whole.grid[0], whole.grid[-1], whole.cut) == (-1e6, 1e6, False)
+    core = query(context, bins=30, ignore_outliers=True)
+    assert -2 < core.grid[0] < -1 < 1 < core.grid[-1] < 2
+    assert core.cut
+    assert query(context, bins=30, ignore_outliers=True, high=9.0).grid[-1] == 9
+
+
+def test_where_nothing_is_far_all_is_shown(thousand: Path, open_log: Open) -> None:
+    chart = query(open_log(thousand), ignore_outliers=True)
+    assert (chart.grid[0], chart.grid[-1], chart.cut) == (0, 3, False)
+
+
+def test_constant_steps_are_no_outliers_of_nothing(tmp_path: Path, open_log: Open) -> None:
+    write(tmp_path, "a", *(histogram(step, [[step, step, 5]]) for step in range(9)))
+    chart = query(open_log(tmp_path), ignore_outliers=True)
+    assert (chart.grid[0], chart.grid[-1], chart.cut) == (0, 8, False)

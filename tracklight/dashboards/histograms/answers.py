@@ -55,13 +55,15 @@ class HistogramSeriesRow(msgspec.Struct):
 class HistogramChartRow(msgspec.Struct):
     """``runs`` counts those that have the tag, also where not all are here.
 
-    ``grid`` has the edges of the bins; null where nothing was counted.
+    ``grid`` has the edges of the bins; null where nothing was counted. With ``cut`` there are
+    numbers beyond it.
     """
 
     id: str
     error: Problem | None = None
     runs: int = 0
     grid: Float64 | None = None
+    cut: bool = False
     series: list[HistogramSeriesRow] = []
 
 

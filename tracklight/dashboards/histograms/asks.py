@@ -38,6 +38,8 @@ class HistogramsAsk(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     most: Annotated[int, msgspec.Meta(ge=1, le=2000)] = 51
     bins: Annotated[int, msgspec.Meta(ge=0, le=512)] = 30
     percentiles: bool = False
+    ignore_outliers: bool = False
+    """Whether a few far numbers, or steps, do not decide how far the grid reaches."""
 
 
 class BucketsAsk(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):

@@ -9,6 +9,7 @@ route ``exact``.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -20,6 +21,9 @@ _ENDLESS = 1e300
 #: Pieces of buckets that are made at once.
 _MOST_PIECES = 1 << 21
 
+#: From the least value to the greatest.
+Reach = tuple[float, float]
+
 
 def find_placed(histograms: Histograms) -> Bool:
     """The buckets that have a place on an axis: both ends are numbers, and so is the count."""
@@ -29,13 +33,21 @@ def find_placed(histograms: Histograms) -> Bool:
     return placed
 
 
-def find_reach(histograms: Histograms) -> tuple[float, float] | None:
+def find_reach(histograms: Histograms) -> Reach | None:
     """From the least edge to the greatest of the buckets that count anything."""
     counting = find_placed(histograms) & (histograms.counts != 0)
     if not counting.any():
         return None
     left, right = histograms.left[counting], histograms.right[counting]
     return float(min(left.min(), right.min())), float(max(left.max(), right.max()))
+
+
+def join_reaches(reaches: Iterable[Reach | None]) -> Reach | None:
+    """All of them together; None where there is none."""
+    known = [reach for reach in reaches if reach is not None]
+    if not known:
+        return None
+    return min(low for low, _ in known), max(high for _, high in known)
 
 
 def make_grid(low: float, high: float, bins: int) -> Float64:

@@ -13,8 +13,16 @@ from tracklight.dashboards.histograms.answers import (
     HistogramSeriesRow,
 )
 from tracklight.dashboards.histograms.asks import HistogramChartAsk, HistogramsAsk
-from tracklight.dashboards.histograms.bins import find_placed, find_reach, make_grid, rebin
+from tracklight.dashboards.histograms.bins import (
+    Reach,
+    find_placed,
+    find_reach,
+    join_reaches,
+    make_grid,
+    rebin,
+)
 from tracklight.dashboards.histograms.choice import Chosen, choose_all, choose_some
+from tracklight.dashboards.histograms.core import find_core
 from tracklight.dashboards.histograms.percentiles import find_percentiles
 from tracklight.errors import LogError, UsageError
 from tracklight.formats.histograms import TOTALS, Histograms, decode_many
@@ -102,24 +110,34 @@ def draw(
     ask: HistogramsAsk, chart: HistogramChartAsk, parts: Sequence[Part], runs: int
 ) -> HistogramChartRow:
     """All series of a chart on one grid, so that they can be compared."""
-    grid = _find_grid(ask, chart, parts)
+    all_of_it = join_reaches(find_reach(part.histograms) for part in parts)
+    grid = None
+    if ask.bins and all_of_it is not None:
+        low, high = _find_seen(ask, chart, parts, all_of_it)
+        grid = make_grid(low, high, ask.bins)
     return HistogramChartRow(
         chart.id,
         runs=runs,
         grid=grid,
+        cut=_is_cut(grid, all_of_it),
         series=[_series_row(ask, chart.tag, part, grid) for part in parts],
     )
 
 
-def _find_grid(
-    ask: HistogramsAsk, chart: HistogramChartAsk, parts: Sequence[Part]
-) -> Float64 | None:
-    reaches = [reach for part in parts if (reach := find_reach(part.histograms)) is not None]
-    if not reaches or not ask.bins:
-        return None
-    low = min(low for low, _ in reaches) if chart.low is None else chart.low
-    high = max(high for _, high in reaches) if chart.high is None else chart.high
-    return make_grid(low, high, ask.bins)
+def _is_cut(grid: Float64 | None, reach: Reach | None) -> bool:
+    if grid is None or reach is None:
+        return False
+    return bool(grid[0] > reach[0] or grid[-1] < reach[1])
+
+
+def _find_seen(
+    ask: HistogramsAsk, chart: HistogramChartAsk, parts: Sequence[Part], reach: Reach
+) -> Reach:
+    """From where to where the grid reaches: what was asked for, else what there is."""
+    if ask.ignore_outliers:
+        reach = find_core([part.histograms for part in parts], reach)
+    low, high = reach
+    return low if chart.low is None else chart.low, high if chart.high is None else chart.high
 
 
 def _series_row(

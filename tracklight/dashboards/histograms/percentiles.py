@@ -15,17 +15,18 @@ from tracklight.types import Float64, Int64
 #: In hundredths of a percent.
 BASIS_POINTS = np.array([0, 668, 1587, 3085, 5000, 6915, 8413, 9332, 10000], np.float64)
 
+_ALL = 10000.0
 #: Cells of a table that is made at once.
 _MOST_CELLS = 1 << 20
 
 
-def find_percentiles(histograms: Histograms) -> Float64:
-    """A row of nine values for each histogram; NaN where nothing was counted."""
-    found = np.full((len(histograms), len(BASIS_POINTS)), np.nan)
+def find_percentiles(histograms: Histograms, points: Float64 = BASIS_POINTS) -> Float64:
+    """A row of values for each histogram, by default nine; NaN where nothing was counted."""
+    found = np.full((len(histograms), len(points)), np.nan)
     sizes = np.diff(histograms.begin)
     # Those of about one size share a table, so that a giant does not widen everybody's.
     for chosen in _iter_alike(sizes):
-        found[chosen] = _find_in_table(histograms, chosen, int(sizes[chosen].max()))
+        found[chosen] = _find_in_table(histograms, chosen, int(sizes[chosen].max()), points)
     return found
 
 
@@ -49,7 +50,7 @@ def _iter_alike(sizes: Int64) -> list[Int64]:
 
 
 @np.errstate(all="ignore")
-def _find_in_table(histograms: Histograms, chosen: Int64, width: int) -> Float64:
+def _find_in_table(histograms: Histograms, chosen: Int64, width: int, points: Float64) -> Float64:
     """Rows that are shorter than the table end with empty buckets, which change nothing."""
     begin, last = histograms.begin[chosen], histograms.begin[chosen + 1] - 1
     places = np.minimum(begin[:, None] + np.arange(width), last[:, None])
@@ -58,10 +59,10 @@ def _find_in_table(histograms: Histograms, chosen: Int64, width: int) -> Float64
     right = histograms.right[places]
     least, most = histograms.left[begin], histograms.right[last]
     total = counts.sum(axis=1)
-    weights = np.cumsum(counts * BASIS_POINTS[-1] / total[:, None], axis=1)
+    weights = np.cumsum(counts * _ALL / total[:, None], axis=1)
     rows = np.arange(len(chosen))
-    found = np.empty((len(chosen), len(BASIS_POINTS)))
-    for column, share in enumerate(BASIS_POINTS):
+    found = np.empty((len(chosen), len(points)))
+    for column, share in enumerate(points):
         above = weights > share
         at = np.argmax(above, axis=1)
         before = np.where(at > 0, weights[rows, at - 1], 0.0)
