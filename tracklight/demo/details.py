@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tracklight.demo import glyphs
+from tracklight.demo.matrix import draw_matrix
 from tracklight.formats import summary
 from tracklight.formats.png import encode_png
 from tracklight.formats.proto import Message
@@ -25,7 +26,7 @@ class Gallery:
 
     def show(self, accuracy: float, progress: float) -> list[Message]:
         confusion = glyphs.make_confusion(accuracy, self._rng)
-        matrix = glyphs.draw_matrix(confusion.astype(np.float64))
+        matrix = draw_matrix(confusion, glyphs.CLASSES)
         filters = glyphs.draw_filters(progress**0.5, self._rng)
         return [
             self._show_predictions(accuracy),

@@ -79,15 +79,6 @@ def draw_predictions(right: Sequence[bool], pictures: Sequence[Pixels], columns:
     return tile(framed, columns)
 
 
-def draw_matrix(counts: Float64) -> Pixels:
-    """A confusion matrix, from white (never) to dark blue (always)."""
-    share = (counts / counts.sum(1, keepdims=True))[..., np.newaxis] ** 0.6
-    white, blue = np.array([1.0, 1.0, 1.0]), np.array([0.03, 0.19, 0.42])
-    cells = enlarge(to_bytes(white + (blue - white) * share), 24)
-    cells[::24] = cells[:, ::24] = 220
-    return cells
-
-
 def draw_filters(phase: float, rng: np.random.Generator) -> Pixels:
     """The first layer's kernels: noise at ``phase`` 0, edges and blobs of colour at 1."""
     line = np.linspace(-1, 1, 7)

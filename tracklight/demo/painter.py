@@ -28,7 +28,7 @@ _FILM_SIDE, _FILM_FRAMES, _FRAME_MS = 96, 16, 100
 _LARGE_SIDE = 900
 
 #: How many steps each takes to get about two thirds of the way.
-_PACES = {"small": 2600, "large": 1300}
+_PACES = {"small": 3500, "large": 1300}
 
 
 def write_painter(folder: Path, *, seed: int, now: float) -> None:
