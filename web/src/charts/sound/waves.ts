@@ -11,6 +11,8 @@ const PEAK_OPACITY = 0.45;
 const DOTS_APART = 7;
 /** A line as thin as silence is still to be seen. */
 const THINNEST = 1;
+/** In a lower box the numbers at its ends would touch what is between them. */
+const ROOM_FOR_ENDS = 44;
 
 /** How far samples swing; `most` is what reaches the edge of a box. */
 export function drawWaves(
@@ -23,7 +25,7 @@ export function drawWaves(
   waveform.channels.forEach((channel, at) => {
     const box = layout.waves[at];
     if (!box) return;
-    drawBack(pen, box, look.most, palette, at > 0);
+    drawBack(pen, box, nameChannel(at, waveform.channels.length), look.most, palette);
     const isWhole = channel.low.length === waveform.stop - waveform.start;
     const draw = isWhole ? drawSamples : drawColumns;
     pen.inside(box, () => draw(pen, layout, box, waveform, channel, look));
@@ -38,22 +40,23 @@ export function swingOf({ channels }: Waveform): number {
   return most;
 }
 
-function drawBack(pen: Pen, box: Box, most: number, palette: Palette, divided: boolean): void {
+/** The line of silence, and beside it how far the box reaches or which channel it is. */
+function drawBack(pen: Pen, box: Box, name: string, most: number, palette: Palette): void {
   const middle = crisp(box.top + box.height / 2);
   const right = box.left + box.width;
   pen.stroke(pathOf(box.left, middle, right, middle), { colour: palette.grid, width: 1 });
-  if (divided)
-    pen.stroke(pathOf(box.left, crisp(box.top), right, crisp(box.top)), {
-      colour: palette.grid,
-      width: 1,
-    });
-  if (box.height < 30) return;
   const style = { colour: palette.label, size: LABEL_SIZE, align: 'right' } as const;
-  const text = most === 1 ? '1' : String(Number(most.toPrecision(2)));
   const x = box.left - LABEL_GAP;
+  pen.text(name || '0', x, middle, { ...style, baseline: 'middle' });
+  if (box.height < ROOM_FOR_ENDS) return;
+  const text = String(Number(most.toPrecision(2)));
   pen.text(text, x, box.top + 2, { ...style, baseline: 'top' });
-  pen.text('0', x, middle, { ...style, baseline: 'middle' });
   pen.text(`−${text}`, x, box.top + box.height - 1, { ...style, baseline: 'bottom' });
+}
+
+function nameChannel(at: number, count: number): string {
+  if (count < 2) return '';
+  return count === 2 ? (['L', 'R'][at] ?? '') : String(at + 1);
 }
 
 type Draw = (

@@ -60,15 +60,14 @@ export class Player {
     this.playing = false;
     cancelAnimationFrame(this.#frame);
     if (this.#path !== null) this.#deck.find(this.#path)?.pause();
-    this.#settings.position.set(Math.round(this.position * 1000) / 1000, 'replace');
+    this.#note();
   }
 
   seek(seconds: number): void {
     this.position = Math.max(0, seconds);
     const element = this.#path === null ? undefined : this.#deck.find(this.#path);
     if (element && element.readyState > 0) element.currentTime = this.position;
-    if (!this.playing)
-      this.#settings.position.set(Math.round(this.position * 1000) / 1000, 'replace');
+    if (!this.playing) this.#note();
   }
 
   /** How loud it is, from 0 to 1. */
@@ -81,6 +80,11 @@ export class Player {
   close(): void {
     cancelAnimationFrame(this.#frame);
     this.#deck.clear();
+  }
+
+  /** Where it stopped, to the millisecond: a link leads there. */
+  #note(): void {
+    this.#settings.position.set(Math.round(this.position * 1000) / 1000 || null, 'replace');
   }
 
   #start(): void {

@@ -26,18 +26,18 @@ export function openAudioSettings({ address, tastes }: Pick<Context, 'address' |
     /** The clip that plays, or would. */
     clip: address.param('clip', clipName, null),
     /** Where it stopped, in seconds. */
-    position: address.param('at', optionalNumber, null),
+    position: address.param('clip-at', optionalNumber, null),
     looping: address.param('loop', flag, false),
     /** The part that plays again and again; null: all of it. */
-    range: address.param('range', range, null),
-    a: address.param('a', clipName, null),
-    b: address.param('b', clipName, null),
+    range: address.param('clip-range', range, null),
+    a: address.param('clip-a', clipName, null),
+    b: address.param('clip-b', clipName, null),
     tones: address.param('tones', choice(TONES, 'mel'), 'mel'),
     /** How many samples are looked at together; null: what suits. */
-    window: address.param('window', optionalNumber, null),
+    window: address.param('tones-window', optionalNumber, null),
     /** Whether the loudest sample fills the height. */
-    fitted: address.param('fit', flag, false),
-    zooms: address.param('zoom', zooms, FOR_NONE),
+    fitted: address.param('clip-fit', flag, false),
+    zooms: address.param('clip-zoom', zooms, FOR_NONE),
     rangeDb: tastes.param('audio-range', number(USUAL_RANGE_DB), USUAL_RANGE_DB),
     level: tastes.param('audio-level', number(USUAL_LEVEL), USUAL_LEVEL),
   };

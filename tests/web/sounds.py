@@ -1,0 +1,96 @@
+"""A log of sounds, and the parts of the Audio page as a person or a screen reader finds them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from playwright.sync_api import Locator, Page, expect
+
+from tests.index import logs
+from tests.web.flac import encode_flac
+from tracklight.formats import summary
+from tracklight.formats.event import encode_event
+from tracklight.formats.tfrecord import frame
+from tracklight.formats.wav import encode_wav
+from tracklight.types import Float64
+
+RATE = 8000
+SECONDS = 4.0
+STEPS = (0, 10, 20)
+
+
+def write_sounds(logdir: Path) -> None:
+    """Two runs with two clips at each step, a stereo clip, and files that no server can draw."""
+    for number, run in enumerate(("alto", "basso")):
+        records = []
+        for step in STEPS:
+            hertz = 440 / (number + 1) + step
+            clips = [encode_wav(_tone(hertz), RATE), encode_wav(0.2 * _tone(2 * hertz), RATE)]
+            records.append(record("voice", step, clips, ["low **note**", "high note"]))
+        logs.write(logdir, run, b"".join(records))
+    both = np.stack([_tone(300), _tone(900)], axis=1)
+    others = [
+        encode_flac((0.5 * _tone(500) * 32767).astype(np.int16), RATE),
+        b"ID3" + bytes(200),
+        b"<svg onload='alert(1)'>",
+        encode_wav(np.zeros(0), RATE),
+    ]
+    extra = record("music/stereo", 5, [encode_wav(both, 16_000)])
+    extra += record("odd/files", 5, others, ["flac", "noise", "page", "nothing"])
+    logs.write(logdir, "extra", extra)
+
+
+def record(tag: str, step: int, clips: Sequence[bytes], labels: Sequence[str] = ()) -> bytes:
+    value = summary.audio(tag, list(clips), list(labels))
+    return frame(encode_event(1.7e9 + step, step, [value]))
+
+
+def _tone(hertz: float) -> Float64:
+    time = np.arange(int(RATE * SECONDS)) / RATE
+    return np.asarray(0.5 * np.sin(2 * np.pi * hertz * time) * np.exp(-time / 3))
+
+
+# ---- the page
+
+
+def card(page: Page, tag: str) -> Locator:
+    return page.get_by_role("article", name=tag)
+
+
+def clip(page: Page, tag: str, run: str, part: int = 0) -> Locator:
+    region = card(page, tag).get_by_role("region", name=run)
+    return region.locator('[role="group"].clip').nth(part)
+
+
+def wave(page: Page, tag: str, run: str, part: int = 0) -> Locator:
+    return clip(page, tag, run, part).get_by_role("slider")
+
+
+def drawn(page: Page, tag: str, run: str, part: int = 0, what: str = "wave tones") -> Locator:
+    """The chart of a clip, once there is something on it."""
+    chart = wave(page, tag, run, part)
+    expect(chart).to_have_attribute("data-drawn", what)
+    return chart
+
+
+def play_button(page: Page, tag: str, run: str, part: int = 0) -> Locator:
+    return clip(page, tag, run, part).locator("button").first
+
+
+def position(page: Page) -> float:
+    """Where the sound is, in seconds, as the toolbar says."""
+    minutes, seconds = page.get_by_label("Position of what plays").inner_text().split(":")
+    return 60 * int(minutes) + float(seconds)
+
+
+def wait_for_position(page: Page, above: float) -> None:
+    page.wait_for_function(
+        """above => {
+            const text = document.querySelector('[aria-label="Position of what plays"]');
+            const [minutes, seconds] = (text?.textContent ?? '0:0').split(':').map(Number);
+            return 60 * minutes + seconds > above;
+        }""",
+        arg=above,
+    )

@@ -1,0 +1,224 @@
+"""Clips are there for every run and step, and look as they sound."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.web.conftest import serve_written
+from tests.web.sounds import RATE, STEPS, card, clip, drawn, record, wave, write_sounds
+from tracklight.formats.wav import decode_wav, encode_wav
+
+pytestmark = pytest.mark.browser
+
+Open = Callable[..., Page]
+
+
+@pytest.fixture(scope="module")
+def sounds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with serve_written(tmp_path_factory.mktemp("sounds"), write_sounds) as address:
+        yield f"{address}?tab=audio"
+
+
+def test_a_clip_for_every_run_with_what_it_is(sounds: str, open_page: Open) -> None:
+    page = open_page(sounds)
+    drawn(page, "voice", "alto")
+    one = clip(page, "voice", "alto")
+    expect(one).to_contain_text("low **note**")
+    expect(one).to_contain_text("0:04.000")
+    expect(one).to_contain_text("8 kHz")
+    expect(one).to_contain_text("mono")
+    expect(one).to_contain_text("16-bit")
+    expect(one).to_contain_text("step 20")
+    expect(clip(page, "voice", "alto", 1)).to_contain_text("high note")
+    expect(card(page, "voice")).to_contain_text("basso")
+    drawn(page, "music/stereo", "extra")
+    expect(clip(page, "music/stereo", "extra")).to_contain_text("stereo")
+    expect(clip(page, "music/stereo", "extra")).to_contain_text("16 kHz")
+
+
+def test_every_step_is_reached(sounds: str, open_page: Open) -> None:
+    page = open_page(f"{sounds}&tags=voice")
+    drawn(page, "voice", "alto")
+    slider = page.get_by_role("slider", name="Step of all cards")
+    slider.focus()
+    for step in reversed(STEPS[:-1]):
+        page.keyboard.press("ArrowLeft")
+        expect(clip(page, "voice", "alto")).to_contain_text(f"step {step}")
+        expect(page).to_have_url(re.compile(f"step={step}"))
+
+
+def test_each_card_may_have_a_step_of_its_own(sounds: str, open_page: Open) -> None:
+    page = open_page(f"{sounds}&link=0")
+    drawn(page, "voice", "alto")
+    page.get_by_role("slider", name="Step of voice").focus()
+    page.keyboard.press("Home")
+    expect(clip(page, "voice", "alto")).to_contain_text("step 0")
+    expect(page).to_have_url(re.compile("steps=voice,0"))
+
+
+def test_what_the_pointer_is_at_is_told(sounds: str, open_page: Open) -> None:
+    page = open_page(f"{sounds}&tags=voice")
+    chart = drawn(page, "voice", "alto")
+    box = chart.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 30)
+    expect(chart.locator(".told")).to_have_text(
+        re.compile(r"^0:0[12]\.\d{3} · .?[\d.e-]+ … [\d.]+")
+    )
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] - 40)
+    expect(chart.locator(".told")).to_have_text(re.compile(r"· [\d.]+ k?Hz · .?\d+ dB$"))
+
+
+def test_the_spectrogram_is_switched_and_scaled(sounds: str, open_page: Open) -> None:
+    page = open_page(f"{sounds}&tags=voice")
+    drawn(page, "voice", "alto")
+    before = card(page, "voice").bounding_box()
+    page.get_by_role("button", name="Spectrogram").click()
+    drawn(page, "voice", "alto", what="wave")
+    after = card(page, "voice").bounding_box()
+    assert before and after and after["height"] < before["height"]
+    page.keyboard.press("t")
+    drawn(page, "voice", "alto")
+    page.get_by_role("button", name="Settings of Audio").click()
+    with page.expect_request(re.compile("spectrogram.*scale=linear")):
+        page.get_by_label("Scale", exact=True).select_option("Linear")
+    with page.expect_request(re.compile("spectrogram.*window=512")):
+        page.get_by_label("Window").select_option("512 samples")
+    page.get_by_label("Range").select_option("60 dB")
+    expect(page).to_have_url(re.compile("tones=linear.*tones-window=512"))
+
+
+def test_quiet_clips_may_fill_the_height(sounds: str, open_page: Open) -> None:
+    page = open_page(f"{sounds}&tags=voice&tones=off")
+    chart = drawn(page, "voice", "alto", 1, "wave")
+    before = chart.screenshot()
+    page.get_by_role("button", name="Settings of Audio").click()
+    page.get_by_label("Fit the height").check()
+    expect(page).to_have_url(re.compile("clip-fit=1"))
+    page.get_by_role("button", name="Settings of Audio").click()
+    page.wait_for_timeout(200)
+    assert chart.screenshot() != before
+
+
+def test_a_zoom_asks_for_the_samples_themselves(sounds: str, open_page: Open) -> None:
+    page = open_page(f"{sounds}&tags=voice")
+    chart = drawn(page, "voice", "alto")
+    chart.hover()
+    page.keyboard.down("Control")
+    with page.expect_response(re.compile(r"waveform.*start=[1-9]")) as answered:
+        for _ in range(12):
+            page.mouse.wheel(0, -200)
+    page.keyboard.up("Control")
+    assert answered.value.ok
+    expect(page).to_have_url(re.compile("clip-zoom=voice"))
+    chart.dblclick()
+    expect(page).not_to_have_url(re.compile("clip-zoom"))
+    chart.focus()
+    page.keyboard.press("+")
+    expect(page).to_have_url(re.compile("clip-zoom=voice"))
+    page.get_by_role("button", name="More for voice", exact=True).click()
+    page.get_by_role("menuitem", name="Show whole clips").click()
+    expect(page).not_to_have_url(re.compile("clip-zoom"))
+
+
+def test_the_file_is_the_one_that_was_logged(sounds: str, open_page: Open, tmp_path: Path) -> None:
+    page = open_page(f"{sounds}&tags=stereo")
+    drawn(page, "music/stereo", "extra")
+    clip(page, "music/stereo", "extra").get_by_role("button", name=re.compile("^More for")).click()
+    with page.expect_download() as download:
+        page.get_by_role("menuitem", name="Download clip").click()
+    assert download.value.suggested_filename == "music_stereo_extra_step_5.wav"
+    download.value.save_as(tmp_path / "clip.wav")
+    samples = decode_wav((tmp_path / "clip.wav").read_bytes())
+    assert samples.shape == (4 * RATE, 2)
+    assert abs(samples).max() == pytest.approx(0.5, abs=0.01)
+
+
+@pytest.mark.parametrize("format", ["SVG", "PNG"])
+def test_the_picture_is_taken_away(
+    sounds: str, open_page: Open, tmp_path: Path, format: str
+) -> None:
+    page = open_page(f"{sounds}&tags=stereo")
+    drawn(page, "music/stereo", "extra")
+    clip(page, "music/stereo", "extra").get_by_role("button", name=re.compile("^More for")).click()
+    with page.expect_download() as download:
+        page.get_by_role("menuitem", name=f"Download {format}").click()
+    download.value.save_as(tmp_path / "picture")
+    content = (tmp_path / "picture").read_bytes()
+    if format == "SVG":
+        assert b"<image" in content and b"data:image/png" in content and b"<path" in content
+    else:
+        assert content.startswith(b"\x89PNG")
+
+
+def test_what_only_a_browser_decodes_is_drawn_when_asked_for(sounds: str, open_page: Open) -> None:
+    page = open_page(f"{sounds}&tags=odd&tones=off")
+    flac = clip(page, "odd/files", "extra", 0)
+    expect(flac).to_contain_text("FLAC is decoded by your browser.")
+    flac.get_by_role("button", name="Draw it").click()
+    drawn(page, "odd/files", "extra", 0, "wave")
+    expect(flac).to_contain_text("0:04.000")
+    expect(flac).to_contain_text("8 kHz")
+    noise = clip(page, "odd/files", "extra", 1)
+    noise.get_by_role("button", name="Draw it").click()
+    expect(noise.get_by_role("alert")).to_contain_text("The browser cannot decode this clip.")
+
+
+def test_what_is_no_sound_is_said(sounds: str, open_page: Open) -> None:
+    page = open_page(f"{sounds}&tags=odd&tones=off")
+    wrong = clip(page, "odd/files", "extra", 2)
+    expect(wrong).to_contain_text("cannot be drawn: 23 bytes of no kind of sound that is known")
+    expect(wrong.get_by_role("button", name=re.compile("^Play"))).to_be_disabled()
+    empty = clip(page, "odd/files", "extra", 3)
+    expect(empty).to_contain_text("a clip without a single sample")
+
+
+def test_a_clip_that_is_gone_is_said_and_asked_for_again(sounds: str, open_page: Open) -> None:
+    page = open_page("about:blank")
+    page.route(re.compile("/audio/about"), lambda route: route.abort())
+    page.goto(f"{sounds}&tags=voice")
+    alert = card(page, "voice").get_by_role("alert").first
+    expect(alert).to_contain_text("The server does not answer.")
+    page.unroute(re.compile("/audio/about"))
+    alert.get_by_role("button", name="Try again").click()
+    drawn(page, "voice", "alto")
+
+
+def test_a_wall_of_clips_loads_only_what_is_near(
+    tmp_path: Path, open_page: Open, serve: Callable[..., object]
+) -> None:
+    from tests.index import logs
+
+    short = encode_wav(np.sin(np.arange(800) / 5), RATE)
+    tags = [f"t{number:03d}/clip" for number in range(200)]
+    logs.write(tmp_path, "many", b"".join(record(tag, 0, [short]) for tag in tags))
+    board = serve(tmp_path)
+    asked: list[str] = []
+    page = open_page("about:blank")
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(f"{board.address}?tab=audio")
+    drawn(page, "t000/clip", "many")
+    page.wait_for_timeout(500)
+    about = [url for url in asked if "/audio/about" in url]
+    assert 1 <= len(about) < 30
+    assert not [url for url in asked if "/audio/clip" in url]
+
+
+def test_new_steps_come_in(tmp_path: Path, open_page: Open, serve: Callable[..., object]) -> None:
+    from tests.index import logs
+
+    short = encode_wav(np.sin(np.arange(8000) / 5), RATE)
+    path = logs.write(tmp_path, "live", record("voice", 1, [short]))
+    board = serve(tmp_path)
+    page = open_page(f"{board.address}?tab=audio")
+    drawn(page, "voice", "live")
+    expect(clip(page, "voice", "live")).to_contain_text("step 1")
+    logs.append(path, record("voice", 2, [short, short]))
+    expect(clip(page, "voice", "live", 1)).to_contain_text("step 2")
+    expect(wave(page, "voice", "live", 1)).to_have_attribute("data-drawn", "wave tones")

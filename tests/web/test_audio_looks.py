@@ -1,0 +1,69 @@
+"""Audio in the dark, on a phone, empty, and for who cannot see it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.web.conftest import serve_written
+from tests.web.sounds import card, clip, drawn, play_button, write_sounds
+from tests.web.test_looks import find_violations, overflows
+
+pytestmark = pytest.mark.browser
+
+Open = Callable[..., Page]
+
+
+@pytest.fixture(scope="module")
+def sounds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with serve_written(tmp_path_factory.mktemp("sounds"), write_sounds) as address:
+        yield f"{address}?tab=audio"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_faults_are_found_by_axe(sounds: str, open_page: Open, scheme: str) -> None:
+    compared = "clip-a=voice,alto,0,20&clip-b=voice,basso,0,20"
+    page = open_page(f"{sounds}&{compared}", color_scheme=scheme)
+    drawn(page, "voice", "alto")
+    assert find_violations(page) == []
+    page.get_by_role("button", name="Settings of Audio").click()
+    assert find_violations(page) == []
+
+
+def test_it_fits_on_a_phone(sounds: str, open_page: Open) -> None:
+    page = open_page(f"{sounds}&clip-a=voice,alto,0,20", width=390)
+    drawn(page, "voice", "alto")
+    assert not overflows(page)
+    play_button(page, "voice", "alto").click()
+    expect(clip(page, "voice", "alto")).to_contain_text(re.compile(r"0:00\.\d+ / 0:04\.000"))
+    assert not overflows(page)
+
+
+def test_the_full_screen_has_larger_charts(sounds: str, open_page: Open) -> None:
+    page = open_page(f"{sounds}&tags=voice")
+    before = drawn(page, "voice", "alto").bounding_box()
+    card(page, "voice").hover()
+    page.keyboard.press("m")
+    full = page.locator(".full").get_by_role("slider").first
+    expect(full).to_have_attribute("data-drawn", "wave tones")
+    after = full.bounding_box()
+    assert before and after and after["height"] > 1.5 * before["height"]
+    page.keyboard.press("Escape")
+    expect(page).not_to_have_url(re.compile("card="))
+
+
+def test_no_run_and_no_tag(sounds: str, open_page: Open) -> None:
+    page = open_page(f"{sounds}&tags=nowhere")
+    expect(page.get_by_text("No tag matches “nowhere”.")).to_be_visible()
+
+
+def test_the_keys_are_listed(sounds: str, open_page: Open) -> None:
+    page = open_page(f"{sounds}&tags=voice")
+    drawn(page, "voice", "alto")
+    page.keyboard.press("?")
+    dialog = page.get_by_role("dialog")
+    for label in ("Play, or stop", "Mark as A, or go on with A", "Play again and again"):
+        expect(dialog).to_contain_text(label)

@@ -1,0 +1,243 @@
+"""Clips are heard: one at a time, from any place, again and again, and two in turn."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.web.conftest import serve_written
+from tests.web.sounds import (
+    clip,
+    drawn,
+    play_button,
+    position,
+    wait_for_position,
+    write_sounds,
+)
+
+pytestmark = pytest.mark.browser
+
+Open = Callable[..., Page]
+
+#: How many elements sound, and how loud: they are not part of the document, so they are noted.
+LISTEN = """
+window.sounding = new Set();
+const play = HTMLMediaElement.prototype.play;
+HTMLMediaElement.prototype.play = function () {
+  window.sounding.add(this);
+  return play.call(this);
+};
+"""
+HEARD = "[...window.sounding].filter(one => !one.paused).map(one => one.src)"
+
+
+@pytest.fixture(scope="module")
+def sounds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with serve_written(tmp_path_factory.mktemp("sounds"), write_sounds) as address:
+        yield f"{address}?tab=audio&tags=voice"
+
+
+@pytest.fixture
+def page(sounds: str, open_page: Open) -> Page:
+    page = open_page("about:blank")
+    page.add_init_script(LISTEN)
+    page.goto(sounds)
+    drawn(page, "voice", "alto")
+    return page
+
+
+def heard(page: Page) -> list[str]:
+    found: list[str] = page.evaluate(HEARD)
+    return found
+
+
+def click_at(page: Page, chart: object, share: float) -> None:
+    box = chart.bounding_box()  # type: ignore[attr-defined]
+    inner = box["width"] - 42
+    page.mouse.click(box["x"] + 34 + share * inner, box["y"] + 30)
+
+
+def test_a_clip_plays_and_stops(page: Page) -> None:
+    play_button(page, "voice", "alto").click()
+    wait_for_position(page, 0.3)
+    assert len(heard(page)) == 1
+    expect(play_button(page, "voice", "alto")).to_have_attribute("aria-pressed", "true")
+    play_button(page, "voice", "alto").click()
+    stopped = position(page)
+    page.wait_for_timeout(300)
+    assert position(page) == stopped
+    assert heard(page) == []
+    expect(page).to_have_url(re.compile(r"clip=voice,alto,0&clip-at=[0-3]\.\d+"))
+
+
+def test_only_one_clip_sounds_at_a_time(page: Page) -> None:
+    play_button(page, "voice", "alto").click()
+    wait_for_position(page, 0.2)
+    play_button(page, "voice", "alto", 1).click()
+    page.wait_for_timeout(300)
+    (source,) = heard(page)
+    assert "part=1" in source
+
+
+def test_a_click_is_where_it_goes_on(page: Page) -> None:
+    chart = drawn(page, "voice", "alto")
+    click_at(page, chart, 0.5)
+    assert position(page) == pytest.approx(2.0, abs=0.05)
+    expect(chart).to_have_attribute("aria-valuetext", re.compile(r"^0:0[12]\.\d+ of 0:04\.000"))
+    page.keyboard.press("Space")
+    wait_for_position(page, 2.2)
+    page.keyboard.press("Space")
+    assert heard(page) == []
+
+
+def test_arrows_seek(page: Page) -> None:
+    chart = drawn(page, "voice", "alto")
+    click_at(page, chart, 0.25)
+    chart.focus()
+    start = position(page)
+    page.keyboard.press("ArrowRight")
+    assert position(page) == pytest.approx(start + 0.04, abs=0.002)
+    page.keyboard.press("Shift+ArrowRight")
+    assert position(page) == pytest.approx(start + 0.44, abs=0.002)
+    page.keyboard.press("Home")
+    assert position(page) == 0
+    page.keyboard.press("End")
+    assert position(page) == 4
+    chart.blur()
+    page.keyboard.press("ArrowLeft")
+    assert position(page) == 3.5
+
+
+def test_a_drag_is_played_again_and_again(page: Page) -> None:
+    chart = drawn(page, "voice", "alto")
+    box = chart.bounding_box()
+    assert box
+    inner = box["width"] - 42
+    page.mouse.move(box["x"] + 34 + 0.25 * inner, box["y"] + 30)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 34 + 0.4 * inner, box["y"] + 35, steps=4)
+    page.mouse.up()
+    expect(page).to_have_url(re.compile(r"clip-range=(1|0\.9)[\d.]*~1\.[56].*loop=1"))
+    play_button(page, "voice", "alto").click()
+    for _ in range(12):
+        page.wait_for_timeout(100)
+        assert 0.9 < position(page) < 1.75
+    assert len(heard(page)) == 1
+    page.keyboard.press("Escape")
+    expect(page).not_to_have_url(re.compile("clip-range"))
+
+
+def test_the_whole_clip_is_played_again_and_again(page: Page) -> None:
+    page.get_by_role("button", name="Play again and again").click()
+    expect(page).to_have_url(re.compile("loop=1"))
+    chart = drawn(page, "voice", "alto")
+    click_at(page, chart, 0.97)
+    page.keyboard.press("Space")
+    page.wait_for_function(
+        """() => {
+            const text = document.querySelector('[aria-label="Position of what plays"]');
+            const seconds = Number(text.textContent.split(':')[1]);
+            return seconds > 0.05 && seconds < 2;
+        }"""
+    )
+    assert len(heard(page)) == 1
+    page.keyboard.press("l")
+    expect(page).not_to_have_url(re.compile("loop="))
+
+
+def test_two_runs_are_compared_at_the_same_place(page: Page) -> None:
+    play_button(page, "voice", "alto").click()
+    clip(page, "voice", "alto").get_by_role("button", name=re.compile("^A: compare")).click()
+    other = clip(page, "voice", "basso")
+    other.scroll_into_view_if_needed()
+    other.get_by_role("button", name=re.compile("^B: compare")).click()
+    bar = page.get_by_role("group", name="Compare two clips")
+    expect(bar).to_contain_text("alto")
+    expect(bar).to_contain_text("basso")
+    wait_for_position(page, 0.5)
+    page.evaluate("document.activeElement.blur()")
+    before = position(page)
+    page.keyboard.press("b")
+    page.wait_for_function(f"() => {HEARD}.some(source => source.includes('run=basso'))")
+    wait_for_position(page, before)
+    assert position(page) < before + 1.5
+    assert len(heard(page)) == 1
+    page.keyboard.press("a")
+    page.wait_for_function(f"() => {HEARD}.some(source => source.includes('run=alto'))")
+    assert position(page) >= before
+    assert len(heard(page)) == 1
+    expect(page).to_have_url(re.compile("clip-a=voice,alto,0,20.*clip-b=voice,basso,0,20"))
+    bar.get_by_role("button", name="Compare no longer").click()
+    expect(bar).to_have_count(0)
+
+
+def test_two_steps_are_compared(page: Page) -> None:
+    clip(page, "voice", "alto").get_by_role("button", name=re.compile("^A: compare")).click()
+    page.get_by_role("slider", name="Step of all cards").focus()
+    page.keyboard.press("Home")
+    expect(clip(page, "voice", "alto")).to_contain_text("step 0")
+    clip(page, "voice", "alto").get_by_role("button", name=re.compile("^B: compare")).click()
+    bar = page.get_by_role("group", name="Compare two clips")
+    expect(bar).to_contain_text("step 20")
+    expect(bar).to_contain_text("step 0")
+    bar.get_by_role("button").nth(0).click()
+    page.wait_for_function(f"() => {HEARD}.length === 1")
+    (one,) = heard(page)
+    bar.get_by_role("button").nth(1).click()
+    page.wait_for_function(f"one => {HEARD}.length === 1 && {HEARD}[0] !== one", arg=one)
+
+
+def test_keys_mark_what_plays(page: Page) -> None:
+    play_button(page, "voice", "alto").click()
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("a")
+    expect(page).to_have_url(re.compile("clip-a=voice,alto,0,20"))
+
+
+def test_moving_the_slider_goes_on_with_another_step(page: Page) -> None:
+    play_button(page, "voice", "alto").click()
+    wait_for_position(page, 0.4)
+    (first,) = heard(page)
+    page.get_by_role("slider", name="Step of all cards").focus()
+    before = position(page)
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_function(f"first => {HEARD}.length === 1 && {HEARD}[0] !== first", arg=first)
+    assert position(page) >= before
+
+
+def test_the_level_is_remembered(page: Page, sounds: str) -> None:
+    slider = page.get_by_role("slider", name="Level")
+    slider.focus()
+    for _ in range(4):
+        page.keyboard.press("ArrowLeft")
+    expect(slider).to_have_attribute("aria-valuetext", "60 %")
+    play_button(page, "voice", "alto").click()
+    wait_for_position(page, 0.1)
+    assert page.evaluate("[...window.sounding][0].volume") == pytest.approx(0.6)
+    page.goto(sounds)
+    expect(slider).to_have_attribute("aria-valuetext", "60 %")
+
+
+def test_a_link_shows_the_same(sounds: str, open_page: Open) -> None:
+    page = open_page(f"{sounds}&clip=voice,basso,1&clip-at=1.5&loop=1&clip-range=1~2")
+    chart = drawn(page, "voice", "basso", 1)
+    expect(chart).to_have_attribute("aria-valuetext", "0:01.500 of 0:04.000")
+    repeat = page.get_by_role("button", name="Play again and again")
+    expect(repeat).to_have_attribute("aria-pressed", "true")
+
+
+def test_what_the_browser_cannot_play_is_said(sounds: str, open_page: Open) -> None:
+    page = open_page(sounds.replace("tags=voice", "tags=odd"))
+    noise = clip(page, "odd/files", "extra", 1)
+    noise.get_by_role("button", name=re.compile("^Play")).click()
+    expect(noise.get_by_role("alert").first).to_contain_text("The browser cannot play this clip.")
+
+
+def test_leaving_the_dashboard_ends_the_sound(page: Page) -> None:
+    play_button(page, "voice", "alto").click()
+    wait_for_position(page, 0.1)
+    page.get_by_role("navigation", name="Dashboards").get_by_role("link", name="Overview").click()
+    page.wait_for_function(f"() => {HEARD}.length === 0")
