@@ -54,12 +54,14 @@ export interface Flag {
   readonly text: string;
 }
 
-/** A faint line behind all others that they are read against, with a word at its end. */
+/** A faint line behind all others that they are read against, with a word on it. */
 export interface Guide {
   readonly id: string;
   readonly x: Numbers;
   readonly y: Numbers;
   readonly text: string;
+  /** The point that the word stands at; the last unless it is told, or where that is not seen. */
+  readonly wordAt?: number;
   readonly dash?: readonly number[];
 }
 

@@ -6,7 +6,7 @@ import { traceCurve } from './trace';
 
 const GAP = 3;
 
-/** Lines that others are read against; each has its word where it leaves the chart. */
+/** Lines that others are read against. */
 export function drawGuides(
   pen: Pen,
   layout: Layout,
@@ -20,22 +20,28 @@ export function drawGuides(
       pen.stroke(path, { colour: axis, width: 1, dash: guide.dash ?? [] });
     }
   });
-  const style = { colour: label, size: LABEL_SIZE, align: 'right', baseline: 'bottom' } as const;
-  for (const guide of guides) {
-    const end = findEnd(guide, layout);
-    if (end < 0 || guide.text === '') continue;
-    const [across, up] = [x.scale.at(guide.x[end] ?? NaN), y.scale.at(guide.y[end] ?? NaN)];
-    // The word of a line that ends in the upper edge has no room above it.
-    const top = Math.max(up - GAP, frame.top + LABEL_SIZE + GAP);
-    pen.text(guide.text, Math.min(across, frame.left + frame.width) - GAP, top, style);
-  }
+  for (const guide of guides) drawWord(pen, layout, guide, label);
 }
 
-/** The last point of a guide that is seen; -1 for one that is not. */
-function findEnd(guide: Guide, { x, y }: Layout): number {
+function drawWord(pen: Pen, layout: Layout, guide: Guide, colour: string): void {
+  const { frame, x, y } = layout;
+  const place = findPlace(guide, layout);
+  if (place < 0 || guide.text === '') return;
+  const isEnd = place === guide.x.length - 1;
+  const align = isEnd ? 'right' : 'left';
+  const across = x.scale.at(guide.x[place] ?? NaN) + (isEnd ? -GAP : GAP);
+  // The word of a line that ends in the upper edge has no room above it.
+  const foot = Math.max(y.scale.at(guide.y[place] ?? NaN) - GAP, frame.top + LABEL_SIZE + GAP);
+  pen.text(guide.text, across, foot, { colour, size: LABEL_SIZE, align, baseline: 'bottom' });
+}
+
+/** Where the word stands; -1 for a guide that is not seen. */
+function findPlace(guide: Guide, { x, y }: Layout): number {
   const isIn = (value: number | undefined, [low, high]: readonly [number, number]): boolean =>
     value !== undefined && value >= low && value <= high;
-  for (let at = guide.x.length - 1; at >= 0; at--)
-    if (isIn(guide.x[at], x.scale.domain) && isIn(guide.y[at], y.scale.domain)) return at;
-  return -1;
+  const isSeen = (across: number | undefined, at: number): boolean =>
+    isIn(across, x.scale.domain) && isIn(guide.y[at], y.scale.domain);
+  const { wordAt } = guide;
+  if (wordAt !== undefined && isSeen(guide.x[wordAt], wordAt)) return wordAt;
+  return guide.x.findLastIndex(isSeen);
 }

@@ -11,7 +11,7 @@ export type Grouping = 'runs' | 'classes';
 export type Measure = 'area' | 'f1';
 
 const AXES: readonly Axes[] = ['PR', 'ROC'];
-const USUAL_WIDTH = 360;
+const USUAL_WIDTH = 340;
 
 export type Settings = ReturnType<typeof openSettings>;
 
@@ -22,8 +22,8 @@ export function openSettings({ address, tastes }: Pick<Context, 'address' | 'tas
     axes: address.param<Axes>('curve', choice(AXES, 'PR'), 'PR'),
     grouping: address.param<Grouping>('by', choice(['runs', 'classes'], 'runs'), 'runs'),
     /** The threshold that was clicked. */
-    threshold: address.param('at', optionalNumber, null),
-    zooms: address.param<ByCard<Extent>>('zoom', zooms, new Map()),
+    threshold: address.param('threshold', optionalNumber, null),
+    zooms: address.param<ByCard<Extent>>('przoom', zooms, new Map()),
     /** Whether there is a table of counts below each chart. */
     tables: address.param('table', flag, false),
     measure: address.param<Measure>('measure', choice(['area', 'f1'], 'area'), 'area'),

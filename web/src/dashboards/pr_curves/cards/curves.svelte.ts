@@ -3,6 +3,7 @@ import type { RunSteps } from '../../../api/values';
 import { RUN_COLOURS } from '../../../base/colour';
 import { formatStep, plural } from '../../../base/format';
 import type { Line } from '../../../charts/types';
+import { shortLabels } from '../../../curves/tooltip/labels';
 import { mergeSteps, placeAt } from '../../../wall/steps/steps';
 import { type Curve, drawLines, idOf, type Reading, readAt } from '../curve/curve';
 import { guidesOf } from '../curve/guides';
@@ -61,10 +62,12 @@ export class CardCurves {
 
   #findCurves(): Curve[] {
     const { curves } = this.#wall;
-    return this.wants.flatMap(({ steps, place }) => {
+    const found = this.wants.flatMap(({ steps, place }) => {
       const row = curves.find(steps, place) ?? curves.findLatest(steps);
       return row ? { id: idOf(row), row, ...this.#lookOf(row) } : [];
     });
+    const short = shortLabels(found.map(({ label }) => label));
+    return found.map((curve) => ({ ...curve, short: short.get(curve.label) ?? curve.label }));
   }
 
   /** In colours of their runs or, within one run, of their places among the tags. */

@@ -9,6 +9,8 @@ export interface Curve {
   /** That of its line: the run and the tag. */
   readonly id: string;
   readonly label: string;
+  /** As far as it tells the curve from those beside it. */
+  readonly short: string;
   readonly colour: string;
   readonly dash: readonly number[];
   readonly row: CurveRow;
@@ -69,10 +71,10 @@ export function readAt(curve: Curve, threshold: number): Reading | null {
   const at = indexNear(columns.threshold, threshold);
   const cell = (column: Numbers | null): number => column?.[at] ?? NaN;
   const count = (column: Numbers): number => (counted ? cell(column) : NaN);
-  const { id, label, colour } = curve;
+  const { id, short, colour } = curve;
   return {
     id,
-    label,
+    label: short,
     colour,
     threshold: cell(columns.threshold),
     truePositives: count(columns.true_positives),

@@ -34,5 +34,5 @@ export function sampleCurve(run: string, more: Partial<CurveRow> = {}): Curve {
     },
     ...more,
   };
-  return { id: `${run}\n${row.tag}`, label: run, colour: '#4269d0', dash: [], row };
+  return { id: `${run}\n${row.tag}`, label: run, short: run, colour: '#4269d0', dash: [], row };
 }

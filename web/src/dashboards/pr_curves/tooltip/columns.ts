@@ -24,12 +24,12 @@ const REST: readonly Column[] = [
 
 /** What is told of a curve at a threshold. */
 export function columnsOf(axes: Axes): readonly Column[] {
-  return axes === 'PR' ? [PRECISION, RECALL, ...REST] : [...RATES, PRECISION, ...REST];
+  return axes === 'PR' ? [PRECISION, RECALL, ...REST] : [...RATES, ...REST];
 }
 
-export function cellsOf(reading: Reading, columns: readonly Column[]): string[] {
+export function cellsOf(reading: Reading, columns: readonly Column[], digits = 4): string[] {
   return columns.map(({ of }) => {
     const value = of(reading);
-    return Number.isNaN(value) ? '–' : formatValue(value);
+    return Number.isNaN(value) ? '–' : formatValue(value, digits);
   });
 }

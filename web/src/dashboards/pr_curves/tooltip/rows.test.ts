@@ -21,5 +21,5 @@ test('what is not defined is a dash', () => {
   const [last] = ['a'].flatMap((run) => readAt(sampleCurve(run), 1) ?? []);
   if (!last) throw new Error('no reading');
   expect(cellsOf(last, columnsOf('PR'))).toEqual(['–', '0', '0', '0', '0', '2', '2']);
-  expect(cellsOf(last, columnsOf('ROC'))).toEqual(['0', '0', '–', '0', '0', '0', '2', '2']);
+  expect(cellsOf(last, columnsOf('ROC'))).toEqual(['0', '0', '0', '0', '0', '2', '2']);
 });

@@ -1,0 +1,364 @@
+"""PR curves: every control, and the numbers that can be read."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Locator, Page, Route, expect
+
+from tests.web.cards import card, choose, table_rows, titles
+from tests.web.conftest import Board, Serve
+from tests.web.pr_log import CLASSES, RUNS, STEPS, rows, write_pr_curves, write_step
+from tests.web.test_static_board import copy
+from tracklight.dashboards.pr_curves.curve import Curve, make_curve, measure
+from tracklight.formats.values import Tensor
+
+pytestmark = pytest.mark.browser
+
+OpenPage = Callable[..., Page]
+TAB = "?tab=pr_curves"
+CARDS = [f"pr/{name}" for name in CLASSES]
+
+
+@pytest.fixture(scope="module")
+def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    logdir = tmp_path_factory.mktemp("pr") / "logs"
+    write_pr_curves(logdir)
+    return logdir
+
+
+@pytest.fixture(scope="module")
+def board(logdir: Path) -> Iterator[str]:
+    board = Board(logdir, 0, "")
+    yield board.address + TAB
+    board.stop()
+
+
+def curve(run: str, name: str, step: int = 200) -> Curve:
+    return make_curve(Tensor(rows(run, name, step).astype(np.float32)))
+
+
+def chart(page: Page, title: str) -> Locator:
+    """The curves of a card, once they are there."""
+    found = card(page, title).get_by_role("img", name=re.compile(" over (Recall|False)"))
+    expect(found).to_have_attribute("aria-label", re.compile(r"\d lines?,"))
+    return found
+
+
+def legend(page: Page, title: str) -> dict[str, list[float]]:
+    """Of each curve its area and its best F1."""
+    chart(page, title)
+    items = card(page, title).get_by_role("list").get_by_role("listitem").all_inner_texts()
+    lines = [re.split(r"\s*\n\s*|\s(?=AP|AUC|F1)", item.strip()) for item in items]
+    return {
+        line[0]: [float(re.findall(r"[\d.]+$", part)[0]) for part in line[1:]] for line in lines
+    }
+
+
+def tooltip(page: Page) -> Locator:
+    return page.get_by_role("status", name="Values at the threshold")
+
+
+def point_at(page: Page, title: str, x: float, y: float) -> tuple[float, float]:
+    """Moves the pointer to a place in the plane."""
+    box = chart(page, title).bounding_box()
+    assert box
+    left, right, top, foot = 38, 10, 8, 22
+    across = box["x"] + left + x * (box["width"] - left - right)
+    down = box["y"] + top + (1 - y) * (box["height"] - top - foot)
+    page.mouse.move(across - 1, down)
+    page.mouse.move(across, down)
+    return across, down
+
+
+def settings(page: Page) -> Locator:
+    page.get_by_role("button", name="Settings of PR curves").click()
+    return page.get_by_role("complementary", name="Settings of PR curves")
+
+
+def test_every_tag_has_a_card_with_what_its_curves_come_to(board: str, open_page: OpenPage) -> None:
+    page = open_page(board)
+    for name in CLASSES:
+        told = legend(page, f"pr/{name}")
+        for run in RUNS:
+            expected = measure(curve(run, name))
+            assert told[run] == pytest.approx(
+                [expected.average_precision, expected.best_f1], abs=5e-4
+            )
+    assert titles(page) == ["odd/shape", "odd/uncounted", *CARDS]
+
+
+def test_the_threshold_under_the_pointer_is_told_for_each_run(
+    board: str, open_page: OpenPage
+) -> None:
+    page = open_page(board + "&tags=pr&step=0")
+    base = curve("base", "cat", 0)
+    at = 5
+    point_at(page, "pr/cat", base.recall[at], base.precision[at])
+    tip = tooltip(page)
+    expect(tip).to_contain_text("threshold")
+    threshold = float(tip.locator("thead th").first.inner_text().split()[1])
+    for run in RUNS:
+        place = round(threshold * 10)
+        expected = curve(run, "cat", 0)
+        cells = tip.locator("tbody tr").filter(has_text=run).locator(".number").all_inner_texts()
+        numbers = [float(cell) for cell in cells]
+        assert numbers == pytest.approx(
+            [
+                expected.precision[place],
+                expected.recall[place],
+                expected.f1[place],
+                expected.true_positives[place],
+                expected.false_positives[place],
+                expected.true_negatives[place],
+                expected.false_negatives[place],
+            ],
+            abs=5e-4,
+        )
+
+
+def test_a_click_pins_the_threshold_on_all_cards(board: str, open_page: OpenPage) -> None:
+    page = open_page(board + "&tags=pr&table=1&step=0")
+    base = curve("base", "cat", 0)
+    place = point_at(page, "pr/cat", base.recall[4], base.precision[4])
+    page.mouse.click(*place)
+    expect(page).to_have_url(re.compile("threshold="))
+    threshold = float(re.findall(r"threshold=([\d.]+)", page.url)[0])
+    at = round(threshold * 10)
+    for name in CLASSES:
+        region = card(page, f"pr/{name}").get_by_role("region", name=re.compile("at threshold"))
+        told = table_rows(region)
+        for run in RUNS:
+            expected = curve(run, name, 0)
+            assert float(told[run]["TP"]) == expected.true_positives[at]
+            assert float(told[run]["FN"]) == expected.false_negatives[at]
+    page.mouse.move(5, 500)
+    expect(tooltip(page)).to_be_visible()
+    page.keyboard.press("ArrowRight")
+    expect(page).to_have_url(re.compile(rf"threshold={(at + 1) / 10}"))
+    page.keyboard.press("Escape")
+    expect(page).not_to_have_url(re.compile("threshold="))
+    expect(tooltip(page)).to_have_count(0)
+
+
+def test_without_a_pinned_threshold_the_table_is_at_the_best_f1(
+    board: str, open_page: OpenPage
+) -> None:
+    page = open_page(board + "&tags=pr")
+    chart(page, "pr/cat")
+    page.get_by_role("button", name="Table of counts below each chart").click()
+    region = card(page, "pr/cat").get_by_role("region", name=re.compile("best F1"))
+    best = measure(curve("base", "cat")).best_f1
+    assert float(table_rows(region)["base"]["F1"]) == pytest.approx(best, abs=5e-4)
+
+
+def test_the_best_f1_can_be_pinned_from_the_legend(board: str, open_page: OpenPage) -> None:
+    page = open_page(board + "&tags=pr&step=0")
+    chart(page, "pr/cat")
+    button = card(page, "pr/cat").get_by_role("button", name=re.compile("of base: pin its threshold"))
+    button.click()
+    best = measure(curve("base", "cat", 0)).best_threshold
+    assert best is not None
+    expect(page).to_have_url(re.compile(rf"threshold={best:g}(&|$)"))
+
+
+def test_roc_curves(board: str, open_page: OpenPage) -> None:
+    page = open_page(board + "&tags=pr&step=0")
+    chart(page, "pr/cat")
+    page.get_by_role("button", name="ROC", exact=True).click()
+    expect(page).to_have_url(re.compile("curve=ROC"))
+    expect(chart(page, "pr/cat")).to_have_attribute("aria-label", re.compile("False positive rate"))
+    told = legend(page, "pr/cat")
+    for run in RUNS:
+        expected = measure(curve(run, "cat", 0)).roc_area
+        assert told[run][0] == pytest.approx(expected, abs=5e-4)
+
+
+def test_all_classes_of_a_run_in_one_chart(board: str, open_page: OpenPage) -> None:
+    page = open_page(board + "&tags=pr")
+    chart(page, "pr/cat")
+    page.get_by_role("button", name="Classes", exact=True).click()
+    expect(card(page, "base")).to_be_visible()
+    assert titles(page) == list(RUNS)
+    for run in RUNS:
+        told = legend(page, run)
+        assert list(told) == list(CLASSES)
+        for name in CLASSES:
+            expected = measure(curve(run, name)).average_precision
+            assert told[name][0] == pytest.approx(expected, abs=5e-4)
+    page.go_back()
+    expect(card(page, "pr/cat")).to_be_visible()
+
+
+def test_the_step_of_all_cards(board: str, open_page: OpenPage) -> None:
+    page = open_page(board + "&tags=pr")
+    chart(page, "pr/dog")
+    slider = page.get_by_role("slider", name="Step of all cards")
+    slider.focus()
+    page.keyboard.press("ArrowLeft")
+    for name in CLASSES:
+        expect(card(page, f"pr/{name}")).to_have_attribute("data-step", "100")
+        told = legend(page, f"pr/{name}")
+        expected = measure(curve("base", name, 100)).average_precision
+        assert told["base"][0] == pytest.approx(expected, abs=5e-4)
+    expect(page).to_have_url(re.compile("step=100"))
+
+
+def test_each_card_at_its_own_step(board: str, open_page: OpenPage) -> None:
+    page = open_page(board + "&tags=pr")
+    chart(page, "pr/dog")
+    page.get_by_role("checkbox", name="Same step").uncheck()
+    page.get_by_role("slider", name="Step of pr/cat").focus()
+    page.keyboard.press("Home")
+    expect(card(page, "pr/cat")).to_have_attribute("data-step", "0")
+    expect(card(page, "pr/dog")).to_have_attribute("data-step", "200")
+
+
+def test_playing_goes_through_the_steps(board: str, open_page: OpenPage) -> None:
+    page = open_page(board + "&tags=pr&step=0")
+    expect(card(page, "pr/cat")).to_have_attribute("data-step", "0")
+    page.get_by_role("button", name="Play the steps").click()
+    expect(card(page, "pr/cat")).to_have_attribute("data-step", "200")
+    expect(page).not_to_have_url(re.compile("step="))
+
+
+def test_a_click_over_the_steps_goes_there(board: str, open_page: OpenPage) -> None:
+    page = open_page(board + "&tags=pr")
+    chart(page, "pr/cat")
+    history = card(page, "pr/cat").get_by_role("img", name=re.compile("^AP of .* over steps"))
+    expect(history).to_have_attribute("aria-label", re.compile("2 lines"))
+    box = history.bounding_box()
+    assert box
+    page.mouse.click(box["x"] + 38 + (box["width"] - 48) * 0.52, box["y"] + 30)
+    expect(card(page, "pr/cat")).to_have_attribute("data-step", "100")
+    expect(page).to_have_url(re.compile("step=100"))
+
+
+def test_settings(board: str, open_page: OpenPage) -> None:
+    page = open_page(board + "&tags=pr")
+    chart(page, "pr/cat")
+    panel = settings(page)
+    panel.get_by_role("button", name="Best F1").click()
+    expect(page).to_have_url(re.compile("measure=f1"))
+    over_steps = re.compile("over steps")
+    told = card(page, "pr/cat").get_by_role("img", name=over_steps)
+    expect(told).to_have_attribute("aria-label", re.compile("^best F1"))
+    panel.get_by_role("checkbox", name="Chart over steps").uncheck()
+    expect(told).to_have_count(0)
+    panel.get_by_role("checkbox", name="Lines of equal F1").uncheck()
+    panel.get_by_role("checkbox", name="Table of counts").check()
+    expect(page).to_have_url(re.compile("table=1"))
+    page.reload()
+    chart(page, "pr/cat")
+    expect(card(page, "pr/cat").get_by_role("img", name=over_steps)).to_have_count(0)
+
+
+def test_a_drag_zooms_and_a_key_fits_again(board: str, open_page: OpenPage) -> None:
+    page = open_page(board + "&tags=pr/cat")
+    whole = re.compile("0 to 1 across, 0 to 1 up")
+    expect(chart(page, "pr/cat")).to_have_attribute("aria-label", whole)
+    point_at(page, "pr/cat", 0.4, 0.9)
+    page.mouse.down()
+    point_at(page, "pr/cat", 0.8, 0.5)
+    page.mouse.up()
+    expect(page).to_have_url(re.compile("przoom="))
+    expect(chart(page, "pr/cat")).to_have_attribute("aria-label", re.compile(r"0\.[34]\d* to 0\."))
+    page.keyboard.press("z")
+    expect(chart(page, "pr/cat")).to_have_attribute("aria-label", whole)
+
+
+def test_what_cannot_be_drawn_says_why(board: str, open_page: OpenPage) -> None:
+    page = open_page(board + "&tags=odd")
+    expect(card(page, "odd/shape")).to_contain_text("has the shape [4, 7]")
+    assert "large" in legend(page, "odd/uncounted")
+    page.get_by_role("button", name="ROC", exact=True).click()
+    expect(card(page, "odd/uncounted")).to_contain_text("there is no ROC curve")
+
+
+def test_before_the_first_step_that_is_said(board: str, open_page: OpenPage) -> None:
+    page = open_page(board + "&tags=pr/cat&step=-5")
+    expect(card(page, "pr/cat")).to_contain_text("The first curve is at step 0.")
+
+
+def test_files(board: str, open_page: OpenPage) -> None:
+    page = open_page(board + "&tags=pr/cat&step=100", accept_downloads=True)
+    chart(page, "pr/cat")
+
+    def take(item: str) -> tuple[str, bytes]:
+        with page.expect_download() as download:
+            choose(page, "pr/cat", item)
+        return download.value.suggested_filename, download.value.path().read_bytes()
+
+    name, content = take("Download CSV")
+    table = list(csv.DictReader(io.StringIO(content.decode())))
+    assert name == "pr_cat.csv"
+    base = [row for row in table if row["run"] == "base"]
+    assert [float(row["true_positives"]) for row in base] == rows("base", "cat", 100)[0].tolist()
+    assert {row["step"] for row in base} == {"100"}
+    _, content = take("Download JSON")
+    assert len(json.loads(content)) == len(table)
+    _, content = take("Download SVG")
+    svg = content.decode()
+    assert all(word in svg for word in ("pr/cat", "Recall", "Precision", "base", "large", "F1 0.4"))
+    name, content = take("Download PNG")
+    assert content.startswith(b"\x89PNG")
+
+
+def test_lines_of_python_that_run(board: str, open_page: OpenPage) -> None:
+    page = open_page(board + "&tags=pr/cat&step=150")
+    chart(page, "pr/cat")
+    choose(page, "pr/cat", "Copy as Python …")
+    code = page.get_by_role("dialog").locator("code, pre").first.inner_text()
+    code += "\n    print(run, true_positives.tolist())"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.splitlines() == [f"{run} {rows(run, 'cat', 100)[0].tolist()}" for run in RUNS]
+
+
+def test_a_server_that_does_not_answer(board: str, open_page: OpenPage) -> None:
+    page = open_page("about:blank")
+
+    def fail(route: Route) -> None:
+        route.abort()
+
+    page.route("**/api/pr_curves/curves", fail)
+    page.goto(board + "&tags=pr/cat")
+    expect(card(page, "pr/cat")).to_contain_text("The server does not answer.")
+    page.unroute("**/api/pr_curves/curves", fail)
+    card(page, "pr/cat").get_by_role("button", name="Try again").click()
+    chart(page, "pr/cat")
+
+
+def test_new_steps_come_in_while_one_looks(
+    tmp_path: Path, serve: Serve, open_page: OpenPage
+) -> None:
+    logdir = tmp_path / "logs"
+    write_pr_curves(logdir)
+    page = open_page(serve(logdir).address + TAB + "&tags=pr")
+    expect(card(page, "pr/cat")).to_have_attribute("data-step", "200")
+    other = open_page(page.url + "&step=100")
+    expect(card(other, "pr/cat")).to_have_attribute("data-step", "100")
+    write_step(logdir, 300, like=STEPS[0])
+    expect(card(page, "pr/cat")).to_have_attribute("data-step", "300")
+    expected = measure(curve("base", "cat", 0)).average_precision
+    assert legend(page, "pr/cat")["base"][0] == pytest.approx(expected, abs=5e-4)
+    expect(card(other, "pr/cat")).to_have_attribute("data-step", "100")
+
+
+def test_a_copy_without_a_server(logdir: Path, tmp_path: Path, open_page: OpenPage) -> None:
+    page = open_page(copy(logdir, tmp_path / "board.html", TAB + "&tags=pr"))
+    told = legend(page, "pr/cat")
+    expected = measure(curve("large", "cat")).average_precision
+    assert told["large"][0] == pytest.approx(expected, abs=5e-4)
+    page.get_by_role("slider", name="Step of all cards").focus()
+    page.keyboard.press("Home")
+    expect(card(page, "pr/cat")).to_have_attribute("data-step", "0")
+    expect(card(page, "pr/cat").get_by_role("img", name=re.compile("over steps"))).to_be_visible()

@@ -1,0 +1,101 @@
+"""PR curves by keyboard alone, in the dark, on a phone, and for who cannot see them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.web.cards import card, open_menu
+from tests.web.conftest import serve_written
+from tests.web.pr_log import write_pr_curves
+from tests.web.test_looks import find_violations, overflows
+from tests.web.test_pr_curves import TAB, chart, point_at, settings, tooltip
+
+pytestmark = pytest.mark.browser
+
+OpenPage = Callable[..., Page]
+
+
+@pytest.fixture(scope="module")
+def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with serve_written(tmp_path_factory.mktemp("pr"), write_pr_curves) as address:
+        yield address + TAB
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_faults_are_found_by_axe(board: str, open_page: OpenPage, scheme: str) -> None:
+    page = open_page(board + "&table=1&link=0&threshold=0.4", color_scheme=scheme)
+    chart(page, "pr/cat")
+    settings(page)
+    assert find_violations(page) == []
+    open_menu(page, "pr/cat")
+    assert find_violations(page) == []
+    page.keyboard.press("Escape")
+    page.goto(board + "&by=classes&curve=ROC")
+    chart(page, "large")
+    assert find_violations(page) == []
+
+
+def test_everything_by_keyboard(board: str, open_page: OpenPage) -> None:
+    page = open_page(board + "&tags=pr&step=0")
+    keys = page.keyboard
+    chart(page, "pr/cat").focus()
+    keys.press("ArrowRight")
+    expect(tooltip(page)).to_contain_text("threshold 0")
+    keys.press("ArrowRight")
+    expect(tooltip(page)).to_contain_text("threshold 0.1")
+    keys.press("Enter")
+    expect(page).to_have_url(re.compile(r"threshold=0\.1"))
+    keys.press("ArrowRight")
+    expect(tooltip(page)).to_contain_text("threshold 0.2")
+    keys.press("Escape")
+    expect(page).not_to_have_url(re.compile("threshold="))
+    keys.press("o")
+    expect(page).to_have_url(re.compile("curve=ROC"))
+    keys.press("o")
+    keys.press("d")
+    expect(page).to_have_url(re.compile("table=1"))
+    keys.press("c")
+    expect(card(page, "base")).to_be_visible()
+    keys.press("c")
+    expect(card(page, "pr/cat")).to_be_visible()
+    chart(page, "pr/cat").focus()
+    keys.press("m")
+    expect(page).to_have_url(re.compile("card=pr"))
+    keys.press("Escape")
+    expect(page).not_to_have_url(re.compile("card=pr"))
+    keys.press("?")
+    expect(page.get_by_role("dialog")).to_contain_text("PR or ROC curves")
+
+
+def test_on_a_phone(board: str, open_page: OpenPage) -> None:
+    page = open_page(board + "&tags=pr", width=390)
+    chart(page, "pr/cat")
+    assert not overflows(page)
+    point_at(page, "pr/cat", 0.9, 0.5)
+    tip = tooltip(page).bounding_box()
+    assert tip and tip["x"] >= 0 and tip["x"] + tip["width"] <= 390
+    panel = settings(page)
+    expect(panel.get_by_role("button", name="Classes")).to_be_visible()
+    assert not overflows(page)
+
+
+def test_a_copied_address_shows_the_same(board: str, open_page: OpenPage) -> None:
+    query = "&tags=pr&curve=ROC&threshold=0.4&step=100&table=1&pin=pr/dog&measure=f1"
+    one = open_page(board + query)
+    chart(one, "pr/cat")
+    other = open_page(one.url)
+    chart(other, "pr/cat")
+    for page in (one, other):
+        expect(page.get_by_role("article", name="pr/dog")).to_have_count(2)
+        expect(card(page, "pr/cat")).to_have_attribute("data-step", "100")
+        region = card(page, "pr/cat").get_by_role("region", name=re.compile("at threshold 0.4"))
+        expect(region).to_contain_text("base")
+
+
+def test_a_log_without_curves_teaches(sweep: str, open_page: OpenPage) -> None:
+    page = open_page(sweep + TAB)
+    expect(page.get_by_text("pr_curve").first).to_be_visible()
