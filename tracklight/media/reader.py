@@ -15,7 +15,12 @@ from tracklight.types import Located
 if TYPE_CHECKING:
     from tracklight.formats.values import Decoded
 
+_Key = tuple[str, str, int, int]
+
 _KEPT_BYTES = 64 << 20
+#: A value that is larger than all that is kept is asked for several times in a row, and then not.
+_LARGE_BYTES = 256 << 20
+_LARGE_IDLE_S = 20.0
 
 
 class ValueAsk(msgspec.Struct):
@@ -38,7 +43,8 @@ class Reader:
 
     def __init__(self, context: Context, kept_bytes: int = _KEPT_BYTES) -> None:
         self._log = context.log
-        self._values: Shelf[tuple[str, str, int, int], Decoded] = Shelf(kept_bytes)
+        self._values: Shelf[_Key, Decoded] = Shelf(kept_bytes)
+        self._large: Shelf[_Key, Decoded] = Shelf(_LARGE_BYTES, _LARGE_IDLE_S)
 
     def read(self, ask: ValueAsk) -> Decoded:
         """The value, decoded as its kind says."""
@@ -47,14 +53,15 @@ class Reader:
         if mark is None or ask.mark not in (None, mark):
             raise LogError(f'the log no longer has this value of "{ask.tag}"; load the page again')
         key = (ask.run, ask.tag, ask.index, mark)
-        found = self._values.find(key)
+        found = self._values.find(key) or self._large.find(key)
         if found is None:
             # Decoding brings protobuf in, which a board of scalars never needs.
             from tracklight.formats.values import decode_value
 
             data = self._log.read(located, ask.index)
             found = decode_value(data, located.kind)
-            self._values.keep(key, found, len(data))
+            shelf = self._values if len(data) <= self._values.limit_bytes else self._large
+            shelf.keep(key, found, len(data))
         return found
 
 

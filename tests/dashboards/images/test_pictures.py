@@ -11,10 +11,12 @@ from tests.dashboards.images.conftest import picture_record
 from tests.dashboards.images.samples import noise, save
 from tests.index import logs
 from tests.media.conftest import Open, open_log
-from tracklight.dashboards.images import pictures
+from tracklight.dashboards.images import pictures, rasters
 from tracklight.dashboards.images.asks import PixelsAsk, ThumbnailAsk
 from tracklight.dashboards.images.pictures import Pictures
+from tracklight.index.catalog import Catalog
 from tracklight.media.shelf import Shelf
+from tracklight.media.steps import StepsAsk, list_steps
 
 __all__ = ["open_log"]
 
@@ -29,12 +31,29 @@ def test_memory_does_not_grow_with_what_was_seen(
         return shelves[-1]
 
     monkeypatch.setattr(pictures, "Shelf", make_shelf)
+    monkeypatch.setattr(rasters, "Shelf", make_shelf)
     files = ([save(noise(300, 300, 3, seed=seed))] for seed in range(20))
     records = (picture_record(step, parts) for step, parts in enumerate(files))
     logs.write(tmp_path, "a", b"".join(records))
-    seen = Pictures(open_log(tmp_path))
-    for index in range(20):
-        seen.thumbnail(ThumbnailAsk("a", "picture", index))
-        seen.pixels(PixelsAsk("a", "picture", index))
+    context = open_log(tmp_path)
+    seen = Pictures(context)
+    (steps,) = list_steps(context, StepsAsk(["picture"])).series
+    for index, mark in enumerate(steps.mark.tolist()):
+        seen.thumbnail(ThumbnailAsk("a", "picture", index, mark))
+        seen.pixels(PixelsAsk("a", "picture", index, mark))
         assert all(shelf.held_bytes <= 900_000 for shelf in shelves)
     assert sum(shelf.held_bytes > 0 for shelf in shelves) == 2
+
+
+def test_without_a_mark_nothing_is_taken_from_before(tmp_path: Path, open_log: Open) -> None:
+    """The file is written anew: another picture stands where the first one stood."""
+    first, second = noise(300, 300, 3, seed=1), noise(300, 400, 3, seed=2)
+    logs.write(tmp_path, "a", picture_record(1, [save(first)]))
+    context = open_log(tmp_path)
+    seen = Pictures(context)
+    ask = PixelsAsk("a", "picture", 0, width=3)
+    assert seen.pixels(ask).values.tolist() == first[0, :3].ravel().tolist()
+    logs.write(tmp_path, "a", picture_record(1, [save(second)]))
+    assert isinstance(context.log, Catalog)
+    context.log.refresh()
+    assert seen.pixels(ask).values.tolist() == second[0, :3].ravel().tolist()

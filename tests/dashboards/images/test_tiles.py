@@ -10,6 +10,7 @@ from PIL import Image
 
 from tests.dashboards.images.conftest import Serve
 from tests.dashboards.images.samples import load, noise, png, save, slope
+from tracklight.dashboards.images import rasters
 from tracklight.dashboards.images.raster import Raster
 from tracklight.dashboards.images.tiles import TILE_PIXELS, count_levels, find_tile, halve
 from tracklight.errors import UsageError
@@ -89,16 +90,14 @@ def test_photographs_stay_such(serve: Serve) -> None:
 
 
 def test_a_large_picture_is_decoded_once(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tracklight.dashboards.images import pictures
-
     decoded = []
 
     def decode(*arguments: object) -> Raster:
         decoded.append(1)
         return original(*arguments)  # type: ignore[arg-type]
 
-    original = pictures.decode
-    monkeypatch.setattr(pictures, "decode", decode)
+    original = rasters.decode
+    monkeypatch.setattr(rasters, "decode", decode)
     board = serve([save(Image.new("RGB", (5000, 900), "teal"))])
     for level, x in ((0, 0), (0, 9), (1, 3), (4, 0)):
         assert board.get("tile", level=level, x=x).status_code == 200
