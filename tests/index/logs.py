@@ -49,6 +49,14 @@ def text(step: int, words: str, *, tag: str = "words") -> bytes:
     return b.record(b.event(b.summary(value), step=step, wall=1.7e9 + step))
 
 
+def pr_curve(step: int, rows: Sequence[Sequence[float]], *, tag: str = "pr") -> bytes:
+    """Six rows, with a number for each threshold."""
+    raw = b"".join(struct.pack(f"<{len(row)}d", *row) for row in rows)
+    tensor = b.tensor(b.DOUBLE, b.shape(len(rows), len(rows[0])), b.content(raw))
+    value = b.value(tag, b.metadata("pr_curves"), tensor)
+    return b.record(b.event(b.summary(value), step=step, wall=1.7e9 + step))
+
+
 def start(step: int) -> bytes:
     """The mark that a resumed session leaves; some writers give it no time."""
     return b.record(b.event(b.session(START), step=step, wall=0.0))

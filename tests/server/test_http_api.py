@@ -65,6 +65,10 @@ ASKS: dict[str, dict[str, Any] | list[Any]] = {
     "GET api/text/raw": WORDS,
     "POST api/text/search": {"query": "cat", "tags": ["words"]},
     "POST api/text/diff": {"before": WORDS, "after": WORDS},
+    "POST api/pr_curves/steps": {"tags": ["pr"]},
+    "POST api/pr_curves/curves": {"tags": ["pr"], "step": 1},
+    "GET api/pr_curves/curve": {"run": "conv", "tag": "pr", "index": 0},
+    "POST api/pr_curves/history": {"tags": ["pr"]},
     "POST api/histograms/query": {"charts": [{"id": "a", "tag": "w"}]},
     "POST api/histograms/steps": {"tags": ["w"]},
     "GET api/histograms/exact": {"run": "conv", "tag": "w", "index": 0},
@@ -85,6 +89,7 @@ def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClie
     values += logs.clip(1, encode_wav(np.ones(9), 8000))
     values += logs.histogram(1, [(0.0, 1.0, 5.0)])
     values += logs.text(1, "a cat")
+    values += logs.pr_curve(1, [[1, 0], [1, 0], [0, 1], [0, 1], [0.5, 0], [1, 0]])
     logs.write(tmp_path / "logs", "conv", logs.points(range(3)) + values)
     catalog = logs.open_catalog(tmp_path / "logs")
     with Watcher(catalog.roots) as watch:

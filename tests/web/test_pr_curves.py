@@ -143,7 +143,7 @@ def test_a_click_pins_the_threshold_on_all_cards(board: str, open_page: OpenPage
             assert float(told[run]["FN"]) == expected.false_negatives[at]
     page.mouse.move(5, 500)
     expect(tooltip(page)).to_be_visible()
-    page.keyboard.press("ArrowRight")
+    page.keyboard.press(".")
     expect(page).to_have_url(re.compile(rf"threshold={(at + 1) / 10}"))
     page.keyboard.press("Escape")
     expect(page).not_to_have_url(re.compile("threshold="))

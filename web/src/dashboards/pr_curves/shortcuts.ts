@@ -30,8 +30,8 @@ function keysOf(wall: PrCurves): Omit<Shortcut, 'group'>[] {
     },
     { keys: 'd', label: 'Table of counts', run: () => tables.set(!tables.value) },
     { keys: 'z', label: 'Fit all charts', run: () => zooms.set(new Map()) },
-    { keys: 'ArrowLeft', label: 'Pinned threshold to the one below', run: move(-1) },
-    { keys: 'ArrowRight', label: 'Pinned threshold to the one above', run: move(1) },
+    { keys: ',', label: 'Pinned threshold to the one below', run: move(-1) },
+    { keys: '.', label: 'Pinned threshold to the one above', run: move(1) },
   ];
 }
 

@@ -8,13 +8,15 @@ import type { WallSettings } from '../../../wall/settings';
 /** Curves in one chart: one tag of all runs, or all tags of a section of one run. */
 export interface PrCard extends Card {
   readonly tags: readonly string[];
+  /** The first of them: keys go through its steps. */
+  readonly tag: string;
   /** null: every run that is shown. */
   readonly run: string | null;
 }
 
 export function cardOf(row: TagRow): PrCard {
   const { id, title, description, tag } = tagCardOf(row);
-  return { id, title, description, tags: [tag], run: null };
+  return { id, title, description, tags: [tag], tag, run: null };
 }
 
 /** Who has which tag, as far as that is known. */
@@ -48,8 +50,9 @@ function classCard(
   hasTag: HasTag,
 ): PrCard[] {
   const tags = rows.map(({ tag }) => tag).filter((tag) => hasTag(name, tag));
-  if (tags.length === 0) return [];
-  return [{ id: `${prefix}\n${name}`, title: label, description: '', tags, run: name }];
+  const [tag] = tags;
+  if (tag === undefined) return [];
+  return [{ id: `${prefix}\n${name}`, title: label, description: '', tags, tag, run: name }];
 }
 
 /** What tells a tag from the others of its section. */

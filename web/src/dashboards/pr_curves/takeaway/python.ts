@@ -1,6 +1,8 @@
+import { openingLines, quote, type Root } from '../../../wall/takeaway/python';
+
 /** What the lines of Python are to read. */
 export interface Reading {
-  readonly roots: readonly { readonly name: string; readonly path: string }[];
+  readonly roots: readonly Root[];
   readonly series: readonly { readonly run: string; readonly tag: string }[];
   /** null: the last. */
   readonly step: number | null;
@@ -13,10 +15,8 @@ export function pythonFor({ roots, series, step }: Reading): string {
       ? ['    curve = curves[-1]']
       : [`    curve = curves[(curves.step <= ${step}).nonzero()[0][-1]]  # the last until then`];
   return [
-    'import tracklight',
-    '',
-    `log = tracklight.open(${logdir(roots)})`,
-    `for run, tag in [`,
+    ...openingLines(roots),
+    'for run, tag in [',
     ...series.map(({ run, tag }) => `    (${quote(run)}, ${quote(tag)}),`),
     ']:',
     '    curves = log.tensors(run, tag)',
@@ -25,15 +25,4 @@ export function pythonFor({ roots, series, step }: Reading): string {
     '    precision, recall = curve[4:]  # at thresholds from 0 to 1',
     '',
   ].join('\n');
-}
-
-function logdir(roots: Reading['roots']): string {
-  const [first, second] = roots;
-  if (first && !second && first.name === '') return quote(first.path);
-  return `{${roots.map(({ name, path }) => `${quote(name)}: ${quote(path)}`).join(', ')}}`;
-}
-
-/** A string as Python writes it, too. */
-function quote(text: string): string {
-  return JSON.stringify(text);
 }
