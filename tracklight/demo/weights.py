@@ -31,7 +31,7 @@ class Layers:
         for name, (count, inputs) in _LAYERS.items():
             reach = 1 / math.sqrt(inputs)
             self._start[name] = rng.uniform(-reach, reach, count)
-            self._learned[name] = reach * rng.standard_t(5, count) - 0.15 * reach
+            self._learned[name] = reach * rng.standard_t(9, count) - 0.15 * reach
         self._bias = rng.normal(0, 0.5, 10)
         self._scale = rng.normal(0, 0.35, 64)
 
@@ -55,14 +55,14 @@ class Layers:
         return values
 
     def _grow(self, step: int) -> float:
-        """How much was learned: fast at first, then until the rate decays; NaN once diverged."""
+        """How much was learned: much at first, then ever less; NaN once the trial has diverged."""
         diverged_at = self._trial.diverged_at
         haste = 1 + 0.45 * math.log10(self._trial.learning_rate / 0.01)
-        grown = haste * (1 - math.exp(-step / 1500)) * (1 + 0.2 * (step >= 3000))
+        grown = haste * (1 - math.exp(-step / 1500))
         if diverged_at is None:
             return grown
         left = (step - diverged_at + 500) / 500
-        return math.nan if step >= diverged_at else grown * math.exp(3 * max(0.0, left) ** 2)
+        return math.nan if step >= diverged_at else grown * math.exp(2.2 * max(0.0, left) ** 2)
 
     def _weights(self, name: str, grown: float) -> Float64:
         kept = math.exp(-0.4 * grown) if grown < 10 else 0.0

@@ -22,6 +22,7 @@ export interface ViewAsk {
   readonly most_runs: number;
   readonly bins: number;
   readonly percentiles: boolean;
+  readonly ignore_outliers: boolean;
 }
 
 export interface SeriesAnswer {
@@ -52,6 +53,8 @@ export interface ChartAnswer {
   readonly error: Problem | null;
   readonly runs: number;
   readonly grid: Float64Array | null;
+  /** Whether numbers lie beyond the grid. */
+  readonly cut: boolean;
   readonly series: readonly SeriesAnswer[];
 }
 

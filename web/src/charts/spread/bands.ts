@@ -1,6 +1,6 @@
 import type { Edges, Path, Pen } from '../pen/pen';
 import type { Layout } from '../picture/layout';
-import { MEDIAN, type Spread } from './types';
+import { MAIN, MEDIAN, type Spread } from './types';
 
 /** Pairs of the nine values that bound a band, from the widest to the narrowest. */
 const NESTED = [
@@ -9,20 +9,29 @@ const NESTED = [
   [2, 6],
   [3, 5],
 ] as const;
-/** The band that most of the numbers are in, which alone is drawn where there are many runs. */
-const MAIN = [2, 6] as const;
 /** Bands lie on each other, so that each adds to the strength of the wider ones. */
 const STRENGTHS = [0.14, 0.19, 0.24, 0.32];
 /** A single histogram is so many pixels wide to either side. */
 const ALONE = 12;
 
+/** All bands within each other, or the main one alone, and the median. */
 export function drawBands(pen: Pen, spread: Spread, layout: Layout, isMain: boolean): void {
-  const pairs = isMain ? [MAIN] : NESTED;
-  pairs.forEach(([low, high], number) => {
-    const opacity = isMain ? 0.18 : (STRENGTHS[number] ?? 0.2);
-    pen.area(bandOf(spread, low, high, layout), { colour: spread.colour, opacity });
-  });
-  pen.stroke(medianOf(spread, layout), { colour: spread.colour, width: 1.8 });
+  const { colour } = spread;
+  if (isMain) drawMain(pen, spread, layout);
+  else
+    NESTED.forEach(([low, high], number) => {
+      const opacity = STRENGTHS[number] ?? 0.2;
+      pen.area(bandOf(spread, low, high, layout), { colour, opacity });
+    });
+  pen.stroke(lineOf(spread, MEDIAN, layout), { colour, width: 1.8 });
+}
+
+/** With lines at its edges, as the bands of several runs lie on each other. */
+function drawMain(pen: Pen, spread: Spread, layout: Layout): void {
+  const { colour } = spread;
+  pen.area(bandOf(spread, ...MAIN, layout), { colour, opacity: 0.12 });
+  for (const number of MAIN)
+    pen.stroke(lineOf(spread, number, layout), { colour, width: 1, opacity: 0.7 });
 }
 
 /** The area between two of the nine values, in pixels. */
@@ -33,11 +42,11 @@ export function bandOf(spread: Spread, low: number, high: number, layout: Layout
   return { x: place, low: side(low), high: side(high), length: place.length };
 }
 
-function medianOf(spread: Spread, layout: Layout): Path {
+function lineOf(spread: Spread, number: number, layout: Layout): Path {
   const place = placesOf(spread, layout);
   const points = new Float32Array(2 * place.length);
   place.forEach((x, at) => {
-    const y = pixelOf(spread, at, MEDIAN, layout);
+    const y = pixelOf(spread, at, number, layout);
     points.set(Number.isNaN(y) ? [NaN, NaN] : [x, y], 2 * at);
   });
   return { points, length: points.length };

@@ -1,5 +1,5 @@
 import type { Span } from '../types';
-import { isBands, type Spread, type SpreadContent, type SpreadView } from './types';
+import { isBands, MAIN, MEDIAN, type Spread, type SpreadContent, type SpreadView } from './types';
 
 /** From where to where the axes of a chart reach. */
 export interface Ends {
@@ -13,6 +13,12 @@ export interface Ends {
 
 /** Room above and below bands, in parts of what they span. */
 const ROOM = 0.04;
+/** Tails further out than so many times the distance of the next band are far. */
+const TAIL = 2.2;
+/** A step that spreads so many times as wide as three in four of them is an outlier. */
+const MUCH_WIDER = 2.5;
+/** Where all of it is at most so many times as wide as its core, all of it is shown. */
+const HARDLY_WIDER = 1.6;
 
 export function findEnds({ grid, spreads }: SpreadContent, view: SpreadView): Ends {
   const steps = view.steps ?? spanOf(spreads.map(({ x }) => x)) ?? [0, 1];
@@ -29,9 +35,48 @@ function findValues(
 ): Span {
   if (view.values && !(log && isBands(view.mode) && view.values[0] <= 0)) return view.values;
   if (!isBands(view.mode)) return [grid[0] ?? 0, grid.at(-1) ?? 1];
-  const seen = spreads.map((spread) => ninesWithin(spread, steps));
-  const span = spanOf(log ? seen.map((nine) => nine.filter(isAbove)) : seen);
+  // Of several runs in one chart only the main band is drawn.
+  const ends = view.mode === 'together' && spreads.length > 1 ? MAIN : ([0, 8] as const);
+  const reaches = spreads.flatMap((spread) => reachesOf(ninesWithin(spread, steps), ends));
+  const shown = view.ignoreOutliers ? withoutOutliers(reaches) : reaches;
+  const all = shown.flatMap(({ low, high }) => [low, high]);
+  const span = spanOf([Float64Array.from(log ? all.filter(isAbove) : all)]);
   return span ? withRoom(span, log) : [0, 1];
+}
+
+/** Where the bands of one step begin and end, and where they do without their far tails. */
+interface BandReach {
+  readonly low: number;
+  readonly high: number;
+  readonly near: Span;
+}
+
+function reachesOf(nines: Float64Array, [first, last]: readonly [number, number]): BandReach[] {
+  const reaches: BandReach[] = [];
+  for (let at = 0; at < nines.length; at += 9) {
+    const value = (number: number): number => nines[at + number] ?? NaN;
+    const [low, high, middle] = [value(first), value(last), value(MEDIAN)];
+    const below = middle - TAIL * (middle - value(1));
+    const above = middle + TAIL * (value(7) - middle);
+    if (Number.isFinite(low) && Number.isFinite(high))
+      reaches.push({ low, high, near: [Math.max(low, below), Math.min(high, above)] });
+  }
+  return reaches;
+}
+
+/** Without tails of a few numbers, and without steps that spread much wider than most. */
+function withoutOutliers(reaches: readonly BandReach[]): { low: number; high: number }[] {
+  const widths = reaches.map(({ near: [low, high] }) => high - low).sort((a, b) => a - b);
+  const most = MUCH_WIDER * (widths[Math.floor(widths.length * 0.75)] ?? 0);
+  const usual = reaches.filter(({ near: [low, high] }) => high - low <= most);
+  const near = usual.map(({ near: [low, high] }) => ({ low, high }));
+  const [all, core] = [widthOf(reaches), widthOf(near)];
+  return core === 0 || all <= HARDLY_WIDER * core ? [...reaches] : near;
+}
+
+function widthOf(reaches: readonly { readonly low: number; readonly high: number }[]): number {
+  const span = spanOf([Float64Array.from(reaches.flatMap(({ low, high }) => [low, high]))]);
+  return span ? span[1] - span[0] : 0;
 }
 
 /** The values of what is seen of the steps; those just beyond its ends are drawn to as well. */

@@ -49,14 +49,13 @@ export function layOutPanels(
   const [columns, rows] = gridOf(groups.length, room.width, room.height);
   const named = groups.length > 1;
   const width = (room.width - GAP * (columns - 1)) / columns;
-  const height = room.height / rows;
+  const height = (room.height + EDGE) / rows;
   const panels = groups.map((spreads, number): Panel => {
     const [column, row] = [number % columns, Math.floor(number / columns)];
     const left = room.left + column * (width + GAP);
     const top = room.top + row * height;
     const head = named ? TITLE : 0;
-    const gap = row < rows - 1 ? EDGE : 0;
-    const frame = { left, top: top + head, width, height: Math.max(1, height - head - gap) };
+    const frame = { left, top: top + head, width, height: Math.max(1, height - head - EDGE) };
     const isLow = number + columns >= groups.length;
     const labels = { foot: isLow, side: column === 0, far: column === columns - 1 };
     const layout = layOutPanel(frame, ends, view, size, widthOf, labels);

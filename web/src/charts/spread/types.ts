@@ -3,6 +3,8 @@ import type { Numbers, Span, XFormat } from '../types';
 /** The shares, in percent, that nine values of a histogram stand for. */
 export const SHARES = [0, 6.68, 15.87, 30.85, 50, 69.15, 84.13, 93.32, 100] as const;
 export const MEDIAN = 4;
+/** The two of the nine values that most of the numbers lie between. */
+export const MAIN = [2, 6] as const;
 
 /** How numbers were spread, again and again: histograms on one grid, and nine values of each. */
 export interface Spread {
@@ -42,6 +44,8 @@ export interface SpreadView extends SpreadZoom {
   readonly format: XFormat;
   /** Counts, or with bands values, on a logarithmic scale. */
   readonly log: boolean;
+  /** Whether bands that reach far for a few steps or numbers only do not decide how high a chart is. */
+  readonly ignoreOutliers: boolean;
 }
 
 /** A histogram that is pointed at, and the bin of it. */

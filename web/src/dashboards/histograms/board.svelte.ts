@@ -9,12 +9,10 @@ import { TagWall, type TagWallAbout } from '../../wall/tag-wall.svelte';
 import { Buckets } from './data/buckets.svelte';
 import { Loader } from './data/loader.svelte';
 import { Pointer } from './pointer.svelte';
-import { openSettings, type Settings } from './settings';
+import { openSettings, type Settings, USUAL_WIDTH } from './settings';
 
 /** Which of the two tabs is open. */
 export type Kind = 'histograms' | 'distributions';
-
-const USUAL_WIDTH = 400;
 
 const ABOUT: Readonly<Record<Kind, TagWallAbout>> = {
   histograms: {
@@ -55,6 +53,7 @@ export class Board extends TagWall {
     x: this.settings.x.value,
     bins: this.kind === 'histograms' ? this.settings.bins.value : 0,
     percentiles: true,
+    ignore_outliers: this.settings.ignoreOutliers.value,
     most: MOST[this.mode],
     most_runs: 1,
   }));

@@ -12,7 +12,7 @@ export type Look = 'offset' | 'overlay' | 'heat';
 export type Bands = 'bands' | 'together';
 
 /** How wide a card is, in pixels, until somebody says otherwise. */
-const USUAL_WIDTH = 400;
+export const USUAL_WIDTH = 340;
 /** TensorBoard shows 30; a copy of a board carries 120, of which all of these can be made. */
 export const BINS = [30, 60, 120] as const;
 
@@ -30,6 +30,7 @@ export function openSettings({ address, tastes }: Context) {
     /** Values of distributions on a logarithmic scale. */
     logValues: address.param('dlog', flag, false),
     bins: address.param('bins', bins, 60),
+    ignoreOutliers: address.param('outliers', flag, true),
     zooms: address.param('hzoom', zooms, new Map()),
     /** How many runs the chart of a card passes over. */
     skips: address.param('hskip', skips, new Map()),

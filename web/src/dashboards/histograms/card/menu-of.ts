@@ -24,7 +24,7 @@ export function formItems({ settings }: Board, { card, isTable }: CardSpread): M
 }
 
 function viewItems({ settings, kind }: Board, chart: CardSpread): MenuItem[] {
-  const { logCounts, logValues } = settings;
+  const { logCounts, logValues, ignoreOutliers } = settings;
   const log = kind === 'histograms' ? logCounts : logValues;
   return [
     {
@@ -33,6 +33,11 @@ function viewItems({ settings, kind }: Board, chart: CardSpread): MenuItem[] {
       hint: 'y',
       checked: log.value,
       run: () => log.set(!log.value),
+    },
+    {
+      label: 'Ignore outliers, all cards',
+      checked: ignoreOutliers.value,
+      run: () => ignoreOutliers.set(!ignoreOutliers.value),
     },
     {
       label: 'Fit to data',

@@ -36,6 +36,7 @@ export class CardSpread {
     mode: this.#board.mode,
     format: this.#board.format,
     log: this.#board.log,
+    ignoreOutliers: this.#settings.ignoreOutliers.value,
     steps: this.zoom?.steps ?? null,
     values: this.zoom?.values ?? null,
   }));

@@ -24,22 +24,25 @@ export function drawingOf(answer: ChartAnswer | null, runs: Runs): SpreadContent
 }
 
 /** How many runs and how many of their steps are seen: nothing is left out without a word. */
-export function describe({ runs, series }: ChartAnswer, isCopy: boolean): string {
+export function describe({ runs, series, cut }: ChartAnswer, isCopy: boolean): string {
   const steps = Math.max(0, ...series.map(({ count }) => count));
   const drawn = Math.max(0, ...series.map(({ x }) => x.length));
   const who = runs > 1 ? `${plural(runs, 'run')} · ` : '';
-  if (drawn >= steps) return `${who}all ${plural(steps, 'step')}`;
-  if (isCopy) return `${who}${formatCount(drawn)} of ${plural(steps, 'step')} in this copy`;
-  return `${who}${plural(steps, 'step')}, ${formatCount(drawn)} drawn`;
+  const far = cut ? ' · far values cut off' : '';
+  if (drawn >= steps) return `${who}all ${plural(steps, 'step')}${far}`;
+  if (isCopy) return `${who}${formatCount(drawn)} of ${plural(steps, 'step')} in this copy${far}`;
+  return `${who}${plural(steps, 'step')}, ${formatCount(drawn)} drawn${far}`;
 }
 
-export function describeInFull({ series }: ChartAnswer, isCopy: boolean): string {
+export function describeInFull({ series, cut }: ChartAnswer, isCopy: boolean): string {
   const all = series.reduce((sum, { count }) => sum + count, 0);
   const drawn = series.reduce((sum, { x }) => sum + x.length, 0);
-  if (drawn >= all) return 'Every histogram is drawn';
-  return isCopy
+  const far = cut ? '. A few far values lie beyond the ends' : '';
+  if (drawn >= all) return `Every histogram is drawn${far}`;
+  const some = isCopy
     ? `${formatExact(drawn)} of ${formatExact(all)} histograms were put into this copy, evenly chosen`
     : `${formatExact(drawn)} of ${formatExact(all)} histograms, evenly chosen; zoom in to see all of a part`;
+  return some + far;
 }
 
 /** What was no number, and what could not be read, among the histograms that are drawn. */

@@ -20,7 +20,7 @@ export interface Loaded {
 const PAUSE_MS = 250;
 /** A few charts soon are better than all of them late. */
 const FIRST_CHARTS = 2;
-const MOST_CHARTS = 8;
+const MOST_CHARTS = 4;
 const MOST_KEPT = 120;
 /** Who looks at a part wants to see all of it, as long as a screen can show it. */
 const MOST_OF_PART = 600;
