@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ from starlette.testclient import TestClient
 
 from tests.plugin.skeleton import register
 from tests.server.memory_source import MemorySource, MemoryWatch
+from tracklight.dashboards import BUILT_IN, BuiltIn
 from tracklight.server.app import create_app
 from tracklight.server.security import policy_for
 
@@ -120,3 +123,35 @@ def test_without_entry_points_the_machinery_for_them_stays_out(
     from tracklight.server import plugins
 
     assert not any(map(plugins._names_group, plugins._iter_entry_files(sys.path)))
+
+
+@pytest.mark.parametrize("built_in", BUILT_IN, ids=lambda it: it.name)
+def test_a_tab_says_of_its_dashboard_what_the_dashboard_says(built_in: BuiltIn) -> None:
+    module, _, name = built_in.place.partition(":")
+    kind = getattr(import_module(module), name)
+    assert (kind.name, kind.title, tuple(kind.plugins), kind.module) == (*built_in[:3], None)
+
+
+def test_a_dashboard_is_loaded_when_it_is_first_asked(tmp_path: Path) -> None:
+    program = """
+import subprocess
+import sys
+from importlib import import_module
+from starlette.testclient import TestClient
+from tests.server.memory_source import MemorySource, MemoryWatch
+from tracklight.dashboards import BUILT_IN, BuiltIn
+from tracklight.server.app import create_app
+from tracklight.server.security import policy_for
+
+app = create_app(MemorySource(), MemoryWatch(), policy_for("localhost"))
+client = TestClient(app, base_url="http://localhost")
+for path in ("api/dashboards", "api/runs", "api/tags"):
+    client.get(f"/{path}")
+print(*sorted(name for name in sys.modules if name.startswith("tracklight.dashboards.")))
+client.post("/api/images/steps", json={"tags": []})
+print("tracklight.dashboards.images" in sys.modules, "PIL" in sys.modules)
+"""
+    root = Path(__file__).parents[2]
+    command = [sys.executable, "-c", program]
+    said = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout
+    assert said.splitlines() == ["", "True False"]

@@ -2,14 +2,34 @@
 
 from __future__ import annotations
 
-#: Where the class of each is, in the order of their tabs.
-BUILT_IN: tuple[str, ...] = (
-    "tracklight.dashboards.scalars:Scalars",
-    "tracklight.dashboards.images:Images",
-    "tracklight.dashboards.audio:Audio",
-    "tracklight.dashboards.text:Text",
-    "tracklight.dashboards.histograms:Histograms",
-    "tracklight.dashboards.pr_curves:PrCurves",
-    "tracklight.dashboards.mesh:Mesh",
-    "tracklight.dashboards.custom_scalars:CustomScalars",
+from typing import NamedTuple
+
+
+class BuiltIn(NamedTuple):
+    """What a tab is made from before the code behind it is loaded, as many are never opened."""
+
+    name: str
+    title: str
+    plugins: tuple[str, ...]
+    place: str
+    """The module and the class in it, which says the same of itself."""
+
+
+#: In the order of their tabs.
+BUILT_IN = (
+    BuiltIn("scalars", "Scalars", ("scalars",), "tracklight.dashboards.scalars:Scalars"),
+    BuiltIn("images", "Images", ("images",), "tracklight.dashboards.images:Images"),
+    BuiltIn("audio", "Audio", ("audio",), "tracklight.dashboards.audio:Audio"),
+    BuiltIn("text", "Text", ("text",), "tracklight.dashboards.text:Text"),
+    BuiltIn(
+        "histograms", "Histograms", ("histograms",), "tracklight.dashboards.histograms:Histograms"
+    ),
+    BuiltIn("pr_curves", "PR curves", ("pr_curves",), "tracklight.dashboards.pr_curves:PrCurves"),
+    BuiltIn("mesh", "Mesh", ("mesh",), "tracklight.dashboards.mesh:Mesh"),
+    BuiltIn(
+        "custom_scalars",
+        "Custom scalars",
+        ("custom_scalars",),
+        "tracklight.dashboards.custom_scalars:CustomScalars",
+    ),
 )

@@ -133,13 +133,12 @@ class Api:
         return [
             DashboardRow(
                 name=name,
-                title=found.dashboard.title,
-                plugins=list(found.dashboard.plugins),
-                active=not found.dashboard.plugins
-                or not logged.isdisjoint(found.dashboard.plugins),
-                module_url=f"plugins/{name}/index.js" if found.dashboard.module else None,
+                title=found.title,
+                plugins=list(found.plugins),
+                active=not found.plugins or not logged.isdisjoint(found.plugins),
+                module_url=f"plugins/{name}/index.js" if found.module else None,
             )
-            for name, found in self.plugins.loaded.items()
+            for name, found in self.plugins.found.items()
         ]
 
     def runs(self, _: Nothing) -> RunsAnswer:

@@ -23,7 +23,7 @@ from tracklight.server.notes import Notes
 from tracklight.server.overview import Overview
 from tracklight.server.page import PAGE_DIR, page_route, plugin_routes
 from tracklight.server.plugins import Plugins
-from tracklight.server.routes import web_routes
+from tracklight.server.routes import LateRouter, web_routes
 from tracklight.server.run_columns import RunColumns
 from tracklight.server.security import Guard, Policy
 from tracklight.server.source import Source, Watch
@@ -43,7 +43,7 @@ def create_app(
     """An application that serves ``catalog`` and, while it runs, keeps it fresh.
 
     ``app.state.live`` is what a server ends before it waits for open connections to close;
-    ``app.state.answered`` are the routes below ``api/``, for who documents them.
+    ``app.state.list_routes`` tells the routes below ``api/``, for who documents them.
     """
     follower = Follower(catalog, watch)
     overview = Overview(catalog)
@@ -52,17 +52,16 @@ def create_app(
     store = Store(find_book(root.path for root in catalog.roots))
     watchman = Alerts(catalog, store, live, alerts)
     follower.listeners.append(watchman.hear)
-    answered = [
+    own = [
         *Api(catalog, overview, live, plugins).routes(),
         *live.routes(),
         *Blobs(catalog).routes(),
         *RunColumns(catalog, overview).routes(),
         *Notes(store, watchman).routes(),
-        *plugins.routes(),
     ]
     routes: list[BaseRoute] = [
-        Mount("/api", routes=[*web_routes(answered), stream_route(live)]),
-        *plugin_routes(it.dashboard for it in plugins.loaded.values()),
+        Mount("/api", routes=[*web_routes(own), stream_route(live), *_late_routes(plugins)]),
+        *plugin_routes(plugins.found.values()),
         page_route(page_dir),
     ]
     app = Starlette(
@@ -72,7 +71,7 @@ def create_app(
         lifespan=lambda _: _run(live, follower, watchman),
     )
     app.state.live = live
-    app.state.answered = answered
+    app.state.list_routes = lambda: [*own, *plugins.routes()]
     return app
 
 
@@ -88,6 +87,14 @@ def _load_plugins(catalog: Source, overview: Overview, live: Live) -> Plugins:
     )
     live.remarks.extend(plugins.problems)
     return plugins
+
+
+def _late_routes(plugins: Plugins) -> list[BaseRoute]:
+    """Those of dashboards, of which each is loaded when somebody opens it."""
+    return [
+        Mount(f"/{found.name}", app=LateRouter(found.get_routes))
+        for found in plugins.found.values()
+    ]
 
 
 def _put_below(path_prefix: str, routes: list[BaseRoute]) -> list[BaseRoute]:

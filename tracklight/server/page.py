@@ -17,9 +17,9 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from tracklight.plugin import Dashboard
 from tracklight.server.answers import FOREVER
 from tracklight.server.compression import compressed
+from tracklight.server.plugins import Found
 
 #: Who works on the page builds it elsewhere, so that several copies of it can be looked at.
 PAGE_DIR = Path(os.environ.get("TRACKLIGHT_PAGE") or Path(__file__).parent / "static")
@@ -53,7 +53,7 @@ def page_route(page_dir: Path) -> Route:
     return Route("/", _say_not_built)
 
 
-def plugin_routes(dashboards: Iterable[Dashboard]) -> list[Route]:
+def plugin_routes(dashboards: Iterable[Found]) -> list[Route]:
     """The web halves of dashboards that are not tracklight's own, and nothing beside them."""
     return [_folder_route(f"/plugins/{it.name}/", it.module) for it in dashboards if it.module]
 

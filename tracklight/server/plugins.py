@@ -6,8 +6,9 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -28,23 +29,21 @@ _NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 _TAKEN = frozenset({"alerts", "blobs", "dashboards", "files", "live", "notes", "runs", "status"})
 
 
-@dataclass(frozen=True)
-class Loaded:
-    """A dashboard that works, with its routes."""
-
-    dashboard: Dashboard
-    routes: tuple[Route, ...]
-
-
 class Plugins:
-    """All dashboards that could be loaded, and a sentence on each that could not."""
+    """All dashboards there are, and a sentence on each that cannot be used.
+
+    Others' are loaded at once, to know whether they can be; tracklight's own when they are needed.
+    """
 
     def __init__(self, context: Context) -> None:
-        self.loaded: dict[str, Loaded] = {}
+        self.found: dict[str, Found] = {}
         self.problems: list[str] = []
-        for label, load in _iter_candidates():
+        for it in BUILT_IN:
+            load = partial(_load_built_in, it.place, context)
+            self.found[it.name] = Found(it.name, it.title, it.plugins, None, load)
+        for label, get_class in _iter_entries():
             try:
-                self._add(load(), context)
+                self._add(get_class(), context)
             # Others' code can fail in any way it likes, or try to exit; the board has to come up.
             except (Exception, SystemExit) as error:
                 log.debug("the dashboard %s failed", label, exc_info=error)
@@ -54,22 +53,61 @@ class Plugins:
         """Those of all dashboards, each below its name."""
         return [
             replace(route, path=f"{name}/{route.path}")
-            for name, it in self.loaded.items()
-            for route in it.routes
+            for name, found in self.found.items()
+            for route in found.get_routes()
         ]
 
     def _add(self, kind: Any, context: Context) -> None:
         if not (isinstance(kind, type) and issubclass(kind, Dashboard)):
             raise TypeError("it is not a subclass of tracklight.plugin.Dashboard")
-        if not _NAME.fullmatch(kind.name) or kind.name in _TAKEN | self.loaded.keys():
+        if not _NAME.fullmatch(kind.name) or kind.name in _TAKEN | self.found.keys():
             raise ValueError(f'the name "{kind.name}" is taken or not fit for an address')
         if kind.module is not None and not (kind.module / "index.js").is_file():
             raise ValueError(f"its web half has no {kind.module / 'index.js'}")
         dashboard = kind(context)
-        routes = tuple(dashboard.routes())
-        for route in routes:
+        found = Found(kind.name, kind.title, kind.plugins, kind.module, lambda: dashboard)
+        for route in found.get_routes():
             _check(route)
-        self.loaded[kind.name] = Loaded(dashboard, routes)
+        self.found[kind.name] = found
+
+
+class Found:
+    """A dashboard with a tab. What is behind it is loaded once, when it is first asked for."""
+
+    def __init__(
+        self,
+        name: str,
+        title: str,
+        plugins: Sequence[str],
+        module: Path | None,
+        load: Callable[[], Dashboard],
+    ) -> None:
+        self.name = name
+        self.title = title
+        self.plugins = plugins
+        self.module = module
+        self._load = load
+        self._lock = threading.Lock()
+        self._loaded: tuple[Dashboard, tuple[Route, ...]] | None = None
+
+    def get_dashboard(self) -> Dashboard:
+        return self._get()[0]
+
+    def get_routes(self) -> tuple[Route, ...]:
+        return self._get()[1]
+
+    def _get(self) -> tuple[Dashboard, tuple[Route, ...]]:
+        with self._lock:
+            if self._loaded is None:
+                dashboard = self._load()
+                self._loaded = dashboard, tuple(dashboard.routes())
+            return self._loaded
+
+
+def _load_built_in(place: str, context: Context) -> Dashboard:
+    module, _, name = place.partition(":")
+    kind: type[Dashboard] = getattr(import_module(module), name)
+    return kind(context)
 
 
 def _check(route: Any) -> None:
@@ -80,19 +118,12 @@ def _check(route: Any) -> None:
     msgspec.json.Decoder(route.ask)
 
 
-def _iter_candidates() -> Iterator[tuple[str, Callable[[], Any]]]:
-    for name in BUILT_IN:
-        yield name, partial(_import, name)
+def _iter_entries() -> Iterator[tuple[str, Callable[[], Any]]]:
     if any(map(_names_group, _iter_entry_files(sys.path))):
         from importlib.metadata import entry_points
 
         for entry in entry_points(group=GROUP):
             yield entry.name, entry.load
-
-
-def _import(name: str) -> Any:
-    module, _, attribute = name.partition(":")
-    return getattr(import_module(module), attribute)
 
 
 def _iter_entry_files(places: Iterable[str]) -> Iterator[Path]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -13,6 +13,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route as WebRoute
+from starlette.routing import Router
+from starlette.types import Receive, Scope, Send
 
 from tracklight.plugin import Route
 from tracklight.server.answers import FOREVER, respond
@@ -29,6 +31,20 @@ def web_routes(routes: Iterable[Route]) -> list[WebRoute]:
         WebRoute(f"/{route.path}", _make_endpoint(route), methods=[route.method])
         for route in routes
     ]
+
+
+class LateRouter:
+    """Makes routes when the first of them is asked for."""
+
+    def __init__(self, get_routes: Callable[[], Iterable[Route]]) -> None:
+        self._get_routes = get_routes
+        self._router: Router | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._router is None:
+            routes = await asyncio.to_thread(self._get_routes)
+            self._router = Router(web_routes(routes), redirect_slashes=False)
+        await self._router(scope, receive, send)
 
 
 def _make_endpoint(route: Route) -> Any:

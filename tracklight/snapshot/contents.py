@@ -109,8 +109,8 @@ class Contents:
 
     def iter_parts(self) -> Iterator[tuple[str, str, object]]:
         """Of every dashboard what it wants to be known: its name, an address and an answer."""
-        for name, loaded in self._plugins.loaded.items():
-            for path, answer in loaded.dashboard.export_static(self.runs):
+        for name, found in self._plugins.found.items():
+            for path, answer in found.get_dashboard().export_static(self.runs):
                 yield name, f"api/{name}/{path}", answer
 
     def _make_context(self) -> Context:
@@ -133,8 +133,8 @@ class Contents:
 
     def _dashboards(self, copied: frozenset[str]) -> list[DashboardRow]:
         return [
-            DashboardRow(name, it.dashboard.title, list(it.dashboard.plugins), name in copied, None)
-            for name, it in self._plugins.loaded.items()
+            DashboardRow(name, found.title, list(found.plugins), name in copied, None)
+            for name, found in self._plugins.found.items()
         ]
 
     def _damaged(self) -> list[FileRow]:
