@@ -34,10 +34,12 @@ export class StepLoader {
   #revision = 0;
   #abort = new AbortController();
 
-  /** The steps that any card on the screen has, sorted. */
-  readonly allSteps = $derived.by(() =>
-    mergeSteps([...this.#wants.keys()].flatMap((tag) => this.find(tag) ?? [])),
-  );
+  /** The steps that any card on the screen has, sorted; of one over all others, its own. */
+  readonly allSteps = $derived.by(() => {
+    const full = this.#wall.settings.fullScreen.value;
+    const tags = full !== null && this.#wants.has(full) ? [full] : [...this.#wants.keys()];
+    return mergeSteps(tags.flatMap((tag) => this.find(tag) ?? []));
+  });
 
   constructor(wall: CardWall<Card>) {
     this.#wall = wall;

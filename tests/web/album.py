@@ -1,0 +1,166 @@
+"""A log of pictures whose every pixel tests know, and what the page shows of it."""
+
+from __future__ import annotations
+
+import base64
+import io
+import math
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+from playwright.sync_api import Locator, Page, expect
+
+from tests import builders as b
+from tests.web.cards import card
+from tests.web.writing import append
+
+START = 1_700_000_000.0
+RUNS = ("conv", "vit")
+STEPS = (0, 10, 20, 30)
+HUGE = (4200, 4300)
+
+#: Reads what a picture on the page shows, pixel by pixel, as it came.
+READ = """async image => {
+  await image.decode()
+  const { naturalWidth: width, naturalHeight: height } = image
+  const paper = new OffscreenCanvas(width, height).getContext('2d')
+  paper.drawImage(image, 0, 0)
+  const { data } = paper.getImageData(0, 0, width, height)
+  let text = ''
+  for (let at = 0; at < data.length; at += 8192)
+    text += String.fromCharCode(...data.subarray(at, at + 8192))
+  return [height, width, btoa(text)]
+}"""
+
+
+def digit(run: str, step: int, part: int) -> NDArray[np.uint8]:
+    """A grey picture of 8 by 8 that no other one is like."""
+    base = np.arange(64, dtype=np.int64).reshape(8, 8) * 3
+    return (base + 7 * step + 40 * part + 90 * RUNS.index(run)).astype(np.uint8)
+
+
+def photo(run: str, step: int) -> NDArray[np.uint8]:
+    """40 high and 60 wide, in colours that move with the steps."""
+    y, x = np.mgrid[0:40, 0:60]
+    red, green = 4 * x, 6 * y
+    blue = np.full_like(x, step + 100 * RUNS.index(run))
+    return np.stack([red, green, blue], axis=-1).astype(np.uint8)
+
+
+def deep() -> NDArray[np.uint16]:
+    """Grey of 16 bits, each pixel one that 8 bits cannot tell from its neighbour."""
+    return (np.arange(256, dtype=np.uint16) + 40_000).reshape(16, 16)
+
+
+def glass() -> NDArray[np.uint8]:
+    pixels = np.zeros((12, 18, 4), np.uint8)
+    pixels[..., 0] = 200
+    pixels[:, 9:, 3] = 255
+    return pixels
+
+
+def huge() -> NDArray[np.uint8]:
+    y, x = np.mgrid[0 : HUGE[0], 0 : HUGE[1]]
+    return ((x ^ y) & 255).astype(np.uint8)
+
+
+def encode(pixels: NDArray[Any], kind: str = "PNG", **options: Any) -> bytes:
+    stream = io.BytesIO()
+    Image.fromarray(pixels).save(stream, kind, **options)
+    return stream.getvalue()
+
+
+def animation() -> bytes:
+    frames = [Image.fromarray(np.full((20, 20, 3), 60 * at, np.uint8)) for at in range(4)]
+    stream = io.BytesIO()
+    frames[0].save(stream, "GIF", save_all=True, append_images=frames[1:], duration=80, loop=0)
+    return stream.getvalue()
+
+
+def pictures(tag: str, step: int, *encoded: bytes) -> bytes:
+    """The record of some pictures of one step."""
+    value = b.value(tag, b.metadata("images"), b.image_tensor(*encoded))
+    return b.record(b.event(b.summary(value), step=step, wall=START + step))
+
+
+def run_pictures(run: str, steps: Iterable[int]) -> list[bytes]:
+    return [
+        record
+        for step in steps
+        for record in (
+            pictures("samples/digits", step, *(encode(digit(run, step, at)) for at in range(4))),
+            pictures("samples/photo", step, encode(photo(run, step))),
+        )
+    ]
+
+
+def write_album(logdir: Path) -> None:
+    for run in RUNS:
+        append(logdir / run, *run_pictures(run, STEPS))
+    append(
+        logdir / "conv",
+        pictures("odd/deep", 0, encode(deep())),
+        pictures("odd/glass", 0, encode(glass())),
+        pictures("odd/moving", 0, animation()),
+        pictures("odd/damaged", 0, encode(photo("conv", 0))[:80]),
+        pictures("odd/huge", 0, encode(huge())),
+    )
+
+
+# ---- what is seen
+
+
+def strip(page: Page, title: str, run: str) -> Locator:
+    """The pictures of a run in a card."""
+    return card(page, title).get_by_role("group", name=run, exact=True)
+
+
+def shown(page: Page, title: str, run: str, step: int) -> Locator:
+    """The pictures of a run, once they are those of a step."""
+    expect(strip(page, title, run).locator("[data-step]")).to_have_attribute("data-step", str(step))
+    images = strip(page, title, run).locator("img")
+    expect(images.first).to_be_visible()
+    return images
+
+
+def read(image: Locator) -> NDArray[np.uint8]:
+    """The pixels of a picture as the page has them: [height, width, 4]."""
+    height, width, data = image.evaluate(READ)
+    return np.frombuffer(base64.b64decode(data), np.uint8).reshape(height, width, 4)
+
+
+def as_rgba(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """An array that was logged as a browser draws it."""
+    flat = pixels[..., None] if pixels.ndim == 2 else pixels
+    colours = np.repeat(flat, 3, axis=-1) if flat.shape[-1] == 1 else flat
+    if colours.shape[-1] == 4:
+        return colours
+    return np.concatenate([colours, np.full((*colours.shape[:2], 1), 255, np.uint8)], axis=-1)
+
+
+def pane(page: Page, label: str) -> Locator:
+    """A picture that can be zoomed into."""
+    return page.locator("article.full").get_by_role("img", name=label, exact=True)
+
+
+def hover_pixel(page: Page, place: Locator, x: float, y: float) -> None:
+    """Point at a spot of a place, as shares of its width and height."""
+    box = place.bounding_box()
+    assert box
+    at = (box["x"] + x * box["width"], box["y"] + y * box["height"])
+    page.mouse.move(at[0] - 2, at[1])
+    page.mouse.move(*at)
+
+
+def zoom_of(page: Page) -> float:
+    """Pixels of the screen that each of the picture takes."""
+    said = page.get_by_role("status", name="Size").inner_text()
+    return float(said.removesuffix(" %").replace(",", "")) / 100
+
+
+def is_near(one: float, other: float) -> bool:
+    return math.isclose(one, other, rel_tol=0.02)

@@ -1,0 +1,124 @@
+"""Images in both themes, on a phone, by keyboard, for who cannot see it, and without any."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.web.album import pane, shown, strip
+from tests.web.cards import card, open_menu
+from tests.web.test_looks import find_violations, overflows
+
+pytestmark = pytest.mark.browser
+
+SCHEMES = pytest.mark.parametrize("scheme", ["light", "dark"])
+
+
+@SCHEMES
+def test_cards_have_no_faults(album: str, open_page: Callable[..., Page], scheme: str) -> None:
+    page = open_page(f"{album}?tab=images&link=0&pin=samples/photo", color_scheme=scheme)
+    shown(page, "samples/photo", "conv", 30)
+    page.get_by_role("button", name="Settings of Images").click()
+    expect(card(page, "odd/damaged").get_by_role("note")).to_be_visible()
+    assert find_violations(page) == []
+    page.get_by_role("button", name="Brightness, contrast, scaling").click()
+    assert find_violations(page) == []
+    page.keyboard.press("Escape")
+    open_menu(page, "samples/photo")
+    assert find_violations(page) == []
+
+
+@SCHEMES
+@pytest.mark.parametrize(
+    "view", ["", "&part=2", "&pictures=grid", "&cmp=conv,,0,vit,,0", "&spot=0.5,0.5,9"]
+)
+def test_the_viewer_has_no_faults(
+    album: str, open_page: Callable[..., Page], scheme: str, view: str
+) -> None:
+    page = open_page(f"{album}?tab=images&card=samples/digits{view}", color_scheme=scheme)
+    full = page.locator("article.full")
+    expect(full.locator("img").first).to_be_visible()
+    assert find_violations(page) == []
+
+
+@SCHEMES
+@pytest.mark.parametrize("how", ["swipe", "difference", "blink"])
+def test_comparisons_have_no_faults(
+    album: str, open_page: Callable[..., Page], scheme: str, how: str
+) -> None:
+    query = f"?tab=images&card=samples/photo&cmp=conv,,0,vit,,0&cmp-as={how}"
+    page = open_page(album + query, color_scheme=scheme)
+    full = page.locator("article.full")
+    expect(full.locator("canvas" if how == "difference" else "img").first).to_be_visible()
+    assert find_violations(page) == []
+
+
+def test_on_a_phone(album: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{album}?tab=images&tags=samples", width=390)
+    shown(page, "samples/photo", "vit", 30)
+    assert not overflows(page)
+    box = card(page, "samples/photo").bounding_box()
+    assert box and box["width"] > 340
+    strip(page, "samples/photo", "vit").get_by_role("button").click()
+    expect(pane(page, "vit, step 30")).to_be_visible()
+    assert not overflows(page)
+
+
+def test_a_picture_is_opened_and_left_by_keyboard(
+    album: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(f"{album}?tab=images&tags=photo")
+    shown(page, "samples/photo", "conv", 30)
+    page.get_by_role("button", name="Open vit, step 30").focus()
+    page.keyboard.press("Enter")
+    expect(pane(page, "vit, step 30")).to_be_visible()
+    page.keyboard.press("ArrowLeft")
+    expect(pane(page, "vit, step 20")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("article.full")).to_have_count(0)
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_contain_text("Grid of runs and steps")
+
+
+def test_pictures_keep_their_place_while_others_come(
+    album: str, open_page: Callable[..., Page]
+) -> None:
+    """The old picture stays until the new one is there, and nothing moves."""
+    page = open_page(f"{album}?tab=images&tags=photo")
+    image = shown(page, "samples/photo", "conv", 30).first
+    before = image.bounding_box()
+    page.evaluate(
+        """() => {
+          window.blanks = 0
+          const image = document.querySelector('article img')
+          const look = () => {
+            if (!document.querySelector('article img')?.complete) window.blanks++
+            requestAnimationFrame(look)
+          }
+          look()
+        }"""
+    )
+    for _ in range(3):
+        page.keyboard.press("ArrowLeft")
+    image = shown(page, "samples/photo", "conv", 0).first
+    assert image.bounding_box() == before
+    assert page.evaluate("blanks") == 0
+
+
+def test_a_copied_address_shows_the_same(album: str, open_page: Callable[..., Page]) -> None:
+    query = "?tab=images&card=samples/digits&part=1&step=10&spot=0.4,0.6,3&bright=1.2"
+    one = open_page(album + query)
+    expect(pane(one, "picture 2 of 4, conv, step 10")).to_be_visible()
+    other = open_page(one.url)
+    expect(pane(other, "picture 2 of 4, conv, step 10")).to_be_visible()
+    place = "document.querySelector('article.full .pane img').getBoundingClientRect().toJSON()"
+    for page in (one, other):
+        expect(page.locator("article.full .pane img").first).to_be_visible()
+    assert one.evaluate(place) == other.evaluate(place)
+
+
+def test_a_log_without_pictures_teaches(sweep: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{sweep}?tab=images")
+    expect(page.get_by_role("main")).to_contain_text("summary.image(")

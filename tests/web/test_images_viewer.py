@@ -1,0 +1,265 @@
+"""One picture over all others: zoom, pixels, tiles, parts, and two against each other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.web.album import (
+    as_rgba,
+    deep,
+    digit,
+    hover_pixel,
+    huge,
+    is_near,
+    pane,
+    photo,
+    read,
+    shown,
+    strip,
+    zoom_of,
+)
+from tests.web.cards import card, choose
+
+pytestmark = pytest.mark.browser
+
+PHOTO = "?tab=images&card=samples/photo"
+
+
+def zoom_tools(page: Page) -> Locator:
+    return page.get_by_role("group", name="Zoom")
+
+
+def test_a_picture_opens_and_closes(album: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{album}?tab=images&tags=digits")
+    shown(page, "samples/digits", "vit", 30)
+    page.get_by_role("button", name="Open picture 3 of 4, vit, step 30").click()
+    expect(page).to_have_url(re.compile("card=samples/digits"))
+    expect(page.get_by_role("group", name="Pictures of a step")).to_contain_text("3 of 4")
+    full = page.locator("article.full")
+    images = full.get_by_role("group", name="vit").locator("img")
+    expect(images).to_have_count(1)
+    assert np.array_equal(read(images.first), as_rgba(digit("vit", 30, 2)))
+    page.keyboard.press("Escape")
+    expect(full).to_have_count(0)
+    expect(page).not_to_have_url(re.compile("card=|part="))
+
+
+def test_parts_are_gone_through_or_seen_together(album: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{album}?tab=images&card=samples/digits")
+    full = page.locator("article.full")
+    images = full.get_by_role("group", name="conv").locator("img")
+    expect(images).to_have_count(4)
+    parts = page.get_by_role("group", name="Pictures of a step")
+    parts.get_by_role("button", name="Next picture of the step").click()
+    expect(images).to_have_count(1)
+    expect(parts).to_contain_text("1 of 4")
+    page.keyboard.press("[")
+    expect(parts).to_contain_text("4 of 4")
+    expect(page).to_have_url(re.compile("part=3"))
+    parts.get_by_role("button", name="All 4").click()
+    expect(images).to_have_count(4)
+
+
+def test_zoom_by_buttons_keys_and_wheel(album: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(album + PHOTO)
+    place = pane(page, "conv, step 30")
+    expect(place).to_be_visible()
+    fit = zoom_of(page)
+    zoom_tools(page).get_by_role("button", name="Zoom in").click()
+    assert is_near(zoom_of(page), 1.5 * fit)
+    page.keyboard.press("-")
+    assert is_near(zoom_of(page), fit)
+    page.keyboard.press("+")
+    page.keyboard.press("+")
+    expect(page).to_have_url(re.compile(r"spot=0\.5,0\.5,2\.25"))
+    page.keyboard.press("0")
+    expect(page).not_to_have_url(re.compile("spot="))
+    zoom_tools(page).get_by_role("button", name="1:1").click()
+    assert zoom_of(page) == 1
+    place.dblclick()
+    assert is_near(zoom_of(page), fit)
+    hover_pixel(page, place, 0.25, 0.5)
+    page.keyboard.down("Control")
+    page.mouse.wheel(0, -300)
+    page.keyboard.up("Control")
+    expect(page).to_have_url(re.compile("spot="))
+    assert zoom_of(page) > fit
+
+
+def test_pictures_are_zoomed_and_moved_together(album: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{album}{PHOTO}&spot=0.5,0.5,4")
+    places = [pane(page, f"{run}, step 30") for run in ("conv", "vit")]
+    images = [place.locator("img") for place in places]
+    before = [image.bounding_box() for image in images]
+    box = places[0].bounding_box()
+    assert box and before[0] and before[1]
+    middle = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.move(*middle)
+    page.mouse.down()
+    page.mouse.move(middle[0] - 40, middle[1] + 30, steps=4)
+    page.mouse.up()
+    for old, image in zip(before, images, strict=True):
+        new = image.bounding_box()
+        assert old and new
+        assert round(new["x"] - old["x"]) == -40
+        assert round(new["y"] - old["y"]) == 30
+
+
+def test_the_pixel_under_the_pointer_is_told_in_all_pictures(
+    album: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(album + PHOTO)
+    place = pane(page, "conv, step 30")
+    image = place.locator("img")
+    expect(image).to_be_visible()
+    # The pixel 15 to the right and 30 down.
+    hover_pixel(page, image, 15.5 / 60, 30.5 / 40)
+    red, green, blue = photo("conv", 30)[30, 15]
+    expect(strip(page, "samples/photo", "conv").last).to_contain_text("15, 30")
+    expect(strip(page, "samples/photo", "conv").last).to_contain_text(
+        f"R {red}  G {green}  B {blue}"
+    )
+    expect(strip(page, "samples/photo", "vit").last).to_contain_text(
+        f"B {photo('vit', 30)[30, 15, 2]}"
+    )
+    page.mouse.move(2, 2)
+    expect(strip(page, "samples/photo", "conv").last).not_to_contain_text("15, 30")
+
+
+def test_pixels_of_sixteen_bits_are_exact(album: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{album}?tab=images&card=odd/deep")
+    image = pane(page, "conv, step 0").locator("img")
+    expect(image).to_be_visible()
+    hover_pixel(page, image, 3.5 / 16, 2.5 / 16)
+    expect(page.locator("article.full")).to_contain_text(str(deep()[2, 3]))
+
+
+def test_numbers_are_written_into_large_pixels(album: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{album}?tab=images&card=odd/deep&spot=0.5,0.5,2")
+    place = pane(page, "conv, step 0")
+    expect(place).to_contain_text(str(deep()[8, 8]))
+    expect(place).to_contain_text(str(deep()[7, 6]))
+
+
+def test_huge_pictures_come_in_tiles(album: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{album}?tab=images&card=odd/huge")
+    place = pane(page, "conv, step 0")
+    expect(place.locator("img")).to_have_count(1)
+    page.keyboard.press("1")
+    tiles = place.locator("img[src*='tile']")
+    expect(tiles.first).to_be_visible()
+    assert 2 <= tiles.count() <= 12
+    source = str(tiles.first.get_attribute("src"))
+    x, y = (int(re.search(rf"&{axis}=(\d+)", source)[1]) for axis in "xy")
+    expected = huge()[512 * y : 512 * y + 512, 512 * x : 512 * x + 512]
+    assert np.array_equal(read(tiles.first), as_rgba(expected))
+    assert place.locator("img[src*='picture']").count() == 0
+
+
+def test_a_picture_is_saved_as_it_was_logged(album: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(album + PHOTO)
+    pane(page, "conv, step 30").hover()
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download conv, step 30").click()
+    assert download.value.suggested_filename.endswith(".png")
+
+
+def test_all_steps_scroll_in_a_grid(album: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{album}?tab=images&card=samples/digits&pictures=grid")
+    grid = page.locator("article.full").get_by_role("grid")
+    expect(grid).to_have_attribute("aria-colcount", "4")
+    page.get_by_role("checkbox", name="All steps").check()
+    expect(page).to_have_url(re.compile("every=1"))
+    expect(grid.get_by_role("columnheader").last).to_have_text("30")
+
+
+# ---- two against each other
+
+
+def test_two_runs_are_compared_side_by_side(album: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{album}?tab=images&tags=photo")
+    shown(page, "samples/photo", "conv", 30)
+    choose(page, "samples/photo", "Compare two pictures")
+    expect(pane(page, "conv, step 30")).to_be_visible()
+    expect(pane(page, "vit, step 30")).to_be_visible()
+    expect(page).to_have_url(re.compile("cmp=conv,,0,vit,,0"))
+    page.get_by_role("combobox", name="Run of picture B").select_option("conv")
+    box = page.get_by_role("textbox", name=re.compile("Step of picture B"))
+    box.fill("10")
+    box.press("Enter")
+    expect(pane(page, "conv, step 10")).to_be_visible()
+    page.get_by_role("button", name="Back to all cards").click()
+    expect(page).not_to_have_url(re.compile("cmp="))
+
+
+def test_c_compares_and_goes_back(album: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{album}?tab=images&tags=photo")
+    shown(page, "samples/photo", "conv", 30)
+    card(page, "samples/photo").hover()
+    page.keyboard.press("c")
+    expect(page.get_by_role("group", name="Picture A")).to_be_visible()
+    page.keyboard.press("c")
+    expect(page.get_by_role("group", name="Picture A")).to_have_count(0)
+
+
+def compare(album: str, open_page: Callable[..., Page], how: str, b: str = "vit,,0") -> Page:
+    page = open_page(f"{album}{PHOTO}&cmp=conv,,0,{b}")
+    page.get_by_role("group", name="How two pictures are compared").get_by_text(how).click()
+    expect(page).to_have_url(re.compile(f"cmp-as={how}"))
+    return page
+
+
+def test_the_difference_is_computed_and_its_largest_told(
+    album: str, open_page: Callable[..., Page]
+) -> None:
+    page = compare(album, open_page, "difference")
+    words = page.get_by_role("status").filter(has_text="Largest difference")
+    expect(words).to_have_text(
+        re.compile(r"Largest difference 100 of 255 at 0, 0 · mean 33.33 ·\s+100 % of pixels differ")
+    )
+    canvas = page.locator("article.full canvas")
+    pixel = """canvas => {
+      const copy = new OffscreenCanvas(1, 1).getContext('2d')
+      copy.drawImage(canvas, -5, -5)
+      return [...copy.getImageData(0, 0, 1, 1).data]
+    }"""
+    assert canvas.evaluate(pixel) == [0, 0, 100, 255]
+    page.get_by_role("slider", name="Amplify differences").fill("2")
+    expect(page).to_have_url(re.compile("gain=2"))
+    assert canvas.evaluate(pixel) == [0, 0, 200, 255]
+
+
+def test_the_same_picture_does_not_differ(album: str, open_page: Callable[..., Page]) -> None:
+    page = compare(album, open_page, "difference", "conv,,0")
+    expect(page.get_by_text("The pictures are the same.")).to_be_visible()
+
+
+def test_a_line_is_swiped_between_two(album: str, open_page: Callable[..., Page]) -> None:
+    page = compare(album, open_page, "swipe")
+    line = page.get_by_role("slider", name="Line between A and B")
+    expect(line).to_have_attribute("aria-valuenow", "50")
+    line.press("ArrowLeft")
+    expect(line).to_have_attribute("aria-valuenow", "48")
+    box = line.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + 10, box["y"] + 100)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 210, box["y"] + 100, steps=3)
+    page.mouse.up()
+    assert int(line.get_attribute("aria-valuenow") or 0) > 55
+
+
+def test_two_pictures_blink(album: str, open_page: Callable[..., Page]) -> None:
+    page = compare(album, open_page, "blink")
+    one = page.locator("[data-side=A]")
+    expect(one).to_have_css("visibility", "hidden")
+    expect(one).to_have_css("visibility", "visible")
+    page.get_by_role("button", name="Stop").click()
+    before = one.evaluate("node => getComputedStyle(node).visibility")
+    page.get_by_role("button", name="Other").click()
+    expect(one).not_to_have_css("visibility", before)
