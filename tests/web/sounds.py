@@ -60,8 +60,7 @@ def card(page: Page, tag: str) -> Locator:
 
 
 def clip(page: Page, tag: str, run: str, part: int = 0) -> Locator:
-    region = card(page, tag).get_by_role("region", name=run)
-    return region.locator('[role="group"].clip').nth(part)
+    return card(page, tag).locator(f'[data-run="{run}"] > .clip').nth(part)
 
 
 def wave(page: Page, tag: str, run: str, part: int = 0) -> Locator:

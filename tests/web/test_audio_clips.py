@@ -87,10 +87,10 @@ def test_the_spectrogram_is_switched_and_scaled(sounds: str, open_page: Open) ->
     drawn(page, "voice", "alto")
     page.get_by_role("button", name="Settings of Audio").click()
     with page.expect_request(re.compile("spectrogram.*scale=linear")):
-        page.get_by_label("Scale", exact=True).select_option("Linear")
+        page.get_by_role("combobox", name="Scale").select_option("Linear")
     with page.expect_request(re.compile("spectrogram.*window=512")):
-        page.get_by_label("Window").select_option("512 samples")
-    page.get_by_label("Range").select_option("60 dB")
+        page.get_by_role("combobox", name="Window").select_option("512 samples")
+    page.get_by_role("combobox", name="Range").select_option("60 dB")
     expect(page).to_have_url(re.compile("tones=linear.*tones-window=512"))
 
 

@@ -136,7 +136,7 @@ export class AudioView {
   select(name: ClipName, range: Span | null): void {
     const { settings } = this;
     this.#choose(name);
-    settings.range.set(range);
+    settings.range.set(range && shorten(range, 4));
     if (!range) return;
     settings.looping.set(true);
     this.player.seek(range[0]);
@@ -168,7 +168,7 @@ export class AudioView {
 
   zoom(cardId: string, span: Span | null): void {
     const { zooms } = this.settings;
-    zooms.set(withCard(zooms.value, cardId, span), 'replace');
+    zooms.set(withCard(zooms.value, cardId, span && shorten(span, 6)), 'replace');
   }
 
   /** How many clips a tag has, as far as that is known: of all runs that are shown together. */
@@ -206,6 +206,11 @@ export class AudioView {
     if (hadAny) range.set(null);
     return hadAny;
   }
+}
+
+/** With no more digits than an address has to have. */
+function shorten([from, to]: Span, digits: number): Span {
+  return [Number(from.toFixed(digits)), Number(to.toFixed(digits))];
 }
 
 export const [getAudio, setAudio] = createContext<AudioView>();
