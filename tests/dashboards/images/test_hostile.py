@@ -115,7 +115,7 @@ def test_a_video_has_no_pixels(serve: Serve) -> None:
 
 def test_many_at_once_are_decoded_one_after_the_other(serve: Serve) -> None:
     """Six tiles of a large picture: one decodes it, the others wait for that."""
-    board = serve([save(Image.new("RGB", (5000, 900), "teal"))])
+    board = serve([save(Image.new("RGB", (5000, 1700), "teal"))])
     answers: list[int] = []
 
     def ask(x: int) -> None:

@@ -9,6 +9,8 @@ from PIL import Image
 from tests.dashboards.images import samples
 from tests.dashboards.images.conftest import Serve
 from tests.dashboards.images.samples import load, noise, png, save, slope
+from tracklight.dashboards.images.header import read_header
+from tracklight.dashboards.images.raster import count_decoded, decode
 
 
 @pytest.mark.parametrize(
@@ -58,6 +60,15 @@ def test_photographs_stay_such_and_others_stay_exact(serve: Serve) -> None:
     transparent = board.get("thumbnail", 1)
     assert transparent.headers["content-type"] == "image/png"
     assert load(transparent.content).shape == (171, 256, 4)
+
+
+@pytest.mark.parametrize("size", [64, 256, 1024])
+@pytest.mark.parametrize("kind", ["JPEG", "PNG"])
+def test_what_is_decoded_is_known_before(kind: str, size: int) -> None:
+    data = save(slope(900, 1500), kind)
+    header = read_header(data)
+    width, height = decode(header, data, size).size
+    assert count_decoded(header, size) == pytest.approx(width * height, rel=0.05)
 
 
 def test_an_animation_is_seen_by_its_first_frame(serve: Serve) -> None:

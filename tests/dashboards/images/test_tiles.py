@@ -98,7 +98,7 @@ def test_a_large_picture_is_decoded_once(serve: Serve, monkeypatch: pytest.Monke
 
     original = rasters.decode
     monkeypatch.setattr(rasters, "decode", decode)
-    board = serve([save(Image.new("RGB", (5000, 900), "teal"))])
+    board = serve([save(Image.new("RGB", (5000, 1700), "teal"))])
     for level, x in ((0, 0), (0, 9), (1, 3), (4, 0)):
         assert board.get("tile", level=level, x=x).status_code == 200
     board.get("pixels", x=4999)

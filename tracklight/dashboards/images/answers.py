@@ -88,5 +88,4 @@ def describe(part: int, data: bytes, explain: Callable[[Exception], Problem]) ->
 
 def _is_too_large(header: Header) -> bool:
     """Whether no browser should have to decode it at once."""
-    pixels = header.width * header.height
-    return pixels > _MOST_AT_ONCE or max(header.width, header.height) > _LONGEST_AT_ONCE
+    return header.pixels > _MOST_AT_ONCE or max(header.width, header.height) > _LONGEST_AT_ONCE

@@ -50,6 +50,10 @@ class Header:
         return _CHANNELS.get(self.mode.removesuffix(";16"), 1)
 
     @property
+    def pixels(self) -> int:
+        return self.width * self.height
+
+    @property
     def shown_size(self) -> tuple[int, int]:
         is_on_its_side = self.orientation >= 5
         return (self.height, self.width) if is_on_its_side else (self.width, self.height)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tracklight.dashboards.images.answers import AboutAnswer, PixelsAnswer, describe
 from tracklight.dashboards.images.asks import PartAsk, PixelsAsk, ThumbnailAsk, TileAsk
 from tracklight.dashboards.images.header import Header, read_header
-from tracklight.dashboards.images.raster import decode, encode, shrink
+from tracklight.dashboards.images.raster import count_decoded, decode, encode, shrink
 from tracklight.dashboards.images.rasters import Decoded, File, Rasters
 from tracklight.dashboards.images.tiles import find_tile
 from tracklight.errors import FormatError, LogError
@@ -103,7 +103,7 @@ class Pictures:
 
     def _make_thumbnail(self, ask: ThumbnailAsk, file: File) -> Blob:
         known = self._rasters.find(_find_key(ask))
-        with self._rasters.room_for(file.header):
+        with self._rasters.room_for(count_decoded(file.header, ask.size)):
             raster = known.raster if known else decode(file.header, file.data, ask.size)
             small = shrink(raster.shown(), ask.size)
             return _blob(ask, *encode(small, _is_photo(file.header)))

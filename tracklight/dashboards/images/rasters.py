@@ -12,9 +12,9 @@ from tracklight.dashboards.images.header import Header
 from tracklight.dashboards.images.raster import Raster, decode
 from tracklight.media.shelf import Shelf
 
-_SMALL_BYTES = 32 << 20
+_SMALL_BYTES = 48 << 20
 #: A picture of more pixels is a large one.
-_MOST_SMALL = 4_000_000
+_MOST_SMALL = 8_000_000
 #: Two pictures of 10,000 x 10,000 pixels, so that they can be compared; not for long.
 _LARGE_BYTES = 1200 << 20
 _LARGE_IDLE_S = 60.0
@@ -49,21 +49,17 @@ class Rasters:
 
     def get(self, key: Hashable | None, file: File) -> Decoded:
         """Kept under ``key`` if there is one."""
-        with self.room_for(file.header):
+        with self.room_for(file.header.pixels):
             # Who waited for the room may have waited for this very picture.
             known = self.find(key)
             if known is not None:
                 return known
             decoded = Decoded(file.header, decode(file.header, file.data))
             if key is not None:
-                shelf = self._large if _is_large(file.header) else self._small
+                shelf = self._large if file.header.pixels > _MOST_SMALL else self._small
                 shelf.keep(key, decoded, decoded.raster.size_bytes)
             return decoded
 
-    def room_for(self, header: Header) -> AbstractContextManager[bool]:
-        """To be held while pixels are made."""
-        return self._room_for_large if _is_large(header) else self._room_for_small
-
-
-def _is_large(header: Header) -> bool:
-    return header.width * header.height > _MOST_SMALL
+    def room_for(self, pixels: int) -> AbstractContextManager[bool]:
+        """To be held while so many pixels are decoded."""
+        return self._room_for_large if pixels > _MOST_SMALL else self._room_for_small
