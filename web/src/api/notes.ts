@@ -53,11 +53,40 @@ export interface Fired {
   readonly recovered: boolean;
 }
 
+/** Three tags: a line, and the lower and upper edge of the band around it. */
+export interface LayoutMargin {
+  readonly value: string;
+  readonly lower: string;
+  readonly upper: string;
+}
+
+/** One chart that somebody laid out: lines with bands if there are any, else plain lines. */
+export interface LayoutChart {
+  readonly title: string;
+  /** Regular expressions, each for the tags that begin with a match. */
+  readonly tags: readonly string[];
+  readonly margins: readonly LayoutMargin[];
+}
+
+export interface LayoutCategory {
+  readonly title: string;
+  /** Folded until somebody opens it. */
+  readonly closed: boolean;
+  readonly charts: readonly LayoutChart[];
+}
+
+/** Charts that somebody laid out, under a name. */
+export interface NamedLayout {
+  readonly name: string;
+  readonly categories: readonly LayoutCategory[];
+}
+
 export interface NotesAnswer {
   /** Grows with every change of what is kept. */
   readonly revision: number;
   readonly runs: Readonly<Record<string, RunNote>>;
   readonly annotations: readonly Annotation[];
+  readonly layouts: readonly NamedLayout[];
   readonly alerts: {
     readonly rules: readonly KnownRule[];
     /** The newest first. */
@@ -83,6 +112,14 @@ export function annotate(step: number, text: string, tag: string | null): Promis
 
 export function removeAnnotation(id: string): Promise<NotesAnswer> {
   return ask(`api/notes/annotations/${encodeURIComponent(id)}`, { method: 'DELETE' });
+}
+
+/** null takes the layout of that name away. */
+export function keepLayout(
+  name: string,
+  categories: readonly LayoutCategory[] | null,
+): Promise<NotesAnswer> {
+  return send('PUT', 'api/notes/layouts', { name, categories });
 }
 
 /** Replaces all rules but the fixed ones. */

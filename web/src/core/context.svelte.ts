@@ -25,6 +25,7 @@ export function contextFor(server: string): Context {
     commands,
     notes,
     api: apiOf(server),
+    apiOf,
     theme,
     get roots() {
       return board.about?.roots ?? [];
@@ -56,6 +57,6 @@ function readAll(): readonly unknown[] {
     [tags.rows, tags.ready, tags.problem],
     [board.revisionOf(null), board.paused, board.loading, board.about],
     [cursor.hover, cursor.pinned, cursor.range],
-    [notes.annotations, theme.dark, address.search],
+    [notes.annotations, notes.layouts, theme.dark, address.search],
   ];
 }

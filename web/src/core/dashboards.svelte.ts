@@ -5,6 +5,7 @@ import type { Module } from '../plugin/context';
 import { type BuiltIn, loadModule } from '../plugin/registry';
 import { address } from './address.svelte';
 import { board } from './board.svelte';
+import { notes } from './notes.svelte';
 import { tags } from './tags.svelte';
 
 /** A dashboard that can be opened. */
@@ -16,6 +17,8 @@ export interface Entry {
   readonly plugins: readonly string[] | null;
   /** Whether there is anything in the log that it can show. */
   readonly active: boolean;
+  /** Whether it is of use without data of its own. */
+  readonly makes: boolean;
   /** Lines of code that would give it something to show. */
   readonly example: string | null;
   readonly load: () => Promise<Module>;
@@ -87,12 +90,15 @@ class Dashboards {
     return this.#asked ? this.active.find(({ plugins }) => plugins !== null || isKnown) : undefined;
   }
 
-  #ours({ name, title, server = name, always = false, example, load }: BuiltIn): Entry {
+  #ours({ name, title, server = name, always = false, makes = false, ...rest }: BuiltIn): Entry {
     // One that asks another's server half shows the same data.
     const row = this.#rows.find((row) => row.name === server);
     const plugins = always ? null : (row?.plugins ?? [server]);
-    const active = always || this.#hasData(row, server);
-    return { name, title, server, plugins, active, example: example ?? null, load };
+    // What is made in the page are layouts, and they are kept among the notes.
+    const isMade = makes && notes.layouts.length > 0;
+    const active = always || isMade || this.#hasData(row, server);
+    const { load, example = null } = rest;
+    return { name, title, server, plugins, active, makes, example, load };
   }
 
   #theirs(row: DashboardRow): Entry[] {
@@ -100,7 +106,7 @@ class Dashboards {
     if (url === null || this.#builtIn.some((one) => one.name === name)) return [];
     const active = this.#hasData(row, name);
     const load = (): Promise<Module> => loadModule(url);
-    return [{ name, title, server: name, plugins, active, example: null, load }];
+    return [{ name, title, server: name, plugins, active, makes: false, example: null, load }];
   }
 
   #hasData(row: DashboardRow | undefined, name: string): boolean {

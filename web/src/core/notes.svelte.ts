@@ -3,6 +3,9 @@ import {
   annotate,
   changeRuns,
   getNotes,
+  keepLayout,
+  type LayoutCategory,
+  type NamedLayout,
   type NotesAnswer,
   removeAnnotation,
   type RunNote,
@@ -22,6 +25,7 @@ const NO_ALERTS: NotesAnswer['alerts'] = { rules: [], fired: [], webhook: false 
 /** What users say about runs and steps; the server keeps it beside the log. */
 class SideNotes implements Notes {
   annotations = $state.raw<readonly Annotation[]>([]);
+  layouts = $state.raw<readonly NamedLayout[]>([]);
   alerts = $state.raw(NO_ALERTS);
   /** Why the last change was not kept. */
   problem = $state.raw<Problem | null>(null);
@@ -62,6 +66,11 @@ class SideNotes implements Notes {
     await this.#keep(removeAnnotation(id));
   }
 
+  /** Who lays charts out is told at once where they could not be kept. */
+  async keepLayout(name: string, categories: readonly LayoutCategory[] | null): Promise<void> {
+    this.#take(await keepLayout(name, categories));
+  }
+
   /** What this page has said itself comes back as news. */
   #catchUp(revision: number): void {
     if (revision !== this.#revision) this.refresh();
@@ -86,9 +95,10 @@ class SideNotes implements Notes {
     }
   }
 
-  #take({ runs, annotations, alerts, revision }: NotesAnswer): void {
+  #take({ runs, annotations, layouts, alerts, revision }: NotesAnswer): void {
     this.#runs = runs;
     this.annotations = annotations;
+    this.layouts = layouts;
     this.alerts = alerts;
     this.#revision = revision;
   }

@@ -23,9 +23,14 @@ export abstract class CurveWall<C extends CurveCard = CurveCard> extends CardWal
 
   readonly view = $derived.by(() => viewAsk(this.settings, this.context.runs));
 
-  constructor(context: Context, about: WallAbout, api: Api = context.api) {
+  constructor(
+    context: Context,
+    about: WallAbout,
+    api: Api = context.api,
+    settings: Settings = openSettings(context, about.name),
+  ) {
     super(context, about);
-    this.settings = openSettings(context, about.name);
+    this.settings = settings;
     this.api = api;
     this.loader = new Loader(api);
     this.tables = new TableLoader(api);

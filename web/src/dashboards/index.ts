@@ -68,6 +68,15 @@ with summary.create_file_writer("logs/run-1").as_default():
     load: () => import('./mesh'),
   },
   {
+    name: 'custom_scalars',
+    title: 'Custom scalars',
+    makes: true,
+    example: `from tracklight import summary
+with summary.create_file_writer("logs/run-1").as_default():
+    summary.custom_scalars({"Quality": {"Loss": ["Multiline", ["train/loss", "eval/loss"]]}})`,
+    load: () => import('./custom_scalars'),
+  },
+  {
     name: 'overview',
     title: 'Overview',
     server: 'scalars',

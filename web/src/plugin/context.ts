@@ -1,3 +1,4 @@
+import type { LayoutCategory, NamedLayout } from '../api/notes';
 import type { Problem, RunRow, TagRow } from '../api/types';
 import type { Codec } from '../base/codec';
 
@@ -16,6 +17,8 @@ export interface Context {
   readonly commands: Commands;
   readonly notes: Notes;
   readonly api: Api;
+  /** The server half of another dashboard, for one that shows the same data in another way. */
+  apiOf(dashboard: string): Api;
   readonly theme: { readonly dark: boolean };
   /** The directories that the log is made of, as the server knows them. */
   readonly roots: readonly { readonly name: string; readonly path: string }[];
@@ -144,6 +147,10 @@ export interface Notes {
   readonly annotations: readonly Annotation[];
   annotate(step: number, text: string, tag: string | null): Promise<void>;
   removeAnnotation(id: string): Promise<void>;
+  /** Charts that users laid out. */
+  readonly layouts: readonly NamedLayout[];
+  /** null takes the layout of that name away. Rejects where it could not be kept. */
+  keepLayout(name: string, categories: readonly LayoutCategory[] | null): Promise<void>;
 }
 
 // ---- keyboard and commands

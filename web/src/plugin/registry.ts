@@ -8,6 +8,8 @@ export interface BuiltIn {
   readonly server?: string;
   /** True for one that has something to show whatever is in the log. */
   readonly always?: boolean;
+  /** True for one in which something can be made, so that it is of use without data of its own. */
+  readonly makes?: boolean;
   /** Three lines of code that give it something to show, told while there is nothing. */
   readonly example?: string;
   load(): Promise<Module>;
