@@ -22,7 +22,7 @@ class EventFile:
     def __init__(self, run: Path, started: float) -> None:
         run.mkdir(parents=True, exist_ok=True)
         self._stream = (run / f"events.out.tfevents.{int(started):010d}.demo.1.0").open("xb")
-        self._described: set[bytes] = set()
+        self._described: dict[bytes, bytes] = {}
         self._write(encode_file_version(started))
 
     def __enter__(self) -> EventFile:
@@ -37,11 +37,12 @@ class EventFile:
         self._stream.close()
 
     def log(self, wall_time: float, step: int, *values: Message) -> None:
-        """Log values; only the first one of a tag keeps its metadata, as readers expect."""
+        """Log values; a later one of a tag keeps metadata only if that says something else."""
         for value in values:
-            if value.tag in self._described:
+            metadata = value.metadata.SerializeToString()
+            if self._described.get(value.tag) == metadata:
                 value.ClearField("metadata")
-            self._described.add(value.tag)
+            self._described[value.tag] = metadata
         self._write(encode_event(wall_time, step, values))
 
     def log_graph(self, wall_time: float, graph: Message) -> None:

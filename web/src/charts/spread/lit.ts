@@ -45,7 +45,7 @@ export function drawLit(
         const spread = content.spreads[number];
         if (!spread) continue;
         const isHere = lit.spot?.spread === number;
-        const at = isHere ? (lit.spot?.at ?? -1) : nearestIndex(spread.x, place);
+        const at = isHere ? (lit.spot?.at ?? -1) : indexAt(spread.x, place);
         const value = isHere ? (lit.spot?.value ?? null) : null;
         if (at >= 0 && isSeen(spread.x[at] ?? NaN, set))
           light(pen, spread, at, value, content, set, panel, mode, palette);
@@ -53,6 +53,14 @@ export function drawLit(
     }
   }
   if (lit.box) drawBox(pen, lit.box, palette);
+}
+
+/** The histogram at a place; none where a run has ended long before, or has not begun. */
+export function indexAt(x: Float64Array, place: number): number {
+  const at = nearestIndex(x, place);
+  const here = x[at] ?? NaN;
+  const gap = Math.max(here - (x[at - 1] ?? here), (x[at + 1] ?? here) - here);
+  return Math.abs(here - place) <= gap || here === place ? at : -1;
 }
 
 function placeOf({ spreads }: SpreadContent, { spot, cursor, pinned }: Lit): number | null {
@@ -92,6 +100,9 @@ function light(
         colour: palette.text,
         ring: palette.paper,
       });
+    // Elsewhere it would stand in the panel beside.
+    const isAtEdge = layout.y2?.ticks.some(({ text }) => text !== '') ?? true;
+    if (!isAtEdge && value === null) return;
     const top = layout.y.scale.at(x) - CHIP_HEIGHT + 2;
     const right = layout.frame.left + layout.frame.width;
     return drawChip(pen, chipOf(formatPlace(x, layout.format), right, top, palette), layout.size);

@@ -85,7 +85,16 @@ export function drawLitRidge(
   const edges = ridgeOf(spread, at, grid, layout, ends);
   pen.area(edges, { colour: paper, opacity: 0.75 });
   pen.area(edges, { colour: spread.colour, opacity: 0.92 });
-  pen.stroke(crestOf(edges), { colour: text, width: 1.25 });
+  pen.stroke(withoutFoot(crestOf(edges), edges.low[0] ?? 0), { colour: text, width: 1.25 });
+}
+
+/** A line along bins in which nothing was counted would look like an axis. */
+function withoutFoot({ points, length }: Path, foot: number): Path {
+  const isFoot = (at: number): boolean => Math.abs((points[2 * at + 1] ?? foot) - foot) < 0.25;
+  const kept = points.slice();
+  for (let at = 0; at < length / 2; at++)
+    if (isFoot(at) && isFoot(at - 1) && isFoot(at + 1)) kept.fill(NaN, 2 * at, 2 * at + 2);
+  return { points: kept, length };
 }
 
 export function crestOf({ x, high, length }: Edges): Path {

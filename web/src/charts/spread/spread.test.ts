@@ -9,6 +9,7 @@ import { findEnds, makeLevel, spanOf } from './ends';
 import { binAt, findSpot, nearestIndex, panelAt } from './find';
 import { nearestOf, paintHeat } from './heat';
 import { moveSpot } from './keys';
+import { indexAt } from './lit';
 import { gridOf, layOutPanels } from './panels';
 import { ridgeOf, strengthOf } from './ridges';
 import { sheetToSvg } from './sheet';
@@ -179,6 +180,12 @@ describe('pointing', () => {
     expect(moveSpot('Home', ONE, set, 'offset', null)?.spot.at).toBe(0);
     expect(moveSpot('x', ONE, set, 'offset', null)).toBeNull();
   });
+});
+
+test('a run that ended long before is not lit', () => {
+  const x = Float64Array.of(0, 10, 20);
+  expect([4, 24, 31, -11].map((place) => indexAt(x, place))).toEqual([0, 2, -1, -1]);
+  expect(indexAt(Float64Array.of(7), 7)).toBe(0);
 });
 
 describe('zooming', () => {
