@@ -9,7 +9,7 @@ from tracklight.types import Int64
 #: So many values of a series go into a copy.
 MOST_COPIED = 30
 #: So many bytes of one dashboard's values do, before they are packed.
-MOST_COPIED_BYTES = 24 << 20
+MOST_COPIED_BYTES = 12 << 20
 
 
 def thin(count: int, most: int = MOST_COPIED) -> Int64:

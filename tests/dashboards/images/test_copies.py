@@ -45,7 +45,17 @@ def test_pictures_are_carried_as_thumbnails(tmp_path: Path, open_log: Open) -> N
     thumbnail = parts[f"thumbnail?{first}&part=0&size=512"]
     assert isinstance(thumbnail, Blob)
     assert load(thumbnail.content).shape == (398, 512, 3)
+    # Noise takes more than half a megabyte to the last bit.
+    assert thumbnail.media_type == "image/webp" and len(thumbnail.content) < 250_000
     assert parts[f"picture?{second}&part=0"] == Blob(animation, "image/gif", immutable=True)
+
+
+def test_what_is_small_is_carried_as_it_was_logged(tmp_path: Path, open_log: Open) -> None:
+    data = save(noise(512, 300, 3))
+    logs.write(tmp_path, "a", picture_record(1, [data]))
+    parts = dict(Images(open_log(tmp_path)).export_static(["a"]))
+    (blob,) = (it for it in parts.values() if isinstance(it, Blob))
+    assert (blob.content, blob.media_type) == (data, "image/png")
 
 
 def test_nothing_is_carried_where_there_are_no_pictures(tmp_path: Path, open_log: Open) -> None:

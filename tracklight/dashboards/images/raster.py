@@ -227,3 +227,13 @@ def encode(image: Image, as_photo: bool) -> tuple[bytes, str]:
         return stream.getvalue(), "image/jpeg"
     image.save(stream, "PNG", compress_level=_PNG_LEVEL)
     return stream.getvalue(), "image/png"
+
+
+def encode_light(picture: bytes) -> tuple[bytes, str]:
+    """A file of the same picture that looks like it and is a fraction of its size."""
+    from PIL import Image
+
+    stream = io.BytesIO()
+    with Image.open(io.BytesIO(picture), formats=("PNG", "JPEG")) as image:
+        image.save(stream, "WEBP", quality=85)
+    return stream.getvalue(), "image/webp"
