@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from benchmarks import images, live, memory, page, pictures, read, screen, tags, write
+from benchmarks import histograms, images, live, memory, page, pictures, read, screen, tags, write
 from benchmarks.report import Row, describe_machine, format_table, write_results
 
 MEASURES = {
@@ -19,6 +19,7 @@ MEASURES = {
     "lines": page.measure_many_lines,
     "runs": page.measure_many_runs,
     "pictures": pictures.measure,
+    "histograms": histograms.measure,
     "screen": screen.measure,
     "write": write.measure,
     "import": write.measure_import,

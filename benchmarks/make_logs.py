@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from tensorboard.compat.proto.event_pb2 import Event
 from tensorboard.compat.proto.summary_pb2 import Summary, SummaryMetadata
 from tensorboard.compat.proto.tensor_pb2 import TensorProto
-from tensorboard.compat.proto.types_pb2 import DT_FLOAT, DT_STRING
+from tensorboard.compat.proto.types_pb2 import DT_DOUBLE, DT_FLOAT, DT_STRING
 
 from tracklight.formats.tfrecord import frame
 
@@ -31,6 +31,7 @@ LOGS = Path(__file__).parent / ".logs"
 START_S = 1.7e9
 FILE_NAME = "events.out.tfevents.1700000000.host.1.0.v2"
 SCALARS = SummaryMetadata(plugin_data=SummaryMetadata.PluginData(plugin_name="scalars"))
+HISTOGRAMS = SummaryMetadata(plugin_data=SummaryMetadata.PluginData(plugin_name="histograms"))
 IMAGES = SummaryMetadata(plugin_data=SummaryMetadata.PluginData(plugin_name="images"))
 
 
@@ -73,6 +74,17 @@ class Images:
         return f"{self.steps:,} steps x {self.a_step} images of {self.side} x {self.side}"
 
 
+@dataclass(frozen=True)
+class Histograms:
+    """A run with histograms of 30 buckets: every tag at every step, as a callback writes them."""
+
+    tags: int
+    steps: int
+
+    def __str__(self) -> str:
+        return f"{self.steps:,} steps x {self.tags} tags of histograms"
+
+
 def get_scalars(shape: Scalars) -> Path:
     """The folder of a log of this shape, written now unless it is there already."""
     name = f"scalars-{shape.runs}x{shape.tags}x{shape.steps}"
@@ -83,6 +95,11 @@ def get_images(shape: Images) -> Path:
     several = f"x{shape.a_step}" if shape.a_step > 1 else ""
     name = f"images-{shape.runs}x{shape.steps}{several}x{shape.side}"
     return _get(name, lambda folder: _write_images(folder, shape))
+
+
+def get_histograms(shape: Histograms) -> Path:
+    name = f"histograms-{shape.tags}x{shape.steps}"
+    return _get(name, lambda folder: _write_histograms(folder, shape))
 
 
 def count_bytes(folder: Path) -> int:
@@ -179,6 +196,26 @@ def _encode_png(pixels: Rows) -> bytes:
 
 def _png_chunk(kind: bytes, body: bytes) -> bytes:
     return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+
+
+def _write_histograms(folder: Path, shape: Histograms) -> None:
+    random = np.random.default_rng(4)
+    (path,) = _iter_files(folder, 1)
+    with path.open("wb") as file:
+        file.write(frame(version_record()))
+        for step in range(shape.steps):
+            for tag in range(shape.tags):
+                file.write(frame(_histogram_record(f"layer{tag % 10}/w{tag}", step, random)))
+
+
+def _histogram_record(tag: str, step: int, random: np.random.Generator) -> bytes:
+    counts, edges = np.histogram(random.normal(0, 1 + step / 1000, 500), 30)
+    rows = np.stack([edges[:-1], edges[1:], counts], axis=1).astype("<f8")
+    tensor = TensorProto(dtype=DT_DOUBLE, tensor_content=rows.tobytes())
+    for size in rows.shape:
+        tensor.tensor_shape.dim.add(size=size)
+    metadata = HISTOGRAMS if step == 0 else None
+    return _record(Summary.Value(tag=tag, tensor=tensor, metadata=metadata), step, START_S + step)
 
 
 def version_record() -> bytes:

@@ -1,0 +1,74 @@
+"""How soon histograms are seen: 1,000 steps of 50 tags, in Chromium, beside TensorBoard.
+
+The log has been read and a browser that was never there opens the tab; the clock runs from the
+navigation until the first card has its ridges, and its bands. TensorBoard draws as many histograms,
+51, and of distributions the 100 that it has kept by chance; here all 1,000 are looked at.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+from playwright.sync_api import Browser
+
+from benchmarks import board, peers
+from benchmarks.browser import open_page, start_chromium, time_first
+from benchmarks.make_logs import Histograms, get_histograms
+from benchmarks.page import OUR_CHART
+from benchmarks.report import Row, Timing, repeat
+from benchmarks.website import Website
+
+#: Of one histogram, and of the distribution that Plottable draws.
+THEIR_CARDS = {
+    "histograms": "vz-histogram-timeseries .histogram",
+    "distributions": "vz-distribution-chart .plot path",
+}
+_TAG = "layer0/w0"
+
+
+def measure(quick: bool) -> Iterator[Row]:
+    shape = Histograms(5, 100) if quick else Histograms(50, 1_000)
+    logdir, times = get_histograms(shape), 1 if quick else 5
+    with start_chromium() as browser:
+        with board.start_tracklight(logdir) as site:
+            _wait(site, "api/histograms/steps", shape)
+            ours = {
+                name: _time(browser, f"{site.url}?tab={name}", OUR_CHART, times)
+                for name in THEIR_CARDS
+            }
+        with peers.start_tensorboard(logdir) as site:
+            _wait_for_peer(site)
+            theirs = {
+                name: _time(browser, f"{site.url}#{name}", selector, times)
+                for name, selector in THEIR_CARDS.items()
+            }
+    for name, timing in ours.items():
+        ratio = theirs[name].median_s / timing.median_s
+        what = f"Navigation to the first card of {name}, {shape}"
+        reached = timing.median_s < 0.5
+        yield Row(what, str(timing), str(theirs[name]), ratio, "under 500 ms", reached)
+
+
+def _time(browser: Browser, url: str, selector: str, times: int) -> Timing:
+    def once() -> float:
+        with open_page(browser) as page:
+            return time_first(page, url, selector)
+
+    return repeat(times, once)
+
+
+def _wait(site: Website, path: str, shape: Histograms) -> None:
+    """Until the last step has been read."""
+    while True:
+        series = site.post(path, {"tags": [_TAG]})["series"]
+        if series and max(series[0]["step"]) >= shape.steps - 1:
+            return
+        time.sleep(0.1)
+
+
+def _wait_for_peer(site: Website) -> None:
+    """Its reader has all runs when it lists the tags; what it keeps of them it never says."""
+    while not any(site.get("data/plugin/histograms/tags").values()):
+        time.sleep(0.2)
+    time.sleep(2)

@@ -1,0 +1,125 @@
+"""Distributions: bands of percentiles, the nine values under the pointer, and every control."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.dashboards.histograms.asking import make_columns
+from tests.web.cards import card, number
+from tests.web.conftest import serve_written
+from tests.web.parts import tab
+from tests.web.spreads import (
+    drag,
+    drawn,
+    expect_said,
+    point_at,
+    rows,
+    said,
+    settings,
+    tip_rows,
+    write_spreads,
+)
+from tracklight.dashboards.histograms.percentiles import find_percentiles
+
+pytestmark = pytest.mark.browser
+
+Open = Callable[..., Page]
+
+
+@pytest.fixture(scope="module")
+def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with serve_written(tmp_path_factory.mktemp("spreads"), write_spreads) as address:
+        yield address
+
+
+@pytest.fixture
+def page(board: str, open_page: Open) -> Page:
+    page = open_page(f"{board}?tab=distributions")
+    drawn(page, "layer/weights")
+    return page
+
+
+def test_every_step_of_every_run(page: Page) -> None:
+    words = said(page, "layer/weights")
+    assert words.startswith("layer/weights: 400 distributions of 2 runs, 0 to 1,990")
+    expect(card(page, "layer/weights").locator("[data-note]")).to_have_text(
+        "2 runs · all 200 steps"
+    )
+
+
+def test_all_nine_values_under_the_pointer(page: Page) -> None:
+    point_at(page, "layer/weights", 0.7, 0.3)
+    tip = page.get_by_role("status", name="Values at the cursor")
+    step = int(re.sub(r"\D", "", tip.locator(".when").inner_text().split("·")[0]))
+    (wanted,) = find_percentiles(make_columns(rows(step)))
+    cells = tip_rows(page)
+    names = [
+        "min",
+        "6.68 %",
+        "15.87 %",
+        "30.85 %",
+        "median",
+        "69.15 %",
+        "84.13 %",
+        "93.32 %",
+        "max",
+    ]
+    found = [number(cells[name][0]) for name in names]
+    assert np.allclose(found, wanted, rtol=1e-3, atol=1e-4)
+
+
+def test_runs_together(page: Page) -> None:
+    page.get_by_role("button", name="Together").click()
+    expect(page).to_have_url(re.compile("dmode=together"))
+    expect_said(page, "layer/weights", "of 2 runs")
+    page.keyboard.press("o")
+    expect(page).not_to_have_url(re.compile("dmode"))
+
+
+def test_zoom_by_dragging(page: Page) -> None:
+    drag(page, "layer/weights", (0.3, 0.3), (0.6, 0.3))
+    expect(page).to_have_url(re.compile("hzoom="))
+    words = re.search(r"of 2 runs, ([\d,]+) to ([\d,]+),", said(page, "layer/weights"))
+    assert words and 0 < number(words[1]) < number(words[2]) < 1990
+    card(page, "layer/weights").get_by_role("button", name="Fit").click()
+    expect_said(page, "layer/weights", "0 to 1,990")
+
+
+def test_scales_and_settings(page: Page) -> None:
+    page.get_by_role("button", name="Log", exact=True).click()
+    expect(page).to_have_url(re.compile("dlog=1"))
+    assert number(str(re.search(r"values (\S+) to", said(page, "layer/weights"))[1])) > 0  # type: ignore[index]
+    panel = settings(page, "Distributions")
+    panel.get_by_label("Logarithmic values").uncheck()
+    expect(page).not_to_have_url(re.compile("dlog"))
+    panel.get_by_label("Runs").select_option("Together")
+    expect(page).to_have_url(re.compile("dmode=together"))
+    page.get_by_role("button", name="Relative").click()
+    expect_said(page, "layer/weights", "0 s to 5 h 31")
+
+
+def test_by_keyboard(page: Page) -> None:
+    chart = drawn(page, "layer/weights")
+    chart.focus()
+    chart.press("Home")
+    tip = page.get_by_role("status", name="Values at the cursor")
+    expect(tip).to_contain_text("step 0")
+    chart.press("ArrowRight")
+    expect(tip).to_contain_text("step 10")
+    chart.press("Enter")
+    expect(page).to_have_url(re.compile("at=10"))
+
+
+def test_both_tabs_show_the_same_step(page: Page) -> None:
+    drawn(page, "layer/weights").focus()
+    page.keyboard.press("Home")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("at=0"))
+    tab(page, "Histograms").click()
+    drawn(page, "layer/weights")
+    expect(page.locator("[data-card='layer/weights'] canvas.unused")).to_have_count(0)

@@ -1,0 +1,68 @@
+"""Histograms and Distributions in both themes, on a phone, in a copy, and with nothing to show."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.index import logs
+from tests.web.cards import card
+from tests.web.conftest import Serve, serve_written
+from tests.web.spreads import drawn, expect_said, point_at, settings, write_spreads
+from tests.web.test_looks import find_violations, overflows
+
+pytestmark = pytest.mark.browser
+
+Open = Callable[..., Page]
+
+
+@pytest.fixture(scope="module")
+def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with serve_written(tmp_path_factory.mktemp("spreads"), write_spreads) as address:
+        yield address
+
+
+@pytest.mark.parametrize("name", ["histograms", "distributions"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_faults_are_found_by_axe(board: str, open_page: Open, scheme: str, name: str) -> None:
+    page = open_page(f"{board}?tab={name}", color_scheme=scheme)
+    drawn(page, "layer/weights")
+    settings(page, name.capitalize())
+    card(page, "layer/bias").get_by_role("button", name="As a table").click()
+    point_at(page, "layer/weights", 0.5, 0.6)
+    expect(page.get_by_role("status", name="Values at the cursor")).to_be_visible()
+    assert find_violations(page) == []
+
+
+@pytest.mark.parametrize("name", ["histograms", "distributions"])
+def test_it_fits_a_phone(board: str, open_page: Open, name: str) -> None:
+    page = open_page(f"{board}?tab={name}", width=390)
+    drawn(page, "layer/weights")
+    assert not overflows(page)
+
+
+def test_nothing_logged_teaches(tmp_path: Path, open_page: Open, serve: Serve) -> None:
+    logs.write(tmp_path, "a", logs.points(range(3)))
+    page = open_page(f"{serve(tmp_path).address}?tab=histograms")
+    expect(page.get_by_text('summary.histogram("layer1/weights"')).to_be_visible()
+
+
+def test_a_copy_needs_no_server(tmp_path: Path, open_page: Open) -> None:
+    write_spreads(tmp_path / "logs")
+    target = tmp_path / "copy"
+    command = [sys.executable, "-m", "tracklight", "export", str(tmp_path / "logs")]
+    subprocess.run([*command, "--static", str(target)], check=True, capture_output=True)
+    page = open_page(f"{(target / 'index.html').as_uri()}?tab=histograms")
+    expect_said(page, "layer/weights", "60 histograms of 2 runs, 0 to 1,990")
+    note = card(page, "layer/weights").locator("[data-note]")
+    expect(note).to_have_text("2 runs · 30 of 200 steps in this copy")
+    point_at(page, "layer/weights", 0.2, 0.45)
+    expect(page.get_by_role("status", name="Values at the cursor")).not_to_contain_text("≈")
+    page.goto(f"{(target / 'index.html').as_uri()}?tab=distributions")
+    expect_said(page, "layer/weights", re.escape("60 distributions of 2 runs"))
