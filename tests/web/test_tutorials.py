@@ -1,0 +1,98 @@
+"""Logs of well-known tutorials, and broken ones: every tag of every kind has its card."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.interop.test_corpus import read_oracle, unpack
+from tests.web.conftest import Board
+from tests.web.parts import tab
+
+pytestmark = pytest.mark.browser
+
+#: The tabs that show the tags of each plugin.
+TABS = {
+    "images": ["Images"],
+    "audio": ["Audio"],
+    "text": ["Text"],
+    "histograms": ["Histograms", "Distributions"],
+    "pr_curves": ["PR curves"],
+    "mesh": ["Mesh"],
+}
+CASES = {
+    "seed000": "images by class, a batch of 20, weights over epochs",
+    "seed002": "every kind of summary",
+    "seed003": "confusion matrices",
+    "torch": "every add_ of PyTorch's writer",
+    "legacy_v1": "values of TensorFlow 1",
+    "jax": "writers of JAX",
+    "nasty": "one thing wrong in each run",
+}
+#: Parts of one mesh share a card.
+PARTS = ("_VERTEX", "_FACE", "_COLOR")
+
+
+@contextmanager
+def serve_case(case: str, folder: Path) -> Iterator[str]:
+    board = Board(unpack(case, folder), 0, "")
+    yield board.address
+    board.stop()
+
+
+def expected_tags(case: str) -> dict[str, set[str]]:
+    """The tags of each plugin, as TensorBoard's reader has them."""
+    found: dict[str, set[str]] = {}
+    for run in read_oracle(case)["multiplexer"]["runs"].values():
+        for plugin, tags in run["plugins"].items():
+            if plugin in TABS:
+                found.setdefault(plugin, set()).update(map(name_of, tags))
+    return found
+
+
+def name_of(tag: str) -> str:
+    part = next((part for part in PARTS if tag.endswith(part)), "")
+    return tag.removesuffix(part)
+
+
+def find_cards(page: Page) -> set[str]:
+    """Ids of all cards, of which only those near the screen exist at any time."""
+    expect(page.locator("[data-card]").first).to_be_visible()
+    found: set[str] = set()
+    wall = page.locator("[data-card]").first.evaluate_handle(
+        """card => {
+            let wall = card.parentElement;
+            while (wall && wall.scrollHeight <= wall.clientHeight + 1) wall = wall.parentElement;
+            return wall ?? document.scrollingElement;
+        }"""
+    )
+    while True:
+        ids = page.locator("[data-card]").evaluate_all("all => all.map(one => one.dataset.card)")
+        found.update(ids)
+        # A page further, and told whether that was possible.
+        moved = wall.evaluate(
+            """async wall => {
+                const before = wall.scrollTop;
+                wall.scrollTop += wall.clientHeight * 0.8;
+                await new Promise(done => requestAnimationFrame(() => setTimeout(done, 50)));
+                return wall.scrollTop > before;
+            }"""
+        )
+        if not moved:
+            return found
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_tag_is_found(case: str, tmp_path: Path, open_page: Callable[..., Page]) -> None:
+    with serve_case(case, tmp_path) as address:
+        page = open_page(address)
+        for plugin, tags in expected_tags(case).items():
+            for title in TABS[plugin]:
+                tab(page, title).click()
+                expect(tab(page, title)).to_have_attribute("aria-current", "page")
+                missing = tags - find_cards(page)
+                assert not missing, (title, missing)
