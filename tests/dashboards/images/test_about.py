@@ -52,6 +52,13 @@ def test_every_picture_of_a_value_is_told_of(serve: Serve) -> None:
     assert bad["problem"].startswith("These 10 bytes are no picture of a known kind")
 
 
+def test_of_very_many_pictures_the_first_are_told_of(serve: Serve) -> None:
+    board = serve([save(noise(1, 1, 3))] * 1200)
+    told = board.get("about").json()
+    assert (told["total"], len(told["parts"])) == (1200, 1000)
+    assert board.get("thumbnail", part=1199).status_code == 200
+
+
 @pytest.mark.parametrize(
     ("data", "frames", "duration_ms"),
     [

@@ -44,6 +44,9 @@ class PartAbout(msgspec.Struct):
 
 
 class AboutAnswer(msgspec.Struct):
+    """``total`` counts all pictures of the value, of which the first 1,000 are told of."""
+
+    total: int
     parts: list[PartAbout]
 
 

@@ -21,6 +21,9 @@ from tracklight.plugin import Blob, Context
 _VALUES_BYTES = 16 << 20
 _THUMBNAILS_BYTES = 16 << 20
 
+#: Nobody looks at more pictures of one step, and each takes a while to tell of.
+_MOST_TOLD = 1000
+
 _PHOTOS = frozenset({"JPEG", "WebP", "AVIF"})
 
 _Key = tuple[str | int, ...] | None
@@ -54,8 +57,9 @@ class Pictures:
         return parts[ask.part]
 
     def about(self, ask: ValueAsk) -> AboutAnswer:
-        parts = enumerate(self.read(ask))
-        return AboutAnswer([describe(part, data, self._explain) for part, data in parts])
+        files = self.read(ask)
+        first = enumerate(files[:_MOST_TOLD])
+        return AboutAnswer(len(files), [describe(n, file, self._explain) for n, file in first])
 
     def picture(self, ask: PartAsk) -> Blob:
         file = self._open(ask)
