@@ -77,8 +77,8 @@ export class SharedCanvas {
     this.#renderer.setScissor(0, 0, width, height);
     if (from === 0) this.#renderer.clear();
     this.#renderer.render(easel.set.scene, camera);
-    // Without a graphics card drawing has ended when a pixel can be read.
-    if (this.isSoftware) this.#wait();
+    // Without a graphics card it is the page's own processor that is busy now.
+    if (this.isSoftware) this.#context.finish();
     this.current = { easel, share, elements: Math.round((share - from) * total) };
     return this.current;
   }
@@ -112,11 +112,6 @@ export class SharedCanvas {
     if (width <= wide && height <= high) return;
     this.#renderer.setSize(Math.max(width, wide), Math.max(height, high), false);
     this.current = null;
-  }
-
-  #wait(): void {
-    const gl = this.#context;
-    gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, new Uint8Array(4));
   }
 }
 

@@ -11,7 +11,7 @@ export const FORM_NAMES: Names<typeof FORMS> = [
   ['points', 'Points'],
 ];
 export const SHADE_NAMES: Names<typeof SHADES> = [
-  ['auto', 'Logged, else what suits'],
+  ['auto', 'Automatic'],
   ['logged', 'Logged'],
   ['height', 'By height'],
   ['run', 'Of the run'],

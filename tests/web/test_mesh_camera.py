@@ -1,0 +1,167 @@
+"""Meshes are turned, moved and zoomed, one or all at once, and a link shows the same."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.web.cards import card, choose
+from tests.web.conftest import serve_written
+from tests.web.solids import FRONT, covered, picture, pixels, settle, write_solids
+
+pytestmark = pytest.mark.browser
+
+OpenPage = Callable[..., Page]
+#: A camera that does not look at the centre.
+SIX = re.compile(r"camera=([^&,]*,){5}[^&,]")
+
+
+@pytest.fixture(scope="module")
+def solids(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with serve_written(tmp_path_factory.mktemp("solids"), write_solids) as address:
+        yield f"{address}?tab=mesh"
+
+
+def drag(page: Page, found: Locator, dx: float, dy: float) -> None:
+    box = found.bounding_box()
+    assert box
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + dx, y + dy, steps=5)
+    page.mouse.up()
+    settle(found)
+
+
+def camera(page: Page) -> list[float]:
+    """What the address says, once it says something."""
+    expect(page).to_have_url(re.compile("camera=[^&]"))
+    found = re.search(r"[?&]camera=([^&]*)", page.url)
+    assert found, page.url
+    return [float(number) for number in found[1].split(",")]
+
+
+def middle(found: Locator) -> tuple[float, float]:
+    """Where in the picture the middle of what is drawn is, across and down."""
+    drawn = pixels(found)[..., 3] > 0
+    rows, columns = np.nonzero(drawn)
+    return columns.mean() / drawn.shape[1], rows.mean() / drawn.shape[0]
+
+
+def test_a_drag_turns_all_and_a_link_shows_the_same(solids: str, open_page: OpenPage) -> None:
+    page = open_page(f"{solids}&tags=shape/")
+    cube, grey = picture(page, "shape/cube"), picture(page, "shape/grey")
+    before = [pixels(found) for found in (cube, grey)]
+    drag(page, cube, 70, -30)
+    yaw, pitch, zoom = camera(page)
+    assert (zoom, yaw < 0.6, pitch < 0.42) == (1, True, True)
+    settle(grey)
+    turned = [pixels(found) for found in (cube, grey)]
+    assert all(not np.array_equal(*pair) for pair in zip(before, turned, strict=True))
+    other = open_page(page.url)
+    assert np.array_equal(pixels(picture(other, "shape/cube")), turned[0])
+
+
+def test_each_card_may_have_its_own_camera(solids: str, open_page: OpenPage) -> None:
+    page = open_page(f"{solids}&tags=shape/")
+    cube, grey = picture(page, "shape/cube"), picture(page, "shape/grey")
+    page.get_by_role("checkbox", name="Same camera").first.uncheck()
+    expect(page).to_have_url(re.compile("cameras=0"))
+    before = pixels(grey)
+    drag(page, cube, 70, 0)
+    expect(page).to_have_url(re.compile("own-cameras=shape/cube,"))
+    settle(grey)
+    assert np.array_equal(pixels(grey), before)
+    # Who links them again sees all as the card that was used last.
+    page.get_by_role("checkbox", name="Same camera").first.check()
+    expect(page).to_have_url(re.compile(r"[?&]camera="))
+    expect(page).not_to_have_url(re.compile("own-cameras"))
+    settle(grey)
+    assert not np.array_equal(pixels(grey), before)
+
+
+def test_dragging_with_shift_moves(solids: str, open_page: OpenPage) -> None:
+    page = open_page(f"{solids}&tags=cube{FRONT}&lens=orthographic")
+    found = picture(page, "shape/cube")
+    box = found.bounding_box()
+    assert box
+    across, down = middle(found)
+    page.keyboard.down("Shift")
+    drag(page, found, 40, 20)
+    page.keyboard.up("Shift")
+    after = middle(found)
+    assert after[0] - across == pytest.approx(40 / box["width"], abs=0.02)
+    assert after[1] - down == pytest.approx(20 / box["height"], abs=0.02)
+    expect(page).to_have_url(SIX)
+
+
+def test_the_wheel_zooms_with_ctrl_only(solids: str, open_page: OpenPage) -> None:
+    page = open_page(f"{solids}&tags=cube")
+    found = picture(page, "shape/cube")
+    before = covered(found)
+    found.hover()
+    page.mouse.wheel(0, -200)
+    page.wait_for_timeout(300)
+    assert covered(found) == before
+    page.keyboard.down("Control")
+    page.mouse.wheel(0, -200)
+    page.keyboard.up("Control")
+    assert camera(page)[2] > 1.2
+    settle(found)
+    assert covered(found) > 1.2 * before
+
+
+def test_every_way_back_to_the_whole(solids: str, open_page: OpenPage) -> None:
+    page = open_page(f"{solids}&tags=cube")
+    found = picture(page, "shape/cube")
+    home = pixels(found)
+    ways: list[Callable[[], object]] = [
+        lambda: found.dblclick(),
+        lambda: card(page, "shape/cube").get_by_role("button", name="Fit shape/cube").first.click(),
+        lambda: choose(page, "shape/cube", "Fit"),
+        lambda: found.press("0"),
+    ]
+    for way in ways:
+        drag(page, found, 50, 50)
+        camera(page)
+        way()
+        expect(page).not_to_have_url(re.compile("camera="))
+        settle(found)
+        assert np.array_equal(pixels(found), home)
+
+
+def test_by_keyboard(solids: str, open_page: OpenPage) -> None:
+    page = open_page(f"{solids}&tags=cube")
+    found = picture(page, "shape/cube")
+    found.focus()
+    for key in ("ArrowLeft", "ArrowUp", "+", "+", "-", "Shift+ArrowRight"):
+        found.press(key)
+    expect(page).to_have_url(SIX)
+    yaw, pitch, zoom, *_ = camera(page)
+    assert (yaw > 0.6, pitch < 0.42, zoom) == (True, True, 1.25)
+    # Keys that mean nothing here mean what they mean on the page.
+    found.press("g")
+    expect(page).to_have_url(re.compile("mesh-grid=1"))
+
+
+def test_fingers(solids: str, open_page: OpenPage) -> None:
+    page = open_page(f"{solids}&tags=cube", has_touch=True)
+    found = picture(page, "shape/cube")
+    box = found.bounding_box()
+    assert box
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    touch = page.context.new_cdp_session(page)
+
+    def send(kind: str, *points: tuple[float, float]) -> None:
+        touched = [{"x": px, "y": py, "id": at} for at, (px, py) in enumerate(points)]
+        touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": touched})
+
+    send("touchStart", (x - 40, y), (x + 40, y))
+    for spread in (50, 60, 70, 80):
+        send("touchMove", (x - spread, y), (x + spread, y))
+    send("touchEnd")
+    assert camera(page)[2] > 1.5

@@ -1,0 +1,117 @@
+"""The Mesh view in both themes, on a phone, without a graphics context, and taken away."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from playwright.sync_api import Page, expect
+
+from tests.web.cards import card, choose
+from tests.web.conftest import Serve, serve_written
+from tests.web.solids import BLUE, FRONT, picture, settle, write_solids
+from tests.web.test_looks import find_violations, overflows
+from tests.web.writing import append, scalars
+
+pytestmark = pytest.mark.browser
+
+OpenPage = Callable[..., Page]
+
+
+@pytest.fixture(scope="module")
+def solids(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with serve_written(tmp_path_factory.mktemp("solids"), write_solids) as address:
+        yield f"{address}?tab=mesh"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_faults_are_found_by_axe(solids: str, open_page: OpenPage, scheme: str) -> None:
+    page = open_page(f"{solids}&tags=shape", color_scheme=scheme)
+    picture(page, "shape/cube")
+    assert find_violations(page) == []
+    page.get_by_role("button", name="Settings of Mesh").click()
+    assert find_violations(page) == []
+    page.goto(f"{solids}&card=batch/pair")
+    settle(page.locator("article.full").get_by_role("img"))
+    assert find_violations(page) == []
+
+
+def test_a_phone(solids: str, open_page: OpenPage) -> None:
+    page = open_page(f"{solids}&tags=cube", width=390)
+    picture(page, "shape/cube", "second")
+    assert not overflows(page)
+
+
+def test_a_browser_without_graphics_says_so(solids: str, open_page: OpenPage) -> None:
+    page = open_page("about:blank")
+    page.add_init_script(
+        """const get = HTMLCanvasElement.prototype.getContext;
+        HTMLCanvasElement.prototype.getContext = function (kind, ...rest) {
+          return kind.startsWith('webgl') ? null : get.call(this, kind, ...rest);
+        };"""
+    )
+    page.goto(f"{solids}&tags=cube")
+    expect(card(page, "shape/cube")).to_contain_text("This browser cannot draw in space.")
+
+
+def test_one_graphics_context_is_enough_for_all_cards(solids: str, open_page: OpenPage) -> None:
+    page = open_page("about:blank")
+    page.add_init_script(
+        """window.contexts = 0;
+        const get = HTMLCanvasElement.prototype.getContext;
+        HTMLCanvasElement.prototype.getContext = function (kind, ...rest) {
+          window.contexts += kind.startsWith('webgl') ? 1 : 0;
+          return get.call(this, kind, ...rest);
+        };"""
+    )
+    page.goto(solids)
+    picture(page, "batch/pair")
+    # One is asked what draws it, and let go.
+    assert page.evaluate("window.contexts") == 2
+
+
+def test_a_picture_is_saved_on_its_background(solids: str, open_page: OpenPage) -> None:
+    page = open_page(f"{solids}&tags=cube{FRONT}", color_scheme="dark")
+    picture(page, "shape/cube").hover()
+    button = card(page, "shape/cube").get_by_role("button", name="Save picture of shape/cube")
+    with page.expect_download() as saved:
+        button.first.click()
+    assert saved.value.suggested_filename == "shape_cube_first_20.png"
+    content = Path(saved.value.path()).read_bytes()
+    drawn = np.asarray(Image.open(io.BytesIO(content)).convert("RGB"))
+    assert tuple(drawn[drawn.shape[0] // 2, drawn.shape[1] // 2]) == BLUE
+    assert drawn[2, -2].max() < 60  # the paper is dark
+
+
+@pytest.mark.parametrize("kind", ["PLY", "OBJ"])
+def test_a_mesh_is_saved_for_other_programs(solids: str, open_page: OpenPage, kind: str) -> None:
+    page = open_page(f"{solids}&tags=grey")
+    picture(page, "shape/grey")
+    with page.expect_download() as saved:
+        choose(page, "shape/grey", f"Download {kind}")
+    assert saved.value.suggested_filename == f"first-shape-grey-0.{kind.lower()}"
+    content = Path(saved.value.path()).read_bytes()
+    assert content.startswith(b"ply\n" if kind == "PLY" else b"v -1 -1 -1\n")
+
+
+def test_keys_are_listed(solids: str, open_page: OpenPage) -> None:
+    page = open_page(f"{solids}&tags=cube")
+    picture(page, "shape/cube")
+    for keys, said in (("a", "mesh-axes=1"), ("o", "mesh-overlay=1"), ("c", "cameras=0")):
+        page.keyboard.press(keys)
+        expect(page).to_have_url(re.compile(said))
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_contain_text("Surface, edges, wires or points")
+
+
+def test_a_log_without_meshes_says_what_would_fill_the_tab(
+    serve: Serve, open_page: OpenPage, logdir: Path
+) -> None:
+    append(logdir / "run", *scalars("loss", range(3)))
+    page = open_page(f"{serve(logdir).address}?tab=mesh")
+    expect(page.get_by_role("main")).to_contain_text("summary.mesh")
