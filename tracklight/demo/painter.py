@@ -20,12 +20,12 @@ from tracklight.types import Float64
 
 _STEPS = 6000
 _STEPS_PER_SAMPLE = 250
-_STEPS_PER_FILM = 2000
+_STEPS_PER_FILM = 3000
 _SECONDS_PER_STEP = 0.9
 _SAMPLES = 4
 _SAMPLE_SIDE = 96
 _FILM_SIDE, _FILM_FRAMES, _FRAME_MS = 96, 16, 100
-_LARGE_SIDE = 900
+_LARGE_SIDE = 720
 
 #: How many steps each takes to get about two thirds of the way.
 _PACES = {"small": 3500, "large": 1300}
