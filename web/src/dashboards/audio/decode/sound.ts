@@ -6,7 +6,7 @@ export interface Sound {
 }
 
 /** A larger file would take too much memory to decode. */
-const MOST_BYTES = 64 << 20;
+const MOST_BYTES = 32 << 20;
 /** What browsers can be asked for; with the rate of the clip itself nothing is resampled. */
 const RATES = { lowest: 3000, highest: 768_000, usual: 48_000 };
 
