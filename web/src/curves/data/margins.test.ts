@@ -55,3 +55,12 @@ test('edges that were logged elsewhere are looked at between their places, never
 test('a run without all three has no band', () => {
   expect(makeMargins([line('b', 'loss', [0], [1]), line('b', 'low', [0], [0])], CARD)).toEqual([]);
 });
+
+test('a band is never smooth', () => {
+  const smooth = (tag: string, raw: number): Line => ({
+    ...line('a', tag, [0], [50]),
+    raw: Float64Array.of(raw),
+  });
+  const [band] = makeMargins([smooth('loss', 2), smooth('low', 1), smooth('high', 3)], CARD);
+  expect([band?.low[0], band?.center[0], band?.high[0]]).toEqual([1, 2, 3]);
+});

@@ -4,7 +4,8 @@ import { lineId, runOf } from './drawing';
 
 /**
  * Bands out of the lines of a card: where an edge was not logged at a place of its line, what it was
- * between the places around it holds. A run that lacks one of the three has no band.
+ * between the places around it holds. A run that lacks one of the three has no band. Nothing is
+ * smoothed, as a smooth line says nothing of the edges that belong to its points.
  */
 export function makeMargins(lines: readonly Line[], { margins }: CurveCard): Band[] {
   const byId = new Map(lines.map((line) => [line.id, line]));
@@ -18,12 +19,12 @@ export function makeMargins(lines: readonly Line[], { margins }: CurveCard): Ban
 }
 
 function bandOf(line: Line, low: Line, high: Line): Band {
-  const { id, label, colour, axis, x } = line;
-  return { id, label, colour, axis, x, center: line.y, low: along(x, low), high: along(x, high) };
+  const { id, label, colour, axis, x, y, raw = y } = line;
+  return { id, label, colour, axis, x, center: raw, low: along(x, low), high: along(x, high) };
 }
 
 /** What a line is at some rising places; NaN beyond its ends. */
-function along(places: Line['x'], { x, y }: Line): Float64Array {
+function along(places: Line['x'], { x, y: smooth, raw: y = smooth }: Line): Float64Array {
   const found = new Float64Array(places.length).fill(NaN);
   let at = 0;
   for (let place = 0; place < places.length; place++) {

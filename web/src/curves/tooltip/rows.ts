@@ -41,13 +41,15 @@ export function rowsAt(lines: readonly Line[], bands: readonly Band[], place: Pl
     if (!line) return [];
     const exact = points.get(id);
     const band = edges.get(id);
+    // The line within a band is drawn as it was logged.
+    const isSmooth = place.isSmooth && !band;
     const at = band ? band.x.indexOf(x) : -1;
     return {
       id,
       label: line.label,
       colour: line.colour,
-      smoothed: place.isSmooth ? (readNumber(exact?.smoothed) ?? y) : null,
-      value: exact ? readNumber(exact.value) : place.isSmooth ? raw : y,
+      smoothed: isSmooth ? (readNumber(exact?.smoothed) ?? y) : null,
+      value: exact ? readNumber(exact.value) : isSmooth ? raw : y,
       x: readNumber(exact?.x) ?? x,
       step: exact?.step ?? null,
       relativeS: readNumber(exact?.relative_s),
