@@ -1,0 +1,73 @@
+"""Pictures that are none, or mean harm: each says what is wrong, and nothing of them is run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.dashboards.images.conftest import picture_record
+from tests.dashboards.images.samples import SVG, hostile, noise, save
+from tests.index import logs
+from tests.web.conftest import serve_written
+
+pytestmark = pytest.mark.browser
+
+#: What stands in the place of some of them.
+WORDS = {
+    "nothing": "This picture has no bytes.",
+    "drawing": "This is a drawing in SVG, which may hold a program",
+    "cut PNG": "This PNG file ends too early",
+    "cut JPEG": "This JPEG file ends too early",
+    "bomb of PNG": "A picture of 2,147,483,647 x 2,147,483,647 pixels is larger than",
+    "a page": "These 40 bytes are no picture of a known kind",
+    "AVIF of nothing": "This AVIF file cannot be decoded",
+}
+
+
+def write_hostile(logdir: Path) -> None:
+    parts = hostile()
+    records = [picture_record(1, [parts[name]], tag=name) for name in WORDS]
+    both = picture_record(1, [SVG, save(noise(8, 8, 3))], tag="among others")
+    logs.write(logdir, "a", b"".join([*records, both]))
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with serve_written(tmp_path_factory.mktemp("hostile"), write_hostile) as address:
+        yield f"{address}?tab=images"
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_each_says_what_is_wrong(address: str, open_page: Callable[..., Page], name: str) -> None:
+    page = open_page(f"{address}&tags={name.replace(' ', '%20')}")
+    expect(page.get_by_role("note").filter(has_text=WORDS[name]).first).to_be_visible()
+
+
+def test_good_pictures_beside_bad_ones_are_seen(
+    address: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(f"{address}&tags=among")
+    expect(page.get_by_role("note").filter(has_text="SVG")).to_be_visible()
+    picture = page.get_by_role("img", name="picture 2 of 2")
+    expect(picture).to_be_visible()
+    assert picture.evaluate("img => img.naturalWidth") == 8
+
+
+def test_nothing_is_run_wherever_a_drawing_is_asked_for(
+    address: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(f"{address}&tags=drawing")
+    expect(page.get_by_role("note").first).to_be_visible()
+    said: list[str] = []
+    page.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
+    place = "run=a&tag=drawing&index=0"
+    for verb in ("picture", "thumbnail"):
+        page.goto(address.replace("?tab=images", f"api/images/{verb}?{place}"))
+        expect(page.locator("body")).to_contain_text("drawing in SVG")
+    with page.expect_download() as download:
+        page.evaluate(f"location.assign('file?{place}')")
+    assert download.value.suggested_filename == "a-drawing-step-00000001.svg"
+    assert said == []
