@@ -1,10 +1,19 @@
 /** What a text gets that is read in the page: code can be copied, wide things scroll by themselves. */
 export function decorate(element: HTMLElement): void {
+  for (const heading of element.querySelectorAll('h1, h2, h3, h4, h5, h6')) lower(heading);
   for (const block of element.querySelectorAll<HTMLElement>('pre')) addCopyButton(block);
   for (const table of element.querySelectorAll('table')) makeScrollable(table, 'Table');
   for (const formula of element.querySelectorAll('div > math[display="block"]')) {
     makeScrollable(formula, 'Formula');
   }
+}
+
+/** The title of a card. */
+const CARD_LEVEL = 3;
+
+/** For who listens to the page, headings of a text stand below that of its card. */
+function lower(heading: Element): void {
+  heading.ariaLevel = String(CARD_LEVEL + Number(heading.localName.slice(1)));
 }
 
 const SAID_MS = 1500;
@@ -38,7 +47,7 @@ function makeScrollable(element: Element, name: string): void {
 /** What scrolls sideways has to be scrolled by keyboard as well. */
 function reachable(element: HTMLElement, name: string): void {
   element.tabIndex = 0;
-  element.setAttribute('role', 'region');
+  element.setAttribute('role', 'group');
   element.setAttribute('aria-label', name);
 }
 

@@ -24,6 +24,8 @@ export class Search {
   problem = $state.raw<Problem | null>(null);
   /** Which of the hits is looked at; -1: none yet. */
   at = $state(-1);
+  /** True when somebody wants to see the first hit, of which there is none yet. */
+  #isAwaited = false;
   /** What the log had when the search began. */
   #revision = $state(0);
 
@@ -70,8 +72,10 @@ export class Search {
   }
 
   async start(): Promise<void> {
+    const isAwaited = this.#isAwaited;
     this.stop();
     this.#forget();
+    this.#isAwaited = isAwaited;
     this.#revision = this.#wall.revision;
     await this.more();
   }
@@ -88,6 +92,7 @@ export class Search {
         this.hits = [...this.hits, ...answer.hits];
         this.searched = answer.searched;
         this.texts = answer.texts;
+        if (this.#isAwaited) this.move(1);
       } while (!this.isDone && this.hits.length < enough);
     } catch (error) {
       if (isAbort(error)) return;
@@ -104,6 +109,7 @@ export class Search {
   /** Looks at the hit so many further on; from the last on to the first. */
   move(by: number): void {
     const count = this.hits.length;
+    this.#isAwaited = count === 0;
     if (count > 0)
       this.goTo(this.at < 0 ? (by > 0 ? 0 : count - 1) : (this.at + by + count) % count);
     if (this.at === count - 1 && !this.isDone && !this.busy) void this.more();
@@ -137,6 +143,7 @@ export class Search {
     this.texts = 0;
     this.problem = null;
     this.at = -1;
+    this.#isAwaited = false;
   }
 }
 

@@ -1,0 +1,49 @@
+"""Every text of every tag and step that TensorBoard's reader finds in real logs is shown."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.dashboards.text.conftest import Board
+from tests.interop.test_corpus import CASES, read_oracle, unpack
+from tests.media.conftest import Open
+from tracklight.dashboards.text import Text
+from tracklight.media.reader import ValueAsk
+
+#: Bytes that are no UTF-8 stay visible here; TensorBoard answers with an error.
+NO_UTF8 = {"t/invalid_utf8"}
+
+
+def list_told(oracle: Any) -> Iterator[tuple[str, str, Any]]:
+    for run, told in oracle["multiplexer"]["runs"].items():
+        for tag, about in told["plugins"].get("text", {}).items():
+            yield run, tag, about
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_step_is_shown(case: str, tmp_path: Path, open_log: Open) -> None:
+    told = list(list_told(read_oracle(case)))
+    if not told:
+        pytest.skip("no text in these logs")
+    board = Board(Text(open_log(unpack(case, tmp_path))))
+    for run, tag, about in told:
+        (series,) = board.ask("steps", tags=[tag], runs=[run], overwritten=True).series
+        steps = series.step.astype("<i8").tobytes()
+        assert len(series.step) == about["n"], (run, tag)
+        assert hashlib.sha256(steps).hexdigest() == about["steps_sha256"], (run, tag)
+        values = [ValueAsk(run, tag, index) for index in series.index.tolist()]
+        for value in values:
+            cells = board.render(value).cells
+            assert all(cell.note is None for cell in cells), (run, tag)
+        for value, end in ((values[0], about["first"]), (values[-1], about["last"])):
+            answer = board.render(value, form="raw")
+            assert answer.shape == end["shape"], (run, tag)
+            if tag not in NO_UTF8 and len(answer.shape) <= 2:
+                # The oracle tells the start of long texts, and the first of many.
+                for cell, start in zip(answer.cells, end["text"], strict=False):
+                    assert cell.text.startswith(start), (run, tag)

@@ -1,0 +1,185 @@
+"""Texts are read: laid out or as logged, at any step or all of them, and taken away."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.web.cards import card, choose
+from tests.web.library import CARD, entries, tell, texts
+
+pytestmark = pytest.mark.browser
+
+Open = Callable[..., Page]
+
+
+def test_markdown_is_laid_out(library: str, open_page: Open) -> None:
+    page = open_page(f"{library}&tags=model")
+    prose = entries(page, "model/card").first
+    expect(prose.get_by_role("heading", name="The model")).to_be_visible()
+    expect(prose.locator("td.right")).to_have_text("64")
+    expect(prose.locator("math mfrac")).to_have_count(1)
+    expect(prose.locator("pre .hl-keyword").first).to_have_text("def")
+    link = prose.get_by_role("link", name="paper")
+    expect(link).to_have_attribute("rel", "noopener noreferrer")
+    expect(link).to_have_attribute("target", "_blank")
+
+
+def test_each_run_has_its_text(library: str, open_page: Open) -> None:
+    page = open_page(f"{library}&tags=model")
+    expect(entries(page, "model/card")).to_have_count(2)
+    expect(entries(page, "model/card").nth(1)).to_contain_text("A plain text of b.")
+
+
+def test_as_logged(library: str, open_page: Open) -> None:
+    page = open_page(f"{library}&tags=model")
+    page.get_by_role("button", name="As logged").click()
+    expect(page).to_have_url(re.compile("form=raw"))
+    assert entries(page, "model/card").first.locator("pre").inner_text() == CARD
+    page.keyboard.press("r")
+    expect(page).not_to_have_url(re.compile("form="))
+
+
+def test_any_step_by_the_slider(library: str, open_page: Open) -> None:
+    page = open_page(library)
+    story = entries(page, "story")
+    expect(story.first).to_contain_text("The cat sat on mat 59.")
+    expect(story.nth(1)).to_contain_text("The dog sat on mat 29.")
+    slider = page.get_by_role("slider", name="Step of all cards")
+    slider.press("ArrowLeft")
+    expect(page).to_have_url(re.compile("step=580"))
+    expect(story.first).to_contain_text("The cat sat on mat 58.")
+    slider.press("Home")
+    expect(story.nth(1)).to_contain_text("The dog sat on mat 0.")
+
+
+def test_each_card_its_own_step(library: str, open_page: Open) -> None:
+    page = open_page(library)
+    page.get_by_role("checkbox", name="Same step").click()
+    card(page, "story").get_by_role("slider", name="Step of story").press("ArrowLeft")
+    expect(page).to_have_url(re.compile("steps=story"))
+    expect(entries(page, "story").first).to_contain_text("The cat sat on mat 58.")
+
+
+def test_playing(library: str, open_page: Open) -> None:
+    page = open_page(f"{library}&step=570")
+    page.get_by_role("button", name="Play the steps").click()
+    expect(entries(page, "story").first).to_contain_text("The cat sat on mat 59.")
+
+
+def test_a_step_before_the_first_text_is_said(library: str, open_page: Open) -> None:
+    page = open_page(f"{library}&step=-5")
+    expect(card(page, "story")).to_contain_text("the first text is at step 0")
+
+
+def test_all_steps_newest_first(library: str, open_page: Open) -> None:
+    page = open_page(library)
+    page.get_by_role("button", name="All steps").click()
+    expect(page).to_have_url(re.compile("show=all"))
+    expect(entries(page, "story").first).to_contain_text("mat 59.")
+    assert entries(page, "story").count() < 30, "only those near the screen exist"
+    for _ in range(60):
+        texts(page, "story").evaluate("list => list.scrollBy(0, 400)")
+        page.wait_for_timeout(30)
+    expect(texts(page, "story")).to_contain_text("The cat sat on mat 0.")
+    expect(texts(page, "story")).to_contain_text("The dog sat on mat 0.")
+
+
+def test_from_all_steps_to_one(library: str, open_page: Open) -> None:
+    page = open_page(f"{library}&show=all")
+    entries(page, "story").first.get_by_role("button", name="step 590", exact=True).click()
+    expect(page).not_to_have_url(re.compile("show="))
+    expect(page).to_have_url(re.compile("step=590"))
+
+
+def test_a_list_and_a_table(library: str, open_page: Open) -> None:
+    page = open_page(library)
+    one = entries(page, "arrays/list").first
+    expect(one.get_by_role("rowheader")).to_have_text(["0", "1"])
+    expect(one.locator("strong")).to_have_text("one")
+    grid = entries(page, "arrays/grid").first
+    expect(grid).to_contain_text("120 \N{MULTIPLICATION SIGN} 45")
+    expect(grid).to_contain_text("rows 0\N{EN DASH}49 of 120")
+    grid.get_by_role("button", name="The next rows").click()
+    grid.get_by_role("button", name="The next columns").click()
+    expect(grid.get_by_role("cell", name="cell 2270", exact=True)).to_be_visible()
+    grid.get_by_role("button", name="The columns before").click()
+    expect(grid.get_by_role("columnheader", name="0", exact=True)).to_be_visible()
+
+
+def test_every_table_of_an_array(library: str, open_page: Open) -> None:
+    page = open_page(f"{library}&card=arrays/cube")
+    cube = entries(page, "arrays/cube").last
+    expect(cube).to_contain_text("box 0")
+    cube.get_by_role("button", name="Dimension 0: the next place").click()
+    expect(page).to_have_url(re.compile("slice=arrays/cube,1%5C,0"))
+    cube.get_by_role("textbox", name="Place in dimension 1").fill("2")
+    page.keyboard.press("Enter")
+    expect(cube).to_contain_text("box 23")
+
+
+def test_a_text_is_copied(library: str, open_page: Open) -> None:
+    allowed = ["clipboard-read", "clipboard-write"]
+    page = open_page(f"{library}&tags=model", permissions=allowed)
+    first = entries(page, "model/card").first
+    first.get_by_role("button", name="Copy the text: a, step 0").click()
+    expect(first.locator("header")).to_contain_text("Copied")
+    assert page.evaluate("navigator.clipboard.readText()") == CARD
+    first.get_by_role("button", name="Copy", exact=True).click()
+    expect(first.get_by_role("button", name="Copied")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()").startswith("def forward(x):")
+
+
+def test_a_text_is_downloaded(library: str, open_page: Open) -> None:
+    page = open_page(library)
+    with page.expect_download() as got:
+        entries(page, "story").first.get_by_role("button", name="Download the text").click()
+    assert got.value.suggested_filename == "a_story_590.md"
+    assert got.value.path().read_text(encoding="utf-8") == tell(59)
+
+
+def test_python_lines(library: str, open_page: Open) -> None:
+    page = open_page(library)
+    choose(page, "story", "Copy as Python")
+    expect(page.get_by_role("dialog")).to_contain_text('log.text(run, "story")')
+
+
+def test_full_screen_and_back(library: str, open_page: Open) -> None:
+    page = open_page(library)
+    entries(page, "story").first.hover()
+    page.keyboard.press("m")
+    expect(page).to_have_url(re.compile("card=story"))
+    page.keyboard.press("Escape")
+    expect(page).not_to_have_url(re.compile("card="))
+
+
+def test_settings(library: str, open_page: Open) -> None:
+    page = open_page(f"{library}&form=raw")
+    page.get_by_role("button", name="Settings of Text").click()
+    panel = page.get_by_role("complementary", name="Settings of Text")
+    raw = entries(page, "story").first.locator("pre")
+    expect(raw).to_have_css("white-space-collapse", "preserve")
+    expect(raw).to_have_css("text-wrap-mode", "wrap")
+    panel.get_by_role("checkbox", name="Break long lines").click()
+    expect(raw).to_have_css("text-wrap-mode", "nowrap")
+    panel.get_by_role("button", name="All steps").click()
+    expect(page).to_have_url(re.compile("show=all"))
+
+
+def test_what_cannot_be_read_is_said(library: str, open_page: Open) -> None:
+    page = open_page(library)
+    page.route("**/api/text/render?**", lambda route: route.abort())
+    page.get_by_role("button", name="As logged").click()
+    alert = card(page, "story").get_by_role("alert").first
+    expect(alert).to_contain_text("The server does not answer")
+    page.unroute("**/api/text/render?**")
+    card(page, "story").get_by_role("button", name="Try again").first.click()
+    expect(entries(page, "story").first).to_contain_text("## Chapter 59")
+
+
+def test_without_texts_it_teaches(sweep: str, open_page: Open) -> None:
+    page = open_page(f"{sweep}?tab=text")
+    expect(page.get_by_role("main")).to_contain_text(re.compile("summary.text|No texts yet"))

@@ -1,0 +1,61 @@
+"""Texts that would like to run something are read in a browser, and nothing happens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Page, Request, expect
+
+from tests.hostile_markdown import VECTORS
+from tests.web.conftest import serve_written
+from tests.web.library import entries, texts, write_hostile
+
+pytestmark = pytest.mark.browser
+
+#: Everything in the texts that does not belong there.
+FIND_FAULTS = """list => [...list.querySelectorAll('.prose, .prose *')].flatMap(node => {
+  const faults = [...node.attributes]
+    .filter(({name}) => /^on|^style$|^id$|^src|^data-|^action|^xlink/i.test(name))
+    .map(({name, value}) => `${node.localName} ${name}=${value}`);
+  const banned = 'script style iframe object embed svg img image video audio link meta base form';
+  if (banned.split(' ').includes(node.localName)) faults.push(`<${node.localName}>`);
+  const address = node.getAttribute('href');
+  if (address !== null && !/^(https?|mailto):/.test(address)) faults.push(node.outerHTML);
+  return faults;
+})"""
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with serve_written(tmp_path_factory.mktemp("hostile"), write_hostile) as address:
+        yield address
+
+
+@pytest.mark.parametrize("form", ["markdown", "raw"])
+def test_nothing_happens(hostile: str, open_page: Callable[..., Page], form: str) -> None:
+    page = open_page("about:blank")
+    asked: list[str] = []
+    dialogs: list[str] = []
+    page.on("request", lambda request: _note_foreign(request, hostile, asked))
+    page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+    page.add_init_script("window.hits = []; window.hit = what => window.hits.push(what)")
+    page.goto(f"{hostile}?tab=text&show=all&card=x&form={form}")
+    expect(entries(page, "x").first).to_be_visible()
+    seen: set[str] = set()
+    for _ in range(400):
+        expect(texts(page, "x").get_by_text("Reading …")).to_have_count(0)
+        assert texts(page, "x").evaluate(FIND_FAULTS) == []
+        seen.update(entries(page, "x").evaluate_all("all => all.map(one => one.ariaPosInSet)"))
+        if len(seen) == len(VECTORS):
+            break
+        texts(page, "x").evaluate("list => list.scrollBy(0, 700)")
+        page.wait_for_timeout(30)
+    assert len(seen) == len(VECTORS), "every one of them was on the page"
+    assert (page.evaluate("window.hits"), asked, dialogs) == ([], [], [])
+    assert page.url.startswith(hostile)
+
+
+def _note_foreign(request: Request, own: str, asked: list[str]) -> None:
+    if not request.url.startswith((own, "data:image/", "blob:")):
+        asked.append(request.url)

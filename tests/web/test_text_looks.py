@@ -1,0 +1,92 @@
+"""Texts by keyboard alone, in the dark, on a phone, live, and for who cannot see them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.web.conftest import Serve
+from tests.web.library import entries, event, tell, texts
+from tests.web.test_looks import find_violations, overflows
+from tracklight.formats import summary
+
+pytestmark = pytest.mark.browser
+
+Open = Callable[..., Page]
+
+#: The text at a certain place of the list.
+READ_AT = """list => {
+  const {x, y} = list.getBoundingClientRect();
+  return document.elementFromPoint(x + 60, y + 120).closest('li').innerText;
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_faults_are_found_by_axe(library: str, open_page: Open, scheme: str) -> None:
+    page = open_page(f"{library}&q=cat&pin=model/card", color_scheme=scheme)
+    expect(entries(page, "model/card").first).to_contain_text("The model")
+    expect(page.get_by_text("60 hits")).to_be_visible()
+    page.get_by_role("button", name="List the hits").click()
+    page.get_by_role("button", name="Settings of Text").click()
+    assert find_violations(page) == []
+    page.get_by_role("button", name="As logged").first.click()
+    expect(entries(page, "model/card").first).to_contain_text("# The model")
+    assert find_violations(page) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("rest", ["&card=story&diff=a,10,b,20", "&card=arrays/cube", "&show=all"])
+def test_the_other_views_have_no_faults(
+    library: str, open_page: Open, scheme: str, rest: str
+) -> None:
+    page = open_page(f"{library}{rest}", color_scheme=scheme)
+    expect(page.get_by_role("main")).to_contain_text(re.compile(r"mat \d|box \d"))
+    assert find_violations(page) == []
+
+
+@pytest.mark.parametrize("rest", ["", "&card=story", "&card=story&diff=a,10,b,20", "&q=cat"])
+def test_a_phone(library: str, open_page: Open, rest: str) -> None:
+    page = open_page(f"{library}{rest}", width=390)
+    expect(page.get_by_role("main")).to_contain_text(re.compile("model|mat"))
+    assert not overflows(page)
+
+
+def test_keys_are_told(library: str, open_page: Open) -> None:
+    page = open_page(library)
+    expect(entries(page, "story").first).to_be_visible()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_contain_text("Search in the texts")
+    page.keyboard.press("Escape")
+    page.keyboard.press("a")
+    expect(page).to_have_url(re.compile("show=all"))
+
+
+def test_new_texts_come_and_nothing_jumps(serve: Serve, logdir: Path, open_page: Open) -> None:
+    file = logdir / "run" / "events.out.tfevents.1"
+    file.parent.mkdir()
+    file.write_bytes(b"".join(event(n, summary.text("story", tell(n))) for n in range(20)))
+    page = open_page(f"{serve(logdir).address}?tab=text")
+    expect(entries(page, "story").first).to_contain_text("mat 19.")
+    _append(file, 20)
+    expect(entries(page, "story").first).to_contain_text("mat 20.")
+    page.get_by_role("button", name="All steps").click()
+    shown = texts(page, "story")
+    shown.evaluate("list => list.scrollTo(0, 600)")
+    page.wait_for_timeout(500)
+    before = shown.evaluate(READ_AT)
+    _append(file, 21)
+    expect(page.get_by_text("22 texts")).to_be_attached()
+    page.wait_for_timeout(500)
+    after = shown.evaluate(READ_AT)
+    assert before == after
+    shown.evaluate("list => list.scrollTo(0, 0)")
+    expect(entries(page, "story").first).to_contain_text("mat 21.")
+
+
+def _append(file: Path, number: int) -> None:
+    with file.open("ab") as stream:
+        stream.write(event(number, summary.text("story", tell(number))))
