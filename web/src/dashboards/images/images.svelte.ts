@@ -69,11 +69,9 @@ export class Images {
     $effect(() => () => this.pictures.stop());
   }
 
-  /** The series of a tag in the order of the runs; undefined until they are known. */
-  findSeries(tag: string): readonly RunSeries[] | undefined {
-    const found = this.loader.find(tag);
-    if (!found) return undefined;
-    return found.flatMap((steps) => {
+  /** Series with what is known of their runs. */
+  withRuns(series: readonly RunSteps[]): readonly RunSeries[] {
+    return series.flatMap((steps) => {
       const run = this.context.runs.find(steps.run);
       return run ? [{ run, steps }] : [];
     });

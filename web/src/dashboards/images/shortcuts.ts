@@ -37,8 +37,8 @@ function currentTag({ wall }: Images): string | undefined {
 function compare(images: Images): void {
   const { settings, wall } = images;
   const tag = currentTag(images);
-  const series = tag === undefined ? undefined : images.findSeries(tag);
-  if (!series || wall.current === null) return;
+  if (tag === undefined || wall.current === null) return;
+  const series = images.withRuns(images.loader.find(tag) ?? []);
   wall.settings.fullScreen.set(wall.current, 'push');
   settings.compared.set(usualPair(series, settings.part.value));
 }
