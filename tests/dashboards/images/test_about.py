@@ -32,8 +32,8 @@ PALETTE = Image.fromarray(noise(4, 6, 3)).convert("P")
         (save(slope(4, 6), "WEBP"), ("WebP", "image/webp", 6, 4, "RGB", 3, 8)),
         (save(slope(4, 6), "BMP"), ("BMP", "image/png", 6, 4, "RGB", 3, 8)),
         (save(np.ones((4, 6), np.float32), "TIFF"), ("TIFF", "image/png", 6, 4, "F", 1, 32)),
-        (samples.mp4(), ("MP4", "video/mp4", 320, 240, "", 1, 8)),
-        (samples.WEBM, ("WebM", "video/webm", 0, 0, "", 1, 8)),
+        (samples.mp4(), ("MP4", "video/mp4", 320, 240, "", 0, 0)),
+        (samples.WEBM, ("WebM", "video/webm", 0, 0, "", 0, 0)),
     ],
 )
 def test_kinds_are_told(serve: Serve, data: bytes, told: tuple[Any, ...]) -> None:

@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from pathlib import PurePosixPath
+from typing import Any
 
 import numpy as np
 
@@ -95,8 +96,8 @@ class _Sink(io.RawIOBase):
     def writable(self) -> bool:
         return True
 
-    def write(self, data: object) -> int:
-        self._parts.append(bytes(memoryview(data)))  # type: ignore[arg-type]
+    def write(self, data: Any) -> int:
+        self._parts.append(bytes(data))
         return len(self._parts[-1])
 
     def take(self) -> bytes:

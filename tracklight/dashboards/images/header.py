@@ -42,11 +42,16 @@ class Header:
 
     @property
     def bits(self) -> int:
+        """Of a channel; of a video neither these nor the channels are known."""
+        if not self.mode:
+            return 0
         return 16 if self.mode.endswith(";16") else _BITS.get(self.mode, 8)
 
     @property
     def channels(self) -> int:
         """Those of the file: a palette is one."""
+        if not self.mode:
+            return 0
         return _CHANNELS.get(self.mode.removesuffix(";16"), 1)
 
     @property
