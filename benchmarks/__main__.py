@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import argparse
 
-from benchmarks import histograms, images, live, memory, page, pictures, read, screen, tags, write
+from benchmarks import (
+    histograms,
+    images,
+    live,
+    memory,
+    mesh,
+    page,
+    pictures,
+    read,
+    screen,
+    tags,
+    write,
+)
 from benchmarks.report import Row, describe_machine, format_table, write_results
 
 MEASURES = {
@@ -21,6 +33,7 @@ MEASURES = {
     "pictures": pictures.measure,
     "histograms": histograms.measure,
     "screen": screen.measure,
+    "mesh": mesh.measure,
     "write": write.measure,
     "import": write.measure_import,
 }

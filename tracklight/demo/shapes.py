@@ -1,31 +1,33 @@
-"""An autoencoder of solid shapes: a torus that it learns to rebuild, and a cloud of points."""
+"""An autoencoder of solid shapes: a knot that it learns to rebuild, and a scanned landscape."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tracklight.demo.eventfile import EventFile
 from tracklight.demo.glyphs import Pixels, to_bytes
+from tracklight.demo.solids import Cloud, Tube, make_knot, make_landscape
 from tracklight.formats import summary
 from tracklight.formats.proto import Message
-from tracklight.types import Float64, Int64
+from tracklight.types import Float64
 
-_RINGS, _SIDES = 40, 20
-_CLOUD_POINTS = 900
+_RINGS, _SIDES = 128, 20
+_CLOUD_POINTS = 8000
 _STEPS = 4000
 _STEPS_PER_POINT = 40
 _STEPS_PER_MESH = 500
 _SECONDS_PER_STEP = 0.8
 
-#: three.js settings that readers hand on to their camera.
-_VIEW = {"camera": {"cls": "PerspectiveCamera", "fov": 60}}
+#: three.js settings that readers hand on to what draws for them.
+_VIEW = {"camera": {"cls": "PerspectiveCamera", "fov": 40}}
+_POINTS = {**_VIEW, "material": {"cls": "PointsMaterial", "size": 0.028}}
 
 
 def write_shapes(run: Path, *, seed: int, now: float) -> None:
     rng = np.random.default_rng([seed, 102])
+    knot, landscape = make_knot(_RINGS, _SIDES), make_landscape(_CLOUD_POINTS, rng)
     started = now - _STEPS * _SECONDS_PER_STEP - 300
     with EventFile(run, started) as file:
         for step in range(0, _STEPS + 1, _STEPS_PER_POINT):
@@ -34,48 +36,25 @@ def write_shapes(run: Path, *, seed: int, now: float) -> None:
             loss = error * np.exp(rng.normal(0, 0.08))
             file.log(wall_time, step, summary.scalar("chamfer_distance", loss))
             if step % _STEPS_PER_MESH == 0:
-                file.log(wall_time, step, *_rebuild_torus(error, rng), *_scatter_sphere(error, rng))
+                rebuilt = _rebuild_knot(knot, error, rng) + _blur_scan(landscape, error, rng)
+                file.log(wall_time, step, *rebuilt)
                 codes = rng.normal(0, 1 + 2 * (1 - error), (8, 16)).astype(np.float32)
                 file.log(wall_time, step, summary.tensor("latent/codes", codes))
 
 
-def _rebuild_torus(error: float, rng: np.random.Generator) -> list[Message]:
-    """A bumpy torus, coloured from blue (right) to red (far off)."""
-    around, about = np.meshgrid(
-        np.arange(_RINGS) * 2 * np.pi / _RINGS,
-        np.arange(_SIDES) * 2 * np.pi / _SIDES,
-        indexing="ij",
-    )
-    bump = error * rng.normal(0, 1, around.shape) * 0.5
-    tube = 0.4 + bump
-    reach = 1.0 + tube * np.cos(about)
-    vertices = np.stack(
-        [reach * np.cos(around), reach * np.sin(around), tube * np.sin(about)], axis=-1
-    ).reshape(1, -1, 3)
-    colors = _color_by_error(abs(bump).reshape(1, -1) / 0.2)
-    return summary.mesh("torus", vertices, _connect_grid()[np.newaxis], colors, config=_VIEW)
+def _rebuild_knot(knot: Tube, error: float, rng: np.random.Generator) -> list[Message]:
+    """A bumpy knot, coloured from blue (right) to red (far off)."""
+    bump = error * rng.normal(0, 0.22, (len(knot.vertices), 1))
+    vertices = (knot.vertices + bump * knot.outwards)[np.newaxis]
+    colors = _color_by_error(abs(bump).reshape(1, -1) / 0.09)
+    return summary.mesh("knot", vertices, knot.faces[np.newaxis], colors, config=_VIEW)
 
 
-def _scatter_sphere(error: float, rng: np.random.Generator) -> list[Message]:
-    points = rng.normal(0, 1, (_CLOUD_POINTS, 3))
-    points /= np.linalg.norm(points, axis=1, keepdims=True)
-    off = error * abs(rng.normal(0, 1, (_CLOUD_POINTS, 1)))
-    colors = _color_by_error(off.reshape(1, -1) / 0.5)
-    return summary.mesh("sphere_points", (points * (1 + off))[np.newaxis], colors=colors)
-
-
-def _connect_grid() -> Int64:
-    """Two triangles for each cell of the torus' grid, which is closed both ways."""
-    ring, side = np.meshgrid(np.arange(_RINGS), np.arange(_SIDES), indexing="ij")
-    next_ring, next_side = (ring + 1) % _RINGS, (side + 1) % _SIDES
-    corners: list[NDArray[np.int64]] = [
-        ring * _SIDES + side,
-        next_ring * _SIDES + side,
-        next_ring * _SIDES + next_side,
-        ring * _SIDES + next_side,
-    ]
-    one, two, three, four = (corner.ravel() for corner in corners)
-    return np.concatenate([np.stack([one, two, three], 1), np.stack([one, three, four], 1)])
+def _blur_scan(scan: Cloud, error: float, rng: np.random.Generator) -> list[Message]:
+    """A landscape that lies in ever less of a fog."""
+    points = scan.points + error * rng.normal(0, 0.35, scan.points.shape)
+    colors = to_bytes(scan.colors)[np.newaxis]
+    return summary.mesh("landscape", points[np.newaxis], colors=colors, config=_POINTS)
 
 
 def _color_by_error(error: Float64) -> Pixels:
