@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracklight.dashboards.images.header import Header, cannot_decode, open_picture
+from tracklight.errors import FormatError
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -60,10 +61,13 @@ class Raster:
 
     @property
     def size_bytes(self) -> int:
-        """With all levels, of which each takes a quarter of the one before it."""
+        """With all levels, of which each takes a quarter of the one before it.
+
+        Pillow takes four bytes for a pixel in most modes, and never more.
+        """
         width, height = self.size
-        a_pixel = 4 * len(self.channels) if self._low else 4
-        return width * height * a_pixel * 4 // 3
+        pictures = 2 if self._low else 1
+        return width * height * 4 * pictures * 4 // 3
 
     def values(self, box: Box) -> NDArray[Any]:
         """The numbers of the file, as [height, width, channels]."""
@@ -126,6 +130,8 @@ def decode(header: Header, data: bytes, fits: int | None = None) -> Raster:
             return Raster(_load(header, data), _load_low_halves(header, data))
         image = _upright(_plain(_load(header, data, fits)), header.orientation)
         return Raster(_narrow(image) if header.mode == "I;16" else image)
+    except FormatError:
+        raise
     # Decoders of files from anywhere fail in any way they like.
     except Exception as error:
         raise cannot_decode(header.kind, error) from error
