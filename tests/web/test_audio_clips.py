@@ -10,8 +10,20 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.index import logs
 from tests.web.conftest import serve_written
-from tests.web.sounds import RATE, STEPS, card, clip, drawn, record, wave, write_sounds
+from tests.web.sounds import (
+    RATE,
+    STEPS,
+    card,
+    clip,
+    drawn,
+    play_button,
+    record,
+    wait_for_position,
+    wave,
+    write_sounds,
+)
 from tracklight.formats.wav import decode_wav, encode_wav
 
 pytestmark = pytest.mark.browser
@@ -157,6 +169,14 @@ def test_the_picture_is_taken_away(
         assert content.startswith(b"\x89PNG")
 
 
+def test_the_same_is_read_in_python(sounds: str, open_page: Open) -> None:
+    page = open_page(f"{sounds}&tags=voice")
+    drawn(page, "voice", "alto")
+    page.get_by_role("button", name="More for voice", exact=True).click()
+    page.get_by_role("menuitem", name="Copy as Python …").click()
+    expect(page.get_by_role("dialog")).to_contain_text('log.audio(run, "voice")')
+
+
 def test_what_only_a_browser_decodes_is_drawn_when_asked_for(sounds: str, open_page: Open) -> None:
     page = open_page(f"{sounds}&tags=odd&tones=off")
     flac = clip(page, "odd/files", "extra", 0)
@@ -193,8 +213,6 @@ def test_a_clip_that_is_gone_is_said_and_asked_for_again(sounds: str, open_page:
 def test_a_wall_of_clips_loads_only_what_is_near(
     tmp_path: Path, open_page: Open, serve: Callable[..., object]
 ) -> None:
-    from tests.index import logs
-
     short = encode_wav(np.sin(np.arange(800) / 5), RATE)
     tags = [f"t{number:03d}/clip" for number in range(200)]
     logs.write(tmp_path, "many", b"".join(record(tag, 0, [short]) for tag in tags))
@@ -211,8 +229,6 @@ def test_a_wall_of_clips_loads_only_what_is_near(
 
 
 def test_new_steps_come_in(tmp_path: Path, open_page: Open, serve: Callable[..., object]) -> None:
-    from tests.index import logs
-
     short = encode_wav(np.sin(np.arange(8000) / 5), RATE)
     path = logs.write(tmp_path, "live", record("voice", 1, [short]))
     board = serve(tmp_path)
@@ -222,3 +238,20 @@ def test_new_steps_come_in(tmp_path: Path, open_page: Open, serve: Callable[...,
     logs.append(path, record("voice", 2, [short, short]))
     expect(clip(page, "voice", "live", 1)).to_contain_text("step 2")
     expect(wave(page, "voice", "live", 1)).to_have_attribute("data-drawn", "wave tones")
+
+
+def test_what_plays_stays_when_new_steps_come_in(
+    tmp_path: Path, open_page: Open, serve: Callable[..., object]
+) -> None:
+    long = encode_wav(np.sin(np.arange(RATE * 20) / 5), RATE)
+    path = logs.write(tmp_path, "live", record("voice", 1, [long]))
+    board = serve(tmp_path)
+    page = open_page(f"{board.address}?tab=audio")
+    drawn(page, "voice", "live")
+    play_button(page, "voice", "live").click()
+    wait_for_position(page, 0.2)
+    logs.append(path, record("voice", 2, [long]))
+    expect(card(page, "voice")).to_contain_text("2 steps")
+    expect(clip(page, "voice", "live")).to_contain_text("step 1")
+    play_button(page, "voice", "live").click()
+    expect(clip(page, "voice", "live")).to_contain_text("step 2")

@@ -116,6 +116,14 @@ def test_samples_that_are_too_loud_move_the_range() -> None:
     assert decibels.max() == pytest.approx(90.3, abs=1)
 
 
+def test_decoding_window_by_window_makes_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    both = np.random.default_rng(1).uniform(-1, 1, (3000, 2))
+    together, _ = make(encode_wav(both, 8000), width=50)
+    monkeypatch.setattr(spectrogram, "_SPARSE", 0)
+    one_by_one, _ = make(encode_wav(both, 8000), width=50)
+    np.testing.assert_array_equal(together.levels, one_by_one.levels)
+
+
 def test_a_long_clip_is_looked_at_in_places(monkeypatch: pytest.MonkeyPatch) -> None:
     transformed = []
     rfft = np.fft.rfft

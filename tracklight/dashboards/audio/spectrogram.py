@@ -11,13 +11,15 @@ from tracklight.dashboards.audio.answers import SpectrogramAnswer
 from tracklight.dashboards.audio.asks import SpectrogramAsk
 from tracklight.dashboards.audio.part import MOST_CHANNELS, Part
 from tracklight.dashboards.audio.scales import find_lowest, make_edges
-from tracklight.types import Float64
+from tracklight.types import Float64, Int64
 
 #: From the loudest that is shown to the softest.
 RANGE_DB = 120.0
 #: Samples that go through a transform for one picture; a longer clip is looked at in places.
 _MOST_SAMPLES = 1 << 23
 _BLOCK_SAMPLES = 1 << 19
+#: Windows that are farther apart than so many of them are decoded one by one.
+_SPARSE = 4
 _WINDOW_S = 0.04
 _SHORTEST_WINDOW, _LONGEST_WINDOW = 16, 8192
 
@@ -65,13 +67,13 @@ def measure_power(part: Part, width: int, window: int, channel: int | None) -> F
     affordable = max(1, _MOST_SAMPLES // (width * window * len(channels)))
     looks = min(affordable, max(1, ceil(span / (window / 2))))
     middles = part.start + (np.arange(width * looks) + 0.5) * (span / looks)
-    firsts = (middles.astype(np.int64) - window // 2).tolist()
+    firsts = middles.astype(np.int64) - window // 2
     shape = np.hanning(window + 1)[:-1]
     columns = max(1, _BLOCK_SAMPLES // (window * looks * len(channels)))
     power = np.empty((width, window // 2 + 1))
     for at in range(0, width, columns):
         own = firsts[at * looks : (at + columns) * looks]
-        sound = np.stack([_listen(part, first, window, channels) for first in own])
+        sound = _listen(part, own, window, channels)
         heights = np.abs(np.fft.rfft(sound * shape)) * (2 / shape.sum())
         sounds_a_column = (-1, looks * len(channels), power.shape[1])
         power[at : at + columns] = (heights**2).reshape(sounds_a_column).mean(axis=1)
@@ -84,11 +86,22 @@ def _choose_channels(part: Part, channel: int | None) -> list[int]:
     return [min(channel, part.wav.channels - 1)]
 
 
-def _listen(part: Part, first: int, window: int, channels: list[int]) -> Float64:
-    """Some frames from ``first`` on, as [channels, frames]; silence where the clip has none."""
-    samples = part.wav.decode(max(0, first), max(0, first + window))[:, channels]
-    heard = np.zeros((len(channels), window))
-    offset = max(0, -first)
+def _listen(part: Part, firsts: Int64, window: int, channels: list[int]) -> Float64:
+    """Windows of frames, each from one of ``firsts`` on, as [windows, channels, frames]."""
+    start, stop = int(firsts[0]), int(firsts[-1]) + window
+    if stop - start > _SPARSE * window * len(firsts):
+        each = [_hear(part, first, first + window, channels) for first in firsts.tolist()]
+        return np.stack(each)
+    heard = _hear(part, start, stop, channels)
+    places = (firsts - start)[:, None] + np.arange(window)
+    return np.asarray(heard[:, places].transpose(1, 0, 2))
+
+
+def _hear(part: Part, start: int, stop: int, channels: list[int]) -> Float64:
+    """Some frames as [channels, frames]; there is silence where the clip has none."""
+    samples = part.wav.decode(max(0, start), max(0, stop))[:, channels]
+    heard = np.zeros((len(channels), stop - start))
+    offset = max(0, -start)
     heard[:, offset : offset + len(samples)] = np.nan_to_num(samples.T, posinf=0, neginf=0)
     return heard
 

@@ -13,11 +13,11 @@ from tracklight.formats.wav import Wav
 from tracklight.types import Float32, Float64, Int64
 
 #: Samples that are decoded at a time, so that an hour of sound takes no more memory than a second.
-_BLOCK_SAMPLES = 1 << 20
+_BLOCK_SAMPLES = 1 << 18
 
 
 class Columns(NamedTuple):
-    """Numbers of each column and channel, as [columns, channels]."""
+    """Numbers of each channel and column, as [channels, columns]."""
 
     low: Float64
     high: Float64
@@ -29,10 +29,10 @@ class Columns(NamedTuple):
     def merge(self, at: Int64) -> Columns:
         """Several columns as one, each beginning at one of these places."""
         return Columns(
-            np.fmin.reduceat(self.low, at),
-            np.fmax.reduceat(self.high, at),
-            np.add.reduceat(self.square, at),
-            np.add.reduceat(self.known, at),
+            np.fmin.reduceat(self.low, at, axis=1),
+            np.fmax.reduceat(self.high, at, axis=1),
+            np.add.reduceat(self.square, at, axis=1),
+            np.add.reduceat(self.known, at, axis=1),
         )
 
     def rms(self) -> Float64:
@@ -47,7 +47,7 @@ def answer_waveform(part: Part, ask: WaveformAsk) -> WaveformAnswer:
     return WaveformAnswer(
         sample_rate=part.wav.sample_rate,
         frames=part.wav.frames,
-        channels=columns.low.shape[1],
+        channels=len(columns.low),
         start=part.start,
         stop=part.stop,
         low=_send(columns.low),
@@ -68,19 +68,29 @@ def reduce_samples(wav: Wav, edges: Int64) -> Columns:
     found = []
     for first in starts.tolist():
         stop = min(first + block_frames, int(edges[-1]))
-        own = pieces[(pieces >= first) & (pieces < stop)]
-        found.append(_survey(wav.decode(first, stop)[:, :MOST_CHANNELS]).merge(own - first))
-    every = Columns(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
+        own = pieces[np.searchsorted(pieces, first) : np.searchsorted(pieces, stop)]
+        samples = np.ascontiguousarray(wav.decode(first, stop)[:, :MOST_CHANNELS].T)
+        found.append(_survey(samples, own - first))
+    every = Columns(*(np.concatenate(parts, axis=1) for parts in zip(*found, strict=True)))
     return every.merge(np.searchsorted(pieces, edges[:-1]))
 
 
-def _survey(samples: Float64) -> Columns:
-    """Each frame as a column of its own."""
+def _survey(samples: Float64, at: Int64) -> Columns:
+    """The columns that begin at these frames."""
     known = np.isfinite(samples)
-    numbers = np.where(known, samples, np.nan)
-    return Columns(numbers, numbers, np.where(known, samples, 0.0) ** 2, known.astype(np.float64))
+    if not known.all():
+        numbers = np.where(known, samples, np.nan)
+        squares = np.where(known, samples, 0.0) ** 2
+        return Columns(numbers, numbers, squares, known.astype(np.float64)).merge(at)
+    counts = np.diff(at, append=samples.shape[1]).astype(np.float64)
+    return Columns(
+        np.minimum.reduceat(samples, at, axis=1),
+        np.maximum.reduceat(samples, at, axis=1),
+        np.add.reduceat(samples * samples, at, axis=1),
+        np.broadcast_to(counts, (len(samples), len(counts))),
+    )
 
 
 def _send(numbers: Float64) -> Float32:
-    sent: Float32 = numbers.T.astype(np.float32).ravel()
+    sent: Float32 = numbers.astype(np.float32).ravel()
     return sent
