@@ -100,7 +100,7 @@ def test_scales_and_settings(page: Page) -> None:
     panel.get_by_label("Runs").select_option("Together")
     expect(page).to_have_url(re.compile("dmode=together"))
     page.get_by_role("button", name="Relative").click()
-    expect_said(page, "layer/weights", "0 s to 5 h 31")
+    expect_said(page, "layer/weights", "0 to 5h 31m")
 
 
 def test_by_keyboard(page: Page) -> None:

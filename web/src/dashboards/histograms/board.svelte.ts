@@ -3,7 +3,6 @@ import { createContext } from 'svelte';
 import type { ViewAsk } from '../../api/histograms';
 import type { Problem } from '../../api/types';
 import type { SpreadMode } from '../../charts/spread/types';
-import type { XFormat } from '../../charts/types';
 import type { Context } from '../../plugin/context';
 import { TagWall, type TagWallAbout } from '../../wall/tag-wall.svelte';
 import { Buckets } from './data/buckets.svelte';
@@ -33,8 +32,6 @@ const ABOUT: Readonly<Record<Kind, TagWallAbout>> = {
   },
 };
 
-const FORMATS: Readonly<Record<string, XFormat>> = { relative: 'duration', wall: 'time' };
-
 /** All that the parts of the view share. */
 export class Board extends TagWall {
   readonly kind: Kind;
@@ -60,7 +57,6 @@ export class Board extends TagWall {
   readonly log = $derived.by(() =>
     this.kind === 'histograms' ? this.settings.logCounts.value : this.settings.logValues.value,
   );
-  readonly format = $derived.by<XFormat>(() => FORMATS[this.settings.x.value] ?? 'step');
 
   constructor(context: Context, kind: Kind) {
     super(context, ABOUT[kind]);

@@ -1,12 +1,19 @@
-import type { ChartAnswer, SeriesAnswer } from '../../../api/histograms';
+import type { ChartAnswer, SeriesAnswer, SpreadAxis } from '../../../api/histograms';
 import type { SpreadView, SpreadZoom } from '../../../charts/spread/types';
 import { isBands } from '../../../charts/spread/types';
+import type { XFormat } from '../../../charts/types';
 import { withCard } from '../../../wall/by-card';
 import type { TagCard } from '../../../wall/card';
 import type { Board } from '../board.svelte';
 import { describe, describeInFull, drawingOf, findOddities } from '../data/drawing';
 import type { Want } from '../data/wants';
 import { roomFor } from './room';
+
+const FORMATS: Readonly<Record<SpreadAxis, XFormat>> = {
+  step: 'step',
+  relative: 'duration',
+  wall: 'time',
+};
 
 /** What the chart of a card draws, kept in step with the answer and the settings. */
 export class CardSpread {
@@ -30,11 +37,12 @@ export class CardSpread {
   readonly noteInFull = $derived.by(() =>
     this.answer ? describeInFull(this.answer, this.#isCopy) : '',
   );
+  readonly format = $derived<XFormat>(FORMATS[this.loaded?.x ?? 'step']);
   readonly isTable = $derived.by(() => this.#settings.tables.value.includes(this.card.id));
 
   readonly view = $derived.by<SpreadView>(() => ({
     mode: this.#board.mode,
-    format: this.#board.format,
+    format: this.format,
     log: this.#board.log,
     ignoreOutliers: this.#settings.ignoreOutliers.value,
     steps: this.zoom?.steps ?? null,

@@ -1,7 +1,7 @@
 import { SvelteMap } from 'svelte/reactivity';
 
 import { isAbort, problemOf } from '../../../api/client';
-import type { ChartAnswer, QueryAnswer, ViewAsk } from '../../../api/histograms';
+import type { ChartAnswer, QueryAnswer, SpreadAxis, ViewAsk } from '../../../api/histograms';
 import type { Problem } from '../../../api/types';
 import { Pace } from '../../../base/pace';
 import type { SpreadZoom } from '../../../charts/spread/types';
@@ -13,6 +13,8 @@ import { idOf, keyOf, type Want, Wants } from './wants';
 export interface Loaded {
   readonly answer: ChartAnswer | null;
   readonly problem: Problem | null;
+  /** What its steps are counted by, which may be another axis than the one asked for now. */
+  readonly x: SpreadAxis;
   /** What was asked; an answer to something else is stale. */
   readonly ask: string;
 }
@@ -86,7 +88,7 @@ export class Loader {
     const view = this.#view;
     const batch = this.#pickBatch();
     if (view === null || batch.length === 0) return;
-    const asked = batch.map((want) => ({ key: keyOf(want), ask: this.#askOf(want) }));
+    const asked = batch.map((want) => ({ key: keyOf(want), ask: this.#askOf(want), x: view.x }));
     const revision = this.#revision;
     this.#abort = new AbortController();
     try {
@@ -128,15 +130,18 @@ export class Loader {
 
   #take(answer: ChartAnswer, asked: Asked | undefined): void {
     const { error } = answer;
-    const ask = asked?.ask ?? '';
-    this.#charts.set(answer.id, { answer: error ? null : answer, problem: error, ask });
+    if (!asked) return;
+    const { ask, x } = asked;
+    this.#charts.set(answer.id, { answer: error ? null : answer, problem: error, ask, x });
     this.#forgetOldest();
   }
 
   /** It is not asked again by itself, but by the next change or by who looks at it. */
   #fail(asked: readonly Asked[], problem: Problem): void {
-    for (const { key, ask } of asked)
-      this.#charts.set(key, { answer: this.#charts.get(key)?.answer ?? null, problem, ask });
+    for (const { key, ask, x } of asked) {
+      const before = this.#charts.get(key);
+      this.#charts.set(key, { answer: before?.answer ?? null, problem, ask, x: before?.x ?? x });
+    }
   }
 
   #isStale(want: Want): boolean {
@@ -158,4 +163,5 @@ export class Loader {
 interface Asked {
   readonly key: string;
   readonly ask: string;
+  readonly x: SpreadAxis;
 }
