@@ -57,6 +57,14 @@ def pr_curve(step: int, rows: Sequence[Sequence[float]], *, tag: str = "pr") -> 
     return b.record(b.event(b.summary(value), step=step, wall=1.7e9 + step))
 
 
+def cloud(step: int, points: Sequence[Sequence[float]], *, name: str = "cloud") -> bytes:
+    """A mesh without faces."""
+    raw = b"".join(struct.pack("<3d", *point) for point in points)
+    tensor = b.tensor(b.DOUBLE, b.shape(1, len(points), 3), b.content(raw))
+    value = b.value(f"{name}_VERTEX", b.metadata("mesh"), tensor)
+    return b.record(b.event(b.summary(value), step=step, wall=1.7e9 + step))
+
+
 def start(step: int) -> bytes:
     """The mark that a resumed session leaves; some writers give it no time."""
     return b.record(b.event(b.session(START), step=step, wall=0.0))

@@ -25,6 +25,7 @@ SCALARS = {"tags": ["loss"]}
 PICTURE = {"run": "conv", "tag": "picture", "index": 0}
 WORDS = {"run": "conv", "tag": "words", "index": 0}
 CLIP = {"run": "conv", "tag": "clip", "index": 0}
+CLOUD = {"run": "conv", "tag": "cloud", "index": 0}
 
 #: A sensible ask for every address; words in braces are filled in from answers before it.
 ASKS: dict[str, dict[str, Any] | list[Any]] = {
@@ -79,6 +80,10 @@ ASKS: dict[str, dict[str, Any] | list[Any]] = {
     "GET api/audio/clip": CLIP,
     "GET api/audio/waveform": CLIP,
     "GET api/audio/spectrogram": CLIP,
+    "POST api/mesh/steps": {"tags": ["cloud"]},
+    "GET api/mesh/about": CLOUD,
+    "GET api/mesh/geometry": CLOUD,
+    "GET api/mesh/file": CLOUD,
 }
 
 
@@ -89,6 +94,7 @@ def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClie
     values += logs.clip(1, encode_wav(np.ones(9), 8000))
     values += logs.histogram(1, [(0.0, 1.0, 5.0)])
     values += logs.text(1, "a cat")
+    values += logs.cloud(1, [[0, 0, 0], [1, 2, 3]])
     values += logs.pr_curve(1, [[1, 0], [1, 0], [0, 1], [0, 1], [0.5, 0], [1, 0]])
     logs.write(tmp_path / "logs", "conv", logs.points(range(3)) + values)
     catalog = logs.open_catalog(tmp_path / "logs")
