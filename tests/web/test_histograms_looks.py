@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -16,6 +14,7 @@ from tests.web.cards import card
 from tests.web.conftest import Serve, serve_written
 from tests.web.spreads import drawn, expect_said, point_at, settings, write_spreads
 from tests.web.test_looks import find_violations, overflows
+from tracklight.cli import main
 
 pytestmark = pytest.mark.browser
 
@@ -56,8 +55,7 @@ def test_nothing_logged_teaches(tmp_path: Path, open_page: Open, serve: Serve) -
 def test_a_copy_needs_no_server(tmp_path: Path, open_page: Open) -> None:
     write_spreads(tmp_path / "logs")
     target = tmp_path / "copy"
-    command = [sys.executable, "-m", "tracklight", "export", str(tmp_path / "logs")]
-    subprocess.run([*command, "--static", str(target)], check=True, capture_output=True)
+    assert main(["export", str(tmp_path / "logs"), "--no-cache", f"--static={target}"]) == 0
     page = open_page(f"{(target / 'index.html').as_uri()}?tab=histograms")
     expect_said(page, "layer/weights", "60 histograms of 2 runs, 0 to 1,990")
     note = card(page, "layer/weights").locator("[data-note]")
