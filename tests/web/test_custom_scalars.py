@@ -14,8 +14,8 @@ from tests.web.cards import card, cards, choose, drawn, titles, tooltip, tooltip
 from tests.web.conftest import serve_written
 from tests.web.curves import STEPS, points
 from tests.web.test_looks import find_violations, overflows
+from tests.web.test_static_board import copy
 from tests.web.writing import append
-from tracklight.cli import main
 from tracklight.formats.custom_scalars import (
     LAYOUT_TAG,
     Band,
@@ -271,10 +271,7 @@ def test_on_a_phone(charts: str, open_page: Callable[..., Page]) -> None:
 )
 def test_a_copy_shows_the_layout(tmp_path: Path, open_page: Callable[..., Page]) -> None:
     write_charts(tmp_path / "logs")
-    target = tmp_path / "copy.html"
-    command = ["export", "--static", str(target), "--view", "?tab=custom_scalars"]
-    assert main([*command, "--logdir", str(tmp_path / "logs")]) == 0
-    page = open_page(target.as_uri())
+    page = open_page(copy(tmp_path / "logs", tmp_path / "copy.html", "?tab=custom_scalars"))
     expect(drawn(page, "Loss")).to_have_attribute("aria-label", re.compile("4 lines"))
     assert titles(page) == ["Loss", "Broken", "Band", "Half a band"]
     choose(page, "Loss", "Remove this chart")
