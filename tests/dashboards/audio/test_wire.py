@@ -1,0 +1,92 @@
+"""What goes over the wire: parts of files, answers that are kept, sentences for what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from starlette.testclient import TestClient
+
+from tests.dashboards.audio.asking import TAG, sine, write_clips
+from tests.index import logs
+from tests.server.waiting import wait_until
+from tracklight.formats.wav import encode_wav
+from tracklight.logdir.watch import Watcher
+from tracklight.server.app import create_app
+from tracklight.server.security import policy_for
+
+CLIP = encode_wav(sine(440), 8000)
+PLACE = {"run": "a", "tag": TAG, "index": 0}
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Iterator[TestClient]:
+    write_clips(tmp_path / "logs", [CLIP, b"RIFF....WAVEdata", b"<script>"])
+    catalog = logs.open_catalog(tmp_path / "logs")
+    with Watcher(catalog.roots) as watch:
+        app = create_app(catalog, watch, policy_for("localhost"), page_dir=tmp_path)
+        with TestClient(app, base_url="http://localhost") as client:
+            wait_until(lambda: not client.get("/api/status").json()["status"]["loading"])
+            yield client
+    catalog.close()
+
+
+def test_a_player_gets_the_part_that_it_seeks(client: TestClient) -> None:
+    answer = client.get("/api/audio/clip", params=PLACE, headers={"range": "bytes=100-199"})
+    assert (answer.status_code, answer.content) == (206, CLIP[100:200])
+    assert answer.headers["content-type"] == "audio/wav"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+@pytest.mark.parametrize("route", ["about", "clip", "waveform", "spectrogram"])
+def test_with_a_mark_answers_are_kept_for_good(client: TestClient, route: str) -> None:
+    (steps,) = client.post("/api/audio/steps", json={"tags": [TAG]}).json()["series"]
+    place = {**PLACE, "mark": steps["mark"][0]}
+    kept = client.get(f"/api/audio/{route}", params=place)
+    assert "immutable" in kept.headers["cache-control"]
+    assert "no-store" in client.get(f"/api/audio/{route}", params=PLACE).headers["cache-control"]
+    other = client.get(f"/api/audio/{route}", params={**place, "mark": steps["mark"][0] + 1})
+    assert other.status_code == 404 and "no longer has" in other.json()["error"]["what"]
+
+
+def test_the_policy_lets_the_page_play(client: TestClient) -> None:
+    policy = client.get("/api/status").headers["content-security-policy"]
+    assert "media-src 'self' blob:" in policy
+
+
+@pytest.mark.parametrize(
+    ("route", "fields", "status"),
+    [
+        ("waveform", {"part": 1}, 422),
+        ("spectrogram", {"part": 2}, 422),
+        ("clip", {"part": 9}, 404),
+        ("clip", {"part": -1}, 400),
+        ("about", {"index": 7}, 404),
+        ("waveform", {"columns": 0}, 400),
+        ("waveform", {"columns": 10**9}, 400),
+        ("spectrogram", {"width": 10**6}, 400),
+        ("spectrogram", {"window": 1}, 400),
+        ("spectrogram", {"scale": "sideways"}, 400),
+        ("waveform", {"start": "x"}, 400),
+    ],
+)
+def test_what_is_wrong_gets_a_sentence(
+    client: TestClient, route: str, fields: dict[str, object], status: int
+) -> None:
+    answer = client.get(f"/api/audio/{route}", params={**PLACE, **fields})
+    assert answer.status_code == status, answer.text
+    assert answer.json()["error"]["what"]
+
+
+def test_what_is_no_sound_is_only_saved(client: TestClient) -> None:
+    answer = client.get("/api/audio/clip", params={**PLACE, "part": 2})
+    assert answer.headers["content-type"] == "application/octet-stream"
+    assert "sandbox" in answer.headers["content-security-policy"]
+
+
+def test_numbers_come_as_lists_to_who_reads_json(client: TestClient) -> None:
+    answer = client.get("/api/audio/waveform", params={**PLACE, "columns": 4}).json()
+    assert len(answer["low"]) == 4
+    np.testing.assert_allclose(answer["high"], 1, atol=1e-3)
