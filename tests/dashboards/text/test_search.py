@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -89,6 +90,16 @@ def test_many_hits_come_in_parts(show: Show) -> None:
             break
     assert sorted(set(steps), reverse=True) == list(range(29, -1, -1))
     assert len(steps) == 30 * 20, "so many lines of each text are told"
+
+
+def test_a_text_that_is_damaged_by_now_is_counted(show: Show, tmp_path: Path) -> None:
+    board = show(run=[("words", f"cat {step}") for step in range(9)])
+    (path,) = (tmp_path / "run").iterdir()
+    data = path.read_bytes()
+    path.write_bytes(data.replace(b"cat 4", b"dog 4"))
+    answer = find(board, "cat")
+    assert [hit.step for hit in answer.hits] == [8, 7, 6, 5, 3, 2, 1, 0]
+    assert (answer.unreadable, answer.searched) == (1, 9)
 
 
 def test_an_empty_match_is_none(show: Show) -> None:

@@ -56,7 +56,7 @@ class Text(Dashboard):
         # Only who searches has to load this.
         from tracklight.dashboards.text.search import search
 
-        return search(self.context, self._reader, ask)
+        return search(self.context, ask)
 
     def diff(self, ask: TextDiffAsk) -> TextDiffAnswer:
         """Two texts line by line, with the words that differ."""
