@@ -17,8 +17,17 @@ from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.web.cards import card, choose, table_rows, titles
 from tests.web.conftest import Board, Serve
-from tests.web.pr_log import CLASSES, RUNS, STEPS, rows, write_pr_curves, write_step
+from tests.web.pr_log import (
+    CLASSES,
+    RUNS,
+    STEPS,
+    record,
+    rows,
+    write_pr_curves,
+    write_step,
+)
 from tests.web.test_static_board import copy
+from tests.web.writing import append
 from tracklight.dashboards.pr_curves.curve import Curve, make_curve, measure
 from tracklight.formats.values import Tensor
 
@@ -164,7 +173,7 @@ def test_without_a_pinned_threshold_the_table_is_at_the_best_f1(
 def test_the_best_f1_can_be_pinned_from_the_legend(board: str, open_page: OpenPage) -> None:
     page = open_page(board + "&tags=pr&step=0")
     chart(page, "pr/cat")
-    button = card(page, "pr/cat").get_by_role("button", name=re.compile("of base: pin its threshold"))
+    button = card(page, "pr/cat").get_by_role("button", name=re.compile("of base: pin"))
     button.click()
     best = measure(curve("base", "cat", 0)).best_threshold
     assert best is not None
@@ -351,6 +360,9 @@ def test_new_steps_come_in_while_one_looks(
     expected = measure(curve("base", "cat", 0)).average_precision
     assert legend(page, "pr/cat")["base"][0] == pytest.approx(expected, abs=5e-4)
     expect(card(other, "pr/cat")).to_have_attribute("data-step", "100")
+    append(logdir / "base", record("pr/cat", 400, rows("base", "cat", 0)))
+    for step in (300, 400):
+        expect(card(page, "pr/cat").get_by_role("list")).to_contain_text(f"step {step}")
 
 
 def test_a_copy_without_a_server(logdir: Path, tmp_path: Path, open_page: OpenPage) -> None:

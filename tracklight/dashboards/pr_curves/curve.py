@@ -31,7 +31,7 @@ class Curve:
     @np.errstate(over="ignore", invalid="ignore")
     def f1(self) -> Float64:
         """0 rather than undefined where no example is called positive, as elsewhere."""
-        precision = np.nan_to_num(self.precision)
+        precision = np.where(np.isnan(self.precision), 0.0, self.precision)
         total = precision + self.recall
         return np.divide(2 * precision * self.recall, total, np.zeros_like(total), where=total != 0)
 
@@ -135,7 +135,9 @@ def _by_recall(curve: Curve) -> tuple[Float64, Float64]:
 
 
 def _add_up_steps(precision: Float64, recall: Float64) -> float | None:
-    return _tell(-np.sum(np.diff(recall, append=0.0) * precision)) if len(recall) else None
+    if not len(recall):
+        return None
+    return _tell(np.sum((recall - np.append(recall[1:], 0.0)) * precision))
 
 
 def _find_area(precision: Float64, recall: Float64) -> float | None:
@@ -155,7 +157,7 @@ def _find_roc_area(curve: Curve) -> float | None:
 
 def _join(x: Float64, y: Float64) -> float | None:
     """The area below straight lines from point to point."""
-    return _tell(np.sum(np.diff(x) * (y[1:] + y[:-1]) / 2))
+    return _tell(np.sum((x[1:] - x[:-1]) * (y[1:] + y[:-1])) / 2)
 
 
 def _tell(number: np.float64) -> float | None:
@@ -164,7 +166,8 @@ def _tell(number: np.float64) -> float | None:
 
 
 def _find_best(curve: Curve) -> tuple[float | None, float | None]:
-    f1 = np.where(np.isfinite(curve.f1), curve.f1, -1.0)
+    f1 = curve.f1
+    f1[~np.isfinite(f1)] = -1.0
     best = int(np.argmax(f1))
     if f1[best] < 0:
         return None, None

@@ -9,7 +9,7 @@ import { unique, Wants } from './want';
 
 const PAUSE_MS = 1000;
 /** What one request may ask for: every step of a tag has to be read. */
-const MOST_TAGS = 8;
+const MOST_TAGS = 4;
 
 interface Loaded {
   readonly rows: readonly HistoryRow[];
