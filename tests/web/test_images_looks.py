@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.web.album import pane, shown, strip
 from tests.web.cards import card, open_menu
+from tests.web.conftest import Serve
 from tests.web.test_looks import find_violations, overflows
+from tests.web.writing import append, scalars
 
 pytestmark = pytest.mark.browser
 
@@ -119,6 +122,9 @@ def test_a_copied_address_shows_the_same(album: str, open_page: Callable[..., Pa
     assert one.evaluate(place) == other.evaluate(place)
 
 
-def test_a_log_without_pictures_teaches(sweep: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(f"{sweep}?tab=images")
-    expect(page.get_by_role("main")).to_contain_text("summary.image(")
+def test_a_log_without_pictures_teaches(
+    logdir: Path, serve: Serve, open_page: Callable[..., Page]
+) -> None:
+    append(logdir / "run", *scalars("loss", range(3)))
+    page = open_page(f"{serve(logdir).address}?tab=images")
+    expect(page.get_by_role("main")).to_contain_text("No images yet.")

@@ -49,7 +49,9 @@ def test_a_picture_opens_and_closes(album: str, open_page: Callable[..., Page]) 
     expect(page).not_to_have_url(re.compile("card=|part="))
 
 
-def test_parts_are_gone_through_or_seen_together(album: str, open_page: Callable[..., Page]) -> None:
+def test_parts_are_gone_through_or_seen_together(
+    album: str, open_page: Callable[..., Page]
+) -> None:
     page = open_page(f"{album}?tab=images&card=samples/digits")
     full = page.locator("article.full")
     images = full.get_by_role("group", name="conv").locator("img")
