@@ -142,7 +142,7 @@ def test_axes_and_scales(page: Page) -> None:
 
 def test_what_is_no_number_is_told(page: Page) -> None:
     odd = card(page, "odd/gradients")
-    expect(odd).to_contain_text("NaN or ∞ at 1 step")
+    expect(odd).to_contain_text("1 not finite")
     expect(card(page, "odd/empty")).to_contain_text("Nothing was counted")
 
 

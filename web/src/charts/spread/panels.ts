@@ -220,7 +220,7 @@ function fitTicks(
   width: number,
   widthOf: WidthOf,
 ): Tick[] {
-  for (let count = Math.max(1, Math.round(width / 60)); count > 1; count--) {
+  for (let count = Math.max(4, Math.round(width / 60)); count > 1; count--) {
     const ticks = ticksOf(kind, format, domain, count);
     if (ticks.length * (widest(ticks, widthOf) + BETWEEN_LABELS) <= width + BETWEEN_LABELS)
       return ticks;

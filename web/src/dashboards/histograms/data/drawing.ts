@@ -1,6 +1,7 @@
 import type { ChartAnswer, SeriesAnswer } from '../../../api/histograms';
 import { formatCount, formatExact, plural } from '../../../base/format';
 import type { SpreadContent } from '../../../charts/spread/types';
+import { shortLabels } from '../../../curves/tooltip/labels';
 import type { Runs } from '../../../plugin/context';
 
 const NOTHING: SpreadContent = { grid: new Float64Array(), spreads: [] };
@@ -9,11 +10,13 @@ const NOTHING: SpreadContent = { grid: new Float64Array(), spreads: [] };
 export function drawingOf(answer: ChartAnswer | null, runs: Runs): SpreadContent {
   if (!answer) return NOTHING;
   const grid = answer.grid ?? new Float64Array();
-  const spreads = answer.series.map((series) => {
+  const names = answer.series.map(({ run }) => runs.find(run)?.label ?? run);
+  const short = shortLabels(names);
+  const spreads = answer.series.map((series, number) => {
     const shown = runs.find(series.run);
     return {
       id: series.run,
-      label: shown?.label ?? series.run,
+      label: short.get(names[number] ?? '') ?? series.run,
       colour: shown?.colour ?? '#5b6b82',
       x: series.x,
       rows: series.bins ?? new Float32Array(),
@@ -57,7 +60,9 @@ export function findOddities(series: readonly SeriesAnswer[]): Oddities {
   const steps = series.reduce((sum, one) => sum + countOdd(one), 0);
   const flaws = series.flatMap(({ flaws }) => flaws);
   const words = [
-    ...(steps > 0 ? ['NaN or infinite numbers were logged; they are in no bucket'] : []),
+    ...(steps > 0
+      ? [`NaN or infinite numbers were logged at ${plural(steps, 'step')}; they are in no bucket`]
+      : []),
     ...flaws.slice(0, 3).map(({ step, what }) => `Step ${formatExact(step)}: ${what}`),
   ];
   return { steps, unreadable: flaws.length, inFull: words.join('. ') };
