@@ -14,8 +14,9 @@ from playwright.sync_api import Page, expect
 
 from tests.web.cards import card, choose
 from tests.web.conftest import Serve, serve_written
-from tests.web.solids import BLUE, FRONT, picture, write_solids
+from tests.web.solids import BLUE, FRONT, RED, picture, pixel, write_solids
 from tests.web.test_looks import find_violations, overflows
+from tests.web.test_static_board import copy
 from tests.web.writing import append, scalars
 
 pytestmark = pytest.mark.browser
@@ -115,3 +116,15 @@ def test_a_log_without_meshes_says_what_would_fill_the_tab(
     append(logdir / "run", *scalars("loss", range(3)))
     page = open_page(f"{serve(logdir).address}?tab=mesh")
     expect(page.get_by_role("main")).to_contain_text("summary.mesh")
+
+
+def test_a_copy_of_the_board_shows_meshes(tmp_path: Path, open_page: OpenPage) -> None:
+    write_solids(tmp_path / "logs")
+    address = copy(tmp_path / "logs", tmp_path / "copy", "tab=mesh&tags=shape/cube")
+    page = open_page(address)
+    assert pixel(picture(page, "shape/cube")) == BLUE
+    page.get_by_role("slider", name="Step of all cards").press("Home")
+    assert pixel(picture(page, "shape/cube", "second")) == RED
+    # Nothing is offered that only a server can give.
+    page.get_by_role("button", name="More for shape/cube").click()
+    expect(page.get_by_role("menuitem", name=re.compile("Download"))).to_have_count(0)
