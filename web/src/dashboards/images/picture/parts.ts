@@ -4,7 +4,9 @@ import type { Value } from '../data/value';
 import { arrange, type Size } from '../geometry/arrange';
 
 /** More pictures than this of one step are told of, and looked at one by one. */
-export const MOST_PARTS = 256;
+const MOST_PARTS = 256;
+/** Of each step, a copy of a board carries this many. */
+const MOST_CARRIED = 16;
 
 export const GAP = 2;
 const NARROWEST = 20;
@@ -23,8 +25,9 @@ export interface Sheet {
 export function chooseParts(
   parts: readonly PartAbout[],
   part: number | null,
+  isStatic = false,
 ): readonly PartAbout[] {
-  if (part === null) return parts.slice(0, MOST_PARTS);
+  if (part === null) return parts.slice(0, isStatic ? MOST_CARRIED : MOST_PARTS);
   const chosen = parts.find((about) => about.part === part) ?? parts.at(-1);
   return chosen ? [chosen] : [];
 }
