@@ -1,6 +1,8 @@
+import { lowerLevels } from './levels';
+
 /** What a text gets that is read in the page: code can be copied, wide things scroll by themselves. */
 export function decorate(element: HTMLElement): void {
-  for (const heading of element.querySelectorAll('h1, h2, h3, h4, h5, h6')) lower(heading);
+  lowerHeadings(element);
   for (const block of element.querySelectorAll<HTMLElement>('pre')) addCopyButton(block);
   for (const table of element.querySelectorAll('table')) makeScrollable(table, 'Table');
   for (const formula of element.querySelectorAll('div > math[display="block"]')) {
@@ -12,8 +14,12 @@ export function decorate(element: HTMLElement): void {
 const CARD_LEVEL = 3;
 
 /** For who listens to the page, headings of a text stand below that of its card. */
-function lower(heading: Element): void {
-  heading.ariaLevel = String(CARD_LEVEL + Number(heading.localName.slice(1)));
+function lowerHeadings(element: HTMLElement): void {
+  const headings = [...element.querySelectorAll('h1, h2, h3, h4, h5, h6')];
+  const levels = headings.map(({ localName }) => Number(localName.slice(1)));
+  lowerLevels(levels, CARD_LEVEL).forEach((level, at) => {
+    headings[at]?.setAttribute('aria-level', String(level));
+  });
 }
 
 const SAID_MS = 1500;
