@@ -3,7 +3,7 @@ import { createContext } from 'svelte';
 import type { RunSteps } from '../../api/values';
 import type { Context, ShownRun } from '../../plugin/context';
 import { type ByCard, withCard } from '../../wall/by-card';
-import { StepChoice } from '../../wall/steps/choice.svelte';
+import { StepChoice } from '../../wall/steps/choice';
 import { StepLoader } from '../../wall/steps/loader.svelte';
 import { TagWall } from '../../wall/tag-wall.svelte';
 import type { Orbit } from './camera/orbit';
