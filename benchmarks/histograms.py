@@ -22,7 +22,7 @@ from benchmarks.website import Website
 #: Of one histogram, and of the distribution that Plottable draws.
 THEIR_CARDS = {
     "histograms": "vz-histogram-timeseries .histogram",
-    "distributions": "vz-distribution-chart .plot path",
+    "distributions": "vz-distribution-chart svg path",
 }
 _TAG = "layer0/w0"
 
@@ -40,8 +40,7 @@ def measure(quick: bool) -> Iterator[Row]:
         with peers.start_tensorboard(logdir) as site:
             _wait_for_peer(site)
             theirs = {
-                name: _time(browser, f"{site.url}#{name}", selector, times)
-                for name, selector in THEIR_CARDS.items()
+                name: _time_peer(browser, f"{site.url}#{name}", times) for name in THEIR_CARDS
             }
     for name, timing in ours.items():
         ratio = theirs[name].median_s / timing.median_s
@@ -54,6 +53,19 @@ def _time(browser: Browser, url: str, selector: str, times: int) -> Timing:
     def once() -> float:
         with open_page(browser) as page:
             return time_first(page, url, selector)
+
+    return repeat(times, once)
+
+
+def _time_peer(browser: Browser, url: str, times: int) -> Timing:
+    """Its cards are inside of others' shadows, where only the browser's driver finds them."""
+    selector = THEIR_CARDS[url.rpartition("#")[2]]
+
+    def once() -> float:
+        with open_page(browser) as page:
+            page.goto(url, wait_until="commit")
+            page.locator(selector).first.wait_for(state="attached")
+            return float(page.evaluate("performance.now()")) / 1000
 
     return repeat(times, once)
 

@@ -62,13 +62,16 @@ export function drawRidges(
   ends: Ends,
   { paper }: Palette,
 ): void {
+  // Where ridges are near each other, lines between them would be all that is seen.
+  const apart = (layout.frame.height * (1 - RIDGE)) / spread.x.length;
+  const width = Math.min(1, apart / 2.5);
   for (let at = 0; at < spread.x.length; at++) {
     const x = spread.x[at] ?? 0;
     if (x < ends.steps[0] || x > ends.steps[1]) continue;
     const edges = ridgeOf(spread, at, grid, layout, ends);
     pen.area(edges, { colour: paper });
     pen.area(edges, { colour: spread.colour, opacity: strengthOf(x, ends.steps) });
-    pen.stroke(crestOf(edges), { colour: paper, width: 1, opacity: 0.9 });
+    pen.stroke(crestOf(edges), { colour: paper, width, opacity: 0.9 });
   }
 }
 
