@@ -5,7 +5,7 @@ import type { RunSteps } from '../../api/values';
 import type { Span } from '../../charts/types';
 import type { Context } from '../../plugin/context';
 import { withCard } from '../../wall/by-card';
-import { StepChoice } from '../../wall/steps/choice.svelte';
+import { StepChoice } from '../../wall/steps/choice';
 import { StepLoader } from '../../wall/steps/loader.svelte';
 import { placeAt } from '../../wall/steps/steps';
 import { TagWall } from '../../wall/tag-wall.svelte';

@@ -3,7 +3,7 @@ import { createContext, untrack } from 'svelte';
 import type { PartAbout } from '../../api/images';
 import type { RunSteps } from '../../api/values';
 import type { Context, ShownRun } from '../../plugin/context';
-import { StepChoice } from '../../wall/steps/choice.svelte';
+import { StepChoice } from '../../wall/steps/choice';
 import { StepLoader } from '../../wall/steps/loader.svelte';
 import { TagWall } from '../../wall/tag-wall.svelte';
 import { Abouts } from './data/abouts';

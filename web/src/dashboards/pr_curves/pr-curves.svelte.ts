@@ -4,7 +4,7 @@ import type { TagRow } from '../../api/types';
 import type { Context } from '../../plugin/context';
 import { CardWall, type WallAbout } from '../../wall/card-wall.svelte';
 import { buildSections } from '../../wall/sections';
-import { StepChoice } from '../../wall/steps/choice.svelte';
+import { StepChoice } from '../../wall/steps/choice';
 import { StepLoader } from '../../wall/steps/loader.svelte';
 import { buildClassSections, cardOf, type PrCard } from './cards/card';
 import { CurveLoader } from './data/curves.svelte';

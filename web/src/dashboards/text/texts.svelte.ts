@@ -2,7 +2,7 @@ import { createContext } from 'svelte';
 
 import type { Context } from '../../plugin/context';
 import type { TagCard } from '../../wall/card';
-import { StepChoice } from '../../wall/steps/choice.svelte';
+import { StepChoice } from '../../wall/steps/choice';
 import { StepLoader } from '../../wall/steps/loader.svelte';
 import { TagWall, type TagWallAbout } from '../../wall/tag-wall.svelte';
 import { suggestPair } from './compare/pair';

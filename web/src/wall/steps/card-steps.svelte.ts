@@ -2,7 +2,7 @@ import type { Problem } from '../../api/types';
 import { formatExact, formatStep, plural } from '../../base/format';
 import type { CardNote, TagCard } from '../card';
 import type { CardWall } from '../card-wall.svelte';
-import type { StepChoice } from './choice.svelte';
+import type { StepChoice } from './choice';
 import type { StepLoader } from './loader.svelte';
 import { mergeSteps, type RunSteps } from './steps';
 

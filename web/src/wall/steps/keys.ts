@@ -1,7 +1,7 @@
 import type { Shortcut } from '../../plugin/context';
 import type { Card } from '../card';
 import type { CardWall } from '../card-wall.svelte';
-import type { StepChoice } from './choice.svelte';
+import type { StepChoice } from './choice';
 import type { StepLoader } from './loader.svelte';
 import { countUpTo, mergeSteps } from './steps';
 
