@@ -87,7 +87,7 @@ const MOST: Readonly<Record<SpreadMode, number>> = {
   offset: 51,
   overlay: 51,
   heat: 400,
-  bands: 500,
+  bands: 1000,
   together: 500,
 };
 
