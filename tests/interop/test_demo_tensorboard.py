@@ -41,10 +41,10 @@ def multiplexer(logdir: Path) -> Any:
 @pytest.mark.parametrize(
     ("plugin", "runs", "tags"),
     [
-        ("scalars", 21, 4),
+        ("scalars", 23, 4),
         ("images", 5, 5),
         ("audio", 2, 2),
-        ("text", 10, 2),
+        ("text", 12, 3),
         ("histograms", 4, 8),
         ("pr_curves", 3, 3),
         ("mesh", 1, 5),
