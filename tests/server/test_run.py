@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 import signal
+import socket
 import subprocess
 import sys
 import urllib.request
@@ -77,3 +78,11 @@ def test_address_has_prefix_and_token() -> None:
         port = listener.getsockname()[1]
         address = address_of(listener, "127.0.0.1", "/board/", "t0k")
         assert address == f"http://127.0.0.1:{port}/board/?token=t0k"
+
+
+def test_the_end_of_an_answer_is_not_held_back() -> None:
+    with bind("localhost", 0) as listener:
+        with socket.create_connection(listener.getsockname()[:2]):
+            connection, _ = listener.accept()
+            with connection:
+                assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)

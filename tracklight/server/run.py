@@ -109,7 +109,11 @@ def bind(host: str, port: int) -> socket.socket:
         )
         # A name may have both kinds of address; tunnels and scripts mostly try the old one.
         family, _, _, _, address = min(places, key=lambda place: place[0] != socket.AF_INET)
-        return socket.create_server(address[:2], family=family, backlog=128)
+        listener = socket.create_server(address[:2], family=family, backlog=128)
+        # Connections take this over. Without it the end of many an answer waits 40 ms for the other
+        # side to confirm its beginning.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return listener
     except OSError as error:
         reason = error.strerror or str(error)
         raise UsageError(
