@@ -75,6 +75,13 @@ def time_first(page: Page, url: str, selector: str) -> float:
     return float(page.evaluate(_FIRST_CHART, selector)) / 1000
 
 
+def time_tab(page: Page, title: str, selector: str) -> float:
+    """Seconds from a click on a tab of an open page until what ``selector`` names is painted."""
+    link = page.get_by_role("link", name=title, exact=True)
+    began = link.evaluate("link => { const now = performance.now(); link.click(); return now; }")
+    return (float(page.evaluate(_FIRST_CHART, selector)) - float(began)) / 1000
+
+
 def time_frames_ms(page: Page, left: float, right: float, y: float, moves: int) -> list[float]:
     """Times between frames while the pointer goes from ``left`` to ``right``."""
     page.mouse.move(left, y)

@@ -2,7 +2,8 @@
 
 The log has been read and a browser that was never there opens the tab; the clock runs from the
 navigation until the first card has its ridges, and its bands. TensorBoard draws as many histograms,
-51, and of distributions the 100 that it has kept by chance; here all 1,000 are looked at.
+51, and of distributions the 100 that it has kept by chance; here all 1,000 are looked at. The tab:
+the page is open at another one, and the clock runs from the click.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Iterator
 from playwright.sync_api import Browser
 
 from benchmarks import board, peers
-from benchmarks.browser import open_page, start_chromium, time_first
+from benchmarks.browser import open_page, start_chromium, time_first, time_tab
 from benchmarks.make_logs import Histograms, get_histograms
 from benchmarks.page import OUR_CHART
 from benchmarks.report import Row, Timing, repeat
@@ -37,6 +38,7 @@ def measure(quick: bool) -> Iterator[Row]:
                 name: _time(browser, f"{site.url}?tab={name}", OUR_CHART, times)
                 for name in THEIR_CARDS
             }
+            opened = {name: _time_tab(browser, site.url, name, times) for name in THEIR_CARDS}
         with peers.start_tensorboard(logdir) as site:
             _wait_for_peer(site)
             theirs = {
@@ -45,14 +47,27 @@ def measure(quick: bool) -> Iterator[Row]:
     for name, timing in ours.items():
         ratio = theirs[name].median_s / timing.median_s
         what = f"Navigation to the first card of {name}, {shape}"
-        reached = timing.median_s < 0.5
-        yield Row(what, str(timing), str(theirs[name]), ratio, "under 500 ms", reached)
+        yield Row(what, str(timing), str(theirs[name]), ratio)
+        what = f"Tab of {name} opened to its first card, {shape}"
+        reached = opened[name].median_s < 0.5
+        yield Row(what, str(opened[name]), must="under 500 ms", reached=reached)
 
 
 def _time(browser: Browser, url: str, selector: str, times: int) -> Timing:
     def once() -> float:
         with open_page(browser) as page:
             return time_first(page, url, selector)
+
+    return repeat(times, once)
+
+
+def _time_tab(browser: Browser, url: str, name: str, times: int) -> Timing:
+    """The code of the dashboard has to be loaded then, as the browser never had it."""
+
+    def once() -> float:
+        with open_page(browser) as page:
+            page.goto(f"{url}?tab=overview")
+            return time_tab(page, name.capitalize(), OUR_CHART)
 
     return repeat(times, once)
 
