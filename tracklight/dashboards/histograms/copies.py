@@ -39,7 +39,9 @@ def iter_histogram_copies(
 
 
 def _draw_copy(context: Context, tag: str, series: Sequence[SeriesSteps]) -> HistogramChartRow:
-    ask = HistogramsAsk(charts=[HistogramChartAsk("copy", tag)], bins=_BINS, percentiles=True, ignore_outliers=True)
+    ask = HistogramsAsk(
+        charts=[HistogramChartAsk("copy", tag)], bins=_BINS, percentiles=True, ignore_outliers=True
+    )
     parts = [_read_part(context, steps) for steps in series]
     return draw(ask, ask.charts[0], parts, len(parts))
 
