@@ -103,7 +103,9 @@ def test_histogram() -> None:
     assert histogram.edges_left.tolist() == [0, 1, 2]
     assert histogram.edges_right.tolist() == [1, 2, 3]
     assert histogram.counts.tolist() == [1, 2, 1]
-    assert histogram.totals == Totals(min=0, max=3, num=4, sum=5, sum_squares=11)
+    assert histogram.totals == Totals(
+        min=0, max=3, num=4, sum=5, sum_squares=11, nan=1, positive_infinity=1
+    )
 
 
 def test_histogram_of_another_writer_has_no_totals() -> None:

@@ -88,13 +88,13 @@ def test_a_dashboard_without_data_teaches(
 ) -> None:
     picture = b.value("samples", b.image(b"not looked at"), b.metadata("images"))
     append(logdir / "vit", b.record(b.event(b.summary(picture), step=3, wall=1.0)))
-    page = open_page(serve(logdir).address)
+    page = open_page(serve(logdir).address + "?tab=overview")
     expect(tag(page, "samples")).to_be_visible()
     expect(tab(page, "Scalars")).to_have_count(0)
     page.get_by_role("button", name="More", exact=True).click()
     more = page.get_by_role("dialog", name="Dashboards without data")
-    expect(more.get_by_label("Code")).to_contain_text("run.log(")
-    more.get_by_role("button", name="Scalars").click()
+    expect(more.get_by_label("Code").first).to_contain_text("run.log(")
+    more.get_by_role("button", name="Scalars", exact=True).click()
     expect(page.get_by_role("heading", name="Scalars: nothing logged yet")).to_be_visible()
     expect(page.get_by_role("main")).to_contain_text("1 run, 1 image tag.")
 
