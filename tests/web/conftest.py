@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any, Literal
 
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
@@ -119,32 +120,35 @@ def serve_written(folder: Path, write: Callable[[Path], object]) -> Iterator[str
     board.stop()
 
 
-@pytest.fixture(scope="session")
-def sweep(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A small sweep."""
-    with serve_written(tmp_path_factory.mktemp("sweep"), write_sweep) as address:
-        yield address
+def board_over(
+    write: Callable[[Path], object],
+    scope: Literal["session", "module"] = "session",
+    query: str = "",
+) -> Any:
+    """A fixture: the address of a board over a log that is written once."""
+
+    @pytest.fixture(scope=scope)
+    def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+        with serve_written(tmp_path_factory.mktemp("board"), write) as address:
+            yield address + query
+
+    return address
 
 
-@pytest.fixture(scope="session")
-def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Curves whose numbers tests know."""
-    with serve_written(tmp_path_factory.mktemp("curves"), write_curves) as address:
-        yield address
+#: A small sweep.
+sweep = board_over(write_sweep)
 
 
-@pytest.fixture(scope="module")
-def study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Trials whose hyperparameters and results tests know."""
-    with serve_written(tmp_path_factory.mktemp("study"), write_study) as address:
-        yield address
+#: Curves whose numbers tests know.
+board = board_over(write_curves)
 
 
-@pytest.fixture(scope="session")
-def album(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Pictures whose pixels tests know."""
-    with serve_written(tmp_path_factory.mktemp("album"), write_album) as address:
-        yield address
+#: Trials whose hyperparameters and results tests know.
+study = board_over(write_study, "module")
+
+
+#: Pictures whose pixels tests know.
+album = board_over(write_album)
 
 
 @pytest.fixture(scope="session")

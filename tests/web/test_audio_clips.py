@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.index import logs
-from tests.web.conftest import serve_written
+from tests.web.conftest import board_over
 from tests.web.sounds import (
     RATE,
     STEPS,
@@ -31,10 +31,7 @@ pytestmark = pytest.mark.browser
 Open = Callable[..., Page]
 
 
-@pytest.fixture(scope="module")
-def sounds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with serve_written(tmp_path_factory.mktemp("sounds"), write_sounds) as address:
-        yield f"{address}?tab=audio"
+sounds = board_over(write_sounds, "module", "?tab=audio")
 
 
 def test_a_clip_for_every_run_with_what_it_is(sounds: str, open_page: Open) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.web.conftest import serve_written
+from tests.web.conftest import board_over
 from tests.web.sounds import card, clip, drawn, play_button, write_sounds
 from tests.web.test_looks import find_violations, overflows
 
@@ -17,10 +17,7 @@ pytestmark = pytest.mark.browser
 Open = Callable[..., Page]
 
 
-@pytest.fixture(scope="module")
-def sounds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with serve_written(tmp_path_factory.mktemp("sounds"), write_sounds) as address:
-        yield f"{address}?tab=audio"
+sounds = board_over(write_sounds, "module", "?tab=audio")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

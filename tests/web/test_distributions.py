@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from tests.dashboards.histograms.asking import make_columns
 from tests.web.cards import card, number
-from tests.web.conftest import serve_written
+from tests.web.conftest import board_over
 from tests.web.parts import tab
 from tests.web.spreads import (
     drag,
@@ -31,10 +31,7 @@ pytestmark = pytest.mark.browser
 Open = Callable[..., Page]
 
 
-@pytest.fixture(scope="module")
-def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with serve_written(tmp_path_factory.mktemp("spreads"), write_spreads) as address:
-        yield address
+board = board_over(write_spreads, "module")
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,7 +14,7 @@ from playwright.sync_api import Page, expect
 
 from tests.index import logs
 from tests.web.cards import card, choose, titles
-from tests.web.conftest import Serve, serve_written
+from tests.web.conftest import Serve, board_over, serve_written
 from tests.web.parts import run, tab
 from tests.web.spreads import (
     drag,
@@ -34,10 +34,7 @@ pytestmark = pytest.mark.browser
 Open = Callable[..., Page]
 
 
-@pytest.fixture(scope="module")
-def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with serve_written(tmp_path_factory.mktemp("spreads"), write_spreads) as address:
-        yield address
+board = board_over(write_spreads, "module")
 
 
 @pytest.fixture
@@ -152,6 +149,9 @@ def test_keys(page: Page) -> None:
         expect(page).to_have_url(re.compile(words))
     page.keyboard.press("o")
     expect(page).not_to_have_url(re.compile("hmode"))
+    # The heat map asks for every step: the walk begins once the fewer of the ridges are there.
+    note = card(page, "layer/weights").locator("[data-note]")
+    expect(note).to_have_text("2 runs · 200 steps, 51 drawn")
     chart = drawn(page, "layer/weights")
     chart.focus()
     chart.press("End")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from tests.index import logs
 from tests.web.cards import card
-from tests.web.conftest import Serve, serve_written
+from tests.web.conftest import Serve, board_over
 from tests.web.spreads import drawn, expect_said, point_at, settings, write_spreads
 from tests.web.test_looks import find_violations, overflows
 from tracklight.cli import main
@@ -21,10 +21,7 @@ pytestmark = pytest.mark.browser
 Open = Callable[..., Page]
 
 
-@pytest.fixture(scope="module")
-def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with serve_written(tmp_path_factory.mktemp("spreads"), write_spreads) as address:
-        yield address
+board = board_over(write_spreads, "module")
 
 
 @pytest.mark.parametrize("name", ["histograms", "distributions"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from tests.dashboards.images.conftest import picture_record
 from tests.dashboards.images.samples import SVG, hostile, noise, save
 from tests.index import logs
-from tests.web.conftest import serve_written
+from tests.web.conftest import board_over
 
 pytestmark = pytest.mark.browser
 
@@ -34,10 +34,7 @@ def write_hostile(logdir: Path) -> None:
     logs.write(logdir, "a", b"".join([*records, both]))
 
 
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with serve_written(tmp_path_factory.mktemp("hostile"), write_hostile) as address:
-        yield f"{address}?tab=images"
+address = board_over(write_hostile, "module", "?tab=images")
 
 
 @pytest.mark.parametrize("name", WORDS)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.web.cards import card, choose
-from tests.web.conftest import serve_written
+from tests.web.conftest import board_over
 from tests.web.solids import FRONT, covered, picture, pixels, settle, write_solids
 
 pytestmark = pytest.mark.browser
@@ -20,10 +20,7 @@ OpenPage = Callable[..., Page]
 SIX = re.compile(r"camera=([^&,]*,){5}[^&,]")
 
 
-@pytest.fixture(scope="module")
-def solids(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with serve_written(tmp_path_factory.mktemp("solids"), write_solids) as address:
-        yield f"{address}?tab=mesh"
+solids = board_over(write_solids, "module", "?tab=mesh")
 
 
 def drag(page: Page, found: Locator, dx: float, dy: float) -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.web.cards import card, choose
-from tests.web.conftest import serve_written
+from tests.web.conftest import board_over
 from tests.web.solids import BLUE, RED, covered, picture, pixels, settle, shades, write_solids
 
 pytestmark = pytest.mark.browser
@@ -19,10 +19,7 @@ pytestmark = pytest.mark.browser
 OpenPage = Callable[..., Page]
 
 
-@pytest.fixture(scope="module")
-def solids(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with serve_written(tmp_path_factory.mktemp("solids"), write_solids) as address:
-        yield f"{address}?tab=mesh"
+solids = board_over(write_solids, "module", "?tab=mesh")
 
 
 def panel(page: Page) -> Locator:

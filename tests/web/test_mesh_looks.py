@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +13,7 @@ from PIL import Image
 from playwright.sync_api import Page, expect
 
 from tests.web.cards import card, choose
-from tests.web.conftest import Serve, serve_written
+from tests.web.conftest import Serve, board_over
 from tests.web.solids import BLUE, FRONT, RED, picture, pixel, write_solids
 from tests.web.test_looks import find_violations, overflows
 from tests.web.test_static_board import copy
@@ -24,10 +24,7 @@ pytestmark = pytest.mark.browser
 OpenPage = Callable[..., Page]
 
 
-@pytest.fixture(scope="module")
-def solids(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with serve_written(tmp_path_factory.mktemp("solids"), write_solids) as address:
-        yield f"{address}?tab=mesh"
+solids = board_over(write_solids, "module", "?tab=mesh")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

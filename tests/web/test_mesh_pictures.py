@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from tests.web.cards import card, titles
-from tests.web.conftest import Serve, serve_written
+from tests.web.conftest import Serve, board_over
 from tests.web.solids import (
     BLUE,
     FRONT,
@@ -33,10 +33,7 @@ OpenPage = Callable[..., Page]
 _ASPECT = "node => node.clientWidth / node.clientHeight"
 
 
-@pytest.fixture(scope="module")
-def solids(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with serve_written(tmp_path_factory.mktemp("solids"), write_solids) as address:
-        yield f"{address}?tab=mesh"
+solids = board_over(write_solids, "module", "?tab=mesh")
 
 
 def test_three_series_are_one_card_with_a_picture_a_run(solids: str, open_page: OpenPage) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.web.cards import card, open_menu
-from tests.web.conftest import serve_written
+from tests.web.conftest import board_over
 from tests.web.pr_log import write_pr_curves
 from tests.web.test_looks import find_violations, overflows
 from tests.web.test_pr_curves import TAB, chart, point_at, settings, tooltip
@@ -19,10 +19,7 @@ pytestmark = pytest.mark.browser
 OpenPage = Callable[..., Page]
 
 
-@pytest.fixture(scope="module")
-def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with serve_written(tmp_path_factory.mktemp("pr"), write_pr_curves) as address:
-        yield address + TAB
+board = board_over(write_pr_curves, "module", TAB)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

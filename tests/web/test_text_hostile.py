@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Page, Request, expect
 
 from tests.hostile_markdown import VECTORS
-from tests.web.conftest import serve_written
+from tests.web.conftest import board_over
 from tests.web.library import entries, texts, write_hostile
 
 pytestmark = pytest.mark.browser
@@ -26,10 +26,7 @@ FIND_FAULTS = """list => [...list.querySelectorAll('.prose, .prose *')].flatMap(
 })"""
 
 
-@pytest.fixture(scope="module")
-def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with serve_written(tmp_path_factory.mktemp("hostile"), write_hostile) as address:
-        yield address
+hostile = board_over(write_hostile, "module")
 
 
 @pytest.mark.parametrize("form", ["markdown", "raw"])
