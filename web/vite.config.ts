@@ -1,6 +1,9 @@
 import { svelte } from '@sveltejs/vite-plugin-svelte';
 import { defineConfig } from 'vitest/config';
 
+/** What every dashboard stands on comes as one file: forty small ones took the page longer to ask for. */
+const PARTS = /\/src\/(base|api|charts|widgets|plugin|wall|curves)\/|\/node_modules\/svelte\//;
+
 export default defineConfig({
   // The page may live under any path, so it refers to its own parts relatively.
   base: './',
@@ -13,7 +16,10 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     // The gallery of parts is a page of its own, which nobody loads who does not ask for it.
-    rollupOptions: { input: ['index.html', 'gallery.html'] },
+    rollupOptions: {
+      input: ['index.html', 'gallery.html'],
+      output: { manualChunks: (id) => (PARTS.test(id) ? 'parts' : undefined) },
+    },
   },
   server: { proxy: { '/api': 'http://localhost:6006' } },
   test: { include: ['src/**/*.test.ts'] },
