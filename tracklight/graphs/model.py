@@ -15,6 +15,9 @@ from tracklight.types import Bool, Int32
 #: Sizes along each dimension, None for one that is not known; None for a rank that is not known.
 Shape = tuple[int | None, ...] | None
 
+_MOST = 2**53
+"""From here on JavaScript counts in steps of two; a file that says so is hostile or damaged."""
+
 
 @dataclass(frozen=True, slots=True)
 class Output:
@@ -24,10 +27,11 @@ class Output:
     shape: Shape
 
     def count(self) -> int | None:
-        """How many numbers it holds."""
+        """How many numbers it holds; None as well for more than any machine can."""
         if self.shape is None or any(size is None for size in self.shape):
             return None
-        return prod(size for size in self.shape if size is not None)
+        count = prod(size for size in self.shape if size is not None)
+        return count if count <= _MOST else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,8 @@ class Detail:
     """How many trained numbers it owns."""
     calls: tuple[str, ...] = ()
     """The functions of the graph that it runs."""
+    source: str = ""
+    """The line of a program that it comes from, as in ``model.py:12 in forward``."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
