@@ -139,7 +139,7 @@ def test_a_query_may_hold_the_ask_as_a_whole(client: TestClient) -> None:
 
 def test_an_answer_that_will_never_be_another_is_kept(client: TestClient) -> None:
     named = client.get("/it/named?tag=t&id=7").headers["cache-control"]
-    assert (named, "immutable" in named) == ("public, max-age=31536000, immutable", True)
+    assert (named, "immutable" in named) == ("private, max-age=31536000, immutable", True)
     assert client.get("/it/named?tag=t").headers["cache-control"] == "no-store"
 
 

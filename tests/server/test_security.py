@@ -74,7 +74,7 @@ def test_a_token_is_asked_for_once(tmp_path: Path) -> None:
     assert client.get("/api/runs").status_code == 403
     assert client.get("/api/runs?token=guess").status_code == 403
     entry = client.get("/?token=secret&run=conv")
-    assert (entry.status_code, entry.headers["location"]) == (303, ".?run=conv")
+    assert (entry.status_code, entry.headers["location"]) == (303, "./?run=conv")
     assert "httponly" in entry.headers["set-cookie"].lower()
     assert client.get("/api/runs").status_code == 200
 

@@ -18,7 +18,8 @@ from tracklight.server.ranges import find_part
 
 JSON = "application/json"
 
-FOREVER = "public, max-age=31536000, immutable"
+#: By a browser, not by what stands between: who is let in is the server's business.
+FOREVER = "private, max-age=31536000, immutable"
 #: A file out of a log is nobody's page: it may not run anything, whatever it says it is.
 _CONFINED = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 

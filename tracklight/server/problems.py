@@ -39,10 +39,14 @@ _STATUS: dict[type[Exception], tuple[int, str]] = {
 }
 
 _HTTP_NEXT = {
+    401: "Sign in with a name and a password that were given to the server by --auth.",
     403: "Open the board at the address that tracklight printed when it started.",
     404: "The page is at the root of this server, its data under api/.",
     405: "Use the method that this address answers to.",
+    408: "Send it again, in one go.",
     413: "Ask for less at once.",
+    429: "Wait a little, then ask again.",
+    503: "Wait a little, then ask again.",
 }
 
 

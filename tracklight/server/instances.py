@@ -1,0 +1,143 @@
+"""Which boards are being served on this machine, so that a notebook finds them again.
+
+Each server keeps a small file in tracklight's own folder, which only its user can read, for as long
+as it runs. One that was killed leaves its file behind: what stands there is asked whether it lives
+before anybody is sent to it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import ssl
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from socket import gethostname
+from typing import Any
+
+import msgspec
+
+from tracklight.notes.place import find_data_folder
+
+_ANSWER_S = 3.0
+_MOST_ANSWER_BYTES = 1 << 20
+
+
+class Instance(msgspec.Struct, frozen=True):
+    """A server, as it wrote itself down."""
+
+    machine: str
+    pid: int
+    port: int
+    url: str
+    """Where this machine reaches it, without a token."""
+    token: str | None
+    """Opens it by whatever name."""
+    logdir: str
+    arguments: list[str]
+    directory: str
+    """Where it was started with these arguments."""
+    started: float
+
+    @property
+    def path(self) -> str:
+        """Below which path it serves: ``/``, or with a prefix ``/board/``."""
+        return "/" + self.url.split("/", 3)[3]
+
+
+def find_folder() -> Path:
+    return find_data_folder() / "instances"
+
+
+@contextlib.contextmanager
+def record(port: int, url: str, token: str | None, logdirs: Iterable[str]) -> Iterator[None]:
+    """Keep the file of this process's server while the block runs; go without where that fails."""
+    instance = Instance(
+        machine=gethostname(),
+        pid=os.getpid(),
+        port=port,
+        url=url,
+        token=token,
+        logdir=", ".join(logdirs),
+        arguments=sys.argv[1:],
+        directory=os.getcwd(),
+        started=time.time(),
+    )
+    file = find_folder() / f"{instance.machine}-{instance.pid}-{port}.json"
+    with contextlib.suppress(OSError, UnicodeError):
+        _write(file, msgspec.json.encode(instance))
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            file.unlink(missing_ok=True)
+
+
+def _write(file: Path, content: bytes) -> None:
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # It holds a token, and appears as a whole or not at all.
+    fresh = file.with_suffix(".new")
+    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with open(handle, "wb") as stream:
+        stream.write(content)
+    os.replace(fresh, file)
+
+
+def read_instances() -> list[Instance]:
+    """Those of this machine that answer, the oldest first; files of the others are cleared away."""
+    found = []
+    for file in sorted(find_folder().glob("*.json")):
+        try:
+            instance = msgspec.json.decode(file.read_bytes(), type=Instance)
+        except (OSError, msgspec.MsgspecError):
+            continue
+        if instance.machine != gethostname():
+            continue
+        if answers(instance):
+            found.append(instance)
+        elif not _is_running(instance.pid):
+            file.unlink(missing_ok=True)
+    return sorted(found, key=lambda instance: instance.started)
+
+
+def answers(instance: Instance) -> bool:
+    """Whether a board is there now, and not only a port or a process of that number."""
+    request = urllib.request.Request(f"{instance.url}api/health")
+    if instance.token:
+        request.add_header("authorization", f"Bearer {instance.token}")
+    try:
+        with _open(request) as answer:
+            return "version" in json.loads(answer.read(_MOST_ANSWER_BYTES))
+    except urllib.error.HTTPError as error:
+        # One that asks for a name and a password is alive as well.
+        return "tracklight" in error.headers.get("www-authenticate", "")
+    except (OSError, ValueError):
+        return False
+
+
+def _open(request: urllib.request.Request) -> contextlib.closing[Any]:
+    """No proxy stands between a machine and itself, and no authority knows its certificate."""
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    opener = urllib.request.build_opener(
+        urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=context)
+    )
+    return contextlib.closing(opener.open(request, timeout=_ANSWER_S))
+
+
+def _is_running(pid: int) -> bool:
+    if os.name == "nt":  # there is no way to ask that harms nobody
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
