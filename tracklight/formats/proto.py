@@ -21,7 +21,7 @@ Message: TypeAlias = Any
 
 _PACKAGE = "tracklight.log"
 _SCALAR_TYPES = frozenset(
-    {"double", "float", "int64", "uint64", "int32", "uint32", "bool", "bytes"}
+    {"double", "float", "int64", "uint64", "int32", "uint32", "fixed32", "bool", "bytes"}
 )
 
 _building = threading.Lock()

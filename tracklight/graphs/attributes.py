@@ -24,6 +24,8 @@ _TYPE_NAMES = (
     "float4_e2m1fn",
 )  # fmt: skip
 _REFERENCE = 100
+#: What TensorFlow's own names for types are here.
+_RENAMED = {"float": "float32", "double": "float64", "half": "float16"}
 
 
 def describe_node(node: Message) -> Detail:
@@ -43,6 +45,15 @@ def name_type(number: int) -> str:
     """TensorFlow's number for a type in the words of NumPy."""
     plain = number - _REFERENCE if number > _REFERENCE else number
     return _TYPE_NAMES[plain] if 0 <= plain < len(_TYPE_NAMES) else f"type {number}"
+
+
+def number_type(name: str) -> int:
+    """TensorFlow's number for a type that is called ``DT_FLOAT`` there; 0 for an unknown one."""
+    plain = name.removesuffix("_REF").lower()
+    plain = _RENAMED.get(plain, plain)
+    if plain not in _TYPE_NAMES:
+        return 0
+    return _TYPE_NAMES.index(plain) + (_REFERENCE if name.endswith("_REF") else 0)
 
 
 def read_shape(shape: Message) -> Shape:

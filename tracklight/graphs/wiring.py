@@ -30,10 +30,13 @@ class Wiring:
     def add(self, target: int, position: int, source: str, output: str, control: bool) -> None:
         found = self._place.get(source)
         if found is None:
-            self._missing[source] = None
+            self.miss(source)
             return
         self._rows.append((found, target, position, control))
         self._outputs.append(output)
+
+    def miss(self, source: str) -> None:
+        self._missing[source] = None
 
     def edges(self) -> Edges:
         rows = np.array(self._rows, np.int32).reshape(-1, 4)

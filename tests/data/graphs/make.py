@@ -1,0 +1,198 @@
+"""Writes the files of this folder: ``python make.py FOLDER PART``, where the part's packages are.
+
+onnx needs torch, onnx and onnxscript; keras2 needs tf_keras; tensorboardx needs torch and
+tensorboardX; frozen needs tensorflow.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+
+def make_onnx(folder: Path) -> None:
+    import onnx
+    import torch
+    from onnx import TensorProto, helper
+
+    class Block(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.conv = torch.nn.Conv2d(4, 4, 3, padding=1)
+            self.norm = torch.nn.BatchNorm2d(4)
+
+        def forward(self, x: Any) -> Any:
+            return torch.relu(self.norm(self.conv(x)) + x)
+
+    class Net(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.stem = torch.nn.Conv2d(3, 4, 3)
+            self.blocks = torch.nn.Sequential(Block(), Block())
+            self.head = torch.nn.Linear(4, 10)
+
+        def forward(self, image: Any) -> Any:
+            return self.head(self.blocks(self.stem(image)).mean((2, 3)))
+
+    model, image = Net().eval(), torch.ones(1, 3, 8, 8)
+    for name, is_new in {"torch_export.onnx": True, "torch_trace.onnx": False}.items():
+        torch.onnx.export(
+            model,
+            (image,),
+            str(folder / name),
+            dynamo=is_new,
+            input_names=["image"],
+            output_names=["logits"],
+            **({"external_data": False} if is_new else {"export_params": True}),
+        )
+    _shorten_paths(folder / "torch_export.onnx")
+
+    def value(name: str, *shape: Any) -> Any:
+        return helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+
+    then = helper.make_graph(
+        [helper.make_node("Mul", ["x", "w"], ["t"], name="scale")], "then", [], [value("t", "n", 2)]
+    )
+    other = helper.make_graph(
+        [helper.make_node("Neg", ["x"], ["e"])], "else", [], [value("e", "n", 2)]
+    )
+    twice = helper.make_function(
+        "own",
+        "Twice",
+        ["a"],
+        ["b"],
+        [helper.make_node("Add", ["a", "a"], ["b"])],
+        [helper.make_opsetid("", 20)],
+    )
+    graph = helper.make_graph(
+        [
+            helper.make_node("If", ["yes"], ["y"], then_branch=then, else_branch=other, name="if"),
+            helper.make_node("Twice", ["y"], ["z"], domain="own"),
+            helper.make_node("Clip", ["z", "", "top"], ["end"], name="clip"),
+        ],
+        "choice",
+        [helper.make_tensor_value_info("yes", TensorProto.BOOL, []), value("x", "n", 2)],
+        [value("end", "n", 2)],
+        [
+            helper.make_tensor("w", TensorProto.FLOAT, [2], [1.0, 2.0]),
+            helper.make_tensor("top", TensorProto.FLOAT, [], [6.0]),
+        ],
+    )
+    opsets = [helper.make_opsetid("", 20), helper.make_opsetid("own", 1)]
+    made = helper.make_model(graph, functions=[twice], opset_imports=opsets)
+    onnx.checker.check_model(made)
+    onnx.save(made, folder / "choice.onnx")
+
+
+def _shorten_paths(path: Path) -> None:
+    """Where the packages lie on the machine that wrote the file is nobody's business."""
+    import onnx
+
+    model = onnx.load(path)
+    for node in model.graph.node:
+        for entry in node.metadata_props:
+            entry.value = re.sub(r'"/[^"]*/(site-packages/[^"]*)"', r'"\1"', entry.value)
+            entry.value = re.sub(r'"/[^"]*/([^"/]*)"', r'"\1"', entry.value)
+            entry.value = entry.value.replace("__main__.make_onnx.<locals>.", "net.")
+    onnx.save(model, path)
+
+
+def make_keras2(folder: Path) -> None:
+    import tf_keras as keras
+    from tf_keras import layers
+
+    image = keras.Input((16, 16, 3), name="image")
+    words = keras.Input((12,), name="words")
+    x = layers.Conv2D(8, 3, padding="same", name="stem")(image)
+    shortcut = x
+    x = layers.BatchNormalization(name="norm")(x)
+    x = layers.Activation("relu", name="relu")(x)
+    x = layers.Conv2D(8, 3, padding="same", use_bias=False, name="conv")(x)
+    x = layers.Add(name="skip")([x, shortcut])
+    pooled = layers.GlobalAveragePooling2D(name="pool")(x)
+    embedded = layers.Embedding(50, 8, name="embed")(words)
+    attended = layers.MultiHeadAttention(2, 4, name="attend")(embedded, value=embedded)
+    read = layers.LSTM(8, name="read")(attended)
+    tower = keras.Sequential(
+        [keras.Input((8,)), layers.Dense(16, name="wide"), layers.Dense(8, name="narrow")],
+        name="tower",
+    )
+    both = layers.Concatenate(name="both")([tower(pooled), tower(read)])
+    outputs = [layers.Dense(10, name="label")(both), layers.Dense(1, name="score")(both * 2.0)]
+    _write_keras(folder / "keras2_functional.json", keras.Model([image, words], outputs))
+    plain = keras.Sequential(
+        [
+            keras.Input((8, 8, 1)),
+            layers.Conv2D(4, 3, strides=2),
+            layers.MaxPooling2D(),
+            layers.Flatten(),
+            layers.Dropout(0.1),
+            layers.Dense(5, activation="softmax"),
+        ]
+    )
+    _write_keras(folder / "keras2_sequential.json", plain)
+
+
+def _write_keras(path: Path, model: Any) -> None:
+    """What the model tells of itself, and what Keras counts of each layer."""
+    told = {"model": model.to_json(), "counts": dict(_iter_counts(model, ""))}
+    told["total"] = model.count_params()
+    path.write_text(json.dumps(told), encoding="utf-8")
+
+
+def _iter_counts(model: Any, scope: str) -> Any:
+    for layer in model.layers:
+        if hasattr(layer, "layers"):
+            yield from _iter_counts(layer, f"{scope}{layer.name}/")
+        else:
+            yield f"{scope}{layer.name}", layer.count_params()
+
+
+def make_tensorboardx(folder: Path) -> None:
+    import torch
+    from tensorboardX import SummaryWriter
+
+    inner = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.ReLU())
+    model = torch.nn.Sequential(torch.nn.Linear(4, 8), inner, torch.nn.Linear(8, 2))
+    with SummaryWriter(str(folder / "tensorboardx")) as writer:
+        writer.add_graph(model, torch.ones(1, 4))
+
+
+def make_frozen(folder: Path) -> None:
+    import tensorflow as tf
+
+    @tf.function(input_signature=[tf.TensorSpec((None, 4), tf.float32, "x")])
+    def step(x: Any) -> Any:
+        with tf.name_scope("loop"):
+            total = tf.while_loop(lambda i, t: i < 3, lambda i, t: (i + 1, t * 2.0), [0, x])[1]
+        with tf.name_scope("choice"):
+            return tf.cond(tf.reduce_sum(total) > 0, lambda: total + 1.0, lambda: -total)
+
+    class Module(tf.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.kernel = tf.Variable(tf.ones((4, 2)), name="kernel")
+
+        @tf.function(input_signature=[tf.TensorSpec((None, 4), tf.float32, "x")])
+        def __call__(self, x: Any) -> Any:
+            return step(x) @ self.kernel
+
+    module = Module()
+    graph = module.__call__.get_concrete_function().graph.as_graph_def(add_shapes=True)
+    (folder / "function.pb").write_bytes(graph.SerializeToString())
+    tf.io.write_graph(graph, str(folder), "function.pbtxt", as_text=True)
+    tf.saved_model.save(module, str(folder / "saved"))
+    (folder / "saved/saved_model.pb").rename(folder / "saved_model.pb")
+
+
+if __name__ == "__main__":
+    made = Path(sys.argv[1])
+    {
+        "onnx": make_onnx,
+        "keras2": make_keras2,
+        "tensorboardx": make_tensorboardx,
+        "frozen": make_frozen,
+    }[sys.argv[2]](made)
