@@ -20,7 +20,7 @@ PACKAGE = "tracklight"
 
 #: Every room may also import errors and types.
 PYTHON = {
-    "__init__": "log runs summary hparams projector",
+    "__init__": "log runs summary hparams projector notebook",
     "formats": "",
     "logdir": "formats",
     "index": "formats logdir",
@@ -42,13 +42,15 @@ PYTHON = {
     "inspect": "formats logdir index log graphs",
     "plugin": "index",
     "media": "formats plugin",
+    "sessions": "formats logdir index plugin",
     "graphs": "formats",
-    "dashboards": "formats index log export plugin media graphs",
+    "tensorfiles": "formats logdir",
+    "dashboards": "formats index log export plugin media graphs sessions",
     "server": "formats logdir index log notes alerts plugin dashboards __init__",
     "snapshot": "notes plugin server __init__",
     "demo": "formats sdk",
     "cli": "formats logdir index log notes alerts export inspect server snapshot demo __init__",
-    "notebook": "server __init__",
+    "notebook": "server cli log index __init__",
     "__main__": "cli",
     "errors": "",
     "types": "",

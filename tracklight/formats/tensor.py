@@ -138,17 +138,13 @@ def decode(tensor: Message | Buffer, *, max_bytes: int = MAX_BYTES) -> NDArray[A
     """
     if isinstance(tensor, (bytes, bytearray, memoryview)):
         tensor = proto.parse("TensorProto", tensor)
-    dtype = _get_dtype(tensor)
-    shape = _get_shape(tensor)
-    layout = _LAYOUTS.get(dtype)
-    if layout is None:
-        _check_size(shape, _POINTER_BYTES, max_bytes)
+    dtype = get_dtype(tensor.dtype)
+    shape = get_shape(tensor.tensor_shape)
+    check_size(dtype, shape, max_bytes)
+    if dtype == DType.STRING:
         return _decode_strings(tensor, math.prod(shape)).reshape(shape)
-    _check_size(shape, max(np.dtype(layout.stored).itemsize, 4 if layout.widen else 0), max_bytes)
-    numbers = _decode_numbers(tensor, layout, math.prod(shape))
-    if layout.widen is not None:
-        numbers = layout.widen(numbers)
-    return numbers.reshape(shape)
+    numbers = _decode_numbers(tensor, _LAYOUTS[dtype], math.prod(shape))
+    return widen(dtype, numbers).reshape(shape)
 
 
 def encode(value: ArrayLike) -> Message:
@@ -168,27 +164,34 @@ def encode(value: ArrayLike) -> Message:
     return proto.TensorProto(dtype=dtype, tensor_shape=shape, tensor_content=array.tobytes())
 
 
-def _get_dtype(tensor: Message) -> DType:
-    number = tensor.dtype - 100 if tensor.dtype > 100 else tensor.dtype
+def get_dtype(number: int) -> DType:
+    """The dtype of that number; raises FormatError where there can be no values of it."""
     try:
-        dtype = DType(number)
+        dtype = DType(number - 100 if number > 100 else number)
     except ValueError:
-        raise FormatError(f"a tensor of unknown dtype {tensor.dtype}") from None
+        raise FormatError(f"a tensor of unknown dtype {number}") from None
     if dtype in (DType.RESOURCE, DType.VARIANT):
         raise FormatError(f"a tensor of dtype {dtype.name.lower()}, which holds no values")
     return dtype
 
 
-def _get_shape(tensor: Message) -> tuple[int, ...]:
-    sizes = tuple(dim.size for dim in tensor.tensor_shape.dim)
-    if tensor.tensor_shape.unknown_rank or any(size < 0 for size in sizes):
+def get_shape(shape: Message) -> tuple[int, ...]:
+    """The sizes that a TensorShapeProto tells."""
+    sizes = tuple(dim.size for dim in shape.dim)
+    if shape.unknown_rank or any(size < 0 for size in sizes):
         raise FormatError("a tensor that does not tell its shape")
     if len(sizes) > _MAX_DIMS:
         raise FormatError(f"a tensor of {len(sizes)} dimensions, where {_MAX_DIMS} are the most")
     return sizes
 
 
-def _check_size(shape: tuple[int, ...], item_bytes: int, max_bytes: int) -> None:
+def check_size(dtype: DType, shape: tuple[int, ...], max_bytes: int) -> None:
+    """Refuse a tensor whose array would take more memory than that."""
+    layout = _LAYOUTS.get(dtype)
+    if layout is None:
+        item_bytes = _POINTER_BYTES
+    else:
+        item_bytes = max(np.dtype(layout.stored).itemsize, 4 if layout.widen else 0)
     # Empty dimensions are passed over, as numpy refuses shapes like (0, 2**62) all the same.
     needed = item_bytes * math.prod(size for size in shape if size)
     if needed > max_bytes:
@@ -196,6 +199,17 @@ def _check_size(shape: tuple[int, ...], item_bytes: int, max_bytes: int) -> None
             f"a tensor of shape {list(shape)} takes {needed} bytes, more than {max_bytes}; "
             "pass a larger max_bytes to read it"
         )
+
+
+def get_stored_type(dtype: DType) -> np.dtype[Any]:
+    """What an element looks like in memory; bits where numpy has no type for it."""
+    return np.dtype(_LAYOUTS[dtype].stored)
+
+
+def widen(dtype: DType, stored: NDArray[Any]) -> NDArray[Any]:
+    """The numbers that elements as they are stored stand for."""
+    widener = _LAYOUTS[dtype].widen
+    return stored if widener is None else widener(stored)
 
 
 def _decode_numbers(tensor: Message, layout: _Layout, count: int) -> NDArray[Any]:

@@ -1,0 +1,1 @@
+"""Files that hold tensors, each kind read without the framework that wrote it."""

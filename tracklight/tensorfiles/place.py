@@ -1,0 +1,151 @@
+"""Where files with tensors may be read: below the log directories and nowhere else."""
+
+from __future__ import annotations
+
+import io
+import os
+import posixpath
+from collections.abc import Sequence
+from typing import Any, BinaryIO, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracklight.errors import FormatError, LogError
+from tracklight.logdir.filesystem import FileHandle
+from tracklight.logdir.opening import open_filesystem
+from tracklight.logdir.roots import is_url
+
+_BUFFER_BYTES = 64 * 1024
+
+
+class Place:
+    """The files below some log directories.
+
+    A config can name any path, and links can lead anywhere: whatever ends outside of these
+    directories is refused before it is opened. Files are read by copying and never mapped: one
+    that is cut short under a mapping, as a checkpoint may be that is saved anew, would
+    end the process.
+    """
+
+    def __init__(self, roots: Sequence[str]) -> None:
+        self._roots = tuple(_resolve(root) for root in roots)
+
+    def open(self, path: str) -> BinaryIO:
+        """Open a file to read it; raises LogError where that may not or cannot be done."""
+        self.check(path)
+        files, path = open_filesystem(path)
+        try:
+            stat = files.find_stat(path)
+            if stat is None:
+                raise LogError(f'there is no file "{path}"')
+            raw = _HandleFile(files.open(path), stat.size)
+        except OSError as error:
+            raise LogError(f'cannot read "{path}": {error.strerror or error}') from None
+        return cast(BinaryIO, io.BufferedReader(raw, _BUFFER_BYTES))
+
+    def find_size(self, path: str) -> int | None:
+        """How many bytes a file has; None where there is none."""
+        self.check(path)
+        files, path = open_filesystem(path)
+        try:
+            stat = files.find_stat(path)
+        except OSError:
+            return None
+        return None if stat is None else stat.size
+
+    def list_names(self, folder: str) -> list[str]:
+        """The names of the files in a folder, those of its folders left out."""
+        self.check(folder)
+        files, folder = open_filesystem(folder)
+        listing = files.list_files(folder, lambda name: True, bool)
+        return sorted(file.name for file in listing.files)
+
+    def check(self, path: str) -> None:
+        resolved = _resolve(path)
+        if not any(is_within(resolved, root) for root in self._roots):
+            raise LogError(
+                f'"{path}" leads out of the log directory, where nothing is read; '
+                "move the file there"
+            )
+
+
+def is_within(path: str, root: str) -> bool:
+    separator = "/" if is_url(root) else os.sep
+    return path == root or path.startswith(root.rstrip(separator) + separator)
+
+
+def join(folder: str, path: str) -> str:
+    """A path that starts at a folder, which may be a URL."""
+    if is_url(path) or not is_url(folder):
+        return path if is_url(path) else os.path.join(folder, path)
+    return posixpath.join(folder, path.replace("\\", "/"))
+
+
+def _resolve(path: str) -> str:
+    if not is_url(path):
+        return os.path.realpath(path)
+    scheme, _, rest = path.partition("://")
+    return f"{scheme}://{posixpath.normpath(rest)}"
+
+
+class _HandleFile(io.RawIOBase):
+    """An open file of any file system, as Python and its libraries read one."""
+
+    def __init__(self, handle: FileHandle, size: int) -> None:
+        self._handle = handle
+        self._size = size
+        self._at = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        self._at = max(offset + (0, self._at, self._size)[whence], 0)
+        return self._at
+
+    def readinto(self, buffer: Any) -> int:
+        view = memoryview(buffer).cast("B")
+        count = self._handle.read_into(view[: max(self._size - self._at, 0)], self._at)
+        self._at += count
+        return count
+
+    def close(self) -> None:
+        if not self.closed:
+            self._handle.__exit__(None, None, None)
+        super().close()
+
+
+def measure(file: BinaryIO) -> int:
+    """How many bytes a file has."""
+    return file.seek(0, io.SEEK_END)
+
+
+def read_bytes(file: BinaryIO, offset: int, size: int) -> bytes:
+    """Exactly that many bytes; the caller has checked that they are not too many."""
+    file.seek(offset)
+    data = file.read(size)
+    if len(data) < size:
+        raise FormatError(f"the file ends {size - len(data)} bytes early")
+    return data
+
+
+def read_array(
+    file: BinaryIO, offset: int, dtype: np.dtype[Any], shape: tuple[int, ...]
+) -> NDArray[Any]:
+    """An array from its memory in a file, without a second copy of it."""
+    array = np.empty(shape, dtype)
+    left = array.reshape(-1).view(np.uint8).data
+    file.seek(offset)
+    while left:
+        count = cast(io.BufferedReader, file).readinto(left)
+        if not count:
+            raise FormatError(f"the file ends {len(left)} bytes early")
+        left = left[count:]
+    return array
