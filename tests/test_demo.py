@@ -68,7 +68,7 @@ def test_runs(logdir: Path) -> None:
     denoisers = {"denoiser/conv", "denoiser/recurrent"}
     tellers = {"storyteller/small", "storyteller/large"}
     models = denoisers | painters | tellers
-    assert names == {"sweep", "shapes", "embeddings", *models, *trials, *parts}
+    assert names == {"sweep", "shapes", "resnet50", "embeddings", *models, *trials, *parts}
 
 
 def test_every_kind_of_data_is_there_and_decodes(logdir: Path) -> None:
@@ -93,6 +93,7 @@ def test_every_kind_of_data_is_there_and_decodes(logdir: Path) -> None:
         "mesh",
         "custom_scalars",
         "hparams",
+        "graph_keras_model",
         "",
         "file_version",
         "session_log",

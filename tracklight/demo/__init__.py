@@ -1,8 +1,8 @@
 """A log that looks like real training and holds every kind of data, for a first look at the board.
 
 A sweep of an image classifier (one trial diverges, one crashes and is resumed), two denoisers of
-sound, two painters of planets, two tellers of stories, an autoencoder of shapes, and the embeddings
-of a data set. Every part has its own module.
+sound, two painters of planets, two tellers of stories, an autoencoder of shapes, the model of a
+classifier of photographs, and the embeddings of a data set. Every part has its own module.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+from tracklight.demo.classifier import write_classifier
 from tracklight.demo.denoiser import write_denoiser
 from tracklight.demo.embeddings import write_embeddings
 from tracklight.demo.painter import write_painter
@@ -31,4 +32,5 @@ def write_demo(logdir: Path, *, seed: int = 0, now: float | None = None) -> None
     write_painter(logdir / "painter", seed=seed, now=now)
     write_storyteller(logdir / "storyteller", seed=seed, now=now)
     write_shapes(logdir / "shapes", seed=seed, now=now)
+    write_classifier(logdir / "resnet50", now=now)
     write_embeddings(logdir / "embeddings", seed=seed, now=now)

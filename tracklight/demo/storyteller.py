@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from tracklight.demo.eventfile import EventFile
+from tracklight.demo.transformer import build_graph
 from tracklight.formats import summary
 
 _STEPS = 6000
@@ -52,6 +53,7 @@ def write_storyteller(folder: Path, *, seed: int, now: float) -> None:
         started = now - _STEPS * _SECONDS_PER_STEP - 300 * (2 - number)
         with EventFile(folder / model.name, started) as file:
             file.log(started, 0, summary.text("model_card", _describe(model)))
+            file.log_graph(started + 1, build_graph(layers=model.layers, width=model.width))
             for step in range(0, _STEPS + 1, _STEPS_PER_POINT):
                 _log_step(file, model, step, started + 20 + step * _SECONDS_PER_STEP, rng)
 
