@@ -46,10 +46,11 @@ PYTHON = {
     "graphs": "formats",
     "tensorfiles": "formats logdir",
     "dashboards": "formats index log export plugin media graphs sessions",
-    "server": "formats logdir index log notes alerts plugin dashboards __init__",
+    "server": "formats logdir index log notes alerts plugin sessions dashboards __init__",
     "snapshot": "notes plugin server __init__",
     "demo": "formats sdk",
-    "cli": "formats logdir index log notes alerts export inspect server snapshot demo __init__",
+    "cli": "formats logdir index log notes alerts export inspect dashboards server snapshot demo "
+    "__init__",
     "notebook": "server cli log index __init__",
     "__main__": "cli",
     "errors": "",

@@ -8,6 +8,7 @@ TracklightError
 ├── FormatError              bytes that are not what they should be
 ├── NotKept                  a note could not be written down
 ├── UsageError               an argument or a flag that makes no sense
+│   └── CannotListen         the address or port is taken, or not there
 └── MissingExtra             an optional part of tracklight is not installed
 
 UsageWarning                 what a UsageError is turned into while logging, unless strict
@@ -55,6 +56,10 @@ class NotKept(TracklightError):
 
 class UsageError(TracklightError):
     """An argument or a flag that makes no sense."""
+
+
+class CannotListen(UsageError):
+    """Nothing can be served at that address and port."""
 
 
 class UsageWarning(UserWarning):

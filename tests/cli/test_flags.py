@@ -20,24 +20,54 @@ def test_either_spelling_and_prefixes_work(flag: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "words",
+    ("words", "why"),
     [
-        ["--reload_interval", "5"],
-        ["--reload_interval=5"],
-        ["--load_fast=false"],
-        ["--reload_multifile=true"],
-        ["--samples_per_plugin", "images=100"],
-        ["--window_title=mine"],
+        (["--samples_per_plugin", "images=94"], "every point is kept"),
+        (["--samples_per_plugin=images=94"], "every point is kept"),
+        (["--load_fast=false"], "read at once"),
+        (["--reload_multifile=true"], "followed as it grows"),
+        (["--purge_orphaned_data", "false"], "kept and marked"),
+        (["--logtostderr"], "standard error"),
     ],
 )
-def test_flags_that_say_nothing_here_are_passed_over(words: list[str]) -> None:
+def test_flags_that_say_nothing_here_are_passed_over_with_the_reason(
+    words: list[str], why: str
+) -> None:
     flags = parse_flags(["--logdir", "logs", *words])
 
-    assert flags.unneeded == [words[0].split("=")[0].replace("_", "-")]
+    (note,) = flags.notes
+    assert note.startswith(words[0].split("=")[0].replace("_", "-"))
+    assert why in note
+
+
+@pytest.mark.parametrize("flag", ["--db", "--grpc_data_provider"])
+def test_logs_that_come_from_elsewhere_cannot_be_passed_over(flag: str) -> None:
+    assert parse_flags(["--logdir=logs", f"{flag}="]).notes == []
+    with pytest.raises(UsageError, match="give --logdir"):
+        parse_flags([f"{flag}=somewhere"])
+
+
+def test_flags_of_tensorboard_mean_the_same() -> None:
+    line = "--logdir ./logs --port 6006 --host 0.0.0.0 --path_prefix /a --window_title Lab"
+    flags = parse_flags([*line.split(), "--reload_interval=2.5", "--reuse_port=True"])
+
+    assert (flags.logdir, flags.port, flags.host) == ("./logs", 6006, "0.0.0.0")
+    assert (flags.path_prefix, flags.window_title) == ("/a", "Lab")
+    assert (flags.reload_interval, flags.reuse_port) == (2.5, True)
+    assert flags.notes == []
+    assert parse_flags(["--logdir=x", "--bind_all"]).bind_all
+
+
+@pytest.mark.parametrize("words", [["--reuse_port=1"], ["--reload_interval=-1"], ["--port=x"]])
+def test_values_that_tensorboard_does_not_take_are_not_taken_here(words: list[str]) -> None:
+    with pytest.raises(UsageError, match="argument --"):
+        parse_flags(["logs", *words])
 
 
 def test_tensorboards_inspect_is_a_command_here() -> None:
-    assert parse_flags(["--inspect", "--logdir", "logs"]).command == "inspect"
+    flags = parse_flags(["--logdir", "logs", "--inspect", "--tag", "loss"])
+    assert (flags.command, flags.tag) == ("inspect", ["loss"])
+    assert parse_flags(["--inspect", "--event_file=x"]).event_file == "x"
 
 
 def test_ports() -> None:

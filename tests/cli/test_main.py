@@ -15,6 +15,7 @@ import pytest
 import tracklight
 from tests.small_log import NAME
 from tracklight.cli import main
+from tracklight.server.listen import bind
 
 COMMAND = [sys.executable, "-W", "error", "-m", "tracklight"]
 
@@ -85,6 +86,12 @@ def test_export_to_the_standard_output(
         (["inspect", "LOG", "--tag=re:^x"], 1, "no tag matches re:^x"),
         (["inspect", "LOG/nowhere"], 1, "there is no directory"),
         (["inspect"], 2, "no log directory was given"),
+        (["--inspect", "--event_file=LOG/nothing"], 2, "there is no event file"),
+        (["--inspect", "--event_file=LOG/kinds/EVENTS", "--logdir=LOG"], 2, "directory once"),
+        (["inspect", "LOG", "--cache", "--cache-dir=LOG/cache"], 2, "where nothing is written"),
+        (["LOG", "--port=TAKEN"], 3, "cannot listen at"),
+        (["--logdir=LOG", "--db=sqlite:x"], 2, "reads event files and no database"),
+        (["LOG", "--tls-cert=LOG/x.pem"], 2, "--tls-cert and --tls-key"),
         (["inspect", "LOG", "--logdir=LOG"], 2, "give the log directory once"),
         (["inspect", "LOG", "--memory=lots"], 2, '"lots" is not an amount of memory'),
         (["export", "LOG", "--format=csv", "--out=-", "--kind=images"], 2, "only scalars"),
@@ -107,7 +114,11 @@ def test_a_fault_is_one_sentence(
     small_logdir: Path,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    assert main([word.replace("LOG", str(small_logdir)) for word in words]) == status
+    with bind("localhost", 0) as taken:
+        names = {"LOG": str(small_logdir), "EVENTS": NAME, "TAKEN": str(taken.getsockname()[1])}
+        for name, meant in names.items():
+            words = [word.replace(name, meant) for word in words]
+        assert main(words) == status
 
     out, err = capfd.readouterr()
     assert out == ""
@@ -119,8 +130,19 @@ def test_a_fault_is_one_sentence(
 def test_what_could_not_be_read_is_told(
     small_logdir: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["inspect", str(small_logdir / "kinds" / NAME)]) == 0
+    (small_logdir / "notes.txt").touch()
+    assert main(["inspect", str(small_logdir / "notes.txt")]) == 0
     assert "give the directory that holds it" in capfd.readouterr().err
+
+
+def test_one_event_file_is_a_log(small_logdir: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    file = str(small_logdir / "kinds" / NAME)
+    for words in (["inspect", file], ["--inspect", "--event_file", file]):
+        assert main([*words, "--json", "--tag=matrix"]) == 0
+
+        (run,) = json.loads(capfd.readouterr().out)["runs"].values()
+        assert list(run["tags"]) == ["matrix"]
+        assert [it["path"] for it in run["files"]] == [NAME]
 
 
 def test_demo(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -130,9 +152,10 @@ def test_demo(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
         assert log.points > 1000
 
 
-def test_version(capfd: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("words", [["--version"], ["--version_tb"], ["--logdir=x", "--version"]])
+def test_version(words: list[str], capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
-        main(["--version"])
+        main(words)
 
     assert ended.value.code == 0
     assert capfd.readouterr().out == f"tracklight {tracklight.__version__}\n"
@@ -140,7 +163,7 @@ def test_version(capfd: pytest.CaptureFixture[str]) -> None:
 
 @pytest.fixture
 def server(small_logdir: Path) -> Iterator[subprocess.Popen[str]]:
-    command = [*COMMAND, f"--logdir={small_logdir}", "--port=0", "--reload_interval=5"]
+    command = [*COMMAND, f"--logdir={small_logdir}", "--port=0", "--samples_per_plugin=images=94"]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
@@ -159,8 +182,8 @@ def test_serve_says_where_and_ends_on_ctrl_c(server: subprocess.Popen[str]) -> N
     server.send_signal(signal.SIGINT)
 
     assert server.wait(20) == 0
-    note = "tracklight: note: --reload-interval is not needed here and does nothing\n"
-    assert server.stderr.read() == note
+    (note,) = server.stderr.read().splitlines()
+    assert note.startswith("tracklight: note: --samples-per-plugin is not needed: ")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there is no such signal")

@@ -79,6 +79,8 @@ def test_drives_are_not_names() -> None:
     assert _is_drive("C:\\logs", "nt") and _is_drive("C:/logs", "nt")
     assert not _is_drive("C:/logs", "posix")
     assert not _is_drive("run:/logs", "nt")
+    assert _is_drive("E:\\tf20\\keras_log", "posix")
+    assert parse_roots("E:\\tf20\\keras_log")[0].name == ""
 
 
 def test_several_unnamed_roots_are_named_by_the_end_of_their_path() -> None:

@@ -125,6 +125,14 @@ def test_other_files_do_not_matter(tmp_path: Path, start: Start) -> None:
     assert not watcher.wait(0.3)
 
 
+def test_what_is_to_be_read_once_is_given_once(tmp_path: Path) -> None:
+    path, root = add(tmp_path), Root("", str(tmp_path))
+    with Watcher([root], once=True) as watcher:
+        assert watcher.wait(LIMIT_S) == Changes(roots=frozenset([root]))
+        append(path)
+        assert not watcher.wait(0.3)
+
+
 def test_a_root_appears_later(tmp_path: Path, start: Start) -> None:
     logs = tmp_path / "logs"
     watcher = start(logs)

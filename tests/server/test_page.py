@@ -19,10 +19,15 @@ def built(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def make_client(page_dir: Path, path_prefix: str = "") -> TestClient:
+def make_client(page_dir: Path, path_prefix: str = "", window_title: str = "") -> TestClient:
     policy = policy_for("localhost")
     app = create_app(
-        MemorySource(), MemoryWatch(), policy, path_prefix=path_prefix, page_dir=page_dir
+        MemorySource(),
+        MemoryWatch(),
+        policy,
+        path_prefix=path_prefix,
+        page_dir=page_dir,
+        window_title=window_title,
     )
     return TestClient(app, base_url="http://localhost")
 
@@ -33,6 +38,12 @@ def test_page_is_asked_for_each_time_and_its_parts_are_kept(built: Path) -> None
     assert "<title>board" in page.text
     assert page.headers["cache-control"] == "no-cache"
     assert "immutable" in client.get("/assets/index-abc123.js").headers["cache-control"]
+
+
+def test_the_window_has_the_title_that_it_was_given(built: Path) -> None:
+    page = make_client(built, window_title="</title><b>Lab \\1").get("/")
+    assert page.text == "<title>&lt;/title&gt;&lt;b&gt;Lab \\1</title>"
+    assert page.headers["etag"] != make_client(built).get("/").headers["etag"]
 
 
 def test_a_page_that_did_not_change_is_not_sent_again(built: Path) -> None:

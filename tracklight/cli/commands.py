@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tracklight.cli.catalog import create_catalog
+from tracklight.cli.loading import count_bytes
 from tracklight.cli.progress import Tally, show_bar
 from tracklight.errors import LogError, UsageError
 from tracklight.export import export_scalars, open_output
-from tracklight.index.catalog import Catalog
 from tracklight.inspect.listing import encode_json, iter_lines
 from tracklight.log import Log
 from tracklight.logdir.roots import is_url
@@ -23,7 +23,7 @@ Chosen = Mapping[str, Sequence[TagInfo]]
 
 
 def inspect(flags: Namespace) -> None:
-    with _open_log(flags) as log:
+    with open_log(flags) as log:
         chosen = _choose(log, flags)
         if flags.graph:
             _inspect_graphs(log, chosen, flags.json)
@@ -53,7 +53,7 @@ def export(flags: Namespace) -> None:
         raise UsageError(
             f'only scalars can be exported, not "{flags.kind}"; other values are read from Python'
         )
-    with _open_log(flags) as log:
+    with open_log(flags) as log:
         chosen = _choose(log, flags)
         keys = [(run, t) for run, tags in chosen.items() for t in tags if t.kind is Kind.SCALAR]
         tally = Tally(sum(info.count for _, info in keys))
@@ -74,7 +74,7 @@ def _export_board(flags: Namespace) -> None:
 
     if flags.format or flags.out:
         raise UsageError("--static goes without --format and --out")
-    with _open_log(flags) as log:
+    with open_log(flags) as log:
         chosen = _choose(log, flags)
         tags = {info.tag for infos in chosen.values() for info in infos}
         contents = Contents(log.catalog, parse_view(flags.view), chosen, tags)
@@ -89,31 +89,19 @@ def _find_page(target: Path) -> Path:
     return target / "index.html" if target.is_dir() else target
 
 
-def demo(flags: Namespace) -> None:
-    from tracklight.demo import write_demo
-
-    write_demo(flags.directory)
-    print(f"wrote a demo log; look at it with: tracklight --logdir {flags.directory}")
-
-
 @contextmanager
-def _open_log(flags: Namespace) -> Iterator[Log]:
+def open_log(flags: Namespace) -> Iterator[Log]:
     """A log that is there now; what could not be read of it is told."""
     catalog = create_catalog(flags)
     missing = [r.path for r in catalog.roots if not is_url(r.path) and not os.path.exists(r.path)]
     if missing:
         raise LogError(f'there is no directory "{missing[0]}"')
     with Log(catalog) as log:
-        with show_bar("reading", lambda: _count_bytes(catalog)):
+        with show_bar("reading", lambda: count_bytes(catalog)):
             log.refresh()
         for problem in log.problems:
             print(f"tracklight: {problem}", file=sys.stderr)
         yield log
-
-
-def _count_bytes(catalog: Catalog) -> tuple[int, int]:
-    progress = catalog.progress
-    return progress.bytes_done, progress.bytes_total
 
 
 def _choose(log: Log, flags: Namespace) -> Chosen:

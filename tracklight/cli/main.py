@@ -2,48 +2,61 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Sequence
 
 from tracklight.cli.flags import parse_flags
-from tracklight.errors import TracklightError, UsageError
+from tracklight.cli.statuses import CANNOT_LISTEN, FAILED, INTERRUPTED, MAKES_NO_SENSE
+from tracklight.errors import CannotListen, TracklightError, UsageError
+
+#: Does what the flags say; one that gives no exit status has done it.
+Command = Callable[[Namespace], int | None]
+
+#: Where each command is: reading a log needs no web server, and serving one no tables.
+_HOMES = {
+    "serve": "tracklight.cli.serve",
+    "demo": "tracklight.cli.demo",
+    "inspect": "tracklight.cli.commands",
+    "export": "tracklight.cli.commands",
+    "doctor": "tracklight.cli.doctor",
+    "completion": "tracklight.cli.completion",
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """0 if all went well, 1 if something could not be done, 2 if it made no sense."""
+    """The exit status of the command that ``argv`` asks for."""
     try:
         flags = parse_flags(sys.argv[1:] if argv is None else argv)
-        for flag in flags.unneeded:
-            print(f"tracklight: note: {flag} is not needed here and does nothing", file=sys.stderr)
-        _find_command(flags.command)(flags)
+        for note in flags.notes:
+            print(f"tracklight: note: {note}", file=sys.stderr)
+        status = _get_command(flags.command)(flags)
         sys.stdout.flush()
+        return status or 0
+    except CannotListen as error:
+        return _fail(error, CANNOT_LISTEN)
     except UsageError as error:
-        return _fail(error, 2)
+        return _fail(error, MAKES_NO_SENSE)
     except TracklightError as error:
-        return _fail(error, 1)
+        return _fail(error, FAILED)
     except BrokenPipeError:
         # Who reads has seen enough; the interpreter's own flush at exit must not fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+        return FAILED
     except OSError as error:
         where = f" ({error.filename})" if error.filename else ""
-        return _fail(f"{error.strerror or error}{where}", 1)
+        return _fail(f"{error.strerror or error}{where}", FAILED)
     except KeyboardInterrupt:
-        return 130
-    return 0
+        return INTERRUPTED
 
 
-def _find_command(name: str) -> Callable[[Namespace], None]:
-    # Reading a log needs no web server, and serving one no tables.
-    if name == "serve":
-        from tracklight.cli.serve import serve
-
-        return serve
-    from tracklight.cli import commands
-
-    return {"inspect": commands.inspect, "export": commands.export, "demo": commands.demo}[name]
+def _get_command(name: str) -> Callable[[Namespace], int | None]:
+    command: Callable[[Namespace], int | None] = getattr(
+        importlib.import_module(_HOMES[name]), name
+    )
+    return command
 
 
 def _fail(error: object, status: int) -> int:

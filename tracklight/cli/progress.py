@@ -10,6 +10,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
+#: How much of how much is done; None once nothing is left to be shown.
+Read = Callable[[], tuple[int, int] | None]
+
 _REDRAW_S = 0.1
 _BLOCKS = " ▏▎▍▌▋▊▉█"
 
@@ -29,9 +32,7 @@ class Tally:
 
 
 @contextmanager
-def show_bar(
-    title: str, read: Callable[[], tuple[int, int]], stream: TextIO | None = None
-) -> Iterator[None]:
+def show_bar(title: str, read: Read, stream: TextIO | None = None) -> Iterator[None]:
     """While the block runs, draw how much of how much is done, as ``read`` tells it."""
     out = stream or sys.stderr
     if not out.isatty():
@@ -47,16 +48,14 @@ def show_bar(
         drawing.join()
 
 
-def _draw(
-    title: str, read: Callable[[], tuple[int, int]], out: TextIO, ended: threading.Event
-) -> None:
+def _draw(title: str, read: Read, out: TextIO, ended: threading.Event) -> None:
     began_s = time.monotonic()
     drawn = False
-    while not ended.wait(_REDRAW_S):
-        done, total = read()
-        out.write("\r" + format_bar(title, done, total, time.monotonic() - began_s))
-        out.flush()
-        drawn = True
+    while not ended.wait(_REDRAW_S) and (state := read()) is not None:
+        if state[1]:
+            out.write("\r" + format_bar(title, *state, time.monotonic() - began_s))
+            out.flush()
+            drawn = True
     if drawn:
         out.write("\r\x1b[K")
         out.flush()

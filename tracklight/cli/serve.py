@@ -2,35 +2,59 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import Namespace
+from contextlib import ExitStack
 
 from tracklight.alerts.rules import parse_rule
 from tracklight.cli.catalog import create_catalog
+from tracklight.cli.loading import show_loading
 from tracklight.errors import UsageError
 from tracklight.index.memory import be_frugal
 from tracklight.server.alerts import AlertSettings
+from tracklight.server.door import Door
 from tracklight.server.run import serve as run_server
+from tracklight.server.settings import EVERYWHERE, Settings
 
 
 def serve(flags: Namespace) -> None:
+    settings = parse_settings(flags)
+    be_frugal()
+    with ExitStack() as ending:
+        catalog = create_catalog(flags)
+        ending.callback(catalog.close)
+
+        def announce(url: str) -> None:
+            print(f"tracklight at {url} (Ctrl-C to quit)", flush=True)
+            ending.enter_context(show_loading(catalog, sys.stderr))
+            if flags.open:
+                _open_browser(url)
+
+        run_server(catalog, settings, announce)
+
+
+def parse_settings(flags: Namespace) -> Settings:
     if flags.host and flags.bind_all:
         raise UsageError("give --host or --bind_all, not both")
-    alerts = _parse_alerts(flags)
-    be_frugal()
-    catalog = create_catalog(flags)
-    try:
-        run_server(
-            catalog,
-            "0.0.0.0" if flags.bind_all else flags.host or "localhost",
-            flags.port,
-            path_prefix=flags.path_prefix,
-            trusted_hosts=flags.trusted_host,
-            open_to_all=flags.no_token,
-            alerts=alerts,
-            announce=lambda url: print(f"tracklight at {url} (Ctrl-C to quit)", flush=True),
-        )
-    finally:
-        catalog.close()
+    return Settings(
+        host=EVERYWHERE if flags.bind_all else flags.host or "localhost",
+        port=flags.port,
+        path_prefix=flags.path_prefix,
+        trusted_hosts=tuple(flags.trusted_host),
+        open_to_all=flags.no_token,
+        door=Door(tuple(flags.auth), flags.tls_cert, flags.tls_key, flags.read_only),
+        window_title=flags.window_title,
+        reload_interval_s=flags.reload_interval,
+        reuse_port=flags.reuse_port,
+        alerts=_parse_alerts(flags),
+    )
+
+
+def _open_browser(url: str) -> None:
+    import webbrowser
+
+    if not webbrowser.open(url):
+        print("tracklight: note: no browser could be opened here", file=sys.stderr)
 
 
 def _parse_alerts(flags: Namespace) -> AlertSettings:

@@ -157,7 +157,8 @@ def find_folder(roots: Iterable[str], base: Path | None = None, shard: int = 0) 
     places = sorted(roots)
     text = "\0".join([*places, str(shard)])
     name = hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=12)
-    for folder in [base] if base else [_user_cache(), Path(tempfile.gettempdir()) / _temp_name()]:
+    usual = (find_user_cache(), Path(tempfile.gettempdir()) / _temp_name())
+    for folder in [base] if base else usual:
         if not any(_is_inside(folder, place) for place in places):
             return folder / _VERSION / name.hexdigest()
     return None
@@ -172,7 +173,8 @@ def _add(chains: Chains, segment: Segment) -> None:
         chain.append(segment)
 
 
-def _user_cache() -> Path:
+def find_user_cache() -> Path:
+    """The folder in which the caches of all logs are kept unless another is chosen."""
     chosen = os.environ.get("TRACKLIGHT_CACHE")
     if chosen:
         return Path(chosen)

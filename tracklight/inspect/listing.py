@@ -96,6 +96,9 @@ def _relative(log: Log, path: str) -> str:
         if path.startswith(root.path.rstrip("/") + "/"):
             path = path[len(root.path.rstrip("/")) + 1 :]
             break
+        if path == root.path:  # one event file was given instead of a directory
+            path = os.path.basename(path)
+            break
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 

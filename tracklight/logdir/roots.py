@@ -25,6 +25,7 @@ Spec = PathSpec | Sequence[PathSpec] | Mapping[str, PathSpec]
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
+_SURE_DRIVE = re.compile(r"[A-Za-z]:\\")
 _NAMED = re.compile(r"(?P<name>[^:/\\~]*):(?P<path>.*)", re.DOTALL)
 
 
@@ -79,8 +80,10 @@ def _split_name(piece: str) -> tuple[str, str]:
 
 
 def _is_drive(piece: str, os_name: str = os.name) -> bool:
-    # Elsewhere than on Windows, ``a:/logs`` is a directory that was named ``a``.
-    return os_name == "nt" and _DRIVE.match(piece) is not None
+    # Elsewhere than on Windows, ``a:/logs`` is a directory that was named ``a``; but a path that
+    # begins with a backslash is one of Windows wherever it was written down.
+    drive = _DRIVE if os_name == "nt" else _SURE_DRIVE
+    return drive.match(piece) is not None
 
 
 def _exists(path: str) -> bool:

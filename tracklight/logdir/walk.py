@@ -114,9 +114,18 @@ class Walk:
 
     def _note(self, path: str, error: OSError) -> None:
         if path == self._root and isinstance(error, NotADirectoryError):
-            self._listing.problems.append(f'"{path}" is a file; give the directory that holds it')
+            self._take_root()
         elif error.errno not in _ABSENT:
             self._listing.add_problem(path, error)
+
+    def _take_root(self) -> None:
+        """What was given is a file; if it is one that is looked for, it is all there is."""
+        path, name = self._root, os.path.basename(self._root)
+        found = self._find_stat(path) if self._wanted(name) else None
+        if found is not None:
+            self._listing.files.append(ListedFile("", name, path, get_file_stat(found)))
+        else:
+            self._listing.problems.append(f'"{path}" is a file; give the directory that holds it')
 
 
 def get_file_stat(found: os.stat_result) -> FileStat:

@@ -53,11 +53,15 @@ class Watcher:
     """Watches roots for one thread that calls `wait` in a loop; `stop` may come from any thread.
 
     The time between two calls of `wait` is taken for what a look at the roots costs. Of the last
-    two such times the shorter one counts, because a look that found much to read says little.
+    two such times the shorter one counts, because a look that found much to read says little. With
+    ``once`` nothing is watched: all roots are given a first time, and never again.
     """
 
-    def __init__(self, roots: Iterable[Root], intervals: Intervals | None = None) -> None:
+    def __init__(
+        self, roots: Iterable[Root], intervals: Intervals | None = None, *, once: bool = False
+    ) -> None:
         self._intervals = intervals or Intervals()
+        self._once = once
         self._watched = {root: _WatchedRoot(root) for root in roots}
         self._stopped = threading.Event()
         self._reports = Reports(self._stopped)
@@ -74,6 +78,8 @@ class Watcher:
 
         The first call gives all roots at once: they may have changed before it began to watch.
         """
+        if self._once:
+            return self._give_once(timeout_s)
         now_s = time.monotonic()
         self._schedule(now_s, cost_s=now_s - self._returned_s)
         changes = self._wait_until(now_s + timeout_s)
@@ -96,6 +102,13 @@ class Watcher:
     ) -> None:
         self.stop()
         self._reports.close()
+
+    def _give_once(self, timeout_s: float) -> Changes:
+        if not self._looked_at:
+            self._looked_at = frozenset(self._watched)
+            return Changes(roots=self._looked_at)
+        self._stopped.wait(None if timeout_s == float("inf") else timeout_s)
+        return Changes()
 
     def _wait_until(self, deadline_s: float) -> Changes:
         while not self._stopped.is_set():

@@ -39,6 +39,7 @@ def create_app(
     path_prefix: str = "",
     page_dir: Path = PAGE_DIR,
     alerts: AlertSettings = NO_ALERTS,
+    window_title: str = "",
 ) -> Starlette:
     """An application that serves ``catalog`` and, while it runs, keeps it fresh.
 
@@ -62,7 +63,7 @@ def create_app(
     routes: list[BaseRoute] = [
         Mount("/api", routes=[*web_routes(own), stream_route(live), *_late_routes(plugins)]),
         *plugin_routes(plugins.found.values()),
-        page_route(page_dir),
+        page_route(page_dir, window_title),
     ]
     app = Starlette(
         routes=_put_below(path_prefix, routes),

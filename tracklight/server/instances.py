@@ -10,19 +10,23 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import socket
 import ssl
 import sys
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
-from socket import gethostname
 from typing import Any
 
 import msgspec
 
 from tracklight.notes.place import find_data_folder
+from tracklight.server.listen import WILDCARD, address_of
+from tracklight.server.security import Policy
+from tracklight.server.settings import Settings
 
 _ANSWER_S = 3.0
 _MOST_ANSWER_BYTES = 1 << 20
@@ -55,20 +59,24 @@ def find_folder() -> Path:
 
 
 @contextlib.contextmanager
-def record(port: int, url: str, token: str | None, logdirs: Iterable[str]) -> Iterator[None]:
+def record_board(
+    listener: socket.socket, settings: Settings, policy: Policy, logdirs: Iterable[str]
+) -> Iterator[None]:
     """Keep the file of this process's server while the block runs; go without where that fails."""
+    is_everywhere = settings.host in WILDCARD
+    here = replace(settings, host="localhost") if is_everywhere else settings
     instance = Instance(
-        machine=gethostname(),
+        machine=socket.gethostname(),
         pid=os.getpid(),
-        port=port,
-        url=url,
-        token=token,
+        port=listener.getsockname()[1],
+        url=address_of(listener, here, None),
+        token=policy.token or policy.proxy_token,
         logdir=", ".join(logdirs),
         arguments=sys.argv[1:],
         directory=os.getcwd(),
         started=time.time(),
     )
-    file = find_folder() / f"{instance.machine}-{instance.pid}-{port}.json"
+    file = find_folder() / f"{instance.machine}-{instance.pid}-{instance.port}.json"
     with contextlib.suppress(OSError, UnicodeError):
         _write(file, msgspec.json.encode(instance))
     try:
@@ -96,7 +104,7 @@ def read_instances() -> list[Instance]:
             instance = msgspec.json.decode(file.read_bytes(), type=Instance)
         except (OSError, msgspec.MsgspecError):
             continue
-        if instance.machine != gethostname():
+        if instance.machine != socket.gethostname():
             continue
         if answers(instance):
             found.append(instance)
@@ -107,7 +115,7 @@ def read_instances() -> list[Instance]:
 
 def answers(instance: Instance) -> bool:
     """Whether a board is there now, and not only a port or a process of that number."""
-    request = urllib.request.Request(f"{instance.url}api/health")
+    request = urllib.request.Request(f"{instance.url}api/status")
     if instance.token:
         request.add_header("authorization", f"Bearer {instance.token}")
     try:

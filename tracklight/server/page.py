@@ -7,7 +7,10 @@ second library for threads and the system's table of file types: several megabyt
 from __future__ import annotations
 
 import asyncio
+import html
 import os
+import re
+import zlib
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -28,6 +31,7 @@ _NOT_BUILT = (
     "The page of this tracklight was not built, so only its data can be had, under api/.\n"
     "Install it again with 'pip install .', or run 'npm ci && npm run build' in web/.\n"
 )
+_TITLE = re.compile(rb"<title>.*?</title>")
 _TYPES = {
     ".css": "text/css; charset=utf-8",
     ".html": "text/html; charset=utf-8",
@@ -46,10 +50,10 @@ _TYPES = {
 }
 
 
-def page_route(page_dir: Path) -> Route:
+def page_route(page_dir: Path, window_title: str = "") -> Route:
     """The page, or a sentence where it should be."""
     if (page_dir / "index.html").is_file():
-        return _folder_route("/", page_dir)
+        return _folder_route("/", page_dir, window_title)
     return Route("/", _say_not_built)
 
 
@@ -58,29 +62,36 @@ def plugin_routes(dashboards: Iterable[Found]) -> list[Route]:
     return [_folder_route(f"/plugins/{it.name}/", it.module) for it in dashboards if it.module]
 
 
-def _folder_route(place: str, folder: Path) -> Route:
+def _folder_route(place: str, folder: Path, window_title: str = "") -> Route:
     async def answer(request: Request) -> Response:
         path = request.path_params["path"] or "index.html"
-        return await asyncio.to_thread(_send_file, folder, path, request.headers)
+        title = window_title if path == "index.html" else ""
+        return await asyncio.to_thread(_send_file, folder, path, request.headers, title)
 
     return Route(place + "{path:path}", answer)
 
 
-def _send_file(folder: Path, path: str, asked: Headers) -> Response:
+def _send_file(folder: Path, path: str, asked: Headers, title: str) -> Response:
     file = _find_file(folder, path)
     if file is None:
         raise HTTPException(404, f'there is nothing at "{path}"')
     stat = file.stat()
-    tag = f'W/"{stat.st_mtime_ns:x}-{stat.st_size:x}"'
+    tag = f'W/"{stat.st_mtime_ns:x}-{stat.st_size:x}-{zlib.crc32(title.encode()):x}"'
     if tag in asked.get("if-none-match", ""):
         answer = Response(status_code=304)
     else:
         media_type = _TYPES.get(file.suffix, "application/octet-stream")
-        answer = compressed(file.read_bytes(), media_type, asked)
+        answer = compressed(_put_title(file.read_bytes(), title), media_type, asked)
     hashed = path.startswith("assets/")
     answer.headers["cache-control"] = FOREVER if hashed else "no-cache"
     answer.headers["etag"] = tag
     return answer
+
+
+def _put_title(page: bytes, title: str) -> bytes:
+    if not title:
+        return page
+    return _TITLE.sub(lambda _: f"<title>{html.escape(title)}</title>".encode(), page, count=1)
 
 
 def _find_file(folder: Path, path: str) -> Path | None:

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import contextlib
-import errno
-import secrets
 import signal
 import socket
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from types import FrameType
 
 import uvicorn
+from starlette.types import ASGIApp
 
-from tracklight.errors import UsageError
-from tracklight.logdir.watch import Watcher
-from tracklight.server.alerts import NO_ALERTS, AlertSettings
+from tracklight.logdir.watch import Intervals, Watcher
 from tracklight.server.app import create_app
+from tracklight.server.instances import record_board
+from tracklight.server.listen import address_of, bind_any
 from tracklight.server.live import Live
-from tracklight.server.security import is_loopback, policy_for
+from tracklight.server.patience import PatientProtocol, limit_connections, raise_file_limit
+from tracklight.server.settings import Settings
 from tracklight.server.source import Source
 
 _DRAIN_S = 3
-_USUAL_PORTS = range(6006, 6106)
 
 
 class BoardServer(uvicorn.Server):
@@ -36,44 +36,78 @@ class BoardServer(uvicorn.Server):
         self._live.bell.end()
         super().handle_exit(sig, frame)
 
+    def end(self) -> None:
+        """Let the server end soon; from any thread."""
+        self._live.bell.end()
+        self.should_exit = True
 
-def serve(
-    catalog: Source,
-    host: str = "localhost",
-    port: int | None = None,
-    *,
-    path_prefix: str = "",
-    trusted_hosts: Iterable[str] = (),
-    open_to_all: bool = False,
-    alerts: AlertSettings = NO_ALERTS,
-    announce: Callable[[str], None] = print,
-) -> None:
-    """Serve ``catalog`` until Ctrl-C; ``announce`` gets the address once it can be opened.
 
-    Bound to other than this machine, the address carries a token without which nobody gets in,
-    unless ``open_to_all`` waives that. Port 0 takes a free one; no port at all takes 6006, or the
-    next after it that is free.
-    """
-    token = None if open_to_all or is_loopback(host) else secrets.token_urlsafe(16)
-    policy = policy_for(host, trusted_hosts, token)
-    with _bind_any(host, port) as listener, Watcher(catalog.roots) as watch:
-        app = create_app(catalog, watch, policy, path_prefix=path_prefix, alerts=alerts)
-        announce(address_of(listener, host, path_prefix, token))
-        config = uvicorn.Config(
-            app,
-            loop="asyncio",
-            http="h11",
-            ws="none",
-            # Without a configuration of its own, warnings go to standard error as everybody's do.
-            log_config=None,
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            timeout_graceful_shutdown=_DRAIN_S,
+@dataclass(frozen=True)
+class Prepared:
+    """A server that can be reached at ``address`` as soon as it runs."""
+
+    server: BoardServer
+    listener: socket.socket
+    address: str
+
+    def run(self) -> None:
+        self.server.run([self.listener])
+
+
+@contextlib.contextmanager
+def prepare(catalog: Source, settings: Settings) -> Iterator[Prepared]:
+    """Take the address and put everything together; nothing is read or answered yet."""
+    door = settings.door
+    policy = door.make_policy(settings.host, settings.trusted_hosts, settings.open_to_all)
+    with bind_any(settings) as listener, open_watch(catalog, settings) as watch:
+        app = create_app(
+            catalog,
+            watch,
+            policy,
+            path_prefix=settings.path_prefix,
+            alerts=settings.alerts,
+            window_title=settings.window_title,
         )
+        server = BoardServer(_configure(app, settings), app.state.live)
+        address = address_of(listener, settings, policy.token)
+        with record_board(listener, settings, policy, (root.path for root in catalog.roots)):
+            yield Prepared(server, listener, address)
+
+
+def serve(catalog: Source, settings: Settings, announce: Callable[[str], None] = print) -> None:
+    """Serve ``catalog`` until Ctrl-C; ``announce`` gets the address once it can be opened."""
+    with prepare(catalog, settings) as prepared:
+        announce(prepared.address)
         # Uvicorn raises the signal again after a clean end; that end is what was asked for.
         with contextlib.suppress(KeyboardInterrupt), _end_as_by_keyboard():
-            BoardServer(config, app.state.live).run([listener])
+            prepared.run()
+
+
+def open_watch(catalog: Source, settings: Settings) -> Watcher:
+    """Watches the log; one that is to be read once is looked at in the beginning only."""
+    every_s = settings.reload_interval_s
+    if every_s is None:
+        return Watcher(catalog.roots)
+    return Watcher(catalog.roots, Intervals(every_s, every_s, every_s), once=every_s == 0)
+
+
+def _configure(app: ASGIApp, settings: Settings) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        loop="asyncio",
+        http=PatientProtocol,
+        ws="none",
+        limit_concurrency=limit_connections(raise_file_limit()),
+        # Without a configuration of its own, errors go to standard error as everybody's do.
+        # Warnings are of clients that speak no HTTP, who could fill a disk with them.
+        log_config=None,
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=_DRAIN_S,
+        ssl_certfile=settings.door.tls_cert,
+        ssl_keyfile=settings.door.tls_key,
+    )
 
 
 @contextlib.contextmanager
@@ -87,44 +121,3 @@ def _end_as_by_keyboard() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
-
-
-def _bind_any(host: str, port: int | None) -> socket.socket:
-    if port is not None:
-        return bind(host, port)
-    for candidate in _USUAL_PORTS:
-        try:
-            return bind(host, candidate)
-        except UsageError as error:
-            if getattr(error.__cause__, "errno", None) != errno.EADDRINUSE:
-                raise
-    raise UsageError(f"no port from {_USUAL_PORTS[0]} to {_USUAL_PORTS[-1]} is free")
-
-
-def bind(host: str, port: int) -> socket.socket:
-    """A socket that listens at ``host`` and ``port``."""
-    try:
-        places = socket.getaddrinfo(
-            host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )
-        # A name may have both kinds of address; tunnels and scripts mostly try the old one.
-        family, _, _, _, address = min(places, key=lambda place: place[0] != socket.AF_INET)
-        listener = socket.create_server(address[:2], family=family, backlog=128)
-        # Connections take this over. Without it the end of many an answer waits 40 ms for the other
-        # side to confirm its beginning.
-        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        return listener
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise UsageError(
-            f"cannot listen at {host}:{port} ({reason}); choose another port, or 0 for a free one"
-        ) from error
-
-
-def address_of(listener: socket.socket, host: str, path_prefix: str, token: str | None) -> str:
-    """Where a browser finds the server."""
-    port = listener.getsockname()[1]
-    name = socket.gethostname() if host in ("", "0.0.0.0", "::") else host
-    name = f"[{name}]" if ":" in name else name
-    prefix = f"/{path_prefix.strip('/')}" if path_prefix.strip("/") else ""
-    return f"http://{name}:{port}{prefix}/" + (f"?token={token}" if token else "")

@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tracklight.cli.flags import parse_flags
+from tracklight.errors import UsageError
+
+
+@pytest.fixture(autouse=True)
+def own_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty current directory, and an empty home for settings."""
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("APPDATA", str(tmp_path / "config"))
+    return here
+
+
+def write(text: str, path: Path = Path("tracklight.toml")) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def test_settings_stand_before_flags() -> None:
+    write('logdir = "logs"\nexclude = ["*/debug"]\n[serve]\nport = 7000\nwindow_title = "Lab"\n')
+
+    flags = parse_flags([])
+    assert (flags.logdir, flags.port, flags.window_title) == ("logs", 7000, "Lab")
+    assert flags.exclude == ["*/debug"]
+    assert flags.notes == ["settings are taken from tracklight.toml, too"]
+
+    flags = parse_flags(["other", "--port=1", "--exclude=x"])
+    assert (flags.directories, flags.logdir, flags.port) == (["other"], None, 1)
+    assert flags.exclude == ["*/debug", "x"]
+
+
+def test_what_is_for_one_command_is_not_for_another() -> None:
+    write('port = 1\nlogdir = ["a:x", "b:y"]\n[serve]\nport = 2\n[inspect]\ncache = true\n')
+    assert parse_flags(["serve"]).port == 2
+    inspect = parse_flags(["inspect"])
+    assert (inspect.logdir, inspect.cache) == ("a:x,b:y", True)
+    assert parse_flags(["export"]).logdir == "a:x,b:y"
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "value"),
+    [
+        ("cache = false", "cache", False),
+        ("open = true", "open", True),
+        ("open = false", "open", False),
+        ("reuse-port = true", "reuse_port", True),
+        ("reload_interval = 2.5", "reload_interval", 2.5),
+        ('alert = ["loss nan", "loss above 5"]', "alert", ["loss nan", "loss above 5"]),
+        ('alert = "loss nan"', "alert", ["loss nan"]),
+    ],
+)
+def test_values_have_the_types_of_toml(line: str, name: str, value: object) -> None:
+    write(line)
+    assert getattr(parse_flags(["logs"]), name) == value
+
+
+def test_the_users_own_file_is_for_where_there_is_none(tmp_path: Path) -> None:
+    write("[serve]\nport = 1\n", tmp_path / "config" / "tracklight" / "tracklight.toml")
+    assert parse_flags(["logs"]).port == 1
+    write("[serve]\nport = 2\n")
+    assert parse_flags(["logs"]).port == 2
+    write("[serve]\nport = 3\n", tmp_path / "other.toml")
+    assert parse_flags(["logs", f"--config={tmp_path / 'other.toml'}"]).port == 3
+    assert parse_flags(["logs", "--no-config"]).port is None
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("port = ", "tracklight.toml: this is no TOML"),
+        ("prot = 1", 'there is no setting "prot"; nearest: "port"'),
+        ("serve = 1", r"below \[serve\]"),
+        ("[inspect]\nport = 1", 'there is no setting "port"'),
+        ("port = [1]", r'"port" cannot be \[1\]'),
+        ("open = 3", '"open" cannot be 3'),
+        ("port = 70000", "no port"),
+    ],
+)
+def test_what_is_wrong_with_the_file_is_told(text: str, sentence: str) -> None:
+    write(text)
+    with pytest.raises(UsageError, match=sentence):
+        parse_flags(["logs"])
+
+
+def test_a_file_that_is_not_there_is_told() -> None:
+    with pytest.raises(UsageError, match=r"none\.toml: No such file"):
+        parse_flags(["logs", "--config=none.toml"])

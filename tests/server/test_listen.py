@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from tracklight.errors import CannotListen
+from tracklight.server import listen
+from tracklight.server.door import Door
+from tracklight.server.listen import address_of, bind, bind_any
+from tracklight.server.settings import EVERYWHERE, Settings
+
+
+def test_a_port_that_is_taken_is_told() -> None:
+    with bind("127.0.0.1", 0) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(CannotListen, match=f"127.0.0.1:{port}.*0 for a free one"):
+            bind("127.0.0.1", port)
+
+
+def test_without_a_port_the_next_free_one_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    with bind("127.0.0.1", 0) as taken, bind("127.0.0.1", 0) as free:
+        ports = [taken.getsockname()[1], free.getsockname()[1]]
+        free.close()
+        monkeypatch.setattr(listen, "_USUAL_PORTS", ports)
+        with bind_any(Settings(host="127.0.0.1")) as listener:
+            assert listener.getsockname()[1] == ports[1]
+
+
+def test_that_all_ports_are_taken_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    with bind("127.0.0.1", 0) as taken:
+        monkeypatch.setattr(listen, "_USUAL_PORTS", [taken.getsockname()[1]])
+        with pytest.raises(CannotListen, match="no port from"):
+            bind_any(Settings(host="127.0.0.1"))
+
+
+def test_a_name_that_is_nowhere_is_told() -> None:
+    with pytest.raises(CannotListen, match="cannot listen"):
+        bind("no-such-host.invalid", 0)
+
+
+def test_everywhere_is_both_kinds_of_address() -> None:
+    with bind_any(Settings(host=EVERYWHERE, port=0)) as listener:
+        port = listener.getsockname()[1]
+        hosts = ["127.0.0.1", *(["::1"] if socket.has_dualstack_ipv6() else [])]
+        for host in hosts:
+            socket.create_connection((host, port), timeout=5).close()
+
+
+@pytest.mark.skipif(not hasattr(socket, "SO_REUSEPORT"), reason="there is no such option here")
+def test_servers_may_share_a_port() -> None:
+    with bind("127.0.0.1", 0, reuse_port=True) as first:
+        port = first.getsockname()[1]
+        bind("127.0.0.1", port, reuse_port=True).close()
+
+
+def test_address_has_prefix_and_token() -> None:
+    with bind("127.0.0.1", 0) as listener:
+        port = listener.getsockname()[1]
+        settings = Settings(host="127.0.0.1", path_prefix="/board/")
+        assert address_of(listener, settings, "t0k") == f"http://127.0.0.1:{port}/board/?token=t0k"
+
+
+def test_address_says_that_it_is_encrypted(tmp_path: Path) -> None:
+    pair = tmp_path / "pair.pem"
+    pair.touch()
+    with bind("127.0.0.1", 0) as listener:
+        settings = Settings(host="::1", door=Door(tls_cert=pair, tls_key=pair))
+        assert address_of(listener, settings, None).startswith("https://[::1]:")
+
+
+def test_the_end_of_an_answer_is_not_held_back() -> None:
+    with bind("localhost", 0) as listener:
+        with socket.create_connection(listener.getsockname()[:2]):
+            connection, _ = listener.accept()
+            with connection:
+                assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)

@@ -1,0 +1,103 @@
+"""What is installed, and whether it works."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import platform
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, entry_points, version
+from pathlib import Path
+
+from tracklight import __version__
+from tracklight.cli.findings import Finding, Section, fine, name_some, note, wrong
+from tracklight.errors import CannotListen
+from tracklight.index.cache import find_user_cache
+from tracklight.notes.place import find_data_folder
+from tracklight.server.listen import bind
+from tracklight.server.page import PAGE_DIR
+from tracklight.server.plugins import GROUP
+
+#: What each extra is good for, by the package that it brings.
+_EXTRAS = {
+    "fsspec": ("remote", "logs at http:// and other URLs"),
+    "s3fs": ("s3", "logs at s3://"),
+    "gcsfs": ("gcs", "logs at gs://"),
+    "adlfs": ("azure", "logs at az://"),
+    "pandas": ("pandas", "tables for pandas"),
+    "polars": ("polars", "tables for Polars"),
+    "pyarrow": ("arrow", "tables for Arrow, and Parquet files"),
+}
+_WRITERS = ("torch", "tensorflow", "keras", "jax", "lightning", "transformers", "tensorboardX")
+
+
+def check_install() -> Section:
+    system = f"{platform.system()} {platform.machine()}"
+    title = f"tracklight {__version__}, Python {platform.python_version()} on {system}"
+    findings = [*_check_parts(), *_check_folders(), _check_port(), *_check_packages()]
+    return Section(title, findings)
+
+
+def _check_parts() -> Iterator[Finding]:
+    if importlib.util.find_spec("tracklight.formats._scan"):
+        yield fine("the reader is compiled")
+    else:
+        yield wrong(
+            "the reader is not compiled, so large logs are read slowly",
+            "install a C compiler, then tracklight again",
+        )
+    if (PAGE_DIR / "index.html").is_file():
+        yield fine("the page is built")
+    else:
+        yield wrong(
+            "the page is not built, so only data are served", "install tracklight again, with npm"
+        )
+
+
+def _check_folders() -> Iterator[Finding]:
+    yield _check_folder("what was read", find_user_cache(), "--cache-dir or TRACKLIGHT_CACHE")
+    yield _check_folder("notes", find_data_folder(), "TRACKLIGHT_DATA")
+
+
+def _check_folder(what: str, folder: Path, other_way: str) -> Finding:
+    if _is_writable(folder):
+        return fine(f"{what} can be kept in {folder}")
+    return wrong(f"{what} cannot be kept: {folder} is not writable", f"choose another: {other_way}")
+
+
+def _is_writable(folder: Path) -> bool:
+    """Whether it could be written to, or made; nothing is."""
+    nearest = next((it for it in (folder, *folder.parents) if it.exists()), folder)
+    return nearest.is_dir() and os.access(nearest, os.W_OK)
+
+
+def _check_port() -> Finding:
+    try:
+        bind("localhost", 6006).close()
+    except CannotListen:
+        return note("port 6006 is taken", "without --port the next one that is free is used")
+    return fine("port 6006 is free")
+
+
+def _check_packages() -> Iterator[Finding]:
+    there = {name: _find_version(name) for name in _EXTRAS}
+    for name, found in there.items():
+        extra, purpose = _EXTRAS[name]
+        if found:
+            yield fine(f"{name} {found}: {purpose}")
+        else:
+            yield note(f"no {name}: {purpose}", f"pip install 'tracklight[{extra}]'")
+    writers = [f"{name} {found}" for name in _WRITERS if (found := _find_version(name))]
+    yield fine(f"programs can log from {name_some(writers, 99) or 'plain Python'}")
+    tensorboard = _find_version("tensorboard")
+    if tensorboard:
+        yield fine(f"TensorBoard {tensorboard} is installed, too, and not needed")
+    for entry in entry_points(group=GROUP):
+        yield fine(f'the dashboard "{entry.name}" comes from {entry.value}')
+
+
+def _find_version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None

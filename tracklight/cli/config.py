@@ -1,0 +1,129 @@
+"""Settings in ``tracklight.toml``: the same names as the flags, which they stand before.
+
+    logdir = "logs"           # at the top: for every command that knows the flag
+    exclude = ["*/debug"]
+
+    [serve]                   # for one command
+    port = 7000
+    read-only = true
+
+The file is that of the current directory, or else the user's own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tracklight.errors import UsageError
+
+NAME = "tracklight.toml"
+
+Parsers = Mapping[str, argparse.ArgumentParser]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """A file's settings for one command: as words of a command line, and the log."""
+
+    words: list[str]
+    logdir: str | None
+
+
+def find_config(chosen: str | None) -> Path | None:
+    """The file that was chosen, or the one that is found."""
+    if chosen:
+        return Path(chosen)
+    return next((path for path in (Path(NAME), _user_file()) if path.is_file()), None)
+
+
+def read_settings(path: Path, command: str, parsers: Parsers) -> Settings:
+    """The settings for ``command``; whatever is wrong with the file is a UsageError."""
+    try:
+        pairs = dict(_iter_pairs(_read(path), command, parsers))
+        logdir = pairs.pop("logdir", None)
+        options = _options(parsers[command])
+        words = [word for key, value in pairs.items() for word in _say(options[key], key, value)]
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from None
+    return Settings(words, _say_logdir(logdir))
+
+
+def _read(path: Path) -> dict[str, Any]:
+    import msgspec
+
+    try:
+        return msgspec.toml.decode(path.read_bytes(), type=dict[str, Any])
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"this is no TOML: {error}") from error
+    except OSError as error:
+        raise UsageError(error.strerror or str(error)) from error
+
+
+def _iter_pairs(
+    content: dict[str, Any], command: str, parsers: Parsers
+) -> Iterator[tuple[str, Any]]:
+    """Those at the top first, so that those for the command have the last word."""
+    everything = {key for parser in parsers.values() for key in _options(parser)}
+    mine = _options(parsers[command])
+    tables = {key: value for key, value in content.items() if key in parsers}
+    for key, value in content.items():
+        if key not in tables:
+            key = _check(key, everything)
+            if key in mine:
+                yield key, value
+    for name, table in tables.items():
+        if not isinstance(table, dict):
+            raise UsageError(f'"{name}" is a command: write its settings below [{name}]')
+        pairs = [(_check(key, _options(parsers[name])), value) for key, value in table.items()]
+        if name == command:
+            yield from pairs
+
+
+def _options(parser: argparse.ArgumentParser) -> dict[str, argparse.Action]:
+    left_out = {"help", "config", "no-config"}
+    flags = ((flag[2:], action) for flag, action in parser._option_string_actions.items())
+    return {key: action for key, action in flags if key not in left_out}
+
+
+def _check(key: str, known: Any) -> str:
+    key = key.replace("_", "-")
+    if key in known:
+        return key
+    import difflib
+
+    near = difflib.get_close_matches(key, list(known), n=1)
+    raise UsageError(f'there is no setting "{key}"' + (f'; nearest: "{near[0]}"' if near else ""))
+
+
+def _say(action: argparse.Action, key: str, value: Any) -> list[str]:
+    flag = f"--{key}"
+    if isinstance(value, bool):
+        return _say_bool(action, flag, value)
+    if isinstance(value, list) and isinstance(action, argparse._AppendAction):
+        return [f"{flag}={one}" for one in value]
+    if action.nargs == 0 or not isinstance(value, str | int | float):
+        raise UsageError(f'"{key}" cannot be {value!r}')
+    return [f"{flag}={value}"]
+
+
+def _say_bool(action: argparse.Action, flag: str, value: bool) -> list[str]:
+    if isinstance(action, argparse.BooleanOptionalAction):
+        return [flag if value else f"--no-{flag[2:]}"]
+    if action.nargs == 0:
+        return [flag] if value else []
+    return [f"{flag}={str(value).lower()}"]
+
+
+def _say_logdir(value: Any) -> str | None:
+    return ",".join(map(str, value)) if isinstance(value, list) else value
+
+
+def _user_file() -> Path:
+    if os.name == "nt":
+        return Path(os.environ.get("APPDATA", Path.home())) / "tracklight" / NAME
+    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "tracklight" / NAME

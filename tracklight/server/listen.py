@@ -1,0 +1,70 @@
+"""Where the server listens, and what a browser calls that place."""
+
+from __future__ import annotations
+
+import errno
+import socket
+
+from tracklight.errors import CannotListen
+from tracklight.server.settings import Settings
+
+_USUAL_PORTS = range(6006, 6106)
+WILDCARD = frozenset({"", "0.0.0.0", "::"})
+
+
+def bind_any(settings: Settings) -> socket.socket:
+    """A socket at the port that was asked for, or at the first usual one that is free."""
+    host, reuse_port = settings.host, settings.reuse_port
+    if settings.port is not None:
+        return bind(host, settings.port, reuse_port=reuse_port)
+    for candidate in _USUAL_PORTS:
+        try:
+            return bind(host, candidate, reuse_port=reuse_port)
+        except CannotListen as error:
+            if getattr(error.__cause__, "errno", None) != errno.EADDRINUSE:
+                raise
+    raise CannotListen(f"no port from {_USUAL_PORTS[0]} to {_USUAL_PORTS[-1]} is free")
+
+
+def bind(host: str, port: int, *, reuse_port: bool = False) -> socket.socket:
+    """A socket that listens at ``host`` and ``port``."""
+    try:
+        listener = _create(host, port, reuse_port)
+        # Connections take this over. Without it the end of many an answer waits 40 ms for the other
+        # side to confirm its beginning.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return listener
+    except (OSError, ValueError) as error:  # systems without SO_REUSEPORT raise the latter
+        reason = getattr(error, "strerror", None) or str(error)
+        raise CannotListen(
+            f"cannot listen at {host or '*'}:{port} ({reason}); "
+            "choose another port, or 0 for a free one"
+        ) from error
+
+
+def _create(host: str, port: int, reuse_port: bool) -> socket.socket:
+    if not host and socket.has_dualstack_ipv6():
+        return socket.create_server(
+            ("", port),
+            family=socket.AF_INET6,
+            backlog=128,
+            reuse_port=reuse_port,
+            dualstack_ipv6=True,
+        )
+    places = socket.getaddrinfo(
+        host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )
+    # A name may have both kinds of address; tunnels and scripts mostly try the old one.
+    family, _, _, _, address = min(places, key=lambda place: place[0] != socket.AF_INET)
+    return socket.create_server(address[:2], family=family, backlog=128, reuse_port=reuse_port)
+
+
+def address_of(listener: socket.socket, settings: Settings, token: str | None) -> str:
+    """Where a browser finds the server."""
+    scheme = "https" if settings.door.tls_cert else "http"
+    port = listener.getsockname()[1]
+    name = socket.gethostname() if settings.host in WILDCARD else settings.host
+    name = f"[{name}]" if ":" in name else name
+    path = settings.path_prefix.strip("/")
+    prefix = f"/{path}" if path else ""
+    return f"{scheme}://{name}:{port}{prefix}/" + (f"?token={token}" if token else "")
