@@ -16,7 +16,16 @@ from typing import Any, ClassVar, Literal, Protocol, TypeVar
 import msgspec
 
 from tracklight.index.lens import Lens, View
-from tracklight.types import Digest, Located, Point, RunInfo, Series, SharedTag, TagInfo
+from tracklight.types import (
+    Digest,
+    Located,
+    Point,
+    RunInfo,
+    Series,
+    SettingsFile,
+    SharedTag,
+    TagInfo,
+)
 
 SeenT = TypeVar("SeenT")
 
@@ -102,6 +111,12 @@ class Source(Protocol):
 
     def plugin_data(self, tag: str) -> Mapping[str, bytes]:
         """What the metadata of a tag holds for its plugin, for every run that has the tag."""
+
+    def settings(self) -> Sequence[SettingsFile]:
+        """The files beside runs, or above them, that may hold what they were given."""
+
+    def read_settings(self, file: SettingsFile) -> bytes:
+        """Such a file, or the first part of one that is far too large; OSError if it has gone."""
 
     def look(self, keys: Sequence[tuple[str, str]], lens: Lens, view: View[SeenT]) -> list[SeenT]:
         """What a view shows of several series, each a run and a tag, through a lens."""

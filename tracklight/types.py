@@ -62,6 +62,16 @@ class FileInfo(msgspec.Struct, frozen=True):
     """At most the first hundred places; ``damaged`` counts all."""
 
 
+class SettingsFile(msgspec.Struct, frozen=True):
+    """A file beside event files in which a program keeps what its runs were given."""
+
+    run: str
+    """Its directory, as a run there is called or would be."""
+    path: str
+    state: str
+    """Another one whenever the file was written."""
+
+
 class RunInfo(msgspec.Struct, frozen=True):
     """One run: a directory that holds event files."""
 

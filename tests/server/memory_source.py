@@ -26,13 +26,14 @@ from tracklight.types import (
     Progress,
     RunInfo,
     Series,
+    SettingsFile,
     SharedTag,
     Stamp,
     TagInfo,
 )
 
 
-@dataclass
+@dataclass(eq=False)
 class MemorySource:
     """``logged`` is what a writer has written; a refresh takes it over into what is shown."""
 
@@ -41,6 +42,8 @@ class MemorySource:
     damaged: dict[str, list[DamageInfo]] = field(default_factory=dict)
     metadata: dict[str, dict[str, bytes]] = field(default_factory=dict)
     """For some tags, what the runs' metadata holds for the plugin."""
+    beside: dict[str, dict[str, bytes]] = field(default_factory=dict)
+    """For some runs, the files with settings beside their event files."""
     failure: Exception | None = None
     gate: threading.Event = field(default_factory=threading.Event)
     """Refreshes wait for it, so that a test can look at a server that is still loading."""
@@ -106,6 +109,16 @@ class MemorySource:
 
     def plugin_data(self, tag: str) -> dict[str, bytes]:
         return {run: data for run, data in self.metadata.get(tag, {}).items() if run in self.shown}
+
+    def settings(self) -> tuple[SettingsFile, ...]:
+        return tuple(
+            SettingsFile(run, f"{run}/{name}", str(len(data)))
+            for run, files in self.beside.items()
+            for name, data in files.items()
+        )
+
+    def read_settings(self, file: SettingsFile) -> bytes:
+        return self.beside[file.run][file.path.rpartition("/")[2]]
 
     def look(self, keys: Sequence[tuple[str, str]], lens: Lens, view: View[SeenT]) -> list[SeenT]:
         return [see(self.scalar(*key), lens, view, self._metric(key[0], lens)) for key in keys]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -118,17 +119,109 @@ def session_end(status: Status, *, wall_time: float = 0.0) -> Message:
     return _build_value(SESSION_END_TAG, proto.HParamsPluginData(session_end_info=message))
 
 
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """What is varied and what is measured, as a log tells it."""
+
+    hparams: tuple[HParam, ...] = ()
+    metrics: tuple[Metric, ...] = ()
+    name: str = ""
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionStart:
+    """What a run was given, and when it began; zero where that was not told."""
+
+    hparams: Mapping[str, HParamValue]
+    group_name: str = ""
+    wall_time: float = 0.0
+    model_uri: str = ""
+    monitor_url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionEnd:
+    """How a run ended, and when; zero where that was not told."""
+
+    status: Status = Status.UNKNOWN
+    wall_time: float = 0.0
+
+
 def parse_session_start(content: bytes) -> dict[str, HParamValue]:
     """The hyperparameters of a run, out of what the metadata of SESSION_START_TAG holds.
 
     Bytes that are none give none: one odd run must not hide what others were given.
     """
+    found = parse_start(content)
+    return {} if found is None else dict(found.hparams)
+
+
+def parse_start(content: bytes) -> SessionStart | None:
+    """What the metadata of SESSION_START_TAG tells; None if it is something else."""
+    message = _parse("session_start_info", content)
+    if message is None:
+        return None
+    pairs = [(_decode_name(h.key), _parse_hparam_value(h.value)) for h in message.hparams]
+    return SessionStart(
+        {name: value for name, value in pairs if value is not None},
+        decode_text(message.group_name),
+        message.start_time_secs,
+        decode_text(message.model_uri),
+        decode_text(message.monitor_url),
+    )
+
+
+def parse_end(content: bytes) -> SessionEnd | None:
+    """What the metadata of SESSION_END_TAG tells; None if it is something else."""
+    message = _parse("session_end_info", content)
+    if message is None:
+        return None
+    known = message.status in Status.__members__.values()
+    return SessionEnd(Status(message.status) if known else Status.UNKNOWN, message.end_time_secs)
+
+
+def parse_experiment(content: bytes) -> Experiment | None:
+    """What the metadata of EXPERIMENT_TAG tells; None if it is something else."""
+    message = _parse("experiment", content)
+    if message is None:
+        return None
+    return Experiment(
+        tuple(map(_parse_hparam, message.hparam_infos)),
+        tuple(map(_parse_metric, message.metric_infos)),
+        decode_text(message.name),
+        decode_text(message.description),
+    )
+
+
+def _parse(field: str, content: bytes) -> Message | None:
     try:
-        message = proto.parse("HParamsPluginData", content).session_start_info
+        message = proto.parse("HParamsPluginData", content)
     except FormatError:
-        return {}
-    pairs = ((decode_text(h.key), _parse_hparam_value(h.value)) for h in message.hparams)
-    return {name: value for name, value in pairs if value is not None}
+        return None
+    return getattr(message, field) if message.WhichOneof("data") == field else None
+
+
+def _parse_hparam(info: Message) -> HParam:
+    domain: Interval | Sequence[HParamValue] | None = None
+    if info.WhichOneof("domain") == "domain_interval":
+        domain = Interval(info.domain_interval.min_value, info.domain_interval.max_value)
+    elif info.WhichOneof("domain") == "domain_discrete":
+        values = map(_parse_hparam_value, info.domain_discrete.values)
+        domain = tuple(value for value in values if value is not None)
+    texts = (decode_text(info.display_name), decode_text(info.description))
+    return HParam(decode_text(info.name), domain, *texts)
+
+
+def _parse_metric(info: Message) -> Metric:
+    known = info.dataset_type in Dataset.__members__.values()
+    return Metric(
+        decode_text(info.name.tag),
+        decode_text(info.name.group),
+        decode_text(info.display_name),
+        decode_text(info.description),
+        Dataset(info.dataset_type) if known else Dataset.UNKNOWN,
+    )
 
 
 def _build_value(tag: str, content: Message) -> Message:
@@ -182,8 +275,15 @@ def _build_hparam_value(value: HParamValue) -> Message:
     return proto.HParamValue(number_value=float(value))
 
 
+#: Thousands of sessions have the same few names.
+_decode_name = functools.lru_cache(10_000)(decode_text)
+
+
 def _parse_hparam_value(value: Message) -> HParamValue | None:
     kind = value.WhichOneof("kind")
+    if kind == "number_value":
+        number: float = value.number_value
+        return number
     if kind == "string_value":
         return decode_text(value.string_value)
     if kind == "list_value":

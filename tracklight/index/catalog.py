@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -11,7 +11,7 @@ from tracklight.index.cache import DEFAULT_LIMIT_BYTES, Cache, find_folder
 from tracklight.index.lens import Lens, View
 from tracklight.index.shard import Key, Shard
 from tracklight.index.shared import merge_shares
-from tracklight.logdir.discover import Found, FoundFile, discover
+from tracklight.logdir.discover import Found, FoundFile, discover, iter_upwards
 from tracklight.logdir.filesystem import FileSystem
 from tracklight.logdir.natural import natural_key
 from tracklight.logdir.opening import open_filesystem
@@ -26,6 +26,7 @@ from tracklight.types import (
     Progress,
     RunInfo,
     Series,
+    SettingsFile,
     SharedTag,
     TagInfo,
 )
@@ -33,6 +34,9 @@ from tracklight.types import (
 R = TypeVar("R")
 
 DEFAULT_MEMORY_BYTES = 2 << 30
+
+#: More is no file that somebody keeps settings in.
+_MOST_SETTINGS_BYTES = 1 << 20
 
 
 class Catalog:
@@ -157,6 +161,16 @@ class Catalog:
         """What the metadata of a tag holds for its plugin, for every run that has the tag."""
         return {run: data for shard in self._shards for run, data in shard.plugin_data(tag).items()}
 
+    def settings(self) -> tuple[SettingsFile, ...]:
+        """The files beside runs, or above them, that may hold what they were given."""
+        return tuple(
+            SettingsFile(file.run, file.path, repr(file.stat)) for file in self._iter_settings()
+        )
+
+    def read_settings(self, file: SettingsFile) -> bytes:
+        """Such a file, or the first part of one that is far too large; OSError if it has gone."""
+        return open_filesystem(file.path)[0].read(file.path, 0, _MOST_SETTINGS_BYTES)
+
     def located(self, run: str, tag: str) -> Located:
         return self._shard(run).located(run, tag)
 
@@ -202,6 +216,9 @@ class Catalog:
                 runs[file.run].append(file)
         return runs
 
+    def _iter_settings(self) -> Iterator[FoundFile]:
+        return (file for found in self._found.values() for file in found.settings)
+
     def _roots_to_list(self, changes: Changes) -> set[Root]:
         """A file that changed and is not known has come by another way than its name tells."""
         unknown = [path for path in changes.files if path not in self._by_path]
@@ -210,11 +227,13 @@ class Catalog:
 
     def _refresh_roots(self, roots: Iterable[Root]) -> set[str]:
         """Look at some roots as a whole."""
+        settings = frozenset(self._iter_settings())
         for root in roots:
             self._found[root] = self._discover(root, self._filesystems[root])
         self._runs = self._group_files()
         self._by_path = _by_path(self._runs)
-        changed: set[str] = set()
+        written = {file.run for file in settings.symmetric_difference(self._iter_settings())}
+        changed = {run for run in self._runs if not written.isdisjoint(iter_upwards(run))}
         for number, shard in enumerate(self._shards):
             own = {run: files for run, files in self._runs.items() if self._owner(run) == number}
             changed |= shard.refresh(own)

@@ -8,8 +8,8 @@ front. Bytes of a directory's name that are no UTF-8 are shown as ``\\xNN``.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -22,6 +22,14 @@ _MARK = "tfevents"
 
 #: TensorFlow leaves such a file so that a directory with a profile in it counts as a run.
 _UNREAD = ".profile-empty"
+
+#: What programs call the file in which they keep what a run was given.
+SETTINGS_NAMES = frozenset(
+    {
+        *("hparams.yaml", "hparams.yml", "hparams.json", "params.json"),
+        *("args.yaml", "args.yml", "args.json", "config.yaml", "config.yml", "config.json"),
+    }
+)
 
 
 class FoundFile(NamedTuple):
@@ -46,11 +54,21 @@ class Found:
     unlisted: list[str]
     #: Real files and directories that links were followed to.
     linked: frozenset[str]
+    #: Files with settings that lie in a run's directory or in one above it; ``run`` names that.
+    settings: list[FoundFile] = field(default_factory=list)
 
 
 def is_event_file(name: str) -> bool:
     """Whether a file of this base name makes its directory a run."""
     return _MARK in name
+
+
+def iter_upwards(run: str) -> Iterator[str]:
+    """A run and those above it; a log directory that is itself a run is called ``.``."""
+    yield run
+    while run:
+        run = run.rpartition("/")[0]
+        yield from (run, f"{run}/.") if run else (".",)
 
 
 def discover(
@@ -65,9 +83,9 @@ def discover(
     def is_excluded(relative: str) -> bool:
         return choice.excludes(root.get_run_name(_show(relative)))
 
-    listing = fs.list_files(root.path, is_event_file, is_excluded)
+    listing = fs.list_files(root.path, _is_wanted, is_excluded)
     by_run: dict[str, list[ListedFile]] = {}
-    for file in listing.files:
+    for file in filter(_is_of_run, listing.files):
         by_run.setdefault(root.get_run_name(_show(file.directory)), []).append(file)
     runs = sorted(filter(choice.wants, by_run), key=natural_key)
     return Found(
@@ -76,7 +94,32 @@ def discover(
         problems=listing.problems,
         unlisted=listing.unlisted,
         linked=frozenset(listing.linked),
+        settings=list(_iter_settings(root, listing.files)),
     )
+
+
+def _is_wanted(name: str) -> bool:
+    return is_event_file(name) or name in SETTINGS_NAMES
+
+
+def _is_of_run(file: ListedFile) -> bool:
+    return is_event_file(file.name)
+
+
+def _iter_settings(root: Root, files: list[ListedFile]) -> Iterator[FoundFile]:
+    """Those of directories with a run in or below them: others are settings of something else."""
+    given = [file for file in files if file.name in SETTINGS_NAMES]
+    if not given:
+        return
+    inhabited = {""}
+    for file in filter(_is_of_run, files):
+        directory = file.directory
+        while directory not in inhabited:
+            inhabited.add(directory)
+            directory = directory.rpartition("/")[0]
+    for file in sorted(given, key=attrgetter("path")):
+        if file.directory in inhabited:
+            yield FoundFile(root.get_run_name(_show(file.directory)), file.path, file.stat)
 
 
 def _iter_read(run: str, files: list[ListedFile]) -> Iterable[FoundFile]:

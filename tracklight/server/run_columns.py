@@ -9,13 +9,14 @@ from typing import Annotated, Literal
 import msgspec
 
 from tracklight.errors import UsageError
+from tracklight.formats.hparams import HParamValue
 from tracklight.formats.json_number import Number, json_number
 from tracklight.logdir.natural import natural_key
 from tracklight.plugin import Nothing, Route
 from tracklight.server.kept import Kept
 from tracklight.server.overview import Overview
 from tracklight.server.run_digests import RunDigests, Values
-from tracklight.server.run_hparams import HParams, HParamValue, RunHParams
+from tracklight.server.run_hparams import HParams, RunHParams
 from tracklight.server.source import Source
 from tracklight.types import Kind
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from tracklight.server.run_hparams import hand_on
+from tracklight.sessions.places import hand_on
 
 LR1, LR2 = {"lr": 0.1}, {"lr": 0.2}
 

@@ -1,0 +1,169 @@
+"""One hyperparameter over all sessions, as numbers that a page can filter and sort by."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracklight.formats.hparams import Experiment, HParam, HParamValue, Interval
+from tracklight.logdir.natural import natural_key
+from tracklight.sessions.session import Session
+from tracklight.types import Float64
+
+#: A table with more columns is nothing that anybody looks at.
+MOST_HPARAMS = 1000
+
+#: From this ratio of the highest to the lowest value on, a logarithmic axis shows more.
+_LOG_RATIO = 50
+
+Type = Literal["number", "bool", "string", "mixed"]
+
+
+class State(IntEnum):
+    """What a cell's number means."""
+
+    NUMBER = 0
+    MISSING = 1
+    TEXT = 2
+    """A place in the words of the column."""
+    BOOL = 3
+
+
+@dataclass(frozen=True, eq=False)
+class HParamColumn:
+    """A hyperparameter: what is known of it, and a number for each session."""
+
+    name: str
+    label: str
+    description: str
+    type: Type
+    declared: bool
+    distinct: int
+    words: list[str]
+    values: Float64
+    states: NDArray[np.uint8] | None
+    """None where all sessions have a number."""
+
+    @property
+    def differs(self) -> bool:
+        return self.distinct > 1
+
+    def is_missing(self) -> NDArray[np.bool_]:
+        """For each session, whether it was not given this one."""
+        if self.states is None:
+            return np.zeros(len(self.values), np.bool_)
+        return np.asarray(self.states == State.MISSING)
+
+    def numbers(self) -> Float64:
+        """The cells that are numbers."""
+        return self.values if self.states is None else self.values[self.states == State.NUMBER]
+
+    def get_value(self, row: int) -> HParamValue | None:
+        state = State.NUMBER if self.states is None else self.states[row]
+        if state == State.MISSING:
+            return None
+        value = float(self.values[row])
+        if state == State.TEXT:
+            return self.words[int(value)]
+        return bool(value) if state == State.BOOL else value
+
+
+def build_columns(
+    sessions: Sequence[Session], experiments: Iterable[Experiment]
+) -> list[HParamColumn]:
+    """All hyperparameters that were declared or given, those that differ first."""
+    declared = _merge_declared(experiments)
+    observed = dict.fromkeys(name for session in sessions for name in session.hparams)
+    names = [*dict.fromkeys([*declared, *observed])][:MOST_HPARAMS]
+    columns = [
+        _build(name, declared.get(name), [session.hparams.get(name) for session in sessions])
+        for name in names
+    ]
+    return sorted(columns, key=lambda it: (not it.differs, not it.declared, natural_key(it.name)))
+
+
+def find_extent(values: Float64) -> tuple[float | None, float | None]:
+    """The lowest and the highest of the values that are finite."""
+    finite = values[np.isfinite(values)]
+    return (float(finite.min()), float(finite.max())) if len(finite) else (None, None)
+
+
+def suits_log(values: Float64) -> bool:
+    """Whether values spread over so many sizes that a logarithmic axis shows more."""
+    low, high = find_extent(values)
+    return low is not None and high is not None and 0 < low and low * _LOG_RATIO <= high
+
+
+def _merge_declared(experiments: Iterable[Experiment]) -> dict[str, HParam]:
+    """What the first who says something of a hyperparameter says."""
+    declared: dict[str, HParam] = {}
+    for experiment in experiments:
+        for hparam in experiment.hparams:
+            known = declared.setdefault(hparam.name, hparam)
+            if not (known.display_name or known.description):
+                declared[hparam.name] = hparam
+    return declared
+
+
+def _build(name: str, declared: HParam | None, cells: list[HParamValue | None]) -> HParamColumn:
+    kinds = {type(cell) for cell in cells}
+    values, states, words = _encode(cells, kinds)
+    return HParamColumn(
+        name=name,
+        label=(declared and declared.display_name) or name,
+        description=declared.description if declared else "",
+        type=_name_type(kinds - {type(None)}, declared),
+        declared=declared is not None,
+        distinct=len({_identify(cell) for cell in cells if cell is not None}),
+        words=words,
+        values=values,
+        states=states,
+    )
+
+
+def _encode(
+    cells: list[HParamValue | None], kinds: set[type]
+) -> tuple[Float64, NDArray[np.uint8] | None, list[str]]:
+    """Columns of one kind, which most are, are turned into numbers at once."""
+    if kinds <= {float, type(None)}:
+        values = np.array(cells, np.float64)
+        if type(None) not in kinds:
+            return values, None, []
+        missing = np.fromiter((cell is None for cell in cells), np.uint8, len(cells))
+        return values, missing * np.uint8(State.MISSING), []
+    words = sorted({cell for cell in cells if isinstance(cell, str)}, key=natural_key)
+    places = {word: place for place, word in enumerate(words)}
+    pairs = [_encode_one(cell, places) for cell in cells]
+    numbers, states = zip(*pairs, strict=True)
+    return np.array(numbers, np.float64), np.array(states, np.uint8), words
+
+
+def _encode_one(cell: HParamValue | None, places: dict[str, int]) -> tuple[float, State]:
+    if cell is None:
+        return math.nan, State.MISSING
+    if isinstance(cell, str):
+        return places[cell], State.TEXT
+    return float(cell), State.BOOL if isinstance(cell, bool) else State.NUMBER
+
+
+def _name_type(kinds: set[type], declared: HParam | None) -> Type:
+    names: dict[Any, Type] = {float: "number", int: "number", bool: "bool", str: "string"}
+    found = {names[kind] for kind in kinds}
+    if len(found) == 1:
+        return found.pop()
+    if found:
+        return "mixed"
+    return "number" if declared and isinstance(declared.domain, Interval) else "string"
+
+
+def _identify(cell: HParamValue) -> object:
+    """True is not one here, and all that is no number is the same."""
+    if isinstance(cell, float):
+        return "NaN" if cell != cell else (0, cell)
+    return type(cell), cell

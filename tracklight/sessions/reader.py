@@ -1,0 +1,143 @@
+"""Finds the sessions of a log: in records, and where there are none in files of settings."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+from weakref import WeakKeyDictionary
+
+from tracklight.errors import FormatError
+from tracklight.formats import hparams as formats
+from tracklight.formats.hparams import Experiment, HParamValue, SessionEnd, SessionStart
+from tracklight.logdir.natural import natural_key
+from tracklight.plugin import Source
+from tracklight.sessions.places import find_settled, hand_on
+from tracklight.sessions.session import Origin, Session
+from tracklight.sessions.settings import parse_settings, rank_name
+from tracklight.types import SettingsFile
+
+T = TypeVar("T")
+HParams = Mapping[str, HParamValue]
+_NO_END = SessionEnd()
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """All sessions in natural order, what experiments say of them, and what could not be read."""
+
+    sessions: tuple[Session, ...]
+    experiments: tuple[Experiment, ...]
+    problems: tuple[str, ...]
+
+
+class SessionReader:
+    """Reads every record and file once, as long as it stays what it is."""
+
+    def __init__(self, log: Source) -> None:
+        self._log = log
+        self._lock = threading.Lock()
+        self._starts = _Parsed(formats.parse_start)
+        self._ends = _Parsed(formats.parse_end)
+        self._experiments = _Parsed(formats.parse_experiment)
+        self._files: dict[SettingsFile, HParams | str] = {}
+
+    def read(self) -> Found:
+        """What there is now."""
+        with self._lock:
+            starts = self._starts.read(self._log.plugin_data(formats.SESSION_START_TAG))
+            ends = self._ends.read(self._log.plugin_data(formats.SESSION_END_TAG))
+            experiments = self._experiments.read(self._log.plugin_data(formats.EXPERIMENT_TAG))
+            settings, problems = self._read_settings(starts)
+        sessions = [_from_record(run, start, ends.get(run)) for run, start in starts.items()]
+        sessions += [_from_settings(run, values, ends.get(run)) for run, values in settings.items()]
+        sessions.sort(key=lambda session: natural_key(session.name))
+        unlike = tuple(dict.fromkeys(experiments[run] for run in sorted(experiments)))
+        return Found(tuple(sessions), unlike, problems)
+
+    def _read_settings(
+        self, starts: Mapping[str, SessionStart]
+    ) -> tuple[dict[str, HParams], tuple[str, ...]]:
+        """Those of directories whose runs have no record, and what is wrong with others."""
+        files: dict[str, list[SettingsFile]] = {}
+        for file in self._log.settings():
+            files.setdefault(file.run, []).append(file)
+        if not files:
+            return {}, ()
+        runs = [info.name for info in self._log.runs()]
+        lacking = set(runs).difference(hand_on({run: {} for run in starts}, runs))
+        wanted = find_settled(files, runs, lacking)
+        return self._choose({place: files[place] for place in wanted})
+
+    def _choose(
+        self, files: Mapping[str, Iterable[SettingsFile]]
+    ) -> tuple[dict[str, HParams], tuple[str, ...]]:
+        chosen: dict[str, HParams] = {}
+        problems = []
+        known, self._files = self._files, {}
+        for place, own in files.items():
+            for file in sorted(own, key=lambda one: rank_name(os.path.basename(one.path))):
+                values = known[file] if file in known else self._read_file(file)
+                self._files[file] = values
+                if isinstance(values, str):
+                    problems.append(values)
+                elif values:
+                    chosen.setdefault(place, values)
+        return chosen, tuple(problems)
+
+    def _read_file(self, file: SettingsFile) -> HParams | str:
+        name = os.path.basename(file.path)
+        try:
+            return parse_settings(name, self._log.read_settings(file))
+        except (FormatError, OSError) as error:
+            return f'The settings in "{file.run}/{name}" cannot be read: {error}.'
+
+
+class _Parsed(Generic[T]):
+    """What was made of the metadata of a tag; most runs never change theirs."""
+
+    def __init__(self, parse: Callable[[bytes], T | None]) -> None:
+        self._parse = parse
+        self._known: dict[bytes, T | None] = {}
+
+    def read(self, contents: Mapping[str, bytes]) -> dict[str, T]:
+        known, parse = self._known, self._parse
+        self._known = {
+            data: known[data] if data in known else parse(data)
+            for data in dict.fromkeys(contents.values())
+        }
+        found = ((run, self._known[data]) for run, data in contents.items())
+        return {run: one for run, one in found if one is not None}
+
+
+_readers: WeakKeyDictionary[Source, SessionReader] = WeakKeyDictionary()
+_readers_lock = threading.Lock()
+
+
+def get_reader(log: Source) -> SessionReader:
+    """The reader that all who look at a log share, so that records are read once."""
+    with _readers_lock:
+        return _readers.setdefault(log, SessionReader(log))
+
+
+def _from_record(run: str, start: SessionStart, end: SessionEnd | None) -> Session:
+    ended = end or _NO_END
+    return Session(
+        run,
+        start.hparams,
+        start.group_name or run,
+        Origin.RECORD,
+        ended.status,
+        start.wall_time or None,
+        ended.wall_time or None,
+        start.model_uri,
+        start.monitor_url,
+    )
+
+
+def _from_settings(run: str, values: HParams, end: SessionEnd | None) -> Session:
+    ended = end or _NO_END
+    times = (None, ended.wall_time or None)
+    return Session(run, values, run, Origin.SETTINGS, ended.status, *times)

@@ -1,0 +1,183 @@
+"""All sessions of a log as a table that grows: what is in it now, and which rows are new.
+
+Rows keep their places as long as no session goes away, so that a page which has the table only
+needs the rows that changed since.
+"""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tracklight.formats.hparams import Experiment
+from tracklight.plugin import Context
+from tracklight.sessions.columns import HParamColumn, build_columns
+from tracklight.sessions.labels import shorten
+from tracklight.sessions.metrics import Metric, find_metrics
+from tracklight.sessions.places import Place, find_places
+from tracklight.sessions.reader import get_reader
+from tracklight.sessions.readings import Reading, read_values
+from tracklight.sessions.session import Session
+from tracklight.types import Float64, Int64, RunInfo
+
+#: Columns of metrics that are remembered; each takes 160 kB for 10,000 sessions.
+_MOST_KEPT = 400
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """The table at one moment; nothing in it ever changes."""
+
+    epoch: int
+    """Another one whenever rows have other places or columns are others than before."""
+    revision: int
+    sessions: tuple[Session, ...]
+    labels: list[str]
+    """Their names without what all of them begin with."""
+    experiments: tuple[Experiment, ...]
+    problems: tuple[str, ...]
+    hparams: list[HParamColumn]
+    metrics: list[Metric]
+    runs: Mapping[str, RunInfo]
+    runs_of: Mapping[str, Sequence[str]]
+    """By session, its runs."""
+    stamps: Int64
+    """For each session the revision in which it last changed."""
+
+    def find_metric(self, key: str) -> Metric | None:
+        return next((metric for metric in self.metrics if metric.key == key), None)
+
+
+_EMPTY = State(0, 0, (), [], (), (), [], [], {}, {}, np.zeros(0, np.int64))
+
+
+@dataclass(eq=False)
+class _Values:
+    """A metric by one reading, as of a revision."""
+
+    epoch: int
+    revision: int
+    values: Float64
+    steps: Float64
+
+
+class Study:
+    """Keeps the table up to date when somebody asks for it."""
+
+    def __init__(self, context: Context) -> None:
+        self.token = uuid.uuid4().hex[:8]
+        """Tells this table from that of another process."""
+        self._context = context
+        self._reader = get_reader(context.log)
+        self._lock = threading.Lock()
+        self._state = _EMPTY
+        self._cursor = ""
+        self._kept: dict[tuple[str, Reading], _Values] = {}
+
+    def get(self) -> State:
+        """The table as it is now."""
+        with self._lock:
+            cursor = self._context.cursor()
+            if cursor != self._cursor:
+                self._cursor, self._state = cursor, self._advance(self._state)
+            return self._state
+
+    def read(self, state: State, metric: Metric, reading: Reading) -> tuple[Float64, Float64]:
+        """Values and steps of a metric for all sessions, read again only where runs grew."""
+        with self._lock:
+            key = (metric.key, reading)
+            known = self._kept.pop(key, None)
+            if known is None or known.epoch != state.epoch or known.revision > state.revision:
+                known = _Values(state.epoch, -1, np.zeros(0), np.zeros(0))
+            self._kept[key] = known = self._read_on(known, state, metric, reading)
+            while len(self._kept) > _MOST_KEPT:
+                del self._kept[next(iter(self._kept))]
+            return known.values, known.steps
+
+    def _read_on(self, known: _Values, state: State, metric: Metric, reading: Reading) -> _Values:
+        names = [session.name for session in state.sessions]
+        stale = np.flatnonzero(state.stamps > known.revision).tolist()
+        more = len(names) - len(known.values)
+        values = np.append(known.values, np.full(more, np.nan))
+        steps = np.append(known.steps, np.full(more, np.nan))
+        rows = [row for row in stale if names[row] in metric.runs]
+        if rows:
+            keys = [(metric.runs[names[row]], metric.tag) for row in rows]
+            values[rows], steps[rows] = read_values(self._context.log, keys, reading)
+        return _Values(state.epoch, state.revision, values, steps)
+
+    def _advance(self, before: State) -> State:
+        found = self._reader.read()
+        runs = {info.name: info for info in self._context.log.runs()}
+        sessions, kept = _put_in_order(before.sessions, found.sessions)
+        places = find_places((session.name for session in sessions), runs)
+        runs_of = _group_runs(places)
+        columns = build_columns(sessions, found.experiments)
+        metrics = find_metrics(self._context, places, found.experiments)
+        labels = shorten([session.name for session in sessions])
+        same = (
+            kept
+            and before.labels == labels[: len(before.labels)]
+            and _describe(before.hparams, before.metrics) == _describe(columns, metrics)
+        )
+        revision = before.revision + 1
+        stamps = np.full(len(sessions), revision, np.int64)
+        if same:
+            stamps = _stamp(before, sessions, runs, runs_of, revision)
+        return State(
+            before.epoch + (not same),
+            revision,
+            sessions,
+            labels,
+            found.experiments,
+            found.problems,
+            columns,
+            metrics,
+            runs,
+            runs_of,
+            stamps,
+        )
+
+
+def _put_in_order(
+    before: Sequence[Session], now: Sequence[Session]
+) -> tuple[tuple[Session, ...], bool]:
+    """New sessions after those that were there; whether all of these still are."""
+    found = {session.name: session for session in now}
+    known = {session.name: None for session in before}
+    if not known.keys() <= found.keys():
+        return tuple(now), False
+    return tuple(found[name] for name in [*known, *(n for n in found if n not in known)]), True
+
+
+def _group_runs(places: Mapping[str, Place]) -> dict[str, list[str]]:
+    runs: dict[str, list[str]] = {}
+    for run, place in places.items():
+        runs.setdefault(place.session, []).append(run)
+    return runs
+
+
+def _describe(hparams: Sequence[HParamColumn], metrics: Sequence[Metric]) -> object:
+    columns = [(it.name, it.label, it.type, it.states is None) for it in hparams]
+    return columns, [(metric.key, metric.label) for metric in metrics]
+
+
+def _stamp(
+    before: State,
+    sessions: Sequence[Session],
+    runs: Mapping[str, RunInfo],
+    runs_of: Mapping[str, Sequence[str]],
+    revision: int,
+) -> Int64:
+    stamps = np.full(len(sessions), revision, np.int64)
+    grown = {run for run, info in runs.items() if before.runs.get(run) != info}
+    for row, was in enumerate(before.sessions):
+        own = runs_of.get(was.name, ())
+        is_same = was == sessions[row] and len(own) == len(before.runs_of.get(was.name, ()))
+        if is_same and grown.isdisjoint(own):
+            stamps[row] = before.stamps[row]
+    return stamps
