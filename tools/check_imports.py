@@ -20,7 +20,7 @@ PACKAGE = "tracklight"
 
 #: Every room may also import errors and types.
 PYTHON = {
-    "__init__": "log runs summary hparams projector notebook",
+    "__init__": "log runs summary hparams projector notebook service",
     "formats": "",
     "logdir": "formats",
     "index": "formats logdir",
@@ -51,7 +51,8 @@ PYTHON = {
     "demo": "formats sdk",
     "cli": "formats logdir index log notes alerts export inspect dashboards server snapshot demo "
     "__init__",
-    "notebook": "server cli log index __init__",
+    "notebook": "index log plugin dashboards server cli __init__",
+    "service": "logdir log server",
     "__main__": "cli",
     "errors": "",
     "types": "",
@@ -71,6 +72,7 @@ WEB = {
     "gallery": "base api charts widgets wall shell",
     "main": "dashboards shell",
     "static": "api dashboards shell",
+    "notebook": "base api charts widgets plugin curves",
 }
 
 WEB_IMPORT = re.compile(

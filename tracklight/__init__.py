@@ -12,38 +12,49 @@ from typing import TYPE_CHECKING
 from tracklight import errors
 
 if TYPE_CHECKING:
-    from tracklight import hparams, projector, summary
+    from tracklight import hparams, notebook, projector, summary
     from tracklight.log import Log, Table, Values, open
     from tracklight.runs import Run, run
+    from tracklight.service import Board, asgi, serve
     from tracklight.types import Series
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Board",
     "Log",
     "Run",
     "Series",
     "Table",
     "Values",
     "__version__",
+    "asgi",
     "errors",
     "hparams",
+    "notebook",
     "open",
     "projector",
     "run",
+    "serve",
     "summary",
 ]
 
-_MODULES = {"hparams", "projector", "summary"}
+_MODULES = {"hparams", "notebook", "projector", "summary"}
 
 _HOMES = {
+    "Board": "tracklight.service",
     "Log": "tracklight.log",
     "Run": "tracklight.runs",
     "Series": "tracklight.types",
     "Table": "tracklight.log",
     "Values": "tracklight.log",
+    # What IPython calls for `%load_ext tracklight`; nobody else does.
+    "load_ipython_extension": "tracklight.notebook",
+    "asgi": "tracklight.service",
     "open": "tracklight.log",
     "run": "tracklight.runs",
+    "serve": "tracklight.service",
+    "unload_ipython_extension": "tracklight.notebook",
 }
 
 

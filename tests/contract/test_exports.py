@@ -10,17 +10,21 @@ import pytest
 import tracklight
 
 PUBLIC = {
+    "Board",
     "Log",
     "Run",
     "Series",
     "Table",
     "Values",
     "__version__",
+    "asgi",
     "errors",
     "hparams",
+    "notebook",
     "open",
     "projector",
     "run",
+    "serve",
     "summary",
 }
 

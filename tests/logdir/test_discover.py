@@ -85,10 +85,19 @@ def test_a_directory_that_does_not_exist_yet_has_no_runs(tmp_path: Path) -> None
     assert look(tmp_path / "later") == Found([], [], [], [], frozenset())
 
 
-def test_says_so_when_given_a_file(tmp_path: Path) -> None:
-    found = look(add(tmp_path))
+def test_says_so_when_given_another_file(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").touch()
+    found = look(tmp_path / "notes.txt")
     assert (found.runs, len(found.problems)) == ([], 1)
     assert "is a file; give the directory" in found.problems[0]
+
+
+def test_an_event_file_alone_is_a_run(tmp_path: Path) -> None:
+    file = add(tmp_path)
+    add(tmp_path / "other")
+    found = look(file)
+    assert (found.runs, found.problems) == (["."], [])
+    assert [it.path for it in found.files] == [str(file)]
 
 
 def test_include_and_exclude(tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ CLOUD = {"run": "conv", "tag": "cloud", "index": 0}
 
 #: A sensible ask for every address; words in braces are filled in from answers before it.
 ASKS: dict[str, dict[str, Any] | list[Any]] = {
+    "GET api/health": {},
     "GET api/status": {},
     "GET api/dashboards": {},
     "GET api/runs": {},

@@ -48,16 +48,26 @@ def open(
     folder, or in another that ``cache`` names, so that the next time only what is new is read;
     False keeps nothing. Beyond ``memory`` points are kept on disk, too.
     """
-    catalog = Catalog(
+    log = Log(create_catalog(logdir, include, exclude, cache, memory))
+    log.refresh()
+    return log
+
+
+def create_catalog(
+    logdir: Spec,
+    include: str | Iterable[str],
+    exclude: str | Iterable[str],
+    cache: bool | str | os.PathLike[str],
+    memory: str | int,
+) -> Catalog:
+    """The index of what these arguments name, of which nothing is read yet."""
+    return Catalog(
         parse_roots(logdir),
         include=_as_tuple(include),
         exclude=_as_tuple(exclude),
         cache=cache if isinstance(cache, bool) else Path(cache),
         memory_bytes=parse_bytes(memory),
     )
-    log = Log(catalog)
-    log.refresh()
-    return log
 
 
 class Log:

@@ -18,7 +18,9 @@ from tracklight.server.alerts import NO_ALERTS, Alerts, AlertSettings
 from tracklight.server.api import Api
 from tracklight.server.blobs import Blobs
 from tracklight.server.follow import Follower
+from tracklight.server.health import health_route
 from tracklight.server.live import Live
+from tracklight.server.metrics import Meter, Tally, metrics_route
 from tracklight.server.notes import Notes
 from tracklight.server.overview import Overview
 from tracklight.server.page import PAGE_DIR, page_route, plugin_routes
@@ -53,7 +55,9 @@ def create_app(
     store = Store(find_book(root.path for root in catalog.roots))
     watchman = Alerts(catalog, store, live, alerts)
     follower.listeners.append(watchman.hear)
+    tally = Tally()
     own = [
+        health_route(follower),
         *Api(catalog, overview, live, plugins).routes(),
         *live.routes(),
         *Blobs(catalog).routes(),
@@ -62,12 +66,17 @@ def create_app(
     ]
     routes: list[BaseRoute] = [
         Mount("/api", routes=[*web_routes(own), stream_route(live), *_late_routes(plugins)]),
+        metrics_route(live, overview, tally),
         *plugin_routes(plugins.found.values()),
         page_route(page_dir, window_title),
     ]
     app = Starlette(
         routes=_put_below(path_prefix, routes),
-        middleware=[Middleware(Tidy), Middleware(Guard, policy=policy)],
+        middleware=[
+            Middleware(Meter, tally=tally),
+            Middleware(Tidy),
+            Middleware(Guard, policy=policy),
+        ],
         exception_handlers=problems.handlers(),
         lifespan=lambda _: _run(live, follower, watchman),
     )

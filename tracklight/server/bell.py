@@ -16,6 +16,10 @@ class Bell:
         self.silent = False
         """True once the server shuts down: streams then end."""
 
+    @property
+    def listeners(self) -> int:
+        return len(self._waiting)
+
     def attach(self) -> None:
         self._loop = asyncio.get_running_loop()
 

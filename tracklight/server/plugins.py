@@ -26,7 +26,9 @@ log = logging.getLogger(__name__)
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 #: What the server itself answers to below ``api/`` and beside it.
-_TAKEN = frozenset({"alerts", "blobs", "dashboards", "files", "live", "notes", "runs", "status"})
+_TAKEN = frozenset(
+    {"alerts", "blobs", "dashboards", "files", "health", "live", "notes", "runs", "status"}
+)
 
 
 class Plugins:

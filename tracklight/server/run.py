@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from types import FrameType
 
 import uvicorn
+from starlette.applications import Starlette
 from starlette.types import ASGIApp
 
 from tracklight.logdir.watch import Intervals, Watcher
@@ -19,8 +20,9 @@ from tracklight.server.instances import record_board
 from tracklight.server.listen import address_of, bind_any
 from tracklight.server.live import Live
 from tracklight.server.patience import PatientProtocol, limit_connections, raise_file_limit
+from tracklight.server.security import Policy
 from tracklight.server.settings import Settings
-from tracklight.server.source import Source
+from tracklight.server.source import Source, Watch
 
 _DRAIN_S = 3
 
@@ -60,18 +62,25 @@ def prepare(catalog: Source, settings: Settings) -> Iterator[Prepared]:
     door = settings.door
     policy = door.make_policy(settings.host, settings.trusted_hosts, settings.open_to_all)
     with bind_any(settings) as listener, open_watch(catalog, settings) as watch:
-        app = create_app(
-            catalog,
-            watch,
-            policy,
-            path_prefix=settings.path_prefix,
-            alerts=settings.alerts,
-            window_title=settings.window_title,
-        )
+        app = create_board_app(catalog, watch, policy, settings)
         server = BoardServer(_configure(app, settings), app.state.live)
         address = address_of(listener, settings, policy.token)
         with record_board(listener, settings, policy, (root.path for root in catalog.roots)):
             yield Prepared(server, listener, address)
+
+
+def create_board_app(
+    catalog: Source, watch: Watch, policy: Policy, settings: Settings
+) -> Starlette:
+    """The application that the settings describe."""
+    return create_app(
+        catalog,
+        watch,
+        policy,
+        path_prefix=settings.path_prefix,
+        alerts=settings.alerts,
+        window_title=settings.window_title,
+    )
 
 
 def serve(catalog: Source, settings: Settings, announce: Callable[[str], None] = print) -> None:

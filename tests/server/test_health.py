@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from starlette.testclient import TestClient
+
+import tracklight
+from tests.server.memory_source import MemorySource, MemoryWatch
+from tests.server.waiting import wait_until
+from tracklight.server.app import create_app
+from tracklight.server.security import policy_for
+
+
+class AwaySource(MemorySource):
+    """A share that is away."""
+
+    def refresh(self, changes: object = None) -> object:  # type: ignore[override]
+        raise OSError("the share is away")
+
+
+def test_a_server_that_has_read_its_log_is_well(client: TestClient) -> None:
+    answer = client.get("/api/health")
+    assert answer.json() == {"status": "ok", "version": tracklight.__version__}
+
+
+def test_a_server_that_cannot_read_its_log_says_so_and_goes_on(tmp_path: Path) -> None:
+    app = create_app(AwaySource(), MemoryWatch(), policy_for("localhost"), page_dir=tmp_path)
+    with TestClient(app, base_url="http://localhost") as client:
+        wait_until(lambda: client.get("/api/health").json()["status"] == "failing")
+        assert client.get("/api/health").status_code == 200

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.applications import Starlette
+from starlette.routing import Mount
+from starlette.testclient import TestClient
+
+import tracklight
+from tests.server.waiting import wait_until
+from tracklight.errors import CannotListen
+
+
+@pytest.fixture(autouse=True)
+def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRACKLIGHT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("TRACKLIGHT_DATA", str(tmp_path / "data"))
+
+
+def ask(url: str) -> Any:
+    with urllib.request.urlopen(url, timeout=20) as answer:
+        return json.load(answer)
+
+
+def test_a_board_is_served_beside_the_program(small_logdir: Path) -> None:
+    with tracklight.serve(small_logdir, exclude="kinds") as board:
+        assert board.url == f"http://localhost:{board.port}/"
+        assert repr(board) == f"<Board at {board.url}>"
+        wait_until(lambda: ask(board.url + "api/health")["status"] == "ok")
+        names = [run["name"] for run in ask(board.url + "api/runs")["runs"]]
+        assert "run10/train" in names
+        assert "kinds" not in names
+    assert not board.is_serving
+    with pytest.raises(urllib.error.URLError):
+        ask(board.url + "api/health")
+
+
+def test_two_boards_stand_beside_each_other_and_close_in_any_order(small_logdir: Path) -> None:
+    first, second = (tracklight.serve(small_logdir, cache=False) for _ in range(2))
+    assert first.port != second.port
+    first.close()
+    assert ask(second.url + "api/health")["version"] == tracklight.__version__
+    second.close()
+    second.close()
+
+
+def test_a_port_that_is_taken_is_told_at_once(small_logdir: Path) -> None:
+    with tracklight.serve(small_logdir, cache=False) as board:
+        with pytest.raises(CannotListen):
+            tracklight.serve(small_logdir, board.port, cache=False)
+
+
+@pytest.fixture(params=["told", "not told"])
+def mounted(request: pytest.FixtureRequest, small_logdir: Path) -> Iterator[TestClient]:
+    """An application with a board below /board, which it tells when it starts, or does not."""
+    board = tracklight.asgi(small_logdir, cache=False, trusted_hosts=["lab.example"])
+    told = {"lifespan": board.lifespan} if request.param == "told" else {}
+    app = Starlette(routes=[Mount("/board", app=board)], **told)  # type: ignore[arg-type]
+    with TestClient(app, base_url="http://lab.example") as client:
+        yield client
+        if not told:
+            client.portal.call(board.close)  # type: ignore[union-attr]
+
+
+def test_a_board_is_part_of_another_application(mounted: TestClient) -> None:
+    wait_until(lambda: mounted.get("/board/api/health").json()["status"] == "ok")
+    assert len(mounted.get("/board/api/runs").json()["runs"]) == 3
+    assert mounted.get("/board/metrics").status_code == 200
+    assert mounted.get("/board").url.path == "/board/"
+    assert mounted.get("/api/health").status_code == 404
+    rebound = mounted.get("/board/api/runs", headers={"host": "evil.example"})
+    assert rebound.status_code == 403
+
+
+def test_a_board_may_be_the_whole_application(small_logdir: Path) -> None:
+    board = tracklight.asgi(small_logdir, cache=False)
+    with TestClient(board, base_url="http://localhost") as client:
+        wait_until(lambda: client.get("/api/health").json()["status"] == "ok")
