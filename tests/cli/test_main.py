@@ -194,3 +194,29 @@ def test_a_reader_that_has_seen_enough_is_no_fault(nasty_logdir: Path) -> None:
         process.stdout.read(1)
         process.stdout.close()
         assert process.stderr.read() == b""
+
+
+def test_password_prints_what_auth_takes(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("getpass.getpass", lambda prompt: "sesame")
+    assert main(["password", "ada"]) == 0
+    user, _, hashed = capfd.readouterr().out.strip().partition(":")
+    assert user == "ada"
+    assert hashed and "sesame" not in hashed
+
+
+def test_demo_is_shown_and_gone_after(tmp_path: Path) -> None:
+    environment = {**os.environ, "TMPDIR": str(tmp_path), "TEMP": str(tmp_path)}
+    command = [*COMMAND, "demo", "--port=0"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    ) as process:
+        assert process.stdout is not None
+        said = re.match(r"tracklight at (\S+)", process.stdout.readline())
+        assert said is not None
+        with urllib.request.urlopen(said[1] + "api/status", timeout=20) as answer:
+            assert str(tmp_path) in json.load(answer)["roots"][0]["path"]
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 0
+    assert not list(tmp_path.glob("tracklight-demo-*"))

@@ -22,6 +22,7 @@ _HOMES = {
     "inspect": "tracklight.cli.commands",
     "export": "tracklight.cli.commands",
     "doctor": "tracklight.cli.doctor",
+    "password": "tracklight.cli.password",
     "completion": "tracklight.cli.completion",
 }
 

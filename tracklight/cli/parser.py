@@ -17,6 +17,7 @@ COMMANDS = {
     "inspect": "list files, damage, runs and tags",
     "export": "write scalars, or a copy of the board",
     "doctor": "say what is installed, what was found, and what is not shown",
+    "password": "make what --auth takes, from a password",
     "completion": "print what makes bash, zsh or fish complete commands and flags",
 }
 SHELLS = ("bash", "zsh", "fish")
@@ -169,6 +170,10 @@ def _add_doctor(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="for programs")
 
 
+def _add_password(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("user", nargs="?", metavar="USER", help="whom to let in (you)")
+
+
 def _add_completion(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("shell", choices=SHELLS)
 
@@ -201,11 +206,12 @@ _FLAGS = {
     "inspect": _add_inspect,
     "export": _add_export,
     "doctor": _add_doctor,
+    "password": _add_password,
     "completion": _add_completion,
 }
 _USAGE = {
-    "serve": "LOGDIR [FLAGS]",
     "demo": "[DIRECTORY] [FLAGS]",
+    "password": "[USER]",
     "completion": "{bash,zsh,fish}",
     "doctor": "[LOGDIR] [FLAGS]",
 }
