@@ -18,7 +18,7 @@ class _Model:
         self.name = name
         self.layers: list[Json] = []
         self.shapes = {"input": shape}
-        self._append("InputLayer", "input", {"batch_shape": shape, "dtype": "float32"}, [])
+        self._append("InputLayer", "input", {"batch_shape": shape}, [])
 
     def add(self, kind: str, name: str, sources: list[str], shape: Shape, **config: Any) -> str:
         tensors = [_tensor(source, self.shapes[source]) for source in sources]
@@ -53,7 +53,7 @@ class _Model:
         layer = {
             "module": "keras.layers",
             "class_name": kind,
-            "config": {"name": name, **config},
+            "config": {"name": name, "dtype": "float32", **config},
             "name": name,
             "inbound_nodes": calls,
         }

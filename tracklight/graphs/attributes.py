@@ -7,11 +7,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from tracklight.formats.event import decode_text
 from tracklight.formats.proto import Message
 from tracklight.graphs.model import Detail, Output, Shape
+from tracklight.graphs.wording import take_apart
 
 #: Where the shapes of all outputs stand, for writers that know them.
 _SHAPES = "_output_shapes"
-#: Operations whose output is a number that training changes.
-_VARIABLES = frozenset({"VarHandleOp", "VariableV2", "prim::GetAttr"})
+#: Where tracklight's writers put the line that a node comes from.
+_SOURCE = "source"
+#: What PyTorch's writer and tracklight's put several settings into.
+_PACKED = ("attr", "parameters")
+#: Operations that give a variable, which tells its size and type apart from what it is handled by.
+_HANDLES = frozenset({"VarHandleOp", "VariableV2"})
+#: Operations whose output is what training changes.
+_PARAMETERS = frozenset({"Parameter", "prim::GetAttr"})
 #: Attributes that say of what type a node's outputs are, the best first.
 _TYPES = ("output_type", "dtype", "T", "DstT", "out_type")
 _LONGEST = 1000
@@ -30,14 +37,19 @@ _RENAMED = {"float": "float32", "double": "float64", "half": "float16"}
 
 def describe_node(node: Message) -> Detail:
     values = {decode_text(attr.key): attr.value for attr in node.attr}
-    outputs = _find_outputs(values)
-    shown = {key: _show(value) for key, value in values.items() if key != _SHAPES}
+    op = decode_text(node.op)
+    outputs = _find_outputs(op, values)
+    shown = {key: _show(value) for key, value in values.items() if key not in (_SHAPES, _SOURCE)}
+    for key in _PACKED:
+        if key in shown and values[key].WhichOneof("value") == "s":
+            shown = take_apart(shown.pop(key), key) | shown
     return Detail(
         outputs,
         shown,
         decode_text(node.device),
-        _count_parameters(decode_text(node.op), values, outputs),
+        _count_parameters(op, values, outputs),
         tuple(_iter_calls(values.values())),
+        decode_text(values[_SOURCE].s) if _SOURCE in values else "",
     )
 
 
@@ -69,25 +81,41 @@ def format_shape(shape: Shape) -> str:
     return _CROSS.join("?" if size is None else str(size) for size in shape) or "scalar"
 
 
-def _find_outputs(values: Mapping[str, Message]) -> tuple[Output, ...]:
-    dtype = next((name_type(values[key].type) for key in _TYPES if key in values), "")
+def _find_outputs(op: str, values: Mapping[str, Message]) -> tuple[Output, ...]:
+    shapes = _find_shapes(op, values)
+    types = _find_types(values)
+    # One type is that of all outputs.
+    types = types * len(shapes) if len(types) == 1 else [*types, *[""] * len(shapes)]
+    return tuple(Output(dtype, shape) for dtype, shape in zip(types, shapes, strict=False))
+
+
+def _find_shapes(op: str, values: Mapping[str, Message]) -> list[Shape]:
+    own = values.get("shape")
+    if own is not None and own.WhichOneof("value") == "shape":
+        if op in _HANDLES or _SHAPES not in values:
+            return [read_shape(own.shape)]
     if _SHAPES in values:
         given = values[_SHAPES]
         shapes = given.list.shape if given.WhichOneof("value") == "list" else [given.shape]
-        return tuple(Output(dtype, read_shape(shape)) for shape in shapes)
-    if "shape" in values and values["shape"].WhichOneof("value") == "shape":
-        return (Output(dtype, read_shape(values["shape"].shape)),)
+        return [read_shape(shape) for shape in shapes]
     if "value" in values and values["value"].WhichOneof("value") == "tensor":
-        return (Output(dtype, read_shape(values["value"].tensor.tensor_shape)),)
-    return (Output(dtype, None),) if dtype else ()
+        return [read_shape(values["value"].tensor.tensor_shape)]
+    return [None] if any(key in values for key in _TYPES) else []
+
+
+def _find_types(values: Mapping[str, Message]) -> list[str]:
+    """TensorFlow writes one as a number, tracklight's own writers one for each output as text."""
+    found = next((values[key] for key in _TYPES if key in values), None)
+    if found is None:
+        return []
+    if found.WhichOneof("value") == "s":
+        return decode_text(found.s).split(", ")
+    return [name_type(found.type)]
 
 
 def _count_parameters(op: str, values: Mapping[str, Message], outputs: tuple[Output, ...]) -> int:
-    if op not in _VARIABLES:
-        return 0
-    if "shape" in values:
-        outputs = (Output("", read_shape(values["shape"].shape)),)
-    return sum(output.count() or 0 for output in outputs)
+    is_known = op in _PARAMETERS or (op in _HANDLES and "shape" in values)
+    return sum(output.count() or 0 for output in outputs) if is_known else 0
 
 
 def _iter_calls(values: Iterable[Message]) -> Iterator[str]:

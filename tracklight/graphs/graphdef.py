@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tracklight.formats import proto
 from tracklight.formats.event import decode_text
@@ -11,6 +12,8 @@ from tracklight.graphs.attributes import describe_node, name_type
 from tracklight.graphs.model import Detail, Graph, Output
 from tracklight.graphs.wiring import Wiring
 
+#: PyTorch's operations that take something from a module, which is often no node itself.
+_MODULE_PARTS = frozenset({b"prim::GetAttr", b"prim::CallMethod"})
 #: What a function's inputs and outputs are called where TensorFlow shows a function as a graph.
 ARGUMENT, RESULT = "_Arg", "_Retval"
 
@@ -49,12 +52,13 @@ def _build_function(function: Message) -> Graph:
     _wire(wiring, nodes, first)
     for place, pair in enumerate(results, len(names)):
         _add_input(wiring, place, 0, decode_text(pair.value))
+    told = {entry.key: entry.value.attr for entry in function.arg_attr}
     ends = [decode_text(pair.key) for pair in results]
     ops = [decode_text(node.op) for node in nodes]
 
     def describe(place: int) -> Detail:
         if place < first:
-            return Detail((Output(name_type(arguments[place].type), None),))
+            return _describe_argument(arguments[place], told.get(place, ()))
         return describe_node(nodes[place - first]) if place < len(names) else Detail()
 
     return Graph(
@@ -66,8 +70,20 @@ def _build_function(function: Message) -> Graph:
     )
 
 
+def _describe_argument(argument: Message, told: Sequence[Message]) -> Detail:
+    dtype = name_type(argument.type)
+    if not told:
+        return Detail((Output(dtype, None),))
+    detail = describe_node(proto.NodeDef(op=ARGUMENT.encode(), attr=told))
+    shapes = [output.shape for output in detail.outputs] or [None]
+    return replace(detail, outputs=tuple(Output(dtype, shape) for shape in shapes))
+
+
 def _wire(wiring: Wiring, nodes: Sequence[Message], first: int) -> None:
     for target, node in enumerate(nodes, first):
+        if node.op in _MODULE_PARTS:
+            _add_parts(wiring, target, node)
+            continue
         for position, text in enumerate(node.input):
             _add_input(wiring, target, position, decode_text(text))
 
@@ -77,3 +93,10 @@ def _add_input(wiring: Wiring, target: int, position: int, text: str) -> None:
     is_control = text.startswith("^")
     name, _, output = text.removeprefix("^").partition(":")
     wiring.add(target, position, name, "" if is_control else output or "0", is_control)
+
+
+def _add_parts(wiring: Wiring, target: int, node: Message) -> None:
+    """Modules are scopes, so that nothing is missing where one is named that is no node."""
+    for position, text in enumerate(node.input):
+        if wiring.find(decode_text(text)) is not None:
+            _add_input(wiring, target, position, decode_text(text))

@@ -34,24 +34,45 @@ def count_parameters(layer: Json) -> int | None:
 def find_input(layer: Json) -> Shape:
     """The shape that the layer was built for, batch and all."""
     built = _built_for(layer)
-    shape = built.get("input_shape") or built.get("query_shape")
-    if isinstance(shape, list) and all(isinstance(size, int | None) for size in shape):
-        return tuple(shape)
+    return as_shape(built.get("input_shape") or built.get("query_shape"))
+
+
+def find_inputs(layer: Json) -> list[Shape]:
+    """The shapes of all that it reads in one call, where that is told in their order."""
+    given = _built_for(layer).get("input_shape") or _find_declared(layer)
+    one = as_shape(given)
+    if one is not None:
+        return [one]
+    return [as_shape(shape) for shape in given] if isinstance(given, list) else []
+
+
+def as_shape(given: Any) -> Shape:
+    """What JSON says of a shape; None where that is none."""
+    if isinstance(given, list) and all(_is_size(size) for size in given):
+        return tuple(given)
     return None
 
 
 def find_outputs(layer: Json) -> tuple[Output, ...]:
     config, given = _config_of(layer), find_input(layer)
-    shape = config.get("batch_shape") or config.get("batch_input_shape")
-    if layer.get("class_name") == "InputLayer" and isinstance(shape, list):
-        return (Output(_name_dtype(config), tuple(shape)),)
+    shape = as_shape(_find_declared(layer))
+    if shape is not None:
+        return (Output(name_dtype(config), shape),)
     if given is None:
         return ()
     if isinstance(config.get("units"), int) and config.get("return_sequences") is None:
-        return (Output(_name_dtype(config), (*given[:-1], config["units"])),)
+        return (Output(name_dtype(config), (*given[:-1], config["units"])),)
     if layer.get("class_name") in _KEEPS_SHAPE:
-        return (Output(_name_dtype(config), given),)
+        return (Output(name_dtype(config), given),)
     return ()
+
+
+def _find_declared(layer: Json) -> Any:
+    """What an input is declared to be."""
+    config = _config_of(layer)
+    if layer.get("class_name") != "InputLayer":
+        return None
+    return config.get("batch_shape") or config.get("batch_input_shape")
 
 
 def _built_for(layer: Json) -> Json:
@@ -62,12 +83,16 @@ def _built_for(layer: Json) -> Json:
     return shapes if isinstance(shapes, dict) else built
 
 
+def _is_size(size: Any) -> bool:
+    return size is None or (type(size) is int and size >= 0)
+
+
 def _config_of(layer: Json) -> Json:
     config = layer.get("config")
     return config if isinstance(config, dict) else {}
 
 
-def _name_dtype(config: Json) -> str:
+def name_dtype(config: Json) -> str:
     """A type by its name, or the one that a policy computes with."""
     given = config.get("dtype")
     if isinstance(given, dict):

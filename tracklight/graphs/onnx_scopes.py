@@ -10,7 +10,7 @@ import re
 
 from tracklight.formats.event import decode_text
 from tracklight.formats.proto import Message
-from tracklight.graphs.source_lines import find_line
+from tracklight.formats.stack_trace import find_line
 
 _SCOPES, _CLASSES = b"pkg.torch.onnx.name_scopes", b"pkg.torch.onnx.class_hierarchy"
 _STACK = b"pkg.torch.onnx.stack_trace"

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr
 from typing import Any
 
-from tracklight.torch.graphs import IO_NODE, Node, Scopes
+from tracklight.formats.stack_trace import find_line
+from tracklight.torch.graphs import IO_NODE, Node, Scopes, name_dtype
 
 
 def read_exported(model: Any, arguments: tuple[Any, ...], *, is_verbose: bool) -> list[Node]:
@@ -82,15 +83,18 @@ class _Reader:
     def _read_outputs(self, node: Any) -> None:
         for number, source in enumerate(node.all_input_nodes, 1):
             inputs = [self._names[source]]
-            shapes = _find_shapes(source)
-            self.nodes.append(Node(f"output/output.{number}", IO_NODE, inputs, shapes))
+            name = f"output/output.{number}"
+            shapes, dtypes = _find_shapes(source), _find_dtypes(source)
+            self.nodes.append(Node(name, IO_NODE, inputs, shapes, dtypes=dtypes))
 
     def _add(self, node: Any, name: str, op: str, inputs: Any = (), detail: str = "") -> None:
         while name in self._taken:  # by a parameter that is called like an operation
             name += "_"
         self._taken.add(name)
         self._names[node] = name
-        self.nodes.append(Node(name, op, inputs, _find_shapes(node), detail))
+        source = find_line(node.meta.get("stack_trace") or "") if inputs else ""
+        shapes, dtypes = _find_shapes(node), _find_dtypes(node)
+        self.nodes.append(Node(name, op, inputs, shapes, detail, dtypes, source))
 
     def _find_scope(self, node: Any) -> str:
         stack = node.meta.get("nn_module_stack") or {"": ("", None)}
@@ -104,14 +108,21 @@ def _get_op(target: Any) -> str:
 
 
 def _find_shapes(node: Any) -> list[list[int]]:
-    value = node.meta.get("val")
-    values = value if isinstance(value, (tuple, list)) else [value]
     return [
         # A size that is not fixed is a symbol, and told as unknown.
         [size if isinstance(size, int) else -1 for size in tensor.shape]
-        for tensor in values
-        if hasattr(tensor, "shape")
+        for tensor in _iter_tensors(node)
     ]
+
+
+def _find_dtypes(node: Any) -> list[str]:
+    return [name_dtype(tensor.dtype) for tensor in _iter_tensors(node)]
+
+
+def _iter_tensors(node: Any) -> Iterator[Any]:
+    value = node.meta.get("val")
+    values = value if isinstance(value, (tuple, list)) else [value]
+    yield from (tensor for tensor in values if hasattr(tensor, "shape"))
 
 
 def _describe_arguments(node: Any) -> str:

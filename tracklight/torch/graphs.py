@@ -30,6 +30,9 @@ class Node:
     inputs: Sequence[str] = ()
     shapes: Sequence[Sequence[int]] = ()
     detail: str = ""
+    dtypes: Sequence[str] = ()
+    source: str = ""
+    """The line of the program that it comes from."""
 
 
 class Scopes:
@@ -103,12 +106,20 @@ def _build_node(node: Node) -> Message:
     attributes = [proto.Attr(key=b"attr", value=proto.AttrValue(s=node.detail.encode()))]
     if node.shapes:
         attributes.append(shape_attribute(node.shapes))
+    for key, text in {b"dtype": ", ".join(node.dtypes), b"source": node.source}.items():
+        if text:
+            attributes.append(proto.Attr(key=key, value=proto.AttrValue(s=text.encode())))
     return proto.NodeDef(
         name=node.name.encode(),
         op=node.op.encode(),
         input=[name.encode() for name in node.inputs],
         attr=attributes,
     )
+
+
+def name_dtype(dtype: Any) -> str:
+    """A type in the words of NumPy."""
+    return str(dtype).removeprefix("torch.")
 
 
 def _shorten(error: Exception) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tracklight.torch.graphs import IO_NODE, Node, Scopes
+from tracklight.formats.stack_trace import find_torch_line
+from tracklight.torch.graphs import IO_NODE, Node, Scopes, name_dtype
 
 _ROOT = "__module"
 #: What only puts values together or takes them apart.
@@ -77,7 +78,7 @@ class _Reader:
             self._unpack(inputs, outputs)
         elif kind != "prim::Constant" and outputs:
             name = f"{self._find_scope(node)}/{outputs[0].debugName()}"
-            self._add(name, kind, outputs, inputs)
+            self._add(name, kind, outputs, inputs, find_torch_line(node.sourceRange()))
 
     def _read_attribute(self, node: Any, output: Any) -> None:
         owner = self._paths.get(node.input().debugName(), "")
@@ -100,15 +101,18 @@ class _Reader:
                 source = f"{inputs[0]}:{index}" if inputs and index else "".join(inputs[:1])
             self._sources[output.debugName()] = [source] if source else []
 
-    def _add(self, name: str, op: str, outputs: list[Any], inputs: list[str]) -> None:
+    def _add(
+        self, name: str, op: str, outputs: list[Any], inputs: list[str], source: str = ""
+    ) -> None:
         while name in self._shapes:  # by a parameter that is called like an operation
             name += "_"
         for index, output in enumerate(outputs):
-            source = f"{name}:{index}" if index else name
-            self._sources[output.debugName()] = [source]
-            self._shapes[source] = output.type().sizes() if output.isCompleteTensor() else None
-        shapes = [output.type().sizes() for output in outputs if output.isCompleteTensor()]
-        self.nodes.append(Node(name, op, inputs, shapes))
+            port = f"{name}:{index}" if index else name
+            self._sources[output.debugName()] = [port]
+            self._shapes[port] = output.type().sizes() if output.isCompleteTensor() else None
+        known = [output.type() for output in outputs if output.isCompleteTensor()]
+        shapes, dtypes = [kind.sizes() for kind in known], [name_dtype(it.dtype()) for it in known]
+        self.nodes.append(Node(name, op, inputs, shapes, dtypes=dtypes, source=source))
 
     def _find_sources(self, node: Any) -> list[str]:
         sources = [self._sources.get(value.debugName(), []) for value in node.inputs()]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
 from tracklight.formats import proto
 from tracklight.formats.proto import Message
+from tracklight.formats.stack_trace import find_jax_line
 
 #: Primitives that run a function of their own just once, and so need no node for themselves.
 _CALLS = frozenset(
@@ -106,6 +108,7 @@ class _Drawing:
     def _draw_primitive(self, equation: Any, sources: list[str], name: str) -> list[str]:
         node = self.add(name, equation.primitive.name, sources)
         plain = {key: item for key, item in equation.params.items() if not _list_jaxprs(item)}
+        plain["source"] = _find_source(equation)
         self.describe(node, [variable.aval for variable in equation.outvars], plain)
         name = node.name.decode()
         return [f"{name}:{index}" if index else name for index in range(len(equation.outvars))]
@@ -155,6 +158,13 @@ def _find_operands(equation: Any, key: str, sources: list[str]) -> list[str]:
     carried = condition + equation.params["body_nconsts"]
     constants = sources[:condition] if key == "cond_jaxpr" else sources[condition:carried]
     return constants + sources[carried:]
+
+
+def _find_source(equation: Any) -> str:
+    """The user's line, for which JAX has no public way to ask."""
+    module = sys.modules.get("jax._src.source_info_util")
+    summarize = getattr(module, "summarize", None)
+    return "" if summarize is None else find_jax_line(str(summarize(equation.source_info)))
 
 
 def _build_shape(shape: Sequence[Any]) -> Message:

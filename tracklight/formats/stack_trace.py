@@ -1,0 +1,38 @@
+"""The line of a user's program in the stack traces that frameworks keep for what they run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+#: As Python writes a frame, as TorchScript does, and as JAX does.
+_PYTHON = re.compile(r'File "([^"\n]{1,1000})", line (\d{1,9})(?:, in ([^\n]{1,200}))?')
+_TORCH = re.compile(r"^([^\n]{1,1000})\((\d{1,9})\): ([^\n]{1,200})$", re.MULTILINE)
+_JAX = re.compile(r"^(.{1,1000}):(\d{1,9})(?::\d{1,9})? \((.{1,200})\)$")
+#: Whose own code nobody wants to be led to.
+_LIBRARIES = re.compile(r"(?:site|dist)-packages[/\\]")
+_LONGEST = 50_000
+
+
+def find_line(trace: str) -> str:
+    """The innermost frame that is no library's, as in ``model.py:12 in forward``."""
+    return _tell(_PYTHON.findall(trace[-_LONGEST:])[::-1])
+
+
+def find_torch_line(trace: str) -> str:
+    """The same of a trace in which the innermost frame is the first."""
+    return _tell(_TORCH.findall(trace[:_LONGEST]))
+
+
+def find_jax_line(summary: str) -> str:
+    """The same of the one frame that JAX takes for the user's."""
+    return _tell(_JAX.findall(summary))
+
+
+def _tell(frames: Sequence[tuple[str, str, str]]) -> str:
+    own = [frame for frame in frames if not _LIBRARIES.search(frame[0])] or frames
+    if not own:
+        return ""
+    path, line, function = own[0]
+    file = re.split(r"[/\\]", path)[-1]
+    return f"{file}:{line} in {function.strip()}" if function else f"{file}:{line}"
