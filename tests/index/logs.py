@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from tests import builders as b
+from tracklight.formats.hparams import HParamValue, session_start
 from tracklight.index.catalog import Catalog
 from tracklight.logdir.roots import parse_roots
 
@@ -63,6 +64,12 @@ def cloud(step: int, points: Sequence[Sequence[float]], *, name: str = "cloud") 
     tensor = b.tensor(b.DOUBLE, b.shape(1, len(points), 3), b.content(raw))
     value = b.value(f"{name}_VERTEX", b.metadata("mesh"), tensor)
     return b.record(b.event(b.summary(value), step=step, wall=1.7e9 + step))
+
+
+def hparams(given: dict[str, HParamValue], *, group: str = "") -> bytes:
+    """The start of a session."""
+    message = session_start(given, group_name=group).SerializeToString()
+    return b.record(b.event(b.summary(b.blob(1, message)), step=0, wall=1.7e9))
 
 
 def start(step: int) -> bytes:

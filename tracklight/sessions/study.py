@@ -113,9 +113,11 @@ class Study:
     def _advance(self, before: State) -> State:
         found = self._reader.read()
         runs = {info.name: info for info in self._context.log.runs()}
-        sessions, kept = _put_in_order(before.sessions, found.sessions)
-        places = find_places((session.name for session in sessions), runs)
+        places = find_places((session.name for session in found.sessions), runs)
         runs_of = _group_runs(places)
+        # A copy of a board knows the records of runs that it does not show.
+        shown = [session for session in found.sessions if session.name in runs_of]
+        sessions, kept = _put_in_order(before.sessions, shown)
         columns = build_columns(sessions, found.experiments)
         metrics = find_metrics(self._context, places, found.experiments)
         labels = shorten([session.name for session in sessions])

@@ -1,0 +1,105 @@
+"""The table as columns of plain values, as a file has them."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from tracklight.dashboards.hparams.asks import ExportAsk
+from tracklight.dashboards.hparams.explaining import find_rows
+from tracklight.dashboards.hparams.table import Table
+from tracklight.errors import UsageError
+from tracklight.formats.hparams import HParamValue, Status
+from tracklight.sessions.study import Study
+from tracklight.types import Float64, Int64
+
+Cell = HParamValue | None
+
+_PLAIN = ("name", "group", "status", "start", "end", "duration")
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A heading for each column, and the cells of each row."""
+
+    headings: list[str]
+    rows: list[list[Cell]]
+
+
+def make_sheet(study: Study, ask: ExportAsk) -> Sheet:
+    """All that was asked for, and not only what fits on a page."""
+    table = Table(study, ask.get_reading(), ask.over)
+    rows = find_rows(table, ask.sessions)
+    columns = _Columns(table, rows)
+    keys = ask.columns or _list_all(table)
+    made = [columns.make(key) for key in keys]
+    cells = (own for _, own in made)
+    return Sheet([heading for heading, _ in made], [list(row) for row in zip(*cells, strict=True)])
+
+
+def _list_all(table: Table) -> list[str]:
+    keys = ["name", "group", "status", "start", "end"]
+    keys += [f"hparam:{column.name}" for column in table.state.hparams]
+    return keys + [f"metric:{metric.key}" for metric in table.state.metrics]
+
+
+class _Columns:
+    """Makes columns by their keys."""
+
+    def __init__(self, table: Table, rows: Int64) -> None:
+        self._table = table
+        self._rows = rows
+        self._firsts = table.firsts[rows].tolist()
+        self._times = dict(zip(("start", "end", "last"), table.times(), strict=True))
+
+    def make(self, key: str) -> tuple[str, list[Cell]]:
+        kind, _, name = key.partition(":")
+        if kind == "hparam":
+            return self._make_hparam(name)
+        if kind == "metric":
+            return self._make_metric(name)
+        if key not in _PLAIN:
+            raise UsageError(f'"{key}" is no column: {", ".join(_PLAIN)}, hparam:NAME, metric:KEY')
+        return key, self._make_plain(key)
+
+    def _make_plain(self, key: str) -> list[Cell]:
+        table, rows = self._table, self._rows.tolist()
+        if key == "name":
+            return [table.names[row] for row in rows]
+        if key == "group":
+            return [table.sessions[at].group for at in self._firsts]
+        if key == "status":
+            statuses = table.statuses()
+            return [Status(statuses[row]).name.lower() for row in rows]
+        if key == "duration":
+            return _numbers((self._times["end"] - self._times["start"])[self._rows])
+        return [_write_time(wall) for wall in self._times[key][self._rows].tolist()]
+
+    def _make_hparam(self, name: str) -> tuple[str, list[Cell]]:
+        column = next((it for it in self._table.state.hparams if it.name == name), None)
+        if column is None:
+            raise UsageError(f'no session has the hyperparameter "{name}"')
+        return column.label, [column.get_value(at) for at in self._firsts]
+
+    def _make_metric(self, key: str) -> tuple[str, list[Cell]]:
+        column = self._table.read_metric(self._table.get_metric(key))
+        values, steps = column.values[self._rows], column.steps[self._rows]
+        cells = zip(values.tolist(), np.isnan(steps).tolist(), strict=True)
+        return column.metric.label, [None if missing else value for value, missing in cells]
+
+
+def _numbers(values: Float64) -> list[Cell]:
+    return [None if math.isnan(value) else value for value in values.tolist()]
+
+
+def _write_time(wall: float) -> str | None:
+    if not math.isfinite(wall):
+        return None
+    try:
+        moment = datetime.datetime.fromtimestamp(wall, datetime.timezone.utc)
+    except (OverflowError, ValueError, OSError):  # no time that a calendar has
+        return None
+    return moment.isoformat(timespec="seconds")
