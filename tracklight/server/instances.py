@@ -115,7 +115,7 @@ def read_instances() -> list[Instance]:
 
 def answers(instance: Instance) -> bool:
     """Whether a board is there now, and not only a port or a process of that number."""
-    request = urllib.request.Request(f"{instance.url}api/status")
+    request = urllib.request.Request(f"{instance.url}api/health")
     if instance.token:
         request.add_header("authorization", f"Bearer {instance.token}")
     try:

@@ -94,9 +94,11 @@ def policy_for(
 class Guard:
     """Turns away what the policy does not allow and puts the safety headers on every answer."""
 
-    def __init__(self, app: ASGIApp, policy: Policy) -> None:
+    def __init__(self, app: ASGIApp, policy: Policy, open_path: str = "") -> None:
         self.app = app
         self.policy = policy
+        self._open_path = open_path
+        """Where no secret is asked for: whether the server is well is no secret."""
         self._keys = Keys(policy.tokens, policy.users)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -126,12 +128,16 @@ class Guard:
         if origin and request.method not in _SAFE_METHODS and not _is_own(request, self.policy):
             return refuse(403, f"a page from {origin} may not send requests here")
         is_known = self.policy.knows(_hostname(host))
-        is_open = is_known and not self.policy.token and not self.policy.users
+        is_open = is_known and self._is_open(request)
         verdict = "none" if is_open else await self._keys.judge(request)
         if verdict != "good" and not is_open:
             unknown = refuse(403, f'this server does not go by the name "{host}"')
             return self._keys.refuse(verdict) if is_known else unknown
         return self._keys.hand_over(request)
+
+    def _is_open(self, request: Request) -> bool:
+        is_free = not self.policy.token and not self.policy.users
+        return is_free or (request.method == "GET" and request.url.path == self._open_path)
 
 
 def _iter_frames(request: Request, policy: Policy) -> Iterable[str]:

@@ -40,7 +40,8 @@ export function drawLines(answer: ChartAnswer, card: CurveCard, look: Look): Lin
   }));
 }
 
-function columnsOf(line: LineAnswer, grid: Float64Array | null) {
+/** The numbers of a line, on the grid of its chart where it has no places of its own. */
+export function columnsOf(line: LineAnswer, grid: Float64Array | null) {
   return {
     x: line.x ?? grid ?? NO_NUMBERS,
     y: line.y,

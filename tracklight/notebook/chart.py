@@ -1,0 +1,118 @@
+"""One chart in a cell, which follows the log for as long as it is shown."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+from tracklight.dashboards.scalars.asks import ChartAsk, QueryAsk
+from tracklight.dashboards.scalars.charts import Charts
+from tracklight.errors import MissingExtra, TracklightError, UsageError
+from tracklight.index.smoothing import Smoothing
+from tracklight.log import Log
+from tracklight.log import open as open_log
+from tracklight.plugin import Context
+from tracklight.server import columns, problems
+from tracklight.server.overview import Overview
+from tracklight.server.page import PAGE_DIR
+
+#: A cell is seldom wider; a line of more points is reduced to as many columns.
+_WIDTH_PX = 1000
+
+
+def chart(
+    log: Log | str | os.PathLike[str],
+    tag: str,
+    *,
+    runs: Sequence[str] | None = None,
+    x: str = "step",
+    smoothing: float = 0.0,
+    height: int = 300,
+    every_s: float = 2.0,
+) -> Any:
+    """A chart of a tag, as the value of a cell; new points appear as they are written.
+
+    ``log`` is a directory or what `tracklight.open` gave. ``x`` is ``step``, ``relative``, ``wall``
+    or ``metric:TAG``, ``smoothing`` a weight from 0 to 1. Its ``close`` ends the following.
+    """
+    follower = Follower(log if isinstance(log, Log) else open_log(log), tag)
+    follower.ask.x = x
+    follower.ask.runs = None if runs is None else list(runs)
+    follower.ask.smoothing = _parse_smoothing(smoothing)
+    widget = _create_widget(title=tag, axis=x, height=height, answer=follower.draw())
+    follower.follow(widget, every_s)
+    return widget
+
+
+def _parse_smoothing(weight: float) -> Smoothing | None:
+    try:
+        return Smoothing("ema", weight) if weight else None
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+
+
+class Follower:
+    """Draws a tag of a log, again whenever something was written."""
+
+    def __init__(self, log: Log, tag: str) -> None:
+        self._catalog = log.catalog
+        self._overview = Overview(self._catalog)
+        self._context = Context(
+            self._catalog,
+            self._overview.scalar_tags,
+            self._overview.runs_with_scalar,
+            str,
+            problems.describe,
+        )
+        self.ask = QueryAsk(charts=[ChartAsk("", [tag])], width=_WIDTH_PX)
+        self._ended = threading.Event()
+
+    def draw(self) -> bytes:
+        """The chart as it is now, in the form that pages take."""
+        (row,) = Charts(self._context, self.ask).answer()
+        if row.error is not None:
+            raise UsageError(row.error.what)
+        return columns.encode(row)
+
+    def follow(self, widget: Any, every_s: float) -> None:
+        widget.on_close = self._ended.set
+        threading.Thread(
+            target=self._tell, args=(widget, every_s), name="tracklight-chart", daemon=True
+        ).start()
+
+    def _tell(self, widget: Any, every_s: float) -> None:
+        while not self._ended.wait(every_s):
+            try:
+                delta = self._catalog.refresh()
+                if delta.added or delta.removed or delta.changed:
+                    widget.answer = self.draw()
+                widget.problem = ""
+            except TracklightError as error:
+                widget.problem = f"{error}."
+
+
+def _create_widget(**state: Any) -> Any:
+    try:
+        import anywidget
+        import traitlets
+    except ImportError as error:
+        raise MissingExtra("a chart in a cell", "notebook") from error
+
+    class Chart(anywidget.AnyWidget):  # type: ignore[misc]
+        _esm = PAGE_DIR / "notebook" / "chart.js"
+        _css = PAGE_DIR / "notebook" / "chart.css"
+        title = traitlets.Unicode().tag(sync=True)
+        axis = traitlets.Unicode().tag(sync=True)
+        height = traitlets.Int().tag(sync=True)
+        answer = traitlets.Bytes().tag(sync=True)
+        problem = traitlets.Unicode().tag(sync=True)
+
+        on_close = staticmethod(lambda: None)
+
+        def close(self) -> None:
+            self.on_close()
+            super().close()
+
+    return Chart(**state)

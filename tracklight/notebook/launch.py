@@ -1,0 +1,91 @@
+"""Starts servers for notebooks, each in a process that a restarted kernel finds again."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from typing import IO
+
+from tracklight.cli.flags import parse_flags
+from tracklight.errors import TracklightError, UsageError
+from tracklight.server.instances import Instance, read_instances
+
+_MOST_WAIT_S = 60.0
+_POLL_S = 0.05
+
+#: Services that show a notebook by one name and what it serves by another, which they make up.
+_COLAB = ("colab.research.google.com", "*.googleusercontent.com", "*.colab.dev")
+_KAGGLE = ("www.kaggle.com", "*.kaggle.net", "*.kaggleusercontent.com")
+
+
+def surroundings() -> list[str]:
+    """Flags that a service needs on which this notebook runs."""
+    names: tuple[str, ...] = ()
+    if "google.colab" in sys.modules or "COLAB_RELEASE_TAG" in os.environ:
+        names = _COLAB
+    elif "KAGGLE_KERNEL_RUN_TYPE" in os.environ:
+        names = _KAGGLE
+    return [f"--trusted-host={name}" for name in names]
+
+
+def find_same(arguments: Sequence[str]) -> Instance | None:
+    """A board that answers and was started here with flags that mean the same."""
+    wanted = _identify(arguments)
+    for board in read_instances():
+        if board.directory == os.getcwd() and _may_identify(board.arguments) == wanted:
+            return board
+    return None
+
+
+def _identify(arguments: Sequence[str]) -> dict[str, object]:
+    """What the flags say, in whatever order and spelling they stand."""
+    flags = parse_flags(arguments)
+    if flags.command != "serve":
+        raise UsageError(f"a notebook shows boards; run `!tracklight {flags.command}` for the rest")
+    return vars(flags)
+
+
+def _may_identify(arguments: Sequence[str]) -> dict[str, object] | None:
+    try:
+        return _identify(arguments)
+    except TracklightError:
+        return None
+
+
+def launch(arguments: Sequence[str]) -> Instance:
+    """Start a board and wait until it answers."""
+    with tempfile.TemporaryFile() as said:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tracklight", *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=said,
+            # Behind a proxy, the frame comes by a name that the server cannot know.
+            env={**os.environ, "TRACKLIGHT_PROXY_TOKEN": secrets.token_urlsafe(16)},
+            # Who interrupts a cell does not mean the board.
+            start_new_session=True,
+        )
+        return _wait_for(process, said)
+
+
+def _wait_for(process: subprocess.Popen[bytes], said: IO[bytes]) -> Instance:
+    deadline = time.monotonic() + _MOST_WAIT_S
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            said.seek(0)
+            reason = said.read().decode(errors="replace").strip().removeprefix("tracklight: ")
+            raise TracklightError(
+                reason or f"the board ended at once (exit status {process.returncode})"
+            )
+        board = next((it for it in read_instances() if it.pid == process.pid), None)
+        if board is not None:
+            return board
+        time.sleep(_POLL_S)
+    raise TracklightError(
+        f"the board did not answer for {_MOST_WAIT_S:.0f} s; it may still do, as pid {process.pid}"
+    )

@@ -1,0 +1,29 @@
+import { svelte } from '@sveltejs/vite-plugin-svelte';
+import { defineConfig, type Plugin } from 'vite';
+
+/** A notebook has colours of its own: ours are for the chart alone. */
+const confineTokens: Plugin = {
+  name: 'confine-tokens',
+  enforce: 'pre',
+  transform: (code, id) =>
+    id.endsWith('/tokens.css') ? code.replace(':root', '.tracklight-chart') : undefined,
+};
+
+// The chart that a cell of a notebook shows: one module and one sheet of styles, which the kernel
+// sends to wherever the notebook is.
+export default defineConfig({
+  plugins: [confineTokens, svelte()],
+  publicDir: false,
+  build: {
+    outDir: '../tracklight/server/static/notebook',
+    emptyOutDir: true,
+    target: 'es2022',
+    cssCodeSplit: false,
+    lib: {
+      entry: 'src/notebook/index.ts',
+      formats: ['es'],
+      fileName: 'chart',
+      cssFileName: 'chart',
+    },
+  },
+});
