@@ -75,7 +75,7 @@ def create_app(
         middleware=[
             Middleware(Meter, tally=tally),
             Middleware(Tidy),
-            Middleware(Guard, policy=policy),
+            Middleware(Guard, policy=policy, open_path=_find_health(path_prefix)),
         ],
         exception_handlers=problems.handlers(),
         lifespan=lambda _: _run(live, follower, watchman),
@@ -105,6 +105,11 @@ def _late_routes(plugins: Plugins) -> list[BaseRoute]:
         Mount(f"/{found.name}", app=LateRouter(found.get_routes))
         for found in plugins.found.values()
     ]
+
+
+def _find_health(path_prefix: str) -> str:
+    prefix = path_prefix.strip("/")
+    return f"/{prefix}/api/health" if prefix else "/api/health"
 
 
 def _put_below(path_prefix: str, routes: list[BaseRoute]) -> list[BaseRoute]:
