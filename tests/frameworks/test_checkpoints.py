@@ -1,17 +1,17 @@
-"""Every tensor of every checkpoint is what TensorFlow's own reader finds, bit for bit."""
+"""Every tensor of every file is what the framework that wrote it reads, bit for bit."""
 
 from __future__ import annotations
 
-import hashlib
 import os
 from pathlib import Path
 from typing import Any
 
 import pytest
-from numpy.typing import NDArray
 
 from tests.frameworks.programs import need, run_program
+from tests.tensorfiles.digests import describe
 from tracklight.tensorfiles.bundle import Checkpoint
+from tracklight.tensorfiles.opening import open_tensor_file
 from tracklight.tensorfiles.place import Place
 
 DATA = Path(__file__).parents[1] / "data" / "checkpoints"
@@ -36,7 +36,7 @@ def test_every_tensor_is_what_tensorflow_reads(told: dict[str, Any]) -> None:
     for prefix, tensors in told.items():
         checkpoint = Checkpoint(Place([str(Path(prefix).parent)]), prefix)
         for key, expected in tensors.items():
-            assert _describe(checkpoint.read(key)) == expected, f"{prefix} {key}"
+            assert describe(checkpoint.read(key)) == expected, f"{prefix} {key}"
 
 
 def test_all_tensors_are_listed(told: dict[str, Any]) -> None:
@@ -48,8 +48,9 @@ def test_all_tensors_are_listed(told: dict[str, Any]) -> None:
         assert shapes == known
 
 
-def _describe(array: NDArray[Any]) -> dict[str, Any]:
-    if array.dtype == object:
-        return {"shape": list(array.shape), "texts": [text.hex() for text in array.ravel()]}
-    digest = hashlib.sha256(array.tobytes()).hexdigest()
-    return {"shape": list(array.shape), "dtype": array.dtype.name, "digest": digest}
+def test_weights_are_what_torch_safetensors_and_keras_saved(tmp_path: Path) -> None:
+    need("torch", "safetensors", "keras", "h5py")
+    for name, tensors in run_program("weights_program.py", tmp_path, KERAS_BACKEND="torch").items():
+        with (tmp_path / name).open("rb") as file:
+            opened = open_tensor_file(file, name)
+            assert {key: describe(opened.read(key)) for key in tensors} == tensors, name

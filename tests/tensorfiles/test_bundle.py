@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import shutil
 import struct
@@ -14,8 +13,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
+from tests.tensorfiles.digests import describe
 from tests.tensorfiles.tables import table
 from tracklight.errors import FormatError, LogError, UsageError
 from tracklight.formats import proto
@@ -30,13 +29,6 @@ TOLD = json.loads((DATA / "told.json").read_text())
 
 def open_checkpoint(folder: Path, name: str, **options: Any) -> Checkpoint:
     return Checkpoint(Place([str(folder)]), str(folder / name), **options)
-
-
-def describe(array: NDArray[Any]) -> dict[str, Any]:
-    if array.dtype == object:
-        return {"shape": list(array.shape), "texts": [text.hex() for text in array.ravel()]}
-    digest = hashlib.sha256(array.tobytes()).hexdigest()
-    return {"shape": list(array.shape), "dtype": array.dtype.name, "digest": digest}
 
 
 @pytest.mark.parametrize("name", TOLD)

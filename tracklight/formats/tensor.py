@@ -128,6 +128,12 @@ _DTYPE_OF_NAME = {
         if dtype.name.startswith(("INT", "UINT", "COMPLEX", "BFLOAT", "FLOAT8"))
     },
 }
+_NAME_OF_DTYPE = {dtype: name for name, dtype in _DTYPE_OF_NAME.items()}
+
+
+def get_type_name(dtype: DType) -> str:
+    """What numpy and ml_dtypes call a dtype, or TensorFlow where they have none such."""
+    return _NAME_OF_DTYPE.get(dtype, dtype.name.lower())
 
 
 def decode(tensor: Message | Buffer, *, max_bytes: int = MAX_BYTES) -> NDArray[Any]:

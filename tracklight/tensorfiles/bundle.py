@@ -25,6 +25,7 @@ from tracklight.formats.tensor import (
     get_dtype,
     get_shape,
     get_stored_type,
+    get_type_name,
     widen,
 )
 from tracklight.tensorfiles import objects, slices, table
@@ -33,7 +34,6 @@ from tracklight.tensorfiles.place import Place, measure, read_array, read_bytes
 from tracklight.tensorfiles.strings import decode_strings
 
 _BIG_ENDIAN = 1
-_DTYPE_NAMES = {DType.FLOAT: "float32", DType.DOUBLE: "float64", DType.HALF: "float16"}
 
 
 class Checkpoint:
@@ -183,4 +183,4 @@ def _name_dtype(number: int) -> str:
         dtype = DType(number - 100 if number > 100 else number)
     except ValueError:
         return f"dtype {number}"
-    return _DTYPE_NAMES.get(dtype, dtype.name.lower())
+    return get_type_name(dtype)
