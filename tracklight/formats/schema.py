@@ -207,6 +207,33 @@ message RunMetadata {
   repeated bytes partition_graphs = 3
   repeated FunctionGraphs function_graphs = 4
 }
+message StepStats {
+  repeated DeviceStepStats dev_stats = 1
+}
+message DeviceStepStats {
+  bytes device = 1
+  repeated NodeExecStats node_stats = 2
+}
+message NodeExecStats {
+  bytes node_name = 1
+  int64 all_start_micros = 2
+  int64 all_end_rel_micros = 5
+  repeated AllocatorMemoryUsed memory = 6
+  repeated NodeOutput output = 7
+  int64 all_end_rel_nanos = 16
+}
+message AllocatorMemoryUsed {
+  bytes allocator_name = 1
+  int64 total_bytes = 2
+}
+message NodeOutput {
+  int32 slot = 1
+  TensorDescription tensor_description = 3
+}
+message TensorDescription {
+  int32 dtype = 1
+  TensorShapeProto shape = 2
+}
 message FunctionGraphs {
   repeated bytes partition_graphs = 1
   bytes pre_optimization_graph = 2

@@ -49,7 +49,8 @@ class LateRouter:
 
 def _make_endpoint(route: Route) -> Any:
     async def endpoint(request: Request) -> Response:
-        body = b"" if route.method in _BODILESS else await read_body(request)
+        limit_bytes = route.upload_bytes or _MOST_BODY_BYTES
+        body = b"" if route.method in _BODILESS else await read_body(request, limit_bytes)
         return await asyncio.to_thread(_answer, route, request, body)
 
     return endpoint
@@ -69,6 +70,8 @@ def _answer(route: Route, request: Request, body: bytes) -> Response:
 def _decode(route: Route, request: Request, body: bytes) -> Any:
     if route.method in _BODILESS:
         return decode_query(request.query_params, request.path_params, route.ask)
+    if route.upload_bytes is not None:
+        return msgspec.convert({**request.query_params, "body": body}, route.ask)
     if not request.path_params:
         return msgspec.json.decode(body, type=route.ask)
     fields = msgspec.json.decode(body, type=dict[str, Any])
@@ -111,11 +114,11 @@ def _keepable(answer: Response, tag: str) -> Response:
     return answer
 
 
-async def read_body(request: Request) -> bytes:
+async def read_body(request: Request, limit_bytes: int = _MOST_BODY_BYTES) -> bytes:
     """The body of a request, which may not be larger than any honest one."""
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
-        if len(body) > _MOST_BODY_BYTES:
-            raise HTTPException(413, "this request is larger than one megabyte")
+        if len(body) > limit_bytes:
+            raise HTTPException(413, f"this request is larger than {limit_bytes >> 20} MB")
     return bytes(body)

@@ -1,0 +1,85 @@
+"""What every node of a graph is, as columns: found by looking at each of them once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracklight.graphs.hierarchy import Hierarchy
+from tracklight.graphs.model import Detail, Output
+from tracklight.graphs.tensors import count_known
+from tracklight.types import Float64, Int32, Int64
+
+_CLUSTER = "_XlaCluster"
+_BITS = re.compile(r"[a-z]+(\d+)")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Labels:
+    """A word for each node; 0 is the empty one, for nodes of which nothing is known."""
+
+    names: Sequence[str]
+    code: Int32
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Census:
+    """Columns by rank."""
+
+    op: Labels
+    device: Labels
+    cluster: Labels
+    parameters: Int64
+    elements: Int64
+    """How many numbers the largest output holds, a size that is not known counting as one."""
+    bytes: Float64
+    """How many bytes that takes."""
+
+
+def take_census(hierarchy: Hierarchy) -> Census:
+    graph, places = hierarchy.graph, hierarchy.order.tolist()
+    details = [graph.describe(place) for place in places]
+    largest = [max(map(_measure, detail.outputs), default=(0, 0.0)) for detail in details]
+    return Census(
+        _label(graph.ops[place] for place in places),
+        _label(detail.device for detail in details),
+        _label(_find_cluster(detail) for detail in details),
+        np.array([detail.parameters for detail in details], np.int64),
+        np.array([min(count, _MOST) for count, _ in largest], np.int64),
+        np.array([size for _, size in largest], np.float64),
+    )
+
+
+#: What a hostile shape claims may be more than a column holds.
+_MOST = np.iinfo(np.int64).max
+
+
+def find_item_bytes(dtype: str) -> float:
+    """How many bytes one number takes; 0 for what is no number."""
+    if dtype == "bool":
+        return 1.0
+    found = _BITS.match(dtype)
+    return int(found[1]) / 8 if found else 0.0
+
+
+def sum_range(column: NDArray[np.int64] | Float64, first: int, last: int) -> float:
+    return float(column[first:last].sum())
+
+
+def _measure(output: Output) -> tuple[int, float]:
+    count = count_known(output) or 0
+    return count, count * find_item_bytes(output.dtype)
+
+
+def _find_cluster(detail: Detail) -> str:
+    return detail.attributes.get(_CLUSTER, "")
+
+
+def _label(words: Iterable[str]) -> Labels:
+    codes = {"": 0}
+    column = [codes.setdefault(word, len(codes)) for word in words]
+    return Labels(list(codes), np.array(column, np.int32))

@@ -1,0 +1,71 @@
+"""Where nodes stand in the tree of scopes: one path for each, whatever they are named.
+
+Names come from anywhere. A path has no empty part, is not endlessly deep and belongs to one node
+only; for nearly every node it is its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+#: Stands in paths between a call, the function that it runs and what is inside of that.
+BODY = "|"
+_STANDS_FOR_BODY = "\N{BROKEN BAR}"
+_NAMELESS = "(no name)"
+_DEEPEST = 100
+
+
+def make_paths(names: Sequence[str]) -> list[str]:
+    """A node ``a`` beside nodes in the scope ``a`` stands inside of it, as ``a/(a)``; the second of
+    a name is ``a (2)``."""
+    paths = [name if _is_plain(name) else _mend(name) for name in names]
+    scopes = set(iter_scopes(paths))
+    taken = dict.fromkeys(scopes, 1)
+    return [_claim(_move_inside(path, scopes), taken) for path in paths]
+
+
+def iter_scopes(paths: Iterable[str]) -> Iterator[str]:
+    """Every scope that some paths are in, the inner before the outer, each at least once."""
+    known = {""}
+    for path in paths:
+        scope = scope_of(path)
+        while scope not in known:
+            known.add(scope)
+            yield scope
+            scope = scope_of(scope)
+
+
+def scope_of(path: str) -> str:
+    return path.rpartition("/")[0]
+
+
+def label_of(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+def _is_plain(name: str) -> bool:
+    return bool(
+        name
+        and "//" not in name
+        and BODY not in name
+        and name[0] != "/"
+        and name[-1] != "/"
+        and name.count("/") < _DEEPEST
+    )
+
+
+def _mend(name: str) -> str:
+    parts = [part or _NAMELESS for part in name.replace(BODY, _STANDS_FOR_BODY).split("/")]
+    return "/".join([*parts[:_DEEPEST], ":".join(parts[_DEEPEST:])][: len(parts)])
+
+
+def _move_inside(path: str, scopes: set[str]) -> str:
+    return f"{path}/({label_of(path)})" if path in scopes else path
+
+
+def _claim(path: str, taken: dict[str, int]) -> str:
+    while path in taken:
+        taken[path] += 1
+        path = f"{path} ({taken[path]})"
+    taken[path] = 1
+    return path
