@@ -12,7 +12,8 @@ import tracklight
 from tests.archives import extract
 from tracklight.graphs.logged import READERS
 
-CORPUS = Path(__file__).parent.parent / "data/corpus"
+DATA = Path(__file__).parent.parent / "data"
+CORPUS, FILES = DATA / "corpus", DATA / "graphs"
 CASES = "jax legacy_v1 seed000 seed001 seed002 seed003 torch".split()
 
 

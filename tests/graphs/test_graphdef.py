@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.graphs.conftest import Logged
+import tracklight
+from tests.graphs.conftest import FILES, Logged
 from tracklight.errors import FormatError
 from tracklight.formats import proto
 from tracklight.graphs.graphdef import read_graphdef
 from tracklight.graphs.merging import read_run_metadata
-from tracklight.graphs.model import Graph
+from tracklight.graphs.model import Graph, Output
+from tracklight.graphs.summary import sum_up
 
 Edge = tuple[str, str, str, int, bool]
 
@@ -28,10 +31,10 @@ def edges_of(graph: Graph) -> list[Edge]:
     ]
 
 
-def edges_in(nodes: Iterable[object], prefix: str = "") -> list[Edge]:
+def edges_in(nodes: Iterable[Any], prefix: str = "", known: set[str] | None = None) -> list[Edge]:
     """Computed from the messages of TensorBoard, without any of tracklight's code."""
     nodes = list(nodes)
-    names = {node.name for node in nodes}
+    names = known or {node.name for node in nodes}
     found = []
     for node in nodes:
         for position, text in enumerate(node.input):
@@ -41,6 +44,24 @@ def edges_in(nodes: Iterable[object], prefix: str = "") -> list[Edge]:
                 edge = (prefix + name, port, prefix + node.name, position, text.startswith("^"))
                 found.append(edge)
     return found
+
+
+def assert_functions(ours: Graph, library: Any) -> None:
+    """Bodies are whole as well: arguments, nodes, results, and the edges between them."""
+    assert set(ours.functions) == {it.signature.name for it in library.function}
+    for theirs in library.function:
+        body = ours.functions[theirs.signature.name]
+        arguments = [argument.name for argument in theirs.signature.input_arg]
+        names = [*arguments, *(node.name for node in theirs.node_def), *theirs.ret]
+        assert sorted(body.names) == sorted(names)
+        made = {*arguments, *(node.name for node in theirs.node_def)}
+        expected = edges_in(theirs.node_def, known=made)
+        expected += [
+            (value.split(":")[0], ":".join(value.split(":")[1:]) or "0", key, 0, False)
+            for key, value in theirs.ret.items()
+        ]
+        assert sorted(edges_of(body)) == sorted(expected)
+        assert body.problems == ()
 
 
 def test_every_logged_graph_is_whole(logged: list[Logged]) -> None:
@@ -53,7 +74,7 @@ def test_every_logged_graph_is_whole(logged: list[Logged]) -> None:
         assert list(ours.names) == [node.name for node in theirs.node], one[:3]
         assert list(ours.ops) == [node.op for node in theirs.node]
         assert edges_of(ours) == edges_in(theirs.node)
-        assert set(ours.functions) == {it.signature.name for it in theirs.library.function}
+        assert_functions(ours, theirs.library)
 
 
 def test_the_graphs_of_a_trace_keep_their_control_edges(logged: list[Logged]) -> None:
@@ -68,6 +89,8 @@ def test_the_graphs_of_a_trace_keep_their_control_edges(logged: list[Logged]) ->
         for number, graph in enumerate(graphs, 1):
             assert isinstance(graph, graph_pb2.GraphDef)
             expected += edges_in(graph.node, f"graph_{number}/" if len(graphs) > 1 else "")
+            if len(graphs) == 1:
+                assert_functions(read_run_metadata(one.data), graph.library)
         ours = read_run_metadata(one.data)
         assert edges_of(ours) == expected
         assert len(ours) == sum(len(graph.node) for graph in graphs)
@@ -118,6 +141,54 @@ def test_the_body_of_a_function_is_between_its_ends() -> None:
         ("sum", "z:0", "y", 0, False),
     ]
     assert function.describe(0).outputs[0].dtype == "float32"
+
+
+def test_conditions_and_loops_have_bodies_with_shapes() -> None:
+    """A graph of TensorFlow's own with a call, a loop and a choice."""
+    graph = read_graphdef((FILES / "function.pb").read_bytes())
+    calls = {op: graph.describe(at).calls for at, op in enumerate(graph.ops)}
+    (step,) = calls["PartitionedCall"]
+    body = graph.functions[step]
+    inner = {op: body.describe(at).calls for at, op in enumerate(body.ops)}
+    assert len(inner["StatelessWhile"]) == len(inner["StatelessIf"]) == 2
+    assert {*inner["StatelessWhile"], *inner["StatelessIf"], step} == set(graph.functions)
+    assert body.describe(0).outputs == (Output("float32", (None, 4)),)
+
+
+def test_a_trace_of_pytorch_lacks_nothing(logged: list[Logged]) -> None:
+    """Modules that its nodes take parameters from are scopes, and no inputs that are missing."""
+    (trace,) = [one for one in logged if one.run == "torch/runs/graph"]
+    graph = read_graphdef(trace.data)
+    assert graph.problems == ()
+    told = {name: graph.describe(at) for at, name in enumerate(graph.names)}
+    assert told["Multi/Sequential[enc]/Linear[0]/bias/bias.1"].attributes == {"name": "bias"}
+    assert told["Multi/Sequential[enc]/Linear[0]/input.1"].outputs[0].shape == (1, 8)
+
+
+def test_a_graph_of_tensorboardx() -> None:
+    (file,) = (FILES / "tensorboardx").iterdir()
+    with tracklight.open(file.parent, cache=False) as log:
+        graph = read_graphdef(log.tensors(".", "__run_graph__")[-1].item())
+    assert graph.problems == ()
+    linear = "Sequential/Sequential[1]/Linear[0]"
+    assert ("Sequential/Linear[0]/input.3", "0", f"{linear}/input.5", 0, False) in edges_of(graph)
+
+
+def test_hostile_sizes_and_shapes_of_graphs() -> None:
+    deep = "/".join(["s"] * 50)
+    huge = proto.AttrValue(
+        shape=proto.TensorShapeProto(dim=[proto.Dim(size=2**62), proto.Dim(size=2**62)])
+    )
+    nodes = [proto.NodeDef(name=f"x{number}".encode(), op=b"Op") for number in range(10_000)]
+    inputs = [node.name for node in nodes]
+    nodes.append(proto.NodeDef(name=deep.encode(), op=b"AddN", input=[*inputs, deep.encode()]))
+    attr = [proto.Attr(key=b"shape", value=huge)]
+    nodes.append(proto.NodeDef(name=b"v", op=b"VarHandleOp", attr=attr))
+    graph = read_graphdef(proto.GraphDef(node=nodes).SerializeToString())
+    summary = sum_up(graph)
+    assert (summary.depth, summary.edges) == (50, 10_001)
+    # No machine holds as much, so that nothing is claimed.
+    assert (summary.parameters, summary.largest) == (0, ())
 
 
 @pytest.mark.parametrize("data", [b"\x0a\xff", b"\x0a\x05abc", bytes(9)])

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.graphs.conftest import Logged
+from tests.graphs import keras_oracle
+from tests.graphs.conftest import FILES, Logged
 from tracklight.errors import FormatError
 from tracklight.graphs.keras import read_keras
-from tracklight.graphs.model import Graph
+from tracklight.graphs.model import Graph, Output
 
 Json = dict[str, Any]
 
@@ -39,6 +40,10 @@ def model(name: str, layers: list[Json], inputs: Any, outputs: Any, *calls: Any)
 
 def read(described: Json) -> Graph:
     return read_keras(json.dumps(described).encode())
+
+
+def pairs_of(graph: Graph) -> set[tuple[str, str]]:
+    return {(source, target) for source, _, target in edges_of(graph)}
 
 
 def edges_of(graph: Graph) -> set[tuple[str, str, str]]:
@@ -144,10 +149,58 @@ def test_real_models_are_connected(logged: list[Logged]) -> None:
     for one in models:
         graph = read_keras(one.data)
         assert graph.problems == (), one[:3]
+        described = json.loads(one.data)
+        assert list(graph.names) == keras_oracle.list_nodes(described)
+        assert pairs_of(graph) == keras_oracle.list_edges(described)
         # Nothing stands apart: all but the inputs read from somewhere.
         lone = set(range(len(graph))) - set(graph.edges.target.tolist())
         kinds = {graph.ops[place] for place in lone}
         assert kinds <= {"InputLayer"} or len(lone) == 1, one[:3]
+
+
+@pytest.mark.parametrize("name", ["keras2_functional.json", "keras2_sequential.json"])
+def test_models_of_keras_2_itself(name: str) -> None:
+    told = json.loads((FILES / name).read_bytes())
+    graph = read_keras(told["model"].encode())
+    described = json.loads(told["model"])
+    assert graph.problems == ()
+    assert list(graph.names) == keras_oracle.list_nodes(described)
+    assert pairs_of(graph) == keras_oracle.list_edges(described)
+    counts = {path: graph.describe(at).parameters for at, path in enumerate(graph.names)}
+    assert {path: counts[path] for path in told["counts"]} == told["counts"]
+    assert sum(counts.values()) == told["total"]
+
+
+def test_shapes_come_from_who_reads() -> None:
+    """Keras 3 says of every tensor what it is; Keras 2 says what the reader was built for."""
+    told = json.loads((FILES / "keras2_functional.json").read_bytes())
+    graph = read_keras(told["model"].encode())
+    shapes = {path: graph.describe(at).outputs for at, path in enumerate(graph.names)}
+    assert shapes["stem"] == (Output("float32", (None, 16, 16, 8)),)
+    assert shapes["pool"] == (Output("float32", (None, 8)),)
+    known = tensor("x")
+    known["config"] |= {"shape": [None, 7], "dtype": "bfloat16"}
+    layers = [layer("x", kind="Lambda"), layer("y", [known])]
+    graph = read(model("m", layers, [["x", 0, 0]], [["y", 0, 0]]))
+    assert graph.describe(0).outputs == (Output("bfloat16", (None, 7)),)
+
+
+def test_a_layer_that_reads_from_itself_and_models_in_circles() -> None:
+    layers = [layer("a", [tensor("b")]), layer("b", [tensor("a")], [tensor("b")])]
+    graph = read(model("m", layers, [["a", 0, 0]], [["b", 0, 0]]))
+    assert edges_of(graph) == {("b", "0", "a"), ("a", "0", "b"), ("b", "0", "b")}
+
+
+@pytest.mark.parametrize(("depth", "is_read"), [(50, True), (150, False), (5000, False)])
+def test_models_inside_of_models(depth: int, is_read: bool) -> None:
+    inner = '{"class_name": "Dense", "config": {"name": "d"}}'
+    for _ in range(depth):
+        inner = f'{{"class_name": "Sequential", "config": {{"name": "m", "layers": [{inner}]}}}}'
+    if is_read:
+        assert list(read_keras(inner.encode()).names) == ["m/" * (depth - 1) + "d"]
+    else:
+        with pytest.raises(FormatError, match=r"deep|no JSON"):
+            read_keras(inner.encode())
 
 
 @pytest.mark.parametrize("data", [b"{", b"[]", b'{"config": 3}', b"\xff"])

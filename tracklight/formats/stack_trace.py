@@ -8,7 +8,7 @@ from collections.abc import Sequence
 #: As Python writes a frame, as TorchScript does, and as JAX does.
 _PYTHON = re.compile(r'File "([^"\n]{1,1000})", line (\d{1,9})(?:, in ([^\n]{1,200}))?')
 _TORCH = re.compile(r"^([^\n]{1,1000})\((\d{1,9})\): ([^\n]{1,200})$", re.MULTILINE)
-_JAX = re.compile(r"^(.{1,1000}):(\d{1,9})(?::\d{1,9})? \((.{1,200})\)$")
+_JAX = re.compile(r"^(.{1,1000}?):(\d{1,9})(?::\d{1,9})? \((.{1,200})\)$")
 #: Whose own code nobody wants to be led to.
 _LIBRARIES = re.compile(r"(?:site|dist)-packages[/\\]")
 _LONGEST = 50_000

@@ -44,7 +44,7 @@ def build_graph(graph: Message) -> Graph:
 
 def _build_function(function: Message) -> Graph:
     """A body between nodes for what goes in and what comes out."""
-    arguments, results = list(function.signature.input_arg), list(function.ret)
+    arguments, results = list(function.signature.input_arg), _list_results(function)
     nodes, first = list(function.node_def), len(arguments)
     names = [decode_text(argument.name) for argument in arguments]
     names += [decode_text(node.name) for node in nodes]
@@ -68,6 +68,12 @@ def _build_function(function: Message) -> Graph:
         describe,
         problems=wiring.problems(),
     )
+
+
+def _list_results(function: Message) -> list[Message]:
+    """In the order in which callers count them, which is not that of the map they stand in."""
+    places = {argument.name: place for place, argument in enumerate(function.signature.output_arg)}
+    return sorted(function.ret, key=lambda pair: places.get(pair.key, len(places)))
 
 
 def _describe_argument(argument: Message, told: Sequence[Message]) -> Detail:

@@ -85,6 +85,19 @@ def make_onnx(folder: Path) -> None:
     made = helper.make_model(graph, functions=[twice], opset_imports=opsets)
     onnx.checker.check_model(made)
     onnx.save(made, folder / "choice.onnx")
+    told = {path.name: _tell(onnx.load(path)) for path in sorted(folder.glob("*.onnx"))}
+    (folder / "onnx.json").write_text(json.dumps(told, indent=1), encoding="utf-8")
+
+
+def _tell(model: Any) -> dict[str, Any]:
+    """What the onnx package reads of a file."""
+    graph = model.graph
+    return {
+        "nodes": [[it.name, it.op_type, list(it.input), list(it.output)] for it in graph.node],
+        "initializers": {it.name: list(it.dims) for it in graph.initializer},
+        "inputs": [it.name for it in graph.input],
+        "outputs": [it.name for it in graph.output],
+    }
 
 
 def _shorten_paths(path: Path) -> None:

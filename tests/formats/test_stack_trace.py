@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+from tracklight.formats.stack_trace import find_jax_line, find_line, find_torch_line
+
+PYTHON = """
+  File "/home/me/train.py", line 3, in <module>
+    model(x)
+  File "/home/me/net.py", line 12, in forward
+    return self.head(x)
+  File "/venv/lib/python3.12/site-packages/torch/nn/modules/linear.py", line 134, in forward
+    return F.linear(input, self.weight, self.bias)
+"""
+TORCH = """\
+/venv/lib/python3.12/site-packages/torch/nn/modules/linear.py(134): forward
+C:\\me\\net.py(12): forward
+C:\\me\\train.py(3): <module>
+"""
+
+
+def test_the_innermost_line_of_the_user() -> None:
+    assert find_line(PYTHON) == "net.py:12 in forward"
+    assert find_torch_line(TORCH) == "net.py:12 in forward"
+    assert find_jax_line("/home/me/net.py:12:4 (forward)") == "net.py:12 in forward"
+
+
+def test_a_line_of_a_library_where_there_is_no_other() -> None:
+    assert find_line('File "/x/site-packages/flax/linen.py", line 7') == "linen.py:7"
+
+
+def test_no_line_where_there_is_none() -> None:
+    assert find_line("") == find_torch_line("nothing") == find_jax_line("unknown") == ""
