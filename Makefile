@@ -18,13 +18,13 @@ WEB    := $(shell find web -type f -not -path '*/node_modules/*' -not -path '*/t
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: run test check bench format pins clean help
+.PHONY: run test check bench docs format pins clean help
 
 run: .make/kernel .make/web  ## Serve LOGDIR, or a demo log where none is given (ARGS="--port 7000")
 	@test -n "$(LOGDIR)" || test -d demo-logs || $(BIN)/python -m tracklight.demo demo-logs
 	$(BIN)/tracklight --logdir "$(or $(LOGDIR),demo-logs)" $(ARGS)
 
-test: .make/kernel .make/web .make/node .make/test .make/frameworks .make/chromium  ## Run all tests
+test: .make/kernel .make/web .make/node .make/test .make/docs .make/frameworks .make/chromium  ## Run all tests
 	npm --prefix web run --silent test
 	$(BIN)/pytest -n 2 --dist loadfile $(ARGS)
 
@@ -40,6 +40,9 @@ check: .make/kernel .make/node .make/test .make/check  ## Look for faults withou
 bench: .make/kernel .make/web .make/bench .make/frameworks  ## Measure tracklight beside TensorBoard
 	$(BIN)/python -m benchmarks $(ARGS)
 
+docs: .make/docs  ## Build the site of docs/ into docs/_build
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build
+
 format: .make/node .make/check  ## Lay the sources out as `make check` wants them
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format .
@@ -50,15 +53,16 @@ pins:  ## Pin the newest versions of everything in tools/constraints.txt
 	$(PYTHON) -m venv .make/pins
 	.make/pins/bin/pip install --quiet --upgrade pip
 	TRACKLIGHT_KERNEL=skip TRACKLIGHT_WEB=skip .make/pins/bin/pip install --quiet --upgrade \
-	    . --group build --group node --group test --group check --group bench --group frameworks
+	    . --group build --group node --group test --group check --group bench --group docs \
+	    --group frameworks
 	@# A label such as +cpu says where a build came from, and another machine may have another one.
 	.make/pins/bin/pip freeze --all --exclude tracklight | sed 's/+.*//' > tools/constraints.txt
 	rm -rf .make/pins
 
 clean:  ## Remove everything that was made here
-	rm -rf .make .venv build dist demo-logs web/node_modules tracklight/server/static
+	rm -rf .make .venv build dist docs/_build demo-logs web/node_modules tracklight/server/static
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	rm -f tracklight/formats/_scan.c tracklight/formats/_encode.c tracklight/index/_loops.c
+	rm -f tracklight/formats/_[sex]*.c tracklight/index/_loops.c
 	rm -f tracklight/formats/_*.so tracklight/index/_*.so
 	find tracklight tests tools benchmarks -name __pycache__ -prune -exec rm -rf {} +
 
@@ -104,7 +108,7 @@ help:  ## Say what there is to make
 	    tools/debian.sh "without Chromium the browser tests are skipped" chromium || true
 	@! command -v chromium >/dev/null || touch $@
 
-.make/test .make/check .make/bench: .make/%: .make/installed
+.make/test .make/check .make/bench .make/docs: .make/%: .make/installed
 	$(PIP) --group $*
 	@touch $@
 

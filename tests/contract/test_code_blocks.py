@@ -1,0 +1,106 @@
+"""What the pages tell people to type is taken by the programs that it is for."""
+
+from __future__ import annotations
+
+import ast
+import configparser
+import json
+import re
+import shlex
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.contract.pages import ROOT, Block, iter_blocks
+from tracklight.cli.config import read_settings
+from tracklight.cli.flags import parse_flags
+from tracklight.cli.parser import create_parsers
+
+#: Pages whose Python runs here from top to bottom; that of others needs frameworks or more words.
+RUN = ("quickstart.md", "serving.md")
+
+
+@pytest.fixture(autouse=True)
+def own_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("TRACKLIGHT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("TRACKLIGHT_DATA", str(tmp_path / "data"))
+
+
+@pytest.mark.parametrize("block", [*iter_blocks("python")], ids=str)
+def test_python_is_python(block: Block) -> None:
+    ast.parse(textwrap.dedent(block.code))
+
+
+@pytest.mark.parametrize("name", RUN)
+def test_python_runs(name: str, tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    names: dict[str, object] = {}
+    for block in iter_blocks("python"):
+        if block.page.name == name:
+            exec(compile(block.code, str(block), "exec"), names)
+
+
+@pytest.mark.parametrize("block", [*iter_blocks("sh")], ids=str)
+def test_the_shell_is_told_flags_that_exist(block: Block) -> None:
+    for words in iter_commands(block.code):
+        parse_flags(words)
+
+
+def iter_commands(code: str) -> Iterator[list[str]]:
+    """What follows the word ``tracklight`` in each command of a shell."""
+    for line in code.replace("\\\n", " ").splitlines():
+        line = re.sub(r'eval "\$\((.*?)\)"', r"\1", line)
+        for command in re.split(r"&&|\|", line):
+            words = shlex.split(command, comments=True)
+            if words and words[0] == "ssh":
+                words = words[4:]
+            if words and words[0].rpartition("/")[2] == "tracklight":
+                yield words[1:]
+
+
+def test_commands_are_found_in_what_a_shell_is_told() -> None:
+    code = "a && tracklight x \\\n  --port 1 # c\nssh -L 1:a:2 far tracklight y\npip install ."
+    assert list(iter_commands(code)) == [["x", "--port", "1"], ["y"]]
+
+
+@pytest.mark.parametrize("block", [*iter_blocks("json")], ids=str)
+def test_json_is_json(block: Block) -> None:
+    json.loads(block.code)
+
+
+@pytest.mark.parametrize("block", [*iter_blocks("toml")], ids=str)
+def test_settings_are_settings(block: Block, tmp_path: Path) -> None:
+    (tmp_path / "tracklight.toml").write_text(block.code, encoding="utf-8")
+    _, parsers = create_parsers()
+    for command in ("serve", "inspect", "export", "doctor"):
+        settings = read_settings(tmp_path / "tracklight.toml", command, parsers)
+        parse_flags([command, *settings.words, "logs", "--no-config"])
+
+
+def test_the_unit_and_the_container_start_what_there_is() -> None:
+    blocks = {block.language: block.code for block in iter_blocks("ini", "dockerfile")}
+    unit = configparser.ConfigParser(strict=False, interpolation=None)
+    unit.optionxform = str  # type: ignore[assignment,method-assign]
+    unit.read_string(blocks["ini"])
+    start = shlex.split(unit["Service"]["ExecStart"])
+    entry = re.search(r"^ENTRYPOINT (.+)$", blocks["dockerfile"], re.MULTILINE)
+    assert entry is not None
+    for words in (start, json.loads(entry[1])):
+        assert words[0].endswith("tracklight")
+        assert parse_flags(words[1:]).port == 6006
+
+
+def test_every_flag_is_told_of() -> None:
+    page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8").replace("_", "-")
+    _, parsers = create_parsers()
+    flags = {
+        flag
+        for parser in parsers.values()
+        for flag, action in parser._option_string_actions.items()
+        if flag.startswith("--") and action.help != "==SUPPRESS=="
+    }
+    assert [flag for flag in sorted(flags - {"--help"}) if flag not in page] == []

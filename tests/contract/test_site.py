@@ -1,0 +1,27 @@
+"""The site is built from the pages without a word of complaint."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.contract.pages import ROOT
+
+pytest.importorskip("myst_parser", reason="the site is not set up: make docs")
+pytest.importorskip("furo", reason="the site is not set up: make docs")
+
+
+def test_the_site_is_whole_and_asks_nobody_for_anything(tmp_path: Path) -> None:
+    # Whatever is missing, linked to wrongly or in no table of contents is a warning.
+    command = [sys.executable, "-m", "sphinx", "-W", "-q", "-b", "html", ROOT / "docs", tmp_path]
+    subprocess.run(command, check=True, capture_output=True)
+    pages = {path.relative_to(ROOT / "docs") for path in (ROOT / "docs").rglob("*.md")}
+    built = {path.relative_to(tmp_path).with_suffix(".md") for path in tmp_path.rglob("*.html")}
+    assert pages <= built
+    loaded = re.compile(r'<(?:script|img|link|iframe)[^>]*(?:src|href)="https?://')
+    page = (tmp_path / "quickstart.html").read_text(encoding="utf-8")
+    assert loaded.findall(page) == []
