@@ -85,6 +85,9 @@ class Route:
     """Says something else whenever the answer may have changed; browsers then keep the answer."""
     lasting: Callable[[Any], bool] | None = None
     """Says of an ask whether it can never be answered otherwise; browsers need not ask again."""
+    writes: bool = False
+    """It changes what is kept: only our own page and programs may ask, and nobody of a server that
+    is read-only."""
     upload_bytes: int | None = None
     """The body is a file of at most so many bytes and becomes the field ``body`` of the ask; the
     other fields stand in the query."""

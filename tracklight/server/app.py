@@ -31,6 +31,7 @@ from tracklight.server.security import Guard, Policy
 from tracklight.server.source import Source, Watch
 from tracklight.server.stream import stream_route
 from tracklight.server.tidy import Tidy
+from tracklight.server.turns import Turns
 
 
 def create_app(
@@ -75,7 +76,8 @@ def create_app(
         middleware=[
             Middleware(Meter, tally=tally),
             Middleware(Tidy),
-            Middleware(Guard, policy=policy, open_path=_find_health(path_prefix)),
+            Middleware(Guard, policy=policy, open_path=_find_path(path_prefix, "api/health")),
+            Middleware(Turns, endless_path=_find_path(path_prefix, "api/live")),
         ],
         exception_handlers=problems.handlers(),
         lifespan=lambda _: _run(live, follower, watchman),
@@ -107,9 +109,9 @@ def _late_routes(plugins: Plugins) -> list[BaseRoute]:
     ]
 
 
-def _find_health(path_prefix: str) -> str:
+def _find_path(path_prefix: str, leaf: str) -> str:
     prefix = path_prefix.strip("/")
-    return f"/{prefix}/api/health" if prefix else "/api/health"
+    return f"/{prefix}/{leaf}" if prefix else f"/{leaf}"
 
 
 def _put_below(path_prefix: str, routes: list[BaseRoute]) -> list[BaseRoute]:

@@ -13,6 +13,8 @@ class Bell:
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._waiting: set[asyncio.Event] = set()
+        self.rings = 0
+        """How often it was rung, after whatever had changed."""
         self.silent = False
         """True once the server shuts down: streams then end."""
 
@@ -24,6 +26,7 @@ class Bell:
         self._loop = asyncio.get_running_loop()
 
     def ring(self) -> None:
+        self.rings += 1
         if self._loop is not None:
             # The loop may already be closed while the follower finishes its last refresh.
             with contextlib.suppress(RuntimeError):

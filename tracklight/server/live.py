@@ -28,6 +28,7 @@ from tracklight.server.news import DeltaEvent, News
 from tracklight.server.overview import Overview
 from tracklight.server.sayings import Saying, Sayings
 from tracklight.server.source import Source
+from tracklight.server.together import Together
 from tracklight.server.wire import ProgressRow, progress_row, readable
 from tracklight.types import Delta
 
@@ -46,7 +47,7 @@ class Status(msgspec.Struct):
     problem_count: int
 
 
-class PollAsk(msgspec.Struct):
+class PollAsk(msgspec.Struct, frozen=True):
     """Where the client stands: ``cursor`` and ``heard`` of the answer before."""
 
     since: str = ""
@@ -76,6 +77,7 @@ class Live:
         self.bell = Bell()
         self.remarks: list[str] = []
         """What else is wrong with this server, in sentences."""
+        self._together = Together(self.bell, self._tell, PROGRESS_S)
         follower.listeners.append(self._publish)
 
     def routes(self) -> list[Route]:
@@ -124,16 +126,21 @@ class Live:
         with self.bell.listen() as event:
             while not self.bell.silent:
                 event.clear()
-                answer = await asyncio.to_thread(self.poll, place)
+                answer, status, messages = await self._together.ask(place)
                 place = PollAsk(answer.cursor, answer.heard)
                 if answer.status != told:
                     told = answer.status
-                    yield encode_event("status", told)
-                for message in _encode(answer):
+                    yield status
+                for message in messages:
                     yield message
                 if not await _rings(event, PROGRESS_S if told.loading else BEAT_S):
                     if not told.loading:
                         yield encode_event("beat", {})
+
+    def _tell(self, place: PollAsk) -> tuple[PollAnswer, bytes, list[bytes]]:
+        """What is new, and as events: the status, and the rest."""
+        answer = self.poll(place)
+        return answer, encode_event("status", answer.status), _encode(answer)
 
     def _publish(self, delta: Delta | None) -> None:
         if delta is not None and (delta.added or delta.removed or delta.changed):

@@ -52,11 +52,17 @@ class Notes:
     def routes(self) -> Sequence[Route]:
         return [
             Route("notes", Nothing, self.read, "GET"),
-            Route("notes/runs", RunChange, self.change_runs, "PATCH"),
-            Route("notes/annotations", NewAnnotation, self.annotate, "POST"),
-            Route("notes/annotations/{id}", AnnotationId, self.remove_annotation, "DELETE"),
-            Route("notes/layouts", Layout, self.set_layout, "PUT"),
-            Route("alerts/rules", list[Rule], self.set_rules, "PUT"),
+            Route("notes/runs", RunChange, self.change_runs, "PATCH", writes=True),
+            Route("notes/annotations", NewAnnotation, self.annotate, "POST", writes=True),
+            Route(
+                "notes/annotations/{id}",
+                AnnotationId,
+                self.remove_annotation,
+                "DELETE",
+                writes=True,
+            ),
+            Route("notes/layouts", Layout, self.set_layout, "PUT", writes=True),
+            Route("alerts/rules", list[Rule], self.set_rules, "PUT", writes=True),
         ]
 
     def read(self, _: Nothing) -> NotesAnswer:

@@ -8,7 +8,7 @@ client, but it would hold a connection and its answer in memory for as long as i
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+import sys
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -17,6 +17,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 LOOK_S = 15.0
 LEAST_BYTES = 64 << 10
 
+_WANTED_FILES = 65_536
+_WINDOWS_FILES = 8192
 _OWES_A_REQUEST = (h11.IDLE, h11.SEND_BODY)
 
 
@@ -62,20 +64,29 @@ class PatientProtocol(H11Protocol):
         return owes and self._received_bytes < LEAST_BYTES
 
 
-def limit_connections(most_files: int) -> int:
+def limit_connections() -> int:
     """How many connections there may be, so that files of the log can still be opened."""
+    most_files = find_file_limit()
     return max(64, most_files - max(128, most_files // 8))
 
 
-def raise_file_limit(wanted: int = 65_536) -> int:
-    """Let this process open as many files as it may, for one connection is one; tell how many."""
-    try:
-        import resource
-    except ImportError:  # Windows counts otherwise
-        return 8192
+def find_file_limit() -> int:
+    """How many files this process may have open; a connection is one."""
+    if sys.platform == "win32":
+        return _WINDOWS_FILES
+    import resource
+
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return _WANTED_FILES if soft == resource.RLIM_INFINITY else int(soft)
+
+
+def raise_file_limit() -> None:
+    """Let this process open more files than the few that are usual, as far as it may."""
+    if sys.platform == "win32":
+        return
+    import resource
+
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    most: Any = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-    if soft != resource.RLIM_INFINITY and soft < most:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
-        return int(most)
-    return wanted if soft == resource.RLIM_INFINITY else soft
+    wanted = _WANTED_FILES if hard == resource.RLIM_INFINITY else min(_WANTED_FILES, hard)
+    if resource.RLIM_INFINITY != soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

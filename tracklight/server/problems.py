@@ -45,6 +45,7 @@ _HTTP_NEXT = {
     405: "Use the method that this address answers to.",
     408: "Send it again, in one go.",
     413: "Ask for less at once.",
+    415: "Send JSON, and say so in the header Content-Type.",
     429: "Wait a little, then ask again.",
     503: "Wait a little, then ask again.",
 }
@@ -64,9 +65,10 @@ def describe(error: Exception) -> Problem:
     return Problem(_sentence(str(error)), status[1])
 
 
-def refuse(status: int, what: str) -> Response:
+def refuse(status: int, what: str, advice: str | None = None) -> Response:
     """The answer to a request that is turned away before it reaches the index."""
-    return Json({"error": Problem(_sentence(what), _HTTP_NEXT.get(status, "Try again."))}, status)
+    advice = advice or _HTTP_NEXT.get(status, "Try again.")
+    return Json({"error": Problem(_sentence(what), advice)}, status)
 
 
 def answer_error(request: Request, error: Exception) -> Response:

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route as WebRoute
 from starlette.routing import Router
@@ -18,6 +18,8 @@ from starlette.types import Receive, Scope, Send
 
 from tracklight.plugin import Route
 from tracklight.server.answers import FOREVER, respond
+from tracklight.server.problems import refuse
+from tracklight.server.security import READ_ONLY
 
 _MOST_BODY_BYTES = 1 << 20
 _BODILESS = frozenset({"GET", "DELETE"})
@@ -49,11 +51,21 @@ class LateRouter:
 
 def _make_endpoint(route: Route) -> Any:
     async def endpoint(request: Request) -> Response:
+        if route.writes and request.scope.get(READ_ONLY):
+            return refuse(403, "this board is read-only", "Start it without --read-only.")
+        if route.writes and route.method not in _BODILESS and not _is_json(request):
+            return refuse(415, f"{request.url.path} takes JSON")
         limit_bytes = route.upload_bytes or _MOST_BODY_BYTES
         body = b"" if route.method in _BODILESS else await read_body(request, limit_bytes)
         return await asyncio.to_thread(_answer, route, request, body)
 
     return endpoint
+
+
+def _is_json(request: Request) -> bool:
+    """What no form of another page can send, so that a browser asks before it lets one do so."""
+    media_type = request.headers.get("content-type", "")
+    return media_type.partition(";")[0].strip().lower() == "application/json"
 
 
 def _answer(route: Route, request: Request, body: bytes) -> Response:
@@ -117,8 +129,11 @@ def _keepable(answer: Response, tag: str) -> Response:
 async def read_body(request: Request, limit_bytes: int = _MOST_BODY_BYTES) -> bytes:
     """The body of a request, which may not be larger than any honest one."""
     body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > limit_bytes:
-            raise HTTPException(413, f"this request is larger than {limit_bytes >> 20} MB")
+    try:
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > limit_bytes:
+                raise HTTPException(413, f"this request is larger than {limit_bytes >> 20} MB")
+    except ClientDisconnect as error:  # nobody hears this, and it is no fault of ours
+        raise HTTPException(408, "the rest of this request never came") from error
     return bytes(body)

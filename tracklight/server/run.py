@@ -101,12 +101,13 @@ def open_watch(catalog: Source, settings: Settings) -> Watcher:
 
 
 def _configure(app: ASGIApp, settings: Settings) -> uvicorn.Config:
+    raise_file_limit()
     return uvicorn.Config(
         app,
         loop="asyncio",
         http=PatientProtocol,
         ws="none",
-        limit_concurrency=limit_connections(raise_file_limit()),
+        limit_concurrency=limit_connections(),
         # Without a configuration of its own, errors go to standard error as everybody's do.
         # Warnings are of clients that speak no HTTP, who could fill a disk with them.
         log_config=None,

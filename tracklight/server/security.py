@@ -124,8 +124,8 @@ class Guard:
     async def _find_refusal(self, request: Request) -> Response | None:
         """The answer to a request that may not pass."""
         host = request.headers.get("host", "")
-        origin = request.headers.get("origin")
-        if origin and request.method not in _SAFE_METHODS and not _is_own(request, self.policy):
+        if request.method not in _SAFE_METHODS and not _is_own(request, self.policy):
+            origin = request.headers.get("origin", "elsewhere")
             return refuse(403, f"a page from {origin} may not send requests here")
         is_known = self.policy.knows(_hostname(host))
         is_open = is_known and self._is_open(request)
@@ -150,12 +150,17 @@ def _iter_frames(request: Request, policy: Policy) -> Iterable[str]:
 
 
 def _is_own(request: Request, policy: Policy) -> bool:
-    """Whether a request comes from our page. A browser says so itself, unless it is a plain http
-    address, for which names are compared; scripts can change neither header."""
-    if request.headers.get("sec-fetch-site") == "same-origin":
+    """Whether a request comes from our page, or from a program, which says nothing of pages.
+
+    A browser says where a request comes from, unless our address is plain http, for which names are
+    compared; scripts can change neither header.
+    """
+    site = request.headers.get("sec-fetch-site", "none")
+    origin = request.headers.get("origin")
+    if site == "same-origin" or (origin is None and site == "none"):
         return True
     try:
-        parts = urlsplit(request.headers["origin"])
+        parts = urlsplit(origin or "")
         host = request.headers.get("host", "")
         return parts.netloc.lower() == host.lower() or policy.trusts(parts.hostname or "")
     except ValueError:

@@ -12,6 +12,8 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from tracklight.server.live import Live
+from tracklight.server.patience import find_file_limit
+from tracklight.server.problems import refuse
 
 # A proxy that collects an answer before it passes it on would hold the stream back forever.
 _HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
@@ -55,6 +57,8 @@ async def _leave(receive: Receive) -> None:
 
 def stream_route(live: Live) -> Route:
     async def follow(request: Request) -> Response:
+        if live.bell.listeners >= find_file_limit() // 2:
+            return refuse(503, "too many pages follow this board")
         since = request.query_params.get("since", "")
         return EventStream(live.stream(request.headers.get("last-event-id") or since))
 
