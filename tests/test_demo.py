@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 from tracklight.demo import write_demo
+from tracklight.demo.grid import TRIALS as GRID
+from tracklight.demo.grid import GridTrial
 from tracklight.demo.sweep import TRIALS
 from tracklight.errors import UsageError
 from tracklight.formats import proto
@@ -64,11 +66,15 @@ def test_runs(logdir: Path) -> None:
     trials = {f"sweep/{trial.name}" for trial in TRIALS}
     assert len(trials) == 8
     parts = {f"{trial}/{part}" for trial in trials for part in ("train", "validation")}
+    grid = {f"grid/{trial.name}" for trial in GRID}
+    assert len(grid) == 36
+    parts |= {f"{trial}/validation" for trial in grid}
     painters = {"painter/small", "painter/large"}
     denoisers = {"denoiser/conv", "denoiser/recurrent"}
     tellers = {"storyteller/small", "storyteller/large"}
     models = denoisers | painters | tellers
-    assert names == {"sweep", "shapes", "resnet50", "embeddings", *models, *trials, *parts}
+    single = {"sweep", "grid", "shapes", "resnet50", "embeddings"}
+    assert names == {*single, *models, *trials, *grid, *parts}
 
 
 def test_every_kind_of_data_is_there_and_decodes(logdir: Path) -> None:
@@ -134,6 +140,16 @@ def test_one_trial_is_resumed(logdir: Path) -> None:
     assert restarts == [3000]
     assert np.flatnonzero(np.diff(steps) < 0).tolist() == [steps.index(3710)]
     assert steps[-1] == 5990
+
+
+def test_the_grid_shows_what_is_best(logdir: Path) -> None:
+    def reach(trial: GridTrial) -> float:
+        _, accuracies = read_scalar(logdir / f"grid/{trial.name}/validation", b"accuracy")
+        return float(accuracies[-1])
+
+    best = max((trial for trial in GRID if not trial.diverges), key=reach)
+    assert (best.units, best.dropout, best.learning_rate) == (128, 0.1, 0.1)
+    assert 0.85 < reach(best) < 1
 
 
 def test_graph_is_connected(logdir: Path) -> None:

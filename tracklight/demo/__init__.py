@@ -1,6 +1,7 @@
 """A log that looks like real training and holds every kind of data, for a first look at the board.
 
-A sweep of an image classifier (one trial diverges, one crashes and is resumed), two denoisers of
+A sweep of an image classifier (one trial diverges, one crashes and is resumed), a grid search over
+three hyperparameters, two denoisers of
 sound, two painters of planets, two tellers of stories, an autoencoder of shapes, the model of a
 classifier of photographs, and the embeddings of a data set. Every part has its own module.
 """
@@ -13,6 +14,7 @@ from pathlib import Path
 from tracklight.demo.classifier import write_classifier
 from tracklight.demo.denoiser import write_denoiser
 from tracklight.demo.embeddings import write_embeddings
+from tracklight.demo.grid import write_grid
 from tracklight.demo.painter import write_painter
 from tracklight.demo.shapes import write_shapes
 from tracklight.demo.storyteller import write_storyteller
@@ -28,6 +30,7 @@ def write_demo(logdir: Path, *, seed: int = 0, now: float | None = None) -> None
         raise UsageError(f"{logdir} is not empty; name a new folder for the demo log")
     now = time.time() if now is None else now
     write_sweep(logdir / "sweep", seed=seed, now=now)
+    write_grid(logdir / "grid", seed=seed, now=now)
     write_denoiser(logdir / "denoiser", seed=seed, now=now)
     write_painter(logdir / "painter", seed=seed, now=now)
     write_storyteller(logdir / "storyteller", seed=seed, now=now)

@@ -77,7 +77,7 @@ class HParamColumn:
 def build_columns(
     sessions: Sequence[Session], experiments: Iterable[Experiment]
 ) -> list[HParamColumn]:
-    """All hyperparameters that were declared or given, those that differ first."""
+    """All that were declared or given; first those that differ, and that most sessions have."""
     declared = _merge_declared(experiments)
     observed = dict.fromkeys(name for session in sessions for name in session.hparams)
     names = [*dict.fromkeys([*declared, *observed])][:MOST_HPARAMS]
@@ -85,7 +85,7 @@ def build_columns(
         _build(name, declared.get(name), [session.hparams.get(name) for session in sessions])
         for name in names
     ]
-    return sorted(columns, key=lambda it: (not it.differs, not it.declared, natural_key(it.name)))
+    return sorted(columns, key=_rank)
 
 
 def find_extent(values: Float64) -> tuple[float | None, float | None]:
@@ -98,6 +98,11 @@ def suits_log(values: Float64) -> bool:
     """Whether values spread over so many sizes that a logarithmic axis shows more."""
     low, high = find_extent(values)
     return low is not None and high is not None and 0 < low and low * _LOG_RATIO <= high
+
+
+def _rank(column: HParamColumn) -> tuple[object, ...]:
+    missing = int(np.count_nonzero(column.is_missing()))
+    return not column.differs, missing, not column.declared, natural_key(column.name)
 
 
 def _merge_declared(experiments: Iterable[Experiment]) -> dict[str, HParam]:

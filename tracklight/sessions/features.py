@@ -13,6 +13,7 @@ from tracklight.types import Float64, Int64
 #: Numbers with more distinct values are put into so many bins of about as many rows each.
 BINS = 24
 _RANGES = 5
+MISSING = "missing"
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +33,7 @@ class Feature:
 def find_features(columns: Sequence[HParamColumn], rows: Int64) -> list[Feature]:
     """Those of which some rows have another value than others."""
     made = (_make(column, rows) for column in columns)
-    return [it for it in made if len(np.unique(it.bins)) > 1 and not _is_name(it)]
+    return [it for it in made if _differs(it) and not _is_name(it)]
 
 
 def _make(column: HParamColumn, rows: Int64) -> Feature:
@@ -43,7 +44,7 @@ def _make(column: HParamColumn, rows: Int64) -> Feature:
         is_bool = bool((states == State.BOOL).any())
         bins, names = _bin_numbers(numbers, is_bool)
         return Feature(column.name, column.label, bins, names, True, numbers)
-    texts = ["missing" if (it := column.get_value(row)) is None else str(it) for row in rows]
+    texts = [MISSING if (it := column.get_value(row)) is None else str(it) for row in rows]
     bins, names = _bin_texts(texts)
     return Feature(column.name, column.label, bins, names, False, np.full(len(rows), np.nan))
 
@@ -59,7 +60,7 @@ def _bin_numbers(numbers: Float64, is_bool: bool) -> tuple[Int64, list[str]]:
     else:
         bins = np.searchsorted(known, numbers)
         names = [("on" if it else "off") if is_bool else f"{it:.4g}" for it in known]
-    return np.where(np.isnan(numbers), 0, bins + 1), ["missing", *names]
+    return np.where(np.isnan(numbers), 0, bins + 1), [MISSING, *names]
 
 
 def _bin_texts(texts: list[str]) -> tuple[Int64, list[str]]:
@@ -70,6 +71,11 @@ def _bin_texts(texts: list[str]) -> tuple[Int64, list[str]]:
     other = len(names)
     bins = np.array([places.get(text, other) for text in texts], np.int64)
     return bins, [*names, "another"]
+
+
+def _differs(feature: Feature) -> bool:
+    """That some rows have it and others do not says which experiment they are of, and no more."""
+    return len({feature.names[place] or place for place in feature.bins.tolist()} - {MISSING}) > 1
 
 
 def _is_name(feature: Feature) -> bool:
@@ -86,7 +92,8 @@ def find_best(feature: Feature, target: Float64, sign: int) -> str | None:
         places = np.clip(np.searchsorted(edges, feature.numbers, "right") - 1, 0, len(edges) - 2)
         best = _find_highest(places, target * sign)
         return f"{edges[best]:.3g} to {edges[best + 1]:.3g}"
-    return feature.names[_find_highest(feature.bins, target * sign)] or None
+    there = np.array([name != MISSING for name in feature.names])[feature.bins]
+    return feature.names[_find_highest(feature.bins[there], target[there] * sign)] or None
 
 
 def _find_highest(places: Int64, target: Float64) -> int:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Iterable, Mapping
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Generic, TypeVar
 from weakref import WeakKeyDictionary
 
 from tracklight.errors import FormatError
 from tracklight.formats import hparams as formats
 from tracklight.formats.hparams import Experiment, HParamValue, SessionEnd, SessionStart
+from tracklight.logdir.discover import iter_upwards
 from tracklight.logdir.natural import natural_key
 from tracklight.plugin import Source
 from tracklight.sessions.places import find_settled, hand_on
@@ -53,6 +55,7 @@ class SessionReader:
             settings, problems = self._read_settings(starts)
         sessions = [_from_record(run, start, ends.get(run)) for run, start in starts.items()]
         sessions += [_from_settings(run, values, ends.get(run)) for run, values in settings.items()]
+        sessions = [replace(it, experiment=_find_above(it.name, experiments)) for it in sessions]
         sessions.sort(key=lambda session: natural_key(session.name))
         unlike = tuple(dict.fromkeys(experiments[run] for run in sorted(experiments)))
         return Found(tuple(sessions), unlike, problems)
@@ -120,6 +123,12 @@ def get_reader(log: Source) -> SessionReader:
     """The reader that all who look at a log share, so that records are read once."""
     with _readers_lock:
         return _readers.setdefault(log, SessionReader(log))
+
+
+def _find_above(name: str, experiments: Container[str]) -> str:
+    """PyTorch puts one into every session, which says nothing of what belongs together."""
+    above = islice(iter_upwards(name), 1, None)
+    return next((run for run in above if run in experiments), "")
 
 
 def _from_record(run: str, start: SessionStart, end: SessionEnd | None) -> Session:

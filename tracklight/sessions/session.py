@@ -30,3 +30,5 @@ class Session:
     end_wall: float | None = None
     model_uri: str = ""
     monitor_url: str = ""
+    experiment: str = ""
+    """The run above that says what is varied; empty where none does."""

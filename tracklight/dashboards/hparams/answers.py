@@ -28,7 +28,8 @@ class Rows(msgspec.Struct):
 
     ``at`` are their places in the table. ``groups`` are places in ``group_names``. ``status`` is 0
     where nothing is known, 1 for success, 2 for failure, 3 while running; ``source`` is 0 for
-    records and 1 for a file of settings. ``last`` is when the newest point was logged. ``sessions``
+    records and 1 for a file of settings. ``experiments`` are places in ``experiment_names``, -1 for
+    sessions that are of none. ``last`` is when the newest point was logged. ``sessions``
     are those of each group, null where each row is a session.
     """
 
@@ -44,6 +45,8 @@ class Rows(msgspec.Struct):
     end: Float64
     last: Float64
     source: UInt8
+    experiments: Int32
+    experiment_names: list[str]
     links: dict[int, Links]
 
 

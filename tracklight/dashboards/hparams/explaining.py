@@ -16,7 +16,7 @@ from tracklight.types import Int64
 _GOOD_R2, _FAIR_R2 = 0.6, 0.3
 _GOOD_SESSIONS = 20
 #: Smaller shares are not worth a word.
-_LEAST_SHARE = 0.1
+_LEAST_SHARE = 0.05
 _MOST_NAMED = 3
 
 
@@ -59,7 +59,7 @@ def _sum_up(metric: Metric, found: Importance) -> str:
 def _say_best(share: Share) -> str:
     if share.best is None:
         return ""
-    trend = {1: "a high ", -1: "a low "}.get(share.direction, "")
+    trend = {1: "high ", -1: "low "}.get(share.direction, "")
     if share.best in ("on", "off"):
         return f"{share.label} {share.best}"
     return f"{trend}{share.label} ({share.best})"

@@ -52,6 +52,8 @@ def _tell_rows(table: Table, rows: Int64) -> Rows:
     start, end, last = (column[rows] for column in table.times())
     firsts = [table.sessions[at] for at in table.firsts[rows].tolist()]
     is_grouped = table.over is not None
+    experiments = [*dict.fromkeys(it.experiment for it in table.sessions if it.experiment)]
+    places = {name: place for place, name in enumerate(experiments)}
     return Rows(
         at=rows.astype(np.int32),
         names=[names[row] for row in chosen],
@@ -65,6 +67,8 @@ def _tell_rows(table: Table, rows: Int64) -> Rows:
         end=end,
         last=last,
         source=np.array([session.origin for session in firsts], np.uint8),
+        experiments=np.array([places.get(it.experiment, -1) for it in firsts], np.int32),
+        experiment_names=experiments,
         links={
             row: Links(session.model_uri, session.monitor_url)
             for row, session in zip(chosen, firsts, strict=True)
