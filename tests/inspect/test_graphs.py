@@ -10,8 +10,10 @@ import pytest
 from tests.archives import extract
 from tests.index import logs
 from tracklight.cli import main
+from tracklight.demo.classifier import write_classifier
 
-CORPUS = Path(__file__).parent.parent / "data/corpus"
+DATA = Path(__file__).parent.parent / "data"
+CORPUS = DATA / "corpus"
 CROSS = "\N{MULTIPLICATION SIGN}"
 
 
@@ -62,3 +64,34 @@ def test_a_graph_that_is_damaged_is_said(
     small_logdir: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert "5 bytes that are no GraphDef message" in show(capsys, str(small_logdir))
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("torch_export.onnx", "20 nodes in 5 levels, 21 edges"),
+        ("function.pb", "7 nodes in 3 levels, 5 edges, 2 control edges, 5 functions"),
+        ("function.pbtxt", "7 nodes in 3 levels, 5 edges, 2 control edges, 5 functions"),
+    ],
+)
+def test_files_of_models(name: str, line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    said = show(capsys, str(DATA / "graphs" / name)).splitlines()
+    assert said[:2] == [f"{name}  (file)", f"  {line}"]
+
+
+def test_a_file_that_holds_no_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "model.h5").write_bytes(b"\x89HDF")
+    assert main(["inspect", "--graph", str(tmp_path / "model.h5")]) == 1
+    assert "model.h5 cannot be shown: it is an HDF5 file" in capsys.readouterr().err
+
+
+def test_graphs_of_tensorboardx_and_of_the_demo(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = show(capsys, str(DATA / "graphs/tensorboardx"))
+    assert "12 nodes in 5 levels, 11 edges" in said
+    write_classifier(tmp_path / "resnet50", now=1_800_000_000)
+    said = show(capsys, str(tmp_path))
+    # As many as Keras counts of ResNet50, less the biases that stand before a normalization.
+    assert "25,610,152 parameters" in said
+    assert said.count("parameters") == 2

@@ -10,12 +10,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tracklight.cli.catalog import create_catalog
+from tracklight.cli.given import find_given
 from tracklight.cli.loading import count_bytes
 from tracklight.cli.progress import Tally, show_bar
 from tracklight.errors import LogError, UsageError
 from tracklight.export import export_scalars, open_output
 from tracklight.inspect.listing import encode_json, iter_lines
 from tracklight.log import Log
+from tracklight.logdir.discover import is_event_file
 from tracklight.logdir.roots import is_url
 from tracklight.types import Kind, TagInfo
 
@@ -23,24 +25,39 @@ Chosen = Mapping[str, Sequence[TagInfo]]
 
 
 def inspect(flags: Namespace) -> None:
+    if flags.graph:
+        _inspect_graphs(flags)
+        return
     with open_log(flags) as log:
         chosen = _choose(log, flags)
-        if flags.graph:
-            _inspect_graphs(log, chosen, flags.json)
-        elif flags.json:
+        if flags.json:
             sys.stdout.buffer.write(encode_json(log, chosen) + b"\n")
         else:
             sys.stdout.writelines(f"{line}\n" for line in iter_lines(log, chosen))
 
 
-def _inspect_graphs(log: Log, chosen: Chosen, as_json: bool) -> None:
+def _inspect_graphs(flags: Namespace) -> None:
     from tracklight.inspect import graphs
 
-    found = list(graphs.sum_up_graphs(log, chosen))
-    if as_json:
+    model = _find_model(flags)
+    if model is not None:
+        found = [graphs.sum_up_file(model)]
+    else:
+        with open_log(flags) as log:
+            found = list(graphs.sum_up_graphs(log, _choose(log, flags)))
+    if flags.json:
         sys.stdout.buffer.write(graphs.encode_json(found) + b"\n")
     else:
         sys.stdout.writelines(f"{line}\n" for line in graphs.iter_lines(found))
+
+
+def _find_model(flags: Namespace) -> Path | None:
+    """The file of a model that was given where a log would be."""
+    given = find_given(flags)
+    if isinstance(given, list):
+        given = given[0] if len(given) == 1 else None
+    is_model = given and os.path.isfile(given) and not is_event_file(os.path.basename(given))
+    return Path(given) if given and is_model else None
 
 
 def export(flags: Namespace) -> None:

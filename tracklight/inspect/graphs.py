@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 import msgspec
 
 from tracklight.errors import TracklightError
 from tracklight.graphs import summary
+from tracklight.graphs.dropped import read_dropped
 from tracklight.graphs.logged import READERS, read_graph
 from tracklight.graphs.summary import Summary, sum_up
 from tracklight.inspect.listing import Chosen, printable
 from tracklight.log import Log
+
+FILE = "file"
+"""The plugin of a graph that is a file of its own and was never logged."""
 
 
 class FoundGraph(msgspec.Struct):
@@ -32,6 +37,12 @@ def sum_up_graphs(log: Log, chosen: Chosen) -> Iterator[FoundGraph]:
                 yield _sum_up_one(log, run, info.tag, info.plugin)
 
 
+def sum_up_file(path: Path) -> FoundGraph:
+    """Of a model's own file, such as an ONNX one."""
+    graph = read_dropped(path.name, path.read_bytes())
+    return FoundGraph(path.name, "", FILE, sum_up(graph), None)
+
+
 def encode_json(graphs: Iterable[FoundGraph]) -> bytes:
     return msgspec.json.format(msgspec.json.encode({"graphs": list(graphs)}), indent=2)
 
@@ -41,7 +52,8 @@ def iter_lines(graphs: Iterable[FoundGraph]) -> Iterator[str]:
     empty = True
     for found in graphs:
         empty = False
-        yield f"{printable(found.run)}  {printable(found.tag)}  ({printable(found.plugin)})"
+        names = [printable(name) for name in (found.run, found.tag) if name]
+        yield "  ".join([*names, f"({printable(found.plugin)})"])
         lines = summary.iter_lines(found.summary) if found.summary else [found.problem or ""]
         yield from (f"  {printable(line)}" for line in lines)
         yield ""
