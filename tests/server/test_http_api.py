@@ -30,6 +30,7 @@ CLOUD = {"run": "conv", "tag": "cloud", "index": 0}
 #: A sensible ask for every address; words in braces are filled in from answers before it.
 ASKS: dict[str, dict[str, Any] | list[Any]] = {
     "GET api/health": {},
+    "GET api/openapi.json": {},
     "GET api/status": {},
     "GET api/dashboards": {},
     "GET api/runs": {},
@@ -85,6 +86,13 @@ ASKS: dict[str, dict[str, Any] | list[Any]] = {
     "GET api/mesh/about": CLOUD,
     "GET api/mesh/geometry": CLOUD,
     "GET api/mesh/file": CLOUD,
+    "GET api/hparams/sessions": {"how": "min", "over": "mean"},
+    "GET api/hparams/importance": {"metric": "|loss"},
+    "POST api/hparams/importance": {"metric": "|loss", "sessions": ["conv"]},
+    "GET api/hparams/sparklines": {"metric": "|loss"},
+    "POST api/hparams/sparklines": {"metric": "|loss", "sessions": ["conv"]},
+    "GET api/hparams/export": {"format": "csv"},
+    "POST api/hparams/export": {"format": "latex", "columns": ["name", "metric:|loss"]},
 }
 
 
@@ -97,6 +105,7 @@ def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClie
     values += logs.text(1, "a cat")
     values += logs.cloud(1, [[0, 0, 0], [1, 2, 3]])
     values += logs.pr_curve(1, [[1, 0], [1, 0], [0, 1], [0, 1], [0.5, 0], [1, 0]])
+    values += logs.hparams({"lr": 0.1})
     logs.write(tmp_path / "logs", "conv", logs.points(range(3)) + values)
     catalog = logs.open_catalog(tmp_path / "logs")
     with Watcher(catalog.roots) as watch:

@@ -22,6 +22,7 @@ from tracklight.server.health import health_route
 from tracklight.server.live import Live
 from tracklight.server.metrics import Meter, Tally, metrics_route
 from tracklight.server.notes import Notes
+from tracklight.server.openapi import openapi_route
 from tracklight.server.overview import Overview
 from tracklight.server.page import PAGE_DIR, page_route, plugin_routes
 from tracklight.server.plugins import Plugins
@@ -64,6 +65,7 @@ def create_app(
         *Blobs(catalog).routes(),
         *RunColumns(catalog, overview).routes(),
         *Notes(store, watchman).routes(),
+        openapi_route(lambda: [*own, *plugins.routes()]),
     ]
     routes: list[BaseRoute] = [
         Mount("/api", routes=[*web_routes(own), stream_route(live), *_late_routes(plugins)]),

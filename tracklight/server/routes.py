@@ -22,7 +22,7 @@ from tracklight.server.problems import refuse
 from tracklight.server.security import READ_ONLY
 
 _MOST_BODY_BYTES = 1 << 20
-_BODILESS = frozenset({"GET", "DELETE"})
+BODILESS = frozenset({"GET", "DELETE"})
 
 #: A whole ask as JSON in the query, for links to what takes more than plain values.
 WHOLE_ASK = "ask"
@@ -53,10 +53,10 @@ def _make_endpoint(route: Route) -> Any:
     async def endpoint(request: Request) -> Response:
         if route.writes and request.scope.get(READ_ONLY):
             return refuse(403, "this board is read-only", "Start it without --read-only.")
-        if route.writes and route.method not in _BODILESS and not _is_json(request):
+        if route.writes and route.method not in BODILESS and not _is_json(request):
             return refuse(415, f"{request.url.path} takes JSON")
         limit_bytes = route.upload_bytes or _MOST_BODY_BYTES
-        body = b"" if route.method in _BODILESS else await read_body(request, limit_bytes)
+        body = b"" if route.method in BODILESS else await read_body(request, limit_bytes)
         return await asyncio.to_thread(_answer, route, request, body)
 
     return endpoint
@@ -80,7 +80,7 @@ def _answer(route: Route, request: Request, body: bytes) -> Response:
 
 
 def _decode(route: Route, request: Request, body: bytes) -> Any:
-    if route.method in _BODILESS:
+    if route.method in BODILESS:
         return decode_query(request.query_params, request.path_params, route.ask)
     if route.upload_bytes is not None:
         return msgspec.convert({**request.query_params, "body": body}, route.ask)
