@@ -45,6 +45,7 @@ PYTHON = {
     "sessions": "formats logdir index plugin",
     "graphs": "formats",
     "tensorfiles": "formats logdir",
+    "embeddings": "formats logdir tensorfiles",
     "dashboards": "formats index log export plugin media graphs sessions",
     "server": "formats logdir index log notes alerts plugin sessions dashboards __init__",
     "snapshot": "notes plugin server __init__",

@@ -36,7 +36,7 @@ def test_a_first_cell_that_is_no_number_is_a_label() -> None:
         (b"1\t2\nx\t3\n", "the first cell of some lines is a number and of others it is not"),
         (b"a\tb\n1\t2\n", 'line 1 has "b" where'),
         (b"a\nb\n", 'line 1 has "a" where'),
-        (b"\xff\xfe\x00", "that is no text; raw numbers need a tensor_shape"),
+        (b"\xff\xfe\x00", "that is no text; raw numbers need a tensor_shape that fits"),
     ],
 )
 def test_what_is_wrong_is_told(text: bytes, sentence: str) -> None:

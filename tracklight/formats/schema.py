@@ -444,10 +444,6 @@ message SlotVariable {
   bytes slot_name = 2
   int32 slot_variable_node_id = 3
 }
-message CheckpointState {
-  bytes model_checkpoint_path = 1
-  repeated bytes all_model_checkpoint_paths = 2
-}
 """
 
 PROJECTOR = """

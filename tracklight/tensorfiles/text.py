@@ -45,7 +45,7 @@ def read_vectors(file: BinaryIO, max_bytes: int = MAX_BYTES) -> tuple[list[str],
             return _parse(lines)
     except UnicodeDecodeError:
         raise FormatError(
-            "a file of vectors that is no text; raw numbers need a tensor_shape in the config"
+            "a file of vectors that is no text; raw numbers need a tensor_shape that fits them"
         ) from None
     except ValueError:
         with _as_text(file) as lines:

@@ -1,0 +1,79 @@
+"""Labels of points: columns of text, with as many rows as there are vectors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from tracklight.errors import FormatError
+from tracklight.tensorfiles.place import measure
+
+_MAX_BYTES = 1 << 30
+_ONLY = "label"
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """Columns by their names, a missing cell empty, and sentences on what does not fit."""
+
+    columns: dict[str, list[str]]
+    problems: tuple[str, ...] = ()
+
+
+def read_metadata(file: BinaryIO, count: int) -> Metadata:
+    """The labels of ``count`` points, as a text of cells between tabs.
+
+    A first line with a tab is one of names. Where the number of lines says otherwise, they are
+    believed: one column may have a name above it, and several may have none.
+    """
+    if measure(file) > _MAX_BYTES:
+        raise FormatError(f"labels of more than {_MAX_BYTES >> 20} MiB, the most that is read")
+    file.seek(0)
+    text = file.read().decode("utf-8-sig", "replace")
+    rows = [line.split("\t") for line in text.splitlines() if line.strip()]
+    if not rows:
+        return Metadata({}, ("the file of labels has nothing in it",))
+    has_names = len(rows) == count + 1 or (len(rows[0]) > 1 and len(rows) != count)
+    names = _name_columns(rows[0], has_names)
+    rows = rows[1:] if has_names else rows
+    return Metadata(_turn(rows, names, count), tuple(_iter_problems(rows, len(names), count)))
+
+
+def _name_columns(cells: Sequence[str], has_names: bool) -> list[str]:
+    if not has_names:
+        return [_ONLY] if len(cells) == 1 else [f"column {n}" for n in range(1, len(cells) + 1)]
+    names: list[str] = []
+    for place, cell in enumerate(cells, 1):
+        names.append(cell if cell and cell not in names else f"{cell or 'column'} {place}")
+    return names
+
+
+def _turn(rows: list[list[str]], names: list[str], count: int) -> dict[str, list[str]]:
+    """Columns of exactly ``count`` cells."""
+    width = len(names)
+    full = [(row + [""] * width)[:width] if len(row) != width else row for row in rows[:count]]
+    full += [[""] * width] * (count - len(full))
+    columns = zip(*full, strict=True)
+    return {name: list(cells) for name, cells in zip(names, columns, strict=False)}
+
+
+def _iter_problems(rows: list[list[str]], width: int, count: int) -> list[str]:
+    problems = []
+    if len(rows) != count:
+        what = "those at the end have none" if len(rows) < count else "the last are not used"
+        problems.append(f"there are {len(rows)} rows of labels for {count} vectors; {what}")
+    odd = sum(len(row) != width for row in rows)
+    if odd:
+        problems.append(f"{odd} rows of labels do not have {width} cells")
+    return problems
+
+
+def find_numbers(cells: Sequence[str]) -> list[float] | None:
+    """A column as numbers, where each cell is one or missing; None for one of text."""
+    try:
+        numbers = [float(cell) if cell else math.nan for cell in cells]
+    except ValueError:
+        return None
+    return numbers if any(cells) else None
