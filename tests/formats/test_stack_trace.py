@@ -20,7 +20,7 @@ C:\\me\\train.py(3): <module>
 def test_the_innermost_line_of_the_user() -> None:
     assert find_line(PYTHON) == "net.py:12 in forward"
     assert find_torch_line(TORCH) == "net.py:12 in forward"
-    assert find_jax_line("/home/me/net.py:12:4 (forward)") == "net.py:12 in forward"
+    assert find_jax_line("/home/me/net.py:12:4 (make.<locals>.forward)") == "net.py:12 in forward"
 
 
 def test_a_line_of_a_library_where_there_is_no_other() -> None:

@@ -33,6 +33,7 @@ def _tell(frames: Sequence[tuple[str, str, str]]) -> str:
     own = [frame for frame in frames if not _LIBRARIES.search(frame[0])] or frames
     if not own:
         return ""
-    path, line, function = own[0]
+    path, line, qualified = own[0]
+    function = qualified.rpartition("<locals>.")[2].strip()
     file = re.split(r"[/\\]", path)[-1]
-    return f"{file}:{line} in {function.strip()}" if function else f"{file}:{line}"
+    return f"{file}:{line} in {function}" if function else f"{file}:{line}"

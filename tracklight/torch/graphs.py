@@ -52,10 +52,10 @@ class Scopes:
             return f"{self.name(parent)}/{last}"
         return f"{self.name(parent)}/{_get_class_name(self._modules[path])}[{last}]"
 
-    def find_shape(self, path: str, name: str) -> list[int] | None:
-        """The shape of what the module under ``path`` has as ``name``, if that is a tensor."""
-        shape = getattr(getattr(self._modules.get(path), name, None), "shape", None)
-        return None if shape is None else list(shape)
+    def find_tensor(self, path: str, name: str) -> Any | None:
+        """What the module under ``path`` has as ``name``, if that is a tensor."""
+        found = getattr(self._modules.get(path), name, None)
+        return found if hasattr(found, "shape") else None
 
 
 def read_graph(model: Any, inputs: Any, *, is_verbose: bool, is_strict: bool) -> Message:

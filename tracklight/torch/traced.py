@@ -89,8 +89,9 @@ class _Reader:
         full_name = f"{self._scopes.name(owner)}/{name}"
         self._sources[output.debugName()] = [full_name]
         if full_name not in self._shapes:
-            shape = self._shapes[full_name] = self._scopes.find_shape(owner, name)
-            self.nodes.append(Node(full_name, "Parameter", (), [] if shape is None else [shape]))
+            tensor = self._scopes.find_tensor(owner, name)
+            self._shapes[full_name] = None if tensor is None else list(tensor.shape)
+            self.nodes.append(_describe_stored(full_name, tensor))
 
     def _unpack(self, inputs: list[str], outputs: list[Any]) -> None:
         for index, output in enumerate(outputs):
@@ -122,3 +123,13 @@ class _Reader:
         """A trace tells the modules as ``__module.encoder/__module.encoder.0``."""
         path = node.scopeName().rpartition("/")[2]
         return self._scopes.name(path.removeprefix(_ROOT).removeprefix("."))
+
+
+def _describe_stored(name: str, tensor: Any | None) -> Node:
+    """What a module holds; a number that is no tensor is known by its name alone."""
+    from torch.nn import Parameter
+
+    if tensor is None:
+        return Node(name, "Constant")
+    kind = "Parameter" if isinstance(tensor, Parameter) else "Buffer"
+    return Node(name, kind, (), [list(tensor.shape)], dtypes=[name_dtype(tensor.dtype)])
