@@ -14,6 +14,7 @@ from benchmarks import (
     pictures,
     read,
     screen,
+    shell,
     tags,
     write,
 )
@@ -36,6 +37,7 @@ MEASURES = {
     "mesh": mesh.measure,
     "write": write.measure,
     "import": write.measure_import,
+    "help": shell.measure,
 }
 #: Takes ten minutes, so it is measured only when it is named.
 LONG = {"soak": screen.soak}

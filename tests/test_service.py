@@ -82,3 +82,12 @@ def test_a_board_may_be_the_whole_application(small_logdir: Path) -> None:
     board = tracklight.asgi(small_logdir, cache=False)
     with TestClient(board, base_url="http://localhost") as client:
         wait_until(lambda: client.get("/api/health").json()["status"] == "ok")
+
+
+def test_notes_on_a_board_that_is_only_read_cannot_be_changed(small_logdir: Path) -> None:
+    board = tracklight.asgi(small_logdir, cache=False, read_only=True)
+    change = {"names": ["run2/train"], "alias": "best"}
+    with TestClient(board, base_url="http://localhost") as client:
+        assert client.patch("/api/notes/runs", json=change).status_code == 403
+        query = {"charts": [{"id": "loss", "tags": ["loss"]}]}
+        assert client.post("/api/scalars/query", json=query).status_code == 200

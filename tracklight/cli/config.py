@@ -15,9 +15,8 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tracklight.errors import UsageError
 
@@ -26,8 +25,7 @@ NAME = "tracklight.toml"
 Parsers = Mapping[str, argparse.ArgumentParser]
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(NamedTuple):
     """A file's settings for one command: as words of a command line, and the log."""
 
     words: list[str]
