@@ -15,6 +15,7 @@ _PLAIN = {
     int: "integer",
     float: "number",
     bool: "true or false",
+    bytes: "the body of the request",
     type(None): "null",
     Any: "anything",
     object: "anything",

@@ -72,6 +72,12 @@ def hparams(given: dict[str, HParamValue], *, group: str = "") -> bytes:
     return b.record(b.event(b.summary(b.blob(1, message)), step=0, wall=1.7e9))
 
 
+def graph(*nodes: str) -> bytes:
+    """The graph of a run, without any edges."""
+    described = (b.blob(1, b.blob(1, name.encode()), b.blob(2, b"Op")) for name in nodes)
+    return b.record(b.event(b.blob(4, *described), step=0, wall=1.7e9))
+
+
 def start(step: int) -> bytes:
     """The mark that a resumed session leaves; some writers give it no time."""
     return b.record(b.event(b.session(START), step=step, wall=0.0))

@@ -14,6 +14,7 @@ from starlette.testclient import TestClient
 from tests.index import logs
 from tests.server.waiting import wait_until
 from tools.write_http_api import TARGET, write_text
+from tracklight.dashboards.graphs.listing import RUN_GRAPH, name_graph
 from tracklight.formats.png import encode_png
 from tracklight.formats.wav import encode_wav
 from tracklight.logdir.watch import Watcher
@@ -26,6 +27,10 @@ PICTURE = {"run": "conv", "tag": "picture", "index": 0}
 WORDS = {"run": "conv", "tag": "words", "index": 0}
 CLIP = {"run": "conv", "tag": "clip", "index": 0}
 CLOUD = {"run": "conv", "tag": "cloud", "index": 0}
+GRAPH = {"id": name_graph("conv", RUN_GRAPH, "graphs")}
+
+#: What takes a file instead of JSON.
+FILES = {"POST api/graphs/upload": b"\x0a\x03\x0a\x01x"}
 
 #: A sensible ask for every address; words in braces are filled in from answers before it.
 ASKS: dict[str, dict[str, Any] | list[Any]] = {
@@ -86,6 +91,18 @@ ASKS: dict[str, dict[str, Any] | list[Any]] = {
     "GET api/mesh/about": CLOUD,
     "GET api/mesh/geometry": CLOUD,
     "GET api/mesh/file": CLOUD,
+    "GET api/graphs/graphs": {},
+    "GET api/graphs/about": GRAPH,
+    "GET api/graphs/group": GRAPH,
+    "POST api/graphs/groups": {**GRAPH, "groups": [""]},
+    "GET api/graphs/statistics": GRAPH,
+    "GET api/graphs/paint": {**GRAPH, "by": "op"},
+    "GET api/graphs/node": {**GRAPH, "path": "x"},
+    "GET api/graphs/search": {**GRAPH, "query": "x"},
+    "GET api/graphs/trace": {**GRAPH, "path": "x"},
+    "GET api/graphs/path": {**GRAPH, "start": "x", "end": "x"},
+    "GET api/graphs/file": GRAPH,
+    "POST api/graphs/upload": {"name": "model.pb"},
     "GET api/hparams/sessions": {"how": "min", "over": "mean"},
     "GET api/hparams/importance": {"metric": "|loss"},
     "POST api/hparams/importance": {"metric": "|loss", "sessions": ["conv"]},
@@ -104,6 +121,7 @@ def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClie
     values += logs.histogram(1, [(0.0, 1.0, 5.0)])
     values += logs.text(1, "a cat")
     values += logs.cloud(1, [[0, 0, 0], [1, 2, 3]])
+    values += logs.graph("x")
     values += logs.pr_curve(1, [[1, 0], [1, 0], [0, 1], [0, 1], [0.5, 0], [1, 0]])
     values += logs.hparams({"lr": 0.1})
     logs.write(tmp_path / "logs", "conv", logs.points(range(3)) + values)
@@ -140,7 +158,8 @@ def test_every_address_answers(client: TestClient) -> None:
     known: dict[str, str] = {}
     for name in documented:
         method, path = name.split()
-        how = {"params" if method in ("GET", "DELETE") else "json": ASKS[name]}
+        in_query = method in ("GET", "DELETE") or name in FILES
+        how = {"params" if in_query else "json": ASKS[name], "content": FILES.get(name)}
         answer = client.request(method, "/" + path.format(**known), **how)
         assert answer.status_code == 200, (name, answer.text)
         if name == "GET api/blobs":

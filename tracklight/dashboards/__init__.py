@@ -32,4 +32,11 @@ BUILT_IN = (
         ("custom_scalars",),
         "tracklight.dashboards.custom_scalars:CustomScalars",
     ),
+    BuiltIn(
+        "graphs",
+        "Graphs",
+        ("graphs", "graph_run_metadata", "graph_run_metadata_graph", "graph_keras_model"),
+        "tracklight.dashboards.graphs:Graphs",
+    ),
+    BuiltIn("hparams", "HParams", ("hparams",), "tracklight.dashboards.hparams:HParams"),
 )

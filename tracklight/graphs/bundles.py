@@ -58,7 +58,7 @@ def join_children(hierarchy: Hierarchy, level: Level) -> Bundles:
         inside = _is_inside(source, level) & _is_inside(target, level)
         found, source, target = found[inside], source[inside], target[inside]
     tail, head = level.find_child(source), level.find_child(target)
-    shown = (tail != head) | (source == target)
+    shown = (tail != head) | ((source == target) & level.is_single[head])
     tail, head, bundle = join_pairs(tail[shown], head[shown])
     return Bundles(tail, head, found[shown], bundle)
 

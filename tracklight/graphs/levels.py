@@ -12,7 +12,7 @@ from tracklight.graphs.graphdef import ARGUMENT, RESULT
 from tracklight.graphs.hierarchy import Hierarchy
 from tracklight.graphs.naming import label_of
 from tracklight.graphs.series import FEWEST_OPS, FEWEST_SCOPES, iter_runs, split_label
-from tracklight.types import Int32
+from tracklight.types import Bool, Int32
 
 Kind = Literal["op", "scope", "series", "input", "output"]
 _ENDS: dict[str, Kind] = {ARGUMENT: "input", RESULT: "output"}
@@ -48,6 +48,11 @@ class Level:
     def find_child(self, ranks: Int32) -> Int32:
         """In which child each leaf of this level stands."""
         return (np.searchsorted(self.starts, ranks, side="right") - 1).astype(np.int32)
+
+    @property
+    def is_single(self) -> Bool:
+        """Of each child whether it holds one leaf only."""
+        return np.diff(self.starts, append=self.last) == 1
 
     def place_of(self, rank: int) -> int:
         """In which child a leaf of this level stands."""

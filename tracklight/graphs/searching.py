@@ -9,6 +9,7 @@ from typing import Literal
 
 from tracklight.graphs.attributes import format_shape
 from tracklight.graphs.hierarchy import Hierarchy
+from tracklight.graphs.model import Detail
 
 Where = Literal["name", "op", "attribute", "shape", "dtype", "device"]
 
@@ -23,6 +24,7 @@ _PREFIXES: dict[str, Where] = {
 #: What nearly everybody looks for, and what is known without looking at every node.
 _QUICK: tuple[Where, ...] = ("name", "op")
 _SLOW: tuple[Where, ...] = ("shape", "dtype", "device", "attribute")
+_LONGEST = 200
 _CROSS = "\N{MULTIPLICATION SIGN}"
 
 
@@ -95,7 +97,7 @@ class Index:
                 if found is None:
                     break
                 if why is None or why[0] in _QUICK:
-                    why = found, self._quote(found, place)
+                    why = found, self._quote(found, place, word)
             else:
                 if why is not None:
                     yield Hit(place, *why)
@@ -107,11 +109,16 @@ class Index:
             return self._ops
         return self._rest[where]
 
-    def _quote(self, where: Where, place: int) -> str:
+    def _quote(self, where: Where, place: int, word: Word) -> str:
         graph = self._hierarchy.graph
         if where == "name":
             return graph.names[place]
-        return graph.ops[place] if where == "op" else self._rest[where][place][:200]
+        if where == "op":
+            return graph.ops[place]
+        if where == "attribute":
+            said = _iter_said(graph.describe(place))
+            return next((text for text in said if word.is_in(text.lower())), "")[:_LONGEST]
+        return self._rest[where][place][:_LONGEST]
 
     @cached_property
     def _names(self) -> Sequence[str]:
@@ -130,9 +137,14 @@ class Index:
             texts["shape"].append(" ".join(format_shape(it.shape) for it in outputs))
             texts["dtype"].append(" ".join({it.dtype: None for it in outputs}).lower())
             texts["device"].append(detail.device.lower())
-            said = (f"{key}={value}" for key, value in detail.attributes.items())
-            texts["attribute"].append(", ".join([*said, detail.source]).lower())
+            texts["attribute"].append("\n".join(_iter_said(detail)).lower())
         return texts
+
+
+def _iter_said(detail: Detail) -> Iterator[str]:
+    yield from (f"{key}={value}" for key, value in detail.attributes.items())
+    if detail.source:
+        yield detail.source
 
 
 def _parse_word(word: str) -> Word:

@@ -230,7 +230,8 @@ class NeighbourRow(msgspec.Struct):
     control: bool
     shape: str
     dtype: str
-    size: float
+    size: float | None
+    """How many numbers flow, where that is known."""
     count: int
     """How many edges these are."""
     inside: list[str]

@@ -40,7 +40,7 @@ def _make_row(log: Source, run: str, info: TagInfo, profiles: list[str]) -> Grap
     marks = make_marks(located)
     kind = _KINDS.get(info.plugin, "op")
     return GraphRow(
-        id=_name(run, info.tag, info.plugin),
+        id=name_graph(run, info.tag, info.plugin),
         run=run,
         tag=info.tag,
         title="Graph of the run" if info.tag == RUN_GRAPH else info.display_name or info.tag,
@@ -55,7 +55,7 @@ def _make_row(log: Source, run: str, info: TagInfo, profiles: list[str]) -> Grap
     )
 
 
-def _name(run: str, tag: str, plugin: str) -> str:
+def name_graph(run: str, tag: str, plugin: str) -> str:
     """Short, and the same in every process: it stands in addresses."""
     text = "\0".join((run, tag, plugin)).encode("utf-8", "surrogateescape")
     return hashlib.sha256(text).hexdigest()[:16]

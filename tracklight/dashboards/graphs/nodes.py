@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from math import nan
+from math import isnan
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from tracklight.graphs.atlas import Atlas, Spot
 from tracklight.graphs.attributes import format_shape
 from tracklight.graphs.levels import Level
 from tracklight.graphs.profile import Execution
+from tracklight.graphs.tensors import count_known
 
 Profile = Mapping[str, Execution]
 
@@ -100,7 +101,6 @@ def _show_edge(spot: Spot, edge: int, other: int, ask: NodeAsk) -> NeighbourRow:
     edges = sheet.graph.edges
     control = bool(edges.control[edge])
     tensor = None if control else sheet.tensors.carried(int(edge))
-    count = None if tensor is None else tensor.count()
     return NeighbourRow(
         spot.outwards(sheet.hierarchy.paths[other]),
         sheet.graph.ops[other],
@@ -109,7 +109,7 @@ def _show_edge(spot: Spot, edge: int, other: int, ask: NodeAsk) -> NeighbourRow:
         control,
         "" if tensor is None else format_shape(tensor.shape),
         "" if tensor is None else tensor.dtype,
-        nan if count is None else float(count),
+        None if tensor is None else _as_number(count_known(tensor)),
         1,
         list_around(spot, sheet.get_leaf(other), ask.fold),
     )
@@ -152,10 +152,14 @@ def _iter_partners(
             not data[number],
             flow.label[number],
             flow.dtype[number],
-            float(flow.size[number]),
+            _as_number(flow.size[number]),
             int(counts[number]),
             [],
         )
+
+
+def _as_number(size: float | None) -> float | None:
+    return None if size is None or isnan(size) else float(size)
 
 
 def _find_ran(spot: Spot, level: Level, profile: Profile) -> Ran | None:

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.dashboards.graphs.conftest import Show
+from tests.dashboards.graphs.scene import Scene, write_graph
+from tests.graphs.drawn import graphdef
+from tracklight.dashboards.graphs.listing import RUN_GRAPH, name_graph
+from tracklight.errors import FormatError, LogError
+from tracklight.plugin import Nothing
+
+
+def rows(scene: Scene) -> list[object]:
+    return list(scene.ask("graphs").graphs)
+
+
+def test_every_graph_is_listed_with_its_steps(tmp_path: Path) -> None:
+    write_graph(tmp_path, graphdef({"a": []}), step=0)
+    write_graph(tmp_path, graphdef({"a": [], "b": []}), step=7)
+    write_graph(tmp_path, graphdef({"c": []}), run="other")
+    scene = Scene(tmp_path)
+    listed = scene.dashboard.graphs(Nothing()).graphs
+    assert [(row.run, row.tag, row.kind) for row in listed] == [
+        ("other", RUN_GRAPH, "op"),
+        ("run", RUN_GRAPH, "op"),
+    ]
+    assert [step.step for step in listed[1].steps] == [0, 7]
+    assert scene.ask("about").nodes == 2
+    first = listed[1].steps[0]
+    assert scene.ask("about", index=first.index, mark=first.mark).nodes == 1
+    with pytest.raises(LogError, match="no longer"):
+        scene.ask("about", index=first.index, mark=first.mark + 1)
+    with pytest.raises(LogError, match="no longer"):
+        scene.ask("about", id="nothing")
+    scene.catalog.close()
+
+
+def test_a_graph_is_brought_along(show: Show) -> None:
+    scene = show(graphdef({"a": []}))
+    body = graphdef({"u": [], "v": ["u"]}).SerializeToString()
+    row = scene.ask("upload", name="model.pb", body=body)
+    assert (row.kind, row.title) == ("upload", "model.pb")
+    assert scene.ask("about", id=row.id).edges == 1
+    assert row.id in [listed.id for listed in scene.dashboard.graphs(Nothing()).graphs]
+    for _ in range(8):
+        scene.ask("upload", name="another.pb", body=body)
+    with pytest.raises(LogError):
+        scene.ask("about", id=row.id)
+
+
+def test_a_file_that_is_no_graph_is_refused_in_words(show: Show) -> None:
+    with pytest.raises(FormatError):
+        show(graphdef({"a": []})).ask("upload", name="cat.jpg", body=b"\xff\xd8\xff\xe0 a cat")
+
+
+def test_two_graphs_are_compared(tmp_path: Path) -> None:
+    before = {"x": [], "old": ["x"], "s/kept": ["x"], "s/moved": ["x"], "t/kept": []}
+    after = {"x": [], "new": ["x"], "s/kept": ["x"], "s/moved": ["s/kept"], "t/kept": []}
+    write_graph(tmp_path, graphdef(before), run="before")
+    write_graph(tmp_path, graphdef(after, ops={"new": "New"}), run="after")
+    scene = Scene(tmp_path)
+    one, other = (name_graph(run, RUN_GRAPH, "graphs") for run in ("before", "after"))
+    scene.id = f"compare~{one}~{other}"
+    changes = scene.ask("about").changes
+    assert (changes.same, changes.added, changes.removed, changes.changed) == (3, 1, 1, 1)
+    assert {child.label: child.change for child in scene.group().children} == {
+        "x": "same",
+        "old": "removed",
+        "s": "changed",
+        "new": "added",
+        "t": "same",
+    }
+    moved = scene.ask("node", path="s/moved")
+    assert [(it.what, it.before, it.after) for it in moved.changes] == [
+        ("inputs", "x:0", "s/kept:0")
+    ]
+    assert {it.path for it in moved.inputs} == {"x", "s/kept"}
+    paint = scene.ask("paint", by="change", group="s")
+    assert [paint.names[child[0][0]] for child in paint.share] == ["same", "changed"]
+    scene.catalog.close()
+
+
+def test_a_graph_compared_with_itself_is_the_same(show: Show) -> None:
+    scene = show(graphdef({"a": [], "b": ["a", "a"], "c": ["b:1", "^a"]}))
+    scene.id = f"compare~{scene.id}~{scene.id}"
+    assert scene.ask("about").changes.same == 3
+    assert scene.ask("about").edges == 3
