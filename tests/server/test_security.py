@@ -6,10 +6,13 @@ import pytest
 from starlette.testclient import TestClient
 
 from tests.server.memory_source import MemorySource, MemoryWatch
+from tracklight.server import keys
 from tracklight.server.app import create_app
+from tracklight.server.password import Hash, make_hash
 from tracklight.server.security import Policy, is_loopback, policy_for
 
 QUERY = {"charts": []}
+_LOCAL = {"localhost", "127.0.0.1"}
 
 
 def make_client(policy: Policy, tmp_path: Path) -> TestClient:
@@ -90,3 +93,133 @@ def test_a_program_sends_the_token_as_a_header(tmp_path: Path) -> None:
 )
 def test_loopback_is_known(host: str, stays: bool) -> None:
     assert is_loopback(host) is stays
+
+
+def test_a_token_leaves_the_address_for_a_cookie_of_its_own_place(tmp_path: Path) -> None:
+    client = make_client(policy_for("0.0.0.0", token="secret"), tmp_path)
+    cookie = client.get("/?token=secret").headers["set-cookie"].lower()
+    assert "httponly" in cookie and "samesite=lax" in cookie
+    # Other servers behind the same proxy live at other paths, and do not get it.
+    assert "path=" not in cookie and "domain=" not in cookie
+
+
+@pytest.mark.parametrize("leaf", ["https:evil.example", "javascript:alert(1)", "%0d%0ax:y"])
+def test_handing_over_a_token_leads_nowhere_else(tmp_path: Path, leaf: str) -> None:
+    client = make_client(policy_for("0.0.0.0", token="secret"), tmp_path)
+    target = client.get(f"/{leaf}?token=secret").headers["location"]
+    assert target.startswith("./") and "\n" not in target
+
+
+def test_a_rebound_name_gets_in_with_a_token_only(tmp_path: Path) -> None:
+    client = make_client(policy_for("localhost", proxy_token="secret"), tmp_path)
+    assert client.get("/api/runs").status_code == 200
+    foreign = {"host": "hub.example"}
+    assert client.get("/api/runs", headers=foreign).status_code == 403
+    assert client.get("/api/runs?token=guess", headers=foreign).status_code == 403
+    entry = client.get("/?token=secret", headers=foreign)
+    assert entry.status_code == 303
+    carried = {**foreign, "cookie": entry.headers["set-cookie"].partition(";")[0]}
+    assert client.get("/api/runs", headers=carried).status_code == 200
+
+
+@pytest.fixture(scope="module")
+def users() -> dict[str, Hash]:
+    return {"ada": make_hash("p:ss wörd")}
+
+
+def test_a_name_and_a_password_open_the_board(tmp_path: Path, users: dict[str, Hash]) -> None:
+    client = make_client(policy_for("0.0.0.0", users=users), tmp_path)
+    refused = client.get("/api/runs")
+    assert refused.status_code == 401
+    assert refused.headers["www-authenticate"].startswith("Basic")
+    for pair in (("ada", "wrong"), ("bob", "p:ss wörd"), ("", "")):
+        assert client.get("/api/runs", auth=pair).status_code == 401
+    for header in ("Basic", "Basic !", "Basic " + "A" * 5000, "Basic /w==", "Bearer x"):
+        assert client.get("/api/runs", headers={"authorization": header}).status_code == 401
+    assert client.get("/api/runs", auth=("ada", "p:ss wörd".encode())).status_code == 200
+
+
+def test_guessing_comes_to_an_end(
+    tmp_path: Path, users: dict[str, Hash], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keys, "MOST_GUESSES", 3)
+    client = make_client(policy_for("0.0.0.0", users=users), tmp_path)
+    right = {"auth": ("ada", "p:ss wörd".encode())}
+    assert client.get("/api/runs", **right).status_code == 200
+    statuses = [client.get("/api/runs", auth=("ada", str(n))).status_code for n in range(5)]
+    assert statuses == [401, 401, 401, 429, 429]
+    # Who was let in before is not kept out by another's guessing.
+    assert client.get("/api/runs", **right).status_code == 200
+
+
+def test_health_is_told_to_everybody_and_nothing_else(tmp_path: Path) -> None:
+    client = make_client(policy_for("0.0.0.0", token="secret"), tmp_path)
+    assert client.get("/api/health").status_code == 200
+    for path in ("/", "/api/status", "/api/live", "/metrics", "/api/openapi.json", "/nothing"):
+        assert client.get(path).status_code == 403
+    assert client.get("/api/health", headers={"host": "rebound.example"}).status_code == 403
+
+
+WRITES = [
+    ("PATCH", "/api/notes/runs", {"names": ["conv"], "note": "good"}),
+    ("POST", "/api/notes/annotations", {"step": 1, "text": "here"}),
+    ("PUT", "/api/notes/layouts", {"name": "mine", "categories": []}),
+    ("PUT", "/api/alerts/rules", []),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "body"), WRITES)
+def test_only_our_page_and_programs_may_write(
+    client: TestClient, method: str, path: str, body: object
+) -> None:
+    for headers in (
+        {"origin": "https://evil.example"},
+        {"origin": "null"},
+        {"sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "same-site"},
+    ):
+        assert client.request(method, path, json=body, headers=headers).status_code == 403
+    form = client.request(method, path, content=b"{}", headers={"content-type": "text/plain"})
+    assert form.status_code == 415
+    own = {"origin": "http://localhost:6006"}
+    assert client.request(method, path, json=body, headers=own).status_code == 200
+    behind = {"origin": "https://hub.example", "sec-fetch-site": "same-origin"}
+    assert client.request(method, path, json=body, headers=behind).status_code == 200
+
+
+@pytest.mark.parametrize(("method", "path", "body"), WRITES)
+def test_writing_needs_the_token(tmp_path: Path, method: str, path: str, body: object) -> None:
+    client = make_client(policy_for("0.0.0.0", token="secret"), tmp_path)
+    assert client.request(method, path, json=body).status_code == 403
+
+
+@pytest.mark.parametrize(("method", "path", "body"), WRITES)
+def test_a_board_may_be_read_only(tmp_path: Path, method: str, path: str, body: object) -> None:
+    client = make_client(policy_for("localhost", read_only=True), tmp_path)
+    refused = client.request(method, path, json=body)
+    assert refused.status_code == 403 and "read-only" in refused.json()["error"]["what"]
+    assert client.delete("/api/notes/annotations/x").status_code == 403
+    assert client.get("/api/notes").status_code == 200
+    assert client.post("/api/scalars/query", json=QUERY).status_code == 200
+
+
+@pytest.mark.parametrize("host", ["localhost:6006", "box.lab:6006"])
+def test_notebooks_of_the_same_machine_may_show_the_board(tmp_path: Path, host: str) -> None:
+    client = make_client(policy_for("box.lab", ["*.hub.example"]), tmp_path)
+    csp = client.get("/api/runs", headers={"host": host}).headers["content-security-policy"]
+    name = host.partition(":")[0]
+    local = {f"{scheme}://{it}:*" for scheme in ("http", "https") for it in _LOCAL | {name}}
+    ancestors = csp.partition("frame-ancestors ")[2].split()
+    assert {*ancestors} == local | {"'self'", "vscode-webview:", "https://*.hub.example"}
+
+
+def test_a_host_does_not_write_the_policy(client: TestClient) -> None:
+    odd = {"host": "x; script-src *"}
+    csp = client.get("/api/runs", headers=odd).headers["content-security-policy"]
+    assert "script-src *" not in csp
+
+
+def test_names_below_a_trusted_one_are_trusted(tmp_path: Path) -> None:
+    client = make_client(policy_for("localhost", ["*.hub.example"]), tmp_path)
+    assert client.get("/api/runs", headers={"host": "a.hub.example"}).status_code == 200
+    assert client.get("/api/runs", headers={"host": "hub.example.evil"}).status_code == 403

@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, get_type_hints
+from typing import Any, get_origin, get_type_hints
 
 import msgspec
+import numpy as np
 
 import tracklight
 from tracklight.plugin import Blob, Nothing, Problem, Route, Stream
@@ -118,5 +119,5 @@ def _is_plain(kind: Any) -> bool:
     return kind not in (Blob, Stream)
 
 
-def _describe_columns(_: type) -> Json:
-    return {"type": "array"}
+def _describe_columns(kind: type) -> Json:
+    return {"type": "array"} if get_origin(kind) is np.ndarray else {}

@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+from starlette.testclient import TestClient
+
+from tools.write_http_api import collect_routes
+
+
+def test_every_route_is_described(client: TestClient) -> None:
+    description = client.get("/api/openapi.json").json()
+    described = {
+        f"{method.upper()} {path.removeprefix('/api/')}"
+        for path, operations in description["paths"].items()
+        for method in operations
+    }
+    assert described == {f"{route.method} {route.path}" for route in collect_routes()}
+
+
+def test_parts_of_an_address_and_bodies_are_told_apart(client: TestClient) -> None:
+    paths = client.get("/api/openapi.json").json()["paths"]
+    places = {it["name"]: it["in"] for it in paths["/api/blobs/{fingerprint}"]["get"]["parameters"]}
+    assert places["fingerprint"] == "path" and places["run"] == "query"
+    assert paths["/api/tags"]["post"]["requestBody"]["required"]
+    assert "requestBody" not in paths["/api/tags"]["get"]
