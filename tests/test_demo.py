@@ -104,6 +104,7 @@ def test_every_kind_of_data_is_there_and_decodes(logdir: Path) -> None:
         "file_version",
         "session_log",
         "graph_def",
+        "tagged_run_metadata",
         "summary",
     }
 
@@ -161,6 +162,26 @@ def test_graph_is_connected(logdir: Path) -> None:
     assert len(names) == len(set(names)) > 50
     assert {source.lstrip(b"^") for node in nodes for source in node.input} <= set(names)
     assert max(name.count(b"/") for name in names) >= 4
+
+
+def test_graphs_of_models_are_whole(logdir: Path) -> None:
+    """Every input is there, and the step that was recorded is of nodes of the graph."""
+    for run in ("resnet50", "storyteller/small", "storyteller/large"):
+        events = {event.WhichOneof("what"): event for event in iter_events(logdir / run)}
+        nodes = proto.parse("GraphDef", events["graph_def"].graph_def).node
+        names = {node.name for node in nodes}
+        assert len(names) == len(nodes) > 150
+        assert {source.lstrip(b"^") for node in nodes for source in node.input} <= names
+    (recorded,) = (
+        event.tagged_run_metadata.run_metadata
+        for event in iter_events(logdir / "resnet50")
+        if event.HasField("tagged_run_metadata")
+    )
+    stats = proto.parse("StepStats", proto.parse("RunMetadata", recorded).step_stats)
+    ran = {node.node_name for device in stats.dev_stats for node in device.node_stats}
+    graph = next(it.graph_def for it in iter_events(logdir / "resnet50") if it.graph_def)
+    assert ran < {node.name for node in proto.parse("GraphDef", graph).node}
+    assert len(stats.dev_stats) == 2
 
 
 def test_projector_files_fit_together(logdir: Path) -> None:

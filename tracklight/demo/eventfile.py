@@ -10,6 +10,7 @@ from tracklight.formats.event import (
     encode_event,
     encode_file_version,
     encode_graph,
+    encode_run_metadata,
     encode_session,
 )
 from tracklight.formats.proto import Message
@@ -47,6 +48,10 @@ class EventFile:
 
     def log_graph(self, wall_time: float, graph: Message) -> None:
         self._write(encode_graph(wall_time, 0, graph))
+
+    def log_run_metadata(self, wall_time: float, step: int, tag: str, metadata: Message) -> None:
+        """Say what the operations of the run's graph took in one step."""
+        self._write(encode_run_metadata(wall_time, step, tag, metadata))
 
     def log_restart(self, wall_time: float, step: int) -> None:
         """Say that training goes on at ``step``, so what was logged from there on is void."""

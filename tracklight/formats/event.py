@@ -128,6 +128,12 @@ def encode_graph(wall_time: float, step: int, graph: Message) -> bytes:
     return _serialize(wall_time, step, graph_def=graph.SerializeToString())
 
 
+def encode_run_metadata(wall_time: float, step: int, tag: str, metadata: Message) -> bytes:
+    """An event that says what the graph of a run took in one step."""
+    tagged = proto.TaggedRunMetadata(tag=tag.encode(), run_metadata=metadata.SerializeToString())
+    return _serialize(wall_time, step, tagged_run_metadata=tagged)
+
+
 def _serialize(wall_time: float, step: int, **fields: Message) -> bytes:
     data: bytes = proto.Event(wall_time=wall_time, step=step, **fields).SerializeToString()
     return data
