@@ -186,6 +186,18 @@ def test_serve_says_where_and_ends_on_ctrl_c(server: subprocess.Popen[str]) -> N
     assert note.startswith("tracklight: note: --samples-per-plugin is not needed: ")
 
 
+def test_a_log_that_is_not_there_yet_is_waited_for(tmp_path: Path) -> None:
+    command = [*COMMAND, "--logdir", str(tmp_path / "later"), "--port=0"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None and process.stderr is not None
+        assert process.stdout.readline().startswith("tracklight at ")
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 0
+        assert 'later" yet; it is waited for' in process.stderr.read()
+
+
 @pytest.mark.skipif(os.name == "nt", reason="there is no such signal")
 def test_a_reader_that_has_seen_enough_is_no_fault(nasty_logdir: Path) -> None:
     command = [*COMMAND, "inspect", str(nasty_logdir), "--json"]

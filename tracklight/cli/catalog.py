@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from argparse import Namespace
 
 from tracklight.cli.given import find_given
@@ -9,7 +10,7 @@ from tracklight.errors import UsageError
 from tracklight.index.cache import find_folder
 from tracklight.index.catalog import Catalog
 from tracklight.index.sizes import parse_bytes
-from tracklight.logdir.roots import parse_roots
+from tracklight.logdir.roots import is_url, parse_roots
 
 
 def create_catalog(flags: Namespace) -> Catalog:
@@ -27,3 +28,9 @@ def create_catalog(flags: Namespace) -> Catalog:
         cache_bytes=parse_bytes(flags.cache_size),
         memory_bytes=parse_bytes(flags.memory),
     )
+
+
+def find_missing(catalog: Catalog) -> list[str]:
+    """The log directories of this machine that are not there."""
+    paths = (root.path for root in catalog.roots)
+    return [path for path in paths if not is_url(path) and not os.path.exists(path)]

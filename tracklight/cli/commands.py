@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from tracklight.cli.catalog import create_catalog
+from tracklight.cli.catalog import create_catalog, find_missing
 from tracklight.cli.given import find_given
 from tracklight.cli.loading import count_bytes
 from tracklight.cli.progress import Tally, show_bar
@@ -18,7 +18,6 @@ from tracklight.export import export_scalars, open_output
 from tracklight.inspect.listing import encode_json, iter_lines
 from tracklight.log import Log
 from tracklight.logdir.discover import is_event_file
-from tracklight.logdir.roots import is_url
 from tracklight.types import Kind, TagInfo
 
 Chosen = Mapping[str, Sequence[TagInfo]]
@@ -110,7 +109,7 @@ def _find_page(target: Path) -> Path:
 def open_log(flags: Namespace) -> Iterator[Log]:
     """A log that is there now; what could not be read of it is told."""
     catalog = create_catalog(flags)
-    missing = [r.path for r in catalog.roots if not is_url(r.path) and not os.path.exists(r.path)]
+    missing = find_missing(catalog)
     if missing:
         raise LogError(f'there is no directory "{missing[0]}"')
     with Log(catalog) as log:

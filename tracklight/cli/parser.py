@@ -140,7 +140,11 @@ def _add_inspect(parser: argparse.ArgumentParser) -> None:
     _add_choice(parser)
     add = parser.add_argument
     add("--event-file", metavar="FILE", help="one event file instead of a log directory")
-    add("--graph", action="store_true", help="sum up graphs instead, of a log or of a model file such as ONNX")
+    add(
+        "--graph",
+        action="store_true",
+        help="sum up graphs instead, of a log or of a model file such as ONNX",
+    )
     add("--json", action="store_true", help="for programs")
 
 

@@ -7,7 +7,7 @@ from argparse import Namespace
 from contextlib import ExitStack
 
 from tracklight.alerts.rules import parse_rule
-from tracklight.cli.catalog import create_catalog
+from tracklight.cli.catalog import create_catalog, find_missing
 from tracklight.cli.loading import show_loading
 from tracklight.errors import UsageError
 from tracklight.index.memory import be_frugal
@@ -23,6 +23,8 @@ def serve(flags: Namespace) -> None:
     with ExitStack() as ending:
         catalog = create_catalog(flags)
         ending.callback(catalog.close)
+        for path in find_missing(catalog):
+            print(f'tracklight: note: there is no "{path}" yet; it is waited for', file=sys.stderr)
 
         def announce(url: str) -> None:
             print(f"tracklight at {url} (Ctrl-C to quit)", flush=True)

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+from tests.cli.test_progress import Terminal
+from tests.server.waiting import wait_until
+from tracklight.cli.loading import show_loading
+
+
+def make_catalog(done: int, total: int) -> Any:
+    progress = SimpleNamespace(bytes_done=done, bytes_total=total)
+    return SimpleNamespace(progress=progress, version=0)
+
+
+def test_the_bar_goes_once_the_log_was_read() -> None:
+    out, catalog = Terminal(), make_catalog(1, 4)
+    with show_loading(catalog, out):
+        wait_until(lambda: "25%" in out.getvalue())
+        catalog.progress.bytes_done = 4
+        wait_until(lambda: out.getvalue().endswith("\r\x1b[K"))
+        drawn = out.getvalue()
+        catalog.progress.bytes_total = 8  # what is written later is nobody's wait
+
+    assert out.getvalue() == drawn
+
+
+def test_an_empty_log_needs_no_bar() -> None:
+    out, looks = Terminal(), 0
+
+    class Empty:
+        version = 0
+
+        @property
+        def progress(self) -> Any:
+            nonlocal looks
+            looks += 1
+            return SimpleNamespace(bytes_done=0, bytes_total=0)
+
+    with show_loading(cast(Any, Empty()), out):
+        wait_until(lambda: looks > 2)
+    assert out.getvalue() == ""
