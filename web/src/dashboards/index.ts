@@ -77,6 +77,14 @@ with summary.create_file_writer("logs/run-1").as_default():
     load: () => import('./custom_scalars'),
   },
   {
+    name: 'graphs',
+    title: 'Graphs',
+    example: `from tracklight.torch import SummaryWriter
+with SummaryWriter("logs/run-1") as writer:
+    writer.add_graph(model, example_input)`,
+    load: () => import('./graphs'),
+  },
+  {
     name: 'overview',
     title: 'Overview',
     server: 'scalars',

@@ -1,0 +1,244 @@
+/** What the Graphs dashboard answers with, field for field as in `tracklight/dashboards/graphs`. */
+
+import type { WireNumber } from '../../../api/types';
+
+export interface StepRow {
+  readonly index: number;
+  readonly step: number;
+  readonly wall_time: number;
+  readonly mark: number;
+}
+
+export interface GraphRow {
+  readonly id: string;
+  readonly run: string;
+  readonly tag: string;
+  readonly title: string;
+  readonly kind: 'op' | 'profile' | 'conceptual' | 'upload';
+  readonly bytes: number;
+  readonly steps: readonly StepRow[];
+  /** Tags of the run whose times and memory can be laid over it. */
+  readonly profiles: readonly string[];
+}
+
+export interface GraphsAnswer {
+  readonly graphs: readonly GraphRow[];
+}
+
+export interface Tally {
+  readonly name: string;
+  readonly count: number;
+}
+
+export interface Changes {
+  readonly same: number;
+  readonly added: number;
+  readonly removed: number;
+  readonly changed: number;
+}
+
+export interface About {
+  readonly nodes: number;
+  readonly edges: number;
+  readonly control_edges: number;
+  readonly depth: number;
+  readonly functions: readonly Tally[];
+  readonly ops: readonly Tally[];
+  readonly problems: readonly string[];
+  readonly open: readonly string[];
+  readonly changes: Changes | null;
+}
+
+export interface ChildRow {
+  readonly path: string;
+  readonly label: string;
+  readonly kind: 'op' | 'scope' | 'series' | 'input' | 'output';
+  readonly op: string;
+  readonly nodes: number;
+  /** Where its operations stand in the order of all. */
+  readonly first: number;
+  readonly last: number;
+  readonly shape: string;
+  readonly dtype: string;
+  readonly functions: readonly string[];
+  readonly aux: '' | 'noop' | 'constant' | 'summary' | 'hub' | 'lonely';
+  readonly structure: number;
+  /** Less than nothing where nobody counted. */
+  readonly parameters: number;
+  readonly change: '' | 'same' | 'added' | 'removed' | 'changed';
+  /** Groups inside of it that are best opened along with it. */
+  readonly chain: readonly string[];
+}
+
+interface LinkColumns {
+  readonly count: Int32Array;
+  readonly control: Int32Array;
+  /** NaN where it is not known. */
+  readonly size: Float64Array;
+  readonly label: readonly string[];
+  readonly dtype: readonly string[];
+}
+
+export interface EdgeColumns extends LinkColumns {
+  readonly source: Int32Array;
+  readonly target: Int32Array;
+}
+
+export interface BorderColumns extends LinkColumns {
+  readonly child: Int32Array;
+  readonly partner: readonly string[];
+}
+
+export interface GroupRow {
+  readonly path: string;
+  readonly kind: 'scope' | 'series' | 'function';
+  readonly total: number;
+  readonly offset: number;
+  readonly children: readonly ChildRow[];
+  readonly edges: EdgeColumns;
+  readonly ins: BorderColumns;
+  readonly outs: BorderColumns;
+}
+
+export interface GroupsAnswer {
+  readonly groups: readonly GroupRow[];
+}
+
+/** How each child of a group is coloured, in the order of the children. */
+export interface PaintAnswer {
+  readonly by: string;
+  readonly kind: 'category' | 'number';
+  readonly names: readonly string[];
+  /** Places in `names`, each with how many nodes of the child are of it. */
+  readonly share: readonly (readonly (readonly [place: number, count: number])[])[];
+  /** NaN for none. */
+  readonly value: Float64Array | null;
+}
+
+/** Something that the graph can be coloured by, with its range over the first picture. */
+export interface ScaleRow {
+  readonly by: string;
+  readonly title: string;
+  readonly kind: 'category' | 'number';
+  readonly unit: '' | 'us' | 'bytes';
+  readonly low: number;
+  readonly high: number;
+  readonly categories: readonly Tally[];
+}
+
+export interface TensorRow {
+  readonly path: string;
+  readonly op: string;
+  readonly dtype: string;
+  readonly shape: string;
+  readonly elements: number;
+  readonly bytes: number;
+  /** The groups to open so that it is seen. */
+  readonly inside: readonly string[];
+}
+
+export interface RankedRow {
+  readonly path: string;
+  readonly op: string;
+  readonly value: number;
+  readonly inside: readonly string[];
+}
+
+export interface StatisticsAnswer {
+  readonly scales: readonly ScaleRow[];
+  readonly parameters: number;
+  readonly largest: readonly TensorRow[];
+  readonly owners: readonly RankedRow[];
+  readonly slowest: readonly RankedRow[];
+  readonly hungriest: readonly RankedRow[];
+}
+
+/** A node or group that gives something to another, or takes something from it. */
+export interface NeighbourRow {
+  readonly path: string;
+  readonly op: string;
+  /** Which input of the reader it is; -1 between groups. */
+  readonly position: number;
+  readonly output: string;
+  readonly control: boolean;
+  readonly shape: string;
+  readonly dtype: string;
+  readonly size: WireNumber;
+  readonly count: number;
+  readonly inside: readonly string[];
+}
+
+export interface NodeAnswer {
+  readonly path: string;
+  readonly name: string;
+  readonly kind: ChildRow['kind'];
+  readonly op: string;
+  readonly device: string;
+  /** The line of the program that made it. */
+  readonly source: string;
+  readonly nodes: number;
+  readonly parameters: number;
+  readonly attributes: readonly { readonly key: string; readonly value: string }[];
+  readonly inputs: readonly NeighbourRow[];
+  readonly inputs_total: number;
+  readonly outputs: readonly NeighbourRow[];
+  readonly outputs_total: number;
+  readonly tensors: readonly {
+    readonly dtype: string;
+    readonly shape: string;
+    readonly elements: number | null;
+  }[];
+  readonly functions: readonly string[];
+  readonly ops: readonly Tally[];
+  readonly inside: readonly string[];
+  readonly ran: {
+    readonly time_us: number;
+    readonly memory_bytes: number;
+    readonly start_us: number | null;
+    readonly device: string;
+    readonly outputs: readonly string[];
+  } | null;
+  readonly change: string;
+  readonly changes: readonly {
+    readonly what: string;
+    readonly before: string;
+    readonly after: string;
+  }[];
+}
+
+export interface HitRow {
+  readonly path: string;
+  readonly kind: ChildRow['kind'];
+  readonly op: string;
+  readonly where: string;
+  readonly text: string;
+  readonly first: number;
+  readonly last: number;
+  readonly body: string;
+  readonly inside: readonly string[];
+}
+
+export interface SearchAnswer {
+  readonly total: number;
+  readonly hits: readonly HitRow[];
+}
+
+/** Operations as ranges of ranks, in the graph or in the body of one function. */
+export interface TraceAnswer {
+  readonly total: number;
+  readonly first: Int32Array;
+  readonly last: Int32Array;
+  readonly body: string;
+  readonly ends: readonly string[];
+}
+
+export interface PathAnswer {
+  readonly direction: string;
+  readonly body: string;
+  readonly nodes: readonly {
+    readonly path: string;
+    readonly op: string;
+    readonly rank: number;
+    readonly inside: readonly string[];
+  }[];
+}

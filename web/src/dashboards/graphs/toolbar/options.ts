@@ -1,0 +1,32 @@
+import type { Option, OptionGroup } from '../../../widgets/picker';
+import type { GraphRow } from '../data/answers';
+
+const HINTS: Readonly<Record<GraphRow['kind'], string>> = {
+  op: 'operations',
+  profile: 'profile',
+  conceptual: 'layers',
+  upload: 'your file',
+};
+
+export type LabelOf = (run: string) => string;
+
+export function nameOf(row: GraphRow, labelOf: LabelOf): string {
+  return row.run === '' ? row.title : `${labelOf(row.run)} · ${row.title}`;
+}
+
+/** Graphs to choose from, by the runs that logged them. */
+export function optionsOf(
+  rows: readonly GraphRow[],
+  chosen: GraphRow | undefined,
+  labelOf: LabelOf,
+): OptionGroup[] {
+  const byRun = new Map<string, Option[]>();
+  for (const row of rows) {
+    const title = row.run === '' ? 'Files' : labelOf(row.run);
+    const option = { key: row.id, label: nameOf(row, labelOf), hint: HINTS[row.kind] };
+    const options = byRun.get(title) ?? [];
+    options.push({ ...option, chosen: row.id === chosen?.id });
+    byRun.set(title, options);
+  }
+  return [...byRun].map(([title, options]) => ({ title, options }));
+}
