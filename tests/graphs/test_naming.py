@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracklight.graphs.naming import iter_scopes, make_paths
+from tracklight.graphs.naming import list_scopes, make_paths, scope_of
 
 
 def test_names_are_paths() -> None:
@@ -35,5 +35,5 @@ def test_every_node_has_a_path_of_its_own_that_is_no_scope(names: list[str]) -> 
     paths = make_paths(names)
     assert len(paths) == len(names)
     assert len(set(paths)) == len(paths)
-    assert not set(paths) & set(iter_scopes(paths))
+    assert not set(paths) & list_scopes(map(scope_of, paths))
     assert all(path and "|" not in path and "//" not in path for path in paths)

@@ -7,11 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tracklight.graphs.hierarchy import Hierarchy
 from tracklight.graphs.model import Detail, Output
-from tracklight.graphs.tensors import count_known
+from tracklight.graphs.tensors import MOST_NUMBERS, count_known
 from tracklight.types import Float64, Int32, Int64
 
 _CLUSTER = "_XlaCluster"
@@ -48,14 +47,10 @@ def take_census(hierarchy: Hierarchy) -> Census:
         _label(graph.ops[place] for place in places),
         _label(detail.device for detail in details),
         _label(_find_cluster(detail) for detail in details),
-        np.array([detail.parameters for detail in details], np.int64),
-        np.array([min(count, _MOST) for count, _ in largest], np.int64),
+        np.array([min(detail.parameters, MOST_NUMBERS) for detail in details], np.int64),
+        np.array([count for count, _ in largest], np.int64),
         np.array([size for _, size in largest], np.float64),
     )
-
-
-#: What a hostile shape claims may be more than a column holds.
-_MOST = np.iinfo(np.int64).max
 
 
 def find_item_bytes(dtype: str) -> float:
@@ -64,10 +59,6 @@ def find_item_bytes(dtype: str) -> float:
         return 1.0
     found = _BITS.match(dtype)
     return int(found[1]) / 8 if found else 0.0
-
-
-def sum_range(column: NDArray[np.int64] | Float64, first: int, last: int) -> float:
-    return float(column[first:last].sum())
 
 
 def _measure(output: Output) -> tuple[int, float]:

@@ -7,13 +7,13 @@ found by bisection.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from tracklight.graphs.model import Graph
-from tracklight.graphs.naming import iter_scopes, label_of, make_paths, scope_of
+from tracklight.graphs.naming import list_scopes, make_paths, scope_of
 from tracklight.graphs.series import put_together
 from tracklight.types import Int32, Int64
 
@@ -73,9 +73,10 @@ class Hierarchy:
 
 def build_hierarchy(graph: Graph) -> Hierarchy:
     paths = make_paths(graph.names)
-    numbers = _number_scopes(paths)
-    scope = np.array([numbers[scope_of(path)] for path in paths], np.int32)
-    items = _sort_items(graph, paths, numbers, scope)
+    split = [path.rpartition("/") for path in paths]
+    numbers = _number_scopes({scope for scope, _, _ in split})
+    scope = np.array([numbers[scope] for scope, _, _ in split], np.int32)
+    items = _sort_items(graph, [label for _, _, label in split], numbers, scope)
     order, first, last = _walk(items)
     rank = np.empty(len(order), np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
@@ -100,28 +101,27 @@ def build_hierarchy(graph: Graph) -> Hierarchy:
     )
 
 
-def _number_scopes(paths: Sequence[str]) -> dict[str, int]:
+def _number_scopes(inner: Iterable[str]) -> dict[str, int]:
     """The root is 0; whoever holds a scope has a lower number."""
-    found = sorted(iter_scopes(paths), key=lambda path: path.count("/"))
+    found = sorted(list_scopes(inner), key=lambda path: (path.count("/"), path))
     return {path: number for number, path in enumerate(["", *found])}
 
 
 def _sort_items(
-    graph: Graph, paths: Sequence[str], numbers: dict[str, int], scope: Int32
+    graph: Graph, labels: Sequence[str], numbers: dict[str, int], scope: Int32
 ) -> list[list[int]]:
     """What is in each scope, in the order of the graph, but series in a row."""
-    leaves = _count_leaves(scope, numbers)
+    leaves, scopes = _count_leaves(scope, numbers), list(numbers)
     items: list[list[tuple[str, Hashable, int]]] = [[] for _ in numbers]
     opened = {ROOT}
     for place, holder in enumerate(scope.tolist()):
-        path = scope_of(paths[place])
         inner = holder
         while inner not in opened:
             opened.add(inner)
-            outer = numbers[scope_of(path)]
-            items[outer].append((label_of(path), int(leaves[inner]), ~inner))
-            inner, path = outer, scope_of(path)
-        items[holder].append((label_of(paths[place]), graph.ops[place], place))
+            around, _, label = scopes[inner].rpartition("/")
+            items[numbers[around]].append((label, int(leaves[inner]), ~inner))
+            inner = numbers[around]
+        items[holder].append((labels[place], graph.ops[place], place))
     return [put_together(inside) for inside in items]
 
 

@@ -6,7 +6,7 @@ only; for nearly every node it is its name.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 #: Stands in paths between a call, the function that it runs and what is inside of that.
 BODY = "|"
@@ -19,20 +19,19 @@ def make_paths(names: Sequence[str]) -> list[str]:
     """A node ``a`` beside nodes in the scope ``a`` stands inside of it, as ``a/(a)``; the second of
     a name is ``a (2)``."""
     paths = [name if _is_plain(name) else _mend(name) for name in names]
-    scopes = set(iter_scopes(paths))
+    scopes = list_scopes({scope_of(path) for path in paths})
     taken = dict.fromkeys(scopes, 1)
     return [_claim(_move_inside(path, scopes), taken) for path in paths]
 
 
-def iter_scopes(paths: Iterable[str]) -> Iterator[str]:
-    """Every scope that some paths are in, the inner before the outer, each at least once."""
+def list_scopes(inner: Iterable[str]) -> set[str]:
+    """Some scopes with all that they are in, but for the root."""
     known = {""}
-    for path in paths:
-        scope = scope_of(path)
+    for scope in inner:
         while scope not in known:
             known.add(scope)
-            yield scope
             scope = scope_of(scope)
+    return known - {""}
 
 
 def scope_of(path: str) -> str:

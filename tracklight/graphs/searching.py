@@ -25,6 +25,8 @@ _PREFIXES: dict[str, Where] = {
 _QUICK: tuple[Where, ...] = ("name", "op")
 _SLOW: tuple[Where, ...] = ("shape", "dtype", "device", "attribute")
 _LONGEST = 200
+#: Gathering all texts of so many nodes takes seconds.
+_HUGE = 20_000
 _CROSS = "\N{MULTIPLICATION SIGN}"
 
 
@@ -66,9 +68,10 @@ class Index:
 
     def find(self, words: Sequence[Word], enough: int) -> Iterator[Hit]:
         """Scopes by their names first, then nodes by names and operations, and if those are not
-        ``enough``, nodes by all the rest."""
+        ``enough``, nodes by all the rest. In a huge graph any hit is enough."""
         if not words:
             return
+        enough = enough if len(self._hierarchy.graph) <= _HUGE else 1
         yield from self._find_scopes(words)
         quick = list(self._find_nodes(words, _QUICK))
         yield from quick

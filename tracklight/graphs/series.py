@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from itertools import pairwise
 from typing import TypeVar
 
@@ -19,13 +19,13 @@ FEWEST_SCOPES = 25
 def split_label(label: str) -> tuple[str, int]:
     """``conv_12`` and ``conv12`` are the twelfth of ``conv``, and ``conv`` is its 0th."""
     stem = label.rstrip(_DIGITS)
-    digits = label[len(stem) :]
-    if not digits or len(digits) > _LONGEST:
+    digits = len(label) - len(stem)
+    if not 0 < digits <= _LONGEST:
         return label, 0
-    return stem.rstrip("_"), int(digits)
+    return stem.rstrip("_"), int(label[-digits:])
 
 
-def put_together(labelled: Iterable[tuple[str, Hashable, T]]) -> list[T]:
+def put_together(labelled: Sequence[tuple[str, Hashable, T]]) -> list[T]:
     """Things in the order in which they came, but series in a row, each where its first one is.
 
     Each comes with its label and what it has in common with others of its kind.
@@ -34,6 +34,8 @@ def put_together(labelled: Iterable[tuple[str, Hashable, T]]) -> list[T]:
     for place, (label, common, thing) in enumerate(labelled):
         stem, number = split_label(label)
         kinds.setdefault((stem, common), []).append((number, place, thing))
+    if max(map(len, kinds.values()), default=0) < FEWEST_OPS:
+        return [thing for _, _, thing in labelled]
     placed: list[tuple[int, int, T]] = []
     for kind in kinds.values():
         members = sorted(kind, key=lambda it: it[:2])

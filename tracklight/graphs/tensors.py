@@ -15,6 +15,7 @@ from tracklight.types import Float64, Int32
 #: So many nodes are described for one picture; what larger bundles carry is told by a fair sample.
 _MOST_DESCRIBED = 8000
 _MOST_EACH = 256
+MOST_NUMBERS = 2**53
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,10 +85,11 @@ def _add_sizes(tensors: Iterable[Output]) -> float:
 
 
 def count_known(tensor: Output) -> int | None:
-    """How many numbers it holds for each example of a batch whose size is not known."""
-    return (
-        None if tensor.shape is None else prod(1 if size is None else size for size in tensor.shape)
-    )
+    """How many numbers it holds for each example of a batch whose size is not known; a shape may
+    claim more than JSON has numbers for."""
+    if tensor.shape is None:
+        return None
+    return min(prod(1 if size is None else size for size in tensor.shape), MOST_NUMBERS)
 
 
 def _join_types(tensors: Iterable[Output]) -> str:

@@ -330,5 +330,10 @@ class PathAnswer(msgspec.Struct):
     """From the start to the end, both included; nothing where no way leads there."""
 
     direction: Direction
+    total: int
+    first: Int32
+    last: Int32
+    """All of its nodes as ranges of ranks on the sheet ``body``."""
     body: str
     nodes: list[PathNode]
+    """In their order, at most the first 500."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
+import numpy as np
+
 from tracklight.dashboards.graphs.answers import (
     HitRow,
     PathAnswer,
@@ -20,6 +22,7 @@ from tracklight.graphs.searching import Hit, parse_query
 from tracklight.graphs.walking import join_ranks
 
 _MOST_ENDS = 20
+_MOST_STEPS = 500
 #: A word that is in everything is not worth counting to the end.
 _MOST_COUNTED = 10_000
 
@@ -45,9 +48,11 @@ def find_path(atlas: Atlas, ask: PathAsk) -> PathAnswer:
     start, end = atlas.locate(ask.start), atlas.locate(ask.end)
     if start.prefix != end.prefix:
         raise UsageError("a way leads between two nodes of the graph, or of one function's body")
-    spans = [range(level.first, level.last) for level in (get_any(start, True), get_any(end, True))]
-    direction, ranks = start.sheet.neighbours.find_path(*spans)
-    return PathAnswer(direction, start.prefix, [_show_node(start, rank, ask) for rank in ranks])
+    ends = [range(level.first, level.last) for level in (get_any(start, True), get_any(end, True))]
+    direction, ranks = start.sheet.neighbours.find_path(*ends)
+    spans = join_ranks(np.array(sorted(ranks), np.int32))
+    nodes = [_show_node(start, rank, ask) for rank in ranks[:_MOST_STEPS]]
+    return PathAnswer(direction, len(ranks), *spans, start.prefix, nodes)
 
 
 def get_any(spot: Spot, fold: bool) -> Level:

@@ -80,7 +80,7 @@ def _tell_leaf(atlas: Atlas, spot: Spot, place: int, node: Node, ask: NodeAsk) -
     node.device, node.source = detail.device, detail.source
     node.attributes = [Attribute(key, value) for key, value in detail.attributes.items()]
     node.tensors = [
-        TensorText(it.dtype, format_shape(it.shape), it.count()) for it in detail.outputs
+        TensorText(it.dtype, format_shape(it.shape), count_known(it)) for it in detail.outputs
     ]
     node.functions = atlas.find_functions(spot.sheet, place)
     shown = slice(ask.offset, ask.offset + ask.most)
