@@ -85,6 +85,13 @@ with SummaryWriter("logs/run-1") as writer:
     load: () => import('./graphs'),
   },
   {
+    name: 'hparams',
+    title: 'HParams',
+    example: `with tracklight.run("logs/run-1", config={"lr": 0.001, "units": 64}) as run:
+    run.log({"accuracy": 0.93}, step=1)`,
+    load: () => import('./hparams'),
+  },
+  {
     name: 'overview',
     title: 'Overview',
     server: 'scalars',

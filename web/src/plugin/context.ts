@@ -79,8 +79,12 @@ export interface Runs {
   readonly highlighted: string | null;
   readonly all: readonly RunRow[];
   find(name: string): ShownRun | undefined;
+  /** Whether a run passes the filter of the table, ticked or not. */
+  isFound(name: string): boolean;
   highlight(name: string | null): void;
   solo(name: string): void;
+  /** Ticks these runs and no others. */
+  showOnly(names: readonly string[]): void;
   setBaseline(name: string | null): void;
 }
 

@@ -60,6 +60,8 @@ class PageRuns implements Runs {
     return this.#groupsBefore;
   });
 
+  readonly #found: ReadonlySet<string> = $derived(new Set(filter.found.map(({ name }) => name)));
+
   constructor() {
     $effect.root(() => {
       $effect(() => columns.want(this.#columnsInUse()));
@@ -87,12 +89,20 @@ class PageRuns implements Runs {
     return this.#looksByName.get(name);
   }
 
+  isFound(name: string): boolean {
+    return this.#found.has(name);
+  }
+
   highlight(name: string | null): void {
     this.#highlighted = name;
   }
 
   solo(name: string): void {
     selection.solo([name]);
+  }
+
+  showOnly(names: readonly string[]): void {
+    selection.showOnly(names);
   }
 
   setBaseline(name: string | null): void {

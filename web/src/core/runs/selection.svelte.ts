@@ -70,6 +70,10 @@ class RunSelection {
     this.#param.set(isAlone ? (this.#before ?? AUTO) : select('none', names), 'push');
   }
 
+  showOnly(names: readonly string[]): void {
+    this.#param.set(select('none', names), 'push');
+  }
+
   reset(): void {
     this.#param.set(AUTO);
   }

@@ -4,7 +4,7 @@ import { isAbort } from '../../api/client';
 import type { ChartAnswer, QueryAnswer, QueryAsk } from '../../api/scalars';
 import { Pace } from '../../base/pace';
 import type { Context, ShownRun } from '../../plugin/context';
-import { Demand } from './demand';
+import { Demand } from '../../base/demand';
 import { COLUMNS, readSparks, type Spark } from './spark';
 
 /** How many runs one sparkline can show and still be read. */

@@ -1,0 +1,121 @@
+import { spreadOf } from '../../../base/statistics';
+import { type Column, sortedNumbers } from './column';
+import { effectsOf } from './effects';
+import { type Goal, rankRows } from './goal';
+import { rankIn } from './rank';
+
+/** What the best sessions have in common that the others have not. */
+export interface Finding {
+  readonly column: Column;
+  /** For numbers: where among all values those of the best are. */
+  readonly lean: 'low' | 'middle' | 'high' | null;
+  /** For words: the one that most of the best have. */
+  readonly word: string | null;
+  /** Between which most of the best are. */
+  readonly range: readonly [number, number] | null;
+  /** How unlikely it would be by chance, in standard deviations. */
+  readonly strength: number;
+}
+
+export interface Findings {
+  readonly top: Int32Array;
+  readonly judged: number;
+  readonly found: readonly Finding[];
+}
+
+/** The best tenth is looked at, of few sessions a larger part. */
+const SHARE = 0.1;
+const FEWEST = 8;
+const LARGEST_SHARE = 0.25;
+/** Fewer sessions tell nothing. */
+const LEAST_SESSIONS = 8;
+/** What is less far from chance is not told. */
+const TELLING = 2.3;
+/** In ranks from 0 to 1: less is sure at best, but not worth telling. */
+const LEAST_LEAN = 0.08;
+const QUARTER = 0.25;
+
+export function findCommon(goal: Goal, columns: readonly Column[], rows: Int32Array): Findings {
+  const ranked = rankRows(goal, rows);
+  const top = ranked.subarray(0, topCount(ranked.length));
+  const judged = ranked.length;
+  if (judged < LEAST_SESSIONS) return { top, judged, found: [] };
+  const numbers = columns.filter(({ words }) => words === null);
+  const target = pick(goal.column, ranked).numbers;
+  const effects = effectsOf(
+    numbers.map((column) => pick(column, ranked).numbers),
+    target,
+  );
+  const found = columns
+    .map((column) => {
+      if (column.words) return findWord(column, column.words, ranked, top);
+      const effect = effects[numbers.indexOf(column)] ?? 0;
+      return findLean(column, ranked, top, goal.isLow ? -effect : effect);
+    })
+    .filter((finding) => finding !== null)
+    .filter(({ strength }) => strength >= TELLING)
+    .sort((one, other) => other.strength - one.strength);
+  return { top, judged, found };
+}
+
+function topCount(judged: number): number {
+  const wanted = Math.max(Math.round(judged * SHARE), FEWEST);
+  return Math.min(wanted, Math.max(1, Math.floor(judged * LARGEST_SHARE)));
+}
+
+/**
+ * Ranks of the best beside those of all. What the best lean to is also believed where it is sure only
+ * once the other hyperparameters are held, as long as the best do lean that way.
+ */
+function findLean(
+  column: Column,
+  ranked: Int32Array,
+  top: Int32Array,
+  effect: number,
+): Finding | null {
+  const all = sortedNumbers(pick(column, ranked));
+  const best = sortedNumbers(pick(column, top));
+  const usual = spreadOf(all.map((value) => rankIn(all, value)));
+  const places = spreadOf(best.map((value) => rankIn(all, value)));
+  if (!usual || !places || !(usual.std > 0) || places.count < 2) return null;
+  const lean = places.mean - usual.mean;
+  const range = [at(best, QUARTER), at(best, 1 - QUARTER)] as const;
+  const shift = (Math.abs(lean) / usual.std) * Math.sqrt(places.count);
+  const held = lean * effect > 0 ? Math.abs(effect) : 0;
+  const strength = Math.max(shift, held);
+  if (strength >= TELLING && Math.abs(lean) >= LEAST_LEAN)
+    return { column, lean: lean < 0 ? 'low' : 'high', word: null, range, strength };
+  // Those in the middle do not lean, but lie closer together than chance would have it.
+  const narrowing = (1 - places.std / usual.std) * Math.sqrt(2 * places.count);
+  return { column, lean: 'middle', word: null, range, strength: narrowing };
+}
+
+function findWord(
+  column: Column,
+  words: readonly string[],
+  ranked: Int32Array,
+  top: Int32Array,
+): Finding | null {
+  let found: Finding | null = null;
+  words.forEach((word, place) => {
+    const expected = shareOf(column, place, ranked);
+    if (expected === 0 || expected === 1) return;
+    const deviation = Math.sqrt((expected * (1 - expected)) / top.length);
+    const strength = (shareOf(column, place, top) - expected) / deviation;
+    if (strength > (found?.strength ?? 0))
+      found = { column, lean: null, word, range: null, strength };
+  });
+  return found;
+}
+
+function shareOf({ numbers }: Column, place: number, rows: Int32Array): number {
+  return rows.filter((row) => numbers[row] === place).length / Math.max(1, rows.length);
+}
+
+function pick(column: Column, rows: Int32Array): Column {
+  return { ...column, numbers: Float64Array.from(rows, (row) => column.numbers[row] ?? NaN) };
+}
+
+function at(sorted: Float64Array, share: number): number {
+  return sorted[Math.round(share * (sorted.length - 1))] ?? NaN;
+}
