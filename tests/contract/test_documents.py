@@ -47,3 +47,8 @@ def test_readme_example_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert len(names["loss"]) > 0
     assert len(names["table"]) > len(names["loss"])
     names["log"].close()
+
+
+@pytest.mark.parametrize("page", [*ROOT.glob("docs/dashboards/*.md")], ids=lambda page: page.name)
+def test_every_dashboard_is_shown_in_a_picture(page: Path) -> None:
+    assert f"]({page.stem}.webp)" in page.read_text(encoding="utf-8")
