@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import nullcontext
 from typing import Any
 
 from tracklight.server import turns
-from tracklight.server.turns import AT_ONCE, Turns
+from tracklight.server.turns import AT_ONCE, TURN, Turns
 
 
 class Slow:
@@ -15,8 +16,9 @@ class Slow:
         self.inside: list[str] = []
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        self.inside.append(scope["client"][0])
-        await self.gate.wait()
+        async with scope.get(TURN) or nullcontext():
+            self.inside.append(scope["client"][0])
+            await self.gate.wait()
 
 
 def ask(app: Turns, address: str, path: str = "/api/runs") -> asyncio.Future[list[Any]]:

@@ -6,7 +6,6 @@ second library for threads and the system's table of file types: several megabyt
 
 from __future__ import annotations
 
-import asyncio
 import html
 import os
 import re
@@ -23,6 +22,7 @@ from starlette.routing import Route
 from tracklight.server.answers import FOREVER
 from tracklight.server.compression import compressed
 from tracklight.server.plugins import Found
+from tracklight.server.turns import work
 
 #: Who works on the page builds it elsewhere, so that several copies of it can be looked at.
 PAGE_DIR = Path(os.environ.get("TRACKLIGHT_PAGE") or Path(__file__).parent / "static")
@@ -66,7 +66,7 @@ def _folder_route(place: str, folder: Path, window_title: str = "") -> Route:
     async def answer(request: Request) -> Response:
         path = request.path_params["path"] or "index.html"
         title = window_title if path == "index.html" else ""
-        return await asyncio.to_thread(_send_file, folder, path, request.headers, title)
+        return await work(request.scope, _send_file, folder, path, request.headers, title)
 
     return Route(place + "{path:path}", answer)
 

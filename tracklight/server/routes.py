@@ -16,10 +16,12 @@ from starlette.routing import Route as WebRoute
 from starlette.routing import Router
 from starlette.types import Receive, Scope, Send
 
+from tracklight.errors import UsageError
 from tracklight.plugin import Route
 from tracklight.server.answers import FOREVER, respond
 from tracklight.server.problems import refuse
 from tracklight.server.security import READ_ONLY
+from tracklight.server.turns import work
 
 _MOST_BODY_BYTES = 1 << 20
 BODILESS = frozenset({"GET", "DELETE"})
@@ -57,7 +59,7 @@ def _make_endpoint(route: Route) -> Any:
             return refuse(415, f"{request.url.path} takes JSON")
         limit_bytes = route.upload_bytes or _MOST_BODY_BYTES
         body = b"" if route.method in BODILESS else await read_body(request, limit_bytes)
-        return await asyncio.to_thread(_answer, route, request, body)
+        return await work(request.scope, _answer, route, request, body)
 
     return endpoint
 
@@ -72,7 +74,10 @@ def _answer(route: Route, request: Request, body: bytes) -> Response:
     tag = None if route.state is None else _make_etag(route.state(), request)
     if tag is not None and tag in request.headers.get("if-none-match", ""):
         return _keepable(Response(status_code=304), tag)
-    ask = _decode(route, request, body)
+    try:
+        ask = _decode(route, request, body)
+    except UnicodeError as error:
+        raise UsageError("the text of this request is not UTF-8") from error
     answer = respond(route.answer(ask), request.headers)
     if route.lasting is not None and route.lasting(ask):
         answer.headers["cache-control"] = FOREVER

@@ -4,15 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import ParamSpec, TypeVar
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tracklight.server.problems import refuse
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 #: Requests are answered by as many threads as asyncio has by default; two are left to others.
 AT_ONCE = max(2, min(32, (os.cpu_count() or 1) + 4) - 2)
+#: In the scope of a request: what is held while it is worked on, though not while it is sent.
+TURN = "tracklight.turn"
 #: A page asks for six things at once; ten pages behind one proxy do no harm.
 MOST_WAITING = 256
+
+
+async def work(scope: Scope, do: Callable[P, T], *args: P.args, **rest: P.kwargs) -> T:
+    """Do something in a thread when it is the turn of who asked."""
+    async with scope.get(TURN) or nullcontext():
+        return await asyncio.to_thread(do, *args, **rest)
 
 
 class _Queue:
@@ -42,9 +56,9 @@ class Turns:
             await answer(scope, receive, send)
             return
         queue.requests += 1
+        scope[TURN] = queue.turns
         try:
-            async with queue.turns:
-                await self.app(scope, receive, send)
+            await self.app(scope, receive, send)
         finally:
             queue.requests -= 1
             if queue.requests == 0:
