@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import configparser
+import importlib
 import json
 import re
 import shlex
@@ -104,3 +105,22 @@ def test_every_flag_is_told_of() -> None:
         if flag.startswith("--") and action.help != "==SUPPRESS=="
     }
     assert [flag for flag in sorted(flags - {"--help"}) if flag not in page] == []
+
+
+def test_who_moves_over_is_sent_to_names_that_exist() -> None:
+    page = (ROOT / "docs" / "migration.md").read_text(encoding="utf-8")
+    names = set(re.findall(r"`(tracklight(?:\.\w+)+)", page)) - {"tracklight.dashboards"}
+    assert len(names) > 8
+    assert [name for name in sorted(names) if not _exists(name)] == []
+
+
+def _exists(name: str) -> bool:
+    """Whether a name can be imported, or is defined in a module whose framework is not there."""
+    module, _, attribute = name.rpartition(".")
+    try:
+        return hasattr(importlib.import_module(module), attribute)
+    except ImportError:
+        place = ROOT.joinpath(*module.split("."))
+        files = place.rglob("*.py") if place.is_dir() else [place.with_suffix(".py")]
+        defined = re.compile(rf"^(?:class|def) {attribute}\b", re.MULTILINE)
+        return any(defined.search(file.read_text(encoding="utf-8")) for file in files)
