@@ -75,6 +75,10 @@ class Block(Generic[RowsT]):
         """All rows; `series_rows` is what to ask for when one series is wanted."""
         return self._rows
 
+    def rows_with(self, places: Sequence[int]) -> RowsT:
+        """All rows, of which those of some series are wanted."""
+        return self._rows
+
     def series_rows(self, at: int) -> tuple[RowsT, slice]:
         """The rows of one series: those of the block, and which of them are its own."""
         return self._rows, self.head.rows(at)

@@ -183,6 +183,11 @@ class MappedBlock(Block[RowsT]):
             self._check(at)
         return self._rows
 
+    def rows_with(self, places: Sequence[int]) -> RowsT:
+        for at in places:
+            self._check(at)
+        return self._rows
+
     def series_rows(self, at: int) -> tuple[RowsT, slice]:
         self._check(at)
         return self._rows, self.head.rows(at)

@@ -170,9 +170,12 @@ def decode_tag(tag: bytes) -> str:
     return tag.decode("utf-8", "backslashreplace")
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=16_384)
 def read_metadata(data: bytes) -> Metadata:
-    """Metadata is the same bytes for thousands of tags; bytes that are none say nothing."""
+    """Metadata is the same bytes for thousands of tags; bytes that are none say nothing.
+
+    Of sessions in a search each has its own, and all of them are asked for again and again.
+    """
     try:
         return parse_metadata(data)
     except FormatError:

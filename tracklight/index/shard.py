@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import groupby
+from operator import itemgetter
 from typing import TypeVar
 
 from tracklight.errors import UnknownRun
 from tracklight.index.cache import Cache
 from tracklight.index.digest import digest
 from tracklight.index.file import EventFile
-from tracklight.index.latest import find_last_point
+from tracklight.index.latest import find_last_points
 from tracklight.index.lens import Lens, View, see
 from tracklight.index.listing import list_tags
 from tracklight.index.pack import DamagedPack, let_go
@@ -131,7 +133,7 @@ class Shard:
 
     def last_points(self, keys: Sequence[Key]) -> list[Point | None]:
         """The points of some series that were written last; None for one without any."""
-        return self._ask(lambda: [self._find_last_point(*key) for key in keys])
+        return self._ask(lambda: [*self._iter_last_points(keys)])
 
     def plugin_data(self, tag: str) -> dict[str, bytes]:
         """What the metadata of a tag holds for its plugin, for every run that has the tag."""
@@ -192,9 +194,10 @@ class Shard:
         run = self._runs.get(name)
         return None if run is None or tag not in run.sources() else digest(run.scalar(tag))
 
-    def _find_last_point(self, name: str, tag: str) -> Point | None:
-        run = self._runs.get(name)
-        return None if run is None else find_last_point(run, tag)
+    def _iter_last_points(self, keys: Sequence[Key]) -> Iterator[Point | None]:
+        for name, own in groupby(keys, key=itemgetter(0)):
+            run, tags = self._runs.get(name), [tag for _, tag in own]
+            yield from [None] * len(tags) if run is None else find_last_points(run, tags)
 
     def _files(self) -> list[EventFile]:
         return [file for run in self._runs.values() for file in run.files]

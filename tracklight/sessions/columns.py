@@ -22,6 +22,8 @@ MOST_HPARAMS = 1000
 #: From this ratio of the highest to the lowest value on, a logarithmic axis shows more.
 _LOG_RATIO = 50
 
+_NONE = type(None)
+
 Type = Literal["number", "bool", "string", "mixed"]
 
 
@@ -117,15 +119,15 @@ def _merge_declared(experiments: Iterable[Experiment]) -> dict[str, HParam]:
 
 
 def _build(name: str, declared: HParam | None, cells: list[HParamValue | None]) -> HParamColumn:
-    kinds = {type(cell) for cell in cells}
+    kinds = set(map(type, cells))
     values, states, words = _encode(cells, kinds)
     return HParamColumn(
         name=name,
         label=(declared and declared.display_name) or name,
         description=declared.description if declared else "",
-        type=_name_type(kinds - {type(None)}, declared),
+        type=_name_type(kinds - {_NONE}, declared),
         declared=declared is not None,
-        distinct=len({_identify(cell) for cell in cells if cell is not None}),
+        distinct=_count_distinct(values, states),
         words=words,
         values=values,
         states=states,
@@ -136,17 +138,22 @@ def _encode(
     cells: list[HParamValue | None], kinds: set[type]
 ) -> tuple[Float64, NDArray[np.uint8] | None, list[str]]:
     """Columns of one kind, which most are, are turned into numbers at once."""
-    if kinds <= {float, type(None)}:
+    words = sorted({cell for cell in cells if type(cell) is str}, key=natural_key)
+    if len(kinds - {_NONE}) > 1:
+        places = {word: place for place, word in enumerate(words)}
+        pairs = [_encode_one(cell, places) for cell in cells]
+        numbers, states = zip(*pairs, strict=True)
+        return np.array(numbers, np.float64), np.array(states, np.uint8), words
+    if words:
+        codes: dict[object, float] = {word: place for place, word in enumerate(words)}
+        values = np.array([codes.get(cell, math.nan) for cell in cells])
+    else:
         values = np.array(cells, np.float64)
-        if type(None) not in kinds:
-            return values, None, []
-        missing = np.fromiter((cell is None for cell in cells), np.uint8, len(cells))
-        return values, missing * np.uint8(State.MISSING), []
-    words = sorted({cell for cell in cells if isinstance(cell, str)}, key=natural_key)
-    places = {word: place for place, word in enumerate(words)}
-    pairs = [_encode_one(cell, places) for cell in cells]
-    numbers, states = zip(*pairs, strict=True)
-    return np.array(numbers, np.float64), np.array(states, np.uint8), words
+    state = State.TEXT if words else State.BOOL if bool in kinds else State.NUMBER
+    if state is State.NUMBER and _NONE not in kinds:
+        return values, None, words
+    missing = np.array([cell is None for cell in cells], np.bool_)
+    return values, np.where(missing, np.uint8(State.MISSING), np.uint8(state)), words
 
 
 def _encode_one(cell: HParamValue | None, places: dict[str, int]) -> tuple[float, State]:
@@ -157,6 +164,14 @@ def _encode_one(cell: HParamValue | None, places: dict[str, int]) -> tuple[float
     return float(cell), State.BOOL if isinstance(cell, bool) else State.NUMBER
 
 
+def _count_distinct(values: Float64, states: NDArray[np.uint8] | None) -> int:
+    """True is not one here, and all that is no number is the same."""
+    if states is None:
+        return len(np.unique(values))
+    kinds = (State.NUMBER, State.TEXT, State.BOOL)
+    return sum(len(np.unique(values[states == kind])) for kind in kinds)
+
+
 def _name_type(kinds: set[type], declared: HParam | None) -> Type:
     names: dict[Any, Type] = {float: "number", int: "number", bool: "bool", str: "string"}
     found = {names[kind] for kind in kinds}
@@ -165,10 +180,3 @@ def _name_type(kinds: set[type], declared: HParam | None) -> Type:
     if found:
         return "mixed"
     return "number" if declared and isinstance(declared.domain, Interval) else "string"
-
-
-def _identify(cell: HParamValue) -> object:
-    """True is not one here, and all that is no number is the same."""
-    if isinstance(cell, float):
-        return "NaN" if cell != cell else (0, cell)
-    return type(cell), cell

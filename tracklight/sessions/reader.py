@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Container, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from typing import Generic, TypeVar
 from weakref import WeakKeyDictionary
@@ -53,9 +53,14 @@ class SessionReader:
             ends = self._ends.read(self._log.plugin_data(formats.SESSION_END_TAG))
             experiments = self._experiments.read(self._log.plugin_data(formats.EXPERIMENT_TAG))
             settings, problems = self._read_settings(starts)
-        sessions = [_from_record(run, start, ends.get(run)) for run, start in starts.items()]
-        sessions += [_from_settings(run, values, ends.get(run)) for run, values in settings.items()]
-        sessions = [replace(it, experiment=_find_above(it.name, experiments)) for it in sessions]
+        above = {run: _find_above(run, experiments) for run in (*starts, *settings)}
+        sessions = [
+            _from_record(run, start, ends.get(run), above[run]) for run, start in starts.items()
+        ]
+        sessions += [
+            _from_settings(run, values, ends.get(run), above[run])
+            for run, values in settings.items()
+        ]
         sessions.sort(key=lambda session: natural_key(session.name))
         unlike = tuple(dict.fromkeys(experiments[run] for run in sorted(experiments)))
         return Found(tuple(sessions), unlike, problems)
@@ -131,7 +136,7 @@ def _find_above(name: str, experiments: Container[str]) -> str:
     return next((run for run in above if run in experiments), "")
 
 
-def _from_record(run: str, start: SessionStart, end: SessionEnd | None) -> Session:
+def _from_record(run: str, start: SessionStart, end: SessionEnd | None, experiment: str) -> Session:
     ended = end or _NO_END
     return Session(
         run,
@@ -143,10 +148,12 @@ def _from_record(run: str, start: SessionStart, end: SessionEnd | None) -> Sessi
         ended.wall_time or None,
         start.model_uri,
         start.monitor_url,
+        experiment,
     )
 
 
-def _from_settings(run: str, values: HParams, end: SessionEnd | None) -> Session:
-    ended = end or _NO_END
-    times = (None, ended.wall_time or None)
-    return Session(run, values, run, Origin.SETTINGS, ended.status, *times)
+def _from_settings(run: str, values: HParams, end: SessionEnd | None, experiment: str) -> Session:
+    status, ended = (end or _NO_END).status, (end or _NO_END).wall_time
+    return Session(
+        run, values, run, Origin.SETTINGS, status, end_wall=ended or None, experiment=experiment
+    )

@@ -80,7 +80,7 @@ class Table:
         chosen = {metric.key: metric for metric in self.state.metrics[:MOST_METRICS]}
         for key in keys:
             chosen.setdefault(key, self.get_metric(key))
-        return [self.read_metric(metric) for metric in chosen.values()]
+        return self._read([*chosen.values()])
 
     def get_metric(self, key: str) -> Metric:
         metric = self.state.find_metric(key)
@@ -89,7 +89,16 @@ class Table:
         return metric
 
     def read_metric(self, metric: Metric) -> MetricColumn:
-        values, steps = self._study.read(self.state, metric, self._reading)
+        return self._read([metric])[0]
+
+    def _read(self, metrics: list[Metric]) -> list[MetricColumn]:
+        found = self._study.read(self.state, metrics, self._reading)
+        return [
+            self._make_column(metric, *column)
+            for metric, column in zip(metrics, found, strict=True)
+        ]
+
+    def _make_column(self, metric: Metric, values: Float64, steps: Float64) -> MetricColumn:
         if self.over is None:
             return MetricColumn(metric, values, steps, None)
         merged = merge(self.groups, values, steps, self.over)
