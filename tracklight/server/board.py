@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from types import TracebackType
 
 from tracklight.index.catalog import Catalog
 from tracklight.server.run import prepare
@@ -49,12 +48,7 @@ class Board:
     def __enter__(self) -> Board:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __repr__(self) -> str:

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import webbrowser
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tracklight.cli import main, serve
+from tracklight.cli.flags import parse_flags
+from tracklight.index.catalog import Catalog
+from tracklight.server.settings import EVERYWHERE, Settings
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
+    """What servers were told that would have been started; each says where it is and ends."""
+    told: list[Settings] = []
+
+    def run(catalog: Catalog, settings: Settings, announce: Callable[[str], None]) -> None:
+        told.append(settings)
+        announce("http://localhost:6006/")
+
+    monkeypatch.setattr(serve, "run_server", run)
+    return told
+
+
+def start(*words: str) -> int:
+    return main(["--no-config", "--no-cache", *words])
+
+
+def test_a_server_is_told_what_the_flags_say(small_logdir: Path, served: list[Settings]) -> None:
+    words = "--port=7 --path_prefix=/a --window_title=Lab --trusted-host=lab.example --read-only"
+    assert start(str(small_logdir), *words.split(), "--no-token", "--alert=loss nan") == 0
+    (settings,) = served
+    assert (settings.host, settings.port, settings.path_prefix) == ("localhost", 7, "/a")
+    assert (settings.window_title, settings.trusted_hosts) == ("Lab", ("lab.example",))
+    assert settings.door.read_only and settings.open_to_all
+    assert [rule.tag for rule in settings.alerts.rules] == ["loss"]
+
+
+def test_nothing_said_is_what_settings_say_by_default(
+    small_logdir: Path, served: list[Settings]
+) -> None:
+    assert start(str(small_logdir)) == 0
+    assert served == [Settings()]
+
+
+@pytest.mark.parametrize(
+    ("words", "host"),
+    [(["--bind_all"], EVERYWHERE), (["--host=0.0.0.0"], "0.0.0.0"), ([], "localhost")],
+)
+def test_hosts(words: list[str], host: str, small_logdir: Path, served: list[Settings]) -> None:
+    assert start(str(small_logdir), *words) == 0
+    assert served[0].host == host
+
+
+def test_the_browser_is_opened_when_asked(
+    small_logdir: Path,
+    served: list[Settings],
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", lambda url: opened.append(url) or False)
+    assert start(str(small_logdir)) == 0
+    assert opened == []
+    assert start(str(small_logdir), "--open") == 0
+    assert opened == ["http://localhost:6006/"]
+    assert "no browser could be opened" in capfd.readouterr().err
+
+
+def test_how_often_to_look() -> None:
+    for words, seconds in (([], None), (["--reload_interval=0"], 0.0), (["--reload_int=5"], 5.0)):
+        flags = parse_flags(["--no-config", "logs", *words])
+        assert serve.parse_settings(flags).reload_interval_s == seconds
