@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from benchmarks import (
+    graphs,
     histograms,
     images,
     live,
@@ -35,6 +36,7 @@ MEASURES = {
     "histograms": histograms.measure,
     "screen": screen.measure,
     "mesh": mesh.measure,
+    "graphs": graphs.measure,
     "write": write.measure,
     "import": write.measure_import,
     "help": shell.measure,

@@ -88,25 +88,25 @@ class Histograms:
 def get_scalars(shape: Scalars) -> Path:
     """The folder of a log of this shape, written now unless it is there already."""
     name = f"scalars-{shape.runs}x{shape.tags}x{shape.steps}"
-    return _get(name, lambda folder: _write_scalars(folder, shape))
+    return get_log(name, lambda folder: _write_scalars(folder, shape))
 
 
 def get_images(shape: Images) -> Path:
     several = f"x{shape.a_step}" if shape.a_step > 1 else ""
     name = f"images-{shape.runs}x{shape.steps}{several}x{shape.side}"
-    return _get(name, lambda folder: _write_images(folder, shape))
+    return get_log(name, lambda folder: _write_images(folder, shape))
 
 
 def get_histograms(shape: Histograms) -> Path:
     name = f"histograms-{shape.tags}x{shape.steps}"
-    return _get(name, lambda folder: _write_histograms(folder, shape))
+    return get_log(name, lambda folder: _write_histograms(folder, shape))
 
 
 def count_bytes(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*tfevents*"))
 
 
-def _get(name: str, write: Callable[[Path], None]) -> Path:
+def get_log(name: str, write: Callable[[Path], None]) -> Path:
     """Write under another name first, so that a log that is there is a whole one."""
     folder = LOGS / name
     if not folder.exists():
