@@ -17,12 +17,23 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-#: One reads, one writes, one smooths and reduces.
-KERNELS = ["tracklight/formats/_scan", "tracklight/formats/_encode", "tracklight/index/_loops"]
+#: Two read (logs, profiles), one writes, one smooths and reduces.
+KERNELS = [
+    "tracklight/formats/_scan",
+    "tracklight/formats/_encode",
+    "tracklight/formats/_xplane",
+    "tracklight/index/_loops",
+]
 
 #: No debug information: it would hold the folder's path and make two builds differ. gcc cannot see
 #: that a field is read only after the function that fills it has said that there is one.
-GCC_FLAGS = ["-O3", "-g0", "-Wno-unknown-warning-option", "-Wno-maybe-uninitialized"]
+GCC_FLAGS = [
+    "-O3",
+    "-g0",
+    "-Wno-unknown-warning-option",
+    "-Wno-maybe-uninitialized",
+    "-Wno-unused-function",
+]
 MSVC_FLAGS = ["/O2"]
 
 

@@ -27,6 +27,9 @@ def inspect(flags: Namespace) -> None:
     if flags.graph:
         _inspect_graphs(flags)
         return
+    if flags.profile:
+        _inspect_profiles(flags)
+        return
     with open_log(flags) as log:
         chosen = _choose(log, flags)
         if flags.json:
@@ -48,6 +51,23 @@ def _inspect_graphs(flags: Namespace) -> None:
         sys.stdout.buffer.write(graphs.encode_json(found) + b"\n")
     else:
         sys.stdout.writelines(f"{line}\n" for line in graphs.iter_lines(found))
+
+
+def _inspect_profiles(flags: Namespace) -> None:
+    from tracklight.inspect import profiles
+    from tracklight.logdir.roots import is_url, parse_roots
+
+    given = find_given(flags)
+    if given is None:
+        raise UsageError("no log directory was given: tracklight inspect --profile --logdir DIR")
+    roots = parse_roots(given)
+    if any(is_url(root.path) for root in roots):
+        raise UsageError("profiles are read from local directories only; copy them here first")
+    found = profiles.sum_up_profiles(roots)
+    if flags.json:
+        sys.stdout.buffer.write(profiles.encode_json(found) + b"\n")
+    else:
+        sys.stdout.writelines(f"{line}\n" for line in profiles.iter_lines(found))
 
 
 def _find_model(flags: Namespace) -> Path | None:

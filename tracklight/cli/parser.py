@@ -145,6 +145,7 @@ def _add_inspect(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="sum up graphs instead, of a log or of a model file such as ONNX",
     )
+    add("--profile", action="store_true", help="sum up captures of profilers instead")
     add("--json", action="store_true", help="for programs")
 
 

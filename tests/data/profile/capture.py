@@ -1,0 +1,131 @@
+"""Takes the captures in this folder; needs a CUDA device: ``capture.py torch|jax OUT_DIR``.
+
+One framework a process, as only one of them can listen to the device.
+
+Each program does one known thing, so that a test can hold what is shown against what was done:
+the precision of its matrix products, where it waits for its input, and which copies overlap.
+"""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import torch
+from torch import nn
+from torch.profiler import ProfilerActivity, profile, schedule
+
+STEPS = 4
+WIDTH = 1024
+BATCH = 512
+
+
+def main(framework: str, out: Path) -> None:
+    out.mkdir(parents=True, exist_ok=True)
+    {"torch": capture_torch, "jax": capture_jax}[framework](out)
+
+
+def capture_torch(out: Path) -> None:
+    _capture_torch(out / "torch_f32.pt.trace.json.gz", _train(torch.float32))
+    _capture_torch(out / "torch_bf16.pt.trace.json.gz", _train(torch.bfloat16))
+    _capture_torch(out / "torch_input.pt.trace.json.gz", _train(torch.float32, wait_s=0.02))
+    _capture_torch(out / "torch_overlap.pt.trace.json.gz", _overlap())
+
+
+def capture_jax(out: Path) -> None:
+    _capture_jax(out / "jax_f32.xplane.pb", jnp.float32)
+    _capture_jax(out / "jax_bf16.xplane.pb", jnp.bfloat16)
+
+
+def _capture_torch(path: Path, steps: Iterator[None]) -> None:
+    plan = schedule(wait=0, warmup=3, active=STEPS)
+    activities = [ProfilerActivity.CPU, ProfilerActivity.CUDA]
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        profile(activities=activities, schedule=plan, record_shapes=True) as running,
+    ):
+        plain = Path(folder) / "trace.json"
+        running.on_trace_ready = lambda done: done.export_chrome_trace(str(plain))
+        for _ in range(3 + STEPS):
+            next(steps)
+            running.step()
+        path.write_bytes(gzip.compress(plain.read_bytes(), mtime=0))
+
+
+def _train(dtype: torch.dtype, wait_s: float = 0.0) -> Iterator[None]:
+    """Steps of a small perceptron; with ``wait_s`` each batch is slow to come."""
+    torch.backends.cuda.matmul.allow_tf32 = False
+    model = nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.ReLU(), nn.Linear(WIDTH, 10)).cuda()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    loader = iter(torch.utils.data.DataLoader(_Batches(wait_s), batch_size=None))
+    while True:
+        inputs, labels = next(loader)
+        with torch.autocast("cuda", dtype, enabled=dtype != torch.float32):
+            loss = nn.functional.cross_entropy(model(inputs.cuda()), labels.cuda())
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        torch.cuda.synchronize()
+        yield
+
+
+class _Batches(torch.utils.data.Dataset):
+    def __init__(self, wait_s: float) -> None:
+        self._wait_s = wait_s
+
+    def __len__(self) -> int:
+        return 1_000
+
+    def __getitem__(self, index: int) -> tuple[torch.Tensor, torch.Tensor]:
+        time.sleep(self._wait_s)
+        return torch.randn(BATCH, WIDTH), torch.randint(10, (BATCH,))
+
+
+def _overlap() -> Iterator[None]:
+    """The next batch is copied on a stream of its own while this one is computed."""
+    side = torch.cuda.Stream()
+    pinned = torch.randn(32 * BATCH, WIDTH).pin_memory()
+    weight = torch.randn(4 * WIDTH, 4 * WIDTH, device="cuda")
+    while True:
+        with torch.cuda.stream(side):
+            pinned.to("cuda", non_blocking=True)
+        product = weight
+        for _ in range(4):
+            product = product @ weight
+        torch.cuda.synchronize()
+        yield
+
+
+def _capture_jax(path: Path, dtype: jnp.dtype) -> None:
+    step, weights = _jax_step(dtype)
+    inputs = jnp.ones((BATCH, WIDTH), dtype)
+    weights = jax.block_until_ready(step(weights, inputs))
+    with tempfile.TemporaryDirectory() as folder:
+        with jax.profiler.trace(folder):
+            for number in range(STEPS):
+                with jax.profiler.StepTraceAnnotation("train", step_num=number):
+                    weights = jax.block_until_ready(step(weights, inputs))
+        (found,) = Path(folder).glob("plugins/profile/*/*.xplane.pb")
+        shutil.copyfile(found, path)
+
+
+def _jax_step(dtype: jnp.dtype) -> tuple[Callable[[jax.Array, jax.Array], jax.Array], jax.Array]:
+    def loss(weights: jax.Array, inputs: jax.Array) -> jax.Array:
+        return jnp.tanh(inputs @ weights).astype(jnp.float32).mean()
+
+    @jax.jit
+    def step(weights: jax.Array, inputs: jax.Array) -> jax.Array:
+        return weights - jnp.asarray(0.01, dtype) * jax.grad(loss)(weights, inputs)
+
+    return step, jnp.ones((WIDTH, WIDTH), dtype)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]))

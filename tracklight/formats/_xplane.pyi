@@ -1,0 +1,3 @@
+from tracklight.types import Int64
+
+def scan_line(data: bytes, start: int, end: int) -> tuple[Int64, Int64, Int64]: ...

@@ -1,0 +1,143 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""The compiled half of reading profiles; `tracklight.formats.xplane_lines` says what it does.
+
+A line is walked through twice: once to count, so that every column is as long as it has to be, and
+once to fill. The interpreter's lock is let go of meanwhile.
+"""
+
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+
+import numpy as np
+
+from tracklight.errors import FormatError
+
+cdef extern from "wire.h" nogil:
+    ctypedef struct tl_field:
+        uint64_t number
+        unsigned int type
+        uint64_t value
+        const uint8_t *start
+        const uint8_t *end
+    int tl_next(const uint8_t **at, const uint8_t *end, tl_field *field)
+
+cdef enum:
+    LINE_EVENTS = 4
+    EVENT_METADATA = 1
+    EVENT_OFFSET = 2
+    EVENT_DURATION = 3
+    EVENT_STATS = 4
+    EVENT_OCCURRENCES = 5
+    STAT_METADATA = 1
+    VARINT = 0
+    DELIMITED = 2
+
+
+cdef struct Columns:
+    int64_t *events  # metadata, offset, duration, occurrences, first stat; one row an event
+    int64_t *stats  # metadata, kind, value or where it starts, size; one row a stat
+    int64_t *rest  # number, wire type, value or where it starts, size; one row a field
+    int64_t event_count
+    int64_t stat_count
+    int64_t rest_count
+
+
+def scan_line(const uint8_t[::1] data, int64_t start, int64_t end):
+    cdef Columns columns = Columns(NULL, NULL, NULL, 0, 0, 0)
+    cdef const uint8_t *bytes_ = &data[0] if data.shape[0] else NULL
+    cdef int64_t[:, ::1] event_rows
+    cdef int64_t[:, ::1] stat_rows
+    cdef int64_t[:, ::1] rest_rows
+    cdef int fine
+    if not 0 <= start <= end <= data.shape[0]:
+        raise ValueError("a line lies inside its file")
+    with nogil:
+        fine = walk(bytes_, start, end, &columns)
+    if not fine:
+        raise FormatError(f"the events between bytes {start} and {end} cannot be decoded")
+    # One row more: its first stat is where the stats end, and no array is empty.
+    events = np.zeros((columns.event_count + 1, 5), np.int64)
+    stats = np.zeros((columns.stat_count + 1, 4), np.int64)
+    rest = np.zeros((columns.rest_count + 1, 4), np.int64)
+    event_rows, stat_rows, rest_rows = events, stats, rest
+    columns = Columns(&event_rows[0, 0], &stat_rows[0, 0], &rest_rows[0, 0], 0, 0, 0)
+    with nogil:
+        walk(bytes_, start, end, &columns)
+    events[columns.event_count, 4] = columns.stat_count
+    return events, stats[:columns.stat_count], rest[:columns.rest_count]
+
+
+cdef int walk(const uint8_t *base, int64_t start, int64_t end, Columns *out) noexcept nogil:
+    cdef const uint8_t *at = base + start
+    cdef const uint8_t *stop = base + end
+    cdef tl_field field
+    while at < stop:
+        if not tl_next(&at, stop, &field):
+            return 0
+        if field.number == LINE_EVENTS and field.type == DELIMITED:
+            if not take_event(base, field.start, field.end, out):
+                return 0
+        else:
+            take_rest(base, &field, out)
+    return 1
+
+
+cdef void take_rest(const uint8_t *base, tl_field *field, Columns *out) noexcept nogil:
+    cdef int64_t *row = out.rest + 4 * out.rest_count if out.rest else NULL
+    out.rest_count += 1
+    if row:
+        row[0], row[1] = <int64_t> field.number, field.type
+        put_value(base, field, row + 2)
+
+
+cdef void put_value(const uint8_t *base, tl_field *field, int64_t *into) noexcept nogil:
+    if field.type == DELIMITED:
+        into[0] = field.start - base
+        into[1] = field.end - field.start
+    else:
+        into[0] = <int64_t> field.value
+        into[1] = 0
+
+
+cdef int take_event(
+    const uint8_t *base, const uint8_t *at, const uint8_t *stop, Columns *out
+) noexcept nogil:
+    cdef int64_t *row = out.events + 5 * out.event_count if out.events else NULL
+    cdef tl_field field
+    if row:
+        row[4] = out.stat_count
+    out.event_count += 1
+    while at < stop:
+        if not tl_next(&at, stop, &field):
+            return 0
+        if field.number == EVENT_STATS and field.type == DELIMITED:
+            if not take_stat(base, field.start, field.end, out):
+                return 0
+        elif row and field.type == VARINT:
+            if field.number == EVENT_METADATA:
+                row[0] = <int64_t> field.value
+            elif field.number == EVENT_OFFSET:
+                row[1] = <int64_t> field.value
+            elif field.number == EVENT_DURATION:
+                row[2] = <int64_t> field.value
+            elif field.number == EVENT_OCCURRENCES:
+                row[3] = <int64_t> field.value
+    return 1
+
+
+cdef int take_stat(
+    const uint8_t *base, const uint8_t *at, const uint8_t *stop, Columns *out
+) noexcept nogil:
+    cdef int64_t *row = out.stats + 4 * out.stat_count if out.stats else NULL
+    cdef tl_field field
+    out.stat_count += 1
+    while at < stop:
+        if not tl_next(&at, stop, &field):
+            return 0
+        if not row:
+            continue
+        if field.number == STAT_METADATA and field.type == VARINT:
+            row[0] = <int64_t> field.value
+        elif field.number > 1 and field.number < 9:
+            row[1] = <int64_t> field.number
+            put_value(base, &field, row + 2)
+    return 1

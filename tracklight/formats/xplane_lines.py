@@ -1,0 +1,85 @@
+"""One line of a profile as columns: its events, what is said of each, and the fields that are left.
+
+The compiled kernel is used where it was built; `scan_in_python` does the same slowly, and a test
+holds the two against each other.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tracklight.errors import FormatError
+from tracklight.formats.wire import DELIMITED, EIGHT_BYTES, VARINT, Field, iter_fields, to_int64
+from tracklight.types import Int64
+
+_LINE_EVENTS = 4
+_EVENT_STATS = 4
+#: Which column of an event's row a field fills.
+_EVENT_COLUMNS = {1: 0, 2: 1, 3: 2, 5: 3}
+_STAT_VALUES = range(2, 9)
+
+
+def scan_line(data: bytes, start: int, end: int) -> tuple[Int64, Int64, Int64]:
+    """Read the XLine between two offsets of a file.
+
+    One row an event (metadata id, offset in ps, duration in ps, occurrences, the row of its first
+    stat) and a last one that only says where the stats end; one row a stat (metadata id, which
+    field its value is, the value's 64 bits or where it starts in the file, and its size); one row
+    for each other field (its number, its wire type, its value or where it starts, and its size).
+    """
+    try:
+        from tracklight.formats._xplane import scan_line as scan
+    except ImportError:
+        return scan_in_python(data, start, end)
+    return scan(data, start, end)
+
+
+def scan_in_python(data: bytes, start: int, end: int) -> tuple[Int64, Int64, Int64]:
+    events: list[list[int]] = []
+    stats: list[list[int]] = []
+    rest: list[list[int]] = []
+    try:
+        for field in iter_fields(data, start, end):
+            if field.number == _LINE_EVENTS and field.wire == DELIMITED:
+                events.append(_scan_event(data, field, stats))
+            else:
+                rest.append([field.number, field.wire, *_value_of(data, field)])
+    except FormatError:
+        what = f"the events between bytes {start} and {end} cannot be decoded"
+        raise FormatError(what) from None
+    events.append([0, 0, 0, 0, len(stats)])
+    return np.array(events, np.int64), _rows(stats), _rows(rest)
+
+
+def scan_stat(data: bytes, span: Field) -> list[int]:
+    """Read one XStat as the row that `scan_line` makes of it."""
+    row = [0, 0, 0, 0]
+    for field in iter_fields(data, span.start, span.end):
+        if field.number == 1 and field.wire == VARINT:
+            row[0] = to_int64(field.value)
+        elif field.number in _STAT_VALUES:
+            row[1:] = [field.number, *_value_of(data, field)]
+    return row
+
+
+def _scan_event(data: bytes, span: Field, stats: list[list[int]]) -> list[int]:
+    row = [0, 0, 0, 0, len(stats)]
+    for field in iter_fields(data, span.start, span.end):
+        if field.number == _EVENT_STATS and field.wire == DELIMITED:
+            stats.append(scan_stat(data, field))
+        elif field.wire == VARINT and field.number in _EVENT_COLUMNS:
+            row[_EVENT_COLUMNS[field.number]] = to_int64(field.value)
+    return row
+
+
+def _value_of(data: bytes, field: Field) -> tuple[int, int]:
+    if field.wire == DELIMITED:
+        return field.start, field.end - field.start
+    if field.wire == VARINT:
+        return to_int64(field.value), 0
+    bits = int.from_bytes(data[field.start : field.end], "little")
+    return (to_int64(bits) if field.wire == EIGHT_BYTES else bits), 0
+
+
+def _rows(rows: list[list[int]]) -> Int64:
+    return np.array(rows, np.int64).reshape(-1, 4)

@@ -1,0 +1,1 @@
+"""What profilers record, whichever wrote it: read into one form, steps found, time divided."""

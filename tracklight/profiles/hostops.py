@@ -1,0 +1,77 @@
+"""How long the ops of a host took, with and without those that ran inside of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from tracklight.profiles.groups import find_host_events
+from tracklight.profiles.nesting import find_parents
+from tracklight.profiles.opname import Op, find_op
+from tracklight.profiles.trace import Trace
+from tracklight.types import Int64
+
+_ALLOCATES = ("MemoryAllocation", "MemoryDeallocation")
+
+
+@dataclass
+class OpTime:
+    type: str
+    count: int = 0
+    total_ps: int = 0
+    self_ps: int = 0
+
+
+@dataclass
+class HostOps:
+    ops: dict[str, OpTime]
+    """By name; ops of one name and unlike types are one."""
+    idle_ps: int
+    """How long threads did nothing between their first op and their last."""
+
+
+def sum_host_ops(trace: Trace, with_allocations: bool = False) -> HostOps:
+    """Sum up the ops of a host over its threads.
+
+    Memory that an op takes and gives back is no op, though it names one; xprof counts it as one
+    more call, so ``with_allocations`` gives the counts that it shows.
+    """
+    found = HostOps({}, 0)
+    events = find_host_events(trace)
+    tracks = trace.track[events]
+    named = dict(_iter_named(trace, events, with_allocations))
+    for track in np.unique(tracks).tolist():
+        mine = [event for event in events[tracks == track].tolist() if event in named]
+        if mine:
+            _add_thread(trace, np.array(mine), [named[event] for event in mine], found)
+    return found
+
+
+def _iter_named(trace: Trace, events: Int64, with_allocations: bool) -> Iterator[tuple[int, Op]]:
+    at, texts = trace.find_texts("tf_op")
+    told = dict(zip(at.tolist(), texts, strict=True))
+    for event in events.tolist():
+        name = trace.names[trace.name[event]]
+        op = find_op(name)
+        if op is None and told.get(event) and (with_allocations or name not in _ALLOCATES):
+            op = find_op(told[event]) or Op(told[event], "")
+        if op is not None:
+            yield event, op
+
+
+def _add_thread(trace: Trace, events: Int64, ops: list[Op], found: HostOps) -> None:
+    start, end = trace.start_ps[events], trace.end_ps[events]
+    duration = end - start
+    parents = find_parents(end)
+    inside = np.zeros(len(events), np.int64)
+    has = parents >= 0
+    np.add.at(inside, parents[has], duration[has])
+    alone = duration - inside
+    for op, total, own in zip(ops, duration.tolist(), alone.tolist(), strict=True):
+        sums = found.ops.setdefault(op.name, OpTime(op.type))
+        sums.count += 1
+        sums.total_ps += total
+        sums.self_ps += own
+    found.idle_ps += int(end.max() - start.min() - alone.sum())

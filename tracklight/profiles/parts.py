@@ -1,0 +1,115 @@
+"""What the time of a step went into, host and device together, each instant once.
+
+Of several things that go on at once, the one that is closest to the work that a step is for counts:
+what a device computes hides what its host does meanwhile. How much each part took by itself is kept
+beside that, so that it can be said what was hidden.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import IntEnum
+from typing import NamedTuple
+
+import numpy as np
+
+from tracklight.profiles.steps import Steps
+from tracklight.profiles.sweep import divide
+from tracklight.profiles.trace import Trace
+from tracklight.types import Bool, Int64
+
+#: Not a layer that happens to be called so, and not the compiler's other services.
+_COMPILES = re.compile(r"[^/]*\b(Xla|backend_)?[Cc]ompile(AndLoad|Module)?\b")
+
+
+class Part(IntEnum):
+    """In rising order: of two that go on at once, the later one counts."""
+
+    HOST_COMPUTE = 0
+    COMPILATION = 1
+    KERNEL_LAUNCH = 2
+    HOST_TO_DEVICE = 3
+    INPUT = 4
+    COLLECTIVES = 5
+    DEVICE_TO_DEVICE = 6
+    OUTPUT = 7
+    DEVICE_COMPUTE = 8
+
+
+class StepParts(NamedTuple):
+    """One row a step, one column a part; in ps."""
+
+    counted: Int64
+    """Each instant once."""
+    alone: Int64
+    """Each part as if there were no other."""
+    total: Int64
+    """How long each step took."""
+
+    @property
+    def other(self) -> Int64:
+        known: Int64 = self.counted.sum(axis=1)
+        return self.total - known
+
+
+def divide_steps(trace: Trace, steps: Steps) -> StepParts:
+    part = find_parts(trace)
+    known = part >= 0
+    start, end, part = trace.start_ps[known], trace.end_ps[known], part[known]
+    counted = divide(start, end, part, steps.spans, len(Part))
+    alone = [_divide_alone(start, end, part == each, steps.spans) for each in Part]
+    return StepParts(counted, np.column_stack(alone), np.diff(steps.spans)[:, 0])
+
+
+def _divide_alone(start: Int64, end: Int64, mine: Bool, spans: Int64) -> Int64:
+    nothing = np.zeros(int(mine.sum()), np.int64)
+    return divide(start[mine], end[mine], nothing, spans, 1)[:, 0]
+
+
+def find_parts(trace: Trace) -> Int64:
+    """Which part each event is; -1: it only stands around others, as a mark of a step does."""
+    by_name = np.array([_part_of(name) for name in trace.names], np.int64)[trace.name]
+    device = np.array([_part_of_device(name) for name in trace.names], np.int64)[trace.name]
+    part = np.where(trace.on_device, device, by_name)
+    part[trace.find_categories("cuda_runtime", "cuda_driver")] = Part.KERNEL_LAUNCH
+    part[_launches(trace)] = Part.KERNEL_LAUNCH
+    marks = trace.find_categories("gpu_user_annotation", "python_function", "overhead", "Trace")
+    part[marks | trace.find_names(_is_frame)] = -1
+    return part
+
+
+def _launches(trace: Trace) -> Bool:
+    """Of each event, whether it is a host's call that something on a device came of."""
+    launches = np.zeros(len(trace), bool)
+    if trace.on_device.any():
+        events, _ = trace.find_numbers("correlation_id")
+        launches[events] = True
+        launches &= ~trace.on_device
+    return launches
+
+
+def _is_frame(name: str) -> bool:
+    """Whether it is something around a step, or around all that a thread does."""
+    return name.startswith(("Profiled batch", "ProfilerStep#", "train", "test", "$"))
+
+
+def _part_of(name: str) -> int:
+    lowered = name.lower()
+    if lowered.startswith(("iteratorgetnext", "enumerate(data")):
+        return Part.INPUT
+    if lowered.startswith(("memcpyhtod", "memcpyh2d")):
+        return Part.HOST_TO_DEVICE
+    if _COMPILES.match(name):
+        return Part.COMPILATION
+    return Part.HOST_COMPUTE
+
+
+def _part_of_device(name: str) -> int:
+    lowered = name.lower().replace(" ", "").replace("to", "2")
+    if lowered.startswith("nccl"):
+        return Part.COLLECTIVES
+    if not lowered.startswith("mem"):
+        return Part.DEVICE_COMPUTE
+    if "h2d" in lowered:
+        return Part.HOST_TO_DEVICE
+    return Part.OUTPUT if "d2h" in lowered else Part.DEVICE_TO_DEVICE

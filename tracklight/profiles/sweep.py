@@ -1,0 +1,44 @@
+"""Divides time among what went on: every instant once, to the most telling thing of it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tracklight.types import Bool, Int64
+
+
+def divide(start: Int64, end: Int64, kind: Int64, spans: Int64, kinds: int) -> Int64:
+    """How much of each span belongs to each kind: one row a span, one column a kind.
+
+    ``spans`` are rows of a start and an end, in order and apart. An instant at which several kinds
+    go on belongs to the highest; one at which nothing does belongs to none.
+    """
+    edges = np.unique(np.concatenate([start, end, spans.ravel()]))
+    if len(edges) < 2:
+        return np.zeros((len(spans), kinds), np.int64)
+    highest = _find_highest(edges, start, end, kind, kinds)
+    which = np.searchsorted(spans[:, 0], edges[:-1], "right") - 1
+    inside = (which >= 0) & (edges[:-1] < spans[which, 1]) & (highest >= 0)
+    cell = which[inside] * kinds + highest[inside]
+    # Doubles would do for an hour of picoseconds, and not for a day of them.
+    out = np.zeros(len(spans) * kinds, np.int64)
+    np.add.at(out, cell, np.diff(edges)[inside])
+    return out.reshape(len(spans), kinds)
+
+
+def _find_highest(edges: Int64, start: Int64, end: Int64, kind: Int64, kinds: int) -> Int64:
+    """The highest kind that goes on between each edge and the next; -1: none."""
+    highest = np.full(len(edges) - 1, -1, np.int64)
+    for each in range(kinds):
+        mine = kind == each
+        if mine.any():
+            highest[_find_busy(edges, start[mine], end[mine])] = each
+    return highest
+
+
+def _find_busy(edges: Int64, start: Int64, end: Int64) -> Bool:
+    """Between which edges at least one of these goes on."""
+    change = np.zeros(len(edges), np.int64)
+    np.add.at(change, np.searchsorted(edges, start), 1)
+    np.add.at(change, np.searchsorted(edges, end), -1)
+    return np.cumsum(change)[:-1] > 0

@@ -1,0 +1,167 @@
+"""Turns an XSpace of TensorFlow or JAX into a trace."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracklight.formats import xplane
+from tracklight.formats.event import decode_text
+from tracklight.formats.xplane import Line, Plane, Space
+from tracklight.profiles.trace import REAL, TEXT, WHOLE, Said, Trace, Track
+from tracklight.profiles.words import Words
+from tracklight.types import Int32, Int64
+
+_ENVIRONMENT = "Task Environment"
+_NS = 1_000
+Number = TypeVar("Number", np.int64, np.int32, np.uint8)
+#: No text is longer than this, however well it was packed.
+_MOST_UNPACKED = 1 << 24
+
+
+def read_xplane(data: bytes) -> Trace:
+    """Read a file; what is wrong with it stands in the trace's ``problems``."""
+    space = xplane.read_space(data)
+    names, keys, texts = Words(), Words(), _Texts(space)
+    parts = list(_iter_parts(space, names, keys, texts))
+    tracks = tuple(part.track for part in parts)
+    counts = [len(part.start_ps) for part in parts]
+    track = np.repeat(np.arange(len(parts), dtype=np.int32), counts)
+    start, duration = (
+        _join((p.start_ps for p in parts), np.int64),
+        _join((p.duration_ps for p in parts), np.int64),
+    )
+    order = np.lexsort((-duration, start, track))
+    return Trace(
+        tracks=tracks,
+        names=tuple(names.all),
+        categories=("",),
+        track=track[order],
+        name=_join((p.name for p in parts), np.int32)[order],
+        category=np.zeros(len(order), np.int32),
+        start_ps=start[order],
+        duration_ps=duration[order],
+        keys=tuple(keys.all),
+        said=_join_said(parts, order),
+        read_text=texts.read,
+        began_ns=_find_beginning(space),
+        problems=tuple(filter(None, [space.problem, *space.said])),
+    )
+
+
+class _Part(NamedTuple):
+    """One line."""
+
+    track: Track
+    name: Int32
+    start_ps: Int64
+    duration_ps: Int64
+    said: Said
+
+
+class _Texts:
+    """Texts by number: those of a plane's table, and those that stand in the file."""
+
+    def __init__(self, space: Space) -> None:
+        self._data = space.data
+        self._known = Words()
+        self._spans: list[tuple[int, int, int]] = []
+
+    def refer(self, text: str) -> int:
+        return 2 * self._known.place(text)
+
+    def point(self, rows: Int64) -> Int64:
+        """Number the texts that rows of stats point to."""
+        first = len(self._spans)
+        self._spans += [(kind, at, size) for _, kind, at, size in rows.tolist()]
+        return 2 * np.arange(first, first + len(rows), dtype=np.int64) + 1
+
+    def read(self, number: int) -> str:
+        if number % 2 == 0:
+            return self._known.all[number // 2]
+        kind, at, size = self._spans[number // 2]
+        data = self._data[at : at + size]
+        if kind == xplane.BYTES:
+            return f"{size} bytes"
+        return decode_text(_unpack(data) if kind == xplane.PACKED_TEXT else data)
+
+
+def _unpack(data: bytes) -> bytes:
+    try:
+        return zlib.decompressobj(wbits=31).decompress(data, _MOST_UNPACKED)
+    except zlib.error:
+        return b"(packed text that cannot be unpacked)"
+
+
+def _iter_parts(space: Space, names: Words, keys: Words, texts: _Texts) -> Iterator[_Part]:
+    for plane in space.planes:
+        is_device = plane.name.startswith("/device:")
+        for line in plane.lines:
+            track = Track(plane.name, line.name, line.id, is_device)
+            yield _read_line(plane, line, track, names, keys, texts)
+
+
+def _read_line(
+    plane: Plane, line: Line, track: Track, names: Words, keys: Words, texts: _Texts
+) -> _Part:
+    events = line.events[:-1]
+    name = _look_up(events[:, 0], plane.event_names, names)
+    event = np.repeat(np.arange(len(events)), np.diff(line.events[:, 4]))
+    start = line.begins_ns * _NS + events[:, 1]
+    said = _read_stats(plane, line.stats, event, keys, texts)
+    return _Part(track, name, start, np.maximum(events[:, 2], 0), said)
+
+
+def _read_stats(plane: Plane, stats: Int64, event: Int64, keys: Words, texts: _Texts) -> Said:
+    key = _look_up(stats[:, 0], plane.stat_names, keys)
+    field, bits = stats[:, 1], stats[:, 2].copy()
+    kind = np.full(len(stats), WHOLE, np.uint8)
+    kind[field == xplane.DOUBLE] = REAL
+    refers = np.flatnonzero(field == xplane.REFERENCE)
+    numbers, which = np.unique(bits[refers], return_inverse=True)
+    known = [texts.refer(plane.stat_names.get(number, "")) for number in numbers.tolist()]
+    bits[refers] = np.array(known, np.int64)[which]
+    points = np.flatnonzero(np.isin(field, (xplane.TEXT, xplane.BYTES, xplane.PACKED_TEXT)))
+    bits[points] = texts.point(stats[points])
+    kind[refers] = kind[points] = TEXT
+    return Said(event, key, kind, bits)
+
+
+def _look_up(numbers: Int64, known: dict[int, str], words: Words) -> Int32:
+    unlike, which = np.unique(numbers, return_inverse=True)
+    places = [words.place(known.get(number, "?")) for number in unlike.tolist()]
+    return np.array(places, np.int32)[which]
+
+
+def _join(columns: Iterable[NDArray[Number]], dtype: type[Number]) -> NDArray[Number]:
+    """As `np.concatenate`, of no columns as well."""
+    return np.concatenate([np.empty(0, dtype), *columns])
+
+
+def _join_said(parts: list[_Part], order: Int64) -> Said:
+    """All that is said, of the events as they are ordered."""
+    firsts = np.cumsum([0, *(len(part.start_ps) for part in parts)]).tolist()
+    event = _join(
+        (part.said.event + first for part, first in zip(parts, firsts, strict=False)), np.int64
+    )
+    places = np.empty(len(order), np.int64)
+    places[order] = np.arange(len(order))
+    return Said(
+        places[event],
+        _join((part.said.key for part in parts), np.int32),
+        _join((part.said.kind for part in parts), np.uint8),
+        _join((part.said.bits for part in parts), np.int64),
+    )
+
+
+def _find_beginning(space: Space) -> int:
+    for plane in space.planes:
+        if plane.name == _ENVIRONMENT:
+            for key, _, bits, _ in plane.stats:
+                if plane.stat_names.get(key) == "profile_start_time":
+                    return bits
+    return 0
