@@ -6,6 +6,10 @@ import asyncio
 import contextlib
 from collections.abc import Iterator
 
+#: Thousands of streams are not woken together: who asks for something else would wait for them all.
+_AT_ONCE = 200
+_BETWEEN_S = 0.02
+
 
 class Bell:
     """Rung by the follower's thread, heard by every open stream."""
@@ -46,5 +50,10 @@ class Bell:
             self._waiting.discard(event)
 
     def _wake(self) -> None:
-        for event in self._waiting:
+        self._wake_some(list(self._waiting))
+
+    def _wake_some(self, waiting: list[asyncio.Event]) -> None:
+        for event in waiting[:_AT_ONCE]:
             event.set()
+        if len(waiting) > _AT_ONCE and self._loop is not None:
+            self._loop.call_later(_BETWEEN_S, self._wake_some, waiting[_AT_ONCE:])

@@ -17,6 +17,7 @@ Where streams do not get through, the same is polled for.
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import AsyncGenerator
 
 import msgspec
@@ -133,7 +134,9 @@ class Live:
                     yield status
                 for message in messages:
                     yield message
-                if not await _rings(event, PROGRESS_S if told.loading else BEAT_S):
+                # Streams that were woken together do not fall asleep together.
+                quiet_s = PROGRESS_S if told.loading else BEAT_S * random.uniform(0.7, 1.0)
+                if not await _rings(event, quiet_s):
                     if not told.loading:
                         yield encode_event("beat", {})
 
