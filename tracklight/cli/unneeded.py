@@ -25,6 +25,8 @@ WITH_VALUE = {
     "--reload-multifile-inactive-secs": _FOLLOWS,
     "--detect-file-replacement": "replaced files are always noticed",
     "--purge-orphaned-data": "overwritten points are kept and marked, and hidden unless asked for",
+    "--tag": "it says what --inspect is to tell",
+    "--event-file": "it says what --inspect is to tell; a board of one file is `tracklight FILE`",
     "--verbosity": "what goes wrong is always told, and nothing else is",
     "--stderrthreshold": "what goes wrong is always told, and nothing else is",
 }
