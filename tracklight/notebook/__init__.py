@@ -12,7 +12,7 @@ from tracklight.notebook.boards import display, list, start
 from tracklight.notebook.magic import load_ipython_extension, unload_ipython_extension
 
 if TYPE_CHECKING:
-    from tracklight.notebook.chart import chart
+    from tracklight.notebook.widget import chart
 
 __all__ = [
     "chart",
@@ -28,6 +28,6 @@ def __getattr__(name: str) -> object:
     # Charts need an extra, boards do not.
     if name != "chart":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from tracklight.notebook.chart import chart
+    from tracklight.notebook.widget import chart
 
     return chart

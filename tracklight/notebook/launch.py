@@ -18,6 +18,9 @@ from tracklight.server.instances import Instance, read_instances
 _MOST_WAIT_S = 60.0
 _POLL_S = 0.05
 
+#: What this kernel has started, so that Python does not think it was forgotten.
+_STARTED: list[subprocess.Popen[bytes]] = []
+
 #: Services that show a notebook by one name and what it serves by another, which they make up.
 _COLAB = ("colab.research.google.com", "*.googleusercontent.com", "*.colab.dev")
 _KAGGLE = ("www.kaggle.com", "*.kaggle.net", "*.kaggleusercontent.com")
@@ -70,6 +73,7 @@ def launch(arguments: Sequence[str]) -> Instance:
             # Who interrupts a cell does not mean the board.
             start_new_session=True,
         )
+        _STARTED.append(process)
         return _wait_for(process, said)
 
 

@@ -1,0 +1,136 @@
+"""Cells that start, reuse and list boards, without a notebook around them."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tracklight
+from tests.index import logs
+from tests.server.waiting import wait_until
+from tracklight.errors import TracklightError, UsageError
+from tracklight.notebook import launch, magic
+from tracklight.server.instances import read_instances
+
+
+class Shell:
+    """As much of IPython as magics need."""
+
+    def __init__(self) -> None:
+        self.magics: dict[str, Callable[[str], None]] = {}
+        self.magics_manager = self
+
+    def register_magic_function(self, function: Any, magic_name: str) -> None:
+        self.magics[magic_name] = function
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.setenv("TRACKLIGHT_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("TRACKLIGHT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    logs.write(tmp_path / "logs", "conv", logs.points(range(3)))
+    logs.write(tmp_path / "logs2", "vit", logs.points(range(3)))
+    yield tmp_path
+    for process in launch._STARTED:
+        process.terminate()
+        process.wait(20)
+    launch._STARTED.clear()
+
+
+def load() -> dict[str, Callable[[str], None]]:
+    shell = Shell()
+    tracklight.load_ipython_extension(shell)  # type: ignore[attr-defined]
+    return shell.magics
+
+
+def test_the_cells_of_a_tutorial(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    show = load()["tracklight"]
+    show("--logdir logs --port 0  # the first")
+    first = read_instances()
+    assert [board.logdir for board in first] == [str(folder / "logs")]
+    capsys.readouterr()
+
+    show("--port=0 --logdir=logs")
+    said = capsys.readouterr().out
+    assert f"port {first[0].port} (pid {first[0].pid})" in said and "shown again" in said
+    assert read_instances() == first
+
+    show("--logdir logs2 --port 0")
+    both = read_instances()
+    assert [board.logdir for board in both] == [str(folder / "logs"), str(folder / "logs2")]
+    capsys.readouterr()
+
+    tracklight.notebook.list()
+    lines = capsys.readouterr().out.splitlines()
+    ports = [int(re.findall(r"port (\d+)", line)[0]) for line in lines[1:]]
+    assert ports == [board.port for board in both]
+    tracklight.notebook.display(port=both[0].port, height=1000)
+    tracklight.notebook.display()
+    said = capsys.readouterr().out
+    assert said.splitlines() == [f"The board is at {board.url}" for board in both]
+
+    os.kill(first[0].pid, signal.SIGKILL)
+    show("--logdir logs --port 0")
+    again = [board for board in read_instances() if board.logdir.endswith("logs")]
+    assert again and again[0].pid != first[0].pid
+
+
+def test_what_goes_wrong_is_one_sentence(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    show = load()["tracklight"]
+    for line, says in {
+        "--logdir logs --prot 1": "--prot",
+        "inspect --logdir logs": "notebook shows boards",
+        "--logdir logs --host 203.0.113.7 --port 0": "cannot listen",
+    }.items():
+        show(line)
+        (said,) = capsys.readouterr().err.splitlines()
+        assert said.startswith("tracklight: ") and says in said
+
+
+def test_nothing_is_displayed_that_is_not_served(folder: Path) -> None:
+    with pytest.raises(UsageError, match="no board is served at port 1;"):
+        tracklight.notebook.display(port=1)
+    with pytest.raises(UsageError, match="no board is being served"):
+        tracklight.notebook.display()
+
+
+def test_a_board_that_never_answers_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launch, "_MOST_WAIT_S", 0.0)
+    with pytest.raises(TracklightError, match="did not answer"):
+        launch.launch(["--logdir", "logs", "--port", "0"])
+    wait_until(lambda: len(read_instances()) == 1)
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+def test_tensorboard_is_served_where_nobody_else_does(
+    monkeypatch: pytest.MonkeyPatch, is_there: bool
+) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: object() if is_there else None)
+    assert ("tensorboard" in load()) is not is_there
+
+
+def test_a_path_of_windows_stays_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert magic.split_line("--logdir 'my logs' --port 6006 # note") == [
+        "--logdir",
+        "my logs",
+        "--port",
+        "6006",
+    ]
+    monkeypatch.setattr(magic.os, "name", "nt")
+    assert magic.split_line(r'--logdir E:\tf20\keras_log --tag "a b"')[1] == r"E:\tf20\keras_log"
+
+
+def test_services_that_make_up_names_are_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert launch.surroundings() == []
+    monkeypatch.setenv("KAGGLE_KERNEL_RUN_TYPE", "Interactive")
+    assert "--trusted-host=*.kaggle.net" in launch.surroundings()
+    monkeypatch.setenv("COLAB_RELEASE_TAG", "r")
+    assert "--trusted-host=*.googleusercontent.com" in launch.surroundings()

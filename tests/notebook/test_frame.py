@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from tracklight.notebook.frame import make_frame, show_frame
+from tracklight.server.instances import Instance
+
+BOARD = Instance(
+    machine="here",
+    pid=7,
+    port=6006,
+    url="http://localhost:6006/board/",
+    token="secret",
+    logdir="logs/</script><b>",
+    arguments=[],
+    directory="/",
+    started=0.0,
+)
+
+
+@pytest.fixture(autouse=True)
+def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("TRACKLIGHT_PROXY_URL", "TENSORBOARD_PROXY_URL", "JUPYTERHUB_SERVICE_PREFIX"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def read_details(markup: str) -> dict[str, object]:
+    found = re.search(r"\}\)\((\{.*\})\)</script>", markup)
+    assert found
+    details: dict[str, object] = json.loads(found[1])
+    return details
+
+
+def test_a_frame_knows_what_a_browser_needs() -> None:
+    details = read_details(make_frame(BOARD, 400))
+    assert details["port"] == 6006 and details["path"] == "/board/"
+    assert details["token"] == "secret" and details["height"] == 400
+    assert details["proxy"] is None
+
+
+def test_no_name_of_a_directory_is_markup() -> None:
+    markup = make_frame(BOARD, 400)
+    assert "<b>" not in markup and markup.count("</script>") == 1
+
+
+def test_two_frames_do_not_share_a_place() -> None:
+    first, second = (read_details(make_frame(BOARD, 400))["id"] for _ in range(2))
+    assert first != second
+
+
+@pytest.mark.parametrize("name", ["TRACKLIGHT_PROXY_URL", "TENSORBOARD_PROXY_URL"])
+def test_a_proxy_is_told_by_the_machine(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv(name, "/user/ada/proxy/%PORT%/")
+    assert read_details(make_frame(BOARD, 400))["proxy"] == "/user/ada/proxy/6006/"
+
+
+def test_a_hub_tells_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JUPYTERHUB_SERVICE_PREFIX", "/user/ada/")
+    assert read_details(make_frame(BOARD, 400))["base"] == "/user/ada/"
+
+
+def test_without_cells_the_address_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    show_frame(BOARD)
+    assert capsys.readouterr().out == "The board is at http://localhost:6006/board/\n"

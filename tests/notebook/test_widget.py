@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tracklight
+from tests.index import logs
+from tests.server.columns_reader import read_columns
+from tests.server.waiting import wait_until
+from tracklight.errors import MissingExtra, UsageError
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("TRACKLIGHT_CACHE", str(tmp_path / "cache"))
+    logs.write(tmp_path / "logs", "conv", logs.points(range(3)))
+    return tmp_path / "logs"
+
+
+@pytest.fixture
+def chart(folder: Path) -> Iterator[Any]:
+    pytest.importorskip("anywidget")
+    widget = tracklight.notebook.chart(folder, tag="loss", every_s=0.05)
+    yield widget
+    widget.close()
+
+
+def runs_of(widget: Any) -> list[str]:
+    return [line["run"] for line in read_columns(widget.answer)["lines"]]
+
+
+def test_a_chart_follows_the_log(chart: Any, folder: Path) -> None:
+    assert chart.title == "loss" and runs_of(chart) == ["conv"]
+    logs.write(folder, "vit", logs.points(range(5)))
+    wait_until(lambda: runs_of(chart) == ["conv", "vit"])
+
+
+def test_a_chart_that_is_closed_follows_no_more(chart: Any, folder: Path) -> None:
+    chart.close()
+    logs.write(folder, "vit", logs.points(range(5)))
+    with tracklight.open(folder) as log:
+        other = tracklight.notebook.chart(log, tag="loss", runs=["vit"], every_s=0.05)
+    assert runs_of(other) == ["vit"] and runs_of(chart) == ["conv"]
+    other.close()
+
+
+def test_smoothing_is_between_none_and_all(folder: Path) -> None:
+    with pytest.raises(UsageError, match="takes amounts from"):
+        tracklight.notebook.chart(folder, tag="loss", smoothing=7.0)
+
+
+def test_what_is_missing_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "anywidget", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'tracklight\[notebook\]'"):
+        tracklight.notebook.chart(folder, tag="loss")
