@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -91,3 +94,18 @@ def test_notes_on_a_board_that_is_only_read_cannot_be_changed(small_logdir: Path
         assert client.patch("/api/notes/runs", json=change).status_code == 403
         query = {"charts": [{"id": "loss", "tags": ["loss"]}]}
         assert client.post("/api/scalars/query", json=query).status_code == 200
+
+
+def test_a_program_may_wait_until_ctrl_c(small_logdir: Path) -> None:
+    script = f"import tracklight; tracklight.serve({str(small_logdir)!r}, block=True, cache=False)"
+    with subprocess.Popen(
+        [sys.executable, "-W", "error", "-c", script + "; print('after')"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("tracklight at http://localhost:")
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.read() == "after\n"
+        assert process.wait(20) == 0

@@ -6,6 +6,7 @@ app.mount("/board", tracklight.asgi("logs"))  # Starlette, FastAPI and other ASG
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable
 
@@ -50,8 +51,9 @@ def serve(
     )
     board = Board(create_catalog(logdir, include, exclude, cache, memory), settings)
     if block:
-        print(f"tracklight at {board.url} (Ctrl-C to quit)", flush=True)
-        board.wait()
+        with board, contextlib.suppress(KeyboardInterrupt):
+            print(f"tracklight at {board.url} (Ctrl-C to quit)", flush=True)
+            board.wait()
     return board
 
 

@@ -32,12 +32,10 @@ class Board:
         return self._thread.is_alive()
 
     def wait(self) -> None:
-        """Block until the board is closed by another thread, or by Ctrl-C."""
-        with contextlib.suppress(KeyboardInterrupt):
-            while self._thread.is_alive():
-                # Without a timeout Ctrl-C is not heard on Windows.
-                self._thread.join(1.0)
-        self.close()
+        """Block until the board is closed by another thread; Ctrl-C interrupts it."""
+        while self._thread.is_alive():
+            # Without a timeout Ctrl-C is not heard on Windows.
+            self._thread.join(1.0)
 
     def close(self) -> None:
         """Stop serving, and keep what was read for the next time."""
