@@ -17,6 +17,10 @@ from tracklight.graphs.walking import Neighbours
 from tracklight.types import Int32
 
 
+#: So many nodes are quickly looked at.
+_FEW = 2000
+
+
 class Sheet:
     """May be asked from any thread: what is found twice is found alike."""
 
@@ -42,6 +46,13 @@ class Sheet:
     @cached_property
     def neighbours(self) -> Neighbours:
         return Neighbours(self.hierarchy)
+
+    def count_parameters(self, first: int, last: int) -> int:
+        """How many trained numbers a range of leaves owns; of few leaves without a census."""
+        if last - first > _FEW or len(self.graph) <= _FEW:
+            return int(self.census.parameters[first:last].sum())
+        places = self.hierarchy.order[first:last].tolist()
+        return sum(self.graph.describe(place).parameters for place in places)
 
     def level(self, scope: int, fold: bool) -> Level:
         found = self._levels.get((scope, fold))

@@ -71,6 +71,17 @@ def test_scopes_in_scopes_are_opened_together(show: Show) -> None:
     assert scene.ask("about").open == ["a", "a/b", "a/b/c"]
 
 
+def test_what_holds_most_of_the_graph_is_open_at_first(show: Show) -> None:
+    few = {f"net/part/n{at}x": [] for at in range(8)}
+    scene = show(graphdef({"in": [], **few, "net/last": [], "small/one": [], "small/two": []}))
+    assert scene.ask("about").open == ["net", "net/part"]
+    many = {f"net/n{at}x": [] for at in range(80)}
+    scene.id = scene.ask(
+        "upload", name="m.pb", body=graphdef({**many, "in": []}).SerializeToString()
+    ).id
+    assert scene.ask("about").open == []
+
+
 def test_scopes_that_are_built_alike_have_one_number(show: Show) -> None:
     nodes = {f"{scope}/{name}": [] for scope in "abc" for name in ("one", "two")}
     nodes["a/two"], nodes["b/two"] = ["a/one"], ["b/one"]

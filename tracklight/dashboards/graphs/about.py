@@ -7,13 +7,15 @@ from collections import Counter
 import numpy as np
 
 from tracklight.dashboards.graphs.answers import About, Changes, Tally
-from tracklight.dashboards.graphs.groups import find_chain
 from tracklight.graphs.atlas import Atlas
 from tracklight.graphs.comparing import Change
 from tracklight.graphs.hierarchy import ROOT
 
 _MOST_OPS = 200
 _MOST_FUNCTIONS = 1000
+_MOST_OPENED = 20
+_MOST_OF_IT = 0.6
+_FEW_BOXES = 20
 
 
 def tell_about(atlas: Atlas) -> About:
@@ -34,8 +36,29 @@ def tell_about(atlas: Atlas) -> About:
 
 
 def list_opened(atlas: Atlas) -> list[int]:
-    """The scopes that are open at first."""
-    return list(find_chain(atlas.root, ROOT, fold=True))
+    """The scopes that are open at first: each holds all that there is, or most of it while there
+    is little to see."""
+    scope, boxes, opened = ROOT, 0, list[int]()
+    while len(opened) < _MOST_OPENED:
+        children = atlas.root.level(scope, fold=True).children
+        boxes += len(children)
+        scopes = [child for child in children if child.kind == "scope"]
+        largest = max(scopes, key=lambda child: child.last - child.first, default=None)
+        if largest is None or largest.item is None:
+            break
+        if len(children) > 1 and not _is_worth_opening(atlas, scope, ~largest.item, boxes):
+            break
+        scope = ~largest.item
+        opened.append(scope)
+    return opened
+
+
+def _is_worth_opening(atlas: Atlas, scope: int, inner: int, boxes: int) -> bool:
+    """Whether a scope holds most of another and leaves a picture that can be taken in."""
+    scopes = atlas.root.hierarchy.scopes
+    leaves = scopes.last - scopes.first
+    added = len(atlas.root.level(inner, fold=True).children)
+    return bool(leaves[inner] >= _MOST_OF_IT * leaves[scope]) and boxes + added <= _FEW_BOXES
 
 
 def _count_changes(atlas: Atlas) -> Changes | None:

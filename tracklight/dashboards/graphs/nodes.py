@@ -53,7 +53,7 @@ def _begin(atlas: Atlas, spot: Spot, level: Level, ask: NodeAsk) -> Node:
         device="",
         source="",
         nodes=level.last - level.first,
-        parameters=int(spot.sheet.census.parameters[level.first : level.last].sum()),
+        parameters=spot.sheet.count_parameters(level.first, level.last),
         attributes=[],
         inputs=[],
         inputs_total=0,
