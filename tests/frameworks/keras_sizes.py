@@ -58,6 +58,18 @@ def make_attention() -> Any:
     return keras.Model(words, layers.LayerNormalization()(inner(summed)), name="attention")
 
 
+def make_rare() -> Any:
+    """Layers that few models have."""
+    frames = keras.Input((4, 8, 8, 3), name="frames")
+    filmed = layers.ConvLSTM2D(5, 3, padding="same")(frames)
+    words = layers.Reshape((64, 5))(filmed)
+    mixed = layers.EinsumDense("abc,cde->abde", output_shape=(None, 2, 8), bias_axes="de")(words)
+    mixed = layers.EinsumDense("...de,def->...f", output_shape=(6,))(mixed)
+    asked = layers.GroupQueryAttention(4, 4, 2)(mixed, mixed)
+    normal = layers.RMSNormalization()(asked)
+    return keras.Model(frames, layers.Normalization()(normal), name="rare")
+
+
 def iter_counts(model: Any, scope: str = "") -> Any:
     """By the path of each layer that is no model."""
     inputs = getattr(model, "_layers", model.layers)
@@ -69,6 +81,6 @@ def iter_counts(model: Any, scope: str = "") -> Any:
 
 
 if __name__ == "__main__":
-    models = [make() for make in (make_pictures, make_words, make_attention)]
+    models = [make() for make in (make_pictures, make_words, make_attention, make_rare)]
     told = [{"model": model.to_json(), "counts": dict(iter_counts(model))} for model in models]
     print(json.dumps(told))

@@ -185,6 +185,20 @@ def test_shapes_come_from_who_reads() -> None:
     assert graph.describe(0).outputs == (Output("bfloat16", (None, 7)),)
 
 
+def test_a_model_of_a_class_of_its_own() -> None:
+    """Only what it tells is known: the layers that it was given, or itself."""
+    told = {"class_name": "Mine", "config": {"name": "mine", "units": 3}}
+    graph = read(told)
+    assert (list(graph.names), list(graph.ops)) == (["mine"], ["Mine"])
+    assert graph.describe(0).attributes["units"] == "3"
+    held = layer("first", dtype="float32", units=4, use_bias=True)
+    held["build_config"] = {"input_shape": [None, 2]}
+    others = [layer("second", dtype="float32"), {"class_name": "Zeros", "config": {}}]
+    graph = read({"class_name": "Mine", "config": {"name": "mine", "a": held, "b": others}})
+    assert list(graph.names) == ["first", "second"]
+    assert graph.describe(0).parameters == 12
+
+
 def test_a_layer_that_reads_from_itself_and_models_in_circles() -> None:
     layers = [layer("a", [tensor("b")]), layer("b", [tensor("a")], [tensor("b")])]
     graph = read(model("m", layers, [["a", 0, 0]], [["b", 0, 0]]))
@@ -201,6 +215,21 @@ def test_models_inside_of_models(depth: int, is_read: bool) -> None:
     else:
         with pytest.raises(FormatError, match=r"deep|no JSON"):
             read_keras(inner.encode())
+
+
+@pytest.mark.parametrize("depth", [50, 400, 900, 5000, 100_000])
+def test_arguments_inside_of_arguments(depth: int) -> None:
+    """However deep, it is read or refused."""
+    nested = "[" * depth + "]" * depth
+    one = f'{{"config": {{"name": "a", "x": {nested}}}, "inbound_nodes": {nested}}}'
+    data = f'{{"class_name": "Functional", "config": {{"layers": [{one}]}}}}'
+    try:
+        graph = read_keras(data.encode())
+    except FormatError as error:
+        assert depth > 50
+        assert "deep" in str(error) or "no JSON" in str(error)
+    else:
+        assert graph.describe(0).attributes["x"] in (nested, "…")
 
 
 @pytest.mark.parametrize("data", [b"{", b"[]", b'{"config": 3}', b"\xff"])

@@ -10,11 +10,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from tracklight.errors import FormatError
+from tracklight.graphs.keras_calls import Tensor, iter_calls, iter_ends, iter_held, list_of, name_of
 from tracklight.graphs.keras_sizes import (
-    as_shape,
     count_parameters,
     find_inputs,
     find_outputs,
@@ -25,7 +25,6 @@ from tracklight.graphs.wiring import Wiring
 
 Json = dict[str, Any]
 
-_TENSOR = "__keras_tensor__"
 _DEEPEST = 100
 
 
@@ -37,16 +36,10 @@ def read_keras(data: bytes) -> Graph:
         raise FormatError(f"the model's description is no JSON: {error}") from error
     if not isinstance(model, dict) or not isinstance(model.get("config"), dict):
         raise FormatError("the model's description has no configuration of layers")
-    return _Reading(model).graph()
-
-
-class _Tensor(NamedTuple):
-    """What a layer gives, by its name and which of its outputs it is."""
-
-    layer: str
-    output: str
-    told: Output | None = None
-    """Keras 3 says of what type and shape it is wherever it is read."""
+    try:
+        return _Reading(model).graph()
+    except RecursionError as error:
+        raise FormatError("the model's description is nested too deep") from error
 
 
 @dataclass
@@ -55,7 +48,7 @@ class _Node:
 
     name: str
     layer: Json
-    reads: list[_Tensor] = field(default_factory=list)
+    reads: list[Tensor] = field(default_factory=list)
     outputs: dict[str, Output] = field(default_factory=dict)
     """As readers tell."""
 
@@ -92,18 +85,18 @@ class _Reading:
             else:
                 self._nodes[model.path(name)] = _Node(model.path(name), layer)
 
-    def _connect(self, model: _Model, given: list[list[_Tensor]]) -> None:
+    def _connect(self, model: _Model, given: list[list[Tensor]]) -> None:
         """``given`` holds for each input of the model what its calls gave."""
         for name, sources in zip(model.input_names(), given, strict=False):
             for node in self._find_nodes(model, name):
                 self._read(node, sources)
-        before: _Tensor | None = None
+        before: Tensor | None = None
         for name, layer in model.layers.items():
-            calls = [[before]] if model.is_sequential and before else _iter_calls(layer)
+            calls = [[before]] if model.is_sequential and before else iter_calls(layer)
             self._connect_layer(model, name, list(calls))
-            before = _Tensor(name, "0")
+            before = Tensor(name, "0")
 
-    def _connect_layer(self, model: _Model, name: str, calls: list[list[_Tensor]]) -> None:
+    def _connect_layer(self, model: _Model, name: str, calls: list[list[Tensor]]) -> None:
         resolved = [[model.resolve(source) for source in call] for call in calls]
         inner = model.inner.get(name)
         if inner is None:
@@ -116,7 +109,7 @@ class _Reading:
             inner, [[call[at] for call in resolved if at < len(call)] for at in range(width)]
         )
 
-    def _read(self, node: _Node, sources: list[_Tensor]) -> None:
+    def _read(self, node: _Node, sources: list[Tensor]) -> None:
         """Join a node to what it reads; what the reader was built for is what the source gives."""
         built = find_inputs(node.layer)
         for at, source in enumerate(sources):
@@ -146,28 +139,30 @@ class _Model:
             raise FormatError(f"models are nested more than {_DEEPEST} deep")
         self.config: Json = model["config"]
         self.scope = scope
-        listed = [it for it in _list_of(self.config.get("layers")) if isinstance(it, dict)]
+        listed = [it for it in list_of(self.config.get("layers")) if isinstance(it, dict)]
+        if not listed and depth == 0:
+            listed = list(iter_held(self.config, 0)) or [model]
         self.is_sequential = model.get("class_name") == "Sequential"
-        self.layers = {_name_of(layer, at): layer for at, layer in enumerate(listed)}
+        self.layers = {name_of(layer, at): layer for at, layer in enumerate(listed)}
         self.inner = {
             name: _Model(layer, self.path(name), depth + 1)
             for name, layer in self.layers.items()
-            if isinstance(layer.get("config"), dict) and _list_of(layer["config"].get("layers"))
+            if isinstance(layer.get("config"), dict) and list_of(layer["config"].get("layers"))
         }
 
     def path(self, name: str) -> str:
         return f"{self.scope}/{name}" if self.scope else name
 
     def input_names(self) -> list[str]:
-        named = [end.layer for end in _iter_ends(self.config.get("input_layers"))]
+        named = [end.layer for end in iter_ends(self.config.get("input_layers"))]
         return named or list(self.layers)[:1]
 
-    def output_ends(self) -> list[_Tensor]:
-        return list(_iter_ends(self.config.get("output_layers"))) or [
-            _Tensor(name, "0") for name in list(self.layers)[-1:]
+    def output_ends(self) -> list[Tensor]:
+        return list(iter_ends(self.config.get("output_layers"))) or [
+            Tensor(name, "0") for name in list(self.layers)[-1:]
         ]
 
-    def resolve(self, tensor: _Tensor) -> _Tensor:
+    def resolve(self, tensor: Tensor) -> Tensor:
         """The same tensor of the node that gives it: for a model one of its own layers."""
         inner = self.inner.get(tensor.layer)
         ends = inner.output_ends() if inner else []
@@ -178,66 +173,21 @@ class _Model:
         return inner.resolve(end._replace(told=tensor.told))
 
 
-def _list_of(given: Any) -> list[Any]:
-    """A description may be anything that JSON can say."""
-    return given if isinstance(given, list) else []
-
-
-def _name_of(layer: Json, at: int) -> str:
-    config = layer.get("config")
-    own = config.get("name") if isinstance(config, dict) else None
-    return str(layer.get("name") or own or f"layer_{at}")
-
-
-def _iter_ends(given: Any) -> Iterator[_Tensor]:
-    """``[name, call, tensor]``, or a list or an object of such."""
-    if isinstance(given, dict):
-        given = list(given.values())
-    if not isinstance(given, list) or not given:
-        return
-    if isinstance(given[0], str):
-        yield _Tensor(given[0], str(given[2]) if len(given) > 2 else "0")
-        return
-    for part in given:
-        yield from _iter_ends(part)
-
-
-def _iter_calls(layer: Json) -> Iterator[list[_Tensor]]:
-    """For each call of a layer what it read, in either form."""
-    for call in _list_of(layer.get("inbound_nodes")):
-        yield list(_iter_read(call))
-
-
-def _iter_read(call: Any) -> Iterator[_Tensor]:
-    if isinstance(call, dict):
-        if call.get("class_name") == _TENSOR:
-            config = call.get("config")
-            config = config if isinstance(config, dict) else {}
-            told = Output(str(config.get("dtype") or ""), as_shape(config.get("shape")))
-            for tensor in _iter_ends(config.get("keras_history")):
-                yield tensor._replace(told=told)
-            return
-        call = list(call.values())
-    if not isinstance(call, list):
-        return
-    # Keras 2: [layer, call, tensor, {keyword: [layer, call, tensor]}].
-    if len(call) >= 3 and isinstance(call[0], str) and isinstance(call[1], int):
-        yield _Tensor(call[0], str(call[2]))
-        call = call[3:]
-    for part in call:
-        yield from _iter_read(part)
-
-
 def _describe(node: _Node) -> Detail:
     config = node.layer.get("config")
     config = config if isinstance(config, dict) else {}
-    shown = {
-        key: json.dumps(value, default=str) for key, value in config.items() if key != "layers"
-    }
+    shown = {key: _show(value) for key, value in config.items() if key != "layers"}
     told = _list_outputs(node.outputs)
     dtype = name_dtype(config)
     outputs = tuple(Output(it.dtype or dtype, it.shape) for it in told) or find_outputs(node.layer)
     return Detail(outputs, shown, parameters=count_parameters(node.layer) or 0)
+
+
+def _show(value: Any) -> str:
+    try:
+        return json.dumps(value)
+    except RecursionError:
+        return "…"
 
 
 def _list_outputs(told: dict[str, Output]) -> tuple[Output, ...]:

@@ -6,10 +6,9 @@ sizes of its weights are known. Where one of them is missing, nothing is claimed
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from math import prod
 from typing import Any
 
+from tracklight.graphs.keras_weights import WEIGHTS
 from tracklight.graphs.model import Output, Shape
 
 Json = dict[str, Any]
@@ -22,12 +21,12 @@ def count_parameters(layer: Json) -> int | None:
     if isinstance(inner, dict):
         return _count_wrapped(layer, config, inner)
     name = str(layer.get("class_name"))
-    rule = _WEIGHTS.get(name)
+    rule = WEIGHTS.get(name)
     if rule is None:
         return 0 if name in _KEEPS_SHAPE | _WITHOUT_WEIGHTS else None
     try:
         return int(rule(config | _built_for(layer), given or ()))
-    except (KeyError, IndexError, TypeError):
+    except (KeyError, IndexError, TypeError, ValueError):
         return None
 
 
@@ -117,122 +116,11 @@ def _count_wrapped(layer: Json, config: Json, inner: Json) -> int | None:
     return 2 * count
 
 
-def _of_dense(config: Json, given: tuple[int | None, ...]) -> Any:
-    return config["units"] * (_size(given[-1]) + config["use_bias"])
-
-
-def _of_convolution(config: Json, given: tuple[int | None, ...]) -> Any:
-    inputs = _channels(config, given) // config.get("groups", 1)
-    return config["filters"] * (prod(config["kernel_size"]) * inputs + config["use_bias"])
-
-
-def _of_transposed(config: Json, given: tuple[int | None, ...]) -> Any:
-    weights = prod(config["kernel_size"]) * _channels(config, given) * config["filters"]
-    return weights + config["filters"] * config["use_bias"]
-
-
-def _of_depthwise(config: Json, given: tuple[int | None, ...]) -> Any:
-    outputs = _channels(config, given) * config["depth_multiplier"]
-    return outputs * (prod(config["kernel_size"]) + config["use_bias"])
-
-
-def _of_separable(config: Json, given: tuple[int | None, ...]) -> Any:
-    between = _channels(config, given) * config["depth_multiplier"]
-    return between * prod(config["kernel_size"]) + config["filters"] * (
-        between + config["use_bias"]
-    )
-
-
-def _of_batch_norm(config: Json, given: tuple[int | None, ...]) -> Any:
-    axis = config["axis"]
-    size = _size(given[axis[0] if isinstance(axis, list) else axis])
-    return size * (2 + config["center"] + config["scale"])
-
-
-def _of_layer_norm(config: Json, given: tuple[int | None, ...]) -> Any:
-    axis = config["axis"]
-    size = prod(_size(given[at]) for at in (axis if isinstance(axis, list) else [axis]))
-    if config.get("rms_scaling"):
-        return size
-    return size * (config["center"] + config["scale"])
-
-
-def _of_group_norm(config: Json, given: tuple[int | None, ...]) -> Any:
-    return _size(given[config["axis"]]) * (config["center"] + config["scale"])
-
-
-def _of_embedding(config: Json, given: tuple[int | None, ...]) -> Any:
-    return int(config["input_dim"] * config["output_dim"])
-
-
-def _of_simple_rnn(config: Json, given: tuple[int | None, ...]) -> Any:
-    units = config["units"]
-    return units * (_size(given[-1]) + units + config["use_bias"])
-
-
-def _of_lstm(config: Json, given: tuple[int | None, ...]) -> Any:
-    return 4 * _of_simple_rnn(config, given)
-
-
-def _of_gru(config: Json, given: tuple[int | None, ...]) -> Any:
-    """With ``reset_after`` the two products have a bias each."""
-    biases = config["use_bias"] * (2 if config["reset_after"] else 1)
-    return 3 * config["units"] * (_size(given[-1]) + config["units"] + biases)
-
-
-def _of_attention(config: Json, given: tuple[int | None, ...]) -> Any:
-    """Projections of query, key and value for each head, and of all heads together."""
-    query, values = _size(given[-1]), _size(config["value_shape"][-1])
-    keys = _size((config.get("key_shape") or config["value_shape"])[-1])
-    heads, key, value = config["num_heads"], config["key_dim"], config["value_dim"]
-    biased = config["use_bias"]
-    inwards = heads * (key * (query + keys + 2 * biased) + value * (values + biased))
-    return inwards + query * (heads * value + biased)
-
-
-def _of_prelu(config: Json, given: tuple[int | None, ...]) -> Any:
-    shared = config.get("shared_axes") or ()
-    return prod(1 if axis in shared else _size(size) for axis, size in enumerate(given) if axis)
-
-
-def _channels(config: Json, given: tuple[int | None, ...]) -> int:
-    return _size(given[1 if config.get("data_format") == "channels_first" else -1])
-
-
-def _size(size: int | None) -> int:
-    if size is None:
-        raise TypeError("the size is not known")
-    return size
-
-
 _KEEPS_SHAPE = frozenset(
     "Activation ActivityRegularization AlphaDropout BatchNormalization Dropout ELU GaussianDropout "
     "GaussianNoise GroupNormalization LayerNormalization LeakyReLU PReLU ReLU Rescaling Softmax "
     "SpatialDropout1D SpatialDropout2D UnitNormalization".split()
 )
-_Rule = Callable[[Json, tuple[int | None, ...]], Any]
-_WEIGHTS: dict[str, _Rule] = {
-    "Dense": _of_dense,
-    "Conv1D": _of_convolution,
-    "Conv2D": _of_convolution,
-    "Conv3D": _of_convolution,
-    "Conv1DTranspose": _of_transposed,
-    "Conv2DTranspose": _of_transposed,
-    "Conv3DTranspose": _of_transposed,
-    "DepthwiseConv1D": _of_depthwise,
-    "DepthwiseConv2D": _of_depthwise,
-    "SeparableConv1D": _of_separable,
-    "SeparableConv2D": _of_separable,
-    "BatchNormalization": _of_batch_norm,
-    "LayerNormalization": _of_layer_norm,
-    "GroupNormalization": _of_group_norm,
-    "Embedding": _of_embedding,
-    "SimpleRNN": _of_simple_rnn,
-    "LSTM": _of_lstm,
-    "GRU": _of_gru,
-    "MultiHeadAttention": _of_attention,
-    "PReLU": _of_prelu,
-}
 _WITHOUT_WEIGHTS = frozenset(
     "InputLayer Flatten Reshape Permute RepeatVector Add Average Concatenate Dot Maximum "
     "Minimum Multiply Subtract AveragePooling1D AveragePooling2D AveragePooling3D MaxPooling1D "
