@@ -27,9 +27,12 @@ _xplane = pytest.importorskip("tracklight.formats._xplane")
 def test_both_readers_of_lines_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     data = read_bytes("customloop")
     compiled = [line for plane in read_space(data).planes for line in plane.lines]
-    monkeypatch.setattr(xplane, "scan_line", xplane_lines.scan_in_python)
+    names = [(plane.name, plane.event_names) for plane in read_space(data).planes]
+    for name in ("scan_line", "scan_fields", "scan_names"):
+        monkeypatch.setattr(xplane, name, getattr(xplane_lines, f"{name}_in_python"))
     plain = [line for plane in read_space(data).planes for line in plane.lines]
     assert len(compiled) == 5
+    assert names == [(plane.name, plane.event_names) for plane in read_space(data).planes]
     for one, other in zip(compiled, plain, strict=True):
         assert one[:3] == other[:3]
         np.testing.assert_array_equal(one.events, other.events)
@@ -40,12 +43,18 @@ def test_both_readers_of_lines_agree(monkeypatch: pytest.MonkeyPatch) -> None:
 @settings(max_examples=300, deadline=None)
 def test_both_readers_of_lines_agree_on_anything(data: bytes) -> None:
     answers = []
-    for scan in (_xplane.scan_line, xplane_lines.scan_in_python):
+    for scan in (_xplane.scan_line, xplane_lines.scan_line_in_python):
         try:
             answers.append([rows.tolist() for rows in scan(data, 0, len(data))])
         except FormatError:
             answers.append([])
     assert answers[0] == answers[1]
+    (one, one_whole), (other, other_whole) = (
+        scan(data, 0, len(data))
+        for scan in (_xplane.scan_fields, xplane_lines.scan_fields_in_python)
+    )
+    assert one_whole == other_whole
+    np.testing.assert_array_equal(one, other)
 
 
 @given(st.sampled_from(CASES), st.integers(0, 10**6), st.binary(min_size=1, max_size=8))

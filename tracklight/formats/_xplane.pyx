@@ -66,6 +66,70 @@ def scan_line(const uint8_t[::1] data, int64_t start, int64_t end):
     return events, stats[:columns.stat_count], rest[:columns.rest_count]
 
 
+def scan_fields(const uint8_t[::1] data, int64_t start, int64_t end):
+    cdef const uint8_t *base = &data[0] if data.shape[0] else NULL
+    cdef Columns columns = Columns(NULL, NULL, NULL, 0, 0, 0)
+    cdef int64_t[:, ::1] rows
+    cdef int fine
+    if not 0 <= start <= end <= data.shape[0]:
+        raise ValueError("a message lies inside its file")
+    with nogil:
+        fine = take_fields(base, start, end, &columns)
+    found = np.zeros((columns.rest_count + 1, 4), np.int64)
+    rows = found
+    columns = Columns(NULL, NULL, &rows[0, 0], 0, 0, 0)
+    with nogil:
+        take_fields(base, start, end, &columns)
+    return found[:columns.rest_count], bool(fine)
+
+
+cdef int take_fields(const uint8_t *base, int64_t start, int64_t end, Columns *out) noexcept nogil:
+    cdef const uint8_t *at = base + start
+    cdef const uint8_t *stop = base + end
+    cdef tl_field field
+    while at < stop:
+        if not tl_next(&at, stop, &field):
+            return 0
+        take_rest(base, &field, out)
+    return 1
+
+
+def scan_names(const uint8_t[::1] data, const int64_t[:, ::1] spans):
+    cdef const uint8_t *base = &data[0] if data.shape[0] else NULL
+    cdef int64_t i, count = spans.shape[0]
+    cdef int64_t[:, ::1] rows
+    cdef int fine = 1
+    found = np.zeros((count + 1, 5), np.int64)
+    rows = found
+    with nogil:
+        for i in range(count):
+            fine &= take_name(base, spans[i, 0], spans[i, 1], &rows[i, 0])
+    if not fine:
+        raise FormatError("a name in it cannot be decoded")
+    return found[:count]
+
+
+cdef int take_name(const uint8_t *base, int64_t start, int64_t size, int64_t *row) noexcept nogil:
+    cdef const uint8_t *at = base + start
+    cdef const uint8_t *stop = at + size
+    cdef const uint8_t *inner
+    cdef const uint8_t *inner_stop
+    cdef tl_field field
+    while at < stop:
+        if not tl_next(&at, stop, &field):
+            return 0
+        if field.number == 1 and field.type == VARINT:
+            row[0] = <int64_t> field.value
+        elif field.number == 2 and field.type == DELIMITED:
+            inner, inner_stop = field.start, field.end
+            while inner < inner_stop:
+                if not tl_next(&inner, inner_stop, &field):
+                    return 0
+                if field.type == DELIMITED and (field.number == 2 or field.number == 4):
+                    put_value(base, &field, row + field.number - 1)
+    return 1
+
+
 cdef int walk(const uint8_t *base, int64_t start, int64_t end, Columns *out) noexcept nogil:
     cdef const uint8_t *at = base + start
     cdef const uint8_t *stop = base + end

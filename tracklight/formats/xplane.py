@@ -10,14 +10,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import numpy as np
+
 from tracklight.errors import FormatError
 from tracklight.formats.event import decode_text
-from tracklight.formats.wire import DELIMITED, VARINT, Field, iter_fields, read_varint, to_int64
-from tracklight.formats.xplane_lines import scan_line, scan_stat
+from tracklight.formats.wire import DELIMITED, Field, read_varint
+from tracklight.formats.xplane_lines import scan_fields, scan_line, scan_names
 from tracklight.types import Int64
 
 _SPACE_PLANES, _SPACE_ERRORS, _SPACE_WARNINGS, _SPACE_HOSTS = 1, 2, 3, 4
-_PLANE_NAME, _PLANE_LINES, _PLANE_EVENT_NAMES, _PLANE_STAT_NAMES, _PLANE_STATS = 2, 3, 4, 5, 6
+_PLANE_NAME, _PLANE_LINES, _PLANE_STATS = 2, 3, 6
+#: The tables of a plane: what events, and what is said of them, are called.
+_NAMES = (4, 5)
 #: Which field a stat's value is.
 DOUBLE, UNSIGNED, SIGNED, TEXT, BYTES, REFERENCE, PACKED_TEXT = range(2, 9)
 
@@ -41,8 +45,8 @@ class Plane:
     event_names: dict[int, str] = field(default_factory=dict)
     display_names: dict[int, str] = field(default_factory=dict)
     stat_names: dict[int, str] = field(default_factory=dict)
-    stats: list[list[int]] = field(default_factory=list)
-    """Of the plane itself, as rows of `scan_line`."""
+    stats: list[tuple[int, int]] = field(default_factory=list)
+    """Where what is said of the plane itself begins and ends, for `scan_stat`."""
 
 
 @dataclass
@@ -87,15 +91,17 @@ def _iter_parts(data: bytes) -> Iterator[Field]:
 
 
 def _read_plane(data: bytes, span: Field) -> Plane:
+    rows, is_whole = scan_fields(data, span.start, span.end)
+    # The lines before a break are whole; who reads on is told that the file breaks off.
+    if not is_whole and span.end != len(data):
+        raise FormatError(f"what stands between bytes {span.start} and {span.end} is no plane")
     plane = Plane()
-    try:
-        for part in iter_fields(data, span.start, span.end):
-            if part.wire == DELIMITED:
-                _fill_plane(plane, data, part)
-    except FormatError:
-        # The lines before the break are whole; who reads on is told that the file breaks off.
-        if span.end != len(data):
-            raise
+    for number, wire, start, size in rows[~np.isin(rows[:, 0], _NAMES)].tolist():
+        if wire == DELIMITED:
+            _fill_plane(plane, data, Field(number, wire, 0, start, start + size))
+    for number, known in zip(_NAMES, (plane.event_names, plane.stat_names), strict=True):
+        mine = rows[(rows[:, 0] == number) & (rows[:, 1] == DELIMITED), 2:]
+        _read_names(data, np.ascontiguousarray(mine), known, plane.display_names)
     return plane
 
 
@@ -104,16 +110,15 @@ def _fill_plane(plane: Plane, data: bytes, part: Field) -> None:
         plane.name = _text(data, part)
     elif part.number == _PLANE_LINES:
         plane.lines.append(_read_line(data, part))
-    elif part.number == _PLANE_EVENT_NAMES:
-        number, name, display = _read_name(data, part)
-        plane.event_names[number] = name
-        if display:
-            plane.display_names[number] = display
-    elif part.number == _PLANE_STAT_NAMES:
-        number, name, _ = _read_name(data, part)
-        plane.stat_names[number] = name
     elif part.number == _PLANE_STATS:
-        plane.stats.append(scan_stat(data, part))
+        plane.stats.append((part.start, part.end))
+
+
+def _read_names(data: bytes, spans: Int64, known: dict[int, str], shown: dict[int, str]) -> None:
+    for key, start, size, shown_start, shown_size in scan_names(data, spans).tolist():
+        known[key] = decode_text(data[start : start + size])
+        if shown_size:
+            shown[key] = decode_text(data[shown_start : shown_start + shown_size])
 
 
 def _read_line(data: bytes, span: Field) -> Line:
@@ -128,19 +133,6 @@ def _read_line(data: bytes, span: Field) -> Line:
     # What is shown goes before what it is called by.
     name = texts.get(11) or texts.get(2, "")
     return Line(numbers.get(10) or numbers.get(1, 0), name, numbers.get(3, 0), events, stats)
-
-
-def _read_name(data: bytes, entry: Field) -> tuple[int, str, str]:
-    """Give a map entry's key, and the name and the name to show of what stands there."""
-    key, texts = 0, {2: "", 4: ""}
-    for part in iter_fields(data, entry.start, entry.end):
-        if part.number == 1 and part.wire == VARINT:
-            key = to_int64(part.value)
-        elif part.number == 2 and part.wire == DELIMITED:
-            for inner in iter_fields(data, part.start, part.end):
-                if inner.number in texts and inner.wire == DELIMITED:
-                    texts[inner.number] = _text(data, inner)
-    return key, texts[2], texts[4]
 
 
 def _text(data: bytes, span: Field) -> str:

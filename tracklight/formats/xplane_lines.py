@@ -1,7 +1,7 @@
-"""One line of a profile as columns: its events, what is said of each, and the fields that are left.
+"""Parts of a profile as columns: a line with its events, the fields of a message, names.
 
-The compiled kernel is used where it was built; `scan_in_python` does the same slowly, and a test
-holds the two against each other.
+The compiled kernel is used where it was built; what ends in ``_in_python`` does the same slowly,
+and a test holds the two against each other.
 """
 
 from __future__ import annotations
@@ -30,11 +30,35 @@ def scan_line(data: bytes, start: int, end: int) -> tuple[Int64, Int64, Int64]:
     try:
         from tracklight.formats._xplane import scan_line as scan
     except ImportError:
-        return scan_in_python(data, start, end)
+        return scan_line_in_python(data, start, end)
     return scan(data, start, end)
 
 
-def scan_in_python(data: bytes, start: int, end: int) -> tuple[Int64, Int64, Int64]:
+def scan_fields(data: bytes, start: int, end: int) -> tuple[Int64, bool]:
+    """Read the fields of any message as `scan_line` reads those that it knows nothing of.
+
+    Those before a break come back as well, with False.
+    """
+    try:
+        from tracklight.formats._xplane import scan_fields as scan
+    except ImportError:
+        return scan_fields_in_python(data, start, end)
+    return scan(data, start, end)
+
+
+def scan_names(data: bytes, spans: Int64) -> Int64:
+    """Read map entries, each between a start and so many bytes on.
+
+    One row an entry: its key, where the name stands and its size, and the same of the name to show.
+    """
+    try:
+        from tracklight.formats._xplane import scan_names as scan
+    except ImportError:
+        return scan_names_in_python(data, spans)
+    return scan(data, spans)
+
+
+def scan_line_in_python(data: bytes, start: int, end: int) -> tuple[Int64, Int64, Int64]:
     events: list[list[int]] = []
     stats: list[list[int]] = []
     rest: list[list[int]] = []
@@ -51,10 +75,40 @@ def scan_in_python(data: bytes, start: int, end: int) -> tuple[Int64, Int64, Int
     return np.array(events, np.int64), _rows(stats), _rows(rest)
 
 
-def scan_stat(data: bytes, span: Field) -> list[int]:
+def scan_fields_in_python(data: bytes, start: int, end: int) -> tuple[Int64, bool]:
+    rows: list[list[int]] = []
+    try:
+        for field in iter_fields(data, start, end):
+            rows.append([field.number, field.wire, *_value_of(data, field)])
+    except FormatError:
+        return _rows(rows), False
+    return _rows(rows), True
+
+
+def scan_names_in_python(data: bytes, spans: Int64) -> Int64:
+    try:
+        rows = [_scan_name(data, start, size) for start, size in spans.tolist()]
+    except FormatError:
+        raise FormatError("a name in it cannot be decoded") from None
+    return np.array(rows, np.int64).reshape(-1, 5)
+
+
+def _scan_name(data: bytes, start: int, size: int) -> list[int]:
+    row = [0] * 5
+    for field in iter_fields(data, start, start + size):
+        if field.number == 1 and field.wire == VARINT:
+            row[0] = to_int64(field.value)
+        elif field.number == 2 and field.wire == DELIMITED:
+            for inner in iter_fields(data, field.start, field.end):
+                if inner.number in (2, 4) and inner.wire == DELIMITED:
+                    row[inner.number - 1 : inner.number + 1] = _value_of(data, inner)
+    return row
+
+
+def scan_stat(data: bytes, start: int, end: int) -> list[int]:
     """Read one XStat as the row that `scan_line` makes of it."""
     row = [0, 0, 0, 0]
-    for field in iter_fields(data, span.start, span.end):
+    for field in iter_fields(data, start, end):
         if field.number == 1 and field.wire == VARINT:
             row[0] = to_int64(field.value)
         elif field.number in _STAT_VALUES:
@@ -66,7 +120,7 @@ def _scan_event(data: bytes, span: Field, stats: list[list[int]]) -> list[int]:
     row = [0, 0, 0, 0, len(stats)]
     for field in iter_fields(data, span.start, span.end):
         if field.number == _EVENT_STATS and field.wire == DELIMITED:
-            stats.append(scan_stat(data, field))
+            stats.append(scan_stat(data, field.start, field.end))
         elif field.wire == VARINT and field.number in _EVENT_COLUMNS:
             row[_EVENT_COLUMNS[field.number]] = to_int64(field.value)
     return row

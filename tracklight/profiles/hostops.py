@@ -50,12 +50,13 @@ def sum_host_ops(trace: Trace, with_allocations: bool = False) -> HostOps:
 
 
 def _iter_named(trace: Trace, events: Int64, with_allocations: bool) -> Iterator[tuple[int, Op]]:
+    by_name = [find_op(name) for name in trace.names]
+    is_memory = [name in _ALLOCATES and not with_allocations for name in trace.names]
     at, texts = trace.find_texts("tf_op")
     told = dict(zip(at.tolist(), texts, strict=True))
-    for event in events.tolist():
-        name = trace.names[trace.name[event]]
-        op = find_op(name)
-        if op is None and told.get(event) and (with_allocations or name not in _ALLOCATES):
+    for event, name in zip(events.tolist(), trace.name[events].tolist(), strict=True):
+        op = by_name[name]
+        if op is None and event in told and told[event] and not is_memory[name]:
             op = find_op(told[event]) or Op(told[event], "")
         if op is not None:
             yield event, op
