@@ -146,7 +146,7 @@ def _encode(
         return np.array(numbers, np.float64), np.array(states, np.uint8), words
     if words:
         codes: dict[object, float] = {word: place for place, word in enumerate(words)}
-        values = np.array([codes.get(cell, math.nan) for cell in cells])
+        values = np.array([codes.get(cell, math.nan) for cell in cells], np.float64)
     else:
         values = np.array(cells, np.float64)
     state = State.TEXT if words else State.BOOL if bool in kinds else State.NUMBER

@@ -20,6 +20,7 @@ _LOWER_IS_BETTER = re.compile(
     r"|distance|latency|time|seconds|duration|memory|bytes",
     re.IGNORECASE,
 )
+_AIM = re.compile(r"\b(minimize|maximize)\b", re.IGNORECASE)
 #: What is logged along with training but is no measure of how good it was.
 _DULL = re.compile(r"(^|/|_)(epoch|step|lr|learning_rate|hp_metric)\b|^lr-", re.IGNORECASE)
 
@@ -48,7 +49,9 @@ class Metric:
 
     @property
     def goal(self) -> Goal:
-        """Whether more or less of it is wanted, as far as its name tells."""
+        """Whether more or less of it is wanted, as far as its name and description tell."""
+        if said := _AIM.search(self.description):
+            return "min" if said[0].lower() == "minimize" else "max"
         return "min" if _LOWER_IS_BETTER.search(f"{self.display_name} {self.tag}") else "max"
 
 

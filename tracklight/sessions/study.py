@@ -137,7 +137,7 @@ class Study:
         # A copy of a board knows the records of runs that it does not show.
         shown = [session for session in found.sessions if session.name in runs_of]
         sessions, kept = _put_in_order(before.sessions, shown)
-        columns = build_columns(sessions, found.experiments)
+        columns = _keep_order(before.hparams, build_columns(sessions, found.experiments))
         metrics = find_metrics(self._context, places, found.experiments)
         labels = shorten([session.name for session in sessions])
         same = (
@@ -173,6 +173,13 @@ def _put_in_order(
     if not known.keys() <= found.keys():
         return tuple(now), False
     return tuple(found[name] for name in [*known, *(n for n in found if n not in known)]), True
+
+
+def _keep_order(before: Sequence[HParamColumn], now: Sequence[HParamColumn]) -> list[HParamColumn]:
+    """Columns stay where they are while sessions come in, as long as there are no others."""
+    names = [column.name for column in before]
+    by_name = {column.name: column for column in now}
+    return [by_name[name] for name in names] if names and by_name.keys() == {*names} else [*now]
 
 
 def _group_runs(places: Mapping[str, Place]) -> dict[str, list[str]]:

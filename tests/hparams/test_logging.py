@@ -17,6 +17,7 @@ from tracklight import summary
 from tracklight.errors import UsageError, UsageWarning
 from tracklight.formats import proto
 from tracklight.formats.hparams import Status
+from tracklight.hparams.callback import make_keras_callback
 
 
 def read_contents(logdir: Path) -> list[Any]:
@@ -129,7 +130,7 @@ class Callback:
 def keras(monkeypatch: pytest.MonkeyPatch) -> None:
     module = SimpleNamespace(callbacks=SimpleNamespace(Callback=Callback))
     monkeypatch.setitem(sys.modules, "keras", module)  # type: ignore[arg-type]
-    hp._make_keras_callback.cache_clear()
+    make_keras_callback.cache_clear()
 
 
 @pytest.mark.usefixtures("keras")

@@ -1,0 +1,134 @@
+"""Logs hyperparameters, with the words of ``tensorboard.plugins.hparams.api``.
+
+    with tracklight.summary.create_file_writer("logs/run1").as_default():
+        tracklight.hparams.hparams({"lr": 0.1, "optimizer": "adam"})
+
+Which values a hyperparameter may take and which metrics are to be compared can be said once, in the
+folder above the runs, by `hparams_config`. `search` tries values by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tracklight.hparams.domains import (
+    Discrete,
+    Domain,
+    HParam,
+    IntInterval,
+    Metric,
+    RealInterval,
+    as_stored_domain,
+)
+from tracklight.sdk import lenient
+from tracklight.sdk.state import find_active_writer
+from tracklight.sdk.writer import EventWriter
+
+if TYPE_CHECKING:
+    from tracklight.formats.proto import Message
+    from tracklight.hparams.searching import search
+
+    KerasCallback: Any
+
+__all__ = [
+    "Discrete",
+    "Domain",
+    "HParam",
+    "IntInterval",
+    "KerasCallback",
+    "Metric",
+    "RealInterval",
+    "hparams",
+    "hparams_config",
+    "search",
+]
+
+
+def hparams(
+    hparams: Mapping[str, Any] | Mapping[str | HParam, Any],
+    trial_id: str | None = None,
+    start_time_secs: float | None = None,
+) -> bool:
+    """Log the hyperparameters of this run to the default writer.
+
+    Runs of one ``trial_id`` are shown as one; by default those are of one trial whose
+    hyperparameters are the same.
+    """
+    writer = find_active_writer()
+    return writer is not None and log_start(writer, hparams, trial_id, start_time_secs)
+
+
+def hparams_config(
+    hparams: Sequence[HParam], metrics: Sequence[Metric], time_created_secs: float | None = None
+) -> bool:
+    """Log which hyperparameters and metrics there are, once, in the folder above the runs."""
+    writer = find_active_writer()
+    if writer is None:
+        return False
+    with lenient.guard("hparams_config", strict=writer.strict):
+        return writer.add([build_experiment(hparams, metrics, time_created_secs or 0.0)], 0)
+    return False
+
+
+def log_start(
+    writer: EventWriter,
+    hparams: Mapping[str, Any] | Mapping[str | HParam, Any],
+    trial_id: str | None = None,
+    start_time_secs: float | None = None,
+) -> bool:
+    """Log the hyperparameters of a run to a writer."""
+    from tracklight.sdk import sessions
+
+    with lenient.guard("hparams", strict=writer.strict):
+        names = [key.name if isinstance(key, HParam) else str(key) for key in hparams]
+        sessions.check_unique(names)
+        values = {
+            name: sessions.as_hparam_value(name, value)
+            for name, value in zip(names, hparams.values(), strict=True)
+        }
+        return sessions.log_session_start(writer, values, trial_id, start_time_secs)
+    return False
+
+
+def build_experiment(
+    hparams: Sequence[HParam], metrics: Sequence[Metric], created_wall_time: float
+) -> Message:
+    """What `hparams_config` logs."""
+    from tracklight.formats import hparams as formats
+
+    return formats.experiment(
+        [
+            formats.HParam(
+                hparam.name,
+                as_stored_domain(hparam.domain),
+                hparam.display_name or "",
+                hparam.description or "",
+            )
+            for hparam in hparams
+        ],
+        [
+            formats.Metric(
+                metric.tag,
+                metric.group or "",
+                metric.display_name or "",
+                metric.description or "",
+                formats.Dataset(metric.dataset_type or 0),
+            )
+            for metric in metrics
+        ],
+        created_wall_time=created_wall_time,
+    )
+
+
+def __getattr__(name: str) -> Any:
+    # A class needs its base when it is made, and Keras takes seconds to import.
+    if name == "KerasCallback":
+        from tracklight.hparams.callback import make_keras_callback
+
+        return make_keras_callback()
+    if name == "search":
+        from tracklight.hparams.searching import search
+
+        return search
+    raise AttributeError(f"module 'tracklight.hparams' has no attribute {name!r}")
