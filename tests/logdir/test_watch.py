@@ -133,6 +133,16 @@ def test_what_is_to_be_read_once_is_given_once(tmp_path: Path) -> None:
         assert not watcher.wait(0.3)
 
 
+def test_it_can_be_closed_while_a_thread_waits(tmp_path: Path, start: Start) -> None:
+    watcher = start(tmp_path)
+    waiting = threading.Thread(target=watcher.wait)
+    waiting.start()
+    time.sleep(0.05)  # so that it is in the middle of waiting; too early would be no fault either
+    watcher.__exit__(None, None, None)
+    waiting.join(LIMIT_S)
+    assert not waiting.is_alive()
+
+
 def test_a_root_appears_later(tmp_path: Path, start: Start) -> None:
     logs = tmp_path / "logs"
     watcher = start(logs)

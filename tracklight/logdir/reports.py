@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 from collections.abc import Generator, Mapping
@@ -73,7 +74,9 @@ class Reports:
 
     def close(self) -> None:
         if self._events is not None:
-            self._events.close()
+            # Another thread may be waiting for one just now; it ends when it sees that it should.
+            with contextlib.suppress(ValueError):
+                self._events.close()
         self._events, self._places, self._early = None, {}, set()
 
     def _read(self) -> set[FileChange]:
