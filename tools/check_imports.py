@@ -53,7 +53,7 @@ PYTHON = {
     "snapshot": "notes plugin server __init__",
     "demo": "formats sdk",
     "cli": "formats logdir index log notes alerts export inspect dashboards server snapshot demo "
-    "__init__",
+    "hparams __init__",
     "notebook": "index log plugin dashboards server cli __init__",
     "service": "logdir log server",
     "__main__": "cli",

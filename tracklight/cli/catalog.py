@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import os
 from argparse import Namespace
+from collections.abc import Mapping
+from pathlib import Path
 
-from tracklight.cli.given import find_given
+from tracklight.cli.given import Given, find_given
 from tracklight.errors import UsageError
 from tracklight.index.cache import find_folder
 from tracklight.index.catalog import Catalog
 from tracklight.index.sizes import parse_bytes
-from tracklight.logdir.roots import is_url, parse_roots
+from tracklight.logdir.roots import Root, is_url, parse_roots
 
 
-def create_catalog(flags: Namespace) -> Catalog:
-    given = find_given(flags)
-    if given is None:
-        raise UsageError("no log directory was given: tracklight --logdir DIR")
-    roots = parse_roots(given)
+def create_catalog(flags: Namespace, more: Mapping[str, Path] | None = None) -> Catalog:
+    """The log that is named, and beside it ``more`` directories by their names."""
+    roots = _find_roots(find_given(flags), more or {})
     if flags.cache_dir and find_folder((root.path for root in roots), flags.cache_dir) is None:
         raise UsageError(f'"{flags.cache_dir}" is in the log directory, where nothing is written')
     return Catalog(
@@ -28,6 +28,18 @@ def create_catalog(flags: Namespace) -> Catalog:
         cache_bytes=parse_bytes(flags.cache_size),
         memory_bytes=parse_bytes(flags.memory),
     )
+
+
+def _find_roots(given: Given | None, more: Mapping[str, Path]) -> tuple[Root, ...]:
+    if given is None and not more:
+        raise UsageError("no log directory was given: tracklight --logdir DIR")
+    roots = () if given is None else parse_roots(given)
+    if not more:
+        return roots
+    if not roots and len(more) == 1:
+        return parse_roots(*more.values())
+    own = [f"{root.name}:{root.path}" if root.name else Path(root.path) for root in roots]
+    return parse_roots([*own, *(f"{name}:{path}" for name, path in more.items())])
 
 
 def find_missing(catalog: Catalog) -> list[str]:

@@ -102,6 +102,8 @@ def _add_serve(parser: argparse.ArgumentParser) -> None:
     add("--window-title", default="", metavar="TEXT", help="title of the browser's window")
     add("--reload-interval", type=_parse_seconds, metavar="S",
         help="pause where changes are not reported; 0 reads once")  # fmt: skip
+    add("--optuna", action="append", default=[], metavar="URL",
+        help="show the studies of a storage, such as sqlite:///study.db")  # fmt: skip
     add("--alert", action="append", default=[], metavar="RULE",
         help='alarm as in "loss above 5", "*/loss nan"')  # fmt: skip
     add("--alert-webhook", metavar="URL", help="where new alarms are sent to as JSON")

@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from tracklight.alerts.rules import parse_rule
 from tracklight.cli.catalog import create_catalog, find_missing
 from tracklight.cli.loading import show_loading
+from tracklight.cli.studies import open_studies
 from tracklight.errors import UsageError
 from tracklight.index.memory import be_frugal
 from tracklight.server.alerts import AlertSettings
@@ -21,7 +22,8 @@ def serve(flags: Namespace) -> None:
     settings = parse_settings(flags)
     be_frugal()
     with ExitStack() as ending:
-        catalog = create_catalog(flags)
+        studies = ending.enter_context(open_studies(flags.optuna))
+        catalog = create_catalog(flags, studies)
         ending.callback(catalog.close)
         for path in find_missing(catalog):
             print(f'tracklight: note: there is no "{path}" yet; it is waited for', file=sys.stderr)

@@ -130,6 +130,8 @@ class Api:
     def dashboards(self, _: Nothing) -> list[DashboardRow]:
         """The tabs there are, in their order."""
         logged = {tag.plugin for tag in self.overview.tags()}
+        if self.source.settings():
+            logged.add("hparams")
         return [
             DashboardRow(
                 name=name,
