@@ -23,6 +23,7 @@ KERNELS = [
     "tracklight/formats/_encode",
     "tracklight/formats/_xplane",
     "tracklight/index/_loops",
+    "tracklight/projections/_forces",
 ]
 
 #: No debug information: it would hold the folder's path and make two builds differ. gcc cannot see

@@ -1,0 +1,125 @@
+"""Forces by tree and by grid are those of all pairs."""
+
+from __future__ import annotations
+
+import importlib.util
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from tests.projections.clouds import make_clusters
+from tracklight.projections import forces
+from tracklight.projections.affinity import Affinities, find_affinities
+from tracklight.projections.forces import KERNEL, Forces
+from tracklight.projections.neighbours import NeighbourSearch
+from tracklight.projections.repulsion import repel
+from tracklight.types import Float64
+
+KERNELS = [None] if KERNEL is None else [None, KERNEL]
+
+
+def make_affinities(count: int) -> Affinities:
+    vectors, _ = make_clusters(count)
+    return find_affinities(NeighbourSearch(vectors, "euclidean").find_all(15), 5)
+
+
+def make_layout(count: int, dimensions: int, spread: float = 5) -> Float64:
+    return np.random.default_rng(1).normal(0, spread, (count, dimensions))
+
+
+def expect_gradient(layout: Float64, affinities: Affinities, exaggeration: float) -> Float64:
+    apart = layout[:, None] - layout[None]
+    near = 1 / (1 + (apart**2).sum(-1))
+    weights = np.zeros(near.shape)
+    for row in range(len(layout)):
+        pairs = slice(affinities.starts[row], affinities.starts[row + 1])
+        weights[row, affinities.others[pairs]] = affinities.weights[pairs]
+    total = near.sum() - len(layout)
+    pull = exaggeration * weights * near - near**2 / total
+    gradient: Float64 = 4 * (pull[..., None] * apart).sum(1)
+    return gradient
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("dimensions", [2, 3])
+def test_the_gradient_is_that_of_all_pairs(kernel: ModuleType | None, dimensions: int) -> None:
+    affinities, layout = make_affinities(300), make_layout(300, dimensions)
+    expected = expect_gradient(layout, affinities, 3.0)
+    with Forces(affinities, kernel) as acting:
+        found = acting.find_gradient(layout, 3.0)
+    assert np.abs(found - expected).max() < 0.02 * np.abs(expected).max()
+
+
+def test_without_a_compiler_many_points_of_a_plane_are_put_on_a_grid(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    affinities, layout = make_affinities(300), make_layout(300, 2)
+    with Forces(affinities, None) as acting:
+        pairs = acting.find_gradient(layout, 1.0)
+        monkeypatch.setattr(forces, "_MOST_IN_PAIRS", 10)
+        grid = acting.find_gradient(layout, 1.0)
+    assert not np.array_equal(pairs, grid)
+    assert np.abs(pairs - grid).max() < 0.02 * np.abs(pairs).max()
+
+
+def test_without_a_compiler_many_pairs_are_taken_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    affinities, layout = make_affinities(200), make_layout(200, 3)
+    with Forces(affinities, None) as acting:
+        whole = acting.find_gradient(layout, 1.0)
+        monkeypatch.setattr(forces, "_PAIRS_AT_ONCE", 900)
+        np.testing.assert_allclose(acting.find_gradient(layout, 1.0), whole, atol=1e-12)
+    np.testing.assert_allclose(whole, expect_gradient(layout, affinities, 1.0), atol=1e-9)
+
+
+@pytest.mark.parametrize("spread", [1e-4, 1.0, 4.0])
+def test_the_grid_is_close_to_all_pairs(spread: float) -> None:
+    layout = make_layout(500, 2, spread)
+    found, total = repel(layout)
+    apart = layout[:, None] - layout[None]
+    near = 1 / (1 + (apart**2).sum(-1))
+    expected = ((near**2)[..., None] * apart).sum(1)
+    assert np.abs(found - expected).max() < 0.02 * np.abs(expected).max()
+    assert total == pytest.approx(near.sum() - 500, rel=1e-3)
+
+
+@pytest.mark.skipif(KERNEL is None, reason="the kernel is not built")
+class TestTree:
+    @pytest.mark.parametrize("dimensions", [2, 3])
+    def test_points_at_one_place_push_the_others_only(self, dimensions: int) -> None:
+        assert KERNEL is not None
+        layout = np.zeros((50, dimensions))
+        layout[40:, 0] = 1.0
+        found = np.empty_like(layout)
+        total = KERNEL.Tree(layout).repel(0, 50, 0.5, found)
+        assert total == pytest.approx(40 * 39 + 10 * 9 + 2 * 400 / 2)
+        np.testing.assert_allclose(found[0, 0], -10 / 4)
+        np.testing.assert_allclose(found[49, 0], 40 / 4)
+
+    def test_odd_layouts_are_refused_or_harmless(self) -> None:
+        assert KERNEL is not None
+        assert KERNEL.Tree(np.zeros((0, 2))).repel(0, 0, 0.5, np.zeros((0, 2))) == 0
+        assert KERNEL.Tree(np.zeros((1, 2))).repel(0, 1, 0.5, np.zeros((1, 2))) == 0
+        odd = np.full((9, 2), np.nan)
+        KERNEL.Tree(odd).repel(0, 9, 0.5, np.zeros((9, 2)))
+        with pytest.raises(ValueError, match="two or three dimensions"):
+            KERNEL.Tree(np.zeros((3, 4)))
+        with pytest.raises(ValueError, match="no such points"):
+            KERNEL.Tree(np.zeros((3, 2))).repel(0, 4, 0.5, np.zeros((4, 2)))
+        with pytest.raises(ValueError, match="as many dimensions"):
+            KERNEL.Tree(np.zeros((3, 2))).repel(0, 3, 0.5, np.zeros((3, 3)))
+
+    def test_pairs_that_are_not_there_are_refused(self) -> None:
+        assert KERNEL is not None
+        layout, out = np.zeros((2, 2)), np.zeros((2, 2))
+        starts, others = np.array([0, 1, 9]), np.zeros(2, np.int32)
+        weights = np.zeros(2, np.float32)
+        with pytest.raises(ValueError, match="pairs that are not there"):
+            KERNEL.attract(layout, starts, others, weights, 0, 2, out)
+        with pytest.raises(ValueError, match="no such points"):
+            KERNEL.attract(layout, starts[:2], others, weights, 0, 2, out)
+
+
+def test_the_kernel_is_the_one_that_was_built() -> None:
+    built = importlib.util.find_spec("tracklight.projections._forces") is not None
+    assert built == (KERNEL is not None)

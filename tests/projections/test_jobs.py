@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.projections.clouds import make_clusters
+from tracklight.errors import UsageError
+from tracklight.projections import jobs as module
+from tracklight.projections.jobs import Jobs, make_key
+from tracklight.projections.shelf import Shelf
+from tracklight.projections.tsne import Settings, make_layout
+from tracklight.projections.work import Work
+from tracklight.types import Float32
+
+LAYOUT = np.zeros((3, 2), np.float32)
+
+
+@pytest.fixture
+def jobs(tmp_path: Path) -> Iterator[Jobs]:
+    jobs = Jobs(Shelf(tmp_path / "shelf"))
+    yield jobs
+    jobs.close()
+
+
+def test_a_job_ends_with_its_layout(jobs: Jobs) -> None:
+    vectors, _ = make_clusters(40)
+    settings = Settings(iterations=20)
+    job = jobs.start("a", lambda work: make_layout(vectors, settings, work=work))
+    assert job.wait(60)
+    assert job.state == "done"
+    assert (job.doing, job.done, job.total) == ("moving points", 20, 20)
+    assert job.layout is not None and job.layout.shape == (40, 2)
+    assert jobs.find("a") is job
+    assert jobs.find("b") is None
+
+
+def test_who_asks_again_gets_the_same_job(jobs: Jobs) -> None:
+    calls: list[Work] = []
+
+    def compute(work: Work) -> Float32:
+        calls.append(work)
+        return LAYOUT
+
+    first = jobs.start("a", compute)
+    assert jobs.start("a", compute) is first
+    assert first.wait(60)
+    assert jobs.start("a", compute) is first
+    assert len(calls) == 1
+
+
+def test_a_layout_is_kept_for_another_day(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path / "shelf")
+    for compute in (lambda work: LAYOUT, lambda work: pytest.fail("is made again")):
+        jobs = Jobs(shelf)
+        job = jobs.start("a", compute)
+        assert job.wait(60)
+        jobs.close()
+        assert job.layout is not None and np.array_equal(job.layout, LAYOUT)
+
+
+def test_a_job_shows_how_far_it_is_and_can_be_stopped(jobs: Jobs) -> None:
+    seen = threading.Event()
+
+    def compute(work: Work) -> Float32:
+        work.show(LAYOUT)
+        for done in range(10**9):
+            work.step("counting", done, 10**9)
+            seen.set()
+        return LAYOUT
+
+    job = jobs.start("a", compute)
+    waiting = jobs.start("b", compute)
+    assert seen.wait(60)
+    assert (job.state, job.doing, waiting.state) == ("running", "counting", "waiting")
+    assert job.layout is LAYOUT
+    waiting.cancel()
+    job.cancel()
+    assert job.wait(60) and waiting.wait(60)
+    assert (job.state, waiting.state) == ("cancelled", "cancelled")
+    again = jobs.start("a", lambda work: LAYOUT)
+    assert again is not job
+    assert again.wait(60) and again.state == "done"
+
+
+@pytest.mark.parametrize(
+    ("error", "problem"),
+    [
+        (UsageError("no sense"), "no sense"),
+        (MemoryError(), "there is not enough memory"),
+        (ZeroDivisionError("a fault"), ""),
+    ],
+)
+def test_what_goes_wrong_is_told_and_ends_the_job(
+    jobs: Jobs, error: Exception, problem: str
+) -> None:
+    def compute(work: Work) -> Float32:
+        raise error
+
+    job = jobs.start("a", compute)
+    assert job.wait(60)
+    assert (job.state, job.problem) == ("failed", problem)
+
+
+def test_only_some_jobs_are_remembered(jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_MOST_KEPT", 2)
+    for key in "abcd":
+        assert jobs.start(key, lambda work: LAYOUT).wait(60)
+    assert [key for key in "abcd" if jobs.find(key)] == ["c", "d"]
+
+
+def test_keys_differ_by_all_that_makes_a_layout() -> None:
+    vectors, labels = make_clusters(10)
+    keys = {
+        make_key(vectors, Settings()),
+        make_key(vectors, Settings(seed=1)),
+        make_key(vectors, Settings(), labels=labels),
+        make_key(vectors[::-1], Settings()),
+        make_key(vectors.reshape(5, 20), Settings()),
+    }
+    assert len(keys) == 5
+    assert make_key(vectors, Settings()) == make_key(vectors.copy(), Settings())

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+from typing import get_args
+
+import numpy as np
+import pytest
+
+from tests.projections.clouds import make_clusters
+from tracklight.errors import UsageError
+from tracklight.projections import neighbours
+from tracklight.projections.neighbours import Metric, NeighbourSearch
+from tracklight.projections.work import Cancelled, Work
+
+METRICS: tuple[Metric, ...] = get_args(Metric)
+
+
+def measure(vectors: np.ndarray, query: np.ndarray, metric: Metric) -> np.ndarray:
+    wide, query = vectors.astype(np.float64), query.astype(np.float64)
+    if metric == "euclidean":
+        return np.linalg.norm(wide - query, axis=1)
+    if metric == "dot":
+        return -(wide @ query)
+    return 1 - wide @ query / np.linalg.norm(wide, axis=1) / np.linalg.norm(query)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_neighbours_are_those_of_all_pairs(metric: Metric, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(neighbours, "_BLOCK_NUMBERS", 1000)
+    vectors, _ = make_clusters(150, 7)
+    found = NeighbourSearch(vectors, metric).find_all(6)
+    for row in range(150):
+        distances = measure(vectors, vectors[row], metric)
+        distances[row] = np.inf
+        order = np.lexsort((np.arange(150), distances))[:6]
+        assert found.places[row].tolist() == order.tolist()
+        np.testing.assert_allclose(found.distances[row], distances[order], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_any_vector_can_be_asked_for(metric: Metric) -> None:
+    vectors, _ = make_clusters(50, 4)
+    query = vectors[7:8] * 1.001
+    found = NeighbourSearch(vectors, metric).find_of_vectors(query, 3)
+    assert found.places[0].tolist() == np.argsort(measure(vectors, query[0], metric))[:3].tolist()
+    with pytest.raises(
+        UsageError, match="a vector of 2 numbers has no neighbours among those of 4"
+    ):
+        NeighbourSearch(vectors, metric).find_of_vectors(query[:, :2], 3)
+
+
+def test_near_points_far_from_the_middle_are_told_apart() -> None:
+    """Where |a|² + |b|² - 2ab, in single precision, would only be noise."""
+    vectors = np.full((40, 3), 1000, np.float32)
+    vectors[:, 0] += np.arange(40, dtype=np.float32) / 64
+    found = NeighbourSearch(vectors, "euclidean").find_of_rows(np.array([0]), 2)
+    assert found.distances[0].tolist() == [1 / 64, 2 / 64]
+
+
+def test_what_products_cannot_tell_apart_is_computed_directly() -> None:
+    """Two groups so far from each other that within one, single precision sees only noise."""
+    rng = np.random.default_rng(0)
+    vectors = rng.normal(0, 1e-3, (120, 4)).astype(np.float32)
+    vectors[60:] += np.float32(500)
+    found = NeighbourSearch(vectors, "euclidean").find_all(5)
+    for row in range(120):
+        distances = measure(vectors, vectors[row], "euclidean")
+        distances[row] = np.inf
+        np.testing.assert_allclose(found.distances[row], np.sort(distances)[:5], rtol=0.02)
+
+
+def test_points_without_length_are_no_harm() -> None:
+    vectors = np.zeros((4, 2), np.float32)
+    vectors[3] = 1
+    found = NeighbourSearch(vectors, "cosine").find_all(9)
+    assert found.places.shape == (4, 3)
+    assert np.isfinite(found.distances).all()
+
+
+def test_a_search_can_be_followed_and_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(neighbours, "_BLOCK_NUMBERS", 500)
+    vectors, _ = make_clusters(100, 3)
+    steps: list[int] = []
+    work = Work(
+        report=lambda what, done, total: steps.append(done), is_cancelled=lambda: len(steps) > 2
+    )
+    with pytest.raises(Cancelled):
+        NeighbourSearch(vectors, "dot").find_all(3, work)
+    assert steps == [5, 10, 15]

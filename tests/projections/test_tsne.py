@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.projections.clouds import make_clusters
+from tracklight.errors import UsageError
+from tracklight.projections import forces, tsne
+from tracklight.projections.trustworthiness import measure_trust
+from tracklight.projections.tsne import Settings, make_layout
+from tracklight.projections.work import Cancelled, Work
+
+FAST = Settings(iterations=300, perplexity=10)
+
+
+@pytest.mark.parametrize("dimensions", [2, 3])
+def test_clusters_stay_together(dimensions: int) -> None:
+    vectors, labels = make_clusters(200)
+    layout = make_layout(vectors, Settings(dimensions, iterations=300, perplexity=10))
+    assert layout.shape == (200, dimensions)
+    centres = np.array([layout[labels == label].mean(axis=0) for label in range(4)])
+    nearest = np.linalg.norm(layout[:, None] - centres[None], axis=2).argmin(axis=1)
+    assert (nearest == labels).all()
+    assert measure_trust(vectors, layout) > 0.95
+
+
+def test_the_same_seed_makes_the_same_layout() -> None:
+    vectors, _ = make_clusters(60)
+    first, second = (make_layout(vectors, FAST) for _ in range(2))
+    assert np.array_equal(first, second)
+
+
+def test_without_a_compiler_it_is_as_good(monkeypatch: pytest.MonkeyPatch) -> None:
+    def without_kernel(affinities: Any) -> forces.Forces:
+        return forces.Forces(affinities, None)
+
+    monkeypatch.setattr(tsne, "Forces", without_kernel)
+    vectors, _ = make_clusters(100)
+    assert measure_trust(vectors, make_layout(vectors, FAST)) > 0.93
+
+
+def test_labels_can_pull_a_cloud_apart() -> None:
+    vectors = np.random.default_rng(0).normal(size=(120, 5)).astype(np.float32)
+    labels = np.arange(120) % 2
+
+    def mixing(layout: np.ndarray) -> float:
+        apart = np.linalg.norm(layout[:, None] - layout[None], axis=2)
+        np.fill_diagonal(apart, np.inf)
+        return float((labels[apart.argmin(axis=1)] != labels).mean())
+
+    plain = make_layout(vectors, FAST, labels)
+    pulled = make_layout(vectors, Settings(iterations=300, perplexity=10, pull=0.95), labels)
+    assert mixing(plain) > 0.3
+    assert mixing(pulled) < mixing(plain) / 2
+
+
+@pytest.mark.parametrize("count", [3, 5, 10])
+def test_few_points_are_laid_out_too(count: int) -> None:
+    vectors, _ = make_clusters(count, 4)
+    layout = make_layout(vectors, Settings(iterations=50))
+    assert np.isfinite(layout).all()
+    assert len(np.unique(layout, axis=0)) == count
+
+
+def test_points_that_are_all_the_same_are_laid_out_too() -> None:
+    assert np.isfinite(make_layout(np.ones((20, 3), np.float32), Settings(iterations=50))).all()
+
+
+def test_it_can_be_watched_and_stopped() -> None:
+    vectors, _ = make_clusters(50)
+    shown: list[np.ndarray] = []
+    steps: list[tuple[str, int, int]] = []
+    work = Work(lambda *step: steps.append(step), shown.append, lambda: len(shown) == 3)
+    with pytest.raises(Cancelled, match="moving points"):
+        make_layout(vectors, FAST, work=work)
+    assert steps[-1] == ("moving points", 21, 300)
+    assert not np.array_equal(shown[0], shown[2])
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        (Settings(dimensions=4), "2 or 3 dimensions, not 4"),
+        (Settings(perplexity=1), "a perplexity is more than 1"),
+        (Settings(iterations=0), "0 iterations"),
+        (Settings(early_exaggeration=0.5), "an exaggeration is at least 1"),
+        (Settings(learning_rate=-1), "a learning rate more than 0"),
+        (Settings(pull=2), "labels pull from 0 to 1"),
+    ],
+)
+def test_settings_that_make_no_sense_are_told(settings: Settings, sentence: str) -> None:
+    with pytest.raises(UsageError, match=sentence):
+        make_layout(np.ones((9, 3), np.float32), settings)
+
+
+def test_two_points_are_too_few() -> None:
+    with pytest.raises(UsageError, match="2 points have no neighbours to choose from"):
+        make_layout(np.ones((2, 3), np.float32))

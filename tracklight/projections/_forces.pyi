@@ -1,0 +1,15 @@
+from tracklight.types import Float32, Float64, Int32, Int64
+
+class Tree:
+    def __init__(self, layout: Float64) -> None: ...
+    def repel(self, begin: int, end: int, angle: float, forces: Float64) -> float: ...
+
+def attract(
+    layout: Float64,
+    starts: Int64,
+    others: Int32,
+    weights: Float32,
+    begin: int,
+    end: int,
+    forces: Float64,
+) -> None: ...

@@ -1,0 +1,134 @@
+"""Computations that take a while: asked for once, followed while they run, kept when they are done.
+
+A job is known by what it is made of. Who asks again for the same gets the job that runs already,
+or its result.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracklight.errors import TracklightError
+from tracklight.projections.shelf import Shelf
+from tracklight.projections.work import Cancelled, Work
+from tracklight.types import Float32
+
+State = Literal["waiting", "running", "done", "failed", "cancelled"]
+_MOST_KEPT = 50
+
+Compute = Callable[[Work], Float32]
+
+
+@dataclass(eq=False)
+class Job:
+    """One computation; its fields may be read at any time."""
+
+    key: str
+    state: State = "waiting"
+    doing: str = ""
+    done: int = 0
+    total: int = 0
+    problem: str = ""
+    layout: Float32 | None = None
+    """What there is so far; once done, the result."""
+    _stop: threading.Event = field(default_factory=threading.Event)
+    _end: threading.Event = field(default_factory=threading.Event)
+
+    def cancel(self) -> None:
+        """Ask it to stop; a layout that was there already stays."""
+        self._stop.set()
+
+    def wait(self, timeout_s: float | None = None) -> bool:
+        """Wait until it has ended in one way or another; False if it has not."""
+        return self._end.wait(timeout_s)
+
+    def run(self, compute: Compute) -> None:
+        self.state = "running"
+        end: State = "failed"
+        work = Work(self._report, self._show, self._stop.is_set)
+        try:
+            work.step("starting", 0, 0)
+            self.layout = compute(work)
+            end = "done"
+        except Cancelled:
+            end = "cancelled"
+        except (TracklightError, MemoryError, np.linalg.LinAlgError) as error:
+            self.problem = str(error) or "there is not enough memory"
+        finally:
+            self.state = end
+            self._end.set()
+
+    def _report(self, doing: str, done: int, total: int) -> None:
+        self.doing, self.done, self.total = doing, done, total
+
+    def _show(self, layout: Float32) -> None:
+        self.layout = layout
+
+
+class Jobs:
+    """Runs one job at a time, as each uses all cores, and keeps what came of the last."""
+
+    def __init__(self, shelf: Shelf | None = None) -> None:
+        self._shelf = shelf
+        self._jobs: OrderedDict[str, Job] = OrderedDict()
+        self._lock = threading.Lock()
+        self._pool = ThreadPoolExecutor(1, "projection")
+
+    def start(self, key: str, compute: Compute) -> Job:
+        """The job of that key: the one that there is, or a new one."""
+        with self._lock:
+            job = self._jobs.get(key)
+            if job is not None and job.state not in ("failed", "cancelled"):
+                self._jobs.move_to_end(key)
+                return job
+            job = self._jobs[key] = Job(key)
+            self._jobs.move_to_end(key)
+            self._forget()
+        if not self._take_from_shelf(job):
+            self._pool.submit(self._run, job, compute)
+        return job
+
+    def find(self, key: str) -> Job | None:
+        return self._jobs.get(key)
+
+    def close(self) -> None:
+        """Stop all jobs and wait for the one that runs."""
+        for job in list(self._jobs.values()):
+            job.cancel()
+        self._pool.shutdown()
+
+    def _take_from_shelf(self, job: Job) -> bool:
+        layout = self._shelf.find(job.key) if self._shelf else None
+        if layout is None:
+            return False
+        job.layout, job.state = layout, "done"
+        job._end.set()
+        return True
+
+    def _run(self, job: Job, compute: Compute) -> None:
+        job.run(compute)
+        if self._shelf and job.state == "done" and job.layout is not None:
+            self._shelf.put(job.key, job.layout)
+
+    def _forget(self) -> None:
+        ended = [job for job in self._jobs.values() if job.state not in ("waiting", "running")]
+        for job in ended[: max(len(self._jobs) - _MOST_KEPT, 0)]:
+            del self._jobs[job.key]
+
+
+def make_key(vectors: Float32, *settings: Any, labels: NDArray[Any] | None = None) -> str:
+    """What tells one computation from all others: its data and settings."""
+    digest = hashlib.blake2b(repr((vectors.shape, settings)).encode(), digest_size=16)
+    digest.update(np.ascontiguousarray(vectors).data)
+    if labels is not None:
+        digest.update(np.ascontiguousarray(labels).data)
+    return digest.hexdigest()
