@@ -24,7 +24,10 @@ def test_the_innermost_line_of_the_user() -> None:
 
 
 def test_a_line_of_a_library_where_there_is_no_other() -> None:
-    assert find_line('File "/x/site-packages/flax/linen.py", line 7') == "linen.py:7"
+    model = 'File "/x/site-packages/transformers/bert.py", line 7'
+    torch = 'File "/x/site-packages/torch/nn/linear.py", line 134'
+    assert find_line(f"{model}\n{torch}") == "bert.py:7"
+    assert find_line(torch) == "linear.py:134"
 
 
 def test_no_line_where_there_is_none() -> None:

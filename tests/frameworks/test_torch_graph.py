@@ -119,6 +119,25 @@ def test_leaves_every_module_in_its_mode(tmp_path: Path) -> None:
     assert len(set(before)) == 2
 
 
+def test_takes_a_model_with_results_of_its_own_kind(tmp_path: Path) -> None:
+    """As language models give a cache along with their logits."""
+
+    class Cache:
+        pass
+
+    class Speaking(Net):
+        def forward(self, a: Any, b: Any) -> Any:
+            return {"logits": super().forward(a, b)[0], "cache": Cache()}
+
+    model = Speaking()
+    with SummaryWriter(tmp_path, strict=True) as writer:
+        writer.add_graph(model, (torch.ones(2, 4), torch.ones(2, 4)))
+    nodes = read_nodes(tmp_path)
+    assert get_shapes(nodes["output/output.1"]) == [[2, 8]]
+    assert "output/output.2" not in nodes
+    assert set(model(torch.ones(2, 4), torch.ones(2, 4))) == {"logits", "cache"}
+
+
 def test_says_why_there_is_no_graph(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with SummaryWriter(tmp_path) as writer:
         with pytest.warns(UsageWarning, match="nor traced .RuntimeError: not today"):

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 _PYTHON = re.compile(r'File "([^"\n]{1,1000})", line (\d{1,9})(?:, in ([^\n]{1,200}))?')
 _TORCH = re.compile(r"^([^\n]{1,1000})\((\d{1,9})\): ([^\n]{1,200})$", re.MULTILINE)
 _JAX = re.compile(r"^(.{1,1000}?):(\d{1,9})(?::\d{1,9})? \((.{1,200})\)$")
-#: Whose own code nobody wants to be led to.
+#: Whose own code nobody wants to be led to: frameworks least of all, then any library.
+_FRAMEWORKS = re.compile(r"(?:site|dist)-packages[/\\](?:torch|jax|flax|keras|tensorflow)[/\\]")
 _LIBRARIES = re.compile(r"(?:site|dist)-packages[/\\]")
 _LONGEST = 50_000
 
@@ -30,10 +31,11 @@ def find_jax_line(summary: str) -> str:
 
 
 def _tell(frames: Sequence[tuple[str, str, str]]) -> str:
-    own = [frame for frame in frames if not _LIBRARIES.search(frame[0])] or frames
-    if not own:
+    for others in (_LIBRARIES, _FRAMEWORKS):
+        frames = [frame for frame in frames if not others.search(frame[0])] or frames
+    if not frames:
         return ""
-    path, line, qualified = own[0]
+    path, line, qualified = frames[0]
     function = qualified.rpartition("<locals>.")[2].strip()
     file = re.split(r"[/\\]", path)[-1]
     return f"{file}:{line} in {function}" if function else f"{file}:{line}"

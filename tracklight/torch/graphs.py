@@ -63,6 +63,7 @@ def read_graph(model: Any, inputs: Any, *, is_verbose: bool, is_strict: bool) ->
     import torch
 
     from tracklight.torch.exported import read_exported
+    from tracklight.torch.results import plain_results
     from tracklight.torch.traced import read_scripted, read_traced
 
     if isinstance(model, (torch.jit.ScriptModule, torch.jit.ScriptFunction)):
@@ -70,7 +71,7 @@ def read_graph(model: Any, inputs: Any, *, is_verbose: bool, is_strict: bool) ->
     if not isinstance(model, torch.nn.Module):
         raise Misuse("model", f"must be a torch.nn.Module, not a {type(model).__name__}")
     arguments = _as_arguments(inputs)
-    with _evaluating(model), warnings.catch_warnings():
+    with _evaluating(model), plain_results(model), warnings.catch_warnings():
         # They are about exporting a model for use elsewhere, which nobody is doing here.
         warnings.simplefilter("ignore")
         try:
