@@ -43,6 +43,15 @@ def echo(ask: Ask) -> Answer:
     return Answer(ask, y, np.arange(3))
 
 
+class Upload(msgspec.Struct):
+    name: str
+    body: bytes
+
+
+def take(ask: Upload) -> dict[str, object]:
+    return {"name": ask.name, "bytes": len(ask.body)}
+
+
 def refuse(_: Nothing) -> None:
     raise UsageError("that makes no sense")
 
@@ -69,6 +78,7 @@ ROUTES = [
     Route("echo/{id}", Ask, echo, "PATCH"),
     Route("echo/{id}", Ask, echo, "DELETE"),
     Route("list", list[Ask], lambda asks: asks, "PUT"),
+    Route("upload", Upload, take, upload_bytes=3 << 20),
     Route("refuse", Nothing, refuse, "GET"),
     Route("fail", Nothing, fail, "GET"),
     Route("file", Nothing, send_file, "GET"),
@@ -178,6 +188,13 @@ def test_errors_on_purpose_are_told_and_others_kept(client: TestClient) -> None:
 
 def test_a_body_that_is_too_large_is_refused(client: TestClient) -> None:
     assert client.post("/it/echo", content=b"x" * (2 << 20)).status_code == 413
+
+
+def test_a_file_may_be_larger_where_one_is_taken(client: TestClient) -> None:
+    answer = client.post("/it/upload?name=a.pb", content=b"x" * (2 << 20))
+    assert answer.json() == {"name": "a.pb", "bytes": 2 << 20}
+    assert client.post("/it/upload?name=a.pb", content=b"x" * (4 << 20)).status_code == 413
+    assert client.post("/it/upload", content=b"x").status_code == 400
 
 
 def test_a_file_is_confined_and_named(client: TestClient) -> None:

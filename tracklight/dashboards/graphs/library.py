@@ -39,13 +39,14 @@ class Library:
         self._context = context
         self._shelf: Shelf[str, Atlas] = Shelf(_KEPT_BYTES, _IDLE_S)
         self._uploads: OrderedDict[str, tuple[GraphRow, Atlas]] = OrderedDict()
+        self._listed: tuple[int, Mapping[str, GraphRow]] | None = None
         self._lock = threading.RLock()
 
     def listing(self) -> GraphsAnswer:
         cursor = self._context.cursor()
         with self._lock:
             uploads = [row for row, _ in self._uploads.values()]
-        return GraphsAnswer(cursor, [*iter_graphs(self._context.log), *uploads])
+        return GraphsAnswer(cursor, [*self._list_rows().values(), *uploads])
 
     def open(self, ask: GraphAsk) -> Atlas:
         """The graph that is asked for, read if it is not at hand."""
@@ -69,7 +70,7 @@ class Library:
 
     def find_row(self, graph: str) -> GraphRow | None:
         """The tag that a graph was logged under; None for one that was brought or compared."""
-        return next((row for row in iter_graphs(self._context.log) if row.id == graph), None)
+        return self._list_rows().get(graph)
 
     def profile(self, ask: GraphAsk, tag: str | None) -> Mapping[str, Execution]:
         """What is known of a step: from the tag that is named, else from the graph's own trace."""
@@ -87,6 +88,15 @@ class Library:
         if not 0 <= place < len(located):
             raise LogError(_GONE)
         return _unwrap(self._context.log.read(located, place), int(located.content[place]))
+
+    def _list_rows(self) -> Mapping[str, GraphRow]:
+        """The graphs of the log by their ids; found again only when the log has changed."""
+        version = self._context.log.version
+        listed = self._listed
+        if listed is None or listed[0] != version:
+            rows = {row.id: row for row in iter_graphs(self._context.log)}
+            self._listed = listed = (version, rows)
+        return listed[1]
 
     def _open_logged(self, ask: GraphAsk) -> Atlas:
         row = self.find_row(ask.id)
@@ -116,7 +126,8 @@ class Library:
         found = self._shelf.find(key)
         if found is None:
             found = make()
-            self._shelf.keep(key, found, size_bytes)
+            # The one that is looked at is kept however large it is.
+            self._shelf.keep(key, found, min(size_bytes, _KEPT_BYTES))
         return found
 
 
