@@ -171,6 +171,9 @@ class Dashboard(ABC):
     @abstractmethod
     def routes(self) -> Sequence[Route]: ...
 
+    def prepare(self) -> None:  # noqa: B027  most have nothing to prepare
+        """Put together what takes long of a large log, before anybody asks for it."""
+
     def export_static(self, runs: Sequence[str]) -> Iterable[tuple[str, object]]:
         """What a copy of the board, which has no server, knows of these runs.
 

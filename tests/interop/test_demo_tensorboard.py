@@ -41,7 +41,7 @@ def multiplexer(logdir: Path) -> Any:
 @pytest.mark.parametrize(
     ("plugin", "runs", "tags"),
     [
-        ("scalars", 23, 4),
+        ("scalars", 59, 4),
         ("images", 5, 5),
         ("audio", 2, 2),
         ("text", 12, 3),
@@ -49,7 +49,7 @@ def multiplexer(logdir: Path) -> Any:
         ("pr_curves", 3, 3),
         ("mesh", 1, 5),
         ("custom_scalars", 1, 1),
-        ("hparams", 9, 2),
+        ("hparams", 46, 2),
     ],
 )
 def test_plugins_find_their_data(multiplexer: Any, plugin: str, runs: int, tags: int) -> None:

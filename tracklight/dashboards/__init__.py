@@ -13,6 +13,8 @@ class BuiltIn(NamedTuple):
     plugins: tuple[str, ...]
     place: str
     """The module and the class in it, which says the same of itself."""
+    prepares: bool = False
+    """Whether it takes long to answer first, so that it is prepared where a log is large."""
 
 
 #: In the order of their tabs.
@@ -38,5 +40,5 @@ BUILT_IN = (
         ("graphs", "graph_run_metadata", "graph_run_metadata_graph", "graph_keras_model"),
         "tracklight.dashboards.graphs:Graphs",
     ),
-    BuiltIn("hparams", "HParams", ("hparams",), "tracklight.dashboards.hparams:HParams"),
+    BuiltIn("hparams", "HParams", ("hparams",), "tracklight.dashboards.hparams:HParams", True),
 )

@@ -33,6 +33,7 @@ from tracklight.server.source import Source, Watch
 from tracklight.server.stream import stream_route
 from tracklight.server.tidy import Tidy
 from tracklight.server.turns import Turns
+from tracklight.server.warmth import Warmth
 
 
 def create_app(
@@ -56,7 +57,7 @@ def create_app(
     plugins = _load_plugins(catalog, overview, live)
     store = Store(find_book(root.path for root in catalog.roots))
     watchman = Alerts(catalog, store, live, alerts)
-    follower.listeners.append(watchman.hear)
+    follower.listeners += [watchman.hear, Warmth(overview, plugins).hear]
     tally = Tally()
     own = [
         health_route(follower),

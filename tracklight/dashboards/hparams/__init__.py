@@ -47,6 +47,9 @@ class HParams(Dashboard):
             Route("export", ExportAsk, self.export, "GET"),
         ]
 
+    def prepare(self) -> None:
+        self.sessions(SessionsAsk())
+
     def export_static(self, runs: Sequence[str]) -> Iterator[tuple[str, object]]:
         return iter_copies(self.context, self._study)
 
