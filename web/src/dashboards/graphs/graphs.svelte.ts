@@ -3,6 +3,7 @@ import { createContext, untrack } from 'svelte';
 import type { Context } from '../../plugin/context';
 import { Colours } from './colour/colours.svelte';
 import { BODY } from './data/convert';
+import { CopyApi } from './data/copy';
 import { setOf } from './data/lookups';
 import { canOpen, type GraphNode } from './data/model';
 import { ASIDE, REST, showGroups } from './data/picture';
@@ -41,16 +42,17 @@ export class Graphs {
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(context: Context) {
+    const api = context.isStatic ? new CopyApi(context.api) : context.api;
     this.context = context;
     this.params = openParams(context);
     this.catalog = new Catalog(context, this.params);
-    this.groups = new Groups(context.api);
+    this.groups = new Groups(api);
     this.#desk = openDesk(context.isStatic);
     this.stage = new Stage(this.#desk);
-    this.ways = new Ways(context.api, this.params, this.catalog);
-    this.search = new Search(context.api, this.params, this.catalog);
-    this.colours = new Colours(context.api, this.params, this.catalog, this.groups);
-    this.details = new Details(context.api, this.params, this.catalog);
+    this.ways = new Ways(api, this.params, this.catalog);
+    this.search = new Search(api, this.params, this.catalog);
+    this.colours = new Colours(api, this.params, this.catalog, this.groups);
+    this.details = new Details(api, this.params, this.catalog);
     this.marks = new GraphMarks(this);
   }
 

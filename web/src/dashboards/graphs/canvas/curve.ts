@@ -49,15 +49,3 @@ export function headOf(
 
 /** A node's link to itself has so many spots and ends sideways. */
 const LOOP_SPOTS = 4;
-
-/** Where words about a link stand: in the middle of its longest piece. */
-export function middleOf(route: readonly Spot[]): Spot {
-  let [best, length]: [Spot, number] = [route[0] ?? { x: 0, y: 0 }, -1];
-  for (const [at, to] of route.entries()) {
-    const from = route[at - 1];
-    if (!from) continue;
-    const far = Math.hypot(to.x - from.x, to.y - from.y);
-    if (far > length) [best, length] = [{ x: (from.x + to.x) / 2, y: (from.y + to.y) / 2 }, far];
-  }
-  return best;
-}

@@ -19,11 +19,16 @@ const NOTHING: Hit = { node: null, link: null, isMark: false };
 /** What is at a spot of the picture: the innermost node, else the nearest link. */
 export function hitAt(drawing: Drawing, spot: Spot, reach: number): Hit {
   const at = { ...spot, width: 0, height: 0 };
-  const node = drawing.nodes.findLast((box) => touches(box, at)) ?? null;
+  const node = drawing.nodes.findLast((box) => touches(box, at) && isSolid(box, spot)) ?? null;
   if (node && !node.isOpen) return { node, link: null, isMark: isAtMark(node, spot) };
   const link = findLink(drawing.links, spot, NEAR * reach);
   if (link) return { ...NOTHING, link };
   return node ? { node, link: null, isMark: isAtMark(node, spot) } : NOTHING;
+}
+
+/** Of an open group only the heading counts: what is below is where other things are. */
+function isSolid({ isOpen, y, height }: DrawnNode, spot: Spot): boolean {
+  return !isOpen || spot.y - (y - height / 2) < HEADING;
 }
 
 function isAtMark(node: DrawnNode, { x, y }: Spot): boolean {

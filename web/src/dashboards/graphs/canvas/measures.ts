@@ -1,4 +1,4 @@
-import { formatCount, plural } from '../../../base/format';
+import { plural } from '../../../base/format';
 import type { Pen } from '../../../charts/pen/pen';
 import { canOpen, type GraphNode } from '../data/model';
 import type { Size } from '../layout/types';
@@ -12,7 +12,7 @@ const LINE = { one: 28, two: 40 };
 
 /** What stands below the name: what it is, or how much is in it. */
 export function factsOf(node: GraphNode): string {
-  const parameters = node.parameters ? `${formatCount(node.parameters)} params` : '';
+  const parameters = node.parameters ? plural(node.parameters, 'param') : '';
   if (node.kind === 'rest') return node.op;
   const what = canOpen(node) ? plural(node.leaves, 'op') : node.op;
   const named = what.toLowerCase() === node.label.toLowerCase() ? '' : what;

@@ -29,7 +29,7 @@ const FIXED: Readonly<Record<string, string>> = {
   'runs on a TPU': '#15803d',
   'does not run on a TPU': '#c0262d',
 };
-const MOST_NAMED = 16;
+const MOST_NAMED = 10;
 const STOPS = [0, 0.25, 0.5, 0.75, 1];
 
 /** The same word has the same colour in all groups, as its place in the whole graph decides. */

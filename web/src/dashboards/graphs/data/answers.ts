@@ -242,3 +242,12 @@ export interface PathAnswer {
     readonly inside: readonly string[];
   }[];
 }
+
+/** What a copy of a board carries of a graph: groups that are not here cannot be opened. */
+export interface CopyAnswer {
+  readonly about: About;
+  readonly statistics: StatisticsAnswer;
+  readonly groups: readonly GroupRow[];
+  readonly paints: readonly { readonly group: string; readonly paints: readonly PaintAnswer[] }[];
+  readonly nodes: readonly NodeAnswer[];
+}

@@ -26,7 +26,8 @@ export function foldFans(level: Level): Folded {
   const places = new Map(alone.map((node, place) => [node, place]));
   grids.forEach((grid, at) => grid.members.forEach((node) => places.set(node, alone.length + at)));
   const blocks = [...alone.flatMap((node) => level.blocks[node] ?? []), ...grids];
-  const links = level.links.map(({ source, target }) => ({
+  const links = level.links.map(({ source, target, ...offsets }) => ({
+    ...offsets,
     source: places.get(source) ?? 0,
     target: places.get(target) ?? 0,
   }));

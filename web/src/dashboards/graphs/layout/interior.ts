@@ -1,7 +1,14 @@
 import { layOutLevel } from './level';
-import { type LevelPlan, planLevel, transposed, transposedSize } from './level-plan';
-import type { Direction, Interior } from './nesting';
-import type { LevelLayout, Size, Spot } from './types';
+import {
+  inPort,
+  type LevelPlan,
+  outPort,
+  planLevel,
+  transposed,
+  transposedSize,
+} from './level-plan';
+import type { Direction, Interior, NestedLink } from './nesting';
+import type { LevelLayout, Link, Size, Spot } from './types';
 
 export const HEADER = 30;
 const MARGIN = 18;
@@ -23,13 +30,45 @@ export function layOutInterior(interior: Interior, direction: Direction): Laid {
   const sizes = interior.nodes.map((node, place): Size => opened[place] ?? node);
   const plan = planLevel(interior, sizes);
   const flowing = direction === 'down' ? plan.blocks : plan.blocks.map(transposedSize);
-  const level = layOutLevel({ blocks: flowing, links: plan.links });
+  const links = plan.links.map((link, at) => {
+    const own = interior.links[plan.linkPlaces[at] ?? 0];
+    return own ? { ...link, ...offsetsOf(own, interior, opened, direction) } : link;
+  });
+  const level = layOutLevel({ blocks: flowing, links });
   const layout = direction === 'down' ? level : transposed(level);
   const origin = originOf(plan, direction);
   const placed = place(interior, plan, layout, origin);
   const beyond = extent(plan, layout, origin, direction);
   const aside = placeAside(interior, sizes, beyond, placed.middles);
   return { ...placed, interior, sizes, opened, ...aside };
+}
+
+/** At an open group a link is to end where it goes on inside. */
+function offsetsOf(
+  link: NestedLink,
+  { nodes }: Interior,
+  opened: Laid['opened'],
+  direction: Direction,
+): Pick<Link, 'sourceOffset' | 'targetOffset'> {
+  const [from, to] = portsAt(link, nodes, opened);
+  const across = direction === 'down' ? 'x' : 'y';
+  return { sourceOffset: from?.[across], targetOffset: to?.[across] };
+}
+
+/** Where a link passes the edges of the open groups at its ends, from the middles of these. */
+export function portsAt(
+  { source, target, key }: NestedLink,
+  nodes: Interior['nodes'],
+  opened: Laid['opened'],
+): [Spot | undefined, Spot | undefined] {
+  const idOf = (node: number | null): string => (node === null ? key : (nodes[node]?.id ?? ''));
+  const find = (node: number | null, name: string): Spot | undefined => {
+    const inner = node === null ? null : opened[node];
+    const port = inner?.ports.get(name);
+    if (!inner || !port) return undefined;
+    return { x: port.x - inner.width / 2, y: port.y - inner.height / 2 };
+  };
+  return [find(source, outPort(idOf(target))), find(target, inPort(idOf(source)))];
 }
 
 /** Ports stand on the very edge of their group; nodes keep clear of it and of the heading. */

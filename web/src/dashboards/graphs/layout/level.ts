@@ -43,8 +43,13 @@ export interface Band {
   readonly bottom: number;
 }
 
-function turned({ source, target }: Link): Link {
-  return { source: target, target: source };
+function turned({ source, target, sourceOffset, targetOffset }: Link): Link {
+  return {
+    source: target,
+    target: source,
+    sourceOffset: targetOffset,
+    targetOffset: sourceOffset,
+  };
 }
 
 /** Links that lead up since one end is a port, which has no choice where it stands. */

@@ -1,5 +1,4 @@
-import { type Laid, layOutInterior } from './interior';
-import { inPort, outPort } from './level-plan';
+import { type Laid, layOutInterior, portsAt } from './interior';
 import type { Direction, Interior, NestedLink, Placed, PlacedLink, PlacedNode } from './nesting';
 import type { Spot } from './types';
 
@@ -22,7 +21,7 @@ function collect(
   interior.nodes.forEach(({ id }, at) => {
     const [middle, size, inner] = [middles[at], sizes[at], opened[at]];
     if (!middle || !size) return;
-    const spot = { x: origin.x + middle.x, y: origin.y + middle.y };
+    const spot = moved(middle, origin);
     nodes.push({ id, ...spot, width: size.width, height: size.height, depth });
     const corner = { x: spot.x - size.width / 2, y: spot.y - size.height / 2 };
     if (inner) collect(inner, corner, depth + 1, nodes, links);
@@ -30,29 +29,23 @@ function collect(
   interior.links.forEach((link, at) => {
     const drawn = laid.routes[at];
     const route = drawn ? joinPorts(drawn, link, laid) : directRoute(link, laid);
-    const moved = route.map(({ x, y }) => ({ x: x + origin.x, y: y + origin.y }));
-    links.push({ owner: interior.id, place: at, route: moved, aside: !drawn });
+    const placed = route.map((spot) => moved(spot, origin));
+    links.push({ owner: interior.id, place: at, route: placed, aside: !drawn });
   });
 }
 
-/** At an open group a link ends where it goes on inside. */
+/** At an open group a link ends where it goes on inside, to the very spot. */
 function joinPorts(route: readonly Spot[], link: NestedLink, laid: Laid): readonly Spot[] {
-  const { nodes } = laid.interior;
-  const idOf = (node: number | null): string =>
-    node === null ? link.key : (nodes[node]?.id ?? '');
-  const first = findPort(laid, link.source, outPort(idOf(link.target)));
-  const last = findPort(laid, link.target, inPort(idOf(link.source)));
+  const [from, to] = portsAt(link, laid.interior.nodes, laid.opened);
+  const first = from && moved(from, laid.middles[link.source ?? -1]);
+  const last = to && moved(to, laid.middles[link.target ?? -1]);
   return [first ?? route[0], ...route.slice(1, -1), last ?? route.at(-1)].filter(
     (spot) => spot !== undefined,
   );
 }
 
-function findPort(laid: Laid, node: number | null, name: string): Spot | undefined {
-  if (node === null) return undefined;
-  const [inner, middle] = [laid.opened[node], laid.middles[node]];
-  const port = inner?.ports.get(name);
-  if (!inner || !middle || !port) return undefined;
-  return { x: middle.x - inner.width / 2 + port.x, y: middle.y - inner.height / 2 + port.y };
+function moved({ x, y }: Spot, by: Spot | undefined): Spot {
+  return { x: x + (by?.x ?? 0), y: y + (by?.y ?? 0) };
 }
 
 function directRoute({ source, target }: NestedLink, { middles }: Laid): Spot[] {

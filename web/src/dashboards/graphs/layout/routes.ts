@@ -26,8 +26,9 @@ export function routeLinks(drawn: Drawn): Spot[][] {
   return links.map((link, place) => {
     if (link.source === link.target) return loopAt(drawn, link.source);
     const bends = (rows.bends[place] ?? []).flatMap((bend) => passBand(drawn, bend));
-    const begin = endAt(drawn, link.source, leaving[place] ?? 0, 'bottom');
-    const end = endAt(drawn, link.target, arriving[place] ?? 0, 'top');
+    const [from, to] = [link.sourceOffset ?? leaving[place], link.targetOffset ?? arriving[place]];
+    const begin = endAt(drawn, link.source, from ?? 0, 'bottom');
+    const end = endAt(drawn, link.target, to ?? 0, 'top');
     const route = [begin, ...bends, end];
     return isTurned(place) ? route.reverse() : route;
   });

@@ -11,6 +11,8 @@ export interface Rows {
   readonly rows: readonly (readonly number[])[];
   readonly above: readonly (readonly number[])[];
   readonly below: readonly (readonly number[])[];
+  /** How far right of its upper item the lower item of a join stands where the line is straight. */
+  readonly skew: ReadonlyMap<string, number>;
   /** The bends of each link, from its upper end. */
   readonly bends: readonly (readonly number[])[];
 }
@@ -29,6 +31,8 @@ export function buildRows(
   return builder.finish(bends);
 }
 
+export const joinKey = (upper: number, lower: number): string => `${upper} ${lower}`;
+
 class Builder {
   readonly #nodes: number;
   readonly #rowOf: number[];
@@ -36,6 +40,7 @@ class Builder {
   readonly #below: number[][];
   readonly #chains = new Map<number, number[]>();
   readonly #joined = new Set<string>();
+  readonly #skew = new Map<string, number>();
 
   constructor(ranks: Int32Array) {
     this.#nodes = ranks.length;
@@ -44,15 +49,16 @@ class Builder {
     this.#below = this.#rowOf.map(() => []);
   }
 
-  add({ source, target }: Link, isAlone: boolean): number[] {
+  add({ source, target, sourceOffset = 0, targetOffset = 0 }: Link, isAlone: boolean): number[] {
     if (source === target) return [];
     const needed = this.#row(target) - this.#row(source) - 1;
     if (this.#rowOf.length - this.#nodes + needed > MOST_BENDS) return [];
     const chain = isAlone ? [] : (this.#chains.get(source) ?? []);
     if (!isAlone) this.#chains.set(source, chain);
-    while (chain.length < needed) chain.push(this.#bend(chain.at(-1) ?? source));
+    while (chain.length < needed) chain.push(this.#bend(chain.at(-1) ?? source, sourceOffset));
     const bends = chain.slice(0, Math.max(0, needed));
-    this.#join(bends.at(-1) ?? source, target);
+    const last = bends.at(-1);
+    this.#join(last ?? source, target, last === undefined ? sourceOffset : 0, targetOffset);
     return bends;
   }
 
@@ -61,26 +67,28 @@ class Builder {
     const rows: number[][] = Array.from({ length: count }, () => []);
     this.#rowOf.forEach((row, item) => rows[row]?.push(item));
     const [nodes, rowOf] = [this.#nodes, Int32Array.from(this.#rowOf)];
-    return { nodes, rowOf, rows, above: this.#above, below: this.#below, bends };
+    const [above, below, skew] = [this.#above, this.#below, this.#skew];
+    return { nodes, rowOf, rows, above, below, skew, bends };
   }
 
   #row(item: number): number {
     return this.#rowOf[item] ?? 0;
   }
 
-  #bend(above: number): number {
+  #bend(above: number, offset: number): number {
     const bend = this.#rowOf.length;
     this.#rowOf.push(this.#row(above) + 1);
     this.#above.push([]);
     this.#below.push([]);
-    this.#join(above, bend);
+    this.#join(above, bend, above < this.#nodes ? offset : 0, 0);
     return bend;
   }
 
-  #join(upper: number, lower: number): void {
-    const key = `${upper} ${lower}`;
+  #join(upper: number, lower: number, upperOffset: number, lowerOffset: number): void {
+    const key = joinKey(upper, lower);
     if (this.#joined.has(key)) return;
     this.#joined.add(key);
+    if (upperOffset !== lowerOffset) this.#skew.set(key, upperOffset - lowerOffset);
     this.#below[upper]?.push(lower);
     this.#above[lower]?.push(upper);
   }

@@ -15,9 +15,12 @@ export interface Block extends Size {
   readonly pin?: 'top' | 'bottom';
 }
 
+/** Ends are in the middle of their block, or so far beside it as the offset says. */
 export interface Link {
   readonly source: number;
   readonly target: number;
+  readonly sourceOffset?: number | undefined;
+  readonly targetOffset?: number | undefined;
 }
 
 /** One level of a graph, without what is inside its nodes. */

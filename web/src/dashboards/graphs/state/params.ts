@@ -35,15 +35,15 @@ export function openParams({ address, tastes }: Pick<Context, 'address' | 'taste
     from: address.param('from', codec.optionalText, null),
     trace: address.param('trace', codec.choice(TRACES, 'off'), 'off'),
     /** Empty for the best that there is. */
-    colour: address.param('colour', codec.text, ''),
+    colour: address.param('paint', codec.text, ''),
     profile: address.param('profile', codec.text, ''),
     flow: address.param('flow', codec.choice(DIRECTIONS, 'down'), 'down'),
-    fold: address.param('fold', codec.flag, true),
+    fold: address.param('series', codec.flag, true),
     /** Groups whose nodes that stand aside are seen, and such nodes that were put back. */
     aside: address.param('aside', codec.list, []),
     back: address.param('back', codec.list, []),
     query: address.param('find', codec.text, ''),
-    view: address.param('at', view, null),
+    view: address.param('look', view, null),
     panel: tastes.param('graphs-panel', codec.flag, true),
   };
 }

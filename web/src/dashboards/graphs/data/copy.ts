@@ -1,0 +1,94 @@
+import { ApiError } from '../../../api/client';
+import type { Api } from '../../../plugin/context';
+import type { CopyAnswer, GroupsAnswer, HitRow, SearchAnswer } from './answers';
+
+/** Answers as the server would from what a copy of a board carries of its graphs. */
+export class CopyApi implements Api {
+  readonly #door: Api;
+  readonly #copies = new Map<string, Promise<CopyAnswer>>();
+
+  constructor(door: Api) {
+    this.#door = door;
+  }
+
+  async get<Answer>(path: string): Promise<Answer> {
+    const [name = '', query = ''] = path.split('?');
+    const asked = new URLSearchParams(query);
+    const copy = await this.#copy(asked.get('id') ?? '');
+    const answer = answerOf(copy, name, asked);
+    if (answer === undefined) throw notCopied();
+    return answer as Answer;
+  }
+
+  async post<Answer>(_: string, body: unknown): Promise<Answer> {
+    const { id, groups } = body as { readonly id: string; readonly groups: readonly string[] };
+    const copy = await this.#copy(id);
+    const found = copy.groups.filter(({ path }) => groups.includes(path));
+    if (found.length < groups.length) throw notCopied();
+    return { groups: found } satisfies GroupsAnswer as Answer;
+  }
+
+  blob(path: string, body: unknown, signal?: AbortSignal): Promise<Blob> {
+    return this.#door.blob(path, body, signal);
+  }
+
+  url(path: string): string {
+    return this.#door.url(path);
+  }
+
+  fileUrl(path: string): Promise<string> {
+    return this.#door.fileUrl(path);
+  }
+
+  #copy(id: string): Promise<CopyAnswer> {
+    const copy = this.#copies.get(id) ?? this.#door.get<CopyAnswer>(`copy/${id}`);
+    this.#copies.set(id, copy);
+    return copy;
+  }
+}
+
+function answerOf(copy: CopyAnswer, name: string, asked: URLSearchParams): unknown {
+  if (name === 'about') return copy.about;
+  if (name === 'statistics') return copy.statistics;
+  if (name === 'search') return search(copy, asked.get('query') ?? '');
+  if (name === 'node') return copy.nodes.find(({ path }) => path === asked.get('path'));
+  if (name !== 'paint') return undefined;
+  const group = copy.paints.find((painted) => painted.group === asked.get('group'));
+  return group?.paints.find(({ by }) => by === asked.get('by'));
+}
+
+/** Over names and operations of what is carried; a word may say which: `op:Conv2D`. */
+function search(copy: CopyAnswer, query: string): SearchAnswer {
+  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+  const hits = copy.groups.flatMap(({ path: group, children }) =>
+    children.flatMap((child): HitRow[] => {
+      const isHit = words.every((word) => matches(word, child.path, child.op));
+      const { path, kind, op, first, last } = child;
+      const inside = [...insideOf(copy, group), ...(group === '' ? [] : [group])];
+      return isHit
+        ? [{ path, kind, op, where: 'name', text: path, first, last, body: '', inside }]
+        : [];
+    }),
+  );
+  return { total: hits.length, hits: hits.slice(0, 100) };
+}
+
+function matches(word: string, path: string, op: string): boolean {
+  if (word.startsWith('op:')) return op.toLowerCase().includes(word.slice(3));
+  return `${path} ${op}`.toLowerCase().includes(word);
+}
+
+/** The groups around a group, from the outermost on. */
+function insideOf(copy: CopyAnswer, group: string): string[] {
+  const holder = copy.groups.find(({ children }) => children.some(({ path }) => path === group));
+  if (!holder || holder.path === '') return [];
+  return [...insideOf(copy, holder.path), holder.path];
+}
+
+function notCopied(): ApiError {
+  const problem = {
+    what: 'This part of the graph is not in the copy of the board.',
+    next: 'Open the log itself with tracklight to see it.',
+  };
+  return new ApiError(problem, 404);
+}
