@@ -27,11 +27,10 @@ from tracklight.errors import TracklightError
 from tracklight.graphs.atlas import Atlas
 from tracklight.plugin import Context
 
-#: In all groups of a graph together.
-_MOST_CHILDREN = 5000
-#: So many nodes are carried with all that is known of them.
+#: In all groups of a graph together, and in those of all graphs.
+_MOST_CHILDREN, _ALL_CHILDREN = 5000, 30_000
+#: So many nodes of a graph are carried with all that is known of them.
 _MOST_NODES = 1000
-_MOST_GRAPHS = 50
 
 
 class PaintedGroup(msgspec.Struct):
@@ -53,12 +52,16 @@ def iter_copies(
     context: Context, library: Library, runs: Sequence[str]
 ) -> Iterator[tuple[str, object]]:
     """Graph by graph what is seen of it, and a list of those that could be read."""
-    carried = []
-    for row in list(iter_graphs(context.log, runs))[:_MOST_GRAPHS]:
+    carried, left = [], _ALL_CHILDREN
+    for row in iter_graphs(context.log, runs):
+        if left <= 0:
+            break
         try:
-            yield f"copy/{row.id}", _copy(library.open(GraphAsk(row.id)), row)
+            copy = _copy(library.open(GraphAsk(row.id)), row)
         except TracklightError:
             continue
+        yield f"copy/{row.id}", copy
+        left -= sum(len(group.children) for group in copy.groups)
         row.steps, row.profiles = row.steps[-1:], []
         carried.append(row)
     if carried:
