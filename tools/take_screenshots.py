@@ -24,7 +24,7 @@ import tracklight
 from tracklight.demo import write_demo
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
-SIZE = {"width": 1280, "height": 800}
+SIZE = {"width": 1440, "height": 900}
 CHROMIUM = os.environ.get("TRACKLIGHT_CHROMIUM") or shutil.which("chromium")
 #: The first picture of all, and one for each page in docs/dashboards: what of an address shows it.
 VIEWS = {

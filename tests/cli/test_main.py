@@ -145,13 +145,6 @@ def test_one_event_file_is_a_log(small_logdir: Path, capfd: pytest.CaptureFixtur
         assert [it["path"] for it in run["files"]] == [NAME]
 
 
-def test_demo(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert main(["demo", str(tmp_path / "demo")]) == 0
-    assert "tracklight --logdir" in capfd.readouterr().out
-    with tracklight.open(tmp_path / "demo", cache=False) as log:
-        assert log.points > 1000
-
-
 @pytest.mark.parametrize("words", [["--version"], ["--version_tb"], ["--logdir=x", "--version"]])
 def test_version(words: list[str], capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
@@ -216,19 +209,3 @@ def test_password_prints_what_auth_takes(
     user, _, hashed = capfd.readouterr().out.strip().partition(":")
     assert user == "ada"
     assert hashed and "sesame" not in hashed
-
-
-def test_demo_is_shown_and_gone_after(tmp_path: Path) -> None:
-    environment = {**os.environ, "TMPDIR": str(tmp_path), "TEMP": str(tmp_path)}
-    command = [*COMMAND, "demo", "--port=0"]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
-    ) as process:
-        assert process.stdout is not None
-        said = re.match(r"tracklight at (\S+)", process.stdout.readline())
-        assert said is not None
-        with urllib.request.urlopen(said[1] + "api/status", timeout=20) as answer:
-            assert str(tmp_path) in json.load(answer)["roots"][0]["path"]
-        process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 0
-    assert not list(tmp_path.glob("tracklight-demo-*"))
