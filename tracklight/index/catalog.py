@@ -11,6 +11,7 @@ from tracklight.index.cache import DEFAULT_LIMIT_BYTES, Cache, find_folder
 from tracklight.index.lens import Lens, View
 from tracklight.index.shard import Key, Shard
 from tracklight.index.shared import merge_shares
+from tracklight.logdir.confinement import leads_out
 from tracklight.logdir.discover import Found, FoundFile, discover, iter_upwards
 from tracklight.logdir.filesystem import FileSystem
 from tracklight.logdir.natural import natural_key
@@ -168,7 +169,12 @@ class Catalog:
         )
 
     def read_settings(self, file: SettingsFile) -> bytes:
-        """Such a file, or the first part of one that is far too large; OSError if it has gone."""
+        """Such a file, or the first part of one that is far too large; OSError if it has gone.
+
+        One that is only a link to a file elsewhere is not read, as anything could be there.
+        """
+        if leads_out(file.path, (root.path for root in self.roots)):
+            raise PermissionError(f'"{file.path}" leads out of the log directory')
         return open_filesystem(file.path)[0].read(file.path, 0, _MOST_SETTINGS_BYTES)
 
     def located(self, run: str, tag: str) -> Located:

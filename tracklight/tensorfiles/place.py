@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracklight.errors import FormatError, LogError
+from tracklight.logdir.confinement import is_within, resolve
 from tracklight.logdir.filesystem import FileHandle
 from tracklight.logdir.opening import open_filesystem
 from tracklight.logdir.roots import is_url
@@ -29,7 +30,7 @@ class Place:
     """
 
     def __init__(self, roots: Sequence[str]) -> None:
-        self._roots = tuple(_resolve(root) for root in roots)
+        self._roots = tuple(resolve(root) for root in roots)
 
     def open(self, path: str) -> BinaryIO:
         """Open a file to read it; raises LogError where that may not or cannot be done."""
@@ -62,7 +63,7 @@ class Place:
         return sorted(file.name for file in listing.files)
 
     def check(self, path: str) -> None:
-        resolved = _resolve(path)
+        resolved = resolve(path)
         if not any(is_within(resolved, root) for root in self._roots):
             raise LogError(
                 f'"{path}" leads out of the log directory, where nothing is read; '
@@ -70,23 +71,11 @@ class Place:
             )
 
 
-def is_within(path: str, root: str) -> bool:
-    separator = "/" if is_url(root) else os.sep
-    return path == root or path.startswith(root.rstrip(separator) + separator)
-
-
 def join(folder: str, path: str) -> str:
     """A path that starts at a folder, which may be a URL."""
     if is_url(path) or not is_url(folder):
         return path if is_url(path) else os.path.join(folder, path)
     return posixpath.join(folder, path.replace("\\", "/"))
-
-
-def _resolve(path: str) -> str:
-    if not is_url(path):
-        return os.path.realpath(path)
-    scheme, _, rest = path.partition("://")
-    return f"{scheme}://{posixpath.normpath(rest)}"
 
 
 class _HandleFile(io.RawIOBase):

@@ -1,0 +1,65 @@
+"""Whatever the description of the API allows, and what it does not, is asked of a real server.
+
+Some seconds of it here, with the same asks each time; ``TRACKLIGHT_SCHEMATHESIS_S=600`` makes it
+ten minutes of other ones.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.index import logs
+from tests.server.served import Served, serve
+from tests.server.waiting import wait_until
+from tracklight.formats.png import encode_png
+from tracklight.formats.wav import encode_wav
+
+CHECKS = "not_a_server_error,content_type_conformance,response_schema_conformance"
+ON_DEMAND_S = os.environ.get("TRACKLIGHT_SCHEMATHESIS_S")
+HOW = (
+    ["--phases", "coverage,fuzzing,stateful", "--max-time", ON_DEMAND_S]
+    if ON_DEMAND_S
+    else ["--phases", "fuzzing", "--max-examples", "4", "--generation-deterministic", "--no-shrink"]
+)
+
+
+def write_log(place: Path) -> None:
+    """Something of every kind."""
+    values = logs.picture(1, encode_png(np.zeros((2, 2), np.uint8)))
+    values += logs.clip(1, encode_wav(np.ones(9), 8000))
+    values += logs.histogram(1, [(0.0, 1.0, 5.0)])
+    values += logs.text(1, "a cat") + logs.hparams({"lr": 0.1})
+    values += logs.cloud(1, [[0, 0, 0], [1, 2, 3]])
+    values += logs.pr_curve(1, [[1, 0], [1, 0], [0, 1], [0, 1], [0.5, 0], [1, 0]])
+    logs.write(place, "conv", logs.points(range(3)) + values)
+
+
+def is_read(server: Served) -> bool:
+    with urllib.request.urlopen(server.address + "api/status", timeout=20) as answer:
+        return not json.load(answer)["status"]["loading"]
+
+
+@pytest.mark.timeout(900)
+def test_nothing_that_is_asked_is_a_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("schemathesis")
+    monkeypatch.setenv("TRACKLIGHT_DATA", str(tmp_path / "data"))
+    write_log(tmp_path / "logs")
+    with serve(tmp_path / "logs", tmp_path) as server:
+        wait_until(lambda: is_read(server))
+        command = [sys.executable, "-m", "schemathesis.cli", "run"]
+        command += [f"{server.address}api/openapi.json", "--url", server.address.rstrip("/")]
+        command += ["--checks", CHECKS, "--continue-on-failure", "--request-timeout", "30"]
+        done = subprocess.run(
+            [*command, "--warnings", "off", *HOW], cwd=tmp_path, capture_output=True, text=True
+        )
+    assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-1000:]
+    assert "generated" in done.stdout
+    assert server.errors.read_text() == ""

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import datetime
+import ssl
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from tests.index import logs
+from tests.server.served import serve
+from tracklight.server.instances import read_instances
+from tracklight.server.password import make_hash
+
+
+def write_certificate(folder: Path) -> tuple[str, str]:
+    """A certificate that signs itself, and its key."""
+    x509 = pytest.importorskip("cryptography.x509")
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
+    now = datetime.datetime.now(datetime.timezone.utc)
+    certificate = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .sign(key, hashes.SHA256())
+    )
+    pem = serialization.Encoding.PEM
+    (folder / "cert.pem").write_bytes(certificate.public_bytes(pem))
+    secret = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    (folder / "key.pem").write_bytes(secret)
+    return str(folder / "cert.pem"), str(folder / "key.pem")
+
+
+def test_a_board_speaks_tls_and_asks_for_a_password(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRACKLIGHT_DATA", str(tmp_path / "data"))
+    logs.write(tmp_path / "logs", "conv", logs.points(range(3)))
+    cert, key = write_certificate(tmp_path)
+    flags = ["--tls-cert", cert, "--tls-key", key, "--auth", f"ada:{make_hash('x')}"]
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    with serve(tmp_path / "logs", tmp_path, *flags) as server:
+        assert server.address.startswith("https://")
+        # A notebook finds it all the same.
+        assert [board.port for board in read_instances()] == [server.port]
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(server.address + "api/runs", context=context)
+        assert refused.value.code == 401
+        refused.value.close()
+        request = urllib.request.Request(server.address + "api/runs")
+        request.add_header("authorization", "Basic YWRhOng=")
+        with urllib.request.urlopen(request, context=context) as answer:
+            assert answer.status == 200
+        # Who speaks no TLS gets no answer, and leaves no trace.
+        assert server.send(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n")[:4] != b"HTTP"
+    assert server.errors.read_text() == ""
+
+
+def test_by_default_nobody_else_reaches_the_board(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    psutil = pytest.importorskip("psutil")
+    monkeypatch.setenv("TRACKLIGHT_DATA", str(tmp_path / "data"))
+    logs.write(tmp_path / "logs", "conv", logs.points(range(3)))
+    with serve(tmp_path / "logs", tmp_path) as server:
+        process = psutil.Process(server.process.pid)
+        listening = [it for it in process.net_connections("inet") if it.status == "LISTEN"]
+        assert {it.laddr.ip for it in listening} == {"127.0.0.1"}
