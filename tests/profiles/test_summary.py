@@ -82,3 +82,50 @@ def test_steps_of_jax(name: str) -> None:
     summary = sum_up(open_file(name))
     assert (summary.rule, summary.steps) == ("marks of steps by the program", 4)
     assert 0 < part(summary, "device compute") < summary.step_ms
+
+
+@pytest.mark.parametrize(
+    ("name", "least", "most"),
+    [
+        ("torch_f32.pt.trace.json.gz", 0, 0),
+        ("torch_bf16.pt.trace.json.gz", 0.6, 0.9),  # weights are kept, and changed, in 32 bits
+        ("jax_f32.xplane.pb", 0, 0),
+        ("jax_bf16.xplane.pb", 1, 1),
+    ],
+)
+def test_how_many_bits_the_device_computed_in(name: str, least: float, most: float) -> None:
+    """xprof says 0 % of every one of JAX's."""
+    share = sum_up(open_file(name)).short_share
+    assert share is not None and least <= share <= most
+
+
+def test_what_to_do_first_about_a_program_that_waits() -> None:
+    keras, torch = (
+        sum_up(read_case("inputbound")),
+        sum_up(open_file("torch_input.pt.trace.json.gz")),
+    )
+    assert [each.findings[0].name for each in (keras, torch)] == ["input", "input"]
+    assert keras.findings[0].what == "87 % of a step (42.8 ms) waits for its input"
+    assert "prefetch(AUTOTUNE)" in keras.findings[0].advice
+    assert "num_workers" in torch.findings[0].advice
+    assert torch.findings[0].win_ms == pytest.approx(part(torch, "input"))
+
+
+def test_nothing_is_found_where_nothing_is_to_win() -> None:
+    assert [finding.name for finding in sum_up(read_case("cnn")).findings] == []
+
+
+def test_precision_is_told_only_where_the_device_is_busy() -> None:
+    names = {
+        file: [finding.name for finding in sum_up(open_file(file)).findings]
+        for file in ("torch_overlap.pt.trace.json.gz", "torch_f32.pt.trace.json.gz")
+    }
+    assert "precision" in names["torch_overlap.pt.trace.json.gz"]
+    assert "precision" not in names["torch_f32.pt.trace.json.gz"]
+
+
+def test_advice_is_that_of_the_framework() -> None:
+    advice = {
+        finding.name: finding.advice for finding in sum_up(open_file("jax_f32.xplane.pb")).findings
+    }
+    assert advice and all("keras" not in each and "torch" not in each for each in advice.values())

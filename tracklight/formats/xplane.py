@@ -14,14 +14,16 @@ import numpy as np
 
 from tracklight.errors import FormatError
 from tracklight.formats.event import decode_text
-from tracklight.formats.wire import DELIMITED, Field, read_varint
-from tracklight.formats.xplane_lines import scan_fields, scan_line, scan_names
+from tracklight.formats.wire import DELIMITED, Field, iter_fields, read_varint
+from tracklight.formats.xplane_lines import scan_fields, scan_line, scan_names, scan_stat
 from tracklight.types import Int64
 
 _SPACE_PLANES, _SPACE_ERRORS, _SPACE_WARNINGS, _SPACE_HOSTS = 1, 2, 3, 4
 _PLANE_NAME, _PLANE_LINES, _PLANE_STATS = 2, 3, 6
 #: The tables of a plane: what events, and what is said of them, are called.
 _NAMES = (4, 5)
+_METADATA_STATS = 5
+_SHORTEST_PROGRAM = 100
 #: Which field a stat's value is.
 DOUBLE, UNSIGNED, SIGNED, TEXT, BYTES, REFERENCE, PACKED_TEXT = range(2, 9)
 
@@ -74,6 +76,26 @@ def read_space(data: bytes) -> Space:
     except FormatError as error:
         space.problem = f"only a part of it can be read: {error}"
     return space
+
+
+def iter_programs(data: bytes) -> Iterator[bytes]:
+    """Yield the XLA programs that a file carries, each as an HloProto."""
+    for part in _iter_parts(data):
+        if part.number == _SPACE_PLANES:
+            for entry in iter_fields(data, part.start, part.end):
+                if entry.number == _NAMES[0] and entry.wire == DELIMITED:
+                    yield from _iter_program(data, entry)
+
+
+def _iter_program(data: bytes, entry: Field) -> Iterator[bytes]:
+    """What is said of all events of a name and is a program: nothing else is as long."""
+    for metadata in iter_fields(data, entry.start, entry.end):
+        if metadata.number == 2 and metadata.wire == DELIMITED:
+            for stat in iter_fields(data, metadata.start, metadata.end):
+                if stat.number == _METADATA_STATS and stat.wire == DELIMITED:
+                    _, kind, start, size = scan_stat(data, stat.start, stat.end)
+                    if kind == BYTES and size >= _SHORTEST_PROGRAM:
+                        yield data[start : start + size]
 
 
 def _iter_parts(data: bytes) -> Iterator[Field]:

@@ -35,6 +35,10 @@ class Part(IntEnum):
     OUTPUT = 7
     DEVICE_COMPUTE = 8
 
+    @property
+    def label(self) -> str:
+        return self.name.lower().replace("_", " ")
+
 
 class StepParts(NamedTuple):
     """One row a step, one column a part; in ps."""

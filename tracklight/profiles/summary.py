@@ -1,4 +1,4 @@
-"""A capture in a few numbers: its steps, what their time went into, and the ops that took most."""
+"""A capture in a few numbers: its steps, what their time went into, and what to do about it."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from collections.abc import Iterator
 import msgspec
 import numpy as np
 
+from tracklight.profiles.findings import Finding, Framework, Measured, find
 from tracklight.profiles.hostops import sum_host_ops
 from tracklight.profiles.parts import Part, divide_steps
+from tracklight.profiles.precision import measure_precision
 from tracklight.profiles.steps import find_steps
 from tracklight.profiles.trace import Trace
 
@@ -43,6 +45,9 @@ class ProfileSummary(msgspec.Struct):
     step_ms: float
     parts: list[PartTime]
     other_ms: float
+    short_share: float | None
+    """How much of what devices computed was in 16 bits; null where that is not known."""
+    findings: list[Finding]
     ops: list[OpShare]
     problems: list[str]
 
@@ -53,24 +58,44 @@ def sum_up(trace: Trace, marker: str = "") -> ProfileSummary:
     inner = slice(1, -1) if len(steps.names) > FEW_STEPS else slice(None)
     total, counted, alone = parts.total[inner], parts.counted[inner], parts.alone[inner]
     count = max(len(total), 1)
+    times = list(_iter_parts(counted.sum(axis=0) / count, alone.sum(axis=0) / count))
+    measured = Measured(
+        step_ms=float(total.sum()) / count / _MS,
+        parts_ms={part.name: part.ms for part in times},
+        other_ms=float(parts.other[inner].sum()) / count / _MS,
+        precision=measure_precision(trace),
+        framework=find_framework(trace),
+    )
     return ProfileSummary(
         events=len(trace),
         rule=steps.rule,
         steps=len(total),
-        step_ms=float(total.sum()) / count / _MS,
-        parts=list(_iter_parts(counted.sum(axis=0) / count, alone.sum(axis=0) / count)),
-        other_ms=float(parts.other[inner].sum()) / count / _MS,
+        step_ms=measured.step_ms,
+        parts=times,
+        other_ms=measured.other_ms,
+        short_share=measured.precision.short_share,
+        findings=find(measured),
         ops=list(_iter_ops(trace)),
         problems=list(trace.problems),
+    )
+
+
+def find_framework(trace: Trace) -> Framework:
+    """Who wrote it: PyTorch tells categories apart, and JAX says which program an event is of."""
+    if any(trace.categories):
+        return "torch"
+    return (
+        "jax"
+        if any("PjRt" in name or "pjit" in name.lower() for name in trace.names)
+        else "tensorflow"
     )
 
 
 def _iter_parts(counted: np.ndarray, alone: np.ndarray) -> Iterator[PartTime]:
     for part in Part:
         if alone[part] > 0:
-            name = part.name.lower().replace("_", " ")
             hidden = float(alone[part] - counted[part])
-            yield PartTime(name, float(counted[part]) / _MS, hidden / _MS)
+            yield PartTime(part.label, float(counted[part]) / _MS, hidden / _MS)
 
 
 def _iter_ops(trace: Trace) -> Iterator[OpShare]:
@@ -87,6 +112,10 @@ def iter_lines(summary: ProfileSummary) -> Iterator[str]:
         hidden = f", and {part.hidden_ms:.3f} ms hidden" if part.hidden_ms >= 0.0005 else ""
         yield f"  {_share(part.ms, summary)}  {part.name}: {part.ms:.3f} ms{hidden}"
     yield f"  {_share(summary.other_ms, summary)}  all others: {summary.other_ms:.3f} ms"
+    if summary.short_share is not None:
+        yield f"{summary.short_share:.0%} of what the device computes is in 16 bits"
+    for finding in summary.findings:
+        yield f"could win {finding.win_ms:.3g} ms: {finding.what}; {finding.advice}"
     if summary.ops:
         longest = [f"{op.type or op.name} {op.self_ms:.1f} ms" for op in summary.ops[:5]]
         yield f"ops of the host: {', '.join(longest)}"

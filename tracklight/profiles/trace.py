@@ -7,7 +7,7 @@ never looked at.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -60,6 +60,8 @@ class Trace:
     began_ns: int = 0
     """When the capture began, in nanoseconds since 1970; 0: nobody says."""
     problems: tuple[str, ...] = ()
+    iter_programs: Callable[[], Iterable[bytes]] = field(default=tuple, repr=False)
+    """The programs of XLA that ran, where the capture carries them."""
 
     def __len__(self) -> int:
         return len(self.start_ps)

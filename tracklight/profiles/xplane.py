@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -53,6 +54,7 @@ def read_xplane(data: bytes) -> Trace:
         read_text=texts.read,
         began_ns=_find_beginning(space),
         problems=tuple(filter(None, [space.problem, *space.said])),
+        iter_programs=partial(xplane.iter_programs, data),
     )
 
 
