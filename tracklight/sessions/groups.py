@@ -60,6 +60,8 @@ def merge(groups: Groups, values: Float64, steps: Float64, over: Over) -> Merged
     count = len(groups.names)
     merged = Merged(np.full(count, np.nan), np.full(count, np.nan), np.full(count, np.nan))
     there = np.flatnonzero(~np.isnan(steps))
+    if len(there) == 0:
+        return merged
     order = there[np.argsort(groups.of[there], kind="stable")]
     places, starts = np.unique(groups.of[order], return_index=True)
     with np.errstate(all="ignore"):  # logs hold infinities
