@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -7,13 +9,12 @@ import pytest
 from tests.dashboards.graphs.conftest import Show
 from tests.dashboards.graphs.scene import Scene, write_graph
 from tests.graphs.drawn import graphdef
+from tracklight.dashboards.graphs import library
 from tracklight.dashboards.graphs.listing import RUN_GRAPH, name_graph
 from tracklight.errors import FormatError, LogError
+from tracklight.graphs.logged import read_graph
+from tracklight.graphs.model import Graph
 from tracklight.plugin import Nothing
-
-
-def rows(scene: Scene) -> list[object]:
-    return list(scene.ask("graphs").graphs)
 
 
 def test_every_graph_is_listed_with_its_steps(tmp_path: Path) -> None:
@@ -35,6 +36,23 @@ def test_every_graph_is_listed_with_its_steps(tmp_path: Path) -> None:
     with pytest.raises(LogError, match="no longer"):
         scene.ask("about", id="nothing")
     scene.catalog.close()
+
+
+def test_who_asks_at_the_same_time_waits_for_one_reading(
+    show: Show, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene = show(graphdef({"a": []}))
+    read: list[str] = []
+
+    def read_slowly(plugin: str, data: bytes) -> Graph:
+        read.append(plugin)
+        time.sleep(0.05)
+        return read_graph(plugin, data)
+
+    monkeypatch.setattr(library, "read_graph", read_slowly)
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(lambda _: scene.ask("about").nodes, range(4)))
+    assert (answers, read) == ([1, 1, 1, 1], ["graphs"])
 
 
 def test_a_graph_is_brought_along(show: Show) -> None:

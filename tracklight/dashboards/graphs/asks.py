@@ -13,7 +13,7 @@ Path = Annotated[str, msgspec.Meta(max_length=20_000)]
 class GraphAsk(msgspec.Struct):
     """A graph by the ``id`` that the listing gives it; ``index`` null stands for the last one."""
 
-    id: str
+    id: Annotated[str, msgspec.Meta(max_length=200)]
     index: Count | None = None
     mark: int | None = None
     """With it, the answer can never be another one."""

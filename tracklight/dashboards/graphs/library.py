@@ -40,7 +40,8 @@ class Library:
         self._shelf: Shelf[str, Atlas] = Shelf(_KEPT_BYTES, _IDLE_S)
         self._uploads: OrderedDict[str, tuple[GraphRow, Atlas]] = OrderedDict()
         self._listed: tuple[int, Mapping[str, GraphRow]] | None = None
-        self._lock = threading.RLock()
+        self._turns: dict[str, threading.Lock] = {}
+        self._lock = threading.Lock()
 
     def listing(self) -> GraphsAnswer:
         cursor = self._context.cursor()
@@ -51,11 +52,10 @@ class Library:
     def open(self, ask: GraphAsk) -> Atlas:
         """The graph that is asked for, read if it is not at hand."""
         with self._lock:
-            if ask.id in self._uploads:
-                return self._uploads[ask.id][1]
-            if ask.id.startswith(COMPARE):
-                return self._open_both(ask.id)
-            return self._open_logged(ask)
+            upload = self._uploads.get(ask.id)
+        if upload is not None:
+            return upload[1]
+        return self._open_both(ask.id) if ask.id.startswith(COMPARE) else self._open_logged(ask)
 
     def add(self, name: str, graph: Graph, size_bytes: int) -> GraphRow:
         """Keep a graph that somebody brought, until eight others have come."""
@@ -123,11 +123,17 @@ class Library:
         return self._keep(f"{key} {id(before)} {id(after)}", 100 * nodes, compare)
 
     def _keep(self, key: str, size_bytes: int, make: Callable[[], Atlas]) -> Atlas:
-        found = self._shelf.find(key)
-        if found is None:
-            found = make()
-            # The one that is looked at is kept however large it is.
-            self._shelf.keep(key, found, min(size_bytes, _KEPT_BYTES))
+        """Who comes while a graph is read waits for it; who asks for another one does not."""
+        with self._lock:
+            turn = self._turns.setdefault(key, threading.Lock())
+        with turn:
+            found = self._shelf.find(key)
+            if found is None:
+                found = make()
+                # The one that is looked at is kept however large it is.
+                self._shelf.keep(key, found, min(size_bytes, _KEPT_BYTES))
+        with self._lock:
+            self._turns.pop(key, None)
         return found
 
 
