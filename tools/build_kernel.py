@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-#: Two read (logs, profiles), one writes, one smooths and reduces.
+#: Two read (logs, profiles), one writes, one smooths and reduces, one lays out points.
 KERNELS = [
     "tracklight/formats/_scan",
     "tracklight/formats/_encode",

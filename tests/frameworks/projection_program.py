@@ -1,0 +1,66 @@
+"""What scikit-learn makes of the same vectors: ``projection_program.py``.
+
+Says what it finds, and what tracklight does, as far apart as numbers can tell.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+
+import numpy as np
+from sklearn.datasets import load_digits
+from sklearn.decomposition import PCA
+from sklearn.manifold import TSNE, trustworthiness
+from sklearn.neighbors import NearestNeighbors
+
+from tracklight.projections.neighbours import NeighbourSearch
+from tracklight.projections.pca import find_components
+from tracklight.projections.trustworthiness import measure_trust
+from tracklight.projections.tsne import Settings, make_layout
+from tracklight.types import Float32
+
+
+def compare_components(vectors: Float32) -> dict[str, float]:
+    theirs = PCA(10, svd_solver="full").fit(vectors.astype(np.float64))
+    ours = find_components(vectors, 10)
+    signs = np.sign(np.einsum("ij,ij->i", ours.directions, theirs.components_))
+    apart = ours.directions - theirs.components_ * signs[:, None]
+    shares = ours.explained - theirs.explained_variance_ratio_
+    return {"directions": float(np.abs(apart).max()), "explained": float(np.abs(shares).max())}
+
+
+def compare_neighbours(vectors: Float32, metric: str) -> float:
+    theirs = NearestNeighbors(metric=metric, algorithm="brute").fit(vectors.astype(np.float64))
+    distances, _ = theirs.kneighbors(n_neighbors=10)
+    ours = NeighbourSearch(vectors, metric).find_all(10)  # type: ignore[arg-type]
+    return float(np.abs(ours.distances - distances).max())
+
+
+def compare_layouts(vectors: Float32) -> dict[str, float]:
+    theirs = TSNE(perplexity=20, max_iter=300, random_state=0).fit_transform(vectors)
+    ours = make_layout(vectors, Settings(perplexity=20, iterations=300))
+    return {
+        "theirs": float(trustworthiness(vectors, theirs)),
+        "ours": float(trustworthiness(vectors, ours)),
+        "measured": measure_trust(vectors, ours),
+    }
+
+
+def main() -> None:
+    warnings.simplefilter("ignore")
+    vectors = load_digits().data.astype(np.float32)[:400]
+    print(
+        json.dumps(
+            {
+                **compare_components(vectors),
+                "euclidean": compare_neighbours(vectors, "euclidean"),
+                "cosine": compare_neighbours(vectors, "cosine"),
+                **compare_layouts(vectors),
+            }
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()
