@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from tracklight.dashboards.hparams.answers import (
@@ -16,6 +18,8 @@ from tracklight.dashboards.hparams.table import MetricColumn, Table
 from tracklight.sessions.columns import HParamColumn, find_extent, suits_log
 from tracklight.sessions.study import Study
 from tracklight.types import Int64
+
+_NUMBER = re.compile(r"[0-9]{1,18}")
 
 
 def tell(study: Study, ask: SessionsAsk) -> SessionsAnswer:
@@ -41,9 +45,9 @@ def _find_revision(study: Study, since: str | None, epoch: int) -> int | None:
     """The revision that a page has, if this table can be told as what came after it."""
     token, _, place = (since or "").partition(".")
     known, _, revision = place.partition(".")
-    if token != study.token or known != str(epoch) or not revision.isdecimal():
+    if token != study.token or known != str(epoch):
         return None
-    return int(revision)
+    return int(revision) if _NUMBER.fullmatch(revision) else None
 
 
 def _tell_rows(table: Table, rows: Int64) -> Rows:
