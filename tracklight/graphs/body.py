@@ -11,7 +11,8 @@ from tracklight.graphs.levels import Level
 from tracklight.types import Int32
 
 #: The first input of these chooses the function and is not given to it.
-_CHOOSING = frozenset({"If", "StatelessIf", "Case", "StatelessCase", "If_", "onnx::If"})
+_CHOOSING = frozenset({"If", "StatelessIf", "Case", "StatelessCase"})
+_LOOPING = frozenset({"While", "StatelessWhile"})
 
 
 def join_call(spot: Spot, body: Level, fold: bool, incoming: bool) -> Border:
@@ -25,6 +26,8 @@ def join_call(spot: Spot, body: Level, fold: bool, incoming: bool) -> Border:
     place = sheet.hierarchy.place_of[call.path]
     leaf = sheet.get_leaf(place)
     outer = join_border(sheet.hierarchy, leaf, sheet.levels_around(leaf, fold), incoming)
+    if not incoming and _only_decides(spot, call):
+        outer = outer.keep(np.zeros(len(outer), bool))
     ends = _find_ends(spot, body, ARGUMENT if incoming else RESULT)
     slots = _find_slots(call, outer.edges, incoming)
     fits = (slots >= 0) & (slots < len(ends))
@@ -32,6 +35,14 @@ def join_call(spot: Spot, body: Level, fold: bool, incoming: bool) -> Border:
     child, partner, bundle = join_pairs(ends[slots[fits]], numbers)
     names = [call.outwards(outer.partner[number]) for number in partner.tolist()]
     return Border(child, names, outer.edges[fits], bundle)
+
+
+def _only_decides(spot: Spot, call: Spot) -> bool:
+    """Whether a function says if a loop goes on: what it gives is not what the loop gives, and
+    unlike the body it gives less than it takes."""
+    op = call.sheet.graph.ops[call.sheet.hierarchy.place_of[call.path]]
+    ops = spot.sheet.graph.ops
+    return op in _LOOPING and ops.count(RESULT) != ops.count(ARGUMENT)
 
 
 def _find_ends(spot: Spot, body: Level, op: str) -> Int32:

@@ -137,6 +137,19 @@ def test_an_if_does_not_give_its_choice_to_its_branches(show: Show) -> None:
     assert border(body, body.ins) == {"p": {"x"}}
 
 
+def test_what_decides_about_a_loop_is_not_what_the_loop_gives(show: Show) -> None:
+    graph = graphdef({"x": [], "y": [], "w": ["x", "y"], "out": ["w"]}, ops={"w": "While"})
+    add_function(graph, "cond", ["p", "q"], {"less": ["p", "q"]}, {"r": "less:z:0"})
+    add_function(graph, "body", ["p", "q"], {"a": ["p"]}, {"r": "a:z:0", "s": "q"})
+    call(graph, 2, "cond", "cond")
+    call(graph, 2, "body", "body")
+    scene = show(graph)
+    cond, body = scene.group("w|cond|"), scene.group("w|body|")
+    assert border(cond, cond.ins) == {"p": {"x"}, "q": {"y"}}
+    assert border(cond, cond.outs) == {}
+    assert border(body, body.outs) == {"r": {"out"}}
+
+
 def test_a_function_that_calls_itself_can_be_opened_for_long(show: Show) -> None:
     graph = graphdef({"f": []})
     add_function(graph, "loop", ["p"], {"again": ["p"]}, {})
