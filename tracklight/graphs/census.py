@@ -41,16 +41,23 @@ class Census:
 
 def take_census(hierarchy: Hierarchy) -> Census:
     graph, places = hierarchy.graph, hierarchy.order.tolist()
-    details = [graph.describe(place) for place in places]
-    largest = [max(map(_measure, detail.outputs), default=(0, 0.0)) for detail in details]
+    # Of each node only this is kept: all details of a huge graph would fill the memory.
+    rows = [_sum_up(graph.describe(place)) for place in places]
+    device, cluster, parameters, elements, size = zip(*rows, strict=True) if rows else ((),) * 5
     return Census(
         _label(graph.ops[place] for place in places),
-        _label(detail.device for detail in details),
-        _label(_find_cluster(detail) for detail in details),
-        np.array([min(detail.parameters, MOST_NUMBERS) for detail in details], np.int64),
-        np.array([count for count, _ in largest], np.int64),
-        np.array([size for _, size in largest], np.float64),
+        _label(device),
+        _label(cluster),
+        np.array(parameters, np.int64),
+        np.array(elements, np.int64),
+        np.array(size, np.float64),
     )
+
+
+def _sum_up(detail: Detail) -> tuple[str, str, int, int, float]:
+    elements, size_bytes = max(map(_measure, detail.outputs), default=(0, 0.0))
+    cluster = detail.attributes.get(_CLUSTER, "")
+    return detail.device, cluster, min(detail.parameters, MOST_NUMBERS), elements, size_bytes
 
 
 def find_item_bytes(dtype: str) -> float:
@@ -64,10 +71,6 @@ def find_item_bytes(dtype: str) -> float:
 def _measure(output: Output) -> tuple[int, float]:
     count = count_known(output) or 0
     return count, count * find_item_bytes(output.dtype)
-
-
-def _find_cluster(detail: Detail) -> str:
-    return detail.attributes.get(_CLUSTER, "")
 
 
 def _label(words: Iterable[str]) -> Labels:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-Count = Annotated[int, msgspec.Meta(ge=0)]
+Count = Annotated[int, msgspec.Meta(ge=0, le=1_000_000_000)]
 Path = Annotated[str, msgspec.Meta(max_length=20_000)]
 
 
