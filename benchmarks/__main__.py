@@ -7,6 +7,7 @@ import argparse
 from benchmarks import (
     graphs,
     histograms,
+    hparams,
     images,
     live,
     memory,
@@ -37,6 +38,7 @@ MEASURES = {
     "screen": screen.measure,
     "mesh": mesh.measure,
     "graphs": graphs.measure,
+    "hparams": hparams.measure,
     "write": write.measure,
     "import": write.measure_import,
     "help": shell.measure,

@@ -82,12 +82,14 @@ def time_tab(page: Page, title: str, selector: str) -> float:
     return (float(page.evaluate(_FIRST_CHART, selector)) - float(began)) / 1000
 
 
-def time_frames_ms(page: Page, left: float, right: float, y: float, moves: int) -> list[float]:
-    """Times between frames while the pointer goes from ``left`` to ``right``."""
+def time_frames_ms(
+    page: Page, left: float, right: float, y: float, moves: int, *, fall: float = 0
+) -> list[float]:
+    """Times between frames while the pointer goes from ``left`` to ``right``, and down."""
     page.mouse.move(left, y)
     page.evaluate(_RECORD_FRAMES)
     for at in range(moves):
-        page.mouse.move(left + (right - left) * at / moves, y)
+        page.mouse.move(left + (right - left) * at / moves, y + fall * at / moves)
     return [float(frame) for frame in page.evaluate(_TAKE_FRAMES)]
 
 

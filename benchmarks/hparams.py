@@ -1,0 +1,166 @@
+"""A search with thousands of sessions: how soon its table is there, is filtered, and is brushed."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from playwright.sync_api import Browser, Page
+
+from benchmarks import board, peers
+from benchmarks.browser import open_page, start_chromium, time_first, time_frames_ms
+from benchmarks.make_logs import FILE_NAME, START_S, get_log
+from benchmarks.report import Row, format_s
+from benchmarks.website import Website
+from tracklight.formats import hparams, summary
+from tracklight.formats.event import encode_event, encode_file_version
+from tracklight.formats.hparams import HParamValue
+from tracklight.formats.tfrecord import frame
+
+_HPARAMS, _METRICS, _STEPS = 30, 10, 5
+_ROW = "[data-session]"
+_LINES = "[data-drawn]"
+_COUNT = "[role=toolbar][aria-label=HParams] [role=status]"
+#: Room above and below the axes of parallel coordinates, in pixels.
+_HEAD, _FOOT = 48, 26
+_MOVES = 120
+#: The time from the next key until the count is another and painted.
+_WATCH_COUNT = """
+([selector, before]) => {
+  window.counted = new Promise(resolve => {
+    let began = null;
+    document.addEventListener('input', () => (began ??= performance.now()), { capture: true });
+    const look = () => began !== null && document.querySelector(selector).innerText !== before
+      ? requestAnimationFrame(() => resolve(performance.now() - began))
+      : requestAnimationFrame(look);
+    look();
+  });
+}
+"""
+
+
+def measure(quick: bool) -> Iterator[Row]:
+    sessions = 1_000 if quick else 10_000
+    folder = get_log(f"sessions-{sessions}", lambda target: write_sessions(target, sessions))
+    what = f"{sessions:,} sessions x {_HPARAMS} hyperparameters x {_METRICS} metrics"
+    with start_chromium() as browser, board.start_tracklight(folder) as site:
+        _wait_until_read(site, sessions)
+        table_s, filter_s, frame_ms = _look(browser, site)
+    peer_s = _ask_tensorboard(folder, sessions)
+    yield Row(
+        f"HParams, {what}: table there",
+        format_s(table_s),
+        f"{format_s(peer_s)} until its server has answered",
+        must="under 1 s",
+        reached=table_s < 1,
+    )
+    yield Row("… filtered", format_s(filter_s), must="under 0.1 s", reached=filter_s < 0.1)
+    yield Row(
+        "… a frame while an axis is brushed",
+        f"{frame_ms:.0f} ms",
+        must="under 33 ms",
+        reached=frame_ms < 33.4,
+    )
+
+
+def write_sessions(folder: Path, count: int) -> None:
+    """A random search, every session a run with its hyperparameters and short curves."""
+    rng = np.random.default_rng(5)
+    for number in range(count):
+        path = folder / f"trial-{number:05}" / FILE_NAME
+        path.parent.mkdir(parents=True)
+        path.write_bytes(b"".join(map(frame, _iter_events(number, rng))))
+
+
+def _iter_events(number: int, rng: np.random.Generator) -> Iterator[bytes]:
+    given: dict[str, HParamValue] = {"lr": float(10 ** rng.uniform(-5, -1))}
+    given |= {f"number_{n:02}": float(rng.uniform()) for n in range(_HPARAMS - 6)}
+    given |= {f"word_{n}": str(rng.choice(["relu", "gelu", "tanh"])) for n in range(3)}
+    given |= {f"flag_{n}": bool(rng.integers(2)) for n in range(2)}
+    yield encode_file_version(START_S)
+    yield encode_event(START_S, 0, [hparams.session_start(given, wall_time=START_S + number)])
+    quality = np.log10(float(given["lr"])) + float(given["number_00"])
+    for step in range(_STEPS):
+        values = quality * (step + 1) + rng.normal(size=_METRICS)
+        scalars = [summary.scalar(f"metric_{n}", value) for n, value in enumerate(values)]
+        yield encode_event(START_S + step, step, scalars)
+
+
+def _wait_until_read(site: Website, runs: int) -> None:
+    while site.get("api/status")["status"]["loading"] or len(site.get("api/runs")["runs"]) < runs:
+        time.sleep(0.2)
+
+
+def _look(browser: Browser, site: Website) -> tuple[float, float, float]:
+    """Seconds until there are rows and until they are filtered, and the usual frame of a brush."""
+    with open_page(browser) as page:
+        table_s = time_first(page, f"{site.url}?tab=hparams", _ROW)
+        page.locator(_LINES).wait_for()
+        frame_ms = _time_brush(page)
+        page.keyboard.press("z")
+        return table_s, _time_filter(page), frame_ms
+
+
+def _time_brush(page: Page) -> float:
+    """A drag along the whole of an axis, which leaves ever more lines."""
+    axis = page.get_by_role("group", name="Axis lr", exact=True).bounding_box()
+    lines = page.locator(_LINES).bounding_box()
+    assert axis and lines
+    across, top = axis["x"] + axis["width"] / 2, lines["y"] + _HEAD
+    page.mouse.move(across, top)
+    page.mouse.down()
+    long = lines["height"] - _HEAD - _FOOT
+    frames_ms = time_frames_ms(page, across, across, top, _MOVES, fall=long)
+    page.mouse.up()
+    return float(np.percentile(frames_ms, 50))
+
+
+def _time_filter(page: Page) -> float:
+    """From the last key of a filter until the page says how many are left."""
+    before = page.locator(_COUNT).inner_text()
+    box = page.get_by_role("searchbox", name=re.compile("Filter sessions"))
+    box.focus()
+    page.evaluate(_WATCH_COUNT, [_COUNT, before])
+    page.keyboard.insert_text("7$")
+    return float(page.evaluate("() => window.counted")) / 1000
+
+
+def _ask_tensorboard(folder: Path, sessions: int) -> float:
+    """Seconds in which TensorBoard answers with its first page, once it has read the log."""
+    with peers.start_tensorboard(folder) as site:
+        deadline = time.monotonic() + 600
+        while time.monotonic() < deadline:
+            began = time.perf_counter()
+            found = _post(site, "experiment", {"experimentName": ""})
+            groups = _post(site, "session_groups", _make_request(found))
+            taken_s = time.perf_counter() - began
+            if groups["totalSize"] >= sessions:
+                return taken_s
+            time.sleep(2)
+    raise TimeoutError("TensorBoard never had all sessions")
+
+
+def _make_request(experiment: Any) -> dict[str, Any]:
+    columns = [{"hparam": info["name"]} for info in experiment["hparamInfos"]]
+    columns += [{"metric": info["name"]} for info in experiment["metricInfos"]]
+    statuses = [f"STATUS_{name}" for name in ("UNKNOWN", "SUCCESS", "FAILURE", "RUNNING")]
+    return {
+        "experimentName": "",
+        "allowedStatuses": statuses,
+        "colParams": columns,
+        "startIndex": 0,
+        "sliceSize": 100,
+    }
+
+
+def _post(site: Website, name: str, body: Any) -> Any:
+    url = f"{site.url}data/plugin/hparams/{name}"
+    request = urllib.request.Request(url, json.dumps(body).encode(), {"Content-Type": "text/plain"})
+    with urllib.request.urlopen(request, timeout=600) as answer:
+        return json.loads(answer.read())
