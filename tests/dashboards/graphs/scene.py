@@ -8,15 +8,13 @@ from typing import Any
 
 import msgspec
 
+from tests.dashboards.opening import make_context
 from tests.index import logs
 from tracklight.dashboards.graphs import Graphs
 from tracklight.dashboards.graphs.listing import RUN_GRAPH, name_graph
 from tracklight.formats import proto
 from tracklight.formats.proto import Message
 from tracklight.formats.tfrecord import frame
-from tracklight.plugin import Context
-from tracklight.server import problems
-from tracklight.server.overview import Overview
 
 #: Stands between the sizes of a shape.
 X = "\N{MULTIPLICATION SIGN}"
@@ -36,14 +34,7 @@ class Scene:
     def __init__(self, folder: Path) -> None:
         self.catalog = logs.open_catalog(folder)
         self.catalog.refresh()
-        overview = Overview(self.catalog)
-        self.context = Context(
-            self.catalog,
-            overview.scalar_tags,
-            overview.runs_with_scalar,
-            lambda: "cursor",
-            problems.describe,
-        )
+        self.context = make_context(self.catalog)
         self.dashboard = Graphs(self.context)
         self.id = name_graph("run", RUN_GRAPH, "graphs")
 

@@ -10,15 +10,13 @@ import msgspec
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tests.dashboards.opening import make_context
 from tests.index import logs
 from tracklight.dashboards.mesh import Mesh
 from tracklight.formats import proto, summary
 from tracklight.formats.event import encode_event
 from tracklight.formats.proto import Message
 from tracklight.formats.tfrecord import frame
-from tracklight.plugin import Context
-from tracklight.server import problems
-from tracklight.server.overview import Overview
 
 #: A tetrahedron.
 CORNERS = np.array([[0, 0, 0], [2, 0, 0], [0, 2, 0], [0, 0, 4]], np.float32)
@@ -50,14 +48,7 @@ class Scene:
     def __init__(self, folder: Path) -> None:
         self.catalog = logs.open_catalog(folder)
         self.catalog.refresh()
-        overview = Overview(self.catalog)
-        self.context = Context(
-            self.catalog,
-            overview.scalar_tags,
-            overview.runs_with_scalar,
-            lambda: "cursor",
-            problems.describe,
-        )
+        self.context = make_context(self.catalog)
         self.dashboard = Mesh(self.context)
 
     def ask(self, path: str, **fields: object) -> Any:
