@@ -52,7 +52,8 @@ class Level:
     @property
     def is_single(self) -> Bool:
         """Of each child whether it holds one leaf only."""
-        return np.diff(self.starts, append=self.last) == 1
+        single: Bool = np.diff(self.starts, append=self.last) == 1
+        return single
 
     def place_of(self, rank: int) -> int:
         """In which child a leaf of this level stands."""

@@ -48,7 +48,7 @@ def _hash_edges(hierarchy: Hierarchy, ops: _Hashes) -> _Hashes:
 
 def _add_up(own: _Hashes, parent: Int32, depth: Int32) -> _Hashes:
     """What each scope has with all that are inside of it."""
-    total = own.copy()
+    total: _Hashes = own.copy()
     for level in range(int(depth.max(initial=0)), 0, -1):
         scopes = np.flatnonzero(depth == level)
         np.add.at(total, parent[scopes], total[scopes])
