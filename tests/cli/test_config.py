@@ -90,6 +90,20 @@ def test_what_is_wrong_with_the_file_is_told(text: str, sentence: str) -> None:
         parse_flags(["logs"])
 
 
+@pytest.mark.parametrize(
+    "text", ["bind-all = true", "no_token = true", '[export]\nout = "x.csv"', 'auth = ["a:b"]']
+)
+def test_a_file_that_merely_lies_here_opens_no_door(text: str, tmp_path: Path) -> None:
+    write(text)
+    command = "export" if "export" in text else "serve"
+    with pytest.raises(UsageError, match=r"merely lies here; .* --config tracklight\.toml"):
+        parse_flags([command, "logs"])
+    assert parse_flags([command, "logs", "--config=tracklight.toml"]).command == command
+    Path("tracklight.toml").unlink()
+    write(text, tmp_path / "config" / "tracklight" / "tracklight.toml")
+    assert parse_flags([command, "logs"]).command == command
+
+
 def test_a_file_that_is_not_there_is_told() -> None:
     with pytest.raises(UsageError, match=r"none\.toml: No such file"):
         parse_flags(["logs", "--config=none.toml"])

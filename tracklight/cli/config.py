@@ -7,7 +7,9 @@
     port = 7000
     read-only = true
 
-The file is that of the current directory, or else the user's own.
+The file is that of the current directory, or else the user's own. The current directory may be a
+log that came from somewhere else, so what would open the door, send something away or write
+somewhere is taken only from the user's own file, or one that was named by ``--config``.
 """
 
 from __future__ import annotations
@@ -22,6 +24,14 @@ from tracklight.errors import UsageError
 
 NAME = "tracklight.toml"
 
+#: What no file may say that merely lies in the current directory.
+GUARDED = frozenset(
+    {
+        *("host", "bind-all", "no-token", "trusted-host", "auth", "tls-cert", "tls-key"),
+        *("alert-webhook", "optuna", "cache-dir", "out", "static"),
+    }
+)
+
 Parsers = Mapping[str, argparse.ArgumentParser]
 
 
@@ -35,7 +45,7 @@ class Settings(NamedTuple):
 def find_config(chosen: str | None) -> Path | None:
     """The file that was chosen, or the one that is found."""
     if chosen:
-        return Path(chosen)
+        return Path(chosen).absolute()
     return next((path for path in (Path(NAME), _user_file()) if path.is_file()), None)
 
 
@@ -43,12 +53,23 @@ def read_settings(path: Path, command: str, parsers: Parsers) -> Settings:
     """The settings for ``command``; whatever is wrong with the file is a UsageError."""
     try:
         pairs = dict(_iter_pairs(_read(path), command, parsers))
+        if path == Path(NAME):
+            _refuse_guarded(pairs)
         logdir = pairs.pop("logdir", None)
         options = _options(parsers[command])
         words = [word for key, value in pairs.items() for word in _say(options[key], key, value)]
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from None
     return Settings(words, _say_logdir(logdir))
+
+
+def _refuse_guarded(pairs: Mapping[str, Any]) -> None:
+    guarded = GUARDED.intersection(pairs)
+    if guarded:
+        raise UsageError(
+            f'"{min(guarded)}" is not taken from a file that merely lies here; '
+            f"say that it is yours: --config {NAME}"
+        )
 
 
 def _read(path: Path) -> dict[str, Any]:
