@@ -1,3 +1,6 @@
+import numpy as np
+from numpy.typing import NDArray
+
 from tracklight.types import Float32, Float64, Int32, Int64
 
 class Tree:
@@ -12,4 +15,17 @@ def attract(
     begin: int,
     end: int,
     forces: Float64,
+) -> None: ...
+def settle(
+    layout: Float64,
+    heads: Int32,
+    tails: Int32,
+    periods: Float64,
+    due: Float64,
+    epoch: float,
+    rate: float,
+    a: float,
+    b: float,
+    strangers: int,
+    random: NDArray[np.uint64],
 ) -> None: ...

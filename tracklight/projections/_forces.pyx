@@ -1,11 +1,12 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""The two forces of t-SNE: what pulls neighbours together, and what drives all points apart.
+"""What moves points: the two forces of t-SNE, and the steps of UMAP.
 
 Points far away push like one in their middle, so they are gathered in a tree whose nodes are
-halved along every axis (Barnes and Hut, 1986). Both loops run without the interpreter's lock.
+halved along every axis (Barnes and Hut, 1986). All loops run without the interpreter's lock.
 """
 
-from libc.stdint cimport int32_t, int64_t
+from libc.math cimport pow
+from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport free, realloc
 
 #: Beyond this, points are so close that they count as one.
@@ -248,3 +249,66 @@ def attract(
                     pull[axis] += weight * apart[axis]
             for axis in range(dimensions):
                 forces[i, axis] = pull[axis]
+
+
+cdef inline uint64_t draw(uint64_t *state) noexcept nogil:
+    """A random number: xorshift64*, which is good enough to choose points by."""
+    state[0] ^= state[0] >> 12
+    state[0] ^= state[0] << 25
+    state[0] ^= state[0] >> 27
+    return state[0] * <uint64_t>2685821657736338717
+
+
+cdef inline double clip(double value) noexcept nogil:
+    return 4 if value > 4 else (-4 if value < -4 else value)
+
+
+def settle(
+    double[:, ::1] layout,
+    const int32_t[::1] heads,
+    const int32_t[::1] tails,
+    const double[::1] periods,
+    double[::1] due,
+    double epoch,
+    double rate,
+    double a,
+    double b,
+    int strangers,
+    uint64_t[::1] random,
+):
+    """Draw the pairs together that are due, and drive each away from some random points."""
+    cdef int64_t pair, points = layout.shape[0]
+    cdef int32_t head, tail
+    cdef int axis, turn, dimensions = <int>layout.shape[1]
+    cdef double square, force, step
+    if min(heads.shape[0], tails.shape[0], periods.shape[0], due.shape[0]) != heads.shape[0]:
+        raise ValueError("columns of pairs have one length")
+    if random.shape[0] != 1 or not random[0] or not points:
+        raise ValueError("a random state that is not 0, and points, are needed")
+    with nogil:
+        for pair in range(heads.shape[0]):
+            if due[pair] > epoch:
+                continue
+            due[pair] += periods[pair]
+            head, tail = heads[pair], tails[pair]
+            square = 0
+            for axis in range(dimensions):
+                square += (layout[head, axis] - layout[tail, axis]) ** 2
+            if square > 0:
+                force = -2 * a * b * pow(square, b - 1) / (1 + a * pow(square, b))
+                for axis in range(dimensions):
+                    step = rate * clip(force * (layout[head, axis] - layout[tail, axis]))
+                    layout[head, axis] += step
+                    layout[tail, axis] -= step
+            for turn in range(strangers):
+                tail = <int32_t>(draw(&random[0]) % <uint64_t>points)
+                square = 0
+                for axis in range(dimensions):
+                    square += (layout[head, axis] - layout[tail, axis]) ** 2
+                if square == 0:
+                    continue
+                force = 2 * b / ((0.001 + square) * (1 + a * pow(square, b)))
+                for axis in range(dimensions):
+                    layout[head, axis] += rate * clip(
+                        force * (layout[head, axis] - layout[tail, axis])
+                    )

@@ -1,9 +1,9 @@
-"""How much each point cares for its neighbours, which is all that t-SNE knows of the vectors."""
+"""How much each point cares for its neighbours, which is all that a layout knows of vectors."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,19 +25,23 @@ class Affinities:
     weights: Float32
 
 
+class Pairs(NamedTuple):
+    """Pairs in the order of their rows, each in both directions."""
+
+    rows: Int32
+    others: Int32
+    sums: Float64
+    """What the two think of each other, added up."""
+    products: Float64
+    """And multiplied: 0 where only one of them cares."""
+
+
 def find_affinities(
     neighbours: Neighbours, perplexity: float, labels: NDArray[Any] | None = None, pull: float = 0.0
 ) -> Affinities:
-    """Weights of about ``perplexity`` neighbours each, the same seen from both sides.
-
-    ``labels`` are whole numbers, negative for unknown; pairs of unlike ones count less by
-    ``pull``, from 0 to 1.
-    """
+    """Weights of about ``perplexity`` neighbours each, the same seen from both sides."""
     weights = _weigh(neighbours.distances.astype(np.float64) ** 2, perplexity)
-    if labels is not None and pull:
-        mine, others = labels[:, None], labels[neighbours.places]
-        unlike = (mine != others) & (mine >= 0) & (others >= 0)
-        weights *= np.where(unlike, 1 - pull, 1)
+    weights = weaken_unlike(weights, neighbours.places, labels, pull)
     return _make_symmetric(neighbours.places, weights)
 
 
@@ -64,14 +68,38 @@ def _weigh(squares: Float64, perplexity: float) -> Float64:
 
 
 def _make_symmetric(places: Int32, weights: Float64) -> Affinities:
+    pairs = join_directions(places, weights)
+    starts = np.searchsorted(pairs.rows, np.arange(len(places) + 1))
+    shares = (pairs.sums / pairs.sums.sum()).astype(np.float32)
+    return Affinities(starts, pairs.others, shares)
+
+
+def join_directions(places: Int32, weights: Float64) -> Pairs:
+    """What each point thinks of its neighbours, and what these think of it."""
     count, width = places.shape
     mine = np.repeat(np.arange(count), width)
     other = places.ravel().astype(np.int64)
     keys = np.concatenate([mine * count + other, other * count + mine])
     order = np.argsort(keys, kind="stable")
-    keys = keys[order]
+    keys, both = keys[order], np.tile(weights.ravel(), 2)[order]
     firsts = np.flatnonzero(np.diff(keys, prepend=-1))
-    sums = np.add.reduceat(np.tile(weights.ravel(), 2)[order], firsts)
+    is_mutual = np.diff(firsts, append=len(keys)) == 2
+    products = np.where(is_mutual, np.multiply.reduceat(both, firsts), 0)
     rows, others = np.divmod(keys[firsts], count)
-    starts = np.searchsorted(rows, np.arange(count + 1))
-    return Affinities(starts, others.astype(np.int32), (sums / sums.sum()).astype(np.float32))
+    return Pairs(
+        rows.astype(np.int32), others.astype(np.int32), np.add.reduceat(both, firsts), products
+    )
+
+
+def weaken_unlike(
+    weights: Float64, places: Int32, labels: NDArray[Any] | None, pull: float
+) -> Float64:
+    """Weights of neighbours with another label made less by ``pull``, from 0 to 1.
+
+    Labels are whole numbers, negative for unknown.
+    """
+    if labels is None or not pull:
+        return weights
+    mine, others = labels[:, None], labels[places]
+    unlike = (mine != others) & (mine >= 0) & (others >= 0)
+    return weights * np.where(unlike, 1 - pull, 1)

@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from tests.projections.clouds import make_clusters
+from tracklight.errors import UsageError
+from tracklight.projections.curve import fit_curve
+from tracklight.projections.forces import KERNEL
+from tracklight.projections.trustworthiness import measure_trust
+from tracklight.projections.umap import Settings, make_layout
+from tracklight.projections.work import Cancelled, Work
+
+KERNELS = [None] if KERNEL is None else [None, KERNEL]
+FAST = Settings(epochs=100)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("dimensions", [2, 3])
+def test_clusters_stay_together(kernel: ModuleType | None, dimensions: int) -> None:
+    vectors, labels = make_clusters(200)
+    layout = make_layout(vectors, Settings(dimensions, epochs=100), kernel=kernel)
+    assert layout.shape == (200, dimensions)
+    centres = np.array([layout[labels == label].mean(axis=0) for label in range(4)])
+    nearest = np.linalg.norm(layout[:, None] - centres[None], axis=2).argmin(axis=1)
+    assert (nearest == labels).all()
+    assert measure_trust(vectors, layout) > 0.94
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_the_same_seed_makes_the_same_layout(kernel: ModuleType | None) -> None:
+    vectors, _ = make_clusters(60)
+    first, second = (make_layout(vectors, FAST, kernel=kernel) for _ in range(2))
+    assert np.array_equal(first, second)
+    assert not np.array_equal(first, make_layout(vectors, Settings(epochs=100, seed=1)))
+
+
+def test_labels_can_pull_a_cloud_apart() -> None:
+    vectors = np.random.default_rng(0).normal(size=(120, 5)).astype(np.float32)
+    labels = np.arange(120) % 2
+
+    def mixing(layout: np.ndarray) -> float:
+        apart = np.linalg.norm(layout[:, None] - layout[None], axis=2)
+        np.fill_diagonal(apart, np.inf)
+        return float((labels[apart.argmin(axis=1)] != labels).mean())
+
+    plain = make_layout(vectors, FAST, labels)
+    pulled = make_layout(vectors, Settings(epochs=100, pull=0.95), labels)
+    assert mixing(pulled) < mixing(plain) / 2
+
+
+def test_points_come_as_close_as_they_may() -> None:
+    vectors, _ = make_clusters(150, clusters=1)
+
+    def crowding(min_dist: float) -> float:
+        layout = make_layout(vectors, Settings(min_dist=min_dist, epochs=100))
+        apart = np.linalg.norm(layout[:, None] - layout[None], axis=2)
+        np.fill_diagonal(apart, np.inf)
+        return float(np.median(apart.min(axis=1)))
+
+    assert crowding(0.0) < crowding(0.8) / 2
+
+
+@pytest.mark.parametrize("count", [3, 5])
+def test_few_points_and_equal_ones_are_laid_out_too(count: int) -> None:
+    vectors, _ = make_clusters(count, 4)
+    for points in (vectors, np.ones((20, 3), np.float32)):
+        assert np.isfinite(make_layout(points, Settings(epochs=20))).all()
+
+
+def test_it_can_be_watched_and_stopped() -> None:
+    vectors, _ = make_clusters(50)
+    shown: list[np.ndarray] = []
+    steps: list[tuple[str, int, int]] = []
+    work = Work(lambda *step: steps.append(step), shown.append, lambda: len(shown) == 2)
+    with pytest.raises(Cancelled, match="moving points"):
+        make_layout(vectors, FAST, work=work)
+    assert steps[-1] == ("moving points", 10, 100)
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        (Settings(dimensions=1), "2 or 3 dimensions, not 1"),
+        (Settings(neighbours=1), "2 to 500 neighbours, not 1"),
+        (Settings(min_dist=1), "from 0 to less than 1"),
+        (Settings(epochs=0), "0 epochs"),
+        (Settings(pull=-1), "labels pull from 0 to 1"),
+    ],
+)
+def test_settings_that_make_no_sense_are_told(settings: Settings, sentence: str) -> None:
+    with pytest.raises(UsageError, match=sentence):
+        make_layout(np.ones((9, 3), np.float32), settings)
+
+
+@pytest.mark.parametrize(
+    ("min_dist", "a", "b"),
+    # What umap-learn 0.5.12 finds by the curve_fit of SciPy.
+    [(0.0, 1.9328084, 0.7904950), (0.1, 1.5769435, 0.8950609), (0.99, 0.1193053, 1.9163904)],
+)
+def test_the_curve_is_that_of_umap_learn(min_dist: float, a: float, b: float) -> None:
+    assert fit_curve(min_dist) == pytest.approx((a, b), abs=1e-5)
+
+
+@pytest.mark.skipif(KERNEL is None, reason="the kernel is not built")
+def test_the_kernel_refuses_columns_that_do_not_fit() -> None:
+    assert KERNEL is not None
+    layout, places = np.zeros((2, 2)), np.zeros(3, np.int32)
+    numbers, random = np.ones(3), np.ones(1, np.uint64)
+    for columns in ((places, places[:1], numbers, numbers), (places, places, numbers[:2], numbers)):
+        with pytest.raises(ValueError, match="one length"):
+            KERNEL.settle(layout, *columns, 1.0, 1.0, 1.0, 1.0, 5, random)
+    with pytest.raises(ValueError, match="not 0"):
+        KERNEL.settle(layout, places, places, numbers, numbers, 1.0, 1.0, 1.0, 1.0, 5, random * 0)
