@@ -42,7 +42,7 @@ export class Images {
       noun: 'images',
       lesson: 'A picture logged at a step is shown here, at full size and at every step.',
       plugins: ['images'],
-      usualWidth: 340,
+      usualWidth: 440,
     });
     this.settings = openImageSettings(context.address);
     this.choice = new StepChoice(context.address);
