@@ -39,7 +39,7 @@ VIEWS = {
     "mesh": "tab=mesh",
     "custom_scalars": "tab=custom_scalars",
     "graphs": "tab=graphs",
-    "hparams": "tab=hparams",
+    "hparams": "tab=hparams&runs=grid",
 }
 #: Where the pointer rests, to show what is told there.
 POINTERS = {"board": (560, 270), "scalars": (760, 270)}
