@@ -48,7 +48,7 @@ export class Study {
 
   readonly metric: Metric | undefined = $derived.by(() => {
     const { metric } = this.settings;
-    return this.metrics.find(({ key }) => key === metric.value) ?? this.metrics[0];
+    return this.metrics.find(({ key }) => key === metric.value) ?? usualMetric(this.metrics);
   });
   readonly goal: Goal | null = $derived.by(() => {
     const column = this.metric && this.sessions.find(this.metric.key);
@@ -110,16 +110,18 @@ export class Study {
   /** Another one for other sessions or other wishes. */
   readonly #axes: AxisBook = $derived.by(() => {
     void this.sessions;
-    const choices = this.settings.axes.value;
-    return new AxisBook((column) =>
-      makeAxis(column, choices.get(column.key)?.scale ?? usualScale(column)),
-    );
+    void this.settings.axes.value;
+    return new AxisBook((column) => makeAxis(column, this.scaleOf(column)));
   });
 
   /** An axis the way somebody wants it. */
   axisOf(column: Column): Axis {
-    const { scale, flipped } = this.settings.axes.value.get(column.key) ?? {};
-    return makeAxis(column, scale ?? usualScale(column), flipped);
+    const flipped = this.settings.axes.value.get(column.key)?.flipped;
+    return makeAxis(column, this.scaleOf(column), flipped);
+  }
+
+  scaleOf(column: Column): AxisScale {
+    return this.settings.axes.value.get(column.key)?.scale ?? usualScale(column);
   }
 
   /** As `axisOf`, but never turned around, with where each session stands: for planes. */
@@ -173,6 +175,12 @@ export class Study {
     this.settings.arranged.set(movedKeys(keys, key, before));
   }
 
+  /** The session under the pointer is lit in the table of runs as well. */
+  #lightRun(): void {
+    const [run] = this.hovered === null ? [] : (this.sessions.runs[this.hovered] ?? []);
+    this.context.runs.highlight(run ?? null);
+  }
+
   /** The curves of a session, and of no other. */
   openScalars(row: number): void {
     const own = this.sessions.runs[row] ?? [];
@@ -185,9 +193,19 @@ export class Study {
   }
 
   follow(): void {
+    $effect(() => this.#lightRun());
     $effect(() => this.loader.follow());
     $effect(() => () => this.loader.stop());
   }
+}
+
+/** What was declared first, else what was measured on data that was not trained on. */
+function usualMetric(metrics: readonly Metric[]): Metric | undefined {
+  return (
+    metrics.find(({ declared }) => declared) ??
+    metrics.find(({ title, group }) => /val|test|eval/i.test(`${group} ${title}`)) ??
+    metrics[0]
+  );
 }
 
 const KEY = Symbol('hparams');

@@ -45,6 +45,8 @@ export interface MetricAnswer {
   readonly tag: string;
   readonly label: string;
   readonly description: string;
+  /** Whether somebody said that it is a metric of the search. */
+  readonly declared: boolean;
   readonly goal: 'min' | 'max';
   readonly values: Float64Array;
   /** NaN where a session lacks the metric. */

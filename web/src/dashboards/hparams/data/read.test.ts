@@ -44,7 +44,7 @@ function hparam(
 function metric(group: string, values: number[], steps: number[]): MetricAnswer {
   const [key, tag] = [`${group}|acc`, 'acc'];
   const columns = { values: Float64Array.from(values), steps: Float64Array.from(steps) };
-  return { key, group, tag, label: tag, description: '', goal: 'max', ...columns };
+  return { key, group, tag, label: tag, description: '', declared: false, goal: 'max', ...columns };
 }
 
 const ANSWER: SessionsAnswer = {

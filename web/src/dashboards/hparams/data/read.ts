@@ -24,6 +24,7 @@ export interface Metric {
   readonly tag: string;
   readonly group: string;
   readonly goal: 'min' | 'max';
+  readonly declared: boolean;
 }
 
 export function readSessions({ rows, hparams, metrics }: SessionsAnswer, nowS: number): Sessions {
@@ -39,12 +40,13 @@ export function readSessions({ rows, hparams, metrics }: SessionsAnswer, nowS: n
 
 export function readMetrics({ metrics }: SessionsAnswer): Metric[] {
   const titles = titlesOf(metrics);
-  return metrics.map(({ key, tag, group, goal }, at) => ({
+  return metrics.map(({ key, tag, group, goal, declared }, at) => ({
     key: metricKey(key),
     title: titles[at] ?? key,
     tag,
     group,
     goal,
+    declared,
   }));
 }
 
@@ -120,11 +122,21 @@ function aboutColumns(rows: RowsAnswer, nowS: number): Column[] {
   ];
 }
 
+/** Names are put in order when somebody sorts by them: thousands take their time. */
 function nameColumn(labels: readonly string[]): Column {
-  const words = sortNatural(new Set(labels), (label) => label);
-  const places = new Map(words.map((word, place) => [word, place]));
-  const numbers = Float64Array.from(labels, (label) => places.get(label) ?? NaN);
-  return about(NAME, 'Session', numbers, { words });
+  const numbers = Float64Array.from(labels, (_, row) => row);
+  let ranks: Float64Array | null = null;
+  return {
+    ...about(NAME, 'Session', numbers, { words: labels }),
+    ranks: () => (ranks ??= rankNames(labels)),
+  };
+}
+
+function rankNames(labels: readonly string[]): Float64Array {
+  const ranks = new Float64Array(labels.length);
+  const rows = labels.map((_, row) => row);
+  sortNatural(rows, (row) => labels[row] ?? '').forEach((row, rank) => (ranks[row] = rank));
+  return ranks;
 }
 
 function about(

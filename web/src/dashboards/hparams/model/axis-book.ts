@@ -1,7 +1,7 @@
 import { type Axis, placesOn } from './axis';
 import type { Column } from './column';
 
-/** An axis, and where each session stands on it. */
+/** An axis with some room at its ends, and where each session stands on it. */
 export interface Straight {
   readonly axis: Axis;
   readonly places: Float32Array;
@@ -21,12 +21,29 @@ export class AxisBook {
   get(column: Column): Straight {
     const known = this.#known.get(column.key);
     if (known) return known;
-    const axis = this.#make(column);
+    const axis = withRoom(this.#make(column));
     const places = placesOn(axis);
     const straight = { axis, places, spread: spreadOut(axis, places) };
     this.#known.set(column.key, straight);
     return straight;
   }
+}
+
+/** Room at both ends, as parts of the axis: more where sessions lie beside each other. */
+const END = 0.03;
+const WIDE_END = 0.12;
+
+/** The same axis, but no session stands at the very edge. */
+function withRoom(axis: Axis): Axis {
+  if (axis.column.words) return axis;
+  const room = axis.hasFew ? WIDE_END / 2 : END;
+  const inwards = (place: number): number => room + place * (1 - 2 * room);
+  return {
+    ...axis,
+    at: (value) => inwards(axis.at(value)),
+    valueAt: (place) => axis.valueAt((place - room) / (1 - 2 * room)),
+    ticks: axis.ticks.map(({ place, text }) => ({ place: inwards(place), text })),
+  };
 }
 
 /** Part of the way to the next place that sessions lie within. */
@@ -36,9 +53,6 @@ const GOLDEN = 0.6180339887;
 
 function spreadOut({ ticks, hasFew }: Axis, places: Float32Array): Float32Array {
   if (!hasFew || ticks.length === places.length) return places;
-  const room = Math.min(0.12, ROOM / Math.max(1, ticks.length));
-  return places.map((place, row) => {
-    const shift = (((row + 1) * GOLDEN) % 1) - 0.5;
-    return Math.min(1, Math.max(0, place + shift * room));
-  });
+  const room = Math.min(WIDE_END, ROOM / Math.max(1, ticks.length));
+  return places.map((place, row) => place + ((((row + 1) * GOLDEN) % 1) - 0.5) * room);
 }

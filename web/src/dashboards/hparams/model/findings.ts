@@ -2,7 +2,7 @@ import { spreadOf } from '../../../base/statistics';
 import { type Column, sortedNumbers } from './column';
 import { effectsOf } from './effects';
 import { type Goal, rankRows } from './goal';
-import { rankIn } from './rank';
+import { rankIn, ranksOfSorted } from './rank';
 
 /** What the best sessions have in common that the others have not. */
 export interface Finding {
@@ -75,7 +75,7 @@ function findLean(
 ): Finding | null {
   const all = sortedNumbers(pick(column, ranked));
   const best = sortedNumbers(pick(column, top));
-  const usual = spreadOf(all.map((value) => rankIn(all, value)));
+  const usual = spreadOf(ranksOfSorted(all));
   const places = spreadOf(best.map((value) => rankIn(all, value)));
   if (!usual || !places || !(usual.std > 0) || places.count < 2) return null;
   const lean = places.mean - usual.mean;

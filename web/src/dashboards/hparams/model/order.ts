@@ -14,7 +14,9 @@ export function sortRows(
 ): Int32Array {
   const columns = keys.flatMap(({ key, descending }) => {
     const column = sessions.find(key);
-    return column ? [{ numbers: column.numbers, sign: descending ? -1 : 1 }] : [];
+    return column
+      ? [{ numbers: column.ranks?.() ?? column.numbers, sign: descending ? -1 : 1 }]
+      : [];
   });
   if (columns.length === 0) return rows;
   return rows.slice().sort((a, b) => {

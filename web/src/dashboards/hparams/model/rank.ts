@@ -6,9 +6,11 @@ import { countBelow } from '../../../charts/axis/extremes';
  */
 export function rankIn(sorted: Float64Array, value: number): number {
   const before = countBelow(sorted, value);
-  const upTo = countBelow(sorted, nextAbove(value));
-  const rank = upTo > before ? (before + upTo - 1) / 2 : rankBetween(sorted, before, value);
-  return rank / Math.max(1, sorted.length - 1);
+  if (sorted[before] !== value)
+    return rankBetween(sorted, before, value) / Math.max(1, sorted.length - 1);
+  // Most values have no equal, and need not be looked for a second time.
+  const last = sorted[before + 1] === value ? countBelow(sorted, nextAbove(value)) - 1 : before;
+  return (before + last) / 2 / Math.max(1, sorted.length - 1);
 }
 
 function rankBetween(sorted: Float64Array, before: number, value: number): number {
@@ -19,4 +21,14 @@ function rankBetween(sorted: Float64Array, before: number, value: number): numbe
 
 function nextAbove(value: number): number {
   return value + Math.max(Number.MIN_VALUE, Math.abs(value) * Number.EPSILON);
+}
+
+/** The ranks of rising numbers themselves, in one pass. */
+export function ranksOfSorted(sorted: Float64Array): Float64Array {
+  const ranks = new Float64Array(sorted.length);
+  for (let first = 0, end = 0; first < sorted.length; first = end) {
+    while (sorted[end] === sorted[first] && end < sorted.length) end++;
+    ranks.fill((first + end - 1) / 2 / Math.max(1, sorted.length - 1), first, end);
+  }
+  return ranks;
 }

@@ -18,7 +18,7 @@ export interface Layout {
 }
 
 /** Room for titles above the axes. */
-export const HEAD = 40;
+export const HEAD = 48;
 const FOOT = 26;
 const SIDE = 56;
 /** Below its axis, a value that is not there. */

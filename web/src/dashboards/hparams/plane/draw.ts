@@ -14,6 +14,8 @@ export interface Dots {
   readonly passing: Uint8Array;
   /** Of those that do not pass. */
   readonly pale: string;
+  /** Sets dots off from a picture below them. */
+  readonly ring?: string | undefined;
 }
 
 /** More dots than this are drawn as pixels. */
@@ -39,14 +41,15 @@ export function drawDots(pen: Pen, frame: Box, dots: Dots): void {
 function dot(
   pen: Pen,
   frame: Box,
-  { places }: Dots,
+  { places, ring }: Dots,
   row: number,
   radius: number,
   colour: string,
 ): void {
   const [x, y] = [places.x[row] ?? NaN, places.y[row] ?? NaN];
   if (Number.isNaN(x + y)) return;
-  pen.dot(acrossOf(frame, x), downOf(frame, y), radius, { colour });
+  const look = ring === undefined ? { colour } : { colour, ring };
+  pen.dot(acrossOf(frame, x), downOf(frame, y), radius, look);
 }
 
 /** Squares of two pixels, those that pass above the others. */
@@ -85,22 +88,23 @@ export function drawLine(
   pen.stroke(pathOf(...points), { colour, width: 2.5 });
 }
 
+/** The axes; a grid only where nothing lies below the dots. */
 export function drawFrame(
   pen: Pen,
   frame: Box,
   x: Axis,
   y: Axis,
   palette: Palette,
-  hasWords: boolean,
+  { words, grid }: { readonly words: boolean; readonly grid: boolean },
 ): void {
   const { left, top, width, height } = frame;
-  const corner = pathOf(left, top, left, top + height, left + width, top + height);
-  pen.stroke(corner, { colour: palette.axis, width: 1 });
-  for (const { place } of y.ticks) {
+  for (const { place } of grid ? y.ticks : []) {
     const at = downOf(frame, place);
     pen.stroke(pathOf(left, at, left + width, at), { colour: palette.grid, width: 1 });
   }
-  if (hasWords) drawWords(pen, frame, x, y, palette);
+  const corner = pathOf(left, top, left, top + height, left + width, top + height);
+  pen.stroke(corner, { colour: palette.axis, width: 1 });
+  if (words) drawWords(pen, frame, x, y, palette);
 }
 
 function drawWords(pen: Pen, frame: Box, x: Axis, y: Axis, palette: Palette): void {

@@ -32,6 +32,9 @@ const OVERS = ['each', 'mean', 'median', 'min', 'max'] as const;
 
 export type Repeats = (typeof OVERS)[number];
 
+/** Narrower screens are the picture's, until somebody asks for the filters. */
+const ROOM_FOR_PANEL = 1100;
+
 export type Settings = ReturnType<typeof openSettings>;
 
 /** What the dashboard is set to: in the address, but for what is a matter of taste. */
@@ -57,7 +60,7 @@ export function openSettings({ address, tastes }: Pick<Context, 'address' | 'tas
     colour: address.param('hp-colour', optionalText, null),
     across: address.param('hp-x', optionalText, null),
     up: address.param('hp-y', optionalText, null),
-    panel: tastes.param('hparams-filters', flag, true),
+    panel: tastes.param('hparams-filters', flag, innerWidth >= ROOM_FOR_PANEL),
     widths: tastes.param('hparams-widths', widthsCodec, new Map()),
   };
 }

@@ -1,0 +1,84 @@
+"""A grid of units, dropout and learning rate, as tutorials have it, with results known to tests."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from tests import builders as b
+from tests.web.writing import append
+from tracklight.formats.hparams import Status, session_end, session_start
+
+
+class Session(NamedTuple):
+    name: str
+    units: int
+    dropout: float
+    learning_rate: float
+    optimizer: str
+    status: Status
+
+    @property
+    def accuracy(self) -> float:
+        """Rises with units and learning rate, falls with dropout; no two are the same."""
+        rise = 0.05 * math.log2(self.units / 64) + 0.09 * math.log10(self.learning_rate / 1e-4)
+        return round(0.6 + rise - 0.35 * self.dropout + 0.003 * (self.optimizer == "adam"), 4)
+
+    @property
+    def loss(self) -> float:
+        return round(2 * (1 - self.accuracy), 4)
+
+
+def _make_grid() -> list[Session]:
+    settings = itertools.product((64, 128, 256, 512), (0.1, 0.2, 0.4), (1e-4, 1e-3, 1e-2))
+    return [
+        Session(
+            f"run-{place:02d}",
+            units,
+            dropout,
+            rate,
+            "adam" if place % 2 else "sgd",
+            Status.FAILURE if place % 12 == 5 else Status.SUCCESS,
+        )
+        for place, (units, dropout, rate) in enumerate(settings)
+    ]
+
+
+GRID = _make_grid()
+BEST = max(GRID, key=lambda session: session.accuracy)
+STEPS = 5
+
+
+def write_grid(logdir: Path) -> None:
+    start = time.time() - 86_400
+    for place, session in enumerate(GRID):
+        append(logdir / session.name, *records(session, start + 600 * place))
+
+
+def records(session: Session, start: float) -> list[bytes]:
+    hparams = {
+        "units": float(session.units),
+        "dropout": session.dropout,
+        "learning_rate": session.learning_rate,
+        "optimizer": session.optimizer,
+    }
+    end = session_end(session.status, wall_time=start + 60 * STEPS)
+    return [
+        _said(session_start(hparams, wall_time=start).SerializeToString(), start),
+        *(_point(session, step, start + 60 * step) for step in range(1, STEPS + 1)),
+        _said(end.SerializeToString(), start + 60 * STEPS),
+    ]
+
+
+def _said(record: bytes, wall: float) -> bytes:
+    return b.record(b.event(b.summary(b.blob(1, record)), step=0, wall=wall))
+
+
+def _point(session: Session, step: int, wall: float) -> bytes:
+    share = step / STEPS
+    values = {"accuracy": session.accuracy * share, "loss": session.loss / share}
+    said = [b.value(tag, b.simple(value)) for tag, value in values.items()]
+    return b.record(b.event(b.summary(*said), step=step, wall=wall))

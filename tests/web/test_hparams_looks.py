@@ -1,0 +1,94 @@
+"""HParams in the dark, on a phone, by keyboard, for who cannot see it, and while trials run."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from tests.web.conftest import Serve, board_over
+from tests.web.grid_log import BEST, GRID, records, write_grid
+from tests.web.test_hparams_views import TAB, expect_sessions, open_page_of, rows, surface
+from tests.web.test_looks import find_violations, overflows
+from tests.web.writing import append
+
+pytestmark = pytest.mark.browser
+
+OpenPage = Callable[..., Page]
+
+board = board_over(write_grid, "module", TAB)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_faults_are_found_by_axe(board: str, open_page: OpenPage, scheme: str) -> None:
+    page = open_page_of(board, open_page)
+    page.emulate_media(color_scheme=scheme)
+    surface(page)
+    assert find_violations(page) == []
+    page.get_by_role("button", name="Importance").click()
+    expect(page.get_by_role("list", name="Importance for accuracy")).to_be_visible()
+    assert find_violations(page) == []
+
+
+def test_on_a_phone_and_by_keyboard(board: str, open_page: OpenPage) -> None:
+    page = open_page(board, width=390)
+    surface(page)
+    assert not overflows(page)
+    expect(page.get_by_role("region", name="What won")).to_contain_text("low dropout")
+    page.keyboard.press("f")
+    expect(page.get_by_role("complementary", name="Filters")).to_be_visible()
+    assert not overflows(page)
+    page.keyboard.press("f")
+    page.keyboard.press("v")
+    expect(page).to_have_url(re.compile("hp=scatter"))
+    expect(page.get_by_role("img", name="accuracy over units")).to_be_visible()
+    assert not overflows(page)
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_contain_text("Clear all filters")
+
+
+def test_axes_are_scaled_turned_and_moved_by_their_menus(board: str, open_page: OpenPage) -> None:
+    page = open_page_of(board, open_page)
+    axis = page.get_by_role("group", name="Axis units", exact=True)
+    for item in ("Quantile axis", "Upside down", "Move left"):
+        axis.get_by_role("button").click()
+        page.get_by_role("menu", name="Axis units").get_by_text(item).click()
+    expect(axis).to_contain_text("quantile")
+    expect(page).to_have_url(re.compile("hp-axes=.*flipped"))
+    expect(surface(page)).to_have_attribute(
+        "aria-label", re.compile("dropout, learning_rate, units, optimizer")
+    )
+
+
+def test_a_failed_answer_is_said_and_asked_for_again(board: str, open_page: OpenPage) -> None:
+    page = open_page("about:blank")
+    broken = [True]
+
+    def answer(route: Route) -> None:
+        if broken[0]:
+            route.fulfill(status=500, json={"error": {"what": "It broke.", "next": "Wait."}})
+        else:
+            route.continue_()
+
+    page.route("**/api/hparams/sessions*", answer)
+    page.goto(board)
+    expect(page.get_by_text("It broke.")).to_be_visible()
+    broken[0] = False
+    page.get_by_role("button", name="Try again").click()
+    expect_sessions(page, GRID)
+
+
+def test_sessions_come_while_a_search_runs(logdir: Path, serve: Serve, open_page: OpenPage) -> None:
+    start = time.time() - 3600
+    for one in GRID[:12]:
+        append(logdir / one.name, *records(one, start))
+    page = open_page(serve(logdir).address + TAB)
+    expect(rows(page)).to_have_count(12)
+    append(logdir / BEST.name, *records(BEST, start))
+    expect(rows(page).first).to_have_attribute("data-session", BEST.name)
+    expect(page.get_by_role("region", name="What won")).to_contain_text(BEST.name)
+    expect(page.get_by_text("13 sessions")).to_be_visible()
