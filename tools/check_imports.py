@@ -39,7 +39,7 @@ PYTHON = {
     "jax": "sdk summary",
     "log": "formats logdir index",
     "export": "formats logdir index log",
-    "inspect": "formats logdir index log graphs profiles",
+    "inspect": "formats logdir index log graphs profiles tensorfiles embeddings",
     "plugin": "index",
     "media": "formats plugin",
     "sessions": "formats logdir index plugin",

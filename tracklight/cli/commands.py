@@ -30,6 +30,9 @@ def inspect(flags: Namespace) -> None:
     if flags.profile:
         _inspect_profiles(flags)
         return
+    if flags.embeddings:
+        _inspect_embeddings(flags)
+        return
     with open_log(flags) as log:
         chosen = _choose(log, flags)
         if flags.json:
@@ -68,6 +71,23 @@ def _inspect_profiles(flags: Namespace) -> None:
         sys.stdout.buffer.write(profiles.encode_json(found) + b"\n")
     else:
         sys.stdout.writelines(f"{line}\n" for line in profiles.iter_lines(found))
+
+
+def _inspect_embeddings(flags: Namespace) -> None:
+    from tracklight.inspect import embeddings
+    from tracklight.logdir.roots import parse_roots
+
+    given, file = find_given(flags), _find_model(flags)
+    if given is None:
+        raise UsageError("no log directory was given: tracklight inspect --embeddings --logdir DIR")
+    if file is not None:
+        found = embeddings.sum_up_file(str(file))
+    else:
+        found = embeddings.sum_up_embeddings(parse_roots(given))
+    if flags.json:
+        sys.stdout.buffer.write(embeddings.encode_json(found) + b"\n")
+    else:
+        sys.stdout.writelines(f"{line}\n" for line in embeddings.iter_lines(found))
 
 
 def _find_model(flags: Namespace) -> Path | None:

@@ -148,6 +148,11 @@ def _add_inspect(parser: argparse.ArgumentParser) -> None:
         help="sum up graphs instead, of a log or of a model file such as ONNX",
     )
     add("--profile", action="store_true", help="sum up captures of profilers instead")
+    add(
+        "--embeddings",
+        action="store_true",
+        help="list vectors for the projector instead, of a log or of a file of weights",
+    )
     add("--json", action="store_true", help="for programs")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import posixpath
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,6 +28,15 @@ def find_embeddings(place: Place, roots: Sequence[Root]) -> list[Embedding]:
     for root in roots:
         found += _Search(place, root).run()
     return sorted(found, key=_rank)
+
+
+def find_in_file(path: str) -> tuple[Place, list[Embedding]]:
+    """The embeddings of one file, or of a checkpoint by its index, and where it may be read."""
+    folder, name = os.path.split(os.path.abspath(path))
+    place = Place([folder])
+    families = find_families(folder, [name])
+    members = next(iter(families.values()), [Member(None, "file", path)])
+    return place, read_members(place, "", members)
 
 
 class _Search:
@@ -68,31 +78,33 @@ class _Search:
             for members in families.values():
                 if left > 0 and not self._claimed & {member.path for member in members}:
                     left -= 1
-                    yield from self._read_loose(self._name_run(relative), members)
-
-    def _read_loose(self, run: str, members: Sequence[Member]) -> list[Embedding]:
-        try:
-            infos = list_tables(self._place, members[-1])
-        except (TracklightError, OSError) as error:
-            name = posixpath.basename(members[-1].path)
-            return [Embedding(run, name, problem=str(error))]
-        return [
-            Embedding(
-                run,
-                info.name,
-                tuple(
-                    Version(member.step, member.kind, member.path, info.key, info.shape)
-                    for member in members
-                ),
-            )
-            for info in infos
-        ]
+                    yield from read_members(self._place, self._name_run(relative), members)
 
     def _name_run(self, relative: str) -> str:
         return self._root.get_run_name(relative.removesuffix(_ASSETS).rstrip("/"))
 
     def _get_folder(self, relative: str) -> str:
         return join(self._root.path, relative) if relative else self._root.path
+
+
+def read_members(place: Place, run: str, members: Sequence[Member]) -> list[Embedding]:
+    """What the files of a family hold, by the last of them."""
+    try:
+        infos = list_tables(place, members[-1])
+    except (TracklightError, OSError) as error:
+        name = posixpath.basename(members[-1].path)
+        return [Embedding(run, name, problem=str(error))]
+    return [
+        Embedding(
+            run,
+            info.name,
+            tuple(
+                Version(member.step, member.kind, member.path, info.key, info.shape)
+                for member in members
+            ),
+        )
+        for info in infos
+    ]
 
 
 def _list_files(root: str) -> Mapping[str, list[str]]:
