@@ -63,6 +63,8 @@ def test_the_cells_of_a_tutorial(folder: Path, capsys: pytest.CaptureFixture[str
     assert f"port {first[0].port} (pid {first[0].pid})" in said and "shown again" in said
     assert read_instances() == first
 
+    show(f"--logdir logs2 --port {first[0].port}")
+    assert f"taken by the board of {folder / 'logs'}" in capsys.readouterr().err
     show("--logdir logs2 --port 0")
     both = read_instances()
     assert [board.logdir for board in both] == [str(folder / "logs"), str(folder / "logs2")]

@@ -3,6 +3,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from starlette.applications import Starlette
+from starlette.routing import Mount
 from starlette.testclient import TestClient
 
 from tests.server.memory_source import MemorySource, MemoryWatch
@@ -223,3 +225,12 @@ def test_names_below_a_trusted_one_are_trusted(tmp_path: Path) -> None:
     client = make_client(policy_for("localhost", ["*.hub.example"]), tmp_path)
     assert client.get("/api/runs", headers={"host": "a.hub.example"}).status_code == 200
     assert client.get("/api/runs", headers={"host": "hub.example.evil"}).status_code == 403
+
+
+def test_health_is_told_where_another_application_holds_the_board(tmp_path: Path) -> None:
+    policy = policy_for("0.0.0.0", token="secret")
+    board = create_app(MemorySource(), MemoryWatch(), policy, page_dir=tmp_path)
+    client = TestClient(Starlette(routes=[Mount("/deep/board", app=board)]))
+    client.base_url = client.base_url.copy_with(host="localhost")
+    assert client.get("/deep/board/api/health").status_code == 200
+    assert client.get("/deep/board/api/runs").status_code == 403

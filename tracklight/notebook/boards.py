@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from tracklight.errors import UsageError
 from tracklight.notebook.frame import HEIGHT_PX, show_frame
-from tracklight.notebook.launch import find_same, launch, surroundings
+from tracklight.notebook.launch import check_port, find_same, launch, surroundings
 from tracklight.server.instances import Instance, read_instances
 
 
@@ -23,6 +23,7 @@ def start(arguments: str | Sequence[str], height: int = HEIGHT_PX) -> None:
     words += surroundings()
     board = find_same(words)
     if board is None:
+        check_port(words)
         board = launch(words)
     else:
         print(

@@ -45,6 +45,17 @@ def find_same(arguments: Sequence[str]) -> Instance | None:
     return None
 
 
+def check_port(arguments: Sequence[str]) -> None:
+    """Say which board has the port that another one is to get."""
+    port = parse_flags(arguments).port
+    for board in read_instances():
+        if port and board.port == port:
+            raise UsageError(
+                f"port {port} is taken by the board of {board.logdir}; choose another --port, "
+                f"or end that one with `!kill {board.pid}`"
+            )
+
+
 def _identify(arguments: Sequence[str]) -> dict[str, object]:
     """What the flags say, in whatever order and spelling they stand."""
     flags = parse_flags(arguments)

@@ -99,10 +99,13 @@ def _create_widget(**state: Any) -> Any:
         import traitlets
     except ImportError as error:
         raise MissingExtra("a chart in a cell", "notebook") from error
+    place = PAGE_DIR / "notebook"
+    if not (place / "chart.js").is_file():
+        raise TracklightError("the page of this tracklight was not built, so it has no charts")
 
     class Chart(anywidget.AnyWidget):  # type: ignore[misc]
-        _esm = PAGE_DIR / "notebook" / "chart.js"
-        _css = PAGE_DIR / "notebook" / "chart.css"
+        _esm = place / "chart.js"
+        _css = place / "chart.css"
         title = traitlets.Unicode().tag(sync=True)
         axis = traitlets.Unicode().tag(sync=True)
         height = traitlets.Int().tag(sync=True)

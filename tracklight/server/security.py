@@ -137,7 +137,13 @@ class Guard:
 
     def _is_open(self, request: Request) -> bool:
         is_free = not self.policy.token and not self.policy.users
-        return is_free or (request.method == "GET" and request.url.path == self._open_path)
+        return is_free or (request.method == "GET" and find_path(request.scope) == self._open_path)
+
+
+def find_path(scope: Scope) -> str:
+    """What was asked for, below the place of the whole application where another one holds it."""
+    path: str = scope["path"]
+    return path.removeprefix(scope.get("root_path", ""))
 
 
 def _iter_frames(request: Request, policy: Policy) -> Iterable[str]:

@@ -11,6 +11,7 @@ from typing import ParamSpec, TypeVar
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tracklight.server.problems import refuse
+from tracklight.server.security import find_path
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -45,7 +46,7 @@ class Turns:
         self._queues: dict[str, _Queue] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["path"] == self._endless_path:
+        if scope["type"] != "http" or find_path(scope) == self._endless_path:
             await self.app(scope, receive, send)
             return
         address = scope["client"][0] if scope.get("client") else ""
