@@ -77,6 +77,7 @@ def test_models_of_keras(data: bytes) -> None:
         (pack("config.json", b"{}"), "no configuration of layers"),
         (b"hello world", "none of a GraphDef"),
         (b"\x08\x01\x08\x01", "it is none of a GraphDef"),
+        (b"#" * 100_000, "none of a GraphDef"),
         (b"node {\n  name: 3 3\n}", "the text is no GraphDef message: 2:9"),
         (b"node { attr { " * 2000, "no GraphDef message"),
         (b"saved_model_schema_version: 1", "the saved model holds no graph"),

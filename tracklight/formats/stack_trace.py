@@ -35,7 +35,10 @@ def _tell(frames: Sequence[tuple[str, str, str]]) -> str:
         frames = [frame for frame in frames if not others.search(frame[0])] or frames
     if not frames:
         return ""
-    path, line, qualified = frames[0]
+    return tell_line(*frames[0])
+
+
+def tell_line(path: str, line: str, qualified: str) -> str:
     function = qualified.rpartition("<locals>.")[2].strip()
     file = re.split(r"[/\\]", path)[-1]
     return f"{file}:{line} in {function}" if function else f"{file}:{line}"

@@ -13,8 +13,12 @@ from tracklight.graphs.keras import read_keras
 from tracklight.graphs.model import Graph
 from tracklight.graphs.onnx import read_onnx
 from tracklight.graphs.pbtxt import find_message, get_graph, read_pbtxt
+from tracklight.graphs.stablehlo import is_stablehlo, read_stablehlo
 
-_READABLE = "a GraphDef (.pb, .pbtxt), a saved_model.pb, an ONNX, a .keras or a Keras JSON file"
+_READABLE = (
+    "a GraphDef (.pb, .pbtxt), a saved_model.pb, an ONNX file, a .keras file, a Keras model's JSON "
+    "or StableHLO as text"
+)
 _ARCHIVE = b"PK\x03\x04"
 #: What a .keras file calls the description of its layers, and more than any description takes.
 _KERAS_CONFIG, _KERAS_MOST_BYTES = "config.json", 64 << 20
@@ -54,6 +58,8 @@ def _choose(name: str, data: bytes) -> Callable[[bytes], Graph]:
     if data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
         return read_keras
     text = _find_text(data[:_HEAD])
+    if text is not None and is_stablehlo(text):
+        return lambda data: read_stablehlo(data.decode("utf-8", "replace"))
     if text is not None and (find_message(text) or name.endswith("txt")):
         return lambda data: read_pbtxt(data.decode("utf-8-sig", "replace"))
     return _choose_message(data)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from tracklight.errors import FormatError
@@ -87,7 +88,7 @@ class _Reading:
 
     def _connect(self, model: _Model, given: list[list[Tensor]]) -> None:
         """``given`` holds for each input of the model what its calls gave."""
-        for name, sources in zip(model.input_names(), given, strict=False):
+        for name, sources in zip(model.input_names, given, strict=False):
             for node in self._find_nodes(model, name):
                 self._read(node, sources)
         before: Tensor | None = None
@@ -127,7 +128,7 @@ class _Reading:
             if found is not None:
                 yield found
         else:
-            for first in inner.input_names():
+            for first in inner.input_names:
                 yield from self._find_nodes(inner, first)
 
 
@@ -153,10 +154,12 @@ class _Model:
     def path(self, name: str) -> str:
         return f"{self.scope}/{name}" if self.scope else name
 
+    @cached_property
     def input_names(self) -> list[str]:
         named = [end.layer for end in iter_ends(self.config.get("input_layers"))]
         return named or list(self.layers)[:1]
 
+    @cached_property
     def output_ends(self) -> list[Tensor]:
         return list(iter_ends(self.config.get("output_layers"))) or [
             Tensor(name, "0") for name in list(self.layers)[-1:]
@@ -165,7 +168,7 @@ class _Model:
     def resolve(self, tensor: Tensor) -> Tensor:
         """The same tensor of the node that gives it: for a model one of its own layers."""
         inner = self.inner.get(tensor.layer)
-        ends = inner.output_ends() if inner else []
+        ends = inner.output_ends if inner else []
         if inner is None or not ends:
             return tensor._replace(layer=self.path(tensor.layer))
         place = int(tensor.output) if tensor.output.isdecimal() else 0

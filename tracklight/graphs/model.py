@@ -15,6 +15,9 @@ from tracklight.types import Bool, Int32
 #: Sizes along each dimension, None for one that is not known; None for a rank that is not known.
 Shape = tuple[int | None, ...] | None
 
+#: What a model's own inputs and outputs are called by readers of formats that have no word for it.
+INPUT, OUTPUT = "Input", "Output"
+
 _MOST = 2**53
 """From here on JavaScript counts in steps of two; a file that says so is hostile or damaged."""
 

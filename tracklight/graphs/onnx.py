@@ -22,11 +22,11 @@ from tracklight.formats.onnx import (
 )
 from tracklight.formats.proto import Message
 from tracklight.graphs.graphdef import ARGUMENT, RESULT
-from tracklight.graphs.model import Detail, Graph, Output
+from tracklight.graphs.model import INPUT, OUTPUT, Detail, Graph, Output
 from tracklight.graphs.onnx_scopes import find_scope, find_source, join_scopes
 from tracklight.graphs.wiring import Wiring
 
-INPUT, WEIGHT, OUTPUT = "Input", "Initializer", "Output"
+WEIGHT = "Initializer"
 _DEEPEST = 50
 #: Types of numbers that say where to look and are not trained.
 _INDICES = frozenset({"int64", "int32", "bool", "string", ""})

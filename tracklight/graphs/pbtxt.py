@@ -17,7 +17,7 @@ _TYPE = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|\bDT_(\w+)')
 _MESSAGES = {"saved_model_schema_version": "SavedModel", "meta_graphs": "SavedModel"}
 _MESSAGES |= dict.fromkeys(("meta_info_def", "graph_def"), "MetaGraphDef")
 _MESSAGES |= dict.fromkeys(("node", "library", "versions", "version"), "GraphDef")
-_FIRST_FIELD = re.compile(r"(?:\s|#[^\n]*)*(\w+)\s*[:{<]")
+_FIRST_FIELD = re.compile(r"(?:\s|#[^\n]*\n)*(\w+)\s*[:{<]")
 
 
 def find_message(text: str) -> str | None:

@@ -1,7 +1,7 @@
 """Writes the files of this folder: ``python make.py FOLDER PART``, where the part's packages are.
 
 onnx needs torch, onnx and onnxscript; keras2 needs tf_keras; tensorboardx needs torch and
-tensorboardX; frozen needs tensorflow.
+tensorboardX; frozen needs tensorflow; stablehlo needs jax.
 """
 
 from __future__ import annotations
@@ -201,6 +201,27 @@ def make_frozen(folder: Path) -> None:
     (folder / "saved/saved_model.pb").rename(folder / "saved_model.pb")
 
 
+def make_stablehlo(folder: Path) -> None:
+    import jax
+    import jax.numpy as jnp
+
+    @jax.jit
+    def step(params: Any, x: Any) -> Any:
+        with jax.named_scope("encoder"):
+            h = jax.nn.relu(x @ params["w"] + params["b"])
+        with jax.named_scope("loop"):
+            total, _ = jax.lax.scan(lambda c, r: (c + r.sum(), c), 0.0, h)
+            y = jax.lax.while_loop(lambda v: v < 10.0, lambda v: v * 2.0 + 1.0, total)
+        with jax.named_scope("choice"):
+            z = jax.lax.cond(y > 3.0, lambda t: t - 1.0, lambda t: -t, y)
+        return h.at[0].set(1.0).max(axis=1), z, jnp.sort(h, axis=0)
+
+    lowered = step.lower({"w": jnp.ones((4, 5)), "b": jnp.ones(5)}, jnp.ones((3, 4)))
+    for name, is_located in {"step.mlir": False, "step_located.mlir": True}.items():
+        text = re.sub(r'"/[^"]*/([^"/]*)"', r'"\1"', lowered.as_text(debug_info=is_located))
+        (folder / name).write_text(text, encoding="utf-8")
+
+
 if __name__ == "__main__":
     made = Path(sys.argv[1])
     {
@@ -208,4 +229,5 @@ if __name__ == "__main__":
         "keras2": make_keras2,
         "tensorboardx": make_tensorboardx,
         "frozen": make_frozen,
+        "stablehlo": make_stablehlo,
     }[sys.argv[2]](made)
