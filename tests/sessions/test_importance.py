@@ -61,7 +61,7 @@ def test_words_and_bools_matter_as_numbers_do() -> None:
     assert [share.name for share in found.shares[:3]] == ["optimizer", "flip", "dropout"]
     assert found.shares[0].best == "sgd"
     assert found.shares[1].direction == -1
-    assert found.shares[1].best == "off"
+    assert found.shares[1].best == "false"
 
 
 def test_what_only_matters_together_is_found_as_a_pair() -> None:

@@ -12,8 +12,10 @@ from tracklight.types import Float64, Int64
 
 #: Numbers with more distinct values are put into so many bins of about as many rows each.
 BINS = 24
-_RANGES = 5
 MISSING = "missing"
+
+#: The best rows are so large a part of all, at least so many, and never a larger part than that.
+_TOP_SHARE, _FEWEST, _LARGEST_SHARE = 0.1, 8, 0.25
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +61,7 @@ def _bin_numbers(numbers: Float64, is_bool: bool) -> tuple[Int64, list[str]]:
         names = ["" for _ in range(len(edges) + 1)]
     else:
         bins = np.searchsorted(known, numbers)
-        names = [("on" if it else "off") if is_bool else f"{it:.4g}" for it in known]
+        names = [("true" if it else "false") if is_bool else f"{it:.4g}" for it in known]
     return np.where(np.isnan(numbers), 0, bins + 1), [MISSING, *names]
 
 
@@ -86,17 +88,31 @@ def _is_name(feature: Feature) -> bool:
 
 
 def find_best(feature: Feature, target: Float64, sign: int) -> str | None:
-    """Where the target is best, in words: a value, or a range of numbers."""
-    if feature.is_ordered and np.isfinite(feature.numbers).all() and "" in feature.names[1:]:
-        edges = np.unique(np.quantile(feature.numbers, np.linspace(0, 1, _RANGES + 1)))
-        places = np.clip(np.searchsorted(edges, feature.numbers, "right") - 1, 0, len(edges) - 2)
-        best = _find_highest(places, target * sign)
-        return f"{edges[best]:.3g} to {edges[best + 1]:.3g}"
-    there = np.array([name != MISSING for name in feature.names])[feature.bins]
-    return feature.names[_find_highest(feature.bins[there], target[there] * sign)] or None
+    """What the best rows have, in words: numbers between which half of them are, or a word."""
+    top = np.argsort(-target * sign, kind="stable")[: _count_top(len(target))]
+    numbers = np.sort(feature.numbers[top][np.isfinite(feature.numbers[top])])
+    if feature.is_ordered and not {"true", "false"} & {*feature.names}:
+        low, high = (_pick(numbers, part) for part in (0.25, 0.75))
+        return None if low is None else low if low == high else f"{low} to {high}"
+    return _find_word(feature, top)
 
 
-def _find_highest(places: Int64, target: Float64) -> int:
-    counts = np.bincount(places)
-    means = np.bincount(places, target) / np.maximum(counts, 1)
-    return int(np.argmax(np.where(counts > 0, means, -np.inf)))
+def _count_top(rows: int) -> int:
+    """The best tenth; of few rows a larger part."""
+    return min(max(round(rows * _TOP_SHARE), _FEWEST), max(1, int(rows * _LARGEST_SHARE)))
+
+
+def _pick(ordered: Float64, part: float) -> str | None:
+    return f"{ordered[int(part * (len(ordered) - 1) + 0.5)]:.4g}" if len(ordered) else None
+
+
+def _find_word(feature: Feature, top: Int64) -> str | None:
+    """The one that the best have more often than others have it."""
+    size = len(feature.names)
+    expected = np.bincount(feature.bins, minlength=size) / len(feature.bins)
+    shares = np.bincount(feature.bins[top], minlength=size) / max(1, len(top))
+    spread = np.sqrt(np.maximum(expected * (1 - expected), 1e-9))
+    strength = (shares - expected) / spread
+    strength[[name == MISSING for name in feature.names]] = -np.inf
+    best = int(np.argmax(strength))
+    return feature.names[best] if strength[best] > 0 else None

@@ -60,8 +60,9 @@ def test_what_made_the_difference_is_said_in_a_sentence(board: HParams) -> None:
     assert [bar.direction for bar in answer.bars] == [1, -1, 1]
     assert answer.trust.level == "good"
     assert answer.sentence.startswith("Accuracy depends mostly on Learning rate (")
-    told = "It is best with high Learning rate (0.1), low Dropout (0.1) and high Units (128)."
-    assert answer.sentence.endswith(told)
+    told = "high Learning rate (0.01 to 0.1), low Dropout (0.1) and high Units (64 to 128)."
+    assert answer.sentence.endswith(f"It is best with {told}")
+    assert [bar.label for bar in answer.bars] == ["Learning rate", "Dropout", "Units"]
     assert answer.problem is None
 
 

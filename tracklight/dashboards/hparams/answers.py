@@ -120,9 +120,13 @@ class Trust(msgspec.Struct):
 
 
 class Bar(msgspec.Struct):
-    """One hyperparameter's share; ``direction`` is 1 where higher values are better, -1 lower."""
+    """One hyperparameter's share; ``direction`` is 1 where higher values are better, -1 lower.
+
+    ``best`` says what the best sessions have of it.
+    """
 
     name: str
+    label: str
     importance: float
     deviation: float
     direction: int

@@ -32,10 +32,14 @@ def explain(study: Study, ask: ImportanceAsk) -> ImportanceAnswer:
         metric=ask.metric,
         sentence=_sum_up(column.metric, found),
         trust=_judge(found),
-        bars=[Bar(it.name, it.share, it.deviation, it.direction, it.best) for it in found.shares],
+        bars=[_make_bar(share) for share in found.shares],
         pairs=[Pair(*pair) for pair in found.pairs],
         problem=None if found.shares else _find_problem(found),
     )
+
+
+def _make_bar(it: Share) -> Bar:
+    return Bar(it.name, it.label, it.share, it.deviation, it.direction, it.best)
 
 
 def find_rows(table: Table, names: list[str] | None) -> Int64:
@@ -60,7 +64,7 @@ def _say_best(share: Share) -> str:
     if share.best is None:
         return ""
     trend = {1: "high ", -1: "low "}.get(share.direction, "")
-    if share.best in ("on", "off"):
+    if share.best in ("true", "false"):
         return f"{share.label} {share.best}"
     return f"{trend}{share.label} ({share.best})"
 
