@@ -191,12 +191,13 @@ export class Graphs {
   }
 
   async #load(fold: boolean): Promise<void> {
-    const { reference, key } = this.catalog;
+    const { reference } = this.catalog;
     const { open } = this.params;
     if (!reference) return;
-    await this.groups.begin(reference, fold, open.value);
-    const first = this.groups.about?.open ?? [];
-    if (key === this.catalog.key && open.value.length === 0 && first.length > 0) open.set(first);
+    await this.groups.begin(reference, fold, (first) => {
+      if (open.value.length === 0 && first.length > 0) open.set(first, 'replace');
+      return open.value;
+    });
   }
 
   async #draw(shown: Graphs['shown'], flow: Params['flow']['value']): Promise<void> {

@@ -1,14 +1,18 @@
 import type { Spot } from '../layout/types';
 import type { DrawnLink } from './drawing';
+import { linkWidth } from './measures';
 import { type Box, touches } from './view';
 
 export interface Label extends Spot {
   readonly id: string;
   readonly text: string;
+  /** It stands beside a line that runs straight down, else on it. */
+  readonly beside: boolean;
 }
 
 export const LABEL_SIZE = 10;
 const LETTER = 5.6;
+const GAP = 5;
 /** Where along its longest piece a label may stand, the best first. */
 const PLACES = [0.5, 0.38, 0.62, 0.26, 0.74];
 
@@ -24,30 +28,34 @@ export function labelsOf(links: readonly DrawnLink[]): Label[] {
   spoken.sort((a, b) => (b.link.elements ?? 0) - (a.link.elements ?? 0));
   const [labels, taken]: [Label[], Box[]] = [[], []];
   for (const drawn of spoken) {
-    const width = drawn.link.label.length * LETTER;
-    const boxes = spotsAlong(drawn.route).map((spot) => ({ ...spot, width, height: LABEL_SIZE }));
-    const free = boxes.find((box) => !taken.some((other) => touches(box, other)));
-    if (!free) continue;
-    taken.push(free);
-    labels.push({ id: drawn.id, x: free.x, y: free.y, text: drawn.link.label });
+    const label = findPlace(drawn, taken);
+    if (label) labels.push(label);
   }
   return labels;
 }
 
-/** On the longest piece of a way. */
-function spotsAlong(route: readonly Spot[]): Spot[] {
-  const pieces = route.slice(1).map((end, at) => ({ begin: route[at] ?? end, end }));
+function findPlace({ id, link, route }: DrawnLink, taken: Box[]): Label | null {
+  const piece = longestPiece(route);
+  if (!piece) return null;
+  const { begin, end } = piece;
+  const width = link.label.length * LETTER;
+  const beside = Math.abs(end.x - begin.x) < 1;
+  const shift = beside ? GAP + linkWidth(link.elements) / 2 : 0;
+  for (const share of PLACES) {
+    const x = begin.x + (end.x - begin.x) * bend(share) + shift;
+    const y = begin.y + (end.y - begin.y) * share;
+    const box = { x: beside ? x + width / 2 : x, y, width, height: LABEL_SIZE };
+    if (taken.some((other) => touches(box, other))) continue;
+    taken.push(box);
+    return { id, x, y, text: link.label, beside };
+  }
+  return null;
+}
+
+function longestPiece(route: readonly Spot[]): Piece | undefined {
+  const pieces = route.slice(1).map((end, at): Piece => ({ begin: route[at] ?? end, end }));
   const lengthOf = ({ begin, end }: Piece): number => Math.hypot(end.x - begin.x, end.y - begin.y);
-  const [first, ...others] = pieces;
-  if (!first) return [];
-  const { begin, end } = others.reduce(
-    (best, piece) => (lengthOf(piece) > lengthOf(best) ? piece : best),
-    first,
-  );
-  return PLACES.map((share) => ({
-    x: begin.x + (end.x - begin.x) * bend(share),
-    y: begin.y + (end.y - begin.y) * share,
-  }));
+  return pieces.sort((a, b) => lengthOf(b) - lengthOf(a))[0];
 }
 
 interface Piece {

@@ -12,9 +12,10 @@ import { type Groups, PAGE } from '../state/groups.svelte';
 import type { Params } from '../state/params';
 import { queryOf } from '../state/reference';
 import { type Look, plainLook, tintedLook } from './look';
-import { type Legend, legendOf, lookAt, NO_LEGEND } from './scale';
+import { FIXED, type Legend, legendOf, lookAt, NO_LEGEND } from './scale';
 
-const PLAIN = ['structure', 'none'];
+/** What nodes tell by themselves. */
+const PLAIN = ['structure', 'none', 'change'];
 
 /** By what nodes are coloured, and what their colours mean. */
 export class Colours {
@@ -41,7 +42,8 @@ export class Colours {
   /** To be called where effects live. */
   follow(): void {
     $effect(() => {
-      const { reference } = this.#catalog;
+      // Counting all nodes of a large graph takes a while, and the picture comes first.
+      const reference = this.#isSeen ? this.#catalog.reference : null;
       const profile = this.#profile;
       untrack(() => {
         this.#painted = NO_PAINTS;
@@ -82,6 +84,8 @@ export class Colours {
     this.statistics?.scales.find(({ by }) => by === this.by),
   );
 
+  readonly #isSeen = $derived.by(() => this.#groups.known.size > 0);
+
   readonly #profile = $derived.by<Record<string, string>>(() => {
     const profiles = this.#catalog.current?.profiles ?? [];
     const chosen = profiles.find((tag) => tag === this.#params.profile.value) ?? profiles[0];
@@ -95,6 +99,7 @@ export class Colours {
     const [painted, places] = [this.#painted, this.#places];
     return (node) => {
       if (by === 'structure') return structureLook(node, palette);
+      if (by === 'change') return changeLook(node, palette);
       const spot = places.get(node.id);
       const paint = spot && painted.get(`${by} ${spot.group}`);
       const look = scale && paint ? lookAt(scale, paint, spot.place, palette) : null;
@@ -124,6 +129,12 @@ export class Colours {
       // The group is left uncoloured; what is wrong with the graph is said where it is asked for.
     }
   }
+}
+
+/** A group in which something is different is different itself. */
+function changeLook(node: GraphNode, palette: Palette): Look {
+  const colour = node.change === null || node.change === 'same' ? null : FIXED[node.change];
+  return colour ? tintedLook(colour, palette) : plainLook(node, palette);
 }
 
 function structureLook(node: GraphNode, palette: Palette): Look {

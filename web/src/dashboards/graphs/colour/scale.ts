@@ -21,7 +21,7 @@ export interface Legend {
 export const NO_LEGEND: Legend = { entries: [], more: 0, ramp: null };
 
 /** Words that have a colour of their own, whatever else there is. */
-const FIXED: Readonly<Record<string, string>> = {
+export const FIXED: Readonly<Record<string, string>> = {
   added: '#15803d',
   removed: '#c0262d',
   changed: '#b45309',

@@ -234,7 +234,11 @@ export interface TraceAnswer {
 
 export interface PathAnswer {
   readonly direction: string;
+  readonly total: number;
+  readonly first: Int32Array;
+  readonly last: Int32Array;
   readonly body: string;
+  /** The first of them. */
   readonly nodes: readonly {
     readonly path: string;
     readonly op: string;

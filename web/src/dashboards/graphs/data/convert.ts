@@ -16,7 +16,7 @@ export function groupOf(row: GroupRow): Group {
 function nodeOf(row: ChildRow): GraphNode {
   return {
     id: row.path,
-    label: row.label,
+    label: labelOf(row),
     kind: kindOf(row),
     op: row.op,
     leaves: row.nodes,
@@ -31,6 +31,11 @@ function nodeOf(row: ChildRow): GraphNode {
     bodies: bodiesOf(row),
     chain: row.chain,
   };
+}
+
+/** Traces of PyTorch number their nodes, which tells nobody anything. */
+function labelOf({ label, op }: ChildRow): string {
+  return /^\d+$/.test(label) && op !== '' ? op : label;
 }
 
 function bodiesOf({ path, kind, functions }: ChildRow): string[] {

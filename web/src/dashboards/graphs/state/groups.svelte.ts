@@ -25,14 +25,23 @@ export class Groups {
     this.#api = api;
   }
 
-  /** Forgets the graph before and begins with another. */
-  async begin(reference: GraphReference, fold: boolean, open: readonly string[]): Promise<void> {
+  /**
+   * Forgets the graph before and begins with another. `choose` is told what had better be open and
+   * says what is to be, so that the first picture is whole.
+   */
+  async begin(
+    reference: GraphReference,
+    fold: boolean,
+    choose: (first: readonly string[]) => readonly string[],
+  ): Promise<void> {
     this.#asking.abort();
     this.#asking = new AbortController();
     [this.#reference, this.#fold] = [reference, fold];
     this.#pages = {};
     [this.known, this.about, this.problem] = [NO_GROUPS, null, null];
-    await Promise.all([this.#tell(reference), this.#askRoot(open)]);
+    const { signal } = this.#asking;
+    const about = await this.#tell(reference);
+    if (about && !signal.aborted) await this.#askRoot(choose(about.open));
   }
 
   /** Asks for those of some groups that are not known. */
@@ -48,7 +57,7 @@ export class Groups {
   }
 
   async again(): Promise<void> {
-    if (this.#reference) await this.begin(this.#reference, this.#fold, []);
+    if (this.#reference) await this.begin(this.#reference, this.#fold, (first) => first);
   }
 
   stop(): void {
@@ -71,12 +80,13 @@ export class Groups {
     });
   }
 
-  async #tell(reference: GraphReference): Promise<void> {
+  async #tell(reference: GraphReference): Promise<About | null> {
     const { signal } = this.#asking;
     await this.#attempt(async () => {
       const about = await this.#api.get<About>(`about?${queryOf(reference)}`, signal);
       if (!signal.aborted) this.about = about;
     });
+    return this.about;
   }
 
   async #attempt(work: () => Promise<void>): Promise<void> {

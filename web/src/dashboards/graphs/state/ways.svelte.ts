@@ -26,7 +26,7 @@ export class Ways {
   /** What is on the ways; null where none is looked for. */
   readonly lit = $derived.by<readonly Ranks[] | null>(() => {
     const path = this.path.answer;
-    if (this.#params.from.value !== null && path) return [ranksOf(path)];
+    if (this.#params.from.value !== null && path) return [path];
     if (this.#params.trace.value === 'off') return null;
     const found = [this.inputs.answer, this.outputs.answer].filter((answer) => answer !== null);
     return found.length > 0 ? found : null;
@@ -61,9 +61,4 @@ export class Ways {
         : null;
     untrack(() => this[direction].ask(question, true));
   }
-}
-
-function ranksOf({ body, nodes }: PathAnswer): Ranks {
-  const first = nodes.map(({ rank }) => rank).sort((a, b) => a - b);
-  return { body, first, last: first.map((rank) => rank + 1) };
 }
