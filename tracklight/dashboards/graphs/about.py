@@ -15,7 +15,7 @@ _MOST_OPS = 200
 _MOST_FUNCTIONS = 1000
 _MOST_OPENED = 20
 _MOST_OF_IT = 0.6
-_FEW_BOXES = 20
+_FEW_BOXES = 16
 
 
 def tell_about(atlas: Atlas) -> About:
