@@ -55,6 +55,19 @@ def test_values_stand_in_the_order_of_the_runs(source: MemorySource, columns: Ru
     }
 
 
+def test_files_of_settings_count_where_there_is_no_record(
+    source: MemorySource, columns: RunColumns
+) -> None:
+    give(source, "vit", lr=0.001)
+    source.beside = {
+        "conv": {"config.json": b'{"lr": 0.5, "depth": 3}'},
+        "vit": {"args.yaml": b"lr: 9"},
+    }
+    answer = columns.read_columns(ColumnsAsk(["hparam:lr", "hparam:depth"]))
+    assert answer.columns == {"hparam:lr": [0.5, 0.001], "hparam:depth": [3.0, None]}
+    assert {column.name for column in columns.list_columns(Nothing()).hparams} == {"lr", "depth"}
+
+
 def test_only_runs_that_grew_are_worked_out_again(
     source: MemorySource, columns: RunColumns, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,9 +22,9 @@ from tracklight.types import Float64, Int64
 #: With fewer sessions nothing can be told.
 LEAST_SESSIONS = 8
 
-_TREES = 64
+_TREES = 50
 #: More sessions make it slower, not surer.
-_MOST_SESSIONS = 3000
+_MOST_SESSIONS = 2000
 _MOST_FEATURES = 100
 _PAIRED = 4
 #: The lowest share of the whole at which a pair is worth to be told.
