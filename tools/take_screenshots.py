@@ -64,7 +64,7 @@ def main() -> None:
 
 
 def _find_target(name: str) -> Path:
-    return DOCS / "board.png" if name == "board" else DOCS / "dashboards" / f"{name}.webp"
+    return DOCS / "board.webp" if name == "board" else DOCS / "dashboards" / f"{name}.webp"
 
 
 def _take(browser: Browser, url: str, name: str) -> None:
