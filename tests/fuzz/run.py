@@ -7,7 +7,7 @@ import sys
 import atheris
 
 # Only what is imported in here counts as covered or not, which is what guides the fuzzer.
-with atheris.instrument_imports(include=["tracklight.formats"]):
+with atheris.instrument_imports(include=["tracklight.formats", "tracklight.graphs"]):
     from tests.fuzz.targets import RUN
 
 atheris.Setup([sys.argv[0], *sys.argv[2:]], RUN[sys.argv[1]])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from tracklight.errors import FormatError
 from tracklight.formats import scan_python, tensor
 from tracklight.formats.scalar import find_scalar
 from tracklight.formats.wav import encode_wav, find_sample_rate, open_wav
+from tracklight.graphs.dropped import read_dropped
 
 try:
     from tracklight.formats import _scan
@@ -21,6 +23,8 @@ except ImportError:
     SCANNERS = [scan_python.Scanner]
 else:
     SCANNERS = [scan_python.Scanner, _scan.Scanner]
+
+GRAPHS = Path(__file__).parent.parent / "data/graphs"
 
 RECORD, RAW, HEADER, FLIPPED, LOOK = range(5)
 
@@ -128,9 +132,33 @@ def iter_wavs() -> Iterator[bytes]:
     yield plain[:16] + struct.pack("<I", len(about)) + about + plain[36:]
 
 
+def run_graph(data: bytes) -> None:
+    """Whatever is dropped in is a graph, of which all can be told, or refused in words."""
+    try:
+        graph = read_dropped("file", data)
+    except FormatError:
+        return
+    for body in [graph, *graph.functions.values()]:
+        for place in range(len(body)):
+            body.describe(place)
+
+
+def iter_models() -> Iterator[bytes]:
+    """A small file of every kind."""
+    for name in ("choice.onnx", "function.pb", "keras2_sequential.json", "step.mlir"):
+        yield (GRAPHS / name).read_bytes()
+    yield b'node { name: "a" op: "A" input: "^a" attr { key: "T" value { type: DT_HALF } } }'
+
+
 RUN: dict[str, Callable[[bytes], None]] = {
     "scan": run_scan,
     "tensor": run_tensor,
     "wav": run_wav,
+    "graph": run_graph,
 }
-SEEDS = {"scan": iter_programs, "tensor": iter_tensor_messages, "wav": iter_wavs}
+SEEDS = {
+    "scan": iter_programs,
+    "tensor": iter_tensor_messages,
+    "wav": iter_wavs,
+    "graph": iter_models,
+}
