@@ -30,19 +30,17 @@ def put_together(labelled: Sequence[tuple[str, Hashable, T]]) -> list[T]:
 
     Each comes with its label and what it has in common with others of its kind.
     """
-    kinds: dict[tuple[str, Hashable], list[tuple[int, int, T]]] = {}
-    for place, (label, common, thing) in enumerate(labelled):
+    kinds: dict[tuple[str, Hashable], list[tuple[int, int]]] = {}
+    for place, (label, common, _) in enumerate(labelled):
         stem, number = split_label(label)
-        kinds.setdefault((stem, common), []).append((number, place, thing))
-    if max(map(len, kinds.values()), default=0) < FEWEST_OPS:
-        return [thing for _, _, thing in labelled]
-    placed: list[tuple[int, int, T]] = []
+        kinds.setdefault((stem, common), []).append((number, place))
+    order = [(place, 0) for place in range(len(labelled))]
     for kind in kinds.values():
-        members = sorted(kind, key=lambda it: it[:2])
-        first = min(place for _, place, _ in kind)
-        in_row = _has_row([number for number, _, _ in members])
-        placed += [(first if in_row else place, place, thing) for _, place, thing in members]
-    return [thing for _, _, thing in sorted(placed, key=lambda it: it[0])]
+        if len(kind) >= FEWEST_OPS and _has_row(sorted(number for number, _ in kind)):
+            _, first = kind[0]
+            for rank, (_, place) in enumerate(sorted(kind)):
+                order[place] = (first, rank)
+    return [labelled[place][2] for place in sorted(range(len(order)), key=order.__getitem__)]
 
 
 def _has_row(numbers: Sequence[int]) -> bool:
