@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import socket
 from pathlib import Path
 
@@ -43,9 +44,28 @@ def test_a_name_that_is_nowhere_is_told() -> None:
 def test_everywhere_is_both_kinds_of_address() -> None:
     with bind_any(Settings(host=EVERYWHERE, port=0)) as listener:
         port = listener.getsockname()[1]
-        hosts = ["127.0.0.1", *(["::1"] if socket.has_dualstack_ipv6() else [])]
-        for host in hosts:
+        for host in ("127.0.0.1", *(["::1"] if has_new_loopback() else [])):
             socket.create_connection((host, port), timeout=5).close()
+
+
+def has_new_loopback() -> bool:
+    try:
+        bind("::1", 0).close()
+    except CannotListen:
+        return False
+    return True
+
+
+def test_where_new_addresses_are_switched_off_everywhere_is_all_old_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(port: int, reuse_port: bool) -> socket.socket:
+        raise OSError(errno.EADDRNOTAVAIL, "Cannot assign requested address")
+
+    monkeypatch.setattr(socket, "has_dualstack_ipv6", lambda: True)
+    monkeypatch.setattr(listen, "_create_for_both", fail)
+    with bind_any(Settings(host=EVERYWHERE, port=0)) as listener:
+        assert listener.family == socket.AF_INET
 
 
 @pytest.mark.skipif(not hasattr(socket, "SO_REUSEPORT"), reason="there is no such option here")

@@ -44,19 +44,28 @@ def bind(host: str, port: int, *, reuse_port: bool = False) -> socket.socket:
 
 def _create(host: str, port: int, reuse_port: bool) -> socket.socket:
     if not host and socket.has_dualstack_ipv6():
-        return socket.create_server(
-            ("", port),
-            family=socket.AF_INET6,
-            backlog=128,
-            reuse_port=reuse_port,
-            dualstack_ipv6=True,
-        )
+        try:
+            return _create_for_both(port, reuse_port)
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:
+                raise
+            # The new kind of address is known here, and switched off.
     places = socket.getaddrinfo(
         host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
     )
     # A name may have both kinds of address; tunnels and scripts mostly try the old one.
     family, _, _, _, address = min(places, key=lambda place: place[0] != socket.AF_INET)
     return socket.create_server(address[:2], family=family, backlog=128, reuse_port=reuse_port)
+
+
+def _create_for_both(port: int, reuse_port: bool) -> socket.socket:
+    return socket.create_server(
+        ("", port),
+        family=socket.AF_INET6,
+        backlog=128,
+        reuse_port=reuse_port,
+        dualstack_ipv6=True,
+    )
 
 
 def address_of(listener: socket.socket, settings: Settings, token: str | None) -> str:
