@@ -16,7 +16,6 @@ from tracklight.graphs.tensors import Tensors
 from tracklight.graphs.walking import Neighbours
 from tracklight.types import Int32
 
-
 #: So many nodes are quickly looked at.
 _FEW = 2000
 
