@@ -14,6 +14,7 @@ from tests.web.conftest import Serve, board_over
 from tests.web.grid_log import BEST, GRID, records, write_grid
 from tests.web.test_hparams_views import TAB, expect_sessions, open_page_of, rows, surface
 from tests.web.test_looks import find_violations, overflows
+from tests.web.test_static_board import copy
 from tests.web.writing import append
 
 pytestmark = pytest.mark.browser
@@ -92,3 +93,12 @@ def test_sessions_come_while_a_search_runs(logdir: Path, serve: Serve, open_page
     expect(rows(page).first).to_have_attribute("data-session", BEST.name)
     expect(page.get_by_role("region", name="What won")).to_contain_text(BEST.name)
     expect(page.get_by_text("13 sessions")).to_be_visible()
+
+
+def test_a_copy_without_a_server_shows_the_same(tmp_path: Path, open_page: OpenPage) -> None:
+    write_grid(tmp_path / "logs")
+    page = open_page(copy(tmp_path / "logs", tmp_path / "board.html", "tab=hparams"))
+    expect(rows(page).first.get_by_role("img")).to_be_visible()
+    expect_sessions(page, GRID)
+    page.get_by_role("button", name="Importance").click()
+    expect(page.get_by_role("list", name="Importance for accuracy")).to_be_visible()

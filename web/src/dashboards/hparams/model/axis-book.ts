@@ -5,8 +5,9 @@ import type { Column } from './column';
 export interface Straight {
   readonly axis: Axis;
   readonly places: Float32Array;
-  /** The same, but for those that share one of few places: they lie beside each other. */
-  readonly spread: Float32Array;
+  /** The same, but sessions that share one of few places lie beside each other: across, and up. */
+  readonly across: Float32Array;
+  readonly up: Float32Array;
 }
 
 /** Axes are laid out once, however many planes have them. */
@@ -23,7 +24,8 @@ export class AxisBook {
     if (known) return known;
     const axis = withRoom(this.#make(column));
     const places = placesOn(axis);
-    const straight = { axis, places, spread: spreadOut(axis, places) };
+    const [across, up] = [GOLDEN, PLASTIC].map((share) => spreadOut(axis, places, share));
+    const straight = { axis, places, across: across ?? places, up: up ?? places };
     this.#known.set(column.key, straight);
     return straight;
   }
@@ -48,11 +50,15 @@ function withRoom(axis: Axis): Axis {
 
 /** Part of the way to the next place that sessions lie within. */
 const ROOM = 0.5;
-/** The golden ratio puts neighbours far apart, however many there are. */
+/**
+ * Multiples of such numbers put neighbours far apart, however many there are; two of them, so that
+ * dots do not line up where both axes have few places.
+ */
 const GOLDEN = 0.6180339887;
+const PLASTIC = 0.569840291;
 
-function spreadOut({ ticks, hasFew }: Axis, places: Float32Array): Float32Array {
+function spreadOut({ ticks, hasFew }: Axis, places: Float32Array, share: number): Float32Array {
   if (!hasFew || ticks.length === places.length) return places;
   const room = Math.min(WIDE_END, ROOM / Math.max(1, ticks.length));
-  return places.map((place, row) => place + ((((row + 1) * GOLDEN) % 1) - 0.5) * room);
+  return places.map((place, row) => place + ((((row + 1) * share) % 1) - 0.5) * room);
 }

@@ -11,7 +11,10 @@ export interface PlacedColumn {
 
 export const NARROWEST = 56;
 export const WIDEST = 600;
-const USUAL = { hparam: 104, metric: 112, about: 120 } as const;
+/** Wide enough for its title, within reason. */
+const LETTER = 7;
+const BESIDE_TITLE = 36;
+const USUAL = [84, 170] as const;
 const NAME_WIDTH = 190;
 /** Room for the line of the metric beside its number. */
 const GOAL_WIDTH = 190;
@@ -45,7 +48,9 @@ export function placeColumns(
   ];
 }
 
-function usualWidth({ kind }: Column, isName: boolean, isGoal: boolean): number {
+function usualWidth({ title }: Column, isName: boolean, isGoal: boolean): number {
   if (isName) return NAME_WIDTH;
-  return isGoal ? GOAL_WIDTH : USUAL[kind];
+  if (isGoal) return GOAL_WIDTH;
+  const [least, most] = USUAL;
+  return Math.min(most, Math.max(least, title.length * LETTER + BESIDE_TITLE));
 }
