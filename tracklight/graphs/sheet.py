@@ -7,7 +7,7 @@ from functools import cached_property
 from tracklight.errors import UsageError
 from tracklight.graphs.census import Census, take_census
 from tracklight.graphs.hierarchy import ROOT, build_hierarchy
-from tracklight.graphs.levels import Level, build_leaf, build_level, build_series
+from tracklight.graphs.levels import Child, Level, build_leaf, build_level, build_series
 from tracklight.graphs.model import Graph
 from tracklight.graphs.naming import scope_of
 from tracklight.graphs.searching import Index
@@ -28,6 +28,7 @@ class Sheet:
         self.hierarchy = build_hierarchy(graph)
         self.tensors = Tensors(graph)
         self._levels: dict[tuple[int, bool], Level] = {}
+        self._series: dict[str, Level] = {}
 
     @cached_property
     def structures(self) -> Int32:
@@ -67,7 +68,7 @@ class Sheet:
         outer = self.level(self.hierarchy.scope_of.get(scope_of(path), ROOT), True)
         for child in outer.children:
             if child.path == path and child.kind == "series":
-                return build_series(self.hierarchy, outer, child)
+                return self._get_series(outer, child)
         raise UsageError(f'the graph has no group "{path}"')
 
     def get_leaf(self, place: int) -> Level:
@@ -96,4 +97,10 @@ class Sheet:
     def _find_series(self, outer: Level, rank: int) -> Level | None:
         """The series of a level in which a leaf stands."""
         child = outer.children[outer.place_of(rank)]
-        return build_series(self.hierarchy, outer, child) if child.kind == "series" else None
+        return self._get_series(outer, child) if child.kind == "series" else None
+
+    def _get_series(self, outer: Level, series: Child) -> Level:
+        found = self._series.get(series.path)
+        if found is None:
+            found = self._series[series.path] = build_series(self.hierarchy, outer, series)
+        return found
