@@ -45,14 +45,21 @@ class SessionReader:
         self._ends = _Parsed(formats.parse_end)
         self._experiments = _Parsed(formats.parse_experiment)
         self._files: dict[SettingsFile, HParams | str] = {}
+        self._known: tuple[_Contents, Found] | None = None
 
     def read(self) -> Found:
-        """What there is now."""
+        """What there is now; the same object as before where nothing of it changed."""
+        contents = _take_contents(self._log)
         with self._lock:
-            starts = self._starts.read(self._log.plugin_data(formats.SESSION_START_TAG))
-            ends = self._ends.read(self._log.plugin_data(formats.SESSION_END_TAG))
-            experiments = self._experiments.read(self._log.plugin_data(formats.EXPERIMENT_TAG))
-            settings, problems = self._read_settings(starts)
+            if self._known is None or self._known[0] != contents:
+                self._known = contents, self._make(contents)
+            return self._known[1]
+
+    def _make(self, contents: _Contents) -> Found:
+        starts = self._starts.read(contents.starts)
+        ends = self._ends.read(contents.ends)
+        experiments = self._experiments.read(contents.experiments)
+        settings, problems = self._read_settings(contents, starts)
         above = {run: _find_above(run, experiments) for run in (*starts, *settings)}
         sessions = [
             _from_record(run, start, ends.get(run), above[run]) for run, start in starts.items()
@@ -66,15 +73,13 @@ class SessionReader:
         return Found(tuple(sessions), unlike, problems)
 
     def _read_settings(
-        self, starts: Mapping[str, SessionStart]
+        self, contents: _Contents, starts: Mapping[str, SessionStart]
     ) -> tuple[dict[str, HParams], tuple[str, ...]]:
         """Those of directories whose runs have no record, and what is wrong with others."""
         files: dict[str, list[SettingsFile]] = {}
-        for file in self._log.settings():
+        for file in contents.settings:
             files.setdefault(file.run, []).append(file)
-        if not files:
-            return {}, ()
-        runs = [info.name for info in self._log.runs()]
+        runs = contents.runs
         lacking = set(runs).difference(hand_on({run: {} for run in starts}, runs))
         wanted = find_settled(files, runs, lacking)
         return self._choose({place: files[place] for place in wanted})
@@ -101,6 +106,29 @@ class SessionReader:
             return parse_settings(name, self._log.read_settings(file))
         except (FormatError, OSError) as error:
             return f'The settings in "{file.run}/{name}" cannot be read: {error}.'
+
+
+@dataclass(frozen=True, slots=True)
+class _Contents:
+    """All that sessions are made from, as it stands in the log."""
+
+    starts: Mapping[str, bytes]
+    ends: Mapping[str, bytes]
+    experiments: Mapping[str, bytes]
+    settings: tuple[SettingsFile, ...]
+    runs: tuple[str, ...]
+    """Told only where there are settings, which may be of any of them."""
+
+
+def _take_contents(log: Source) -> _Contents:
+    settings = tuple(log.settings())
+    return _Contents(
+        log.plugin_data(formats.SESSION_START_TAG),
+        log.plugin_data(formats.SESSION_END_TAG),
+        log.plugin_data(formats.EXPERIMENT_TAG),
+        settings,
+        tuple(info.name for info in log.runs()) if settings else (),
+    )
 
 
 class _Parsed(Generic[T]):

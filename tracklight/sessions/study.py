@@ -137,7 +137,9 @@ class Study:
         # A copy of a board knows the records of runs that it does not show.
         shown = [session for session in found.sessions if session.name in runs_of]
         sessions, kept = _put_in_order(before.sessions, shown)
-        columns = _keep_order(before.hparams, build_columns(sessions, found.experiments))
+        columns = before.hparams
+        if (sessions, found.experiments) != (before.sessions, before.experiments):
+            columns = _keep_order(before.hparams, build_columns(sessions, found.experiments))
         metrics = find_metrics(self._context, places, found.experiments)
         labels = shorten([session.name for session in sessions])
         same = (
