@@ -39,7 +39,10 @@ def test_shapes_and_types_of_outputs() -> None:
 
 def test_a_variable_owns_its_numbers() -> None:
     shape, kind = proto.AttrValue(shape=_shape(3, 5)), proto.AttrValue(type=1)
-    assert describe_node(_node("VarHandleOp", shape=shape, dtype=kind)).parameters == 15
+    handle = describe_node(_node("VarHandleOp", shape=shape, dtype=kind))
+    assert (handle.parameters, handle.outputs) == (15, (Output("resource", ()),))
+    assert describe_node(_node("VariableV2", shape=shape, dtype=kind)).parameters == 15
+    assert describe_node(_node("VarHandleOp", dtype=kind)).parameters == 0
     assert describe_node(_node("Placeholder", shape=shape, dtype=kind)).parameters == 0
 
 

@@ -15,10 +15,10 @@ _SHAPES = "_output_shapes"
 _SOURCE = "source"
 #: What PyTorch's writer and tracklight's put several settings into.
 _PACKED = ("attr", "parameters")
-#: Operations that give a variable, which tells its size and type apart from what it is handled by.
-_HANDLES = frozenset({"VarHandleOp", "VariableV2"})
+#: What gives a variable to those who read or change it, and no numbers itself.
+_HANDLE = "VarHandleOp"
 #: Operations whose output is what training changes.
-_PARAMETERS = frozenset({"Parameter", "prim::GetAttr"})
+_PARAMETERS = frozenset({"Parameter", "VariableV2", "prim::GetAttr"})
 #: Attributes that say of what type a node's outputs are, the best first.
 _TYPES = ("output_type", "dtype", "T", "DstT", "out_type")
 _LONGEST = 1000
@@ -82,22 +82,22 @@ def format_shape(shape: Shape) -> str:
 
 
 def _find_outputs(op: str, values: Mapping[str, Message]) -> tuple[Output, ...]:
-    shapes = _find_shapes(op, values)
+    if op == _HANDLE:
+        return (Output("resource", ()),)
+    shapes = _find_shapes(values)
     types = _find_types(values)
     # One type is that of all outputs.
     types = types * len(shapes) if len(types) == 1 else [*types, *[""] * len(shapes)]
     return tuple(Output(dtype, shape) for dtype, shape in zip(types, shapes, strict=False))
 
 
-def _find_shapes(op: str, values: Mapping[str, Message]) -> list[Shape]:
-    own = values.get("shape")
-    if own is not None and own.WhichOneof("value") == "shape":
-        if op in _HANDLES or _SHAPES not in values:
-            return [read_shape(own.shape)]
+def _find_shapes(values: Mapping[str, Message]) -> list[Shape]:
     if _SHAPES in values:
         given = values[_SHAPES]
         shapes = given.list.shape if given.WhichOneof("value") == "list" else [given.shape]
         return [read_shape(shape) for shape in shapes]
+    if "shape" in values and values["shape"].WhichOneof("value") == "shape":
+        return [read_shape(values["shape"].shape)]
     if "value" in values and values["value"].WhichOneof("value") == "tensor":
         return [read_shape(values["value"].tensor.tensor_shape)]
     return [None] if any(key in values for key in _TYPES) else []
@@ -114,8 +114,9 @@ def _find_types(values: Mapping[str, Message]) -> list[str]:
 
 
 def _count_parameters(op: str, values: Mapping[str, Message], outputs: tuple[Output, ...]) -> int:
-    is_known = op in _PARAMETERS or (op in _HANDLES and "shape" in values)
-    return sum(output.count() or 0 for output in outputs) if is_known else 0
+    if op == _HANDLE and "shape" in values:
+        return Output("", read_shape(values["shape"].shape)).count() or 0
+    return sum(output.count() or 0 for output in outputs) if op in _PARAMETERS else 0
 
 
 def _iter_calls(values: Iterable[Message]) -> Iterator[str]:

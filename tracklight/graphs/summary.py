@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
 
 from tracklight.graphs.attributes import format_shape
-from tracklight.graphs.model import Graph
+from tracklight.graphs.model import Detail, Graph
 
 _MOST_TENSORS = 5
 _MOST_OPS = 12
@@ -40,6 +40,8 @@ class Summary:
 
 def sum_up(graph: Graph) -> Summary:
     control = int(graph.edges.control.sum())
+    details = [graph.describe(place) for place in range(len(graph))]
+    tensors = _iter_tensors(graph.names, details)
     return Summary(
         nodes=len(graph),
         edges=len(graph.edges) - control,
@@ -47,8 +49,8 @@ def sum_up(graph: Graph) -> Summary:
         depth=max((name.count("/") + 1 for name in graph.names), default=0),
         functions=len(graph.functions),
         ops=dict(Counter(graph.ops).most_common()),
-        parameters=sum(graph.describe(place).parameters for place in range(len(graph))),
-        largest=tuple(nlargest(_MOST_TENSORS, _iter_tensors(graph), key=lambda it: it.count)),
+        parameters=sum(detail.parameters for detail in details),
+        largest=tuple(nlargest(_MOST_TENSORS, tensors, key=lambda it: it.count)),
         problems=graph.problems,
     )
 
@@ -80,9 +82,9 @@ def _list_ops(ops: dict[str, int]) -> str:
     return ", ".join(first) + (f" and {more:,} other kinds" if more else "")
 
 
-def _iter_tensors(graph: Graph) -> Iterator[LargeTensor]:
-    for place, name in enumerate(graph.names):
-        for output in graph.describe(place).outputs:
+def _iter_tensors(names: Sequence[str], details: Sequence[Detail]) -> Iterator[LargeTensor]:
+    for name, detail in zip(names, details, strict=True):
+        for output in detail.outputs:
             count = output.count()
             if count is not None and count > 1:
                 yield LargeTensor(name, output.dtype, format_shape(output.shape), count)
