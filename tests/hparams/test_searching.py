@@ -142,11 +142,30 @@ def test_a_study_is_shown_and_followed(tmp_path: Path) -> None:
             pause.wait(0.01)
     catalog.refresh()
     answer = board.sessions(SessionsAsk(since=first.revision))
-    assert answer.base == first.revision
-    assert answer.rows.at.tolist() == [2]
+    assert answer.rows.names[-1] == "my_study/trial-0002"
     (metric,) = answer.metrics
-    assert (metric.goal, metric.steps.tolist()) == ("min", [5.0])
-    assert metric.values.tolist() == pytest.approx([study.trials[2].value])
+    assert (metric.goal, metric.steps[-1]) == ("min", 5.0)
+    assert metric.values[-1] == pytest.approx(study.trials[2].value)
+
+
+def test_values_of_a_running_trial_are_told_as_they_are_given(tmp_path: Path) -> None:
+    url, study = make_study(tmp_path)
+    mirror = Mirror(url, tmp_path / "logs")
+    running = study.ask()
+    seen = []
+    for name in ("x", "y", ""):
+        if name:
+            running.suggest_float(name, 0, 1)
+            running.report(1.0, len(seen))
+        mirror.refresh()
+        answer = open_board(tmp_path / "logs")[1].sessions(SessionsAsk())
+        steps = answer.metrics[0].steps.tolist()
+        seen.append(([it.name for it in answer.hparams], answer.rows.status.tolist(), steps))
+    assert seen == [(["x"], [0], [0.0]), (["x", "y"], [0], [1.0]), (["x", "y"], [0], [1.0])]
+    study.tell(running, 0.5)
+    mirror.refresh()
+    answer = open_board(tmp_path / "logs")[1].sessions(SessionsAsk())
+    assert (answer.rows.status.tolist(), answer.metrics[0].values.tolist()) == ([1], [0.5])
 
 
 def test_a_storage_that_is_none_is_told_and_left_alone(tmp_path: Path) -> None:

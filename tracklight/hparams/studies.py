@@ -58,6 +58,7 @@ class _Written:
     """How much of a trial is in its file."""
 
     path: Path
+    params: dict[str, Any]
     reported: int = 0
     ended: bool = False
 
@@ -106,9 +107,10 @@ class Mirror:
         began = trial.datetime_start.timestamp()
         written = self._trials.get((study, trial.number))
         events: list[tuple[float, int, Message]] = []
-        if written is None:
+        if written is None or written.params != trial.params:
+            # A trial that runs is given its values one by one; the first record counts for good.
             path = _make_path(folder / f"trial-{trial.number:04}", began)
-            written = self._trials[study, trial.number] = _Written(path)
+            written = self._trials[study, trial.number] = _Written(path, dict(trial.params))
             events.append((began, 0, _start(trial, began)))
         if not written.ended:
             events += self._go_on(written, trial, metrics, began)
