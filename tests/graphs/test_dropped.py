@@ -14,6 +14,7 @@ from tests.graphs.conftest import FILES
 from tests.graphs.test_graphdef import edges_of
 from tracklight.errors import FormatError
 from tracklight.formats import proto
+from tracklight.graphs import pbtxt
 from tracklight.graphs.dropped import read_dropped
 from tracklight.graphs.model import Graph
 
@@ -92,6 +93,12 @@ def test_what_cannot_be_read_is_said(data: bytes, sentence: str) -> None:
         read_dropped("some.file", data)
     assert str(caught.value).startswith("some.file cannot be shown: ")
     assert sentence in str(caught.value)
+
+
+def test_more_text_than_can_be_read_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pbtxt, "MOST_TEXT", 100)
+    with pytest.raises(FormatError, match=r"write the graph as bytes \(\.pb\)"):
+        read_dropped("function.pbtxt", DATA["function.pbtxt"])
 
 
 def test_an_event_file_is_told_apart() -> None:

@@ -17,6 +17,8 @@ _TYPE = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|\bDT_(\w+)')
 _MESSAGES = {"saved_model_schema_version": "SavedModel", "meta_graphs": "SavedModel"}
 _MESSAGES |= dict.fromkeys(("meta_info_def", "graph_def"), "MetaGraphDef")
 _MESSAGES |= dict.fromkeys(("node", "library", "versions", "version"), "GraphDef")
+#: About half a minute's worth; the same graph as bytes is read in a second.
+MOST_TEXT = 32_000_000
 _FIRST_FIELD = re.compile(r"(?:\s|#[^\n]*\n)*(\w+)\s*[:{<]")
 
 
@@ -29,6 +31,9 @@ def find_message(text: str) -> str | None:
 def read_pbtxt(text: str) -> Graph:
     from google.protobuf import text_format
 
+    if len(text) > MOST_TEXT:
+        size = f"{len(text) / 1e6:,.0f} MB"
+        raise FormatError(f"{size} of text take minutes to read; write the graph as bytes (.pb)")
     name = find_message(text) or "GraphDef"
     numbered = _TYPE.sub(lambda found: str(number_type(found[1])) if found[1] else found[0], text)
     message = getattr(proto, name)()
