@@ -92,6 +92,18 @@ def test_tells_operations_what_they_were_given(tmp_path: Path) -> None:
     assert b"stride=[2, 2]" in conv.attr[0].value.s
 
 
+@pytest.mark.parametrize("is_traced", [False, True])
+def test_what_is_given_twice_is_there_twice(tmp_path: Path, is_traced: bool) -> None:
+    class Square(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            return x * x if not is_traced or x.sum() > 0 else x
+
+    with SummaryWriter(tmp_path, strict=True) as writer:
+        writer.add_graph(Square(), torch.ones(3))
+    (product,) = [node for node in read_nodes(tmp_path).values() if node.op == b"aten::mul"]
+    assert get_inputs(product) == ["input/x", "input/x"]
+
+
 def test_several_results_of_one_operation(tmp_path: Path) -> None:
     with SummaryWriter(tmp_path, strict=True) as writer:
         writer.add_graph(torch.nn.LSTM(3, 5), torch.ones(2, 1, 3))

@@ -68,7 +68,7 @@ class _Reader:
             source, index = node.args
             self._names[node] = f"{self._names[source]}:{index}" if index else self._names[source]
         else:
-            inputs = [self._names[source] for source in node.all_input_nodes]
+            inputs = [self._names[it] for it in _iter_nodes([node.args, node.kwargs])]
             name = f"{self._find_scope(node)}/{node.name}"
             self._add(node, name, _get_op(node.target), inputs, _describe_arguments(node))
 
@@ -134,6 +134,15 @@ def _describe_arguments(node: Any) -> str:
 
 
 def _holds_nodes(value: Any) -> bool:
-    if isinstance(value, (list, tuple)):
-        return any(map(_holds_nodes, value))
-    return hasattr(value, "all_input_nodes")
+    return any(True for _ in _iter_nodes(value))
+
+
+def _iter_nodes(value: Any) -> Iterator[Any]:
+    """What an argument is computed from, one that is given twice as often."""
+    if isinstance(value, slice):
+        value = [value.start, value.stop, value.step]
+    if isinstance(value, (list, tuple, dict)):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _iter_nodes(part)
+    elif hasattr(value, "all_input_nodes"):
+        yield value

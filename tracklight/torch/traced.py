@@ -117,7 +117,7 @@ class _Reader:
 
     def _find_sources(self, node: Any) -> list[str]:
         sources = [self._sources.get(value.debugName(), []) for value in node.inputs()]
-        return list(dict.fromkeys(name for names in sources for name in names))
+        return [name for names in sources for name in names]
 
     def _find_scope(self, node: Any) -> str:
         """A trace tells the modules as ``__module.encoder/__module.encoder.0``."""
