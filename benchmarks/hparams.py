@@ -93,8 +93,10 @@ def _iter_events(number: int, rng: np.random.Generator) -> Iterator[bytes]:
 
 
 def _wait_until_read(site: Website, runs: int) -> None:
+    """Until it has all sessions, as is waited for TensorBoard; each has answered once then."""
     while site.get("api/status")["status"]["loading"] or len(site.get("api/runs")["runs"]) < runs:
         time.sleep(0.2)
+    site.read("api/hparams/sessions", how="last")
 
 
 def _look(browser: Browser, site: Website) -> tuple[float, float, float]:
