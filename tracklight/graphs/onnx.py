@@ -24,7 +24,7 @@ from tracklight.formats.proto import Message
 from tracklight.graphs.graphdef import ARGUMENT, RESULT
 from tracklight.graphs.model import INPUT, OUTPUT, Detail, Graph, Output
 from tracklight.graphs.onnx_scopes import find_scope, find_source, join_scopes
-from tracklight.graphs.wiring import Wiring
+from tracklight.graphs.wiring import Names, Wiring
 
 WEIGHT = "Initializer"
 _DEEPEST = 50
@@ -69,7 +69,7 @@ class _Building:
         if depth > _DEEPEST:
             raise FormatError(f"graphs are nested more than {_DEEPEST} deep")
         self._known, self._functions, self._depth, self._path = known, functions, depth, path
-        self._taken: dict[str, int] = {}
+        self._names = Names()
         told = [*graph.inputs, *graph.values, *graph.outputs, *graph.initializers]
         self._tensors = {tensor.name: tensor for tensor in told}
         operations = [self._build_operation(place, node) for place, node in enumerate(graph.nodes)]
@@ -115,13 +115,13 @@ class _Building:
     def _node(
         self, name: str, op: str, *, reads: Iterable[str] = (), gives: Iterable[str] = ()
     ) -> _Node:
-        return _Node(self._take(name.strip("/") or op), op, list(reads), list(gives))
+        return _Node(self._names.take(name.strip("/") or op), op, list(reads), list(gives))
 
     def _build_operation(self, place: int, message: Message) -> _Node:
         op = decode_text(message.op_type)
         gives = [decode_text(name) for name in message.output]
         own = decode_text(message.name).strip("/") or "".join(gives[:1]) or f"{op}_{place}"
-        name = self._take(join_scopes(find_scope(message), own))
+        name = self._names.take(join_scopes(find_scope(message), own))
         node = _Node(name, op, [decode_text(it) for it in message.input], gives, message)
         called = self._known.get((decode_text(message.domain), op))
         inner = [*([called] if called else []), *self._build_subgraphs(node, message)]
@@ -152,15 +152,9 @@ class _Building:
                 scopes[name] = _share(scopes[name], scope) if name in scopes else scope
         for tensor in weights:
             own = tensor.name.replace("/", ".").strip(".") or WEIGHT
-            name = self._take(join_scopes(scopes.get(tensor.name, ""), own))
+            name = self._names.take(join_scopes(scopes.get(tensor.name, ""), own))
             count = 0 if tensor.dtype in _INDICES else Output(tensor.dtype, tensor.sizes).count()
             yield _Node(name, WEIGHT, gives=[tensor.name], parameters=count or 0)
-
-    def _take(self, name: str) -> str:
-        """A name that no other node has."""
-        count = self._taken.get(name, 0)
-        self._taken[name] = count + 1
-        return self._take(f"{name}_{count}") if count else name
 
     def _describe(self, node: _Node) -> Detail:
         told = (self._tensors.get(name) for name in node.gives or node.reads[:1])

@@ -11,7 +11,7 @@ from tracklight.errors import FormatError
 from tracklight.graphs.graphdef import ARGUMENT, RESULT
 from tracklight.graphs.model import INPUT, OUTPUT, Detail, Graph, Output
 from tracklight.graphs.stablehlo_text import Locations, read_types, take_settings
-from tracklight.graphs.wiring import Wiring
+from tracklight.graphs.wiring import Names, Wiring
 
 _OPERATION = re.compile(r'(?:%([\w.$-]+)(?::\d+)? = )?"?([a-z_][\w$.]*)"?(.*)$')
 _ARGUMENT = re.compile(r"%([\w.$-]+): ([^%]*)")
@@ -56,7 +56,7 @@ class Body:
     def __init__(self, is_entry: bool, locations: Locations) -> None:
         self._locations, self._is_entry = locations, is_entry
         self._nodes: list[_Node] = []
-        self._taken: dict[str, int] = {}
+        self._names = Names()
         self._values: dict[str, _Read] = {}
         self._regions: list[_Region] = []
 
@@ -136,7 +136,7 @@ class Body:
         owner.source = self._locations.find_line(told)
         scope = self._locations.find_scope(told) if self._is_entry else ""
         if scope:
-            owner.name = self._take(f"{scope}/{owner.op}")
+            owner.name = self._names.take(f"{scope}/{owner.op}")
 
     def _name_inputs(self, line: str) -> None:
         for name, told in _ARGUMENT.findall(line):
@@ -165,7 +165,7 @@ class Body:
         told: str,
     ) -> _Node:
         scope = self._locations.find_scope(told) if self._is_entry else ""
-        path = self._take("/".join([scope or self._find_region(), name]).strip("/"))
+        path = self._names.take("/".join([scope or self._find_region(), name]).strip("/"))
         node = _Node(path, op, reads, outputs, source=self._locations.find_line(told))
         self._nodes.append(node)
         return node
@@ -185,11 +185,6 @@ class Body:
     def _find(self, value: str, output: str) -> _Read:
         found = self._values.get(value) or _Read(f"%{value}", "0")
         return found._replace(output=output) if output else found
-
-    def _take(self, name: str) -> str:
-        count = self._taken.get(name, 0)
-        self._taken[name] = count + 1
-        return self._take(f"{name}_{count}") if count else name
 
 
 def _describe(node: _Node) -> Detail:

@@ -11,6 +11,18 @@ from tracklight.graphs.model import Edges
 _SHOWN = 3
 
 
+class Names:
+    """Gives each node a name that no other has: those that come later get a number."""
+
+    def __init__(self) -> None:
+        self._taken: dict[str, int] = {}
+
+    def take(self, name: str) -> str:
+        count = self._taken.get(name, 0)
+        self._taken[name] = count + 1
+        return self.take(f"{name}_{count}") if count else name
+
+
 class Wiring:
     """Collects edges by name; what leads nowhere is remembered for a sentence."""
 
