@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from contextlib import closing
 from types import ModuleType
 
 import numpy as np
@@ -46,7 +47,7 @@ def expect_gradient(layout: Float64, affinities: Affinities, exaggeration: float
 def test_the_gradient_is_that_of_all_pairs(kernel: ModuleType | None, dimensions: int) -> None:
     affinities, layout = make_affinities(300), make_layout(300, dimensions)
     expected = expect_gradient(layout, affinities, 3.0)
-    with Forces(affinities, kernel) as acting:
+    with closing(Forces(affinities, kernel)) as acting:
         found = acting.find_gradient(layout, 3.0)
     assert np.abs(found - expected).max() < 0.02 * np.abs(expected).max()
 
@@ -55,7 +56,7 @@ def test_without_a_compiler_many_points_of_a_plane_are_put_on_a_grid(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     affinities, layout = make_affinities(300), make_layout(300, 2)
-    with Forces(affinities, None) as acting:
+    with closing(Forces(affinities, None)) as acting:
         pairs = acting.find_gradient(layout, 1.0)
         monkeypatch.setattr(forces, "_MOST_IN_PAIRS", 10)
         grid = acting.find_gradient(layout, 1.0)
@@ -65,7 +66,7 @@ def test_without_a_compiler_many_points_of_a_plane_are_put_on_a_grid(
 
 def test_without_a_compiler_many_pairs_are_taken_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     affinities, layout = make_affinities(200), make_layout(200, 3)
-    with Forces(affinities, None) as acting:
+    with closing(Forces(affinities, None)) as acting:
         whole = acting.find_gradient(layout, 1.0)
         monkeypatch.setattr(forces, "_PAIRS_AT_ONCE", 900)
         np.testing.assert_allclose(acting.find_gradient(layout, 1.0), whole, atol=1e-12)

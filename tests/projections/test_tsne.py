@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.projections.clouds import make_clusters
+from tests.projections.clouds import find_nearest_centres, make_clusters, measure_mixing
 from tracklight.errors import UsageError
 from tracklight.projections import forces, tsne
 from tracklight.projections.trustworthiness import measure_trust
@@ -20,9 +20,7 @@ def test_clusters_stay_together(dimensions: int) -> None:
     vectors, labels = make_clusters(200)
     layout = make_layout(vectors, Settings(dimensions, iterations=300, perplexity=10))
     assert layout.shape == (200, dimensions)
-    centres = np.array([layout[labels == label].mean(axis=0) for label in range(4)])
-    nearest = np.linalg.norm(layout[:, None] - centres[None], axis=2).argmin(axis=1)
-    assert (nearest == labels).all()
+    assert (find_nearest_centres(layout, labels) == labels).all()
     assert measure_trust(vectors, layout) > 0.95
 
 
@@ -45,15 +43,10 @@ def test_labels_can_pull_a_cloud_apart() -> None:
     vectors = np.random.default_rng(0).normal(size=(120, 5)).astype(np.float32)
     labels = np.arange(120) % 2
 
-    def mixing(layout: np.ndarray) -> float:
-        apart = np.linalg.norm(layout[:, None] - layout[None], axis=2)
-        np.fill_diagonal(apart, np.inf)
-        return float((labels[apart.argmin(axis=1)] != labels).mean())
-
     plain = make_layout(vectors, FAST, labels)
     pulled = make_layout(vectors, Settings(iterations=300, perplexity=10, pull=0.95), labels)
-    assert mixing(plain) > 0.3
-    assert mixing(pulled) < mixing(plain) / 2
+    assert measure_mixing(plain, labels) > 0.3
+    assert measure_mixing(pulled, labels) < measure_mixing(plain, labels) / 2
 
 
 @pytest.mark.parametrize("count", [3, 5, 10])

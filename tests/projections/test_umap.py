@@ -5,7 +5,12 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from tests.projections.clouds import make_clusters
+from tests.projections.clouds import (
+    find_nearest_centres,
+    make_clusters,
+    measure_gaps,
+    measure_mixing,
+)
 from tracklight.errors import UsageError
 from tracklight.projections.curve import fit_curve
 from tracklight.projections.forces import KERNEL
@@ -23,9 +28,7 @@ def test_clusters_stay_together(kernel: ModuleType | None, dimensions: int) -> N
     vectors, labels = make_clusters(200)
     layout = make_layout(vectors, Settings(dimensions, epochs=100), kernel=kernel)
     assert layout.shape == (200, dimensions)
-    centres = np.array([layout[labels == label].mean(axis=0) for label in range(4)])
-    nearest = np.linalg.norm(layout[:, None] - centres[None], axis=2).argmin(axis=1)
-    assert (nearest == labels).all()
+    assert (find_nearest_centres(layout, labels) == labels).all()
     assert measure_trust(vectors, layout) > 0.94
 
 
@@ -41,14 +44,9 @@ def test_labels_can_pull_a_cloud_apart() -> None:
     vectors = np.random.default_rng(0).normal(size=(120, 5)).astype(np.float32)
     labels = np.arange(120) % 2
 
-    def mixing(layout: np.ndarray) -> float:
-        apart = np.linalg.norm(layout[:, None] - layout[None], axis=2)
-        np.fill_diagonal(apart, np.inf)
-        return float((labels[apart.argmin(axis=1)] != labels).mean())
-
     plain = make_layout(vectors, FAST, labels)
     pulled = make_layout(vectors, Settings(epochs=100, pull=0.95), labels)
-    assert mixing(pulled) < mixing(plain) / 2
+    assert measure_mixing(pulled, labels) < measure_mixing(plain, labels) / 2
 
 
 def test_points_come_as_close_as_they_may() -> None:
@@ -56,9 +54,7 @@ def test_points_come_as_close_as_they_may() -> None:
 
     def crowding(min_dist: float) -> float:
         layout = make_layout(vectors, Settings(min_dist=min_dist, epochs=100))
-        apart = np.linalg.norm(layout[:, None] - layout[None], axis=2)
-        np.fill_diagonal(apart, np.inf)
-        return float(np.median(apart.min(axis=1)))
+        return float(np.median(measure_gaps(layout)[0]))
 
     assert crowding(0.0) < crowding(0.8) / 2
 

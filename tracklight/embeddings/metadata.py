@@ -9,6 +9,7 @@ from typing import BinaryIO
 
 from tracklight.errors import FormatError
 from tracklight.tensorfiles.place import measure
+from tracklight.tensorfiles.rows import name_columns
 
 _MAX_BYTES = 1 << 30
 _ONLY = "label"
@@ -42,12 +43,9 @@ def read_metadata(file: BinaryIO, count: int) -> Metadata:
 
 
 def _name_columns(cells: Sequence[str], has_names: bool) -> list[str]:
-    if not has_names:
-        return [_ONLY] if len(cells) == 1 else [f"column {n}" for n in range(1, len(cells) + 1)]
-    names: list[str] = []
-    for place, cell in enumerate(cells, 1):
-        names.append(cell if cell and cell not in names else f"{cell or 'column'} {place}")
-    return names
+    if len(cells) == 1 and not has_names:
+        return [_ONLY]
+    return name_columns(cells if has_names else [""] * len(cells))
 
 
 def _turn(rows: list[list[str]], names: list[str], count: int) -> dict[str, list[str]]:

@@ -137,7 +137,7 @@ cdef class Tree:
     def repel(self, int64_t begin, int64_t end, double angle, double[:, ::1] forces):
         """Fill the forces on some points, and give their part of the sum that divides them."""
         cdef int64_t i
-        cdef double total = 0
+        cdef double total = 0, angle2 = angle * angle
         if not 0 <= begin <= end <= min(self.layout.shape[0], forces.shape[0]):
             raise ValueError("no such points")
         if forces.shape[1] != self.dimensions:
@@ -145,74 +145,47 @@ cdef class Tree:
         with nogil:
             for i in range(begin, end):
                 if self.dimensions == 2:
-                    total += self.push2(i, angle * angle, &forces[i, 0])
+                    total += push(self.nodes, &self.layout[0, 0], i, angle2, 2, &forces[i, 0])
                 else:
-                    total += self.push3(i, angle * angle, &forces[i, 0])
+                    total += push(self.nodes, &self.layout[0, 0], i, angle2, 3, &forces[i, 0])
         return total
 
-    cdef double push2(self, int64_t i, double angle2, double *force) noexcept nogil:
-        cdef double x = self.layout[i, 0], y = self.layout[i, 1]
-        cdef double right, down, square, near, weight, sum_right = 0, sum_down = 0, total = 0
-        cdef int32_t stack[STACK]
-        cdef int top = 1, branch
-        cdef Node *node
-        stack[0] = 0
-        while top:
-            top -= 1
-            node = &self.nodes[stack[top]]
-            if node.mass == 0 or node.point == i and node.mass == 1:
-                continue
-            right = x - node.middle[0]
-            down = y - node.middle[1]
-            square = right * right + down * down
-            if node.children < 0 or node.width * node.width < angle2 * square:
-                near = 1 / (1 + square)
-                weight = near * (node.mass - (square == 0 and node.mass > 1))
-                total += weight
-                weight *= near
-                sum_right += weight * right
-                sum_down += weight * down
-            else:
-                for branch in range(4):
-                    stack[top] = node.children + branch
-                    top += 1
-        force[0] = sum_right
-        force[1] = sum_down
-        return total
 
-    cdef double push3(self, int64_t i, double angle2, double *force) noexcept nogil:
-        cdef double x = self.layout[i, 0], y = self.layout[i, 1], z = self.layout[i, 2]
-        cdef double right, down, deep, square, near, weight, total = 0
-        cdef double sum_right = 0, sum_down = 0, sum_deep = 0
-        cdef int32_t stack[STACK]
-        cdef int top = 1, branch
-        cdef Node *node
-        stack[0] = 0
-        while top:
-            top -= 1
-            node = &self.nodes[stack[top]]
-            if node.mass == 0 or node.point == i and node.mass == 1:
-                continue
-            right = x - node.middle[0]
-            down = y - node.middle[1]
-            deep = z - node.middle[2]
-            square = right * right + down * down + deep * deep
-            if node.children < 0 or node.width * node.width < angle2 * square:
-                near = 1 / (1 + square)
-                weight = near * (node.mass - (square == 0 and node.mass > 1))
-                total += weight
-                weight *= near
-                sum_right += weight * right
-                sum_down += weight * down
-                sum_deep += weight * deep
-            else:
-                for branch in range(8):
-                    stack[top] = node.children + branch
-                    top += 1
-        force[0] = sum_right
-        force[1] = sum_down
-        force[2] = sum_deep
-        return total
+cdef inline double push(
+    const Node *nodes, const double *layout, int64_t i, double angle2, int dimensions, double *force
+) noexcept nogil:
+    """The force on one point; ``dimensions`` is a constant wherever this is put in."""
+    cdef double square, near, weight, total = 0
+    cdef double apart[3]
+    cdef double pushed[3]
+    cdef int32_t stack[STACK]
+    cdef int top = 1, branch, axis
+    cdef const Node *node
+    stack[0] = 0
+    pushed[0] = pushed[1] = pushed[2] = 0
+    while top:
+        top -= 1
+        node = &nodes[stack[top]]
+        if node.mass == 0 or node.point == i and node.mass == 1:
+            continue
+        square = 0
+        for axis in range(dimensions):
+            apart[axis] = layout[i * dimensions + axis] - node.middle[axis]
+            square += apart[axis] * apart[axis]
+        if node.children < 0 or node.width * node.width < angle2 * square:
+            near = 1 / (1 + square)
+            weight = near * (node.mass - (square == 0 and node.mass > 1))
+            total += weight
+            weight *= near
+            for axis in range(dimensions):
+                pushed[axis] += weight * apart[axis]
+        else:
+            for branch in range(1 << dimensions):
+                stack[top] = node.children + branch
+                top += 1
+    for axis in range(dimensions):
+        force[axis] = pushed[axis]
+    return total
 
 
 def attract(

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from types import ModuleType, TracebackType
+from types import ModuleType
 
 import numpy as np
 
@@ -46,15 +46,7 @@ class Forces:
         self._threads = os.cpu_count() or 1
         self._pool = ThreadPoolExecutor(self._threads)
 
-    def __enter__(self) -> Forces:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
         self._pool.shutdown()
 
     def find_gradient(self, layout: Float64, exaggeration: float) -> Float64:

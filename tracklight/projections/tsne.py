@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,13 +13,13 @@ from tracklight.errors import UsageError
 from tracklight.projections.affinity import Affinities, find_affinities
 from tracklight.projections.forces import Forces
 from tracklight.projections.neighbours import Metric, NeighbourSearch
-from tracklight.projections.pca import find_components
+from tracklight.projections.start import find_start
 from tracklight.projections.work import Work
 from tracklight.types import Float32, Float64
 
 #: Clusters first form while neighbours pull this much harder.
 _EARLY_ITERATIONS = 250
-_START_SPREAD = 1e-4
+_START_SPREAD = 3e-4
 _LEAST_GAIN = 0.01
 _SHOW_EVERY = 10
 
@@ -70,25 +71,14 @@ def make_layout(
     count = max(int(3 * perplexity), 2)
     neighbours = NeighbourSearch(vectors, settings.metric).find_all(count, work)
     affinities = find_affinities(neighbours, max(perplexity, 1.01), labels, settings.pull)
-    return _descend(_start(vectors, settings), affinities, settings, work)
-
-
-def _start(vectors: Float32, settings: Settings) -> Float64:
-    """The principal components, made very small; what they lack is made up at random."""
-    rng = np.random.default_rng(settings.seed)
-    layout = rng.normal(0, _START_SPREAD / 100, (len(vectors), settings.dimensions))
-    components = find_components(vectors, settings.dimensions, settings.seed)
-    places = components.project(vectors).astype(np.float64)
-    spread = places[:, 0].std()
-    if spread > 0:
-        layout[:, : places.shape[1]] += places * (_START_SPREAD / spread)
-    return layout
+    start = find_start(vectors, settings.dimensions, _START_SPREAD, settings.seed)
+    return _descend(start, affinities, settings, work)
 
 
 def _descend(layout: Float64, affinities: Affinities, settings: Settings, work: Work) -> Float32:
     speed, gains = np.zeros_like(layout), np.ones_like(layout)
     early = min(_EARLY_ITERATIONS, settings.iterations // 2)
-    with Forces(affinities) as forces:
+    with closing(Forces(affinities)) as forces:
         for iteration in range(settings.iterations):
             is_early = iteration < early
             exaggeration = settings.early_exaggeration if is_early else 1.0

@@ -14,8 +14,8 @@ from tracklight.projections.affinity import Pairs, join_directions, weaken_unlik
 from tracklight.projections.curve import fit_curve
 from tracklight.projections.forces import KERNEL
 from tracklight.projections.neighbours import Metric, Neighbours, NeighbourSearch
-from tracklight.projections.pca import find_components
 from tracklight.projections.settling import settle
+from tracklight.projections.start import find_start
 from tracklight.projections.work import Work
 from tracklight.types import Float32, Float64
 
@@ -78,7 +78,8 @@ def make_layout(
     count = min(settings.neighbours, len(vectors)) - 1
     found = NeighbourSearch(vectors, settings.metric).find_all(count, work)
     graph = _join(found, labels, settings.pull)
-    return _settle(_start(vectors, settings), graph, settings, work, kernel)
+    start = find_start(vectors, settings.dimensions, _START_SPREAD, settings.seed)
+    return _settle(start, graph, settings, work, kernel)
 
 
 def _join(neighbours: Neighbours, labels: NDArray[Any] | None, pull: float) -> _Graph:
@@ -102,18 +103,6 @@ def _weigh(distances: Float32) -> Float64:
     scale = np.maximum(scale, 1e-3 * max(float(distances.mean()), 1e-12))
     weights: Float64 = np.exp(-beyond / scale[:, None])
     return weights
-
-
-def _start(vectors: Float32, settings: Settings) -> Float64:
-    """The principal components in a square of usual size, and a little noise."""
-    rng = np.random.default_rng(settings.seed)
-    layout = rng.normal(0, 1e-4, (len(vectors), settings.dimensions))
-    components = find_components(vectors, settings.dimensions, settings.seed)
-    places = components.project(vectors).astype(np.float64)
-    largest = np.abs(places).max()
-    if largest > 0:
-        layout[:, : places.shape[1]] += places * (_START_SPREAD / largest)
-    return layout
 
 
 def _settle(

@@ -54,7 +54,7 @@ def open_csv(file: BinaryIO, name: str) -> RowFile:
     if not first:
         raise FormatError("a table with nothing in it")
     has_names = not any(is_number(cell) for cell in first)
-    names = _name_columns(first if has_names else [""] * len(first))
+    names = name_columns(first if has_names else [""] * len(first))
     columns: list[list[str]] = [[] if has_names else [cell] for cell in first]
     for number, row in enumerate(rows, 2):
         if len(row) != len(names):
@@ -64,7 +64,7 @@ def open_csv(file: BinaryIO, name: str) -> RowFile:
     return _sort_columns(dict(zip(names, columns, strict=True)), name, has_names)
 
 
-def _name_columns(cells: list[str]) -> list[str]:
+def name_columns(cells: Sequence[str]) -> list[str]:
     """A name for each column, and none twice."""
     names: list[str] = []
     for place, cell in enumerate(cells, 1):
