@@ -134,6 +134,12 @@ def test_what_is_odd_is_read_all_the_same() -> None:
     }
 
 
+def test_names_that_are_taken_over_and_over() -> None:
+    names = ["a" + "_1" * count for count in range(1500)]
+    graph = read_onnx(make_model(*(make_node("A", [], [name]) for name in [*names, "a"])))
+    assert len(set(graph.names)) == 1501
+
+
 @pytest.mark.parametrize(("depth", "is_read"), [(40, True), (60, False), (3000, False)])
 def test_graphs_inside_of_graphs(depth: int, is_read: bool) -> None:
     graph = make_node("Neg", ["x"], ["y"])

@@ -18,9 +18,11 @@ class Names:
         self._taken: dict[str, int] = {}
 
     def take(self, name: str) -> str:
-        count = self._taken.get(name, 0)
-        self._taken[name] = count + 1
-        return self.take(f"{name}_{count}") if count else name
+        while count := self._taken.get(name, 0):
+            self._taken[name] = count + 1
+            name = f"{name}_{count}"
+        self._taken[name] = 1
+        return name
 
 
 class Wiring:
