@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 import socket
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +15,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import psutil
+
+from tests.server.waiting import wait_until
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,14 @@ class Served:
             except OSError:
                 pass  # it has heard enough
             return receive_all(connection)
+
+    def wait_until_read(self) -> None:
+        """Until everything that lies in the log is known."""
+        wait_until(lambda: self._ask_health() == "ok", 60)
+
+    def _ask_health(self) -> str:
+        with urllib.request.urlopen(self.address + "api/health", timeout=20) as answer:
+            return str(json.load(answer)["status"])
 
     def count_files(self) -> int:
         return psutil.Process(self.process.pid).num_fds()

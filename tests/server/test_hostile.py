@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import threading
-import time
 import urllib.request
 from collections.abc import Iterator
 
@@ -50,6 +49,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TRACKLIGHT_DATA", str(folder / "data"))
         with serve(folder / "logs", folder) as server:
+            server.wait_until_read()
             yield server
     assert server.errors.read_text() == ""
 
@@ -163,11 +163,9 @@ def test_slow_clients_are_waited_for_by_nobody(server: Served) -> None:
     slow = [server.connect() for _ in range(60)]
     for number, connection in enumerate(slow):
         connection.sendall(halves[number % len(halves)])
-    began_s = time.monotonic()
+    # They would be waited for longer than this.
     with urllib.request.urlopen(server.address + "api/status", timeout=10) as answer:
         assert answer.status == 200
-    # Far from the patience that the server has with them.
-    assert time.monotonic() - began_s < 10
     for connection in slow:
         connection.close()
 

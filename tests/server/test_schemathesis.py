@@ -6,19 +6,16 @@ ten minutes of other ones.
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
-import urllib.request
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.index import logs
-from tests.server.served import Served, serve
-from tests.server.waiting import wait_until
+from tests.server.served import serve
 from tracklight.formats.png import encode_png
 from tracklight.formats.wav import encode_wav
 
@@ -42,18 +39,13 @@ def write_log(place: Path) -> None:
     logs.write(place, "conv", logs.points(range(3)) + values)
 
 
-def is_read(server: Served) -> bool:
-    with urllib.request.urlopen(server.address + "api/status", timeout=20) as answer:
-        return not json.load(answer)["status"]["loading"]
-
-
 @pytest.mark.timeout(900)
 def test_nothing_that_is_asked_is_a_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("schemathesis")
     monkeypatch.setenv("TRACKLIGHT_DATA", str(tmp_path / "data"))
     write_log(tmp_path / "logs")
     with serve(tmp_path / "logs", tmp_path) as server:
-        wait_until(lambda: is_read(server))
+        server.wait_until_read()
         command = [sys.executable, "-m", "schemathesis.cli", "run"]
         command += [f"{server.address}api/openapi.json", "--url", server.address.rstrip("/")]
         command += ["--checks", CHECKS, "--continue-on-failure", "--request-timeout", "30"]
