@@ -24,7 +24,7 @@ ON_DEMAND_S = os.environ.get("TRACKLIGHT_SCHEMATHESIS_S")
 HOW = (
     ["--phases", "coverage,fuzzing,stateful", "--max-time", ON_DEMAND_S]
     if ON_DEMAND_S
-    else ["--phases", "fuzzing", "--max-examples", "4", "--generation-deterministic", "--no-shrink"]
+    else ["--phases", "fuzzing", "--max-examples", "2", "--generation-deterministic", "--no-shrink"]
 )
 
 
