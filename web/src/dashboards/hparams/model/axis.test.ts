@@ -64,6 +64,14 @@ test('few values are all written at the axis', () => {
   expect(makeAxis(MANY, 'linear').ticks.length).toBeLessThan(10);
 });
 
+test('a column without any number has an axis without marks', () => {
+  for (const scale of ['linear', 'log', 'quantile'] as const) {
+    const axis = makeAxis(columnOf('gone', [NaN, NaN], 'metric'), scale);
+    expect(axis.ticks).toEqual([]);
+    expect([...placesOn(axis)]).toEqual([NaN, NaN]);
+  }
+});
+
 test('a brush lets through what is under it, whatever the scale', () => {
   for (const scale of ['linear', 'log', 'quantile'] as const) {
     const axis = makeAxis(RATES, scale);

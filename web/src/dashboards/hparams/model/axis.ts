@@ -96,7 +96,7 @@ function numberAxis(column: Column, scale: AxisScale): Axis {
     place: layout.at(value),
     text: sayNumber(column, value),
   }));
-  return { column, scale, ...layout, ticks, hasFew: distinctNumbers(column, FEW_VALUES) !== null };
+  return { column, scale, ...layout, ticks, hasFew: fewValues(column) !== null };
 }
 
 type Layout = Pick<Axis, 'at' | 'valueAt'>;
@@ -135,15 +135,21 @@ function byRank(column: Column): Layout {
   return { at, valueAt };
 }
 
+/** What is chosen may have few values; that what is measured has few is chance. */
+function fewValues(column: Column): readonly number[] | null {
+  return column.kind === 'hparam' ? distinctNumbers(column, FEW_VALUES) : null;
+}
+
 function tickValues(
   column: Column,
   scale: AxisScale,
   valueAt: (place: number) => number,
 ): readonly number[] {
-  const few = distinctNumbers(column, FEW_VALUES);
+  const few = fewValues(column);
   if (few) return few;
-  if (scale === 'quantile') return [0, 0.25, 0.5, 0.75, 1].map(valueAt);
   const { low, high } = endsOf(column);
+  if (low > high) return [];
+  if (scale === 'quantile') return [0, 0.25, 0.5, 0.75, 1].map(valueAt);
   const format = column.meaning === 'value' ? 'number' : column.meaning;
   return ticksOf(scale, format, [low, high], TICKS).map(({ value }) => value);
 }

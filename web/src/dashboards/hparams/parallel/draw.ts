@@ -3,6 +3,7 @@ import type { Path, Pen } from '../../../charts/pen/pen';
 import { pathOf } from '../../../charts/pen/pen';
 import type { Palette } from '../../../charts/picture/palette';
 import type { Size } from '../../../charts/picture/layout';
+import type { AxisTick } from '../model/axis';
 import { type Ink, LEVELS } from '../model/ink';
 import type { Layout } from './layout';
 import { pixelOf } from './layout';
@@ -87,14 +88,28 @@ export function drawAxes(pen: Pen, layout: Layout, palette: Palette, hasBlanks: 
   const { top, foot, blank } = layout;
   for (const { axis, x } of layout.axes) {
     pen.stroke(pathOf(x, top, x, foot), { colour: palette.rule, width: 1 });
-    for (const { place, text } of axis.ticks) {
-      const y = pixelOf(layout, place);
-      pen.stroke(pathOf(x - 3, y, x + 3, y), { colour: palette.rule, width: 1 });
-      drawLabel(pen, shortened(text), x - 7, y, palette);
-    }
+    drawTicks(pen, layout, axis.ticks, x, palette);
   }
   const [first] = layout.axes;
   if (hasBlanks && first) drawLabel(pen, 'no value', first.x - 7, blank, palette);
+}
+
+/** A label that would run into the one before is left out, its mark is not. */
+function drawTicks(
+  pen: Pen,
+  layout: Layout,
+  ticks: readonly AxisTick[],
+  x: number,
+  palette: Palette,
+): void {
+  let free = Infinity;
+  for (const { place, text } of [...ticks].sort((one, other) => one.place - other.place)) {
+    const y = pixelOf(layout, place);
+    pen.stroke(pathOf(x - 3, y, x + 3, y), { colour: palette.rule, width: 1 });
+    if (y > free) continue;
+    drawLabel(pen, shortened(text), x - 7, y, palette);
+    free = y - LABEL_HEIGHT;
+  }
 }
 
 function drawLabel(pen: Pen, text: string, right: number, y: number, palette: Palette): void {
