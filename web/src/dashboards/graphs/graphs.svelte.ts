@@ -96,9 +96,10 @@ export class Graphs {
     $effect(() => () => this.#stop());
   }
 
-  choose(id: string | null): void {
+  /** What a pointer chooses is seen already; what keys lead to may have to be brought there. */
+  choose(id: string | null, reveals = false): void {
     this.params.node.set(id);
-    if (id !== null) this.stage.reveal(id);
+    if (id !== null && reveals) this.stage.reveal(id);
   }
 
   /** What a click on a node means: it is chosen, or what it stands for is shown. */

@@ -20,10 +20,8 @@ const NOTHING: Hit = { node: null, link: null, isMark: false };
 export function hitAt(drawing: Drawing, spot: Spot, reach: number): Hit {
   const at = { ...spot, width: 0, height: 0 };
   const node = drawing.nodes.findLast((box) => touches(box, at) && isSolid(box, spot)) ?? null;
-  if (node && !node.isOpen) return { node, link: null, isMark: isAtMark(node, spot) };
-  const link = findLink(drawing.links, spot, NEAR * reach);
-  if (link) return { ...NOTHING, link };
-  return node ? { node, link: null, isMark: isAtMark(node, spot) } : NOTHING;
+  if (node) return { node, link: null, isMark: isAtMark(node, spot) };
+  return { ...NOTHING, link: findLink(drawing.links, spot, NEAR * reach) };
 }
 
 /** Of an open group only the heading counts: what is below is where other things are. */

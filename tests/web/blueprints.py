@@ -1,0 +1,75 @@
+"""Graphs whose nodes tests know, and the parts of the Graphs view."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.dashboards.graphs.scene import write_graph
+from tracklight.demo.graph_builder import BATCH, GraphBuilder
+from tracklight.formats.proto import Message
+
+#: A hub that nobody would want to see among the others: so many read it.
+READERS = 20
+
+
+def build_network(*, width: int = 64, blocks: int = 3) -> Message:
+    """Blocks with a skip connection each, a head, and a control edge from one to the other."""
+    builder = GraphBuilder()
+    flow = builder.add("images", "Placeholder", shape=(BATCH, 32))
+    for number in range(1, blocks + 1):
+        flow = _add_block(builder, f"net/block_{number}", flow, width)
+    weights = builder.add_variable("head/kernel", (width, 10))
+    logits = builder.add("head/MatMul", "MatMul", [flow, weights], (BATCH, 10))
+    builder.add("head/Softmax", "Softmax", [logits, "^images"], (BATCH, 10))
+    return builder.graph()
+
+
+def _add_block(builder: GraphBuilder, scope: str, flow: str, width: int) -> str:
+    weights = builder.add_variable(f"{scope}/kernel", (width, width))
+    product = builder.add(f"{scope}/MatMul", "MatMul", [flow, weights], (BATCH, width))
+    active = builder.add(f"{scope}/Relu", "Relu", [product], (BATCH, width))
+    return builder.add(f"{scope}/add", "AddV2", [active, flow], (BATCH, width))
+
+
+def build_many(count: int) -> Message:
+    """One scope with more nodes than are shown at once, all read by one."""
+    builder = GraphBuilder()
+    names = [builder.add(f"many/in{place}x", "Placeholder", shape=(2,)) for place in range(count)]
+    builder.add("many/all", "AddN", names, (2,))
+    return builder.graph()
+
+
+def write_blueprints(folder: Path) -> None:
+    """A network, the same with other sizes and one block less, and a crowd."""
+    write_graph(folder, build_network(), "a_deep")
+    write_graph(folder, build_network(width=96, blocks=2), "b_wide")
+    write_graph(folder, build_many(450), "c_many")
+
+
+def box(page: Page, path: str) -> Locator:
+    """A node of the picture."""
+    return page.locator(f'[data-node="{path}"]')
+
+
+def at(found: Locator) -> tuple[float, float]:
+    """The middle of a node, or of the heading of an open one, on the screen."""
+    expect(found).to_be_visible()
+    place = found.bounding_box()
+    assert place
+    return place["x"] + place["width"] / 2, place["y"] + min(place["height"] / 2, 12)
+
+
+def choose(page: Page, path: str) -> None:
+    page.mouse.click(*at(box(page, path)))
+    expect(box(page, path)).to_have_attribute("aria-pressed", "true")
+
+
+def toggle(page: Page, path: str) -> None:
+    """Open a group, or close it."""
+    found = box(page, path)
+    before = found.get_attribute("aria-expanded")
+    page.mouse.dblclick(*at(found))
+    expect(found).to_have_attribute("aria-expanded", "false" if before == "true" else "true")
+    expect(page.get_by_role("application")).to_have_attribute("aria-busy", "false")

@@ -1,0 +1,125 @@
+"""What is in a graph is found: by words, along its links, by colours and beside another graph."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.web.blueprints import box, choose, write_blueprints
+from tests.web.conftest import board_over
+
+pytestmark = pytest.mark.browser
+
+OpenPage = Callable[..., Page]
+
+blueprints = board_over(write_blueprints, "module", "?tab=graphs")
+
+
+def details(page: Page) -> Locator:
+    return page.get_by_role("complementary", name="Details")
+
+
+def faded(page: Page) -> set[str]:
+    """The nodes that step back."""
+    found = page.locator("[data-faded]").evaluate_all(
+        "nodes => nodes.map((node) => node.dataset.node)"
+    )
+    return set(found)
+
+
+def test_words_find_nodes_in_closed_scopes(blueprints: str, open_page: OpenPage) -> None:
+    page = open_page(blueprints)
+    page.get_by_role("searchbox", name="Find nodes").fill("op:AddV2")
+    results = page.get_by_role("region", name="Search results")
+    expect(results.get_by_role("status")).to_have_text("3 matches")
+    results.get_by_role("button", name="net/block_2/add").click()
+    expect(box(page, "net/block_2/add")).to_have_attribute("aria-pressed", "true")
+    expect(page).to_have_url(re.compile("open=net,net/block_2"))
+    expect(details(page)).to_contain_text("AddV2")
+    expect(details(page)).to_contain_text("float32 ?×64")
+    page.get_by_role("searchbox", name="Find nodes").fill("nowhere")
+    expect(results.get_by_role("status")).to_have_text("Nothing matches “nowhere”.")
+
+
+def test_the_whole_is_told_and_leads_to_the_largest(blueprints: str, open_page: OpenPage) -> None:
+    page = open_page(blueprints)
+    expect(details(page)).to_contain_text("12,928")  # parameters: 3 of 64 by 64, one of 64 by 10
+    largest = details(page).get_by_role("region", name="Largest tensors")
+    largest.get_by_role("button").first.click()
+    expect(details(page)).to_contain_text("64×64")
+    expect(page).to_have_url(re.compile(r"node=net/block_\d/kernel"))
+    inputs = details(page).get_by_role("region", name=re.compile("Outputs"))
+    inputs.get_by_role("button").first.click()
+    expect(page).to_have_url(re.compile("node=.*(Read|MatMul)"))
+
+
+def test_a_trace_fades_what_is_not_on_the_way(blueprints: str, open_page: OpenPage) -> None:
+    page = open_page(f"{blueprints}&open=net,net/block_2")
+    choose(page, "net/block_2/Relu")
+    trace = page.get_by_role("group", name="Trace")
+    trace.get_by_role("button", name="Inputs").click()
+    expect(box(page, "head")).to_have_attribute("data-faded", "true")
+    assert {"net/block_3", "net/block_2/add"} <= faded(page)
+    assert not {"images", "net/block_1", "net/block_2/MatMul"} & faded(page)
+    lit = page.locator('[data-link="net/block_2/MatMul → net/block_2/Relu"]')
+    expect(lit).to_have_attribute("data-lit", "true")
+    trace.get_by_role("button", name="Outputs").click()
+    expect(box(page, "images")).to_have_attribute("data-faded", "true")
+    assert not {"net/block_3", "head", "net/block_2/add"} & faded(page)
+    page.keyboard.press("Escape")
+    expect(page.locator("[data-faded]")).to_have_count(0)
+
+
+def test_the_shortest_way_takes_the_skip_connections(blueprints: str, open_page: OpenPage) -> None:
+    page = open_page(f"{blueprints}&open=net&node=images")
+    page.get_by_role("button", name="Shortest way from here").click()
+    choose(page, "net/block_3")
+    steps = page.get_by_role("list", name="Shortest way").get_by_role("button")
+    expect(steps.first).to_have_text("images")
+    expect(steps.nth(1)).to_have_text("net/block_1/add")
+    expect(steps.nth(2)).to_have_text("net/block_2/add")
+    expect(steps).to_have_count(4)
+
+
+def test_colours_have_legends_and_only_what_is_known_is_offered(
+    blueprints: str, open_page: OpenPage
+) -> None:
+    page = open_page(f"{blueprints}&open=net")
+    colour = page.get_by_role("combobox", name="Colour")
+    expect(colour.get_by_role("option", name="Parameters")).to_have_count(1)
+    expect(colour.get_by_role("option", name="Compute time")).to_have_count(0)
+    # Blocks that are built alike have one colour.
+    colour.select_option("Structure")
+    fills = [fill(box(page, f"net/block_{number}")) for number in (2, 3)]
+    assert fills[0] == fills[1] != fill(box(page, "images"))
+    colour.select_option("Operation")
+    legend = page.get_by_role("group", name="Legend")
+    expect(legend).to_contain_text("MatMul 4")
+    colour.select_option("Parameters")
+    expect(legend).to_contain_text("Parameters")
+    expect(page).to_have_url(re.compile("paint=parameters"))
+    expect(box(page, "images").locator("rect").first).to_have_attribute("fill", "rgb(255, 255, 255)")
+    expect(box(page, "net/block_1").locator("rect").first).not_to_have_attribute(
+        "fill", re.compile("rgb\\((2[45]\\d, ?){2}2[45]\\d\\)")
+    )
+
+
+def fill(found: Locator) -> str | None:
+    return found.locator("rect").first.get_attribute("fill")
+
+
+def test_two_graphs_are_compared(blueprints: str, open_page: OpenPage) -> None:
+    page = open_page(f"{blueprints}&open=net")
+    page.get_by_role("button", name="Compare with another graph").click()
+    page.get_by_role("dialog").get_by_role("button", name=re.compile("b_wide")).click()
+    different = details(page).get_by_role("region", name="What is different")
+    expect(different).to_contain_text("From a_deep to b_wide")
+    expect(different).to_contain_text("removed")
+    expect(page.get_by_role("combobox", name="Colour")).to_have_value("Change")
+    expect(box(page, "net/block_3")).to_have_accessible_name(re.compile("removed$"))
+    expect(box(page, "net/block_1")).to_have_accessible_name(re.compile("changed$"))
+    page.goto(f"{page.url}&node=head/MatMul")
+    expect(details(page).locator("del").first).to_be_visible()
