@@ -149,9 +149,10 @@ def test_what_json_forbids_and_profilers_write(tmp_path: Path) -> None:
     [
         (b"", "there is no list of events"),
         (b"{}", "there is no list of events"),
-        (gzip.compress(b"{" + b" " * 100)[:-10], "there is no list of events"),
+        (gzip.compress(b"{" + b" " * 100, mtime=0)[:-10], "there is no list of events"),
         (b"\x1f\x8b nothing packed", "cannot be unpacked"),
     ],
+    ids=["empty", "no list", "torn", "not packed"],
 )
 def test_files_that_are_none(tmp_path: Path, content: bytes, said: str) -> None:
     path = tmp_path / "a.pt.trace.json.gz"
