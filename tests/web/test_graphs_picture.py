@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.dashboards.graphs.scene import X
 from tests.web.blueprints import at, box, build_network, choose, toggle, write_blueprints
 from tests.web.conftest import board_over
 
@@ -57,7 +58,7 @@ def test_scopes_open_in_place_and_close_again(blueprints: str, open_page: OpenPa
 
 def test_links_tell_what_flows_and_control_is_dashed(blueprints: str, open_page: OpenPage) -> None:
     page = open_page(f"{blueprints}&open=head")
-    expect(page.locator("svg text", has_text="?×32").first).to_be_visible()
+    expect(page.locator("svg text", has_text=f"?{X}32").first).to_be_visible()
     dashed = page.locator('[data-link="images → head/Softmax"] path').first
     expect(dashed).to_have_attribute("stroke-dasharray", "4 4")
     plain = page.locator('[data-link="head/MatMul → head/Softmax"] path').first
@@ -66,7 +67,7 @@ def test_links_tell_what_flows_and_control_is_dashed(blueprints: str, open_page:
     page.mouse.move(x, y + 6)
     tip = page.get_by_role("status", name="What is under the pointer")
     expect(tip).to_contain_text("head/MatMul")
-    expect(tip).to_contain_text("?×10")
+    expect(tip).to_contain_text(f"?{X}10")
 
 
 def test_keys_walk_along_links_and_open_groups(blueprints: str, open_page: OpenPage) -> None:
