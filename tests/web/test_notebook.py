@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -107,8 +108,11 @@ def test_a_cell_shows_a_board_and_a_chart(browser: Browser, lab: str, folder: Pa
     context = browser.new_context(viewport={"width": 1440, "height": 1800})
     page = context.new_page()
     page.goto(lab)
-    page.locator(".jp-CodeCell .cm-content").click(timeout=60_000)
+    # Before the kernel is there, a key may be pressed for nothing.
+    expect(page.get_by_text("(ipykernel) | Idle")).to_be_visible(timeout=60_000)
+    page.locator(".jp-CodeCell .cm-content").first.click()
     page.keyboard.press("Shift+Enter")
+    expect(page.locator(".jp-InputPrompt").first).to_have_text(re.compile(r"\[[*1]\]"))
 
     frame = page.locator("iframe[title=tracklight]")
     expect(frame).to_be_visible(timeout=60_000)
