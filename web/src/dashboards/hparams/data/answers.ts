@@ -51,6 +51,8 @@ export interface MetricAnswer {
   readonly values: Float64Array;
   /** NaN where a session lacks the metric. */
   readonly steps: Float64Array;
+  /** Standard deviation over repeats, where these are one row. */
+  readonly deviation: Float64Array | null;
 }
 
 export interface SessionsAnswer {

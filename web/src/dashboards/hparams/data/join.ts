@@ -90,6 +90,7 @@ function joinMetric(
     ...news,
     values: joinFloats(known?.values ?? [], news.values, at, count),
     steps: joinFloats(known?.steps ?? [], news.steps, at, count),
+    deviation: news.deviation && joinFloats(known?.deviation ?? [], news.deviation, at, count),
   };
 }
 

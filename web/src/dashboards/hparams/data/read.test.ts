@@ -43,7 +43,11 @@ function hparam(
 
 function metric(group: string, values: number[], steps: number[]): MetricAnswer {
   const [key, tag] = [`${group}|acc`, 'acc'];
-  const columns = { values: Float64Array.from(values), steps: Float64Array.from(steps) };
+  const columns = {
+    values: Float64Array.from(values),
+    steps: Float64Array.from(steps),
+    deviation: null,
+  };
   return { key, group, tag, label: tag, description: '', declared: false, goal: 'max', ...columns };
 }
 
@@ -72,6 +76,17 @@ test('values of any kind become columns, and no value is not the same as NaN', (
   expect(texts('status')).toEqual(['running', 'success', 'running']);
   const duration = sessions.find('duration');
   expect(duration && sayValue(duration, 0)).toBe('1 min');
+});
+
+test('of repeats that are one row it is told how far they lie apart', () => {
+  const deviation = Float64Array.of(0.0123, 0, NaN);
+  const metrics = [{ ...metric('', [0.5, 0.6, 0.7], [9, 9, 9]), deviation }];
+  const column = readSessions({ ...ANSWER, metrics }, 0).find('metric:|acc');
+  expect([0, 1, 2].map((row) => column && sayValue(column, row))).toEqual([
+    '0.5 ± 0.012',
+    '0.6',
+    '0.7',
+  ]);
 });
 
 test('metrics of the same name are told apart by their group', () => {

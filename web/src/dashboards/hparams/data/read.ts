@@ -98,13 +98,14 @@ function textOf(value: number, state: number, words: readonly string[]): string 
   return state === BOOL ? String(value !== 0) : String(value);
 }
 
-function readMetric({ key, description, values, steps }: MetricAnswer, title: string): Column {
+function readMetric(answer: MetricAnswer, title: string): Column {
+  const { key, description, values, steps, deviation } = answer;
   const missing = Uint8Array.from(steps, (step) => +Number.isNaN(step));
   const numbers = blank(values, missing);
   const some = missing.includes(1) ? missing : null;
   const [first] = numbers;
   const differs = numbers.some((value) => value !== first);
-  const common = { kind: 'metric', meaning: 'value', words: null } as const;
+  const common = { kind: 'metric', meaning: 'value', words: null, deviation } as const;
   return { ...common, key: metricKey(key), title, description, numbers, missing: some, differs };
 }
 

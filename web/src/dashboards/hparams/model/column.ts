@@ -15,6 +15,8 @@ export interface Column {
   readonly words: readonly string[] | null;
   /** 1 where nothing was logged; null where something was everywhere. */
   readonly missing: Uint8Array | null;
+  /** How far repeats that are one row lie apart. */
+  readonly deviation?: Float64Array | null;
   /** The order of the sessions, where it is not that of the numbers. */
   readonly ranks?: () => Float64Array;
   /** Whether it has more than one value. */

@@ -15,7 +15,10 @@ export function sayNumber({ meaning }: Column, value: number): string {
 export function sayValue(column: Column, row: number): string {
   if (!hasValue(column, row)) return NOTHING;
   const number = column.numbers[row] ?? NaN;
-  return column.words ? (column.words[number] ?? '') : sayNumber(column, number);
+  if (column.words) return column.words[number] ?? '';
+  const deviation = column.deviation?.[row] ?? 0;
+  const spread = deviation > 0 ? ` ± ${formatValue(deviation, 2)}` : '';
+  return sayNumber(column, number) + spread;
 }
 
 /** The value in full, for a hover. */
