@@ -130,6 +130,10 @@ def test_a_crowd_is_shown_in_parts(blueprints: str, open_page: OpenPage) -> None
     page.get_by_role("button", name="Choose a graph").click()
     page.get_by_role("dialog").get_by_role("button", name=re.compile("c_many")).click()
     expect(box(page, "many/in0x")).to_be_visible()
+    page.get_by_role("button", name="Fit to the screen").click()
+    canvas(page).focus()
+    for _ in range(6):  # only what is on the screen is drawn, and more is to come
+        page.keyboard.press("-")
     rest = page.get_by_role("button", name="and 251 more")
     expect(rest).to_have_count(1)
     rest.dispatch_event("click")

@@ -44,6 +44,7 @@ export function openParams({ address, tastes }: Pick<Context, 'address' | 'taste
     back: address.param('back', codec.list, []),
     query: address.param('find', codec.text, ''),
     view: address.param('look', view, null),
-    panel: tastes.param('graphs-panel', codec.flag, true),
+    /** On a phone it would cover half of the graph. */
+    panel: tastes.param('graphs-panel', codec.flag, innerWidth > 900),
   };
 }
