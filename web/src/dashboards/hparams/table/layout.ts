@@ -15,7 +15,7 @@ export const WIDEST = 600;
 const LETTER = 7;
 const BESIDE_TITLE = 36;
 const USUAL = [84, 170] as const;
-const NAME_WIDTH = 190;
+const NAME_WIDTH = 220;
 /** Room for the line of the metric beside its number. */
 const GOAL_WIDTH = 190;
 
