@@ -86,8 +86,8 @@ def create_board_app(
 def serve(catalog: Source, settings: Settings, announce: Callable[[str], None] = print) -> None:
     """Serve ``catalog`` until Ctrl-C; ``announce`` gets the address once it can be opened."""
     with prepare(catalog, settings) as prepared:
-        # Uvicorn raises the signal again after a clean end; that end is what was asked for. So it is
-        # by who is told where the board is and ends it before it has begun.
+        # Uvicorn raises the signal again after a clean end; that end is what was asked for, by who
+        # ends the board before it has begun as well.
         with contextlib.suppress(KeyboardInterrupt), _end_as_by_keyboard():
             announce(prepared.address)
             prepared.run()
