@@ -1,9 +1,7 @@
 /** Numbers, sizes and times are put into words here and nowhere else. */
 
-const grouped = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
-const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
-const dayOfYear = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium' });
-const moment = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
+// Not the browser's formatters: they take tens of milliseconds to wake up, before a page is seen.
+const MONTHS = 'Jan Feb Mar Apr May Jun Jul Aug Sept Oct Nov Dec'.split(' ');
 const SI = ['', 'k', 'M', 'G', 'T', 'P', 'E'];
 const BYTES = ['B', 'kB', 'MB', 'GB', 'TB', 'PB', 'EB'];
 const MINUTE_S = 60;
@@ -18,24 +16,24 @@ export function formatValue(value: number, digits = 4): string {
   const size = Math.abs(value);
   if (size >= 1e6 || size < 10 ** -digits)
     return minus(value.toExponential(digits - 1).replace(/\.?0+e/, 'e'));
-  if (Number.isInteger(value)) return minus(grouped.format(value));
+  if (Number.isInteger(value)) return minus(group(value));
   return minus(size >= 1000 ? value.toFixed(1) : String(Number(value.toPrecision(digits))));
 }
 
 /** A count in steps of a thousand: 9,999 then 12.3k. */
 export function formatCount(count: number): string {
-  if (count < 10_000) return grouped.format(count);
+  if (count < 10_000) return group(count);
   return scale(count, SI, '');
 }
 
 /** A count in full. */
 export function formatExact(count: number): string {
-  return grouped.format(count);
+  return group(count);
 }
 
 /** A step: in full as long as that can be read. */
 export function formatStep(step: number): string {
-  return Math.abs(step) < 10_000_000 ? minus(grouped.format(step)) : minus(scale(step, SI, ''));
+  return Math.abs(step) < 10_000_000 ? minus(group(step)) : minus(scale(step, SI, ''));
 }
 
 export function formatBytes(bytes: number): string {
@@ -59,14 +57,14 @@ export function formatAgo(seconds: number): string {
   if (seconds < MINUTE_S) return `${Math.floor(seconds)} s ago`;
   if (seconds < HOUR_S) return `${Math.floor(seconds / MINUTE_S)} min ago`;
   if (seconds < DAY_S) return `${Math.floor(seconds / HOUR_S)} h ago`;
-  return `${grouped.format(Math.floor(seconds / DAY_S))} d ago`;
+  return `${group(Math.floor(seconds / DAY_S))} d ago`;
 }
 
 /** How long ago or, where that is more than a month, on which day. */
 export function formatSince(at: Date, now: Date): string {
   const seconds = (now.getTime() - at.getTime()) / 1000;
   if (seconds < 30 * DAY_S) return formatAgo(seconds);
-  return (at.getFullYear() === now.getFullYear() ? day : dayOfYear).format(at);
+  return formatDay(at, now);
 }
 
 /** How long something took, in its two largest units: 45 s, 4 min 12 s, 2 h 5 min, 3 d 4 h. */
@@ -82,7 +80,7 @@ export function formatDuration(seconds: number): string {
 
 function pair(whole: number, large: number, unit: string, small: number, smaller: string): string {
   const rest = Math.floor((whole % large) / small);
-  return `${grouped.format(Math.floor(whole / large))} ${unit}${rest ? ` ${rest} ${smaller}` : ''}`;
+  return `${group(Math.floor(whole / large))} ${unit}${rest ? ` ${rest} ${smaller}` : ''}`;
 }
 
 /** A place in something that plays, to the millisecond where that is asked for: 1:02, 0:01.250. */
@@ -107,16 +105,32 @@ export function formatDb(db: number): string {
 
 /** The time of day, with the date where that is not today. */
 export function formatClock(at: Date, now: Date): string {
-  const time = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' }).format(at);
-  if (at.toDateString() === now.toDateString()) return time;
-  const year = at.getFullYear() === now.getFullYear() ? {} : { year: 'numeric' as const };
-  const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', ...year });
-  return `${day.format(at)}, ${time}`;
+  const time = formatTime(at).slice(0, 5);
+  return at.toDateString() === now.toDateString() ? time : `${formatDay(at, now)}, ${time}`;
 }
 
 /** A moment to the second, for hovers. */
 export function formatMoment(at: Date): string {
-  return moment.format(at);
+  return `${formatDay(at)}, ${formatTime(at)}`;
+}
+
+/** A day, without the year where it is this one. */
+function formatDay(at: Date, now?: Date): string {
+  const day = `${at.getDate()} ${MONTHS[at.getMonth()]}`;
+  return at.getFullYear() === now?.getFullYear() ? day : `${day} ${at.getFullYear()}`;
+}
+
+function formatTime(at: Date): string {
+  return [at.getHours(), at.getMinutes(), at.getSeconds()]
+    .map((part) => String(part).padStart(2, '0'))
+    .join(':');
+}
+
+/** A whole number in groups of three digits. */
+function group(value: number): string {
+  const whole = Math.sign(value) * Math.round(Math.abs(value));
+  const digits = Number.isFinite(whole) ? BigInt(whole).toString() : String(whole);
+  return digits.replace(/\B(?=(\d{3})+$)/g, ',');
 }
 
 function scale(value: number, units: string[], space: string): string {
