@@ -90,19 +90,28 @@ def measure_start(quick: bool) -> Iterator[Row]:
 
 def measure_first_chart(quick: bool) -> Iterator[Row]:
     shape = Scalars(4, 20, 2_000) if quick else Scalars(20, 20, 10_000)
-    logdir, times = get_scalars(shape), 1 if quick else 5
+    logdir, times = get_scalars(shape), 1 if quick else 4
+    taken: list[Timing] = []
     with start_chromium() as browser:
-        with board.start_tracklight(logdir) as site:
-            _wait(site, board.read_last_step, shape)
-            ours = repeat(times, lambda: _time_chart(browser, site.url, OUR_CHART))
-            yield _weigh_code(browser, site.url)
-        with peers.start_tensorboard(logdir) as site:
-            _wait(site, peers.read_last_step, shape)
-            theirs = repeat(times, lambda: _time_chart(browser, site.url, THEIR_CHART))
+        # In turns, so that a machine that slows down for a while does so for both.
+        for _ in range(1 if quick else 3):
+            with board.start_tracklight(logdir) as site:
+                _wait(site, board.read_last_step, shape)
+                taken.append(repeat(times, lambda: _time_chart(browser, site.url, OUR_CHART)))
+                code = _weigh_code(browser, site.url)
+            with peers.start_tensorboard(logdir) as site:
+                _wait(site, peers.read_last_step, shape)
+                taken.append(repeat(times, lambda: _time_chart(browser, site.url, THEIR_CHART)))
+    yield code
+    ours, theirs = _join(taken[::2]), _join(taken[1::2])
     ratio = theirs.median_s / ours.median_s
     reached = ours.median_s < 1 and ratio >= 4
     what = f"Navigation to first drawn chart, {shape}"
     yield Row(what, str(ours), str(theirs), ratio, "under 1 s, at least 4x", reached)
+
+
+def _join(timings: list[Timing]) -> Timing:
+    return Timing(tuple(seconds for timing in timings for seconds in timing.seconds))
 
 
 def measure_many_lines(quick: bool) -> Iterator[Row]:
