@@ -10,6 +10,8 @@ test('few runs have large pictures, many have small ones and scroll', () => {
   expect(many.fitting).toBe(13);
 });
 
-test('wide pictures take no more than half of the place', () => {
-  expect(measureGrid(1, 10, { width: 300, height: 300 }).width).toBe(150);
+test('a few steps fit, however wide the pictures and the place are', () => {
+  for (const width of [300, 301, 302, 303, 520])
+    expect(measureGrid(2, 10, { width, height: 450 }).fitting).toBe(4);
+  expect(measureGrid(1, 10, { width: 300, height: 300 }).width).toBe(72);
 });
