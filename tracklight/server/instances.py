@@ -14,12 +14,10 @@ import socket
 import ssl
 import sys
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -27,6 +25,9 @@ from tracklight.notes.place import find_data_folder
 from tracklight.server.listen import WILDCARD, address_of
 from tracklight.server.security import Policy
 from tracklight.server.settings import Settings
+
+if TYPE_CHECKING:
+    from urllib.request import Request
 
 _ANSWER_S = 3.0
 _MOST_ANSWER_BYTES = 1 << 20
@@ -115,27 +116,31 @@ def read_instances() -> list[Instance]:
 
 def answers(instance: Instance) -> bool:
     """Whether a board is there now, and not only a port or a process of that number."""
-    request = urllib.request.Request(f"{instance.url}api/health")
+    # Here, as a board that only says where it is has no use for these megabytes.
+    from urllib.error import HTTPError
+    from urllib.request import Request
+
+    request = Request(f"{instance.url}api/health")
     if instance.token:
         request.add_header("authorization", f"Bearer {instance.token}")
     try:
         with _open(request) as answer:
             return "version" in json.loads(answer.read(_MOST_ANSWER_BYTES))
-    except urllib.error.HTTPError as error:
+    except HTTPError as error:
         # One that asks for a name and a password is alive as well.
         return "tracklight" in error.headers.get("www-authenticate", "")
     except (OSError, ValueError):
         return False
 
 
-def _open(request: urllib.request.Request) -> contextlib.closing[Any]:
+def _open(request: Request) -> contextlib.closing[Any]:
     """No proxy stands between a machine and itself, and no authority knows its certificate."""
+    from urllib.request import HTTPSHandler, ProxyHandler, build_opener
+
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
-    opener = urllib.request.build_opener(
-        urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=context)
-    )
+    opener = build_opener(ProxyHandler({}), HTTPSHandler(context=context))
     return contextlib.closing(opener.open(request, timeout=_ANSWER_S))
 
 
