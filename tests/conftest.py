@@ -14,6 +14,20 @@ from tracklight.sdk import lenient
 settings.register_profile("tracklight", deadline=None)
 settings.load_profile("tracklight")
 
+#: Where tests talk to browsers, servers and other processes.
+WAITING = ("web", "server", "notebook", "cli", "hparams", "alerts", "logdir")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Gives tests that wait for others a second chance: a busy machine may stall for seconds.
+
+    What fails twice is a fault, and what was run again is listed at the end of the run.
+    """
+    rooms = [Path(__file__).parent / room for room in WAITING]
+    for item in items:
+        if any(room in item.path.parents for room in rooms):
+            item.add_marker(pytest.mark.flaky(reruns=1))
+
 
 @pytest.fixture(scope="session")
 def nasty_logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -34,16 +34,6 @@ expect.set_options(timeout=15_000)
 Serve = Callable[..., "Board"]
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Gives a test in Chromium a second chance: a busy machine may stall a browser for seconds.
-
-    What fails twice is a fault, and what was run again is listed at the end of the run.
-    """
-    for item in items:
-        if item.get_closest_marker("browser"):
-            item.add_marker(pytest.mark.flaky(reruns=1))
-
-
 class Board:
     """A server in a process of its own."""
 
