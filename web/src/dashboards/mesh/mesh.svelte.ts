@@ -6,7 +6,7 @@ import { type ByCard, withCard } from '../../wall/by-card';
 import { StepChoice } from '../../wall/steps/choice';
 import { StepLoader } from '../../wall/steps/loader.svelte';
 import { TagWall } from '../../wall/tag-wall.svelte';
-import type { Orbit } from './camera/orbit';
+import type { Orbit } from '../../charts/space/orbit';
 import { Meshes } from './data/loader.svelte';
 import { joinRows } from './join';
 import type { Studio } from './scene/shown';

@@ -1,4 +1,5 @@
-import type { About, Triple } from '../data/geometry';
+import type { Triple } from '../../../charts/space/orbit';
+import type { About } from '../data/geometry';
 
 /** The ball that a card shows at first: everything in it is measured in its radius. */
 export interface Frame {

@@ -1,6 +1,6 @@
-/** What the server says of meshes, field for field as in `tracklight/dashboards/mesh`. */
+import type { Triple } from '../../../charts/space/orbit';
 
-export type Triple = readonly [number, number, number];
+/** What the server says of meshes, field for field as in `tracklight/dashboards/mesh`. */
 
 export interface LoggedCamera {
   readonly orthographic?: boolean;

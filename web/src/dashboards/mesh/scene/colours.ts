@@ -1,6 +1,6 @@
 import { scaleColour } from '../../../base/colour';
 import type { Frame } from '../camera/frame';
-import type { Up } from '../camera/orbit';
+import type { Up } from '../../../charts/space/orbit';
 import type { Geometry } from '../data/geometry';
 
 const SHADES = 256;

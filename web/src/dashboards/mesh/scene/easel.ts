@@ -1,4 +1,4 @@
-import type { Lens } from '../camera/orbit';
+import type { Lens } from '../../../charts/space/orbit';
 import type { Geometry } from '../data/geometry';
 import { Model } from './model';
 import { StageSet } from './set';

@@ -10,7 +10,7 @@ import {
   PointsMaterial,
 } from 'three';
 
-import type { Lens } from '../camera/orbit';
+import type { Lens } from '../../../charts/space/orbit';
 import { type Geometry, pointsIn } from '../data/geometry';
 import { coloursByHeight, sidesOf } from './colours';
 import { makeLines, makePoints, makeSurface } from './materials';

@@ -1,4 +1,4 @@
-import { heightAtTarget, type Lens } from '../camera/orbit';
+import { heightAtTarget, type Lens } from '../../../charts/space/orbit';
 import { type Geometry, pointsIn } from '../data/geometry';
 import type { Dress, Shown } from './shown';
 

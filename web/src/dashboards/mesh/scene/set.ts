@@ -15,7 +15,13 @@ import {
 } from 'three';
 
 import { intoFrame } from '../camera/frame';
-import { distanceOf, eyeOf, heightAtTarget, type Lens, upVector } from '../camera/orbit';
+import {
+  distanceOf,
+  eyeOf,
+  heightAtTarget,
+  type Lens,
+  upVector,
+} from '../../../charts/space/orbit';
 import type { LoggedLight } from '../data/geometry';
 import type { Shown } from './shown';
 

@@ -1,9 +1,9 @@
 import { ColorManagement, LinearSRGBColorSpace, WebGLRenderer } from 'three';
 
+import { findIsSoftware } from '../../../charts/space/software';
 import type { Easel } from './easel';
 import type { Shown } from './shown';
 
-const SOFTWARE = /swiftshader|llvmpipe|softpipe|software|basic render/i;
 /** More pixels than these on a pixel of the page are seen by nobody. */
 const DENSEST = 2;
 
@@ -113,14 +113,4 @@ export class SharedCanvas {
     this.#renderer.setSize(Math.max(width, wide), Math.max(height, high), false);
     this.current = null;
   }
-}
-
-/** Asked of a context of its own, as smooth edges are chosen when one is made. */
-function findIsSoftware(): boolean | null {
-  const context = document.createElement('canvas').getContext('webgl2');
-  if (!context) return null;
-  const about = context.getExtension('WEBGL_debug_renderer_info');
-  const name = about ? String(context.getParameter(about.UNMASKED_RENDERER_WEBGL)) : '';
-  context.getExtension('WEBGL_lose_context')?.loseContext();
-  return SOFTWARE.test(name);
 }

@@ -1,5 +1,5 @@
 import type { Frame } from '../camera/frame';
-import type { Lens, Orbit, Up } from '../camera/orbit';
+import type { Lens, Orbit, Up } from '../../../charts/space/orbit';
 import type { Geometry, LoggedLight, LoggedMaterial } from '../data/geometry';
 
 /** What a mesh is drawn as. Clouds are always points. */

@@ -1,5 +1,5 @@
 import { Easel } from './easel';
-import { DrawingPace } from './pace';
+import { DrawingPace } from '../../../charts/space/pace';
 import { SharedCanvas } from './shared-canvas';
 import type { Shown, Studio, StudioView } from './shown';
 

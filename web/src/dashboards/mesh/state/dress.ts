@@ -1,5 +1,6 @@
 import type { Geometry, LoggedLight, LoggedLook } from '../data/geometry';
-import { type Lens, type Up, upOf, USUAL_FOV } from '../camera/orbit';
+import { type Lens, type Up, USUAL_FOV } from '../../../charts/space/orbit';
+import { upOf } from '../camera/logged';
 import type { Dress, Form, Shade } from '../scene/shown';
 import type { MeshSettings } from './settings';
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 
 import type { Codec } from '../../../base/codec';
 import type { Address, Param } from '../../../plugin/context';
-import { HOME } from '../camera/orbit';
+import { HOME } from '../../../charts/space/orbit';
 import { openMeshSettings } from './settings';
 
 /** An address that keeps texts, as the page's does. */

@@ -1,7 +1,7 @@
 import { choice, flag, number, optionalNumber } from '../../../base/codec';
 import type { Address } from '../../../plugin/context';
 import { byCard } from '../../../wall/by-card';
-import { type Orbit, orbitCodec, readOrbit, writeOrbit } from '../camera/orbit';
+import { type Orbit, orbitCodec, readOrbit, writeOrbit } from '../../../charts/space/orbit';
 
 export const FORMS = ['auto', 'surface', 'edges', 'wires', 'points'] as const;
 export const SHADES = ['auto', 'logged', 'height', 'run', 'plain'] as const;

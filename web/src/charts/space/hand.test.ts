@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { HOME, type Orbit } from '../camera/orbit';
+import { HOME, type Orbit } from './orbit';
 import { handOf, pressKey, type Turned } from './hand';
 
 function open() {

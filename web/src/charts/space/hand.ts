@@ -1,5 +1,5 @@
-import type { Hand } from '../../../charts/stage/gestures';
-import { type Lens, type Orbit, pan, turn, type Up, zoomBy } from '../camera/orbit';
+import type { Hand } from '../stage/gestures';
+import { type Lens, type Orbit, pan, turn, type Up, zoomBy } from './orbit';
 
 /** What a hand acts on. */
 export interface Turned {

@@ -1,6 +1,6 @@
-import type { Codec } from '../../../base/codec';
-import type { LoggedCamera, Triple } from '../data/geometry';
-import { type Frame, intoFrame } from './frame';
+import type { Codec } from '../../base/codec';
+
+export type Triple = readonly [number, number, number];
 
 /** Which axis points to the top of the picture. */
 export type Up = 'y' | 'z';
@@ -95,12 +95,8 @@ export function upVector(up: Up): Triple {
   return stand([0, 1, 0], up);
 }
 
-/** The orbit that a logged camera asks for; null if it asks for no place. */
-export function orbitOf(camera: LoggedCamera, frame: Frame, lens: Lens, up: Up): Orbit | null {
-  const { position, look_at } = camera;
-  if (!position) return null;
-  const target = look_at ? intoFrame(look_at, frame) : HOME.target;
-  const eye = intoFrame(position, frame);
+/** The orbit with the eye at a place, looking at another; null where they are one. */
+export function orbitFrom(eye: Triple, target: Triple, lens: Lens, up: Up): Orbit | null {
   const [x, y, z] = lay([eye[0] - target[0], eye[1] - target[1], eye[2] - target[2]], up);
   const distance = Math.hypot(x, y, z);
   if (distance === 0) return null;
@@ -110,12 +106,6 @@ export function orbitOf(camera: LoggedCamera, frame: Frame, lens: Lens, up: Up):
     zoom: clamp(distanceOf(HOME, lens) / distance, ZOOMS.least, ZOOMS.most),
     target,
   };
-}
-
-/** The axis that a logged camera has on top. */
-export function upOf(camera: LoggedCamera | null | undefined): Up {
-  const [, y, z] = camera?.up ?? [0, 1, 0];
-  return Math.abs(z) > Math.abs(y) ? 'z' : 'y';
 }
 
 /** `yaw,pitch,zoom` and, where it is not the centre, what is in the middle. */
