@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain
 from math import isfinite
 from pathlib import Path
@@ -15,6 +16,7 @@ from msgspec.structs import astuple
 
 from tracklight.errors import FormatError
 from tracklight.formats.chrome_trace import Args, ChromeEvent, iter_pieces, read_head
+from tracklight.profiles.devices import read_kineto_devices
 from tracklight.profiles.trace import REAL, TEXT, WHOLE, Said, Trace, Track
 from tracklight.profiles.words import Words
 
@@ -37,8 +39,12 @@ def read_kineto(path: Path) -> Trace:
             gathered.add(piece)
     except FormatError as error:
         problems = (str(error),)
-    base_ns = read_head(path).get("baseTimeNanoseconds", 0)
-    return gathered.make_trace(base_ns if isinstance(base_ns, int) else 0, problems)
+    head = read_head(path)
+    base_ns = head.get("baseTimeNanoseconds", 0)
+    return replace(
+        gathered.make_trace(base_ns if isinstance(base_ns, int) else 0, problems),
+        devices=read_kineto_devices(head.get("deviceProperties")),
+    )
 
 
 class _Gathered:

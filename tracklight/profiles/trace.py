@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tracklight.profiles.devices import Device
 from tracklight.types import Bool, Int32, Int64
 
 
@@ -62,6 +63,8 @@ class Trace:
     problems: tuple[str, ...] = ()
     iter_programs: Callable[[], Iterable[bytes]] = field(default=tuple, repr=False)
     """The programs of XLA that ran, where the capture carries them."""
+    devices: tuple[Device, ...] = ()
+    """What the capture says of the devices, in the order of their numbers."""
 
     def __len__(self) -> int:
         return len(self.start_ps)

@@ -14,6 +14,7 @@ from tracklight.formats import xplane
 from tracklight.formats.event import decode_text
 from tracklight.formats.xplane import Line, Plane, Space
 from tracklight.formats.xplane_lines import scan_stat
+from tracklight.profiles.devices import Device, read_plane_device
 from tracklight.profiles.trace import REAL, TEXT, WHOLE, Said, Trace, Track
 from tracklight.profiles.words import Words
 from tracklight.types import Int32, Int64
@@ -55,6 +56,7 @@ def read_xplane(data: bytes) -> Trace:
         began_ns=_find_beginning(space),
         problems=tuple(filter(None, [space.problem, *space.said])),
         iter_programs=partial(xplane.iter_programs, data),
+        devices=tuple(_iter_devices(space, texts)),
     )
 
 
@@ -172,6 +174,28 @@ def _join_said(parts: list[_Part], order: Int64) -> Said:
         _join((part.said.kind for part in parts), np.uint8),
         _join((part.said.bits for part in parts), np.int64),
     )
+
+
+def _iter_devices(space: Space, texts: _Texts) -> Iterator[Device]:
+    for plane in space.planes:
+        if plane.name.startswith("/device:"):
+            yield read_plane_device(dict(_iter_said_of(plane, space.data, texts)))
+
+
+def _iter_said_of(plane: Plane, data: bytes, texts: _Texts) -> Iterator[tuple[str, float | str]]:
+    """What is said of a plane itself."""
+    for span in plane.stats:
+        key, field, bits, size = scan_stat(data, *span)
+        name = plane.stat_names.get(key, "")
+        if field == xplane.REFERENCE:
+            yield name, plane.stat_names.get(bits, "")
+        elif field == xplane.DOUBLE:
+            yield name, float(np.int64(bits).view(np.float64))
+        elif field in (xplane.TEXT, xplane.BYTES, xplane.PACKED_TEXT):
+            row = np.array([[key, field, bits, size]], np.int64)
+            yield name, texts.read(int(texts.point(row)[0]))
+        else:
+            yield name, bits
 
 
 def _find_beginning(space: Space) -> int:
