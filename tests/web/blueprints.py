@@ -7,6 +7,7 @@ from pathlib import Path
 from playwright.sync_api import Locator, Page, expect
 
 from tests.dashboards.graphs.scene import write_graph
+from tests.web.patience import place_at_rest
 from tracklight.demo.graph_builder import BATCH, GraphBuilder
 from tracklight.formats.proto import Message
 
@@ -56,9 +57,8 @@ def box(page: Page, path: str) -> Locator:
 def at(found: Locator) -> tuple[float, float]:
     """The middle of a node, or of the heading of an open one, on the screen."""
     expect(found).to_be_visible()
-    place = found.bounding_box()
-    assert place
-    return place["x"] + place["width"] / 2, place["y"] + min(place["height"] / 2, 12)
+    place = place_at_rest(found)
+    return place.middle[0], place.y + min(place.height / 2, 12)
 
 
 def choose(page: Page, path: str) -> None:

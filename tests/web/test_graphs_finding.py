@@ -11,6 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.dashboards.graphs.scene import X
 from tests.web.blueprints import box, choose, write_blueprints
 from tests.web.conftest import board_over
+from tests.web.patience import address_at_rest, holds
 
 pytestmark = pytest.mark.browser
 
@@ -63,13 +64,13 @@ def test_a_trace_fades_what_is_not_on_the_way(blueprints: str, open_page: OpenPa
     trace = page.get_by_role("group", name="Trace")
     trace.get_by_role("button", name="Inputs").click()
     expect(box(page, "head")).to_have_attribute("data-faded", "true")
-    assert {"net/block_3", "net/block_2/add"} <= faded(page)
+    holds(page, lambda: {"net/block_3", "net/block_2/add"} <= faded(page))
     assert not {"images", "net/block_1", "net/block_2/MatMul"} & faded(page)
     lit = page.locator('[data-link="net/block_2/MatMul → net/block_2/Relu"]')
     expect(lit).to_have_attribute("data-lit", "true")
     trace.get_by_role("button", name="Outputs").click()
     expect(box(page, "images")).to_have_attribute("data-faded", "true")
-    assert not {"net/block_3", "head", "net/block_2/add"} & faded(page)
+    holds(page, lambda: not {"net/block_3", "head", "net/block_2/add"} & faded(page))
     page.keyboard.press("Escape")
     expect(page.locator("[data-faded]")).to_have_count(0)
 
@@ -94,8 +95,8 @@ def test_colours_have_legends_and_only_what_is_known_is_offered(
     expect(colour.get_by_role("option", name="Compute time")).to_have_count(0)
     # Blocks that are built alike have one colour.
     colour.select_option("Structure")
-    fills = [fill(box(page, f"net/block_{number}")) for number in (2, 3)]
-    assert fills[0] == fills[1] != fill(box(page, "images"))
+    holds(page, lambda: fill(page, "net/block_2") == fill(page, "net/block_3"))
+    holds(page, lambda: fill(page, "net/block_2") != fill(page, "images"))
     colour.select_option("Operation")
     legend = page.get_by_role("group", name="Legend")
     expect(legend).to_contain_text("MatMul 4")
@@ -107,8 +108,8 @@ def test_colours_have_legends_and_only_what_is_known_is_offered(
     expect(box(page, "net/block_1").locator("rect").first).not_to_have_attribute("fill", white)
 
 
-def fill(found: Locator) -> str | None:
-    return found.locator("rect").first.get_attribute("fill")
+def fill(page: Page, path: str) -> str | None:
+    return box(page, path).locator("rect").first.get_attribute("fill")
 
 
 def test_two_graphs_are_compared(blueprints: str, open_page: OpenPage) -> None:
@@ -121,5 +122,5 @@ def test_two_graphs_are_compared(blueprints: str, open_page: OpenPage) -> None:
     expect(page.get_by_role("combobox", name="Colour")).to_have_value("Change")
     expect(box(page, "net/block_3")).to_have_accessible_name(re.compile("removed$"))
     expect(box(page, "net/block_1")).to_have_accessible_name(re.compile("changed$"))
-    page.goto(f"{page.url}&node=head/MatMul")
+    page.goto(f"{address_at_rest(page)}&node=head/MatMul")
     expect(details(page).locator("del").first).to_be_visible()

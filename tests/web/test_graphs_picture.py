@@ -13,18 +13,19 @@ from playwright.sync_api import Locator, Page, expect
 from tests.dashboards.graphs.scene import X
 from tests.web.blueprints import at, box, build_network, choose, toggle, write_blueprints
 from tests.web.conftest import board_over
+from tests.web.patience import address_at_rest, becomes, place_at_rest
 
 pytestmark = pytest.mark.browser
 
 OpenPage = Callable[..., Page]
+#: Longer than a picture rests before the address says where it lies.
+VIEW_MS = 700
 
 blueprints = board_over(write_blueprints, "module", "?tab=graphs")
 
 
 def middle(found: Locator) -> tuple[float, float]:
-    place = found.bounding_box()
-    assert place
-    return place["x"] + place["width"] / 2, place["y"] + place["height"] / 2
+    return place_at_rest(found).middle
 
 
 def canvas(page: Page) -> Locator:
@@ -41,9 +42,8 @@ def test_scopes_open_in_place_and_close_again(blueprints: str, open_page: OpenPa
         expect(box(page, f"net/block_{number}")).to_be_visible()
     # The group stays where it was opened, and so does what is above it.
     assert above[1] == pytest.approx(middle(box(page, "images"))[1], abs=2)
-    outer, inner = box(page, "net").bounding_box(), box(page, "net/block_2").bounding_box()
-    assert outer and inner
-    assert outer["y"] < inner["y"] and inner["y"] + inner["height"] < outer["y"] + outer["height"]
+    outer, inner = place_at_rest(box(page, "net")), place_at_rest(box(page, "net/block_2"))
+    assert outer.y < inner.y and inner.y + inner.height < outer.y + outer.height
     toggle(page, "net/block_2")
     expect(box(page, "net/block_2/Relu")).to_be_visible()
     expect(page).to_have_url(re.compile(r"open=head,net,net/block_2"))
@@ -106,10 +106,11 @@ def test_it_is_moved_zoomed_and_fitted_and_a_link_shows_the_same(
     moved = middle(box(page, "net/block_1/MatMul"))
     assert moved == pytest.approx((first[0] + 60, first[1] - 40), abs=2)
     expect(page).to_have_url(re.compile("look="))
-    other = open_page(page.url)
+    other = open_page(address_at_rest(page, VIEW_MS))
     expect(box(other, "net/block_1/MatMul")).to_be_visible()
     expect(canvas(other)).to_have_attribute("aria-busy", "false")
-    assert middle(box(other, "net/block_1/MatMul")) == pytest.approx(moved, abs=3)
+    there = box(other, "net/block_1/MatMul")
+    becomes(other, lambda: middle(there), pytest.approx(moved, abs=3))
     page.get_by_role("button", name="Fit to the screen").click()
     expect(page.get_by_role("img", name="Map of the whole graph")).to_have_count(0)
     page.get_by_role("button", name="Let it flow to the right").click()
