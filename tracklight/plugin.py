@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol, TypeVar
@@ -16,11 +17,14 @@ from typing import Any, ClassVar, Literal, Protocol, TypeVar
 import msgspec
 
 from tracklight.index.lens import Lens, View
+from tracklight.logdir.roots import Root
 from tracklight.types import (
+    CaptureFile,
     Digest,
     Located,
     Point,
     RunInfo,
+    SavedFile,
     Series,
     SettingsFile,
     SharedTag,
@@ -100,6 +104,14 @@ class Source(Protocol):
     def version(self) -> int:
         """Grows with every change."""
 
+    @property
+    def roots(self) -> Sequence[Root]:
+        """The log directories, for what is in them beside event files."""
+
+    @property
+    def cache_folder(self) -> Path | None:
+        """Where what takes long to make of this log may be kept; None where nothing may be."""
+
     def runs(self) -> tuple[RunInfo, ...]: ...
 
     def tags(self, run: str) -> tuple[TagInfo, ...]: ...
@@ -123,6 +135,15 @@ class Source(Protocol):
 
     def read_settings(self, file: SettingsFile) -> bytes:
         """Such a file, or the first part of one that is far too large; OSError if it has gone."""
+
+    def captures(self) -> Sequence[CaptureFile]:
+        """What profilers left, by run and session."""
+
+    def fetch_capture(self, capture: CaptureFile) -> AbstractContextManager[Path]:
+        """Such a file on this machine, which may be a copy for as long as it is looked at."""
+
+    def tensor_files(self) -> Sequence[SavedFile]:
+        """The files that hold tensors, or say where some are."""
 
     def look(self, keys: Sequence[tuple[str, str]], lens: Lens, view: View[SeenT]) -> list[SeenT]:
         """What a view shows of several series, each a run and a tag, through a lens."""

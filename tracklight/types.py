@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 import numpy as np
@@ -72,8 +72,34 @@ class SettingsFile(msgspec.Struct, frozen=True):
     """Another one whenever the file was written."""
 
 
+class SavedFile(msgspec.Struct, frozen=True):
+    """A file that holds tensors, or one that says where some are; fields as of `SettingsFile`."""
+
+    run: str
+    path: str
+    state: str
+
+
+CaptureKind = Literal["xplane", "chrome", "pprof"]
+
+
+class CaptureFile(msgspec.Struct, frozen=True):
+    """What a profiler left of one host."""
+
+    run: str
+    session: str
+    """Those of one session belong together."""
+    host: str
+    kind: CaptureKind
+    path: str
+    bytes: int
+    mtime_s: float
+    state: str
+    """Another one whenever the file was written."""
+
+
 class RunInfo(msgspec.Struct, frozen=True):
-    """One run: a directory that holds event files."""
+    """One run: a directory that holds event files, or what a profiler left."""
 
     name: str
     start_wall: float | None

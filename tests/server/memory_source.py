@@ -5,7 +5,9 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 
@@ -17,6 +19,7 @@ from tracklight.logdir.roots import Root
 from tracklight.logdir.watch import Changes
 from tracklight.plugin import SeenT
 from tracklight.types import (
+    CaptureFile,
     DamageInfo,
     Delta,
     Digest,
@@ -25,6 +28,7 @@ from tracklight.types import (
     Point,
     Progress,
     RunInfo,
+    SavedFile,
     Series,
     SettingsFile,
     SharedTag,
@@ -55,6 +59,7 @@ class MemorySource:
         self.progress = Progress(0, 2, 0, 1000)
         self.roots = (Root("", self.path),)
         self.problems: tuple[str, ...] = ()
+        self.cache_folder: Path | None = None
         self.linked: dict[Root, frozenset[str]] = {}
 
     def refresh(self, changes: Changes | None = None) -> Delta:
@@ -119,6 +124,15 @@ class MemorySource:
 
     def read_settings(self, file: SettingsFile) -> bytes:
         return self.beside[file.run][file.path.rpartition("/")[2]]
+
+    def tensor_files(self) -> tuple[SavedFile, ...]:
+        return ()
+
+    def captures(self) -> tuple[CaptureFile, ...]:
+        return ()
+
+    def fetch_capture(self, capture: CaptureFile) -> AbstractContextManager[Path]:
+        return nullcontext(Path(capture.path))
 
     def look(self, keys: Sequence[tuple[str, str]], lens: Lens, view: View[SeenT]) -> list[SeenT]:
         return [see(self.scalar(*key), lens, view, self._metric(key[0], lens)) for key in keys]

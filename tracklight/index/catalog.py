@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TypeVar
 
@@ -13,12 +14,14 @@ from tracklight.index.shard import Key, Shard
 from tracklight.index.shared import merge_shares
 from tracklight.logdir.confinement import leads_out
 from tracklight.logdir.discover import Found, FoundFile, discover, iter_upwards
+from tracklight.logdir.fetching import fetch
 from tracklight.logdir.filesystem import FileSystem
 from tracklight.logdir.natural import natural_key
 from tracklight.logdir.opening import open_filesystem
 from tracklight.logdir.roots import Root
 from tracklight.logdir.watch import Changes
 from tracklight.types import (
+    CaptureFile,
     Delta,
     Digest,
     FileInfo,
@@ -26,6 +29,7 @@ from tracklight.types import (
     Point,
     Progress,
     RunInfo,
+    SavedFile,
     Series,
     SettingsFile,
     SharedTag,
@@ -65,6 +69,7 @@ class Catalog:
             Shard(_make_cache(roots, cache, cache_bytes, number), memory_bytes // shards)
             for number in range(shards)
         ]
+        self._cache_folder = _find_cache(roots, cache, 0)
         self._found: dict[Root, Found] = {}
         self._runs: dict[str, list[FoundFile]] = {}
         self._by_path: dict[str, list[FoundFile]] = {}
@@ -81,6 +86,11 @@ class Catalog:
         if changes is not None:
             changed |= self._refresh_files(changes.files)
         return self._delta(before, changed)
+
+    @property
+    def cache_folder(self) -> Path | None:
+        """Where what takes long to make of this log may be kept; None where nothing may be."""
+        return self._cache_folder
 
     @property
     def linked(self) -> Mapping[Root, frozenset[str]]:
@@ -173,9 +183,23 @@ class Catalog:
 
         One that is only a link to a file elsewhere is not read, as anything could be there.
         """
-        if leads_out(file.path, (root.path for root in self.roots)):
-            raise PermissionError(f'"{file.path}" leads out of the log directory')
+        self._check_within(file.path)
         return open_filesystem(file.path)[0].read(file.path, 0, _MOST_SETTINGS_BYTES)
+
+    def captures(self) -> tuple[CaptureFile, ...]:
+        """What profilers left, by run and session."""
+        return tuple(self._iter_captures())
+
+    def fetch_capture(self, capture: CaptureFile) -> AbstractContextManager[Path]:
+        """Such a file on this machine, which may be a copy for as long as it is looked at."""
+        self._check_within(capture.path)
+        return fetch(capture.path)
+
+    def tensor_files(self) -> tuple[SavedFile, ...]:
+        """The files that hold tensors, or say where some are."""
+        return tuple(
+            SavedFile(file.run, file.path, repr(file.stat)) for file in self._iter_tensors()
+        )
 
     def located(self, run: str, tag: str) -> Located:
         return self._shard(run).located(run, tag)
@@ -189,6 +213,10 @@ class Catalog:
         return self._shard(located.run).read_many(located, indexes)
 
     # ---- inside
+
+    def _check_within(self, path: str) -> None:
+        if leads_out(path, (root.path for root in self.roots)):
+            raise PermissionError(f'"{path}" leads out of the log directory')
 
     def _owner(self, run: str) -> int:
         return zlib.crc32(run.encode("utf-8", "surrogateescape")) % len(self._shards)
@@ -210,8 +238,11 @@ class Catalog:
         if known is not None and found.unlisted:
             hidden = tuple(path.rstrip("/") + "/" for path in found.unlisted)
             kept = [file for file in known.files if file.path.startswith(hidden)]
+            profiles = [file for file in known.captures if file.path.startswith(hidden)]
             found.files.extend(kept)
-            found.runs.extend({file.run for file in kept} - set(found.runs))
+            found.captures.extend(profiles)
+            runs = {*(file.run for file in kept), *(file.run for file in profiles)}
+            found.runs.extend(runs.difference(found.runs))
         return found
 
     def _group_files(self) -> dict[str, list[FoundFile]]:
@@ -225,6 +256,12 @@ class Catalog:
     def _iter_settings(self) -> Iterator[FoundFile]:
         return (file for found in self._found.values() for file in found.settings)
 
+    def _iter_captures(self) -> Iterator[CaptureFile]:
+        return (capture for found in self._found.values() for capture in found.captures)
+
+    def _iter_tensors(self) -> Iterator[FoundFile]:
+        return (file for found in self._found.values() for file in found.tensors)
+
     def _roots_to_list(self, changes: Changes) -> set[Root]:
         """A file that changed and is not known has come by another way than its name tells."""
         unknown = [path for path in changes.files if path not in self._by_path]
@@ -233,17 +270,25 @@ class Catalog:
 
     def _refresh_roots(self, roots: Iterable[Root]) -> set[str]:
         """Look at some roots as a whole."""
-        settings = frozenset(self._iter_settings())
+        settings, captures = frozenset(self._iter_settings()), frozenset(self._iter_captures())
+        tensors = frozenset(self._iter_tensors())
         for root in roots:
             self._found[root] = self._discover(root, self._filesystems[root])
         self._runs = self._group_files()
         self._by_path = _by_path(self._runs)
         written = {file.run for file in settings.symmetric_difference(self._iter_settings())}
         changed = {run for run in self._runs if not written.isdisjoint(iter_upwards(run))}
+        profiled = {it.run for it in captures.symmetric_difference(self._iter_captures())}
+        changed |= profiled & self._runs.keys()
+        saved = {file.run for file in tensors.symmetric_difference(self._iter_tensors())}
+        changed |= self._runs.keys() & {self._find_run_above(run) for run in saved}
         for number, shard in enumerate(self._shards):
             own = {run: files for run, files in self._runs.items() if self._owner(run) == number}
             changed |= shard.refresh(own)
         return changed
+
+    def _find_run_above(self, directory: str) -> str | None:
+        return next((run for run in iter_upwards(directory) if run in self._runs), None)
 
     def _refresh_files(self, paths: Iterable[str]) -> set[str]:
         """Look at some files only."""
@@ -283,7 +328,10 @@ def _make_cache(
     roots: Sequence[Root], cache: bool | Path, limit_bytes: int, shard: int
 ) -> Cache | None:
     """Shards have a folder each, as each reads and writes its own runs only."""
-    base = None if isinstance(cache, bool) else cache
-    places = [root.path for root in roots]
-    folder = find_folder(places, base, shard) if cache else None
+    folder = _find_cache(roots, cache, shard)
     return Cache(folder, limit_bytes) if folder else None
+
+
+def _find_cache(roots: Sequence[Root], cache: bool | Path, shard: int) -> Path | None:
+    base = None if isinstance(cache, bool) else cache
+    return find_folder([root.path for root in roots], base, shard) if cache else None

@@ -1,8 +1,9 @@
 """What is a run, and what it is called.
 
-A directory that directly holds a file with ``tfevents`` in its name is a run. Its name is its path
-from the root, with ``/`` on every system; the root itself is ``.``; a named root adds its name in
-front. Bytes of a directory's name that are no UTF-8 are shown as ``\\xNN``.
+A directory that directly holds a file with ``tfevents`` in its name is a run, and so is one that a
+profiler left something in. Its name is its path from the root, with ``/`` on every system; the root
+itself is ``.``; a named root adds its name in front. Bytes of a directory's name that are no UTF-8
+are shown as ``\\xNN``.
 """
 
 from __future__ import annotations
@@ -13,10 +14,13 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import NamedTuple
 
+from tracklight.logdir.captures import is_capture, iter_captures
 from tracklight.logdir.filesystem import FileStat, FileSystem, ListedFile
 from tracklight.logdir.globs import RunFilter
 from tracklight.logdir.natural import natural_key
 from tracklight.logdir.roots import Root
+from tracklight.logdir.tensors import is_tensor_file
+from tracklight.types import CaptureFile
 
 _MARK = "tfevents"
 
@@ -56,6 +60,10 @@ class Found:
     linked: frozenset[str]
     #: Files with settings that lie in a run's directory or in one above it; ``run`` names that.
     settings: list[FoundFile] = field(default_factory=list)
+    #: What profilers left, by run and session.
+    captures: list[CaptureFile] = field(default_factory=list)
+    #: Files with tensors, or with names of such files; ``run`` is as for settings.
+    tensors: list[FoundFile] = field(default_factory=list)
 
 
 def is_event_file(name: str) -> bool:
@@ -87,19 +95,24 @@ def discover(
     by_run: dict[str, list[ListedFile]] = {}
     for file in filter(_is_of_run, listing.files):
         by_run.setdefault(root.get_run_name(_show(file.directory)), []).append(file)
-    runs = sorted(filter(choice.wants, by_run), key=natural_key)
+    captures = [it for it in _iter_captures(root, listing.files) if choice.wants(it.run)]
+    profiled = {capture.run for capture in captures}
+    runs = sorted({*filter(choice.wants, by_run), *profiled}, key=natural_key)
     return Found(
         runs=runs,
-        files=[file for run in runs for file in _iter_read(run, by_run[run])],
+        files=[file for run in runs for file in _iter_read(run, by_run.get(run, []))],
         problems=listing.problems,
         unlisted=listing.unlisted,
         linked=frozenset(listing.linked),
         settings=list(_iter_settings(root, listing.files)),
+        captures=captures,
+        tensors=list(_iter_tensors(root, listing.files)),
     )
 
 
 def _is_wanted(name: str) -> bool:
-    return is_event_file(name) or name in SETTINGS_NAMES
+    is_beside = name in SETTINGS_NAMES or is_capture(name) or is_tensor_file(name)
+    return is_beside or is_event_file(name)
 
 
 def _is_of_run(file: ListedFile) -> bool:
@@ -120,6 +133,20 @@ def _iter_settings(root: Root, files: list[ListedFile]) -> Iterator[FoundFile]:
     for file in sorted(given, key=attrgetter("path")):
         if file.directory in inhabited:
             yield FoundFile(root.get_run_name(_show(file.directory)), file.path, file.stat)
+
+
+def _iter_tensors(root: Root, files: list[ListedFile]) -> Iterator[FoundFile]:
+    for file in files:
+        if is_tensor_file(file.name):
+            yield FoundFile(root.get_run_name(_show(file.directory)), file.path, file.stat)
+
+
+def _iter_captures(root: Root, files: list[ListedFile]) -> Iterator[CaptureFile]:
+    for named in sorted(iter_captures(files), key=lambda it: [natural_key(at) for at in it[:3]]):
+        _, session, host, kind, (_, _, path, stat) = named
+        run = root.get_run_name(_show(named.directory))
+        written_s = stat.mtime_ns / 1e9
+        yield CaptureFile(run, session, host, kind, path, stat.size, written_s, repr(stat))
 
 
 def _iter_read(run: str, files: list[ListedFile]) -> Iterable[FoundFile]:

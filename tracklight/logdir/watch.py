@@ -17,6 +17,7 @@ from types import TracebackType
 from watchfiles import Change as Event
 from watchfiles.main import FileChange
 
+from tracklight.logdir.captures import is_capture
 from tracklight.logdir.discover import is_event_file
 from tracklight.logdir.mounts import is_shared
 from tracklight.logdir.reports import Places, Reports
@@ -147,10 +148,14 @@ class Watcher:
         files: set[str] = set()
         roots: set[Root] = set()
         for event, path in reports:
-            is_event = is_event_file(os.path.basename(path))
+            name = os.path.basename(path)
+            is_event = is_event_file(name)
             if event is Event.modified and is_event and not self._any_linked():
                 files.add(path)
             elif is_event or event is Event.deleted or os.path.isdir(path):
+                roots.update(self._iter_roots(path))
+            # A large one is written for long: what it became is seen when the root is due.
+            elif event is Event.added and is_capture(name):
                 roots.update(self._iter_roots(path))
         return Changes(frozenset(files), frozenset(roots))
 

@@ -1,16 +1,13 @@
-"""Finds what profilers left below a log directory, and opens it.
-
-TensorFlow and JAX write ``<run>/plugins/profile/<time>/<host>.xplane.pb``, PyTorch
-``<run>/<worker>.<time>.pt.trace.json`` or the same packed. Neither needs an event file beside it.
-"""
+"""Finds what profilers left below a log directory, and opens it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
 from tracklight.errors import FormatError
+from tracklight.logdir.discover import discover
 from tracklight.logdir.local import LocalFiles
 from tracklight.logdir.natural import natural_key
 from tracklight.logdir.roots import Root
@@ -19,8 +16,6 @@ from tracklight.profiles.trace import Trace
 from tracklight.profiles.xplane import read_xplane
 
 _XPLANE = ".xplane.pb"
-_KINETO = (".pt.trace.json", ".pt.trace.json.gz")
-_FOLDERS = ["plugins", "profile"]
 #: Protobuf itself allows no more.
 _LARGEST_XPLANE = 2 << 30
 
@@ -35,7 +30,14 @@ class Capture(NamedTuple):
 
 
 def find_captures(roots: Iterable[Root]) -> list[Capture]:
-    found = [capture for root in roots for capture in _iter_root(root)]
+    """Those with events; profiles of memory have none."""
+    files = LocalFiles()
+    found = (
+        Capture(it.run, it.session, it.host, Path(it.path))
+        for root in roots
+        for it in discover(root, files).captures
+        if it.kind != "pprof"
+    )
     return sorted(found, key=lambda each: [natural_key(name) for name in each[:3]])
 
 
@@ -53,29 +55,3 @@ def _read(path: Path) -> Trace:
     if path.stat().st_size > _LARGEST_XPLANE:
         raise FormatError(f"{path.name} is larger than a profile can be (2 GB)")
     return read_xplane(path.read_bytes())
-
-
-def is_capture(name: str) -> bool:
-    return name.endswith((_XPLANE, *_KINETO))
-
-
-def _iter_root(root: Root) -> Iterator[Capture]:
-    for file in LocalFiles().list_files(root.path, is_capture, lambda _: False).files:
-        host, _, session = _stem(file.name).partition(".")
-        run = file.directory
-        if file.name.endswith(_XPLANE):
-            host, (run, *folders, session) = _stem(file.name), _split(file.directory)
-            if folders != _FOLDERS:
-                continue
-        yield Capture(root.get_run_name(run), session, host, Path(file.path))
-
-
-def _split(directory: str) -> tuple[str, ...]:
-    """A run, the two folders that profiles are in below it, and the session."""
-    *run, first, second, session = ["", "", "", *directory.split("/")]
-    return "/".join(run).strip("/"), first, second, session
-
-
-def _stem(name: str) -> str:
-    ending = next(ending for ending in (_XPLANE, *_KINETO) if name.endswith(ending))
-    return name[: -len(ending)]

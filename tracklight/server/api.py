@@ -132,6 +132,10 @@ class Api:
         logged = {tag.plugin for tag in self.overview.tags()}
         if self.source.settings():
             logged.add("hparams")
+        if self.source.captures():
+            logged.add("profile")
+        if self.source.tensor_files():
+            logged.add("projector")
         return [
             DashboardRow(
                 name=name,

@@ -18,9 +18,6 @@ class Source(plugin.Source, Protocol):
     """
 
     @property
-    def roots(self) -> Sequence[Root]: ...
-
-    @property
     def progress(self) -> Progress: ...
 
     @property

@@ -6,7 +6,7 @@ from collections.abc import Container, Sequence
 from typing import Any
 
 from tracklight.server.source import Source
-from tracklight.types import RunInfo, SharedTag, TagInfo
+from tracklight.types import CaptureFile, RunInfo, SharedTag, TagInfo
 
 
 class Excerpt:
@@ -30,6 +30,9 @@ class Excerpt:
     def shared_tags(self, runs: Sequence[str]) -> tuple[SharedTag, ...]:
         shared = self._source.shared_tags(runs)
         return tuple(tag for tag in shared if tag.tag in self._tags)
+
+    def captures(self) -> tuple[CaptureFile, ...]:
+        return tuple(it for it in self._source.captures() if it.run in self._runs)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._source, name)

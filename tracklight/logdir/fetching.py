@@ -1,0 +1,33 @@
+"""A file as one on this machine, wherever it lies."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tracklight.logdir.opening import open_filesystem
+from tracklight.logdir.roots import is_url
+
+
+@contextmanager
+def fetch(path: str) -> Iterator[Path]:
+    """The file itself, or a copy of one that lies elsewhere, which is gone afterwards."""
+    if not is_url(path):
+        yield Path(path)
+        return
+    with tempfile.TemporaryDirectory(prefix="tracklight-") as folder:
+        copy = Path(folder, path.rpartition("/")[2])
+        _copy(path, copy)
+        yield copy
+
+
+def _copy(path: str, copy: Path) -> None:
+    files, at = open_filesystem(path)
+    size = files.read_sizes.most
+    with files.open(at) as source, copy.open("wb") as target:
+        offset = 0
+        while chunk := source.read(offset, size):
+            target.write(chunk)
+            offset += len(chunk)
