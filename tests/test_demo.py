@@ -20,6 +20,8 @@ from tracklight.formats.event import decode_event, parse_metadata
 from tracklight.formats.tensor import decode
 from tracklight.formats.tfrecord import iter_records
 from tracklight.formats.values import decode_value
+from tracklight.profiles.captures import open_capture
+from tracklight.profiles.summary import ProfileSummary, sum_up
 from tracklight.types import Kind
 
 NOW = 1_800_000_000.0
@@ -72,7 +74,8 @@ def test_runs(logdir: Path) -> None:
     painters = {"painter/small", "painter/large"}
     denoisers = {"denoiser/conv", "denoiser/recurrent"}
     tellers = {"storyteller/small", "storyteller/large"}
-    models = denoisers | painters | tellers
+    flowers = {"flowers/before", "flowers/after"}
+    models = denoisers | painters | tellers | flowers
     single = {"sweep", "grid", "shapes", "resnet50", "embeddings"}
     assert names == {*single, *models, *trials, *grid, *parts}
 
@@ -151,6 +154,19 @@ def test_the_grid_shows_what_is_best(logdir: Path) -> None:
     best = max((trial for trial in GRID if not trial.diverges), key=reach)
     assert (best.units, best.dropout, best.learning_rate) == (128, 0.1, 0.1)
     assert 0.85 < reach(best) < 1
+
+
+def test_a_profile_says_what_to_do_and_the_next_one_that_it_worked(logdir: Path) -> None:
+    def read(name: str) -> ProfileSummary:
+        (path,) = (logdir / "flowers" / name).glob("plugins/profile/*/*.xplane.pb")
+        return sum_up(open_capture(path))
+
+    before, after = read("before"), read("after")
+    assert [finding.name for finding in before.findings] == ["input", "precision"]
+    assert after.findings == []
+    assert (before.short_share, before.problems, after.problems) == (0, [], [])
+    assert after.short_share is not None and after.short_share > 0.8
+    assert after.step_ms < before.step_ms / 5
 
 
 def test_graph_is_connected(logdir: Path) -> None:

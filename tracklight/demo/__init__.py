@@ -3,7 +3,8 @@
 A sweep of an image classifier (one trial diverges, one crashes and is resumed), a grid search over
 three hyperparameters, two denoisers of
 sound, two painters of planets, two tellers of stories, an autoencoder of shapes, the model of a
-classifier of photographs, and the embeddings of a data set. Every part has its own module.
+classifier of photographs, a network that tells flowers apart and was profiled before and after it
+was made faster, and the embeddings of a data set. Every part has its own module.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 from tracklight.demo.classifier import write_classifier
 from tracklight.demo.denoiser import write_denoiser
 from tracklight.demo.embeddings import write_embeddings
+from tracklight.demo.flowers import write_flowers
 from tracklight.demo.grid import write_grid
 from tracklight.demo.painter import write_painter
 from tracklight.demo.shapes import write_shapes
@@ -36,4 +38,5 @@ def write_demo(logdir: Path, *, seed: int = 0, now: float | None = None) -> None
     write_storyteller(logdir / "storyteller", seed=seed, now=now)
     write_shapes(logdir / "shapes", seed=seed, now=now)
     write_classifier(logdir / "resnet50", now=now)
+    write_flowers(logdir / "flowers", seed=seed, now=now)
     write_embeddings(logdir / "embeddings", seed=seed, now=now)

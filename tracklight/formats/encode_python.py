@@ -9,6 +9,7 @@ import time
 
 from tracklight.formats.encode import MAX_TAG_CHARACTERS, SCALAR_METADATA, Answer
 from tracklight.formats.tfrecord import frame
+from tracklight.formats.wire import encode_varint
 
 _INT64 = range(-(1 << 63), 1 << 63)
 _FLOAT32_TENSOR = b"\x42\x0a\x08\x01\x12\x00\x22\x04"
@@ -100,7 +101,7 @@ def _event(step: int, wall: float | None, value: bytes) -> bytes:
         raise TypeError(f"a step must be an int, not a {type(step).__name__}")
     if step not in _INT64:
         raise OverflowError(f"the step {step} does not fit 64 bits")
-    at = b"\x10" + _varint(step & (1 << 64) - 1) if step else b""
+    at = b"\x10" + encode_varint(step & (1 << 64) - 1) if step else b""
     seconds = struct.pack("<d", time.time() if wall is None else wall)
     return b"\x09" + seconds + at + _field(0x2A, _field(0x0A, value))
 
@@ -131,13 +132,4 @@ def _float32(value: float) -> bytes:
 
 
 def _field(key: int, content: bytes) -> bytes:
-    return bytes((key,)) + _varint(len(content)) + content
-
-
-def _varint(value: int) -> bytes:
-    out = bytearray()
-    while value >= 0x80:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
+    return bytes((key,)) + encode_varint(len(content)) + content

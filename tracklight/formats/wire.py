@@ -51,6 +51,16 @@ def read_varint(source: Source, at: int, end: int) -> tuple[int, int]:
     raise FormatError(f"the varint at offset {at} does not end")
 
 
+def encode_varint(value: int) -> bytes:
+    """The bytes of a number that is not negative."""
+    out = bytearray()
+    while value >= 0x80:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
 def iter_fields(source: Source, start: int, end: int) -> Iterator[Field]:
     """Yield the fields of the message between two offsets; groups are refused."""
     at = start
