@@ -1,0 +1,91 @@
+"""What the page draws: entries of some tracks, in tiles of one level of detail."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from tracklight.profiles.timeline.entries import Entries, join
+from tracklight.profiles.timeline.timeline import Timeline
+from tracklight.types import Float64, Int32
+
+#: A tile is so many cells wide, as a power of two.
+TILE_BITS = 10
+#: From so many cells on there is room for a word.
+_WIDE = 12
+_LONGEST = 200
+
+UInt8 = NDArray[np.uint8]
+
+
+class Words(msgspec.Struct):
+    ids: Int32
+    texts: list[str]
+
+
+class Tiles(msgspec.Struct):
+    """Columns of what is seen, by tile, track, lane and start."""
+
+    ends: Int32
+    """Where each part ends: of the first tile each track, then of the next."""
+    lane: UInt8
+    start: Float64
+    duration: Float64
+    event: Int32
+    """Of several in one, the longest."""
+    count: Int32
+    name: Int32
+    hue: UInt8
+    busy: UInt8
+    """How much of the time something went on, of 255."""
+    words: Words
+    """The names of what is wide enough for them."""
+
+
+def cut_tiles(timeline: Timeline, level: int, tiles: range, tracks: list[int]) -> Tiles:
+    size = 1 << (level + TILE_BITS)
+    parts = [
+        timeline.pyramid.look(level, tile * size, (tile + 1) * size, timeline.rows_of(track))
+        for tile in tiles
+        for track in tracks
+    ]
+    ends = np.cumsum([len(part.row) for part in parts], dtype=np.int32)
+    return _describe(timeline, ends, join(parts), level)
+
+
+def _describe(timeline: Timeline, ends: Int32, entries: Entries, level: int) -> Tiles:
+    trace = timeline.trace
+    name, duration = trace.name[entries.event], entries.end - entries.start
+    wide = (entries.events == 1) & (duration >= _WIDE << level)
+    return Tiles(
+        ends,
+        timeline.lane[entries.event].astype(np.uint8),
+        entries.start.astype(np.float64),
+        duration.astype(np.float64),
+        entries.event,
+        entries.events,
+        name,
+        timeline.hues[name],
+        _share(entries),
+        pick_words(timeline, np.unique(name[wide]).tolist()),
+    )
+
+
+def _share(entries: Entries) -> UInt8:
+    span = np.maximum(entries.end - entries.start, 1)
+    share: UInt8 = np.minimum(255 * (entries.busy / span), 255).astype(np.uint8)
+    return share
+
+
+def pick_words(timeline: Timeline, names: Iterable[int]) -> Words:
+    ids = list(names)
+    texts = [shorten(timeline.trace.names[each]) for each in ids]
+    return Words(np.array(ids, np.int32), texts)
+
+
+def shorten(name: str) -> str:
+    """Names of kernels are templates that go on for pages."""
+    return name if len(name) <= _LONGEST else f"{name[:_LONGEST]}\N{HORIZONTAL ELLIPSIS}"
