@@ -1,16 +1,20 @@
-"""Reads of XLA's programs, as profiles carry them, which types each instruction works on."""
+"""Reads XLA's programs, as profiles carry them: computations, their instructions, and shapes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from tracklight.errors import FormatError
 from tracklight.formats.event import decode_text
 from tracklight.formats.wire import DELIMITED, VARINT, Field, iter_fields, read_varint, to_int64
 
-_PROTO_MODULE, _MODULE_COMPUTATIONS, _COMPUTATION_INSTRUCTIONS = 1, 3, 2
-_NAME, _SHAPE, _ID, _OPERANDS = 1, 3, 35, 36
-_SHAPE_TYPE, _SHAPE_PARTS = 2, 4
+_PROTO_MODULE = 1
+_MODULE_NAME, _MODULE_COMPUTATIONS, _MODULE_ID, _MODULE_ENTRY = 1, 3, 5, 6
+_COMPUTATION_NAME, _COMPUTATION_INSTRUCTIONS, _COMPUTATION_ID, _COMPUTATION_ROOT = 1, 2, 5, 6
+_SHAPE_TYPE, _SHAPE_DIMENSIONS, _SHAPE_PARTS, _SHAPE_LAYOUT = 2, 3, 4, 5
+_METADATA_TYPE, _METADATA_NAME, _METADATA_FILE, _METADATA_LINE = 1, 2, 3, 4
+_CONVOLUTION_OUTPUT = 4
 #: Shapes inside of shapes inside of shapes: more of them are no program's.
 _DEEPEST = 20
 _TYPES = {
@@ -21,61 +25,188 @@ _TYPES = {
 }  # fmt: skip
 
 
+class Shape(NamedTuple):
+    type: str
+    """Empty for a tuple, and for what holds no numbers."""
+    dimensions: tuple[int, ...] = ()
+    parts: tuple[Shape, ...] = ()
+    """Of a tuple."""
+    layout: tuple[int, ...] = ()
+    """Which dimension lies densest in memory, then the next."""
+
+
+class Instruction(NamedTuple):
+    name: str = ""
+    opcode: str = ""
+    shape: Shape = Shape("")
+    id: int = 0
+    operands: tuple[int, ...] = ()
+    calls: tuple[int, ...] = ()
+    """The computations that it runs."""
+    op_type: str = ""
+    op_name: str = ""
+    """What the framework calls that which this came of."""
+    source: str = ""
+    """File and line of the user's program."""
+    fusion_kind: str = ""
+    target: str = ""
+    """What a custom call calls."""
+    parameter: int = 0
+    contracted: tuple[int, ...] = ()
+    """The dimensions of its first operand that a product sums over."""
+    kernel_output: int = 0
+    """The dimension of a convolution's kernel that counts what comes out."""
+    config: str = ""
+    """What the backend was told, mostly JSON."""
+
+
+class Computation(NamedTuple):
+    name: str
+    id: int
+    root: int
+    instructions: tuple[Instruction, ...]
+
+
+class Module(NamedTuple):
+    name: str
+    id: int
+    entry: int
+    computations: tuple[Computation, ...]
+
+
+def read_module(data: bytes) -> Module:
+    """Read an HloProto; FormatError says what is wrong with one that is none."""
+    name, number, entry, computations = "", 0, 0, list[Computation]()
+    for module in _iter_of(data, Field(0, DELIMITED, 0, 0, len(data)), _PROTO_MODULE):
+        for part in iter_fields(data, module.start, module.end):
+            if part.number == _MODULE_NAME:
+                name = _text(data, part)
+            elif part.number == _MODULE_ID:
+                number = to_int64(part.value)
+            elif part.number == _MODULE_ENTRY:
+                entry = to_int64(part.value)
+            elif part.number == _MODULE_COMPUTATIONS and part.wire == DELIMITED:
+                computations.append(_read_computation(data, part))
+    return Module(name, number, entry, tuple(computations))
+
+
 def read_types(data: bytes) -> dict[str, frozenset[str]]:
     """The types of what each instruction of a program takes and gives, by its name."""
     types: dict[str, frozenset[str]] = {}
-    for computation in _iter_computations(data):
-        types |= _read_computation(data, computation)
+    for computation in read_module(data).computations:
+        gives = {each.id: frozenset(iter_types(each.shape)) for each in computation.instructions}
+        for each in computation.instructions:
+            taken = (gives.get(operand, frozenset()) for operand in each.operands)
+            types[each.name] = gives[each.id].union(*taken)
     return types
 
 
-def _iter_computations(data: bytes) -> Iterator[Field]:
-    for module in _iter_of(data, Field(0, DELIMITED, 0, 0, len(data)), _PROTO_MODULE):
-        yield from _iter_of(data, module, _MODULE_COMPUTATIONS)
+def iter_types(shape: Shape) -> Iterator[str]:
+    if shape.type:
+        yield shape.type
+    for part in shape.parts:
+        yield from iter_types(part)
 
 
-def _read_computation(data: bytes, computation: Field) -> dict[str, frozenset[str]]:
-    found = [
-        _read_instruction(data, instruction)
-        for instruction in _iter_of(data, computation, _COMPUTATION_INSTRUCTIONS)
-    ]
-    gives = {number: given for _, number, given, _ in found}
+def _read_computation(data: bytes, span: Field) -> Computation:
+    name, number, root, instructions = "", 0, 0, list[Instruction]()
+    for part in iter_fields(data, span.start, span.end):
+        if part.number == _COMPUTATION_NAME:
+            name = _text(data, part)
+        elif part.number == _COMPUTATION_ID:
+            number = to_int64(part.value)
+        elif part.number == _COMPUTATION_ROOT:
+            root = to_int64(part.value)
+        elif part.number == _COMPUTATION_INSTRUCTIONS and part.wire == DELIMITED:
+            instructions.append(_read_instruction(data, part))
+    return Computation(name, number, root, tuple(instructions))
+
+
+_TEXTS = {1: "name", 2: "opcode", 11: "fusion_kind", 28: "target", 43: "config"}
+_NUMBERS = {9: "parameter", 35: "id"}
+_LISTS = {36: "operands", 38: "calls"}
+_SHAPE, _METADATA, _CONVOLUTION, _DOT = 3, 7, 16, 30
+
+
+def _read_instruction(data: bytes, span: Field) -> Instruction:
+    read = Instruction()._asdict()
+    for part in iter_fields(data, span.start, span.end):
+        if part.number in _TEXTS and part.wire == DELIMITED:
+            read[_TEXTS[part.number]] = _text(data, part)
+        elif part.number in _NUMBERS and part.wire == VARINT:
+            read[_NUMBERS[part.number]] = to_int64(part.value)
+        elif part.number in _LISTS:
+            read[_LISTS[part.number]] += _numbers(data, part)
+        elif part.wire == DELIMITED:
+            read |= _read_part(data, part)
+    return Instruction(**read)
+
+
+def _read_part(data: bytes, part: Field) -> dict[str, object]:
+    if part.number == _SHAPE:
+        return {"shape": _read_shape(data, part, 0)}
+    if part.number == _METADATA:
+        return _read_metadata(data, part)
+    if part.number == _DOT:
+        return {"contracted": _read_numbers(data, part, 1)}
+    if part.number == _CONVOLUTION:
+        return {"kernel_output": next(iter(_read_numbers(data, part, _CONVOLUTION_OUTPUT)), 0)}
+    return {}
+
+
+def _read_metadata(data: bytes, span: Field) -> dict[str, object]:
+    texts, line = dict[int, str](), 0
+    for part in iter_fields(data, span.start, span.end):
+        if part.wire == DELIMITED:
+            texts[part.number] = _text(data, part)
+        elif part.number == _METADATA_LINE:
+            line = to_int64(part.value)
+    source = texts.get(_METADATA_FILE, "")
     return {
-        name: given.union(*(gives.get(operand, frozenset()) for operand in operands))
-        for name, _, given, operands in found
+        "op_type": texts.get(_METADATA_TYPE, ""),
+        "op_name": texts.get(_METADATA_NAME, ""),
+        "source": f"{source}:{line}" if source and line else source,
     }
 
 
-def _read_instruction(data: bytes, span: Field) -> tuple[str, int, frozenset[str], list[int]]:
-    name, number, given, operands = "", 0, frozenset[str](), list[int]()
-    for part in iter_fields(data, span.start, span.end):
-        if part.number == _NAME and part.wire == DELIMITED:
-            name = decode_text(data[part.start : part.end])
-        elif part.number == _ID and part.wire == VARINT:
-            number = to_int64(part.value)
-        elif part.number == _SHAPE and part.wire == DELIMITED:
-            given = frozenset(_iter_types(data, part, 0))
-        elif part.number == _OPERANDS:
-            operands += [part.value] if part.wire == VARINT else _unpack(data, part)
-    return name, number, given, operands
-
-
-def _iter_types(data: bytes, shape: Field, depth: int) -> Iterator[str]:
+def _read_shape(data: bytes, span: Field, depth: int) -> Shape:
     if depth > _DEEPEST:
         raise FormatError("the shapes of a program are nested too deep")
-    for part in iter_fields(data, shape.start, shape.end):
-        if part.number == _SHAPE_TYPE and part.wire == VARINT and part.value in _TYPES:
-            yield _TYPES[part.value]
+    kind, dimensions, parts, layout = "", tuple[int, ...](), list[Shape](), tuple[int, ...]()
+    for part in iter_fields(data, span.start, span.end):
+        if part.number == _SHAPE_TYPE and part.wire == VARINT:
+            kind = _TYPES.get(part.value, "")
+        elif part.number == _SHAPE_DIMENSIONS:
+            dimensions += _numbers(data, part)
         elif part.number == _SHAPE_PARTS and part.wire == DELIMITED:
-            yield from _iter_types(data, part, depth + 1)
+            parts.append(_read_shape(data, part, depth + 1))
+        elif part.number == _SHAPE_LAYOUT and part.wire == DELIMITED:
+            layout = _read_numbers(data, part, 1)
+    return Shape(kind, dimensions, tuple(parts), layout)
 
 
-def _unpack(data: bytes, packed: Field) -> list[int]:
-    numbers, at = [], packed.start
-    while at < packed.end:
-        number, at = read_varint(data, at, packed.end)
-        numbers.append(number)
-    return numbers
+def _read_numbers(data: bytes, span: Field, number: int) -> tuple[int, ...]:
+    """All numbers of one field of a message."""
+    found: tuple[int, ...] = ()
+    for part in iter_fields(data, span.start, span.end):
+        if part.number == number:
+            found += _numbers(data, part)
+    return found
+
+
+def _numbers(data: bytes, part: Field) -> tuple[int, ...]:
+    """One number, or many that are packed."""
+    if part.wire == VARINT:
+        return (to_int64(part.value),)
+    numbers, at = [], part.start
+    while at < part.end:
+        number, at = read_varint(data, at, part.end)
+        numbers.append(to_int64(number))
+    return tuple(numbers)
+
+
+def _text(data: bytes, span: Field) -> str:
+    return decode_text(data[span.start : span.end])
 
 
 def _iter_of(data: bytes, span: Field, number: int) -> Iterator[Field]:
