@@ -11,6 +11,20 @@ export interface OptionGroup {
   readonly options: readonly Option[];
 }
 
+/** Things to choose from, by what they belong to. */
+export function groupOptions<Thing>(
+  things: readonly Thing[],
+  titleOf: (thing: Thing) => string,
+  optionOf: (thing: Thing) => Option,
+): OptionGroup[] {
+  const groups = new Map<string, Option[]>();
+  for (const thing of things) {
+    const title = titleOf(thing);
+    groups.set(title, [...(groups.get(title) ?? []), optionOf(thing)]);
+  }
+  return [...groups].map(([title, options]) => ({ title, options }));
+}
+
 /** The options whose label has all the words, the first `most` of them, and how many are left. */
 export function findOptions(
   groups: readonly OptionGroup[],

@@ -2,12 +2,18 @@ import type { Pictures } from './pictures';
 
 /** Gives the user a file. */
 export function saveAs(content: Blob, name: string): void {
+  const address = URL.createObjectURL(content);
+  saveFrom(address, name);
+  // The browser has taken hold of the content by then.
+  setTimeout(() => URL.revokeObjectURL(address), 10_000);
+}
+
+/** Sends the browser for a file, which the server names unless a name is given. */
+export function saveFrom(address: string, name = ''): void {
   const link = document.createElement('a');
-  link.href = URL.createObjectURL(content);
+  link.href = address;
   link.download = name;
   link.click();
-  // The browser has taken hold of the content by then.
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
 export async function savePicture(

@@ -1,5 +1,6 @@
 import { untrack } from 'svelte';
 
+import { Asking } from '../../../api/asking.svelte';
 import { RUN_COLOURS } from '../../../base/colour';
 import type { Palette } from '../../../charts/picture/palette';
 import type { Api } from '../../../plugin/context';
@@ -7,7 +8,6 @@ import type { PaintAnswer, ScaleRow, StatisticsAnswer } from '../data/answers';
 import { NO_PAINTS, type Paints, placesIn, withPaint } from '../data/lookups';
 import type { GraphNode } from '../data/model';
 import type { Catalog } from '../state/catalog.svelte';
-import { Asking } from '../state/asking.svelte';
 import { type Groups, PAGE } from '../state/groups.svelte';
 import type { Params } from '../state/params';
 import { queryOf } from '../state/reference';

@@ -1,9 +1,9 @@
 import { untrack } from 'svelte';
 
+import { Asking } from '../../../api/asking.svelte';
 import type { Api } from '../../../plugin/context';
 import type { NodeAnswer } from '../data/answers';
 import { ASIDE, REST } from '../data/picture';
-import { Asking } from './asking.svelte';
 import type { Catalog } from './catalog.svelte';
 import type { Params } from './params';
 import { queryOf } from './reference';

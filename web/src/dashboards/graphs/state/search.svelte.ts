@@ -1,8 +1,8 @@
 import { untrack } from 'svelte';
 
+import { Asking } from '../../../api/asking.svelte';
 import type { Api } from '../../../plugin/context';
 import type { HitRow, SearchAnswer } from '../data/answers';
-import { Asking } from './asking.svelte';
 import type { Catalog } from './catalog.svelte';
 import type { Params } from './params';
 import { queryOf } from './reference';

@@ -1,9 +1,9 @@
 import { untrack } from 'svelte';
 
+import { Asking } from '../../../api/asking.svelte';
 import type { Api } from '../../../plugin/context';
 import type { PathAnswer, TraceAnswer } from '../data/answers';
 import type { Ranks } from '../data/ranks';
-import { Asking } from './asking.svelte';
 import type { Catalog } from './catalog.svelte';
 import type { Params } from './params';
 import { queryOf } from './reference';

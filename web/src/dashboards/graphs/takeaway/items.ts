@@ -1,4 +1,4 @@
-import { fileName, saveAs } from '../../../wall/takeaway/save';
+import { fileName, saveAs, saveFrom } from '../../../wall/takeaway/save';
 import type { MenuItem } from '../../../widgets/menu';
 import type { Graphs } from '../graphs.svelte';
 import { queryOf } from '../state/reference';
@@ -35,8 +35,5 @@ function titleOf({ catalog }: Graphs): string {
 /** The server streams it, so the browser is sent there. */
 function downloadFile({ context, catalog }: Graphs, format: 'json' | 'dot'): void {
   if (!catalog.reference) return;
-  const link = document.createElement('a');
-  link.href = context.api.url(`file?${queryOf(catalog.reference, { format })}`);
-  link.download = '';
-  link.click();
+  saveFrom(context.api.url(`file?${queryOf(catalog.reference, { format })}`));
 }

@@ -1,4 +1,4 @@
-import type { Option, OptionGroup } from '../../../widgets/picker';
+import { groupOptions, type OptionGroup } from '../../../widgets/picker';
 import type { GraphRow } from '../data/answers';
 
 const HINTS: Readonly<Record<GraphRow['kind'], string>> = {
@@ -20,13 +20,14 @@ export function optionsOf(
   chosen: GraphRow | undefined,
   labelOf: LabelOf,
 ): OptionGroup[] {
-  const byRun = new Map<string, Option[]>();
-  for (const row of rows) {
-    const title = row.run === '' ? 'Files' : labelOf(row.run);
-    const option = { key: row.id, label: nameOf(row, labelOf), hint: HINTS[row.kind] };
-    const options = byRun.get(title) ?? [];
-    options.push({ ...option, chosen: row.id === chosen?.id });
-    byRun.set(title, options);
-  }
-  return [...byRun].map(([title, options]) => ({ title, options }));
+  return groupOptions(
+    rows,
+    ({ run }) => (run === '' ? 'Files' : labelOf(run)),
+    (row) => ({
+      key: row.id,
+      label: nameOf(row, labelOf),
+      hint: HINTS[row.kind],
+      chosen: row.id === chosen?.id,
+    }),
+  );
 }

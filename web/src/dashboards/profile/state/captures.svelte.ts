@@ -1,0 +1,76 @@
+import { isAbort, problemOf } from '../../../api/client';
+import type { Problem } from '../../../api/types';
+import type { Context } from '../../../plugin/context';
+import type { CaptureRow, CapturesAnswer } from '../data/answers';
+import type { Params } from './params';
+
+/** All captures of the log, and which of them are looked at. */
+export class Captures {
+  rows = $state.raw<readonly CaptureRow[]>([]);
+  ready = $state(false);
+  problem = $state.raw<Problem | null>(null);
+  readonly #context: Context;
+  readonly #params: Params;
+
+  constructor(context: Context, params: Params) {
+    this.#context = context;
+    this.#params = params;
+  }
+
+  /** The one that the address names, else the newest of the first run that is shown and has any. */
+  readonly current = $derived.by<CaptureRow | undefined>(() => {
+    const named = this.find(this.#params.capture.value);
+    if (named) return named;
+    for (const { name } of this.#context.runs.shown) {
+      const newest = this.rows.findLast(({ run }) => run === name);
+      if (newest) return newest;
+    }
+    return this.rows.at(-1);
+  });
+
+  /** The one that it is compared with. */
+  readonly before = $derived.by<CaptureRow | undefined>(() => {
+    const found = this.find(this.#params.before.value);
+    return found === this.current ? undefined : found;
+  });
+
+  readonly host = $derived.by(() => {
+    const wanted = this.#params.host.value;
+    return this.current?.hosts.some(({ name }) => name === wanted) ? wanted : '';
+  });
+
+  find(id: string): CaptureRow | undefined {
+    return id === '' ? undefined : this.rows.find((row) => row.id === id);
+  }
+
+  async load(signal?: AbortSignal): Promise<void> {
+    try {
+      const { captures } = await this.#context.api.get<CapturesAnswer>('captures', signal);
+      this.rows = captures;
+      [this.ready, this.problem] = [true, null];
+    } catch (error) {
+      if (!isAbort(error)) this.problem = problemOf(error);
+    }
+  }
+
+  choose(id: string): void {
+    const { capture, before, host, marker, event, span } = this.#params;
+    capture.set(id, 'push');
+    if (before.value === id) before.set('');
+    for (const param of [host, marker]) param.set('');
+    event.set(null);
+    span.set(null);
+  }
+
+  compareWith(id: string): void {
+    this.#params.before.set(id, 'push');
+  }
+
+  /** The two change places: what was now is before. */
+  swap(): void {
+    const { current, before } = this;
+    if (!current || !before) return;
+    this.choose(before.id);
+    this.compareWith(current.id);
+  }
+}

@@ -1,0 +1,36 @@
+import { formatBytes, formatMoment, formatStep } from '../../../base/format';
+import { groupOptions, type Option, type OptionGroup } from '../../../widgets/picker';
+import type { CaptureRow } from '../data/answers';
+
+export type LabelOf = (run: string) => string;
+
+/** The run of a capture, and which of its captures it is where there are several. */
+export function nameOf(row: CaptureRow, rows: readonly CaptureRow[], labelOf: LabelOf): string {
+  const run = labelOf(row.run) || '.';
+  const isOnly = rows.filter((other) => other.run === row.run).length < 2;
+  return isOnly ? run : `${run} · ${placeOf(row)}`;
+}
+
+/** Captures to choose from, by the runs that they are of. */
+export function optionsOf(
+  rows: readonly CaptureRow[],
+  chosen: CaptureRow | undefined,
+  labelOf: LabelOf,
+): OptionGroup[] {
+  return groupOptions(
+    rows,
+    ({ run }) => labelOf(run) || '.',
+    (row) => optionOf(row, nameOf(row, rows, labelOf), row.id === chosen?.id),
+  );
+}
+
+function optionOf(row: CaptureRow, label: string, chosen: boolean): Option {
+  const { session, bytes, wall_s } = row;
+  const title = `${session} · ${formatBytes(bytes)} · ${formatMoment(new Date(wall_s * 1000))}`;
+  return { key: row.id, label, hint: formatBytes(bytes), title, chosen };
+}
+
+/** Where in the training it was made, as well as that is known. */
+function placeOf({ step, wall_s }: CaptureRow): string {
+  return step === null ? formatMoment(new Date(wall_s * 1000)) : `step ${formatStep(step)}`;
+}

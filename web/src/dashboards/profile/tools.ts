@@ -1,0 +1,23 @@
+import type { Component } from 'svelte';
+
+/** One way to look at a capture. Its code is loaded when it is opened. */
+export interface Tool {
+  /** In the address, and what the server calls it. */
+  readonly name: string;
+  readonly title: string;
+  /** What it answers, in one sentence. */
+  readonly about: string;
+  /** It shows two captures beside each other. */
+  readonly pair?: boolean;
+  load(): Promise<{ readonly default: Component }>;
+}
+
+/** In the order of their tabs; which of them a capture has something for, the server says. */
+export const TOOLS: readonly Tool[] = [
+  {
+    name: 'overview',
+    title: 'Overview',
+    about: 'Where the time of a step goes, and what to change.',
+    load: () => import('./overview/Overview.svelte'),
+  },
+];
