@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from tracklight.formats.hlo import Instruction, Shape
 from tracklight.profiles.program import Program
-from tracklight.profiles.program_kinds import MOVEMENT, PRODUCT, kind_of
+from tracklight.profiles.program_kinds import MOVEMENT, PRODUCT, iter_held, kind_of
 
 _BYTES = {
     "bool": 1, "int8": 1, "uint8": 1, "float8": 1, "int16": 2, "uint16": 2, "float16": 2,
@@ -48,8 +48,7 @@ def _count_flops(program: Program, instruction: Instruction, depth: int) -> floa
     if depth > _DEEPEST:
         return 0.0
     if instruction.opcode == "fusion":
-        inner = [program.computations.get(number) for number in instruction.calls]
-        held = [each for computation in inner if computation for each in computation.instructions]
+        held = iter_held(program, instruction)
         return sum(_count_flops(program, each, depth + 1) for each in held)
     kind = kind_of(program, instruction)
     if kind == PRODUCT:

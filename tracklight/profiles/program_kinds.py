@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tracklight.formats.hlo import Instruction
+from tracklight.formats.hlo import Instruction, iter_types
 from tracklight.profiles.program import Program
 
 PRODUCT, CONVOLUTION, COLLECTIVE = "matrix product", "convolution", "collective"
@@ -14,6 +14,7 @@ REDUCTION, ELEMENTWISE, MOVEMENT, CONTROL = (
     "data movement",
     "control flow",
 )
+SHORT_TYPES = frozenset({"float16", "bfloat16", "float8"})
 _KINDS = {
     **dict.fromkeys(("dot", "ragged-dot"), PRODUCT),
     "convolution": CONVOLUTION,
@@ -39,14 +40,33 @@ def kind_of(program: Program, instruction: Instruction) -> str:
     return next((kind for kind in _HEAVIEST if kind in held), next(iter(held), ELEMENTWISE))
 
 
+def find_product_types(program: Program, instruction: Instruction) -> frozenset[str]:
+    """The types of the numbers that an instruction, or one that it holds, multiplies."""
+    return frozenset(_iter_product_types(program, instruction, 0))
+
+
+def _iter_product_types(program: Program, instruction: Instruction, depth: int) -> Iterator[str]:
+    if _kind_alone(instruction) in (PRODUCT, CONVOLUTION):
+        for operand in instruction.operands[:2]:
+            given = program.by_number.get(operand)
+            yield from iter_types(given.shape) if given else ()
+    for each in iter_held(program, instruction) if depth <= _DEEPEST else ():
+        yield from _iter_product_types(program, each, depth + 1)
+
+
+def iter_held(program: Program, instruction: Instruction) -> Iterator[Instruction]:
+    """The instructions that a fusion was made of."""
+    for number in instruction.calls if instruction.opcode == "fusion" else ():
+        computation = program.computations.get(number)
+        yield from computation.instructions if computation else ()
+
+
 def _iter_kinds(program: Program, instruction: Instruction, depth: int) -> Iterator[str]:
     if instruction.opcode != "fusion" or depth > _DEEPEST:
         yield _kind_alone(instruction)
         return
-    for number in instruction.calls:
-        computation = program.computations.get(number)
-        for each in computation.instructions if computation else ():
-            yield from _iter_kinds(program, each, depth + 1)
+    for each in iter_held(program, instruction):
+        yield from _iter_kinds(program, each, depth + 1)
 
 
 def _kind_alone(instruction: Instruction) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracklight.profiles.devices import Device
-from tracklight.types import Bool, Int32, Int64
+from tracklight.types import Bool, Float64, Int32, Int64
 
 
 class Track(NamedTuple):
@@ -66,6 +66,9 @@ class Trace:
     devices: tuple[Device, ...] = ()
     """What the capture says of the devices, in the order of their numbers."""
 
+    environment: tuple[tuple[str, str], ...] = ()
+    """What the capture says of the program and where it ran: names and values."""
+
     def __len__(self) -> int:
         return len(self.start_ps)
 
@@ -91,6 +94,11 @@ class Trace:
         rows = self._rows(key, WHOLE)
         return self.said.event[rows], self.said.bits[rows]
 
+    def find_reals(self, key: str) -> tuple[Int64, Float64]:
+        """The events of which a real number is said under a key, and the numbers."""
+        rows = self._rows(key, REAL)
+        return self.said.event[rows], self.said.bits[rows].view(np.float64)
+
     def find_texts(self, key: str) -> tuple[Int64, list[str]]:
         """The events of which a text is said under a key, and the texts."""
         rows = self._rows(key, TEXT)
@@ -113,3 +121,10 @@ class Trace:
         if key not in self.keys:
             return np.empty(0, np.int64)
         return np.flatnonzero((self.said.key == self.keys.index(key)) & (self.said.kind == kind))
+
+
+def make_empty(problems: tuple[str, ...] = ()) -> Trace:
+    """A trace in which nothing was recorded."""
+    wide, narrow = np.empty(0, np.int64), np.empty(0, np.int32)
+    said = Said(wide, narrow, np.empty(0, np.uint8), wide)
+    return Trace((), (), (), narrow, narrow, narrow, wide, wide, (), said, str, problems=problems)
