@@ -1,6 +1,7 @@
 import { getContext, setContext } from 'svelte';
 
 import type { Problem } from '../../api/types';
+import { afterPaint } from '../../base/after-paint';
 import { text } from '../../base/codec';
 import type { Context } from '../../plugin/context';
 import { Loader } from './data/loader.svelte';
@@ -8,7 +9,7 @@ import { type Metric, readMetrics, readSessions } from './data/read';
 import { type Axis, type AxisScale, makeAxis, usualScale } from './model/axis';
 import { AxisBook, type Straight } from './model/axis-book';
 import { type Column, makeSessions, type Sessions } from './model/column';
-import { findCommon } from './model/findings';
+import { findCommon, type Findings } from './model/findings';
 import { type Goal, rankRows } from './model/goal';
 import { type Ink, inkOf } from './model/ink';
 import { sortRows } from './model/order';
@@ -89,10 +90,8 @@ export class Study {
   readonly settled: Int32Array = $derived.by(() =>
     rowsOf(findPassing(this.sessions, this.settings.rules.value, this.#admitted)),
   );
-  readonly findings = $derived.by(() => {
-    const differing = this.hparams.filter(({ differs }) => differs);
-    return this.goal && findCommon(this.goal, differing, this.settled);
-  });
+  /** What the best have in common, which takes longer to find than all pictures to draw. */
+  findings = $state.raw<Findings | null>(null);
   readonly best: number | null = $derived.by(
     () => (this.goal && rankRows(this.goal, this.settled)[0]) ?? null,
   );
@@ -195,6 +194,11 @@ export class Study {
   follow(): void {
     $effect(() => this.#lightRun());
     $effect(() => this.loader.follow());
+    $effect(() => {
+      const [goal, rows] = [this.goal, this.settled];
+      const differing = this.hparams.filter(({ differs }) => differs);
+      return afterPaint(() => (this.findings = goal && findCommon(goal, differing, rows)));
+    });
     $effect(() => () => this.loader.stop());
   }
 }

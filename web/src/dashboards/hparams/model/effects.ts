@@ -1,5 +1,3 @@
-import { rankIn } from './rank';
-
 /** A column of a model, each value less the mean and in standard deviations. */
 type Standard = Float64Array;
 
@@ -8,17 +6,18 @@ const ROUNDS = 12;
 
 /**
  * How surely a target rises (or falls) with each column while the others are held: the slopes of one
- * linear model on ranks, in units of their standard error.
+ * linear model on their ranks, in units of their standard error.
  */
 export function effectsOf(columns: readonly Float64Array[], target: Float64Array): number[] {
-  const standards = columns.map((column) => standardise(ranksOf(column)));
-  const rest = standardise(ranksOf(target));
+  const standards = columns.map(standardise);
+  const rest = standardise(target);
   const slopes = columns.map(() => 0);
   for (let round = 0; round < ROUNDS; round++)
     standards.forEach((column, at) => {
       const change = slopeOf(column, rest);
       slopes[at] = (slopes[at] ?? 0) + change;
-      column.forEach((value, row) => (rest[row] = (rest[row] ?? 0) - change * value));
+      for (let row = 0; row < rest.length; row++)
+        rest[row] = (rest[row] ?? 0) - change * (column[row] ?? 0);
     });
   const free = Math.max(1, target.length - columns.length - 1);
   const error = Math.sqrt(rest.reduce((sum, value) => sum + value * value, 0) / free);
@@ -26,11 +25,6 @@ export function effectsOf(columns: readonly Float64Array[], target: Float64Array
 }
 
 /** Values that are not there count as neither high nor low. */
-function ranksOf(values: Float64Array): Float64Array {
-  const sorted = values.filter(Number.isFinite).sort();
-  return values.map((value) => (Number.isFinite(value) ? rankIn(sorted, value) : NaN));
-}
-
 function standardise(ranks: Float64Array): Standard {
   const known = ranks.filter((rank) => !Number.isNaN(rank));
   const mean = known.reduce((sum, rank) => sum + rank, 0) / Math.max(1, known.length);

@@ -1,8 +1,8 @@
 import { spreadOf } from '../../../base/statistics';
-import { type Column, sortedNumbers } from './column';
+import type { Column } from './column';
 import { effectsOf } from './effects';
 import { type Goal, rankRows } from './goal';
-import { rankIn, ranksOfSorted } from './rank';
+import { ranksOf } from './rank';
 
 /** What the best sessions have in common that the others have not. */
 export interface Finding {
@@ -41,16 +41,14 @@ export function findCommon(goal: Goal, columns: readonly Column[], rows: Int32Ar
   const judged = ranked.length;
   if (judged < LEAST_SESSIONS) return { top, judged, found: [] };
   const numbers = columns.filter(({ words }) => words === null);
-  const target = pick(goal.column, ranked).numbers;
-  const effects = effectsOf(
-    numbers.map((column) => pick(column, ranked).numbers),
-    target,
-  );
+  const ranks = new Map(numbers.map((column) => [column, ranksOf(pick(column, ranked))]));
+  const effects = effectsOf([...ranks.values()], ranksOf(pick(goal.column, ranked)));
   const found = columns
     .map((column) => {
-      if (column.words) return findWord(column, column.words, ranked, top);
+      const own = ranks.get(column);
+      if (!own) return findWord(column, column.words ?? [], ranked, top);
       const effect = effects[numbers.indexOf(column)] ?? 0;
-      return findLean(column, ranked, top, goal.isLow ? -effect : effect);
+      return findLean(column, own, top, goal.isLow ? -effect : effect);
     })
     .filter((finding) => finding !== null)
     .filter(({ strength }) => strength >= TELLING)
@@ -64,19 +62,18 @@ function topCount(judged: number): number {
 }
 
 /**
- * Ranks of the best beside those of all. What the best lean to is also believed where it is sure only
- * once the other hyperparameters are held, as long as the best do lean that way.
+ * Ranks of the best, which come first, beside those of all. What the best lean to is also believed
+ * where it is sure only once the other hyperparameters are held, as long as the best do lean that way.
  */
 function findLean(
   column: Column,
-  ranked: Int32Array,
+  ranks: Float64Array,
   top: Int32Array,
   effect: number,
 ): Finding | null {
-  const all = sortedNumbers(pick(column, ranked));
-  const best = sortedNumbers(pick(column, top));
-  const usual = spreadOf(ranksOfSorted(all));
-  const places = spreadOf(best.map((value) => rankIn(all, value)));
+  const best = pick(column, top).filter(Number.isFinite).sort();
+  const usual = spreadOf(ranks);
+  const places = spreadOf(ranks.subarray(0, top.length));
   if (!usual || !places || !(usual.std > 0) || places.count < 2) return null;
   const lean = places.mean - usual.mean;
   const range = [at(best, QUARTER), at(best, 1 - QUARTER)] as const;
@@ -112,8 +109,10 @@ function shareOf({ numbers }: Column, place: number, rows: Int32Array): number {
   return rows.filter((row) => numbers[row] === place).length / Math.max(1, rows.length);
 }
 
-function pick(column: Column, rows: Int32Array): Column {
-  return { ...column, numbers: Float64Array.from(rows, (row) => column.numbers[row] ?? NaN) };
+function pick({ numbers }: Column, rows: Int32Array): Float64Array {
+  const picked = new Float64Array(rows.length);
+  for (let at = 0; at < rows.length; at++) picked[at] = numbers[rows[at] ?? 0] ?? NaN;
+  return picked;
 }
 
 function at(sorted: Float64Array, share: number): number {

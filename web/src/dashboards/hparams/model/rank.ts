@@ -23,12 +23,8 @@ function nextAbove(value: number): number {
   return value + Math.max(Number.MIN_VALUE, Math.abs(value) * Number.EPSILON);
 }
 
-/** The ranks of rising numbers themselves, in one pass. */
-export function ranksOfSorted(sorted: Float64Array): Float64Array {
-  const ranks = new Float64Array(sorted.length);
-  for (let first = 0, end = 0; first < sorted.length; first = end) {
-    while (sorted[end] === sorted[first] && end < sorted.length) end++;
-    ranks.fill((first + end - 1) / 2 / Math.max(1, sorted.length - 1), first, end);
-  }
-  return ranks;
+/** Where each value stands among all; NaN for one that is no number. */
+export function ranksOf(values: Float64Array): Float64Array {
+  const sorted = values.filter(Number.isFinite).sort();
+  return values.map((value) => (Number.isFinite(value) ? rankIn(sorted, value) : NaN));
 }
