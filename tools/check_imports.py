@@ -20,7 +20,7 @@ PACKAGE = "tracklight"
 
 #: Every room may also import errors and types.
 PYTHON = {
-    "__init__": "log runs summary hparams projector notebook service",
+    "__init__": "log runs summary hparams projector notebook service capture",
     "formats": "",
     "logdir": "formats",
     "index": "formats logdir",
@@ -33,6 +33,7 @@ PYTHON = {
     "runs": "formats sdk summary hparams",
     "keras": "formats sdk summary projector tracing",
     "tracing": "formats sdk torch",
+    "capture": "sdk tracing",
     "torch": "formats sdk projector",
     "lightning": "formats sdk torch",
     "transformers": "sdk torch",
@@ -40,7 +41,7 @@ PYTHON = {
     "log": "formats logdir index",
     "export": "formats logdir index log",
     "inspect": "formats logdir index log graphs profiles tensorfiles embeddings",
-    "plugin": "index",
+    "plugin": "logdir index",
     "media": "formats plugin",
     "sessions": "formats logdir index plugin",
     "graphs": "formats",
@@ -48,7 +49,8 @@ PYTHON = {
     "tensorfiles": "formats logdir",
     "embeddings": "formats logdir tensorfiles",
     "projections": "",
-    "dashboards": "formats index log export plugin media graphs sessions",
+    "dashboards": "formats logdir index log export plugin media graphs sessions tensorfiles "
+    "embeddings projections profiles",
     "server": "formats logdir index log notes alerts plugin sessions dashboards __init__",
     "snapshot": "notes plugin server __init__",
     "demo": "formats sdk",

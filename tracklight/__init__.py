@@ -13,6 +13,7 @@ from tracklight import errors
 
 if TYPE_CHECKING:
     from tracklight import hparams, notebook, projector, summary
+    from tracklight.capture import profile
     from tracklight.log import Log, Table, Values, open
     from tracklight.runs import Run, run
     from tracklight.service import Board, asgi, serve
@@ -33,6 +34,7 @@ __all__ = [
     "hparams",
     "notebook",
     "open",
+    "profile",
     "projector",
     "run",
     "serve",
@@ -52,6 +54,7 @@ _HOMES = {
     "load_ipython_extension": "tracklight.notebook",
     "asgi": "tracklight.service",
     "open": "tracklight.log",
+    "profile": "tracklight.capture",
     "run": "tracklight.runs",
     "serve": "tracklight.service",
     "unload_ipython_extension": "tracklight.notebook",

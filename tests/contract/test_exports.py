@@ -22,6 +22,7 @@ PUBLIC = {
     "hparams",
     "notebook",
     "open",
+    "profile",
     "projector",
     "run",
     "serve",

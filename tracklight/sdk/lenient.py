@@ -76,7 +76,7 @@ def complain(argument: str, sentence: str) -> None:
 
 
 def _warn(argument: str, text: str) -> None:
-    frame = _find_user_frame()
+    frame = find_user_frame()
     place = (frame.f_code.co_filename, frame.f_lineno, argument)
     if place in _told:
         return
@@ -85,7 +85,7 @@ def _warn(argument: str, text: str) -> None:
     warnings.warn_explicit(text, UsageWarning, place[0], place[1], module)
 
 
-def _find_user_frame() -> FrameType:
+def find_user_frame() -> FrameType:
     """The innermost frame that is the user's own."""
     frame = sys._getframe(1)
     while frame.f_back and frame.f_code.co_filename.startswith(_folders):

@@ -61,7 +61,9 @@ class JaxProfiler:
 class TorchProfiler:
     def start(self, folder: str) -> None:
         self._folder = folder
-        self._profile = sys.modules["torch"].profiler.profile(record_shapes=True)
+        self._profile = sys.modules["torch"].profiler.profile(
+            record_shapes=True, profile_memory=True
+        )
         self._profile.start()
 
     def mark(self, step: int) -> AbstractContextManager[Any]:
@@ -72,11 +74,7 @@ class TorchProfiler:
 
     def stop(self) -> None:
         self._profile.stop()
-        session = os.path.join(self._folder, SESSIONS, time.strftime("%Y_%m_%d_%H_%M_%S"))
-        os.makedirs(session, exist_ok=True)
-        worker = f"{socket.gethostname()}_{os.getpid()}"
-        file = f"{worker}.{time.time_ns()}.pt.trace.json.gz"
-        self._profile.export_chrome_trace(os.path.join(session, file))
+        self._profile.export_chrome_trace(make_session(self._folder, ".pt.trace.json.gz"))
 
 
 _PROFILERS: dict[str, Callable[[], Profiler]] = {
@@ -92,6 +90,14 @@ def create_profiler(framework: str) -> Profiler:
         known = ", ".join(_PROFILERS)
         raise Misuse("profiler", f"is not there for {framework!r}; there are those of {known}")
     return _PROFILERS[framework]()
+
+
+def make_session(folder: str, ending: str) -> str:
+    """Make the folder of a capture that was taken just now; gives the file to write in it."""
+    session = os.path.join(folder, SESSIONS, time.strftime("%Y_%m_%d_%H_%M_%S"))
+    os.makedirs(session, exist_ok=True)
+    worker = f"{socket.gethostname()}_{os.getpid()}"
+    return os.path.join(session, f"{worker}.{time.time_ns()}{ending}")
 
 
 class StepMarks:

@@ -1,0 +1,146 @@
+"""Switches profilers on and off around the steps that are to be captured."""
+
+from __future__ import annotations
+
+import os
+import sys
+from types import TracebackType
+from typing import Any
+
+from tracklight.capture.machine import MachineLog
+from tracklight.capture.python import PythonProfiler
+from tracklight.sdk import lenient
+from tracklight.sdk.lenient import Misuse, complain
+from tracklight.tracing.profilers import Profiler, StepMarks, create_profiler
+
+_PYTHON = "python"
+#: A program of JAX may take its data from one of the others, and one of PyTorch import TensorFlow
+#: for its logs.
+_FRAMEWORKS = ("jax", "torch", "tensorflow")
+
+
+class Profile:
+    """Captures the block of a ``with``, or some of its steps.
+
+    Call `step` at the end of each step. What runs until then, waiting for data included, is that
+    step's; a block without any such call is one step.
+
+    Args:
+        logdir: the folder of the run.
+        steps: how many steps to capture; None for all. What comes after them runs at full speed.
+        skip: how many steps to let pass before that. The first ones tell little: they compile,
+            and fill caches.
+        first_step: the number of the first step, for a training that goes on.
+        framework: ``"torch"``, ``"jax"``, ``"tensorflow"`` or ``"python"`` for none of them;
+            otherwise the one that the program has loaded.
+        sample: whether to log what the machine and its GPUs are busy with, each second.
+        strict: whether misuse is an exception rather than a warning.
+    """
+
+    def __init__(
+        self,
+        logdir: str | os.PathLike[str],
+        steps: int | None = None,
+        *,
+        skip: int = 0,
+        first_step: int = 0,
+        framework: str | None = None,
+        sample: bool = True,
+        strict: bool | None = None,
+    ) -> None:
+        self._folder = os.path.expanduser(os.fspath(logdir))
+        self._strict = lenient.is_strict() if strict is None else strict
+        self._framework = framework
+        self._begins = self._ends = None
+        self._profiler: Profiler | None = None
+        self._machine: MachineLog | None = None
+        self._first, self._count = first_step, 0
+        self._is_inside = False
+        with self._guard():
+            self._begins, self._ends = _as_range(steps, skip)
+            if sample:
+                self._machine = MachineLog(self._folder, strict=self._strict)
+
+    @property
+    def is_recording(self) -> bool:
+        return self._profiler is not None
+
+    def __enter__(self) -> Profile:
+        self._is_inside = True
+        with self._guard():
+            if self._machine is not None:
+                self._machine.start()
+        self._begin_step()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._is_inside = False
+        with self._guard():
+            self._stop(is_within_step=self._count > 0)
+        with self._guard():
+            if self._machine is not None:
+                self._machine.stop()
+
+    def step(self) -> None:
+        """Say that a step is over, and the next one begins."""
+        with self._guard():
+            if not self._is_inside:
+                complain("step", "belongs inside of the `with` of its profile")
+                return
+            self._count += 1
+            if self._machine is not None:
+                self._machine.step = self._first + self._count
+            if self._count == self._ends:
+                self._stop(is_within_step=False)
+        self._begin_step()
+
+    def _begin_step(self) -> None:
+        with self._guard():
+            if self._count == self._begins:
+                self._start()
+            if self._profiler is not None:
+                self._marks.begin(self._first + self._count)
+
+    def _start(self) -> None:
+        framework = self._framework or _find_framework()
+        if "://" in self._folder:
+            raise Misuse("logdir", f"must be a folder of this machine, not {self._folder}")
+        profiler = PythonProfiler() if framework == _PYTHON else create_profiler(framework)
+        profiler.start(self._folder)
+        self._profiler, self._marks = profiler, StepMarks(profiler)
+
+    def _stop(self, is_within_step: bool) -> None:
+        """End the capture; a step that is not over yet would only look like a short one."""
+        profiler, self._profiler = self._profiler, None
+        if profiler is None:
+            return
+        if not is_within_step:
+            self._marks.end()
+        profiler.stop()
+        if is_within_step:
+            self._marks.end()
+
+    def _guard(self) -> lenient.guard:
+        return lenient.guard("profile", strict=self._strict)
+
+
+def _as_range(steps: Any, skip: Any) -> tuple[int, int | None]:
+    """After how many steps to begin, and to end."""
+    for name, value in (("steps", 1 if steps is None else steps), ("skip", skip)):
+        if type(value) is not int or value < (name == "steps"):
+            raise Misuse(name, f"must be a number of steps, not {value!r:.100}")
+    return skip, None if steps is None else skip + steps
+
+
+def _find_framework() -> str:
+    """The one that runs the program; Keras says so itself."""
+    keras = sys.modules.get("keras")
+    if keras is not None and hasattr(keras, "backend"):
+        backend = str(keras.backend.backend())
+        return backend if backend in _FRAMEWORKS else _PYTHON
+    return next((name for name in _FRAMEWORKS if name in sys.modules), _PYTHON)

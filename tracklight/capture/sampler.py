@@ -1,0 +1,86 @@
+"""Looks at the stacks of all threads of this program now and then."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections import defaultdict
+from pathlib import Path
+
+from tracklight.capture.stacks import StackFold, name_stack
+
+#: No shorter than what threads of Python wait for each other.
+_EVERY_S = 0.005
+#: A thread that was ready for less of the time between two samples waited for something.
+_RUNS = 0.5
+_RUNNING = "Running"
+_OURS = "tracklight-"
+_TASKS = Path("/proc/self/task")
+_ENDS_S = 5.0
+
+
+class Sampler:
+    """What each thread did, by its number of the system.
+
+    Times are those of `time.perf_counter_ns`.
+    """
+
+    def __init__(self) -> None:
+        self.calls: dict[int, StackFold] = defaultdict(StackFold)
+        self.running: dict[int, StackFold] = defaultdict(StackFold)
+        """When threads were on a CPU or next in line for one; nothing where nobody knows."""
+        self.names: dict[int, str] = {}
+        self._ready_ns: dict[int, tuple[int, int]] = {}
+        self._lock = threading.Lock()
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=f"{_OURS}stacks", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._is_over.set()
+        self._thread.join(_ENDS_S)
+        now = time.perf_counter_ns()
+        for fold in (*self.calls.values(), *self.running.values()):
+            fold.cut(0, now)
+
+    def cut(self, thread: int, depth: int) -> None:
+        """Let what a thread is in end now, but for the outermost calls."""
+        with self._lock:
+            if not self._is_over.is_set():
+                self.calls[thread].cut(depth, time.perf_counter_ns())
+
+    def _run(self) -> None:
+        while not self._is_over.wait(_EVERY_S):
+            with self._lock:
+                self._look(time.perf_counter_ns())
+
+    def _look(self, now_ns: int) -> None:
+        """Take a sample; no frame is held on to, as that would keep alive what it has made."""
+        frames = sys._current_frames()
+        seen = set()
+        for thread in threading.enumerate():
+            number, frame = thread.native_id, frames.get(thread.ident or 0)
+            if number is not None and frame is not None and not thread.name.startswith(_OURS):
+                seen.add(number)
+                self.names[number] = thread.name
+                self.calls[number].see(name_stack(frame), now_ns)
+                self._see_running(number, now_ns)
+        for number in self.calls.keys() - seen:
+            self.calls[number].cut(0, now_ns)
+            self.running[number].cut(0, now_ns)
+
+    def _see_running(self, number: int, now_ns: int) -> None:
+        try:
+            on_cpu, in_line, *_ = (_TASKS / str(number) / "schedstat").read_text().split()
+        except (OSError, ValueError):  # a system that does not tell, or a thread that just ended
+            return
+        ready = int(on_cpu) + int(in_line)
+        before, then_ns = self._ready_ns.get(number, (ready, now_ns))
+        self._ready_ns[number] = ready, now_ns
+        if now_ns > then_ns:
+            runs = (ready - before) / (now_ns - then_ns) >= _RUNS
+            # What was read now is about the time since the last sample.
+            self.running[number].see([_RUNNING] if runs else [], then_ns)

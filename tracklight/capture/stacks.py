@@ -1,0 +1,85 @@
+"""Puts samples of a thread's stack together into events that begin, nest and end."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sysconfig
+from collections.abc import Iterator
+from functools import lru_cache
+from types import CodeType, FrameType
+from typing import NamedTuple
+
+_DEEPEST = 200
+_LONGEST_LINE = 80
+_PLACES = (*map(sysconfig.get_path, ("stdlib", "purelib", "platlib")), os.path.dirname(__file__))
+_LIBRARIES = tuple(os.path.join(place, "") for place in _PLACES)
+
+
+class Span(NamedTuple):
+    """What a thread did; times are nanoseconds of the clock of samples."""
+
+    name: str
+    start_ns: int
+    end_ns: int
+
+
+class StackFold:
+    """The calls of one thread that are under way, and all that are over.
+
+    A call that is met in two samples one after the other is taken for one, as nobody saw it end.
+    """
+
+    def __init__(self) -> None:
+        self.spans: list[Span] = []
+        self._open: list[tuple[str, int]] = []
+
+    def see(self, names: list[str], now_ns: int) -> None:
+        """Take a sample: what runs, outermost first."""
+        same = 0
+        for (name, _), seen in zip(self._open, names, strict=False):
+            if name != seen:
+                break
+            same += 1
+        self.cut(same, now_ns)
+        self._open += [(name, now_ns) for name in names[same:]]
+
+    def cut(self, depth: int, now_ns: int) -> None:
+        """Let all that is deeper end now."""
+        while len(self._open) > depth:
+            name, start = self._open.pop()
+            self.spans.append(Span(name, start, now_ns))
+
+
+def name_stack(frame: FrameType | None) -> list[str]:
+    """What a thread is in, outermost first; in the user's own files down to the line."""
+    frames: list[FrameType] = []
+    while frame is not None and len(frames) < _DEEPEST:
+        frames.append(frame)
+        frame = frame.f_back
+    return [name for each in reversed(frames) for name in _iter_names(each)]
+
+
+def _iter_names(frame: FrameType) -> Iterator[str]:
+    yield _name_function(frame.f_code)
+    if _is_own(frame.f_code.co_filename):
+        yield _name_line(frame.f_code.co_filename, frame.f_lineno or 0)
+
+
+@lru_cache(maxsize=16_384)
+def _name_function(code: CodeType) -> str:
+    name = getattr(code, "co_qualname", code.co_name)  # it came with Python 3.11
+    return f"{name} ({os.path.basename(code.co_filename)}:{code.co_firstlineno})"
+
+
+@lru_cache(maxsize=16_384)
+def _name_line(file: str, line: int) -> str:
+    source = linecache.getline(file, line).strip()
+    place = f"{os.path.basename(file)}:{line}"
+    return f"{place}: {source[:_LONGEST_LINE]}" if source else place
+
+
+@lru_cache(maxsize=4_096)
+def _is_own(file: str) -> bool:
+    """Whether a file is the user's: no library's, and one that can be looked at."""
+    return not file.startswith((*_LIBRARIES, "<"))
