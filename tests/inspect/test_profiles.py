@@ -27,10 +27,10 @@ def test_captures_of_all_kinds_for_programs(logs: Path, capsys: pytest.CaptureFi
     assert main(["inspect", "--profile", "--logdir", str(logs), "--json"]) == 0
     torch, broken, keras = json.loads(capsys.readouterr().out)["profiles"]
     assert [torch[key] for key in ("run", "session", "host")] == [".", "17947", "worker0"]
-    assert torch["summary"]["steps"] == 3
+    assert torch["summary"]["steps"]["averaged"] == 3
     assert (keras["run"], keras["host"]) == ("run/train", "host.with.dots")
     assert keras["session"] == "2026_11_15_00_37_55"
-    assert keras["summary"]["step_ms"] == pytest.approx(49.3, abs=0.05)
+    assert keras["summary"]["steps"]["mean_ms"] == pytest.approx(49.3, abs=0.05)
     assert broken["summary"] is None and "broken.xplane.pb" in broken["problem"]
 
 

@@ -41,4 +41,5 @@ BUILT_IN = (
         "tracklight.dashboards.graphs:Graphs",
     ),
     BuiltIn("hparams", "HParams", ("hparams",), "tracklight.dashboards.hparams:HParams", True),
+    BuiltIn("profile", "Profile", ("profile",), "tracklight.dashboards.profile:Profile"),
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ import msgspec
 from tracklight.errors import FormatError
 
 PIECE_BYTES = 8 << 20
+_PACKED_BYTES = 1 << 20
 #: A file unpacks to no more than this.
 MOST_BYTES = 8 << 30
 #: Where an event may end is looked for in so much of a piece, and so often.
@@ -72,9 +73,11 @@ class ChromeEvent(msgspec.Struct, gc=False):
 _strict = msgspec.json.Decoder(list[ChromeEvent])
 
 
-def iter_pieces(path: Path) -> Iterator[list[ChromeEvent]]:
-    """Yield the events of a file, some thousand at a time."""
-    stream = _iter_bytes(path)
+def iter_pieces(
+    path: Path, tell: Callable[[float], None] = lambda share: None
+) -> Iterator[list[ChromeEvent]]:
+    """Yield the events of a file, some thousand at a time; ``tell`` hears how far it has come."""
+    stream = _iter_bytes(path, tell)
     held = b""
     for chunk in stream:
         held += chunk
@@ -90,7 +93,7 @@ def iter_pieces(path: Path) -> Iterator[list[ChromeEvent]]:
 
 def read_head(path: Path) -> dict[str, Any]:
     """What a file says before its list of events: devices, versions, when it began."""
-    held = next(_iter_bytes(path), b"")
+    held = next(_iter_bytes(path, lambda share: None), b"")
     found = _LIST.search(held)
     if found is None:
         return {}
@@ -160,16 +163,20 @@ def _decode_loosely(content: bytes) -> list[ChromeEvent] | None:
         return None
 
 
-def _iter_bytes(path: Path) -> Iterator[bytes]:
+def _iter_bytes(path: Path, tell: Callable[[float], None]) -> Iterator[bytes]:
     """Yield the content of a file, unpacked if it is packed."""
     with path.open("rb") as file:
-        first = file.read(PIECE_BYTES)
-        if not first.startswith(_GZIP):
-            while first:
-                yield first
-                first = file.read(PIECE_BYTES)
-            return
-        yield from _unpack(first, iter(lambda: file.read(1 << 20), b""), path.name)
+        size = max(path.stat().st_size, 1)
+
+        def read(count: int) -> bytes:
+            tell(min(file.tell() / size, 1.0))
+            return file.read(count)
+
+        first = read(_PACKED_BYTES)
+        if first.startswith(_GZIP):
+            yield from _unpack(first, iter(lambda: read(_PACKED_BYTES), b""), path.name)
+        else:
+            yield from chain([first] if first else [], iter(lambda: read(PIECE_BYTES), b""))
 
 
 def _unpack(first: bytes, more: Iterator[bytes], name: str) -> Iterator[bytes]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
 KeyT = TypeVar("KeyT", bound=Hashable)
@@ -25,6 +25,7 @@ class Shelf(Generic[KeyT, ThingT]):
         self._used_at = 0.0
         self._timer: threading.Timer | None = None
         self._things: OrderedDict[KeyT, tuple[ThingT, int]] = OrderedDict()
+        self._turns: dict[KeyT, threading.Lock] = {}
         self._lock = threading.Lock()
 
     def find(self, key: KeyT) -> ThingT | None:
@@ -49,6 +50,24 @@ class Shelf(Generic[KeyT, ThingT]):
             self._used_at = time.monotonic()
             if self._idle_s is not None and self._timer is None:
                 self._wait(self._idle_s)
+
+    def get(
+        self, key: KeyT, make: Callable[[], ThingT], measure: Callable[[ThingT], int]
+    ) -> ThingT:
+        """What is there, or what is made now; the one that is looked at is kept however large.
+
+        Who comes while it is made waits for it; who asks for another one does not.
+        """
+        with self._lock:
+            turn = self._turns.setdefault(key, threading.Lock())
+        with turn:
+            thing = self.find(key)
+            if thing is None:
+                thing = make()
+                self.keep(key, thing, min(measure(thing), self.limit_bytes))
+        with self._lock:
+            self._turns.pop(key, None)
+        return thing
 
     def _wait(self, seconds: float) -> None:
         self._timer = threading.Timer(seconds, self._clear_if_idle)

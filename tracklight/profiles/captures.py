@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -41,17 +41,20 @@ def find_captures(roots: Iterable[Root]) -> list[Capture]:
     return sorted(found, key=lambda each: [natural_key(name) for name in each[:3]])
 
 
-def open_capture(path: Path) -> Trace:
-    """Read a capture; FormatError says what is wrong with one that gives nothing."""
-    trace = _read(path)
+def open_capture(path: Path, tell: Callable[[float], None] = lambda share: None) -> Trace:
+    """Read a capture; FormatError says what is wrong with one that gives nothing.
+
+    ``tell`` hears how much of it was read, as far as that is worth telling.
+    """
+    trace = _read(path, tell)
     if trace.problems and not len(trace):
         raise FormatError(f"{path.name}: {trace.problems[0]}")
     return trace
 
 
-def _read(path: Path) -> Trace:
+def _read(path: Path, tell: Callable[[float], None]) -> Trace:
     if not path.name.endswith(_XPLANE):
-        return read_kineto(path)
+        return read_kineto(path, tell)
     if path.stat().st_size > _LARGEST_XPLANE:
         raise FormatError(f"{path.name} is larger than a profile can be (2 GB)")
     return read_xplane(path.read_bytes())

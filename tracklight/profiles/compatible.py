@@ -31,6 +31,7 @@ class HostStep(NamedTuple):
     compute_ps: int
     input_ps: int
     other_ps: int
+    start_ps: int
 
 
 def divide_steps(trace: Trace) -> list[HostStep]:
@@ -58,7 +59,8 @@ def _divide(trace: Trace, events: Int64, groups: Groups) -> HostStep | None:
     name = next((groups.named[e] for e in events.tolist() if e in groups.named), "")
     into = int(took[INPUT] + took[HOST_TO_DEVICE])
     other = total - int(took[COMPUTE:].sum())
-    return HostStep(name or str(groups.group[int(longest)]), total, int(took[COMPUTE]), into, other)
+    name = name or str(groups.group[int(longest)])
+    return HostStep(name, total, int(took[COMPUTE]), into, other, int(span[0, 0]))
 
 
 def is_mark(name: str) -> bool:

@@ -1,125 +1,225 @@
 """What to change, by how many milliseconds of a step it could win at most.
 
-Each finding says what was measured, from which threshold on it is told, and what to do about it in
-the framework that wrote the capture.
+Each finding says what was measured, from which threshold on it is told, what to do about it in the
+framework that wrote the capture, and by which events it can be checked.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
+from typing import NamedTuple
 
 import msgspec
+import numpy as np
 
+from tracklight.profiles.advice import TITLES, Framework, give_advice
+from tracklight.profiles.division import Division
+from tracklight.profiles.evidence import EventRow, Evidence, find_step, gather, gather_gaps
 from tracklight.profiles.parts import Part
 from tracklight.profiles.precision import Precision
-
-Framework = Literal["tensorflow", "torch", "jax"]
+from tracklight.profiles.trace import Trace
+from tracklight.types import Bool
 
 #: Shares of a step below which nothing is said.
 INPUT_SHARE = 0.05
 LAUNCH_SHARE = 0.15
 COPY_SHARE = 0.05
+COLLECTIVE_SHARE = 0.15
 COMPILE_SHARE = 0.05
+RETRACING_SHARE = 0.05
+EAGER_SHARE = 0.1
+SMALL_SHARE = 0.1
 OTHER_SHARE = 0.15
 #: Less than this of what a device computes in 16 bits is worth a word, if it computes that long.
 SHORT_SHARE = 0.1
 DEVICE_SHARE = 0.1
 #: What products of matrices gain from 16 bits on most devices, at the least.
 _SPEED_UP = 2
-
-_ADVICE: dict[str, dict[Framework, str]] = {
-    "input": {
-        "tensorflow": "end the tf.data pipeline with prefetch(AUTOTUNE), give its map calls "
-        "num_parallel_calls=AUTOTUNE, and cache() what does not change",
-        "torch": "give the DataLoader more num_workers, pin_memory=True and "
-        "persistent_workers=True",
-        "jax": "load the next batch in a thread while this one is computed, and put it on the "
-        "device ahead of time with jax.device_put",
-    },
-    "kernel launch": {
-        "tensorflow": "give compile() steps_per_execution, or jit_compile=True to fuse small ops",
-        "torch": "use torch.compile, or CUDA graphs for a step that never changes its shapes",
-        "jax": "put the whole step under one jax.jit",
-    },
-    "precision": {
-        "tensorflow": 'call keras.mixed_precision.set_global_policy("mixed_bfloat16")',
-        "torch": 'run the forward pass under torch.autocast("cuda", torch.bfloat16)',
-        "jax": "keep weights for the step and activations in jnp.bfloat16",
-    },
-    "copies": {
-        "tensorflow": "prefetch to the device (tf.data.experimental.prefetch_to_device)",
-        "torch": "copy with non_blocking=True from pinned memory, on a stream of its own",
-        "jax": "call jax.device_put for the next batch before this step is waited for",
-    },
-    "compilation": {
-        "tensorflow": "call a tf.function with tensors of one shape and no Python numbers, so that "
-        "it is traced once",
-        "torch": "keep shapes as they are, or mark what changes with torch.compile(dynamic=True)",
-        "jax": "keep shapes as they are and pass what changes as arrays, not as static arguments",
-    },
-    "other": dict.fromkeys(
-        ("tensorflow", "torch", "jax"),
-        "look at what Python does between the ops: logging, printing, waiting for values",
-    ),
-}
+#: Between two kernels that lie closer, the device waits for a launch and not for anything else.
+_LAUNCH_GAP_PS = 20_000_000
+_FRESH = frozenset({"traced-xla", "traced-nonXla"})
 
 
 class Finding(msgspec.Struct):
     name: str
+    title: str
     what: str
+    share: float
+    """Of a step."""
     threshold: str
     advice: str
+    code: str
+    """Lines to paste; empty where there are none."""
     win_ms: float
     """What a step could win if all of it went away."""
+    evidence: list[EventRow]
+    """The longest of the events, at most twenty."""
+    events: int
+    query: str
+    """What to search the trace for, to find those that took longest together."""
+    start_ps: int
+    end_ps: int
+    """The step with the longest event."""
 
 
-class Measured(msgspec.Struct):
-    """What findings are made from; milliseconds of an average step."""
+class Measured(NamedTuple):
+    """What findings are made from."""
 
-    step_ms: float
-    parts_ms: dict[str, float]
-    other_ms: float
+    trace: Trace
+    division: Division
     precision: Precision
     framework: Framework
+
+    @property
+    def step_ms(self) -> float:
+        return self.division.average_ms(self.division.parts.total)
+
+    def part_ms(self, *parts: Part) -> float:
+        return self.division.average_ms(self.division.parts.counted[:, list(parts)].sum(axis=1))
+
+    def is_part(self, *parts: Part) -> Bool:
+        return np.isin(self.division.part, parts)
 
 
 def find(measured: Measured) -> list[Finding]:
     """The findings, those that could win most first."""
+    if not measured.step_ms:
+        return []
     found = (finding for finding in _iter_findings(measured) if finding.win_ms > 0)
     return sorted(found, key=lambda finding: -finding.win_ms)
 
 
 def _iter_findings(it: Measured) -> Iterator[Finding]:
-    yield from _check(it, "input", [Part.INPUT], INPUT_SHARE, "waits for its input")
-    yield from _check(it, "kernel launch", [Part.KERNEL_LAUNCH], LAUNCH_SHARE, "launches kernels")
-    copies = [Part.HOST_TO_DEVICE, Part.OUTPUT]
-    yield from _check(it, "copies", copies, COPY_SHARE, "copies to or from the device, unhidden")
-    yield from _check(it, "compilation", [Part.COMPILATION], COMPILE_SHARE, "compiles")
-    if it.step_ms and it.other_ms / it.step_ms >= OTHER_SHARE:
-        yield _make(it, "other", it.other_ms, OTHER_SHARE, "does nothing that was recorded")
+    yield from _check_parts(it, "input", (Part.INPUT,), INPUT_SHARE, "waits for its input")
+    yield from _check_parts(
+        it, "kernel launch", (Part.KERNEL_LAUNCH,), LAUNCH_SHARE, "launches kernels"
+    )
+    copies = (Part.HOST_TO_DEVICE, Part.OUTPUT)
+    yield from _check_parts(
+        it, "copies", copies, COPY_SHARE, "copies to or from the device, unhidden"
+    )
+    yield from _check_parts(
+        it, "collectives", (Part.COLLECTIVES,), COLLECTIVE_SHARE, "exchanges between devices"
+    )
+    yield from _check_parts(it, "compilation", (Part.COMPILATION,), COMPILE_SHARE, "compiles")
+    yield from _check_events(
+        it, "retracing", _find_retraced(it.trace), RETRACING_SHARE, "traces functions anew"
+    )
+    yield from _check_events(
+        it, "eager", _find_eager(it.trace), EAGER_SHARE, "runs ops one by one, in no function"
+    )
+    yield from _check_small_kernels(it)
+    yield from _check_other(it)
     yield from _check_precision(it)
 
 
-def _check(
-    it: Measured, name: str, parts: list[Part], least: float, does: str
+def _check_parts(
+    it: Measured, name: str, parts: tuple[Part, ...], least: float, does: str
 ) -> Iterator[Finding]:
-    took = sum(it.parts_ms.get(part.label, 0.0) for part in parts)
-    if it.step_ms and took / it.step_ms >= least:
-        yield _make(it, name, took, least, does)
+    took_ms = it.part_ms(*parts)
+    if took_ms / it.step_ms >= least:
+        evidence = gather(it.trace, it.is_part(*parts), it.division.steps)
+        yield _make(it, name, took_ms, least, does, evidence)
 
 
-def _make(it: Measured, name: str, took_ms: float, least: float, does: str) -> Finding:
-    share = 100 * took_ms / it.step_ms
-    what = f"{share:.0f} % of a step ({took_ms:.3g} ms) {does}"
-    return Finding(name, what, f"from {least:.0%} on", _ADVICE[name][it.framework], took_ms)
+def _check_events(
+    it: Measured, name: str, mask: Bool, least: float, does: str
+) -> Iterator[Finding]:
+    """For what is no part of its own: the time of some calls of one thread, within steps."""
+    if not mask.any():
+        return
+    steps = it.division.steps
+    which = find_step(steps, it.trace.start_ps)
+    took = np.zeros(len(steps.names), np.int64)
+    mine = mask & (which >= 0)
+    np.add.at(took, which[mine], it.trace.duration_ps[mine])
+    took_ms = it.division.average_ms(took)
+    if took_ms / it.step_ms >= least:
+        yield _make(it, name, took_ms, least, does, gather(it.trace, mask, steps))
+
+
+def _check_small_kernels(it: Measured) -> Iterator[Finding]:
+    """Where kernels follow one another closely, what lies between them is the cost of launches."""
+    trace = it.trace
+    kernels = np.flatnonzero(trace.on_device & (it.division.part == Part.DEVICE_COMPUTE))
+    if len(kernels) < 2:
+        return
+    gap = trace.start_ps[kernels[1:]] - trace.end_ps[kernels[:-1]]
+    same = trace.track[kernels[1:]] == trace.track[kernels[:-1]]
+    waits = same & (gap > 0) & (gap < _LAUNCH_GAP_PS)
+    which = find_step(it.division.steps, trace.start_ps[kernels[1:]])
+    took = np.zeros(len(it.division.steps.names), np.int64)
+    np.add.at(took, which[waits & (which >= 0)], gap[waits & (which >= 0)])
+    took_ms = it.division.average_ms(took)
+    if took_ms / it.step_ms >= SMALL_SHARE:
+        mask = np.zeros(len(trace), bool)
+        mask[kernels[1:][waits]] = True
+        evidence = gather(trace, mask, it.division.steps)
+        does = "lies between kernels that follow one another within 20 µs"
+        yield _make(it, "small kernels", took_ms, SMALL_SHARE, does, evidence)
+
+
+def _check_other(it: Measured) -> Iterator[Finding]:
+    took_ms = it.division.average_ms(it.division.parts.other)
+    if took_ms / it.step_ms >= OTHER_SHARE:
+        evidence = gather_gaps(it.trace, it.division.part >= 0, it.division.steps)
+        does = "does nothing that was recorded"
+        yield _make(it, "other", took_ms, OTHER_SHARE, does, evidence)
 
 
 def _check_precision(it: Measured) -> Iterator[Finding]:
-    share, device = it.precision.short_share, it.parts_ms.get(Part.DEVICE_COMPUTE.label, 0.0)
-    if share is None or share >= SHORT_SHARE or device < DEVICE_SHARE * it.step_ms:
+    share, device_ms = it.precision.short_share, it.part_ms(Part.DEVICE_COMPUTE)
+    if share is None or share >= SHORT_SHARE or device_ms < DEVICE_SHARE * it.step_ms:
         return
-    what = f"{share:.0%} of what the device computes is in 16 bits ({device:.3g} ms a step)"
-    threshold = f"below {SHORT_SHARE:.0%}, where the device computes {DEVICE_SHARE:.0%} of a step"
-    win = device * (1 - 1 / _SPEED_UP)
-    yield Finding("precision", what, threshold, _ADVICE["precision"][it.framework], win)
+    kernels = it.trace.on_device & it.is_part(Part.DEVICE_COMPUTE)
+    made = _make(
+        it,
+        "precision",
+        device_ms * (1 - 1 / _SPEED_UP),
+        SHORT_SHARE,
+        "",
+        gather(it.trace, kernels, it.division.steps),
+    )
+    made.what = f"{share:.0%} of what the device computes is in 16 bits ({device_ms:.3g} ms a step)"
+    made.threshold = (
+        f"below {SHORT_SHARE:.0%}, where the device computes {DEVICE_SHARE:.0%} of a step"
+    )
+    yield made
+
+
+def _make(
+    it: Measured, name: str, took_ms: float, least: float, does: str, evidence: Evidence
+) -> Finding:
+    share = took_ms / it.step_ms
+    advice = give_advice(name, it.framework)
+    return Finding(
+        name=name,
+        title=TITLES[name],
+        what=f"{100 * share:.0f} % of a step ({took_ms:.3g} ms) {does}",
+        share=share,
+        threshold=f"from {least:.0%} on",
+        advice=advice.text,
+        code=advice.code,
+        win_ms=took_ms,
+        evidence=evidence.rows,
+        events=evidence.events,
+        query=evidence.query,
+        start_ps=evidence.start_ps,
+        end_ps=evidence.end_ps,
+    )
+
+
+def _find_retraced(trace: Trace) -> Bool:
+    """Calls of TensorFlow's functions for which these had to be traced first."""
+    mask = np.zeros(len(trace), bool)
+    for event, call in zip(*trace.find_texts("tf_function_call"), strict=True):
+        mask[event] = call in _FRESH
+    return mask
+
+
+def _find_eager(trace: Trace) -> Bool:
+    """Ops of TensorFlow that Python ran by themselves."""
+    events, is_function = trace.find_numbers("is_func")
+    mask = np.zeros(len(trace), bool)
+    mask[events[is_function == 0]] = True
+    return mask

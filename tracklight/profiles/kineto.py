@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import chain
 from math import isfinite
@@ -30,12 +30,12 @@ _NOTHING = Raw()
 _KEYS = Args.__struct_fields__
 
 
-def read_kineto(path: Path) -> Trace:
+def read_kineto(path: Path, tell: Callable[[float], None] = lambda share: None) -> Trace:
     """Read a file; one that breaks off gives what stands before that."""
     gathered = _Gathered()
     problems: tuple[str, ...] = ()
     try:
-        for piece in iter_pieces(path):
+        for piece in iter_pieces(path, tell):
             gathered.add(piece)
     except FormatError as error:
         problems = (str(error),)

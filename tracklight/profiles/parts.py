@@ -40,6 +40,20 @@ class Part(IntEnum):
         return self.name.lower().replace("_", " ")
 
 
+#: What each part is, in a sentence.
+WHAT = {
+    Part.HOST_COMPUTE: "Ops and other work of the processor.",
+    Part.COMPILATION: "Programs are compiled.",
+    Part.KERNEL_LAUNCH: "The host hands work to the device.",
+    Part.HOST_TO_DEVICE: "Data is copied to the device.",
+    Part.INPUT: "The program waits for its next batch.",
+    Part.COLLECTIVES: "Devices exchange what they computed.",
+    Part.DEVICE_TO_DEVICE: "Data is copied or set within devices.",
+    Part.OUTPUT: "Data is copied from the device.",
+    Part.DEVICE_COMPUTE: "Kernels run on the device.",
+}
+
+
 class StepParts(NamedTuple):
     """One row a step, one column a part; in ps."""
 

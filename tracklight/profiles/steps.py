@@ -46,11 +46,15 @@ def find_steps(trace: Trace, marker: str = "") -> Steps:
 
 
 def _make_steps(trace: Trace, rule: str, events: Int64) -> Steps:
-    """Let each step reach from its mark to the mark's end, or to the next if that comes before."""
+    """Let each step reach from its mark to the mark's end, or to the next if that comes before.
+
+    A mark inside of another one is none of its own.
+    """
     events = events[np.argsort(trace.start_ps[events], kind="stable")]
+    end = trace.end_ps[events]
+    events = events[~np.append(False, end[1:] <= np.maximum.accumulate(end)[:-1])]
     start, end = trace.start_ps[events], trace.end_ps[events]
-    inside = np.append(False, start[1:] < np.maximum.accumulate(end)[:-1])
-    events, start, end = events[~inside], start[~inside], end[~inside]
+    end[:-1] = np.minimum(end[:-1], start[1:])
     return Steps(rule, _name(trace, events), np.column_stack([start, end]))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from tracklight.dashboards.graphs.answers import GraphRow, GraphsAnswer
 from tracklight.dashboards.graphs.asks import GraphAsk
@@ -40,7 +40,6 @@ class Library:
         self._shelf: Shelf[str, Atlas] = Shelf(_KEPT_BYTES, _IDLE_S)
         self._uploads: OrderedDict[str, tuple[GraphRow, Atlas]] = OrderedDict()
         self._listed: tuple[int, Mapping[str, GraphRow]] | None = None
-        self._turns: dict[str, threading.Lock] = {}
         self._lock = threading.Lock()
 
     def listing(self) -> GraphsAnswer:
@@ -109,7 +108,7 @@ class Library:
         def read() -> Atlas:
             return Atlas(read_graph(row.plugin, self.read_bytes(row.run, row.tag, step.index)))
 
-        return self._keep(f"{row.id} {step.mark}", row.bytes, read)
+        return self._shelf.get(f"{row.id} {step.mark}", read, lambda _: row.bytes)
 
     def _open_both(self, key: str) -> Atlas:
         first, _, second = key.removeprefix(COMPARE).partition("~")
@@ -120,21 +119,7 @@ class Library:
             comparison = compare_graphs(before.graph, after.graph)
             return Atlas(comparison.graph, comparison)
 
-        return self._keep(f"{key} {id(before)} {id(after)}", 100 * nodes, compare)
-
-    def _keep(self, key: str, size_bytes: int, make: Callable[[], Atlas]) -> Atlas:
-        """Who comes while a graph is read waits for it; who asks for another one does not."""
-        with self._lock:
-            turn = self._turns.setdefault(key, threading.Lock())
-        with turn:
-            found = self._shelf.find(key)
-            if found is None:
-                found = make()
-                # The one that is looked at is kept however large it is.
-                self._shelf.keep(key, found, min(size_bytes, _KEPT_BYTES))
-        with self._lock:
-            self._turns.pop(key, None)
-        return found
+        return self._shelf.get(f"{key} {id(before)} {id(after)}", compare, lambda _: 100 * nodes)
 
 
 def _unwrap(data: bytes, content: int) -> bytes:

@@ -1,0 +1,49 @@
+"""The Profile dashboard: where the time and the memory of a program went."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tracklight.dashboards.profile.asks import CaptureAsk
+from tracklight.dashboards.profile.copies import iter_copies
+from tracklight.dashboards.profile.listing import CapturesAnswer
+from tracklight.dashboards.profile.store import Opening, Store
+from tracklight.dashboards.profile.tool import ToolsAnswer, tell_tools
+from tracklight.dashboards.profile.tools import TOOLS
+from tracklight.media.reader import has_mark
+from tracklight.plugin import Context, Dashboard, Nothing, Route
+
+
+class Profile(Dashboard):
+    """Reads each capture once, and answers all that is asked of it from that."""
+
+    name = "profile"
+    title = "Profile"
+    plugins = ("profile",)
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._store = Store(context)
+
+    def routes(self) -> Sequence[Route]:
+        return [
+            Route("captures", Nothing, self.captures, "GET"),
+            Route("opening", CaptureAsk, self.opening, "GET"),
+            Route("tools", CaptureAsk, self.tools, "GET", lasting=has_mark),
+            *(route for tool in TOOLS for route in tool.routes(self._store)),
+        ]
+
+    def export_static(self, runs: Sequence[str]) -> Iterator[tuple[str, object]]:
+        return iter_copies(self._store, runs)
+
+    def captures(self, ask: Nothing) -> CapturesAnswer:
+        """All captures of the log, by run and time."""
+        return self._store.listing.list_captures()
+
+    def opening(self, ask: CaptureAsk) -> Opening:
+        """How far the reading of a capture has come; this starts nothing."""
+        return self._store.tell_opening(ask)
+
+    def tools(self, ask: CaptureAsk) -> ToolsAnswer:
+        """What a capture can be looked at with, and why it cannot be with the rest."""
+        return self._store.find(ask, "tools", ToolsAnswer, lambda opened: tell_tools(TOOLS, opened))

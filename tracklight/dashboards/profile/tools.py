@@ -1,0 +1,8 @@
+"""The tools that a capture is looked at with, in their order."""
+
+from __future__ import annotations
+
+from tracklight.dashboards.profile import overview
+from tracklight.dashboards.profile.tool import Tool
+
+TOOLS: tuple[Tool, ...] = (overview.TOOL,)
