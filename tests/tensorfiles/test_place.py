@@ -26,7 +26,9 @@ def test_files_below_the_log_directory_are_read(place: Place, tmp_path: Path) ->
         array = read_array(file, 2, np.dtype("<u2"), (2, 3))
     assert array.tolist() == [[0x0302, 0x0504, 0x0706], [0x0908, 0x0B0A, 0x0D0C]]
     assert place.find_size(str(tmp_path / "logs/run/a.bin")) == 200_000
+    assert "200000" in place.find_state(str(tmp_path / "logs/run/a.bin"))
     assert place.find_size(str(tmp_path / "logs/run/none")) is None
+    assert place.find_state(str(tmp_path / "logs/run/none")) == ""
     assert place.list_names(str(tmp_path / "logs/run")) == ["a.bin"]
     assert place.list_names(str(tmp_path / "logs")) == []
 
@@ -34,7 +36,7 @@ def test_files_below_the_log_directory_are_read(place: Place, tmp_path: Path) ->
 @pytest.mark.parametrize("path", ["secret", "logs/../secret", "logs2", "logs/link", "/etc/passwd"])
 def test_nothing_else_is(place: Place, tmp_path: Path, path: str) -> None:
     (tmp_path / "logs" / "link").symlink_to(tmp_path / "secret")
-    for look in (place.open, place.find_size, place.list_names):
+    for look in (place.open, place.find_size, place.find_state, place.list_names):
         with pytest.raises(LogError, match="leads out of the log directory"):
             look(join(str(tmp_path), path))
 

@@ -21,7 +21,7 @@ def test_lines_are_vectors() -> None:
 
 def test_a_first_cell_that_is_no_number_is_a_label() -> None:
     file = TextFile(io.BytesIO("der\t1\t2\ndié\t3\t4\n".encode()), "words")
-    assert file.labels == ["der", "dié"]
+    assert file.labels == {"label": ["der", "dié"]}
     assert file.read("words").tolist() == [[1, 2], [3, 4]]
 
 

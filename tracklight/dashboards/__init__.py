@@ -41,5 +41,8 @@ BUILT_IN = (
         "tracklight.dashboards.graphs:Graphs",
     ),
     BuiltIn("hparams", "HParams", ("hparams",), "tracklight.dashboards.hparams:HParams", True),
+    BuiltIn(
+        "projector", "Projector", ("projector",), "tracklight.dashboards.projector:Projector"
+    ),
     BuiltIn("profile", "Profile", ("profile",), "tracklight.dashboards.profile:Profile"),
 )

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from tracklight.errors import FormatError
 from tracklight.formats import proto
 from tracklight.formats.proto import Message
+from tracklight.logdir.tensors import PROJECTOR_CONFIG
 
-NAME = "projector_config.pbtxt"
+NAME = PROJECTOR_CONFIG
 _MAX_BYTES = 16 << 20
 
 

@@ -7,12 +7,13 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from tracklight.embeddings.model import Kind
+from tracklight.logdir.tensors import TENSOR_SUFFIXES
 from tracklight.tensorfiles.place import join
 
 #: ``model-0003.safetensors``, ``ckpt-12.index``, ``keras_embedding.ckpt-0.weights.h5``, …
 _FILE = re.compile(
     r"(?P<stem>.+?)(?:[-_.](?P<step>\d{1,18}))?"
-    r"(?P<suffix>\.index|\.weights\.h5|\.h5|\.hdf5|\.keras|\.safetensors|\.npy|\.npz|\.pt|\.pth|\.ckpt)"
+    rf"(?P<suffix>{'|'.join(map(re.escape, TENSOR_SUFFIXES))})"
 )
 _NAME = re.compile(r"(?P<stem>.+):(?P<step>\d{1,18})")
 

@@ -6,7 +6,7 @@ import contextlib
 import math
 import posixpath
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 from tracklight.embeddings.model import Kind, Version
 from tracklight.errors import FormatError
 from tracklight.tensorfiles.bundle import Checkpoint
-from tracklight.tensorfiles.model import TensorFile
+from tracklight.tensorfiles.model import Labels, TensorFile
 from tracklight.tensorfiles.opening import open_tensor_file
 from tracklight.tensorfiles.place import Place, measure
-from tracklight.tensorfiles.text import read_raw
-from tracklight.tensorfiles.text import read_vectors as read_text
+from tracklight.tensorfiles.text import TextFile, read_raw
 from tracklight.types import Bool, Float32
 
 
@@ -30,6 +29,8 @@ class Vectors:
     values: Float32
     usable: Bool
     problems: tuple[str, ...] = ()
+    labels: Labels = field(default_factory=dict)
+    """Columns that the file holds beside the vectors."""
 
 
 def read_vectors(place: Place, version: Version) -> Vectors:
@@ -37,10 +38,16 @@ def read_vectors(place: Place, version: Version) -> Vectors:
     name = posixpath.basename(version.path)
     if version.kind == "plain":
         with place.open(version.path) as file:
-            return as_vectors(_read_plain(file, name, version.shape), name)
+            labels, array = _read_plain(file, name, version.shape)
+            return replace(as_vectors(array, name), labels=labels)
     with open_tensors(place, version.kind, version.path) as tensors:
-        key = version.key or tensors.tensors()[0].key
-        return as_vectors(tensors.read(key), key)
+        return take_vectors(tensors, version.key or tensors.tensors()[0].key)
+
+
+def take_vectors(tensors: TensorFile, key: str) -> Vectors:
+    """A tensor of a file, with the labels that are beside it."""
+    labels = getattr(tensors, "labels", {})
+    return replace(as_vectors(tensors.read(key), key), labels=labels)
 
 
 @contextlib.contextmanager
@@ -53,13 +60,14 @@ def open_tensors(place: Place, kind: Kind, path: str) -> Iterator[TensorFile]:
         yield open_tensor_file(file, posixpath.basename(path))
 
 
-def _read_plain(file: BinaryIO, name: str, shape: tuple[int, ...]) -> NDArray[Any]:
+def _read_plain(file: BinaryIO, name: str, shape: tuple[int, ...]) -> tuple[Labels, NDArray[Any]]:
     """A text of numbers, or where it is no text, their memory."""
     try:
-        return read_text(file)[1]
+        text = TextFile(file, name)
+        return text.labels, text.read(name)
     except FormatError as error:
         if shape and measure(file) == 4 * math.prod(shape):
-            return read_raw(file, shape)
+            return {}, read_raw(file, shape)
         raise FormatError(f'"{name}" cannot be read: {error}') from None
 
 

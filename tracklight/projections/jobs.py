@@ -12,10 +12,9 @@ from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tracklight.errors import TracklightError
 from tracklight.projections.shelf import Shelf
@@ -40,6 +39,8 @@ class Job:
     problem: str = ""
     layout: Float32 | None = None
     """What there is so far; once done, the result."""
+    frame: int = 0
+    """How many layouts there have been."""
     _stop: threading.Event = field(default_factory=threading.Event)
     _end: threading.Event = field(default_factory=threading.Event)
 
@@ -57,7 +58,7 @@ class Job:
         work = Work(self._report, self._show, self._stop.is_set)
         try:
             work.step("starting", 0, 0)
-            self.layout = compute(work)
+            self._show(compute(work))
             end = "done"
         except Cancelled:
             end = "cancelled"
@@ -72,6 +73,7 @@ class Job:
 
     def _show(self, layout: Float32) -> None:
         self.layout = layout
+        self.frame += 1
 
 
 class Jobs:
@@ -83,8 +85,11 @@ class Jobs:
         self._lock = threading.Lock()
         self._pool = ThreadPoolExecutor(1, "projection")
 
-    def start(self, key: str, compute: Compute) -> Job:
-        """The job of that key: the one that there is, or a new one."""
+    def start(self, key: str, compute: Compute, is_kept: bool = True) -> Job:
+        """The job of that key: the one that there is, or a new one.
+
+        What is sooner made again than read need not be kept for another day.
+        """
         with self._lock:
             job = self._jobs.get(key)
             if job is not None and job.state not in ("failed", "cancelled"):
@@ -93,8 +98,8 @@ class Jobs:
             job = self._jobs[key] = Job(key)
             self._jobs.move_to_end(key)
             self._forget()
-        if not self._take_from_shelf(job):
-            self._pool.submit(self._run, job, compute)
+        if not (is_kept and self._take_from_shelf(job)):
+            self._pool.submit(self._run, job, compute, is_kept)
         return job
 
     def find(self, key: str) -> Job | None:
@@ -110,13 +115,14 @@ class Jobs:
         layout = self._shelf.find(job.key) if self._shelf else None
         if layout is None:
             return False
-        job.layout, job.state = layout, "done"
+        job._show(layout)
+        job.state = "done"
         job._end.set()
         return True
 
-    def _run(self, job: Job, compute: Compute) -> None:
+    def _run(self, job: Job, compute: Compute, is_kept: bool) -> None:
         job.run(compute)
-        if self._shelf and job.state == "done" and job.layout is not None:
+        if is_kept and self._shelf and job.state == "done" and job.layout is not None:
             self._shelf.put(job.key, job.layout)
 
     def _forget(self) -> None:
@@ -125,10 +131,6 @@ class Jobs:
             del self._jobs[job.key]
 
 
-def make_key(vectors: Float32, *settings: Any, labels: NDArray[Any] | None = None) -> str:
-    """What tells one computation from all others: its data and settings."""
-    digest = hashlib.blake2b(repr((vectors.shape, settings)).encode(), digest_size=16)
-    digest.update(np.ascontiguousarray(vectors).data)
-    if labels is not None:
-        digest.update(np.ascontiguousarray(labels).data)
-    return digest.hexdigest()
+def make_key(*parts: object) -> str:
+    """What tells one computation from all others: the names of its data, and its settings."""
+    return hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest()

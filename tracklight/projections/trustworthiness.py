@@ -9,7 +9,7 @@ from tracklight.projections.neighbours import Metric, NeighbourSearch
 from tracklight.types import Float32
 
 #: Of how many points the neighbours are compared, and among how many at most.
-_SAMPLE = 1000
+SAMPLE = 1000
 _AMONG = 20_000
 
 
@@ -18,7 +18,7 @@ def measure_trust(
     layout: Float32,
     neighbours: int = 5,
     metric: Metric = "euclidean",
-    sample: int = _SAMPLE,
+    sample: int = SAMPLE,
     seed: int = 0,
 ) -> float:
     """1 where all neighbours in the layout are neighbours among the vectors as well.

@@ -61,8 +61,9 @@ def make_layout(
     settings: Settings | None = None,
     labels: NDArray[Any] | None = None,
     work: Work | None = None,
+    near: Float32 | None = None,
 ) -> Float32:
-    """Places in the plane, or in space, for all vectors."""
+    """Places in the plane, or in space, for all vectors, from ``near`` on if that is given."""
     settings = settings or Settings()
     work = work or Work()
     settings.check(len(vectors))
@@ -71,7 +72,7 @@ def make_layout(
     count = max(int(3 * perplexity), 2)
     neighbours = NeighbourSearch(vectors, settings.metric).find_all(count, work)
     affinities = find_affinities(neighbours, max(perplexity, 1.01), labels, settings.pull)
-    start = find_start(vectors, settings.dimensions, _START_SPREAD, settings.seed)
+    start = find_start(vectors, settings.dimensions, _START_SPREAD, settings.seed, near)
     return _descend(start, affinities, settings, work)
 
 

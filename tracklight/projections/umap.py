@@ -70,15 +70,16 @@ def make_layout(
     labels: NDArray[Any] | None = None,
     work: Work | None = None,
     kernel: ModuleType | None = KERNEL,
+    near: Float32 | None = None,
 ) -> Float32:
-    """Places in the plane, or in space, for all vectors."""
+    """Places in the plane, or in space, for all vectors, from ``near`` on if that is given."""
     settings = settings or Settings()
     work = work or Work()
     settings.check(len(vectors))
     count = min(settings.neighbours, len(vectors)) - 1
     found = NeighbourSearch(vectors, settings.metric).find_all(count, work)
     graph = _join(found, labels, settings.pull)
-    start = find_start(vectors, settings.dimensions, _START_SPREAD, settings.seed)
+    start = find_start(vectors, settings.dimensions, _START_SPREAD, settings.seed, near)
     return _settle(start, graph, settings, work, kernel)
 
 

@@ -14,6 +14,9 @@ from tracklight.errors import FormatError
 #: A million vectors of 512 float64 numbers.
 MAX_BYTES = 4 << 30
 
+#: Columns of labels by their names; a cell without anything is a missing one.
+Labels = dict[str, list[str]]
+
 
 @dataclass(frozen=True, slots=True)
 class TensorInfo:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tracklight.errors import FormatError, LogError
 from tracklight.logdir.confinement import is_within, resolve
-from tracklight.logdir.filesystem import FileHandle
+from tracklight.logdir.filesystem import FileHandle, FileStat
 from tracklight.logdir.opening import open_filesystem
 from tracklight.logdir.roots import is_url
 
@@ -47,13 +47,13 @@ class Place:
 
     def find_size(self, path: str) -> int | None:
         """How many bytes a file has; None where there is none."""
-        self.check(path)
-        files, path = open_filesystem(path)
-        try:
-            stat = files.find_stat(path)
-        except OSError:
-            return None
+        stat = self._find_stat(path)
         return None if stat is None else stat.size
+
+    def find_state(self, path: str) -> str:
+        """Another text whenever a file was written; empty where there is none."""
+        stat = self._find_stat(path)
+        return "" if stat is None else repr(stat)
 
     def list_names(self, folder: str) -> list[str]:
         """The names of the files in a folder, those of its folders left out."""
@@ -61,6 +61,14 @@ class Place:
         files, folder = open_filesystem(folder)
         listing = files.list_files(folder, lambda name: True, bool)
         return sorted(file.name for file in listing.files)
+
+    def _find_stat(self, path: str) -> FileStat | None:
+        self.check(path)
+        files, path = open_filesystem(path)
+        try:
+            return files.find_stat(path)
+        except OSError:
+            return None
 
     def check(self, path: str) -> None:
         resolved = resolve(path)

@@ -16,12 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracklight.errors import FormatError, MissingExtra, UsageError
-from tracklight.tensorfiles.model import MAX_BYTES, TensorInfo, check_bytes
+from tracklight.tensorfiles.model import MAX_BYTES, Labels, TensorInfo, check_bytes
 from tracklight.tensorfiles.place import measure
 from tracklight.tensorfiles.text import is_number
-
-#: Columns of labels by their names; a cell without anything is a missing one.
-Labels = dict[str, list[str]]
 
 
 class RowFile:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracklight.errors import FormatError, UsageError
-from tracklight.tensorfiles.model import MAX_BYTES, TensorInfo, check_bytes
+from tracklight.tensorfiles.model import MAX_BYTES, Labels, TensorInfo, check_bytes
 from tracklight.tensorfiles.place import measure, read_array
 from tracklight.types import Float32
 
@@ -22,7 +22,8 @@ class TextFile:
 
     def __init__(self, file: BinaryIO, name: str) -> None:
         self._name = name
-        self.labels, self._vectors = read_vectors(file)
+        labels, self._vectors = read_vectors(file)
+        self.labels: Labels = {"label": labels} if labels else {}
 
     def tensors(self) -> Sequence[TensorInfo]:
         return [TensorInfo(self._name, self._name, "float32", self._vectors.shape)]

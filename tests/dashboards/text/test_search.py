@@ -107,7 +107,7 @@ def test_an_empty_match_is_none(show: Show) -> None:
 
 
 def test_no_process_is_left_behind() -> None:
-    matcher = matching.ExpressionMatcher("a", 0, 5)
+    matcher = matching.ExpressionMatcher("a", 0, 5, 20)
     assert matcher.find("b\nba") == [(1, 1, 2)]
     matcher.close()
     assert matcher._process.returncode is not None

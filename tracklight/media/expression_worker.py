@@ -2,8 +2,8 @@
 
 Python's expressions can take longer than the world lasts, and cannot be stopped while they hold
 the interpreter. A process can. It is started with nothing but the standard library, which takes a
-few hundredths of a second. The first line that it reads is the pattern, each line after it a text;
-each is answered with a line, all of them JSON.
+few hundredths of a second. The first line that it reads is the pattern and how many lines of a text
+are wanted at most, each line after it a text; each is answered with a line, all of them JSON.
 """
 
 from __future__ import annotations
@@ -13,20 +13,19 @@ import re
 import sys
 from collections.abc import Iterator
 
-_MOST_LINES_PER_TEXT = 20
 _MOST_MEMORY_BYTES = 1 << 30
 
 Found = tuple[int, int, int]
 
 
-def find_lines(pattern: re.Pattern[str], text: str) -> list[Found]:
+def find_lines(pattern: re.Pattern[str], text: str, most: int) -> list[Found]:
     """The first lines with a match: their number from 0, and where in the line it is."""
     found = []
     for number, line in enumerate(text.split("\n")):
         place = next(_iter_places(pattern, line), None)
         if place is not None:
             found.append((number, *place))
-            if len(found) == _MOST_LINES_PER_TEXT:
+            if len(found) == most:
                 break
     return found
 
@@ -37,7 +36,7 @@ def _iter_places(pattern: re.Pattern[str], line: str) -> Iterator[tuple[int, int
 
 def main() -> None:
     _bound_memory()
-    source, flags = json.loads(sys.stdin.readline())
+    source, flags, most = json.loads(sys.stdin.readline())
     try:
         pattern = re.compile(source, flags)
     except (re.error, OverflowError, RecursionError) as error:
@@ -45,7 +44,7 @@ def main() -> None:
         return
     _say(None)
     for line in sys.stdin:
-        _say(find_lines(pattern, json.loads(line)))
+        _say(find_lines(pattern, json.loads(line), most))
 
 
 def _say(answer: object) -> None:

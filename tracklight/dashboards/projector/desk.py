@@ -1,0 +1,90 @@
+"""Long computations on embeddings: started, followed and found again by their keys."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, field
+
+from tracklight.dashboards.projector.answers import JobRow
+from tracklight.dashboards.projector.library import Found
+from tracklight.errors import LogError, UsageError
+from tracklight.plugin import Context
+from tracklight.projections.devices import Device
+from tracklight.projections.jobs import Compute, Job, Jobs
+from tracklight.projections.neighbours import Metric
+from tracklight.projections.shelf import Shelf
+from tracklight.types import Float32, Int32
+
+_MOST_PLANS = 100
+
+
+@dataclass(eq=False)
+class Plan:
+    """What a job is made of, and what is said of its result beside the places."""
+
+    found: Found
+    rows: Int32 | None
+    """Those that it is about; None for all."""
+    spherize: bool
+    metric: Metric = "euclidean"
+    is_loose: bool = False
+    """Whether only neighbours count, and not how far apart others are."""
+    words: str | None = None
+    explained: list[float] = field(default_factory=list)
+    is_exact: bool = True
+    notes: list[str] = field(default_factory=list)
+    device: Device = "cpu"
+
+
+class Desk:
+    """The jobs of a server; may be asked from any thread."""
+
+    def __init__(self, context: Context) -> None:
+        folder = context.log.cache_folder
+        self._jobs = Jobs(Shelf(folder / "projections") if folder else None)
+        self._plans: OrderedDict[str, Plan] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def start(self, key: str, plan: Plan, compute: Compute, is_kept: bool = True) -> JobRow:
+        known = self._jobs.find(key)
+        if known is None or known.state in ("failed", "cancelled") or key not in self._plans:
+            self._put(key, plan)
+        return tell(self._jobs.start(key, compute, is_kept), self._plans[key])
+
+    def _put(self, key: str, plan: Plan) -> None:
+        with self._lock:
+            self._plans[key] = plan
+            self._plans.move_to_end(key)
+            while len(self._plans) > _MOST_PLANS:
+                self._plans.popitem(last=False)
+
+    def get_plan(self, key: str) -> Plan:
+        plan = self._plans.get(key)
+        if plan is None:
+            raise LogError("the server no longer knows this projection; start it again")
+        return plan
+
+    def get(self, key: str) -> tuple[Job, Plan]:
+        job, plan = self._jobs.find(key), self.get_plan(key)
+        if job is None:
+            raise LogError("the server no longer has this projection; start it again")
+        return job, plan
+
+    def get_layout(self, key: str) -> tuple[Float32, Plan]:
+        """The places that a job has come to so far."""
+        job, plan = self.get(key)
+        if job.layout is None:
+            raise UsageError("this projection has no places yet; wait until it has some")
+        return job.layout, plan
+
+    def cancel(self, key: str) -> JobRow:
+        job, plan = self.get(key)
+        job.cancel()
+        return tell(job, plan)
+
+
+def tell(job: Job, plan: Plan) -> JobRow:
+    return JobRow(
+        job.key, job.state, job.doing, job.done, job.total, job.problem, job.frame, plan.device
+    )

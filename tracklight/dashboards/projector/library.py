@@ -1,0 +1,173 @@
+"""The embeddings of a log and those that were brought along, ready for the next ask."""
+
+from __future__ import annotations
+
+import io
+import secrets
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from tracklight.dashboards.projector.answers import EmbeddingRow, EmbeddingsAnswer, VersionRow
+from tracklight.dashboards.projector.asks import EmbeddingAsk
+from tracklight.dashboards.projector.listing import find_mark, make_row, name_embeddings
+from tracklight.dashboards.projector.opened import (
+    Opened,
+    open_version,
+    with_labels,
+    with_sprite,
+    with_vectors,
+)
+from tracklight.embeddings.find import find_embeddings
+from tracklight.embeddings.model import Embedding
+from tracklight.embeddings.vectors import take_vectors
+from tracklight.errors import FormatError, LogError
+from tracklight.media.shelf import Shelf
+from tracklight.plugin import Context
+from tracklight.projections.devices import list_devices
+from tracklight.tensorfiles.model import TensorFile
+from tracklight.tensorfiles.opening import read_dropped
+from tracklight.tensorfiles.place import Place
+from tracklight.types import SavedFile
+
+_IDLE_S = 900.0
+_KEPT_BYTES = 3 << 30
+_MOST_UPLOADS = 16
+_GONE = "the log no longer has this embedding, or it was written anew; load the page again"
+
+
+@dataclass(frozen=True)
+class Found:
+    """An embedding at one of its steps, and the mark it has now."""
+
+    id: str
+    index: int
+    step: int | None
+    mark: str
+
+
+class Library:
+    """May be asked from any thread; an embedding is read by one of them."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self.place = Place([root.path for root in context.log.roots])
+        self._shelf: Shelf[str, Opened] = Shelf(_KEPT_BYTES, _IDLE_S)
+        self._uploads: OrderedDict[str, tuple[EmbeddingRow, Opened]] = OrderedDict()
+        self._listed: tuple[Sequence[SavedFile], Mapping[str, Embedding]] | None = None
+        self._lock = threading.Lock()
+
+    def list_rows(self) -> EmbeddingsAnswer:
+        cursor = self._context.cursor()
+        with self._lock:
+            uploads = [row for row, _ in self._uploads.values()]
+        logged = [make_row(self.place, key, item) for key, item in self.list_logged().items()]
+        return EmbeddingsAnswer(cursor, [*uploads, *logged], list_devices())
+
+    def list_logged(self) -> Mapping[str, Embedding]:
+        """Those of the log by their ids; looked for again only when files with tensors changed."""
+        files = self._context.log.tensor_files()
+        listed = self._listed
+        if listed is None or listed[0] != files:
+            found = name_embeddings(find_embeddings(self.place, self._context.log.roots))
+            self._listed = listed = (files, found)
+        return listed[1]
+
+    def find(self, ask: EmbeddingAsk) -> Found:
+        """What an ask means now; raises LogError where that is no longer there."""
+        with self._lock:
+            upload = self._uploads.get(ask.id)
+        if upload is not None:
+            return Found(ask.id, 0, None, upload[0].versions[0].mark)
+        item = self._get_logged(ask.id)
+        index = len(item.versions) - 1 if ask.index is None else ask.index
+        if not 0 <= index < len(item.versions):
+            raise LogError(item.problem or _GONE)
+        mark = find_mark(self.place, item.versions[index])
+        if ask.mark not in (None, mark):
+            raise LogError(_GONE)
+        return Found(ask.id, index, item.versions[index].step, mark)
+
+    def open(self, found: Found) -> Opened:
+        """The vectors and labels of an embedding, read if they are not at hand."""
+        with self._lock:
+            upload = self._uploads.get(found.id)
+        if upload is not None:
+            return upload[1]
+        version = self._get_logged(found.id).versions[found.index]
+        return self._shelf.get(
+            found.mark, lambda: open_version(self.place, version), lambda it: it.size_bytes
+        )
+
+    def get_bookmarks_path(self, embedding: str) -> str:
+        """Where views of an embedding were saved beside it; empty where they were not."""
+        with self._lock:
+            if embedding in self._uploads:
+                return ""
+        return self._get_logged(embedding).bookmarks_path
+
+    def add(self, name: str, data: bytes) -> EmbeddingRow:
+        """Keep what somebody brings along, until others have come; the largest is given."""
+        tensors = read_dropped(data, name)
+        tables = [info for info in tensors.tensors() if not info.is_state and len(info.shape) > 1]
+        if not tables:
+            raise FormatError(f'"{name}" holds no table of numbers, the rows of which are vectors')
+        tables.sort(key=lambda info: info.shape[0])
+        return [self._add_table(name, tensors, info.key, info.name) for info in tables][-1]
+
+    def add_labels(self, embedding: str, data: bytes) -> EmbeddingRow:
+        """Labels for an embedding that was brought along, in the place of those it has."""
+        return self._change(embedding, lambda it: with_labels(it, lambda: io.BytesIO(data)))
+
+    def add_sprite(self, embedding: str, data: bytes) -> EmbeddingRow:
+        return self._change(embedding, lambda it: with_sprite(it, lambda: io.BytesIO(data)))
+
+    def _add_table(self, file: str, tensors: TensorFile, key: str, name: str) -> EmbeddingRow:
+        opened = with_vectors(take_vectors(tensors, key))
+        row = EmbeddingRow(
+            id=f"upload-{secrets.token_hex(8)}",
+            run="",
+            name=name,
+            source="upload",
+            file=file,
+            has_labels=False,
+            has_sprite=False,
+            has_bookmarks=False,
+            problem="",
+            versions=[],
+        )
+        return self._put(row, opened)
+
+    def _change(self, embedding: str, change: Callable[[Opened], Opened]) -> EmbeddingRow:
+        with self._lock:
+            upload = self._uploads.get(embedding)
+        if upload is None:
+            raise LogError("only what was brought along can be given other labels or pictures")
+        row, before = upload
+        opened = change(before)
+        if len(opened.problems) > len(before.problems) and opened.columns is before.columns:
+            raise FormatError(opened.problems[-1])
+        return self._put(row, opened)
+
+    def _put(self, row: EmbeddingRow, opened: Opened) -> EmbeddingRow:
+        rows, dimensions = opened.vectors.values.shape
+        row = msgspec.structs.replace(
+            row,
+            has_labels=bool(opened.columns),
+            has_sprite=opened.sprite is not None,
+            versions=[VersionRow(0, None, secrets.token_hex(8), rows, dimensions)],
+        )
+        with self._lock:
+            self._uploads[row.id] = (row, opened)
+            while len(self._uploads) > _MOST_UPLOADS:
+                self._uploads.popitem(last=False)
+        return row
+
+    def _get_logged(self, embedding: str) -> Embedding:
+        item = self.list_logged().get(embedding)
+        if item is None:
+            raise LogError(_GONE)
+        return item

@@ -1,0 +1,128 @@
+"""How each method makes a layout of what it is given."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tracklight.dashboards.projector.asks import Axis, Custom, End, Method, Pca, Tsne, Umap
+from tracklight.dashboards.projector.ground import Ground
+from tracklight.dashboards.projector.opened import Opened, read_bits
+from tracklight.dashboards.projector.searching import Searcher
+from tracklight.errors import UsageError
+from tracklight.projections import tsne, umap
+from tracklight.projections.jobs import Compute
+from tracklight.projections.pca import find_components
+from tracklight.projections.work import Work
+from tracklight.types import Bool, Float32, Float64
+
+_APPROXIMATE = "components of so many long vectors are found by iteration, and not quite exact"
+
+
+def choose_compute(ground: Ground, method: Method, seed: int, searcher: Searcher) -> Compute:
+    """What a job is to do; raises UsageError where nothing can come of it."""
+    if isinstance(method, Pca):
+        return _make_pca(ground, method, seed)
+    if isinstance(method, Tsne):
+        return _make_tsne(ground, method, seed)
+    if isinstance(method, Umap):
+        return _make_umap(ground, method, seed)
+    return _make_custom(ground, method, searcher)
+
+
+def _make_pca(ground: Ground, method: Pca, seed: int) -> Compute:
+    if ground.count < 2:
+        raise UsageError(f"{ground.count} points have no components; choose more of them")
+
+    def compute(work: Work) -> Float32:
+        vectors = ground.take()
+        work.step("finding components", 0, 2)
+        target = ground.target
+        # Along the directions of the other layout it is seen what moved; along its own, little is.
+        is_shared = target is not None and target.vectors.shape[1] == vectors.shape[1]
+        basis = target.vectors if target is not None and is_shared else vectors
+        found = find_components(basis, method.components, seed)
+        ground.plan.explained = found.explained.tolist()
+        ground.plan.is_exact = found.is_exact
+        ground.plan.notes = [] if found.is_exact else [_APPROXIMATE]
+        work.step("projecting", 1, 2)
+        places = found.project(vectors)
+        return places if is_shared else ground.turn(places)
+
+    return compute
+
+
+def _make_tsne(ground: Ground, method: Tsne, seed: int) -> Compute:
+    settings = tsne.Settings(
+        dimensions=method.dimensions,
+        perplexity=method.perplexity,
+        iterations=method.iterations,
+        early_exaggeration=method.early_exaggeration,
+        learning_rate=method.learning_rate,
+        metric=method.metric,
+        pull=method.pull if method.supervise else 0.0,
+        seed=seed,
+    )
+    settings.check(ground.count)
+    labels = ground.find_labels(method.supervise)
+
+    def compute(work: Work) -> Float32:
+        near = ground.find_near(method.dimensions)
+        shown = ground.turn_shown(work)
+        return ground.turn(tsne.make_layout(ground.take(), settings, labels, shown, near))
+
+    return compute
+
+
+def _make_umap(ground: Ground, method: Umap, seed: int) -> Compute:
+    settings = umap.Settings(
+        dimensions=method.dimensions,
+        neighbours=method.neighbours,
+        min_dist=method.min_dist,
+        metric=method.metric,
+        epochs=method.epochs,
+        pull=method.pull if method.supervise else 0.0,
+        seed=seed,
+    )
+    settings.check(ground.count)
+    labels = ground.find_labels(method.supervise)
+
+    def compute(work: Work) -> Float32:
+        near = ground.find_near(method.dimensions)
+        shown = ground.turn_shown(work)
+        return ground.turn(umap.make_layout(ground.take(), settings, labels, shown, near=near))
+
+    return compute
+
+
+def _make_custom(ground: Ground, method: Custom, searcher: Searcher) -> Compute:
+    opened = ground.opened
+    directions = [_find_direction(ground, axis, searcher) for axis in method.axes]
+
+    def compute(work: Work) -> Float32:
+        work.step("projecting", 0, 1)
+        vectors = opened.take(ground.plan.rows, ground.plan.spherize)
+        return (vectors @ np.stack(directions, axis=1)).astype(np.float32)
+
+    return compute
+
+
+def _find_direction(ground: Ground, axis: Axis, searcher: Searcher) -> Float64:
+    """From the middle of some points to that of others, of length 1."""
+    start, end = (_find_mean(ground.opened, end, searcher) for end in (axis.start, axis.end))
+    apart = end - start
+    length = float(np.linalg.norm(apart))
+    if not length:
+        raise UsageError("an axis begins where it ends; choose other points for one of the two")
+    return apart / length
+
+
+def _find_mean(opened: Opened, end: End, searcher: Searcher) -> Float64:
+    usable = opened.vectors.usable
+    if end.rows is not None:
+        chosen: Bool = read_bits(end.rows, opened.rows) & usable
+    else:
+        chosen = searcher.find(opened, end.query, end.regex, end.column) & usable
+    if not chosen.any():
+        raise UsageError(f'"{end.query}" finds no point; an axis has to begin and end at some')
+    mean: Float64 = opened.vectors.values[chosen].mean(axis=0, dtype=np.float64)
+    return mean

@@ -1,0 +1,62 @@
+"""Finds points by their labels."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from tracklight.dashboards.projector.opened import Opened
+from tracklight.embeddings.columns import Column, make_column
+from tracklight.embeddings.haystack import Haystack, Words, find_words
+from tracklight.errors import UsageError
+from tracklight.media.expressions import ExpressionMatcher
+from tracklight.media.markdown.deadline import TooLong
+from tracklight.media.shelf import Shelf
+from tracklight.types import Bool
+
+_LIMIT_S = 5.0
+_KEPT_BYTES = 512 << 20
+_IDLE_S = 600.0
+
+
+class Searcher:
+    """Searches columns, which are put together for it when they are first looked through."""
+
+    def __init__(self) -> None:
+        self._haystacks: Shelf[int, tuple[Column, Haystack]] = Shelf(_KEPT_BYTES, _IDLE_S)
+
+    def find(self, opened: Opened, query: str, regex: bool, column: str | None) -> Bool:
+        """Which rows hold a text in a column, or in any of them; small letters are as large."""
+        if not query:
+            return np.zeros(opened.rows, np.bool_)
+        chosen = opened.columns if column is None else [opened.get_column(column)]
+        if not chosen:
+            chosen = [make_column("row", [str(row) for row in range(opened.rows)])]
+        found = np.zeros(opened.rows, np.bool_)
+        words = find_words(query) if regex else Words([query])
+        for one in chosen:
+            haystack = self._get_haystack(one)
+            values = haystack.find(words) if words else _match(haystack, query, len(one.values))
+            found |= one.spread(values)
+        return found
+
+    def _get_haystack(self, column: Column) -> Haystack:
+        # The column stays with its haystack, so that no other can get its number meanwhile.
+        return self._haystacks.get(
+            id(column), lambda: (column, Haystack(column.values)), lambda it: 3 * len(it[1].text)
+        )[1]
+
+
+def _match(haystack: Haystack, expression: str, count: int) -> Bool:
+    """Which values match an expression; Python's own engine looks at one after the other."""
+    matcher = ExpressionMatcher(expression, re.IGNORECASE, _LIMIT_S, count)
+    try:
+        lines = [line for line, _, _ in matcher.find(haystack.text)]
+    except TooLong:
+        raise UsageError("this expression takes too long; make it simpler") from None
+    finally:
+        matcher.close()
+    found = np.zeros(count, np.bool_)
+    found[lines] = True
+    return found
