@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tracklight.dashboards.profile import overview
+from tracklight.dashboards.profile import kernels, memory, ops, overview
 from tracklight.dashboards.profile.tool import Tool
 
-TOOLS: tuple[Tool, ...] = (overview.TOOL,)
+TOOLS: tuple[Tool, ...] = (overview.TOOL, ops.TOOL, kernels.TOOL, memory.TOOL)
