@@ -16,7 +16,7 @@ def card(page: Page, title: str) -> Locator:
 
 
 def titles(page: Page) -> list[str]:
-    return [str(one.get_attribute("aria-label")) for one in cards(page).all()]
+    return cards(page).evaluate_all("cards => cards.map(card => card.ariaLabel)")
 
 
 def chart(page: Page, title: str) -> Locator:
@@ -79,13 +79,12 @@ def value_table(page: Page, title: str) -> Locator:
 
 def table_rows(table: Locator) -> dict[str, dict[str, str]]:
     """Cells by the name of the row and the heading of the column."""
-    heads = [text.strip(" ↑↓") for text in table.locator("thead th").all_inner_texts()][1:]
-    return {
-        row.locator("th").inner_text().strip(): dict(
-            zip(heads, row.locator("td").all_inner_texts(), strict=True)
-        )
-        for row in table.locator("tbody tr").all()
-    }
+    # All in one go, as the rows may still be sorted.
+    heads, *rows = table.locator("tr").evaluate_all(
+        "rows => rows.map(row => [...row.cells].map(cell => cell.innerText))"
+    )
+    names = [head.strip(" ↑↓") for head in heads[1:]]
+    return {name.strip(): dict(zip(names, cells, strict=True)) for name, *cells in rows}
 
 
 def number(text: str) -> float:

@@ -9,6 +9,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.index import logs
 from tests.web.cards import chart
+from tests.web.patience import place_at_rest
 
 RUNS = ("conv", "vit")
 STEPS = range(0, 2000, 10)
@@ -55,18 +56,15 @@ def expect_said(page: Page, title: str, words: str) -> None:
 
 def point_at(page: Page, title: str, across: float, down: float) -> None:
     """Put the pointer on a place of a chart, given in parts of its size."""
-    box = drawn(page, title).bounding_box()
-    assert box
-    page.mouse.move(box["x"] + across * box["width"] - 3, box["y"] + down * box["height"])
-    page.mouse.move(box["x"] + across * box["width"], box["y"] + down * box["height"])
+    x, y = place_at_rest(drawn(page, title)).at(across, down)
+    page.mouse.move(x - 3, y)
+    page.mouse.move(x, y)
 
 
 def drag(page: Page, title: str, start: tuple[float, float], stop: tuple[float, float]) -> None:
     point_at(page, title, *start)
     page.mouse.down()
-    box = drawn(page, title).bounding_box()
-    assert box
-    x, y = box["x"] + stop[0] * box["width"], box["y"] + stop[1] * box["height"]
+    x, y = place_at_rest(drawn(page, title)).at(*stop)
     page.mouse.move(x - 5, y)
     page.mouse.move(x, y)
     page.mouse.up()

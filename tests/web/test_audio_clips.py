@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 
 from tests.index import logs
 from tests.web.conftest import board_over
+from tests.web.patience import holds, place_at_rest
 from tests.web.sounds import (
     RATE,
     STEPS,
@@ -74,24 +75,22 @@ def test_each_card_may_have_a_step_of_its_own(sounds: str, open_page: Open) -> N
 def test_what_the_pointer_is_at_is_told(sounds: str, open_page: Open) -> None:
     page = open_page(f"{sounds}&tags=voice")
     chart = drawn(page, "voice", "alto")
-    box = chart.bounding_box()
-    assert box
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 30)
+    box = place_at_rest(chart)
+    page.mouse.move(box.middle[0], box.y + 30)
     expect(chart.locator(".told")).to_have_text(
         re.compile(r"^0:0[12]\.\d{3} · .?[\d.e-]+ … [\d.]+")
     )
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] - 40)
+    page.mouse.move(box.middle[0], box.y + box.height - 40)
     expect(chart.locator(".told")).to_have_text(re.compile(r"· [\d.]+ k?Hz · .?\d+ dB$"))
 
 
 def test_the_spectrogram_is_switched_and_scaled(sounds: str, open_page: Open) -> None:
     page = open_page(f"{sounds}&tags=voice")
     drawn(page, "voice", "alto")
-    before = card(page, "voice").bounding_box()
+    before = place_at_rest(card(page, "voice"))
     page.get_by_role("button", name="Spectrogram").click()
     drawn(page, "voice", "alto", what="wave")
-    after = card(page, "voice").bounding_box()
-    assert before and after and after["height"] < before["height"]
+    holds(page, lambda: place_at_rest(card(page, "voice")).height < before.height)
     page.keyboard.press("t")
     drawn(page, "voice", "alto")
     page.get_by_role("button", name="Settings of Audio").click()
@@ -111,8 +110,7 @@ def test_quiet_clips_may_fill_the_height(sounds: str, open_page: Open) -> None:
     page.get_by_label("Fit the height").check()
     expect(page).to_have_url(re.compile("clip-fit=1"))
     page.get_by_role("button", name="Settings of Audio").click()
-    page.wait_for_timeout(200)
-    assert chart.screenshot() != before
+    holds(page, lambda: chart.screenshot() != before)
 
 
 def test_a_zoom_asks_for_the_samples_themselves(sounds: str, open_page: Open) -> None:
@@ -219,7 +217,7 @@ def test_a_wall_of_clips_loads_only_what_is_near(
     page.on("request", lambda request: asked.append(request.url))
     page.goto(f"{board.address}?tab=audio")
     drawn(page, "t000/clip", "many")
-    page.wait_for_timeout(500)
+    place_at_rest(card(page, "t000/clip"), 500)
     about = [url for url in asked if "/audio/about" in url]
     assert 1 <= len(about) < 30
     assert not [url for url in asked if "/audio/clip" in url]

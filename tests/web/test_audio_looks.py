@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.web.conftest import board_over
+from tests.web.patience import holds, place_at_rest
 from tests.web.sounds import card, clip, drawn, play_button, write_sounds
 from tests.web.test_looks import find_violations, overflows
 
@@ -41,13 +42,12 @@ def test_it_fits_on_a_phone(sounds: str, open_page: Open) -> None:
 
 def test_the_full_screen_has_larger_charts(sounds: str, open_page: Open) -> None:
     page = open_page(f"{sounds}&tags=voice")
-    before = drawn(page, "voice", "alto").bounding_box()
+    before = place_at_rest(drawn(page, "voice", "alto"))
     card(page, "voice").hover()
     page.keyboard.press("m")
     full = page.locator(".full").get_by_role("slider").first
     expect(full).to_have_attribute("data-drawn", "wave tones")
-    after = full.bounding_box()
-    assert before and after and after["height"] > 1.5 * before["height"]
+    holds(page, lambda: place_at_rest(full).height > 1.5 * before.height)
     page.keyboard.press("Escape")
     expect(page).not_to_have_url(re.compile("card="))
 

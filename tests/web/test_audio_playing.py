@@ -6,9 +6,10 @@ import re
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.web.conftest import serve_written
+from tests.web.patience import becomes, holds, place_at_rest
 from tests.web.sounds import (
     clip,
     drawn,
@@ -55,22 +56,22 @@ def heard(page: Page) -> list[str]:
     return found
 
 
-def click_at(page: Page, chart: object, share: float) -> None:
-    box = chart.bounding_box()  # type: ignore[attr-defined]
-    inner = box["width"] - 42
-    page.mouse.click(box["x"] + 34 + share * inner, box["y"] + 30)
+def click_at(page: Page, chart: Locator, share: float) -> None:
+    box = place_at_rest(chart)
+    inner = box.width - 42
+    page.mouse.click(box.x + 34 + share * inner, box.y + 30)
 
 
 def test_a_clip_plays_and_stops(page: Page) -> None:
     play_button(page, "voice", "alto").click()
     wait_for_position(page, 0.3)
-    assert len(heard(page)) == 1
+    becomes(page, lambda: len(heard(page)), 1)
     expect(play_button(page, "voice", "alto")).to_have_attribute("aria-pressed", "true")
     play_button(page, "voice", "alto").click()
+    becomes(page, lambda: heard(page), [])
     stopped = position(page)
     page.wait_for_timeout(300)
     assert position(page) == stopped
-    assert heard(page) == []
     expect(page).to_have_url(re.compile(r"clip=voice,alto,0&clip-at=[0-3]\.\d+"))
 
 
@@ -78,55 +79,53 @@ def test_only_one_clip_sounds_at_a_time(page: Page) -> None:
     play_button(page, "voice", "alto").click()
     wait_for_position(page, 0.2)
     play_button(page, "voice", "alto", 1).click()
-    page.wait_for_timeout(300)
-    (source,) = heard(page)
-    assert "part=1" in source
+    becomes(page, lambda: ["part=1" in source for source in heard(page)], [True])
 
 
 def test_a_click_is_where_it_goes_on(page: Page) -> None:
     chart = drawn(page, "voice", "alto")
     click_at(page, chart, 0.5)
-    assert position(page) == pytest.approx(2.0, abs=0.05)
+    becomes(page, lambda: position(page), pytest.approx(2.0, abs=0.05))
     expect(chart).to_have_attribute("aria-valuetext", re.compile(r"^0:0[12]\.\d+ of 0:04\.000"))
     page.keyboard.press("Space")
     wait_for_position(page, 2.2)
     page.keyboard.press("Space")
-    assert heard(page) == []
+    becomes(page, lambda: heard(page), [])
 
 
 def test_arrows_seek(page: Page) -> None:
     chart = drawn(page, "voice", "alto")
     click_at(page, chart, 0.25)
+    becomes(page, lambda: position(page), pytest.approx(1.0, abs=0.05))
     chart.focus()
     start = position(page)
     page.keyboard.press("ArrowRight")
-    assert position(page) == pytest.approx(start + 0.04, abs=0.002)
+    becomes(page, lambda: position(page), pytest.approx(start + 0.04, abs=0.002))
     page.keyboard.press("Shift+ArrowRight")
-    assert position(page) == pytest.approx(start + 0.44, abs=0.002)
+    becomes(page, lambda: position(page), pytest.approx(start + 0.44, abs=0.002))
     page.keyboard.press("Home")
-    assert position(page) == 0
+    becomes(page, lambda: position(page), 0)
     page.keyboard.press("End")
-    assert position(page) == 4
+    becomes(page, lambda: position(page), 4)
     chart.blur()
     page.keyboard.press("ArrowLeft")
-    assert position(page) == 3.5
+    becomes(page, lambda: position(page), 3.5)
 
 
 def test_a_drag_is_played_again_and_again(page: Page) -> None:
     chart = drawn(page, "voice", "alto")
-    box = chart.bounding_box()
-    assert box
-    inner = box["width"] - 42
-    page.mouse.move(box["x"] + 34 + 0.25 * inner, box["y"] + 30)
+    box = place_at_rest(chart)
+    inner = box.width - 42
+    page.mouse.move(box.x + 34 + 0.25 * inner, box.y + 30)
     page.mouse.down()
-    page.mouse.move(box["x"] + 34 + 0.4 * inner, box["y"] + 35, steps=4)
+    page.mouse.move(box.x + 34 + 0.4 * inner, box.y + 35, steps=4)
     page.mouse.up()
     expect(page).to_have_url(re.compile(r"clip-range=(1|0\.9)[\d.]*(~|%7E)1\.[56].*loop=1"))
     play_button(page, "voice", "alto").click()
     for _ in range(12):
         page.wait_for_timeout(100)
         assert 0.9 < position(page) < 1.75
-    assert len(heard(page)) == 1
+    becomes(page, lambda: len(heard(page)), 1)
     page.keyboard.press("Escape")
     expect(page).not_to_have_url(re.compile("clip-range"))
 
@@ -144,7 +143,7 @@ def test_the_whole_clip_is_played_again_and_again(page: Page) -> None:
             return seconds > 0.05 && seconds < 2;
         }"""
     )
-    assert len(heard(page)) == 1
+    becomes(page, lambda: len(heard(page)), 1)
     page.keyboard.press("l")
     expect(page).not_to_have_url(re.compile("loop="))
 
@@ -164,12 +163,11 @@ def test_two_runs_are_compared_at_the_same_place(page: Page) -> None:
     page.keyboard.press("b")
     page.wait_for_function(f"() => {HEARD}.some(source => source.includes('run=basso'))")
     wait_for_position(page, before)
-    assert position(page) < before + 1.5
-    assert len(heard(page)) == 1
+    becomes(page, lambda: len(heard(page)), 1)
     page.keyboard.press("a")
     page.wait_for_function(f"() => {HEARD}.some(source => source.includes('run=alto'))")
-    assert position(page) >= before
-    assert len(heard(page)) == 1
+    holds(page, lambda: position(page) >= before)
+    becomes(page, lambda: len(heard(page)), 1)
     expect(page).to_have_url(re.compile("clip-a=voice,alto,0,20.*clip-b=voice,basso,0,20"))
     bar.get_by_role("button", name="Compare no longer").click()
     expect(bar).to_have_count(0)
@@ -206,7 +204,7 @@ def test_moving_the_slider_goes_on_with_another_step(page: Page) -> None:
     before = position(page)
     page.keyboard.press("ArrowLeft")
     page.wait_for_function(f"first => {HEARD}.length === 1 && {HEARD}[0] !== first", arg=first)
-    assert position(page) >= before
+    holds(page, lambda: position(page) >= before)
 
 
 def test_the_level_is_remembered(page: Page, sounds: str) -> None:
@@ -217,7 +215,8 @@ def test_the_level_is_remembered(page: Page, sounds: str) -> None:
     expect(slider).to_have_attribute("aria-valuetext", "60 %")
     play_button(page, "voice", "alto").click()
     wait_for_position(page, 0.1)
-    assert page.evaluate("[...window.sounding][0].volume") == pytest.approx(0.6)
+    level = "[...window.sounding][0].volume"
+    becomes(page, lambda: page.evaluate(level), pytest.approx(0.6))
     page.goto(sounds)
     expect(slider).to_have_attribute("aria-valuetext", "60 %")
 

@@ -12,6 +12,7 @@ import tracklight
 from tests import builders as b
 from tests.web.conftest import Serve
 from tests.web.parts import run, tab, tag
+from tests.web.patience import holds
 from tests.web.writing import NAME, append, scalars, write_sweep
 
 pytestmark = pytest.mark.browser
@@ -36,7 +37,8 @@ def test_an_empty_directory_teaches(
         expect(page.get_by_label("Code")).to_contain_text(f'"{logdir}/run-1"')
     main.get_by_role("button", name="Copy").click()
     expect(main.get_by_role("button", name="Copied")).to_be_visible()
-    assert "tracklight.torch" in page.evaluate("navigator.clipboard.readText()")
+    clipboard = "navigator.clipboard.readText()"
+    holds(page, lambda: "tracklight.torch" in page.evaluate(clipboard))
 
 
 @pytest.mark.parametrize("way", ["PyTorch", "JAX", "Python"])
@@ -45,6 +47,7 @@ def test_the_lines_of_the_lesson_write_a_run(
 ) -> None:
     page = open_page(serve(logdir).address + OVERVIEW)
     page.get_by_role("button", name=way).click()
+    expect(page.get_by_role("button", name=way)).to_have_attribute("aria-pressed", "true")
     exec(page.get_by_label("Code").inner_text(), {})
     expect(run(page, "run-1")).to_be_visible()
     expect(tag(page, "train/loss")).to_be_visible()

@@ -14,6 +14,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.web.conftest import board_over
 from tests.web.grid_log import BEST, GRID, Session, write_grid
+from tests.web.patience import address_at_rest, holds, place_at_rest
 
 pytestmark = pytest.mark.browser
 
@@ -43,7 +44,7 @@ def expect_sessions(page: Page, sessions: list[Session]) -> None:
     shown = [session.name for session in best]
     for place, name in enumerate(shown[:6]):
         expect(rows(page).nth(place)).to_have_attribute("data-session", name)
-    assert set(names(page)) <= set(shown)
+    holds(page, lambda: set(names(page)) <= set(shown))
 
 
 def surface(page: Page) -> Locator:
@@ -54,12 +55,11 @@ def surface(page: Page) -> Locator:
 
 def brush(page: Page, title: str, start: float, stop: float) -> None:
     """Drags along an axis, between parts of its length counted from below."""
-    box = surface(page).bounding_box()
-    name = page.get_by_role("group", name=f"Axis {title}", exact=True).bounding_box()
-    assert box and name
-    across = name["x"] + name["width"] / 2
-    length = box["height"] - HEAD - FOOT
-    place = [box["y"] + HEAD + (1 - part) * length for part in (start, stop)]
+    box = place_at_rest(surface(page))
+    name = place_at_rest(page.get_by_role("group", name=f"Axis {title}", exact=True))
+    across = name.middle[0]
+    length = box.height - HEAD - FOOT
+    place = [box.y + HEAD + (1 - part) * length for part in (start, stop)]
     page.mouse.move(across, place[0])
     page.mouse.down()
     page.mouse.move(across, sum(place) / 2)
@@ -70,7 +70,7 @@ def brush(page: Page, title: str, start: float, stop: float) -> None:
 def rules(page: Page, name: str) -> dict[str, dict[str, list[float]]]:
     """The filters as the address has them, once there is one of that name."""
     expect(page).to_have_url(re.compile(f"hp-if=[^&]*{name}"))
-    return dict(json.loads(parse_qs(urlsplit(page.url).query)["hp-if"][0]))
+    return dict(json.loads(parse_qs(urlsplit(address_at_rest(page)).query)["hp-if"][0]))
 
 
 def open_page_of(board: str, open_page: OpenPage, query: str = "") -> Page:
@@ -110,7 +110,7 @@ def test_a_brush_on_accuracy_leaves_the_sessions_that_are_under_it(
     both = [one for one in found if low <= one.dropout <= high]
     assert 0 < len(both) < len(found)
     expect_sessions(page, both)
-    expect_sessions(open_page_of(page.url, open_page), both)
+    expect_sessions(open_page_of(address_at_rest(page), open_page), both)
     brush(page, "accuracy", 0.2, 0.2)
     expect_sessions(page, [one for one in GRID if low <= one.dropout <= high])
     page.keyboard.press("z")
@@ -120,13 +120,10 @@ def test_a_brush_on_accuracy_leaves_the_sessions_that_are_under_it(
 def test_a_box_in_one_plot_filters_all_views(board: str, open_page: OpenPage) -> None:
     page = open_page_of(board, open_page, "&hp=scatter")
     cell = page.get_by_role("img", name="accuracy over learning_rate")
-    box = cell.bounding_box()
-    assert box
-    left, right = (box["x"] + part * box["width"] for part in (0.5, 0.98))
-    top, foot = (box["y"] + part * box["height"] for part in (0.05, 0.6))
-    page.mouse.move(left - box["width"] * 0.2, foot)
+    box = place_at_rest(cell)
+    page.mouse.move(*box.at(0.3, 0.6))
     page.mouse.down()
-    page.mouse.move(right, top, steps=3)
+    page.mouse.move(*box.at(0.98, 0.05), steps=3)
     page.mouse.up()
     said = rules(page, "accuracy")
     found = [
@@ -197,7 +194,7 @@ def test_the_table_is_sorted_by_several_columns_and_arranged(
     )
     expect(heading(page, "units")).to_have_attribute("aria-sort", "descending")
     wanted = [one.name for one in sorted(GRID, key=lambda one: (one.dropout, -one.units))]
-    assert names(page) == wanted[: len(names(page))]
+    holds(page, lambda: (seen := names(page)) == wanted[: len(seen)])
     choose(page, "dropout", "Hide")
     expect(heading(page, "dropout")).to_have_count(0)
     choose(page, "loss", "Pin to the left")
@@ -210,7 +207,7 @@ def test_the_table_is_sorted_by_several_columns_and_arranged(
     grip.press("ArrowRight")
     expect(grip).to_have_attribute("aria-valuenow", str(before + 16))
     expect(page).to_have_url(re.compile("hp-hide=.*hp-pin=|hp-pin=.*hp-hide="))
-    other = open_page_of(page.url, open_page)
+    other = open_page_of(address_at_rest(page), open_page)
     for place, title in enumerate(titles):
         expect(headings(other).nth(place)).to_contain_text(title)
 
@@ -240,12 +237,11 @@ def test_a_session_under_the_pointer_is_lit_everywhere_and_leads_to_its_curves(
     board: str, open_page: OpenPage
 ) -> None:
     page = open_page_of(board, open_page)
-    box = surface(page).bounding_box()
-    axis = page.get_by_role("group", name="Axis accuracy", exact=True).bounding_box()
-    assert box and axis
+    box = place_at_rest(surface(page))
+    axis = place_at_rest(page.get_by_role("group", name="Axis accuracy", exact=True))
     # The best line is at the upper end of the axis.
-    page.mouse.move(axis["x"] + axis["width"] / 2 - 30, box["y"] + HEAD + 1)
-    page.mouse.move(axis["x"] + axis["width"] / 2, box["y"] + HEAD + 1)
+    page.mouse.move(axis.middle[0] - 30, box.y + HEAD + 1)
+    page.mouse.move(axis.middle[0], box.y + HEAD + 1)
     expect(page.get_by_role("status", name="Session")).to_contain_text(BEST.name)
     expect(rows(page).first).to_have_class(re.compile("hovered"))
     expect(rows(page).first.get_by_role("img")).to_be_visible()
