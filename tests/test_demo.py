@@ -25,7 +25,7 @@ from tracklight.profiles.precision import measure_precision
 from tracklight.profiles.steps import find_steps
 from tracklight.profiles.summary import sum_up
 from tracklight.profiles.trace import Trace
-from tracklight.types import Kind
+from tracklight.types import Float32, Kind
 
 NOW = 1_800_000_000.0
 
@@ -217,6 +217,25 @@ def test_projector_files_fit_together(logdir: Path) -> None:
     for name in ("tensors.tsv", "metadata.tsv", "sprite.png"):
         assert f'"{name}"' in config
         assert (folder / name).exists()
+
+
+def test_words_come_in_groups_and_pairs_once_they_are_learnt(logdir: Path) -> None:
+    folder = logdir / "embeddings"
+    _, *rows = (folder / "words.tsv").read_text().splitlines()
+    words = [row.split("\t")[0] for row in rows]
+    assert len(words) == len(set(words))
+    first, last = (
+        np.fromfile(folder / f"words-{step:05d}.bytes", "<f4").reshape(len(words), -1)
+        for step in (0, 16_000)
+    )
+
+    def find(wanted: Float32) -> str:
+        places = last / np.linalg.norm(last, axis=1, keepdims=True)
+        return words[int((places @ wanted).argmax())]
+
+    paris, france, japan = (last[words.index(word)] for word in ("paris", "france", "japan"))
+    assert find(paris - france + japan) == "tokyo"
+    assert np.abs(first).max() < np.abs(last).max()
 
 
 def read_all(folder: Path) -> dict[str, bytes]:

@@ -22,7 +22,9 @@ def sum_up(root: Path) -> list[FoundEmbedding]:
 
 def test_the_demo_has_labels_and_pictures(tmp_path: Path) -> None:
     write_embeddings(tmp_path / "run", seed=0, now=1e9)
-    (found,) = sum_up(tmp_path)
+    words, found = sum_up(tmp_path)
+    assert (words.name, words.steps) == ("word_vectors", [0, 250, 1000, 4000, 16_000])
+    assert words.labels == ["word", "group", "letters", "count"]
     assert found == FoundEmbedding(
         "run", "penultimate_layer", 400, 24, [], ["shape", "index", "split"], True, []
     )

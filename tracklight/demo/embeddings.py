@@ -1,4 +1,4 @@
-"""What the projector needs: vectors of the data set, their labels, and a sprite of pictures."""
+"""What the projector needs: vectors of the data set with labels and pictures, and of words."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from tracklight.demo import glyphs
 from tracklight.demo.eventfile import EventFile
+from tracklight.demo.words import write_words
 from tracklight.formats import summary
 from tracklight.formats.png import encode_png
 from tracklight.types import Int64
@@ -44,7 +45,8 @@ def write_embeddings(run: Path, *, seed: int, now: float) -> None:
     pictures = [glyphs.draw_glyph(label, _PICTURE_SIDE, rng) for label in labels]
     sprite = glyphs.tile(pictures, int(_POINTS**0.5))
     (run / "sprite.png").write_bytes(encode_png(sprite))
-    (run / "projector_config.pbtxt").write_text(_CONFIG, encoding="utf-8")
+    config = _CONFIG + write_words(run, seed=seed)
+    (run / "projector_config.pbtxt").write_text(config, encoding="utf-8")
 
 
 def _write_vectors(path: Path, labels: Int64, rng: np.random.Generator) -> None:
