@@ -12,7 +12,7 @@ from tracklight.types import Bool, Int64
 _MOST = 20
 
 
-class EventRow(msgspec.Struct):
+class EvidenceRow(msgspec.Struct):
     """An event by its place in the trace."""
 
     event: int
@@ -25,7 +25,7 @@ class EventRow(msgspec.Struct):
 class Evidence(msgspec.Struct):
     """The longest of some events, and how to find all of them."""
 
-    rows: list[EventRow]
+    rows: list[EvidenceRow]
     events: int
     """How many there are."""
     query: str
@@ -60,7 +60,7 @@ def gather_gaps(trace: Trace, known: Bool, steps: Steps) -> Evidence:
     places = np.flatnonzero(inside)
     places = places[np.argsort(-gap[places], kind="stable")][:_MOST]
     rows = [
-        EventRow(
+        EvidenceRow(
             event=(event := int(events[last[place]])),
             name=f"nothing, after {trace.names[trace.name[event]]}",
             track=_say_track(trace, event),
@@ -81,8 +81,8 @@ def find_step(steps: Steps, at_ps: Int64) -> Int64:
     return np.where((which >= 0) & (at_ps < steps.spans[which, 1]), which, -1)
 
 
-def make_row(trace: Trace, event: int) -> EventRow:
-    return EventRow(
+def make_row(trace: Trace, event: int) -> EvidenceRow:
+    return EvidenceRow(
         event,
         trace.names[trace.name[event]],
         _say_track(trace, event),

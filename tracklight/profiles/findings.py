@@ -14,7 +14,7 @@ import numpy as np
 
 from tracklight.profiles.advice import TITLES, Framework, give_advice
 from tracklight.profiles.division import Division
-from tracklight.profiles.evidence import EventRow, Evidence, find_step, gather, gather_gaps
+from tracklight.profiles.evidence import Evidence, EvidenceRow, find_step, gather, gather_gaps
 from tracklight.profiles.parts import Part
 from tracklight.profiles.precision import Precision
 from tracklight.profiles.trace import Trace
@@ -52,7 +52,7 @@ class Finding(msgspec.Struct):
     """Lines to paste; empty where there are none."""
     win_ms: float
     """What a step could win if all of it went away."""
-    evidence: list[EventRow]
+    evidence: list[EvidenceRow]
     """The longest of the events, at most twenty."""
     events: int
     query: str
@@ -180,9 +180,12 @@ def _check_precision(it: Measured) -> Iterator[Finding]:
         "",
         gather(it.trace, kernels, it.division.steps),
     )
-    made.what = f"{share:.0%} of what the device computes is in 16 bits ({device_ms:.3g} ms a step)"
+    made.what = (
+        f"{100 * share:.0f} % of what the device computes is in 16 bits ({device_ms:.3g} ms a step)"
+    )
     made.threshold = (
-        f"below {SHORT_SHARE:.0%}, where the device computes {DEVICE_SHARE:.0%} of a step"
+        f"below {100 * SHORT_SHARE:.0f} %, where the device computes "
+        f"{100 * DEVICE_SHARE:.0f} % of a step"
     )
     yield made
 
@@ -197,7 +200,7 @@ def _make(
         title=TITLES[name],
         what=f"{100 * share:.0f} % of a step ({took_ms:.3g} ms) {does}",
         share=share,
-        threshold=f"from {least:.0%} on",
+        threshold=f"from {100 * least:.0f} % on",
         advice=advice.text,
         code=advice.code,
         win_ms=took_ms,

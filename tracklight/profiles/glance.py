@@ -89,7 +89,7 @@ class Marker(msgspec.Struct):
     count: int
 
 
-class Said(msgspec.Struct):
+class Fact(msgspec.Struct):
     """Something that is known of where a program ran."""
 
     name: str

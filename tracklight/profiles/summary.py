@@ -10,12 +10,12 @@ from tracklight.profiles.advice import Framework
 from tracklight.profiles.division import Division, Rules, divide_trace
 from tracklight.profiles.findings import Finding, Measured, find
 from tracklight.profiles.glance import (
+    Fact,
     Marker,
     OpRow,
     Overlap,
     PartTime,
     Placement,
-    Said,
     StepTimes,
     find_framework,
     list_markers,
@@ -25,7 +25,7 @@ from tracklight.profiles.glance import (
     measure_placement,
     measure_steps,
 )
-from tracklight.profiles.ops import sum_ops
+from tracklight.profiles.ops import Ops, sum_ops
 from tracklight.profiles.precision import Precision, measure_precision
 from tracklight.profiles.trace import Trace
 
@@ -57,20 +57,19 @@ class ProfileSummary(msgspec.Struct):
     placement: Placement
     precision: PrecisionTimes
     ops: list[OpRow]
-    environment: list[Said]
+    environment: list[Fact]
     findings: list[Finding]
     problems: list[str]
 
 
 def sum_up(trace: Trace, marker: str = "", rules: Rules = "ours") -> ProfileSummary:
-    return sum_up_division(trace, divide_trace(trace, marker, rules))
+    return sum_up_division(trace, divide_trace(trace, marker, rules), sum_ops(trace))
 
 
-def sum_up_division(trace: Trace, division: Division) -> ProfileSummary:
-    """The same, of a trace that was divided before."""
+def sum_up_division(trace: Trace, division: Division, ops: Ops) -> ProfileSummary:
+    """The same, of a trace that was divided, and whose ops were summed up, before."""
     precision = measure_precision(trace)
     framework = find_framework(trace)
-    ops = sum_ops(trace)
     return ProfileSummary(
         events=len(trace),
         span_ms=float(trace.end_ps.max() - trace.start_ps.min()) / _MS if len(trace) else 0.0,
@@ -83,7 +82,7 @@ def sum_up_division(trace: Trace, division: Division) -> ProfileSummary:
         placement=measure_placement(ops),
         precision=_tell_precision(precision),
         ops=list_ops(ops),
-        environment=[Said(*said) for said in trace.environment],
+        environment=[Fact(*said) for said in trace.environment],
         findings=find(Measured(trace, division, precision, framework)),
         problems=list(trace.problems),
     )

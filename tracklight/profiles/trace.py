@@ -108,7 +108,10 @@ class Trace:
 
     def tell(self, event: int) -> dict[str, int | float | str]:
         """All that is said of one event."""
-        rows = np.flatnonzero(self.said.event == event)
+        return self.tell_rows(np.flatnonzero(self.said.event == event))
+
+    def tell_rows(self, rows: Int64) -> dict[str, int | float | str]:
+        """What some rows of the table say."""
         return {self.keys[self.said.key[row]]: self._value(row) for row in rows.tolist()}
 
     def _value(self, row: int) -> int | float | str:

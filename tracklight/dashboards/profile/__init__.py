@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tracklight.dashboards.profile.asks import CaptureAsk
+from tracklight.dashboards.profile.asks import CaptureAsk, CaptureFileAsk
 from tracklight.dashboards.profile.copies import iter_copies
+from tracklight.dashboards.profile.file import make_file
 from tracklight.dashboards.profile.listing import CapturesAnswer
 from tracklight.dashboards.profile.store import Opening, Store
 from tracklight.dashboards.profile.tool import ToolsAnswer, tell_tools
 from tracklight.dashboards.profile.tools import TOOLS
 from tracklight.media.reader import has_mark
-from tracklight.plugin import Context, Dashboard, Nothing, Route
+from tracklight.plugin import Context, Dashboard, Nothing, Route, Stream
 
 
 class Profile(Dashboard):
@@ -30,6 +31,7 @@ class Profile(Dashboard):
             Route("captures", Nothing, self.captures, "GET"),
             Route("opening", CaptureAsk, self.opening, "GET"),
             Route("tools", CaptureAsk, self.tools, "GET", lasting=has_mark),
+            Route("file", CaptureFileAsk, self.file, "GET"),
             *(route for tool in TOOLS for route in tool.routes(self._store)),
         ]
 
@@ -47,3 +49,7 @@ class Profile(Dashboard):
     def tools(self, ask: CaptureAsk) -> ToolsAnswer:
         """What a capture can be looked at with, and why it cannot be with the rest."""
         return self._store.find(ask, "tools", ToolsAnswer, lambda opened: tell_tools(TOOLS, opened))
+
+    def file(self, ask: CaptureFileAsk) -> Stream:
+        """A capture as its profiler wrote it, or in the form that Perfetto opens."""
+        return make_file(self._store, ask)

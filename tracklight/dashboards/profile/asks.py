@@ -26,7 +26,7 @@ class CaptureAsk(msgspec.Struct):
     """With it, the answer can never be another one."""
 
 
-class FileAsk(CaptureAsk):
+class CaptureFileAsk(CaptureAsk):
     """The file itself, or the same in Chrome's form, which Perfetto opens."""
 
     format: Literal["original", "chrome"] = "original"

@@ -8,6 +8,7 @@ import msgspec
 
 from tracklight.dashboards.profile.asks import CaptureAsk
 from tracklight.dashboards.profile.opened import Opened
+from tracklight.dashboards.profile.ops import get_ops
 from tracklight.dashboards.profile.store import Store
 from tracklight.dashboards.profile.tool import Tool, Why
 from tracklight.media.reader import has_mark
@@ -42,26 +43,19 @@ class StepsAnswer(msgspec.Struct):
     """The first of them, and the one after the last."""
 
 
-class Overview:
-    """Answers asks for the overview of one capture."""
+def tell_overview(store: Store, ask: CaptureAsk) -> ProfileSummary:
+    def make(opened: Opened) -> ProfileSummary:
+        division = opened.divide(ask.marker, ask.rules)
+        return sum_up_division(opened.trace, division, get_ops(opened))
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
-
-    def overview(self, ask: CaptureAsk) -> ProfileSummary:
-        """A capture at a glance: its steps, what their time went into, and what to do about it."""
-
-        def make(opened: Opened) -> ProfileSummary:
-            return sum_up_division(opened.trace, opened.divide(ask.marker, ask.rules))
-
-        return self._store.find(ask, "overview", ProfileSummary, make)
-
-    def steps(self, ask: CaptureAsk) -> StepsAnswer:
-        """What the time of every step went into."""
-        return self._store.find(ask, "steps", StepsAnswer, lambda opened: _tell_steps(opened, ask))
+    return store.find(ask, "overview", ProfileSummary, make)
 
 
-def _tell_steps(opened: Opened, ask: CaptureAsk) -> StepsAnswer:
+def tell_steps(store: Store, ask: CaptureAsk) -> StepsAnswer:
+    return store.find(ask, "steps", StepsAnswer, lambda opened: _divide(opened, ask))
+
+
+def _divide(opened: Opened, ask: CaptureAsk) -> StepsAnswer:
     steps, parts, _, inner = opened.divide(ask.marker, ask.rules)
     count = len(steps.names)
     return StepsAnswer(
@@ -87,10 +81,17 @@ def _in_ms(ps: Int64) -> Float64:
 
 
 def _routes(store: Store) -> Sequence[Route]:
-    it = Overview(store)
+    def overview(ask: CaptureAsk) -> ProfileSummary:
+        """A capture at a glance: its steps, what their time went into, and what to do about it."""
+        return tell_overview(store, ask)
+
+    def steps(ask: CaptureAsk) -> StepsAnswer:
+        """What the time of every step went into."""
+        return tell_steps(store, ask)
+
     return [
-        Route("overview", CaptureAsk, it.overview, "GET", lasting=has_mark),
-        Route("steps", CaptureAsk, it.steps, "GET", lasting=has_mark),
+        Route("overview", CaptureAsk, overview, "GET", lasting=has_mark),
+        Route("steps", CaptureAsk, steps, "GET", lasting=has_mark),
     ]
 
 
@@ -105,9 +106,8 @@ def explain_empty(opened: Opened) -> Why | None:
 
 
 def _copies(store: Store, ask: CaptureAsk) -> Iterator[tuple[str, object]]:
-    it = Overview(store)
-    yield f"overview?capture={ask.capture}", it.overview(ask)
-    yield f"steps?capture={ask.capture}", it.steps(ask)
+    yield f"overview?capture={ask.capture}", tell_overview(store, ask)
+    yield f"steps?capture={ask.capture}", tell_steps(store, ask)
 
 
 TOOL = Tool("overview", "Overview", _routes, explain_empty, _copies)

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from tracklight.dashboards.profile import kernels, memory, ops, overview
+from tracklight.dashboards.profile import compare, input, kernels, memory, ops, overview
 from tracklight.dashboards.profile.tool import Tool
 
-TOOLS: tuple[Tool, ...] = (overview.TOOL, ops.TOOL, kernels.TOOL, memory.TOOL)
+TOOLS: tuple[Tool, ...] = (
+    overview.TOOL,
+    input.TOOL,
+    ops.TOOL,
+    kernels.TOOL,
+    memory.TOOL,
+    compare.TOOL,
+)
