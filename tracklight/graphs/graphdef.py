@@ -13,7 +13,7 @@ from tracklight.graphs.model import Detail, Graph, Output
 from tracklight.graphs.wiring import Wiring
 
 #: PyTorch's operations that take something from a module, which is often no node itself.
-_MODULE_PARTS = frozenset({b"prim::GetAttr", b"prim::CallMethod"})
+_MODULE_PARTS = frozenset({"prim::GetAttr", "prim::CallMethod"})
 #: What a function's inputs and outputs are called where TensorFlow shows a function as a graph.
 ARGUMENT, RESULT = "_Arg", "_Retval"
 
@@ -30,11 +30,12 @@ def build_graph(graph: Message) -> Graph:
     }
     nodes = list(graph.node)
     names = [decode_text(node.name) for node in nodes]
+    ops = [decode_text(node.op) for node in nodes]
     wiring = Wiring(names)
-    _wire(wiring, nodes, 0)
+    _wire(wiring, nodes, ops, 0)
     return Graph(
         names,
-        [decode_text(node.op) for node in nodes],
+        ops,
         wiring.edges(),
         lambda place: describe_node(nodes[place]),
         functions,
@@ -48,13 +49,13 @@ def _build_function(function: Message) -> Graph:
     nodes, first = list(function.node_def), len(arguments)
     names = [decode_text(argument.name) for argument in arguments]
     names += [decode_text(node.name) for node in nodes]
+    ops = [decode_text(node.op) for node in nodes]
     wiring = Wiring(names)
-    _wire(wiring, nodes, first)
+    _wire(wiring, nodes, ops, first)
     for place, pair in enumerate(results, len(names)):
         _add_input(wiring, place, 0, decode_text(pair.value))
     told = {entry.key: entry.value.attr for entry in function.arg_attr}
     ends = [decode_text(pair.key) for pair in results]
-    ops = [decode_text(node.op) for node in nodes]
 
     def describe(place: int) -> Detail:
         if place < first:
@@ -85,13 +86,15 @@ def _describe_argument(argument: Message, told: Sequence[Message]) -> Detail:
     return replace(detail, outputs=tuple(Output(dtype, shape) for shape in shapes))
 
 
-def _wire(wiring: Wiring, nodes: Sequence[Message], first: int) -> None:
-    for target, node in enumerate(nodes, first):
-        if node.op in _MODULE_PARTS:
+def _wire(wiring: Wiring, nodes: Sequence[Message], ops: Sequence[str], first: int) -> None:
+    for target, (node, op) in enumerate(zip(nodes, ops, strict=True), first):
+        if op in _MODULE_PARTS:
             _add_parts(wiring, target, node)
             continue
         for position, text in enumerate(node.input):
-            _add_input(wiring, target, position, decode_text(text))
+            name = decode_text(text)
+            if not wiring.join(target, position, name):
+                _add_input(wiring, target, position, name)
 
 
 def _add_input(wiring: Wiring, target: int, position: int, text: str) -> None:

@@ -30,6 +30,8 @@ def put_together(labelled: Sequence[tuple[str, Hashable, T]]) -> list[T]:
 
     Each comes with its label and what it has in common with others of its kind.
     """
+    if len(labelled) < FEWEST_OPS:
+        return [each for _, _, each in labelled]
     kinds: dict[tuple[str, Hashable], list[tuple[int, int]]] = {}
     for place, (label, common, _) in enumerate(labelled):
         stem, number = split_label(label)

@@ -32,7 +32,11 @@ class Wiring:
         self._place: dict[str, int] = {}
         self._twice: dict[str, None] = {}
         self._missing: dict[str, None] = {}
-        self._rows: list[tuple[int, int, int, bool]] = []
+        # Columns, as a tuple an edge would be one more thing for the garbage collector to walk.
+        self._sources: list[int] = []
+        self._targets: list[int] = []
+        self._positions: list[int] = []
+        self._controls: list[bool] = []
         self._outputs: list[str] = []
         for place, name in enumerate(names):
             if self._place.setdefault(name, place) != place:
@@ -46,16 +50,29 @@ class Wiring:
         if found is None:
             self.miss(source)
             return
-        self._rows.append((found, target, position, control))
+        self._append(found, target, position, output, control)
+
+    def join(self, target: int, position: int, source: str) -> bool:
+        """The usual edge, from the only output of a node; False if there is no such node."""
+        found = self._place.get(source)
+        if found is not None:
+            self._append(found, target, position, "0", False)
+        return found is not None
+
+    def _append(self, source: int, target: int, position: int, output: str, control: bool) -> None:
+        self._sources.append(source)
+        self._targets.append(target)
+        self._positions.append(position)
         self._outputs.append(output)
+        self._controls.append(control)
 
     def miss(self, source: str) -> None:
         self._missing[source] = None
 
     def edges(self) -> Edges:
-        rows = np.array(self._rows, np.int32).reshape(-1, 4)
-        source, target, position, control = (np.ascontiguousarray(column) for column in rows.T)
-        return Edges(source, target, position, self._outputs, control.astype(bool))
+        ends = (self._sources, self._targets, self._positions)
+        source, target, position = (np.array(column, np.int32) for column in ends)
+        return Edges(source, target, position, self._outputs, np.array(self._controls, bool))
 
     def problems(self) -> tuple[str, ...]:
         said = []
