@@ -12,9 +12,11 @@ import pytest
 from starlette.testclient import TestClient
 
 from tests.index import logs
+from tests.profiles.captured import read_bytes
 from tests.server.waiting import wait_until
 from tools.write_http_api import TARGET, write_text
 from tracklight.dashboards.graphs.listing import RUN_GRAPH, name_graph
+from tracklight.dashboards.profile.groups import name_capture
 from tracklight.formats.png import encode_png
 from tracklight.formats.wav import encode_wav
 from tracklight.logdir.watch import Watcher
@@ -28,6 +30,7 @@ WORDS = {"run": "conv", "tag": "words", "index": 0}
 CLIP = {"run": "conv", "tag": "clip", "index": 0}
 CLOUD = {"run": "conv", "tag": "cloud", "index": 0}
 GRAPH = {"id": name_graph("conv", RUN_GRAPH, "graphs")}
+CAPTURE = {"capture": name_capture("conv", "xplane", "now")}
 
 #: What takes a file instead of JSON.
 FILES = {"POST api/graphs/upload": b"\x0a\x03\x0a\x01x"}
@@ -103,6 +106,14 @@ ASKS: dict[str, dict[str, Any] | list[Any]] = {
     "GET api/graphs/path": {**GRAPH, "start": "x", "end": "x"},
     "GET api/graphs/file": GRAPH,
     "POST api/graphs/upload": {"name": "model.pb"},
+    "GET api/profile/captures": {},
+    "GET api/profile/opening": CAPTURE,
+    "GET api/profile/tools": CAPTURE,
+    "GET api/profile/file": CAPTURE,
+    "GET api/profile/overview": CAPTURE,
+    "GET api/profile/steps": CAPTURE,
+    "GET api/profile/input": CAPTURE,
+    "GET api/profile/compare": {**CAPTURE, "before": CAPTURE["capture"]},
     "GET api/hparams/sessions": {"how": "min", "over": "mean"},
     "GET api/hparams/importance": {"metric": "|loss"},
     "POST api/hparams/importance": {"metric": "|loss", "sessions": ["conv"]},
@@ -125,6 +136,9 @@ def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClie
     values += logs.pr_curve(1, [[1, 0], [1, 0], [0, 1], [0, 1], [0.5, 0], [1, 0]])
     values += logs.hparams({"lr": 0.1})
     logs.write(tmp_path / "logs", "conv", logs.points(range(3)) + values)
+    capture = tmp_path / "logs/conv/plugins/profile/now/vm.xplane.pb"
+    capture.parent.mkdir(parents=True)
+    capture.write_bytes(read_bytes("cnn"))
     catalog = logs.open_catalog(tmp_path / "logs")
     with Watcher(catalog.roots) as watch:
         app = create_app(catalog, watch, policy_for("localhost"), page_dir=tmp_path)

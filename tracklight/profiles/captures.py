@@ -48,7 +48,7 @@ def open_capture(path: Path, tell: Callable[[float], None] = lambda share: None)
     """
     trace = _read(path, tell)
     if trace.problems and not len(trace):
-        raise FormatError(f"{path.name}: {trace.problems[0]}")
+        raise FormatError(f'cannot read "{path.name}": {trace.problems[0]}')
     return trace
 
 
@@ -56,5 +56,5 @@ def _read(path: Path, tell: Callable[[float], None]) -> Trace:
     if not path.name.endswith(_XPLANE):
         return read_kineto(path, tell)
     if path.stat().st_size > _LARGEST_XPLANE:
-        raise FormatError(f"{path.name} is larger than a profile can be (2 GB)")
+        raise FormatError(f'"{path.name}" is larger than a profile can be (2 GB)')
     return read_xplane(path.read_bytes())

@@ -31,7 +31,7 @@ def group_files(files: Iterable[CaptureFile]) -> Iterator[tuple[str, list[Captur
         for file in sorted(own, key=find_time_s):
             groups.setdefault(_find_group(groups, file), []).append(file)
         for key, group in groups.items():
-            yield _identify(run, *key), sorted(group, key=lambda file: file.host)
+            yield name_capture(run, *key), sorted(group, key=lambda file: file.host)
 
 
 def find_time_s(file: CaptureFile) -> float:
@@ -67,5 +67,7 @@ def _find_group(groups: dict[_Key, list[CaptureFile]], file: CaptureFile) -> _Ke
     return "near", file.session, file.host
 
 
-def _identify(*names: str) -> str:
+def name_capture(run: str, *group: str) -> str:
+    """A name that stays, and fits into an address."""
+    names = (run, *group)
     return hashlib.sha256("\n".join(names).encode("utf-8", "replace")).hexdigest()[:16]

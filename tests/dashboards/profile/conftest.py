@@ -1,0 +1,32 @@
+"""A log with captures of several programs, and the dashboard on it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.dashboards.profile.asking import Asked, put_xplane
+from tests.profiles.captured import DATA, read_bytes
+
+
+@pytest.fixture(scope="session")
+def profiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    logdir = tmp_path_factory.mktemp("profiled")
+    put_xplane(logdir, "keras/slow", read_bytes("inputbound"))
+    put_xplane(logdir, "keras/fast", read_bytes("cnn"))
+    put_xplane(logdir, "broken", b"\xff" * 100)
+    (logdir / "torch").mkdir()
+    for worker, name in (("a_1", "torch_input"), ("b_1", "torch_overlap")):
+        target = logdir / "torch" / f"{worker}.1794790000000000000.pt.trace.json.gz"
+        shutil.copyfile(DATA / f"{name}.pt.trace.json.gz", target)
+    return logdir
+
+
+@pytest.fixture(scope="session")
+def asked(profiled: Path) -> Iterator[Asked]:
+    asked = Asked(profiled)
+    yield asked
+    asked.close()

@@ -1,0 +1,94 @@
+"""Which captures there are, when they were taken, and at which step of their runs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.dashboards.profile.asking import SESSION, Asked, put_xplane
+from tests.index import logs
+from tracklight.dashboards.profile.groups import find_time_s, group_files
+from tracklight.types import CaptureFile
+
+
+def trace(host: str, ns: int, run: str = "torch") -> CaptureFile:
+    path = f"/logs/{run}/{host}.{ns}.pt.trace.json"
+    return CaptureFile(run, str(ns), host, "chrome", path, 10, 0.0, f"{ns}")
+
+
+def test_what_workers_record_at_one_time_is_one_capture(asked: Asked) -> None:
+    row = asked.row("torch")
+    assert [host.name for host in row.hosts] == ["a_1", "b_1"]
+    assert row.bytes == sum(host.bytes for host in row.hosts)
+    assert row.wall_s == 1_794_790_000
+
+
+def test_what_one_worker_records_twice_is_two_captures() -> None:
+    second = 1_000_000_000
+    start = 1_794_790_000 * second
+    files = [trace("a", start), trace("b", start + second), trace("a", start + 9 * second)]
+    grouped = dict(group_files([*files, trace("b", start + 10 * second), trace("a", start, "r2")]))
+    assert [[file.host for file in group] for group in grouped.values()] == [
+        ["a", "b"],
+        ["a", "b"],
+        ["a"],
+    ]
+    # The name of a capture stays when another worker's file arrives.
+    assert next(iter(dict(group_files(files[:1])))) == next(iter(grouped))
+
+
+def test_captures_are_told_by_run_and_time(asked: Asked) -> None:
+    rows = [(row.run, row.kind, row.title) for row in asked.rows()]
+    taken = "2026-11-15 00:37:55"
+    assert [row[:2] for row in rows] == [
+        ("broken", "xplane"),
+        ("keras/fast", "xplane"),
+        ("keras/slow", "xplane"),
+        ("torch", "chrome"),
+    ]
+    assert {row[2] for row in rows[:3]} == {taken}
+
+
+@pytest.mark.parametrize(
+    ("hours", "after_s", "knows"),
+    [(0, 5, "file"), (9, 5, "file"), (-5.5, 5, "file"), (0, 500, "name"), (400, 5, "name")],
+)
+def test_a_file_knows_better_than_a_clock_of_another_zone(
+    hours: float, after_s: float, knows: str
+) -> None:
+    file = CaptureFile("r", SESSION, "vm", "xplane", "p", 1, 0.0, "")
+    named_s = find_time_s(file)
+    written_s = named_s + hours * 3600 + after_s
+    at = CaptureFile("r", SESSION, "vm", "xplane", "p", 1, written_s, "")
+    assert find_time_s(at) == (written_s if knows == "file" else named_s)
+
+
+def test_a_capture_stands_at_the_step_that_its_run_had_come_to(tmp_path: Path) -> None:
+    logs.write(tmp_path, "run", logs.points(range(0, 50, 10), since=1_700_000_000))
+    path = put_xplane(tmp_path, "run", b"", session="mine")
+    os.utime(path, (1_700_000_002.5, 1_700_000_002.5))
+    early = put_xplane(tmp_path, "run", b"", session="early")
+    os.utime(early, (1_600_000_000, 1_600_000_000))
+    asked = Asked(tmp_path)
+    assert [(row.title, row.step) for row in asked.rows()] == [("early", None), ("mine", 20)]
+    asked.close()
+
+
+def test_a_new_capture_is_news_of_its_run(tmp_path: Path) -> None:
+    logs.write(tmp_path, "run", logs.points(range(3)))
+    asked = Asked(tmp_path)
+    assert asked.rows() == []
+    path = put_xplane(tmp_path, "run", b"\x00")
+    put_xplane(tmp_path, "other", b"\x00")
+    delta = asked.catalog.refresh()
+    assert (delta.added, delta.changed) == (("other",), ("run",))
+    mark = asked.row("run").mark
+    path.write_bytes(b"\x00\x00")
+    assert asked.catalog.refresh().changed == ("run",)
+    assert asked.row("run").mark != mark
+    path.unlink()
+    assert asked.catalog.refresh().changed == ("run",)
+    assert [row.run for row in asked.rows()] == ["other"]
+    asked.close()
