@@ -20,4 +20,29 @@ export const TOOLS: readonly Tool[] = [
     about: 'Where the time of a step goes, and what to change.',
     load: () => import('./overview/Overview.svelte'),
   },
+  {
+    name: 'compare',
+    title: 'Compare',
+    about: 'What changed between two captures, op by op.',
+    pair: true,
+    load: () => import('./compare/Compare.svelte'),
+  },
+  {
+    name: 'input',
+    title: 'Input',
+    about: 'What a step waits for, and which stage of the input pipeline is to blame.',
+    load: () => import('./input/Input.svelte'),
+  },
+  {
+    name: 'trace',
+    title: 'Trace',
+    about: 'Every event on an axis of time, by process and thread.',
+    load: () => import('./trace/Trace.svelte'),
+  },
+  {
+    name: 'ops',
+    title: 'Ops',
+    about: 'What took how long, on the host, on devices and in Python.',
+    load: () => import('./ops/Ops.svelte'),
+  },
 ];
