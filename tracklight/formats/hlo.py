@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from tracklight.errors import FormatError
 from tracklight.formats.event import decode_text
 from tracklight.formats.wire import DELIMITED, VARINT, Field, iter_fields, read_varint, to_int64
+from tracklight.formats.xplane_lines import scan_fields
 
 _PROTO_MODULE = 1
 _MODULE_NAME, _MODULE_COMPUTATIONS, _MODULE_ID, _MODULE_ENTRY = 1, 3, 5, 6
@@ -90,15 +92,20 @@ def read_module(data: bytes) -> Module:
     return Module(name, number, entry, tuple(computations))
 
 
-def read_types(data: bytes) -> dict[str, frozenset[str]]:
+def find_types(module: Module) -> dict[str, frozenset[str]]:
     """The types of what each instruction of a program takes and gives, by its name."""
     types: dict[str, frozenset[str]] = {}
-    for computation in read_module(data).computations:
-        gives = {each.id: frozenset(iter_types(each.shape)) for each in computation.instructions}
+    for computation in module.computations:
+        gives = {each.id: _find_types(each.shape) for each in computation.instructions}
         for each in computation.instructions:
             taken = (gives.get(operand, frozenset()) for operand in each.operands)
             types[each.name] = gives[each.id].union(*taken)
     return types
+
+
+@lru_cache(maxsize=8_192)
+def _find_types(shape: Shape) -> frozenset[str]:
+    return frozenset(iter_types(shape))
 
 
 def iter_types(shape: Shape) -> Iterator[str]:
@@ -126,11 +133,12 @@ _TEXTS = {1: "name", 2: "opcode", 11: "fusion_kind", 28: "target", 43: "config"}
 _NUMBERS = {9: "parameter", 35: "id"}
 _LISTS = {36: "operands", 38: "calls"}
 _SHAPE, _METADATA, _CONVOLUTION, _DOT = 3, 7, 16, 30
+_NOTHING = Instruction()
 
 
 def _read_instruction(data: bytes, span: Field) -> Instruction:
-    read = Instruction()._asdict()
-    for part in iter_fields(data, span.start, span.end):
+    read = _NOTHING._asdict()
+    for part in _iter_scanned(data, span):
         if part.number in _TEXTS and part.wire == DELIMITED:
             read[_TEXTS[part.number]] = _text(data, part)
         elif part.number in _NUMBERS and part.wire == VARINT:
@@ -144,9 +152,9 @@ def _read_instruction(data: bytes, span: Field) -> Instruction:
 
 def _read_part(data: bytes, part: Field) -> dict[str, object]:
     if part.number == _SHAPE:
-        return {"shape": _read_shape(data, part, 0)}
+        return {"shape": _read_shape(data[part.start : part.end])}
     if part.number == _METADATA:
-        return _read_metadata(data, part)
+        return _read_metadata(data[part.start : part.end])
     if part.number == _DOT:
         return {"contracted": _read_numbers(data, part, 1)}
     if part.number == _CONVOLUTION:
@@ -154,9 +162,11 @@ def _read_part(data: bytes, part: Field) -> dict[str, object]:
     return {}
 
 
-def _read_metadata(data: bytes, span: Field) -> dict[str, object]:
+@lru_cache(maxsize=8_192)
+def _read_metadata(data: bytes) -> dict[str, object]:
+    """What came of one op stands side by side, so most of this was read just before."""
     texts, line = dict[int, str](), 0
-    for part in iter_fields(data, span.start, span.end):
+    for part in iter_fields(data, 0, len(data)):
         if part.wire == DELIMITED:
             texts[part.number] = _text(data, part)
         elif part.number == _METADATA_LINE:
@@ -169,17 +179,18 @@ def _read_metadata(data: bytes, span: Field) -> dict[str, object]:
     }
 
 
-def _read_shape(data: bytes, span: Field, depth: int) -> Shape:
+@lru_cache(maxsize=8_192)
+def _read_shape(data: bytes, depth: int = 0) -> Shape:
     if depth > _DEEPEST:
         raise FormatError("the shapes of a program are nested too deep")
     kind, dimensions, parts, layout = "", tuple[int, ...](), list[Shape](), tuple[int, ...]()
-    for part in iter_fields(data, span.start, span.end):
+    for part in iter_fields(data, 0, len(data)):
         if part.number == _SHAPE_TYPE and part.wire == VARINT:
             kind = _TYPES.get(part.value, "")
         elif part.number == _SHAPE_DIMENSIONS:
             dimensions += _numbers(data, part)
         elif part.number == _SHAPE_PARTS and part.wire == DELIMITED:
-            parts.append(_read_shape(data, part, depth + 1))
+            parts.append(_read_shape(data[part.start : part.end], depth + 1))
         elif part.number == _SHAPE_LAYOUT and part.wire == DELIMITED:
             layout = _read_numbers(data, part, 1)
     return Shape(kind, dimensions, tuple(parts), layout)
@@ -207,6 +218,18 @@ def _numbers(data: bytes, part: Field) -> tuple[int, ...]:
 
 def _text(data: bytes, span: Field) -> str:
     return decode_text(data[span.start : span.end])
+
+
+def _iter_scanned(data: bytes, span: Field) -> Iterator[Field]:
+    """As `iter_fields`, in a fraction of the time where messages have many fields."""
+    rows, is_whole = scan_fields(data, span.start, span.end)
+    if not is_whole:
+        raise FormatError(f"an instruction between bytes {span.start} and {span.end} is damaged")
+    for number, wire, value, size in rows.tolist():
+        if wire == DELIMITED:
+            yield Field(number, wire, 0, value, value + size)
+        else:
+            yield Field(number, wire, value, 0, 0)
 
 
 def _iter_of(data: bytes, span: Field, number: int) -> Iterator[Field]:

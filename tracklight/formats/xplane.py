@@ -24,6 +24,8 @@ _PLANE_NAME, _PLANE_LINES, _PLANE_STATS = 2, 3, 6
 _NAMES = (4, 5)
 _METADATA_STATS = 5
 _SHORTEST_PROGRAM = 100
+#: Makes a start and an end of a start and a size.
+_SPAN = np.array([[1, 1], [0, 1]])
 #: Which field a stat's value is.
 DOUBLE, UNSIGNED, SIGNED, TEXT, BYTES, REFERENCE, PACKED_TEXT = range(2, 9)
 
@@ -47,7 +49,7 @@ class Plane:
     event_names: dict[int, str] = field(default_factory=dict)
     display_names: dict[int, str] = field(default_factory=dict)
     stat_names: dict[int, str] = field(default_factory=dict)
-    stats: list[tuple[int, int]] = field(default_factory=list)
+    stats: Int64 = field(default_factory=lambda: np.empty((0, 2), np.int64))
     """Where what is said of the plane itself begins and ends, for `scan_stat`."""
 
 
@@ -82,9 +84,11 @@ def iter_programs(data: bytes) -> Iterator[bytes]:
     """Yield the XLA programs that a file carries, each as an HloProto."""
     for part in _iter_parts(data):
         if part.number == _SPACE_PLANES:
-            for entry in iter_fields(data, part.start, part.end):
-                if entry.number == _NAMES[0] and entry.wire == DELIMITED:
-                    yield from _iter_program(data, entry)
+            rows, _ = scan_fields(data, part.start, part.end)
+            is_long = (rows[:, 0] == _NAMES[0]) & (rows[:, 3] >= _SHORTEST_PROGRAM)
+            for number, wire, start, size in rows[is_long].tolist():
+                if wire == DELIMITED:
+                    yield from _iter_program(data, Field(number, wire, 0, start, start + size))
 
 
 def _iter_program(data: bytes, entry: Field) -> Iterator[bytes]:
@@ -118,11 +122,12 @@ def _read_plane(data: bytes, span: Field) -> Plane:
     if not is_whole and span.end != len(data):
         raise FormatError(f"what stands between bytes {span.start} and {span.end} is no plane")
     plane = Plane()
-    for number, wire, start, size in rows[~np.isin(rows[:, 0], _NAMES)].tolist():
-        if wire == DELIMITED:
-            _fill_plane(plane, data, Field(number, wire, 0, start, start + size))
+    rows = rows[rows[:, 1] == DELIMITED]
+    for number, wire, start, size in rows[rows[:, 0] <= _PLANE_LINES].tolist():
+        _fill_plane(plane, data, Field(number, wire, 0, start, start + size))
+    plane.stats = rows[rows[:, 0] == _PLANE_STATS, 2:] @ _SPAN
     for number, known in zip(_NAMES, (plane.event_names, plane.stat_names), strict=True):
-        mine = rows[(rows[:, 0] == number) & (rows[:, 1] == DELIMITED), 2:]
+        mine = rows[rows[:, 0] == number, 2:]
         _read_names(data, np.ascontiguousarray(mine), known, plane.display_names)
     return plane
 
@@ -132,8 +137,6 @@ def _fill_plane(plane: Plane, data: bytes, part: Field) -> None:
         plane.name = _text(data, part)
     elif part.number == _PLANE_LINES:
         plane.lines.append(_read_line(data, part))
-    elif part.number == _PLANE_STATS:
-        plane.stats.append((part.start, part.end))
 
 
 def _read_names(data: bytes, spans: Int64, known: dict[int, str], shown: dict[int, str]) -> None:

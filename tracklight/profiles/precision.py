@@ -7,15 +7,17 @@ which nothing is known is counted as that.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from enum import IntEnum
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 
-from tracklight.errors import FormatError
-from tracklight.formats.hlo import read_types
+from tracklight.formats.hlo import find_types
 from tracklight.profiles.parts import Part, find_parts
 from tracklight.profiles.trace import Trace
+from tracklight.types import Int32, Int64
 
 _SHORT = frozenset({"float16", "bfloat16", "float8", "c10::Half", "c10::BFloat16"})
 _LONG = frozenset({"float32", "float64", "float", "double"})
@@ -24,6 +26,13 @@ _LONG_KERNEL = re.compile(r"f32f32|tf32|float|sgemm|ffma", re.I)
 #: What names of instructions have and names of kernels cannot.
 _INNER = re.compile(r"[.-]")
 _WORD = re.compile(r'"([^"]*)"')
+
+
+class Bits(IntEnum):
+    SHORT = 0
+    """16 or fewer."""
+    LONG = 1
+    UNKNOWN = 2
 
 
 class Precision(NamedTuple):
@@ -43,68 +52,67 @@ class Precision(NamedTuple):
 
 def measure_precision(trace: Trace) -> Precision:
     kernels = np.flatnonzero((find_parts(trace) == Part.DEVICE_COMPUTE) & trace.on_device)
-    said = _find_said(trace)
-    sums = dict.fromkeys((True, False, None), 0)
-    for kernel in kernels.tolist():
-        short = said.get(kernel)
-        if short is None:
-            short = _by_name(trace.names[trace.name[kernel]])
-        sums[short] += int(trace.duration_ps[kernel])
-    return Precision(sums[True], sums[False], sums[None])
+    bits, took = find_bits(trace)[kernels], trace.duration_ps[kernels]
+    short, long, unknown = (int(took[bits == each].sum()) for each in Bits)
+    return Precision(short, long, unknown)
 
 
-def _find_said(trace: Trace) -> dict[int, bool]:
-    """Of the kernels of which it is known, whether they work on short numbers."""
-    return dict(_iter_by_program(trace)) | dict(_iter_by_op(trace))
-
-
-def _iter_by_program(trace: Trace) -> Iterator[tuple[int, bool]]:
-    """By the instruction of XLA's program that a kernel is.
-
-    Where many kernels were launched as one graph, only their own names tell which they are.
-    """
-    known = ((name, _is_short(each)) for name, each in _iter_types(trace))
-    types = {name: short for name, short in known if short is not None}
+def find_bits(trace: Trace) -> Int32:
+    """Of each event in how many bits it computes, one of `Bits`; only kernels are looked at."""
+    bits = np.full(len(trace), Bits.UNKNOWN, np.int32)
+    kernels = np.flatnonzero(trace.on_device)
+    names, which = np.unique(trace.name[kernels], return_inverse=True)
+    types = _find_types(trace)
     by_kernel = {_INNER.sub("_", name): short for name, short in types.items()}
-    for kernel in np.flatnonzero(trace.on_device).tolist() if types else ():
-        name = trace.names[trace.name[kernel]]
-        if name in by_kernel:
-            yield kernel, by_kernel[name]
-    for event, name in zip(*trace.find_texts("hlo_op"), strict=True):
-        if name in types:
-            yield int(event), types[name]
+    said = [by_kernel.get(trace.names[name]) for name in names.tolist()]
+    bits[kernels] = _look_up(said, which)
+    for event, op in zip(*trace.find_texts("hlo_op"), strict=True) if types else ():
+        bits[event] = types.get(op, bits[event])
+    _take_from_ops(trace, bits)
+    left = bits[kernels] == Bits.UNKNOWN
+    said = [_by_name(trace.names[name]) for name in names.tolist()]
+    bits[kernels[left]] = _look_up(said, which[left])
+    return bits
 
 
-def _iter_types(trace: Trace) -> Iterator[tuple[str, frozenset[str]]]:
-    try:
-        for program in trace.iter_programs():
-            yield from read_types(program).items()
-    except FormatError:
-        pass  # of the kernels of a damaged program nothing is known
+def _look_up(said: list[Bits | None], which: Int64) -> Int32:
+    known = [Bits.UNKNOWN if each is None else each for each in said]
+    return np.array(known, np.int32)[which]
 
 
-def _iter_by_op(trace: Trace) -> Iterator[tuple[int, bool]]:
-    """By what the op of PyTorch that launched a kernel was given."""
-    events, texts = trace.find_texts("input_types")
-    types = dict(zip(events.tolist(), texts, strict=True))
+def _find_types(trace: Trace) -> dict[str, Bits]:
+    """In how many bits instructions of XLA's programs compute, where that can be said."""
+    found = (find_types(module).items() for module in trace.modules)
+    known = ((name, _say_bits(types)) for name, types in chain.from_iterable(found))
+    return {name: bits for name, bits in known if bits != Bits.UNKNOWN}
+
+
+def _take_from_ops(trace: Trace, bits: Int32) -> None:
+    """Go by what the op of PyTorch that launched a kernel was given."""
+    ops, texts = trace.find_texts("input_types")
+    said = {text: _say_bits(_WORD.findall(text)) for text in set(texts)}
+    given = np.full(len(trace), Bits.UNKNOWN, np.int32)
+    given[ops] = [said[text] for text in texts]
     events, numbers = trace.find_numbers("external")
-    given = {
-        number: short
-        for event, number in zip(events.tolist(), numbers.tolist(), strict=True)
-        if event in types and (short := _is_short(_WORD.findall(types[event]))) is not None
-    }
-    for event, number in zip(events.tolist(), numbers.tolist(), strict=True):
-        if event not in types and number in given:
-            yield event, given[number]
+    known = given[events] != Bits.UNKNOWN
+    order = np.argsort(numbers[known], kind="stable")
+    launchers, sorted_numbers = events[known][order], numbers[known][order]
+    others = np.isin(events, ops, invert=True)
+    events, numbers = events[others], numbers[others]
+    # The last op of a number, as the one that launched it is the innermost.
+    place = np.searchsorted(sorted_numbers, numbers, "right") - 1
+    met = place >= 0
+    met[met] = sorted_numbers[place[met]] == numbers[met]
+    bits[events[met]] = given[launchers[place[met]]]
 
 
-def _is_short(types: Iterable[str]) -> bool | None:
-    """Whether somebody who works on these works on short numbers; None: on no such numbers."""
+def _say_bits(types: Iterable[str]) -> Bits:
+    """How somebody who works on these computes."""
     met = set(types)
-    return True if met & _SHORT else False if met & _LONG else None
+    return Bits.SHORT if met & _SHORT else Bits.LONG if met & _LONG else Bits.UNKNOWN
 
 
-def _by_name(kernel: str) -> bool | None:
+def _by_name(kernel: str) -> Bits:
     if _SHORT_KERNEL.search(kernel):
-        return True
-    return False if _LONG_KERNEL.search(kernel) else None
+        return Bits.SHORT
+    return Bits.LONG if _LONG_KERNEL.search(kernel) else Bits.UNKNOWN

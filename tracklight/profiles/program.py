@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracklight.errors import FormatError
-from tracklight.formats.hlo import Computation, Instruction, Module, read_module
+from tracklight.formats.hlo import Computation, Instruction, Module
 from tracklight.profiles.trace import Trace
 from tracklight.types import Int64
 
@@ -64,18 +63,8 @@ class Program:
 
 
 def read_programs(trace: Trace) -> list[Program]:
-    """The programs of a capture; one that is damaged is left out."""
-    return [Program(module) for module in _iter_modules(trace.iter_programs())]
-
-
-def _iter_modules(programs: Iterable[bytes]) -> Iterator[Module]:
-    for data in programs:
-        try:
-            module = read_module(data)
-        except FormatError:
-            continue
-        if module.computations:
-            yield module
+    """The programs of a capture that have something in them."""
+    return [Program(module) for module in trace.modules if module.computations]
 
 
 class Placement(NamedTuple):

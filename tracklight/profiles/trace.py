@@ -7,7 +7,8 @@ never looked at.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -15,6 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tracklight.errors import FormatError
+from tracklight.formats.hlo import Module, read_module
 from tracklight.profiles.devices import Device
 from tracklight.types import Bool, Float64, Int32, Int64
 
@@ -81,6 +84,11 @@ class Trace:
         """Of each event, whether a device did it."""
         return np.array([track.is_device for track in self.tracks], bool)[self.track]
 
+    @cached_property
+    def modules(self) -> tuple[Module, ...]:
+        """The programs of XLA, decoded once; one that is damaged is left out."""
+        return tuple(_iter_modules(self.iter_programs()))
+
     def find_names(self, fits: Callable[[str], bool]) -> Bool:
         """Of each event, whether its name fits; each name is looked at once."""
         return np.array([fits(name) for name in self.names], bool)[self.name]
@@ -131,3 +139,10 @@ def make_empty(problems: tuple[str, ...] = ()) -> Trace:
     wide, narrow = np.empty(0, np.int64), np.empty(0, np.int32)
     said = Said(wide, narrow, np.empty(0, np.uint8), wide)
     return Trace((), (), (), narrow, narrow, narrow, wide, wide, (), said, str, problems=problems)
+
+
+def _iter_modules(programs: Iterable[bytes]) -> Iterator[Module]:
+    with suppress(FormatError):  # the file breaks off
+        for program in programs:
+            with suppress(FormatError):
+                yield read_module(program)

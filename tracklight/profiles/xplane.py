@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import NamedTuple, TypeVar
@@ -76,21 +77,24 @@ class _Texts:
     def __init__(self, space: Space) -> None:
         self._data = space.data
         self._known = Words()
-        self._spans: list[tuple[int, int, int]] = []
+        self._spans: list[Int64] = []
+        self._firsts = [0]
 
     def refer(self, text: str) -> int:
         return 2 * self._known.place(text)
 
     def point(self, rows: Int64) -> Int64:
         """Number the texts that rows of stats point to."""
-        first = len(self._spans)
-        self._spans += [(kind, at, size) for _, kind, at, size in rows.tolist()]
-        return 2 * np.arange(first, first + len(rows), dtype=np.int64) + 1
+        first, end = self._firsts[-1], self._firsts[-1] + len(rows)
+        self._spans.append(rows[:, 1:].copy())
+        self._firsts.append(end)
+        return 2 * np.arange(first, end, dtype=np.int64) + 1
 
     def read(self, number: int) -> str:
         if number % 2 == 0:
             return self._known.all[number // 2]
-        kind, at, size = self._spans[number // 2]
+        chunk = bisect_right(self._firsts, number // 2) - 1
+        kind, at, size = self._spans[chunk][number // 2 - self._firsts[chunk]].tolist()
         data = self._data[at : at + size]
         if kind == xplane.BYTES:
             return f"{size} bytes"
@@ -107,7 +111,8 @@ def _unpack(data: bytes) -> bytes:
 def _iter_parts(space: Space, names: Words, keys: Words, texts: _Texts) -> Iterator[_Part]:
     for plane in space.planes:
         is_device = plane.name.startswith("/device:")
-        for line in plane.lines:
+        while plane.lines:  # what was read of one is not kept for the others
+            line = plane.lines.pop(0)
             track = Track(plane.name, line.name, line.id, is_device)
             yield _read_line(plane, line, track, names, keys, texts)
 
@@ -184,7 +189,7 @@ def _iter_devices(space: Space, texts: _Texts) -> Iterator[Device]:
 
 def _iter_said_of(plane: Plane, data: bytes, texts: _Texts) -> Iterator[tuple[str, float | str]]:
     """What is said of a plane itself."""
-    for span in plane.stats:
+    for span in plane.stats.tolist():
         key, field, bits, size = scan_stat(data, *span)
         name = plane.stat_names.get(key, "")
         if field == xplane.REFERENCE:
@@ -201,7 +206,7 @@ def _iter_said_of(plane: Plane, data: bytes, texts: _Texts) -> Iterator[tuple[st
 def _find_beginning(space: Space) -> int:
     for plane in space.planes:
         if plane.name == _ENVIRONMENT:
-            for key, _, bits, _ in (scan_stat(space.data, *span) for span in plane.stats):
+            for key, _, bits, _ in (scan_stat(space.data, *span) for span in plane.stats.tolist()):
                 if plane.stat_names.get(key) == "profile_start_time":
                     return bits
     return 0
