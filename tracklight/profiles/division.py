@@ -41,7 +41,7 @@ def divide_trace(trace: Trace, marker: str = "", rules: Rules = "ours") -> Divis
         return Division(*_follow_xprof(trace), part, slice(None))
     steps = find_steps(trace, marker)
     inner = slice(1, -1) if len(steps.names) > FEW_STEPS else slice(None)
-    return Division(steps, divide_steps(trace, steps), part, inner)
+    return Division(steps, divide_steps(trace, steps, part), part, inner)
 
 
 def _follow_xprof(trace: Trace) -> tuple[Steps, StepParts]:

@@ -14,9 +14,9 @@ from tracklight.profiles.opname import find_op
 from tracklight.profiles.ops import Ops
 from tracklight.profiles.ops_book import Side
 from tracklight.profiles.parts import WHAT, Part
-from tracklight.profiles.sweep import divide
+from tracklight.profiles.sweep import cover
 from tracklight.profiles.trace import Trace
-from tracklight.types import Bool, Int64
+from tracklight.types import Bool
 
 _MOST_OPS = 20
 _MOST_MARKERS = 30
@@ -157,10 +157,8 @@ def measure_overlap(trace: Trace, division: Division) -> Overlap | None:
 
 
 def _measure_busy(trace: Trace, division: Division, mask: Bool) -> float:
-    nothing: Int64 = np.zeros(int(mask.sum()), np.int64)
-    spans = division.steps.spans
-    busy = divide(trace.start_ps[mask], trace.end_ps[mask], nothing, spans, 1)
-    return division.average_ms(busy[:, 0])
+    busy = cover(trace.start_ps[mask], trace.end_ps[mask], division.steps.spans)
+    return division.average_ms(busy)
 
 
 def measure_placement(ops: Ops) -> Placement:

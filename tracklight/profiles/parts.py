@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tracklight.profiles.numbering import number
 from tracklight.profiles.steps import Steps
-from tracklight.profiles.sweep import divide
+from tracklight.profiles.sweep import cover, divide
 from tracklight.profiles.trace import Trace
 from tracklight.types import Bool, Int64
 
@@ -70,29 +71,29 @@ class StepParts(NamedTuple):
         return self.total - known
 
 
-def divide_steps(trace: Trace, steps: Steps) -> StepParts:
-    part = find_parts(trace)
+def divide_steps(trace: Trace, steps: Steps, part: Int64 | None = None) -> StepParts:
+    """Divide steps; ``part`` is what `find_parts` gives, where somebody has it."""
+    part = find_parts(trace) if part is None else part
     known = part >= 0
     start, end, part = trace.start_ps[known], trace.end_ps[known], part[known]
     counted = divide(start, end, part, steps.spans, len(Part))
-    alone = [_divide_alone(start, end, part == each, steps.spans) for each in Part]
+    alone = [cover(start[part == each], end[part == each], steps.spans) for each in Part]
     return StepParts(counted, np.column_stack(alone), np.diff(steps.spans)[:, 0])
-
-
-def _divide_alone(start: Int64, end: Int64, mine: Bool, spans: Int64) -> Int64:
-    nothing = np.zeros(int(mine.sum()), np.int64)
-    return divide(start[mine], end[mine], nothing, spans, 1)[:, 0]
 
 
 def find_parts(trace: Trace) -> Int64:
     """Which part each event is; -1: it only stands around others, as a mark of a step does."""
-    by_name = np.array([_part_of(name) for name in trace.names], np.int64)[trace.name]
-    device = np.array([_part_of_device(name) for name in trace.names], np.int64)[trace.name]
-    part = np.where(trace.on_device, device, by_name)
-    part[trace.find_categories("cuda_runtime", "cuda_driver")] = Part.KERNEL_LAUNCH
-    part[_launches(trace)] = Part.KERNEL_LAUNCH
+    part = np.empty(len(trace), np.int64)
+    for mine, say in ((~trace.on_device, _part_of), (trace.on_device, _part_of_device)):
+        names, which = number(trace.name[mine])
+        said = [
+            -1 if _is_frame(name) else say(name) for name in map(trace.names.__getitem__, names)
+        ]
+        part[mine] = np.array(said, np.int64)[which]
+    launches = _launches(trace) | trace.find_categories("cuda_runtime", "cuda_driver")
+    part[launches & (part >= 0)] = Part.KERNEL_LAUNCH
     marks = trace.find_categories("gpu_user_annotation", "python_function", "overhead", "Trace")
-    part[marks | trace.find_names(_is_frame)] = -1
+    part[marks] = -1
     return part
 
 

@@ -7,7 +7,7 @@ which nothing is known is counted as that.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from itertools import chain
 from typing import NamedTuple
@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tracklight.formats.hlo import find_types
+from tracklight.profiles.numbering import number
 from tracklight.profiles.parts import Part, find_parts
 from tracklight.profiles.trace import Trace
 from tracklight.types import Int32, Int64
@@ -50,8 +51,10 @@ class Precision(NamedTuple):
         return self.short_ps / known if known else None
 
 
-def measure_precision(trace: Trace) -> Precision:
-    kernels = np.flatnonzero((find_parts(trace) == Part.DEVICE_COMPUTE) & trace.on_device)
+def measure_precision(trace: Trace, part: Int64 | None = None) -> Precision:
+    """Measure kernels; ``part`` is what `find_parts` gives, where somebody has it."""
+    part = find_parts(trace) if part is None else part
+    kernels = np.flatnonzero((part == Part.DEVICE_COMPUTE) & trace.on_device)
     bits, took = find_bits(trace)[kernels], trace.duration_ps[kernels]
     short, long, unknown = (int(took[bits == each].sum()) for each in Bits)
     return Precision(short, long, unknown)
@@ -61,13 +64,12 @@ def find_bits(trace: Trace) -> Int32:
     """Of each event in how many bits it computes, one of `Bits`; only kernels are looked at."""
     bits = np.full(len(trace), Bits.UNKNOWN, np.int32)
     kernels = np.flatnonzero(trace.on_device)
-    names, which = np.unique(trace.name[kernels], return_inverse=True)
+    names, which = number(trace.name[kernels])
     types = _find_types(trace)
     by_kernel = {_INNER.sub("_", name): short for name, short in types.items()}
     said = [by_kernel.get(trace.names[name]) for name in names.tolist()]
     bits[kernels] = _look_up(said, which)
-    for event, op in zip(*trace.find_texts("hlo_op"), strict=True) if types else ():
-        bits[event] = types.get(op, bits[event])
+    _take(bits, trace.find_unlike_texts("hlo_op"), types)
     _take_from_ops(trace, bits)
     left = bits[kernels] == Bits.UNKNOWN
     said = [_by_name(trace.names[name]) for name in names.tolist()]
@@ -75,7 +77,15 @@ def find_bits(trace: Trace) -> Int32:
     return bits
 
 
-def _look_up(said: list[Bits | None], which: Int64) -> Int32:
+def _take(bits: Int32, said: tuple[Int64, Int64, list[str]], types: dict[str, Bits]) -> None:
+    """Write down what is known of the instructions that events say they are."""
+    events, which, ops = said
+    known = _look_up([types.get(op) for op in ops], which)
+    is_known = known != Bits.UNKNOWN
+    bits[events[is_known]] = known[is_known]
+
+
+def _look_up(said: Sequence[Bits | None], which: Int64) -> Int32:
     known = [Bits.UNKNOWN if each is None else each for each in said]
     return np.array(known, np.int32)[which]
 
@@ -89,10 +99,9 @@ def _find_types(trace: Trace) -> dict[str, Bits]:
 
 def _take_from_ops(trace: Trace, bits: Int32) -> None:
     """Go by what the op of PyTorch that launched a kernel was given."""
-    ops, texts = trace.find_texts("input_types")
-    said = {text: _say_bits(_WORD.findall(text)) for text in set(texts)}
+    ops, which, texts = trace.find_unlike_texts("input_types")
     given = np.full(len(trace), Bits.UNKNOWN, np.int32)
-    given[ops] = [said[text] for text in texts]
+    given[ops] = _look_up([_say_bits(_WORD.findall(text)) for text in texts], which)
     events, numbers = trace.find_numbers("external")
     known = given[events] != Bits.UNKNOWN
     order = np.argsort(numbers[known], kind="stable")

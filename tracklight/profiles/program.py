@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from tracklight.formats.hlo import Computation, Instruction, Module
+from tracklight.profiles.numbering import number
 from tracklight.profiles.trace import Trace
 from tracklight.types import Int64
 
@@ -84,8 +85,7 @@ def place_events(trace: Trace, programs: list[Program]) -> Placement:
     products, in their order.
     """
     placing = _Placing(trace, programs)
-    for event, op in _pair(trace.find_texts("hlo_op")):
-        placing.add(event, op)
+    placing.add(*trace.find_unlike_texts("hlo_op"))
     placing.add_products()
     return placing.make()
 
@@ -95,29 +95,41 @@ class _Placing:
         self._trace = trace
         self._programs = programs
         self._by_id = {program.module.id: program for program in programs}
-        self._numbers = dict(_pair(trace.find_numbers("program_id")))
-        self._launches = dict(_pair(trace.find_numbers("correlation_id")))
-        self._known: dict[tuple[int, str, int], int] = {}
-        self._left: dict[tuple[int, int], list[int]] = {}
-        self._events: list[int] = []
-        self._which: list[int] = []
+        self._events: list[Int64] = []
+        self._which: list[Int64] = []
         self._places: list[Placed] = []
+        self._left: Int64 = np.empty(0, np.int64)
+        self._number = self._spread("program_id")
 
-    def add(self, event: int, op: str) -> None:
-        number = self._numbers.get(event, 0)
-        key = (number, op, int(self._trace.name[event]))
-        place = self._known.get(key)
-        if place is None:
-            place = self._known[key] = self._find(*key)
-        if place >= 0:
-            self._events.append(event)
-            self._which.append(place)
-        elif place == _LEFT:
-            launch = (number, self._launches.get(event, 0))
-            self._left.setdefault(launch, []).append(event)
+    def add(self, events: Int64, which: Int64, ops: list[str]) -> None:
+        """Find the instructions of events that say they are of an op; like ones only once."""
+        numbers, of_program = number(self._number[events])
+        names = self._trace.name[events].astype(np.int64)
+        keys = (of_program * len(ops) + which) * len(self._trace.names) + names
+        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+        places = np.array(
+            [
+                self._find(int(numbers[of_program[at]]), ops[which[at]], int(names[at]))
+                for at in first.tolist()
+            ],
+            np.int64,
+        )[inverse]
+        self._keep(events[places >= 0], places[places >= 0])
+        self._left = events[places == _LEFT]
 
-    def _find(self, number: int, op: str, name: int) -> int:
-        program = self._by_id.get(number) or _find_program(self._programs, op)
+    def _keep(self, events: Int64, which: Int64) -> None:
+        self._events.append(events)
+        self._which.append(which)
+
+    def _spread(self, key: str) -> Int64:
+        """Of each event the number that is said under a key, 0 where there is none."""
+        spread = np.zeros(len(self._trace), np.int64)
+        events, numbers = self._trace.find_numbers(key)
+        spread[events] = numbers
+        return spread
+
+    def _find(self, program_id: int, op: str, name: int) -> int:
+        program = self._by_id.get(program_id) or _find_program(self._programs, op)
         if program is None:
             return _UNKNOWN
         kernel = self._trace.names[name]
@@ -132,28 +144,30 @@ class _Placing:
 
     def add_products(self) -> None:
         """Only where there are as many kernels as products is it known which is which."""
-        of_program: dict[int, list[int]] = {}
-        for (number, _), events in self._left.items():
-            program = self._by_id.get(number)
+        of_program: dict[int, Int64] = {}
+        for events in self._iter_launches():
+            program = self._by_id.get(int(self._number[events[0]]))
             if program is None or len(program.library_products) != len(events):
                 continue
-            if number not in of_program:
-                products = program.library_products
-                of_program[number] = [self._place(Placed(program, each)) for each in products]
-            order = np.argsort(self._trace.start_ps[events], kind="stable")
-            self._events += [events[at] for at in order.tolist()]
-            self._which += of_program[number]
+            if program.module.id not in of_program:
+                placed = [Placed(program, each) for each in program.library_products]
+                of_program[program.module.id] = np.array([self._place(it) for it in placed])
+            self._keep(events, of_program[program.module.id])
+
+    def _iter_launches(self) -> Iterator[Int64]:
+        """What is left of each launch of a program, in order of time."""
+        left, launch = self._left, self._spread("correlation_id")
+        if len(left):
+            keys = (self._trace.start_ps[left], launch[left], self._number[left])
+            left = left[np.lexsort(keys)]
+            changes = np.diff(launch[left]).astype(bool) | np.diff(self._number[left]).astype(bool)
+            yield from np.split(left, np.flatnonzero(changes) + 1)
 
     def make(self) -> Placement:
-        events, which = np.array(self._events, np.int64), np.array(self._which, np.int64)
+        nothing = np.empty(0, np.int64)
+        events, which = (np.concatenate([nothing, *it]) for it in (self._events, self._which))
         return Placement(events, which, self._places)
 
 
 def _find_program(programs: list[Program], op: str) -> Program | None:
     return next((each for each in programs if op in each.instructions), None)
-
-
-def _pair(found: tuple[Int64, Int64 | list[str]]) -> Iterator[tuple[int, Any]]:
-    events, values = found
-    listed = values.tolist() if isinstance(values, np.ndarray) else values
-    return zip(events.tolist(), listed, strict=True)

@@ -8,6 +8,7 @@ import msgspec
 
 from tracklight.profiles.advice import Framework
 from tracklight.profiles.division import Division, Rules, divide_trace
+from tracklight.profiles.environment import iter_facts
 from tracklight.profiles.findings import Finding, Measured, find
 from tracklight.profiles.glance import (
     Fact,
@@ -25,6 +26,7 @@ from tracklight.profiles.glance import (
     measure_placement,
     measure_steps,
 )
+from tracklight.profiles.inputs import name_stage
 from tracklight.profiles.ops import Ops, sum_ops
 from tracklight.profiles.precision import Precision, measure_precision
 from tracklight.profiles.trace import Trace
@@ -68,8 +70,10 @@ def sum_up(trace: Trace, marker: str = "", rules: Rules = "ours") -> ProfileSumm
 
 def sum_up_division(trace: Trace, division: Division, ops: Ops) -> ProfileSummary:
     """The same, of a trace that was divided, and whose ops were summed up, before."""
-    precision = measure_precision(trace)
+    precision = measure_precision(trace, division.part)
     framework = find_framework(trace)
+    findings = find(Measured(trace, division, precision, framework))
+    name_stage(findings, trace, division)
     return ProfileSummary(
         events=len(trace),
         span_ms=float(trace.end_ps.max() - trace.start_ps.min()) / _MS if len(trace) else 0.0,
@@ -82,8 +86,8 @@ def sum_up_division(trace: Trace, division: Division, ops: Ops) -> ProfileSummar
         placement=measure_placement(ops),
         precision=_tell_precision(precision),
         ops=list_ops(ops),
-        environment=[Fact(*said) for said in trace.environment],
-        findings=find(Measured(trace, division, precision, framework)),
+        environment=[Fact(*fact) for fact in iter_facts(trace, framework)],
+        findings=findings,
         problems=list(trace.problems),
     )
 

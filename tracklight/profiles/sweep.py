@@ -27,6 +27,22 @@ def divide(start: Int64, end: Int64, kind: Int64, spans: Int64, kinds: int) -> I
     return out.reshape(len(spans), kinds)
 
 
+def cover(start: Int64, end: Int64, spans: Int64) -> Int64:
+    """How much of each span, a row of a start and an end, something goes on in."""
+    if not len(start):
+        return np.zeros(len(spans), np.int64)
+    order = np.argsort(start, kind="stable")
+    start, end = start[order], np.maximum.accumulate(end[order])
+    begins = np.append(True, start[1:] > end[:-1])
+    first, last = start[begins], end[np.append(begins[1:], True)]
+    before = np.append(0, np.cumsum(last - first))
+    stretch = np.searchsorted(first, spans, "right") - 1
+    into = np.clip(spans, first[stretch], last[stretch]) - first[stretch]
+    covered = np.where(stretch < 0, 0, before[stretch] + into)
+    through: Int64 = covered[:, 1] - covered[:, 0]
+    return through
+
+
 def _find_highest(edges: Int64, start: Int64, end: Int64, kind: Int64, kinds: int) -> Int64:
     """The highest kind that goes on between each edge and the next; -1: none."""
     highest = np.full(len(edges) - 1, -1, np.int64)

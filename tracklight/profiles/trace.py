@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from tracklight.errors import FormatError
 from tracklight.formats.hlo import Module, read_module
 from tracklight.profiles.devices import Device
+from tracklight.profiles.numbering import number
 from tracklight.types import Bool, Float64, Int32, Int64
 
 
@@ -109,10 +110,14 @@ class Trace:
 
     def find_texts(self, key: str) -> tuple[Int64, list[str]]:
         """The events of which a text is said under a key, and the texts."""
+        events, which, texts = self.find_unlike_texts(key)
+        return events, [texts[each] for each in which.tolist()]
+
+    def find_unlike_texts(self, key: str) -> tuple[Int64, Int64, list[str]]:
+        """The same with each text once, and of each event which of them is said."""
         rows = self._rows(key, TEXT)
-        texts, which = np.unique(self.said.bits[rows], return_inverse=True)
-        read = [self.read_text(text) for text in texts.tolist()]
-        return self.said.event[rows], [read[each] for each in which.tolist()]
+        unlike, which = number(self.said.bits[rows])
+        return self.said.event[rows], which, [self.read_text(text) for text in unlike.tolist()]
 
     def tell(self, event: int) -> dict[str, int | float | str]:
         """All that is said of one event."""

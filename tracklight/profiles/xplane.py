@@ -16,15 +16,16 @@ from tracklight.formats.event import decode_text
 from tracklight.formats.xplane import Line, Plane, Space
 from tracklight.formats.xplane_lines import scan_stat
 from tracklight.profiles.devices import Device, read_plane_device
+from tracklight.profiles.environment import read_versions
+from tracklight.profiles.numbering import number
 from tracklight.profiles.trace import REAL, TEXT, WHOLE, Said, Trace, Track
 from tracklight.profiles.words import Words
 from tracklight.types import Int32, Int64
 
 _ENVIRONMENT = "Task Environment"
+_ABOUT = "/host:metadata"
 _NS = 1_000
 Number = TypeVar("Number", np.int64, np.int32, np.uint8)
-#: Profilers number from 1 on; up to this, a table of all numbers is no matter.
-_SMALL = 1 << 20
 #: No text is longer than this, however well it was packed.
 _MOST_UNPACKED = 1 << 24
 
@@ -58,6 +59,7 @@ def read_xplane(data: bytes) -> Trace:
         problems=tuple(filter(None, [space.problem, *space.said])),
         iter_programs=partial(xplane.iter_programs, data),
         devices=tuple(_iter_devices(space, texts)),
+        environment=_find_environment(space, texts),
     )
 
 
@@ -134,8 +136,8 @@ def _read_stats(plane: Plane, stats: Int64, event: Int64, keys: Words, texts: _T
     kind = np.full(len(stats), WHOLE, np.uint8)
     kind[field == xplane.DOUBLE] = REAL
     refers = np.flatnonzero(field == xplane.REFERENCE)
-    numbers, which = _number(bits[refers])
-    known = [texts.refer(plane.stat_names.get(number, "")) for number in numbers.tolist()]
+    unlike, which = number(bits[refers])
+    known = [texts.refer(plane.stat_names.get(each, "")) for each in unlike.tolist()]
     bits[refers] = np.array(known, np.int64)[which]
     points = np.flatnonzero(np.isin(field, (xplane.TEXT, xplane.BYTES, xplane.PACKED_TEXT)))
     bits[points] = texts.point(stats[points])
@@ -144,20 +146,9 @@ def _read_stats(plane: Plane, stats: Int64, event: Int64, keys: Words, texts: _T
 
 
 def _look_up(numbers: Int64, known: dict[int, str], words: Words) -> Int32:
-    unlike, which = _number(numbers)
-    places = [words.place(known.get(number, "?")) for number in unlike.tolist()]
+    unlike, which = number(numbers)
+    places = [words.place(known.get(each, "?")) for each in unlike.tolist()]
     return np.array(places, np.int32)[which]
-
-
-def _number(numbers: Int64) -> tuple[Int64, Int64]:
-    """As `np.unique` with ``return_inverse``, in a fraction of the time where numbers are small."""
-    if not len(numbers) or numbers.min() < 0 or numbers.max() >= _SMALL:
-        unlike, which = np.unique(numbers, return_inverse=True)
-        return unlike, which
-    unlike = np.flatnonzero(np.bincount(numbers))
-    places = np.zeros(int(unlike[-1]) + 1, np.int64)
-    places[unlike] = np.arange(len(unlike))
-    return unlike, places[numbers]
 
 
 def _join(columns: Iterable[NDArray[Number]], dtype: type[Number]) -> NDArray[Number]:
@@ -185,6 +176,12 @@ def _iter_devices(space: Space, texts: _Texts) -> Iterator[Device]:
     for plane in space.planes:
         if plane.name.startswith("/device:"):
             yield read_plane_device(dict(_iter_said_of(plane, space.data, texts)))
+
+
+def _find_environment(space: Space, texts: _Texts) -> tuple[tuple[str, str], ...]:
+    about = (plane for plane in space.planes if plane.name == _ABOUT)
+    said = (pair for plane in about for pair in _iter_said_of(plane, space.data, texts))
+    return read_versions(dict(said))
 
 
 def _iter_said_of(plane: Plane, data: bytes, texts: _Texts) -> Iterator[tuple[str, float | str]]:
