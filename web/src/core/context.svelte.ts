@@ -5,6 +5,7 @@ import { apiOf } from './api';
 import { board } from './board.svelte';
 import { commands } from './commands.svelte';
 import { cursor } from './cursor.svelte';
+import { dashboards } from './dashboards.svelte';
 import { keys } from './keys.svelte';
 import { notes } from './notes.svelte';
 import { runs } from './runs/runs.svelte';
@@ -26,6 +27,7 @@ export function contextFor(server: string): Context {
     notes,
     api: apiOf(server),
     apiOf,
+    shows: (name) => dashboards.active.some((entry) => entry.name === name),
     theme,
     get roots() {
       return board.about?.roots ?? [];
@@ -57,6 +59,6 @@ function readAll(): readonly unknown[] {
     [tags.rows, tags.ready, tags.problem],
     [board.revisionOf(null), board.paused, board.loading, board.about],
     [cursor.hover, cursor.pinned, cursor.range],
-    [notes.annotations, notes.layouts, theme.dark, address.search],
+    [notes.annotations, notes.layouts, theme.dark, address.search, dashboards.active],
   ];
 }

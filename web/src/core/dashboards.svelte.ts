@@ -1,12 +1,15 @@
 import { getDashboards } from '../api/client';
 import type { DashboardRow } from '../api/types';
 import { text } from '../base/codec';
+import { Pace } from '../base/pace';
 import type { Module } from '../plugin/context';
 import { type BuiltIn, loadModule } from '../plugin/registry';
 import { address } from './address.svelte';
 import { board } from './board.svelte';
 import { notes } from './notes.svelte';
 import { tags } from './tags.svelte';
+
+const PAUSE_MS = 3000;
 
 /** A dashboard that can be opened. */
 export interface Entry {
@@ -29,6 +32,7 @@ class Dashboards {
   #builtIn = $state.raw<readonly BuiltIn[]>([]);
   #rows = $state.raw<readonly DashboardRow[]>([]);
   #asked = $state(false);
+  readonly #refreshing = new Pace(() => this.refresh(), PAUSE_MS);
   readonly #tab = address.param('tab', text, '');
 
   readonly #plugins = $derived(new Set(tags.rows.map((row) => row.plugin)));
@@ -62,6 +66,11 @@ class Dashboards {
     } catch {
       // Tags tell as well which dashboards have something to show.
     }
+  }
+
+  /** What is no tag, as a profile is not, only the server knows of. */
+  refreshSoon(): void {
+    this.#refreshing.ask();
   }
 
   open(name: string): void {

@@ -22,6 +22,7 @@ export function start(builtIn: readonly BuiltIn[]): () => void {
     $effect(() => {
       board.revisionOf(null);
       if (!board.paused || !tags.ready) tags.refresh();
+      if (!board.paused && tags.ready) dashboards.refreshSoon();
     });
   });
 }

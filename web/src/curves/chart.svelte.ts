@@ -3,6 +3,7 @@ import { formatCount, formatExact, plural } from '../base/format';
 import type { Band, Flag, Line, ScaleKind, Span, XFormat } from '../charts/types';
 import type { XAxis } from '../plugin/context';
 import { includes } from '../wall/card-set';
+import { flagsOf } from './data/capture-flags';
 import { centerOf, countOdd, drawBands, drawLines } from './data/drawing';
 import type { Loaded } from './data/loader.svelte';
 import { makeMargins } from './data/margins';
@@ -93,8 +94,15 @@ export class CardChart {
     return drawLines(answer, this.card, { runs, best, scatter: this.#isScatter });
   }
 
+  /** What somebody wrote down, and when a profiler looked at a run that is drawn. */
   #findFlags(): readonly Flag[] {
-    if (this.#settings.x.value !== 'step') return [];
+    const axis = this.#settings.x.value;
+    const runs = this.answer?.lines.map(({ run }) => run) ?? [];
+    return [...this.#findNotes(axis), ...flagsOf(this.#curves.captures.rows, runs, axis)];
+  }
+
+  #findNotes(axis: XAxis): Flag[] {
+    if (axis !== 'step') return [];
     const { tags } = this.card;
     return this.#curves.context.notes.annotations
       .filter(({ tag }) => tag === null || tags.includes(tag))

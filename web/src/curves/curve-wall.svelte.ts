@@ -4,6 +4,7 @@ import type { Problem, TagRow } from '../api/types';
 import type { Api, Context } from '../plugin/context';
 import { CardWall, type WallAbout } from '../wall/card-wall.svelte';
 import type { CurveCard } from './card';
+import { Captures } from './data/captures.svelte';
 import { Loader } from './data/loader.svelte';
 import { viewAsk } from './data/query';
 import { TableLoader } from './data/tables.svelte';
@@ -18,6 +19,7 @@ export abstract class CurveWall<C extends CurveCard = CurveCard> extends CardWal
   readonly loader: Loader;
   readonly tables: TableLoader;
   readonly pointer: Pointer;
+  readonly captures: Captures;
   /** Why something that was asked for beside the cards did not come. */
   trouble = $state.raw<Problem | null>(null);
 
@@ -35,6 +37,7 @@ export abstract class CurveWall<C extends CurveCard = CurveCard> extends CardWal
     this.loader = new Loader(api);
     this.tables = new TableLoader(api);
     this.pointer = new Pointer(api);
+    this.captures = new Captures(context);
   }
 
   override follow(): void {
@@ -49,6 +52,7 @@ export abstract class CurveWall<C extends CurveCard = CurveCard> extends CardWal
       this.loader.refresh(this.revision);
       this.tables.refresh();
     });
+    this.captures.follow();
     $effect(() => () => this.loader.stop());
   }
 

@@ -92,6 +92,14 @@ with SummaryWriter("logs/run-1") as writer:
     load: () => import('./hparams'),
   },
   {
+    name: 'profile',
+    title: 'Profile',
+    example: `with tracklight.profile("logs/run-1", steps=10) as profile:
+    for batch in batches:
+        profile.step()`,
+    load: () => import('./profile'),
+  },
+  {
     name: 'overview',
     title: 'Overview',
     server: 'scalars',

@@ -19,6 +19,8 @@ export interface Context {
   readonly api: Api;
   /** The server half of another dashboard, for one that shows the same data in another way. */
   apiOf(dashboard: string): Api;
+  /** Whether another dashboard has something to show. */
+  shows(dashboard: string): boolean;
   readonly theme: { readonly dark: boolean };
   /** The directories that the log is made of, as the server knows them. */
   readonly roots: readonly { readonly name: string; readonly path: string }[];

@@ -59,6 +59,9 @@ export class Profile {
     return { event, span, find };
   });
 
+  /** Whether events can be looked at one by one. */
+  readonly hasTrace = $derived.by(() => this.opening.offered.some(({ name }) => name === 'trace'));
+
   /** A value of a tool in the address. */
   param<Value>(name: string, codec: Codec<Value>, fallback: Value): Param<Value> {
     return this.context.address.param(`p-${name}`, codec, fallback);

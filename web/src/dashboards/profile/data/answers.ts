@@ -61,6 +61,8 @@ export interface Finding {
   readonly share: number;
   readonly threshold: string;
   readonly advice: string;
+  /** Lines that do it; empty where there are none. */
+  readonly code: string;
   readonly win_ms: number;
   /** The longest of them. */
   readonly evidence: readonly EventRow[];
@@ -110,6 +112,8 @@ export interface OpRow {
   readonly total_ms: number;
   readonly self_ms: number;
   readonly share: number;
+  /** The longest. */
+  readonly event: number;
 }
 
 export interface StepNumbers {
@@ -144,7 +148,6 @@ export interface OverviewAnswer {
   readonly environment: readonly Fact[];
   readonly findings: readonly Finding[];
   readonly problems: readonly string[];
-  readonly hosts: readonly { readonly name: string; readonly step_ms: number | null }[];
 }
 
 /** One row a step. */
@@ -159,6 +162,8 @@ export interface StepsAnswer {
     readonly alone: Float64Array;
   }[];
   readonly other: Float64Array;
+  /** Which of them averages are of: the first, and the one after the last. */
+  readonly averaged: readonly [number, number];
 }
 
 export interface StageRow {

@@ -17,15 +17,21 @@ export class Captures {
     this.#params = params;
   }
 
-  /** The one that the address names, else the newest of the first run that is shown and has any. */
+  /** The one that the address names, else the newest of the runs that are shown. */
   readonly current = $derived.by<CaptureRow | undefined>(() => {
     const named = this.find(this.#params.capture.value);
     if (named) return named;
-    for (const { name } of this.#context.runs.shown) {
-      const newest = this.rows.findLast(({ run }) => run === name);
-      if (newest) return newest;
-    }
-    return this.rows.at(-1);
+    const { shown } = this.#context.runs;
+    const seen = this.rows.filter(({ run }) => shown.some(({ name }) => name === run));
+    return newestOf(seen) ?? newestOf(this.rows);
+  });
+
+  /** The newest that is older than the one that is looked at, first of all of the same run. */
+  readonly earlier = $derived.by<CaptureRow | undefined>(() => {
+    const { current } = this;
+    if (!current) return undefined;
+    const older = this.rows.filter(({ wall_s }) => wall_s < current.wall_s);
+    return newestOf(older.filter(({ run }) => run === current.run)) ?? newestOf(older);
   });
 
   /** The one that it is compared with. */
@@ -73,4 +79,11 @@ export class Captures {
     this.choose(before.id);
     this.compareWith(current.id);
   }
+}
+
+function newestOf(rows: readonly CaptureRow[]): CaptureRow | undefined {
+  return rows.reduce<CaptureRow | undefined>(
+    (newest, row) => (newest && newest.wall_s >= row.wall_s ? newest : row),
+    undefined,
+  );
 }

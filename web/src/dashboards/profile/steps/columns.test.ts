@@ -4,10 +4,13 @@ import { columnsOf, heightOf, layersOf } from './columns';
 
 describe('columns of steps', () => {
   it('are one a step where there is room', () => {
-    const columns = columnsOf(Float64Array.of(5, 9, 7), 300);
+    const columns = columnsOf(Float64Array.of(5, 9, 7), 120);
     expect(columns.map(({ step }) => step)).toEqual([0, 1, 2]);
-    expect(columns.map(({ left }) => left)).toEqual([0, 100, 200]);
+    expect(columns.map(({ left }) => left)).toEqual([0, 40, 80]);
   });
+
+  it('are no walls where there are few', () =>
+    expect(columnsOf(Float64Array.of(5, 9), 900).map(({ left }) => left)).toEqual([0, 44]));
 
   it('show the longest of those that share one', () => {
     const total = new Float64Array(1000).fill(5);
@@ -41,6 +44,7 @@ it('leaves out parts in which nothing is', () => {
     total_ms: Float64Array.of(5, 5),
     parts: [part('input', 1, 0), part('output', 0, 0)],
     other: Float64Array.of(0, 0),
+    averaged: [0, 2],
   });
   expect(layers.map(({ name }) => name)).toEqual(['input']);
 });

@@ -25,12 +25,14 @@ export interface Column {
 
 /** Narrower columns could not be told apart. */
 const NARROWEST = 3;
+/** Wider ones would be walls. */
+const WIDEST = 44;
 const GAP = 1;
 
 /** Columns over a width; where steps are more than fit, the longest of its neighbours is shown. */
 export function columnsOf(total: Float64Array, width: number): Column[] {
   const count = Math.min(total.length, Math.max(1, Math.floor(width / NARROWEST)));
-  const each = width / count;
+  const each = Math.min(WIDEST, width / count);
   return Array.from({ length: count }, (_, at) => ({
     step: longestOf(total, (at * total.length) / count, ((at + 1) * total.length) / count),
     left: at * each,
