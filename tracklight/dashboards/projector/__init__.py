@@ -8,6 +8,7 @@ import numpy as np
 
 from tracklight.dashboards.projector.answers import (
     About,
+    ClustersAnswer,
     ColumnAnswer,
     EmbeddingRow,
     EmbeddingsAnswer,
@@ -20,6 +21,7 @@ from tracklight.dashboards.projector.answers import (
     SearchAnswer,
 )
 from tracklight.dashboards.projector.asks import (
+    ClusterAsk,
     ColumnAsk,
     EmbeddingAsk,
     JobAsk,
@@ -33,6 +35,7 @@ from tracklight.dashboards.projector.asks import (
     TileAsk,
     UploadAsk,
 )
+from tracklight.dashboards.projector.clustering import Clusters
 from tracklight.dashboards.projector.desk import Desk
 from tracklight.dashboards.projector.library import Library
 from tracklight.dashboards.projector.matching import match_rows
@@ -63,6 +66,7 @@ class Projector(Dashboard):
         self._desk = Desk(context)
         self._searcher = Searcher()
         self._layouts = Layouts(self._library, self._desk, self._searcher)
+        self._clusters = Clusters(self._library, self._desk)
         self._sprites = Sprites()
 
     def routes(self) -> Sequence[Route]:
@@ -80,6 +84,8 @@ class Projector(Dashboard):
             Route("neighbours", NeighboursAsk, self.neighbours),
             Route("search", SearchAsk, self.search),
             Route("match", MatchAsk, self.match),
+            Route("cluster", ClusterAsk, self.cluster),
+            Route("clusters", JobAsk, self.clusters, "GET"),
             Route("upload", UploadAsk, self.upload, upload_bytes=_MOST_UPLOADED_BYTES),
         ]
 
@@ -142,6 +148,14 @@ class Projector(Dashboard):
         mine, other = (self._library.open(self._library.find(it)) for it in (ask, ask.other))
         rows = match_rows(mine, other, ask.column)
         return MatchAnswer(rows, int(np.count_nonzero(rows >= 0)))
+
+    def cluster(self, ask: ClusterAsk) -> JobRow:
+        """Look for groups of points: as many as are asked for, or those that are dense."""
+        return self._clusters.start(ask)
+
+    def clusters(self, ask: JobAsk) -> ClustersAnswer:
+        """The groups that were found, named by words in the labels of their points."""
+        return self._clusters.tell(ask.job)
 
     def upload(self, ask: UploadAsk) -> EmbeddingRow:
         """Look at a file with vectors, or give one that was brought along labels or pictures. It
