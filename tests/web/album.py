@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import io
-import math
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests import builders as b
 from tests.web.cards import card
+from tests.web.patience import place_at_rest
 from tests.web.writing import append
 
 START = 1_700_000_000.0
@@ -149,18 +149,13 @@ def pane(page: Page, label: str) -> Locator:
 
 def hover_pixel(page: Page, place: Locator, x: float, y: float) -> None:
     """Point at a spot of a place, as shares of its width and height."""
-    box = place.bounding_box()
-    assert box
-    at = (box["x"] + x * box["width"], box["y"] + y * box["height"])
-    page.mouse.move(at[0] - 2, at[1])
-    page.mouse.move(*at)
+    box = place_at_rest(place)
+    across, down = box.at(x, y)
+    page.mouse.move(across - 2, down)
+    page.mouse.move(across, down)
 
 
 def zoom_of(page: Page) -> float:
     """Pixels of the screen that each of the picture takes."""
     said = page.get_by_role("status", name="Size").inner_text()
     return float(said.removesuffix(" %").replace(",", "")) / 100
-
-
-def is_near(one: float, other: float) -> bool:
-    return math.isclose(one, other, rel_tol=0.02)

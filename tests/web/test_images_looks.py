@@ -11,17 +11,15 @@ from playwright.sync_api import Page, expect
 from tests.web.album import pane, shown, strip
 from tests.web.cards import card, open_menu
 from tests.web.conftest import Serve
+from tests.web.patience import address_at_rest, becomes, place_at_rest
 from tests.web.test_looks import find_violations, overflows
 from tests.web.writing import append, scalars
 
 pytestmark = pytest.mark.browser
 
-SCHEMES = pytest.mark.parametrize("scheme", ["light", "dark"])
 
-
-@SCHEMES
-def test_cards_have_no_faults(album: str, open_page: Callable[..., Page], scheme: str) -> None:
-    page = open_page(f"{album}?tab=images&link=0&pin=samples/photo", color_scheme=scheme)
+def test_cards_have_no_faults(album: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{album}?tab=images&link=0&pin=samples/photo")
     shown(page, "samples/photo", "conv", 30)
     page.get_by_role("button", name="Settings of Images").click()
     expect(card(page, "odd/damaged").get_by_role("note")).to_be_visible()
@@ -33,37 +31,28 @@ def test_cards_have_no_faults(album: str, open_page: Callable[..., Page], scheme
     assert find_violations(page) == []
 
 
-@SCHEMES
-@pytest.mark.parametrize(
-    "view", ["", "&part=2", "&pictures=grid", "&cmp=conv,,0,vit,,0", "&spot=0.5,0.5,9"]
-)
-def test_the_viewer_has_no_faults(
-    album: str, open_page: Callable[..., Page], scheme: str, view: str
-) -> None:
-    page = open_page(f"{album}?tab=images&card=samples/digits{view}", color_scheme=scheme)
-    full = page.locator("article.full")
-    expect(full.locator("img").first).to_be_visible()
-    assert find_violations(page) == []
+def test_the_viewer_has_no_faults(album: str, open_page: Callable[..., Page]) -> None:
+    page = open_page("about:blank")
+    for view in ("", "&part=2", "&pictures=grid", "&cmp=conv,,0,vit,,0", "&spot=0.5,0.5,9"):
+        page.goto(f"{album}?tab=images&card=samples/digits{view}")
+        expect(page.locator("article.full img").first).to_be_visible()
+        assert find_violations(page) == [], view
 
 
-@SCHEMES
-@pytest.mark.parametrize("how", ["swipe", "difference", "blink"])
-def test_comparisons_have_no_faults(
-    album: str, open_page: Callable[..., Page], scheme: str, how: str
-) -> None:
-    query = f"?tab=images&card=samples/photo&cmp=conv,,0,vit,,0&cmp-as={how}"
-    page = open_page(album + query, color_scheme=scheme)
-    full = page.locator("article.full")
-    expect(full.locator("canvas" if how == "difference" else "img").first).to_be_visible()
-    assert find_violations(page) == []
+def test_comparisons_have_no_faults(album: str, open_page: Callable[..., Page]) -> None:
+    page = open_page("about:blank")
+    for how, drawn in (("swipe", "img"), ("difference", "canvas"), ("blink", "img")):
+        query = f"?tab=images&card=samples/photo&cmp=conv,,0,vit,,0&cmp-as={how}"
+        page.goto(album + query)
+        expect(page.locator("article.full").locator(drawn).first).to_be_visible()
+        assert find_violations(page) == [], how
 
 
 def test_on_a_phone(album: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{album}?tab=images&tags=samples", width=390)
     shown(page, "samples/photo", "vit", 30)
     assert not overflows(page)
-    box = card(page, "samples/photo").bounding_box()
-    assert box and box["width"] > 340
+    assert place_at_rest(card(page, "samples/photo")).width > 340
     strip(page, "samples/photo", "vit").get_by_role("button").click()
     expect(pane(page, "vit, step 30")).to_be_visible()
     assert not overflows(page)
@@ -91,7 +80,7 @@ def test_pictures_keep_their_place_while_others_come(
     """The old picture stays until the new one is there, and nothing moves."""
     page = open_page(f"{album}?tab=images&tags=photo")
     image = shown(page, "samples/photo", "conv", 30).first
-    before = image.bounding_box()
+    before = place_at_rest(image)
     page.evaluate(
         """() => {
           window.blanks = 0
@@ -106,7 +95,7 @@ def test_pictures_keep_their_place_while_others_come(
     for _ in range(3):
         page.keyboard.press("ArrowLeft")
     image = shown(page, "samples/photo", "conv", 0).first
-    assert image.bounding_box() == before
+    becomes(page, lambda: place_at_rest(image), before)
     assert page.evaluate("blanks") == 0
 
 
@@ -114,12 +103,12 @@ def test_a_copied_address_shows_the_same(album: str, open_page: Callable[..., Pa
     query = "?tab=images&card=samples/digits&part=1&step=10&spot=0.4,0.6,3&bright=1.2"
     one = open_page(album + query)
     expect(pane(one, "picture 2 of 4, conv, step 10")).to_be_visible()
-    other = open_page(one.url)
+    other = open_page(address_at_rest(one))
     expect(pane(other, "picture 2 of 4, conv, step 10")).to_be_visible()
-    place = "document.querySelector('article.full .pane img').getBoundingClientRect().toJSON()"
-    for page in (one, other):
-        expect(page.locator("article.full .pane img").first).to_be_visible()
-    assert one.evaluate(place) == other.evaluate(place)
+    pictures = [page.locator("article.full .pane img").first for page in (one, other)]
+    for picture in pictures:
+        expect(picture).to_be_visible()
+    becomes(other, lambda: place_at_rest(pictures[1]), place_at_rest(pictures[0]))
 
 
 def test_a_log_without_pictures_teaches(

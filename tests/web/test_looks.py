@@ -14,46 +14,74 @@ from playwright.sync_api import Page, expect
 
 from tests.web.conftest import Serve
 from tests.web.parts import run, runs, steps, tab, tag
+from tests.web.patience import address_at_rest, becomes, place_at_rest
 from tests.web.writing import write_sweep
 
 pytestmark = pytest.mark.browser
 
 AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
+VIOLATIONS = ["violations"]
 BACKGROUND = "getComputedStyle(document.body).backgroundColor"
 OVERVIEW = "?tab=overview"
 LIGHT, DARK = "rgb(255, 255, 255)", "rgb(18, 18, 23)"
 
 
 def overflows(page: Page) -> bool:
-    return page.evaluate("document.documentElement.scrollWidth > innerWidth")
+    """Whether the page is wider than the screen, and stays so."""
+    return page.evaluate(
+        """async () => {
+            const isWider = () => document.documentElement.scrollWidth > innerWidth;
+            for (let times = 0; isWider() && times < 20; times++)
+                await new Promise(done => setTimeout(done, 50));
+            return isWider();
+        }"""
+    )
 
 
 def find_violations(page: Page) -> list[str]:
+    """What axe finds in both themes; of the dark one only colours, as the rest is the same."""
     if not AXE.exists():
         pytest.skip("axe-core is not installed; npm ci in web/ installs it")
-    page.evaluate(AXE.read_text(encoding="utf-8"))
-    result = page.evaluate("axe.run()")
-    return [
-        f"{violation['id']}: {node['html']}"
-        for violation in result["violations"]
-        for node in violation["nodes"]
-    ]
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+    found = _run_axe(page)
+    page.emulate_media(color_scheme="dark")
+    found += _run_axe(page, runOnly=["color-contrast", "link-in-text-block"])
+    page.emulate_media(color_scheme="light")
+    return found
+
+
+def _run_axe(page: Page, **options: object) -> list[str]:
+    """What is found, and found again: a panel that is still fading in has too little contrast."""
+    for pause_ms in (0, 300, 600):
+        page.wait_for_timeout(pause_ms)
+        result = page.evaluate(
+            "options => axe.run(options)", {"resultTypes": VIOLATIONS, **options}
+        )
+        found = [
+            f"{violation['id']}: {node['html']}"
+            for violation in result["violations"]
+            for node in violation["nodes"]
+        ]
+        if not found:
+            break
+    return found
 
 
 def test_the_theme_follows_the_system_until_told_otherwise(
     sweep: str, open_page: Callable[..., Page]
 ) -> None:
     page = open_page(sweep, color_scheme="dark")
-    assert page.evaluate(BACKGROUND) == DARK
+    becomes(page, lambda: page.evaluate(BACKGROUND), DARK)
     page.get_by_role("button", name="Use the light theme").click()
-    assert page.evaluate(BACKGROUND) == LIGHT
+    becomes(page, lambda: page.evaluate(BACKGROUND), LIGHT)
     page.reload()
     expect(runs(page)).to_have_count(3)
-    assert page.evaluate(BACKGROUND) == LIGHT
-    assert "theme" not in page.url
+    becomes(page, lambda: page.evaluate(BACKGROUND), LIGHT)
+    assert "theme" not in address_at_rest(page)
     page.get_by_role("button", name="Use the dark theme").click()
     page.emulate_media(color_scheme="light")
-    assert page.evaluate(BACKGROUND) == LIGHT
+    becomes(page, lambda: page.evaluate(BACKGROUND), LIGHT)
 
 
 def test_a_phone_shows_tags_and_runs_in_turn(sweep: str, open_page: Callable[..., Page]) -> None:
@@ -68,30 +96,25 @@ def test_a_phone_shows_tags_and_runs_in_turn(sweep: str, open_page: Callable[...
     expect(runs(page)).to_have_count(0)
 
 
-@pytest.mark.parametrize(
-    ("width", "scheme"), [(390, "light"), (820, "light"), (1440, "light"), (1440, "dark")]
-)
-def test_nothing_stands_in_the_way_of_anyone(
-    sweep: str, open_page: Callable[..., Page], width: int, scheme: str
-) -> None:
-    page = open_page(sweep + OVERVIEW, width=width, color_scheme=scheme)
-    expect(tag(page, "train/loss")).to_be_visible()
-    assert not overflows(page)
-    assert find_violations(page) == []
+def test_nothing_stands_in_the_way_of_anyone(sweep: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(sweep + OVERVIEW)
+    for width in (1440, 820, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        expect(tag(page, "train/loss")).to_be_visible()
+        assert not overflows(page), width
+        assert find_violations(page) == [], width
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_lesson_is_for_everyone(
-    logdir: Path, serve: Serve, open_page: Callable[..., Page], scheme: str
+    logdir: Path, serve: Serve, open_page: Callable[..., Page]
 ) -> None:
-    page = open_page(serve(logdir).address, color_scheme=scheme)
+    page = open_page(serve(logdir).address)
     expect(page.get_by_role("heading", name="No runs yet")).to_be_visible()
     assert find_violations(page) == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_trouble_is_for_everyone(sweep: str, open_page: Callable[..., Page], scheme: str) -> None:
-    page = open_page("about:blank", color_scheme=scheme)
+def test_trouble_is_for_everyone(sweep: str, open_page: Callable[..., Page]) -> None:
+    page = open_page("about:blank")
     page.route("**/api/runs", lambda route: route.abort())
     page.goto(sweep)
     expect(page.get_by_role("alert")).to_be_visible()
@@ -100,17 +123,14 @@ def test_trouble_is_for_everyone(sweep: str, open_page: Callable[..., Page], sch
 
 def test_the_list_of_runs_can_be_made_wider(sweep: str, open_page: Callable[..., Page]) -> None:
     page = open_page(sweep + OVERVIEW)
-    aside = page.get_by_role("complementary", name="Runs")
-    before = aside.bounding_box()
     grip = page.get_by_role("separator", name="Width of the list of runs")
     grip.focus()
     page.keyboard.press("ArrowRight")
     expect(grip).to_have_attribute("aria-valuenow", "336")
-    place = grip.bounding_box()
-    assert before is not None and place is not None
-    page.mouse.move(place["x"] + 3, 400)
+    place = place_at_rest(grip)
+    page.mouse.move(place.x + 3, 400)
     page.mouse.down()
-    page.mouse.move(place["x"] + 103, 400, steps=5)
+    page.mouse.move(place.x + 103, 400, steps=5)
     page.mouse.up()
     expect(grip).to_have_attribute("aria-valuenow", "436")
     page.reload()
@@ -120,7 +140,7 @@ def test_the_list_of_runs_can_be_made_wider(sweep: str, open_page: Callable[...,
 def test_it_lives_under_a_path(logdir: Path, serve: Serve, open_page: Callable[..., Page]) -> None:
     write_sweep(logdir)
     page = open_page(serve(logdir, prefix="/team/board").address)
-    assert page.url.endswith("/team/board/")
+    assert address_at_rest(page).endswith("/team/board/")
     expect(run(page, "vit")).to_be_visible()
     tab(page, "Overview").click()
     expect(page).to_have_url(re.compile(r"/team/board/\?tab=overview$"))

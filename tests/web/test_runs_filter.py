@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.web.patience import address_at_rest, becomes, holds
 from tests.web.run_table import choose_from_menu, filter_box, heading, names, panel, rows, ticked
 from tests.web.study import NAMES, STUDY, Trial
 
@@ -25,15 +26,11 @@ def mode(page: Page, name: str) -> None:
     panel(page).get_by_role("button", name=name, exact=True).click()
 
 
-def count(page: Page) -> str:
-    return panel(page).get_by_role("status").last.inner_text()
-
-
 def test_words_in_any_order_and_case(page: Page) -> None:
     filter_box(page).fill("3e-4 VIT")
     expect(rows(page)).to_have_count(2)
-    assert count(page) == "2 of 8 runs"
-    assert ticked(page) == names(page)
+    expect(panel(page).get_by_role("status").last).to_have_text("2 of 8 runs")
+    holds(page, lambda: ticked(page) == names(page))
     expect(page).to_have_url(re.compile(r"\?runs=3e-4\+VIT$"))
 
 
@@ -50,31 +47,26 @@ def test_a_regular_expression(page: Page) -> None:
     expect(rows(page)).to_have_count(3)
 
 
-@pytest.mark.parametrize(
-    ("expression", "holds"),
-    [
-        ("lr < 0.001", lambda trial: trial.lr < 0.001),
-        ("lr >= 0.001 and optimizer = adam", lambda t: t.lr >= 0.001 and t.optimizer == "adam"),
-        ('last("val/acc") > 0.88', lambda trial: trial.last > 0.88),
-        ('min("val/acc") < 0.2 or max("val/acc") > 0.94', None),
-        ("not vit and lr in (0.003, 0.0003)", None),
-        ('name ~ "^dense/[2-4]"', lambda trial: trial.name == "dense/256-lr1e-3"),
-        ("duration > 3m", lambda _: False),
-        ("points = 3", lambda _: True),
-    ],
-)
-def test_an_expression(page: Page, expression: str, holds: Callable[[Trial], bool] | None) -> None:
-    others: dict[str, Callable[[Trial], bool]] = {
-        "min": lambda t: min(t.accuracies) < 0.2 or max(t.accuracies) > 0.94,
-        "not": lambda t: t.model != "vit" and t.lr in (0.003, 0.0003),
-    }
-    test = holds or others[expression[:3]]
+EXPRESSIONS: dict[str, Callable[[Trial], bool]] = {
+    "lr < 0.001": lambda trial: trial.lr < 0.001,
+    "lr >= 0.001 and optimizer = adam": lambda t: t.lr >= 0.001 and t.optimizer == "adam",
+    'last("val/acc") > 0.88': lambda trial: trial.last > 0.88,
+    'min("val/acc") < 0.2 or max("val/acc") > 0.94': lambda trial: (
+        min(trial.accuracies) < 0.2 or max(trial.accuracies) > 0.94
+    ),
+    "not vit and lr in (0.003, 0.0003)": lambda t: t.model != "vit" and t.lr in (0.003, 0.0003),
+    'name ~ "^dense/[2-4]"': lambda trial: trial.name == "dense/256-lr1e-3",
+    "duration > 3m": lambda _: False,
+    "points = 3": lambda _: True,
+}
+
+
+def test_expressions(page: Page) -> None:
     mode(page, "expr")
-    filter_box(page).fill(expression)
-    expected = {trial.name for trial in STUDY if test(trial)}
-    expect(rows(page)).to_have_count(len(expected))
-    assert set(names(page)) == expected
-    assert panel(page).get_by_role("alert").count() == 0
+    for expression, holds_for in EXPRESSIONS.items():
+        filter_box(page).fill(expression)
+        becomes(page, lambda: set(names(page)), {one.name for one in STUDY if holds_for(one)})
+        expect(panel(page).get_by_role("alert")).to_have_count(0)
 
 
 def test_a_mistake_is_told_with_its_place_and_keeps_what_held(page: Page) -> None:
@@ -100,14 +92,14 @@ def test_labels_and_notes_are_asked_for(page: Page) -> None:
     expect(rows(page)).to_have_count(1)
     filter_box(page).fill('note:"for the PAPER" and label:paper')
     expect(rows(page)).to_have_count(1)
-    assert names(page) == ["conv/lr1e-3"]
+    becomes(page, lambda: names(page), ["conv/lr1e-3"])
 
 
 def test_the_address_holds_the_expression(page: Page, open_page: Callable[..., Page]) -> None:
     mode(page, "expr")
     filter_box(page).fill("lr < 0.001 and not vit")
     expect(page).to_have_url(re.compile("runs-expr="))
-    copy = open_page(page.url)
+    copy = open_page(address_at_rest(page))
     expect(filter_box(copy)).to_have_value("lr < 0.001 and not vit")
     expect(rows(copy)).to_have_count(1)
     pressed = panel(copy).get_by_role("button", name="expr", exact=True)
