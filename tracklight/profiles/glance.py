@@ -13,7 +13,7 @@ from tracklight.profiles.division import Division
 from tracklight.profiles.opname import find_op
 from tracklight.profiles.ops import Ops
 from tracklight.profiles.ops_book import Side
-from tracklight.profiles.parts import WHAT, Part
+from tracklight.profiles.parts import WHAT, Part, find_work
 from tracklight.profiles.sweep import cover
 from tracklight.profiles.trace import Trace
 from tracklight.types import Bool
@@ -144,7 +144,7 @@ def _iter_parts(division: Division) -> Iterator[PartTime]:
 
 def measure_overlap(trace: Trace, division: Division) -> Overlap | None:
     """None where there is no device, or nothing that steps could be found in."""
-    works = division.part >= 0
+    works = find_work(trace, division.part)
     device, host = works & trace.on_device, works & ~trace.on_device
     if not device.any():
         return None

@@ -116,6 +116,18 @@ def analyse_input(
     )
 
 
+def name_stage(findings: Iterable[Finding], trace: Trace, division: Division) -> None:
+    """Say of a finding about input which stage of a pipeline it is, and what helps that one."""
+    about = [finding for finding in findings if finding.name == "input"]
+    window = merge(division.steps.spans[division.inner])
+    stages = [stage for found in find_pipelines(trace, window) for stage in found] if about else []
+    slowest = max(stages, key=lambda stage: stage.critical_ps, default=None)
+    if slowest is not None and slowest.critical_ps:
+        share = slowest.critical_ps / max(sum(stage.critical_ps for stage in stages), 1)
+        said = f"{100 * share:.0f} % of that is the stage {slowest.op}. {advise(slowest.op)}"
+        about[0].advice = f"{said} {about[0].advice}".strip()
+
+
 def _tell_pipeline(number: int, stages: list[Stage], division: Division) -> PipelineRow:
     ms = _MS * max(division.averaged, 1)
     slowest = max(stage.critical_ps for stage in stages)

@@ -17,6 +17,7 @@ from msgspec.structs import astuple
 from tracklight.errors import FormatError
 from tracklight.formats.chrome_trace import Args, ChromeEvent, iter_pieces, read_head
 from tracklight.profiles.devices import read_kineto_devices
+from tracklight.profiles.environment import read_head_facts
 from tracklight.profiles.trace import REAL, TEXT, WHOLE, Said, Trace, Track
 from tracklight.profiles.words import Words
 
@@ -44,6 +45,7 @@ def read_kineto(path: Path, tell: Callable[[float], None] = lambda share: None) 
     return replace(
         gathered.make_trace(base_ns if isinstance(base_ns, int) else 0, problems),
         devices=read_kineto_devices(head.get("deviceProperties")),
+        environment=read_head_facts(head),
     )
 
 

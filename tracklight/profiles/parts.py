@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tracklight.profiles.numbering import number
+from tracklight.profiles.opname import find_op
 from tracklight.profiles.steps import Steps
 from tracklight.profiles.sweep import cover, divide
 from tracklight.profiles.trace import Trace
@@ -75,10 +76,25 @@ def divide_steps(trace: Trace, steps: Steps, part: Int64 | None = None) -> StepP
     """Divide steps; ``part`` is what `find_parts` gives, where somebody has it."""
     part = find_parts(trace) if part is None else part
     known = part >= 0
-    start, end, part = trace.start_ps[known], trace.end_ps[known], part[known]
-    counted = divide(start, end, part, steps.spans, len(Part))
+    start, end = trace.start_ps[known], trace.end_ps[known]
+    counted = divide(start, end, part[known], steps.spans, len(Part))
+    # What only waits counts where nothing else goes on, and is hidden behind nothing.
+    part = np.where(find_work(trace, part), part, -1)[known]
     alone = [cover(start[part == each], end[part == each], steps.spans) for each in Part]
-    return StepParts(counted, np.column_stack(alone), np.diff(steps.spans)[:, 0])
+    return StepParts(
+        counted, np.maximum(np.column_stack(alone), counted), np.diff(steps.spans)[:, 0]
+    )
+
+
+def find_work(trace: Trace, part: Int64) -> Bool:
+    """Of each event, whether somebody works in it, and does not only wait for others.
+
+    What stands around ops on a host waits for as long as they run, wherever that is.
+    """
+    works = (part >= 0) & ~trace.find_names(lambda name: "Synchronize" in name)
+    computes = (part == Part.HOST_COMPUTE) & ~trace.on_device
+    ops = trace.find_categories("cpu_op") | trace.find_names(lambda name: bool(find_op(name)))
+    return works & (ops | ~computes) if (ops & computes).any() else works
 
 
 def find_parts(trace: Trace) -> Int64:
