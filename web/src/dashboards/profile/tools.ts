@@ -45,4 +45,16 @@ export const TOOLS: readonly Tool[] = [
     about: 'What took how long, on the host, on devices and in Python.',
     load: () => import('./ops/Ops.svelte'),
   },
+  {
+    name: 'kernels',
+    title: 'Kernels',
+    about: 'How kernels were launched, how well they fit the device, and who uses tensor cores.',
+    load: () => import('./kernels/Kernels.svelte'),
+  },
+  {
+    name: 'memory',
+    title: 'Memory',
+    about: 'How much was in use over time, what of at the peak, and what never came back.',
+    load: () => import('./memory/Memory.svelte'),
+  },
 ];
