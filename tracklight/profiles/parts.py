@@ -23,6 +23,9 @@ from tracklight.types import Bool, Int64
 #: Not a layer that happens to be called so, and not the compiler's other services.
 _COMPILES = re.compile(r"[^/]*\b(Xla|backend_)?[Cc]ompile(AndLoad|Module)?\b")
 
+#: Where fewer events of a host than this are ops, its profiler does not record them.
+_FEW_OPS = 0.2
+
 
 class Part(IntEnum):
     """In rising order: of two that go on at once, the later one counts."""
@@ -94,7 +97,8 @@ def find_work(trace: Trace, part: Int64) -> Bool:
     works = (part >= 0) & ~trace.find_names(lambda name: "Synchronize" in name)
     computes = (part == Part.HOST_COMPUTE) & ~trace.on_device
     ops = trace.find_categories("cpu_op") | trace.find_names(lambda name: bool(find_op(name)))
-    return works & (ops | ~computes) if (ops & computes).any() else works
+    told = int((ops & computes).sum()) > _FEW_OPS * int(computes.sum())
+    return works & (ops | ~computes) if told else works
 
 
 def find_parts(trace: Trace) -> Int64:
