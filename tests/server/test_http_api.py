@@ -109,6 +109,7 @@ ASKS: dict[str, dict[str, Any] | list[Any]] = {
     "GET api/profile/captures": {},
     "GET api/profile/opening": CAPTURE,
     "GET api/profile/tools": CAPTURE,
+    "GET api/profile/hosts": CAPTURE,
     "GET api/profile/file": CAPTURE,
     "GET api/profile/overview": CAPTURE,
     "GET api/profile/steps": CAPTURE,

@@ -113,6 +113,15 @@ def test_two_captures_side_by_side(asked: Asked) -> None:
     assert (hue.after_ms, hue.after_count) == (0, 0) and hue.before_count > 0
 
 
+def test_hosts_beside_one_another(asked: Asked) -> None:
+    waits, works = asked.get("hosts", "torch").hosts
+    assert (waits.name, works.name) == ("a_1", "b_1")
+    assert waits.parts_ms["input"] > 20 > works.parts_ms["input"]
+    assert waits.step_ms == pytest.approx(sum(waits.parts_ms.values()))
+    (broken,) = asked.get("hosts", "broken").hosts
+    assert broken.step_ms is None and "vm.xplane.pb" in broken.problem.what
+
+
 def test_nothing_to_compare_with_is_a_sentence(asked: Asked) -> None:
     with pytest.raises(UsageError, match="nothing to compare with"):
         asked.get("compare", "keras/fast")

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from tracklight.dashboards.profile.asks import CaptureAsk, CaptureFileAsk
 from tracklight.dashboards.profile.copies import iter_copies
 from tracklight.dashboards.profile.file import make_file
+from tracklight.dashboards.profile.hosts import HostsAnswer, tell_hosts
 from tracklight.dashboards.profile.listing import CapturesAnswer
 from tracklight.dashboards.profile.store import Opening, Store
 from tracklight.dashboards.profile.tool import ToolsAnswer, tell_tools
@@ -31,6 +32,7 @@ class Profile(Dashboard):
             Route("captures", Nothing, self.captures, "GET"),
             Route("opening", CaptureAsk, self.opening, "GET"),
             Route("tools", CaptureAsk, self.tools, "GET", lasting=has_mark),
+            Route("hosts", CaptureAsk, self.hosts, "GET"),
             Route("file", CaptureFileAsk, self.file, "GET"),
             *(route for tool in TOOLS for route in tool.routes(self._store)),
         ]
@@ -49,6 +51,10 @@ class Profile(Dashboard):
     def tools(self, ask: CaptureAsk) -> ToolsAnswer:
         """What a capture can be looked at with, and why it cannot be with the rest."""
         return self._store.find(ask, "tools", ToolsAnswer, lambda opened: tell_tools(TOOLS, opened))
+
+    def hosts(self, ask: CaptureAsk) -> HostsAnswer:
+        """How an average step went on every host of a capture."""
+        return tell_hosts(self.context, self._store, ask)
 
     def file(self, ask: CaptureFileAsk) -> Stream:
         """A capture as its profiler wrote it, or in the form that Perfetto opens."""

@@ -1,0 +1,129 @@
+"""Sets of times, and which stage of a pipeline is waited for, in small cases made by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tracklight.profiles.datasets import find_pipelines
+from tracklight.profiles.intervals import intersect, measure, merge, unite
+from tracklight.profiles.stages import advise, find_work
+from tracklight.profiles.trace import WHOLE, Said, Trace, Track
+
+WINDOW = np.array([[0, 1000]])
+
+
+def make_trace(*events: tuple[int, str, int, int, int, int]) -> Trace:
+    """Of events on tracks: (track, name, start, end, id, parent), a parent of 0 being none."""
+    events = tuple(sorted(events, key=lambda it: (it[0], it[2], -it[3])))
+    names = list(dict.fromkeys(event[1] for event in events))
+    said = [(at, 0, event[4]) for at, event in enumerate(events)]
+    said += [(at, 1, event[5]) for at, event in enumerate(events) if event[5]]
+    rows = np.array(said, np.int64)
+    columns = np.array([(e[0], names.index(e[1]), e[2], e[3] - e[2]) for e in events], np.int64)
+    return Trace(
+        tracks=tuple(Track("host", f"thread {at}", at, False) for at in range(3)),
+        names=tuple(names),
+        categories=("",),
+        track=columns[:, 0].astype(np.int32),
+        name=columns[:, 1].astype(np.int32),
+        category=np.zeros(len(events), np.int32),
+        start_ps=columns[:, 2],
+        duration_ps=columns[:, 3],
+        keys=("id", "parent_id"),
+        said=Said(
+            rows[:, 0],
+            rows[:, 1].astype(np.int32),
+            np.full(len(rows), WHOLE, np.uint8),
+            rows[:, 2],
+        ),
+        read_text=str,
+    )
+
+
+def test_sets_of_times() -> None:
+    some = merge(np.array([[5, 7], [0, 3], [2, 4], [9, 9]]))
+    assert some.tolist() == [[0, 4], [5, 7]]
+    assert intersect(some, np.array([[3, 6]])).tolist() == [[3, 4], [5, 6]]
+    assert intersect(some, np.empty((0, 2), np.int64)).tolist() == []
+    assert measure(unite([some, np.array([[4, 5]])])) == 7
+    assert measure(unite([])) == 0
+
+
+def test_what_is_called_is_waited_for_and_not_who_calls_it() -> None:
+    trace = make_trace(
+        (0, "Iterator::Root", 0, 100, 1, 0),
+        (0, "Iterator::Root::Batch", 5, 95, 2, 1),
+        (0, "Iterator::Root::Batch::Map", 10, 90, 3, 2),
+    )
+    ((root, batch, map_),) = find_pipelines(trace, WINDOW)
+    assert [(it.op, it.parent) for it in (root, batch, map_)] == [
+        ("Root", None),
+        ("Batch", 0),
+        ("Map", 1),
+    ]
+    assert [it.critical_ps for it in (root, batch, map_)] == [10, 10, 80]
+    assert [it.self_ps for it in (root, batch, map_)] == [10, 10, 80]
+
+
+def test_behind_a_buffer_only_what_is_late_is_waited_for() -> None:
+    """The map works from 0 to 60 on another thread, and is waited for from 50 on."""
+    trace = make_trace(
+        (0, "Iterator::Root", 50, 70, 1, 0),
+        (0, "Iterator::Root::Prefetch", 50, 70, 2, 1),
+        (1, "Iterator::Root::Prefetch::Map", 0, 60, 3, 2),
+    )
+    (stages,) = find_pipelines(trace, WINDOW)
+    assert [(it.op, it.critical_ps) for it in stages] == [
+        ("Root", 0),
+        ("Prefetch", 10),
+        ("Map", 10),
+    ]
+    assert stages[2].total_ps == 60
+
+
+def test_only_steps_count() -> None:
+    trace = make_trace((0, "Iterator::Root", 0, 100, 1, 0))
+    ((root,),) = find_pipelines(trace, np.array([[20, 50], [90, 400]]))
+    assert (root.critical_ps, root.total_ps) == (40, 100)
+
+
+def test_pipelines_are_told_apart_and_passes_are_not() -> None:
+    trace = make_trace(
+        (0, "Iterator::Root", 0, 10, 1, 0),
+        (0, "Iterator::Root::ForeverRepeat[0]::Range", 1, 4, 2, 1),
+        (0, "Iterator::Root::ForeverRepeat[1]::Range", 5, 9, 3, 1),
+        (1, "Iterator::Root", 0, 10, 7, 0),
+    )
+    training, validation = find_pipelines(trace, WINDOW)
+    assert [(it.path, it.calls) for it in training] == [
+        ("Iterator::Root", 1),
+        ("Iterator::Root::ForeverRepeat::Range", 2),
+    ]
+    assert len(validation) == 1
+
+
+def test_iterators_that_are_each_others_parents_end() -> None:
+    trace = make_trace(
+        (0, "Iterator::Root", 0, 10, 1, 2),
+        (0, "Iterator::Root::Map", 1, 4, 2, 1),
+    )
+    assert sum(len(stages) for stages in find_pipelines(trace, WINDOW)) == 2
+
+
+@pytest.mark.parametrize(
+    ("op", "work", "helps"),
+    [
+        ("Map", "preparing", "num_parallel_calls"),
+        ("ParallelMapV2", "preparing", "already runs in parallel"),
+        ("MapAndBatch", "preparing", "already runs in parallel"),
+        ("TFRecord", "reading", "interleave"),
+        ("ParallelInterleaveV4", "preparing", "cycle_length"),
+        ("BatchV2", "gathering", "prefetch"),
+        ("Prefetch", "handing over", "below it"),
+        ("Unheard", "preparing", ""),
+    ],
+)
+def test_what_helps_a_stage(op: str, work: str, helps: str) -> None:
+    assert find_work(op) == work
+    assert helps in advise(op)
