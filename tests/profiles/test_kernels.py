@@ -42,7 +42,7 @@ def test_how_a_kernel_was_launched_is_read_from_torch() -> None:
     ("name", "uses"),
     [
         ("torch_f32.pt.trace.json.gz", {Use.NO}),
-        ("torch_bf16.pt.trace.json.gz", {Use.YES, Use.NO}),
+        ("torch_bf16.pt.trace.json.gz", {Use.YES}),
         ("jax_bf16.xplane.pb", {Use.YES}),
         # Triton may round 32 bits down and says nowhere whether it does.
         ("jax_f32.xplane.pb", {Use.UNKNOWN}),

@@ -14,7 +14,7 @@ from tracklight.profiles.opname import Op
 from tracklight.profiles.ops_book import Naming
 from tracklight.profiles.program import Placement
 from tracklight.profiles.program_kinds import SHORT_TYPES, find_product_types
-from tracklight.profiles.tensor_cores import Use, find_use, is_eligible
+from tracklight.profiles.tensor_cores import Use, find_use, is_eligible, may_multiply
 from tracklight.profiles.trace import Trace
 from tracklight.types import Int64
 
@@ -46,7 +46,7 @@ class Kernel:
     launch: Launch
     tensor_cores: Use
     is_eligible: bool
-    """Its op is one that tensor cores can do."""
+    """It does what tensor cores can do."""
     count: int = 0
     total_ps: int = 0
     min_ps: int = 1 << 62
@@ -86,7 +86,8 @@ def _make(name: str, op: Op, launch: Launch, short: frozenset[str]) -> Kernel:
     use = find_use(name, op.type)
     if use == Use.UNKNOWN and op.name in short:
         use = Use.YES  # XLA's own kernels leave such products to nothing else
-    return Kernel(name, op, launch, use, is_eligible(op.type))
+    is_product = use == Use.YES or (is_eligible(op.type) and may_multiply(name))
+    return Kernel(name, op, launch, use, is_product)
 
 
 def _add(kernel: Kernel, event: int, ps: int) -> None:

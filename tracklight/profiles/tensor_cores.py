@@ -40,7 +40,7 @@ def find_use(kernel: str, op_type: str) -> Use:
         return Use.NO
     if _TENSOR.search(kernel):
         return Use.YES
-    return Use.UNKNOWN if is_eligible(op_type) and _may_multiply(kernel) else Use.NO
+    return Use.UNKNOWN if is_eligible(op_type) and may_multiply(kernel) else Use.NO
 
 
 def is_eligible(op_type: str) -> bool:
@@ -48,6 +48,6 @@ def is_eligible(op_type: str) -> bool:
     return op_type in (PRODUCT, CONVOLUTION) or bool(_ELIGIBLE.match(op_type))
 
 
-def _may_multiply(kernel: str) -> bool:
+def may_multiply(kernel: str) -> bool:
     """Ops launch kernels beside that which does the work: to transpose, to fill, to add up."""
     return re.search(r"gemm|dot|conv|matmul|wgrad|dgrad|fprop", kernel, re.I) is not None

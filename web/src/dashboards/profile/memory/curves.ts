@@ -1,5 +1,6 @@
 import { RUN_COLOURS } from '../../../base/colour';
-import type { Flag, Line } from '../../../charts/types';
+import { formatBytes } from '../../../base/format';
+import type { Flag, Line, Mark } from '../../../charts/types';
 import type { AllocatorRow } from './answers';
 
 const UNITS = ['B', 'KB', 'MB', 'GB', 'TB'] as const;
@@ -34,8 +35,13 @@ export function linesOf(one: AllocatorRow, other: AllocatorRow | null, unit: num
       ? [line('stack', ORANGE, one, (at) => one.stack[at] ?? 0)]
       : []),
     ...(other ? [line('before', '#8e8e9c', other, inUse(other), [4, 3])] : []),
-    line('in use', BLUE, one, inUse(one)),
+    { ...line('in use', BLUE, one, inUse(one)), marks: [peakOf(one, unit)] },
   ];
+}
+
+function peakOf({ peak }: AllocatorRow, unit: number): Mark {
+  const bytes = peak.heap + peak.stack;
+  return { x: peak.ms, y: bytes / unit, kind: 'max', text: `peak ${formatBytes(bytes)}` };
 }
 
 /** Each value holds up to the next: two points for each but the last. */
@@ -54,16 +60,9 @@ export function stairs(
   return { x, y };
 }
 
-/** Where the peak is, and where steps begin, as long as there are few of them. */
-export function flagsOf(
-  { peak }: AllocatorRow,
-  names: readonly string[],
-  starts: Float64Array,
-): Flag[] {
+/** Where steps begin, as long as there are few of them. */
+export function flagsOf(names: readonly string[], starts: Float64Array): Flag[] {
   const MOST_STEPS = 12;
-  const steps = starts.length > MOST_STEPS ? [] : Array.from(starts);
-  return [
-    ...steps.map((x, at) => ({ id: `step ${at}`, x, text: names[at] ?? '' })),
-    { id: 'peak', x: peak.ms, text: 'peak' },
-  ];
+  if (starts.length > MOST_STEPS) return [];
+  return Array.from(starts, (x, at) => ({ id: `step ${at}`, x, text: names[at] ?? '' }));
 }

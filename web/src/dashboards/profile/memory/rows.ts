@@ -101,11 +101,16 @@ export function pieceColumns(
       value: ({ count }) => count,
       text: ({ count }) => String(count),
     },
-    text('region', 'Kind', 92, ({ region }) => region),
-    text('type', 'Type', 84, ({ type }) => type),
-    text('shape', 'Shape', 150, ({ shape }) => shape),
+    ...TEXTS.filter(({ value }) => rows.some((row) => value(row) !== '')),
   ];
 }
+
+/** PyTorch says none of these, and columns with nothing in them are in the way. */
+const TEXTS: readonly Column<PieceRow>[] = [
+  text('region', 'Kind', 92, ({ region }) => region),
+  text('type', 'Type', 84, ({ type }) => type),
+  text('shape', 'Shape', 150, ({ shape }) => shape),
+];
 
 const COMPARED: readonly Column<PieceRow>[] = [
   bytes('before', 'Before', ({ before }) => before ?? NaN),
