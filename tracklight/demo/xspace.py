@@ -27,7 +27,7 @@ class Line:
     """A thread of a host, or a stream of a device."""
 
     def __init__(self, plane: Plane, number: int, name: str) -> None:
-        self.number, self.name = number, name
+        self.number, self.name, self.begins_ns = number, name, 0
         self._plane = plane
         self._events: list[_Event] = []
 
@@ -39,7 +39,7 @@ class Line:
 
     def encode(self) -> bytes:
         events = sorted(self._events, key=lambda event: (event.start_ps, -event.duration_ps))
-        head = _number(1, self.number) + _block(2, self.name.encode())
+        head = _number(1, self.number) + _block(2, self.name.encode()) + _number(3, self.begins_ns)
         return head + b"".join(_block(4, _encode_event(event)) for event in events)
 
 

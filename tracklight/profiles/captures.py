@@ -11,6 +11,7 @@ from tracklight.logdir.discover import discover
 from tracklight.logdir.local import LocalFiles
 from tracklight.logdir.natural import natural_key
 from tracklight.logdir.roots import Root
+from tracklight.profiles.clocks import set_clocks
 from tracklight.profiles.kineto import read_kineto
 from tracklight.profiles.trace import Trace
 from tracklight.profiles.xplane import read_xplane
@@ -46,7 +47,7 @@ def open_capture(path: Path, tell: Callable[[float], None] = lambda share: None)
 
     ``tell`` hears how much of it was read, as far as that is worth telling.
     """
-    trace = _read(path, tell)
+    trace = set_clocks(_read(path, tell))
     if trace.problems and not len(trace):
         raise FormatError(f'cannot read "{path.name}": {trace.problems[0]}')
     return trace

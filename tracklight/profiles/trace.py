@@ -42,6 +42,16 @@ class Said(NamedTuple):
     bits: Int64
     """A whole number, the bits of a real one, or which text it is, for `read_text`."""
 
+    def move(self, order: Int64, count: int) -> Said:
+        """The same of events that are put in another order, of ``count`` those in ``order``."""
+        places = np.full(count, -1, np.int64)
+        places[order] = np.arange(len(order))
+        event = places[self.event]
+        if len(order) == count:
+            return self._replace(event=event)
+        kept = event >= 0
+        return Said(event[kept], self.key[kept], self.kind[kept], self.bits[kept])
+
 
 WHOLE, REAL, TEXT = range(3)
 

@@ -1,16 +1,25 @@
-"""Words by number, in the order in which they are met."""
+"""Numbers things in the order in which they are met."""
 
 from __future__ import annotations
 
+from typing import Generic, TypeVar
 
-class Words:
+Thing = TypeVar("Thing")
+
+
+class Places(dict[Thing, int], Generic[Thing]):
+    """Asking for a thing gives its number; a million asks must cost little, so this is a dict."""
+
     def __init__(self) -> None:
-        self.all: list[str] = []
-        self._places: dict[str, int] = {}
+        super().__init__()
+        self.all: list[Thing] = []
 
-    def place(self, word: str) -> int:
-        place = self._places.get(word)
-        if place is None:
-            place = self._places[word] = len(self.all)
-            self.all.append(word)
+    def __missing__(self, thing: Thing) -> int:
+        place = self[thing] = len(self.all)
+        self.all.append(thing)
         return place
+
+
+class Words(Places[str]):
+    def place(self, word: str) -> int:
+        return self[word]

@@ -17,15 +17,19 @@ from tracklight.formats.xplane import Line, Plane, Space
 from tracklight.formats.xplane_lines import scan_stat
 from tracklight.profiles.devices import Device, read_plane_device
 from tracklight.profiles.environment import read_versions
+from tracklight.profiles.moments import find_possible, tell_impossible
 from tracklight.profiles.numbering import number
 from tracklight.profiles.trace import REAL, TEXT, WHOLE, Said, Trace, Track
 from tracklight.profiles.words import Words
-from tracklight.types import Int32, Int64
+from tracklight.types import Float64, Int32, Int64
 
 _ENVIRONMENT = "Task Environment"
 _ABOUT = "/host:metadata"
 _NS = 1_000
-Number = TypeVar("Number", np.int64, np.int32, np.uint8)
+#: Some hundred days; no profiler runs as long.
+_LONG_AGO_NS = 1 << 53
+_MOST_PS = 1 << 62
+Number = TypeVar("Number", np.int64, np.int32, np.uint8, np.float64)
 #: No text is longer than this, however well it was packed.
 _MOST_UNPACKED = 1 << 24
 
@@ -42,7 +46,9 @@ def read_xplane(data: bytes) -> Trace:
         _join((p.start_ps for p in parts), np.int64),
         _join((p.duration_ps for p in parts), np.int64),
     )
+    possible = find_possible(_join((p.moment_ps for p in parts), np.float64), duration)
     order = np.lexsort((-duration, start, track))
+    order = order[possible[order]]
     return Trace(
         tracks=tracks,
         names=tuple(names.all),
@@ -56,7 +62,7 @@ def read_xplane(data: bytes) -> Trace:
         said=_join_said(parts, order),
         read_text=texts.read,
         began_ns=_find_beginning(space),
-        problems=tuple(filter(None, [space.problem, *space.said])),
+        problems=tuple(filter(None, [space.problem, *tell_impossible(possible), *space.said])),
         iter_programs=partial(xplane.iter_programs, data),
         devices=tuple(_iter_devices(space, texts)),
         environment=_find_environment(space, texts),
@@ -69,6 +75,8 @@ class _Part(NamedTuple):
     track: Track
     name: Int32
     start_ps: Int64
+    moment_ps: Float64
+    """The same less exactly, and right as well where it does not fit 64 bits."""
     duration_ps: Int64
     said: Said
 
@@ -111,23 +119,30 @@ def _unpack(data: bytes) -> bytes:
 
 
 def _iter_parts(space: Space, names: Words, keys: Words, texts: _Texts) -> Iterator[_Part]:
+    base_ns = _find_base_ns(space)
     for plane in space.planes:
-        is_device = plane.name.startswith("/device:")
         while plane.lines:  # what was read of one is not kept for the others
-            line = plane.lines.pop(0)
-            track = Track(plane.name, line.name, line.id, is_device)
-            yield _read_line(plane, line, track, names, keys, texts)
+            yield _read_line(plane, plane.lines.pop(0), base_ns, names, keys, texts)
+
+
+def _find_base_ns(space: Space) -> int:
+    """From when times count: mostly from when the profiler began, but from 1970 in some files."""
+    first = min((line.begins_ns for plane in space.planes for line in plane.lines), default=0)
+    return first if first > _LONG_AGO_NS else 0
 
 
 def _read_line(
-    plane: Plane, line: Line, track: Track, names: Words, keys: Words, texts: _Texts
+    plane: Plane, line: Line, base_ns: int, names: Words, keys: Words, texts: _Texts
 ) -> _Part:
     events = line.events[:-1]
+    track = Track(plane.name, line.name, line.id, plane.name.startswith("/device:"))
     name = _look_up(events[:, 0], plane.event_names, names)
     event = np.repeat(np.arange(len(events)), np.diff(line.events[:, 4]))
-    start = line.begins_ns * _NS + events[:, 1]
+    begins_ps = (line.begins_ns - base_ns) * _NS
+    start = events[:, 1] + max(min(begins_ps, _MOST_PS), -_MOST_PS)
+    moment = events[:, 1].astype(np.float64) + float(begins_ps)
     said = _read_stats(plane, line.stats, event, keys, texts)
-    return _Part(track, name, start, np.maximum(events[:, 2], 0), said)
+    return _Part(track, name, start, moment, np.maximum(events[:, 2], 0), said)
 
 
 def _read_stats(plane: Plane, stats: Int64, event: Int64, keys: Words, texts: _Texts) -> Said:
@@ -162,14 +177,13 @@ def _join_said(parts: list[_Part], order: Int64) -> Said:
     event = _join(
         (part.said.event + first for part, first in zip(parts, firsts, strict=False)), np.int64
     )
-    places = np.empty(len(order), np.int64)
-    places[order] = np.arange(len(order))
-    return Said(
-        places[event],
+    said = Said(
+        event,
         _join((part.said.key for part in parts), np.int32),
         _join((part.said.kind for part in parts), np.uint8),
         _join((part.said.bits for part in parts), np.int64),
     )
+    return said.move(order, firsts[-1])
 
 
 def _iter_devices(space: Space, texts: _Texts) -> Iterator[Device]:
