@@ -49,7 +49,7 @@ PYTHON = {
     "tensorfiles": "formats logdir",
     "embeddings": "formats logdir tensorfiles",
     "projections": "",
-    "dashboards": "formats logdir index log export plugin media graphs sessions tensorfiles "
+    "dashboards": "formats logdir index notes log export plugin media graphs sessions tensorfiles "
     "embeddings projections profiles",
     "server": "formats logdir index log notes alerts plugin sessions dashboards __init__",
     "snapshot": "notes plugin server __init__",

@@ -195,6 +195,9 @@ class Dashboard(ABC):
     def prepare(self) -> None:  # noqa: B027  most have nothing to prepare
         """Put together what takes long of a large log, before anybody asks for it."""
 
+    def close(self) -> None:  # noqa: B027  most have nothing to end
+        """End what still runs, as the server ends."""
+
     def export_static(self, runs: Sequence[str]) -> Iterable[tuple[str, object]]:
         """What a copy of the board, which has no server, knows of these runs.
 

@@ -55,3 +55,10 @@ def test_points_that_are_all_the_same_weigh_the_same() -> None:
     matrix = as_matrix(neighbours, 3)
     assert np.isfinite(matrix).all()
     np.testing.assert_allclose(matrix[~np.eye(9, dtype=bool)], 1 / 72, rtol=1e-5)
+
+
+def test_labels_that_all_differ_leave_some_weight() -> None:
+    vectors, _ = make_clusters(20)
+    neighbours = NeighbourSearch(vectors, "euclidean").find_all(6)
+    affinities = find_affinities(neighbours, 2.0, np.arange(20), pull=1.0)
+    assert float(affinities.weights.sum()) == pytest.approx(1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -41,6 +42,13 @@ def find_families(folder: str, names: Iterable[str]) -> dict[str, list[Member]]:
     for members in families.values():
         members.sort(key=lambda member: -1 if member.step is None else member.step)
     return families
+
+
+def find_own_name(member: Member) -> str | None:
+    """What a file of a single array is called at every step; None for one that names its own."""
+    name = posixpath.basename(member.path)
+    found = _FILE.fullmatch(name) if name.endswith(".npy") else None
+    return None if found is None else found["stem"]
 
 
 def split_step(name: str) -> tuple[str, int | None]:

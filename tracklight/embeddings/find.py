@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from tracklight.embeddings.config import NAME
 from tracklight.embeddings.configured import Configured, list_tables, read_config_file
-from tracklight.embeddings.families import Member, find_families
+from tracklight.embeddings.families import Member, find_families, find_own_name
 from tracklight.embeddings.model import Embedding, Version
 from tracklight.errors import TracklightError
 from tracklight.logdir.opening import open_filesystem
@@ -94,12 +94,13 @@ def read_members(place: Place, run: str, members: Sequence[Member]) -> list[Embe
     except (TracklightError, OSError) as error:
         name = posixpath.basename(members[-1].path)
         return [Embedding(run, name, problem=str(error))]
+    own = find_own_name(members[-1])
     return [
         Embedding(
             run,
-            info.name,
+            own or info.name,
             tuple(
-                Version(member.step, member.kind, member.path, info.key, info.shape)
+                Version(member.step, member.kind, member.path, "" if own else info.key, info.shape)
                 for member in members
             ),
         )

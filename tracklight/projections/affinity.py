@@ -102,4 +102,6 @@ def weaken_unlike(
         return weights
     mine, others = labels[:, None], labels[places]
     unlike = (mine != others) & (mine >= 0) & (others >= 0)
-    return weights * np.where(unlike, 1 - pull, 1)
+    weakened = weights * np.where(unlike, 1 - pull, 1)
+    # A point that is unlike all others would be nowhere at all.
+    return np.where(weakened.max(axis=1, keepdims=True) > 0, weakened, weights)

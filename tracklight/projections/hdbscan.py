@@ -75,10 +75,18 @@ def _join(vectors: Float32, min_size: int, work: Work) -> _Tree:
     others = found.places.ravel()
     # Where it is sparse, all are far from each other.
     lengths = np.maximum(found.distances.ravel(), np.maximum(core[mine], core[others]))
-    order = np.argsort(lengths, kind="stable")
+    # Neighbours of who is far from all are not near each other: only where both are neighbours of
+    # the other do they belong together, and what lies between such pieces is measured as well.
+    is_mutual = np.isin(mine * count + others, others * np.int64(count) + mine)
+    pieces = _Forest(count)
+    pieces.join_all(mine[is_mutual], others[is_mutual], lengths[is_mutual])
+    near, far, bridges = _bridge(vectors, core, pieces.list_roots())
     forest = _Forest(count)
-    forest.join_all(mine[order], others[order], lengths[order])
-    forest.join_all(*_bridge(vectors, core, forest.list_roots()))
+    forest.join_all(
+        np.concatenate([mine, near]),
+        np.concatenate([others, far]),
+        np.concatenate([lengths, bridges]),
+    )
     return forest.make_tree()
 
 
@@ -102,10 +110,8 @@ def _bridge(vectors: Float32, core: Float32, roots: Int64) -> tuple[Int64, Int64
     firsts = np.flatnonzero(np.diff(roots[sample], prepend=-1))
     nearest = np.minimum.reduceat(np.minimum.reduceat(apart, firsts, axis=0), firsts, axis=1)
     one, other = np.triu_indices(len(firsts), 1)
-    lengths = nearest[one, other]
-    ranks = np.argsort(lengths, kind="stable")
     ends = sample[firsts]
-    return ends[one[ranks]], ends[other[ranks]], lengths[ranks].astype(np.float32)
+    return ends[one], ends[other], nearest[one, other].astype(np.float32)
 
 
 class _Forest:
@@ -120,9 +126,9 @@ class _Forest:
         self._lengths: list[float] = []
 
     def join_all(self, mine: Int64, others: Int64 | Int32, lengths: Float32) -> None:
-        for one, other, length in zip(
-            mine.tolist(), others.tolist(), lengths.tolist(), strict=True
-        ):
+        order = np.argsort(lengths, kind="stable")
+        columns = mine[order].tolist(), others[order].tolist(), lengths[order].tolist()
+        for one, other, length in zip(*columns, strict=True):
             first, second = self._find(one), self._find(other)
             if first != second:
                 self._join(first, second, length)

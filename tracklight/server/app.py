@@ -83,7 +83,7 @@ def create_app(
             Middleware(Turns, endless_path=_find_path(path_prefix, "api/live")),
         ],
         exception_handlers=problems.handlers(),
-        lifespan=lambda _: _run(live, follower, watchman),
+        lifespan=lambda _: _run(live, follower, watchman, plugins),
     )
     app.state.live = live
     app.state.list_routes = lambda: [*own, *plugins.routes()]
@@ -123,7 +123,9 @@ def _put_below(path_prefix: str, routes: list[BaseRoute]) -> list[BaseRoute]:
 
 
 @contextlib.asynccontextmanager
-async def _run(live: Live, follower: Follower, watchman: Alerts) -> AsyncIterator[None]:
+async def _run(
+    live: Live, follower: Follower, watchman: Alerts, plugins: Plugins
+) -> AsyncIterator[None]:
     live.bell.attach()
     watchman.start()
     follower.start()
@@ -133,3 +135,4 @@ async def _run(live: Live, follower: Follower, watchman: Alerts) -> AsyncIterato
         live.bell.end()
         follower.stop()
         watchman.stop()
+        plugins.close()

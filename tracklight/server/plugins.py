@@ -59,6 +59,14 @@ class Plugins:
             for route in found.get_routes()
         ]
 
+    def close(self) -> None:
+        """End what dashboards have under way; one that cannot does not keep others from it."""
+        for found in self.found.values():
+            try:
+                found.close()
+            except Exception as error:
+                log.warning("the dashboard %s did not end well: %s", found.name, _say(error))
+
     def _add(self, kind: Any, context: Context) -> None:
         if not (isinstance(kind, type) and issubclass(kind, Dashboard)):
             raise TypeError("it is not a subclass of tracklight.plugin.Dashboard")
@@ -99,6 +107,10 @@ class Found:
 
     def get_routes(self) -> tuple[Route, ...]:
         return self._get()[1]
+
+    def close(self) -> None:
+        if self._loaded is not None:
+            self._loaded[0].close()
 
     def _get(self) -> tuple[Dashboard, tuple[Route, ...]]:
         with self._lock:

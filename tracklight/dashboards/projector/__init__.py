@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from tracklight.dashboards.projector.answers import (
     About,
+    BookmarksAnswer,
     ClustersAnswer,
     ColumnAnswer,
+    EditAnswer,
     EmbeddingRow,
     EmbeddingsAnswer,
     JobRow,
@@ -21,9 +23,12 @@ from tracklight.dashboards.projector.answers import (
     SearchAnswer,
 )
 from tracklight.dashboards.projector.asks import (
+    BookmarkAsk,
     ClusterAsk,
     ColumnAsk,
+    EditAsk,
     EmbeddingAsk,
+    FileAsk,
     JobAsk,
     LayoutAsk,
     MatchAsk,
@@ -36,15 +41,19 @@ from tracklight.dashboards.projector.asks import (
     UploadAsk,
 )
 from tracklight.dashboards.projector.clustering import Clusters
+from tracklight.dashboards.projector.copies import Source, iter_copies
 from tracklight.dashboards.projector.desk import Desk
+from tracklight.dashboards.projector.drawer import Edit
+from tracklight.dashboards.projector.files import make_file
 from tracklight.dashboards.projector.library import Library
 from tracklight.dashboards.projector.matching import match_rows
 from tracklight.dashboards.projector.nearest import find_neighbours
+from tracklight.dashboards.projector.opened import read_bits
 from tracklight.dashboards.projector.projecting import Projector as Layouts
 from tracklight.dashboards.projector.searching import Searcher
 from tracklight.dashboards.projector.sprites import Sprites
 from tracklight.dashboards.projector.telling import tell_about, tell_column, tell_point
-from tracklight.plugin import Blob, Context, Dashboard, Nothing, Route
+from tracklight.plugin import Blob, Context, Dashboard, Nothing, Route, Stream
 
 _MOST_UPLOADED_BYTES = 1 << 30
 
@@ -86,8 +95,18 @@ class Projector(Dashboard):
             Route("match", MatchAsk, self.match),
             Route("cluster", ClusterAsk, self.cluster),
             Route("clusters", JobAsk, self.clusters, "GET"),
+            Route("edit", EditAsk, self.edit, writes=True),
+            Route("bookmarks", EmbeddingAsk, self.bookmarks, "GET"),
+            Route("bookmark", BookmarkAsk, self.bookmark, writes=True),
+            Route("file", FileAsk, self.file, "GET"),
             Route("upload", UploadAsk, self.upload, upload_bytes=_MOST_UPLOADED_BYTES),
         ]
+
+    def close(self) -> None:
+        self._desk.close()
+
+    def export_static(self, runs: Sequence[str]) -> Iterator[tuple[str, object]]:
+        return iter_copies(Source(self._library, self._sprites), runs)
 
     def embeddings(self, ask: Nothing) -> EmbeddingsAnswer:
         """All embeddings of the log, and those that were brought along since the server started."""
@@ -156,6 +175,28 @@ class Projector(Dashboard):
     def clusters(self, ask: JobAsk) -> ClustersAnswer:
         """The groups that were found, named by words in the labels of their points."""
         return self._clusters.tell(ask.job)
+
+    def edit(self, ask: EditAsk) -> EditAnswer:
+        """Give some points another label. It is kept beside the notes on the log."""
+        found = self._library.find(ask)
+        chosen = read_bits(ask.rows, self._library.open(found).rows)
+        revision = self._library.drawer.edit(found.id, Edit(ask.column, ask.text, ask.rows))
+        return EditAnswer(revision, int(np.count_nonzero(chosen)))
+
+    def bookmarks(self, ask: EmbeddingAsk) -> BookmarksAnswer:
+        """Views that were saved: beside the vectors by TensorBoard, or here under a name."""
+        found = self._library.find(ask)
+        saved = self._library.drawer.get(found.id).views
+        return BookmarksAnswer(self._library.read_bookmarks(found), saved)
+
+    def bookmark(self, ask: BookmarkAsk) -> BookmarksAnswer:
+        """Keep a view under a name, or forget it."""
+        return BookmarksAnswer([], self._library.drawer.save(ask.id, ask.name, ask.state))
+
+    def file(self, ask: FileAsk) -> Blob | Stream:
+        """Labels as they were edited, vectors, or a layout with the labels beside it."""
+        found = self._library.find(ask)
+        return make_file(self._library.open(found), self._desk, ask, self._library.get_name(found))
 
     def upload(self, ask: UploadAsk) -> EmbeddingRow:
         """Look at a file with vectors, or give one that was brought along labels or pictures. It

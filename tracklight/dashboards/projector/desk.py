@@ -78,6 +78,10 @@ class Desk:
             raise UsageError("this projection has no places yet; wait until it has some")
         return job.layout, plan
 
+    def close(self) -> None:
+        """Stop all jobs and wait for the one that runs."""
+        self._jobs.close()
+
     def cancel(self, key: str) -> JobRow:
         job, plan = self.get(key)
         job.cancel()

@@ -13,6 +13,7 @@ import msgspec
 
 from tracklight.dashboards.projector.answers import EmbeddingRow, EmbeddingsAnswer, VersionRow
 from tracklight.dashboards.projector.asks import EmbeddingAsk
+from tracklight.dashboards.projector.drawer import Drawer, apply_edits
 from tracklight.dashboards.projector.listing import find_mark, make_row, name_embeddings
 from tracklight.dashboards.projector.opened import (
     Opened,
@@ -21,6 +22,7 @@ from tracklight.dashboards.projector.opened import (
     with_sprite,
     with_vectors,
 )
+from tracklight.embeddings.bookmarks import Bookmark, read_bookmarks
 from tracklight.embeddings.find import find_embeddings
 from tracklight.embeddings.model import Embedding
 from tracklight.embeddings.vectors import take_vectors
@@ -35,6 +37,7 @@ from tracklight.types import SavedFile
 
 _IDLE_S = 900.0
 _KEPT_BYTES = 3 << 30
+_MOST_EDITED = 4
 _MOST_UPLOADS = 16
 _GONE = "the log no longer has this embedding, or it was written anew; load the page again"
 
@@ -56,6 +59,8 @@ class Library:
         self._context = context
         self.place = Place([root.path for root in context.log.roots])
         self._shelf: Shelf[str, Opened] = Shelf(_KEPT_BYTES, _IDLE_S)
+        self._edited: Shelf[str, Opened] = Shelf(_MOST_EDITED, _IDLE_S)
+        self.drawer = Drawer(root.path for root in context.log.roots)
         self._uploads: OrderedDict[str, tuple[EmbeddingRow, Opened]] = OrderedDict()
         self._listed: tuple[Sequence[SavedFile], Mapping[str, Embedding]] | None = None
         self._lock = threading.Lock()
@@ -92,7 +97,16 @@ class Library:
         return Found(ask.id, index, item.versions[index].step, mark)
 
     def open(self, found: Found) -> Opened:
-        """The vectors and labels of an embedding, read if they are not at hand."""
+        """The vectors of an embedding and its labels as they were edited."""
+        kept = self.drawer.get(found.id)
+        opened = self._open(found)
+        if not kept.edits:
+            return opened
+        key = f"{found.mark} {kept.revision}"
+        return self._edited.get(key, lambda: apply_edits(opened, kept), lambda it: 1)
+
+    def _open(self, found: Found) -> Opened:
+        """The same as it was written, read if it is not at hand."""
         with self._lock:
             upload = self._uploads.get(found.id)
         if upload is not None:
@@ -102,12 +116,23 @@ class Library:
             found.mark, lambda: open_version(self.place, version), lambda it: it.size_bytes
         )
 
-    def get_bookmarks_path(self, embedding: str) -> str:
-        """Where views of an embedding were saved beside it; empty where they were not."""
+    def get_name(self, found: Found) -> str:
         with self._lock:
-            if embedding in self._uploads:
-                return ""
-        return self._get_logged(embedding).bookmarks_path
+            upload = self._uploads.get(found.id)
+        if upload is not None:
+            return upload[0].name
+        item = self._get_logged(found.id)
+        return item.name if item.run in ("", ".") else f"{item.run}-{item.name}"
+
+    def read_bookmarks(self, found: Found) -> list[Bookmark]:
+        """The views that were saved beside an embedding."""
+        item = self.list_logged().get(found.id)  # none for what was brought along
+        path = item.bookmarks_path if item else ""
+        if not path:
+            return []
+        rows, dimensions = self.open(found).vectors.values.shape
+        with self.place.open(path) as file:
+            return read_bookmarks(file, (rows, dimensions))
 
     def add(self, name: str, data: bytes) -> EmbeddingRow:
         """Keep what somebody brings along, until others have come; the largest is given."""

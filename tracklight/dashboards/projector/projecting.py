@@ -5,7 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from tracklight.dashboards.projector.answers import JobRow, LayoutAnswer, QualityAnswer
-from tracklight.dashboards.projector.asks import LayoutAsk, ProjectAsk, QualityAsk, Tsne, Umap
+from tracklight.dashboards.projector.asks import (
+    Custom,
+    LayoutAsk,
+    Method,
+    ProjectAsk,
+    QualityAsk,
+    Tsne,
+    Umap,
+)
 from tracklight.dashboards.projector.desk import Desk, Plan, tell
 from tracklight.dashboards.projector.ground import Ground, find_target
 from tracklight.dashboards.projector.library import Library
@@ -44,8 +52,8 @@ class Projector:
             target = find_target(self._library, self._desk, opened, plan, ask.align)
         ground = Ground(opened, plan, target)
         compute = choose_compute(ground, method, ask.seed, self._searcher)
-        made_of = found.mark, opened.revision, method, ask.rows, ask.spherize, ask.seed
-        key = make_key(*made_of, ask.align, plan.device)
+        made_of = found.mark, method, ask.rows, ask.spherize, ask.seed, ask.align, plan.device
+        key = make_key(*made_of, opened.revision if _reads_labels(method) else 0)
         return self._desk.start(key, plan, compute, is_kept=takes_long)
 
     def tell(self, ask: LayoutAsk) -> LayoutAnswer:
@@ -69,6 +77,10 @@ class Projector:
         trust = measure_trust(vectors, shown, neighbours, plan.metric)
         sentence = _judge(trust, plan.is_loose)
         return QualityAnswer(trust, count, min(count, SAMPLE), neighbours, sentence)
+
+
+def _reads_labels(method: Method) -> bool:
+    return isinstance(method, Custom) or bool(isinstance(method, Tsne | Umap) and method.supervise)
 
 
 def _judge(trust: float, is_loose: bool) -> str:

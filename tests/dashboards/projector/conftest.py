@@ -1,0 +1,75 @@
+"""A log with vectors of several kinds, and its dashboard without a server around it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from tests.dashboards.opening import make_context
+from tests.projections.clouds import make_clusters
+from tracklight.dashboards.projector import Projector
+from tracklight.dashboards.projector.answers import EmbeddingRow, JobRow, LayoutAnswer
+from tracklight.dashboards.projector.asks import LayoutAsk
+from tracklight.index.catalog import Catalog
+from tracklight.logdir.roots import Root
+from tracklight.plugin import Nothing
+
+NAMES = ["oak", "elm", "ash", "fir"]
+ROWS = 60
+
+
+class Board:
+    """Asks a dashboard as a page does."""
+
+    def __init__(self, logdir: Path, cache: Path) -> None:
+        self.catalog = Catalog([Root("", str(logdir))], cache=cache)
+        self.catalog.refresh()
+        self.projector = Projector(make_context(self.catalog))
+
+    def find(self, name: str) -> EmbeddingRow:
+        rows = self.projector.embeddings(Nothing()).embeddings
+        return next(row for row in rows if row.name == name)
+
+    def wait(self, row: JobRow) -> LayoutAnswer:
+        job, _ = self.projector._desk.get(row.job)
+        assert job.wait(60)
+        return self.projector.layout(LayoutAsk(row.job))
+
+    def close(self) -> None:
+        self.projector.close()
+        self.catalog.close()
+
+
+@pytest.fixture
+def logdir(tmp_path: Path) -> Path:
+    """Trees at two steps with labels and pictures, and a table that nothing is said of."""
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    vectors, _ = make_clusters(ROWS)
+    np.save(folder / "early.npy", vectors * np.float32(0.1))
+    np.save(folder / "late.npy", vectors)
+    np.save(folder / "loose.npy", vectors[:7])
+    rows = [f"{NAMES[row % 4]} {row}\t{NAMES[row % 4]}\t{row / 2}" for row in range(ROWS)]
+    (folder / "labels.tsv").write_text("tree\tkind\theight\n" + "\n".join(rows) + "\n")
+    Image.new("RGB", (64, 72), "red").save(folder / "sprite.png")
+    (folder / "projector_config.pbtxt").write_text(
+        "".join(
+            f'embeddings {{ tensor_name: "trees:{step:05d}" tensor_path: "{path}" '
+            'metadata_path: "labels.tsv" '
+            'sprite { image_path: "sprite.png" single_image_dim: 8 single_image_dim: 9 } }\n'
+            for step, path in ((10, "early.npy"), (200, "late.npy"))
+        )
+    )
+    return folder
+
+
+@pytest.fixture
+def board(logdir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Board]:
+    monkeypatch.setenv("TRACKLIGHT_DATA", str(tmp_path / "data"))
+    board = Board(logdir, tmp_path / "cache")
+    yield board
+    board.close()

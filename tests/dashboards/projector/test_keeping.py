@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.dashboards.projector.conftest import ROWS, Board
+from tracklight.dashboards.projector.asks import (
+    BookmarkAsk,
+    ColumnAsk,
+    EditAsk,
+    EmbeddingAsk,
+    FileAsk,
+    ProjectAsk,
+    RowAsk,
+    SearchAsk,
+)
+from tracklight.dashboards.projector.copies import Copy
+from tracklight.errors import LogError, UsageError
+from tracklight.plugin import Blob, Stream
+
+
+def read(board: Board, ask: FileAsk) -> str:
+    file = board.projector.file(ask)
+    assert isinstance(file, Stream) and file.filename.endswith(".tsv")
+    return b"".join(file.chunks).decode()
+
+
+def test_edited_labels_are_searched_counted_and_kept(
+    board: Board, logdir: Path, tmp_path: Path
+) -> None:
+    trees = board.find("trees").id
+    assert (
+        board.projector.edit(EditAsk(trees, rows=b"\x07", column="kind", text="tree")).changed == 3
+    )
+    board.projector.edit(EditAsk(trees, rows=b"\x04", column="kind", text="bush"))
+    answer = board.projector.edit(EditAsk(trees, rows=b"\x01", column="seen", text="yes"))
+    assert (answer.revision, answer.changed) == (3, 1)
+    again = Board(logdir, tmp_path / "cache")
+    about = again.projector.about(EmbeddingAsk(trees))
+    assert (about.revision, [it.name for it in about.columns][-1]) == (3, "seen")
+    counts = {it.text: it.count for it in about.columns[1].values}
+    assert (counts["tree"], counts["bush"], counts["oak"]) == (2, 1, 14)
+    assert again.projector.search(SearchAsk(trees, query="bush")).rows.tolist() == [2]
+    cells = again.projector.point(RowAsk(trees, row=0)).cells
+    assert [it.text for it in cells] == ["oak 0", "tree", "0.0", "yes"]
+    assert again.projector.column(ColumnAsk(trees, name="seen")).ends.tolist() == [3, 3]
+    again.close()
+
+
+def test_an_edit_does_not_undo_a_layout_that_is_none_of_labels(board: Board) -> None:
+    trees = board.find("trees").id
+    before = board.projector.project(ProjectAsk(trees)).job
+    board.projector.edit(EditAsk(trees, rows=b"\x01", column="kind", text="tree"))
+    assert board.projector.project(ProjectAsk(trees)).job == before
+
+
+def test_what_cannot_be_kept_is_told(board: Board, tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("no folder")
+    with pytest.raises(LogError, match="cannot be kept"):
+        board.projector.bookmark(BookmarkAsk("x", "here", "{}"))
+
+
+def test_views_are_kept_under_their_names(board: Board) -> None:
+    trees = board.find("trees").id
+    for name, state in (("a", "1"), ("b", "2"), ("a", "3")):
+        saved = board.projector.bookmark(BookmarkAsk(trees, name, state)).saved
+    assert [(it.name, it.state) for it in saved] == [("b", "2"), ("a", "3")]
+    board.projector.bookmark(BookmarkAsk(trees, "b"))
+    answer = board.projector.bookmarks(EmbeddingAsk(trees))
+    assert [it.name for it in answer.saved] == ["a"]
+    assert answer.bookmarks == []
+
+
+def test_views_that_were_saved_beside_vectors_are_read(board: Board, logdir: Path) -> None:
+    config = (logdir / "projector_config.pbtxt").read_text()
+    (logdir / "state.json").write_text(json.dumps([{"label": "top", "selectedPoints": [3]}]))
+    (logdir / "projector_config.pbtxt").write_text(
+        config.replace("sprite {", 'bookmarks_path: "state.json" sprite {')
+    )
+    board.catalog.refresh()
+    trees = board.find("trees")
+    assert trees.has_bookmarks
+    (view,) = board.projector.bookmarks(EmbeddingAsk(trees.id)).bookmarks
+    assert (view.label, view.selected_points) == ("top", [3])
+
+
+def test_labels_vectors_and_layouts_are_taken_away(board: Board) -> None:
+    trees = board.find("trees").id
+    header, first, *rest = read(board, FileAsk(trees, what="labels")).splitlines()
+    assert (header, first, len(rest)) == ("tree\tkind\theight", "oak 0\toak\t0.0", ROWS - 1)
+    vectors = np.loadtxt(io.StringIO(read(board, FileAsk(trees, what="vectors"))), np.float32)
+    raw = board.projector.file(FileAsk(trees, what="vectors", format="npy"))
+    assert isinstance(raw, Blob) and raw.filename == "trees-vectors.npy"
+    np.testing.assert_array_equal(vectors, np.load(io.BytesIO(raw.content)))
+    job = board.wait(board.projector.project(ProjectAsk(trees, rows=b"\x0c"))).job.job
+    header, *rows = read(board, FileAsk(trees, what="layout", job=job)).splitlines()
+    assert header.split("\t") == ["row", "x", "tree", "kind", "height"]
+    assert [row.split("\t")[0] for row in rows] == ["2", "3"]
+    with pytest.raises(UsageError, match="which layout"):
+        board.projector.file(FileAsk(trees, what="layout"))
+    with pytest.raises(UsageError, match="no labels"):
+        board.projector.file(FileAsk(board.find("loose").id, what="labels"))
+
+
+def test_a_copy_has_what_a_page_shows_at_first(board: Board) -> None:
+    parts = dict(board.projector.export_static(["."]))
+    trees = board.find("trees")
+    copy = parts[f"copy/{trees.id}"]
+    assert isinstance(copy, Copy)
+    assert copy.about.step == 200
+    assert [column.name for column in copy.columns] == ["tree", "kind", "height"]
+    assert [len(layout.places) for layout in copy.layouts] == [10, 2]
+    assert copy.vectors is not None and len(copy.vectors) == ROWS * 10
+    mark = trees.versions[1].mark
+    assert f"sprite?id={trees.id}&index=1&mark={mark}&tile=0" in parts
+    listed = parts["embeddings"]
+    assert [len(row.versions) for row in listed.embeddings] == [1, 1]  # type: ignore[attr-defined]
+    assert dict(board.projector.export_static(["another"])) == {}
