@@ -58,14 +58,28 @@ def wheel(unpacked: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return package(unpacked, "wheel", tmp_path_factory.mktemp("wheel"))
 
 
+#: Compiles as it is told, but does not optimise: that would take most of a minute for each wheel.
+COMPILER = """\
+#!/bin/sh
+for flag; do
+    shift
+    case $flag in -O?) ;; *) set -- "$@" "$flag" ;; esac
+done
+exec cc "$@"
+"""
+
+
 @pytest.fixture(scope="module", autouse=True)
-def no_npm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """An npm that fails: the page that is there must be enough."""
+def tools(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """An npm that fails, as the page that is there must be enough, and a hasty compiler."""
     folder = tmp_path_factory.mktemp("bin")
-    (folder / "npm").write_text("#!/bin/sh\nexit 1\n", encoding="ascii")
-    (folder / "npm").chmod(0o755)
+    for name, script in (("npm", "#!/bin/sh\nexit 1\n"), ("hasty-cc", COMPILER)):
+        (folder / name).write_text(script, encoding="ascii")
+        (folder / name).chmod(0o755)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+        if shutil.which("cc"):
+            patch.setenv("CC", "hasty-cc")
         patch.delenv("TRACKLIGHT_WEB", raising=False)
         patch.delenv("TRACKLIGHT_KERNEL", raising=False)
         yield
