@@ -7,7 +7,8 @@ import sys
 import atheris
 
 # Only what is imported in here counts as covered or not, which is what guides the fuzzer.
-with atheris.instrument_imports(include=["tracklight.formats", "tracklight.graphs"]):
+_READERS = ["tracklight.formats", "tracklight.graphs", "tracklight.profiles"]
+with atheris.instrument_imports(include=_READERS):
     from tests.fuzz.targets import RUN
 
 atheris.Setup([sys.argv[0], *sys.argv[2:]], RUN[sys.argv[1]])

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import math
 import struct
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 
 from tests import builders as b
+from tests.profiles.looking import look_at
 from tests.scanning import assert_agree
+from tracklight.demo.xspace import Plane, encode_space
 from tracklight.errors import FormatError
 from tracklight.formats import scan_python, tensor
 from tracklight.formats.scalar import find_scalar
 from tracklight.formats.wav import encode_wav, find_sample_rate, open_wav
 from tracklight.graphs.dropped import read_dropped
+from tracklight.profiles.captures import open_capture
 
 try:
     from tracklight.formats import _scan
@@ -26,6 +31,8 @@ else:
 
 GRAPHS = Path(__file__).parent.parent / "data/graphs"
 
+#: The first byte of an input says in which form the rest is a capture.
+PLANES, CHROME = b"p", b"c"
 RECORD, RAW, HEADER, FLIPPED, LOOK = range(5)
 
 
@@ -150,15 +157,58 @@ def iter_models() -> Iterator[bytes]:
     yield b'node { name: "a" op: "A" input: "^a" attr { key: "T" value { type: DT_HALF } } }'
 
 
+def run_profile(data: bytes) -> None:
+    """Any file is a capture of which all can be told, or refused in words.
+
+    A profile of memory is named otherwise; this is for what has events.
+    """
+    ending = ".xplane.pb" if data[:1] == PLANES else ".trace.json"
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, f"capture{ending}")
+        path.write_bytes(data[1:])
+        try:
+            trace = open_capture(path)
+        except FormatError:
+            return
+        look_at(trace)
+
+
+def iter_captures() -> Iterator[bytes]:
+    """A small capture in each form, with all that tools look for."""
+    host, device = Plane("/host:CPU"), Plane("/device:GPU:0", core_count=4, clock_rate=5)
+    thread, stream = host.add_line(1, "python"), device.add_line(7, "Stream #7(Compute)")
+    thread.add("train", 0, 90, _r=1, step_num=1)
+    thread.add("IteratorGetNext", 5, 20, id=4, iter_num=0)
+    thread.add("a/b:MatMul", 30, 9, correlation_id=1)
+    sizes = {"bytes_allocated": 4, "allocation_bytes": 4, "addr": 1, "allocator_name": "GPU_0"}
+    thread.add("MemoryAllocation", 31, 0, **sizes, tf_op="a/b:MatMul", data_type=1)
+    details = "regs:1 static_shared:2 dynamic_shared:3 grid:4,1,1 block:5,1,1 occ_pct:6"
+    stream.add("gemm", 40, 8, correlation_id=1, kernel_details=details, hlo_op="dot.1")
+    yield PLANES + encode_space([host, device, Plane("Task Environment", a=1.5)], "host")
+    kernel = {"correlation": 1, "External id": 2, "grid": [1, 1, 1], "Input type": ["float"]}
+    memory = {"Bytes": 5, "Addr": 1, "Device Type": 1, "Total Allocated": 9}
+    kinds = (("cpu_op", kernel), ("kernel", kernel), ("cpu_instant_event", memory))
+    events = [
+        {"ph": "X", "cat": cat, "name": "[memory]", "pid": 1, "tid": 2, "ts": 3.5, "dur": 4,
+         "args": args}
+        for cat, args in kinds
+    ]  # fmt: skip
+    step = {"ph": "B", "name": "ProfilerStep#1", "ts": 1}
+    listed = [step, *events, {"ph": "E", "ts": 9}]
+    yield CHROME + json.dumps({"deviceProperties": [{}], "traceEvents": listed}).encode()
+
+
 RUN: dict[str, Callable[[bytes], None]] = {
     "scan": run_scan,
     "tensor": run_tensor,
     "wav": run_wav,
     "graph": run_graph,
+    "profile": run_profile,
 }
 SEEDS = {
     "scan": iter_programs,
     "tensor": iter_tensor_messages,
     "wav": iter_wavs,
     "graph": iter_models,
+    "profile": iter_captures,
 }

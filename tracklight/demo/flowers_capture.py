@@ -19,6 +19,8 @@ _BATCH_BYTES = 4 * BATCH * SIDE * SIDE * COLOURS
 #: Bytes a microsecond: memory that may be swapped out is copied twice.
 _COPIES = {"pageable": 5.4e3, "pinned": 11.2e3}
 _LAUNCH_US = 4.2
+#: What Python does of a step when its function is over.
+_REST_US = 150
 _DEVICE: dict[str, Told] = {
     "device_vendor": "Nvidia",
     "gpu_device_name": "NVIDIA L4",
@@ -78,7 +80,7 @@ class _Program:
         self._memory.forget(self._at)
         ends = self._at + self._wait(60)
         self._say_python(number, at_us, begins, ends)
-        return ends + self._wait(170)
+        return ends + _REST_US + self._wait(15)
 
     def _get_batch(self, number: int) -> None:
         asked: dict[str, Told] = {"id": 1000 + number, "iter_num": 0}
@@ -138,7 +140,7 @@ class _Program:
     def _say_python(self, number: int, step: float, begins: float, ends: float) -> None:
         """What stands around all that: the step, and calls that only hand on to others."""
         turn: dict[str, Told] = {"id": 1000 + number}
-        self._python.add("train", step, ends + 150 - step, step_num=number, _r=1)
+        self._python.add("train", step, ends + _REST_US - step, step_num=number, _r=1)
         function = "__inference_multi_step_on_iterator_2011"
         calls = ("multi_step_on_iterator", "TFE_Py_ExecuteCancelable", "KernelAndDeviceFunc::Run")
         for depth, call in enumerate(calls):
