@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from tracklight.dashboards.profile import compare, input, kernels, memory, ops, overview
+from tracklight.dashboards.profile import compare, input, kernels, memory, ops, overview, timeline
 from tracklight.dashboards.profile.tool import Tool
 
 TOOLS: tuple[Tool, ...] = (
     overview.TOOL,
     input.TOOL,
+    timeline.TOOL,
     ops.TOOL,
     kernels.TOOL,
     memory.TOOL,

@@ -17,6 +17,8 @@ TILE_BITS = 10
 #: From so many cells on there is room for a word.
 _WIDE = 12
 _LONGEST = 200
+#: No trace reaches so far.
+_FAR = 1 << 61
 
 UInt8 = NDArray[np.uint8]
 
@@ -47,13 +49,19 @@ class Tiles(msgspec.Struct):
 
 def cut_tiles(timeline: Timeline, level: int, tiles: range, tracks: list[int]) -> Tiles:
     size = 1 << (level + TILE_BITS)
+    spans = [(_clip(tile * size), _clip((tile + 1) * size)) for tile in tiles]
     parts = [
-        timeline.pyramid.look(level, tile * size, (tile + 1) * size, timeline.rows_of(track))
-        for tile in tiles
+        timeline.pyramid.look(level, *span, timeline.rows_of(track))
+        for span in spans
         for track in tracks
     ]
     ends = np.cumsum([len(part.row) for part in parts], dtype=np.int32)
-    return _describe(timeline, ends, join(parts), level)
+    nothing = timeline.pyramid.look(level, 0, 0, range(0))
+    return _describe(timeline, ends, join([nothing, *parts]), level)
+
+
+def _clip(moment: int) -> int:
+    return max(-_FAR, min(moment, _FAR))
 
 
 def _describe(timeline: Timeline, ends: Int32, entries: Entries, level: int) -> Tiles:

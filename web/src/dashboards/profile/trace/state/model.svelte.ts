@@ -1,0 +1,191 @@
+import { untrack } from 'svelte';
+
+import { Asking } from '../../../../api/asking.svelte';
+import type { Profile } from '../../profile.svelte';
+import type { CaptureAsk } from '../../state/asks';
+import type {
+  ArrowsAnswer,
+  EventAnswer,
+  EventRow,
+  SearchAnswer,
+  SelectionAnswer,
+  TimelineAnswer,
+  TrackRow,
+} from '../data/answers';
+import type { Entry } from '../tiles/part';
+import { TileStore } from '../tiles/store';
+import { type Band, type Layout, layOut, LANE, topOf } from '../view/layout';
+import type { Span } from '../view/span';
+import { askWhenChanged } from './lookup.svelte';
+import type { TraceParams } from './params.svelte';
+
+/** A stretch of time, of some tracks. */
+export interface Measured extends Span {
+  readonly tracks: readonly number[];
+}
+
+/** One capture: its tracks, the tiles that have come of them, and what is asked about them. */
+export class Model {
+  readonly timeline: Asking<TimelineAnswer>;
+  readonly event: Asking<EventAnswer>;
+  readonly selection: Asking<SelectionAnswer>;
+  readonly found: Asking<SearchAnswer>;
+  readonly arrows: Asking<ArrowsAnswer>;
+
+  store = $state.raw<TileStore | null>(null);
+  /** Changes when tiles have come. */
+  news = $state(0);
+  scroll = $state(0);
+  /** How high the part is in which tracks are seen. */
+  height = $state(0);
+  tries = $state(0);
+  chosen = $state<number | null>(null);
+  measured = $state.raw<Measured | null>(null);
+  /** Which of the found events the page of answers begins with. */
+  page = $state(0);
+  /** The stretch for which arrows are wanted. */
+  arrowSpan = $state.raw<Span | null>(null);
+
+  readonly tracks = $derived.by<readonly TrackRow[]>(() => this.timeline.answer?.tracks ?? []);
+  readonly layout: Layout = $derived.by(() =>
+    layOut(this.tracks, {
+      turned: this.params.turned.value,
+      pinned: this.params.pinned.value,
+      hidden: this.params.hidden.value,
+    }),
+  );
+  /** One for each name that is looked for; null where none is. */
+  readonly lit = $derived.by(() => {
+    const ids = this.found.answer?.ids;
+    if (!ids) return null;
+    const lit = new Uint8Array(ids.reduce((most, id) => Math.max(most, id), 0) + 1);
+    for (const id of ids) lit[id] = 1;
+    return lit;
+  });
+
+  constructor(
+    readonly profile: Profile,
+    readonly params: TraceParams,
+    readonly ask: () => CaptureAsk | null,
+  ) {
+    const post = <Answer>(path: string, more: object, signal: AbortSignal): Promise<Answer> =>
+      profile.api.post<Answer>(path, { ...untrack(ask), ...more }, signal);
+    this.timeline = askWhenChanged(
+      () => (this.tries >= 0 ? ask() : null),
+      (_, signal) => post('timeline', {}, signal),
+    );
+    this.event = askWhenChanged(
+      () => (this.chosen === null ? null : { ...ask(), event: this.chosen }),
+      ({ event }, signal) => post('timeline/event', { event }, signal),
+      { kept: true },
+    );
+    this.selection = askWhenChanged(
+      () => this.measured,
+      (measured, signal) => post('timeline/selection', measured, signal),
+      { after: 120, kept: true },
+    );
+    this.found = askWhenChanged(
+      () => this.#question(params.find.value),
+      (question, signal) => post('timeline/search', question, signal),
+      { after: 150, kept: true },
+    );
+    this.arrows = askWhenChanged(
+      () => this.arrowSpan && { ...this.arrowSpan, tracks: this.shownTracks },
+      (question, signal) => post('timeline/flows', question, signal),
+      { after: 120, kept: true },
+    );
+    $effect(() => {
+      void this.timeline.answer;
+      const store = new TileStore(
+        (tiles, signal) => post('timeline/tiles', tiles, signal),
+        () => this.news++,
+      );
+      this.store = store;
+      return () => store.stop();
+    });
+  }
+
+  readonly shownTracks = $derived.by<readonly number[]>(() =>
+    [...this.layout.pinned, ...this.layout.rest].map(({ track }) => track.id),
+  );
+
+  /** Asks once more after something went wrong. */
+  again(): void {
+    this.tries++;
+  }
+
+  /** The whole of the trace. */
+  get whole(): Span | null {
+    const { answer } = this.timeline;
+    return answer && { start: answer.start_ps, end: answer.end_ps };
+  }
+
+  /** The band of a track, and how far below its own place it is seen. */
+  bandOf(id: number): { readonly band: Band; readonly shift: number } | undefined {
+    const { pinned, rest, pinnedHeight } = this.layout;
+    const band = pinned.find(({ track }) => track.id === id);
+    if (band) return { band, shift: 0 };
+    const other = rest.find(({ track }) => track.id === id);
+    return other && { band: other, shift: pinnedHeight - this.scroll };
+  }
+
+  trackOf(id: number): TrackRow | undefined {
+    return this.tracks.find((track) => track.id === id);
+  }
+
+  scrollTo(top: number): void {
+    const room = this.height - this.layout.pinnedHeight;
+    this.scroll = Math.max(0, Math.min(top, this.layout.restHeight - room));
+  }
+
+  /** Opens and scrolls to the lane of an event, if it is not seen. */
+  reveal({ track, lane }: Pick<EventRow, 'track' | 'lane'>): void {
+    const { hidden } = this.params;
+    if (hidden.value.includes(track)) hidden.set(hidden.value.filter((id) => id !== track));
+    if (this.bandOf(track)?.band.isOpen === false) this.turn(track);
+    const found = this.bandOf(track);
+    if (!found || found.band.isPinned) return;
+    const room = this.height - this.layout.pinnedHeight;
+    const top = topOf(found.band, lane);
+    if (top < this.scroll || top + LANE > this.scroll + room) this.scrollTo(top - room / 3);
+  }
+
+  /** Opens a track, or closes it. */
+  turn(track: number): void {
+    toggle(this.params.turned, track);
+  }
+
+  pin(track: number): void {
+    toggle(this.params.pinned, track);
+  }
+
+  hide(track: number): void {
+    toggle(this.params.hidden, track);
+  }
+
+  /** Finds out what an entry is called that was too small to come with its name. */
+  nameOf({ event, name }: Pick<Entry, 'event' | 'name'>): void {
+    const { store } = this;
+    this.#naming.abort();
+    this.#naming = new AbortController();
+    const body = { ...this.ask(), event };
+    this.profile.api
+      .post<EventAnswer>('timeline/event', body, this.#naming.signal)
+      .then(({ row }) => {
+        store?.words.set(name, row.name);
+        this.news++;
+      })
+      .catch(() => undefined); // It is only a name; a click tells what is wrong.
+  }
+
+  #naming = new AbortController();
+
+  #question(find: string): { query: string; offset: number } | null {
+    return find.trim() === '' ? null : { query: find, offset: this.page };
+  }
+}
+
+function toggle(param: TraceParams['pinned'], track: number): void {
+  const { value } = param;
+  param.set(value.includes(track) ? value.filter((id) => id !== track) : [...value, track]);
+}
