@@ -2,6 +2,8 @@ import type { DrawnLink, DrawnNode, Drawing } from './drawing';
 
 /** More than this is too much to move smoothly, and nobody could follow it. */
 const MOST = 700;
+/** So many grow out of their group at most: of more, all would be on the screen on their way. */
+const MOST_GROWING = 60;
 
 export function canMove(from: Drawing, to: Drawing): boolean {
   return from.nodes.length > 0 && from.nodes.length + to.nodes.length <= MOST;
@@ -13,8 +15,10 @@ export function canMove(from: Drawing, to: Drawing): boolean {
  */
 export function between(from: Drawing, to: Drawing, share: number): Drawing {
   const mix = (a: number, b: number): number => a + (b - a) * share;
+  const added = to.nodes.filter(({ id }) => !from.byId.has(id)).length;
   const nodes = to.nodes.map((node): DrawnNode => {
-    const before = from.byId.get(node.id) ?? findAncestor(from, to, node);
+    const origin = added <= MOST_GROWING ? findAncestor(from, to, node) : undefined;
+    const before = from.byId.get(node.id) ?? origin;
     if (!before) return node;
     const wasNode = before.id === node.id;
     return {
