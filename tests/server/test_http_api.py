@@ -17,6 +17,8 @@ from tests.server.waiting import wait_until
 from tools.write_http_api import TARGET, write_text
 from tracklight.dashboards.graphs.listing import RUN_GRAPH, name_graph
 from tracklight.dashboards.profile.groups import name_capture
+from tracklight.dashboards.projector.listing import name_embeddings
+from tracklight.embeddings.model import Embedding
 from tracklight.formats.png import encode_png
 from tracklight.formats.wav import encode_wav
 from tracklight.logdir.watch import Watcher
@@ -31,9 +33,15 @@ CLIP = {"run": "conv", "tag": "clip", "index": 0}
 CLOUD = {"run": "conv", "tag": "cloud", "index": 0}
 GRAPH = {"id": name_graph("conv", RUN_GRAPH, "graphs")}
 CAPTURE = {"capture": name_capture("conv", "xplane", "now")}
+VECTORS = {"id": next(iter(name_embeddings([Embedding("conv", "cats")])))}
+#: The one that was started before.
+JOB: dict[str, Any] = {}
 
 #: What takes a file instead of JSON.
-FILES = {"POST api/graphs/upload": b"\x0a\x03\x0a\x01x"}
+FILES = {
+    "POST api/graphs/upload": b"\x0a\x03\x0a\x01x",
+    "POST api/projector/upload": b"a\t1\t2\nb\t3\t5\n",
+}
 
 #: A sensible ask for every address; words in braces are filled in from answers before it.
 ASKS: dict[str, dict[str, Any] | list[Any]] = {
@@ -106,6 +114,26 @@ ASKS: dict[str, dict[str, Any] | list[Any]] = {
     "GET api/graphs/path": {**GRAPH, "start": "x", "end": "x"},
     "GET api/graphs/file": GRAPH,
     "POST api/graphs/upload": {"name": "model.pb"},
+    "GET api/projector/embeddings": {},
+    "GET api/projector/about": VECTORS,
+    "GET api/projector/column": {**VECTORS, "name": "label"},
+    "GET api/projector/sprite": VECTORS,
+    "GET api/projector/picture": VECTORS,
+    "GET api/projector/point": VECTORS,
+    "POST api/projector/project": {**VECTORS, "method": {"type": "pca"}},
+    "DELETE api/projector/project": JOB,
+    "GET api/projector/layout": JOB,
+    "GET api/projector/quality": JOB,
+    "POST api/projector/neighbours": {**VECTORS, "row": 1},
+    "POST api/projector/search": {**VECTORS, "query": "cat"},
+    "POST api/projector/match": {**VECTORS, "other": VECTORS},
+    "POST api/projector/cluster": {**VECTORS, "method": {"type": "kmeans", "count": 2}},
+    "GET api/projector/clusters": JOB,
+    "POST api/projector/edit": {**VECTORS, "rows": "AQ==", "column": "label", "text": "cat"},
+    "GET api/projector/bookmarks": VECTORS,
+    "POST api/projector/bookmark": {**VECTORS, "name": "top", "state": "{}"},
+    "GET api/projector/file": {**VECTORS, "what": "labels"},
+    "POST api/projector/upload": {"name": "v.tsv"},
     "GET api/profile/captures": {},
     "GET api/profile/opening": CAPTURE,
     "GET api/profile/tools": CAPTURE,
@@ -115,6 +143,12 @@ ASKS: dict[str, dict[str, Any] | list[Any]] = {
     "GET api/profile/steps": CAPTURE,
     "GET api/profile/input": CAPTURE,
     "GET api/profile/compare": {**CAPTURE, "before": CAPTURE["capture"]},
+    "POST api/profile/timeline": CAPTURE,
+    "POST api/profile/timeline/tiles": {**CAPTURE, "level": 30, "tracks": [0]},
+    "POST api/profile/timeline/event": {**CAPTURE, "event": 1},
+    "POST api/profile/timeline/search": {**CAPTURE, "query": "conv"},
+    "POST api/profile/timeline/selection": {**CAPTURE, "end": 1e12, "tracks": [0]},
+    "POST api/profile/timeline/flows": {**CAPTURE, "end": 1e12, "tracks": [0]},
     "GET api/hparams/sessions": {"how": "min", "over": "mean"},
     "GET api/hparams/importance": {"metric": "|loss"},
     "POST api/hparams/importance": {"metric": "|loss", "sessions": ["conv"]},
@@ -140,6 +174,7 @@ def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClie
     capture = tmp_path / "logs/conv/plugins/profile/now/vm.xplane.pb"
     capture.parent.mkdir(parents=True)
     capture.write_bytes(read_bytes("cnn"))
+    _write_vectors(tmp_path / "logs/conv")
     catalog = logs.open_catalog(tmp_path / "logs")
     with Watcher(catalog.roots) as watch:
         app = create_app(catalog, watch, policy_for("localhost"), page_dir=tmp_path)
@@ -147,6 +182,16 @@ def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClie
             wait_until(lambda: not client.get("/api/status").json()["status"]["loading"])
             yield client
     catalog.close()
+
+
+def _write_vectors(run: Path) -> None:
+    np.save(run / "cats.npy", np.random.default_rng(0).normal(size=(9, 4)))
+    (run / "labels.tsv").write_text("cat\n" * 9)
+    (run / "cats.png").write_bytes(encode_png(np.zeros((6, 6), np.uint8)))
+    (run / "projector_config.pbtxt").write_text(
+        'embeddings { tensor_name: "cats" tensor_path: "cats.npy" metadata_path: "labels.tsv" '
+        'sprite { image_path: "cats.png" single_image_dim: 2 single_image_dim: 2 } }'
+    )
 
 
 def test_the_page_is_what_the_code_says() -> None:
@@ -174,10 +219,15 @@ def test_every_address_answers(client: TestClient) -> None:
     for name in documented:
         method, path = name.split()
         in_query = method in ("GET", "DELETE") or name in FILES
-        how = {"params" if in_query else "json": ASKS[name], "content": FILES.get(name)}
+        ask = {"job": known["job"]} if ASKS[name] is JOB else ASKS[name]
+        how = {"params" if in_query else "json": ask, "content": FILES.get(name)}
         answer = client.request(method, "/" + path.format(**known), **how)
         assert answer.status_code == 200, (name, answer.text)
         if name == "GET api/blobs":
             known["fingerprint"] = answer.json()["fingerprint"][0]
+        if name == "POST api/projector/project":
+            known["job"] = answer.json()["job"]
+            layout = f"/api/projector/layout?job={known['job']}"
+            wait_until(lambda layout=layout: client.get(layout).json()["places"])
         if name == "POST api/notes/annotations":
             known["id"] = answer.json()["annotations"][0]["id"]

@@ -20,12 +20,11 @@ from tracklight.dashboards.projector.asks import (
 )
 from tracklight.dashboards.projector.copies import Copy
 from tracklight.errors import LogError, UsageError
-from tracklight.plugin import Blob, Stream
 
 
 def read(board: Board, ask: FileAsk) -> str:
     file = board.projector.file(ask)
-    assert isinstance(file, Stream) and file.filename.endswith(".tsv")
+    assert file.filename.endswith(".tsv")
     return b"".join(file.chunks).decode()
 
 
@@ -94,8 +93,8 @@ def test_labels_vectors_and_layouts_are_taken_away(board: Board) -> None:
     assert (header, first, len(rest)) == ("tree\tkind\theight", "oak 0\toak\t0.0", ROWS - 1)
     vectors = np.loadtxt(io.StringIO(read(board, FileAsk(trees, what="vectors"))), np.float32)
     raw = board.projector.file(FileAsk(trees, what="vectors", format="npy"))
-    assert isinstance(raw, Blob) and raw.filename == "trees-vectors.npy"
-    np.testing.assert_array_equal(vectors, np.load(io.BytesIO(raw.content)))
+    assert raw.filename == "trees-vectors.npy"
+    np.testing.assert_array_equal(vectors, np.load(io.BytesIO(b"".join(raw.chunks))))
     job = board.wait(board.projector.project(ProjectAsk(trees, rows=b"\x0c"))).job.job
     header, *rows = read(board, FileAsk(trees, what="layout", job=job)).splitlines()
     assert header.split("\t") == ["row", "x", "tree", "kind", "height"]

@@ -193,7 +193,7 @@ class Projector(Dashboard):
         """Keep a view under a name, or forget it."""
         return BookmarksAnswer([], self._library.drawer.save(ask.id, ask.name, ask.state))
 
-    def file(self, ask: FileAsk) -> Blob | Stream:
+    def file(self, ask: FileAsk) -> Stream:
         """Labels as they were edited, vectors, or a layout with the labels beside it."""
         found = self._library.find(ask)
         return make_file(self._library.open(found), self._desk, ask, self._library.get_name(found))

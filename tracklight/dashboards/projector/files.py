@@ -11,7 +11,7 @@ from tracklight.dashboards.projector.asks import FileAsk
 from tracklight.dashboards.projector.desk import Desk
 from tracklight.dashboards.projector.opened import Opened
 from tracklight.errors import UsageError
-from tracklight.plugin import Blob, Stream
+from tracklight.plugin import Stream
 from tracklight.types import Float32
 
 _ROWS_AT_ONCE = 5000
@@ -19,7 +19,7 @@ _AXES = "xyz"
 _TSV = "text/tab-separated-values; charset=utf-8"
 
 
-def make_file(opened: Opened, desk: Desk, ask: FileAsk, name: str) -> Blob | Stream:
+def make_file(opened: Opened, desk: Desk, ask: FileAsk, name: str) -> Stream:
     """A file of what is asked for; ``name`` is what the embedding is called."""
     stem = f"{name}-{ask.what}".replace("/", "-")
     if ask.what == "labels":
@@ -46,13 +46,21 @@ def _make_labels(opened: Opened, stem: str) -> Stream:
     return Stream(_iter_lines(header, cells), _TSV, f"{stem}.tsv")
 
 
-def _make_table(table: Float32, ask: FileAsk, stem: str) -> Blob | Stream:
+def _make_table(table: Float32, ask: FileAsk, stem: str) -> Stream:
     if ask.format == "npy":
-        file = io.BytesIO()
-        np.save(file, table)
-        return Blob(file.getvalue(), "application/octet-stream", f"{stem}.npy")
+        return Stream(_iter_npy(table), "application/octet-stream", f"{stem}.npy")
     lines = ("\t".join(row) for row in _iter_rows(table))
     return Stream(_iter_lines([], lines), _TSV, f"{stem}.tsv")
+
+
+def _iter_npy(table: Float32) -> Iterator[bytes]:
+    head = io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        head, {"descr": "<f4", "fortran_order": False, "shape": table.shape}
+    )
+    yield head.getvalue()
+    for start in range(0, len(table), _ROWS_AT_ONCE):
+        yield table[start : start + _ROWS_AT_ONCE].astype("<f4").tobytes()
 
 
 def _iter_layout(opened: Opened, layout: Float32, rows: Sequence[int]) -> Iterator[bytes]:
