@@ -12,7 +12,8 @@ from tests.sdk.reading import read_scalars
 from tracklight.errors import UsageError, UsageWarning
 from tracklight.logdir.roots import Root
 from tracklight.profiles.captures import find_captures, open_capture
-from tracklight.profiles.parts import Part, divide_steps
+from tracklight.profiles.division import divide_trace
+from tracklight.profiles.parts import Part
 from tracklight.profiles.steps import find_steps
 from tracklight.profiles.trace import Trace
 
@@ -75,7 +76,7 @@ def test_waiting_is_no_computing(logdir: Path) -> None:
     trace = read(logdir)
     if "thread_state" not in trace.categories:
         pytest.skip("this system does not tell when a thread runs")
-    parts = divide_steps(trace, find_steps(trace))
+    parts = divide_trace(trace).parts
     computed = parts.counted[:, Part.HOST_COMPUTE].sum()
     assert 0 < computed < parts.total.sum()
     assert parts.other.sum() == parts.total.sum() - computed

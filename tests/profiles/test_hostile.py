@@ -15,8 +15,8 @@ from tests.profiles.looking import look_at
 from tracklight.demo.xspace import Plane, encode_space
 from tracklight.errors import FormatError
 from tracklight.profiles.captures import open_capture
-from tracklight.profiles.parts import Part, divide_steps
-from tracklight.profiles.steps import find_steps
+from tracklight.profiles.division import divide_trace
+from tracklight.profiles.parts import Part
 from tracklight.profiles.trace import Trace
 
 _DAYS_US = 86_400e6
@@ -144,7 +144,7 @@ def test_a_clock_that_is_wrong_is_set_right(
 ) -> None:
     trace = open_planes(tmp_path, *make_skewed(behind_us))
     assert trace.problems == said
-    parts = divide_steps(trace, find_steps(trace))
+    parts = divide_trace(trace).parts
     computed = parts.counted[1:-1, Part.DEVICE_COMPUTE] / 1e6
     np.testing.assert_allclose(computed, 50 if said or not behind_us else computed)
     look_at(trace)

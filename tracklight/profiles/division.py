@@ -7,10 +7,10 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from tracklight.profiles import compatible
-from tracklight.profiles.parts import Part, StepParts, divide_steps, find_parts
+from tracklight.profiles.parts import Part, StepParts, divide_steps, find_parts, find_work
 from tracklight.profiles.steps import Steps, find_steps
 from tracklight.profiles.trace import Trace
-from tracklight.types import Int64
+from tracklight.types import Bool, Int64
 
 #: Ours put host and device together; xprof's are those that xprof goes by.
 Rules = Literal["ours", "xprof"]
@@ -23,6 +23,8 @@ class Division(NamedTuple):
     parts: StepParts
     part: Int64
     """Which part each event is; -1: none."""
+    works: Bool
+    """In which events somebody works, and does not only wait."""
     inner: slice
     """The steps that averages are of."""
 
@@ -37,11 +39,12 @@ class Division(NamedTuple):
 
 def divide_trace(trace: Trace, marker: str = "", rules: Rules = "ours") -> Division:
     part = find_parts(trace)
+    works = find_work(trace, part)
     if rules == "xprof":
-        return Division(*_follow_xprof(trace), part, slice(None))
+        return Division(*_follow_xprof(trace), part, works, slice(None))
     steps = find_steps(trace, marker)
     inner = slice(1, -1) if len(steps.names) > FEW_STEPS else slice(None)
-    return Division(steps, divide_steps(trace, steps, part), part, inner)
+    return Division(steps, divide_steps(trace, steps, part, works), part, works, inner)
 
 
 def _follow_xprof(trace: Trace) -> tuple[Steps, StepParts]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Literal
 
 import msgspec
@@ -13,7 +14,7 @@ from tracklight.profiles.division import Division
 from tracklight.profiles.opname import find_op
 from tracklight.profiles.ops import Ops
 from tracklight.profiles.ops_book import Side
-from tracklight.profiles.parts import WHAT, Part, find_work
+from tracklight.profiles.parts import WHAT, Part
 from tracklight.profiles.sweep import cover
 from tracklight.profiles.trace import Trace
 from tracklight.types import Bool
@@ -144,7 +145,7 @@ def _iter_parts(division: Division) -> Iterator[PartTime]:
 
 def measure_overlap(trace: Trace, division: Division) -> Overlap | None:
     """None where there is no device, or nothing that steps could be found in."""
-    works = find_work(trace, division.part)
+    works = division.works
     device, host = works & trace.on_device, works & ~trace.on_device
     if not device.any():
         return None
@@ -195,11 +196,11 @@ def list_markers(trace: Trace) -> list[Marker]:
 
     Ops are left out: they are what steps are made of.
     """
-    is_op = trace.find_categories("cpu_op") | trace.find_names(lambda name: bool(find_op(name)))
-    host = np.flatnonzero(~trace.on_device & ~is_op)
+    host = np.flatnonzero(~trace.on_device & ~trace.find_categories("cpu_op"))
     names = trace.name[host]
     counts = np.bincount(names, minlength=len(trace.names))
     took = np.bincount(names, trace.duration_ps[host].astype(float), len(trace.names))
     fits = np.flatnonzero((counts >= _FEWEST_MARKS) & (counts <= _MOST_MARKS) & (took > 0))
-    order = fits[np.argsort(-took[fits], kind="stable")][:_MOST_MARKERS]
-    return [Marker(trace.names[at], int(counts[at])) for at in order.tolist()]
+    order = fits[np.argsort(-took[fits], kind="stable")].tolist()
+    marks = islice((at for at in order if find_op(trace.names[at]) is None), _MOST_MARKERS)
+    return [Marker(trace.names[at], int(counts[at])) for at in marks]

@@ -75,14 +75,13 @@ class StepParts(NamedTuple):
         return self.total - known
 
 
-def divide_steps(trace: Trace, steps: Steps, part: Int64 | None = None) -> StepParts:
-    """Divide steps; ``part`` is what `find_parts` gives, where somebody has it."""
-    part = find_parts(trace) if part is None else part
+def divide_steps(trace: Trace, steps: Steps, part: Int64, works: Bool) -> StepParts:
+    """Divide steps by what `find_parts` and `find_work` give."""
     known = part >= 0
     start, end = trace.start_ps[known], trace.end_ps[known]
     counted = divide(start, end, part[known], steps.spans, len(Part))
     # What only waits counts where nothing else goes on, and is hidden behind nothing.
-    part = np.where(find_work(trace, part), part, -1)[known]
+    part = np.where(works, part, -1)[known]
     alone = [cover(start[part == each], end[part == each], steps.spans) for each in Part]
     return StepParts(
         counted, np.maximum(np.column_stack(alone), counted), np.diff(steps.spans)[:, 0]
@@ -96,7 +95,9 @@ def find_work(trace: Trace, part: Int64) -> Bool:
     """
     works = (part >= 0) & ~trace.find_names(lambda name: "Synchronize" in name)
     computes = (part == Part.HOST_COMPUTE) & ~trace.on_device
-    ops = trace.find_categories("cpu_op") | trace.find_names(lambda name: bool(find_op(name)))
+    # An op of TensorFlow or JAX has a colon in its name, and most events are none.
+    named = trace.find_names(lambda name: ":" in name and find_op(name) is not None)
+    ops = named | trace.find_categories("cpu_op")
     told = int((ops & computes).sum()) > _FEW_OPS * int(computes.sum())
     return works & (ops | ~computes) if told else works
 

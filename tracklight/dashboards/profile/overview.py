@@ -56,7 +56,7 @@ def tell_steps(store: Store, ask: CaptureAsk) -> StepsAnswer:
 
 
 def _divide(opened: Opened, ask: CaptureAsk) -> StepsAnswer:
-    steps, parts, _, inner = opened.divide(ask.marker, ask.rules)
+    steps, parts, *_, inner = opened.divide(ask.marker, ask.rules)
     count = len(steps.names)
     return StepsAnswer(
         names=list(steps.names),
