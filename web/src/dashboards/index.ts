@@ -92,6 +92,15 @@ with SummaryWriter("logs/run-1") as writer:
     load: () => import('./hparams'),
   },
   {
+    name: 'projector',
+    title: 'Projector',
+    makes: true,
+    example: `from tracklight.torch import SummaryWriter
+with SummaryWriter("logs/run-1") as writer:
+    writer.add_embedding(vectors, metadata=words, tag="words")`,
+    load: () => import('./projector'),
+  },
+  {
     name: 'profile',
     title: 'Profile',
     example: `with tracklight.profile("logs/run-1", steps=10) as profile:

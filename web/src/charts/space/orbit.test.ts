@@ -11,6 +11,7 @@ import {
   pan,
   type Triple,
   turn,
+  zoomAt,
   zoomBy,
 } from './orbit';
 
@@ -85,6 +86,15 @@ test('zooming shows less of the middle', () => {
   const closer = zoomBy(HOME, 2);
   expect(heightAtTarget(closer, LENS)).toBeCloseTo(heightAtTarget(HOME, LENS) / 2);
   expect(zoomBy(HOME, 1e9).zoom).toBe(1000);
+});
+
+test('what is zoomed at stays under the pointer', () => {
+  const place = pan(HOME, 30, -60, 300, LENS, 'y').target;
+  const before = project(place);
+  const [x, y] = [before[0] * 150, -before[1] * 150];
+  const after = project(place, zoomAt(HOME, { x, y }, 3, 300, LENS, 'y'));
+  expect(after[0]).toBeCloseTo(before[0]);
+  expect(after[1]).toBeCloseTo(before[1]);
 });
 
 test('an orbit survives the address', () => {

@@ -60,6 +60,20 @@ export function pan(
   return { ...orbit, target: [move(0), move(1), move(2)] };
 }
 
+/** Zooms so that what is `x` and `y` pixels from the middle of the picture stays there. */
+export function zoomAt(
+  orbit: Orbit,
+  { x, y }: { readonly x: number; readonly y: number },
+  factor: number,
+  height: number,
+  lens: Lens,
+  up: Up,
+): Orbit {
+  const closer = zoomBy(orbit, factor);
+  const kept = orbit.zoom / closer.zoom;
+  return { ...pan(orbit, x * (kept - 1), y * (kept - 1), height, lens, up), zoom: closer.zoom };
+}
+
 /** How far from what is in the middle the eye is, in radii. */
 export function distanceOf({ zoom }: Orbit, lens: Lens): number {
   return MARGIN / Math.sin(narrowHalf(lens)) / zoom;

@@ -1,0 +1,158 @@
+import type { Point } from '../../../charts/pen/pen';
+import { axesOf, eyeOf, heightAtTarget, type Lens, type Orbit } from '../../../charts/space/orbit';
+
+export interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** Side of the squares in which points are looked for, in pixels. */
+const CELL = 24;
+
+/** Where each point is on the screen, and which are near a place there. */
+export class Screen {
+  /** `x y` of each point; NaN where it is not seen. */
+  readonly xy: Float32Array;
+  readonly #size: Size;
+  #cells: { readonly starts: Int32Array; readonly rows: Int32Array } | null = null;
+
+  constructor(places: Float32Array, seen: Uint8Array | null, eye: Eye) {
+    this.#size = eye.size;
+    this.xy = project(places, seen, eye);
+  }
+
+  at(row: number): Point | null {
+    const [x = NaN, y = NaN] = this.xy.subarray(2 * row, 2 * row + 2);
+    return Number.isNaN(x) || Number.isNaN(y) ? null : { x, y };
+  }
+
+  /** The nearest point within `reach` pixels; null for none. */
+  nearest({ x, y }: Point, reach: number): number | null {
+    let [best, least] = [-1, reach * reach];
+    this.#around(x, y, reach, (row) => {
+      const [dx, dy] = [(this.xy[2 * row] ?? 0) - x, (this.xy[2 * row + 1] ?? 0) - y];
+      const square = dx * dx + dy * dy;
+      if (square <= least) [best, least] = [row, square];
+    });
+    return best < 0 ? null : best;
+  }
+
+  /** All points in a box whose place `isIn`. */
+  within(from: Point, to: Point, isIn: (x: number, y: number) => boolean = () => true): number[] {
+    const [left, right] = [Math.min(from.x, to.x), Math.max(from.x, to.x)];
+    const [top, bottom] = [Math.min(from.y, to.y), Math.max(from.y, to.y)];
+    const rows: number[] = [];
+    for (let row = 0; 2 * row < this.xy.length; row++) {
+      const [x, y] = [this.xy[2 * row] ?? NaN, this.xy[2 * row + 1] ?? NaN];
+      if (x >= left && x <= right && y >= top && y <= bottom && isIn(x, y)) rows.push(row);
+    }
+    return rows;
+  }
+
+  /** One point for each square of the screen that has any, at most `most` of them. */
+  sample(most: number): number[] {
+    const { starts, rows } = this.#grid();
+    const found: number[] = [];
+    for (let cell = 0; cell + 1 < starts.length; cell++) {
+      const [start = 0, end = 0] = [starts[cell], starts[cell + 1]];
+      if (end > start) found.push(rows[start] ?? 0);
+    }
+    const stride = Math.max(1, found.length / most);
+    return Array.from(
+      { length: Math.min(most, found.length) },
+      (_, at) => found[Math.floor(at * stride)] ?? 0,
+    );
+  }
+
+  #around(x: number, y: number, reach: number, visit: (row: number) => void): void {
+    const { starts, rows } = this.#grid();
+    const { wide, high } = cellsOf(this.#size);
+    const [first, last] = [cellAt(x - reach, wide), cellAt(x + reach, wide)];
+    for (let line = cellAt(y - reach, high); line <= cellAt(y + reach, high); line++) {
+      const end = starts[line * wide + last + 1] ?? 0;
+      for (let at = starts[line * wide + first] ?? 0; at < end; at++) visit(rows[at] ?? 0);
+    }
+  }
+
+  /** Rows sorted by the square that they are in, counted first so that it takes one pass more. */
+  #grid(): { readonly starts: Int32Array; readonly rows: Int32Array } {
+    if (this.#cells) return this.#cells;
+    const { wide, high } = cellsOf(this.#size);
+    const starts = new Int32Array(wide * high + 1);
+    const cells = new Int32Array(this.xy.length / 2).fill(-1);
+    for (let row = 0; row < cells.length; row++) {
+      const cell = this.#cellOf(row, wide, high);
+      cells[row] = cell;
+      if (cell >= 0) starts[cell + 1] = (starts[cell + 1] ?? 0) + 1;
+    }
+    for (let cell = 1; cell < starts.length; cell++) {
+      starts[cell] = (starts[cell] ?? 0) + (starts[cell - 1] ?? 0);
+    }
+    const next = starts.slice();
+    const rows = new Int32Array(starts.at(-1) ?? 0);
+    cells.forEach((cell, row) => {
+      if (cell < 0) return;
+      const place = next[cell] ?? 0;
+      rows[place] = row;
+      next[cell] = place + 1;
+    });
+    this.#cells = { starts, rows };
+    return this.#cells;
+  }
+
+  #cellOf(row: number, wide: number, high: number): number {
+    const [x, y] = [this.xy[2 * row] ?? NaN, this.xy[2 * row + 1] ?? NaN];
+    const { width, height } = this.#size;
+    if (!(x >= 0 && y >= 0 && x <= width && y <= height)) return -1;
+    return cellAt(y, high) * wide + cellAt(x, wide);
+  }
+}
+
+function cellsOf({ width, height }: Size): { wide: number; high: number } {
+  return { wide: Math.floor(width / CELL) + 1, high: Math.floor(height / CELL) + 1 };
+}
+
+function cellAt(place: number, count: number): number {
+  return Math.max(0, Math.min(count - 1, Math.floor(place / CELL)));
+}
+
+export interface Eye {
+  readonly orbit: Orbit;
+  readonly lens: Lens;
+  readonly size: Size;
+}
+
+/** What the graphics card does to each point, once more for who looks for one. */
+function project(places: Float32Array, seen: Uint8Array | null, eye: Eye): Float32Array {
+  const count = places.length / 3;
+  const xy = new Float32Array(2 * count);
+  const { right, above, back } = axesOf(eye.orbit, 'y');
+  const [ex, ey, ez] = eyeOf(eye.orbit, eye.lens, 'y');
+  const { width, height } = eye.size;
+  const isFlat = eye.lens.orthographic;
+  const scale = isFlat
+    ? height / heightAtTarget(eye.orbit, eye.lens)
+    : height / 2 / Math.tan((eye.lens.fov * Math.PI) / 360);
+  for (let row = 0; row < count; row++) {
+    const x = (places[3 * row] ?? 0) - ex;
+    const y = (places[3 * row + 1] ?? 0) - ey;
+    const z = (places[3 * row + 2] ?? 0) - ez;
+    const away = -(x * back[0] + y * back[1] + z * back[2]);
+    const isSeen = (!seen || seen[row] !== 0) && (isFlat || away > 0.002);
+    const size = isSeen ? (isFlat ? scale : scale / away) : NaN;
+    xy[2 * row] = width / 2 + (x * right[0] + y * right[1] + z * right[2]) * size;
+    xy[2 * row + 1] = height / 2 - (x * above[0] + y * above[1] + z * above[2]) * size;
+  }
+  return xy;
+}
+
+/** Whether a place is inside a line drawn around it. */
+export function isInside(line: readonly Point[], x: number, y: number): boolean {
+  let inside = false;
+  for (let at = 0, before = line.length - 1; at < line.length; before = at++) {
+    const [one, other] = [line[at], line[before]];
+    if (!one || !other || one.y > y === other.y > y) continue;
+    if (x < ((other.x - one.x) * (y - one.y)) / (other.y - one.y) + one.x) inside = !inside;
+  }
+  return inside;
+}

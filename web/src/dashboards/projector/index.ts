@@ -1,0 +1,4 @@
+import { moduleOf } from '../../plugin/mounting';
+import View from './View.svelte';
+
+export const { mount } = moduleOf(View);

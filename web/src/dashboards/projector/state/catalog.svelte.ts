@@ -1,0 +1,85 @@
+import { ask, isAbort, problemOf } from '../../../api/client';
+import type { Problem } from '../../../api/types';
+import type { Api, Context } from '../../../plugin/context';
+import type { EmbeddingRow, EmbeddingsAnswer, VersionRow } from '../data/answers';
+import type { Params } from './params';
+
+/** One version of an embedding, as every ask names it. */
+export interface Reference {
+  readonly id: string;
+  readonly index: number;
+  readonly mark: string;
+}
+
+/** All embeddings that can be looked at, and which of them is. */
+export class Catalog {
+  rows = $state.raw<readonly EmbeddingRow[]>([]);
+  devices = $state.raw<readonly string[]>([]);
+  ready = $state(false);
+  problem = $state.raw<Problem | null>(null);
+  readonly #context: Context;
+  readonly #api: Api;
+  readonly #params: Params;
+
+  constructor(context: Context, api: Api, params: Params) {
+    this.#context = context;
+    this.#api = api;
+    this.#params = params;
+  }
+
+  /** The one that the address names, else the first of a run that is shown. */
+  readonly current = $derived.by<EmbeddingRow | undefined>(() => {
+    const named = this.find(this.#params.embedding.value);
+    if (named) return named;
+    const { runs } = this.#context;
+    const good = this.rows.filter(({ problem }) => problem === '');
+    return good.find(({ run }) => runs.find(run) !== undefined) ?? good[0] ?? this.rows[0];
+  });
+
+  readonly version = $derived.by(() => pickVersion(this.current, this.#params.version.value));
+
+  readonly reference = $derived.by(() => referenceOf(this.current, this.version));
+  /** The last version, which the layouts of others are turned onto. */
+  readonly base = $derived.by(() => referenceOf(this.current, this.current?.versions.at(-1)));
+
+  readonly other = $derived.by(() => this.find(this.#params.other.value));
+  readonly otherVersion = $derived.by(() =>
+    pickVersion(this.other, this.#params.otherVersion.value),
+  );
+  readonly otherReference = $derived.by(() => referenceOf(this.other, this.otherVersion));
+
+  find(id: string): EmbeddingRow | undefined {
+    return id === '' ? undefined : this.rows.find((row) => row.id === id);
+  }
+
+  async load(): Promise<void> {
+    try {
+      const { embeddings, devices } = await this.#api.get<EmbeddingsAnswer>('embeddings');
+      [this.rows, this.devices] = [embeddings, devices];
+      [this.ready, this.problem] = [true, null];
+    } catch (error) {
+      if (!isAbort(error)) this.problem = problemOf(error);
+    }
+  }
+
+  /** Adds a file of the user's and looks at it. */
+  async upload(file: File, of: '' | `&${string}` = ''): Promise<EmbeddingRow> {
+    const path = `${this.#context.api.url('upload')}?name=${encodeURIComponent(file.name)}${of}`;
+    const row = await ask<EmbeddingRow>(path, { method: 'POST', body: file });
+    this.rows = [...this.rows.filter(({ id }) => id !== row.id), row];
+    return row;
+  }
+}
+
+function pickVersion(row: EmbeddingRow | undefined, index: number | null): VersionRow | undefined {
+  return row?.versions.find((version) => version.index === index) ?? row?.versions.at(-1);
+}
+
+function referenceOf(
+  row: EmbeddingRow | undefined,
+  version: VersionRow | undefined,
+): Reference | null {
+  return row && version && row.problem === ''
+    ? { id: row.id, index: version.index, mark: version.mark }
+    : null;
+}

@@ -1,0 +1,27 @@
+import type { DRAWINGS, Metric, SCALES, SWITCHES } from './params';
+
+type Names<Words extends readonly string[]> = readonly (readonly [Words[number], string])[];
+
+/** What the choices are called. */
+export const METRIC_NAMES: Readonly<Record<Metric, string>> = {
+  cosine: 'Cosine',
+  euclidean: 'Euclidean',
+  dot: 'Dot product',
+};
+export const DRAWING_NAMES: Names<typeof DRAWINGS> = [
+  ['auto', 'Automatic'],
+  ['points', 'Points'],
+  ['pictures', 'Pictures'],
+  ['labels', 'Labels'],
+];
+export const SCALE_NAMES: Names<typeof SCALES> = [
+  ['auto', 'Automatic'],
+  ['categories', 'Values'],
+  ['gradient', 'Gradient'],
+  ['diverging', 'Diverging'],
+];
+export const SWITCH_NAMES: Names<typeof SWITCHES> = [
+  ['auto', 'Automatic'],
+  ['on', 'On'],
+  ['off', 'Off'],
+];

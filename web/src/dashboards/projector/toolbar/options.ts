@@ -1,0 +1,32 @@
+import { formatCount } from '../../../base/format';
+import type { Option, OptionGroup } from '../../../widgets/picker';
+import type { EmbeddingRow } from '../data/answers';
+
+export type LabelOf = (run: string) => string;
+
+export function nameOf(row: EmbeddingRow, labelOf: LabelOf): string {
+  return row.run === '' || row.source === 'upload' ? row.name : `${labelOf(row.run)} · ${row.name}`;
+}
+
+/** Embeddings to choose from, by the runs that they are of. */
+export function optionsOf(
+  rows: readonly EmbeddingRow[],
+  chosen: EmbeddingRow | undefined,
+  labelOf: LabelOf,
+): OptionGroup[] {
+  const byRun = new Map<string, Option[]>();
+  for (const row of rows) {
+    const title = row.source === 'upload' ? 'Your files' : labelOf(row.run);
+    const option = { key: row.id, label: nameOf(row, labelOf), hint: sizeOf(row) };
+    const options = byRun.get(title) ?? [];
+    options.push({ ...option, title: row.problem || row.file, chosen: row.id === chosen?.id });
+    byRun.set(title, options);
+  }
+  return [...byRun].map(([title, options]) => ({ title, options }));
+}
+
+function sizeOf({ problem, versions }: EmbeddingRow): string {
+  const last = versions.at(-1);
+  if (problem !== '') return 'cannot be read';
+  return last && last.rows > 0 ? `${formatCount(last.rows)} × ${last.dimensions}` : '';
+}
