@@ -1,0 +1,84 @@
+"""A capture opened in a process of its own, by us or by xprof: seconds, and memory at its most.
+
+The clock starts after the imports. xprof is asked as TensorBoard's plugin asks it, with nothing of
+the capture kept from before.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+_XPROF = """
+import json, resource, sys, time
+from xprof.convert import raw_to_tool_data as convert
+options = {"use_saved_result": False, "trace_viewer_options": {"resolution": "8000"}}
+start = time.perf_counter()
+data, _ = convert.xspace_to_tool_data([sys.argv[1]], sys.argv[2], options)
+assert data
+print(json.dumps([time.perf_counter() - start, resource.getrusage(0).ru_maxrss / 1024]))
+"""
+_XPROF_TOOLS = {"overview": "overview_page", "timeline": "trace_viewer@"}
+
+
+class Taken(NamedTuple):
+    seconds: float
+    mib: float
+
+
+def look(what: str, path: Path) -> Taken:
+    """Open a capture, and make what the overview or the first picture of the timeline needs."""
+    return _run([sys.executable, "-m", "benchmarks.profile_probe", what, str(path)])
+
+
+def look_with_xprof(what: str, path: Path) -> Taken | None:
+    """The same by xprof; None where there is none, here or where XPROF_PYTHON says."""
+    python = os.environ.get("XPROF_PYTHON") or sys.executable
+    if python == sys.executable and importlib.util.find_spec("xprof") is None:
+        return None
+    # It writes what it finds out beside the capture, and would find that the next time.
+    with tempfile.TemporaryDirectory() as folder:
+        copy = shutil.copy(path, folder)
+        return _run([python, "-c", _XPROF, copy, _XPROF_TOOLS[what]])
+
+
+def _run(command: list[str]) -> Taken:
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    return Taken(*json.loads(done.stdout.splitlines()[-1]))
+
+
+def _look_here(what: str, path: Path) -> float:
+    from tracklight.profiles.captures import open_capture
+    from tracklight.profiles.summary import sum_up
+    from tracklight.profiles.timeline.tiles import TILE_BITS, cut_tiles
+    from tracklight.profiles.timeline.timeline import Timeline
+
+    start = time.perf_counter()
+    trace = open_capture(path)
+    if what == "overview":
+        assert sum_up(trace).events
+    else:
+        timeline = Timeline(trace)
+        level = max(0, (timeline.end_ps >> TILE_BITS).bit_length() - 1)
+        last = timeline.end_ps >> level + TILE_BITS
+        assert cut_tiles(timeline, level, range(last + 1), list(range(len(trace.tracks))))
+    return time.perf_counter() - start
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("what", choices=[*_XPROF_TOOLS])
+    parser.add_argument("path", type=Path)
+    options = parser.parse_args()
+    seconds = _look_here(options.what, options.path)
+    print(json.dumps([seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]))
