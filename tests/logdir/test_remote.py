@@ -13,6 +13,7 @@ from tracklight.formats.scan import create_scanner
 from tracklight.logdir import remote
 from tracklight.logdir.change import Change, read_change
 from tracklight.logdir.discover import Found, discover
+from tracklight.logdir.fetching import fetch
 from tracklight.logdir.opening import open_filesystem
 from tracklight.logdir.remote import RemoteFiles
 from tracklight.logdir.roots import Root
@@ -259,3 +260,16 @@ def test_refuses_a_scheme_that_nobody_knows() -> None:
 def test_understands_what_stores_say(info: dict[str, Any], mtime_s: int, identity: str) -> None:
     stat = remote._get_stat(info)
     assert stat == (info["size"] or 0, mtime_s * 1_000_000_000, identity)
+
+
+def test_captures_are_found_and_fetched_for_as_long_as_they_are_read(put: Put) -> None:
+    data = bytes(range(256)) * 40_000  # more than is asked for at a time
+    put("run/plugins/profile/now/vm.xplane.pb", data)
+    found = look()
+    assert found.runs == ["run"]
+    (capture,) = found.captures
+    assert (capture.run, capture.session, capture.bytes) == ("run", "now", len(data))
+    with fetch(capture.path) as path:
+        assert path.name == "vm.xplane.pb"
+        assert path.read_bytes() == data
+    assert not path.exists()

@@ -108,6 +108,14 @@ def test_a_run_appears_and_grows(tmp_path: Path, start: Start) -> None:
     assert watcher.wait(LIMIT_S) == Changes(files=frozenset([str(path)]))
 
 
+def test_what_a_profiler_leaves_is_seen(tmp_path: Path, start: Start) -> None:
+    session = tmp_path / "run" / "plugins" / "profile" / "now"
+    session.mkdir(parents=True)
+    watcher = start(tmp_path)
+    add(session, "vm.xplane.pb")
+    wait_for_root(watcher, tmp_path)
+
+
 def test_a_run_is_moved_and_deleted(tmp_path: Path, start: Start) -> None:
     add(tmp_path / "run")
     watcher = start(tmp_path)

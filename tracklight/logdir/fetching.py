@@ -25,9 +25,10 @@ def fetch(path: str) -> Iterator[Path]:
 
 def _copy(path: str, copy: Path) -> None:
     files, at = open_filesystem(path)
-    size = files.read_sizes.most
+    stat = files.find_stat(at)
+    if stat is None:
+        raise FileNotFoundError(f'"{path}" has gone')
     with files.open(at) as source, copy.open("wb") as target:
-        offset = 0
-        while chunk := source.read(offset, size):
-            target.write(chunk)
-            offset += len(chunk)
+        # Some refuse to be asked for what lies behind the end.
+        for offset in range(0, stat.size, files.read_sizes.most):
+            target.write(source.read(offset, min(files.read_sizes.most, stat.size - offset)))
