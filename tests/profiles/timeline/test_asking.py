@@ -1,0 +1,121 @@
+"""What is asked about a timeline: found events, stretches, arrows and single events."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.profiles.captured import open_file, read_case
+from tests.profiles.timeline.traces import make_empty, make_trace
+from tracklight.errors import UsageError
+from tracklight.profiles.timeline.flows import find_flows, show_arrows
+from tracklight.profiles.timeline.searching import search
+from tracklight.profiles.timeline.selection import sum_selection
+from tracklight.profiles.timeline.telling import tell
+from tracklight.profiles.timeline.timeline import Timeline
+
+_TRACE = make_trace(
+    [
+        (0, "train", 0, 100),
+        (0, "MatMul", 10, 30),
+        (0, "Add", 15, 5),
+        (0, "MatMul", 50, 20),
+        (1, "matmul kernel", 60, 40),
+    ],
+    devices=[1],
+)
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ("matmul", ["MatMul", "matmul kernel"]),
+        ("KERNEL matmul", ["matmul kernel"]),
+        ("m*l", ["MatMul", "matmul kernel"]),
+        ("u*k", ["matmul kernel"]),
+        ('"MatMul"', ["MatMul"]),
+        ('"matmul"', []),
+        ("", []),
+    ],
+)
+def test_events_are_found_by_words_in_their_names(query: str, names: list[str]) -> None:
+    assert sorted(row.text for row in search(Timeline(_TRACE), query).names) == sorted(names)
+
+
+def test_all_found_events_come_in_time_and_say_where_they_are() -> None:
+    found = search(Timeline(_TRACE), "matmul")
+    assert (found.count, found.total_ps) == (3, 90)
+    assert found.event.tolist() == [1, 3, 4]
+    assert found.start.tolist() == [10, 50, 60]
+    assert found.lane.tolist() == [1, 1, 0]
+    assert [(row.text, row.count, row.longest) for row in found.names] == [
+        ("MatMul", 2, 1),
+        ("matmul kernel", 1, 4),
+    ]
+    assert np.flatnonzero(found.marks).tolist() == [100, 500, 600]
+    assert search(Timeline(_TRACE), "matmul", 2).event.tolist() == [4]
+
+
+def test_a_stretch_is_summed_up_as_far_as_events_lie_in_it() -> None:
+    summed = sum_selection(Timeline(_TRACE), 20, 60, [0])
+    told = {row.text: (row.count, row.total_ps, row.self_ps) for row in summed.names}
+    # Of the first multiplication 20 to 40 is in it, without what Add took before.
+    assert told == {"train": (1, 40, 10), "MatMul": (2, 30, 30)}
+    assert [(row.track, row.busy_ps) for row in summed.tracks] == [(0, 40)]
+    assert summed.names[1].max_ps == 30
+
+
+def test_an_event_is_told_with_what_it_is_in_what_is_in_it_and_its_like() -> None:
+    told = tell(Timeline(_TRACE), find_flows(_TRACE), 1)
+    assert [row.name for row in told.stack] == ["train"]
+    assert [(row.text, row.total_ps) for row in told.children] == [("Add", 5)]
+    assert (told.self_ps, told.row.lane) == (25, 1)
+    same = told.same
+    assert (same.count, same.total_ps, same.mean_ps) == (2, 50, 25)
+    assert (same.place, same.rank, same.previous, same.next, same.longest) == (0, 0, None, 3, 1)
+
+
+def test_an_event_that_is_not_there_is_a_sentence() -> None:
+    with pytest.raises(UsageError, match="has 5"):
+        tell(Timeline(_TRACE), find_flows(_TRACE), 5)
+
+
+def test_arguments_of_a_real_kernel_are_told_and_the_call_that_launched_it() -> None:
+    trace = open_file("tgpu.pt.trace.json.gz")
+    kernel = int(np.flatnonzero(trace.find_categories("kernel"))[0])
+    told = tell(Timeline(trace), find_flows(trace), kernel)
+    assert {"grid", "block", "correlation"} <= {argument.key for argument in told.arguments}
+    assert [row.name for row in told.came_from] == ["cudaLaunchKernelExC"]
+    assert told.came_from[0].start_ps < told.row.start_ps
+
+
+def test_every_kernel_of_a_jax_capture_has_an_arrow_from_the_host() -> None:
+    trace = open_file("jax_f32.xplane.pb")
+    flows = find_flows(trace)
+    assert set(np.flatnonzero(trace.on_device).tolist()) <= set(flows.target.tolist())
+    assert not trace.on_device[flows.source].any()
+
+
+def test_work_that_is_handed_on_between_threads_has_arrows() -> None:
+    trace = read_case("cnn_steps")
+    flows = find_flows(trace)
+    crossing = trace.track[flows.source] != trace.track[flows.target]
+    assert crossing.sum() > 100
+
+
+def test_only_arrows_between_shown_tracks_that_cross_the_stretch_are_shown() -> None:
+    trace = open_file("tgpu.pt.trace.json.gz")
+    timeline, flows = Timeline(trace), find_flows(trace)
+    everything = list(range(len(trace.tracks)))
+    arrows = show_arrows(timeline, flows, 0, float(timeline.end_ps), everything)
+    assert arrows.count == len(flows.source) == len(arrows.source)
+    assert show_arrows(timeline, flows, 0, float(timeline.end_ps), [0]).count == 0
+    early = show_arrows(timeline, flows, 0, float(arrows.target_ps[0]) + 1, everything)
+    assert 0 < early.count < arrows.count
+
+
+def test_nothing_can_be_asked_as_well() -> None:
+    timeline = Timeline(make_empty())
+    assert search(timeline, "a").count == 0
+    assert sum_selection(timeline, 0, 1, []).names == []
+    assert len(find_flows(timeline.trace).source) == 0

@@ -1,0 +1,69 @@
+"""Events in lanes: those that nest below each other, and none on another."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.profiles.captured import open_file, read_case
+from tests.profiles.timeline.traces import Event, make_trace
+from tracklight.profiles.timeline.lanes import MOST_LANES, find_lanes
+
+_EVENTS = st.lists(
+    st.tuples(st.integers(0, 2), st.just("a"), st.integers(0, 50), st.integers(0, 20)), max_size=60
+)
+
+
+def test_a_lane_is_how_deep_an_event_is_nested() -> None:
+    trace = make_trace([(0, "a", 0, 100), (0, "b", 10, 50), (0, "c", 20, 5), (0, "b", 70, 10)])
+    assert find_lanes(trace).tolist() == [0, 1, 2, 1]
+
+
+def test_what_only_reaches_into_another_goes_below_it_and_what_follows_comes_up_again() -> None:
+    trace = make_trace([(0, "a", 0, 10), (0, "b", 5, 10), (0, "c", 16, 10), (0, "d", 17, 1)])
+    assert find_lanes(trace).tolist() == [0, 1, 0, 1]
+
+
+def test_neighbours_that_overlap_by_a_hair_stay_in_one_lane() -> None:
+    ms = 1_000_000_000
+    trace = make_trace([(0, "step", 0, 60 * ms), (0, "step", 60 * ms - 6_000, 60 * ms)])
+    assert find_lanes(trace).tolist() == [0, 0]
+
+
+@given(_EVENTS)
+@settings(deadline=None)
+def test_no_event_lies_on_another(events: list[Event]) -> None:
+    trace = make_trace(events)
+    lanes = find_lanes(trace)
+    for track in range(len(trace.tracks)):
+        for lane in range(lanes.max(initial=0) + 1):
+            mine = np.flatnonzero((trace.track == track) & (lanes == lane))
+            assert (trace.start_ps[mine[1:]] >= trace.end_ps[mine[:-1]]).all()
+
+
+@given(_EVENTS)
+@settings(deadline=None)
+def test_what_is_inside_another_is_below_it(events: list[Event]) -> None:
+    trace = make_trace(events)
+    lanes, end = find_lanes(trace), trace.end_ps
+    for one in range(len(trace)):
+        for other in range(one + 1, len(trace)):
+            is_inside = trace.track[one] == trace.track[other] and (
+                trace.start_ps[other] < end[one] and end[other] <= end[one]
+            )
+            assert not is_inside or lanes[other] > lanes[one]
+
+
+def test_a_trace_that_is_nested_without_end_has_an_end() -> None:
+    deep = 5_000
+    trace = make_trace([(0, "f", at, 2 * (deep - at)) for at in range(deep)])
+    lanes = find_lanes(trace)
+    assert lanes[:3].tolist() == [0, 1, 2]
+    assert lanes.max() == MOST_LANES - 1
+
+
+def test_threads_of_real_captures_are_as_deep_as_their_calls() -> None:
+    torch, tensorflow = open_file("tgpu.pt.trace.json.gz"), read_case("cnn_steps")
+    assert find_lanes(torch).max() == 6
+    assert find_lanes(tensorflow).max() < 10
