@@ -11,6 +11,7 @@ from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.web.album import as_rgba, digit, photo, read, shown, strip
 from tests.web.cards import card, choose, titles
+from tests.web.patience import address_at_rest, becomes, place_at_rest
 
 pytestmark = pytest.mark.browser
 
@@ -79,7 +80,7 @@ def test_cards_have_their_own_steps_when_they_are_not_linked(
     shown(page, "samples/photo", "conv", 10)
     shown(page, "samples/digits", "conv", 30)
     expect(page).to_have_url(re.compile("link=0"))
-    other = open_page(page.url)
+    other = open_page(address_at_rest(page))
     shown(other, "samples/photo", "conv", 10)
     shown(other, "samples/digits", "conv", 30)
     other.get_by_role("checkbox", name="Same step").check()
@@ -108,8 +109,7 @@ def test_small_pictures_are_crisp_unless_told_otherwise(
     page = open_page(f"{album}{IMAGES}&tags=digits")
     image = shown(page, "samples/digits", "conv", 30).first
     expect(image).to_have_css("image-rendering", "pixelated")
-    box = image.bounding_box()
-    assert box and box["width"] > 40
+    assert place_at_rest(image).width > 40
     page.keyboard.press("i")
     expect(image).to_have_css("image-rendering", "auto")
     expect(page).to_have_url(re.compile("scaling=smooth"))
@@ -118,13 +118,11 @@ def test_small_pictures_are_crisp_unless_told_otherwise(
 def test_actual_size(album: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{album}{IMAGES}&tags=photo")
     image = shown(page, "samples/photo", "conv", 30).first
-    box = image.bounding_box()
-    assert box and box["width"] > 100
+    assert place_at_rest(image).width > 100
     page.keyboard.press("a")
     expect(page).to_have_url(re.compile("actual=1"))
     image = shown(page, "samples/photo", "conv", 30).first
-    box = image.bounding_box()
-    assert box and (round(box["width"]), round(box["height"])) == (60, 40)
+    becomes(page, lambda: tuple(map(round, place_at_rest(image)[2:])), (60, 40))
 
 
 def test_a_damaged_picture_says_so_in_its_place(album: str, open_page: Callable[..., Page]) -> None:

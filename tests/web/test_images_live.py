@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 
 from tests.web.album import as_rgba, encode, photo, pictures, read, shown
 from tests.web.conftest import Serve
+from tests.web.patience import becomes, place_at_rest
 from tests.web.writing import append
 
 pytestmark = pytest.mark.browser
@@ -48,10 +49,10 @@ def test_a_zoom_stays_when_the_next_picture_comes(
     expect(place).to_have_attribute("aria-label", "conv, step 0")
     page.keyboard.press("+")
     page.keyboard.press("+")
-    before = place.locator("img").bounding_box()
+    before = place_at_rest(place.locator("img"))
     add(logdir, 10)
     expect(place).to_have_attribute("aria-label", "conv, step 10")
-    assert place.locator("img").bounding_box() == before
+    becomes(page, lambda: place_at_rest(place.locator("img")), before)
     expect(page).to_have_url(re.compile("spot="))
 
 
@@ -67,4 +68,4 @@ def test_what_was_seen_is_let_go(
     for _ in range(40):
         page.keyboard.press("ArrowRight")
     shown(page, "photo", "conv", 200)
-    assert page.locator("img").count() == 1
+    expect(page.locator("img")).to_have_count(1)

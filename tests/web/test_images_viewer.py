@@ -15,7 +15,6 @@ from tests.web.album import (
     digit,
     hover_pixel,
     huge,
-    is_near,
     pane,
     photo,
     read,
@@ -24,6 +23,7 @@ from tests.web.album import (
     zoom_of,
 )
 from tests.web.cards import card, choose
+from tests.web.patience import becomes, holds, place_at_rest
 
 pytestmark = pytest.mark.browser
 
@@ -70,46 +70,43 @@ def test_parts_are_gone_through_or_seen_together(
 def test_zoom_by_buttons_keys_and_wheel(album: str, open_page: Callable[..., Page]) -> None:
     page = open_page(album + PHOTO)
     place = pane(page, "conv, step 30")
-    expect(place).to_be_visible()
+    place_at_rest(place.locator("img"))
     fit = zoom_of(page)
     zoom_tools(page).get_by_role("button", name="Zoom in").click()
-    assert is_near(zoom_of(page), 1.5 * fit)
+    becomes(page, lambda: zoom_of(page), pytest.approx(1.5 * fit, rel=0.02))
     page.keyboard.press("-")
-    assert is_near(zoom_of(page), fit)
+    becomes(page, lambda: zoom_of(page), pytest.approx(fit, rel=0.02))
     page.keyboard.press("+")
     page.keyboard.press("+")
     expect(page).to_have_url(re.compile(r"spot=0\.5,0\.5,2\.25"))
     page.keyboard.press("0")
     expect(page).not_to_have_url(re.compile("spot="))
     zoom_tools(page).get_by_role("button", name="1:1").click()
-    assert zoom_of(page) == 1
+    becomes(page, lambda: zoom_of(page), 1)
     place.dblclick()
-    assert is_near(zoom_of(page), fit)
+    becomes(page, lambda: zoom_of(page), pytest.approx(fit, rel=0.02))
     hover_pixel(page, place, 0.25, 0.5)
     page.keyboard.down("Control")
     page.mouse.wheel(0, -300)
     page.keyboard.up("Control")
     expect(page).to_have_url(re.compile("spot="))
-    assert zoom_of(page) > fit
+    holds(page, lambda: zoom_of(page) > fit)
 
 
 def test_pictures_are_zoomed_and_moved_together(album: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{album}{PHOTO}&spot=0.5,0.5,4")
     places = [pane(page, f"{run}, step 30") for run in ("conv", "vit")]
     images = [place.locator("img") for place in places]
-    before = [image.bounding_box() for image in images]
-    box = places[0].bounding_box()
-    assert box and before[0] and before[1]
-    middle = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    before = [place_at_rest(image) for image in images]
+    box = place_at_rest(places[0])
+    middle = box.middle
     page.mouse.move(*middle)
     page.mouse.down()
     page.mouse.move(middle[0] - 40, middle[1] + 30, steps=4)
     page.mouse.up()
     for old, image in zip(before, images, strict=True):
-        new = image.bounding_box()
-        assert old and new
-        assert round(new["x"] - old["x"]) == -40
-        assert round(new["y"] - old["y"]) == 30
+        new = place_at_rest(image)
+        assert (round(new.x - old.x), round(new.y - old.y)) == (-40, 30)
 
 
 def test_the_pixel_under_the_pointer_is_told_in_all_pictures(
@@ -155,12 +152,12 @@ def test_huge_pictures_come_in_tiles(album: str, open_page: Callable[..., Page])
     page.keyboard.press("1")
     tiles = place.locator("img[src*='tile']")
     expect(tiles.first).to_be_visible()
-    assert 2 <= tiles.count() <= 12
+    holds(page, lambda: 2 <= tiles.count() <= 12)
     source = str(tiles.first.get_attribute("src"))
     x, y = (int(re.search(rf"&{axis}=(\d+)", source)[1]) for axis in "xy")
     expected = huge()[512 * y : 512 * y + 512, 512 * x : 512 * x + 512]
     assert np.array_equal(read(tiles.first), as_rgba(expected))
-    assert place.locator("img[src*='picture']").count() == 0
+    expect(place.locator("img[src*='picture']")).to_have_count(0)
 
 
 def test_a_picture_is_saved_as_it_was_logged(album: str, open_page: Callable[..., Page]) -> None:
@@ -230,10 +227,10 @@ def test_the_difference_is_computed_and_its_largest_told(
       copy.drawImage(canvas, -5, -5)
       return [...copy.getImageData(0, 0, 1, 1).data]
     }"""
-    assert canvas.evaluate(pixel) == [0, 0, 100, 255]
+    becomes(page, lambda: canvas.evaluate(pixel), [0, 0, 100, 255])
     page.get_by_role("slider", name="Amplify differences").fill("2")
     expect(page).to_have_url(re.compile("gain=2"))
-    assert canvas.evaluate(pixel) == [0, 0, 200, 255]
+    becomes(page, lambda: canvas.evaluate(pixel), [0, 0, 200, 255])
 
 
 def test_the_same_picture_does_not_differ(album: str, open_page: Callable[..., Page]) -> None:
@@ -247,13 +244,12 @@ def test_a_line_is_swiped_between_two(album: str, open_page: Callable[..., Page]
     expect(line).to_have_attribute("aria-valuenow", "50")
     line.press("ArrowLeft")
     expect(line).to_have_attribute("aria-valuenow", "48")
-    box = line.bounding_box()
-    assert box
-    page.mouse.move(box["x"] + 10, box["y"] + 100)
+    box = place_at_rest(line)
+    page.mouse.move(box.x + 10, box.y + 100)
     page.mouse.down()
-    page.mouse.move(box["x"] + 210, box["y"] + 100, steps=3)
+    page.mouse.move(box.x + 210, box.y + 100, steps=3)
     page.mouse.up()
-    assert int(line.get_attribute("aria-valuenow") or 0) > 55
+    holds(page, lambda: int(line.get_attribute("aria-valuenow") or 0) > 55)
 
 
 def test_two_pictures_blink(album: str, open_page: Callable[..., Page]) -> None:

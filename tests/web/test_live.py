@@ -12,6 +12,7 @@ from playwright.sync_api import Page, Route, expect
 
 from tests.web.conftest import Serve
 from tests.web.parts import live_mark, run, run_count, steps, table, tag
+from tests.web.patience import becomes
 from tests.web.writing import append, scalars, write_sweep
 
 pytestmark = pytest.mark.browser
@@ -56,7 +57,7 @@ def test_live_points_do_not_move_what_is_read(page: Page, logdir: Path) -> None:
     expect(tag(page, "layer/40")).to_be_visible()
     append(logdir / "vit", *scalars("layer/40", [2, 3, 4]))
     expect(tag(page, "layer/40")).to_contain_text(steps(1, 4))
-    assert table(page).evaluate("element => element.scrollTop") == 1500
+    becomes(page, lambda: table(page).evaluate("element => element.scrollTop"), 1500)
 
 
 def test_a_page_that_is_not_seen_rests_and_catches_up(page: Page, logdir: Path) -> None:
@@ -108,7 +109,7 @@ def test_a_first_load_tells_how_far_it_is(sweep: str, open_page: Callable[..., P
     page.goto(sweep + OVERVIEW)
     expect(live_mark(page, "Loading").locator("..")).to_contain_text("3 of 12 files, 4 of 16 MB")
     bar = page.get_by_role("progressbar", name="Reading the log")
-    assert bar.evaluate("bar => bar.value") == 0.25
+    becomes(page, lambda: bar.evaluate("bar => bar.value"), 0.25)
 
 
 def test_a_lost_server_is_told_and_found_again_without_another_view(

@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 
 from tests.web.conftest import Serve
 from tests.web.parts import found, run, run_count, runs, search_box, table, tag
+from tests.web.patience import holds
 from tests.web.writing import append, scalars
 
 pytestmark = pytest.mark.browser
@@ -29,7 +30,7 @@ def page(logdir: Path, serve: Serve, open_page: Callable[..., Page]) -> Page:
 
 def test_only_rows_near_the_screen_exist(page: Page) -> None:
     expect(run(page, "sweep/trial-0")).to_be_visible()
-    assert runs(page).count() < 60
+    holds(page, lambda: runs(page).count() < 60)
 
 
 def test_searching_finds_one_of_five_hundred(page: Page) -> None:
@@ -55,6 +56,6 @@ def test_thousands_of_tags_scroll(
     append(logdir / "wide", *records)
     page = open_page(serve(logdir).address + "?tab=overview")
     expect(tag(page, "layer/0")).to_be_visible()
-    assert table(page).get_by_role("row").count() < 60
+    holds(page, lambda: table(page).get_by_role("row").count() < 60)
     table(page).evaluate("element => (element.scrollTop = element.scrollHeight)")
     expect(tag(page, "layer/2999").get_by_role("img")).to_be_visible()

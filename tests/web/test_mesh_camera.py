@@ -11,6 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.web.cards import card, choose
 from tests.web.conftest import board_over
+from tests.web.patience import address_at_rest, holds, place_at_rest
 from tests.web.solids import FRONT, covered, picture, pixels, settle, write_solids
 
 pytestmark = pytest.mark.browser
@@ -24,9 +25,8 @@ solids = board_over(write_solids, "module", "?tab=mesh")
 
 
 def drag(page: Page, found: Locator, dx: float, dy: float) -> None:
-    box = found.bounding_box()
-    assert box
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    box = place_at_rest(found)
+    x, y = box.middle
     page.mouse.move(x, y)
     page.mouse.down()
     page.mouse.move(x + dx, y + dy, steps=5)
@@ -37,8 +37,9 @@ def drag(page: Page, found: Locator, dx: float, dy: float) -> None:
 def camera(page: Page) -> list[float]:
     """What the address says, once it says something."""
     expect(page).to_have_url(re.compile("camera=[^&]"))
-    found = re.search(r"[?&]camera=([^&]*)", page.url)
-    assert found, page.url
+    address = address_at_rest(page, 400)
+    found = re.search(r"[?&]camera=([^&]*)", address)
+    assert found, address
     return [float(number) for number in found[1].split(",")]
 
 
@@ -59,8 +60,9 @@ def test_a_drag_turns_all_and_a_link_shows_the_same(solids: str, open_page: Open
     settle(grey)
     turned = [pixels(found) for found in (cube, grey)]
     assert all(not np.array_equal(*pair) for pair in zip(before, turned, strict=True))
-    other = open_page(page.url)
-    assert np.array_equal(pixels(picture(other, "shape/cube")), turned[0])
+    other = open_page(address_at_rest(page, 400))
+    same = picture(other, "shape/cube")
+    holds(other, lambda: np.array_equal(pixels(same), turned[0]))
 
 
 def test_each_card_may_have_its_own_camera(solids: str, open_page: OpenPage) -> None:
@@ -78,21 +80,20 @@ def test_each_card_may_have_its_own_camera(solids: str, open_page: OpenPage) -> 
     expect(page).to_have_url(re.compile(r"[?&]camera="))
     expect(page).not_to_have_url(re.compile("own-cameras"))
     settle(grey)
-    assert not np.array_equal(pixels(grey), before)
+    holds(page, lambda: not np.array_equal(pixels(grey), before))
 
 
 def test_dragging_with_shift_moves(solids: str, open_page: OpenPage) -> None:
     page = open_page(f"{solids}&tags=cube{FRONT}&lens=orthographic")
     found = picture(page, "shape/cube")
-    box = found.bounding_box()
-    assert box
+    box = place_at_rest(found)
     across, down = middle(found)
     page.keyboard.down("Shift")
     drag(page, found, 40, 20)
     page.keyboard.up("Shift")
     after = middle(found)
-    assert after[0] - across == pytest.approx(40 / box["width"], abs=0.02)
-    assert after[1] - down == pytest.approx(20 / box["height"], abs=0.02)
+    assert after[0] - across == pytest.approx(40 / box.width, abs=0.02)
+    assert after[1] - down == pytest.approx(20 / box.height, abs=0.02)
     expect(page).to_have_url(SIX)
 
 
@@ -109,7 +110,7 @@ def test_the_wheel_zooms_with_ctrl_only(solids: str, open_page: OpenPage) -> Non
     page.keyboard.up("Control")
     assert camera(page)[2] > 1.2
     settle(found)
-    assert covered(found) > 1.2 * before
+    holds(page, lambda: covered(found) > 1.2 * before)
 
 
 def test_every_way_back_to_the_whole(solids: str, open_page: OpenPage) -> None:
@@ -128,7 +129,7 @@ def test_every_way_back_to_the_whole(solids: str, open_page: OpenPage) -> None:
         way()
         expect(page).not_to_have_url(re.compile("camera="))
         settle(found)
-        assert np.array_equal(pixels(found), home)
+        holds(page, lambda: np.array_equal(pixels(found), home))
 
 
 def test_by_keyboard(solids: str, open_page: OpenPage) -> None:
@@ -148,9 +149,8 @@ def test_by_keyboard(solids: str, open_page: OpenPage) -> None:
 def test_fingers(solids: str, open_page: OpenPage) -> None:
     page = open_page(f"{solids}&tags=cube", has_touch=True)
     found = picture(page, "shape/cube")
-    box = found.bounding_box()
-    assert box
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    box = place_at_rest(found)
+    x, y = box.middle
     touch = page.context.new_cdp_session(page)
 
     def send(kind: str, *points: tuple[float, float]) -> None:

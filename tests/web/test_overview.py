@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 from tests import builders as b
 from tests.web.conftest import Serve
 from tests.web.parts import sections, steps, table, tag, tag_names
+from tests.web.patience import address_at_rest, becomes
 from tests.web.writing import append, scalars
 
 pytestmark = pytest.mark.browser
@@ -27,19 +28,9 @@ def page(sweep: str, open_page: Callable[..., Page]) -> Page:
 
 
 def test_tags_stand_in_sections_in_natural_order(page: Page) -> None:
-    assert [re.sub(r"\s+", " ", text).strip() for text in sections(page).all_inner_texts()] == [
-        "▾ no prefix 2 tags",
-        "▾ eval 1 tag",
-        "▾ train 3 tags",
-    ]
-    assert tag_names(page) == [
-        "lr",
-        "samples",
-        "eval/loss",
-        "train/loss",
-        "train/loss_2",
-        "train/loss_10",
-    ]
+    expect(sections(page)).to_have_text(["▾ no prefix 2 tags", "▾ eval 1 tag", "▾ train 3 tags"])
+    losses = ["train/loss", "train/loss_2", "train/loss_10"]
+    becomes(page, lambda: tag_names(page), ["lr", "samples", "eval/loss", *losses])
 
 
 def test_the_runs_tell_how_far_their_last_values_are_apart(page: Page) -> None:
@@ -69,7 +60,7 @@ def test_the_address_holds_what_is_found_and_folded(
     sections(page).filter(has_text="eval").click()
     expect(tag(page, "eval/loss")).to_have_count(0)
     expect(page).to_have_url(re.compile("tags=loss&closed=eval"))
-    copy = open_page(page.url)
+    copy = open_page(address_at_rest(page))
     expect(copy.get_by_label("Filter tags")).to_have_value("loss")
     expect(tag(copy, "train/loss")).to_be_visible()
     expect(tag(copy, "lr")).to_have_count(0)
@@ -79,7 +70,7 @@ def test_the_address_holds_what_is_found_and_folded(
 def test_one_kind_of_tag_can_be_picked(page: Page) -> None:
     kinds = page.get_by_role("group", name="Kind")
     kinds.get_by_role("button", name="image").click()
-    assert tag_names(page) == ["samples"]
+    becomes(page, lambda: tag_names(page), ["samples"])
     expect(page).to_have_url(re.compile("kind=image$"))
     kinds.get_by_role("button", name="all").click()
     expect(tag(page, "train/loss")).to_be_visible()
@@ -115,4 +106,4 @@ def test_names_from_a_log_are_text_and_never_markup(
     append(logdir / "conv", *scalars(f"a/{evil}", range(3)))
     page = open_page(serve(logdir).address + OVERVIEW)
     expect(table(page)).to_contain_text(evil)
-    assert page.locator("img[src=x]").count() == 0
+    expect(page.locator("img[src=x]")).to_have_count(0)

@@ -17,6 +17,7 @@ from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.web.cards import card, choose, table_rows, titles
 from tests.web.conftest import Board, Serve
+from tests.web.patience import address_at_rest, becomes, holds, place_at_rest
 from tests.web.pr_log import (
     CLASSES,
     RUNS,
@@ -63,14 +64,24 @@ def chart(page: Page, title: str) -> Locator:
     return found
 
 
+def legend_of(page: Page, title: str) -> Locator:
+    return card(page, title).get_by_role("list").get_by_role("listitem")
+
+
 def legend(page: Page, title: str) -> dict[str, list[float]]:
     """Of each curve its area and its best F1."""
     chart(page, title)
-    items = card(page, title).get_by_role("list").get_by_role("listitem").all_inner_texts()
+    items = legend_of(page, title).all_inner_texts()
     lines = [re.split(r"\s*\n\s*|\s(?=AP|AUC|F1)", item.strip()) for item in items]
     return {
         line[0]: [float(re.findall(r"[\d.]+$", part)[0]) for part in line[1:]] for line in lines
     }
+
+
+def expect_told(page: Page, title: str, name: str, wanted: list[float]) -> None:
+    """The first numbers that the legend tells of a curve."""
+    about = pytest.approx(wanted, abs=5e-4)
+    becomes(page, lambda: legend(page, title).get(name, [])[: len(wanted)], about)
 
 
 def tooltip(page: Page) -> Locator:
@@ -79,11 +90,10 @@ def tooltip(page: Page) -> Locator:
 
 def point_at(page: Page, title: str, x: float, y: float) -> tuple[float, float]:
     """Moves the pointer to a place in the plane."""
-    box = chart(page, title).bounding_box()
-    assert box
+    box = place_at_rest(chart(page, title))
     left, right, top, foot = 38, 10, 8, 22
-    across = box["x"] + left + x * (box["width"] - left - right)
-    down = box["y"] + top + (1 - y) * (box["height"] - top - foot)
+    across = box.x + left + x * (box.width - left - right)
+    down = box.y + top + (1 - y) * (box.height - top - foot)
     page.mouse.move(across - 1, down)
     page.mouse.move(across, down)
     return across, down
@@ -97,13 +107,11 @@ def settings(page: Page) -> Locator:
 def test_every_tag_has_a_card_with_what_its_curves_come_to(board: str, open_page: OpenPage) -> None:
     page = open_page(board)
     for name in CLASSES:
-        told = legend(page, f"pr/{name}")
         for run in RUNS:
             expected = measure(curve(run, name))
-            assert told[run] == pytest.approx(
-                [expected.average_precision, expected.best_f1], abs=5e-4
-            )
-    assert titles(page) == ["odd/shape", "odd/uncounted", *CARDS]
+            wanted = [expected.average_precision, expected.best_f1]
+            expect_told(page, f"pr/{name}", run, wanted)
+    becomes(page, lambda: titles(page), ["odd/shape", "odd/uncounted", *CARDS])
 
 
 def test_the_threshold_under_the_pointer_is_told_for_each_run(
@@ -141,10 +149,11 @@ def test_a_click_pins_the_threshold_on_all_cards(board: str, open_page: OpenPage
     place = point_at(page, "pr/cat", base.recall[4], base.precision[4])
     page.mouse.click(*place)
     expect(page).to_have_url(re.compile("threshold="))
-    threshold = float(re.findall(r"threshold=([\d.]+)", page.url)[0])
+    threshold = float(re.findall(r"threshold=([\d.]+)", address_at_rest(page))[0])
     at = round(threshold * 10)
     for name in CLASSES:
         region = card(page, f"pr/{name}").get_by_role("region", name=re.compile("at threshold"))
+        expect(region.locator("tbody tr")).to_have_count(len(RUNS))
         told = table_rows(region)
         for run in RUNS:
             expected = curve(run, name, 0)
@@ -166,8 +175,9 @@ def test_without_a_pinned_threshold_the_table_is_at_the_best_f1(
     chart(page, "pr/cat")
     page.get_by_role("button", name="Table of counts below each chart").click()
     region = card(page, "pr/cat").get_by_role("region", name=re.compile("best F1"))
-    best = measure(curve("base", "cat")).best_f1
-    assert float(table_rows(region)["base"]["F1"]) == pytest.approx(best, abs=5e-4)
+    expect(region.locator("tbody tr")).to_have_count(len(RUNS))
+    best = pytest.approx(measure(curve("base", "cat")).best_f1, abs=5e-4)
+    becomes(page, lambda: float(table_rows(region)["base"]["F1"]), best)
 
 
 def test_the_best_f1_can_be_pinned_from_the_legend(board: str, open_page: OpenPage) -> None:
@@ -186,10 +196,8 @@ def test_roc_curves(board: str, open_page: OpenPage) -> None:
     page.get_by_role("button", name="ROC", exact=True).click()
     expect(page).to_have_url(re.compile("curve=ROC"))
     expect(chart(page, "pr/cat")).to_have_attribute("aria-label", re.compile("False positive rate"))
-    told = legend(page, "pr/cat")
     for run in RUNS:
-        expected = measure(curve(run, "cat", 0)).roc_area
-        assert told[run][0] == pytest.approx(expected, abs=5e-4)
+        expect_told(page, "pr/cat", run, [measure(curve(run, "cat", 0)).roc_area])
 
 
 def test_all_classes_of_a_run_in_one_chart(board: str, open_page: OpenPage) -> None:
@@ -197,13 +205,12 @@ def test_all_classes_of_a_run_in_one_chart(board: str, open_page: OpenPage) -> N
     chart(page, "pr/cat")
     page.get_by_role("button", name="Classes", exact=True).click()
     expect(card(page, "base")).to_be_visible()
-    assert titles(page) == list(RUNS)
+    becomes(page, lambda: titles(page), list(RUNS))
     for run in RUNS:
-        told = legend(page, run)
-        assert list(told) == list(CLASSES)
+        expect(legend_of(page, run)).to_have_count(len(CLASSES))
+        assert list(legend(page, run)) == list(CLASSES)
         for name in CLASSES:
-            expected = measure(curve(run, name)).average_precision
-            assert told[name][0] == pytest.approx(expected, abs=5e-4)
+            expect_told(page, run, name, [measure(curve(run, name)).average_precision])
     page.go_back()
     expect(card(page, "pr/cat")).to_be_visible()
 
@@ -216,9 +223,8 @@ def test_the_step_of_all_cards(board: str, open_page: OpenPage) -> None:
     page.keyboard.press("ArrowLeft")
     for name in CLASSES:
         expect(card(page, f"pr/{name}")).to_have_attribute("data-step", "100")
-        told = legend(page, f"pr/{name}")
         expected = measure(curve("base", name, 100)).average_precision
-        assert told["base"][0] == pytest.approx(expected, abs=5e-4)
+        expect_told(page, f"pr/{name}", "base", [expected])
     expect(page).to_have_url(re.compile("step=100"))
 
 
@@ -245,9 +251,8 @@ def test_a_click_over_the_steps_goes_there(board: str, open_page: OpenPage) -> N
     chart(page, "pr/cat")
     history = card(page, "pr/cat").get_by_role("img", name=re.compile("^AP of .* over steps"))
     expect(history).to_have_attribute("aria-label", re.compile("2 lines"))
-    box = history.bounding_box()
-    assert box
-    page.mouse.click(box["x"] + 38 + (box["width"] - 48) * 0.52, box["y"] + 30)
+    box = place_at_rest(history)
+    page.mouse.click(box.x + 38 + (box.width - 48) * 0.52, box.y + 30)
     expect(card(page, "pr/cat")).to_have_attribute("data-step", "100")
     expect(page).to_have_url(re.compile("step=100"))
 
@@ -288,7 +293,7 @@ def test_a_drag_zooms_and_a_key_fits_again(board: str, open_page: OpenPage) -> N
 def test_what_cannot_be_drawn_says_why(board: str, open_page: OpenPage) -> None:
     page = open_page(board + "&tags=odd")
     expect(card(page, "odd/shape")).to_contain_text("has the shape [4, 7]")
-    assert "large" in legend(page, "odd/uncounted")
+    holds(page, lambda: "large" in legend(page, "odd/uncounted"))
     page.get_by_role("button", name="ROC", exact=True).click()
     expect(card(page, "odd/uncounted")).to_contain_text("there is no ROC curve")
 
@@ -353,12 +358,12 @@ def test_new_steps_come_in_while_one_looks(
     write_pr_curves(logdir)
     page = open_page(serve(logdir).address + TAB + "&tags=pr")
     expect(card(page, "pr/cat")).to_have_attribute("data-step", "200")
-    other = open_page(page.url + "&step=100")
+    other = open_page(address_at_rest(page) + "&step=100")
     expect(card(other, "pr/cat")).to_have_attribute("data-step", "100")
     write_step(logdir, 300, like=STEPS[0])
     expect(card(page, "pr/cat")).to_have_attribute("data-step", "300")
     expected = measure(curve("base", "cat", 0)).average_precision
-    assert legend(page, "pr/cat")["base"][0] == pytest.approx(expected, abs=5e-4)
+    expect_told(page, "pr/cat", "base", [expected])
     expect(card(other, "pr/cat")).to_have_attribute("data-step", "100")
     append(logdir / "base", record("pr/cat", 400, rows("base", "cat", 0)))
     for step in (300, 400):
@@ -367,9 +372,8 @@ def test_new_steps_come_in_while_one_looks(
 
 def test_a_copy_without_a_server(logdir: Path, tmp_path: Path, open_page: OpenPage) -> None:
     page = open_page(copy(logdir, tmp_path / "board.html", TAB + "&tags=pr"))
-    told = legend(page, "pr/cat")
     expected = measure(curve("large", "cat")).average_precision
-    assert told["large"][0] == pytest.approx(expected, abs=5e-4)
+    expect_told(page, "pr/cat", "large", [expected])
     page.get_by_role("slider", name="Step of all cards").focus()
     page.keyboard.press("Home")
     expect(card(page, "pr/cat")).to_have_attribute("data-step", "0")
