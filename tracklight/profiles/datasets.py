@@ -19,7 +19,7 @@ from tracklight.profiles.nesting import find_parents
 from tracklight.profiles.trace import Trace
 from tracklight.types import Int64
 
-_START = "Iterator::"
+STAGE = "Iterator::"
 #: Iterators that are made anew for each pass have numbers; what is read from them is one stage.
 _PASS = re.compile(r"(?<=Repeat)\[\d+\]|(?<=FlatMap)\[\d+\]|(?<=Interleave)\[\d+\]")
 
@@ -54,7 +54,7 @@ def find_pipelines(trace: Trace, window: Int64) -> list[list[Stage]]:
 
     ``window`` are the times, as a set, in which waiting counts.
     """
-    mask = trace.find_names(lambda name: name.startswith(_START))
+    mask = trace.find_names(lambda name: name.startswith(STAGE))
     events = np.flatnonzero(mask)
     if len(window):
         inside = (trace.end_ps[events] > window[0, 0]) & (trace.start_ps[events] < window[-1, 1])

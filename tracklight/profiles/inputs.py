@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from tracklight.profiles.advice import Framework
-from tracklight.profiles.datasets import Stage, find_pipelines
+from tracklight.profiles.datasets import STAGE, Stage, find_pipelines
 from tracklight.profiles.division import Division
 from tracklight.profiles.findings import Finding
 from tracklight.profiles.intervals import merge
@@ -90,6 +90,12 @@ class InputAnalysis(msgspec.Struct):
     findings: list[Finding]
     why: str
     """Why there is neither a pipeline nor a loader."""
+
+
+def explain_no_input(trace: Trace, division: Division, framework: Framework) -> str:
+    """Why nothing can be said of a program's input; empty where something can."""
+    named = any(name.startswith((STAGE, _LOADER)) for name in trace.names)
+    return "" if named or (division.part == Part.INPUT).any() else _WHY[framework]
 
 
 def analyse_input(

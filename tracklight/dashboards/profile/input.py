@@ -11,7 +11,7 @@ from tracklight.dashboards.profile.store import Store
 from tracklight.dashboards.profile.tool import Tool, Why
 from tracklight.media.reader import has_mark
 from tracklight.plugin import Route
-from tracklight.profiles.inputs import InputAnalysis, analyse_input
+from tracklight.profiles.inputs import InputAnalysis, analyse_input, explain_no_input
 
 
 def tell_input(store: Store, ask: CaptureAsk) -> InputAnalysis:
@@ -28,8 +28,8 @@ def tell_input(store: Store, ask: CaptureAsk) -> InputAnalysis:
 def _explain(opened: Opened) -> Why | None:
     if (empty := explain_empty(opened)) is not None:
         return empty
-    analysis = analyse_input(opened.trace, opened.divide(), opened.framework, ())
-    return Why(analysis.why) if analysis.why and not analysis.ms else None
+    why = explain_no_input(opened.trace, opened.divide(), opened.framework)
+    return Why(why) if why else None
 
 
 def _routes(store: Store) -> Sequence[Route]:

@@ -17,6 +17,8 @@ from tracklight.types import CaptureFile
 
 Derived = TypeVar("Derived")
 
+_EVENT_BYTES = 28
+_NAME_BYTES = 100
 #: Of more markers than this, the steps of those chosen first are forgotten.
 _MOST_DERIVED = 64
 
@@ -32,9 +34,11 @@ class Opened:
 
     @property
     def bytes(self) -> int:
-        """About what it takes in memory."""
+        """About what it takes in memory, and what is derived from it as much again."""
         said = sum(column.nbytes for column in self.trace.said)
-        return said + 28 * len(self.trace) + 100 * len(self.trace.names) + self.file.bytes
+        held = self.file.bytes if self.file.kind == "xplane" else 0
+        columns = 2 * (said + _EVENT_BYTES * len(self.trace))
+        return columns + _NAME_BYTES * len(self.trace.names) + held
 
     @property
     def framework(self) -> Framework:
