@@ -44,15 +44,17 @@ def test_no_event_lies_on_another(events: list[Event]) -> None:
 
 @given(_EVENTS)
 @settings(deadline=None)
-def test_what_is_inside_another_is_below_it(events: list[Event]) -> None:
+def test_an_event_is_below_the_one_that_it_is_directly_inside_of(events: list[Event]) -> None:
     trace = make_trace(events)
-    lanes, end = find_lanes(trace), trace.end_ps
-    for one in range(len(trace)):
-        for other in range(one + 1, len(trace)):
-            is_inside = trace.track[one] == trace.track[other] and (
-                trace.start_ps[other] < end[one] and end[other] <= end[one]
-            )
-            assert not is_inside or lanes[other] > lanes[one]
+    lanes, start, end = find_lanes(trace), trace.start_ps, trace.end_ps
+    for event in range(len(trace)):
+        before = np.arange(event)
+        around = before[
+            (trace.track[before] == trace.track[event])
+            & (start[event] < end[before])
+            & (end[event] <= end[before])
+        ]
+        assert not len(around) or lanes[event] > lanes[around[-1]]
 
 
 def test_a_trace_that_is_nested_without_end_has_an_end() -> None:

@@ -35,7 +35,7 @@ class Pyramid:
         _, entries, bounds = next(floor for floor in self._floors[::-1] if floor[0] <= level)
         seen = [self._find(entries, bounds, row, start, end) for row in rows]
         found = [entries.take(span) for span in seen if span.start < span.stop]
-        return merge(join([entries.take(slice(0, 0)), *found]), level)
+        return merge(_leave_out(join([entries.take(slice(0, 0)), *found]), start, level), level)
 
     def _find(self, entries: Entries, bounds: Int64, row: int, start: int, end: int) -> slice:
         """As no two of a row overlap, their ends are as ordered as their starts."""
@@ -49,3 +49,9 @@ class Pyramid:
 
     def _bounds(self, entries: Entries) -> Int64:
         return np.searchsorted(entries.row, np.arange(self._rows + 1))
+
+
+def _leave_out(entries: Entries, start: int, level: int) -> Entries:
+    """Leave out what began before and is too short to be seen: it was merged where it began."""
+    is_seen = (entries.start >= start) | (entries.end - entries.start >= 1 << level)
+    return entries if is_seen.all() else entries.take(np.flatnonzero(is_seen))

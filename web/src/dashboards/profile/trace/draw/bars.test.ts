@@ -1,0 +1,107 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+
+import type { Part } from '../tiles/part';
+import { Bars, type Brush, type Wide } from './bars';
+import { BUSY_STEPS, mixShades } from './shades';
+
+const SHADES = mixShades('#ffffff', '#d5d5dd', false);
+const part = (events: readonly (readonly [number, number])[], count = 1): Part => ({
+  lanes: Int32Array.of(0, events.length),
+  start: Float64Array.from(events, ([start]) => start),
+  duration: Float64Array.from(events, ([, duration]) => duration),
+  event: Int32Array.from(events.keys()),
+  count: new Int32Array(events.length).fill(count),
+  name: Int32Array.from(events.keys()),
+  hue: new Uint8Array(events.length),
+  busy: new Uint8Array(events.length).fill(255),
+});
+const BRUSH: Brush = {
+  shades: SHADES,
+  span: { start: 0, end: 100 },
+  lit: null,
+  hue: null,
+  wide: 20,
+};
+const BAR = SHADES.bars[BUSY_STEPS - 1];
+
+beforeAll(() => {
+  globalThis.ImageData ??= class {
+    readonly data: Uint8ClampedArray;
+    constructor(
+      readonly width: number,
+      readonly height: number,
+    ) {
+      this.data = new Uint8ClampedArray(width * height * 4);
+    }
+  } as unknown as typeof ImageData;
+});
+
+function paint(parts: Part[], brush: Partial<Brush> = {}): { lines: number[][]; wides: Wide[] } {
+  const bars = new Bars(100, 6);
+  bars.fill(SHADES.paper);
+  const wides: Wide[] = [];
+  bars.lane(parts, 0, [1, 5], 0, { ...BRUSH, ...brush }, wides);
+  const pixels = new Uint32Array(bars.image.data.buffer);
+  return {
+    lines: Array.from({ length: 6 }, (_, y) => [...pixels.subarray(100 * y, 100 * y + 100)]),
+    wides,
+  };
+}
+
+describe('bars', () => {
+  it('are where their time is, in all lines of the lane, with a gap before the next', () => {
+    const { lines } = paint([
+      part([
+        [10, 10],
+        [20, 5],
+      ]),
+    ]);
+    const line = lines[2] ?? [];
+    expect(line.slice(10, 19)).toEqual(Array<number | undefined>(9).fill(BAR));
+    expect(line[19]).toBe(SHADES.paper);
+    expect(line[20]).toBe(BAR);
+    expect(lines[0]).toEqual(Array(100).fill(SHADES.paper));
+    expect(lines[5]).toEqual(Array(100).fill(SHADES.paper));
+    expect(lines[4]).toEqual(line);
+  });
+
+  it('are at least a pixel wide, and never painted twice', () => {
+    const { lines } = paint([
+      part([
+        [10, 0],
+        [10.2, 0.1],
+        [10.4, 0.1],
+        [50, 0.001],
+      ]),
+    ]);
+    const painted = lines[1]?.flatMap((pixel, x) => (pixel === SHADES.paper ? [] : [x]));
+    expect(painted).toEqual([10, 50]);
+  });
+
+  it('that are wide are told of, with round corners', () => {
+    const { lines, wides } = paint([
+      part([
+        [10, 30],
+        [60, 10],
+      ]),
+    ]);
+    expect(wides).toEqual([{ name: 0, left: 10, right: 39, top: 1, height: 4 }]);
+    expect(lines[1]?.[10]).toBe(SHADES.paper);
+    expect(lines[2]?.[10]).toBe(BAR);
+  });
+
+  it('of names that are not looked for are pale, and many in one as well as they are busy', () => {
+    const pale = paint(
+      [
+        part([
+          [0, 5],
+          [50, 5],
+        ]),
+      ],
+      { lit: Uint8Array.of(0, 1) },
+    ).lines[2];
+    expect([pale?.[0], pale?.[50]]).toEqual([SHADES.pale[BUSY_STEPS - 1], BAR]);
+    const idle = { ...part([[0, 5]], 9), busy: Uint8Array.of(10) };
+    expect(paint([idle]).lines[2]?.[0]).toBe(SHADES.bars[0]);
+  });
+});

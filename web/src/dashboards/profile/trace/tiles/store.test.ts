@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest';
+
+import type { TilesAnswer } from '../data/answers';
+import { firstAfter } from './part';
+import { levelOf, type TilesAsk, tilesOf, TileStore } from './store';
+
+/** Each part has one event in its second lane that fills the tile. */
+function answer({ level, first, last, tracks }: TilesAsk): TilesAnswer {
+  const size = 2 ** (level + 10);
+  const count = (last - first + 1) * tracks.length;
+  const each = <Value>(make: (at: number) => Value): Value[] =>
+    Array.from({ length: count }, (_, at) => make(at));
+  return {
+    ends: Int32Array.from(each((at) => at + 1)),
+    lane: new Uint8Array(count).fill(1),
+    start: Float64Array.from(each((at) => (first + Math.floor(at / tracks.length)) * size)),
+    duration: new Float64Array(count).fill(size),
+    event: Int32Array.from(each((at) => at)),
+    count: new Int32Array(count).fill(1),
+    name: new Int32Array(count),
+    hue: new Uint8Array(count),
+    busy: new Uint8Array(count).fill(255),
+    words: { ids: Int32Array.of(0), texts: ['conv'] },
+  };
+}
+
+async function settled(): Promise<void> {
+  for (let at = 0; at < 20; at++) await Promise.resolve();
+}
+
+describe('tiles', () => {
+  it('are of the level whose cells are no wider than a pixel', () => {
+    expect([0.1, 1, 1023, 1024, 1e30].map(levelOf)).toEqual([0, 0, 9, 10, 50]);
+    expect(tilesOf(0, { start: -1, end: 1024 })).toEqual([-1, 1]);
+  });
+
+  it('are asked for once, and only what is missing', async () => {
+    const asks: TilesAsk[] = [];
+    const store = new TileStore(
+      (ask) => (asks.push(ask), Promise.resolve(answer(ask))),
+      () => undefined,
+    );
+    store.want([{ level: 4, first: 0, last: 1, tracks: [3] }]);
+    await settled();
+    store.want([{ level: 4, first: 0, last: 2, tracks: [3, 5] }]);
+    await settled();
+    store.want([{ level: 4, first: 0, last: 2, tracks: [3, 5] }]);
+    await settled();
+    expect(asks).toEqual([
+      { level: 4, first: 0, last: 1, tracks: [3] },
+      { level: 4, first: 0, last: 2, tracks: [5] },
+      { level: 4, first: 2, last: 2, tracks: [3] },
+    ]);
+    expect(store.isComplete).toBe(true);
+    expect(store.words.get(0)).toBe('conv');
+  });
+
+  it('stand in for finer ones that have not come yet', async () => {
+    const store = new TileStore(
+      (ask) => Promise.resolve(answer(ask)),
+      () => undefined,
+    );
+    store.want([{ level: 10, first: 0, last: 0, tracks: [1] }]);
+    await settled();
+    const [part] = store.find(3, { start: 5, end: 5000 }, 1);
+    if (!part) throw new Error('the coarse one is there');
+    expect([...part.lanes]).toEqual([0, 0, 1]);
+    expect(firstAfter(part, 0, 1, 2 ** 20 - 1)).toBe(0);
+    expect(firstAfter(part, 0, 1, 2 ** 20)).toBe(1);
+    expect(store.find(3, { start: 5, end: 5000 }, 2)).toEqual([]);
+  });
+
+  it('that cannot be had are told of, and asked for again when they are wanted again', async () => {
+    let fails = true;
+    const store = new TileStore(
+      (ask) => (fails ? Promise.reject(new Error('gone')) : Promise.resolve(answer(ask))),
+      () => undefined,
+    );
+    const wanted = [{ level: 0, first: 0, last: 0, tracks: [1] }];
+    store.want(wanted);
+    await settled();
+    expect(store.problem).toBeInstanceOf(Error);
+    fails = false;
+    store.want(wanted);
+    await settled();
+    expect(store.problem).toBeNull();
+    expect(store.find(0, { start: 0, end: 10 }, 1)).toHaveLength(1);
+  });
+});
