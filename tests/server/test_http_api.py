@@ -143,6 +143,12 @@ ASKS: dict[str, dict[str, Any] | list[Any]] = {
     "GET api/profile/steps": CAPTURE,
     "GET api/profile/input": CAPTURE,
     "GET api/profile/compare": {**CAPTURE, "before": CAPTURE["capture"]},
+    "GET api/profile/ops": CAPTURE,
+    "GET api/profile/kernels": CAPTURE,
+    "GET api/profile/memory": CAPTURE,
+    "GET api/profile/program": CAPTURE,
+    "GET api/profile/program/text": CAPTURE,
+    "GET api/profile/roofline": CAPTURE,
     "POST api/profile/timeline": CAPTURE,
     "POST api/profile/timeline/tiles": {**CAPTURE, "level": 30, "tracks": [0]},
     "POST api/profile/timeline/event": {**CAPTURE, "event": 1},
@@ -173,7 +179,7 @@ def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClie
     logs.write(tmp_path / "logs", "conv", logs.points(range(3)) + values)
     capture = tmp_path / "logs/conv/plugins/profile/now/vm.xplane.pb"
     capture.parent.mkdir(parents=True)
-    capture.write_bytes(read_bytes("cnn"))
+    capture.write_bytes(read_bytes("jit_steps"))
     _write_vectors(tmp_path / "logs/conv")
     catalog = logs.open_catalog(tmp_path / "logs")
     with Watcher(catalog.roots) as watch:

@@ -8,14 +8,15 @@ from typing import NamedTuple
 
 from tracklight.errors import FormatError
 from tracklight.formats.event import decode_text
+from tracklight.formats.hlo_frames import read_frames
 from tracklight.formats.wire import DELIMITED, VARINT, Field, iter_fields, read_varint, to_int64
 from tracklight.formats.xplane_lines import scan_fields
 
 _PROTO_MODULE = 1
-_MODULE_NAME, _MODULE_COMPUTATIONS, _MODULE_ID, _MODULE_ENTRY = 1, 3, 5, 6
+_MODULE_NAME, _MODULE_COMPUTATIONS, _MODULE_ID, _MODULE_ENTRY, _MODULE_FRAMES = 1, 3, 5, 6, 17
 _COMPUTATION_NAME, _COMPUTATION_INSTRUCTIONS, _COMPUTATION_ID, _COMPUTATION_ROOT = 1, 2, 5, 6
 _SHAPE_TYPE, _SHAPE_DIMENSIONS, _SHAPE_PARTS, _SHAPE_LAYOUT = 2, 3, 4, 5
-_METADATA_TYPE, _METADATA_NAME, _METADATA_FILE, _METADATA_LINE = 1, 2, 3, 4
+_METADATA_TYPE, _METADATA_NAME, _METADATA_FILE, _METADATA_LINE, _METADATA_FRAME = 1, 2, 3, 4, 15
 _CONVOLUTION_OUTPUT = 4
 #: Shapes inside of shapes inside of shapes: more of them are no program's.
 _DEEPEST = 20
@@ -60,6 +61,8 @@ class Instruction(NamedTuple):
     """The dimension of a convolution's kernel that counts what comes out."""
     config: str = ""
     """What the backend was told, mostly JSON."""
+    frame: int = 0
+    """Which of the program's frames it came of, where it says no source itself; 0: none."""
 
 
 class Computation(NamedTuple):
@@ -74,11 +77,14 @@ class Module(NamedTuple):
     id: int
     entry: int
     computations: tuple[Computation, ...]
+    frames: tuple[str, ...] = ()
+    """File and line of each frame of the user's program, from the first on."""
 
 
 def read_module(data: bytes) -> Module:
     """Read an HloProto; FormatError says what is wrong with one that is none."""
     name, number, entry, computations = "", 0, 0, list[Computation]()
+    frames: tuple[str, ...] = ()
     for module in _iter_of(data, Field(0, DELIMITED, 0, 0, len(data)), _PROTO_MODULE):
         for part in iter_fields(data, module.start, module.end):
             if part.number == _MODULE_NAME:
@@ -89,7 +95,9 @@ def read_module(data: bytes) -> Module:
                 entry = to_int64(part.value)
             elif part.number == _MODULE_COMPUTATIONS and part.wire == DELIMITED:
                 computations.append(_read_computation(data, part))
-    return Module(name, number, entry, tuple(computations))
+            elif part.number == _MODULE_FRAMES and part.wire == DELIMITED:
+                frames = read_frames(data[part.start : part.end])
+    return Module(name, number, entry, tuple(computations), frames)
 
 
 def find_types(module: Module) -> dict[str, frozenset[str]]:
@@ -165,17 +173,18 @@ def _read_part(data: bytes, part: Field) -> dict[str, object]:
 @lru_cache(maxsize=8_192)
 def _read_metadata(data: bytes) -> dict[str, object]:
     """What came of one op stands side by side, so most of this was read just before."""
-    texts, line = dict[int, str](), 0
+    texts, numbers = dict[int, str](), dict[int, int]()
     for part in iter_fields(data, 0, len(data)):
         if part.wire == DELIMITED:
             texts[part.number] = _text(data, part)
-        elif part.number == _METADATA_LINE:
-            line = to_int64(part.value)
-    source = texts.get(_METADATA_FILE, "")
+        else:
+            numbers[part.number] = to_int64(part.value)
+    source, line = texts.get(_METADATA_FILE, ""), numbers.get(_METADATA_LINE, 0)
     return {
         "op_type": texts.get(_METADATA_TYPE, ""),
         "op_name": texts.get(_METADATA_NAME, ""),
         "source": f"{source}:{line}" if source and line else source,
+        "frame": numbers.get(_METADATA_FRAME, 0),
     }
 
 

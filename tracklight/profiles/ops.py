@@ -9,7 +9,6 @@ import numpy as np
 from tracklight.profiles.opname import Op
 from tracklight.profiles.ops_book import Naming, Side
 from tracklight.profiles.ops_naming import name_ops
-from tracklight.profiles.program import Placement
 from tracklight.profiles.trace import Trace
 from tracklight.types import Int32, Int64
 
@@ -29,8 +28,8 @@ class Ops(NamedTuple):
     """How long threads, or devices, did nothing between their first op and their last."""
 
 
-def sum_ops(trace: Trace, placement: Placement | None = None) -> Ops:
-    naming = name_ops(trace, placement)
+def sum_ops(trace: Trace, naming: Naming | None = None) -> Ops:
+    naming = naming or name_ops(trace)
     alone, idle = _measure(trace, naming)
     named = np.flatnonzero(naming.op >= 0)
     op, count = naming.op[named], len(naming.ops)

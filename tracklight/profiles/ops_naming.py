@@ -45,9 +45,14 @@ def _name_plane_ops(trace: Trace, book: Book, placement: Placement) -> None:
     book.write_names(frames, Side.PYTHON, lambda name: Op(name[1:], "Python"))
 
 
+def name_places(placement: Placement) -> list[Op]:
+    """The op that each instruction is."""
+    return [Op(each.instruction.name, kind_of(*each)) for each in placement.places]
+
+
 def _name_instructions(trace: Trace, book: Book, placement: Placement) -> None:
-    events, which, places = placement
-    named = [Op(each.instruction.name, kind_of(*each)) for each in places]
+    events, which, _ = placement
+    named = name_places(placement)
     for side in (Side.HOST, Side.DEVICE):
         mine = trace.on_device[events] == (side == Side.DEVICE)
         book.write_many(events[mine], which[mine], named, side)

@@ -58,6 +58,12 @@ class Program:
         ordered = self.entry.instructions if self.entry else ()
         return [each for each in ordered if _PRODUCTS.search(each.target)]
 
+    def find_source(self, instruction: Instruction) -> str:
+        """File and line of the user's program; empty where nobody says."""
+        frame = instruction.frame - 1
+        known = 0 <= frame < len(self.module.frames)
+        return instruction.source or (self.module.frames[frame] if known else "")
+
     def iter_instructions(self) -> Iterator[Instruction]:
         for computation in self.module.computations:
             yield from computation.instructions

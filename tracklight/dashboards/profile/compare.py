@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from tracklight.dashboards.profile.asks import CaptureAsk, ask_before
-from tracklight.dashboards.profile.ops import get_ops
 from tracklight.dashboards.profile.overview import explain_empty, tell_overview
+from tracklight.dashboards.profile.placing import get_ops
 from tracklight.dashboards.profile.store import Store
 from tracklight.dashboards.profile.tool import Tool
 from tracklight.errors import TracklightError, UsageError

@@ -11,13 +11,12 @@ from numpy.typing import NDArray
 
 from tracklight.dashboards.profile.asks import CaptureAsk
 from tracklight.dashboards.profile.opened import Opened
-from tracklight.dashboards.profile.placing import get_placement
+from tracklight.dashboards.profile.placing import get_naming, get_placement
 from tracklight.dashboards.profile.store import Store
 from tracklight.dashboards.profile.tool import Tool, Why
 from tracklight.media.reader import has_mark
 from tracklight.plugin import Route
 from tracklight.profiles.kernels import Kernel, find_kernels
-from tracklight.profiles.ops_naming import name_ops
 from tracklight.types import Float32, Float64, Int32
 
 _MS = 1e9
@@ -72,8 +71,7 @@ def answer_kernels(store: Store, ask: CaptureAsk) -> KernelsAnswer:
 
 def get_kernels(opened: Opened) -> list[Kernel]:
     def find() -> list[Kernel]:
-        placement = get_placement(opened)
-        return find_kernels(opened.trace, name_ops(opened.trace, placement), placement)
+        return find_kernels(opened.trace, get_naming(opened), get_placement(opened))
 
     return opened.find("kernels", find)
 

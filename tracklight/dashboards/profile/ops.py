@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from tracklight.dashboards.profile.asks import CaptureAsk
 from tracklight.dashboards.profile.opened import Opened
-from tracklight.dashboards.profile.placing import get_placement
+from tracklight.dashboards.profile.placing import get_ops
 from tracklight.dashboards.profile.store import Store
 from tracklight.dashboards.profile.tool import Tool, Why
 from tracklight.media.reader import has_mark
 from tracklight.plugin import Route
-from tracklight.profiles.ops import Ops, sum_ops
+from tracklight.profiles.ops import Ops
 from tracklight.profiles.ops_book import Side
 from tracklight.types import Float64, Int32
 
@@ -47,10 +47,6 @@ def answer_ops(store: Store, ask: CaptureAsk) -> OpsAnswer:
         return _tell(get_ops(opened), len(opened.find_steps(ask.marker).names))
 
     return store.find(ask, "ops", OpsAnswer, make)
-
-
-def get_ops(opened: Opened) -> Ops:
-    return opened.find("ops", lambda: sum_ops(opened.trace, get_placement(opened)))
 
 
 def _tell(ops: Ops, steps: int) -> OpsAnswer:

@@ -8,7 +8,7 @@ import msgspec
 
 from tracklight.dashboards.profile.asks import CaptureAsk
 from tracklight.dashboards.profile.opened import Opened
-from tracklight.dashboards.profile.ops import get_ops
+from tracklight.dashboards.profile.placing import get_ops
 from tracklight.dashboards.profile.store import Store
 from tracklight.dashboards.profile.tool import Tool, Why
 from tracklight.media.reader import has_mark

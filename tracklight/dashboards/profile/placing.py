@@ -1,8 +1,11 @@
-"""Which instruction of a program each event is: several tools ask, and it takes long to find."""
+"""Which instruction and which op each event is: several tools ask, and it takes long to find."""
 
 from __future__ import annotations
 
 from tracklight.dashboards.profile.opened import Opened
+from tracklight.profiles.ops import Ops, sum_ops
+from tracklight.profiles.ops_book import Naming
+from tracklight.profiles.ops_naming import name_ops
 from tracklight.profiles.program import Placement, Program, place_events, read_programs
 
 
@@ -12,3 +15,11 @@ def get_programs(opened: Opened) -> list[Program]:
 
 def get_placement(opened: Opened) -> Placement:
     return opened.find("placement", lambda: place_events(opened.trace, get_programs(opened)))
+
+
+def get_naming(opened: Opened) -> Naming:
+    return opened.find("naming", lambda: name_ops(opened.trace, get_placement(opened)))
+
+
+def get_ops(opened: Opened) -> Ops:
+    return opened.find("ops", lambda: sum_ops(opened.trace, get_naming(opened)))

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from tracklight.dashboards.profile import compare, input, kernels, memory, ops, overview, timeline
+from tracklight.dashboards.profile import (
+    compare,
+    input,
+    kernels,
+    memory,
+    ops,
+    overview,
+    program,
+    roofline,
+    timeline,
+)
 from tracklight.dashboards.profile.tool import Tool
 
 TOOLS: tuple[Tool, ...] = (
@@ -12,5 +22,7 @@ TOOLS: tuple[Tool, ...] = (
     ops.TOOL,
     kernels.TOOL,
     memory.TOOL,
+    program.TOOL,
+    roofline.TOOL,
     compare.TOOL,
 )
