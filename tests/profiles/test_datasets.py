@@ -5,40 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.profiles.made import Made, make_trace
 from tracklight.profiles.datasets import find_pipelines
 from tracklight.profiles.intervals import intersect, measure, merge, unite
 from tracklight.profiles.stages import advise, find_work
-from tracklight.profiles.trace import WHOLE, Said, Trace, Track
 
-WINDOW = np.array([[0, 1000]])
+US = 1_000_000
+WINDOW = np.array([[0, 1000]]) * US
 
 
-def make_trace(*events: tuple[int, str, int, int, int, int]) -> Trace:
-    """Of events on tracks: (track, name, start, end, id, parent), a parent of 0 being none."""
-    events = tuple(sorted(events, key=lambda it: (it[0], it[2], -it[3])))
-    names = list(dict.fromkeys(event[1] for event in events))
-    said = [(at, 0, event[4]) for at, event in enumerate(events)]
-    said += [(at, 1, event[5]) for at, event in enumerate(events) if event[5]]
-    rows = np.array(said, np.int64)
-    columns = np.array([(e[0], names.index(e[1]), e[2], e[3] - e[2]) for e in events], np.int64)
-    return Trace(
-        tracks=tuple(Track("host", f"thread {at}", at, False) for at in range(3)),
-        names=tuple(names),
-        categories=("",),
-        track=columns[:, 0].astype(np.int32),
-        name=columns[:, 1].astype(np.int32),
-        category=np.zeros(len(events), np.int32),
-        start_ps=columns[:, 2],
-        duration_ps=columns[:, 3],
-        keys=("id", "parent_id"),
-        said=Said(
-            rows[:, 0],
-            rows[:, 1].astype(np.int32),
-            np.full(len(rows), WHOLE, np.uint8),
-            rows[:, 2],
-        ),
-        read_text=str,
-    )
+def iterator(
+    track: int, path: str, start_us: float, end_us: float, number: int, above: int = 0
+) -> Made:
+    """A call of a stage, and of whose input it is."""
+    said = {"id": number, "parent_id": above} if above else {"id": number}
+    return Made(track, f"Iterator::{path}", start_us, end_us, said)
 
 
 def test_sets_of_times() -> None:
@@ -52,9 +33,9 @@ def test_sets_of_times() -> None:
 
 def test_what_is_called_is_waited_for_and_not_who_calls_it() -> None:
     trace = make_trace(
-        (0, "Iterator::Root", 0, 100, 1, 0),
-        (0, "Iterator::Root::Batch", 5, 95, 2, 1),
-        (0, "Iterator::Root::Batch::Map", 10, 90, 3, 2),
+        iterator(0, "Root", 0, 100, 1),
+        iterator(0, "Root::Batch", 5, 95, 2, 1),
+        iterator(0, "Root::Batch::Map", 10, 90, 3, 2),
     )
     ((root, batch, map_),) = find_pipelines(trace, WINDOW)
     assert [(it.op, it.parent) for it in (root, batch, map_)] == [
@@ -62,38 +43,38 @@ def test_what_is_called_is_waited_for_and_not_who_calls_it() -> None:
         ("Batch", 0),
         ("Map", 1),
     ]
-    assert [it.critical_ps for it in (root, batch, map_)] == [10, 10, 80]
-    assert [it.self_ps for it in (root, batch, map_)] == [10, 10, 80]
+    assert [it.critical_ps // US for it in (root, batch, map_)] == [10, 10, 80]
+    assert [it.self_ps // US for it in (root, batch, map_)] == [10, 10, 80]
 
 
 def test_behind_a_buffer_only_what_is_late_is_waited_for() -> None:
     """The map works from 0 to 60 on another thread, and is waited for from 50 on."""
     trace = make_trace(
-        (0, "Iterator::Root", 50, 70, 1, 0),
-        (0, "Iterator::Root::Prefetch", 50, 70, 2, 1),
-        (1, "Iterator::Root::Prefetch::Map", 0, 60, 3, 2),
+        iterator(0, "Root", 50, 70, 1),
+        iterator(0, "Root::Prefetch", 50, 70, 2, 1),
+        iterator(1, "Root::Prefetch::Map", 0, 60, 3, 2),
     )
     (stages,) = find_pipelines(trace, WINDOW)
-    assert [(it.op, it.critical_ps) for it in stages] == [
+    assert [(it.op, it.critical_ps // US) for it in stages] == [
         ("Root", 0),
         ("Prefetch", 10),
         ("Map", 10),
     ]
-    assert stages[2].total_ps == 60
+    assert stages[2].total_ps == 60 * US
 
 
 def test_only_steps_count() -> None:
-    trace = make_trace((0, "Iterator::Root", 0, 100, 1, 0))
-    ((root,),) = find_pipelines(trace, np.array([[20, 50], [90, 400]]))
-    assert (root.critical_ps, root.total_ps) == (40, 100)
+    trace = make_trace(iterator(0, "Root", 0, 100, 1))
+    ((root,),) = find_pipelines(trace, np.array([[20, 50], [90, 400]]) * US)
+    assert (root.critical_ps, root.total_ps) == (40 * US, 100 * US)
 
 
 def test_pipelines_are_told_apart_and_passes_are_not() -> None:
     trace = make_trace(
-        (0, "Iterator::Root", 0, 10, 1, 0),
-        (0, "Iterator::Root::ForeverRepeat[0]::Range", 1, 4, 2, 1),
-        (0, "Iterator::Root::ForeverRepeat[1]::Range", 5, 9, 3, 1),
-        (1, "Iterator::Root", 0, 10, 7, 0),
+        iterator(0, "Root", 0, 10, 1),
+        iterator(0, "Root::ForeverRepeat[0]::Range", 1, 4, 2, 1),
+        iterator(0, "Root::ForeverRepeat[1]::Range", 5, 9, 3, 1),
+        iterator(1, "Root", 0, 10, 7),
     )
     training, validation = find_pipelines(trace, WINDOW)
     assert [(it.path, it.calls) for it in training] == [
@@ -105,8 +86,8 @@ def test_pipelines_are_told_apart_and_passes_are_not() -> None:
 
 def test_iterators_that_are_each_others_parents_end() -> None:
     trace = make_trace(
-        (0, "Iterator::Root", 0, 10, 1, 2),
-        (0, "Iterator::Root::Map", 1, 4, 2, 1),
+        iterator(0, "Root", 0, 10, 1, 2),
+        iterator(0, "Root::Map", 1, 4, 2, 1),
     )
     assert sum(len(stages) for stages in find_pipelines(trace, WINDOW)) == 2
 
