@@ -33,16 +33,18 @@ cdef enum:
 
 
 cdef struct Columns:
-    int64_t *events  # metadata, offset, duration, occurrences, first stat; one row an event
-    int64_t *stats  # metadata, kind, value or where it starts, size; one row a stat
+    int64_t *events  # metadata, offset, duration, occurrences, first stat; one after the other
+    int64_t *stats  # metadata, kind, value or where it starts, size; one after the other
     int64_t *rest  # number, wire type, value or where it starts, size; one row a field
     int64_t event_count
     int64_t stat_count
     int64_t rest_count
+    int64_t event_length  # of a column
+    int64_t stat_length
 
 
 def scan_line(const uint8_t[::1] data, int64_t start, int64_t end):
-    cdef Columns columns = Columns(NULL, NULL, NULL, 0, 0, 0)
+    cdef Columns columns = Columns(NULL, NULL, NULL, 0, 0, 0, 0, 0)
     cdef const uint8_t *bytes_ = &data[0] if data.shape[0] else NULL
     cdef int64_t[:, ::1] event_rows
     cdef int64_t[:, ::1] stat_rows
@@ -54,21 +56,24 @@ def scan_line(const uint8_t[::1] data, int64_t start, int64_t end):
         fine = walk(bytes_, start, end, &columns)
     if not fine:
         raise FormatError(f"the events between bytes {start} and {end} cannot be decoded")
-    # One row more: its first stat is where the stats end, and no array is empty.
-    events = np.zeros((columns.event_count + 1, 5), np.int64)
-    stats = np.zeros((columns.stat_count + 1, 4), np.int64)
+    # One more: its first stat is where the stats end, and no array is empty.
+    events = np.zeros((5, columns.event_count + 1), np.int64)
+    stats = np.zeros((4, columns.stat_count + 1), np.int64)
     rest = np.zeros((columns.rest_count + 1, 4), np.int64)
     event_rows, stat_rows, rest_rows = events, stats, rest
-    columns = Columns(&event_rows[0, 0], &stat_rows[0, 0], &rest_rows[0, 0], 0, 0, 0)
+    columns = Columns(
+        &event_rows[0, 0], &stat_rows[0, 0], &rest_rows[0, 0], 0, 0, 0,
+        columns.event_count + 1, columns.stat_count + 1,
+    )
     with nogil:
         walk(bytes_, start, end, &columns)
-    events[columns.event_count, 4] = columns.stat_count
-    return events, stats[:columns.stat_count], rest[:columns.rest_count]
+    events[4, columns.event_count] = columns.stat_count
+    return events.T, stats.T[:columns.stat_count], rest[:columns.rest_count]
 
 
 def scan_fields(const uint8_t[::1] data, int64_t start, int64_t end):
     cdef const uint8_t *base = &data[0] if data.shape[0] else NULL
-    cdef Columns columns = Columns(NULL, NULL, NULL, 0, 0, 0)
+    cdef Columns columns = Columns(NULL, NULL, NULL, 0, 0, 0, 0, 0)
     cdef int64_t[:, ::1] rows
     cdef int fine
     if not 0 <= start <= end <= data.shape[0]:
@@ -77,7 +82,7 @@ def scan_fields(const uint8_t[::1] data, int64_t start, int64_t end):
         fine = take_fields(base, start, end, &columns)
     found = np.zeros((columns.rest_count + 1, 4), np.int64)
     rows = found
-    columns = Columns(NULL, NULL, &rows[0, 0], 0, 0, 0)
+    columns = Columns(NULL, NULL, &rows[0, 0], 0, 0, 0, 0, 0)
     with nogil:
         take_fields(base, start, end, &columns)
     return found[:columns.rest_count], bool(fine)
@@ -165,10 +170,11 @@ cdef void put_value(const uint8_t *base, tl_field *field, int64_t *into) noexcep
 cdef int take_event(
     const uint8_t *base, const uint8_t *at, const uint8_t *stop, Columns *out
 ) noexcept nogil:
-    cdef int64_t *row = out.events + 5 * out.event_count if out.events else NULL
+    cdef int64_t *row = out.events + out.event_count if out.events else NULL
+    cdef int64_t length = out.event_length
     cdef tl_field field
     if row:
-        row[4] = out.stat_count
+        row[4 * length] = out.stat_count
     out.event_count += 1
     while at < stop:
         if not tl_next(&at, stop, &field):
@@ -180,18 +186,20 @@ cdef int take_event(
             if field.number == EVENT_METADATA:
                 row[0] = <int64_t> field.value
             elif field.number == EVENT_OFFSET:
-                row[1] = <int64_t> field.value
+                row[length] = <int64_t> field.value
             elif field.number == EVENT_DURATION:
-                row[2] = <int64_t> field.value
+                row[2 * length] = <int64_t> field.value
             elif field.number == EVENT_OCCURRENCES:
-                row[3] = <int64_t> field.value
+                row[3 * length] = <int64_t> field.value
     return 1
 
 
 cdef int take_stat(
     const uint8_t *base, const uint8_t *at, const uint8_t *stop, Columns *out
 ) noexcept nogil:
-    cdef int64_t *row = out.stats + 4 * out.stat_count if out.stats else NULL
+    cdef int64_t *row = out.stats + out.stat_count if out.stats else NULL
+    cdef int64_t length = out.stat_length
+    cdef int64_t value[2]
     cdef tl_field field
     out.stat_count += 1
     while at < stop:
@@ -202,6 +210,7 @@ cdef int take_stat(
         if field.number == STAT_METADATA and field.type == VARINT:
             row[0] = <int64_t> field.value
         elif field.number > 1 and field.number < 9:
-            row[1] = <int64_t> field.number
-            put_value(base, &field, row + 2)
+            put_value(base, &field, value)
+            row[length] = <int64_t> field.number
+            row[2 * length], row[3 * length] = value[0], value[1]
     return 1

@@ -139,7 +139,7 @@ def _part_of(name: str) -> int:
         return Part.INPUT
     if lowered.startswith(("memcpyhtod", "memcpyh2d")):
         return Part.HOST_TO_DEVICE
-    if _COMPILES.match(name):
+    if "ompile" in name and _COMPILES.match(name):
         return Part.COMPILATION
     return Part.HOST_COMPUTE
 

@@ -24,6 +24,7 @@ from tracklight.profiles.words import Words
 from tracklight.types import Float64, Int32, Int64
 
 _ENVIRONMENT = "Task Environment"
+_GRAPH = " (CudaGraph:"
 _ABOUT = "/host:metadata"
 _NS = 1_000
 #: Some hundred days; no profiler runs as long.
@@ -154,15 +155,17 @@ def _read_stats(plane: Plane, stats: Int64, event: Int64, keys: Words, texts: _T
     unlike, which = number(bits[refers])
     known = [texts.refer(plane.stat_names.get(each, "")) for each in unlike.tolist()]
     bits[refers] = np.array(known, np.int64)[which]
-    points = np.flatnonzero(np.isin(field, (xplane.TEXT, xplane.BYTES, xplane.PACKED_TEXT)))
+    is_text = (field == xplane.TEXT) | (field == xplane.BYTES) | (field == xplane.PACKED_TEXT)
+    points = np.flatnonzero(is_text)
     bits[points] = texts.point(stats[points])
     kind[refers] = kind[points] = TEXT
     return Said(event, key, kind, bits)
 
 
 def _look_up(numbers: Int64, known: dict[int, str], words: Words) -> Int32:
+    """Number names; calls that only name another graph each time are calls of one name."""
     unlike, which = number(numbers)
-    places = [words.place(known.get(each, "?")) for each in unlike.tolist()]
+    places = [words[known.get(each, "?").partition(_GRAPH)[0]] for each in unlike.tolist()]
     return np.array(places, np.int32)[which]
 
 
