@@ -138,8 +138,9 @@ export class Profile {
 
   #askOf(row: CaptureRow | undefined, host: string): CaptureAsk {
     const marker = this.params.marker.value;
+    const rules = this.params.rules.value === 'ours' ? '' : this.params.rules.value;
     const mark = this.context.isStatic ? null : (row?.mark ?? null);
-    return { capture: row?.id ?? '', host, marker, mark };
+    return { capture: row?.id ?? '', host, marker, rules, mark };
   }
 }
 

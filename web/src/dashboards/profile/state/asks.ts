@@ -3,6 +3,8 @@ export interface CaptureAsk {
   readonly capture: string;
   readonly host: string;
   readonly marker: string;
+  /** Whose rules hold; empty for ours. */
+  readonly rules: '' | 'xprof';
   /** Changes when the files do; an answer to a question with a mark never changes. */
   readonly mark: number | null;
 }

@@ -26,12 +26,16 @@ export class Captures {
     return newestOf(seen) ?? newestOf(this.rows);
   });
 
-  /** The newest that is older than the one that is looked at, first of all of the same run. */
+  /** The newest that is older than the one that is looked at, of the same run or one beside it. */
   readonly earlier = $derived.by<CaptureRow | undefined>(() => {
     const { current } = this;
     if (!current) return undefined;
     const older = this.rows.filter(({ wall_s }) => wall_s < current.wall_s);
-    return newestOf(older.filter(({ run }) => run === current.run)) ?? newestOf(older);
+    const folder = folderOf(current.run);
+    return (
+      newestOf(older.filter(({ run }) => run === current.run)) ??
+      newestOf(older.filter(({ run }) => folder !== '' && folderOf(run) === folder))
+    );
   });
 
   /** The one that it is compared with. */
@@ -79,6 +83,10 @@ export class Captures {
     this.choose(before.id);
     this.compareWith(current.id);
   }
+}
+
+function folderOf(run: string): string {
+  return run.slice(0, Math.max(0, run.lastIndexOf('/')));
 }
 
 function newestOf(rows: readonly CaptureRow[]): CaptureRow | undefined {

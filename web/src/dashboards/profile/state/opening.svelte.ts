@@ -9,6 +9,9 @@ import { type CaptureAsk, queryOf } from './asks';
 /** How often it is asked how far the server has read a large capture. */
 const EVERY_MS = 300;
 
+/** Which tools there are does not depend on how steps are found. */
+const PLAIN = { marker: '', rules: '' } as const;
+
 /** The capture is read, and it is known which tools have something to show of it. */
 export class Opening {
   readonly asking = new Asking<ToolsAnswer>();
@@ -43,7 +46,7 @@ export class Opening {
   });
 
   /** The same text for as long as the trace is the same, however its steps are found. */
-  readonly #question = $derived.by(() => queryOf('tools', { ...this.#profile.ask, marker: '' }));
+  readonly #question = $derived.by(() => queryOf('tools', { ...this.#profile.ask, ...PLAIN }));
 
   follow(): void {
     $effect(() => {
@@ -59,7 +62,7 @@ export class Opening {
     if (capture === '') return;
     const question = this.#question;
     this.asking.ask((signal) => this.#profile.api.get<ToolsAnswer>(question, signal));
-    const ask = { capture, host, marker: '', mark: null };
+    const ask = { capture, host, ...PLAIN, mark: null };
     this.#timer = setTimeout(() => void this.#look(ask, this.#looking.signal), EVERY_MS);
   }
 

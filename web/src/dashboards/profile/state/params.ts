@@ -1,6 +1,8 @@
 import * as codec from '../../../base/codec';
 import type { Context } from '../../../plugin/context';
 
+export const RULES = ['ours', 'xprof'] as const;
+export type Rules = (typeof RULES)[number];
 export type Params = ReturnType<typeof openParams>;
 
 /** What of a trace is looked at; tools link to it, the trace viewer reads it. */
@@ -22,6 +24,8 @@ export function openParams({ address }: Pick<Context, 'address'>) {
     host: address.param('p-host', codec.text, ''),
     /** The name of the events that somebody took for marks of steps. */
     marker: address.param('p-marker', codec.text, ''),
+    /** Whose rules steps and their parts are found by. */
+    rules: address.param('p-rules', codec.choice(RULES, 'ours'), 'ours'),
     tool: address.param('tool', codec.text, 'overview'),
     event: address.param('p-event', codec.optionalNumber, null),
     span: address.param('p-span', codec.range, null),

@@ -26,7 +26,7 @@ export interface Column {
 /** Narrower columns could not be told apart. */
 const NARROWEST = 3;
 /** Wider ones would be walls. */
-const WIDEST = 44;
+const WIDEST = 90;
 const GAP = 1;
 
 /** Columns over a width; where steps are more than fit, the longest of its neighbours is shown. */

@@ -7,8 +7,11 @@ export type LabelOf = (run: string) => string;
 /** The run of a capture, and which of its captures it is where there are several. */
 export function nameOf(row: CaptureRow, rows: readonly CaptureRow[], labelOf: LabelOf): string {
   const run = labelOf(row.run) || '.';
-  const isOnly = rows.filter((other) => other.run === row.run).length < 2;
-  return isOnly ? run : `${run} · ${placeOf(row)}`;
+  const siblings = rows.filter((other) => other.run === row.run);
+  if (siblings.length < 2) return run;
+  const isAlone = siblings.filter(({ step }) => step === row.step).length === 1;
+  const place = row.step === null || !isAlone ? row.title : `step ${formatStep(row.step)}`;
+  return `${run} · ${place}`;
 }
 
 /** Captures to choose from, by the runs that they are of. */
@@ -28,9 +31,4 @@ function optionOf(row: CaptureRow, label: string, chosen: boolean): Option {
   const { session, bytes, wall_s } = row;
   const title = `${session} · ${formatBytes(bytes)} · ${formatMoment(new Date(wall_s * 1000))}`;
   return { key: row.id, label, hint: formatBytes(bytes), title, chosen };
-}
-
-/** Where in the training it was made, as well as that is known. */
-function placeOf({ step, wall_s }: CaptureRow): string {
-  return step === null ? formatMoment(new Date(wall_s * 1000)) : `step ${formatStep(step)}`;
 }

@@ -1,0 +1,61 @@
+"""A log with captures: a network before and after it was tuned, two hosts, and a damaged file."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+from playwright.sync_api import Locator, Page, expect
+
+from tracklight.demo.flowers import write_flowers
+from tracklight.profiles.captures import open_capture
+from tracklight.profiles.summary import ProfileSummary, sum_up
+
+DATA = Path(__file__).parents[1] / "data" / "profile"
+SESSION = "plugins/profile/2024_01_02_03_04_05"
+TAB = "?tab=profile"
+
+
+def write_captures(logdir: Path) -> None:
+    write_flowers(logdir / "flowers", seed=3, now=time.time())
+    hosts = logdir / "jax" / SESSION
+    hosts.mkdir(parents=True)
+    for name in ("f32", "bf16"):
+        content = (DATA / f"jax_{name}.xplane.pb").read_bytes()
+        (hosts / f"worker-{name}.xplane.pb").write_bytes(content)
+    damaged = logdir / "damaged" / SESSION
+    damaged.mkdir(parents=True)
+    (damaged / "worker.xplane.pb").write_bytes(b"\x0a\xff\xff\xff\x0fnothing of the kind")
+
+
+def summary_of(logdir: Path, run: str) -> ProfileSummary:
+    (path,) = (logdir / run).rglob("*.xplane.pb")
+    return sum_up(open_capture(path))
+
+
+def in_ms(value: float) -> str:
+    """As the page writes a time of some milliseconds."""
+    return f"{value:.3g} ms"
+
+
+def choose(page: Page, label: str, name: str) -> None:
+    """Picks a capture by its run."""
+    page.get_by_role("button", name=re.compile(f"^{label}")).click()
+    page.get_by_role("dialog", name=label).get_by_role("button", name=name).click()
+
+
+def open_tool(page: Page, title: str) -> None:
+    tools = page.get_by_role("group", name="Tool", exact=True)
+    tools.get_by_role("button", name=title, exact=True).click()
+
+
+def tool(page: Page, name: str) -> Locator:
+    """The tool that is open, once its code and its first answer are there."""
+    found = page.locator(f'[data-tool="{name}"]')
+    expect(found).to_be_visible()
+    return found
+
+
+def section(page: Page, title: str) -> Locator:
+    return page.get_by_role("region", name=title, exact=True)

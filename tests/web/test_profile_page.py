@@ -1,0 +1,186 @@
+"""Profile: what the overview says to change, the events behind it, and that it worked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from tests.web.captures import (
+    TAB,
+    choose,
+    in_ms,
+    open_tool,
+    section,
+    summary_of,
+    tool,
+    write_captures,
+)
+from tests.web.conftest import serve_written
+from tests.web.patience import address_at_rest
+
+pytestmark = pytest.mark.browser
+
+OpenPage = Callable[..., Page]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("profiles")
+
+
+@pytest.fixture(scope="module")
+def board(folder: Path) -> Iterator[str]:
+    with serve_written(folder, write_captures) as address:
+        yield address + TAB
+
+
+def test_the_overview_says_what_to_change_and_shows_the_events(
+    board: str, folder: Path, open_page: OpenPage
+) -> None:
+    told = summary_of(folder / "logs", "flowers/before")
+    page = open_page(board)
+    choose(page, "Choose a capture", "flowers/before")
+    time = section(page, "Step time")
+    expect(time).to_contain_text(in_ms(told.steps.mean_ms))
+    parts = page.get_by_role("region", name="Parts of a step")
+    waits = next(part for part in told.parts if part.name == "input")
+    expect(parts.locator("[data-part=input]")).to_contain_text(in_ms(waits.ms))
+    expect(section(page, "Who worked").locator("[data-share=long]")).to_contain_text("100 %")
+
+    findings = section(page, "What to change")
+    names = [finding.name for finding in told.findings]
+    expect(findings.locator("[data-finding]")).to_have_count(len(names))
+    first = findings.locator(f"[data-finding={names[0]}]")
+    expect(first).to_contain_text("prefetch")
+    expect(first.get_by_role("region", name="Code")).to_contain_text("AUTOTUNE")
+    evidence = told.findings[0].evidence[0]
+    first.get_by_title(f"{evidence.name} on {evidence.track}").first.click()
+    expect(tool(page, "trace")).to_contain_text(evidence.name)
+    assert f"p-event={evidence.event}" in address_at_rest(page, 600)
+
+    page.go_back()
+    expect(section(page, "Step time")).to_be_visible()
+    second = findings.locator(f"[data-finding={names[1]}]")
+    second.get_by_role("button", name=re.compile("32 bits")).click()
+    expect(second).to_contain_text("mixed_precision")
+
+
+def test_two_captures_are_compared_by_what_became_of_the_findings(
+    board: str, folder: Path, open_page: OpenPage
+) -> None:
+    before, after = (summary_of(folder / "logs", f"flowers/{name}") for name in ("before", "after"))
+    page = open_page(board)
+    page.get_by_role("button", name="Compare with flowers/before").click()
+    saved = in_ms(before.steps.mean_ms - after.steps.mean_ms)
+    expect(section(page, "Step time")).to_contain_text(f"\N{MINUS SIGN}{saved}")
+    verdict = page.get_by_role("list", name="What became of the findings")
+    expect(verdict.locator("[data-change=input]")).to_contain_text("gone")
+    expect(page.get_by_role("img", name=re.compile("^Steps before: 10 steps"))).to_be_visible()
+
+    open_tool(page, "Compare")
+    ops = page.get_by_role("region", name="Ops by their change")
+    row = ops.locator('[data-op="decode_image/DecodeImage"]')
+    spent = next(op for op in before.ops if op.name == "decode_image/DecodeImage")
+    expect(row).to_contain_text(f"\N{MINUS SIGN}{in_ms(spent.self_ms / before.steps.count)} gone")
+    page.keyboard.press("x")
+    expect(
+        page.get_by_role("button", name=re.compile("^Choose a capture: .*before"))
+    ).to_be_visible()
+    expect(row).to_contain_text("new")
+    link = address_at_rest(page)
+
+    other = open_page(link)
+    expect(other.locator('[data-op="decode_image/DecodeImage"]')).to_contain_text("new")
+    choose(other, "Compare with the capture before", "none")
+    expect(tool(other, "overview")).to_be_visible()
+
+
+def test_the_input_pipeline_tells_its_slowest_stage(board: str, open_page: OpenPage) -> None:
+    page = open_page(board)
+    choose(page, "Choose a capture", "flowers/before")
+    open_tool(page, "Input")
+    expect(section(page, "Waiting for input")).to_contain_text("Map")
+    slowest = page.locator("tr.slowest")
+    expect(slowest).to_contain_text("Map")
+    expect(page.locator("p.advice").first).to_contain_text("num_parallel_calls")
+    choose(page, "Compare with the capture before", "flowers/after")
+    expect(section(page, "Waiting for input").locator("[data-tone=worse]").first).to_be_visible()
+    slowest.get_by_role("button", name="Map").click()
+    expect(tool(page, "trace")).to_be_visible()
+
+
+def test_steps_are_read_by_keyboard_and_found_by_another_mark(
+    board: str, open_page: OpenPage
+) -> None:
+    page = open_page(board)
+    choose(page, "Choose a capture", "flowers/before")
+    steps = page.get_by_role("img", name=re.compile("^Time of each step: 10 steps"))
+    steps.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("status", name="Step", exact=True)).to_contain_text("input")
+    marks = page.get_by_role("combobox", name="Steps are")
+    marks.select_option(label="InstantiatedCapturedFunction::Run (320)")
+    expect(page.get_by_role("img", name=re.compile("^Time of each step: 320"))).to_be_visible()
+    expect(page).to_have_url(re.compile("p-marker=InstantiatedCapturedFunction"))
+    page.go_back()
+    expect(steps).to_be_visible()
+    steps.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    expect(tool(page, "trace")).to_be_visible()
+
+
+def test_hosts_are_chosen_and_a_damaged_capture_is_a_sentence(
+    board: str, open_page: OpenPage
+) -> None:
+    page = open_page(board)
+    choose(page, "Choose a capture", "jax")
+    bits = section(page, "Who worked").locator("[data-share=short]")
+    host = page.get_by_role("combobox", name="Host", exact=True)
+    host.select_option("worker-f32")
+    expect(page).to_have_url(re.compile("p-host=worker-f32"))
+    expect(section(page, "Who worked").locator("[data-share=long]")).to_contain_text("%")
+    host.select_option("worker-bf16")
+    expect(bits).to_contain_text("%")
+    choose(page, "Choose a capture", "damaged")
+    expect(page.get_by_role("alert")).to_contain_text("worker.xplane.pb")
+
+
+def test_a_slow_capture_shows_how_far_it_is_and_a_failed_answer_is_asked_for_again(
+    board: str, open_page: OpenPage
+) -> None:
+    page = open_page("about:blank")
+    held: list[Route] = []
+    broken = [True]
+
+    def fail(route: Route) -> None:
+        if broken[0]:
+            route.fulfill(status=500, json={"error": {"what": "It broke.", "next": "Wait."}})
+        else:
+            route.continue_()
+
+    opening = {"state": "opening", "share": 0.25, "what": "Reading trainer: 1 of 4 MB"}
+    page.route("**/api/profile/tools?*", lambda route: held.append(route))
+    page.route("**/api/profile/overview?*", fail)
+    page.route(
+        "**/api/profile/opening?*", lambda route: route.fulfill(json={**opening, "problem": None})
+    )
+    page.goto(board)
+    expect(page.get_by_role("progressbar", name="Read so far")).to_have_attribute("value", "0.25")
+    expect(page.get_by_text("Reading trainer: 1 of 4 MB")).to_be_visible()
+    why = {"name": "memory", "title": "Memory", "why": "No allocation was recorded.", "next": "-"}
+    full = {"name": "overview", "title": "Overview", "why": "", "next": ""}
+    held[0].fulfill(json={"tools": [full, why]})
+    expect(page.get_by_role("alert")).to_contain_text("It broke.")
+    page.get_by_role("button", name="1 empty").click()
+    explained = page.get_by_role("dialog", name="Tools that have nothing to show")
+    expect(explained).to_contain_text("Memory No allocation was recorded.")
+    page.keyboard.press("Escape")
+    broken[0] = False
+    page.get_by_role("button", name="Try again").click()
+    expect(section(page, "Step time")).to_be_visible()
