@@ -6,23 +6,25 @@ from tracklight.embeddings.columns import find_colour, find_label, find_sequence
 
 
 def test_each_text_is_held_once() -> None:
-    column = make_column("kind", ["b", "a", "b", ""])
-    assert (list(column.values), column.rows) == (["b", "a", ""], 4)
-    assert column.codes is not None and column.codes.tolist() == [0, 1, 0, 2]
-    assert column.counts.tolist() == [2, 1, 1]
-    assert list(column.iter_texts()) == ["b", "a", "b", ""]
+    column = make_column("kind", ["b", "a", "b", "", "a", "b"])
+    assert (list(column.values), column.rows) == (["b", "a", ""], 6)
+    assert column.codes is not None and column.codes.tolist() == [0, 1, 0, 2, 1, 0]
+    assert column.count_values().tolist() == [3, 2, 1]
+    assert (column.distinct, column.missing) == (3, 1)
+    assert list(column.iter_texts()) == ["b", "a", "b", "", "a", "b"]
     assert column.get_text(2) == "b"
-    assert column.spread(np.array([True, False, False])).tolist() == [True, False, True, False]
+    assert column.spread(np.array([False, True, False])).nonzero()[0].tolist() == [1, 4]
     assert column.numbers is None
 
 
-def test_texts_that_all_differ_need_no_codes() -> None:
-    column = make_column("n", ["1", "2.5", ""])
+def test_texts_that_mostly_differ_need_no_codes() -> None:
+    column = make_column("n", ["1", "2.5", "", ""])
     assert column.codes is None
-    assert column.get_codes().tolist() == [0, 1, 2]
-    assert column.counts.tolist() == [1, 1, 1]
+    assert column.get_codes().tolist() == [0, 1, 2, 3]
+    assert (column.distinct, column.missing, column.get_text(1)) == (3, 2, "2.5")
+    assert column.count_values().tolist() == [1, 1, 1, 1]
     assert column.numbers is not None
-    np.testing.assert_array_equal(column.numbers, np.array([1, 2.5, np.nan], np.float32))
+    np.testing.assert_array_equal(column.numbers, np.array([1, 2.5, np.nan, np.nan], np.float32))
     big = make_column("n", ["1e300", "1", "1"]).numbers
     assert big is not None and np.isinf(big[0])
 

@@ -69,3 +69,24 @@ def test_columns_of_numbers_are_known() -> None:
 def test_any_bytes_give_as_many_labels_as_there_are_points(data: bytes, count: int) -> None:
     found = read_metadata(io.BytesIO(data), count)
     assert all(len(cells) == count for cells in found.columns.values())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a\tb\n1\t2\n3\t4\n",
+        "a\tb\r\n1\t2\r\n3\t4\r\n",
+        "a\tb\r1\t2\r3\t4",
+        "\ufeffa\tb\n\n1\t2\n3\t4",
+        "a\tb\n1\t2\n \n3\t4\n\n",
+    ],
+)
+def test_lines_end_as_they_like(text: str) -> None:
+    metadata = read_metadata(io.BytesIO(text.encode()), 2)
+    assert (metadata.columns, metadata.problems) == ({"a": ["1", "3"], "b": ["2", "4"]}, ())
+
+
+def test_what_looks_like_the_end_of_a_line_in_a_label_is_none() -> None:
+    text = "one\u2028two\nthree\x0cfour\nfünf\x85\n"
+    metadata = read_metadata(io.BytesIO(text.encode()), 3)
+    assert metadata.columns["label"] == ["one\u2028two", "three\x0cfour", "fünf\x85"]

@@ -20,11 +20,13 @@ _MOST_COLOURS = 50
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """Values, and which of them each row has; without codes every row has its own."""
+    """Values, and which of them each row has; without codes, one for each row."""
 
     name: str
     values: Sequence[str]
     codes: Int32 | None
+    distinct: int
+    """How many different texts there are, the empty one included."""
 
     @property
     def rows(self) -> int:
@@ -60,8 +62,14 @@ class Column:
         return column if self.codes is None else column[self.codes]
 
     @cached_property
-    def counts(self) -> Int32:
-        """How many rows have each value."""
+    def missing(self) -> int:
+        """How many rows have no text."""
+        if self.codes is None or "" not in self.values:
+            return self.values.count("")
+        return int(self.count_values()[self.values.index("")])
+
+    def count_values(self) -> Int32:
+        """How many rows have each value; one where every row has its own."""
         if self.codes is None:
             return np.ones(len(self.values), np.int32)
         return np.bincount(self.codes, minlength=len(self.values)).astype(np.int32)
@@ -69,11 +77,11 @@ class Column:
 
 def make_column(name: str, cells: Sequence[str]) -> Column:
     values = dict.fromkeys(cells)
-    if len(values) == len(cells):
-        return Column(name, cells, None)
+    if len(values) > len(cells) / 2:
+        return Column(name, cells, None, len(values))
     places = {value: place for place, value in enumerate(values)}
     codes = np.fromiter(map(places.__getitem__, cells), np.int32, len(cells))
-    return Column(name, list(values), codes)
+    return Column(name, list(values), codes, len(values))
 
 
 def find_label(columns: Sequence[Column]) -> str | None:
@@ -86,7 +94,7 @@ def find_label(columns: Sequence[Column]) -> str | None:
 def find_colour(columns: Sequence[Column]) -> str | None:
     """What points are best coloured by: a few texts, else numbers."""
     shown = [column for column in columns if column.name not in SEQUENCES]
-    few = [column.name for column in shown if 1 < len(column.values) <= _MOST_COLOURS]
+    few = [column.name for column in shown if 1 < column.distinct <= _MOST_COLOURS]
     numbers = [column.name for column in shown if column.numbers is not None]
     return next(iter([*few, *numbers]), None)
 

@@ -46,9 +46,9 @@ class Ground:
         if column is None:
             return None
         labels = self.opened.get_column(column)
-        codes = labels.get_codes().copy()
-        if "" in labels.values:
-            codes[codes == labels.values.index("")] = -1
+        codes = labels.get_codes()
+        is_empty = np.array([not value for value in labels.values])
+        codes = np.where(is_empty[codes], -1, codes).astype(np.int32)
         chosen: Int32 = codes if self.plan.rows is None else codes[self.plan.rows]
         return chosen
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from tracklight.dashboards.projector.answers import (
@@ -51,12 +49,11 @@ def tell_about(found: Found, opened: Opened) -> About:
 def _tell_column(column: Column) -> ColumnRow:
     numbers = column.numbers
     finite = numbers[np.isfinite(numbers)] if numbers is not None else np.empty(0)
-    missing = column.values.index("") if "" in column.values else None
     return ColumnRow(
         name=column.name,
         kind="text" if numbers is None else "number",
-        distinct=len(column.values) - (missing is not None),
-        missing=0 if missing is None else int(column.counts[missing]),
+        distinct=column.distinct - (column.missing > 0),
+        missing=column.missing,
         min=float(finite.min()) if len(finite) else None,
         max=float(finite.max()) if len(finite) else None,
         values=[] if column.codes is None else _list_values(column),
@@ -65,8 +62,9 @@ def _tell_column(column: Column) -> ColumnRow:
 
 def _list_values(column: Column) -> list[ValueRow]:
     """The most frequent first; of equally frequent ones the one that came first."""
-    order = np.argsort(-column.counts, kind="stable")[:_MOST_VALUES]
-    return [ValueRow(column.values[place], int(column.counts[place])) for place in order]
+    counts = column.count_values()
+    order = np.argsort(-counts, kind="stable")[:_MOST_VALUES]
+    return [ValueRow(column.values[place], int(counts[place])) for place in order]
 
 
 def tell_column(column: Column) -> ColumnAnswer:
@@ -93,10 +91,3 @@ def tell_point(opened: Opened, row: int) -> PointAnswer:
     cells = [Cell(column.name, column.get_text(row)) for column in opened.columns]
     length = float(np.sqrt(np.vdot(vector, vector)))
     return PointAnswer(row, cells, vector, length)
-
-
-def get_texts(columns: Sequence[Column], rows: int) -> list[Sequence[str]]:
-    """All cells, column by column; without labels, the numbers of rows."""
-    if not columns:
-        return [[str(row) for row in range(rows)]]
-    return [column.iter_texts() for column in columns]
