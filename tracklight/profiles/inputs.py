@@ -137,6 +137,8 @@ def name_stage(findings: Iterable[Finding], trace: Trace, division: Division) ->
 def _tell_pipeline(number: int, stages: list[Stage], division: Division) -> PipelineRow:
     ms = _MS * max(division.averaged, 1)
     slowest = max(stage.critical_ps for stage in stages)
+    step_ms = division.average_ms(division.parts.total)
+    matters = sum(stage.critical_ps for stage in stages) / ms >= _SOME * step_ms
     rows = [
         StageRow(
             id=place,
@@ -149,7 +151,7 @@ def _tell_pipeline(number: int, stages: list[Stage], division: Division) -> Pipe
             critical_ms=stage.critical_ps / ms,
             parallel=stage.parallel,
             is_slowest=stage.critical_ps == slowest > 0,
-            advice=advise(stage.op),
+            advice=advise(stage.op) if matters else "",
             event=stage.longest,
         )
         for place, stage in enumerate(stages)

@@ -87,6 +87,7 @@ def test_what_is_prefetched_behind_the_step_costs_nothing(asked: Asked) -> None:
     assert by_op["Zip"].total_ms > 0.06
     assert by_op["Zip"].critical_ms == pytest.approx(0, abs=1e-3)
     assert "no matter" in told.verdict
+    assert {stage.advice for stage in pipeline.stages} == {""}
 
 
 def test_loaders_of_torch(asked: Asked) -> None:
