@@ -3,6 +3,7 @@ import { createContext, untrack } from 'svelte';
 import { Asking } from '../../api/asking.svelte';
 import type { Api, Context } from '../../plugin/context';
 import type { AboutAnswer } from './data/answers';
+import { CopyApi } from './data/copy';
 import { Bookmarks } from './state/bookmarks.svelte';
 import { Camera } from './state/camera.svelte';
 import { Catalog } from './state/catalog.svelte';
@@ -46,9 +47,9 @@ export class Projector {
   /** Labels were edited here since the embedding was opened. */
   #edits = $state(0);
 
-  constructor(context: Context, api: Api = context.api) {
+  constructor(context: Context) {
     this.context = context;
-    this.api = api;
+    this.api = context.isStatic ? new CopyApi(context.api) : context.api;
     this.params = openParams(context);
     this.catalog = new Catalog(context, this.api, this.params);
     this.columns = new LabelColumns(this.api);

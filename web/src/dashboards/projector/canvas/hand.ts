@@ -21,6 +21,7 @@ export function handOf(projector: Projector, touch: Touch): Hand {
 
   function move(from: Point, to: Point): void {
     held ??= camera.orbit;
+    camera.isHeld = true;
     const [dx, dy] = [to.x - from.x, to.y - from.y];
     camera.turn(
       camera.isFlat
@@ -37,6 +38,7 @@ export function handOf(projector: Projector, touch: Touch): Hand {
 
   function end(): void {
     held = null;
+    camera.release();
     line = [];
     touch.outline(line);
   }

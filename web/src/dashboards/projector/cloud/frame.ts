@@ -33,7 +33,7 @@ export function layOut({ rows, places }: Laid, count: number, frame: Frame): Flo
 
 function meanOf(column: Float32Array): number {
   let sum = 0;
-  for (const value of column) sum += value;
+  for (let at = 0; at < column.length; at++) sum += column[at] ?? 0;
   return column.length > 0 ? sum / column.length : 0;
 }
 
@@ -41,11 +41,13 @@ function meanOf(column: Float32Array): number {
 function reachOf(places: readonly Float32Array[], centre: readonly number[]): number {
   const count = places[0]?.length ?? 0;
   const stride = Math.max(1, Math.floor(count / MOST_MEASURED));
-  const distances: number[] = [];
-  for (let at = 0; at < count; at += stride) {
-    const offs = places.map((column, axis) => (column[at] ?? 0) - (centre[axis] ?? 0));
-    distances.push(Math.hypot(...offs));
-  }
-  const sorted = Float32Array.from(distances).sort();
-  return sorted[Math.floor(INSIDE * (sorted.length - 1))] ?? 1;
+  const squares = new Float32Array(Math.ceil(count / stride));
+  places.forEach((column, axis) => {
+    const middle = centre[axis] ?? 0;
+    for (let at = 0; at < squares.length; at++) {
+      squares[at] = (squares[at] ?? 0) + ((column[at * stride] ?? 0) - middle) ** 2;
+    }
+  });
+  const sorted = squares.sort();
+  return Math.sqrt(sorted[Math.floor(INSIDE * (sorted.length - 1))] ?? 1);
 }

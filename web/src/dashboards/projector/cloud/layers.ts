@@ -28,7 +28,7 @@ export class Columns {
     if (isNew) this.#attributes.clear();
     this.#count = places.count;
     this.#put('position', places.now, 3);
-    this.#put('before', places.before ?? places.now, 3);
+    this.#putBefore(places.before);
     this.#put('colour', dress.colour, 4);
     this.#put('size', dress.size ?? this.#alike(), 1);
     return isNew;
@@ -36,6 +36,16 @@ export class Columns {
 
   giveTo(buffer: BufferGeometry): void {
     for (const [name, attribute] of this.#attributes) buffer.setAttribute(name, attribute);
+  }
+
+  /** Points that do not move come from where they are. */
+  #putBefore(before: Float32Array | null): void {
+    const now = this.#attributes.get('position');
+    if (!before && now) this.#attributes.set('before', now);
+    else if (before) {
+      if (this.#attributes.get('before') === now) this.#attributes.delete('before');
+      this.#put('before', before, 3);
+    }
   }
 
   #put(name: string, array: Float32Array | Uint8Array, width: number): void {

@@ -3,7 +3,8 @@ const FEW = 40_000;
 
 /** The places from `first` on, shuffled if they are many; the same each time. */
 export function drawingOrder(first: number, count: number): Uint32Array {
-  const order = Uint32Array.from({ length: count }, (_, at) => first + at);
+  const order = new Uint32Array(count);
+  for (let at = 0; at < count; at++) order[at] = first + at;
   if (count > FEW) shuffle(order);
   return order;
 }

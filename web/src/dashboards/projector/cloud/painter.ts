@@ -19,6 +19,8 @@ const DENSEST = 2;
 const LATE_MS = 34;
 const IDLE_MS = 1000;
 const UP = 'y';
+/** To bring more points than these to the graphics card takes a while. */
+const MANY = 100_000;
 
 /** Null where the browser has no graphics context to give. `ondrawn` is told how much is there. */
 export function openPainter(
@@ -53,6 +55,8 @@ class CloudPainter implements Painter {
   #sheets: Shown['sheets'] = [];
   #shown: Shown | null = null;
   #isStale = false;
+  /** Arrays are new to the graphics card, which takes a turn of its own. */
+  #isFresh = false;
   #share = 0;
   #frame = 0;
   #last = { at: 0, elements: 0 };
@@ -72,6 +76,8 @@ class CloudPainter implements Painter {
     this.#renderer = new WebGLRenderer({ canvas, context });
     this.#renderer.outputColorSpace = LinearSRGBColorSpace;
     this.#renderer.autoClear = false;
+    // Sorting would look at every point.
+    this.#renderer.sortObjects = false;
     const { signal } = this.#ending;
     canvas.addEventListener('webglcontextlost', (event) => event.preventDefault(), { signal });
     canvas.addEventListener('webglcontextrestored', () => this.#drawAnew(), { signal });
@@ -113,7 +119,7 @@ class CloudPainter implements Painter {
     if (this.isSoftware) this.#pace.learn(elements, performance.now() - began);
     this.#last = { at: now, elements };
     this.#ondrawn(this.#share);
-    if (this.#share < 1 && !shown.isMoving) this.#schedule();
+    if (this.#share < 1 && (!shown.isMoving || this.#share === 0)) this.#schedule();
   }
 
   /** Returns how many points were drawn. */
@@ -121,7 +127,10 @@ class CloudPainter implements Painter {
     if (this.#isStale) this.#begin(shown);
     const total = Math.max(1, shown.places.count);
     const from = this.#share;
-    this.#share = Math.min(1, from + this.#pace.most(shown.isMoving) / total);
+    // What begins is soon seen, and is soon seen to be something else.
+    const most = this.#isFresh ? 0 : this.#pace.most(shown.isMoving || from === 0);
+    this.#isFresh = false;
+    this.#share = Math.min(1, from + most / total);
     for (const layer of this.#layers) layer.limit(from, this.#share);
     this.#renderer.render(this.#scene, this.#aim(shown));
     // Without a graphics card it is the page's own processor that is busy now.
@@ -134,6 +143,7 @@ class CloudPainter implements Painter {
     this.#share = 0;
     this.#fit(shown);
     const isNew = this.#columns.update(shown);
+    this.#isFresh = isNew && shown.places.count > MANY;
     if (isNew || shown.sheets !== this.#sheets) this.#makeLayers(shown);
     else for (const { points } of this.#layers) this.#columns.giveTo(points.geometry);
     const distance = distanceOf(shown.orbit, shown.lens);

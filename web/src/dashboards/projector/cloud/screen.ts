@@ -43,7 +43,8 @@ export class Screen {
     const [top, bottom] = [Math.min(from.y, to.y), Math.max(from.y, to.y)];
     const rows: number[] = [];
     for (let row = 0; 2 * row < this.xy.length; row++) {
-      const [x, y] = [this.xy[2 * row] ?? NaN, this.xy[2 * row + 1] ?? NaN];
+      const x = this.xy[2 * row] ?? NaN;
+      const y = this.xy[2 * row + 1] ?? NaN;
       if (x >= left && x <= right && y >= top && y <= bottom && isIn(x, y)) rows.push(row);
     }
     return rows;
@@ -79,10 +80,9 @@ export class Screen {
     if (this.#cells) return this.#cells;
     const { wide, high } = cellsOf(this.#size);
     const starts = new Int32Array(wide * high + 1);
-    const cells = new Int32Array(this.xy.length / 2).fill(-1);
+    const cells = this.#findCells(wide, high);
     for (let row = 0; row < cells.length; row++) {
-      const cell = this.#cellOf(row, wide, high);
-      cells[row] = cell;
+      const cell = cells[row] ?? -1;
       if (cell >= 0) starts[cell + 1] = (starts[cell + 1] ?? 0) + 1;
     }
     for (let cell = 1; cell < starts.length; cell++) {
@@ -90,21 +90,28 @@ export class Screen {
     }
     const next = starts.slice();
     const rows = new Int32Array(starts.at(-1) ?? 0);
-    cells.forEach((cell, row) => {
-      if (cell < 0) return;
+    for (let row = 0; row < cells.length; row++) {
+      const cell = cells[row] ?? -1;
+      if (cell < 0) continue;
       const place = next[cell] ?? 0;
       rows[place] = row;
       next[cell] = place + 1;
-    });
+    }
     this.#cells = { starts, rows };
     return this.#cells;
   }
 
-  #cellOf(row: number, wide: number, high: number): number {
-    const [x, y] = [this.xy[2 * row] ?? NaN, this.xy[2 * row + 1] ?? NaN];
+  /** In which square each point is; -1 for those outside. */
+  #findCells(wide: number, high: number): Int32Array {
     const { width, height } = this.#size;
-    if (!(x >= 0 && y >= 0 && x <= width && y <= height)) return -1;
-    return cellAt(y, high) * wide + cellAt(x, wide);
+    const cells = new Int32Array(this.xy.length / 2);
+    for (let row = 0; row < cells.length; row++) {
+      const x = this.xy[2 * row] ?? NaN;
+      const y = this.xy[2 * row + 1] ?? NaN;
+      const isIn = x >= 0 && y >= 0 && x <= width && y <= height;
+      cells[row] = isIn ? cellAt(y, high) * wide + cellAt(x, wide) : -1;
+    }
+    return cells;
   }
 }
 
@@ -129,6 +136,9 @@ function project(places: Float32Array, seen: Uint8Array | null, eye: Eye): Float
   const { right, above, back } = axesOf(eye.orbit, 'y');
   const [ex, ey, ez] = eyeOf(eye.orbit, eye.lens, 'y');
   const { width, height } = eye.size;
+  const [rx, ry, rz] = right;
+  const [ax, ay, az] = above;
+  const [bx, by, bz] = back;
   const isFlat = eye.lens.orthographic;
   const scale = isFlat
     ? height / heightAtTarget(eye.orbit, eye.lens)
@@ -137,11 +147,11 @@ function project(places: Float32Array, seen: Uint8Array | null, eye: Eye): Float
     const x = (places[3 * row] ?? 0) - ex;
     const y = (places[3 * row + 1] ?? 0) - ey;
     const z = (places[3 * row + 2] ?? 0) - ez;
-    const away = -(x * back[0] + y * back[1] + z * back[2]);
+    const away = -(x * bx + y * by + z * bz);
     const isSeen = (!seen || seen[row] !== 0) && (isFlat || away > 0.002);
     const size = isSeen ? (isFlat ? scale : scale / away) : NaN;
-    xy[2 * row] = width / 2 + (x * right[0] + y * right[1] + z * right[2]) * size;
-    xy[2 * row + 1] = height / 2 - (x * above[0] + y * above[1] + z * above[2]) * size;
+    xy[2 * row] = width / 2 + (x * rx + y * ry + z * rz) * size;
+    xy[2 * row + 1] = height / 2 - (x * ax + y * ay + z * az) * size;
   }
   return xy;
 }

@@ -19,7 +19,7 @@ export function rowsOf(mask: Mask): Int32Array {
 
 export function countIn(mask: Mask): number {
   let count = 0;
-  for (const is of mask) count += is;
+  for (let row = 0; row < mask.length; row++) count += mask[row] ?? 0;
   return count;
 }
 

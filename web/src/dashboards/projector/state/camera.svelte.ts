@@ -42,8 +42,16 @@ export class Camera {
     size: { width: this.width, height: this.height },
   }));
 
+  /** A hand holds it, even where it takes long to draw what it does. */
+  isHeld = $state(false);
+
   get isMoving(): boolean {
     return this.#turning !== null;
+  }
+
+  release(): void {
+    this.isHeld = false;
+    if (this.#turning) this.turn(this.#turning);
   }
 
   turn(orbit: Orbit): void {
@@ -70,6 +78,7 @@ export class Camera {
 
   #rest(): void {
     const turning = this.#turning;
+    if (this.isHeld) return;
     this.#turning = null;
     if (turning) this.#params.orbit.set(turning, 'replace');
   }

@@ -14,6 +14,8 @@ export class LayoutJob {
   /** The last places that were seen. */
   answer = $state.raw<LayoutAnswer | null>(null);
   problem = $state.raw<Problem | null>(null);
+  /** It was asked for and has not come to its end. */
+  isAwaited = $state(false);
   readonly #api: Api;
   #asked = new AbortController();
 
@@ -34,6 +36,7 @@ export class LayoutJob {
     this.stop();
     const { signal } = this.#asked;
     this.problem = null;
+    this.isAwaited = true;
     try {
       this.row = await this.#api.post<JobRow>('project', body, signal);
       await this.#poll(this.row.job, axes, signal);
@@ -42,12 +45,14 @@ export class LayoutJob {
       this.row = null;
       this.problem = problemOf(error);
     }
+    if (!signal.aborted) this.isAwaited = false;
   }
 
   /** Leaves the job to itself. */
   stop(): void {
     this.#asked.abort();
     this.#asked = new AbortController();
+    this.isAwaited = false;
   }
 
   /** Ends it; what is there stays. */

@@ -99,6 +99,10 @@ export class Layouts {
     return other ? { count, now: other, before: now } : { count, now, before: null };
   });
 
+  get isAwaited(): boolean {
+    return [this.main, this.#base, this.second].some((job) => job.isAwaited);
+  }
+
   get matched(): number | null {
     return this.#match.answer?.matched ?? null;
   }

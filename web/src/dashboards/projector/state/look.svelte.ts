@@ -16,7 +16,6 @@ import {
   paintNumbers,
   type Ramp,
   rangeOf,
-  SEEN,
   sizesOf,
   withSeen,
 } from './paint';
@@ -146,6 +145,7 @@ export class Look {
     const isOff = shade.kind === 'codes' ? shade.names.map((name) => off.includes(name)) : [];
     const seen = new Uint8Array(this.#total).fill(1);
     const codes = shade.kind === 'codes' && off.length > 0 ? shade.codes : null;
+    if (!only && !hidden && !codes) return seen;
     for (let row = 0; row < seen.length; row++) {
       if (only?.[row] === 0 || hidden?.[row] || (codes && isOff[codes[row] ?? -1])) seen[row] = 0;
     }
@@ -168,14 +168,11 @@ export class Look {
   });
 
   readonly dress = $derived.by<Dress>(() => {
-    const [seen, standing] = [this.seen, this.standing];
-    const seenOf = (row: number): number => {
-      if (!seen[row]) return SEEN.hidden;
-      if (!standing) return SEEN.usual;
-      return standing[row] ? SEEN.front : SEEN.back;
-    };
     const sizes = this.#columns.find(this.#params.size.value);
-    return { colour: withSeen(this.#painted, seenOf), size: sizes ? sizesOf(sizes) : null };
+    return {
+      colour: withSeen(this.#painted, this.seen, this.standing),
+      size: sizes ? sizesOf(sizes) : null,
+    };
   });
 
   colourOf(row: number): string {
@@ -234,6 +231,9 @@ function rampIn({ numbers, isDiverging }: Extract<Shade, { kind: 'numbers' }>): 
 
 function countsOf({ codes, names }: Extract<Shade, { kind: 'codes' }>): Int32Array {
   const counts = new Int32Array(names.length);
-  for (const code of codes) if (code >= 0) counts[code] = (counts[code] ?? 0) + 1;
+  for (let row = 0; row < codes.length; row++) {
+    const code = codes[row] ?? -1;
+    if (code >= 0) counts[code] = (counts[code] ?? 0) + 1;
+  }
   return counts;
 }

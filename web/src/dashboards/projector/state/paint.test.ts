@@ -9,6 +9,7 @@ import {
   paintNumbers,
   rangeOf,
   rgbOf,
+  SEEN,
   sizesOf,
   withSeen,
 } from './paint';
@@ -55,6 +56,12 @@ test('the area of a point grows with its number', () => {
 });
 
 test('how much is seen of a row is apart from its colour', () => {
-  const painted = withSeen(paintCodes(Int32Array.from([0, 1])), (row) => 10 * row);
-  expect([painted[3], painted[7]]).toEqual([0, 10]);
+  const painted = paintCodes(Int32Array.from([0, 1]));
+  const seenOf = (seen: number[], standing: number[] | null) => {
+    const masks = [Uint8Array.from(seen), standing && Uint8Array.from(standing)] as const;
+    const dressed = withSeen(painted, ...masks);
+    return [dressed[3], dressed[7]];
+  };
+  expect(seenOf([0, 1], null)).toEqual([SEEN.hidden, SEEN.usual]);
+  expect(seenOf([1, 1], [0, 1])).toEqual([SEEN.back, SEEN.front]);
 });

@@ -10,6 +10,9 @@ const LOW = '#2f6fd0';
 const MIDDLE = '#9a9aa6';
 const HIGH = '#d0482f';
 
+/** How much is seen of a point. */
+export const SEEN = { hidden: 0, back: 70, usual: 200, front: 255 } as const;
+
 export type Rgb = readonly [number, number, number];
 
 export function rgbOf(colour: string): Rgb {
@@ -37,7 +40,8 @@ export const diverging: Ramp = (place) => {
 /** What numbers the ends of a scale stand for; where zero is the middle both are as far from it. */
 export function rangeOf(numbers: Float32Array, isDiverging: boolean): readonly [number, number] {
   let [low, high] = [Infinity, -Infinity];
-  for (const value of numbers) {
+  for (let row = 0; row < numbers.length; row++) {
+    const value = numbers[row] ?? NaN;
     if (value < low) low = value;
     if (value > high) high = value;
   }
@@ -47,46 +51,41 @@ export function rangeOf(numbers: Float32Array, isDiverging: boolean): readonly [
   return [-reach, reach];
 }
 
-/** Red, green and blue of each row by its number. */
+/** A colour in one number, as four bytes in memory; how much is seen of it is the last of them. */
+function pack(colour: string): number {
+  const [red, green, blue] = rgbOf(colour);
+  return new Uint32Array(Uint8Array.of(red, green, blue, SEEN.usual).buffer)[0] ?? 0;
+}
+
+/** Red, green, blue and how much is seen of each row, by its number. */
 export function paintNumbers(
   numbers: Float32Array,
   ramp: Ramp,
   [low, high]: readonly [number, number],
 ): Uint8Array {
-  const shades = Array.from({ length: SHADES }, (_, at) => rgbOf(ramp(at / (SHADES - 1))));
+  const shades = Uint32Array.from({ length: SHADES }, (_, at) => pack(ramp(at / (SHADES - 1))));
   const scale = high > low ? (SHADES - 1) / (high - low) : 0;
-  const none = rgbOf(NO_VALUE);
-  return paint(numbers.length, (row) => {
-    const value = numbers[row] ?? NaN;
-    return Number.isNaN(value) ? none : (shades[Math.round((value - low) * scale)] ?? none);
-  });
+  const painted = new Uint32Array(numbers.length).fill(pack(NO_VALUE));
+  for (let row = 0; row < painted.length; row++) {
+    const shade = shades[Math.round(((numbers[row] ?? NaN) - low) * scale)];
+    if (shade !== undefined) painted[row] = shade;
+  }
+  return new Uint8Array(painted.buffer);
 }
 
-/** Red, green and blue of each row by which value it has. */
+/** The same by which value each row has. */
 export function paintCodes(codes: Int32Array): Uint8Array {
-  const shades = RUN_COLOURS.map(rgbOf);
-  const none = rgbOf(NO_VALUE);
-  return paint(codes.length, (row) => {
-    const code = codes[row] ?? -1;
-    return code < 0 ? none : (shades[code % shades.length] ?? none);
-  });
+  const shades = Uint32Array.from(RUN_COLOURS, pack);
+  const painted = new Uint32Array(codes.length).fill(pack(NO_VALUE));
+  for (let row = 0; row < painted.length; row++) {
+    const shade = shades[(codes[row] ?? -1) % shades.length];
+    if (shade !== undefined) painted[row] = shade;
+  }
+  return new Uint8Array(painted.buffer);
 }
 
 export function paintAlike(count: number): Uint8Array {
-  const shade = rgbOf(PLAIN);
-  return paint(count, () => shade);
-}
-
-function paint(count: number, shadeOf: (row: number) => Rgb): Uint8Array {
-  const colour = new Uint8Array(4 * count);
-  for (let row = 0; row < count; row++) {
-    const [red, green, blue] = shadeOf(row);
-    colour[4 * row] = red;
-    colour[4 * row + 1] = green;
-    colour[4 * row + 2] = blue;
-    colour[4 * row + 3] = 200;
-  }
-  return colour;
+  return new Uint8Array(new Uint32Array(count).fill(pack(PLAIN)).buffer);
 }
 
 /** From 0 to 255 for each row, so that the area of a point grows with its number. */
@@ -102,11 +101,16 @@ export function sizesOf(labels: Labels): Uint8Array | null {
   return sizes;
 }
 
-export const SEEN = { hidden: 0, back: 70, usual: 200, front: 255 } as const;
-
-/** The same colours with how much is seen of each row. */
-export function withSeen(colour: Uint8Array, seenOf: (row: number) => number): Uint8Array {
-  const seen = colour.slice();
-  for (let row = 0; 4 * row < seen.length; row++) seen[4 * row + 3] = seenOf(row);
-  return seen;
+/** The same colours with how much is seen of each row: none, and of those that stand out more. */
+export function withSeen(
+  colour: Uint8Array,
+  seen: Uint8Array,
+  standing: Uint8Array | null,
+): Uint8Array {
+  const dressed = colour.slice();
+  for (let row = 0; row < seen.length; row++) {
+    const strength = standing ? (standing[row] ? SEEN.front : SEEN.back) : SEEN.usual;
+    dressed[4 * row + 3] = seen[row] ? strength : SEEN.hidden;
+  }
+  return dressed;
 }

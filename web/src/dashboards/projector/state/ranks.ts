@@ -8,8 +8,9 @@ export function rankCodes(labels: Labels, names: readonly string[], total: numbe
     const text = labels.valueOf(code);
     return text === '' ? -1 : (places.get(text) ?? names.length + code);
   });
-  return Int32Array.from(
-    { length: total },
-    (_, row) => ranks[codes ? (codes[row] ?? -1) : row] ?? -1,
-  );
+  const found = new Int32Array(total);
+  for (let row = 0; row < total; row++) {
+    found[row] = ranks[codes ? (codes[row] ?? -1) : row] ?? -1;
+  }
+  return found;
 }
