@@ -25,7 +25,7 @@ def find_kmeans(vectors: Float32, count: int, seed: int = 0, work: Work | None =
     chosen = rng.permutation(len(vectors))[:_SAMPLE]
     sample = vectors[np.sort(chosen)]
     tries = [_settle(sample, count, rng, work) for _ in range(_TRIES)]
-    return sort_by_size(_assign(vectors, min(tries, key=lambda tried: tried[1])[0]))
+    return sort_by_size(assign(vectors, min(tries, key=lambda tried: tried[1])[0]))
 
 
 def _settle(
@@ -36,10 +36,10 @@ def _settle(
     groups = np.full(len(sample), -1)
     for done in range(_ROUNDS):
         work.step("finding groups", done, _ROUNDS)
-        before, groups = groups, _assign(sample, middles)
+        before, groups = groups, assign(sample, middles)
         if np.array_equal(before, groups):
             break
-        middles = _find_middles(sample, groups, middles)
+        middles = find_means(sample, groups, middles)
     apart = sample - middles[groups]
     return middles, float(np.vdot(apart, apart))
 
@@ -72,7 +72,7 @@ def _measure(vectors: Float32, middle: Float32) -> Float32:
     return squares
 
 
-def _assign(vectors: Float32, middles: Float32) -> Int64:
+def assign(vectors: Float32, middles: Float32) -> Int64:
     """The nearest middle of each vector, some of them at a time."""
     halves = np.einsum("ij,ij->i", middles, middles) / 2
     size = max(_BLOCK_NUMBERS // len(middles), 1)
@@ -83,7 +83,7 @@ def _assign(vectors: Float32, middles: Float32) -> Int64:
     return np.concatenate(parts)
 
 
-def _find_middles(sample: Float32, groups: Int64, middles: Float32) -> Float32:
+def find_means(sample: Float32, groups: Int64, middles: Float32) -> Float32:
     """The means of groups; one that has lost all its points stays where it was."""
     counts = np.bincount(groups, minlength=len(middles))
     order = np.argsort(groups, kind="stable")

@@ -38,7 +38,7 @@ class NeighbourSearch:
 
     def __init__(self, vectors: Float32, metric: Metric) -> None:
         self._metric = metric
-        self._exact = _normalise(vectors) if metric == "cosine" else vectors
+        self._exact = normalise(vectors) if metric == "cosine" else vectors
         # Distances are the same around the middle, and there products are more precise.
         middle: Float64 = np.mean(vectors, axis=0, dtype=np.float64)
         self._middle = middle.astype(np.float32) if metric == "euclidean" else np.float32(0)
@@ -59,7 +59,7 @@ class NeighbourSearch:
                 f"a vector of {queries.shape[1]} numbers has no neighbours among those of "
                 f"{self._vectors.shape[1]}"
             )
-        queries = _normalise(queries) if self._metric == "cosine" else queries
+        queries = normalise(queries) if self._metric == "cosine" else queries
         return self._find(queries, None, count)
 
     def find_all(self, count: int, work: Work | None = None) -> Neighbours:
@@ -153,7 +153,7 @@ def _find_least(order: Float32, count: int) -> Int64:
     return np.argpartition(order, count - 1, axis=1)[:, :count]
 
 
-def _normalise(vectors: Float32) -> Float32:
+def normalise(vectors: Float32) -> Float32:
     """Vectors of length 1; one of length 0 stays, and is as far from all others as can be told."""
     lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
     scaled = vectors / np.where(lengths, lengths, 1)[:, None]

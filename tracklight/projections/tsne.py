@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracklight.errors import UsageError
-from tracklight.projections.affinity import Affinities, find_affinities
+from tracklight.projections.affinity import find_affinities
+from tracklight.projections.cards import Card, CardForces
 from tracklight.projections.forces import Forces
-from tracklight.projections.neighbours import Metric, NeighbourSearch
+from tracklight.projections.graph import find_graph
+from tracklight.projections.neighbours import Metric
 from tracklight.projections.start import find_start
 from tracklight.projections.work import Work
 from tracklight.types import Float32, Float64
@@ -62,6 +64,7 @@ def make_layout(
     labels: NDArray[Any] | None = None,
     work: Work | None = None,
     near: Float32 | None = None,
+    card: Card | None = None,
 ) -> Float32:
     """Places in the plane, or in space, for all vectors, from ``near`` on if that is given."""
     settings = settings or Settings()
@@ -70,28 +73,31 @@ def make_layout(
     # More neighbours than a perplexity allows are of no weight; with fewer, it cannot be reached.
     perplexity = min(settings.perplexity, (len(vectors) - 1) / 3)
     count = max(int(3 * perplexity), 2)
-    neighbours = NeighbourSearch(vectors, settings.metric).find_all(count, work)
+    neighbours = find_graph(vectors, settings.metric, count, work, card)
     affinities = find_affinities(neighbours, max(perplexity, 1.01), labels, settings.pull)
     start = find_start(vectors, settings.dimensions, _START_SPREAD, settings.seed, near)
-    return _descend(start, affinities, settings, work)
+    forces = Forces(affinities) if card is None else card.make_forces(affinities)
+    with closing(forces):
+        return _descend(start, forces, settings, work)
 
 
-def _descend(layout: Float64, affinities: Affinities, settings: Settings, work: Work) -> Float32:
+def _descend(
+    layout: Float64, forces: Forces | CardForces, settings: Settings, work: Work
+) -> Float32:
     speed, gains = np.zeros_like(layout), np.ones_like(layout)
     early = min(_EARLY_ITERATIONS, settings.iterations // 2)
-    with closing(Forces(affinities)) as forces:
-        for iteration in range(settings.iterations):
-            is_early = iteration < early
-            exaggeration = settings.early_exaggeration if is_early else 1.0
-            # Descends by as much as the usual n / 12, written for a gradient without its 4.
-            rate = settings.learning_rate or max(len(layout) / exaggeration / 4, 50.0)
-            gradient = forces.find_gradient(layout, exaggeration)
-            is_turned = (gradient > 0) == (speed > 0)
-            gains = np.maximum(np.where(is_turned, gains * 0.8, gains + 0.2), _LEAST_GAIN)
-            speed = (0.5 if is_early else 0.8) * speed - rate * gains * gradient
-            layout += speed
-            layout -= layout.mean(axis=0)
-            work.step("moving points", iteration + 1, settings.iterations)
-            if iteration % _SHOW_EVERY == 0:
-                work.show(layout.astype(np.float32))
+    for iteration in range(settings.iterations):
+        is_early = iteration < early
+        exaggeration = settings.early_exaggeration if is_early else 1.0
+        # Descends by as much as the usual n / 12, written for a gradient without its 4.
+        rate = settings.learning_rate or max(len(layout) / exaggeration / 4, 50.0)
+        gradient = forces.find_gradient(layout, exaggeration)
+        is_turned = (gradient > 0) == (speed > 0)
+        gains = np.maximum(np.where(is_turned, gains * 0.8, gains + 0.2), _LEAST_GAIN)
+        speed = (0.5 if is_early else 0.8) * speed - rate * gains * gradient
+        layout += speed
+        layout -= layout.mean(axis=0)
+        work.step("moving points", iteration + 1, settings.iterations)
+        if iteration % _SHOW_EVERY == 0:
+            work.show(layout.astype(np.float32))
     return layout.astype(np.float32)

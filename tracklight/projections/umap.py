@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 
 from tracklight.errors import UsageError
 from tracklight.projections.affinity import Pairs, join_directions, weaken_unlike
+from tracklight.projections.cards import Card
 from tracklight.projections.curve import fit_curve
 from tracklight.projections.forces import KERNEL
-from tracklight.projections.neighbours import Metric, Neighbours, NeighbourSearch
+from tracklight.projections.graph import find_graph
+from tracklight.projections.neighbours import Metric, Neighbours
 from tracklight.projections.settling import settle
 from tracklight.projections.start import find_start
 from tracklight.projections.work import Work
@@ -71,13 +73,14 @@ def make_layout(
     work: Work | None = None,
     kernel: ModuleType | None = KERNEL,
     near: Float32 | None = None,
+    card: Card | None = None,
 ) -> Float32:
     """Places in the plane, or in space, for all vectors, from ``near`` on if that is given."""
     settings = settings or Settings()
     work = work or Work()
     settings.check(len(vectors))
     count = min(settings.neighbours, len(vectors)) - 1
-    found = NeighbourSearch(vectors, settings.metric).find_all(count, work)
+    found = find_graph(vectors, settings.metric, count, work, card)
     graph = _join(found, labels, settings.pull)
     start = find_start(vectors, settings.dimensions, _START_SPREAD, settings.seed, near)
     return _settle(start, graph, settings, work, kernel)

@@ -10,12 +10,15 @@ from tracklight.dashboards.projector.opened import Opened, read_bits
 from tracklight.dashboards.projector.searching import Searcher
 from tracklight.errors import UsageError
 from tracklight.projections import tsne, umap
+from tracklight.projections.cards import Card, find_card
+from tracklight.projections.graph import MOST_EXACT
 from tracklight.projections.jobs import Compute
 from tracklight.projections.pca import find_components
 from tracklight.projections.work import Work
 from tracklight.types import Bool, Float32, Float64
 
 _APPROXIMATE = "components of so many long vectors are found by iteration, and not quite exact"
+_BY_CELLS = "of so many points nearly all neighbours are found, and not every one"
 
 
 def choose_compute(ground: Ground, method: Method, seed: int, searcher: Searcher) -> Compute:
@@ -66,11 +69,22 @@ def _make_tsne(ground: Ground, method: Tsne, seed: int) -> Compute:
     labels = ground.find_labels(method.supervise)
 
     def compute(work: Work) -> Float32:
-        near = ground.find_near(method.dimensions)
+        near, card = ground.find_near(method.dimensions), _find_card(ground)
         shown = ground.turn_shown(work)
-        return ground.turn(tsne.make_layout(ground.take(), settings, labels, shown, near))
+        return ground.turn(tsne.make_layout(ground.take(), settings, labels, shown, near, card))
 
     return compute
+
+
+def _find_card(ground: Ground) -> Card | None:
+    """The card that a layout is to be made on; it is told where there is none after all."""
+    card = find_card(ground.plan.device)
+    if card is None:
+        ground.plan.device = "cpu"
+        if ground.count > MOST_EXACT:
+            ground.plan.is_exact = False
+            ground.plan.notes = [_BY_CELLS]
+    return card
 
 
 def _make_umap(ground: Ground, method: Umap, seed: int) -> Compute:
@@ -87,9 +101,10 @@ def _make_umap(ground: Ground, method: Umap, seed: int) -> Compute:
     labels = ground.find_labels(method.supervise)
 
     def compute(work: Work) -> Float32:
-        near = ground.find_near(method.dimensions)
+        near, card = ground.find_near(method.dimensions), _find_card(ground)
         shown = ground.turn_shown(work)
-        return ground.turn(umap.make_layout(ground.take(), settings, labels, shown, near=near))
+        layout = umap.make_layout(ground.take(), settings, labels, shown, near=near, card=card)
+        return ground.turn(layout)
 
     return compute
 

@@ -1,0 +1,24 @@
+"""Who is near whom among all vectors: exactly, on a card, or where there are too many by cells."""
+
+from __future__ import annotations
+
+from tracklight.projections.cards import Card
+from tracklight.projections.cells import find_roughly
+from tracklight.projections.neighbours import Metric, Neighbours, NeighbourSearch
+from tracklight.projections.work import Work
+from tracklight.types import Float32
+
+#: Of more vectors all pairs are too many.
+MOST_EXACT = 100_000
+
+
+def find_graph(
+    vectors: Float32, metric: Metric, count: int, work: Work, card: Card | None = None
+) -> Neighbours:
+    """The neighbours of every vector, which are exact up to `MOST_EXACT` of them or on a card."""
+    if card is not None:
+        return card.find_neighbours(vectors, metric, count, work)
+    # What is near by products need not be in one place, so that cells are of no help.
+    if len(vectors) > MOST_EXACT and metric != "dot":
+        return find_roughly(vectors, metric, count, work)
+    return NeighbourSearch(vectors, metric).find_all(count, work)
