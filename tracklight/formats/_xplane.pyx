@@ -54,8 +54,6 @@ def scan_line(const uint8_t[::1] data, int64_t start, int64_t end):
         raise ValueError("a line lies inside its file")
     with nogil:
         fine = walk(bytes_, start, end, &columns)
-    if not fine:
-        raise FormatError(f"the events between bytes {start} and {end} cannot be decoded")
     # One more: its first stat is where the stats end, and no array is empty.
     events = np.zeros((5, columns.event_count + 1), np.int64)
     stats = np.zeros((4, columns.stat_count + 1), np.int64)
@@ -66,7 +64,9 @@ def scan_line(const uint8_t[::1] data, int64_t start, int64_t end):
         columns.event_count + 1, columns.stat_count + 1,
     )
     with nogil:
-        walk(bytes_, start, end, &columns)
+        fine = fine and walk(bytes_, start, end, &columns)
+    if not fine:
+        raise FormatError(f"the events between bytes {start} and {end} cannot be decoded")
     events[4, columns.event_count] = columns.stat_count
     return events.T, stats.T[:columns.stat_count], rest[:columns.rest_count]
 
@@ -202,11 +202,11 @@ cdef int take_stat(
     cdef int64_t value[2]
     cdef tl_field field
     out.stat_count += 1
+    if not row:
+        return 1  # what is inside is looked at when it is taken
     while at < stop:
         if not tl_next(&at, stop, &field):
             return 0
-        if not row:
-            continue
         if field.number == STAT_METADATA and field.type == VARINT:
             row[0] = <int64_t> field.value
         elif field.number > 1 and field.number < 9:

@@ -48,7 +48,7 @@ def read_xplane(data: bytes) -> Trace:
         _join((p.duration_ps for p in parts), np.int64),
     )
     possible = find_possible(_join((p.moment_ps for p in parts), np.float64), duration)
-    order = np.lexsort((-duration, start, track))
+    order = _find_order(track, start, duration)
     order = order[possible[order]]
     return Trace(
         tracks=tracks,
@@ -68,6 +68,14 @@ def read_xplane(data: bytes) -> Trace:
         devices=tuple(_iter_devices(space, texts)),
         environment=_find_environment(space, texts),
     )
+
+
+def _find_order(track: Int32, start: Int64, duration: Int64) -> Int64:
+    """By track, then by start, the longer first, which is how profilers mostly write."""
+    tied = (start[1:] == start[:-1]) & (duration[1:] <= duration[:-1])
+    if (tied | (start[1:] > start[:-1]) | (track[1:] != track[:-1])).all():
+        return np.arange(len(start))
+    return np.lexsort((-duration, start, track))
 
 
 class _Part(NamedTuple):
