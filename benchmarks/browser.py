@@ -47,6 +47,16 @@ _RECORD_FRAMES = """
   window.frames_at = requestAnimationFrame(tick);
 }
 """
+#: Notes for how long the page could not answer.
+WATCH_TASKS = """
+(() => {
+  window.tasks_ms = [0];
+  const watch = new PerformanceObserver(list => {
+    for (const task of list.getEntries()) window.tasks_ms.push(task.duration);
+  });
+  watch.observe({ entryTypes: ['longtask'] });
+})()
+"""
 _TAKE_FRAMES = "() => { cancelAnimationFrame(window.frames_at); return window.frames_ms.slice(2); }"
 
 
@@ -91,6 +101,11 @@ def time_frames_ms(
     for at in range(moves):
         page.mouse.move(left + (right - left) * at / moves, y + fall * at / moves)
     return [float(frame) for frame in page.evaluate(_TAKE_FRAMES)]
+
+
+def read_longest_ms(page: Page) -> float:
+    """The longest that a page did not answer since it was told to watch, 0 where it always did."""
+    return float(max(page.evaluate("window.tasks_ms")))
 
 
 def read_heap_mib(page: Page) -> float:

@@ -15,7 +15,14 @@ import numpy as np
 from playwright.sync_api import Page
 
 from benchmarks import board
-from benchmarks.browser import open_page, start_chromium, time_first, time_frames_ms
+from benchmarks.browser import (
+    WATCH_TASKS,
+    open_page,
+    read_longest_ms,
+    start_chromium,
+    time_first,
+    time_frames_ms,
+)
 from benchmarks.make_logs import FILE_NAME
 from benchmarks.report import Row, format_s
 from tracklight.formats import summary
@@ -24,15 +31,6 @@ from tracklight.formats.tfrecord import frame
 
 _PICTURE = "[data-card='cloud'] [role=img]"
 _SHOWN = _PICTURE + ":not([data-drawn='0'])"
-_WATCH_TASKS = """
-() => {
-  window.tasks_ms = [0];
-  const watch = new PerformanceObserver(list => {
-    for (const task of list.getEntries()) window.tasks_ms.push(task.duration);
-  });
-  watch.observe({ entryTypes: ['longtask'] });
-}
-"""
 _IS_COMPLETE = """
 ([selector, words]) => {
   const { dataset, ariaLabel } = document.querySelector(selector);
@@ -51,9 +49,9 @@ def measure(quick: bool) -> Iterator[Row]:
             first_s = time_first(page, f"{site.url}?tab=mesh", _SHOWN)
             _wait_until_complete(page, words)
             all_s = float(page.evaluate("performance.now()")) / 1000
-            page.evaluate(_WATCH_TASKS)
+            page.evaluate(WATCH_TASKS)
             frames_ms = turn(page)
-            longest_ms = max(page.evaluate("window.tasks_ms"))
+            longest_ms = read_longest_ms(page)
             rested = time.perf_counter()
             _wait_until_complete(page, words)
             settled_s = time.perf_counter() - rested

@@ -1,0 +1,206 @@
+"""Vectors: how long layouts take, how soon a million points are seen and how fast searched.
+
+TensorBoard lays out at most 10,000 points by t-SNE and 5,000 by UMAP, in its page and without end.
+So its time for as many steps as ours takes is told from its first ones: until they begin, and how
+long each then takes. There is no graphics card for either.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from playwright.sync_api import Browser, Frame, Page
+
+from benchmarks import board
+from benchmarks.browser import WATCH_TASKS, open_page, read_longest_ms, start_chromium, time_first
+from benchmarks.make_logs import FILE_NAME
+from benchmarks.peers import start_tensorboard
+from benchmarks.report import Row, format_s
+from benchmarks.website import Website
+from tracklight.formats import summary
+from tracklight.formats.event import encode_event
+from tracklight.formats.tfrecord import frame
+from tracklight.types import Float32
+
+_DIMENSIONS = 50
+_STEPS = 750
+#: So many steps of TensorBoard's are timed.
+_TIMED = 15
+_PANEL = "vz-projector-projections-panel"
+_POINTS = "[role=application][data-drawn]"
+_NAMES = ("fred", "larry", "anna", "bob", "mary")
+_EXPRESSION = "^(fred|larry)$"
+_PATIENCE_S = 3600.0
+
+
+def measure(quick: bool) -> Iterator[Row]:
+    yield from _compare_tsne(1000 if quick else 10_000)
+    yield from _lay_out_many(2000 if quick else 100_000)
+    yield from _show_many(20_000 if quick else 1_000_000)
+
+
+def _compare_tsne(count: int) -> Iterator[Row]:
+    with tempfile.TemporaryDirectory() as folder:
+        write_vectors(Path(folder), make_vectors(count), as_text=True)
+        with board.start_tracklight(Path(folder)) as site:
+            ours_s, trust = _time_layout(site, {"type": "tsne", "iterations": _STEPS})
+        with start_chromium() as browser, start_tensorboard(Path(folder)) as site:
+            theirs_s = _time_tensorboard(browser, site)
+    ratio = theirs_s / ours_s
+    yield Row(
+        f"t-SNE of {count:,} x {_DIMENSIONS}, {_STEPS} steps (trustworthiness {trust:.3f})",
+        format_s(ours_s),
+        f"{format_s(theirs_s)}, from its first {_TIMED} steps",
+        ratio,
+        "at least 5x",
+        ratio >= 5,
+    )
+
+
+def _lay_out_many(count: int) -> Iterator[Row]:
+    with tempfile.TemporaryDirectory() as folder:
+        write_vectors(Path(folder), make_vectors(count))
+        with board.start_tracklight(Path(folder)) as site:
+            for name, method in (("UMAP", {"type": "umap"}), ("t-SNE", {"type": "tsne"})):
+                taken_s, trust = _time_layout(site, method)
+                what = f"{name} of {count:,} x {_DIMENSIONS} (trustworthiness {trust:.3f})"
+                yield Row(what, format_s(taken_s), "takes a sample", must="to finish", reached=True)
+
+
+def _show_many(count: int) -> Iterator[Row]:
+    with tempfile.TemporaryDirectory() as folder, start_chromium() as browser:
+        write_vectors(Path(folder), make_vectors(count), with_labels=True)
+        with board.start_tracklight(Path(folder)) as site, open_page(browser) as page:
+            page.add_init_script(WATCH_TASKS)
+            first_s = time_first(
+                page, f"{site.url}?tab=projector", f"{_POINTS}:not([data-drawn='0'])"
+            )
+            page.locator(f"{_POINTS}[data-drawn='1'][aria-busy=false]").wait_for()
+            longest_ms = read_longest_ms(page)
+            search_s = _time_search(site)
+    what = f"{count:,} vectors of {_DIMENSIONS} from a file of NumPy"
+    yield Row(f"{what}: drawn", format_s(first_s), must="under 5 s", reached=first_s < 5)
+    yield Row(
+        "… the longest that the page does not answer meanwhile",
+        f"{longest_ms:.0f} ms" if longest_ms else "under 50 ms",
+        must="under 200 ms",
+        reached=longest_ms < 200,
+    )
+    yield Row(
+        f"… their labels searched for {_EXPRESSION}",
+        format_s(search_s),
+        must="under 200 ms",
+        reached=search_s < 0.2,
+    )
+
+
+def make_vectors(count: int) -> Float32:
+    """Groups of points, as layers of networks make them."""
+    rng = np.random.default_rng(0)
+    middles = rng.normal(0, 2, (40, _DIMENSIONS)).astype(np.float32)
+    vectors = rng.standard_normal((count, _DIMENSIONS), np.float32)
+    vectors += middles[np.arange(count) % len(middles)]
+    return vectors
+
+
+def write_vectors(
+    folder: Path, vectors: Float32, *, as_text: bool = False, with_labels: bool = False
+) -> None:
+    run = folder / "run"
+    run.mkdir()
+    record = encode_event(time.time(), 0, [summary.text("about", "vectors")])
+    (run / FILE_NAME).write_bytes(frame(record))
+    path = "vectors.tsv" if as_text else "vectors.npy"
+    if as_text:
+        np.savetxt(run / path, vectors, "%.6g", delimiter="\t")
+    else:
+        np.save(run / path, vectors)
+    labels = ""
+    if with_labels:
+        names = (_NAMES[row % len(_NAMES)] for row in range(len(vectors)))
+        # Most are unlike all others, and some are not.
+        lines = (name if row % 1000 < 5 else f"{name} {row}" for row, name in enumerate(names))
+        (run / "labels.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        labels = 'metadata_path: "labels.tsv"'
+    shape = " ".join(f"tensor_shape: {size}" for size in vectors.shape)
+    (run / "projector_config.pbtxt").write_text(
+        f'embeddings {{ tensor_name: "vectors" {shape} tensor_path: "{path}" {labels} }}\n'
+    )
+
+
+def _time_layout(site: Website, method: dict[str, Any]) -> tuple[float, float]:
+    """Seconds until a layout is there, and how far it can be trusted."""
+    (row,) = _wait_for_rows(site)
+    began = time.perf_counter()
+    job = site.post("api/projector/project", {"id": row["id"], "method": method})
+    while job["state"] in ("waiting", "running"):
+        if time.perf_counter() - began > _PATIENCE_S:
+            raise TimeoutError("the layout was never ready")
+        time.sleep(0.05)
+        # What was seen already is not sent again.
+        job = site.get("api/projector/layout", job=job["job"], seen=str(job["frame"]))["job"]
+    if job["state"] != "done":
+        raise RuntimeError(job["problem"])
+    taken_s = time.perf_counter() - began
+    return taken_s, float(site.get("api/projector/quality", job=job["job"])["trust"])
+
+
+def _time_search(site: Website) -> float:
+    """Seconds for one search of all labels, the best of some."""
+    (row,) = _wait_for_rows(site)
+    ask = {"id": row["id"], "query": _EXPRESSION, "regex": True}
+    taken = []
+    for _ in range(5):
+        began = time.perf_counter()
+        site.post("api/projector/search", ask)
+        taken.append(time.perf_counter() - began)
+    return min(taken)
+
+
+def _wait_for_rows(site: Website) -> list[dict[str, Any]]:
+    """The embeddings, once the log was looked at."""
+    while True:
+        rows: list[dict[str, Any]] = site.get("api/projector/embeddings")["embeddings"]
+        if rows:
+            return rows
+        time.sleep(0.05)
+
+
+def _time_tensorboard(browser: Browser, site: Website) -> float:
+    """Seconds that its page would take for as many steps as ours does."""
+    with open_page(browser) as page:
+        page.goto(f"{site.url}#projector")
+        panel = _find_projector(page).locator(_PANEL)
+        # It begins with components; a click on the tab of t-SNE before that is lost.
+        panel.locator(".ink-tab[data-tab=tsne]").wait_for()
+        page.wait_for_timeout(5000)
+        panel.locator(".ink-tab[data-tab=tsne]").click()
+        began = time.perf_counter()
+        first_s = _wait_for_step(page, panel.locator(".run-tsne-iter"), 1) - began
+        last_s = _wait_for_step(page, panel.locator(".run-tsne-iter"), _TIMED) - began
+    return first_s + (last_s - first_s) / (_TIMED - 1) * (_STEPS - 1)
+
+
+def _find_projector(page: Page) -> Frame:
+    """The frame in which its projector is."""
+    while True:
+        for inner in page.frames:
+            if "projector_binary" in inner.url and inner.locator(_PANEL).count():
+                return inner
+        page.wait_for_timeout(100)
+
+
+def _wait_for_step(page: Page, counter: Any, step: int) -> float:
+    """When a step was first seen to have been done."""
+    deadline = time.perf_counter() + _PATIENCE_S
+    while time.perf_counter() < deadline:
+        text = counter.first.text_content() or ""
+        if text.strip().isdigit() and int(text) >= step:
+            return time.perf_counter()
+        page.wait_for_timeout(20)
+    raise TimeoutError("TensorBoard's page did not get that far")
