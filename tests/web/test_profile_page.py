@@ -129,6 +129,13 @@ def test_steps_are_read_by_keyboard_and_found_by_another_mark(
     expect(page).to_have_url(re.compile("p-marker=InstantiatedCapturedFunction"))
     page.go_back()
     expect(steps).to_be_visible()
+    page.get_by_role("combobox", name="counted").select_option("as xprof does")
+    expect(section(page, "Step time")).to_contain_text(
+        "xprof\N{RIGHT SINGLE QUOTATION MARK}s rules"
+    )
+    expect(page).to_have_url(re.compile("p-rules=xprof"))
+    page.go_back()
+    expect(steps).to_be_visible()
     steps.focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")

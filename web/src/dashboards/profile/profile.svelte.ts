@@ -137,8 +137,7 @@ export class Profile {
   }
 
   #askOf(row: CaptureRow | undefined, host: string): CaptureAsk {
-    const marker = this.params.marker.value;
-    const rules = this.params.rules.value === 'ours' ? '' : this.params.rules.value;
+    const [marker, rules] = [this.params.marker.value, this.params.rules.value];
     const mark = this.context.isStatic ? null : (row?.mark ?? null);
     return { capture: row?.id ?? '', host, marker, rules, mark };
   }

@@ -5,12 +5,13 @@ import type { OpeningAnswer, ToolRow, ToolsAnswer } from '../data/answers';
 import type { Profile } from '../profile.svelte';
 import { type Tool, TOOLS } from '../tools';
 import { type CaptureAsk, queryOf } from './asks';
+import { USUAL_RULES } from './params';
 
 /** How often it is asked how far the server has read a large capture. */
 const EVERY_MS = 300;
 
 /** Which tools there are does not depend on how steps are found. */
-const PLAIN = { marker: '', rules: '' } as const;
+const PLAIN = { marker: '', rules: USUAL_RULES };
 
 /** The capture is read, and it is known which tools have something to show of it. */
 export class Opening {

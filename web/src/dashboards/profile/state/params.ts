@@ -1,8 +1,9 @@
 import * as codec from '../../../base/codec';
 import type { Context } from '../../../plugin/context';
 
-export const RULES = ['ours', 'xprof'] as const;
+const RULES = ['ours', 'xprof'] as const;
 export type Rules = (typeof RULES)[number];
+export const USUAL_RULES: Rules = 'ours';
 export type Params = ReturnType<typeof openParams>;
 
 /** What of a trace is looked at; tools link to it, the trace viewer reads it. */
@@ -25,7 +26,7 @@ export function openParams({ address }: Pick<Context, 'address'>) {
     /** The name of the events that somebody took for marks of steps. */
     marker: address.param('p-marker', codec.text, ''),
     /** Whose rules steps and their parts are found by. */
-    rules: address.param('p-rules', codec.choice(RULES, 'ours'), 'ours'),
+    rules: address.param('p-rules', codec.choice(RULES, USUAL_RULES), USUAL_RULES),
     tool: address.param('tool', codec.text, 'overview'),
     event: address.param('p-event', codec.optionalNumber, null),
     span: address.param('p-span', codec.range, null),
