@@ -40,7 +40,8 @@ VIEWS = {
     "custom_scalars": "tab=custom_scalars",
     "graphs": "tab=graphs",
     "hparams": "tab=hparams&runs=grid",
-    "profile": "tab=profile&runs=flowers",
+    "projector": "tab=projector",
+    "profile": "tab=profile&runs=flowers/before",
 }
 #: Where the pointer rests, to show what is told there.
 POINTERS = {"board": (560, 270), "scalars": (760, 270)}

@@ -108,7 +108,8 @@ def test_what_to_do_first_about_a_program_that_waits() -> None:
     )
     assert [each.findings[0].name for each in (keras, torch)] == ["input", "input"]
     assert keras.findings[0].what == "87 % of a step (42.8 ms) waits for its input"
-    assert "prefetch(AUTOTUNE)" in keras.findings[0].advice
+    assert "the stage MapAndBatch" in keras.findings[0].advice
+    assert "prefetch(tf.data.AUTOTUNE)" in keras.findings[0].advice
     assert "num_workers" in torch.findings[0].advice
     assert torch.findings[0].win_ms == pytest.approx(part(torch, "input"))
 

@@ -15,16 +15,16 @@ class Advice(NamedTuple):
 
 
 TITLES = {
-    "input": "Waits for its input",
-    "kernel launch": "Launching kernels holds the device up",
+    "input": "The input is too slow",
+    "kernel launch": "The device waits for the host",
     "small kernels": "Kernels are too short to be worth their launch",
-    "precision": "Computes in 32 bits",
-    "copies": "Copies to or from the device, and waits for it",
-    "collectives": "Waits for other devices",
-    "compilation": "Compiles while it trains",
-    "retracing": "Traces functions again and again",
-    "eager": "Runs ops one by one",
-    "other": "Nothing was recorded for much of the time",
+    "precision": "The device computes in 32 bits",
+    "copies": "Copies hold the step up",
+    "collectives": "Devices wait for one another",
+    "compilation": "Programs change while they run",
+    "retracing": "Functions are not reused",
+    "eager": "The step is not compiled",
+    "other": "Something is not seen",
 }
 
 #: "" stands for frameworks of which nothing better is known.

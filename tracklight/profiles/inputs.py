@@ -21,6 +21,7 @@ _MS = 1e9
 _LOADER = "enumerate(Data"
 #: Shares of a step from which on a program is held up by its input much, or somewhat.
 _MUCH, _SOME = 0.2, 0.05
+_AHEAD = "End the pipeline with prefetch(tf.data.AUTOTUNE), so that it works while a step does."
 _OF_INPUT = ("input", "copies")
 
 _WHY: dict[Framework, str] = {
@@ -131,7 +132,8 @@ def name_stage(findings: Iterable[Finding], trace: Trace, division: Division) ->
     if slowest is not None and slowest.critical_ps:
         share = slowest.critical_ps / max(sum(stage.critical_ps for stage in stages), 1)
         said = f"{100 * share:.0f} % of that is the stage {slowest.op}. {advise(slowest.op)}"
-        about[0].advice = f"{said} {about[0].advice}".strip()
+        ahead = "" if any(stage.op == "Prefetch" for stage in stages) else _AHEAD
+        about[0].advice = f"{said} {ahead}".strip()
 
 
 def _tell_pipeline(number: int, stages: list[Stage], division: Division) -> PipelineRow:
