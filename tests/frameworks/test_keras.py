@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import subprocess
 import sys
@@ -17,6 +16,9 @@ from tests.frameworks.programs import HERE, need, run_program
 from tests.sdk.reading import iter_events
 from tracklight.formats.proto import parse
 from tracklight.formats.tensor import decode
+from tracklight.logdir.roots import Root
+from tracklight.profiles.captures import find_captures, open_capture
+from tracklight.profiles.steps import find_steps
 from tracklight.sdk.pictures import find_size
 
 BACKENDS = ("tensorflow", "jax", "torch")
@@ -151,19 +153,11 @@ def test_tensorboard_opens_the_embeddings(training: Training) -> None:
 
 
 def test_profiles_batches_as_steps(training: Training) -> None:
-    (session,) = (training.logdir / "ours/train/plugins/profile").iterdir()
-    if training.backend == "torch":
-        (file,) = session.glob("*.pt.trace.json.gz")
-        text = gzip.decompress(file.read_bytes()).decode()
-        assert all(f"ProfilerStep#{batch}" in text for batch in (3, 4, 5))
-        assert "ProfilerStep#6" not in text
-    else:
-        (file,) = session.glob("*.xplane.pb")
-        data = file.read_bytes()
-        # The names of the marker, and of what makes it a step and not just any event.
-        assert b"\x05train" in data
-        assert b"\x02_r" in data
-        assert b"\x08step_num" in data
+    (capture,) = find_captures([Root("", str(training.logdir / "ours"))])
+    assert capture.run == "train"
+    steps = find_steps(open_capture(capture.path))
+    form = "ProfilerStep#{}" if training.backend == "torch" else "train {}"
+    assert steps.names == tuple(form.format(batch) for batch in (3, 4, 5))
 
 
 def test_logs_what_the_original_logs(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def multiplexer(logdir: Path) -> Any:
 @pytest.mark.parametrize(
     ("plugin", "runs", "tags"),
     [
-        ("scalars", 59, 4),
+        ("scalars", 61, 6),
         ("images", 5, 5),
         ("audio", 2, 2),
         ("text", 12, 3),

@@ -17,8 +17,8 @@ from tracklight.formats.proto import Message
 
 _EPOCHS, _BATCHES_PER_EPOCH = 10, 92
 _BATCHES_PER_POINT = 4
-_STARTS_AT_BATCH = 20
-"""Of the first steps a profile would tell little: they compile, and fill caches."""
+#: Of the first steps a profile would tell little: they compile, and fill caches.
+_STARTS_AT_BATCH = 460
 
 
 class _Version(NamedTuple):
