@@ -146,6 +146,7 @@ ASKS: dict[str, dict[str, Any] | list[Any]] = {
     "GET api/profile/ops": CAPTURE,
     "GET api/profile/kernels": CAPTURE,
     "GET api/profile/memory": CAPTURE,
+    "GET api/profile/heap": CAPTURE,
     "GET api/profile/program": CAPTURE,
     "GET api/profile/program/text": CAPTURE,
     "GET api/profile/roofline": CAPTURE,

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tracklight.dashboards.profile.asks import CaptureAsk
 from tracklight.dashboards.profile.opened import Opened
+from tracklight.dashboards.profile.overview import explain_empty
 from tracklight.dashboards.profile.placing import get_naming, get_placement
 from tracklight.dashboards.profile.store import Store
 from tracklight.dashboards.profile.tool import Tool, Why
@@ -115,14 +116,15 @@ def _fill(blocks: int, cores: int) -> float:
 
 
 def _explain(opened: Opened) -> Why | None:
-    if get_kernels(opened):
-        return None
-    if opened.trace.on_device.any():
-        return Why("A device ran, but the capture does not say how its kernels were launched.")
-    return Why(
-        "No device took part in this capture.",
-        "Take one on a machine with a GPU; PyTorch needs ProfilerActivity.CUDA, and TensorFlow "
-        "and JAX that libcupti can be loaded.",
+    trace = opened.trace
+    if trace.on_device.any():
+        if "kernel_details" in trace.keys or "kernel" in trace.categories:
+            return None
+        return Why("a device ran, but nothing says how its kernels were launched")
+    return explain_empty(opened) or Why(
+        "no device took part in this capture",
+        "take one on a machine with a GPU; PyTorch needs ProfilerActivity.CUDA, and TensorFlow "
+        "and JAX that libcupti can be loaded",
     )
 
 

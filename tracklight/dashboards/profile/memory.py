@@ -8,14 +8,16 @@ import msgspec
 import numpy as np
 
 from tracklight.dashboards.profile.asks import CaptureAsk
+from tracklight.dashboards.profile.heap import HeapAnswer, answer_heap
 from tracklight.dashboards.profile.opened import Opened
+from tracklight.dashboards.profile.overview import explain_empty
 from tracklight.dashboards.profile.store import Store
 from tracklight.dashboards.profile.tool import Tool, Why
 from tracklight.index.reduction import thin
 from tracklight.media.reader import has_mark
 from tracklight.plugin import Route
 from tracklight.profiles.memory import Allocator, Piece, find_memory
-from tracklight.profiles.memory_events import find_allocators
+from tracklight.profiles.memory_events import has_allocators
 from tracklight.profiles.steps import Steps
 from tracklight.types import Float64, Int32
 
@@ -160,11 +162,11 @@ def _tell_pieces(pieces: list[Piece]) -> Pieces:
 
 
 def _explain(opened: Opened) -> Why | None:
-    if opened.find("has memory", lambda: bool(find_allocators(opened.trace))):
+    if opened.file.kind == "pprof" or has_allocators(opened.trace):
         return None
-    return Why(
-        "No allocator reported what it did during this capture.",
-        "PyTorch's do with profile_memory=True; TensorFlow's do, but for small tensors on a CPU.",
+    return explain_empty(opened) or Why(
+        "no allocator reported what it did during this capture",
+        "PyTorch's do with profile_memory=True; TensorFlow's do, but for small tensors on a CPU",
     )
 
 
@@ -173,11 +175,21 @@ def _routes(store: Store) -> Sequence[Route]:
         """Memory over time, what was in use at the peak, and what never came back."""
         return answer_memory(store, ask)
 
-    return [Route("memory", CaptureAsk, memory, "GET", lasting=has_mark)]
+    def heap(ask: CaptureAsk) -> HeapAnswer:
+        """What is held at the moment of a profile of memory, by the line that asked for it."""
+        return answer_heap(store, ask)
+
+    return [
+        Route("memory", CaptureAsk, memory, "GET", lasting=has_mark),
+        Route("heap", CaptureAsk, heap, "GET", lasting=has_mark),
+    ]
 
 
 def _copies(store: Store, ask: CaptureAsk) -> Iterator[tuple[str, object]]:
-    yield f"memory?capture={ask.capture}", answer_memory(store, ask)
+    if store.open(ask).file.kind == "pprof":
+        yield f"heap?capture={ask.capture}", answer_heap(store, ask)
+    else:
+        yield f"memory?capture={ask.capture}", answer_memory(store, ask)
 
 
 TOOL = Tool("memory", "Memory", _routes, _explain, _copies)

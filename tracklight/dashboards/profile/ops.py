@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tracklight.dashboards.profile.asks import CaptureAsk
 from tracklight.dashboards.profile.opened import Opened
+from tracklight.dashboards.profile.overview import explain_empty
 from tracklight.dashboards.profile.placing import get_ops
 from tracklight.dashboards.profile.store import Store
 from tracklight.dashboards.profile.tool import Tool, Why
@@ -67,9 +68,9 @@ def _tell(ops: Ops, steps: int) -> OpsAnswer:
 def _explain(opened: Opened) -> Why | None:
     if get_ops(opened).ops:
         return None
-    return Why(
-        "No event of this capture is an op.",
-        "Give TensorFlow's profiler host_tracer_level=2, or PyTorch's ProfilerActivity.CPU.",
+    return explain_empty(opened) or Why(
+        "no event of this capture is an op",
+        "give TensorFlow's profiler host_tracer_level=2, or PyTorch's ProfilerActivity.CPU",
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from tracklight.dashboards.profile.asks import CaptureAsk
 from tracklight.dashboards.profile.opened import Opened
+from tracklight.dashboards.profile.overview import explain_empty
 from tracklight.dashboards.profile.placing import get_placement, get_programs
 from tracklight.dashboards.profile.store import Store
 from tracklight.dashboards.profile.tool import Tool, Why
@@ -159,9 +160,9 @@ def _measure_unplaced(opened: Opened) -> float:
 def _explain(opened: Opened) -> Why | None:
     if get_programs(opened):
         return None
-    return Why(
-        "This capture carries no program of XLA.",
-        "JAX's captures do, and TensorFlow's of models compiled with jit_compile=True.",
+    return explain_empty(opened) or Why(
+        "this capture carries no program of XLA",
+        "JAX's captures do, and TensorFlow's of models compiled with jit_compile=True",
     )
 
 

@@ -9,7 +9,13 @@ import numpy as np
 
 from tracklight.dashboards.profile.asks import CaptureAsk
 from tracklight.dashboards.profile.opened import Opened
-from tracklight.dashboards.profile.placing import get_naming, get_ops, get_placement
+from tracklight.dashboards.profile.overview import explain_empty
+from tracklight.dashboards.profile.placing import (
+    get_naming,
+    get_ops,
+    get_placement,
+    get_programs,
+)
 from tracklight.dashboards.profile.store import Store
 from tracklight.dashboards.profile.tool import Tool, Why
 from tracklight.media.reader import has_mark
@@ -100,12 +106,12 @@ def _find_roofs(opened: Opened) -> tuple[list[Roof], float, bool]:
 
 
 def _explain(opened: Opened) -> Why | None:
-    if get_points(opened):
+    if get_programs(opened) or len(opened.trace.find_texts("input_dims")[0]):
         return None
-    return Why(
-        "It is not known how much any op of this capture computes.",
+    return explain_empty(opened) or Why(
+        "it is not known how much any op of this capture computes",
         "PyTorch records shapes with record_shapes=True; TensorFlow and JAX tell of programs that "
-        "XLA compiled.",
+        "XLA compiled",
     )
 
 
