@@ -1,4 +1,7 @@
-"""How long the ops of a host took, with and without those that ran inside of them."""
+"""How long the ops of a host took by xprof's own rules, to be held against xprof.
+
+Ours (`ops`) look at devices as well, and count a call once however it was recorded.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,8 @@ import numpy as np
 from tracklight.profiles.groups import find_host_events
 from tracklight.profiles.nesting import find_parents
 from tracklight.profiles.opname import Op, find_op
+from tracklight.profiles.ops import Ops
+from tracklight.profiles.ops_book import Side
 from tracklight.profiles.trace import Trace
 from tracklight.types import Int64
 
@@ -22,6 +27,9 @@ class OpTime:
     count: int = 0
     total_ps: int = 0
     self_ps: int = 0
+    longest: int = -1
+    """The event that took longest, and how long."""
+    longest_ps: int = -1
 
 
 @dataclass
@@ -49,6 +57,24 @@ def sum_host_ops(trace: Trace, with_allocations: bool = False) -> HostOps:
     return found
 
 
+def sum_as_xprof(trace: Trace) -> Ops:
+    """What xprof shows of the ops of a host, in the form that ours have."""
+    found = sum_host_ops(trace, with_allocations=True)
+    rows = sorted(found.ops.items(), key=lambda row: -row[1].self_ps)
+    numbers = np.array(
+        [(op.count, op.total_ps, op.self_ps, op.longest) for _, op in rows], np.int64
+    ).reshape(-1, 4)
+    return Ops(
+        [Op(name, op.type) for name, op in rows],
+        np.full(len(rows), Side.HOST, np.int32),
+        counts=numbers[:, 0],
+        total_ps=numbers[:, 1],
+        self_ps=numbers[:, 2],
+        longest=numbers[:, 3],
+        idle_ps={Side.HOST: found.idle_ps, Side.DEVICE: 0, Side.PYTHON: 0},
+    )
+
+
 def _iter_named(trace: Trace, events: Int64, with_allocations: bool) -> Iterator[tuple[int, Op]]:
     by_name = [find_op(name) for name in trace.names]
     is_memory = [name in _ALLOCATES and not with_allocations for name in trace.names]
@@ -70,9 +96,12 @@ def _add_thread(trace: Trace, events: Int64, ops: list[Op], found: HostOps) -> N
     has = parents >= 0
     np.add.at(inside, parents[has], duration[has])
     alone = duration - inside
-    for op, total, own in zip(ops, duration.tolist(), alone.tolist(), strict=True):
+    rows = zip(events.tolist(), ops, duration.tolist(), alone.tolist(), strict=True)
+    for event, op, total, own in rows:
         sums = found.ops.setdefault(op.name, OpTime(op.type))
         sums.count += 1
         sums.total_ps += total
         sums.self_ps += own
+        if total > sums.longest_ps:
+            sums.longest, sums.longest_ps = event, total
     found.idle_ps += int(end.max() - start.min() - alone.sum())

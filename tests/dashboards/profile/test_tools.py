@@ -46,6 +46,13 @@ def test_by_xprofs_rules_the_numbers_are_xprofs(tmp_path: Path) -> None:
     assert parts["input"] == pytest.approx(np.mean([step["input_ms"] for step in expected]))
     assert parts["host_compute"] == pytest.approx(np.mean([s["compute_ms"] for s in expected]))
     assert asked.get("overview", "run") != told
+    ops = asked.get("ops", "run", rules="xprof")
+    rows = zip(ops.names, ops.counts.tolist(), (1e3 * ops.self_ms).tolist(), strict=True)
+    theirs = {op["name"]: op for op in read_oracle()["inputbound_steps"]["ops"]}
+    assert ops.host_idle_ms * 1e3 == pytest.approx(theirs.pop("IDLE")["self_us"])
+    assert {name: (count, own) for name, count, own in rows} == {
+        name: (op["count"], pytest.approx(op["self_us"], abs=1e-6)) for name, op in theirs.items()
+    }
     asked.close()
 
 

@@ -24,7 +24,7 @@ def tell_comparison(store: Store, ask: CaptureAsk) -> Comparison:
 
 
 def _read(store: Store, ask: CaptureAsk) -> Compared:
-    return Compared(tell_overview(store, ask), get_ops(store.open(ask)))
+    return Compared(tell_overview(store, ask), get_ops(store.open(ask), ask.rules))
 
 
 def _routes(store: Store) -> Sequence[Route]:

@@ -45,7 +45,8 @@ class OpsAnswer(msgspec.Struct):
 
 def answer_ops(store: Store, ask: CaptureAsk) -> OpsAnswer:
     def make(opened: Opened) -> OpsAnswer:
-        return _tell(get_ops(opened), len(opened.find_steps(ask.marker).names))
+        steps = len(opened.divide(ask.marker, ask.rules).steps.names)
+        return _tell(get_ops(opened, ask.rules), steps)
 
     return store.find(ask, "ops", OpsAnswer, make)
 

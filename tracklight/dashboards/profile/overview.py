@@ -46,7 +46,7 @@ class StepsAnswer(msgspec.Struct):
 def tell_overview(store: Store, ask: CaptureAsk) -> ProfileSummary:
     def make(opened: Opened) -> ProfileSummary:
         division = opened.divide(ask.marker, ask.rules)
-        return sum_up_division(opened.trace, division, get_ops(opened))
+        return sum_up_division(opened.trace, division, get_ops(opened, ask.rules))
 
     return store.find(ask, "overview", ProfileSummary, make)
 

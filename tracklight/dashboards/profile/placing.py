@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from tracklight.dashboards.profile.opened import Opened
+from tracklight.profiles.division import Rules
+from tracklight.profiles.hostops import sum_as_xprof
 from tracklight.profiles.ops import Ops, sum_ops
 from tracklight.profiles.ops_book import Naming
 from tracklight.profiles.ops_naming import name_ops
@@ -21,5 +23,7 @@ def get_naming(opened: Opened) -> Naming:
     return opened.find("naming", lambda: name_ops(opened.trace, get_placement(opened)))
 
 
-def get_ops(opened: Opened) -> Ops:
+def get_ops(opened: Opened, rules: Rules = "ours") -> Ops:
+    if rules == "xprof":
+        return opened.find("ops of xprof", lambda: sum_as_xprof(opened.trace))
     return opened.find("ops", lambda: sum_ops(opened.trace, get_naming(opened)))
