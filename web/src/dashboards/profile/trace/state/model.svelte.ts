@@ -2,7 +2,7 @@ import { untrack } from 'svelte';
 
 import { Asking } from '../../../../api/asking.svelte';
 import type { Profile } from '../../profile.svelte';
-import type { CaptureAsk } from '../../state/asks';
+import { bodyOf, type CaptureAsk } from '../../state/asks';
 import type {
   ArrowsAnswer,
   EventAnswer,
@@ -69,7 +69,7 @@ export class Model {
     readonly ask: () => CaptureAsk | null,
   ) {
     const post = <Answer>(path: string, more: object, signal: AbortSignal): Promise<Answer> =>
-      profile.api.post<Answer>(path, { ...untrack(ask), ...more }, signal);
+      profile.api.post<Answer>(path, this.#body(more), signal);
     this.timeline = askWhenChanged(
       () => (this.tries >= 0 ? ask() : null),
       (_, signal) => post('timeline', {}, signal),
@@ -168,7 +168,7 @@ export class Model {
     const { store } = this;
     this.#naming.abort();
     this.#naming = new AbortController();
-    const body = { ...this.ask(), event };
+    const body = this.#body({ event });
     this.profile.api
       .post<EventAnswer>('timeline/event', body, this.#naming.signal)
       .then(({ row }) => {
@@ -179,6 +179,11 @@ export class Model {
   }
 
   #naming = new AbortController();
+
+  #body(more: object): object {
+    const ask = untrack(this.ask);
+    return ask ? bodyOf(ask, more) : more;
+  }
 
   #question(find: string): { query: string; offset: number } | null {
     return find.trim() === '' ? null : { query: find, offset: this.page };

@@ -1,0 +1,211 @@
+"""The trace viewer: what it draws, finds, measures and tells, by hand and by keyboard."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.web.captures import choose
+from tests.web.conftest import board_over
+from tests.web.patience import Place, address_at_rest, holds, place_at_rest
+from tests.web.test_looks import find_violations, overflows
+
+pytestmark = pytest.mark.browser
+
+OpenPage = Callable[..., Page]
+#: The page waits so long before it writes what is seen into the address, and a little.
+REST_MS = 600
+STEPS, STEP_US = 4, 10_000
+#: There is air around a trace, as a part of its length.
+AIR = 0.02
+
+
+def iter_events(kernel_us: float) -> Iterator[dict[str, Any]]:
+    """Steps of ten milliseconds: two calls, each with its kernel, which is longer in each step."""
+    main, device = {"pid": 7, "tid": 7}, {"pid": 0, "tid": 3}
+    yield {"ph": "M", "name": "thread_name", **main, "args": {"name": "python"}}
+    yield {"ph": "M", "name": "thread_name", **device, "args": {"name": "stream 3"}}
+    for step in range(STEPS):
+        at = step * STEP_US
+        whole = {"ph": "X", **main, "ts": at, "dur": STEP_US, "cat": "user_annotation"}
+        yield {**whole, "name": f"ProfilerStep#{step}"}
+        for call in range(2):
+            began, number = at + 1_000 + 4_000 * call, 10 * step + call + 1
+            op = {"ph": "X", **main, "ts": began, "dur": 3_000, "cat": "cpu_op"}
+            yield {**op, "name": "aten::mm", "args": {"Input Dims": [[64, 64], [64, 64]]}}
+            launch = {"ph": "X", **main, "ts": began + 500, "dur": 500, "cat": "cuda_runtime"}
+            yield {**launch, "name": "cudaLaunchKernel", "args": {"correlation": number}}
+            kernel = {"ph": "X", **device, "ts": began + 2_000, "cat": "kernel"}
+            length = kernel_us + 100 * step
+            said = {"correlation": number, "grid": [8, 1, 1]}
+            yield {**kernel, "dur": length, "name": "ampere_sgemm_64x64", "args": said}
+
+
+def write_trace(logdir: Path) -> None:
+    for run, kernel_us in (("slow", 2_000.0), ("fast", 500.0)):
+        folder = logdir / run
+        folder.mkdir(parents=True)
+        content = {"traceEvents": list(iter_events(kernel_us))}
+        (folder / "vm_7.1700000000000.pt.trace.json").write_text(json.dumps(content))
+
+
+board = board_over(write_trace, "module", "?tab=profile&tool=trace")
+
+
+def stage(page: Page) -> Locator:
+    """Where tracks are drawn, once all that is seen has come."""
+    field = page.get_by_role("application").first
+    expect(field).to_have_attribute("data-complete", "true")
+    return field
+
+
+def share_at(us: float) -> float:
+    """How far to the right a moment of the whole trace is, as a part of the width."""
+    whole = STEPS * STEP_US
+    return (us / whole + AIR) / (1 + 2 * AIR)
+
+
+def point_at(place: Place, us: float, lane: int) -> tuple[float, float]:
+    """The middle of a lane of the first track, which is the main thread."""
+    return place.x + place.width * share_at(us), place.y + 3 + 18 * lane + 8
+
+
+def colour_at(field: Locator, us: float, lane: int) -> list[int]:
+    return field.evaluate(
+        """(field, [across, y]) => {
+            const canvas = field.querySelector('canvas');
+            const ratio = canvas.width / field.clientWidth;
+            const copy = new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true });
+            const at = [Math.round(canvas.width * across), Math.round(y * ratio)];
+            copy.drawImage(canvas, ...at, 1, 1, 0, 0, 1, 1);
+            return [...copy.getImageData(0, 0, 1, 1).data];
+        }""",
+        [share_at(us), 3 + 18 * lane + 3],
+    )
+
+
+def test_events_are_drawn_where_they_are_found_and_followed_to_what_they_brought_about(
+    board: str, open_page: OpenPage
+) -> None:
+    page = open_page(board)
+    choose(page, "Choose a capture", "slow")
+    field = stage(page)
+    details = page.get_by_role("complementary", name="Details")
+    expect(details).to_contain_text("steps of PyTorch")
+    expect(page.get_by_role("list", name="Tracks").get_by_role("listitem")).to_have_count(2)
+    holds(page, lambda: colour_at(field, 2_000, 1) == colour_at(field, 16_000, 1))
+    assert colour_at(field, 2_000, 1) != colour_at(field, 4_500, 1)  # an op, and between two
+
+    page.keyboard.press("f")
+    page.keyboard.type("SGEMM 64")
+    found = page.get_by_role("status", name="Found")
+    expect(found).to_have_text("8")
+    expect(details).to_contain_text("8 events, 17.2 ms")
+    page.keyboard.press("Enter")
+    expect(found).to_have_text("1 of 8")
+    expect(details.get_by_role("heading", name="ampere_sgemm_64x64")).to_be_visible()
+    details.get_by_role("button", name="Longest").click()
+    expect(found).to_have_text("7 of 8")
+    expect(details).to_contain_text("2.3 ms")
+    expect(details.get_by_role("region", name="Arguments")).to_contain_text("[8, 1, 1]")
+
+    details.get_by_role("region", name="Came from").get_by_role("button").click()
+    expect(details.get_by_role("heading", name="cudaLaunchKernel")).to_be_visible()
+    around = details.get_by_role("region", name="Inside of").get_by_role("button")
+    expect(around).to_have_count(2)
+    expect(around.first).to_contain_text("ProfilerStep#3")
+    around.nth(1).click()
+    expect(details.get_by_role("heading", name="aten::mm")).to_be_visible()
+    link = address_at_rest(page, REST_MS)
+
+    other = open_page(link)
+    stage(other)
+    told = other.get_by_role("complementary", name="Details")
+    expect(told.get_by_role("heading", name="aten::mm")).to_be_visible()
+    expect(told).to_contain_text("ProfilerStep#3")
+    expect(other.get_by_role("status", name="Found")).to_have_text("8")
+
+
+def test_a_stretch_is_measured_to_the_edges_of_events_and_summed_up(
+    board: str, open_page: OpenPage
+) -> None:
+    page = open_page(board)
+    choose(page, "Choose a capture", "slow")
+    place = place_at_rest(stage(page))
+    page.mouse.move(*point_at(place, 11_000, 1))
+    page.mouse.down()
+    page.mouse.move(*point_at(place, 14_000, 1), steps=4)
+    page.mouse.up()
+    expect(page.get_by_role("status", name="Measured")).to_have_text("3 ms")
+    details = page.get_by_role("complementary", name="Details")
+    row = details.get_by_role("row", name=re.compile("sgemm"))
+    expect(row).to_contain_text("1 ms")  # it began in the middle, and goes on
+    expect(details.get_by_role("region", name="How busy tracks are")).to_contain_text("100 %")
+
+    page.get_by_role("button", name="Measure ProfilerStep#2").click()
+    expect(page.get_by_role("status", name="Measured")).to_have_text("10 ms")
+    expect(details.get_by_role("row", name=re.compile("aten::mm"))).to_contain_text("6 ms")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("status", name="Measured")).to_have_count(0)
+
+    page.mouse.move(*point_at(place, 2_000, 1))
+    expect(page.get_by_role("status", name="Event")).to_contain_text("aten::mm")
+    page.mouse.dblclick(*point_at(place, 2_000, 1))
+    expect(page.get_by_role("application")).to_have_accessible_name(re.compile("3600 micro"))
+    expect(details.get_by_role("heading", name="aten::mm")).to_be_visible()
+
+
+def test_it_is_moved_by_keyboard_and_tracks_are_folded_pinned_and_hidden(
+    board: str, open_page: OpenPage
+) -> None:
+    page = open_page(board)
+    choose(page, "Choose a capture", "slow")
+    field = stage(page)
+    expect(field).to_have_accessible_name(re.compile("2 tracks, 41600 micro"))
+    page.keyboard.press("w")
+    expect(field).to_have_accessible_name(re.compile("29120 micro"))
+    expect(page.locator(".ruler .mark").first).to_have_text("10 ms")
+    page.keyboard.press("a")
+    expect(page.locator(".ruler .mark").first).to_have_text("5 ms")
+    page.keyboard.press("z")
+    expect(field).to_have_accessible_name(re.compile("41600 micro"))
+
+    tracks = page.get_by_role("list", name="Tracks")
+    host = tracks.get_by_role("button", name=re.compile("^python"))
+    host.click()
+    expect(host).to_have_attribute("aria-expanded", "false")
+    tracks.get_by_role("listitem").nth(1).hover()
+    tracks.get_by_role("button", name="Pin stream 3 to the top").click()
+    expect(tracks.get_by_role("button", name="Unpin stream 3")).to_be_visible()
+    tracks.get_by_role("listitem").first.hover()
+    tracks.get_by_role("button", name="Hide python").click()
+    expect(tracks.get_by_role("listitem")).to_have_count(1)
+    other = open_page(address_at_rest(page, REST_MS))
+    expect(other.get_by_role("list", name="Tracks").get_by_role("listitem")).to_have_count(1)
+    other.get_by_role("button", name="Tracks (1 hidden)").click()
+    other.get_by_role("menuitemcheckbox", name="python").click()
+    expect(other.get_by_role("list", name="Tracks").get_by_role("listitem")).to_have_count(2)
+
+
+def test_two_captures_lie_below_each_other_on_a_phone_and_for_who_cannot_see_them(
+    board: str, open_page: OpenPage
+) -> None:
+    page = open_page(board, width=390, color_scheme="dark")
+    choose(page, "Choose a capture", "fast")
+    stage(page)
+    assert not overflows(page)
+    assert find_violations(page) == []
+    page.get_by_role("button", name="Close the details").click()
+    choose(page, "Compare with the capture before", "slow")
+    fields = page.get_by_role("application")
+    expect(fields).to_have_count(2)
+    expect(fields.nth(1)).to_have_attribute("data-complete", "true")
+    page.get_by_role("searchbox", name="Find events").fill("sgemm")
+    expect(page.get_by_role("status", name="Found")).to_have_text("8")
+    assert find_violations(page) == []
