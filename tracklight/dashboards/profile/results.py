@@ -11,17 +11,18 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
 
+from tracklight import profiles
+
 Answer = TypeVar("Answer")
 
 _MOST_FILES = 500
-#: Another one whenever the same captures are summed up otherwise.
-_VERSION = "1"
 
 
 class Results:
@@ -33,7 +34,7 @@ class Results:
     def find(self, key: str, kind: type[Answer], make: Callable[[], Answer]) -> Answer:
         if self._folder is None:
             return make()
-        named = f"{_VERSION} {kind.__qualname__} {key}"
+        named = f"{_describe_code()} {kind.__qualname__} {key}"
         path = self._folder / f"{hashlib.sha256(named.encode('utf-8', 'replace')).hexdigest()}"
         found = _read(path, kind)
         if found is None:
@@ -56,6 +57,17 @@ class Results:
             found = sorted((entry.stat().st_mtime, entry.path) for entry in entries)
         for _, path in found[:-_MOST_FILES]:
             os.unlink(path)
+
+
+@cache
+def _describe_code() -> str:
+    """Something else whenever captures may be summed up otherwise than they were."""
+    folders = (Path(__file__).parent, Path(profiles.__file__).parent)
+    files = sorted(path for folder in folders for path in folder.rglob("*.py"))
+    stats = [(path.name, path.stat()) for path in files]
+    return hashlib.sha256(
+        repr([(name, stat.st_size, stat.st_mtime_ns) for name, stat in stats]).encode()
+    ).hexdigest()
 
 
 def _read(path: Path, kind: type[Answer]) -> Answer | None:
