@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 from tracklight.errors import FormatError
 from tracklight.formats.event import decode_text
 from tracklight.formats.hlo_frames import read_frames
+from tracklight.formats.late import Late
 from tracklight.formats.wire import DELIMITED, VARINT, Field, iter_fields, read_varint, to_int64
 from tracklight.formats.xplane_lines import scan_fields
 
@@ -18,6 +20,7 @@ _COMPUTATION_NAME, _COMPUTATION_INSTRUCTIONS, _COMPUTATION_ID, _COMPUTATION_ROOT
 _SHAPE_TYPE, _SHAPE_DIMENSIONS, _SHAPE_PARTS, _SHAPE_LAYOUT = 2, 3, 4, 5
 _METADATA_TYPE, _METADATA_NAME, _METADATA_FILE, _METADATA_LINE, _METADATA_FRAME = 1, 2, 3, 4, 15
 _CONVOLUTION_OUTPUT = 4
+_RUNS_OTHERS = frozenset({"while", "conditional", "call", "async-start"})
 #: Shapes inside of shapes inside of shapes: more of them are no program's.
 _DEEPEST = 20
 _TYPES = {
@@ -69,7 +72,8 @@ class Computation(NamedTuple):
     name: str
     id: int
     root: int
-    instructions: tuple[Instruction, ...]
+    instructions: Sequence[Instruction]
+    """Read when somebody looks at them; those that are damaged are left out."""
 
 
 class Module(NamedTuple):
@@ -77,14 +81,14 @@ class Module(NamedTuple):
     id: int
     entry: int
     computations: tuple[Computation, ...]
-    frames: tuple[str, ...] = ()
+    frames: Sequence[str] = ()
     """File and line of each frame of the user's program, from the first on."""
 
 
 def read_module(data: bytes) -> Module:
     """Read an HloProto; FormatError says what is wrong with one that is none."""
     name, number, entry, computations = "", 0, 0, list[Computation]()
-    frames: tuple[str, ...] = ()
+    frames: Sequence[str] = ()
     for module in _iter_of(data, Field(0, DELIMITED, 0, 0, len(data)), _PROTO_MODULE):
         for part in iter_fields(data, module.start, module.end):
             if part.number == _MODULE_NAME:
@@ -96,14 +100,35 @@ def read_module(data: bytes) -> Module:
             elif part.number == _MODULE_COMPUTATIONS and part.wire == DELIMITED:
                 computations.append(_read_computation(data, part))
             elif part.number == _MODULE_FRAMES and part.wire == DELIMITED:
-                frames = read_frames(data[part.start : part.end])
+                frames = Late(partial(_read_frames, data[part.start : part.end]))
     return Module(name, number, entry, tuple(computations), frames)
 
 
+def iter_running(module: Module) -> Iterator[Computation]:
+    """What runs by itself: the entry, and what it repeats, chooses and calls.
+
+    All else was fused into single instructions, or says how to reduce.
+    """
+    by_id = {each.id: each for each in module.computations}
+    waiting, met = [module.entry], {module.entry}
+    while waiting:
+        computation = by_id.get(waiting.pop())
+        if computation is not None:
+            yield computation
+            called = {
+                number
+                for each in computation.instructions
+                if each.opcode in _RUNS_OTHERS
+                for number in each.calls
+            }
+            waiting += called - met
+            met |= called
+
+
 def find_types(module: Module) -> dict[str, frozenset[str]]:
-    """The types of what each instruction of a program takes and gives, by its name."""
+    """The types of what each instruction that runs by itself takes and gives, by its name."""
     types: dict[str, frozenset[str]] = {}
-    for computation in module.computations:
+    for computation in iter_running(module):
         gives = {each.id: _find_types(each.shape) for each in computation.instructions}
         for each in computation.instructions:
             taken = (gives.get(operand, frozenset()) for operand in each.operands)
@@ -124,17 +149,31 @@ def iter_types(shape: Shape) -> Iterator[str]:
 
 
 def _read_computation(data: bytes, span: Field) -> Computation:
-    name, number, root, instructions = "", 0, 0, list[Instruction]()
-    for part in iter_fields(data, span.start, span.end):
-        if part.number == _COMPUTATION_NAME:
+    name, numbers, spans = "", dict[int, int](), list[Field]()
+    for part in _iter_scanned(data, span):
+        if part.number == _COMPUTATION_NAME and part.wire == DELIMITED:
             name = _text(data, part)
-        elif part.number == _COMPUTATION_ID:
-            number = to_int64(part.value)
-        elif part.number == _COMPUTATION_ROOT:
-            root = to_int64(part.value)
         elif part.number == _COMPUTATION_INSTRUCTIONS and part.wire == DELIMITED:
-            instructions.append(_read_instruction(data, part))
-    return Computation(name, number, root, tuple(instructions))
+            spans.append(part)
+        elif part.wire == VARINT:
+            numbers[part.number] = to_int64(part.value)
+    number, root = (numbers.get(key, 0) for key in (_COMPUTATION_ID, _COMPUTATION_ROOT))
+    return Computation(name, number, root, Late(partial(_read_instructions, data, spans)))
+
+
+def _read_frames(data: bytes) -> Sequence[str]:
+    try:
+        return read_frames(data)
+    except FormatError:
+        return ()
+
+
+def _read_instructions(data: bytes, spans: list[Field]) -> list[Instruction]:
+    instructions = []
+    for span in spans:
+        with suppress(FormatError):
+            instructions.append(_read_instruction(data, span))
+    return instructions
 
 
 _TEXTS = {1: "name", 2: "opcode", 11: "fusion_kind", 28: "target", 43: "config"}
@@ -233,7 +272,7 @@ def _iter_scanned(data: bytes, span: Field) -> Iterator[Field]:
     """As `iter_fields`, in a fraction of the time where messages have many fields."""
     rows, is_whole = scan_fields(data, span.start, span.end)
     if not is_whole:
-        raise FormatError(f"an instruction between bytes {span.start} and {span.end} is damaged")
+        raise FormatError(f"the message between bytes {span.start} and {span.end} is damaged")
     for number, wire, value, size in rows.tolist():
         if wire == DELIMITED:
             yield Field(number, wire, 0, value, value + size)

@@ -92,7 +92,10 @@ def _look_up(said: Sequence[Bits | None], which: Int64) -> Int32:
 
 def _find_types(trace: Trace) -> dict[str, Bits]:
     """In how many bits instructions of XLA's programs compute, where that can be said."""
-    found = (find_types(module).items() for module in trace.modules)
+    _, ran = trace.find_numbers("program_id")
+    numbers = set(np.unique(ran).tolist())
+    modules = [module for module in trace.modules if module.id in numbers or not numbers]
+    found = (find_types(module).items() for module in modules)
     known = ((name, _say_bits(types)) for name, types in chain.from_iterable(found))
     return {name: bits for name, bits in known if bits != Bits.UNKNOWN}
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tracklight.formats.hlo import Computation, Instruction, Module
+from tracklight.formats.hlo import Computation, Instruction, Module, iter_running
 from tracklight.profiles.numbering import number
 from tracklight.profiles.trace import Trace
 from tracklight.types import Int64
@@ -48,9 +48,15 @@ class Program:
         return {each.id: each for each in self.iter_instructions()}
 
     @cached_property
+    def running(self) -> dict[str, Instruction]:
+        """Those that run by themselves, and are not a part of another."""
+        computations = iter_running(self.module)
+        return {each.name: each for it in computations for each in it.instructions}
+
+    @cached_property
     def by_kernel(self) -> dict[str, Instruction]:
         """Instructions under the names of the kernels that are made of them."""
-        return {_INNER.sub("_", name): each for name, each in self.instructions.items()}
+        return {_INNER.sub("_", name): each for name, each in self.running.items()}
 
     @cached_property
     def library_products(self) -> list[Instruction]:
@@ -139,7 +145,7 @@ class _Placing:
         if program is None:
             return _UNKNOWN
         kernel = self._trace.names[name]
-        own = program.instructions.get(op.rpartition("::")[2]) or program.by_kernel.get(kernel)
+        own = program.running.get(op.rpartition("::")[2]) or program.by_kernel.get(kernel)
         if own is not None:
             return self._place(Placed(program, own))
         return _LEFT if _LIBRARY.search(kernel) else _UNKNOWN
@@ -176,4 +182,4 @@ class _Placing:
 
 
 def _find_program(programs: list[Program], op: str) -> Program | None:
-    return next((each for each in programs if op in each.instructions), None)
+    return next((each for each in programs if op in each.running), None)
