@@ -57,4 +57,16 @@ export const TOOLS: readonly Tool[] = [
     about: 'How much was in use over time, what of at the peak, and what never came back.',
     load: () => import('./memory/Memory.svelte'),
   },
+  {
+    name: 'program',
+    title: 'Program',
+    about: 'What the compiler made of the model, and how long each instruction took.',
+    load: () => import('./program/Program.svelte'),
+  },
+  {
+    name: 'roofline',
+    title: 'Roofline',
+    about: 'How near ops come to what the device can do, and what holds them back.',
+    load: () => import('./roofline/Roofline.svelte'),
+  },
 ];
