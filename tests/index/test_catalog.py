@@ -307,3 +307,25 @@ def test_questions_are_answered_while_the_log_is_read(tmp_path: Path) -> None:
     asker.join()
     assert not wrong
     assert steps(catalog) == list(range(150))
+
+
+def test_files_with_tensors_are_told_and_followed(tmp_path: Path) -> None:
+    write(tmp_path, "run", points(range(3)))
+    (tmp_path / "run/saved").mkdir()
+    (tmp_path / "run/saved/model-1.pt").write_bytes(b"one")
+    catalog = open_catalog(tmp_path)
+    (file,) = catalog.tensor_files()
+    assert (file.run, file.path) == ("run/saved", str(tmp_path / "run/saved/model-1.pt"))
+    (tmp_path / "run/saved/model-2.pt").write_bytes(b"two")
+    assert catalog.refresh().changed == ("run",)
+    assert len(catalog.tensor_files()) == 2
+    assert catalog.refresh().changed == ()
+    catalog.close()
+
+
+def test_what_takes_long_is_kept_in_the_folder_of_the_log_or_nowhere(tmp_path: Path) -> None:
+    roots = parse_roots(str(tmp_path / "logs"))
+    kept = Catalog(roots, cache=tmp_path / "cache")
+    assert kept.cache_folder is not None
+    assert kept.cache_folder.is_relative_to(tmp_path / "cache")
+    assert Catalog(roots, cache=False).cache_folder is None

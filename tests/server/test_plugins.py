@@ -24,6 +24,16 @@ class Good(Dashboard):
     def routes(self):
         return [Route("hello", Nothing, lambda ask: {"hello": self.context.cursor()}, "GET")]
 
+class Ending(Good):
+    name = "ending"
+    def close(self):
+        print("has ended")
+
+class Stuck(Good):
+    name = "stuck"
+    def close(self):
+        raise OSError("will not end")
+
 class Again(Good):
     title = "Another of that name"
 
@@ -109,6 +119,16 @@ def test_the_first_of_two_with_one_name_counts(site: Path) -> None:
     client = serve(site, "somebodys:Good", "somebodys:Again")
     titles = [row["title"] for row in client.get("/api/dashboards").json()]
     assert "Good" in titles and "Another of that name" not in titles
+
+
+def test_dashboards_are_ended_with_the_server(
+    site: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    with serve(site, "somebodys:Stuck", "somebodys:Ending") as client:
+        assert client.get("/api/status").status_code == 200
+        assert capsys.readouterr().out == ""
+    assert capsys.readouterr().out == "has ended\n"
+    assert "stuck did not end well: will not end (OSError)" in caplog.text
 
 
 def test_without_plugins_of_its_own_a_dashboard_is_always_active(site: Path) -> None:

@@ -2,10 +2,12 @@
 
 Vectors are sorted into cells around middles. Those of a cell are compared only with those of the
 cells next to it, by products of matrices (an inverted file, as in Jégou, Douze and Schmid, 2011).
+What is missed there is mostly found among the neighbours of neighbours (Dong and others, 2011).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from os import cpu_count
 
@@ -17,10 +19,14 @@ from tracklight.projections.work import Work
 from tracklight.types import Float32, Int32, Int64
 
 #: Each cell is compared with so many others and at least so many times the wanted neighbours.
-_NEAR_CELLS = 12
+_NEAR_CELLS = 30
 _LEAST_CANDIDATES = 8
 _SAMPLE_PER_CELL = 40
 _ROUNDS = 4
+_REFINEMENTS = 2
+#: Of so many neighbours the neighbours are looked at.
+_COMPANY = 20
+_BLOCK_NUMBERS = 1 << 22
 
 
 def find_roughly(
@@ -47,15 +53,63 @@ def find_roughly(
         found.places[rows], found.distances[rows] = others[some.places], some.distances
         return len(rows)
 
+    _share("looking for neighbours", fill, range(number), total, work)
+    for _ in range(_REFINEMENTS):
+        found = _refine(points, metric, found, work)
+    return found
+
+
+def _share(
+    what: str, fill: Callable[[int], int], parts: Sequence[int], total: int, work: Work
+) -> None:
+    """Do some of the parts in each thread; each tells how many rows it has done."""
     done = 0
     pool = ThreadPoolExecutor(cpu_count() or 1)
     try:
-        for rows in pool.map(fill, range(number)):
+        for rows in pool.map(fill, parts):
             done += rows
-            work.step("looking for neighbours", done, total)
+            work.step(what, done, total)
     finally:
         pool.shutdown(cancel_futures=True)
-    return found
+
+
+def _refine(points: Float32, metric: Metric, found: Neighbours, work: Work) -> Neighbours:
+    """The nearest among the neighbours that are known and the neighbours of these."""
+    total, count = found.places.shape
+    some = min(count, _COMPANY)
+    better = Neighbours(np.empty_like(found.places), np.empty_like(found.distances))
+    size = max(_BLOCK_NUMBERS // (points.shape[1] * (count + some * some)), 1)
+
+    def fill(start: int) -> int:
+        rows = np.arange(start, min(start + size, total))
+        known = found.places[rows]
+        near = found.places[known[:, :some], :some].reshape(len(rows), -1)
+        places, distances = _choose(points, metric, rows, np.hstack([known, near]), count)
+        better.places[rows], better.distances[rows] = places, distances
+        return len(rows)
+
+    _share("looking for more of them", fill, range(0, total, size), total, work)
+    return better
+
+
+def _choose(
+    points: Float32, metric: Metric, rows: Int64, candidates: Int32, count: int
+) -> tuple[Int32, Float32]:
+    """The nearest of some candidates for each row, none twice and not the row itself."""
+    candidates = np.sort(candidates, axis=1)
+    mine = points[rows, None]
+    if metric == "euclidean":
+        apart = points[candidates] - mine
+        distances: Float32 = np.sqrt(np.einsum("ijk,ijk->ij", apart, apart))
+    else:
+        products = np.einsum("ijk,ilk->ij", points[candidates], mine)
+        distances = np.maximum(1 - products, 0)
+    is_again = np.diff(candidates, axis=1, prepend=-1) == 0
+    distances[is_again | (candidates == rows[:, None])] = np.inf
+    nearest = np.argpartition(distances, count - 1, axis=1)[:, :count]
+    order = np.argsort(np.take_along_axis(distances, nearest, 1), axis=1, kind="stable")
+    nearest = np.take_along_axis(nearest, order, 1)
+    return np.take_along_axis(candidates, nearest, 1), np.take_along_axis(distances, nearest, 1)
 
 
 def _make_cells(points: Float32, count: int, seed: int) -> Int64:

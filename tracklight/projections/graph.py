@@ -8,8 +8,8 @@ from tracklight.projections.neighbours import Metric, Neighbours, NeighbourSearc
 from tracklight.projections.work import Work
 from tracklight.types import Float32
 
-#: Of more vectors all pairs are too many.
-MOST_EXACT = 100_000
+#: Of more vectors it takes many times as long to compare all pairs.
+MOST_EXACT = 30_000
 
 
 def find_graph(
