@@ -44,6 +44,10 @@ class Dashboards {
   ]);
   readonly active = $derived(this.entries.filter(({ active }) => active));
   readonly inactive = $derived(this.entries.filter(({ active }) => !active));
+  /** Whether the log holds something to show that needs no run, as a file of vectors does not. */
+  readonly needNoRun = $derived(
+    this.active.some(({ plugins, makes }) => plugins !== null && plugins.length > 0 && !makes),
+  );
   /** Those with something to show, and the one that is open. */
   readonly tabs = $derived(
     this.entries.filter((entry) => entry.active || entry.name === this.current?.name),

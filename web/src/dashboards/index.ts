@@ -94,7 +94,6 @@ with SummaryWriter("logs/run-1") as writer:
   {
     name: 'projector',
     title: 'Projector',
-    makes: true,
     example: `from tracklight.torch import SummaryWriter
 with SummaryWriter("logs/run-1") as writer:
     writer.add_embedding(vectors, metadata=words, tag="words")`,
