@@ -1,4 +1,4 @@
-"""Tells apart numbers that are small, as most numbers of names and kinds are."""
+"""Tells numbers apart, many of them at once."""
 
 from __future__ import annotations
 
@@ -21,3 +21,11 @@ def number(values: np.ndarray[Any, Any]) -> tuple[Int64, Int64]:
     places = np.zeros(int(unlike[-1]) + 1, np.int64)
     places[unlike] = np.arange(len(unlike))
     return unlike, places[values]
+
+
+def count(values: Int64) -> tuple[Int64, Int64]:
+    """As `np.unique` with ``return_counts``, which hashes what is sorted faster."""
+    ordered = np.sort(values)
+    changes = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
+    first = np.concatenate([np.zeros(min(len(values), 1), np.int64), changes])
+    return ordered[first], np.diff(np.append(first, len(values)))

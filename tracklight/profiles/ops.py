@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tracklight.profiles import numbering
 from tracklight.profiles.opname import Op
 from tracklight.profiles.ops_book import Naming, Side
 from tracklight.profiles.ops_naming import name_ops
@@ -94,8 +95,8 @@ def _count_calls(op: Int32, call: Int64, name: Int32, count: int) -> Int64:
     Where it is not known what launched them, as often as the commonest of its kernels ran.
     """
     keys = op.astype(np.int64) << 32
-    called = np.bincount(np.unique(keys | call) >> 32, minlength=count)
-    pairs, times = np.unique(keys | name, return_counts=True)
+    called = np.bincount(numbering.count(keys | call)[0] >> 32, minlength=count)
+    pairs, times = numbering.count(keys | name)
     commonest = np.zeros(count, np.int64)
     np.maximum.at(commonest, pairs >> 32, times)
     return np.minimum(called, commonest)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tracklight.formats.hlo import find_types
-from tracklight.profiles.numbering import number
+from tracklight.profiles.numbering import count, number
 from tracklight.profiles.parts import Part, find_parts
 from tracklight.profiles.trace import Trace
 from tracklight.types import Int32, Int64
@@ -93,7 +93,7 @@ def _look_up(said: Sequence[Bits | None], which: Int64) -> Int32:
 def _find_types(trace: Trace) -> dict[str, Bits]:
     """In how many bits instructions of XLA's programs compute, where that can be said."""
     _, ran = trace.find_numbers("program_id")
-    numbers = set(np.unique(ran).tolist())
+    numbers = set(count(ran)[0].tolist())
     modules = [module for module in trace.modules if module.id in numbers or not numbers]
     found = (find_types(module).items() for module in modules)
     known = ((name, _say_bits(types)) for name, types in chain.from_iterable(found))
