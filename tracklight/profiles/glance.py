@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
+from statistics import median
 from typing import Literal
 
 import msgspec
