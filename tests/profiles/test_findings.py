@@ -56,6 +56,14 @@ def test_a_part_is_told_from_its_threshold_on(
     assert found.advice and found.title and found.threshold
 
 
+def test_a_device_that_waits_for_its_host() -> None:
+    kernel = Made(DEVICE, "void kernel<half>()", 500, 1000)
+    found = find(busy(), kernel)["host"]
+    assert found.share == pytest.approx(0.5)
+    assert "host" not in find(busy())  # there is nobody who could wait
+    assert "host" not in find(busy(), kernel._replace(start_us=150))
+
+
 def test_what_could_win_most_comes_first() -> None:
     found = find(
         busy(), Made(0, "IteratorGetNext", 0, 100), Made(2, "XlaCompile", 200, 500)

@@ -16,7 +16,8 @@ class Advice(NamedTuple):
 
 TITLES = {
     "input": "The input is too slow",
-    "kernel launch": "The device waits for the host",
+    "kernel launch": "Launches hold the device up",
+    "host": "The host holds the device up",
     "small kernels": "Kernels are too short to be worth their launch",
     "precision": "The device computes in 32 bits",
     "copies": "Copies hold the step up",
@@ -64,6 +65,24 @@ _ADVICE: dict[str, dict[str, Advice]] = {
             "Put the whole step under one jax.jit.", "@jax.jit\ndef train_step(state, batch): ..."
         ),
         "": Advice("Launch fewer and larger kernels."),
+    },
+    "host": {
+        "tensorflow": Advice(
+            "Let the device have more to do at a time: larger batches, steps_per_execution, "
+            "jit_compile=True; and let tf.data do what is done to examples.",
+            "model.compile(..., jit_compile=True, steps_per_execution=16)",
+        ),
+        "torch": Advice(
+            "Let the device have more to do at a time: larger batches, torch.compile; and do not "
+            "ask for values of tensors (item, print, cpu) in every step.",
+            "model = torch.compile(model)",
+        ),
+        "jax": Advice(
+            "Put the whole step under one jax.jit, and do not wait for its values in every step: "
+            "the next one is then prepared while this one runs.",
+            "if step % 100 == 0:\n    print(float(loss))  # which waits; elsewhere nothing does",
+        ),
+        "": Advice("Let the device have more to do at a time, and wait for it less often."),
     },
     "precision": {
         "tensorflow": Advice(

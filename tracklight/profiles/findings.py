@@ -23,6 +23,7 @@ from tracklight.types import Bool
 #: Shares of a step below which nothing is said.
 INPUT_SHARE = 0.05
 LAUNCH_SHARE = 0.15
+HOST_SHARE = 0.2
 COPY_SHARE = 0.05
 COLLECTIVE_SHARE = 0.15
 COMPILE_SHARE = 0.05
@@ -101,6 +102,9 @@ def _iter_findings(it: Measured) -> Iterator[Finding]:
     yield from _check_parts(
         it, "collectives", (Part.COLLECTIVES,), COLLECTIVE_SHARE, "exchanges between devices"
     )
+    if it.trace.on_device.any():
+        does = "is work of the host, for which the device waits"
+        yield from _check_parts(it, "host", (Part.HOST_COMPUTE,), HOST_SHARE, does)
     yield from _check_parts(it, "compilation", (Part.COMPILATION,), COMPILE_SHARE, "compiles")
     yield from _check_events(
         it, "retracing", _find_retraced(it.trace), RETRACING_SHARE, "traces functions anew"
