@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.profiles.captured import read_case
 from tests.profiles.timeline.traces import Event, make_empty, make_trace
-from tracklight.profiles.timeline.tiles import TILE_BITS, Tiles, cut_tiles
+from tracklight.profiles.timeline.tiles import TILE_BITS, Tiles, cut_tiles, pick_level
 from tracklight.profiles.timeline.timeline import Timeline
 from tracklight.profiles.timeline.tracks import list_tracks
 
@@ -84,6 +84,17 @@ def test_levels_above_have_less_to_look_at() -> None:
     counts = [len(cut_all(timeline, level).lane) for level in (20, 26, 32, 38)]
     assert counts == sorted(counts, reverse=True)
     assert counts[-1] < counts[0] / 50
+
+
+@pytest.mark.parametrize("most", [1_000, 100_000])
+def test_a_level_is_picked_of_which_all_can_be_carried_along(most: int) -> None:
+    timeline = Timeline(read_case("cnn"))
+    level, tiles = pick_level(timeline, most)
+    seen = cut_tiles(timeline, level, tiles, list(range(len(timeline.trace.tracks))))
+    assert len(seen.lane) <= most
+    assert len(tiles) <= 130
+    assert (tiles.start << (level + TILE_BITS)) <= timeline.start_ps
+    assert (tiles.stop << (level + TILE_BITS)) > timeline.end_ps
 
 
 @pytest.mark.parametrize("level", [0, 30, 59])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from urllib.parse import quote
 
 import msgspec
 import numpy as np
@@ -19,12 +20,14 @@ from tracklight.profiles.timeline.flows import Arrows, Flows, find_flows, show_a
 from tracklight.profiles.timeline.searching import Found, search
 from tracklight.profiles.timeline.selection import Selected, sum_selection
 from tracklight.profiles.timeline.telling import Told, tell
-from tracklight.profiles.timeline.tiles import Tiles, cut_tiles
+from tracklight.profiles.timeline.tiles import Tiles, cut_tiles, pick_level, pick_words
 from tracklight.profiles.timeline.timeline import Timeline
 from tracklight.profiles.timeline.tracks import TrackRow, list_tracks
 from tracklight.types import Float64
 
 _MOST_TILES = 64
+#: Entries that a copy of the board carries; they take about two megabytes.
+_MOST_COPIED = 60_000
 
 
 class StepColumns(msgspec.Struct):
@@ -47,6 +50,16 @@ class TimelineAnswer(msgspec.Struct):
     flows: int
     """How many arrows lead from one event to another."""
     problems: list[str]
+
+
+class CopiedTimeline(msgspec.Struct):
+    """What a copy of the board carries: all tracks in all tiles of one level of detail."""
+
+    timeline: TimelineAnswer
+    level: int
+    first: int
+    last: int
+    tiles: Tiles
 
 
 class _Viewer:
@@ -128,6 +141,16 @@ def _check(timeline: Timeline, tracks: list[int]) -> list[int]:
     return tracks
 
 
+def _copies(store: Store, ask: CaptureAsk) -> Iterator[tuple[str, object]]:
+    timeline = get_timeline(store.open(ask))
+    answer = _Viewer(store).timeline(ask)
+    level, tiles = pick_level(timeline, _MOST_COPIED)
+    drawn = cut_tiles(timeline, level, tiles, [track.id for track in answer.tracks])
+    drawn.words = pick_words(timeline, np.unique(drawn.name).tolist())
+    path = f"timeline?capture={quote(ask.capture, safe='')}"
+    yield path, CopiedTimeline(answer, level, tiles.start, tiles.stop - 1, drawn)
+
+
 def _explain(opened: Opened) -> Why | None:
     if len(opened.trace):
         return None
@@ -146,4 +169,4 @@ def _routes(store: Store) -> Sequence[Route]:
     ]
 
 
-TOOL = Tool("trace", "Trace", _routes, _explain)
+TOOL = Tool("trace", "Trace", _routes, _explain, _copies)

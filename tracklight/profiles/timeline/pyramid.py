@@ -37,6 +37,11 @@ class Pyramid:
         found = [entries.take(span) for span in seen if span.start < span.stop]
         return merge(_leave_out(join([entries.take(slice(0, 0)), *found]), start, level), level)
 
+    def find_level(self, most: int) -> int:
+        """The finest level that is known to have no more than so many entries."""
+        levels = (level for level, entries, _ in self._floors if len(entries.row) <= most)
+        return next(levels, MOST_LEVELS - 1)
+
     def _find(self, entries: Entries, bounds: Int64, row: int, start: int, end: int) -> slice:
         """As no two of a row overlap, their ends are as ordered as their starts."""
         first, last = int(bounds[row]), int(bounds[row + 1])

@@ -17,6 +17,8 @@ TILE_BITS = 10
 #: From so many cells on there is room for a word.
 _WIDE = 12
 _LONGEST = 200
+#: Nobody comes closer to a copy than so many times, as a power of two.
+_CLOSEST = 6
 #: No trace reaches so far.
 _FAR = 1 << 61
 
@@ -58,6 +60,18 @@ def cut_tiles(timeline: Timeline, level: int, tiles: range, tracks: list[int]) -
     ends = np.cumsum([len(part.row) for part in parts], dtype=np.int32)
     nothing = timeline.pyramid.look(level, 0, 0, range(0))
     return _describe(timeline, ends, join([nothing, *parts]), level)
+
+
+def pick_level(timeline: Timeline, most: int) -> tuple[int, range]:
+    """The finest level of which all tiles together have at most so many entries, and its tiles."""
+    level = max(timeline.pyramid.find_level(most), _find_screen(timeline) - _CLOSEST)
+    size = 1 << (level + TILE_BITS)
+    return level, range(timeline.start_ps // size, timeline.end_ps // size + 1)
+
+
+def _find_screen(timeline: Timeline) -> int:
+    """The level at which the whole is about as wide as a screen."""
+    return max(0, (timeline.end_ps - timeline.start_ps).bit_length() - TILE_BITS - 1)
 
 
 def _clip(moment: int) -> int:
