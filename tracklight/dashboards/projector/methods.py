@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import msgspec
 import numpy as np
 
 from tracklight.dashboards.projector.asks import Axis, Custom, End, Method, Pca, Tsne, Umap
@@ -25,11 +28,9 @@ def choose_compute(ground: Ground, method: Method, seed: int, searcher: Searcher
     """What a job is to do; raises UsageError where nothing can come of it."""
     if isinstance(method, Pca):
         return _make_pca(ground, method, seed)
-    if isinstance(method, Tsne):
-        return _make_tsne(ground, method, seed)
-    if isinstance(method, Umap):
-        return _make_umap(ground, method, seed)
-    return _make_custom(ground, method, searcher)
+    if isinstance(method, Custom):
+        return _make_custom(ground, method, searcher)
+    return _make_iterated(ground, method, seed)
 
 
 def _make_pca(ground: Ground, method: Pca, seed: int) -> Compute:
@@ -54,26 +55,30 @@ def _make_pca(ground: Ground, method: Pca, seed: int) -> Compute:
     return compute
 
 
-def _make_tsne(ground: Ground, method: Tsne, seed: int) -> Compute:
-    settings = tsne.Settings(
-        dimensions=method.dimensions,
-        perplexity=method.perplexity,
-        iterations=method.iterations,
-        early_exaggeration=method.early_exaggeration,
-        learning_rate=method.learning_rate,
-        metric=method.metric,
-        pull=method.pull if method.supervise else 0.0,
-        seed=seed,
-    )
+def _make_iterated(ground: Ground, method: Tsne | Umap, seed: int) -> Compute:
+    settings, make_layout = _choose_settings(method, seed)
     settings.check(ground.count)
     labels = ground.find_labels(method.supervise)
 
     def compute(work: Work) -> Float32:
         near, card = ground.find_near(method.dimensions), _find_card(ground)
         shown = ground.turn_shown(work)
-        return ground.turn(tsne.make_layout(ground.take(), settings, labels, shown, near, card))
+        layout = make_layout(ground.take(), settings, labels, shown, near=near, card=card)
+        return ground.turn(layout)
 
     return compute
+
+
+def _choose_settings(
+    method: Tsne | Umap, seed: int
+) -> tuple[tsne.Settings | umap.Settings, Callable[..., Float32]]:
+    """The settings of a method go by the names that they are asked by."""
+    fields = msgspec.structs.asdict(method)
+    if fields.pop("supervise") is None:
+        fields["pull"] = 0.0
+    if isinstance(method, Tsne):
+        return tsne.Settings(**fields, seed=seed), tsne.make_layout
+    return umap.Settings(**fields, seed=seed), umap.make_layout
 
 
 def _find_card(ground: Ground) -> Card | None:
@@ -85,28 +90,6 @@ def _find_card(ground: Ground) -> Card | None:
             ground.plan.is_exact = False
             ground.plan.notes = [_BY_CELLS]
     return card
-
-
-def _make_umap(ground: Ground, method: Umap, seed: int) -> Compute:
-    settings = umap.Settings(
-        dimensions=method.dimensions,
-        neighbours=method.neighbours,
-        min_dist=method.min_dist,
-        metric=method.metric,
-        epochs=method.epochs,
-        pull=method.pull if method.supervise else 0.0,
-        seed=seed,
-    )
-    settings.check(ground.count)
-    labels = ground.find_labels(method.supervise)
-
-    def compute(work: Work) -> Float32:
-        near, card = ground.find_near(method.dimensions), _find_card(ground)
-        shown = ground.turn_shown(work)
-        layout = umap.make_layout(ground.take(), settings, labels, shown, near=near, card=card)
-        return ground.turn(layout)
-
-    return compute
 
 
 def _make_custom(ground: Ground, method: Custom, searcher: Searcher) -> Compute:
