@@ -13,17 +13,17 @@ from tests.dashboards.profile.asking import Asked, put_xplane
 from tests.profiles.captured import DATA, read_bytes
 from tracklight.dashboards.profile import opened
 from tracklight.errors import FormatError, LogError
+from tracklight.profiles.captures import open_capture
 
 
 def test_a_capture_is_read_once_however_many_ask(
     profiled: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[Path] = []
-    really_read = opened.open_capture
 
     def note(path: Path, *more: object) -> object:
         read.append(path)
-        return really_read(path, *more)  # type: ignore[arg-type]
+        return open_capture(path, *more)  # type: ignore[arg-type]
 
     monkeypatch.setattr(opened, "open_capture", note)
     asked = Asked(profiled)
@@ -76,13 +76,12 @@ def test_how_far_reading_has_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     shutil.copyfile(DATA / "tgpu.pt.trace.json.gz", tmp_path / "w.17.pt.trace.json.gz")
     asked = Asked(tmp_path)
     halfway, go_on = threading.Event(), threading.Event()
-    really_read = opened.open_capture
 
     def read_slowly(path: Path, tell: object) -> object:
         tell(0.5)  # type: ignore[operator]
         halfway.set()
         assert go_on.wait(30)
-        return really_read(path)
+        return open_capture(path)
 
     monkeypatch.setattr(opened, "open_capture", read_slowly)
     assert asked.get("opening", ".").state == "idle"
