@@ -61,6 +61,7 @@ test('sizes', () => {
   expect(formatBytes(0)).toBe('0 B');
   expect(formatBytes(18_204)).toBe('18.2 kB');
   expect(formatBytes(1.24e9)).toBe('1.2 GB');
+  expect(formatBytes(-18_204)).toBe('−18.2 kB');
   expect(formatProgress(1.24e9, 1.91e9)).toBe('1.2 of 1.9 GB');
   expect(formatProgress(0, 0)).toBe('0 of 0 B');
 });

@@ -37,7 +37,7 @@ export function formatStep(step: number): string {
 }
 
 export function formatBytes(bytes: number): string {
-  return scale(bytes, BYTES, ' ');
+  return minus(scale(bytes, BYTES, ' '));
 }
 
 /** Two sizes in one unit: 1.2 of 1.9 GB. */
