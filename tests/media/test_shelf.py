@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -43,3 +46,29 @@ def test_what_nobody_asks_for_is_let_go() -> None:
     assert shelf.find("a") is None
     shelf.keep("b", 2, 10)
     wait_until(lambda: shelf.held_bytes == 0)
+
+
+def test_what_several_want_at_once_is_made_once() -> None:
+    shelf: Shelf[str, list[int]] = Shelf(10)
+    made: list[int] = []
+    is_wanted, may_go_on = threading.Event(), threading.Event()
+
+    def make() -> list[int]:
+        is_wanted.set()
+        assert may_go_on.wait(60)
+        made.append(1)
+        return made
+
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(shelf.get, "a", make, len)
+        assert is_wanted.wait(60)
+        second = pool.submit(shelf.get, "a", make, len)
+        may_go_on.set()
+        assert first.result(60) is second.result(60)
+    assert made == [1]
+
+
+def test_the_one_that_is_looked_at_is_kept_however_large() -> None:
+    shelf: Shelf[str, str] = Shelf(10)
+    assert shelf.get("a", lambda: "large", lambda it: 1000) == "large"
+    assert shelf.find("a") == "large"
