@@ -56,7 +56,9 @@ export class Graphs {
     this.marks = new GraphMarks(this);
   }
 
-  readonly #open = $derived.by(() => setOf(this.params.open.value));
+  readonly open = $derived.by<readonly string[]>(() => this.params.open.value ?? []);
+
+  readonly #open = $derived.by(() => setOf(this.open));
 
   readonly shown = $derived.by(() => {
     const { aside, back } = this.params;
@@ -81,7 +83,7 @@ export class Graphs {
       untrack(() => this.#begin(fold));
     });
     $effect(() => {
-      const open = this.params.open.value;
+      const { open } = this;
       if (this.groups.known.size > 0) void untrack(() => this.groups.require(open));
     });
     $effect(() => {
@@ -119,11 +121,10 @@ export class Graphs {
   toggle(id: string): void {
     const node = this.#node(id);
     if (!node) return;
-    const { open } = this.params;
     const isOpen = node.bodies.some((body) => this.#open.has(body));
-    const others = open.value.filter((group) => !node.bodies.some((body) => isWithin(group, body)));
+    const others = this.open.filter((group) => !node.bodies.some((body) => isWithin(group, body)));
     this.stage.holdStill(id);
-    open.set(isOpen ? others : [...others, ...node.bodies, ...node.chain], 'push');
+    this.params.open.set(isOpen ? others : [...others, ...node.bodies, ...node.chain], 'push');
   }
 
   /** Closes everything. */
@@ -146,7 +147,7 @@ export class Graphs {
     if (missing.length === 0 && this.stage.drawing.byId.has(id)) this.stage.reveal(id);
     else {
       this.#wanted = id;
-      if (missing.length > 0) open.set([...open.value, ...missing]);
+      if (missing.length > 0) open.set([...this.open, ...missing]);
     }
   }
 
@@ -196,8 +197,8 @@ export class Graphs {
     const { open } = this.params;
     if (!reference) return;
     await this.groups.begin(reference, fold, (first) => {
-      if (open.value.length === 0 && first.length > 0) open.set(first, 'replace');
-      return open.value;
+      if (open.value === null && first.length > 0) open.set(first, 'replace');
+      return this.open;
     });
   }
 

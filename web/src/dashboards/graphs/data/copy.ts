@@ -1,20 +1,12 @@
-import { ApiError } from '../../../api/client';
-import type { Api } from '../../../plugin/context';
+import { CopiedApi, notCopied } from '../../../plugin/copied';
 import type { CopyAnswer, GroupsAnswer, HitRow, SearchAnswer } from './answers';
 
 /** Answers as the server would from what a copy of a board carries of its graphs. */
-export class CopyApi implements Api {
-  readonly #door: Api;
-  readonly #copies = new Map<string, Promise<CopyAnswer>>();
-
-  constructor(door: Api) {
-    this.#door = door;
-  }
-
+export class CopyApi extends CopiedApi<CopyAnswer> {
   async get<Answer>(path: string): Promise<Answer> {
     const [name = '', query = ''] = path.split('?');
     const asked = new URLSearchParams(query);
-    const copy = await this.#copy(asked.get('id') ?? '');
+    const copy = await this.copyOf(asked.get('id') ?? '');
     const answer = answerOf(copy, name, asked);
     if (answer === undefined) throw notCopied();
     return answer as Answer;
@@ -22,28 +14,10 @@ export class CopyApi implements Api {
 
   async post<Answer>(_: string, body: unknown): Promise<Answer> {
     const { id, groups } = body as { readonly id: string; readonly groups: readonly string[] };
-    const copy = await this.#copy(id);
+    const copy = await this.copyOf(id);
     const found = copy.groups.filter(({ path }) => groups.includes(path));
     if (found.length < groups.length) throw notCopied();
     return { groups: found } satisfies GroupsAnswer as Answer;
-  }
-
-  blob(path: string, body: unknown, signal?: AbortSignal): Promise<Blob> {
-    return this.#door.blob(path, body, signal);
-  }
-
-  url(path: string): string {
-    return this.#door.url(path);
-  }
-
-  fileUrl(path: string): Promise<string> {
-    return this.#door.fileUrl(path);
-  }
-
-  #copy(id: string): Promise<CopyAnswer> {
-    const copy = this.#copies.get(id) ?? this.#door.get<CopyAnswer>(`copy/${id}`);
-    this.#copies.set(id, copy);
-    return copy;
   }
 }
 
@@ -83,12 +57,4 @@ function insideOf(copy: CopyAnswer, group: string): string[] {
   const holder = copy.groups.find(({ children }) => children.some(({ path }) => path === group));
   if (!holder || holder.path === '') return [];
   return [...insideOf(copy, holder.path), holder.path];
-}
-
-function notCopied(): ApiError {
-  const problem = {
-    what: 'This part of the graph is not in the copy of the board.',
-    next: 'Open the log itself with tracklight to see it.',
-  };
-  return new ApiError(problem, 404);
 }

@@ -64,8 +64,8 @@ export class Catalog {
     const { graph, other, step, open, node, from, trace, view, aside, back } = this.#params;
     graph.set(id, 'push');
     if (other.value === id) other.set('');
-    for (const param of [open, aside, back]) param.set([]);
-    for (const param of [step, node, from, view]) param.set(null);
+    for (const param of [aside, back]) param.set([]);
+    for (const param of [open, step, node, from, view]) param.set(null);
     trace.set('off');
   }
 

@@ -22,6 +22,18 @@ const view: Codec<View | null> = {
       : '',
 };
 
+/** Stands for no group at all, as no group could be called. */
+const ALL_CLOSED = '/';
+
+/** Null where nobody said which. */
+const openGroups: Codec<readonly string[] | null> = {
+  parse: (text) => (text === ALL_CLOSED ? [] : codec.list.parse(text)),
+  format(groups) {
+    if (groups === null) return '';
+    return groups.length === 0 ? ALL_CLOSED : codec.list.format(groups);
+  },
+};
+
 /** All that decides what is seen of a graph. */
 export function openParams({ address, tastes }: Pick<Context, 'address' | 'tastes'>) {
   return {
@@ -29,7 +41,7 @@ export function openParams({ address, tastes }: Pick<Context, 'address' | 'taste
     /** The graph that it is compared with. */
     other: address.param('with', codec.text, ''),
     step: address.param('graph-step', codec.optionalNumber, null),
-    open: address.param('open', codec.list, []),
+    open: address.param('open', openGroups, null),
     node: address.param('node', codec.optionalText, null),
     /** Where a shortest way to the chosen node begins. */
     from: address.param('from', codec.optionalText, null),

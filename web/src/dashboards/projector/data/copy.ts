@@ -1,5 +1,5 @@
 import { ApiError } from '../../../api/client';
-import type { Api } from '../../../plugin/context';
+import { CopiedApi, notCopied } from '../../../plugin/copied';
 import type {
   AboutAnswer,
   ColumnAnswer,
@@ -27,50 +27,25 @@ export interface CopyAnswer {
 }
 
 /** Answers as the server would from what a copy of a board carries of its vectors. */
-export class CopyApi implements Api {
-  readonly #door: Api;
-  readonly #copies = new Map<string, Promise<CopyAnswer>>();
-
-  constructor(door: Api) {
-    this.#door = door;
-  }
-
+export class CopyApi extends CopiedApi<CopyAnswer> {
   async get<Answer>(path: string): Promise<Answer> {
-    if (path === 'embeddings') return this.#door.get(path);
+    if (path === 'embeddings') return this.door.get(path);
     const [name = '', query = ''] = path.split('?');
     const asked = new URLSearchParams(query);
     // A job is named after the embedding and the method.
     const [id = '', method = ''] = (asked.get('id') ?? asked.get('job') ?? '').split(' ');
-    const answer = answerOf(await this.#copy(id), name, asked, method);
+    const answer = answerOf(await this.copyOf(id), name, asked, method);
     if (answer === undefined) throw notCopied();
     return answer as Answer;
   }
 
   async post<Answer>(path: string, body: unknown): Promise<Answer> {
     const asked = body as Asked;
-    const copy = await this.#copy(asked.id);
+    const copy = await this.copyOf(asked.id);
     if (path === 'project') return jobOf(copy, asked) as Answer;
     if (path === 'search') return search(copy, asked) as Answer;
     if (path === 'neighbours') return neighbours(copy, asked) as Answer;
     throw notCopied();
-  }
-
-  blob(path: string, body: unknown, signal?: AbortSignal): Promise<Blob> {
-    return this.#door.blob(path, body, signal);
-  }
-
-  url(path: string): string {
-    return this.#door.url(path);
-  }
-
-  fileUrl(path: string): Promise<string> {
-    return this.#door.fileUrl(path);
-  }
-
-  #copy(id: string): Promise<CopyAnswer> {
-    const copy = this.#copies.get(id) ?? this.#door.get<CopyAnswer>(`copy/${id}`);
-    this.#copies.set(id, copy);
-    return copy;
   }
 }
 
@@ -156,14 +131,4 @@ function neighbours({ about, vectors }: CopyAnswer, asked: Asked): NeighboursAns
   if (!vectors) throw notCopied();
   const { dimensions } = about;
   return findNearest(vectors, dimensions, asked.row, asked.metric, asked.count);
-}
-
-function notCopied(): ApiError {
-  return new ApiError(
-    {
-      what: 'A copy of a board does not carry this.',
-      next: 'Open the log with tracklight to see it.',
-    },
-    404,
-  );
 }
