@@ -243,11 +243,8 @@ def test_charts_can_be_laid_out_where_none_was_logged(
     assert not overflows(page)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_no_faults_are_found_by_axe(
-    charts: str, open_page: Callable[..., Page], scheme: str
-) -> None:
-    page = open_page(charts, color_scheme=scheme)
+def test_no_faults_are_found_by_axe(charts: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(charts)
     drawn(page, "Loss")
     assert find_violations(page) == []
     for kind in ("Lines", "Lines with bands"):

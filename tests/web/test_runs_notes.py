@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.web.conftest import Serve
+from tests.web.patience import address_at_rest, becomes, holds
 from tests.web.run_table import (
     cell,
     choose_from_menu,
@@ -44,7 +45,7 @@ def test_a_run_is_renamed_in_its_place(page: Page, open_page: Callable[..., Page
     expect(name(page, "conv/lr1e-3")).to_have_text("the good one")
     filter_box(page).fill("good")
     expect(rows(page)).to_have_count(1)
-    other = open_page(page.url)
+    other = open_page(address_at_rest(page))
     expect(row(other, "conv/lr1e-3")).to_contain_text("the good one")
 
 
@@ -86,10 +87,10 @@ def test_a_chosen_colour_wins(page: Page, open_page: Callable[..., Page]) -> Non
     page.get_by_role("radio", name="Colour 3", exact=True).check()
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("dialog")).to_have_count(0)
-    assert colour(page, "vit/tiny-lr1e-4") == "rgb(47, 158, 91)"
-    other = open_page(page.url.split("?")[0] + "?colour=hparam:lr")
+    becomes(page, lambda: colour(page, "vit/tiny-lr1e-4"), "rgb(47, 158, 91)")
+    other = open_page(address_at_rest(page).split("?")[0] + "?colour=hparam:lr")
     expect(rows(other)).to_have_count(len(STUDY))
-    assert colour(other, "vit/tiny-lr1e-4") == "rgb(47, 158, 91)"
+    becomes(other, lambda: colour(other, "vit/tiny-lr1e-4"), "rgb(47, 158, 91)")
 
 
 def test_hidden_runs_are_out_of_sight_but_not_gone(page: Page) -> None:
@@ -106,7 +107,7 @@ def test_hidden_runs_are_out_of_sight_but_not_gone(page: Page) -> None:
 
 
 def test_what_another_page_says_is_seen_here(page: Page, open_page: Callable[..., Page]) -> None:
-    other = open_page(page.url)
+    other = open_page(address_at_rest(page))
     choose_from_menu(other, "conv/lr1e-3", "Rename")
     other.keyboard.type("seen elsewhere")
     other.keyboard.press("Enter")
@@ -117,4 +118,4 @@ def test_a_change_that_is_not_kept_is_taken_back(page: Page) -> None:
     page.route("**/api/notes/runs", lambda route: route.abort())
     choose_from_menu(page, "conv/lr1e-3", "Hide from the table")
     expect(panel(page).get_by_role("alert")).to_contain_text("The server does not answer.")
-    assert "conv/lr1e-3" in names(page)
+    holds(page, lambda: "conv/lr1e-3" in names(page))

@@ -13,6 +13,7 @@ from tests.web.cards import axes, card, cards, chart, choose, drawn, open_menu, 
 from tests.web.conftest import Serve
 from tests.web.curves import points
 from tests.web.parts import run
+from tests.web.patience import address_at_rest, becomes, holds, place_at_rest
 from tests.web.writing import append
 
 pytestmark = pytest.mark.browser
@@ -37,12 +38,12 @@ def section(page: Page, title: str) -> Locator:
 def test_there_is_a_card_for_each_tag_in_natural_order(page: Page) -> None:
     page.set_viewport_size({"width": 1440, "height": 2000})
     expect(cards(page)).to_have_count(len(TITLES))
-    assert titles(page) == TITLES
+    becomes(page, lambda: titles(page), TITLES)
     expect(section(page, "train")).to_contain_text("4 cards")
 
 
 def test_a_card_has_all_runs_that_are_shown(page: Page) -> None:
-    assert "3 lines" in str(drawn(page, "epoch").get_attribute("aria-label"))
+    expect(chart(page, "epoch")).to_have_attribute("aria-label", re.compile("3 lines"))
     run(page, "vit").get_by_role("checkbox").click()
     expect(chart(page, "epoch")).to_have_attribute("aria-label", re.compile("2 lines"))
     expect(card(page, "epoch").locator("[data-note]")).to_have_text("2 runs · all points")
@@ -73,7 +74,7 @@ def test_tags_are_filtered_by_words_and_by_an_expression(page: Page) -> None:
     expect(page.get_by_text("No tag matches")).to_be_visible()
     page.get_by_role("toolbar").get_by_role("button", name="Regular expression").click()
     expect(cards(page)).to_have_count(2)
-    assert titles(page) == ["eval/bleu", "train/loss"]
+    becomes(page, lambda: titles(page), ["eval/bleu", "train/loss"])
     expect(page).to_have_url(re.compile("tags-re=1"))
     page.reload()
     expect(cards(page)).to_have_count(2)
@@ -90,7 +91,7 @@ def test_the_filter_completes(page: Page) -> None:
     box = page.get_by_role("textbox", name="Filter tags")
     box.fill("loss")
     found = page.get_by_role("listbox", name="Tags that match").get_by_role("option")
-    assert found.all_inner_texts() == ["train/loss", "train/loss_2", "train/loss_10"]
+    expect(found).to_have_text(["train/loss", "train/loss_2", "train/loss_10"])
     box.press("ArrowDown")
     box.press("ArrowDown")
     box.press("Enter")
@@ -123,11 +124,10 @@ def test_pinned_cards_stand_on_top_and_stay_in_their_section(page: Page) -> None
 
 
 def test_a_card_takes_the_full_width(page: Page) -> None:
-    before = card(page, "long").bounding_box()
+    before = place_at_rest(card(page, "long"))
     choose(page, "long", "Full width")
     expect(page).to_have_url(re.compile("wide=long"))
-    after = card(page, "long").bounding_box()
-    assert before and after and after["width"] > 2.5 * before["width"]
+    holds(page, lambda: place_at_rest(card(page, "long")).width > 2.5 * before.width)
 
 
 def test_full_screen_and_back(page: Page) -> None:
@@ -135,8 +135,8 @@ def test_full_screen_and_back(page: Page) -> None:
     card(page, "epoch").get_by_role("button", name="Full screen").click()
     expect(page).to_have_url(re.compile("card=epoch"))
     full = page.get_by_role("article").and_(page.locator(".full"))
-    box = full.bounding_box()
-    assert box and box["width"] > 1000 and box["height"] > 700
+    place = place_at_rest(full)
+    assert place.width > 1000 and place.height > 700
     page.go_back()
     expect(full).to_have_count(0)
     page.go_forward()
@@ -145,15 +145,15 @@ def test_full_screen_and_back(page: Page) -> None:
 
 
 def test_the_size_of_cards_is_remembered_but_not_in_the_address(page: Page) -> None:
-    before = card(page, "epoch").bounding_box()
+    before = place_at_rest(card(page, "epoch"))
     page.get_by_role("slider", name="Card size").fill("700")
     expect(cards(page)).not_to_have_count(0)
-    after = card(page, "epoch").bounding_box()
-    assert before and after and after["width"] > before["width"] + 200
+    holds(page, lambda: place_at_rest(card(page, "epoch")).width > before.width + 200)
+    after = place_at_rest(card(page, "epoch"))
     page.reload()
     drawn(page, "epoch")
-    assert card(page, "epoch").bounding_box() == after
-    assert "size" not in page.url
+    becomes(page, lambda: place_at_rest(card(page, "epoch")), after)
+    assert "size" not in address_at_rest(page)
 
 
 def test_a_description_is_shown(page: Page) -> None:
@@ -169,7 +169,7 @@ def test_one_card_dragged_onto_another_makes_a_card_of_both(page: Page) -> None:
     both = card(page, "epoch + odd")
     expect(both).to_be_visible()
     expect(section(page, "Combined")).to_contain_text("1 card")
-    assert "4 lines" in str(drawn(page, "epoch + odd").get_attribute("aria-label"))
+    expect(chart(page, "epoch + odd")).to_have_attribute("aria-label", re.compile("4 lines"))
     both.get_by_role("button", name="2 tags").click()
     page.get_by_role("listitem").filter(has_text="odd").get_by_role(
         "button", name="right axis"
@@ -199,7 +199,7 @@ def test_an_expression_makes_a_card_of_what_it_matches(page: Page) -> None:
     panel = settings(page)
     panel.get_by_label("Expression for a card of several tags").fill("loss_")
     panel.get_by_role("button", name="Add", exact=True).click()
-    assert "6 lines" in str(drawn(page, "/loss_/").get_attribute("aria-label"))
+    expect(chart(page, "/loss_/")).to_have_attribute("aria-label", re.compile("6 lines"))
 
 
 def test_only_cards_near_the_screen_exist_and_ask_in_one_request(
@@ -221,11 +221,10 @@ def test_only_cards_near_the_screen_exist_and_ask_in_one_request(
     page.goto(address)
     drawn(page, "layer/0")
     expect(page.get_by_role("toolbar").get_by_role("status")).to_have_text("2,000 tags")
-    count = cards(page).count()
-    assert count < 40
-    assert asked == [count]
+    becomes(page, lambda: asked, [cards(page).count()])
+    assert asked[0] < 40
     page.get_by_role("article").first.hover()
     page.mouse.wheel(0, 60_000)
     expect(card(page, "layer/0")).to_have_count(0)
     expect(cards(page).first).to_have_attribute("data-points", "2")
-    assert cards(page).count() < 40
+    holds(page, lambda: cards(page).count() < 40)

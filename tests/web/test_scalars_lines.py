@@ -23,6 +23,7 @@ from tests.web.cards import (
     walk_to,
 )
 from tests.web.curves import RUNS, accuracy, loss, smooth
+from tests.web.patience import address_at_rest, becomes, holds, place_at_rest
 
 pytestmark = pytest.mark.browser
 
@@ -42,13 +43,16 @@ def numbers(page: Page, step: int = 10 * AT) -> dict[str, list[float]]:
     return {name: [number(cell) for cell in cells] for name, cells in tooltip_rows(page).items()}
 
 
+def numbers_of(page: Page, name: str) -> tuple[float, ...]:
+    return tuple(number(cell) for cell in tooltip_rows(page)[name])
+
+
 def drag(page: Page, title: str, start: tuple[float, float], end: tuple[float, float]) -> None:
     """Drags across a chart; places are parts of its width and height."""
-    box = chart(page, title).bounding_box()
-    assert box
-    page.mouse.move(box["x"] + start[0] * box["width"], box["y"] + start[1] * box["height"])
+    box = place_at_rest(chart(page, title))
+    page.mouse.move(*box.at(*start))
     page.mouse.down()
-    page.mouse.move(box["x"] + end[0] * box["width"], box["y"] + end[1] * box["height"], steps=5)
+    page.mouse.move(*box.at(*end), steps=5)
     page.mouse.up()
 
 
@@ -110,7 +114,7 @@ def test_other_smoothers(show: Open) -> None:
 
 def test_horizontal_axes(show: Open) -> None:
     page = show("smooth=0")
-    assert axes(page, "train/loss")[:2] == ("0", "590")
+    becomes(page, lambda: axes(page, "train/loss")[:2], ("0", "590"))
     with page.expect_response("**/scalars/query"):
         page.get_by_role("button", name="Relative", exact=True).click()
     expect(page).to_have_url(re.compile("x=relative"))
@@ -176,7 +180,7 @@ def test_outliers_are_ignored_until_told_otherwise(
     assert axes(page, "spike")[3] < 10
     settings(page).get_by_label("Ignore outliers").uncheck()
     expect(page).to_have_url(re.compile("outliers=0"))
-    assert axes(page, "spike")[3] >= 1000
+    holds(page, lambda: axes(page, "spike")[3] >= 1000)
 
 
 def test_a_drag_zooms_and_a_link_shows_the_same(show: Open, open_page: Callable[..., Page]) -> None:
@@ -184,13 +188,13 @@ def test_a_drag_zooms_and_a_link_shows_the_same(show: Open, open_page: Callable[
     before = axes(page, "train/loss")
     drag(page, "train/loss", (0.4, 0.3), (0.6, 0.6))
     expect(page).to_have_url(re.compile("zoom=train/loss"))
+    holds(page, lambda: axes(page, "train/loss")[3] < before[3])
+    again = open_page(address_at_rest(page))
     zoomed = axes(page, "train/loss")
     assert float(zoomed[0]) > 100
-    assert zoomed[3] < before[3]
-    again = open_page(page.url)
-    assert axes(again, "train/loss") == zoomed
+    becomes(again, lambda: axes(again, "train/loss"), zoomed)
     card(page, "train/loss").get_by_role("button", name="Fit").click()
-    assert axes(page, "train/loss") == before
+    becomes(page, lambda: axes(page, "train/loss"), before)
     expect(page).not_to_have_url(re.compile("zoom"))
 
 
@@ -201,7 +205,7 @@ def test_zooming_reaches_every_point(board: str, open_page: Callable[..., Page])
     page.goto(f"{board}?tags=long&smooth=0&zoom=long,1000,1014,0,7,,")
     expect(note).to_contain_text("all points")
     walk_to(page, "long", 5)
-    assert numbers(page, 1005) == {"vit": [1005 % 7]}
+    becomes(page, lambda: numbers(page, 1005), {"vit": [1005 % 7]})
 
 
 def test_limits_that_are_typed_stay(show: Open) -> None:
@@ -214,11 +218,11 @@ def test_limits_that_are_typed_stay(show: Open) -> None:
         dialog.get_by_role("textbox", name=label).press("Tab")
     dialog.get_by_role("button", name="Done").click()
     expect(page).to_have_url(re.compile("lim=train/loss,,,-1,8,,"))
-    assert axes(page, "train/loss")[2:] == (-1, 8)
+    becomes(page, lambda: axes(page, "train/loss")[2:], (-1, 8))
     choose(page, "train/loss", "Limits of the axes …")
     dialog.get_by_role("button", name="Fit to data").click()
     expect(page).not_to_have_url(re.compile("lim="))
-    assert axes(page, "train/loss")[3] < 8
+    holds(page, lambda: axes(page, "train/loss")[3] < 8)
 
 
 def test_groups_become_a_mean_with_a_band(show: Open) -> None:
@@ -241,13 +245,12 @@ def test_groups_become_a_mean_with_a_band(show: Open) -> None:
             panel.get_by_role("combobox", name="Band").select_option(label=band)
         walk_to(page, "train/loss", AT)
         expect(tooltip(page)).to_contain_text("all 3 runs")
-        cells = [number(cell) for cell in tooltip_rows(page)["all 3 runs"]]
-        assert cells == pytest.approx(wanted, rel=2e-3), band
+        becomes(page, lambda: numbers_of(page, "all 3 runs"), pytest.approx(wanted, rel=2e-3))
     with page.expect_response("**/scalars/query"):
         panel.get_by_role("combobox", name="Center").select_option(label="median")
     walk_to(page, "train/loss", AT)
-    cells = [number(cell) for cell in tooltip_rows(page)["all 3 runs"]]
-    assert cells[0] == pytest.approx(statistics.median(values), rel=2e-3)
+    median = pytest.approx(statistics.median(values), rel=2e-3)
+    becomes(page, lambda: numbers_of(page, "all 3 runs")[0], median)
 
 
 def test_runs_beside_a_baseline(show: Open) -> None:
@@ -289,7 +292,7 @@ def test_overwritten_points_are_drawn_when_asked_for(
     assert (answer.value.request.post_data_json or {})["overwritten"] is True
     drawn(page, "restart")
     page.mouse.move(5, 5)
-    assert chart(page, "restart").screenshot() != before
+    holds(page, lambda: chart(page, "restart").screenshot() != before)
 
 
 def test_the_tooltip_is_sorted_and_limited(show: Open) -> None:
@@ -305,22 +308,21 @@ def test_the_tooltip_is_sorted_and_limited(show: Open) -> None:
     for order, wanted in orders.items():
         panel.get_by_role("combobox", name="Order").select_option(label=order)
         walk_to(page, "train/loss", AT)
-        assert list(numbers(page)) == wanted
+        becomes(page, lambda: list(numbers(page)), wanted)
     panel.get_by_role("textbox", name="Rows at most").fill("2")
     panel.get_by_role("textbox", name="Rows at most").press("Enter")
     walk_to(page, "train/loss", AT)
-    assert list(numbers(page)) == list(RUNS)[:2]
+    becomes(page, lambda: list(numbers(page)), list(RUNS)[:2])
     expect(tooltip(page)).to_contain_text("1 more")
 
 
 def test_the_nearest_line_comes_first(show: Open) -> None:
     page = show("smooth=0&outliers=0")
-    box = drawn(page, "train/loss").bounding_box()
-    assert box
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] * 0.2)
-    page.mouse.move(box["x"] + box["width"] / 2 + 1, box["y"] + box["height"] * 0.2)
+    box = place_at_rest(drawn(page, "train/loss"))
+    page.mouse.move(*box.at(0.49, 0.2))
+    page.mouse.move(*box.at(0.5, 0.2))
     expect(tooltip(page).locator("tbody tr").first).to_contain_text("vit")
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] * 0.88)
+    page.mouse.move(*box.at(0.5, 0.88))
     expect(tooltip(page).locator("tbody tr").first).to_contain_text("conv/a")
 
 

@@ -11,6 +11,7 @@ from playwright.sync_api import Page, Route, expect
 from tests.web.cards import axes, card, cards, drawn, tooltip, value_table
 from tests.web.conftest import Serve
 from tests.web.curves import loss, points, write_curves
+from tests.web.patience import becomes, place_at_rest
 from tests.web.writing import append
 
 pytestmark = pytest.mark.browser
@@ -35,7 +36,7 @@ def test_new_points_are_drawn(address: str, logdir: Path, open_page: Callable[..
     write_more(logdir)
     expect(card(page, "train/loss")).to_have_attribute("data-last-step", "890")
     expect(card(page, "train/loss")).to_have_attribute("data-points", "210")
-    assert axes(page, "train/loss")[1] == "890"
+    becomes(page, lambda: axes(page, "train/loss")[1], "890")
     row = value_table(page, "train/loss").locator("tbody tr").filter(has_text="vit")
     expect(row).to_contain_text("890")
 
@@ -50,33 +51,31 @@ def test_a_new_tag_gets_a_card_and_nothing_moves(
     page.get_by_role("article").first.hover()
     page.mouse.wheel(0, 6000)
     expect(card(page, "layer/000")).to_have_count(0)
-    page.wait_for_timeout(300)
-    first = cards(page).nth(9)
-    title = str(first.get_attribute("aria-label"))
-    place = card(page, title).bounding_box()
+    place_at_rest(cards(page).first)
+    title = str(cards(page).nth(9).get_attribute("aria-label"))
+    place = place_at_rest(card(page, title))
     append(logdir / "vit", *points("layer/000a", [1], [1]), *points("layer/000b", [1], [1]))
     append(logdir / "vit", *points("layer/000c", [1], [1]))
     status = page.get_by_role("toolbar").get_by_role("status")
     expect(status).to_have_text("313 tags")
-    page.wait_for_timeout(300)
-    assert card(page, title).bounding_box() == place
+    becomes(page, lambda: place_at_rest(card(page, title)), place)
 
 
 def test_live_points_keep_zoom_slider_and_hover(
     address: str, logdir: Path, open_page: Callable[..., Page]
 ) -> None:
     page = open_page(f"{address}?tags=train/loss&zoom=train/loss,100,200,0,2,,&smooth=0.8")
-    box = drawn(page, "train/loss").bounding_box()
-    assert box
+    box = place_at_rest(drawn(page, "train/loss"))
     seen = axes(page, "train/loss")
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    page.mouse.move(box["x"] + box["width"] / 2 + 1, box["y"] + box["height"] / 2)
+    x, y = box.middle
+    page.mouse.move(x, y)
+    page.mouse.move(x + 1, y)
     expect(tooltip(page).locator("thead")).to_contain_text("·")
     told = tooltip(page).inner_text()
     write_more(logdir)
     expect(card(page, "train/loss")).to_have_attribute("data-last-step", "890")
-    assert axes(page, "train/loss") == seen
-    assert tooltip(page).inner_text() == told
+    becomes(page, lambda: axes(page, "train/loss"), seen)
+    becomes(page, tooltip(page).inner_text, told)
     expect(page.get_by_role("slider", name="Smoothing")).to_have_value("0.8")
 
 
