@@ -15,7 +15,7 @@ from tracklight.media.markdown.deadline import TooLong
 from tracklight.media.shelf import Shelf
 from tracklight.types import Bool
 
-_LIMIT_S = 5.0
+_LIMIT_S = 10.0
 _KEPT_BYTES = 512 << 20
 _IDLE_S = 600.0
 
