@@ -165,5 +165,7 @@ def test_what_a_copy_of_the_board_knows(asked: Asked) -> None:
         assert f"{path}?capture={slow.id}" in copied
     assert f"compare?capture={fast.id}&before={slow.id}" in copied
     assert dict(asked.profile.export_static([])) == {}
+    torch = asked.row("torch")
+    assert f"hosts?capture={torch.id}" in dict(asked.profile.export_static(["torch"]))
     broken = dict(asked.profile.export_static(["broken"]))
     assert list(broken) == ["captures"]

@@ -38,7 +38,7 @@ class Profile(Dashboard):
         ]
 
     def export_static(self, runs: Sequence[str]) -> Iterator[tuple[str, object]]:
-        return iter_copies(self._store, runs)
+        return iter_copies(self.context, self._store, runs)
 
     def captures(self, ask: Nothing) -> CapturesAnswer:
         """All captures of the log, by run and time."""

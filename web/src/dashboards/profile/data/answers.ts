@@ -150,6 +150,18 @@ export interface OverviewAnswer {
   readonly problems: readonly string[];
 }
 
+/** An average step of one host; none where its file cannot be read. */
+export interface HostStep {
+  readonly name: string;
+  readonly step_ms: number | null;
+  readonly parts_ms: Readonly<Record<string, number>>;
+  readonly problem: Problem | null;
+}
+
+export interface HostsAnswer {
+  readonly hosts: readonly HostStep[];
+}
+
 /** One row a step. */
 export interface StepsAnswer {
   readonly names: readonly string[];
