@@ -200,6 +200,8 @@ def test_two_captures_lie_below_each_other_on_a_phone_and_for_who_cannot_see_the
     choose(page, "Choose a capture", "fast")
     stage(page)
     assert not overflows(page)
+    page.get_by_role("button", name="Details").click()
+    expect(page.get_by_role("complementary", name="Details")).to_be_visible()
     assert find_violations(page) == []
     page.get_by_role("button", name="Close the details").click()
     choose(page, "Compare with the capture before", "slow")

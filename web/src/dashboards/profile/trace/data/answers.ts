@@ -42,6 +42,15 @@ export interface TilesAnswer {
   readonly words: { readonly ids: Int32Array; readonly texts: readonly string[] };
 }
 
+/** What a copy of a board carries of a trace: all tracks at one level of detail. */
+export interface CopyAnswer {
+  readonly timeline: TimelineAnswer;
+  readonly level: number;
+  readonly first: number;
+  readonly last: number;
+  readonly tiles: TilesAnswer;
+}
+
 export interface EventRow {
   readonly event: number;
   readonly name: string;

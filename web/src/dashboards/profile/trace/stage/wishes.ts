@@ -41,7 +41,7 @@ export function wishesFor(
     click(x, y) {
       const found = find({ x, y });
       trace.measure(model(), null);
-      trace.choose(model(), found?.entry?.event ?? null);
+      trace.choose(model(), model().isCopy ? null : (found?.entry?.event ?? null));
     },
     enlarge(x, y) {
       const entry = find({ x, y })?.entry;

@@ -5,6 +5,7 @@ import type { Profile } from '../../profile.svelte';
 import { bodyOf, type CaptureAsk } from '../../state/asks';
 import type {
   ArrowsAnswer,
+  CopyAnswer,
   EventAnswer,
   EventRow,
   SearchAnswer,
@@ -72,15 +73,16 @@ export class Model {
       profile.api.post<Answer>(path, this.#body(more), signal);
     this.timeline = askWhenChanged(
       () => (this.tries >= 0 ? ask() : null),
-      (_, signal) => post('timeline', {}, signal),
+      (wanted, signal) =>
+        profile.context.isStatic ? this.#takeCopy(wanted, signal) : post('timeline', {}, signal),
     );
     this.event = askWhenChanged(
-      () => (this.chosen === null ? null : { ...ask(), event: this.chosen }),
+      () => (this.chosen === null || this.isCopy ? null : { ...ask(), event: this.chosen }),
       ({ event }, signal) => post('timeline/event', { event }, signal),
       { kept: true },
     );
     this.selection = askWhenChanged(
-      () => this.measured,
+      () => (this.isCopy ? null : this.measured),
       (measured, signal) => post('timeline/selection', measured, signal),
       { after: 120, kept: true },
     );
@@ -100,6 +102,7 @@ export class Model {
         (tiles, signal) => post('timeline/tiles', tiles, signal),
         () => this.news++,
       );
+      untrack(() => this.#copy && fill(store, this.#copy));
       this.store = store;
       return () => store.stop();
     });
@@ -108,6 +111,11 @@ export class Model {
   readonly shownTracks = $derived.by<readonly number[]>(() =>
     [...this.layout.pinned, ...this.layout.rest].map(({ track }) => track.id),
   );
+
+  /** There is no server: what is drawn is all that is known. */
+  get isCopy(): boolean {
+    return this.profile.context.isStatic;
+  }
 
   /** Asks once more after something went wrong. */
   again(): void {
@@ -166,6 +174,7 @@ export class Model {
   /** Finds out what an entry is called that was too small to come with its name. */
   nameOf({ event, name }: Pick<Entry, 'event' | 'name'>): void {
     const { store } = this;
+    if (this.isCopy) return;
     this.#naming.abort();
     this.#naming = new AbortController();
     const body = this.#body({ event });
@@ -179,6 +188,14 @@ export class Model {
   }
 
   #naming = new AbortController();
+  #copy: CopyAnswer | null = null;
+
+  async #takeCopy(ask: CaptureAsk, signal: AbortSignal): Promise<TimelineAnswer> {
+    const { capture } = ask;
+    const path = `timeline?capture=${encodeURIComponent(capture)}`;
+    this.#copy = await this.profile.api.get<CopyAnswer>(path, signal);
+    return this.#copy.timeline;
+  }
 
   #body(more: object): object {
     const ask = untrack(this.ask);
@@ -188,6 +205,10 @@ export class Model {
   #question(find: string): { query: string; offset: number } | null {
     return find.trim() === '' ? null : { query: find, offset: this.page };
   }
+}
+
+function fill(store: TileStore, { timeline, level, first, last, tiles }: CopyAnswer): void {
+  store.fill({ level, first, last, tracks: timeline.tracks.map(({ id }) => id) }, tiles);
 }
 
 function toggle(param: TraceParams['pinned'], track: number): void {

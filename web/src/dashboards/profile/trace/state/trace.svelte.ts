@@ -12,6 +12,8 @@ const PS_PER_US = 1e6;
 const PS_PER_NS = 1e3;
 /** What is seen is written into the address when it has stood for so long. */
 const REST_MS = 350;
+/** Where there is less room, details cover what they are of: they come when they are asked for. */
+const NARROW_PX = 760;
 /** An event narrower than this part of the screen is zoomed to when it is gone to. */
 const NARROW = 1 / 300;
 
@@ -35,7 +37,7 @@ export class Trace {
   readonly hits: Hits;
   /** Of which of them details are told. */
   active = $state.raw<Model>() as Model;
-  panel = $state(true);
+  panel = $state(innerWidth > NARROW_PX);
   /** Where the pointer is, in the time of the first capture. */
   rule = $state<number | null>(null);
 
@@ -148,9 +150,16 @@ export class Trace {
     $effect(() => {
       const { whole } = this.one;
       if (!whole) return;
-      this.camera.setWhole(whole);
-      untrack(() => (isFirst ? this.#open() : this.#openAnew()));
+      untrack(() => {
+        this.camera.setWhole(whole);
+        if (isFirst) this.#open();
+        else this.#openAnew();
+      });
       isFirst = false;
+    });
+    $effect(() => {
+      const { whole } = this.one;
+      if (whole) this.camera.setWhole(this.#cover(whole));
     });
     $effect(() => {
       const row = this.active.event.answer?.row;
@@ -181,6 +190,14 @@ export class Trace {
     this.letGo();
     for (const param of [this.params.pinned, this.params.hidden, this.params.turned]) param.set([]);
     this.camera.jump(this.camera.whole);
+  }
+
+  /** A stretch that holds the other capture as well, if there is one. */
+  #cover(whole: Span): Span {
+    const other = this.profile.otherAsk ? this.other.whole : null;
+    if (!other) return whole;
+    const { start, end } = move(other, -this.shiftOf(this.other));
+    return { start: Math.min(start, whole.start), end: Math.max(end, whole.end) };
   }
 
   #arrive(row: EventRow): void {

@@ -70,7 +70,21 @@ describe('tiles', () => {
     expect(store.find(3, { start: 5, end: 5000 }, 2)).toEqual([]);
   });
 
-  it('that cannot be had are told of, and asked for again when they are wanted again', async () => {
+  it('of a copy are all there are, at whatever level one looks', () => {
+    const store = new TileStore(
+      () => Promise.reject(new Error('nobody there')),
+      () => undefined,
+    );
+    const carried = { level: 6, first: 0, last: 1, tracks: [1] };
+    store.fill(carried, answer(carried));
+    store.want([{ level: 2, first: 0, last: 0, tracks: [1] }]);
+    expect(store.find(2, { start: 0, end: 10 }, 1)).toHaveLength(1);
+    expect(store.find(9, { start: 0, end: 1e5 }, 1)).toHaveLength(2);
+    expect(store.isComplete).toBe(true);
+    expect(store.problem).toBeNull();
+  });
+
+  it('that cannot be had are told of, and asked for again when somebody says so', async () => {
     let fails = true;
     const store = new TileStore(
       (ask) => (fails ? Promise.reject(new Error('gone')) : Promise.resolve(answer(ask))),
@@ -82,6 +96,9 @@ describe('tiles', () => {
     expect(store.problem).toBeInstanceOf(Error);
     fails = false;
     store.want(wanted);
+    await settled();
+    expect(store.find(0, { start: 0, end: 10 }, 1)).toEqual([]);
+    store.retry();
     await settled();
     expect(store.problem).toBeNull();
     expect(store.find(0, { start: 0, end: 10 }, 1)).toHaveLength(1);

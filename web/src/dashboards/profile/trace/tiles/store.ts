@@ -40,6 +40,8 @@ export class TileStore {
   readonly #stopping = new AbortController();
   #entries = 0;
   #wanted: TilesAsk[] = [];
+  /** The only level there is. */
+  #fixed: number | null = null;
   #asking = false;
 
   constructor(
@@ -63,7 +65,7 @@ export class TileStore {
 
   /** What there is of a track in a span: at a level, or at the next coarser one that is there. */
   find(level: number, span: Span, track: number): Part[] {
-    for (let each = level; each <= MOST_LEVELS; each++) {
+    for (let each = this.#fixed ?? level; each <= MOST_LEVELS; each++) {
       const [first, last] = tilesOf(each, span);
       const parts: Part[] = [];
       for (let tile = first; tile <= last; tile++) {
@@ -76,16 +78,29 @@ export class TileStore {
     return [];
   }
 
+  /** Asks once more for what did not come. */
+  retry(): void {
+    this.problem = null;
+    void this.#pump();
+  }
+
+  /** Takes what a copy of the board carries: nothing else is ever asked for. */
+  fill(ask: TilesAsk, answer: TilesAnswer): void {
+    this.#fixed = ask.level;
+    this.#keep(ask, answer);
+    this.onnews();
+  }
+
   async #pump(): Promise<void> {
-    if (this.#asking || !this.#next()) return;
+    if (this.#asking || this.problem !== null || this.#fixed !== null || !this.#next()) return;
     this.#asking = true;
     for (let next = this.#next(); next; next = this.#next()) {
       try {
         this.#keep(next, await this.ask(next, this.#stopping.signal));
-        this.problem = null;
       } catch (error) {
         if (isAbort(error)) return;
         this.problem = error;
+        this.onnews();
         break;
       }
       this.#asking = this.#next() !== null;

@@ -5,7 +5,7 @@ import { formatExactly, formatPs, marksOf } from './times';
 describe('times', () => {
   it('have four digits and the unit that suits them', () => {
     expect([0, 5, 1234, 7_444_000, 49_216_000_000, 2.705e12, -3e9].map(formatPs)).toEqual([
-      '0 s',
+      '0',
       '5 ps',
       '1.234 ns',
       '7.444 µs',

@@ -19,7 +19,7 @@ export interface Mark {
 
 /** How long something took, with the digits that matter. */
 export function formatPs(ps: number): string {
-  if (ps === 0) return '0 s';
+  if (ps === 0) return '0';
   const size = Math.abs(ps);
   const [unit, of] = UNITS.find(([, of]) => size >= of) ?? ['ps', 1];
   const value = ps / of;
