@@ -14,8 +14,8 @@ from tracklight.sdk import lenient
 settings.register_profile("tracklight", deadline=None)
 settings.load_profile("tracklight")
 
-#: Where tests talk to browsers, servers and other processes.
-WAITING = ("web", "server", "notebook", "cli", "hparams", "alerts", "logdir")
+#: Where tests talk to browsers, servers and other processes, or look at the clock.
+WAITING = "web server notebook cli hparams alerts logdir capture frameworks".split()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
