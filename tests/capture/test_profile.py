@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from tracklight.profiles.captures import find_captures, open_capture
 from tracklight.profiles.division import divide_trace
 from tracklight.profiles.parts import Part
 from tracklight.profiles.steps import find_steps
+from tracklight.profiles.summary import sum_up
 from tracklight.profiles.trace import Trace
 
 #: Many times what lies between two samples, so that there are some on a busy machine as well.
@@ -70,6 +72,28 @@ def test_functions_and_lines_of_the_program_are_seen(logdir: Path) -> None:
     assert len(calls) == 2  # one a step, though nothing was seen between them but the loop
     loops = [name for name in trace.name if trace.names[name].startswith("run_loop (")]
     assert len(loops) == 1
+
+
+def test_the_line_that_took_the_time_is_told_first(tmp_path: Path) -> None:
+    with tracklight.profile(tmp_path, framework="python", sample=False, strict=True):
+        load()
+        load()
+    (first, *_) = sum_up(read(tmp_path)).ops
+    assert first.name.endswith(": time.sleep(WAIT_S)")
+
+
+def test_threads_that_only_wait_are_left_out(tmp_path: Path) -> None:
+    over = threading.Event()
+    waiting = threading.Thread(target=over.wait, name="idler")
+    waiting.start()
+    with tracklight.profile(tmp_path, framework="python", sample=False, strict=True):
+        train()
+    over.set()
+    waiting.join()
+    trace = read(tmp_path)
+    if "thread_state" not in trace.categories:
+        pytest.skip("this system does not tell when a thread runs")
+    assert "idler" not in {track.name for track in trace.tracks}
 
 
 def test_waiting_is_no_computing(logdir: Path) -> None:

@@ -7,7 +7,7 @@ import json
 import os
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
@@ -72,8 +72,9 @@ def _name(what: str, thread: int, name: str) -> dict[str, Any]:
     return {"ph": "M", "name": what, "pid": os.getpid(), "tid": thread, "args": {"name": name}}
 
 
-def _iter_spans(spans: Iterable[Span], thread: int, kind: str) -> Iterator[dict[str, Any]]:
-    for name, start_ns, end_ns in spans:
+def _iter_spans(spans: list[Span], thread: int, kind: str) -> Iterator[dict[str, Any]]:
+    # Calls end from the innermost on; readers take the first of two alike for the outer one.
+    for name, start_ns, end_ns in reversed(spans):
         yield {
             "ph": "X",
             "cat": kind,

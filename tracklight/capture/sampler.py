@@ -7,6 +7,7 @@ import threading
 import time
 from collections import defaultdict
 from pathlib import Path
+from types import FrameType
 
 from tracklight.capture.stacks import StackFold, name_stack
 
@@ -21,7 +22,7 @@ _ENDS_S = 5.0
 
 
 class Sampler:
-    """What each thread did, by its number of the system.
+    """What threads did, by their numbers of the system.
 
     Times are those of `time.perf_counter_ns`.
     """
@@ -37,6 +38,7 @@ class Sampler:
         self._thread = threading.Thread(target=self._run, name=f"{_OURS}stacks", daemon=True)
 
     def start(self) -> None:
+        self._owner = threading.get_native_id()
         self._thread.start()
 
     def stop(self) -> None:
@@ -66,21 +68,29 @@ class Sampler:
             if number is not None and frame is not None and not thread.name.startswith(_OURS):
                 seen.add(number)
                 self.names[number] = thread.name
-                self.calls[number].see(name_stack(frame), now_ns)
-                self._see_running(number, now_ns)
+                self._see(number, frame, now_ns)
         for number in self.calls.keys() - seen:
             self.calls[number].cut(0, now_ns)
             self.running[number].cut(0, now_ns)
 
-    def _see_running(self, number: int, now_ns: int) -> None:
+    def _see(self, number: int, frame: FrameType, now_ns: int) -> None:
+        """Take down what a thread does; what all but the one that asks wait for is no matter."""
+        runs = self._see_running(number, now_ns)
+        if runs or number == self._owner:
+            self.calls[number].see(name_stack(frame), now_ns)
+        else:
+            self.calls[number].cut(0, now_ns)
+
+    def _see_running(self, number: int, now_ns: int) -> bool:
+        """Whether a thread ran since the last sample; where nobody knows, it is taken to."""
         try:
             on_cpu, in_line, *_ = (_TASKS / str(number) / "schedstat").read_text().split()
         except (OSError, ValueError):  # a system that does not tell, or a thread that just ended
-            return
+            return True
         ready = int(on_cpu) + int(in_line)
         before, then_ns = self._ready_ns.get(number, (ready, now_ns))
         self._ready_ns[number] = ready, now_ns
-        if now_ns > then_ns:
-            runs = (ready - before) / (now_ns - then_ns) >= _RUNS
-            # What was read now is about the time since the last sample.
-            self.running[number].see([_RUNNING] if runs else [], then_ns)
+        runs = now_ns > then_ns and (ready - before) / (now_ns - then_ns) >= _RUNS
+        # What was read now is about the time since the last sample.
+        self.running[number].see([_RUNNING] if runs else [], then_ns)
+        return runs

@@ -177,7 +177,9 @@ def measure_placement(ops: Ops) -> Placement:
 def list_ops(ops: Ops) -> list[OpRow]:
     """Those that took longest by themselves."""
     sums = {side: max(int(ops.self_ps[ops.sides == side].sum()), 1) for side in Side}
+    # Functions of Python stand around ops, and are only told where there are none.
     rows = [at for at, side in enumerate(ops.sides.tolist()) if side != Side.PYTHON]
+    rows = rows or list(range(len(ops.ops)))
     return [
         OpRow(
             name=ops.ops[at].name,

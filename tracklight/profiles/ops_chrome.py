@@ -14,7 +14,7 @@ _OP, _PYTHON = "cpu_op", "python_function"
 #: What stands around ops, launches them, or only happens at a time.
 _NO_OPS = frozenset({
     "gpu_user_annotation", "user_annotation", "cuda_runtime", "cuda_driver", "overhead", "Trace",
-    "cpu_instant_event", _PYTHON,
+    "cpu_instant_event", "thread_state", _PYTHON,
 })  # fmt: skip
 _ON_DEVICE = ("kernel", "gpu_memcpy", "gpu_memset")
 
