@@ -50,6 +50,11 @@ def test_the_overview_says_what_to_change_and_shows_the_events(
     waits = next(part for part in told.parts if part.name == "input")
     expect(parts.locator("[data-part=input]")).to_contain_text(in_ms(waits.ms))
     expect(section(page, "Who worked").locator("[data-share=long]")).to_contain_text("100 %")
+    page.get_by_role("button", name="Download").click()
+    with page.expect_download() as download:
+        page.get_by_role("menuitem", name="Steps as CSV").click()
+    head, *rows = Path(download.value.path()).read_text().splitlines()
+    assert head.startswith("step,start_ms,total_ms,") and len(rows) == told.steps.count
 
     findings = section(page, "What to change")
     names = [finding.name for finding in told.findings]
@@ -152,7 +157,10 @@ def test_hosts_are_chosen_and_a_damaged_capture_is_a_sentence(
     host.select_option("worker-f32")
     expect(page).to_have_url(re.compile("p-host=worker-f32"))
     expect(section(page, "Who worked").locator("[data-share=long]")).to_contain_text("%")
-    host.select_option("worker-bf16")
+    hosts = section(page, "Hosts")
+    expect(hosts.get_by_role("listitem")).to_have_count(2)
+    hosts.get_by_role("button", name="worker-bf16").click()
+    expect(host).to_have_value("worker-bf16")
     expect(bits).to_contain_text("%")
     choose(page, "Choose a capture", "damaged")
     expect(page.get_by_role("alert")).to_contain_text("worker.xplane.pb")

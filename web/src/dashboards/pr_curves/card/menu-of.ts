@@ -2,10 +2,11 @@ import { withCard } from '../../../wall/by-card';
 import { pictureItems } from '../../../wall/takeaway/menu';
 import type { Pictures } from '../../../wall/takeaway/pictures';
 import { fileName, saveAs } from '../../../wall/takeaway/save';
+import { toCsv, toJson } from '../../../wall/takeaway/table';
 import type { MenuItem } from '../../../widgets/menu';
 import type { CardCurves } from '../cards/curves.svelte';
 import type { PrCurves } from '../pr-curves.svelte';
-import { makeTable, toCsv, toJson } from '../takeaway/table';
+import { makeTable } from '../takeaway/table';
 
 /** The menu of a card: what is seen of it, what is taken away. */
 export function menuOf(

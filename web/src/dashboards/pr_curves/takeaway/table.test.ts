@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 
+import { toCsv, toJson } from '../../../wall/takeaway/table';
 import { sampleCurve } from '../curve/sample';
-import { makeTable, toCsv, toJson } from './table';
+import { makeTable } from './table';
 
 const table = makeTable([sampleCurve('a,"b"'), sampleCurve('c', { columns: null })]);
 

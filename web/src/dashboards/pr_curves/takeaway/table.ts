@@ -1,10 +1,5 @@
+import type { Table } from '../../../wall/takeaway/table';
 import type { Curve } from '../curve/curve';
-
-/** One row for each threshold of each curve. */
-export interface Table {
-  readonly columns: readonly string[];
-  readonly rows: readonly (readonly (string | number | null)[])[];
-}
 
 const NUMBERS = [
   'threshold',
@@ -18,7 +13,7 @@ const NUMBERS = [
   'false_positive_rate',
 ] as const;
 
-/** All that is drawn, and the counts behind it; null where something is not defined. */
+/** One row for each threshold of each curve: all that is drawn, and the counts behind it; null where something is not defined. */
 export function makeTable(curves: readonly Curve[]): Table {
   const rows = curves.flatMap(({ row }) => {
     const { run, tag, step, columns } = row;
@@ -33,21 +28,4 @@ export function makeTable(curves: readonly Curve[]): Table {
 
 function finite(value: number | undefined): number | null {
   return value !== undefined && Number.isFinite(value) ? value : null;
-}
-
-export function toCsv({ columns, rows }: Table): string {
-  const lines = [columns, ...rows].map((cells) => cells.map(quote).join(','));
-  return lines.join('\n') + '\n';
-}
-
-function quote(cell: string | number | null): string {
-  const text = cell === null ? '' : String(cell);
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
-
-export function toJson({ columns, rows }: Table): string {
-  const objects = rows.map((cells) =>
-    Object.fromEntries(columns.map((name, at) => [name, cells[at]])),
-  );
-  return JSON.stringify(objects, null, 1);
 }

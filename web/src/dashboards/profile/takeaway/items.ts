@@ -1,12 +1,23 @@
-import { saveFrom } from '../../../wall/takeaway/save';
+import { fileName, saveAs, saveFrom } from '../../../wall/takeaway/save';
+import { toCsv } from '../../../wall/takeaway/table';
 import type { MenuItem } from '../../../widgets/menu';
+import type { OverviewAnswer, StepsAnswer } from '../data/answers';
 import type { Profile } from '../profile.svelte';
 import { queryOf } from '../state/asks';
+import { makeTable } from './steps';
 
 const PERFETTO = 'https://ui.perfetto.dev';
 
-/** What of a capture can be taken away: the file as it is, or in the form that other viewers read. */
+/** What of a capture can be taken away: its numbers, or the file in the form that others read. */
 export function downloadItems(profile: Profile): MenuItem[][] {
+  const numbers = [
+    { label: 'Overview as JSON', run: () => void saveOverview(profile) },
+    { label: 'Steps as CSV', run: () => void saveSteps(profile) },
+  ];
+  return profile.context.isStatic ? [numbers] : [numbers, ...fileItems(profile)];
+}
+
+function fileItems(profile: Profile): MenuItem[][] {
   const save = (format: 'original' | 'chrome'): void =>
     saveFrom(profile.api.url(queryOf('file', { ...profile.ask, mark: null }, { format })));
   return [
@@ -21,4 +32,22 @@ export function downloadItems(profile: Profile): MenuItem[][] {
       },
     ],
   ];
+}
+
+async function saveOverview(profile: Profile): Promise<void> {
+  const overview = await profile.get<OverviewAnswer>('overview');
+  const text = JSON.stringify(overview, null, 2);
+  saveAs(new Blob([text], { type: 'application/json' }), `${titleOf(profile)}_overview.json`);
+}
+
+async function saveSteps(profile: Profile): Promise<void> {
+  const steps = await profile.get<StepsAnswer>('steps');
+  saveAs(
+    new Blob([toCsv(makeTable(steps))], { type: 'text/csv' }),
+    `${titleOf(profile)}_steps.csv`,
+  );
+}
+
+function titleOf({ capture }: Profile): string {
+  return fileName(`${capture.run} ${capture.title}`);
 }
