@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.projections.clouds import make_clusters, measure_mixing
-from tracklight.projections import cards
+from tracklight.projections import cards, repulsion
 from tracklight.projections.affinity import find_affinities
 from tracklight.projections.cards import Card, find_card
 from tracklight.projections.forces import Forces
@@ -42,6 +42,19 @@ def test_forces_are_those_of_all_pairs(card: Card, dimensions: int) -> None:
     plain.close()
     found = card.make_forces(affinities).find_gradient(layout, 4.0)
     np.testing.assert_allclose(found, wanted, atol=1e-6)
+
+
+def test_a_grid_on_the_card_is_the_grid_of_numpy(
+    card: Card, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vectors, _ = make_clusters(300)
+    affinities = find_affinities(NeighbourSearch(vectors, "euclidean").find_all(30), 10)
+    layout = np.random.default_rng(0).normal(0, 20, (300, 2)).astype(np.float32)
+    wanted, total = repulsion.repel(layout.astype(np.float64))
+    monkeypatch.setattr(cards, "_MOST_IN_PAIRS", 100)
+    forces, sum_of_all = card.make_forces(affinities)._repel(card.send(layout))
+    np.testing.assert_allclose(forces.numpy(), wanted, rtol=1e-5, atol=1e-6)
+    assert sum_of_all == pytest.approx(total, rel=1e-9)
 
 
 def test_a_layout_keeps_clusters_apart(card: Card) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tracklight.projections.affinity import Affinities
+from tracklight.projections.card_grid import repel
 from tracklight.projections.devices import Device
 from tracklight.projections.neighbours import Metric, Neighbours
 from tracklight.projections.work import Work
@@ -15,6 +16,8 @@ from tracklight.types import Float32, Float64
 
 #: Numbers of a block: some hundred megabytes of the card's memory.
 _BLOCK_NUMBERS = 1 << 26
+#: Of more points of a plane a grid takes less time than all pairs.
+_MOST_IN_PAIRS = 20_000
 
 
 class Card:
@@ -74,7 +77,7 @@ class Card:
 
 
 class CardForces:
-    """What acts on points, as `forces.Forces` tells it, of all pairs and not only of near ones."""
+    """What acts on points, as `forces.Forces` tells it."""
 
     def __init__(self, card: Card, torch: Any, affinities: Affinities) -> None:
         self._card = card
@@ -103,6 +106,13 @@ class CardForces:
         return self._torch.zeros_like(places).index_add_(0, self._mine, near[:, None] * apart)
 
     def _repel(self, places: Any) -> tuple[Any, float]:
+        # A grid wants numbers of double precision, which Apple's cards do not have.
+        is_large = len(places) > _MOST_IN_PAIRS and places.shape[1] == 2
+        if is_large and places.device.type != "mps":
+            return repel(self._torch, places)
+        return self._repel_pairs(places)
+
+    def _repel_pairs(self, places: Any) -> tuple[Any, float]:
         """Every pair, some rows at a time: products of matrices do most of it."""
         squares = places.square().sum(dim=1)
         forces = self._torch.empty_like(places)

@@ -9,24 +9,24 @@ proportion to the points, where pairs would take the square of it (Linderman and
 from __future__ import annotations
 
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tracklight.types import Float64, Int64
 
 #: Each side of a cell has as many nodes, through which a parabola is laid.
-_NODES = 3
+NODES = 3
 _FEWEST_CELLS = 50
 _MOST_CELLS = 250
 
 
-class _Grid(NamedTuple):
+class Grid(NamedTuple):
     """Nodes around all points, the same number along each side."""
 
     nodes: int
     step: float
-    origin: Float64
+    origin: Any
 
 
 def repel(layout: Float64) -> tuple[Float64, float]:
@@ -42,23 +42,28 @@ def repel(layout: Float64) -> tuple[Float64, float]:
     return forces, float(each.sum()) - len(layout)
 
 
-def _lay_grid(layout: Float64) -> _Grid:
+def _lay_grid(layout: Float64) -> Grid:
     low, high = layout.min(axis=0), layout.max(axis=0)
-    span = max(float((high - low).max()), 1e-9)
+    return Grid(*count_nodes(float((high - low).max())), low)
+
+
+def count_nodes(span: float) -> tuple[int, float]:
+    """How many nodes a side of that length has, and how far they are apart."""
+    span = max(span, 1e-9)
     cells = int(np.clip(np.ceil(span), _FEWEST_CELLS, _MOST_CELLS))
-    return _Grid(cells * _NODES, span / (cells * _NODES), low)
+    return cells * NODES, span / (cells * NODES)
 
 
-def _share_out(layout: Float64, grid: _Grid) -> tuple[list[Int64], list[Float64]]:
+def _share_out(layout: Float64, grid: Grid) -> tuple[list[Int64], list[Float64]]:
     """For each node around a point its place in the grid, and the point's share of it."""
     along = (layout - grid.origin) / grid.step
-    cells = np.minimum(along // _NODES, grid.nodes // _NODES - 1).astype(np.int64)
+    cells = np.minimum(along // NODES, grid.nodes // NODES - 1).astype(np.int64)
     # Nodes are in the middle of the thirds of a cell; a point is so far from the second of them.
-    offset = along - cells * _NODES - 1.5
+    offset = along - cells * NODES - 1.5
     parts = np.stack([offset * (offset - 1) / 2, 1 - offset**2, offset * (offset + 1) / 2])
     places, shares = [], []
-    for right, down in product(range(_NODES), repeat=2):
-        first, second = cells[:, 0] * _NODES + right, cells[:, 1] * _NODES + down
+    for right, down in product(range(NODES), repeat=2):
+        first, second = cells[:, 0] * NODES + right, cells[:, 1] * NODES + down
         places.append(first * grid.nodes + second)
         shares.append(parts[right, :, 0] * parts[down, :, 1])
     return places, shares
@@ -72,8 +77,8 @@ def _put_on(charges: Float64, places: list[Int64], shares: list[Float64], nodes:
     return out.reshape(-1, nodes, nodes)
 
 
-def _convolve(field: Float64, grid: _Grid) -> Float64:
-    size = _round_up(2 * grid.nodes)
+def _convolve(field: Float64, grid: Grid) -> Float64:
+    size = round_up(2 * grid.nodes)
     apart = np.minimum(np.arange(size), size - np.arange(size)) * grid.step
     kernel = 1 / (1 + apart[:, None] ** 2 + apart[None, :] ** 2) ** 2
     spectrum = np.fft.rfft2(field, (size, size)) * np.fft.rfft2(kernel)
@@ -88,7 +93,7 @@ def _read_off(felt: Float64, places: list[Int64], shares: list[Float64]) -> Floa
     return out
 
 
-def _round_up(size: int) -> int:
+def round_up(size: int) -> int:
     """The next length that a Fourier transform takes apart well."""
     while True:
         rest = size
