@@ -24,6 +24,7 @@ from tests.web.cards import (
 )
 from tests.web.conftest import Serve
 from tests.web.curves import RUNS, STEPS, accuracy, loss, smooth, write_curves
+from tests.web.patience import address_at_rest, becomes, holds, place_at_rest
 
 pytestmark = pytest.mark.browser
 
@@ -48,11 +49,10 @@ def test_a_table_tells_the_last_values(board: str, open_page: Callable[..., Page
 
 def test_a_click_pins_the_cursor_in_all_charts(board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{board}?tags=train&table=1")
-    box = drawn(page, "train/loss").bounding_box()
-    assert box
-    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    box = place_at_rest(drawn(page, "train/loss"))
+    page.mouse.click(*box.middle)
     expect(page).to_have_url(re.compile(r"at=\d+0(&|$)"))
-    step = int(re.findall(r"at=(\d+)", page.url)[0])
+    step = int(re.findall(r"at=(\d+)", address_at_rest(page))[0])
     for title, values in (("train/loss", loss), ("train/accuracy", accuracy)):
         wait_for(page, title, f"at {step}")
         for run, row in table_rows(value_table(page, title)).items():
@@ -80,20 +80,19 @@ def test_hover_is_linked(board: str, open_page: Callable[..., Page]) -> None:
     before = chart(page, "train/accuracy").screenshot()
     walk_to(page, "train/loss", AT)
     expect(tooltip(page)).to_be_visible()
-    assert chart(page, "train/accuracy").screenshot() != before
+    holds(page, lambda: chart(page, "train/accuracy").screenshot() != before)
 
 
 def test_a_range_that_is_dragged_is_summed_up(board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{board}?tags=train&table=1&smooth=0")
-    box = drawn(page, "train/loss").bounding_box()
-    assert box
+    box = place_at_rest(drawn(page, "train/loss"))
     page.get_by_role("button", name="Select a range by dragging").click()
-    page.mouse.move(box["x"] + 0.4 * box["width"], box["y"] + 60)
+    page.mouse.move(box.x + 0.4 * box.width, box.y + 60)
     page.mouse.down()
-    page.mouse.move(box["x"] + 0.7 * box["width"], box["y"] + 80, steps=4)
+    page.mouse.move(box.x + 0.7 * box.width, box.y + 80, steps=4)
     page.mouse.up()
     expect(page).to_have_url(re.compile("range="))
-    assert "zoom" not in page.url
+    assert "zoom" not in address_at_rest(page)
 
 
 def test_the_numbers_of_a_range(board: str, open_page: Callable[..., Page]) -> None:
@@ -126,9 +125,9 @@ def test_tables_are_sorted_by_a_column(board: str, open_page: Callable[..., Page
     table = value_table(page, "train/loss_2")
     rising = sorted(RUNS, key=lambda run: loss(run)[2])
     table.get_by_role("button", name="Value").click()
-    assert list(table_rows(table)) == rising
+    becomes(page, lambda: list(table_rows(table)), rising)
     table.get_by_role("button", name="Value").click()
-    assert list(table_rows(table)) == rising[::-1]
+    becomes(page, lambda: list(table_rows(table)), rising[::-1])
     expect(page).to_have_url(re.compile("tsort=-Value"))
     table.get_by_role("button", name="Value").click()
     expect(page).not_to_have_url(re.compile("tsort"))
@@ -175,7 +174,7 @@ def test_best_values_are_marked(board: str, open_page: Callable[..., Page]) -> N
     expect(page).to_have_url(re.compile("best=min"))
     page.get_by_role("button", name="Close the settings").click()
     expect(page.get_by_role("complementary", name="Settings of Scalars")).to_have_count(0)
-    assert chart(page, "train/loss").screenshot() != before
+    holds(page, lambda: chart(page, "train/loss").screenshot() != before)
 
 
 def test_a_note_at_a_step_is_added_and_removed(

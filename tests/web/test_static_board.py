@@ -13,6 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests import builders as b
 from tests.web import parts
 from tests.web.conftest import Serve
+from tests.web.patience import becomes, holds
 from tests.web.writing import append, write_sweep
 from tracklight.cli import main
 from tracklight.server.page import PAGE_DIR
@@ -69,10 +70,11 @@ def test_a_copy_shows_the_numbers_of_the_log(
     page = open_page(copy(sweep_dir, tmp_path / target, view))
     expect(parts.runs(page)).to_have_count(3)
     expect(parts.live_mark(page, "Copy")).to_be_visible()
-    assert read_values(page, "train/loss") == {
+    wanted = {
         run: [falls(step, scale) for step in (49, 49, 0, 0)]
         for run, scale in (("conv/lr1e-3", 1.0), ("conv/lr3e-4", 2.0), ("vit", 3.0))
     }
+    becomes(page, lambda: read_values(page, "train/loss"), wanted)
     for tag in ("eval/loss", "lr"):
         expect(card(page, tag).locator("[data-drawn]")).not_to_have_attribute("data-drawn", "0")
 
@@ -95,8 +97,8 @@ def test_the_view_is_that_of_the_address(
     expect(parts.runs(page)).to_have_count(2)
     expect(card(page, "lr")).to_have_count(0)
     expect(page.get_by_role("slider", name="Smoothing")).to_have_value("0.8")
-    assert len(read_colours(page)) == 2
-    assert read_colours(page) == read_colours(original)
+    becomes(page, lambda: len(read_colours(page)), 2)
+    holds(page, lambda: read_colours(page) == read_colours(original))
 
 
 def read_colours(page: Page) -> dict[str, str]:
@@ -119,7 +121,7 @@ def test_smoothing_works_in_a_copy(sweep_dir: Path, tmp_path: Path, open_page: O
     values = np.array([falls(step, 3.0) for step in range(50)])
     weights = 0.5 ** np.arange(50)[::-1]
     smoothed = (weights * values).sum() / weights.sum()
-    assert float(cells.first.inner_text()) == pytest.approx(smoothed, rel=1e-3)
+    becomes(page, lambda: float(cells.first.inner_text()), pytest.approx(smoothed, rel=1e-3))
 
 
 def test_no_name_breaks_out_of_the_page(tmp_path: Path, open_page: OpenPage) -> None:

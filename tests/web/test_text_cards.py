@@ -6,14 +6,16 @@ import re
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.web.cards import card, choose
 from tests.web.library import CARD, entries, tell, texts
+from tests.web.patience import becomes, holds
 
 pytestmark = pytest.mark.browser
 
 Open = Callable[..., Page]
+CLIPBOARD = "navigator.clipboard.readText()"
 
 
 def test_markdown_is_laid_out(library: str, open_page: Open) -> None:
@@ -38,7 +40,9 @@ def test_as_logged(library: str, open_page: Open) -> None:
     page = open_page(f"{library}&tags=model")
     page.get_by_role("button", name="As logged").click()
     expect(page).to_have_url(re.compile("form=raw"))
-    assert entries(page, "model/card").first.locator("pre").inner_text() == CARD
+    raw = entries(page, "model/card").first.locator("pre")
+    expect(raw).to_be_visible()
+    becomes(page, raw.inner_text, CARD)
     page.keyboard.press("r")
     expect(page).not_to_have_url(re.compile("form="))
 
@@ -81,11 +85,14 @@ def test_all_steps_newest_first(library: str, open_page: Open) -> None:
     expect(page).to_have_url(re.compile("show=all"))
     expect(entries(page, "story").first).to_contain_text("mat 59.")
     assert entries(page, "story").count() < 30, "only those near the screen exist"
-    for _ in range(60):
-        texts(page, "story").evaluate("list => list.scrollBy(0, 400)")
-        page.wait_for_timeout(30)
-    expect(texts(page, "story")).to_contain_text("The cat sat on mat 0.")
-    expect(texts(page, "story")).to_contain_text("The dog sat on mat 0.")
+    for words in ("The cat sat on mat 0.", "The dog sat on mat 0."):
+        holds(page, lambda words=words: is_scrolled_to(texts(page, "story"), words))
+
+
+def is_scrolled_to(shown: Locator, words: str) -> bool:
+    """Goes further down a list, and says whether the words are there."""
+    shown.evaluate("list => list.scrollBy(0, 400)")
+    return words in shown.inner_text()
 
 
 def test_from_all_steps_to_one(library: str, open_page: Open) -> None:
@@ -127,10 +134,10 @@ def test_a_text_is_copied(library: str, open_page: Open) -> None:
     first = entries(page, "model/card").first
     first.get_by_role("button", name="Copy the text: a, step 0").click()
     expect(first.locator("header")).to_contain_text("Copied")
-    assert page.evaluate("navigator.clipboard.readText()") == CARD
+    becomes(page, lambda: page.evaluate(CLIPBOARD), CARD)
     first.get_by_role("button", name="Copy", exact=True).click()
     expect(first.get_by_role("button", name="Copied")).to_be_visible()
-    assert page.evaluate("navigator.clipboard.readText()").startswith("def forward(x):")
+    holds(page, lambda: page.evaluate(CLIPBOARD).startswith("def forward(x):"))
 
 
 def test_a_text_is_downloaded(library: str, open_page: Open) -> None:

@@ -41,6 +41,7 @@ def test_its_tab_opens_follows_and_remembers(page: Page, logdir: Path) -> None:
     page.get_by_label("Goal").select_option("max")
     expect(page).to_have_url(re.compile("board-goal=max"))
     first = rows.first.locator("td").nth(1)
+    expect(first).to_have_text("vit")  # the largest losses, as they were written
     best = first.inner_text()
 
     # What is not ticked is not ranked.
