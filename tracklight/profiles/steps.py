@@ -33,7 +33,7 @@ def find_steps(trace: Trace, marker: str = "") -> Steps:
         f"events that are called {marker}, as chosen": lambda trace: _find_named(trace, marker),
         "marks of steps by the program": _find_marks,
         "batches that Keras profiled": lambda trace: _find_starting(trace, "Profiled batch"),
-        "steps of PyTorch's profiler": lambda trace: _find_starting(trace, "ProfilerStep#"),
+        "steps of PyTorch's profiler, or of ours": _find_profiler_steps,
         "what repeats at the top of the busiest thread": _find_repeating,
     }
     if not marker:
@@ -74,6 +74,10 @@ def _find_named(trace: Trace, name: str) -> Int64:
 
 def _find_starting(trace: Trace, start: str) -> Int64:
     return np.flatnonzero(trace.find_names(lambda name: name.startswith(start)) & ~trace.on_device)
+
+
+def _find_profiler_steps(trace: Trace) -> Int64:
+    return _find_starting(trace, "ProfilerStep#")
 
 
 def _find_marks(trace: Trace) -> Int64:
