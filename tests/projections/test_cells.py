@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from tests.projections.clouds import make_clusters
-from tracklight.projections import graph
+from tracklight.errors import UsageError
+from tracklight.projections import graph, tsne, umap
 from tracklight.projections.cells import find_roughly
 from tracklight.projections.graph import find_graph
 from tracklight.projections.neighbours import Metric, NeighbourSearch
@@ -39,6 +40,14 @@ def test_many_are_compared_by_cells_and_few_or_products_exactly(
     monkeypatch.setattr(graph, "MOST_EXACT", 50)
     assert find_graph(vectors, "cosine", 5, Work()) == "roughly"
     assert find_graph(vectors, "dot", 5, Work()) != "roughly"
+
+
+def test_more_pairs_than_can_be_held_are_refused_before_anything_is_done() -> None:
+    for settings in (tsne.Settings(), umap.Settings(neighbours=200)):
+        settings.check(100_000)
+        with pytest.raises(UsageError, match="of 1000000 points are too many to be held"):
+            settings.check(1_000_000)
+    umap.Settings().check(1_000_000)
 
 
 def test_the_search_can_be_stopped() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tracklight.errors import UsageError
 from tracklight.projections.cards import Card
 from tracklight.projections.cells import find_roughly
 from tracklight.projections.neighbours import Metric, Neighbours, NeighbourSearch
@@ -10,6 +11,17 @@ from tracklight.types import Float32
 
 #: Of more vectors it takes many times as long to compare all pairs.
 MOST_EXACT = 30_000
+#: Pairs of neighbours that fit into some gigabytes.
+_MOST_PAIRS = 30_000_000
+
+
+def check_pairs(count: int, neighbours: int) -> None:
+    """Raise UsageError where so many neighbours of so many points would fill the memory."""
+    if count * neighbours > _MOST_PAIRS:
+        raise UsageError(
+            f"{neighbours} neighbours of {count} points are too many to be held; choose at most "
+            f"{_MOST_PAIRS // neighbours} points, or settings with fewer neighbours"
+        )
 
 
 def find_graph(

@@ -13,7 +13,7 @@ from tracklight.errors import UsageError
 from tracklight.projections.affinity import find_affinities
 from tracklight.projections.cards import Card, CardForces
 from tracklight.projections.forces import Forces
-from tracklight.projections.graph import find_graph
+from tracklight.projections.graph import check_pairs, find_graph
 from tracklight.projections.neighbours import Metric
 from tracklight.projections.start import find_start
 from tracklight.projections.work import Work
@@ -56,6 +56,7 @@ class Settings:
             raise UsageError(f"labels pull from 0 to 1, not {self.pull}")
         if count < 3:
             raise UsageError(f"{count} points have no neighbours to choose from")
+        check_pairs(count, int(3 * min(self.perplexity, count / 3)))
 
 
 def make_layout(

@@ -14,7 +14,7 @@ from tracklight.projections.affinity import Pairs, join_directions, weaken_unlik
 from tracklight.projections.cards import Card
 from tracklight.projections.curve import fit_curve
 from tracklight.projections.forces import KERNEL
-from tracklight.projections.graph import find_graph
+from tracklight.projections.graph import check_pairs, find_graph
 from tracklight.projections.neighbours import Metric, Neighbours
 from tracklight.projections.settling import settle
 from tracklight.projections.start import find_start
@@ -57,6 +57,7 @@ class Settings:
             raise UsageError(f"labels pull from 0 to 1, not {self.pull}")
         if count < 3:
             raise UsageError(f"{count} points have no neighbours to choose from")
+        check_pairs(count, self.neighbours)
 
 
 class _Graph(NamedTuple):
