@@ -1,0 +1,181 @@
+"""Graphs with functions and profiles, of files, in copies, in trouble, and for everyone."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import Locator, Page, Route, expect
+
+from tests.archives import extract
+from tests.dashboards.graphs.scene import write_graph
+from tests.graphs.drawn import add_function, call, graphdef
+from tests.web.blueprints import box, build_network, choose, toggle
+from tests.web.conftest import board_over
+from tests.web.test_looks import find_violations, overflows
+from tests.web.test_static_board import copy
+from tracklight.dashboards.graphs.listing import RUN_GRAPH, name_graph
+from tracklight.formats.proto import Message
+
+pytestmark = pytest.mark.browser
+
+OpenPage = Callable[..., Page]
+CORPUS = Path(__file__).parents[1] / "data" / "corpus"
+
+
+def build_calls() -> Message:
+    """A call in a scope, whose function has a scope of its own."""
+    nodes = {"x": [], "y": [], "net/call": ["x", "y"], "out": ["net/call"]}
+    graph = graphdef(nodes, ops={"net/call": "StatefulPartitionedCall"})
+    add_function(graph, "body", ["p", "q"], {"in/sum": ["p", "q"]}, {"r": "in/sum:z:0"})
+    call(graph, 2, "f", "body")
+    return graph
+
+
+def write_depths(folder: Path) -> None:
+    """A network, calls of a function, and a session of TensorFlow 1 with two profiles."""
+    write_graph(folder, build_network(), "a_deep")
+    write_graph(folder, build_calls(), "b_calls")
+    extract(CORPUS / "legacy_v1.tar.xz", folder)
+
+
+depths = board_over(write_depths, "module", "?tab=graphs")
+
+
+def graph_of(run: str) -> str:
+    return f"&graph={quote(name_graph(run, RUN_GRAPH, 'graphs'))}"
+
+
+def details(page: Page) -> Locator:
+    return page.get_by_role("complementary", name="Details")
+
+
+def test_the_body_of_a_function_is_opened_where_it_is_called(
+    depths: str, open_page: OpenPage
+) -> None:
+    page = open_page(f"{depths}{graph_of('b_calls')}&open=net")
+    toggle(page, "net/call")
+    for inside in ("p", "q", "in", "r"):
+        expect(box(page, f"net/call|body|{inside}")).to_be_visible()
+    expect(page.locator('[data-link="x → net/call|body|p"]')).to_have_count(1)
+    expect(page.locator('[data-link="net/call|body|r → out"]')).to_have_count(1)
+    toggle(page, "net/call|body|in")
+    choose(page, "net/call|body|in/sum")
+    expect(details(page)).to_contain_text("net/call|body|in/sum")
+    # Who closes all sees all closed again after a reload, and not what is open at first.
+    page.keyboard.press("c")
+    expect(box(page, "net")).to_have_attribute("aria-expanded", "false")
+    expect(page).to_have_url(re.compile("open=/(&|$)"))
+    page.reload()
+    expect(box(page, "net")).to_have_attribute("aria-expanded", "false")
+
+
+def test_time_and_memory_of_each_profile(depths: str, open_page: OpenPage) -> None:
+    page = open_page(depths + graph_of("legacy_v1/session"))
+    colour, legend = page.get_by_label("Colour"), page.get_by_role("group", name="Legend")
+    colour.select_option("Compute time")
+    expect(legend).to_contain_text("Compute time")
+    expect(legend).to_contain_text(re.compile(r"\d ?(µs|ms)"))
+    profile = page.get_by_role("combobox", name="Profile")
+    expect(profile.get_by_role("option")).to_have_text(["step002", "step004"])
+    before = legend.inner_text()
+    profile.select_option("step004")
+    expect(page).to_have_url(re.compile("profile=step004"))
+    expect(legend).not_to_have_text(before)
+    colour.select_option("Memory")
+    expect(legend).to_contain_text(re.compile(r"\d k?B"))
+    colour.select_option("Operation")
+    expect(profile).to_have_count(0)
+
+
+def drop(page: Page, name: str, content: bytes) -> None:
+    """Lets a file fall onto the page."""
+    files = page.evaluate_handle(
+        """([name, text]) => {
+            const bytes = Uint8Array.from(atob(text), letter => letter.charCodeAt(0));
+            const files = new DataTransfer();
+            files.items.add(new File([bytes], name));
+            return files;
+        }""",
+        [name, base64.b64encode(content).decode()],
+    )
+    page.dispatch_event("body", "drop", {"dataTransfer": files})
+
+
+def test_files_are_dropped_and_too_large_ones_refused(
+    depths: str, open_page: OpenPage, tmp_path: Path
+) -> None:
+    page = open_page(depths)
+    expect(box(page, "net")).to_be_visible()
+    drop(page, "mine.pb", build_network(blocks=1).SerializeToString())
+    expect(page.get_by_role("button", name="Choose a graph")).to_contain_text("mine.pb")
+    expect(box(page, "net")).to_be_visible()
+    with (tmp_path / "large.pb").open("wb") as file:
+        file.truncate(300 * 2**20)
+    page.get_by_label("File of a graph").set_input_files(tmp_path / "large.pb")
+    expect(page.get_by_role("dialog")).to_contain_text("files of up to 268 MB are read")
+    assert find_violations(page) == []
+
+
+def test_trouble_is_told_in_place_and_asked_for_again(depths: str, open_page: OpenPage) -> None:
+    page = open_page("about:blank")
+    broken = {"graphs", "groups"}
+
+    def answer(route: Route) -> None:
+        if route.request.url.split("?")[0].rpartition("/")[2] in broken:
+            route.fulfill(status=500, json={"error": {"what": "It broke.", "next": "Wait."}})
+        else:
+            route.continue_()
+
+    page.route("**/api/graphs/*", answer)
+    page.goto(depths)
+    for part, done in (
+        ("graphs", page.get_by_label("Choose a graph")),
+        ("groups", box(page, "net")),
+    ):
+        expect(page.get_by_role("main").get_by_text("It broke.")).to_be_visible()
+        broken.remove(part)
+        page.get_by_role("button", name="Try again").click()
+        expect(done).to_be_visible()
+    page.goto(f"{depths}&node=nowhere/at/all")
+    expect(details(page)).to_contain_text("nowhere/at/all")
+
+
+def find_faults(page: Page) -> list[str]:
+    """All but that nodes are called in full what boxes have room for in short words only."""
+    short = "label-content-name-mismatch: <g "
+    return [found for found in find_violations(page) if not found.startswith(short)]
+
+
+def test_it_is_for_everyone(depths: str, open_page: OpenPage) -> None:
+    page = open_page(f"{depths}&open=net&node=head&find=op:AddV2")
+    expect(details(page)).to_contain_text("head")
+    expect(page.get_by_role("region", name="Search results")).to_contain_text("3 matches")
+    assert find_faults(page) == []
+    page.set_viewport_size({"width": 390, "height": 900})
+    expect(box(page, "net")).to_be_visible()
+    assert not overflows(page)
+    assert find_faults(page) == []
+
+
+def test_a_copy_is_opened_searched_coloured_and_taken_away(
+    tmp_path: Path, open_page: OpenPage
+) -> None:
+    write_graph(tmp_path / "logs", build_network(), "a_deep")
+    page = open_page(copy(tmp_path / "logs", tmp_path / "board.html", "tab=graphs&open=net"))
+    toggle(page, "net/block_2")
+    choose(page, "net/block_2/add")
+    expect(details(page)).to_contain_text("AddV2")
+    page.get_by_role("searchbox", name="Find nodes").fill("op:AddV2")
+    results = page.get_by_role("region", name="Search results")
+    expect(results.get_by_role("status")).to_have_text("3 matches")
+    page.get_by_label("Colour").select_option("Parameters")
+    expect(page.get_by_role("group", name="Legend")).to_contain_text("Parameters")
+    page.get_by_role("button", name="Download").click()
+    with page.expect_download() as download:
+        page.get_by_role("menuitem", name=re.compile("Picture as SVG")).click()
+    assert "block_3" in download.value.path().read_text(encoding="utf-8")
