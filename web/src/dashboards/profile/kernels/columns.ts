@@ -1,5 +1,6 @@
 import { formatBytes, formatCount } from '../../../base/format';
 import type { Column } from '../table/columns';
+import { shortOp } from '../table/op-name';
 import { formatMs, formatShare } from '../words';
 import { UNKNOWN, YES } from './answers';
 import type { Grouping, KernelRow } from './rows';
@@ -96,7 +97,7 @@ const OP: Column<KernelRow> = {
   width: 180,
   isText: true,
   value: ({ op }) => op,
-  text: ({ op }) => op,
+  text: ({ op }) => shortOp(op),
 };
 
 const COMPARED: readonly Column<KernelRow>[] = [
