@@ -80,6 +80,7 @@ describe('tiles', () => {
     store.want([{ level: 2, first: 0, last: 0, tracks: [1] }]);
     expect(store.find(2, { start: 0, end: 10 }, 1)).toHaveLength(1);
     expect(store.find(9, { start: 0, end: 1e5 }, 1)).toHaveLength(2);
+    expect(store.find(9, { start: -1e5, end: 3e5 }, 1)).toHaveLength(2);
     expect(store.isComplete).toBe(true);
     expect(store.problem).toBeNull();
   });

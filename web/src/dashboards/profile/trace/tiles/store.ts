@@ -65,17 +65,24 @@ export class TileStore {
 
   /** What there is of a track in a span: at a level, or at the next coarser one that is there. */
   find(level: number, span: Span, track: number): Part[] {
-    for (let each = this.#fixed ?? level; each <= MOST_LEVELS; each++) {
+    // What a copy does not carry is beyond the ends of the trace.
+    if (this.#fixed !== null) return this.#collect(this.#fixed, span, track);
+    for (let each = level; each <= MOST_LEVELS; each++) {
       const [first, last] = tilesOf(each, span);
-      const parts: Part[] = [];
-      for (let tile = first; tile <= last; tile++) {
-        const part = this.#parts.get(keyOf(each, tile, track));
-        if (!part) break;
-        parts.push(part);
-      }
+      const parts = this.#collect(each, span, track);
       if (parts.length === last - first + 1) return parts;
     }
     return [];
+  }
+
+  #collect(level: number, span: Span, track: number): Part[] {
+    const [first, last] = tilesOf(level, span);
+    const parts: Part[] = [];
+    for (let tile = first; tile <= last; tile++) {
+      const part = this.#parts.get(keyOf(level, tile, track));
+      if (part) parts.push(part);
+    }
+    return parts;
   }
 
   /** Asks once more for what did not come. */
