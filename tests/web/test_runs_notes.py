@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -74,8 +75,9 @@ def test_notes_and_labels_are_columns_and_groups(page: Page) -> None:
     expect(page.get_by_role("dialog")).to_contain_text("3 runs")
     page.get_by_role("textbox", name="Labels").fill("best, paper, best")
     page.get_by_role("textbox", name="Note").fill("with warm-up")
-    page.keyboard.press("Control+Enter")
-    page.goto(page.url.split("?")[0] + "?cols=labels,note&group=label")
+    with page.expect_response(re.compile("/api/notes")):
+        page.keyboard.press("Control+Enter")
+    page.goto(address_at_rest(page).split("?")[0] + "?cols=labels,note&group=label")
     expect(cell(page, "conv/lr1e-3", 1)).to_have_text("best, paper")
     expect(cell(page, "conv/lr1e-3", 2)).to_have_text("with warm-up")
     expect(group(page, "best, paper")).to_contain_text("3")
