@@ -33,7 +33,9 @@ export class Catalog {
     if (named) return named;
     const { runs } = this.#context;
     const good = this.rows.filter(({ problem }) => problem === '');
-    return good.find(({ run }) => runs.find(run) !== undefined) ?? good[0] ?? this.rows[0];
+    const logged = good.filter(({ source }) => source === 'log');
+    const shown = logged.find(({ run }) => runs.find(run) !== undefined);
+    return shown ?? logged[0] ?? good[0] ?? this.rows[0];
   });
 
   readonly version = $derived.by(() => pickVersion(this.current, this.#params.version.value));
