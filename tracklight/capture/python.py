@@ -53,8 +53,9 @@ class PythonProfiler:
         try:
             yield
         finally:
-            self._steps.append(Span(name, start, time.perf_counter_ns()))
-            sampler.cut(self._owner, depth)
+            now = time.perf_counter_ns()
+            self._steps.append(Span(name, start, now))
+            sampler.cut(self._owner, depth, now)
 
     def _iter_events(self) -> Iterator[dict[str, Any]]:
         yield _name("process_name", 0, "python")

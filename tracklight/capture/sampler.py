@@ -22,7 +22,7 @@ _ENDS_S = 5.0
 
 
 class Sampler:
-    """What threads did, by their numbers of the system.
+    """What threads did, by their numbers of the system; belongs to the thread that makes it.
 
     Times are those of `time.perf_counter_ns`.
     """
@@ -35,10 +35,10 @@ class Sampler:
         self._ready_ns: dict[int, tuple[int, int]] = {}
         self._lock = threading.Lock()
         self._is_over = threading.Event()
+        self._owner = threading.get_native_id()
         self._thread = threading.Thread(target=self._run, name=f"{_OURS}stacks", daemon=True)
 
     def start(self) -> None:
-        self._owner = threading.get_native_id()
         self._thread.start()
 
     def stop(self) -> None:
@@ -48,18 +48,18 @@ class Sampler:
         for fold in (*self.calls.values(), *self.running.values()):
             fold.cut(0, now)
 
-    def cut(self, thread: int, depth: int) -> None:
+    def cut(self, thread: int, depth: int, now_ns: int) -> None:
         """Let what a thread is in end now, but for the outermost calls."""
         with self._lock:
             if not self._is_over.is_set():
-                self.calls[thread].cut(depth, time.perf_counter_ns())
+                self.calls[thread].cut(depth, now_ns)
 
     def _run(self) -> None:
         while not self._is_over.wait(_EVERY_S):
             with self._lock:
-                self._look(time.perf_counter_ns())
+                self.look(time.perf_counter_ns())
 
-    def _look(self, now_ns: int) -> None:
+    def look(self, now_ns: int) -> None:
         """Take a sample; no frame is held on to, as that would keep alive what it has made."""
         frames = sys._current_frames()
         seen = set()

@@ -45,10 +45,10 @@ class StackFold:
         self._open += [(name, now_ns) for name in names[same:]]
 
     def cut(self, depth: int, now_ns: int) -> None:
-        """Let all that is deeper end now."""
+        """Let all that is deeper end now; a sample may have been taken since now was."""
         while len(self._open) > depth:
             name, start = self._open.pop()
-            self.spans.append(Span(name, start, now_ns))
+            self.spans.append(Span(name, start, max(start, now_ns)))
 
 
 def name_stack(frame: FrameType | None) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import socket
 import sys
@@ -61,9 +62,11 @@ class JaxProfiler:
 class TorchProfiler:
     def start(self, folder: str) -> None:
         self._folder = folder
-        self._profile = sys.modules["torch"].profiler.profile(
-            record_shapes=True, profile_memory=True
-        )
+        profile = sys.modules["torch"].profiler.profile
+        # There is one cycle, but newer versions warn of what would be lost between two.
+        known = "acc_events" in inspect.signature(profile).parameters
+        keeps = {"acc_events": True} if known else {}
+        self._profile = profile(record_shapes=True, profile_memory=True, **keeps)
         self._profile.start()
 
     def mark(self, step: int) -> AbstractContextManager[Any]:
