@@ -63,3 +63,8 @@ def test_a_copy_shows_the_overview_without_a_server(tmp_path: Path, open_page: O
     expect(page.get_by_role("img", name=re.compile("^Time of each step"))).to_be_visible()
     open_tool(page, "Input")
     expect(tool(page, "input")).to_contain_text("of a step")
+    open_tool(page, "Trace")
+    field = page.get_by_role("application")
+    expect(field).to_have_attribute("data-complete", "true")
+    field.hover(position={"x": 300, "y": 12})
+    expect(page.get_by_role("status", name="Event")).to_contain_text("train")
