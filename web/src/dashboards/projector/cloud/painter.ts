@@ -134,8 +134,14 @@ class CloudPainter implements Painter {
     for (const layer of this.#layers) layer.limit(from, this.#share);
     this.#renderer.render(this.#scene, this.#aim(shown));
     // Without a graphics card it is the page's own processor that is busy now.
-    if (this.isSoftware) this.#context.finish();
+    if (this.isSoftware) this.#await();
     return Math.round((this.#share - from) * total);
+  }
+
+  /** Browsers do not wait for all to be drawn, but for a pixel that is asked for. */
+  #await(): void {
+    const { RGBA, UNSIGNED_BYTE } = this.#context;
+    this.#context.readPixels(0, 0, 1, 1, RGBA, UNSIGNED_BYTE, new Uint8Array(4));
   }
 
   #begin(shown: Shown): void {
