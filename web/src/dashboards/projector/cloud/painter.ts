@@ -55,8 +55,8 @@ class CloudPainter implements Painter {
   #sheets: Shown['sheets'] = [];
   #shown: Shown | null = null;
   #isStale = false;
-  /** Arrays are new to the graphics card, which takes a turn of its own. */
-  #isFresh = false;
+  /** Turns before many new points are drawn: one to put them in order, one to bring them over. */
+  #turnsAhead = 0;
   #share = 0;
   #frame = 0;
   #last = { at: 0, elements: 0 };
@@ -128,8 +128,11 @@ class CloudPainter implements Painter {
     const total = Math.max(1, shown.places.count);
     const from = this.#share;
     // What begins is soon seen, and is soon seen to be something else.
-    const most = this.#isFresh ? 0 : this.#pace.most(shown.isMoving || from === 0);
-    this.#isFresh = false;
+    const isAhead = this.#turnsAhead > 0;
+    // With the first points shaders are made ready, which takes its time as well.
+    const share = this.#last.elements === 0 ? 0 : 1;
+    const most = isAhead ? 0 : this.#pace.most(shown.isMoving || from === 0, share);
+    if (isAhead && --this.#turnsAhead > 0) return 0;
     this.#share = Math.min(1, from + most / total);
     for (const layer of this.#layers) layer.limit(from, this.#share);
     this.#renderer.render(this.#scene, this.#aim(shown));
@@ -149,7 +152,7 @@ class CloudPainter implements Painter {
     this.#share = 0;
     this.#fit(shown);
     const isNew = this.#columns.update(shown);
-    this.#isFresh = isNew && shown.places.count > MANY;
+    if (isNew) this.#turnsAhead = shown.places.count > MANY ? 2 : 0;
     if (isNew || shown.sheets !== this.#sheets) this.#makeLayers(shown);
     else for (const { points } of this.#layers) this.#columns.giveTo(points.geometry);
     const distance = distanceOf(shown.orbit, shown.lens);
