@@ -12,6 +12,7 @@ from pathlib import Path
 from tracklight.index.cache import Cache, CacheFull, Chains, PrivateCache
 from tracklight.index.file import EventFile
 from tracklight.index.memory import give_back
+from tracklight.index.pack import let_go
 from tracklight.index.segment import Segment
 
 _log = logging.getLogger(__name__)
@@ -92,4 +93,5 @@ class Storage:
                 for file, segment in zip(files, stored, strict=True):
                     file.store(segment)
             self._stored_at_s = time.monotonic()
+        let_go()
         give_back()
