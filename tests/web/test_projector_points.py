@@ -12,7 +12,7 @@ from PIL import Image
 from playwright.sync_api import Locator, Page, expect
 
 from tests.web.conftest import board_over
-from tests.web.patience import becomes, holds, place_at_rest
+from tests.web.patience import address_at_rest, becomes, holds, place_at_rest
 from tests.web.points import BLUE, COUNT, EACH, ORANGE, cloud, panel, pick, write_points
 
 pytestmark = pytest.mark.browser
@@ -83,7 +83,7 @@ def test_it_is_turned_moved_zoomed_and_a_link_shows_the_same(
     expect(page).to_have_url(re.compile(r"eye=0,0,1\.\d+(&|$)"))
     page.get_by_role("application").press("ArrowRight")
     expect(page).to_have_url(re.compile(r"eye=0,0,[\d.]+,-[\d.]+,0,0"))
-    other = open_page(page.url)
+    other = open_page(address_at_rest(page, 700))
     page.mouse.move(1, 1)
     place = place_at_rest(cloud(other))
     # What was in the middle has gone to the right with the arrow.
