@@ -62,8 +62,9 @@ pins:  ## Pin the newest versions of everything in tools/constraints.txt
 clean:  ## Remove everything that was made here
 	rm -rf .make .venv build dist docs/_build demo-logs web/node_modules tracklight/server/static
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	rm -f tracklight/formats/_[sex]*.c tracklight/index/_loops.c tracklight/projections/_forces.c
-	rm -f tracklight/formats/_*.so tracklight/index/_*.so
+	rm -f tracklight/formats/_[sex]*.c tracklight/index/_loops.c tracklight/projections/_forces.c \
+		tracklight/profiles/timeline/_lanes.c
+	find tracklight -name '_*.so' -exec rm -f {} +
 	find tracklight tests tools benchmarks -name __pycache__ -prune -exec rm -rf {} +
 
 help:  ## Say what there is to make

@@ -17,13 +17,14 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-#: Two read (logs, profiles), one writes, one smooths and reduces, one lays out points.
+#: Two read (logs, profiles), one writes, one smooths and reduces, one lays out points, one events.
 KERNELS = [
     "tracklight/formats/_scan",
     "tracklight/formats/_encode",
     "tracklight/formats/_xplane",
     "tracklight/index/_loops",
     "tracklight/projections/_forces",
+    "tracklight/profiles/timeline/_lanes",
 ]
 
 #: No debug information: it would hold the folder's path and make two builds differ. gcc cannot see

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.profiles.captured import open_file, read_case
 from tests.profiles.timeline.traces import Event, make_trace
+from tracklight.profiles.timeline import lanes
 from tracklight.profiles.timeline.lanes import MOST_LANES, find_lanes
 
 _EVENTS = st.lists(
@@ -35,10 +37,10 @@ def test_neighbours_that_overlap_by_a_hair_stay_in_one_lane() -> None:
 @settings(deadline=None)
 def test_no_event_lies_on_another(events: list[Event]) -> None:
     trace = make_trace(events)
-    lanes = find_lanes(trace)
+    found = find_lanes(trace)
     for track in range(len(trace.tracks)):
-        for lane in range(lanes.max(initial=0) + 1):
-            mine = np.flatnonzero((trace.track == track) & (lanes == lane))
+        for lane in range(found.max(initial=0) + 1):
+            mine = np.flatnonzero((trace.track == track) & (found == lane))
             assert (trace.start_ps[mine[1:]] >= trace.end_ps[mine[:-1]]).all()
 
 
@@ -46,7 +48,7 @@ def test_no_event_lies_on_another(events: list[Event]) -> None:
 @settings(deadline=None)
 def test_an_event_is_below_the_one_that_it_is_directly_inside_of(events: list[Event]) -> None:
     trace = make_trace(events)
-    lanes, start, end = find_lanes(trace), trace.start_ps, trace.end_ps
+    found, start, end = find_lanes(trace), trace.start_ps, trace.end_ps
     for event in range(len(trace)):
         before = np.arange(event)
         around = before[
@@ -54,7 +56,19 @@ def test_an_event_is_below_the_one_that_it_is_directly_inside_of(events: list[Ev
             & (start[event] < end[before])
             & (end[event] <= end[before])
         ]
-        assert not len(around) or lanes[event] > lanes[around[-1]]
+        assert not len(around) or found[event] > found[around[-1]]
+
+
+@pytest.mark.skipif(lanes.KERNEL is None, reason="the kernel is not built")
+@given(st.lists(st.tuples(st.integers(0, 90), st.integers(0, 40), st.integers(0, 4)), max_size=80))
+@settings(deadline=None)
+def test_the_compiled_loop_finds_the_same_lanes(events: list[tuple[int, int, int]]) -> None:
+    rows = np.array(sorted(events), np.int64).reshape(-1, 3)
+    start, took, hair = (np.ascontiguousarray(column) for column in rows.T)
+    ends = start, start + took, np.minimum(hair, took)
+    assert lanes.KERNEL is not None
+    found = lanes.KERNEL.find_free(*ends, MOST_LANES)
+    assert found.tolist() == list(lanes._iter_free(*ends))
 
 
 def test_a_trace_that_is_nested_without_end_has_an_end() -> None:

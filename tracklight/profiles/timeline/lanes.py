@@ -6,12 +6,25 @@ kernels of one stream do, take the next lane that is free.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
+from types import ModuleType
 
 import numpy as np
 
 from tracklight.profiles.trace import Trace
 from tracklight.types import Bool, Int32, Int64
+
+
+def _find_kernel() -> ModuleType | None:
+    try:
+        from tracklight.profiles.timeline import _lanes
+    except ImportError:
+        return None
+    return _lanes
+
+
+KERNEL = _find_kernel()
 
 #: What is nested deeper shares the last one: no screen is so high, and no trace may take forever.
 MOST_LANES = 250
@@ -60,9 +73,15 @@ def _find_after(start: Int64, end: Int64, hair: Int64) -> Bool:
     return np.append(True, goes_on | (latest <= start[1:]))
 
 
-def _find_free(start: Int64, end: Int64, hair: Int64) -> list[int]:
+def _find_free(start: Int64, end: Int64, hair: Int64) -> Int32:
     """The same one event at a time: below what contains it, the first lane that is free."""
-    lanes: list[int] = []
+    if KERNEL is not None:
+        found: Int32 = KERNEL.find_free(start, end, hair, MOST_LANES)
+        return found
+    return np.array(list(_iter_free(start, end, hair)), np.int32)
+
+
+def _iter_free(start: Int64, end: Int64, hair: Int64) -> Iterator[int]:
     open_: list[tuple[int, int, int]] = []
     busy_until = [(-(1 << 62), -(1 << 62))] * MOST_LANES
     for began, ended, slack in zip(start.tolist(), end.tolist(), hair.tolist(), strict=True):
@@ -76,8 +95,7 @@ def _find_free(start: Int64, end: Int64, hair: Int64) -> list[int]:
             lane += 1
         busy_until[lane] = ended, ended - slack
         open_.append((ended, ended - slack, lane))
-        lanes.append(lane)
-    return lanes
+        yield lane
 
 
 def _find_around(open_: list[tuple[int, int, int]], ended: int) -> int:

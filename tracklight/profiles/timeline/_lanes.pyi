@@ -1,0 +1,3 @@
+from tracklight.types import Int32, Int64
+
+def find_free(start: Int64, end: Int64, hair: Int64, most: int) -> Int32: ...
