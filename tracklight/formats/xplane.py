@@ -6,7 +6,8 @@ where it stands in the file, to be decoded when somebody asks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -24,6 +25,7 @@ _PLANE_NAME, _PLANE_LINES, _PLANE_STATS = 2, 3, 6
 _NAMES = (4, 5)
 _METADATA_STATS = 5
 _SHORTEST_PROGRAM = 100
+_THREADS = 4
 #: Makes a start and an end of a start and a size.
 _SPAN = np.array([[1, 1], [0, 1]])
 #: Which field a stat's value is.
@@ -67,17 +69,30 @@ class Space:
 def read_space(data: bytes) -> Space:
     """Decode a file; one that breaks off gives what stands before that."""
     space = Space(data)
+    # Those of the host and of a device are read side by side: scanning needs no interpreter.
+    with ThreadPoolExecutor(_THREADS) as pool:
+        planes: list[Future[Plane]] = []
+        try:
+            for part in _iter_parts(data):
+                if part.number == _SPACE_PLANES:
+                    planes.append(pool.submit(_read_plane, data, part))
+                elif part.number in (_SPACE_ERRORS, _SPACE_WARNINGS):
+                    space.said.append(_text(data, part))
+                elif part.number == _SPACE_HOSTS:
+                    space.hosts.append(_text(data, part))
+        except FormatError as error:
+            space.problem = f"only a part of it can be read: {error}"
+        _collect(space, planes)
+    return space
+
+
+def _collect(space: Space, planes: Iterable[Future[Plane]]) -> None:
+    """Take planes up to the first that cannot be read, which comes before any other break."""
     try:
-        for part in _iter_parts(data):
-            if part.number == _SPACE_PLANES:
-                space.planes.append(_read_plane(data, part))
-            elif part.number in (_SPACE_ERRORS, _SPACE_WARNINGS):
-                space.said.append(_text(data, part))
-            elif part.number == _SPACE_HOSTS:
-                space.hosts.append(_text(data, part))
+        for plane in planes:
+            space.planes.append(plane.result())
     except FormatError as error:
         space.problem = f"only a part of it can be read: {error}"
-    return space
 
 
 def iter_programs(data: bytes) -> Iterator[bytes]:
