@@ -6,6 +6,8 @@ that its host took stand under one name.
 
 from __future__ import annotations
 
+import numpy as np
+
 from tracklight.profiles.opname import Op, find_op
 from tracklight.profiles.ops_book import Book, Naming, Side
 from tracklight.profiles.ops_chrome import name_chrome_ops
@@ -34,15 +36,21 @@ def _name_plane_ops(trace: Trace, book: Book, placement: Placement) -> None:
     host = ~trace.on_device
     book.write_names(host, Side.HOST, find_op)
     book.write_names(trace.on_device & (trace.duration_ps > 0), Side.DEVICE, _name_kernel)
-    is_memory = trace.find_names(lambda name: name in _ALLOCATES)
-    for event, text in zip(*trace.find_texts("tf_op"), strict=True):
-        if text and text != _NO_OP and not is_memory[event]:
-            side = Side.DEVICE if trace.on_device[event] else Side.HOST
-            if side == Side.DEVICE or book.op[event] < 0:
-                book.write(int(event), find_op(text) or Op(text, ""), side)
+    _name_said(trace, book)
     _name_instructions(trace, book, placement)
     frames = host & trace.find_names(lambda name: name.startswith("$"))
     book.write_names(frames, Side.PYTHON, lambda name: Op(name[1:], "Python"))
+
+
+def _name_said(trace: Trace, book: Book) -> None:
+    """Name events after the op that they are said to be of; a host's own name goes before that."""
+    events, which, texts = trace.find_unlike_texts("tf_op")
+    ops = [find_op(text) or Op(text, "") if text not in ("", _NO_OP) else None for text in texts]
+    is_named = np.array([op is not None for op in ops], bool)[which]
+    is_named &= ~trace.find_names(lambda name: name in _ALLOCATES)[events]
+    on_device = trace.on_device[events]
+    for side, mine in ((Side.HOST, ~on_device & (book.op[events] < 0)), (Side.DEVICE, on_device)):
+        book.write_many(events[is_named & mine], which[is_named & mine], ops, side)
 
 
 def name_places(placement: Placement) -> list[Op]:
