@@ -6,6 +6,9 @@ import json
 from collections.abc import Iterator
 from functools import lru_cache
 
+import numpy as np
+
+from tracklight.profiles import numbering
 from tracklight.profiles.opname import Op
 from tracklight.profiles.ops_book import Book, Side
 from tracklight.profiles.trace import Trace
@@ -36,11 +39,18 @@ def name_chrome_ops(trace: Trace, book: Book) -> None:
 
 def _write_shapes(trace: Trace, book: Book) -> None:
     """Tell ops apart by the shapes of what they were given, where the capture recorded them."""
-    for event, text in zip(*trace.find_texts("input_dims"), strict=True):
-        if book.op[event] >= 0:
-            kind = trace.names[trace.name[event]]
-            shapes = _read_shapes(text)
-            book.write(int(event), Op(f"{kind} ({shapes})" if shapes else kind, kind), Side.HOST)
+    events, which, texts = trace.find_unlike_texts("input_dims")
+    is_op = book.op[events] >= 0
+    events, which = events[is_op], which[is_op]
+    pairs, pair = numbering.number(trace.name[events].astype(np.int64) * len(texts) + which)
+    named = (divmod(each, len(texts)) for each in pairs.tolist())
+    ops = [_name_shaped(trace.names[name], texts[text]) for name, text in named]
+    book.write_many(events, pair, ops, Side.HOST)
+
+
+def _name_shaped(kind: str, text: str) -> Op:
+    shapes = _read_shapes(text)
+    return Op(f"{kind} ({shapes})" if shapes else kind, kind)
 
 
 @lru_cache(maxsize=65_536)
