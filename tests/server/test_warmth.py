@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from tests.server.memory_source import MemorySource
-from tracklight.server import warmth
 from tracklight.server.overview import Overview
 from tracklight.server.warmth import Warmth
 
@@ -14,8 +13,8 @@ from tracklight.server.warmth import Warmth
 class Board:
     """A dashboard that counts how often it was prepared."""
 
-    def __init__(self, plugin: str, prepares: bool = True, fails: bool = False) -> None:
-        self.plugins, self.prepares = (plugin,), prepares
+    def __init__(self, plugin: str, least: int | None = 2, fails: bool = False) -> None:
+        self.plugins, self.prepares_from = (plugin,), least
         self.prepared, self._fails = 0, fails
 
     def get_dashboard(self) -> Any:
@@ -34,10 +33,9 @@ def read(source: MemorySource) -> MemorySource:
 
 
 def test_dashboards_with_something_to_show_are_prepared_once(
-    read: MemorySource, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    read: MemorySource, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(warmth, "_MANY_RUNS", 2)
-    boards = [Board("scalars"), Board("mesh"), Board("scalars", prepares=False)]
+    boards = [Board("scalars"), Board("mesh"), Board("scalars", least=None)]
     boards.append(Board("scalars", fails=True))
     found = SimpleNamespace(found={str(n): board for n, board in enumerate(boards)})
     one = Warmth(Overview(read), found)  # type: ignore[arg-type]
@@ -50,7 +48,7 @@ def test_dashboards_with_something_to_show_are_prepared_once(
 
 
 def test_small_logs_are_left_alone(read: MemorySource) -> None:
-    board = Board("scalars")
+    board = Board("scalars", least=1000)
     found = SimpleNamespace(found={"a": board})
     Warmth(Overview(read), found).hear(read.refresh())  # type: ignore[arg-type]
     assert board.prepared == 0

@@ -13,8 +13,8 @@ class BuiltIn(NamedTuple):
     plugins: tuple[str, ...]
     place: str
     """The module and the class in it, which says the same of itself."""
-    prepares: bool = False
-    """Whether it takes long to answer first, so that it is prepared where a log is large."""
+    prepares_from: int | None = None
+    """It takes long to answer first, and is prepared for logs of so many runs; None: it is not."""
 
 
 #: In the order of their tabs.
@@ -39,10 +39,9 @@ BUILT_IN = (
         "Graphs",
         ("graphs", "graph_run_metadata", "graph_run_metadata_graph", "graph_keras_model"),
         "tracklight.dashboards.graphs:Graphs",
+        prepares_from=1,
     ),
-    BuiltIn("hparams", "HParams", ("hparams",), "tracklight.dashboards.hparams:HParams", True),
-    BuiltIn(
-        "projector", "Projector", ("projector",), "tracklight.dashboards.projector:Projector"
-    ),
+    BuiltIn("hparams", "HParams", ("hparams",), "tracklight.dashboards.hparams:HParams", 1000),
+    BuiltIn("projector", "Projector", ("projector",), "tracklight.dashboards.projector:Projector"),
     BuiltIn("profile", "Profile", ("profile",), "tracklight.dashboards.profile:Profile"),
 )

@@ -42,7 +42,7 @@ class Plugins:
         self.problems: list[str] = []
         for it in BUILT_IN:
             load = partial(_load_built_in, it.place, context)
-            self.found[it.name] = Found(it.name, it.title, it.plugins, None, load, it.prepares)
+            self.found[it.name] = Found(it.name, it.title, it.plugins, None, load, it.prepares_from)
         for label, get_class in _iter_entries():
             try:
                 self._add(get_class(), context)
@@ -91,13 +91,13 @@ class Found:
         plugins: Sequence[str],
         module: Path | None,
         load: Callable[[], Dashboard],
-        prepares: bool = False,
+        prepares_from: int | None = None,
     ) -> None:
         self.name = name
         self.title = title
         self.plugins = plugins
         self.module = module
-        self.prepares = prepares
+        self.prepares_from = prepares_from
         self._load = load
         self._lock = threading.Lock()
         self._loaded: tuple[Dashboard, tuple[Route, ...]] | None = None

@@ -10,9 +10,6 @@ from tracklight.types import Delta
 
 log = logging.getLogger(__name__)
 
-#: With fewer runs everything is there at once.
-_MANY_RUNS = 1000
-
 
 class Warmth:
     """Listens for the end of the first refresh."""
@@ -27,8 +24,6 @@ class Warmth:
         if delta is None or self._is_done:
             return
         self._is_done = True
-        if len(self._overview.runs()) < _MANY_RUNS:
-            return
         try:
             self._prepare()
         except Exception:  # whoever asks will be told; following has to go on
@@ -36,6 +31,8 @@ class Warmth:
 
     def _prepare(self) -> None:
         logged = {tag.plugin for tag in self._overview.tags()}
+        runs = len(self._overview.runs())
         for found in self._plugins.found.values():
-            if found.prepares and not logged.isdisjoint(found.plugins):
+            least = found.prepares_from
+            if least is not None and least <= runs and not logged.isdisjoint(found.plugins):
                 found.get_dashboard().prepare()

@@ -55,6 +55,38 @@ def test_who_asks_at_the_same_time_waits_for_one_reading(
     assert (answers, read) == ([1, 1, 1, 1], ["graphs"])
 
 
+def test_a_large_graph_is_read_before_it_is_asked_for(
+    show: Show, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene = show(graphdef({"a": []}))
+    read: list[str] = []
+
+    def count(plugin: str, data: bytes) -> Graph:
+        read.append(plugin)
+        return read_graph(plugin, data)
+
+    monkeypatch.setattr(library, "read_graph", count)
+    scene.dashboard.prepare()
+    assert read == []
+    monkeypatch.setattr(library, "_LARGE_BYTES", 1)
+    scene.dashboard.prepare()
+    assert read == ["graphs"]
+    assert scene.ask("about").nodes == 1
+    assert read == ["graphs"]
+
+
+def test_what_is_wrong_with_a_large_graph_is_told_to_who_asks_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(library, "_LARGE_BYTES", 1)
+    write_graph(tmp_path, b"no graph")
+    scene = Scene(tmp_path)
+    scene.dashboard.prepare()
+    with pytest.raises(FormatError):
+        scene.ask("about")
+    scene.catalog.close()
+
+
 def test_a_graph_is_brought_along(show: Show) -> None:
     scene = show(graphdef({"a": []}))
     body = graphdef({"u": [], "v": ["u"]}).SerializeToString()

@@ -73,6 +73,9 @@ class Graphs(Dashboard):
             Route("upload", UploadAsk, self.upload, upload_bytes=_MOST_UPLOADED_BYTES),
         ]
 
+    def prepare(self) -> None:
+        self._library.prepare()
+
     def export_static(self, runs: Sequence[str]) -> Iterator[tuple[str, object]]:
         return iter_copies(self.context, self._library, runs)
 

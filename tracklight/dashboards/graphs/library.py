@@ -6,11 +6,12 @@ import secrets
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
+from contextlib import suppress
 
 from tracklight.dashboards.graphs.answers import GraphRow, GraphsAnswer
 from tracklight.dashboards.graphs.asks import GraphAsk
 from tracklight.dashboards.graphs.listing import iter_graphs
-from tracklight.errors import LogError
+from tracklight.errors import LogError, TracklightError
 from tracklight.formats import proto
 from tracklight.formats.batch import Content
 from tracklight.formats.values import Tensor, decode_value
@@ -29,6 +30,7 @@ _IDLE_S = 600.0
 #: Counted in bytes of the log; in memory a graph takes several times as much.
 _KEPT_BYTES = 512 << 20
 _MOST_UPLOADS = 8
+_LARGE_BYTES = 4 << 20
 _GONE = "the log no longer has this graph; load the page again"
 
 
@@ -47,6 +49,14 @@ class Library:
         with self._lock:
             uploads = [row for row, _ in self._uploads.values()]
         return GraphsAnswer(cursor, [*self._list_rows().values(), *uploads])
+
+    def prepare(self) -> None:
+        """Read the graph that is seen first, if it is so large that somebody would wait for it."""
+        row = next(iter(self._list_rows().values()), None)
+        if row is not None and row.bytes >= _LARGE_BYTES:
+            # What is wrong with it is told to who asks for it.
+            with suppress(TracklightError, OSError):
+                self._open_logged(GraphAsk(row.id))
 
     def open(self, ask: GraphAsk) -> Atlas:
         """The graph that is asked for, read if it is not at hand."""
