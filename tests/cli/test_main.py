@@ -184,10 +184,16 @@ def test_a_log_that_is_not_there_yet_is_waited_for(tmp_path: Path) -> None:
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
-        assert process.stdout is not None and process.stderr is not None
-        assert process.stdout.readline().startswith("tracklight at ")
-        process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 0
+        try:
+            assert process.stdout is not None and process.stderr is not None
+            (url,) = re.findall(r"http://\S+", process.stdout.readline())
+            # Who started us may ignore Ctrl-C, and then so does a server until it runs.
+            with urllib.request.urlopen(f"{url}api/runs", timeout=20) as answer:
+                assert answer.status == 200
+            process.send_signal(signal.SIGINT)
+            assert process.wait(20) == 0
+        finally:
+            process.kill()
         assert 'later" yet; it is waited for' in process.stderr.read()
 
 
