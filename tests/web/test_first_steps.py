@@ -68,12 +68,12 @@ def test_the_first_run_takes_the_place_of_the_lesson(
 def test_a_directory_without_event_files_says_what_is_in_it(
     logdir: Path, serve: Serve, open_page: Callable[..., Page]
 ) -> None:
-    (logdir / "model.ckpt").touch()
+    (logdir / "train.log").touch()
     page = open_page(serve(logdir).address)
     main = page.get_by_role("main")
-    expect(main).to_contain_text("It holds model.ckpt, but no event file")
+    expect(main).to_contain_text("It holds train.log, but no event file")
     (logdir / "notes.txt").touch()
-    expect(main).to_contain_text("It holds model.ckpt, notes.txt, but no event file")
+    expect(main).to_contain_text("It holds train.log, notes.txt, but no event file")
 
 
 def test_a_directory_that_does_not_exist_yet_is_waited_for(
