@@ -73,7 +73,7 @@ def test_a_directory_without_event_files_says_what_is_in_it(
     main = page.get_by_role("main")
     expect(main).to_contain_text("It holds train.log, but no event file")
     (logdir / "notes.txt").touch()
-    expect(main).to_contain_text("It holds train.log, notes.txt, but no event file")
+    expect(main).to_contain_text("It holds notes.txt, train.log, but no event file")
 
 
 def test_a_directory_that_does_not_exist_yet_is_waited_for(
