@@ -18,7 +18,7 @@ WEB    := $(shell find web -type f -not -path '*/node_modules/*' -not -path '*/t
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: run test check bench docs format pins clean help
+.PHONY: run test check check-python check-web bench docs format pins clean help
 
 run: .make/kernel .make/web  ## Serve LOGDIR, or a demo log where none is given (ARGS="--port 7000")
 	@test -n "$(LOGDIR)" || test -d demo-logs || $(BIN)/python -m tracklight.demo demo-logs
@@ -29,10 +29,15 @@ test: .make/kernel .make/web .make/node .make/test .make/docs .make/frameworks .
 	$(BIN)/pytest -n 2 --dist loadfile $(ARGS)
 
 check: .make/kernel .make/node .make/test .make/check  ## Look for faults without running anything
+	$(MAKE) --no-print-directory --jobs 2 check-python check-web
+
+check-python:
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/python tools/check_imports.py
+
+check-web:
 	npm --prefix web run --silent check
 	npm --prefix web run --silent lint
 	npm --prefix web run --silent format
