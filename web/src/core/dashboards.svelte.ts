@@ -10,6 +10,7 @@ import { notes } from './notes.svelte';
 import { tags } from './tags.svelte';
 
 const PAUSE_MS = 3000;
+const AT_EASE = 9;
 
 /** A dashboard that can be opened. */
 export interface Entry {
@@ -52,6 +53,8 @@ class Dashboards {
   readonly tabs = $derived(
     this.entries.filter((entry) => entry.active || entry.name === this.current?.name),
   );
+  /** More than stand at ease in the bar beside everything else. */
+  readonly areMany = $derived(this.tabs.length > AT_EASE);
   /** Undefined until it is known what there is to show. */
   readonly current = $derived(
     this.entries.find(({ name }) => name === this.#tab.value) ?? this.#findFirst(),
