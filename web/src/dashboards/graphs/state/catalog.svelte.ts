@@ -1,19 +1,17 @@
-import { ask, isAbort, problemOf } from '../../../api/client';
-import type { Problem } from '../../../api/types';
+import { ask } from '../../../api/client';
+import { Listing } from '../../../api/listing.svelte';
 import type { Context } from '../../../plugin/context';
 import type { GraphRow, GraphsAnswer } from '../data/answers';
 import type { Params } from './params';
 import { compareId, type GraphReference } from './reference';
 
 /** All graphs that can be looked at, and which of them are. */
-export class Catalog {
-  rows = $state.raw<readonly GraphRow[]>([]);
-  ready = $state(false);
-  problem = $state.raw<Problem | null>(null);
+export class Catalog extends Listing<GraphRow> {
   readonly #context: Context;
   readonly #params: Params;
 
   constructor(context: Context, params: Params) {
+    super(async (signal) => (await context.api.get<GraphsAnswer>('graphs', signal)).graphs);
     this.#context = context;
     this.#params = params;
   }
@@ -44,20 +42,6 @@ export class Catalog {
 
   /** The same text for as long as the graph is the same. */
   readonly key = $derived(JSON.stringify(this.reference));
-
-  find(id: string): GraphRow | undefined {
-    return id === '' ? undefined : this.rows.find((row) => row.id === id);
-  }
-
-  async load(signal?: AbortSignal): Promise<void> {
-    try {
-      const { graphs } = await this.#context.api.get<GraphsAnswer>('graphs', signal);
-      this.rows = graphs;
-      [this.ready, this.problem] = [true, null];
-    } catch (error) {
-      if (!isAbort(error)) this.problem = problemOf(error);
-    }
-  }
 
   /** Looks at a graph from its top, with nothing chosen. */
   choose(id: string): void {

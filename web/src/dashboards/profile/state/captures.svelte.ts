@@ -1,18 +1,15 @@
-import { isAbort, problemOf } from '../../../api/client';
-import type { Problem } from '../../../api/types';
+import { Listing } from '../../../api/listing.svelte';
 import type { Context } from '../../../plugin/context';
 import type { CaptureRow, CapturesAnswer } from '../data/answers';
 import type { Params } from './params';
 
 /** All captures of the log, and which of them are looked at. */
-export class Captures {
-  rows = $state.raw<readonly CaptureRow[]>([]);
-  ready = $state(false);
-  problem = $state.raw<Problem | null>(null);
+export class Captures extends Listing<CaptureRow> {
   readonly #context: Context;
   readonly #params: Params;
 
   constructor(context: Context, params: Params) {
+    super(async (signal) => (await context.api.get<CapturesAnswer>('captures', signal)).captures);
     this.#context = context;
     this.#params = params;
   }
@@ -48,20 +45,6 @@ export class Captures {
     const wanted = this.#params.host.value;
     return this.current?.hosts.some(({ name }) => name === wanted) ? wanted : '';
   });
-
-  find(id: string): CaptureRow | undefined {
-    return id === '' ? undefined : this.rows.find((row) => row.id === id);
-  }
-
-  async load(signal?: AbortSignal): Promise<void> {
-    try {
-      const { captures } = await this.#context.api.get<CapturesAnswer>('captures', signal);
-      this.rows = captures;
-      [this.ready, this.problem] = [true, null];
-    } catch (error) {
-      if (!isAbort(error)) this.problem = problemOf(error);
-    }
-  }
 
   choose(id: string): void {
     const { capture, before, host, marker, event, span } = this.#params;

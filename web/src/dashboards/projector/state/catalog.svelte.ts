@@ -1,5 +1,5 @@
-import { ask, isAbort, problemOf } from '../../../api/client';
-import type { Problem } from '../../../api/types';
+import { ask } from '../../../api/client';
+import { Listing } from '../../../api/listing.svelte';
 import type { Api, Context } from '../../../plugin/context';
 import type { EmbeddingRow, EmbeddingsAnswer, VersionRow } from '../data/answers';
 import type { Params } from './params';
@@ -12,18 +12,18 @@ export interface Reference {
 }
 
 /** All embeddings that can be looked at, and which of them is. */
-export class Catalog {
-  rows = $state.raw<readonly EmbeddingRow[]>([]);
+export class Catalog extends Listing<EmbeddingRow> {
   devices = $state.raw<readonly string[]>([]);
-  ready = $state(false);
-  problem = $state.raw<Problem | null>(null);
   readonly #context: Context;
-  readonly #api: Api;
   readonly #params: Params;
 
   constructor(context: Context, api: Api, params: Params) {
+    super(async (signal) => {
+      const { embeddings, devices } = await api.get<EmbeddingsAnswer>('embeddings', signal);
+      this.devices = devices;
+      return embeddings;
+    });
     this.#context = context;
-    this.#api = api;
     this.#params = params;
   }
 
@@ -49,20 +49,6 @@ export class Catalog {
     pickVersion(this.other, this.#params.otherVersion.value),
   );
   readonly otherReference = $derived.by(() => referenceOf(this.other, this.otherVersion));
-
-  find(id: string): EmbeddingRow | undefined {
-    return id === '' ? undefined : this.rows.find((row) => row.id === id);
-  }
-
-  async load(): Promise<void> {
-    try {
-      const { embeddings, devices } = await this.#api.get<EmbeddingsAnswer>('embeddings');
-      [this.rows, this.devices] = [embeddings, devices];
-      [this.ready, this.problem] = [true, null];
-    } catch (error) {
-      if (!isAbort(error)) this.problem = problemOf(error);
-    }
-  }
 
   /** Adds a file of the user's and looks at it. */
   async upload(file: File, of: '' | `&${string}` = ''): Promise<EmbeddingRow> {
