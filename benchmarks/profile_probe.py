@@ -59,7 +59,7 @@ def _run(command: list[str]) -> Taken:
 
 def _look_here(what: str, path: Path) -> float:
     from tracklight.profiles.captures import open_capture
-    from tracklight.profiles.summary import sum_up
+    from tracklight.profiles.summary.summary import sum_up
     from tracklight.profiles.timeline.tiles import TILE_BITS, cut_tiles
     from tracklight.profiles.timeline.timeline import Timeline
 

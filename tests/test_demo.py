@@ -21,9 +21,9 @@ from tracklight.formats.tensor import decode
 from tracklight.formats.tfrecord import iter_records
 from tracklight.formats.values import decode_value
 from tracklight.profiles.captures import open_capture
-from tracklight.profiles.precision import measure_precision
-from tracklight.profiles.steps import find_steps
-from tracklight.profiles.summary import sum_up
+from tracklight.profiles.kernels.precision import measure_precision
+from tracklight.profiles.steps.steps import find_steps
+from tracklight.profiles.summary.summary import sum_up
 from tracklight.profiles.trace import Trace
 from tracklight.types import Float32, Kind
 

@@ -1,8 +1,8 @@
 """Hold the import directions: ``python tools/check_imports.py``.
 
-A room is a folder of the package or of web/src, or a module at the top of either. The tables below
-say which other rooms each one may import. Imports inside functions count as well: being late does
-not make them right.
+A room is a folder of the package or of web/src, or a module at the top of either; a folder with
+many rooms of its own has a table as well. The tables below say which other rooms each one may
+import. Imports inside functions count as well: being late does not make them right.
 """
 
 from __future__ import annotations
@@ -63,6 +63,27 @@ PYTHON = {
     "types": "",
 }
 
+#: Rooms of tracklight/profiles, each of which imports only what stands above it.
+PROFILES = {
+    "columns": "",
+    "devices": "",
+    "trace": "columns devices",
+    "chrome": "trace",
+    "reading": "columns devices trace",
+    "captures": "reading trace",
+    "program": "columns trace",
+    "ops": "columns trace program",
+    "xprof": "columns trace ops",
+    "steps": "columns trace ops xprof",
+    "kernels": "columns trace program ops steps",
+    "roofline": "devices trace program ops",
+    "memory": "trace steps",
+    "findings": "trace steps kernels",
+    "input": "columns trace steps findings",
+    "summary": "columns devices trace ops steps kernels findings input",
+    "timeline": "trace",
+}
+
 WEB = {
     "base": "",
     "api": "base",
@@ -104,13 +125,13 @@ def find_faults(imports: Iterable[Import], table: dict[str, str]) -> list[str]:
     return faults
 
 
-def iter_python_imports(package: Path) -> Iterator[Import]:
+def iter_python_imports(package: Path, called: str = PACKAGE) -> Iterator[Import]:
     """Every import of one room by another in the package, errors and types left out."""
     for path in sorted(package.rglob("*.py")):
         inside = path.relative_to(package).with_suffix("").parts
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            for name in _iter_imported_names(node, (PACKAGE, *inside[:-1])):
-                target = _find_room(package, name)
+            for name in _iter_imported_names(node, (*called.split("."), *inside[:-1])):
+                target = _find_room(package, called, name)
                 if target not in (None, "errors", "types"):
                     yield Import(f"{path}:{node.lineno}", inside[0], target)
 
@@ -124,12 +145,11 @@ def _iter_imported_names(node: ast.AST, folder: tuple[str, ...]) -> Iterator[str
         yield from (f"{module}.{alias.name}" for alias in node.names)
 
 
-def _find_room(package: Path, name: str) -> str | None:
+def _find_room(package: Path, called: str, name: str) -> str | None:
     """The room that a dotted name leads to; None for another package's name."""
-    top, _, rest = name.partition(".")
-    if top != PACKAGE:
+    if not f"{name}.".startswith(f"{called}."):
         return None
-    room = rest.partition(".")[0]
+    room = name[len(called) + 1 :].partition(".")[0]
     is_room = (package / room).is_dir() or (package / f"{room}.py").exists()
     return room if room and is_room else "__init__"
 
@@ -155,6 +175,9 @@ def _web_room(path: str) -> str:
 def main() -> None:
     faults = [
         *find_faults(iter_python_imports(ROOT / PACKAGE), PYTHON),
+        *find_faults(
+            iter_python_imports(ROOT / PACKAGE / "profiles", f"{PACKAGE}.profiles"), PROFILES
+        ),
         *find_faults(iter_web_imports(ROOT / "web" / "src"), WEB),
     ]
     for fault in faults:

@@ -13,8 +13,8 @@ from tests.sdk.reading import read_scalars
 from tracklight.errors import UsageError, UsageWarning
 from tracklight.logdir.roots import Root
 from tracklight.profiles.captures import find_captures, open_capture
-from tracklight.profiles.steps import find_steps
-from tracklight.profiles.summary import sum_up
+from tracklight.profiles.steps.steps import find_steps
+from tracklight.profiles.summary.summary import sum_up
 from tracklight.profiles.trace import Trace
 
 #: Many times what lies between two samples, so that there are some on a busy machine as well.

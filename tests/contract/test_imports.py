@@ -8,7 +8,14 @@ from pathlib import Path
 import pytest
 
 from tools import check_imports
-from tools.check_imports import PYTHON, WEB, find_faults, iter_python_imports, iter_web_imports
+from tools.check_imports import (
+    PROFILES,
+    PYTHON,
+    WEB,
+    find_faults,
+    iter_python_imports,
+    iter_web_imports,
+)
 
 Plant = Callable[[str, str], Path]
 
@@ -35,6 +42,19 @@ def test_package_keeps_the_directions() -> None:
     assert find_faults(imports, PYTHON) == []
 
 
+def test_profiles_keep_the_directions_among_their_rooms() -> None:
+    folder = check_imports.ROOT / "tracklight" / "profiles"
+    imports = list(iter_python_imports(folder, "tracklight.profiles"))
+    assert len(imports) > 50
+    assert find_faults(imports, PROFILES) == []
+
+
+def test_every_room_of_profiles_imports_only_those_above_it() -> None:
+    rooms = list(PROFILES)
+    for at, room in enumerate(rooms):
+        assert set(PROFILES[room].split()) <= set(rooms[:at]), room
+
+
 def test_page_keeps_the_directions() -> None:
     imports = list(iter_web_imports(check_imports.ROOT / "web" / "src"))
     assert len(imports) > 5
@@ -56,6 +76,12 @@ def test_page_keeps_the_directions() -> None:
 def test_notices_a_wrong_python_import(plant: Plant, path: str, text: str, fault: str) -> None:
     (found,) = find_faults(iter_python_imports(plant(path, text)), PYTHON)
     assert fault in found
+
+
+def test_notices_a_wrong_import_inside_of_a_folder(plant: Plant) -> None:
+    tree = plant("server/steps.py", "from tracklight.profiles import log\nimport tracklight.x\n")
+    (found,) = iter_python_imports(tree, "tracklight.profiles")
+    assert (found.source, found.target) == ("server", "log")
 
 
 def test_allows_right_python_imports(plant: Plant) -> None:

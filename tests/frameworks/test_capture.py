@@ -12,7 +12,7 @@ from tests.frameworks.programs import need, run_program
 from tests.sdk.reading import read_scalars
 from tracklight.logdir.roots import Root
 from tracklight.profiles.captures import find_captures, open_capture
-from tracklight.profiles.steps import find_steps
+from tracklight.profiles.steps.steps import find_steps
 
 NAMES = {"torch": "ProfilerStep#{}", "jax": "train {}", "tensorflow": "train {}"}
 

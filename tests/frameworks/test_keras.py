@@ -18,7 +18,7 @@ from tracklight.formats.proto import parse
 from tracklight.formats.tensor import decode
 from tracklight.logdir.roots import Root
 from tracklight.profiles.captures import find_captures, open_capture
-from tracklight.profiles.steps import find_steps
+from tracklight.profiles.steps.steps import find_steps
 from tracklight.sdk.pictures import find_size
 
 BACKENDS = ("tensorflow", "jax", "torch")

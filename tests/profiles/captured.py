@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from tracklight.profiles.captures import open_capture
+from tracklight.profiles.reading.xplane import read_xplane
 from tracklight.profiles.trace import Trace
-from tracklight.profiles.xplane import read_xplane
 
 DATA = Path(__file__).parent.parent / "data" / "profile"
 #: Those that xprof was asked about.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from tracklight.profiles.division import divide_trace
-from tracklight.profiles.kernels import find_kernels
-from tracklight.profiles.memory import find_memory
-from tracklight.profiles.ops import sum_ops
-from tracklight.profiles.ops_naming import name_ops
-from tracklight.profiles.steps import find_steps
-from tracklight.profiles.summary import iter_lines, sum_up
+from tracklight.profiles.kernels.kernels import find_kernels
+from tracklight.profiles.memory.usage import find_memory
+from tracklight.profiles.ops.naming import name_ops
+from tracklight.profiles.ops.sums import sum_ops
+from tracklight.profiles.steps.division import divide_trace
+from tracklight.profiles.steps.steps import find_steps
+from tracklight.profiles.summary.summary import iter_lines, sum_up
 from tracklight.profiles.timeline.flows import find_flows
 from tracklight.profiles.timeline.selection import sum_selection
 from tracklight.profiles.timeline.telling import tell

@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tracklight.demo.flowers import write_flowers
 from tracklight.profiles.captures import open_capture
-from tracklight.profiles.summary import ProfileSummary, sum_up
+from tracklight.profiles.summary.summary import ProfileSummary, sum_up
 
 DATA = Path(__file__).parents[1] / "data" / "profile"
 SESSION = "plugins/profile/2024_01_02_03_04_05"

@@ -15,8 +15,8 @@ from tests.web.conftest import serve_written
 from tests.web.patience import address_at_rest
 from tests.web.test_looks import find_violations, overflows
 from tracklight.profiles.captures import open_capture
-from tracklight.profiles.ops import Ops, sum_ops
-from tracklight.profiles.ops_book import Side
+from tracklight.profiles.ops.book import Side
+from tracklight.profiles.ops.sums import Ops, sum_ops
 
 pytestmark = pytest.mark.browser
 

@@ -9,9 +9,9 @@ import msgspec
 from tracklight.errors import TracklightError
 from tracklight.inspect.listing import printable
 from tracklight.logdir.roots import Root
-from tracklight.profiles import summary
 from tracklight.profiles.captures import Capture, find_captures, open_capture
-from tracklight.profiles.summary import ProfileSummary, sum_up
+from tracklight.profiles.summary import summary
+from tracklight.profiles.summary.summary import ProfileSummary, sum_up
 
 
 class FoundProfile(msgspec.Struct):

@@ -11,10 +11,10 @@ from tracklight.logdir.discover import discover
 from tracklight.logdir.local import LocalFiles
 from tracklight.logdir.natural import natural_key
 from tracklight.logdir.roots import Root
-from tracklight.profiles.clocks import set_clocks
-from tracklight.profiles.kineto import read_kineto
+from tracklight.profiles.reading.clocks import set_clocks
+from tracklight.profiles.reading.kineto import read_kineto
+from tracklight.profiles.reading.xplane import read_xplane
 from tracklight.profiles.trace import Trace
-from tracklight.profiles.xplane import read_xplane
 
 _XPLANE = ".xplane.pb"
 #: Protobuf itself allows no more.

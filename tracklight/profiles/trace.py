@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from tracklight.errors import FormatError
 from tracklight.formats.hlo import Module, read_module
+from tracklight.profiles.columns.numbering import number
 from tracklight.profiles.devices import Device
-from tracklight.profiles.numbering import number
 from tracklight.types import Bool, Float64, Int32, Int64
 
 

@@ -14,8 +14,8 @@ from tests.profiles.captured import read_bytes, read_case, read_oracle
 from tracklight.errors import UsageError
 from tracklight.plugin import Stream
 from tracklight.profiles.captures import open_capture
-from tracklight.profiles.parts import Part, find_parts
-from tracklight.profiles.summary import sum_up
+from tracklight.profiles.steps.parts import Part, find_parts
+from tracklight.profiles.summary.summary import sum_up
 
 
 def test_the_overview_is_that_of_the_trace(asked: Asked) -> None:

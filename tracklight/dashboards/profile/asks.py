@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from tracklight.profiles.division import Rules
+from tracklight.profiles.steps.division import Rules
 
 Name = Annotated[str, msgspec.Meta(max_length=2000)]
 

@@ -12,7 +12,7 @@ from tracklight.dashboards.profile.store import Store
 from tracklight.dashboards.profile.tool import Tool
 from tracklight.errors import TracklightError, UsageError
 from tracklight.plugin import Route
-from tracklight.profiles.comparing import Compared, Comparison, compare
+from tracklight.profiles.summary.comparing import Compared, Comparison, compare
 
 _MOST_COPIED = 4
 

@@ -9,7 +9,7 @@ from tracklight.dashboards.profile.asks import CaptureAsk
 from tracklight.dashboards.profile.opened import Opened
 from tracklight.dashboards.profile.store import Store
 from tracklight.formats.pprof import read_profile
-from tracklight.profiles.heap import Held, find_held
+from tracklight.profiles.memory.heap import Held, find_held
 from tracklight.types import Float64, Int32
 
 _MOST_ROWS = 20_000

@@ -11,7 +11,7 @@ from tracklight.dashboards.profile.store import Store
 from tracklight.dashboards.profile.tool import Tool, Why
 from tracklight.media.reader import has_mark
 from tracklight.plugin import Route
-from tracklight.profiles.inputs import InputAnalysis, analyse_input, explain_no_input
+from tracklight.profiles.input.analysis import InputAnalysis, analyse_input, explain_no_input
 
 
 def tell_input(store: Store, ask: CaptureAsk) -> InputAnalysis:

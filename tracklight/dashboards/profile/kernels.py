@@ -17,7 +17,7 @@ from tracklight.dashboards.profile.store import Store
 from tracklight.dashboards.profile.tool import Tool, Why
 from tracklight.media.reader import has_mark
 from tracklight.plugin import Route
-from tracklight.profiles.kernels import Kernel, find_kernels
+from tracklight.profiles.kernels.kernels import Kernel, find_kernels
 from tracklight.types import Float32, Float64, Int32
 
 _MS = 1e9

@@ -16,9 +16,9 @@ from tracklight.dashboards.profile.tool import Tool, Why
 from tracklight.index.reduction import thin
 from tracklight.media.reader import has_mark
 from tracklight.plugin import Route
-from tracklight.profiles.memory import Allocator, Piece, find_memory
-from tracklight.profiles.memory_events import has_allocators
-from tracklight.profiles.steps import Steps
+from tracklight.profiles.memory.events import has_allocators
+from tracklight.profiles.memory.usage import Allocator, Piece, find_memory
+from tracklight.profiles.steps.steps import Steps
 from tracklight.types import Float64, Int32
 
 _MS = 1e9

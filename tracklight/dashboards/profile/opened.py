@@ -7,11 +7,11 @@ from collections.abc import Callable, Hashable
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from tracklight.profiles.advice import Framework
 from tracklight.profiles.captures import open_capture
-from tracklight.profiles.division import Division, Rules, divide_trace
-from tracklight.profiles.glance import find_framework
-from tracklight.profiles.steps import Steps
+from tracklight.profiles.findings.advice import Framework
+from tracklight.profiles.steps.division import Division, Rules, divide_trace
+from tracklight.profiles.steps.steps import Steps
+from tracklight.profiles.summary.glance import find_framework
 from tracklight.profiles.trace import Trace, make_empty
 from tracklight.types import CaptureFile
 

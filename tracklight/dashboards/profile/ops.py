@@ -16,8 +16,8 @@ from tracklight.dashboards.profile.store import Store
 from tracklight.dashboards.profile.tool import Tool, Why
 from tracklight.media.reader import has_mark
 from tracklight.plugin import Route
-from tracklight.profiles.ops import Ops
-from tracklight.profiles.ops_book import Side
+from tracklight.profiles.ops.book import Side
+from tracklight.profiles.ops.sums import Ops
 from tracklight.types import Float64, Int32
 
 _MS = 1e9

@@ -13,8 +13,8 @@ from tracklight.dashboards.profile.store import Store
 from tracklight.dashboards.profile.tool import Tool, Why
 from tracklight.media.reader import has_mark
 from tracklight.plugin import Route
-from tracklight.profiles.parts import Part
-from tracklight.profiles.summary import ProfileSummary, sum_up_division
+from tracklight.profiles.steps.parts import Part
+from tracklight.profiles.summary.summary import ProfileSummary, sum_up_division
 from tracklight.types import Float64, Int64
 
 _MS = 1e9

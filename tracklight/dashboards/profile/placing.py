@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from tracklight.dashboards.profile.opened import Opened
-from tracklight.profiles.division import Rules
-from tracklight.profiles.hostops import sum_as_xprof
-from tracklight.profiles.ops import Ops, sum_ops
-from tracklight.profiles.ops_book import Naming
-from tracklight.profiles.ops_naming import name_ops
-from tracklight.profiles.program import Placement, Program, place_events, read_programs
+from tracklight.profiles.ops.book import Naming
+from tracklight.profiles.ops.naming import name_ops
+from tracklight.profiles.ops.sums import Ops, sum_ops
+from tracklight.profiles.program.program import Placement, Program, place_events, read_programs
+from tracklight.profiles.steps.division import Rules
+from tracklight.profiles.xprof.host_ops import sum_as_xprof
 
 
 def get_programs(opened: Opened) -> list[Program]:

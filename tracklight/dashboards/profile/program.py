@@ -16,9 +16,9 @@ from tracklight.dashboards.profile.tool import Tool, Why
 from tracklight.errors import UsageError
 from tracklight.media.reader import has_mark
 from tracklight.plugin import Route
-from tracklight.profiles.program import Program
-from tracklight.profiles.program_text import write_program, write_shape
-from tracklight.profiles.program_times import Timed, time_instructions
+from tracklight.profiles.program.program import Program
+from tracklight.profiles.program.text import write_program, write_shape
+from tracklight.profiles.program.times import Timed, time_instructions
 from tracklight.types import Float64, Int32
 
 _MS = 1e9

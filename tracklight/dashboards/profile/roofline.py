@@ -20,8 +20,8 @@ from tracklight.dashboards.profile.store import Store
 from tracklight.dashboards.profile.tool import Tool, Why
 from tracklight.media.reader import has_mark
 from tracklight.plugin import Route
-from tracklight.profiles.peaks import find_peaks
-from tracklight.profiles.roofline import Point, find_points
+from tracklight.profiles.roofline.peaks import find_peaks
+from tracklight.profiles.roofline.points import Point, find_points
 from tracklight.types import Float64, Int32
 
 _MS = 1e9

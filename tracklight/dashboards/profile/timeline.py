@@ -15,7 +15,7 @@ from tracklight.dashboards.profile.timeline_asks import EventAsk, SearchAsk, Str
 from tracklight.dashboards.profile.tool import Tool, Why
 from tracklight.errors import UsageError
 from tracklight.plugin import Route
-from tracklight.profiles.steps import find_steps
+from tracklight.profiles.steps.steps import find_steps
 from tracklight.profiles.timeline.flows import Arrows, Flows, find_flows, show_arrows
 from tracklight.profiles.timeline.searching import Found, search
 from tracklight.profiles.timeline.selection import Selected, sum_selection

@@ -1,0 +1,16 @@
+"""Sets of times, in small cases made by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tracklight.profiles.columns.intervals import intersect, measure, merge, unite
+
+
+def test_sets_of_times() -> None:
+    some = merge(np.array([[5, 7], [0, 3], [2, 4], [9, 9]]))
+    assert some.tolist() == [[0, 4], [5, 7]]
+    assert intersect(some, np.array([[3, 6]])).tolist() == [[3, 4], [5, 6]]
+    assert intersect(some, np.empty((0, 2), np.int64)).tolist() == []
+    assert measure(unite([some, np.array([[4, 5]])])) == 7
+    assert measure(unite([])) == 0

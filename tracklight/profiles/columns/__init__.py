@@ -1,0 +1,1 @@
+"""Plain arithmetic on columns: numbers told apart, nesting, sets of times, time divided."""

@@ -1,0 +1,1 @@
+"""What to change, with its evidence and by how much it could win."""

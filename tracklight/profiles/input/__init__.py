@@ -1,0 +1,1 @@
+"""What a program waited for when it waited for its input."""

@@ -1,0 +1,1 @@
+"""What ran on devices: how it was launched, in how many bits, on which units."""

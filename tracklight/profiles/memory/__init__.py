@@ -1,0 +1,1 @@
+"""What was taken of memory, given back, and kept."""

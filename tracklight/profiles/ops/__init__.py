@@ -1,0 +1,1 @@
+"""Which op each event is, and how long ops took."""

@@ -1,0 +1,1 @@
+"""Turns the files of every profiler into traces."""

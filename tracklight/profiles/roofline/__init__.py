@@ -1,0 +1,1 @@
+"""What ops compute and move, against what their device can."""

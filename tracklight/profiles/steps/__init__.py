@@ -1,0 +1,1 @@
+"""Steps found, and what their time went into."""

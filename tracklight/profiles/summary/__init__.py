@@ -1,0 +1,1 @@
+"""A capture at a glance, and two of them side by side."""
