@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tracklight.errors import UsageError
-from tracklight.graphs.comparing import NAMES, Change, ChangeName, Comparison
+from tracklight.graphs.changes import ChangeName, join_changes
+from tracklight.graphs.comparing import Comparison
 from tracklight.graphs.model import Graph
 from tracklight.graphs.naming import BODY
 from tracklight.graphs.sheet import Sheet
@@ -61,8 +62,7 @@ class Atlas:
         """What became of a range of leaves, in a comparison; nothing in a plain graph."""
         if self.comparison is None or sheet is not self.root:
             return None
-        kinds = set(self.comparison.change[sheet.hierarchy.order[first:last]].tolist())
-        return NAMES[Change(kinds.pop()) if len(kinds) == 1 else Change.CHANGED]
+        return join_changes(self.comparison.change[sheet.hierarchy.order[first:last]].tolist())
 
     def body(self, function: str) -> Sheet:
         with self._lock:

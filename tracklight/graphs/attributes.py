@@ -81,6 +81,11 @@ def format_shape(shape: Shape) -> str:
     return _CROSS.join("?" if size is None else str(size) for size in shape) or "scalar"
 
 
+def format_output(output: Output) -> str:
+    """Its type and its shape, as far as they are known."""
+    return f"{output.dtype} {format_shape(output.shape)}".strip()
+
+
 def _find_outputs(op: str, values: Mapping[str, Message]) -> tuple[Output, ...]:
     if op == _HANDLE:
         return (Output("resource", ()),)

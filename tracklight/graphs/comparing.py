@@ -1,36 +1,17 @@
-"""Two graphs as one that has all nodes of both, with what became of each node."""
+"""Two graphs as one that has all nodes and edges of both, with what became of each."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from enum import IntEnum
-from typing import Literal
 
 import numpy as np
 
-from tracklight.graphs.attributes import format_shape
-from tracklight.graphs.model import Detail, Edges, Graph
+from tracklight.graphs.attributes import format_output
+from tracklight.graphs.changes import Change
+from tracklight.graphs.edge_changes import EdgePairs, NodeKey, pair_edges
+from tracklight.graphs.model import Detail, Graph
 from tracklight.types import Int32
-
-#: A node by its name, and which of those of that name it is.
-_Key = tuple[str, int]
-_Edge = tuple[_Key, _Key, int, str, bool]
-
-
-class Change(IntEnum):
-    """What became of a node from one graph to the other."""
-
-    SAME = 0
-    ADDED = 1
-    REMOVED = 2
-    CHANGED = 3
-
-
-ChangeName = Literal["same", "added", "removed", "changed"]
-#: By their numbers.
-NAMES: tuple[ChangeName, ...] = ("same", "added", "removed", "changed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +32,7 @@ class Comparison:
     place_before: Int32
     place_after: Int32
     change: Int32
+    edges: EdgePairs
     graph: Graph
 
     def find_differences(self, place: int) -> list[Difference]:
@@ -66,6 +48,8 @@ class Comparison:
 def compare_graphs(before: Graph, after: Graph) -> Comparison:
     old, new = _index(before), _index(after)
     keys = [*new, *(key for key in old if key not in new)]
+    places = {key: place for place, key in enumerate(keys)}
+    edges = pair_edges(before, after, places, (list(old), list(new)))
     place_before = np.array([old.get(key, -1) for key in keys], np.int32)
     place_after = np.array([new.get(key, -1) for key in keys], np.int32)
     pairs = list(zip(place_before.tolist(), place_after.tolist(), strict=True))
@@ -77,46 +61,25 @@ def compare_graphs(before: Graph, after: Graph) -> Comparison:
     graph = Graph(
         [name for name, _ in keys],
         [before.ops[was] if now < 0 else after.ops[now] for was, now in pairs],
-        _join_edges(before, after, keys),
+        edges.edges,
         describe,
         {**before.functions, **after.functions},
         tuple(dict.fromkeys([*before.problems, *after.problems])),
     )
     inputs = _list_inputs(before), _list_inputs(after)
     change = [_find_change(before, after, was, now, inputs) for was, now in pairs]
-    return Comparison(before, after, place_before, place_after, np.array(change, np.int32), graph)
+    return Comparison(
+        before, after, place_before, place_after, np.array(change, np.int32), edges, graph
+    )
 
 
-def _index(graph: Graph) -> dict[_Key, int]:
+def _index(graph: Graph) -> dict[NodeKey, int]:
     seen: Counter[str] = Counter()
     places = {}
     for place, name in enumerate(graph.names):
         places[name, seen[name]] = place
         seen[name] += 1
     return places
-
-
-def _iter_edges(graph: Graph) -> Iterator[_Edge]:
-    keys, edges = list(_index(graph)), graph.edges
-    columns = edges.source.tolist(), edges.target.tolist(), edges.position.tolist()
-    for source, target, position, output, control in zip(
-        *columns, edges.output, edges.control.tolist(), strict=True
-    ):
-        yield keys[source], keys[target], position, output, control
-
-
-def _join_edges(before: Graph, after: Graph, keys: Sequence[_Key]) -> Edges:
-    places = {key: place for place, key in enumerate(keys)}
-    joined = dict.fromkeys([*_iter_edges(after), *_iter_edges(before)])
-    rows = [(places[edge[0]], places[edge[1]], edge[2], edge[4]) for edge in joined]
-    source, target, position, control = np.array(rows, np.int32).reshape(-1, 4).T
-    return Edges(
-        np.ascontiguousarray(source),
-        np.ascontiguousarray(target),
-        np.ascontiguousarray(position),
-        [edge[3] for edge in joined],
-        control.astype(bool),
-    )
 
 
 def _list_inputs(graph: Graph) -> dict[int, list[str]]:
@@ -155,7 +118,7 @@ def _find_change(
 def _say(graph: Graph, place: int) -> dict[str, str]:
     """All there is to say about a node, line by line."""
     detail = graph.describe(place)
-    shapes = (f"{it.dtype} {format_shape(it.shape)}".strip() for it in detail.outputs)
+    shapes = map(format_output, detail.outputs)
     return {
         "operation": graph.ops[place],
         "inputs": ", ".join(_list_inputs_of(graph, place)),

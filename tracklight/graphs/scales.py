@@ -10,7 +10,8 @@ from typing import Literal
 import numpy as np
 
 from tracklight.graphs.census import Census, Labels
-from tracklight.graphs.comparing import NAMES, Comparison
+from tracklight.graphs.changes import NAMES
+from tracklight.graphs.comparing import Comparison
 from tracklight.graphs.hierarchy import Hierarchy
 from tracklight.graphs.profile import Execution
 from tracklight.graphs.tpu import RUNS_ON_TPU, is_tensorflow

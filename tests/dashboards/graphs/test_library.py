@@ -137,3 +137,4 @@ def test_a_graph_compared_with_itself_is_the_same(show: Show) -> None:
     scene.id = f"compare~{scene.id}~{scene.id}"
     assert scene.ask("about").changes.same == 3
     assert scene.ask("about").edges == 3
+    assert scene.ask("about").edge_changes.same == 4

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from tracklight.dashboards.graphs.about import tell_about
 from tracklight.dashboards.graphs.answers import (
     About,
+    ChangesAnswer,
     GraphRow,
     GraphsAnswer,
     Group,
@@ -19,6 +20,7 @@ from tracklight.dashboards.graphs.answers import (
     TraceAnswer,
 )
 from tracklight.dashboards.graphs.asks import (
+    ChangesAsk,
     FileAsk,
     GraphAsk,
     GroupAsk,
@@ -32,6 +34,7 @@ from tracklight.dashboards.graphs.asks import (
     UploadAsk,
 )
 from tracklight.dashboards.graphs.copies import iter_copies
+from tracklight.dashboards.graphs.differences import list_changes
 from tracklight.dashboards.graphs.files import make_file
 from tracklight.dashboards.graphs.finding import find_path, search, trace
 from tracklight.dashboards.graphs.groups import show_group
@@ -66,6 +69,7 @@ class Graphs(Dashboard):
             Route("statistics", StatisticsAsk, self.statistics, "GET", lasting=has_mark),
             Route("paint", PaintAsk, self.paint, "GET", lasting=has_mark),
             Route("node", NodeAsk, self.node, "GET", lasting=has_mark),
+            Route("changes", ChangesAsk, self.changes, "GET", lasting=has_mark),
             Route("search", SearchAsk, self.search, "GET", lasting=has_mark),
             Route("trace", TraceAsk, self.trace, "GET", lasting=has_mark),
             Route("path", PathAsk, self.path, "GET", lasting=has_mark),
@@ -109,6 +113,10 @@ class Graphs(Dashboard):
     def node(self, ask: NodeAsk) -> Node:
         """All that is known of a node or a group."""
         return show_node(self._library.open(ask), ask, self._library.profile(ask, ask.profile))
+
+    def changes(self, ask: ChangesAsk) -> ChangesAnswer:
+        """The nodes and edges in which two compared graphs differ."""
+        return list_changes(self._library.open(ask), ask)
 
     def search(self, ask: SearchAsk) -> SearchAnswer:
         """Nodes and scopes in which all words of a query are found, bodies of functions included.

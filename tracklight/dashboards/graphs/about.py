@@ -8,8 +8,9 @@ import numpy as np
 
 from tracklight.dashboards.graphs.answers import About, Changes, Tally
 from tracklight.graphs.atlas import Atlas
-from tracklight.graphs.comparing import Change
+from tracklight.graphs.changes import Change
 from tracklight.graphs.hierarchy import ROOT
+from tracklight.types import Int32
 
 _MOST_OPS = 200
 _MOST_FUNCTIONS = 1000
@@ -19,7 +20,7 @@ _FEW_BOXES = 16
 
 
 def tell_about(atlas: Atlas) -> About:
-    graph, hierarchy = atlas.graph, atlas.root.hierarchy
+    graph, hierarchy, both = atlas.graph, atlas.root.hierarchy, atlas.comparison
     control = int(graph.edges.control.sum())
     functions = list(graph.functions.items())[:_MOST_FUNCTIONS]
     return About(
@@ -31,7 +32,8 @@ def tell_about(atlas: Atlas) -> About:
         ops=[Tally(*pair) for pair in Counter(graph.ops).most_common(_MOST_OPS)],
         problems=list(graph.problems),
         open=[hierarchy.scopes.paths[scope] for scope in list_opened(atlas)],
-        changes=_count_changes(atlas),
+        changes=None if both is None else _count(both.change),
+        edge_changes=None if both is None else _count(both.edges.change),
     )
 
 
@@ -61,10 +63,8 @@ def _is_worth_opening(atlas: Atlas, scope: int, inner: int, boxes: int) -> bool:
     return bool(leaves[inner] >= _MOST_OF_IT * leaves[scope]) and boxes + added <= _FEW_BOXES
 
 
-def _count_changes(atlas: Atlas) -> Changes | None:
-    if atlas.comparison is None:
-        return None
-    counts = np.bincount(atlas.comparison.change, minlength=len(Change)).tolist()
+def _count(changes: Int32) -> Changes:
+    counts = np.bincount(changes, minlength=len(Change)).tolist()
     return Changes(
         *(counts[change] for change in (Change.SAME, Change.ADDED, Change.REMOVED, Change.CHANGED))
     )

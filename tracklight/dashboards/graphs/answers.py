@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from tracklight.graphs.auxiliary import Role
-from tracklight.graphs.comparing import ChangeName
+from tracklight.graphs.changes import ChangeName
 from tracklight.graphs.levels import Kind
 from tracklight.graphs.searching import Where
 from tracklight.graphs.walking import Direction
@@ -50,7 +50,7 @@ class Tally(msgspec.Struct):
 
 
 class Changes(msgspec.Struct):
-    """How many nodes of two graphs are alike."""
+    """How many nodes, or edges, of two graphs are alike."""
 
     same: int
     added: int
@@ -73,6 +73,7 @@ class About(msgspec.Struct):
     open: list[str]
     """Groups to open at first, as they are all that there is to see."""
     changes: Changes | None
+    edge_changes: Changes | None
 
 
 class ChildRow(msgspec.Struct):
@@ -118,6 +119,8 @@ class EdgeColumns(msgspec.Struct):
     """How many numbers flow; NaN if that is not known. Of large bundles it is estimated."""
     label: list[str]
     dtype: list[str]
+    change: list[ChangeName | None]
+    """In a comparison, by its name; a bundle in which not all is the same has changed."""
 
 
 class BorderColumns(msgspec.Struct):
@@ -135,6 +138,7 @@ class BorderColumns(msgspec.Struct):
     size: Float64
     label: list[str]
     dtype: list[str]
+    change: list[ChangeName | None]
 
 
 class Group(msgspec.Struct):
@@ -235,6 +239,9 @@ class NeighbourRow(msgspec.Struct):
     count: int
     """How many edges these are."""
     inside: list[str]
+    change: ChangeName | None
+    was: str
+    """What flowed before, where that is not what flows now."""
 
 
 class TensorText(msgspec.Struct):
@@ -287,6 +294,35 @@ class Node(msgspec.Struct):
     ran: Ran | None
     change: ChangeName | None
     changes: list[ChangeRow]
+
+
+class ChangedNode(msgspec.Struct):
+    """A node that only one of two graphs has, or that is another in each."""
+
+    path: str
+    op: str
+    change: ChangeName
+    inside: list[str]
+
+
+class ChangedEdge(msgspec.Struct):
+    """The same of an edge, with what flows along it."""
+
+    source: str
+    target: str
+    control: bool
+    change: ChangeName
+    before: str
+    after: str
+    inside: list[str]
+    """The groups to open so that the target is seen."""
+
+
+class ChangesAnswer(msgspec.Struct):
+    """Where two graphs differ, at most so many of each kind as were asked for."""
+
+    nodes: list[ChangedNode]
+    edges: list[ChangedEdge]
 
 
 class HitRow(msgspec.Struct):

@@ -86,6 +86,13 @@ class PathAsk(GraphAsk):
     fold: bool = True
 
 
+class ChangesAsk(GraphAsk):
+    """In what two graphs differ: the first so many nodes, and edges, of each kind of change."""
+
+    fold: bool = True
+    most: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 100
+
+
 class FileAsk(GraphAsk):
     """A graph, or one group of it, as a file."""
 

@@ -10,11 +10,13 @@ import numpy as np
 
 from tracklight.dashboards.graphs.answers import BorderColumns, ChildRow, EdgeColumns, Group
 from tracklight.dashboards.graphs.asks import GroupAsk
+from tracklight.dashboards.graphs.differences import find_bundle_changes
 from tracklight.graphs.atlas import Atlas, Spot
 from tracklight.graphs.attributes import format_shape
 from tracklight.graphs.auxiliary import Role, find_roles
 from tracklight.graphs.body import join_call
 from tracklight.graphs.bundles import Border, Bundles, join_border, join_children
+from tracklight.graphs.changes import ChangeName
 from tracklight.graphs.levels import Child, Level
 from tracklight.graphs.sheet import Sheet
 from tracklight.graphs.structure import UNIQUE
@@ -30,6 +32,7 @@ def show_group(atlas: Atlas, ask: GroupAsk) -> Group:
     spot = atlas.locate(ask.group)
     level = spot.sheet.get_level(spot.path, ask.fold)
     scene = _Scene(
+        atlas,
         spot,
         level,
         join_children(spot.sheet.hierarchy, level),
@@ -42,7 +45,7 @@ def show_group(atlas: Atlas, ask: GroupAsk) -> Group:
         kind=_find_kind(spot, level),
         total=len(level.children),
         offset=ask.offset,
-        children=list(_iter_children(atlas, scene, ask.fold, window)),
+        children=list(_iter_children(scene, ask.fold, window)),
         edges=_show_edges(scene, window),
         ins=_show_border(scene, window, incoming=True),
         outs=_show_border(scene, window, incoming=False),
@@ -70,6 +73,7 @@ def find_chain(sheet: Sheet, scope: int, fold: bool) -> Iterator[int]:
 
 @dataclass(frozen=True, slots=True)
 class _Scene:
+    atlas: Atlas
     spot: Spot
     level: Level
     bundles: Bundles
@@ -101,14 +105,14 @@ def _find_kind(spot: Spot, level: Level) -> Literal["scope", "series", "function
     return "function" if spot.call is not None and not level.path else "scope"
 
 
-def _iter_children(atlas: Atlas, scene: _Scene, fold: bool, window: slice) -> Iterator[ChildRow]:
+def _iter_children(scene: _Scene, fold: bool, window: slice) -> Iterator[ChildRow]:
     spot, level = scene.spot, scene.level
     roles = find_roles(spot.sheet.hierarchy, level, scene.bundles, scene.ins, scene.outs)
     degrees = zip(scene.count_inputs()[window], scene.count_outputs()[window], strict=True)
     for child, role, (inputs, outputs) in zip(
         level.children[window], roles[window], degrees, strict=True
     ):
-        row = _describe_child(atlas, spot, child, role, fold)
+        row = _describe_child(scene.atlas, spot, child, role, fold)
         row.inputs, row.outputs = int(inputs), int(outputs)
         yield row
 
@@ -169,14 +173,14 @@ def _show_edges(scene: _Scene, window: slice) -> EdgeColumns:
     return EdgeColumns(
         bundles.source - np.int32(window.start),
         bundles.target - np.int32(window.start),
-        *_measure(sheet, bundles.edges, bundles.bundle, len(bundles)),
+        *_measure(scene, sheet, bundles.edges, bundles.bundle, len(bundles)),
     )
 
 
 def _show_border(scene: _Scene, window: slice, incoming: bool) -> BorderColumns:
     border = scene.ins if incoming else scene.outs
     border = border.keep(_is_in(border.child, window))
-    across = _measure(scene.outside, border.edges, border.bundle, len(border))
+    across = _measure(scene, scene.outside, border.edges, border.bundle, len(border))
     prefix = scene.spot.prefix if scene.outside is scene.spot.sheet else ""
     partner = [prefix + path for path in border.partner]
     beside, names, columns = _show_beside(scene, window, incoming)
@@ -191,10 +195,11 @@ def _show_border(scene: _Scene, window: slice, incoming: bool) -> BorderColumns:
         sizes,
         [*across[3], *columns[3]],
         [*across[4], *columns[4]],
+        [*across[5], *columns[5]],
     )
 
 
-_Columns = tuple[Int32, Int32, Float64, list[str], list[str]]
+_Columns = tuple[Int32, Int32, Float64, list[str], list[str], list[ChangeName | None]]
 
 
 def _show_beside(scene: _Scene, window: slice, incoming: bool) -> tuple[Int32, list[str], _Columns]:
@@ -205,11 +210,11 @@ def _show_beside(scene: _Scene, window: slice, incoming: bool) -> tuple[Int32, l
     chosen = bundles.keep(kept)
     children, outwards = scene.level.children, scene.spot.outwards
     names = [outwards(children[place].path) for place in far[kept].tolist()]
-    columns = _measure(scene.spot.sheet, chosen.edges, chosen.bundle, len(chosen))
+    columns = _measure(scene, scene.spot.sheet, chosen.edges, chosen.bundle, len(chosen))
     return near[kept], names, columns
 
 
-def _measure(sheet: Sheet, edges: Int32, bundle: Int32, count: int) -> _Columns:
+def _measure(scene: _Scene, sheet: Sheet, edges: Int32, bundle: Int32, count: int) -> _Columns:
     flow = sheet.tensors.measure(edges, bundle, count)
     control = sheet.graph.edges.control[edges]
     return (
@@ -218,6 +223,7 @@ def _measure(sheet: Sheet, edges: Int32, bundle: Int32, count: int) -> _Columns:
         flow.size,
         flow.label,
         flow.dtype,
+        find_bundle_changes(scene.atlas, sheet, edges, bundle, count),
     )
 
 

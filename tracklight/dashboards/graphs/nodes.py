@@ -18,6 +18,7 @@ from tracklight.dashboards.graphs.answers import (
     TensorText,
 )
 from tracklight.dashboards.graphs.asks import NodeAsk
+from tracklight.dashboards.graphs.differences import find_bundle_changes, tell_edge_change
 from tracklight.dashboards.graphs.finding import get_any, list_around
 from tracklight.dashboards.graphs.groups import find_border
 from tracklight.graphs.atlas import Atlas, Spot
@@ -37,7 +38,7 @@ def show_node(atlas: Atlas, ask: NodeAsk, profile: Profile) -> Node:
     level = get_any(spot, ask.fold)
     node = _begin(atlas, spot, level, ask)
     if place is None:
-        _tell_group(spot, level, node, ask)
+        _tell_group(atlas, spot, level, node, ask)
     else:
         _tell_leaf(atlas, spot, place, node, ask)
     node.ran = _find_ran(spot, level, profile)
@@ -89,15 +90,20 @@ def _tell_leaf(atlas: Atlas, spot: Spot, place: int, node: Node, ask: NodeAsk) -
     outgoing = hierarchy.find_outgoing(node.first, node.last)
     node.inputs_total, node.outputs_total = len(incoming), len(outgoing)
     sources, targets = graph.edges.source, graph.edges.target
-    node.inputs = [_show_edge(spot, edge, int(sources[edge]), ask) for edge in incoming[shown]]
-    node.outputs = [_show_edge(spot, edge, int(targets[edge]), ask) for edge in outgoing[shown]]
+    node.inputs = [
+        _show_edge(atlas, spot, edge, int(sources[edge]), ask) for edge in incoming[shown]
+    ]
+    node.outputs = [
+        _show_edge(atlas, spot, edge, int(targets[edge]), ask) for edge in outgoing[shown]
+    ]
     if atlas.comparison is not None and spot.sheet is atlas.root:
         found = atlas.comparison.find_differences(place)
         node.changes = [ChangeRow(it.what, it.before, it.after) for it in found]
 
 
-def _show_edge(spot: Spot, edge: int, other: int, ask: NodeAsk) -> NeighbourRow:
+def _show_edge(atlas: Atlas, spot: Spot, edge: int, other: int, ask: NodeAsk) -> NeighbourRow:
     sheet = spot.sheet
+    change, was = tell_edge_change(atlas, sheet, int(edge))
     edges = sheet.graph.edges
     control = bool(edges.control[edge])
     tensor = None if control else sheet.tensors.carried(int(edge))
@@ -112,23 +118,25 @@ def _show_edge(spot: Spot, edge: int, other: int, ask: NodeAsk) -> NeighbourRow:
         None if tensor is None else _as_number(count_known(tensor)),
         1,
         list_around(spot, sheet.get_leaf(other), ask.fold),
+        change,
+        was,
     )
 
 
-def _tell_group(spot: Spot, level: Level, node: Node, ask: NodeAsk) -> None:
+def _tell_group(atlas: Atlas, spot: Spot, level: Level, node: Node, ask: NodeAsk) -> None:
     graph = spot.sheet.graph
     places = spot.sheet.hierarchy.order[level.first : level.last].tolist()
     ops = Counter(graph.ops[place] for place in places)
     node.ops = [Tally(*pair) for pair in ops.most_common(_MOST_OPS)]
     shown = slice(ask.offset, ask.offset + ask.most)
-    incoming = list(_iter_partners(spot, level, ask, incoming=True))
-    outgoing = list(_iter_partners(spot, level, ask, incoming=False))
+    incoming = list(_iter_partners(atlas, spot, level, ask, incoming=True))
+    outgoing = list(_iter_partners(atlas, spot, level, ask, incoming=False))
     node.inputs_total, node.outputs_total = len(incoming), len(outgoing)
     node.inputs, node.outputs = incoming[shown], outgoing[shown]
 
 
 def _iter_partners(
-    spot: Spot, level: Level, ask: NodeAsk, incoming: bool
+    atlas: Atlas, spot: Spot, level: Level, ask: NodeAsk, incoming: bool
 ) -> Iterator[NeighbourRow]:
     """Who is on the other side of a group's border, whichever of its children is joined to them."""
     border = find_border(spot, level, ask.fold, incoming)
@@ -140,6 +148,7 @@ def _iter_partners(
     bundle = partner[border.bundle] if len(border) else border.bundle
     flow = sheet.tensors.measure(border.edges, bundle, len(names))
     counts = np.bincount(bundle, minlength=len(names))
+    changes = find_bundle_changes(atlas, sheet, border.edges, bundle, len(names))
     data = np.bincount(bundle[~sheet.graph.edges.control[border.edges]], minlength=len(names))
     for number in np.argsort(-counts, kind="stable").tolist():
         path = names[number] if is_body else spot.outwards(names[number])
@@ -155,6 +164,8 @@ def _iter_partners(
             _as_number(flow.size[number]),
             int(counts[number]),
             [],
+            changes[number],
+            "",
         )
 
 
