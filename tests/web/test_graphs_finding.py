@@ -122,5 +122,20 @@ def test_two_graphs_are_compared(blueprints: str, open_page: OpenPage) -> None:
     expect(page.get_by_role("combobox", name="Colour")).to_have_value("Change")
     expect(box(page, "net/block_3")).to_have_accessible_name(re.compile("removed$"))
     expect(box(page, "net/block_1")).to_have_accessible_name(re.compile("changed$"))
-    page.goto(f"{address_at_rest(page)}&node=head/MatMul")
+    # Edges as well: one that is no more, and what flows along one that stayed.
+    gone = page.locator('[data-link="net/block_3 → head"]')
+    expect(gone).to_have_attribute("data-change", "removed")
+    expect(gone.locator("path").first).to_have_attribute("stroke", "#c0262d")
+    expect(page.locator('[data-link="net/block_2 → head"]')).to_have_attribute(
+        "data-change", "added"
+    )
+    edges = details(page).get_by_role("region", name=re.compile("Edges that differ"))
+    wider = edges.get_by_role("button").filter(has_text="block_1/MatMul → net/block_1/Relu")
+    edges.get_by_role("button", name=re.compile(r"Show \d+")).click()
+    expect(wider).to_contain_text(f"float32 ?{X}64 → float32 ?{X}96")
+    wider.click()
+    expect(page).to_have_url(re.compile("node=net/block_1/Relu"))
+    inputs = details(page).get_by_role("region", name=re.compile("Inputs"))
+    expect(inputs).to_contain_text(f"float32 ?{X}96, was float32 ?{X}64")
+    page.goto(address_at_rest(page).replace("node=net/block_1/Relu", "node=head/MatMul"))
     expect(details(page).locator("del").first).to_be_visible()

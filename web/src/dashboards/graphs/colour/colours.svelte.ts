@@ -4,9 +4,9 @@ import { Asking } from '../../../api/asking.svelte';
 import { RUN_COLOURS } from '../../../base/colour';
 import type { Palette } from '../../../charts/picture/palette';
 import type { Api } from '../../../plugin/context';
-import type { PaintAnswer, ScaleRow, StatisticsAnswer } from '../data/answers';
+import type { Change, PaintAnswer, ScaleRow, StatisticsAnswer } from '../data/answers';
 import { NO_PAINTS, type Paints, placesIn, withPaint } from '../data/lookups';
-import type { GraphNode } from '../data/model';
+import type { GraphLink, GraphNode } from '../data/model';
 import type { Catalog } from '../state/catalog.svelte';
 import { type Groups, PAGE } from '../state/groups.svelte';
 import type { Params } from '../state/params';
@@ -107,6 +107,10 @@ export class Colours {
     };
   }
 
+  /** The colour of a link that says something by it. */
+  readonly inkOf = ({ change }: GraphLink): string | null =>
+    this.by === 'change' ? changeColour(change) : null;
+
   legendIn(palette: Palette): Legend {
     return this.scale ? legendOf(this.scale, palette) : NO_LEGEND;
   }
@@ -133,8 +137,12 @@ export class Colours {
 
 /** A group in which something is different is different itself. */
 function changeLook(node: GraphNode, palette: Palette): Look {
-  const colour = node.change === null || node.change === 'same' ? null : FIXED[node.change];
+  const colour = changeColour(node.change);
   return colour ? tintedLook(colour, palette) : plainLook(node, palette);
+}
+
+function changeColour(change: Change | null): string | null {
+  return change === null || change === 'same' ? null : (FIXED[change] ?? null);
 }
 
 function structureLook(node: GraphNode, palette: Palette): Look {

@@ -2,6 +2,9 @@
 
 import type { WireNumber } from '../../../api/types';
 
+/** What became of a node or an edge from one of two graphs to the other. */
+export type Change = 'same' | 'added' | 'removed' | 'changed';
+
 export interface StepRow {
   readonly index: number;
   readonly step: number;
@@ -46,7 +49,9 @@ export interface About {
   readonly ops: readonly Tally[];
   readonly problems: readonly string[];
   readonly open: readonly string[];
+  /** Of nodes, and of edges, in a comparison. */
   readonly changes: Changes | null;
+  readonly edge_changes: Changes | null;
 }
 
 export interface ChildRow {
@@ -65,7 +70,7 @@ export interface ChildRow {
   readonly structure: number;
   /** Less than nothing where nobody counted. */
   readonly parameters: number;
-  readonly change: '' | 'same' | 'added' | 'removed' | 'changed';
+  readonly change: Change | null;
   /** Groups inside of it that are best opened along with it. */
   readonly chain: readonly string[];
 }
@@ -77,6 +82,8 @@ interface LinkColumns {
   readonly size: Float64Array;
   readonly label: readonly string[];
   readonly dtype: readonly string[];
+  /** In a comparison. */
+  readonly change: readonly (Change | null)[];
 }
 
 export interface EdgeColumns extends LinkColumns {
@@ -166,6 +173,9 @@ export interface NeighbourRow {
   readonly size: WireNumber;
   readonly count: number;
   readonly inside: readonly string[];
+  readonly change: Change | null;
+  /** What flowed before, where that is not what flows now. */
+  readonly was: string;
 }
 
 export interface NodeAnswer {
@@ -204,6 +214,30 @@ export interface NodeAnswer {
     readonly before: string;
     readonly after: string;
   }[];
+}
+
+export interface ChangedNode {
+  readonly path: string;
+  readonly op: string;
+  readonly change: Change;
+  readonly inside: readonly string[];
+}
+
+export interface ChangedEdge {
+  readonly source: string;
+  readonly target: string;
+  readonly control: boolean;
+  readonly change: Change;
+  /** What flows. */
+  readonly before: string;
+  readonly after: string;
+  readonly inside: readonly string[];
+}
+
+/** The first nodes and edges of each kind of change. */
+export interface ChangesAnswer {
+  readonly nodes: readonly ChangedNode[];
+  readonly edges: readonly ChangedEdge[];
 }
 
 export interface HitRow {

@@ -27,7 +27,7 @@ function nodeOf(row: ChildRow): GraphNode {
     parameters: row.parameters < 0 ? null : row.parameters,
     role: row.aux === '' ? null : row.aux,
     structure: row.structure < 0 ? null : row.structure,
-    change: row.change === '' ? null : row.change,
+    change: row.change,
     bodies: bodiesOf(row),
     chain: row.chain,
   };
@@ -66,9 +66,9 @@ function bordersOf(columns: BorderColumns, side: 'in' | 'out'): GraphLink[] {
 }
 
 function flowOf(
-  { count, control, size, label, dtype }: EdgeColumns | BorderColumns,
+  { count, control, size, label, dtype, change }: EdgeColumns | BorderColumns,
   at: number,
-): Pick<GraphLink, 'count' | 'elements' | 'isControl' | 'label' | 'dtype'> {
+): Pick<GraphLink, 'count' | 'elements' | 'isControl' | 'label' | 'dtype' | 'change'> {
   const [elements, edges] = [size[at] ?? NaN, count[at] ?? 0];
   return {
     count: edges,
@@ -76,5 +76,6 @@ function flowOf(
     isControl: edges > 0 && control[at] === edges,
     label: label[at] ?? '',
     dtype: dtype[at] ?? '',
+    change: change[at] ?? null,
   };
 }

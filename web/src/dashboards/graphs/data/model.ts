@@ -1,10 +1,9 @@
 /** A graph as the page knows it: the groups that somebody opened, and what they hold. */
 
+import type { Change } from './answers';
+
 /** `function` runs a body that can be opened; `rest` stands for nodes that are not shown. */
 export type NodeKind = 'op' | 'group' | 'series' | 'function' | 'input' | 'output' | 'rest';
-
-/** What was found out about a node in a comparison of two graphs. */
-export type Change = 'same' | 'added' | 'removed' | 'changed';
 
 /** Why a node better stands aside. */
 export type Role = 'noop' | 'constant' | 'summary' | 'hub' | 'lonely';
@@ -48,6 +47,8 @@ export interface GraphLink {
   readonly isControl: boolean;
   readonly label: string;
   readonly dtype: string;
+  /** In a comparison. */
+  readonly change: Change | null;
 }
 
 export interface Group {

@@ -19,6 +19,7 @@ export function drawSvg({ stage, params, colours, marks }: Graphs, title: string
       drawing: stage.drawing,
       direction: params.flow.value,
       lookOf: colours.lookIn(LIGHT),
+      inkOf: colours.inkOf,
       marks: isTraced ? marks : NO_MARKS,
       legend: colours.legendIn(LIGHT),
       title,
