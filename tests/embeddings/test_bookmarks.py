@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracklight.embeddings.bookmarks import Bookmark, read_bookmarks
+from tracklight.embeddings.bookmarks import Bookmark, CameraDef, read_bookmarks
 from tracklight.errors import FormatError
 
 STATE = {
@@ -21,7 +21,9 @@ STATE = {
     "tSNEPerplexity": 12,
     "tSNEis3d": False,
     "projections": [{"tsne-0": 1.5, "pca-0": None}, {"tsne-0": 2}],
-    "cameraDef": {"orthographic": True, "position": [0, 0, 1], "target": [0, 0, 0], "zoom": 1},
+    "cameraDef": {"orthographic": True, "position": [0, 0, 4], "target": [0.5, 0, 0], "zoom": 2},
+    "customXLeftText": "man",
+    "customYUpText": None,
     "selectedColorOptionName": "label",
     "somethingNew": [1],
 }
@@ -38,7 +40,8 @@ def test_states_of_tensorboard_are_read() -> None:
     assert bookmark.selected_projection == "tsne"
     assert (bookmark.tsne_iteration, bookmark.tsne_perplexity) == (300, 12)
     assert bookmark.tsne_is_3d is False
-    assert bookmark.projections[0] == {"tsne-0": 1.5, "pca-0": None}
+    assert bookmark.camera_def == CameraDef(True, (0, 0, 4), (0.5, 0, 0), 2)
+    assert (bookmark.custom_x_left_text, bookmark.custom_y_up_text) == ("man", None)
 
 
 @pytest.mark.parametrize("value", [b"", b"{}", [1], [{"label": 3}], b"\xff"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import msgspec
 
@@ -12,17 +12,25 @@ from tracklight.tensorfiles.place import measure
 _MAX_BYTES = 256 << 20
 
 
+class CameraDef(msgspec.Struct, rename="camel"):
+    """Where points are looked at from; they fill a cube from -1 to 1, with y on top."""
+
+    orthographic: bool = False
+    position: tuple[float, float, float] = (0, 0, 1)
+    target: tuple[float, float, float] = (0, 0, 0)
+    zoom: float = 1
+
+
 class Bookmark(msgspec.Struct, rename="camel"):
-    """One view; ``projections`` has the place of every point, and what is not known is dropped."""
+    """One view; what is not known is dropped, and the place of every point as well."""
 
     label: str = ""
     is_selected: bool = False
     selected_projection: str = "pca"
     data_set_dimensions: list[int] = []
-    projections: list[dict[str, float | None]] = []
     selected_points: list[int] = []
     filtered_points: list[int] | None = None
-    camera_def: dict[str, Any] | None = None
+    camera_def: CameraDef | None = None
     pca_component_dimensions: list[int] = []
     tsne_perplexity: float | None = msgspec.field(name="tSNEPerplexity", default=None)
     tsne_iteration: int | None = msgspec.field(name="tSNEIteration", default=None)
@@ -30,7 +38,17 @@ class Bookmark(msgspec.Struct, rename="camel"):
     umap_is_3d: bool | None = msgspec.field(name="umapIs3d", default=None)
     umap_neighbors: int | None = None
     umap_min_dist: float | None = None
+    custom_selected_search_by_metadata_option: str | None = None
+    custom_x_left_text: str | None = None
+    custom_x_left_regex: bool | None = None
+    custom_x_right_text: str | None = None
+    custom_x_right_regex: bool | None = None
+    custom_y_down_text: str | None = None
+    custom_y_down_regex: bool | None = None
+    custom_y_up_text: str | None = None
+    custom_y_up_regex: bool | None = None
     selected_color_option_name: str | None = None
+    force_categorical_coloring: bool | None = None
     selected_label_option: str | None = None
 
 

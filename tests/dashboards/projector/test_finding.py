@@ -87,6 +87,10 @@ def test_points_of_two_embeddings_are_matched(board: Board) -> None:
     mine = EmbeddingAsk(board.projector.upload(UploadAsk("v.csv", text)).id)
     by_label = board.projector.match(MatchAsk(trees, other=mine, column="tree"))
     assert (by_label.matched, by_label.rows[4], by_label.rows[5]) == (2, 1, 0)
+    suiting = board.projector.match(MatchAsk(trees, other=mine))
+    assert suiting.rows.tolist() == by_label.rows.tolist()
+    by_number = board.projector.match(MatchAsk(trees, other=mine, column=None))
+    assert by_number.rows[:4].tolist() == [0, 1, 2, -1]
 
 
 @pytest.mark.parametrize("method", [Kmeans(4), Hdbscan(5)])

@@ -162,7 +162,10 @@ def test_a_file_is_brought_along_and_given_labels_and_pictures(board: Board) -> 
     row = board.projector.upload(UploadAsk("w.tsv", b"der\t1\t2\ndie\t3\t4\ndas\t5\t7\n"))
     assert (row.source, row.name, row.versions[0].rows, row.has_labels) == ("upload", "w", 3, True)
     assert board.projector.embeddings(Nothing()).embeddings[0].id == row.id
+    board.projector.upload(UploadAsk("m.tsv", b"a\nb\n", labels_of=row.id))
+    assert "2 rows of labels" in board.projector.about(EmbeddingAsk(row.id)).problems[0]
     again = board.projector.upload(UploadAsk("m.tsv", b"a\nb\nc\n", labels_of=row.id))
+    assert board.projector.about(EmbeddingAsk(row.id)).problems == []
     assert again.versions[0].mark != row.versions[0].mark
     point = board.projector.point(RowAsk(row.id, row=2))
     assert [it.text for it in point.cells] == ["c"]

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.dashboards.projector.conftest import ROWS, Board
+from tests.dashboards.projector.conftest import NAMES, ROWS, Board
 from tracklight.dashboards.projector.asks import (
     Axis,
     Custom,
@@ -18,6 +18,7 @@ from tracklight.dashboards.projector.asks import (
     QualityAsk,
     Tsne,
     Umap,
+    UploadAsk,
 )
 from tracklight.errors import LogError, TracklightError, UsageError
 from tracklight.projections.turning import turn_onto
@@ -103,6 +104,26 @@ def test_axes_go_from_some_points_to_others(board: Board) -> None:
     ):
         with pytest.raises(UsageError, match=sentence):
             board.projector.project(ProjectAsk(trees, method=Custom(axes)))
+
+
+def test_layouts_are_turned_onto_the_points_that_a_column_says_are_the_same(board: Board) -> None:
+    trees = board.find("trees").id
+    base = board.wait(board.projector.project(ProjectAsk(trees)))
+    order = [7, 2, 30, 11, 45, 20]
+    cells = zip(*(column[order].tolist() for column in base.places[:3]), strict=True)
+    lines = [
+        f"{NAMES[row % 4]} {row}\t{x}\t{y}\t{z}"
+        for row, (x, y, z) in zip(order, cells, strict=True)
+    ]
+    text = "\n".join(["tree\tx\ty\tz", *lines])
+    mine = board.projector.upload(UploadAsk("v.csv", text.encode())).id
+    ask = ProjectAsk(mine, align=base.job.job)
+    turned = board.wait(board.projector.project(ask))
+    for axis in range(2):
+        np.testing.assert_allclose(turned.places[axis], base.places[axis][order], atol=1e-3)
+    ask.align_by = None
+    by_number = board.wait(board.projector.project(ask))
+    assert not np.allclose(by_number.places[0], base.places[0][order], atol=1e-3)
 
 
 def test_steps_are_seen_along_the_same_directions(board: Board) -> None:

@@ -46,7 +46,7 @@ from tracklight.dashboards.projector.desk import Desk
 from tracklight.dashboards.projector.drawer import Edit
 from tracklight.dashboards.projector.files import make_file
 from tracklight.dashboards.projector.library import Library
-from tracklight.dashboards.projector.matching import match_rows
+from tracklight.dashboards.projector.matching import choose_column, match_rows
 from tracklight.dashboards.projector.nearest import find_neighbours
 from tracklight.dashboards.projector.opened import read_bits
 from tracklight.dashboards.projector.projecting import Projector as Layouts
@@ -165,7 +165,7 @@ class Projector(Dashboard):
     def match(self, ask: MatchAsk) -> MatchAnswer:
         """Which points of two embeddings are the same."""
         mine, other = (self._library.open(self._library.find(it)) for it in (ask, ask.other))
-        rows = match_rows(mine, other, ask.column)
+        rows = match_rows(mine, other, choose_column(mine, other, ask.column))
         return MatchAnswer(rows, int(np.count_nonzero(rows >= 0)))
 
     def cluster(self, ask: ClusterAsk) -> JobRow:

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from tracklight.dashboards.projector.matching import WHAT_SUITS
 from tracklight.projections.neighbours import Metric
 
 AtLeastZero = Annotated[int, msgspec.Meta(ge=0, le=1 << 53)]
@@ -111,7 +112,8 @@ class ProjectAsk(EmbeddingAsk):
     """A layout of all points, or of some.
 
     With ``align``, the job of another layout, it starts from that one where the method can, and
-    is turned onto it, so that steps and runs can be compared.
+    is turned onto it, so that steps and runs can be compared; ``align_by`` is the column that says
+    which points are the same, as in a match.
     """
 
     method: Method = Pca()
@@ -120,6 +122,7 @@ class ProjectAsk(EmbeddingAsk):
     seed: Seed = 0
     device: Literal["auto", "cpu"] = "auto"
     align: Key | None = None
+    align_by: str | None = WHAT_SUITS
 
 
 class JobAsk(msgspec.Struct, forbid_unknown_fields=True):
@@ -161,10 +164,11 @@ class SearchAsk(EmbeddingAsk):
 
 
 class MatchAsk(EmbeddingAsk, kw_only=True):
-    """Which rows of two embeddings are the same: by a column of both, else by their number."""
+    """Which rows of two embeddings are the same: by a column of both, or with null by their number;
+    an empty one stands for what suits."""
 
     other: EmbeddingAsk
-    column: str | None = None
+    column: str | None = WHAT_SUITS
 
 
 class Kmeans(msgspec.Struct, tag="kmeans", frozen=True, forbid_unknown_fields=True):

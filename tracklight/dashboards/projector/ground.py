@@ -8,7 +8,7 @@ import numpy as np
 
 from tracklight.dashboards.projector.desk import Desk, Plan
 from tracklight.dashboards.projector.library import Library
-from tracklight.dashboards.projector.matching import find_shared_column, match_rows
+from tracklight.dashboards.projector.matching import choose_column, match_rows
 from tracklight.dashboards.projector.opened import Opened
 from tracklight.projections.turning import turn_onto
 from tracklight.projections.work import Work
@@ -71,11 +71,14 @@ class Ground:
         return replace(work, show=lambda layout: work.show(self.turn(layout)))
 
 
-def find_target(library: Library, desk: Desk, opened: Opened, plan: Plan, key: str) -> Target:
-    """Where the points of a layout are in that of another job."""
+def find_target(
+    library: Library, desk: Desk, opened: Opened, plan: Plan, align: tuple[str, str | None]
+) -> Target:
+    """Where the points of a layout are in that of another job, and by which column they are."""
+    key, column = align
     layout, other = desk.get_layout(key)
     others = library.open(other.found)
-    matches = match_rows(opened, others, find_shared_column(opened, others))
+    matches = match_rows(opened, others, choose_column(opened, others, column))
     if plan.rows is not None:
         matches = matches[plan.rows]
     places_of = np.full(others.rows, -1, np.int32)

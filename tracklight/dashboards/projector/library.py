@@ -7,7 +7,7 @@ import secrets
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 
@@ -172,6 +172,8 @@ class Library:
         if upload is None:
             raise LogError("only what was brought along can be given other labels or pictures")
         row, before = upload
+        # What did not fit about earlier labels is no longer so.
+        before = replace(before, problems=before.vectors.problems)
         opened = change(before)
         if len(opened.problems) > len(before.problems) and opened.columns is before.columns:
             raise FormatError(opened.problems[-1])

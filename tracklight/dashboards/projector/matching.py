@@ -7,6 +7,9 @@ import numpy as np
 from tracklight.dashboards.projector.opened import Opened
 from tracklight.types import Int32
 
+#: Stands for the column by which rows of two embeddings are best matched.
+WHAT_SUITS = ""
+
 
 def match_rows(mine: Opened, others: Opened, column: str | None) -> Int32:
     """For each of my rows the one of the others, -1 for none.
@@ -25,9 +28,10 @@ def match_rows(mine: Opened, others: Opened, column: str | None) -> Int32:
     return found[here.get_codes()]
 
 
-def find_shared_column(mine: Opened, others: Opened) -> str | None:
-    """The column by which rows are best matched: none where both have as many of them."""
-    if mine.rows == others.rows:
-        return None
+def choose_column(mine: Opened, others: Opened, wanted: str | None) -> str | None:
+    """The column that is wanted. If that is left open, none where both have as many rows, else
+    the first that both have."""
+    if wanted != WHAT_SUITS or mine.rows == others.rows:
+        return wanted or None
     names = {column.name for column in others.columns}
     return next((column.name for column in mine.columns if column.name in names), None)

@@ -49,11 +49,13 @@ class Projector:
             plan.device = list_devices()[-1]
         target = None
         if ask.align is not None:
-            target = find_target(self._library, self._desk, opened, plan, ask.align)
+            align = ask.align, ask.align_by
+            target = find_target(self._library, self._desk, opened, plan, align)
         ground = Ground(opened, plan, target)
         compute = choose_compute(ground, method, ask.seed, self._searcher)
-        made_of = found.mark, method, ask.rows, ask.spherize, ask.seed, ask.align, plan.device
-        key = make_key(*made_of, opened.revision if _reads_labels(method) else 0)
+        made_of = found.mark, method, ask.rows, ask.spherize, ask.seed, plan.device
+        aligned = ask.align, ask.align and ask.align_by
+        key = make_key(*made_of, *aligned, opened.revision if _reads_labels(method) else 0)
         return self._desk.start(key, plan, compute, is_kept=takes_long)
 
     def tell(self, ask: LayoutAsk) -> LayoutAnswer:

@@ -16,6 +16,8 @@ from tracklight.plugin import Blob
 _TILE_SIDE = 2048
 #: Larger pictures are made smaller on tiles, where many are seen at once.
 _LARGEST_CELL = 64
+#: What a graphics card has room for; of more pictures each gets fewer pixels.
+_MOST_TILES = 24
 _SHEET_BYTES = 512 << 20
 _IDLE_S = 60.0
 #: A sheet of that many pixels takes a few gigabytes; nobody has made a larger one.
@@ -23,16 +25,22 @@ _MOST_PIXELS = 1 << 30
 
 
 def lay_tiles(sprite: Sprite, count: int) -> SpriteRow:
-    """How the pictures of ``count`` points are spread over tiles."""
-    width, height = _shrink(sprite)
-    columns, rows = max(_TILE_SIDE // width, 1), max(_TILE_SIDE // height, 1)
-    columns = min(columns, count)
+    """How the pictures of ``count`` points are spread over tiles, as large as they may be."""
+    for largest in range(_LARGEST_CELL, 1, -1):
+        laid = _lay(count, *_shrink(sprite, largest))
+        if laid.tiles <= _MOST_TILES:
+            return laid
+    return _lay(count, 1, 1)
+
+
+def _lay(count: int, width: int, height: int) -> SpriteRow:
+    columns, rows = min(_TILE_SIDE // width, count), _TILE_SIDE // height
     per_tile = columns * rows
     return SpriteRow(width, height, -(-count // per_tile), columns, rows, per_tile)
 
 
-def _shrink(sprite: Sprite) -> tuple[int, int]:
-    scale = min(_LARGEST_CELL / max(sprite.cell_width, sprite.cell_height), 1)
+def _shrink(sprite: Sprite, largest: int) -> tuple[int, int]:
+    scale = min(largest / max(sprite.cell_width, sprite.cell_height), 1)
     return max(round(sprite.cell_width * scale), 1), max(round(sprite.cell_height * scale), 1)
 
 

@@ -81,6 +81,13 @@ export class Projector {
     return draw.value === 'pictures' || (draw.value === 'auto' && !!this.about.answer?.sprite);
   });
 
+  /** Columns by which the points of two embeddings can be told to be the same. */
+  readonly sharedColumns = $derived.by<readonly string[]>(() => {
+    const theirs = this.#otherAbout.answer?.columns.map(({ name }) => name) ?? [];
+    const mine = this.about.answer?.columns ?? [];
+    return mine.flatMap(({ name }) => (theirs.includes(name) ? name : []));
+  });
+
   /** In pixels of the page. */
   readonly pointSize = $derived.by(() => {
     const { pointSize, draw } = this.params;
@@ -137,6 +144,7 @@ export class Projector {
     this.params.otherVersion.set(
       isSame ? (this.catalog.current?.versions[0]?.index ?? null) : null,
     );
+    this.params.otherBy.set('');
     this.params.way.set(0);
   }
 

@@ -15,6 +15,8 @@ export interface Drawn {
   readonly paper: string;
   readonly accent: string;
   readonly captions: readonly Caption[];
+  /** From the middle of a point to its name. */
+  readonly gap: number;
   readonly rings: readonly { readonly at: Point; readonly reach: number }[];
   /** From one point to several others. */
   readonly rays: { readonly from: Point; readonly to: readonly Point[] } | null;
@@ -25,7 +27,6 @@ export interface Drawn {
 }
 
 const HEIGHT = 14;
-const GAP = 7;
 const LONGEST = 32;
 const PLAIN_FONT = '11px system-ui, sans-serif';
 const STRONG_FONT = '600 12px system-ui, sans-serif';
@@ -78,7 +79,8 @@ function drawRings(pen: CanvasRenderingContext2D, { rings, ink }: Drawn): void {
 }
 
 /** A name whose place is taken is left out. */
-function drawCaptions(pen: CanvasRenderingContext2D, { captions, ink, paper, width }: Drawn): void {
+function drawCaptions(pen: CanvasRenderingContext2D, drawn: Drawn): void {
+  const { captions, gap, ink, paper, width } = drawn;
   const taken: Box[] = [];
   pen.lineJoin = 'round';
   pen.textBaseline = 'middle';
@@ -89,7 +91,7 @@ function drawCaptions(pen: CanvasRenderingContext2D, { captions, ink, paper, wid
     pen.font = isStrong ? STRONG_FONT : PLAIN_FONT;
     const short = text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text;
     const wide = pen.measureText(short).width;
-    const left = at.x + GAP + wide > width ? at.x - GAP - wide : at.x + GAP;
+    const left = at.x + gap + wide > width ? at.x - gap - wide : at.x + gap;
     const box = { left, right: left + wide, top: at.y - HEIGHT / 2, bottom: at.y + HEIGHT / 2 };
     if (taken.some((other) => overlaps(box, other))) continue;
     taken.push(box);

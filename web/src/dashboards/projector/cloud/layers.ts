@@ -16,6 +16,7 @@ import { DISC, PICTURE, VERTEX } from './shaders';
 import type { Sheet, Shown } from './shown';
 
 const ROUND_FROM = 3.5;
+const LARGEST_REST = 5;
 
 /** The arrays of all points on the graphics card, renewed where they are others than before. */
 export class Columns {
@@ -71,10 +72,12 @@ export class Columns {
 export class Layer {
   readonly points: Points<BufferGeometry, ShaderMaterial>;
   readonly count: number;
+  readonly sheet: Sheet | null;
   readonly #texture: Texture | null;
 
   constructor(columns: Columns, first: number, count: number, sheet: Sheet | null) {
     this.count = count;
+    this.sheet = sheet;
     this.#texture = sheet ? textureOf(sheet) : null;
     const buffer = new BufferGeometry();
     columns.giveTo(buffer);
@@ -84,7 +87,9 @@ export class Layer {
     this.points.frustumCulled = false;
   }
 
-  dress(shown: Shown, pixels: number, reach: { near: number; far: number }): void {
+  /** `density`: how many pixels there are on one of the page. */
+  dress(shown: Shown, density: number, reach: { near: number; far: number }): void {
+    const pixels = density * this.#sizeIn(shown);
     const { material } = this.points;
     const { uniforms } = material;
     const isPicture = this.#texture !== null;
@@ -103,6 +108,12 @@ export class Layer {
     material.transparent = isDense;
     material.depthTest = !isDense;
     material.depthWrite = !isDense;
+  }
+
+  /** Discs that stand in for pictures to come are not as large as these. */
+  #sizeIn({ pointSize, sheets }: Shown): number {
+    const isRest = sheets.length > 0 && !this.sheet;
+    return isRest ? Math.min(LARGEST_REST, pointSize) : pointSize;
   }
 
   /** Draws only the points between two shares of all. */

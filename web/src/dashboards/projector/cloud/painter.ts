@@ -11,7 +11,7 @@ import { distanceOf, eyeOf, heightAtTarget, upVector } from '../../../charts/spa
 import { DrawingPace } from '../../../charts/space/pace';
 import { findIsSoftware } from '../../../charts/space/software';
 import { Columns, Layer } from './layers';
-import type { Painter, Shown } from './shown';
+import type { Painter, Sheet, Shown } from './shown';
 
 /** More pixels than these on a pixel of the page are seen by nobody. */
 const DENSEST = 2;
@@ -96,7 +96,7 @@ class CloudPainter implements Painter {
   close(): void {
     this.#ending.abort();
     cancelAnimationFrame(this.#frame);
-    for (const layer of this.#layers) layer.dispose();
+    this.#clear();
     this.#renderer.dispose();
   }
 
@@ -153,24 +153,38 @@ class CloudPainter implements Painter {
     this.#fit(shown);
     const isNew = this.#columns.update(shown);
     if (isNew) this.#turnsAhead = shown.places.count > MANY ? 2 : 0;
+    if (isNew) this.#clear();
     if (isNew || shown.sheets !== this.#sheets) this.#makeLayers(shown);
-    else for (const { points } of this.#layers) this.#columns.giveTo(points.geometry);
+    for (const { points } of this.#layers) this.#columns.giveTo(points.geometry);
     const distance = distanceOf(shown.orbit, shown.lens);
     const reach = { near: distance - 1, far: distance + 1.4 };
-    for (const layer of this.#layers) layer.dress(shown, shown.pointSize * this.#density, reach);
+    for (const layer of this.#layers) layer.dress(shown, this.#density, reach);
     this.#renderer.setClearColor(shown.paper);
     this.#renderer.clear();
   }
 
+  /** A layer for each sheet, of which those stay that are there, and one of discs for the rest. */
   #makeLayers({ places, sheets }: Shown): void {
-    for (const layer of this.#layers) layer.dispose();
-    this.#scene.clear();
     this.#sheets = sheets;
-    this.#layers =
-      sheets.length === 0
-        ? [new Layer(this.#columns, 0, places.count, null)]
-        : sheets.map((sheet) => new Layer(this.#columns, sheet.first, sheet.count, sheet));
+    const before = new Map(this.#layers.map((layer) => [layer.sheet, layer]));
+    const pictured = sheets.reduce((end, { first, count }) => Math.max(end, first + count), 0);
+    this.#layers = sheets.map((sheet) => before.get(sheet) ?? this.#layerOf(sheet));
+    if (pictured < places.count) {
+      const rest = places.count - pictured;
+      this.#layers = [...this.#layers, new Layer(this.#columns, pictured, rest, null)];
+    }
+    for (const layer of before.values()) if (!this.#layers.includes(layer)) layer.dispose();
+    this.#scene.clear();
     for (const { points } of this.#layers) this.#scene.add(points);
+  }
+
+  #layerOf(sheet: Sheet): Layer {
+    return new Layer(this.#columns, sheet.first, sheet.count, sheet);
+  }
+
+  #clear(): void {
+    for (const layer of this.#layers) layer.dispose();
+    this.#layers = [];
   }
 
   get #density(): number {

@@ -1,3 +1,5 @@
+import type { Triple } from '../../../charts/space/orbit';
+
 /** What the server says of embeddings, field for field as in `tracklight/dashboards/projector`. */
 
 export interface VersionRow {
@@ -154,6 +156,27 @@ export interface ForeignBookmark {
   readonly selectedColorOptionName: string | null;
   readonly selectedLabelOption: string | null;
   readonly pcaComponentDimensions: readonly number[];
+  readonly tSNEPerplexity: number | null;
+  readonly tSNEis3d: boolean | null;
+  readonly umapIs3d: boolean | null;
+  readonly umapNeighbors: number | null;
+  readonly umapMinDist: number | null;
+  readonly customSelectedSearchByMetadataOption: string | null;
+  readonly customXLeftText: string | null;
+  readonly customXLeftRegex: boolean | null;
+  readonly customXRightText: string | null;
+  readonly customYDownText: string | null;
+  readonly customYUpText: string | null;
+  readonly forceCategoricalColoring: boolean | null;
+  readonly cameraDef: ForeignCamera | null;
+}
+
+/** Points are in a cube from -1 to 1. */
+export interface ForeignCamera {
+  readonly orthographic: boolean;
+  readonly position: Triple;
+  readonly target: Triple;
+  readonly zoom: number;
 }
 
 export interface BookmarksAnswer {

@@ -3,6 +3,7 @@ import type { Problem } from '../../../api/types';
 import type { BookmarksAnswer, ForeignBookmark } from '../data/answers';
 import { decodeMask, encodeMask, type Mask } from '../data/rows';
 import type { Projector } from '../projector.svelte';
+import { adoptSettings } from './foreign';
 import { queryOf } from './query';
 import type { Params } from './params';
 
@@ -106,13 +107,7 @@ export class Bookmarks {
   /** As much of a view of TensorBoard as there is here, too. */
   #adopt(bookmark: ForeignBookmark): void {
     const { params, choice } = this.#projector;
-    const method = (['pca', 'tsne', 'umap'] as const).find(
-      (name) => name === bookmark.selectedProjection,
-    );
-    if (method) params.method.set(method);
-    params.components.set(bookmark.pcaComponentDimensions.map(String));
-    params.colour.set(bookmark.selectedColorOptionName);
-    if (bookmark.selectedLabelOption !== null) params.label.set(bookmark.selectedLabelOption);
+    adoptSettings(bookmark, params);
     choice.showAll();
     if (bookmark.filteredPoints) {
       choice.select(bookmark.filteredPoints);

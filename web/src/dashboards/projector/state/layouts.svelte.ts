@@ -131,7 +131,8 @@ export class Layouts {
     $effect(() => {
       const [ask, axes, other] = [this.#find(), this.axes, this.#catalog.otherReference];
       const first = this.main.isDone ? (this.main.row?.job ?? null) : null;
-      untrack(() => this.#compare(ask, axes, other, first));
+      const by = this.#params.otherBy.value;
+      untrack(() => this.#compare(ask, axes, other, first, by));
     });
     $effect(() => {
       const job = this.main.isDone ? this.main.row?.job : undefined;
@@ -175,13 +176,14 @@ export class Layouts {
     axes: readonly number[],
     other: Reference | null,
     first: string | null,
+    by: string | null,
   ): void {
     const mine = this.#catalog.reference;
     if (!ask || !other || !mine || first === null) {
       this.second.forget();
       return this.#match.ask(null);
     }
-    void this.second.follow({ ...other, ...ask, rows: null, align: first }, axes);
-    this.#match.ask((signal) => this.#api.post('match', { ...mine, other, column: null }, signal));
+    void this.second.follow({ ...other, ...ask, rows: null, align: first, align_by: by }, axes);
+    this.#match.ask((signal) => this.#api.post('match', { ...mine, other, column: by }, signal));
   }
 }

@@ -43,6 +43,8 @@ export function openParams({ address, tastes }: Pick<Context, 'address' | 'taste
     /** What it is compared with, and how far points are on their way there. */
     other: address.param('with', codec.text, ''),
     otherVersion: address.param('with-at', codec.optionalNumber, null),
+    /** The column that says which points are the same; empty for what suits, null for none. */
+    otherBy: address.param('with-by', codec.optionalText, ''),
     way: address.param('way', codec.number(0), 0),
 
     method: address.param('method', codec.choice(METHODS, 'pca'), 'pca'),

@@ -7,9 +7,6 @@ import type { Sheet } from '../cloud/shown';
 import type { AboutAnswer } from '../data/answers';
 import { queryOf } from './query';
 
-/** More would not fit into what a graphics card has. */
-const MOST_SHEETS = 24;
-
 /** The pictures of points, sheet by sheet. */
 export class Sheets {
   /** Those that are there; points whose sheet is not are discs. */
@@ -38,8 +35,7 @@ export class Sheets {
   }
 
   async #load(about: AboutAnswer, signal: AbortSignal): Promise<void> {
-    const tiles = Math.min(MOST_SHEETS, about.sprite?.tiles ?? 0);
-    for (let tile = 0; tile < tiles; tile++) {
+    for (let tile = 0; tile < (about.sprite?.tiles ?? 0); tile++) {
       try {
         const sheet = await this.#fetch(about, tile);
         if (signal.aborted) return;

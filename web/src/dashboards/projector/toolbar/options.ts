@@ -2,10 +2,14 @@ import { formatCount } from '../../../base/format';
 import type { Option, OptionGroup } from '../../../widgets/picker';
 import type { EmbeddingRow } from '../data/answers';
 
+/** How the log directory itself is called as a run. */
+const ROOT = '.';
+
 export type LabelOf = (run: string) => string;
 
 export function nameOf(row: EmbeddingRow, labelOf: LabelOf): string {
-  return row.run === '' || row.source === 'upload' ? row.name : `${labelOf(row.run)} · ${row.name}`;
+  const isOfRun = row.source === 'log' && row.run !== '' && row.run !== ROOT;
+  return isOfRun ? `${labelOf(row.run)} · ${row.name}` : row.name;
 }
 
 /** Embeddings to choose from, by the runs that they are of. */
