@@ -128,11 +128,3 @@ def test_a_path_of_windows_stays_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
     monkeypatch.setattr(magic.os, "name", "nt")
     assert magic.split_line(r'--logdir E:\tf20\keras_log --tag "a b"')[1] == r"E:\tf20\keras_log"
-
-
-def test_services_that_make_up_names_are_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert launch.surroundings() == []
-    monkeypatch.setenv("KAGGLE_KERNEL_RUN_TYPE", "Interactive")
-    assert "--trusted-host=*.kaggle.net" in launch.surroundings()
-    monkeypatch.setenv("COLAB_RELEASE_TAG", "r")
-    assert "--trusted-host=*.googleusercontent.com" in launch.surroundings()

@@ -2,68 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import os
-import re
 import signal
-import socket
 import subprocess
 import sys
-import threading
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, expect
 
 from tests.index import logs
-from tests.server.served import serve
 from tests.server.waiting import wait_until
-from tracklight.notebook.frame import make_frame
+from tests.web.notebooks import find_port, is_open, run_cell, write_notebook
 from tracklight.server.instances import read_instances
 
 pytestmark = pytest.mark.browser
-
-CELL = """\
-%load_ext tracklight
-%tracklight --logdir logs --port 0
-from tracklight import notebook
-notebook.chart("logs", tag="loss", every_s=0.2)
-"""
-
-
-def write_notebook(file: Path) -> None:
-    cell = {
-        "cell_type": "code",
-        "id": "only",
-        "metadata": {},
-        "execution_count": None,
-        "outputs": [],
-        "source": CELL,
-    }
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    content = {
-        "cells": [cell],
-        "metadata": {"kernelspec": kernel},
-        "nbformat": 4,
-        "nbformat_minor": 5,
-    }
-    file.write_text(json.dumps(content))
-
-
-def find_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
-
-
-def is_open(port: int) -> bool:
-    try:
-        socket.create_connection(("127.0.0.1", port), 1).close()
-    except OSError:
-        return False
-    return True
 
 
 @pytest.fixture
@@ -108,12 +62,7 @@ def test_a_cell_shows_a_board_and_a_chart(browser: Browser, lab: str, folder: Pa
     context = browser.new_context(viewport={"width": 1440, "height": 1800})
     page = context.new_page()
     page.goto(lab)
-    # Before the kernel is there, a key may be pressed for nothing.
-    expect(page.get_by_text("(ipykernel) | Idle")).to_be_visible(timeout=60_000)
-    page.locator(".jp-CodeCell .cm-content").first.click()
-    page.keyboard.press("Shift+Enter")
-    expect(page.locator(".jp-InputPrompt").first).to_have_text(re.compile(r"\[[*1]\]"))
-
+    run_cell(page)
     frame = page.locator("iframe[title=tracklight]")
     expect(frame).to_be_visible(timeout=60_000)
     (board,) = read_instances()
@@ -132,36 +81,3 @@ def test_a_cell_shows_a_board_and_a_chart(browser: Browser, lab: str, folder: Pa
     tip = page.get_by_role("status", name="Values at the cursor")
     expect(tip).to_contain_text("vit")
     context.close()
-
-
-class Plain(BaseHTTPRequestHandler):
-    """A page that is no notebook of Jupyter's: no proxy is to be found there."""
-
-    markup = b""
-
-    def do_GET(self) -> None:
-        self.send_response(200)
-        self.send_header("content-type", "text/html; charset=utf-8")
-        self.end_headers()
-        self.wfile.write(self.markup)
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
-def test_without_a_proxy_the_port_itself_is_shown(
-    folder: Path, open_page: Callable[..., Page]
-) -> None:
-    with serve(folder / "logs", folder) as server:
-        (board,) = read_instances()
-        Plain.markup = f"<!doctype html><body>{make_frame(board, 500)}".encode()
-        host = ThreadingHTTPServer(("127.0.0.1", 0), Plain)
-        threading.Thread(target=host.serve_forever, daemon=True).start()
-        page = open_page(f"http://localhost:{host.server_port}/")
-        frame = page.locator("iframe[title=tracklight]")
-        expect(frame).to_have_attribute("src", server.address)
-        inside = page.frame_locator("iframe[title=tracklight]")
-        expect(inside.get_by_text("loss", exact=True).first).to_be_visible()
-        expect(page.get_by_role("link")).to_have_attribute("href", server.address)
-        host.shutdown()
-        host.server_close()

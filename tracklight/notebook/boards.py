@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 from tracklight.errors import UsageError
 from tracklight.notebook.frame import HEIGHT_PX, show_frame
-from tracklight.notebook.launch import check_port, find_same, launch, surroundings
+from tracklight.notebook.launch import check_port, find_same, launch
+from tracklight.notebook.services import surroundings
 from tracklight.server.instances import Instance, read_instances
 
 

@@ -5,10 +5,10 @@
 async (board) => {
   const query = board.token ? `?token=${encodeURIComponent(board.token)}` : '';
 
-  const findColab = async () => {
-    const kernel = globalThis.google?.colab?.kernel;
-    return kernel?.proxyPort && new URL(await kernel.proxyPort(board.port, { cache: true })).origin;
-  };
+  const colab = globalThis.google?.colab?.kernel;
+
+  const findColab = async () =>
+    colab?.proxyPort && new URL(await colab.proxyPort(board.port, { cache: true })).origin;
 
   const findBase = () => {
     const config = document.getElementById('jupyter-config-data')?.textContent;
@@ -34,15 +34,18 @@ async (board) => {
     return (await answers(address)) ? address : null;
   };
 
+  /** A page that came from no server is VS Code's on somebody's desk, which forwards ports. */
   const findDirect = () => {
-    const host = location.protocol.startsWith('http') ? location.hostname : 'localhost';
+    const isServed = location.protocol.startsWith('http');
+    if (isServed && board.shown) return board.shown + board.path;
+    const host = isServed ? location.hostname : 'localhost';
     return `${board.scheme}://${host || 'localhost'}:${board.port}${board.path}`;
   };
 
   const findAddress = async () => {
     if (board.proxy) return new URL(board.proxy, location.href).href;
-    const colab = await findColab();
-    return colab ? `${colab}${board.path}` : ((await findProxied()) ?? findDirect());
+    const origin = await findColab();
+    return origin ? `${origin}${board.path}` : ((await findProxied()) ?? findDirect());
   };
 
   /** An output may be put into the page after its scripts have run. */
@@ -55,6 +58,8 @@ async (board) => {
     return null;
   };
 
+  // Who reads a notebook of somebody else's has no kernel there to ask.
+  if (colab?.accessAllowed === false) return;
   const address = await findAddress();
   const place = await findPlace();
   if (!place) return;

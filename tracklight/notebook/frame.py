@@ -10,6 +10,7 @@ from importlib.resources import files
 
 import msgspec
 
+from tracklight.notebook.services import find_proxy, find_shown
 from tracklight.server.instances import Instance
 
 HEIGHT_PX = 800
@@ -43,8 +44,9 @@ def make_frame(board: Instance, height: int) -> str:
         "token": board.token,
         "height": height,
         "scheme": board.url.partition(":")[0],
-        "proxy": _find_proxy(board.port),
+        "proxy": find_proxy(board.port),
         "base": os.environ.get("JUPYTERHUB_SERVICE_PREFIX"),
+        "shown": find_shown(board.port),
     }
     script = (files("tracklight.notebook") / "frame.js").read_text(encoding="utf-8")
     # A name of a directory may look like markup, in a script as well.
@@ -56,15 +58,6 @@ def make_frame(board: Instance, height: int) -> str:
         script=script.strip().rstrip(";"),
         board=as_script,
     )
-
-
-def _find_proxy(port: int) -> str | None:
-    """Where a proxy shows the port, if the machine says so, in TensorBoard's word as well."""
-    for name in ("TRACKLIGHT_PROXY_URL", "TENSORBOARD_PROXY_URL"):
-        address = os.environ.get(name)
-        if address:
-            return address.replace("%PORT%", str(port))
-    return None
 
 
 def _is_in_notebook() -> bool:

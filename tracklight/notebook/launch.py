@@ -21,20 +21,6 @@ _POLL_S = 0.05
 #: What this kernel has started, so that Python does not think it was forgotten.
 _STARTED: list[subprocess.Popen[bytes]] = []
 
-#: Services that show a notebook by one name and what it serves by another, which they make up.
-_COLAB = ("colab.research.google.com", "*.googleusercontent.com", "*.colab.dev")
-_KAGGLE = ("www.kaggle.com", "*.kaggle.net", "*.kaggleusercontent.com")
-
-
-def surroundings() -> list[str]:
-    """Flags that a service needs on which this notebook runs."""
-    names: tuple[str, ...] = ()
-    if "google.colab" in sys.modules or "COLAB_RELEASE_TAG" in os.environ:
-        names = _COLAB
-    elif "KAGGLE_KERNEL_RUN_TYPE" in os.environ:
-        names = _KAGGLE
-    return [f"--trusted-host={name}" for name in names]
-
 
 def find_same(arguments: Sequence[str]) -> Instance | None:
     """A board that answers and was started here with flags that mean the same."""

@@ -1,0 +1,59 @@
+"""Notebook servers for tests: a notebook with one cell, and whether somebody listens yet."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+from pathlib import Path
+
+from playwright.sync_api import Page, expect
+
+CELL = """\
+%load_ext tracklight
+%tracklight --logdir logs --port 0
+from tracklight import notebook
+notebook.chart("logs", tag="loss", every_s=0.2)
+"""
+
+
+def write_notebook(file: Path) -> None:
+    cell = {
+        "cell_type": "code",
+        "id": "only",
+        "metadata": {},
+        "execution_count": None,
+        "outputs": [],
+        "source": CELL,
+    }
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    content = {
+        "cells": [cell],
+        "metadata": {"kernelspec": kernel},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+    file.write_text(json.dumps(content))
+
+
+def run_cell(page: Page) -> None:
+    """Run the only cell of a notebook that JupyterLab is showing."""
+    # Before the kernel is there, a key may be pressed for nothing.
+    expect(page.get_by_text("(ipykernel) | Idle")).to_be_visible(timeout=90_000)
+    page.locator(".jp-CodeCell .cm-content").first.click()
+    page.keyboard.press("Shift+Enter")
+    expect(page.locator(".jp-InputPrompt").first).to_have_text(re.compile(r"\[[*1]\]"))
+
+
+def find_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port
+
+
+def is_open(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), 1).close()
+    except OSError:
+        return False
+    return True

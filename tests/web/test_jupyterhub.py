@@ -1,0 +1,114 @@
+"""A board in a notebook that a real JupyterHub has started, behind its proxy.
+
+Run where both are installed: ``pip install jupyterhub`` and
+``npm install --global configurable-http-proxy``.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.index import logs
+from tests.server.waiting import wait_until
+from tests.web.notebooks import find_port, run_cell, write_notebook
+from tracklight.server.instances import read_instances
+
+pytestmark = pytest.mark.browser
+
+CONFIG = """\
+c.JupyterHub.authenticator_class = "dummy"
+c.DummyAuthenticator.password = "open sesame"
+c.Authenticator.allow_all = True
+c.JupyterHub.spawner_class = "simple"
+c.JupyterHub.bind_url = "http://127.0.0.1:{port}/lab7"
+c.JupyterHub.hub_port = {hub_port}
+c.JupyterHub.db_url = "sqlite:///{folder}/hub.sqlite"
+c.JupyterHub.cookie_secret_file = "{folder}/cookie_secret"
+c.ConfigurableHTTPProxy.api_url = "http://127.0.0.1:{proxy_port}"
+c.ConfigurableHTTPProxy.pid_file = "{folder}/proxy.pid"
+c.SimpleLocalProcessSpawner.home_dir_template = "{folder}/{{username}}"
+c.Spawner.cmd = ["{python}", "-m", "jupyterhub.singleuser"]
+c.Spawner.args = ["--allow-root"]
+c.Spawner.default_url = "/lab/tree/board.ipynb"
+c.Spawner.environment = {{"PYTHONPATH": {paths!r}}}
+c.Spawner.env_keep = ["PATH", "TRACKLIGHT_DATA", "TRACKLIGHT_CACHE"]
+"""
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The address of a hub below a path of its own, with a user who has a notebook."""
+    for module in ("jupyterhub", "jupyterlab", "jupyter_server_proxy"):
+        pytest.importorskip(module)
+    if shutil.which("configurable-http-proxy") is None:
+        pytest.skip("configurable-http-proxy is not installed")
+    monkeypatch.setenv("TRACKLIGHT_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("TRACKLIGHT_CACHE", str(tmp_path / "cache"))
+    home = tmp_path / "ada"
+    logs.write(home / "logs", "conv", logs.points(range(30)))
+    write_notebook(home / "board.ipynb")
+    port = find_port()
+    config = tmp_path / "jupyterhub_config.py"
+    config.write_text(
+        CONFIG.format(
+            port=port,
+            hub_port=find_port(),
+            proxy_port=find_port(),
+            folder=tmp_path,
+            python=sys.executable,
+            paths=os.pathsep.join(path for path in sys.path if path),
+        )
+    )
+    with (tmp_path / "hub.txt").open("w") as said:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "jupyterhub", "-f", str(config)],
+            cwd=tmp_path,
+            stdout=said,
+            stderr=said,
+        )
+    login = f"http://127.0.0.1:{port}/lab7/hub/login"
+    # The proxy is there before the hub is, and says so in a page of its own.
+    wait_until(lambda: is_answered(login), 90)
+    yield login
+    process.terminate()
+    process.wait(30)
+    for board in read_instances():
+        os.kill(board.pid, signal.SIGTERM)
+
+
+def is_answered(address: str) -> bool:
+    try:
+        urllib.request.urlopen(address, timeout=10).close()
+    except OSError:
+        return False
+    return True
+
+
+@pytest.mark.timeout(300)
+def test_a_hub_shows_a_board_in_a_cell(browser: Browser, hub: str) -> None:
+    context = browser.new_context(viewport={"width": 1440, "height": 1800})
+    page = context.new_page()
+    page.goto(hub)
+    page.locator("input[name=username]").fill("ada")
+    page.locator("input[name=password]").fill("open sesame")
+    page.locator("input[type=submit]").click()
+    run_cell(page)
+    frame = page.locator("iframe[title=tracklight]")
+    expect(frame).to_be_visible(timeout=60_000)
+    (board,) = read_instances()
+    assert f"/lab7/user/ada/proxy/{board.port}/" in (frame.get_attribute("src") or "")
+    inside = page.frame_locator("iframe[title=tracklight]")
+    expect(inside.get_by_text("loss", exact=True).first).to_be_visible(timeout=60_000)
+    expect(inside.get_by_text("conv", exact=True).first).to_be_visible()
+    expect(page.locator("figure.tracklight-chart").get_by_role("listitem")).to_have_text(["conv"])
+    context.close()
