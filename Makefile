@@ -13,7 +13,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 OLD    := $(shell $(PYTHON) -c 'import sys; print("y" if sys.version_info < (3, 11) else "")')
 PIP    := $(BIN)/python -m pip install --quiet $(if $(OLD),,--constraint tools/constraints.txt)
 
-KERNEL := $(wildcard tracklight/*/*.pyx tracklight/*/*.pxi tracklight/*/*.h) tools/build_kernel.py
+KERNEL := $(wildcard $(addprefix tracklight/*/,*.pyx *.pxi *.h */*.pyx)) tools/build_kernel.py
 WEB    := $(shell find web -type f -not -path '*/node_modules/*' -not -path '*/test-results/*')
 
 .DEFAULT_GOAL := help
@@ -68,7 +68,7 @@ clean:  ## Remove everything that was made here
 	rm -rf .make .venv build dist docs/_build demo-logs web/node_modules tracklight/server/static
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	rm -f tracklight/formats/_[sex]*.c tracklight/index/_loops.c tracklight/projections/_forces.c \
-		tracklight/profiles/timeline/_lanes.c
+		tracklight/profiles/columns/_nesting.c
 	find tracklight -name '_*.so' -exec rm -f {} +
 	find tracklight tests tools benchmarks -name __pycache__ -prune -exec rm -rf {} +
 

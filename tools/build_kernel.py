@@ -24,7 +24,7 @@ KERNELS = [
     "tracklight/formats/_xplane",
     "tracklight/index/_loops",
     "tracklight/projections/_forces",
-    "tracklight/profiles/timeline/_lanes",
+    "tracklight/profiles/columns/_nesting",
 ]
 
 #: No debug information: it would hold the folder's path and make two builds differ. gcc cannot see

@@ -81,7 +81,7 @@ PROFILES = {
     "findings": "trace steps kernels",
     "input": "columns trace steps findings",
     "summary": "columns devices trace ops steps kernels findings input",
-    "timeline": "trace",
+    "timeline": "columns trace",
 }
 
 WEB = {

@@ -18,8 +18,10 @@ import msgspec
 
 from tracklight.errors import FormatError
 
-PIECE_BYTES = 8 << 20
-_PACKED_BYTES = 1 << 20
+#: Few enough that what is made of a piece fits into the processor's cache.
+PIECE_BYTES = 1 << 20
+#: The list begins, and every event ends, within this.
+_FAR_BYTES = 16 << 20
 #: A file unpacks to no more than this.
 MOST_BYTES = 8 << 30
 #: Where an event may end is looked for in so much of a piece, and so often.
@@ -86,7 +88,7 @@ def iter_pieces(
         if start is not None:
             yield from _iter_lists(held[start:], stream)
             return
-        if len(held) > PIECE_BYTES:
+        if len(held) > _FAR_BYTES:
             break
     raise FormatError(f"there is no list of events in {path.name}")
 
@@ -115,8 +117,8 @@ def _iter_lists(held: bytes, stream: Iterator[bytes]) -> Iterator[list[ChromeEve
         events, held = _cut(held + chunk)
         if events:
             yield events
-        elif len(held) > 8 * PIECE_BYTES:
-            raise FormatError("no event ends within 64 MB: this is no list of events")
+        elif len(held) > _FAR_BYTES:
+            raise FormatError("no event ends within 16 MB: this is no list of events")
     yield _read_end(held)
 
 
@@ -139,9 +141,10 @@ def _decode_first(held: bytes, ends: list[int]) -> tuple[list[ChromeEvent], int]
 
     A place inside of an event looks like one between two, but what stands before it is no list.
     """
+    view, start = memoryview(held), len(held) - len(held.lstrip(b" \t\r\n,"))
     for decode in (_decode, _decode_loosely):
         for end in ends:
-            events = decode(b"[" + held[:end].strip().strip(b",") + b"]")
+            events = decode(b"".join((b"[", view[start:end], b"]")))
             if events is not None:
                 return events, end
     return [], 0
@@ -172,9 +175,9 @@ def _iter_bytes(path: Path, tell: Callable[[float], None]) -> Iterator[bytes]:
             tell(min(file.tell() / size, 1.0))
             return file.read(count)
 
-        first = read(_PACKED_BYTES)
+        first = read(PIECE_BYTES)
         if first.startswith(_GZIP):
-            yield from _unpack(first, iter(lambda: read(_PACKED_BYTES), b""), path.name)
+            yield from _unpack(first, iter(lambda: read(PIECE_BYTES), b""), path.name)
         else:
             yield from chain([first] if first else [], iter(lambda: read(PIECE_BYTES), b""))
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tests.profiles.captured import open_file, read_case
 from tests.profiles.timeline.traces import Event, make_trace
+from tracklight.profiles.columns.nesting import KERNEL
 from tracklight.profiles.timeline import lanes
 from tracklight.profiles.timeline.lanes import MOST_LANES, find_lanes
 
@@ -59,15 +60,15 @@ def test_an_event_is_below_the_one_that_it_is_directly_inside_of(events: list[Ev
         assert not len(around) or found[event] > found[around[-1]]
 
 
-@pytest.mark.skipif(lanes.KERNEL is None, reason="the kernel is not built")
+@pytest.mark.skipif(KERNEL is None, reason="the kernel is not built")
 @given(st.lists(st.tuples(st.integers(0, 90), st.integers(0, 40), st.integers(0, 4)), max_size=80))
 @settings(deadline=None)
 def test_the_compiled_loop_finds_the_same_lanes(events: list[tuple[int, int, int]]) -> None:
     rows = np.array(sorted(events), np.int64).reshape(-1, 3)
     start, took, hair = (np.ascontiguousarray(column) for column in rows.T)
     ends = start, start + took, np.minimum(hair, took)
-    assert lanes.KERNEL is not None
-    found = lanes.KERNEL.find_free(*ends, MOST_LANES)
+    assert KERNEL is not None
+    found = KERNEL.find_free(*ends, MOST_LANES)
     assert found.tolist() == list(lanes._iter_free(*ends))
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tracklight.profiles.columns import numbering
+from tracklight.profiles.columns.nesting import measure_inner
 from tracklight.profiles.ops.book import Naming, Side
 from tracklight.profiles.ops.naming import name_ops
 from tracklight.profiles.ops.opname import Op
@@ -58,9 +59,10 @@ def _measure(trace: Trace, naming: Naming) -> tuple[Int64, dict[Side, int]]:
     for side in Side:
         events = np.flatnonzero(side_of == side)
         for mine in np.split(events, np.flatnonzero(np.diff(trace.track[events])) + 1):
-            if len(mine) and side != Side.DEVICE:  # whose kernels overlap, and are never nested
-                _take_inner(trace, mine, alone)
-            idle[side] += _measure_idle(trace.start_ps[mine], trace.end_ps[mine])
+            start, end = trace.start_ps[mine], trace.end_ps[mine]
+            if side != Side.DEVICE:  # whose kernels overlap, and are never nested
+                alone[mine] -= measure_inner(start, end)
+            idle[side] += _measure_idle(start, end)
     return alone, idle
 
 
@@ -68,25 +70,6 @@ def _measure_idle(start: Int64, end: Int64) -> int:
     """How long nothing ran between the first beginning and the last end."""
     busy_until = np.maximum.accumulate(end)[:-1]
     return int(np.maximum(start[1:] - busy_until, 0).sum())
-
-
-def _take_inner(trace: Trace, events: Int64, alone: Int64) -> None:
-    """Take what ran inside of the events of one thread from their own time.
-
-    Profilers end the calls that are open when they stop in any order, so one that outlasts the call
-    that it began in stands inside of it all the same, for as long as both go on.
-    """
-    taken = [0] * len(events)
-    open_: list[tuple[int, int]] = []
-    spans = zip(trace.start_ps[events].tolist(), trace.end_ps[events].tolist(), strict=True)
-    for event, (first, last) in enumerate(spans):
-        while open_ and open_[-1][1] <= first:
-            open_.pop()
-        if open_:
-            around, ends = open_[-1]
-            taken[around] += min(last, ends) - first
-        open_.append((event, last))
-    alone[events] -= taken
 
 
 def _count_calls(op: Int32, call: Int64, name: Int32, count: int) -> Int64:

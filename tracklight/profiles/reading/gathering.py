@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import compress
 from operator import attrgetter
 from typing import Any
@@ -24,7 +24,9 @@ _DEVICE = frozenset({"kernel", "gpu_memcpy", "gpu_memset", "gpu_user_annotation"
 _PYTHON = "python_function"
 #: Rows that PyTorch adds for the viewer, where nothing ran.
 _NOBODY = frozenset({"Spans", "Traces", "", -1})
-_get_owner = attrgetter("pid", "tid")
+#: One field of some events.
+Column = list[Any]
+_GETTERS = [attrgetter(field) for field in ChromeEvent.__struct_fields__ if field != "ph"]
 
 
 class Gathered:
@@ -42,36 +44,41 @@ class Gathered:
     def add(self, events: list[ChromeEvent]) -> None:
         """Take some events; a million of them come along here, so columns are made at once."""
         whole = [event for event in events if event.ph == "X"]
-        whole += self._mend([event for event in events if event.ph != "X"])
-        times = np.column_stack([_take_numbers([event.ts for event in whole]),
-                                 _take_numbers([event.dur for event in whole])])  # fmt: skip
-        owner = self._take_owners(whole)
+        if len(whole) < len(events):
+            whole += self._mend([event for event in events if event.ph != "X"])
+        if not whole:
+            return
+        names, categories, pids, tids, starts, durations, args = _turn(whole)
+        times = np.column_stack([_take_numbers(starts), _take_numbers(durations)])
+        owner = self._take_owners(pids, tids)
         is_nobody = np.array([pid in _NOBODY for pid, _ in self._owners.all], bool)
         kept = np.isfinite(times).all(axis=1) & (times[:, 1] >= 0) & ~is_nobody[owner]
         if not kept.all():
-            whole, times, owner = list(compress(whole, kept.tolist())), times[kept], owner[kept]
-        names = _take_words(self._names, [event.name for event in whole])
-        categories = _take_words(self._categories, [event.cat for event in whole])
-        self._rows.append(np.column_stack([owner, names, categories]))
+            times, owner = times[kept], owner[kept]
+            names, categories, args = (
+                list(compress(column, kept.tolist())) for column in (names, categories, args)
+            )
+        name, category = _take_words(self._names, names), _take_words(self._categories, categories)
+        self._hear(category, args)
+        self._rows.append(np.column_stack([owner, name, category]))
         self._times.append(times)
-        self._hear(whole)
-        self._count += len(whole)
+        self._count += len(times)
 
-    def _take_owners(self, events: list[ChromeEvent]) -> Int32:
-        owners: Any = map(_get_owner, events)
+    def _take_owners(self, pids: Column, tids: Column) -> Int32:
         try:
-            return np.fromiter(map(self._owners.__getitem__, owners), np.int32, len(events))
+            return _look_up(self._owners, zip(pids, tids, strict=True), len(pids))
         except TypeError:  # numbers of threads that are lists and the like
-            owners = [self._owners[_name_owner(event)] for event in events]
-            return np.array(owners, np.int32)
+            owners = zip(map(_name, pids), map(_name, tids), strict=True)
+            return _look_up(self._owners, owners, len(pids))
 
-    def _hear(self, events: list[ChromeEvent]) -> None:
-        """Keep what is said of events."""
-        telling = [
-            at for at, event in enumerate(events) if event.args is not None and event.cat != _PYTHON
-        ]
-        args = [args for args in (events[at].args for at in telling) if args is not None]
-        self._saying.add(np.array(telling, np.int64) + self._count, args)
+    def _hear(self, category: Int32, args: Column) -> None:
+        """Keep what is said of events; those of one category mostly say the same things."""
+        for each in np.unique(category).tolist():
+            if each != self._categories.get(_PYTHON):
+                mine = np.flatnonzero(category == each)
+                telling = [at for at in mine.tolist() if args[at] is not None]
+                told = [args[at] for at in telling]
+                self._saying.add(np.array(telling, np.int64) + self._count, told)
 
     def _mend(self, events: list[ChromeEvent]) -> Iterator[ChromeEvent]:
         """Instants, and those whose beginning and end stand apart, as whole events."""
@@ -139,12 +146,21 @@ class Gathered:
         return next(named, "")
 
 
-def _take_words(words: Words, values: list[Any]) -> Int32:
-    texts = [value if type(value) is str else str(value) for value in values]
-    return np.fromiter(map(words.__getitem__, texts), np.int32, len(texts))
+def _turn(events: list[ChromeEvent]) -> Iterator[Column]:
+    """The fields of some events, one after the other."""
+    return (list(map(get, events)) for get in _GETTERS)
 
 
-def _take_numbers(values: list[Any]) -> Float64:
+def _take_words(words: Words, values: Column) -> Int32:
+    all_texts = set(map(type, values)) == {str}
+    return _look_up(words, values if all_texts else map(str, values), len(values))
+
+
+def _look_up(places: Places[Any], things: Iterable[Any], count: int) -> Int32:
+    return np.fromiter(map(places.__getitem__, things), np.int32, count)
+
+
+def _take_numbers(values: Sequence[Any]) -> Float64:
     """Numbers, and texts that are some; what is neither is NaN."""
     try:
         return np.fromiter(values, np.float64, len(values))
@@ -164,8 +180,8 @@ def _count_ps(us: Float64) -> Int64:
 
 
 def _name_owner(event: ChromeEvent) -> tuple[Hashable, Hashable]:
-    pid, tid = (
-        value if isinstance(value, (int, float, str)) else str(value)
-        for value in (event.pid, event.tid)
-    )
-    return pid, tid
+    return _name(event.pid), _name(event.tid)
+
+
+def _name(value: Any) -> Hashable:
+    return value if isinstance(value, (int, float, str)) else str(value)

@@ -8,23 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from types import ModuleType
 
 import numpy as np
 
+from tracklight.profiles.columns.nesting import KERNEL
 from tracklight.profiles.trace import Trace
 from tracklight.types import Bool, Int32, Int64
-
-
-def _find_kernel() -> ModuleType | None:
-    try:
-        from tracklight.profiles.timeline import _lanes
-    except ImportError:
-        return None
-    return _lanes
-
-
-KERNEL = _find_kernel()
 
 #: What is nested deeper shares the last one: no screen is so high, and no trace may take forever.
 MOST_LANES = 250

@@ -1,10 +1,34 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""The lanes of events that reach into each other, which can only be found one after the other."""
+"""What can only be found one event after the other: what runs inside of what, and free lanes."""
 
 from libc.stdint cimport INT64_MIN, int32_t, int64_t
 from libc.stdlib cimport free, malloc
 
 import numpy as np
+
+
+def measure_inner(const int64_t[::1] start, const int64_t[::1] end):
+    """How long others ran inside of each event; see ``nesting.measure_inner``."""
+    if end.shape[0] != start.shape[0]:
+        raise ValueError("events have as many ends as starts")
+    taken = np.zeros(start.shape[0], np.int64)
+    cdef int64_t[::1] out = taken
+    # The place of each open event, the innermost last.
+    cdef int64_t *stack = <int64_t *> malloc((start.shape[0] + 1) * sizeof(int64_t))
+    if stack == NULL:
+        raise MemoryError
+    cdef int64_t at, around, depth = 0
+    with nogil:
+        for at in range(start.shape[0]):
+            while depth > 0 and end[stack[depth - 1]] <= start[at]:
+                depth -= 1
+            if depth > 0:
+                around = stack[depth - 1]
+                out[around] += min(end[at], end[around]) - start[at]
+            stack[depth] = at
+            depth += 1
+    free(stack)
+    return taken
 
 
 cdef struct Open:
@@ -16,7 +40,7 @@ cdef struct Open:
 def find_free(
     const int64_t[::1] start, const int64_t[::1] end, const int64_t[::1] hair, int32_t most
 ):
-    """Below what contains an event, the first lane that is free; see ``lanes._find_free``."""
+    """Below what contains an event, the first lane that is free; see ``timeline.lanes``."""
     lanes = np.empty(start.shape[0], np.int32)
     cdef int32_t[::1] found = lanes
     # Each event is opened once, so that there are never more of them than events.
