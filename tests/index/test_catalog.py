@@ -320,6 +320,20 @@ def test_files_with_tensors_are_told_and_followed(tmp_path: Path) -> None:
     assert catalog.refresh().changed == ("run",)
     assert len(catalog.tensor_files()) == 2
     assert catalog.refresh().changed == ()
+    (tmp_path / "run/saved/labels.tsv").write_text("a\nb\n")
+    assert catalog.refresh().changed == ("run",)
+    catalog.close()
+
+
+def test_files_with_tensors_are_followed_where_there_is_no_run(tmp_path: Path) -> None:
+    (tmp_path / "notes.tsv").write_text("no vectors\n")
+    catalog = open_catalog(tmp_path)
+    assert catalog.tensor_files() == ()
+    before = catalog.version
+    (tmp_path / "vectors.npy").write_bytes(b"one")
+    assert catalog.refresh().version > before
+    assert len(catalog.tensor_files()) == 2
+    assert catalog.refresh().version == catalog.refresh().version
     catalog.close()
 
 

@@ -116,6 +116,17 @@ def test_what_a_profiler_leaves_is_seen(tmp_path: Path, start: Start) -> None:
     wait_for_root(watcher, tmp_path)
 
 
+def test_a_checkpoint_and_a_config_that_grows_are_seen(tmp_path: Path, start: Start) -> None:
+    config = add(tmp_path, "projector_config.pbtxt")
+    watcher = start(tmp_path)
+    add(tmp_path, "ckpt-1.index")
+    wait_for_root(watcher, tmp_path)
+    while watcher.wait(0.3):
+        pass
+    append(config)
+    wait_for_root(watcher, tmp_path)
+
+
 def test_a_run_is_moved_and_deleted(tmp_path: Path, start: Start) -> None:
     add(tmp_path / "run")
     watcher = start(tmp_path)

@@ -282,6 +282,8 @@ class Catalog:
         changed |= profiled & self._runs.keys()
         saved = {file.run for file in tensors.symmetric_difference(self._iter_tensors())}
         changed |= self._runs.keys() & {self._find_run_above(run) for run in saved}
+        # They may be all there is, and then it is no run that tells of them.
+        self.version += bool(saved)
         for number, shard in enumerate(self._shards):
             own = {run: files for run, files in self._runs.items() if self._owner(run) == number}
             changed |= shard.refresh(own)

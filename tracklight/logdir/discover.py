@@ -19,7 +19,7 @@ from tracklight.logdir.filesystem import FileStat, FileSystem, ListedFile
 from tracklight.logdir.globs import RunFilter
 from tracklight.logdir.natural import natural_key
 from tracklight.logdir.roots import Root
-from tracklight.logdir.tensors import is_tensor_file
+from tracklight.logdir.tensors import is_companion, is_tensor_file
 from tracklight.types import CaptureFile
 
 _MARK = "tfevents"
@@ -111,8 +111,8 @@ def discover(
 
 
 def _is_wanted(name: str) -> bool:
-    is_beside = name in SETTINGS_NAMES or is_capture(name) or is_tensor_file(name)
-    return is_beside or is_event_file(name)
+    is_beside = name in SETTINGS_NAMES or is_capture(name)
+    return is_beside or is_event_file(name) or is_tensor_file(name) or is_companion(name)
 
 
 def _is_of_run(file: ListedFile) -> bool:
@@ -136,8 +136,10 @@ def _iter_settings(root: Root, files: list[ListedFile]) -> Iterator[FoundFile]:
 
 
 def _iter_tensors(root: Root, files: list[ListedFile]) -> Iterator[FoundFile]:
+    """Alone, what could be a companion of them is something else."""
+    has_tensors = any(is_tensor_file(file.name) for file in files)
     for file in files:
-        if is_tensor_file(file.name):
+        if has_tensors and (is_tensor_file(file.name) or is_companion(file.name)):
             yield FoundFile(root.get_run_name(_show(file.directory)), file.path, file.stat)
 
 

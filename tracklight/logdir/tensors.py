@@ -21,6 +21,15 @@ TENSOR_SUFFIXES = (
 )
 
 
+#: What a config may name: vectors as text or raw memory, and labels.
+_COMPANION_SUFFIXES = (".tsv", ".bytes")
+
+
+def is_companion(name: str) -> bool:
+    """Whether a file of this base name may belong to one with tensors or to a config."""
+    return name.endswith(_COMPANION_SUFFIXES)
+
+
 def is_tensor_file(name: str) -> bool:
     """Whether a file of this base name may hold vectors, or names where they are."""
     return name == PROJECTOR_CONFIG or name.endswith(TENSOR_SUFFIXES)

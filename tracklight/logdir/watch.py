@@ -22,6 +22,7 @@ from tracklight.logdir.discover import is_event_file
 from tracklight.logdir.mounts import is_shared
 from tracklight.logdir.reports import Places, Reports
 from tracklight.logdir.roots import Root, is_url
+from tracklight.logdir.tensors import PROJECTOR_CONFIG, is_tensor_file
 
 #: Looking at a root may take this part of the time, as long as the pause is bearable.
 _LOOKING_SHARE = 0.1
@@ -155,7 +156,9 @@ class Watcher:
             elif is_event or event is Event.deleted or os.path.isdir(path):
                 roots.update(self._iter_roots(path))
             # A large one is written for long: what it became is seen when the root is due.
-            elif event is Event.added and is_capture(name):
+            elif event is Event.added and (is_capture(name) or is_tensor_file(name)):
+                roots.update(self._iter_roots(path))
+            elif name == PROJECTOR_CONFIG:
                 roots.update(self._iter_roots(path))
         return Changes(frozenset(files), frozenset(roots))
 

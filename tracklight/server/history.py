@@ -20,14 +20,14 @@ class History:
         self._lock = threading.Lock()
         self._deltas: deque[Delta] = deque(maxlen=_HISTORY)
         self._oldest = version
-        self._version = version
+        self.version = version
 
     def add(self, delta: Delta) -> None:
         with self._lock:
             if len(self._deltas) == _HISTORY:
                 self._oldest = self._deltas[0].version
             self._deltas.append(delta)
-            self._version = delta.version
+            self.version = delta.version
 
     def cursor(self) -> str:
         with self._lock:
@@ -41,7 +41,7 @@ class History:
             if not known or int(version) < self._oldest:
                 return self._cursor(), None
             later = [delta for delta in self._deltas if delta.version > int(version)]
-            return self._cursor(), _join(later, self._version)
+            return self._cursor(), _join(later, self.version)
 
     @staticmethod
     def version_of(cursor: str) -> int:
@@ -49,7 +49,7 @@ class History:
         return int(cursor.partition(".")[2])
 
     def _cursor(self) -> str:
-        return f"{self.process}.{self._version}"
+        return f"{self.process}.{self.version}"
 
 
 def _join(deltas: list[Delta], version: int) -> Delta:

@@ -146,7 +146,8 @@ class Live:
         return answer, encode_event("status", answer.status), _encode(answer)
 
     def _publish(self, delta: Delta | None) -> None:
-        if delta is not None and (delta.added or delta.removed or delta.changed):
+        # Files with vectors change where no run does.
+        if delta is not None and delta.version != self.history.version:
             self.news.add(delta)
         self.bell.ring()
 
