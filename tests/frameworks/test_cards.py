@@ -44,13 +44,18 @@ def test_forces_are_those_of_all_pairs(card: Card, dimensions: int) -> None:
     np.testing.assert_allclose(found, wanted, atol=1e-6)
 
 
+@pytest.mark.parametrize(("dimensions", "spread"), [(2, 20), (2, 0.1), (3, 3)])
 def test_a_grid_on_the_card_is_the_grid_of_numpy(
-    card: Card, monkeypatch: pytest.MonkeyPatch
+    card: Card, dimensions: int, spread: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     vectors, _ = make_clusters(300)
     affinities = find_affinities(NeighbourSearch(vectors, "euclidean").find_all(30), 10)
-    layout = np.random.default_rng(0).normal(0, 20, (300, 2)).astype(np.float32)
-    wanted, total = repulsion.repel(layout.astype(np.float64))
+    layout = np.random.default_rng(0).normal(0, spread, (300, dimensions)).astype(np.float32)
+    wide = layout.astype(np.float64)
+    low = wide.min(axis=0)
+    span = float((wide.max(axis=0) - low).max())
+    grid = repulsion.Grid(*repulsion.count_nodes(span, dimensions), low)
+    wanted, total = repulsion.repel(wide, grid)
     monkeypatch.setattr(cards, "_MOST_IN_PAIRS", 100)
     forces, sum_of_all = card.make_forces(affinities)._repel(card.send(layout))
     np.testing.assert_allclose(forces.numpy(), wanted, rtol=1e-5, atol=1e-6)

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from tests.projections.clouds import make_clusters
-from tracklight.projections import forces
+from tracklight.projections import forces, repulsion, splines
 from tracklight.projections.affinity import Affinities, find_affinities
 from tracklight.projections.forces import KERNEL, Forces
 from tracklight.projections.neighbours import NeighbourSearch
-from tracklight.projections.repulsion import repel
+from tracklight.projections.repulsion import find_grid, repel
 from tracklight.types import Float64
 
 KERNELS = [None] if KERNEL is None else [None, KERNEL]
@@ -52,16 +52,32 @@ def test_the_gradient_is_that_of_all_pairs(kernel: ModuleType | None, dimensions
     assert np.abs(found - expected).max() < 0.02 * np.abs(expected).max()
 
 
-def test_without_a_compiler_many_points_of_a_plane_are_put_on_a_grid(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("dimensions", [2, 3])
+def test_many_points_are_put_on_a_grid(
+    kernel: ModuleType | None, dimensions: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    affinities, layout = make_affinities(300), make_layout(300, 2)
-    with closing(Forces(affinities, None)) as acting:
-        pairs = acting.find_gradient(layout, 1.0)
-        monkeypatch.setattr(forces, "_MOST_IN_PAIRS", 10)
-        grid = acting.find_gradient(layout, 1.0)
-    assert not np.array_equal(pairs, grid)
-    assert np.abs(pairs - grid).max() < 0.02 * np.abs(pairs).max()
+    affinities, layout = make_affinities(300), make_layout(300, dimensions, 2)
+    expected = expect_gradient(layout, affinities, 1.0)
+    with closing(Forces(affinities, kernel)) as acting:
+        without = acting.find_gradient(layout, 1.0)
+        monkeypatch.setattr(forces, "_FEWEST_ON_GRID", 10)
+        monkeypatch.setattr(repulsion, "_MOST_PER_POINT", 5000)
+        found = acting.find_gradient(layout, 1.0)
+    assert not np.array_equal(without, found)
+    assert np.abs(found - expected).max() < 0.02 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("dimensions", [2, 3])
+def test_points_too_far_apart_or_nowhere_have_no_grid(dimensions: int) -> None:
+    layout = make_layout(2000, dimensions, 2)
+    assert find_grid(layout) is not None
+    layout[7] += 1e6
+    assert find_grid(layout) is None
+    layout[7] = np.nan
+    assert find_grid(layout) is None
+    layout[7] = np.inf
+    assert find_grid(layout) is None
 
 
 def test_without_a_compiler_many_pairs_are_taken_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,15 +89,53 @@ def test_without_a_compiler_many_pairs_are_taken_in_parts(monkeypatch: pytest.Mo
     np.testing.assert_allclose(whole, expect_gradient(layout, affinities, 1.0), atol=1e-9)
 
 
-@pytest.mark.parametrize("spread", [1e-4, 1.0, 4.0])
-def test_the_grid_is_close_to_all_pairs(spread: float) -> None:
-    layout = make_layout(500, 2, spread)
-    found, total = repel(layout)
+@pytest.mark.parametrize("kernel", [splines] if KERNEL is None else [splines, KERNEL])
+@pytest.mark.parametrize(
+    ("dimensions", "spread"), [(2, 1e-4), (2, 1.0), (2, 4.0), (3, 0.1), (3, 2)]
+)
+def test_the_grid_is_close_to_all_pairs(
+    kernel: ModuleType, dimensions: int, spread: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(repulsion, "_MOST_PER_POINT", 5000)
+    monkeypatch.setattr(repulsion, "_FEWEST_TO_SHARE", 1000)
+    layout = make_layout(500, dimensions, spread)
+    grid = find_grid(layout)
+    assert grid is not None
+    found, total = repel(layout, grid, kernel)
     apart = layout[:, None] - layout[None]
     near = 1 / (1 + (apart**2).sum(-1))
     expected = ((near**2)[..., None] * apart).sum(1)
     assert np.abs(found - expected).max() < 0.02 * np.abs(expected).max()
     assert total == pytest.approx(near.sum() - 500, rel=1e-3)
+
+
+@pytest.mark.skipif(KERNEL is None, reason="the kernel is not built")
+@pytest.mark.parametrize("dimensions", [2, 3])
+def test_the_compiled_grid_is_that_of_numpy(dimensions: int) -> None:
+    assert KERNEL is not None
+    layout = make_layout(2000, dimensions, 2)
+    grid = find_grid(layout)
+    assert grid is not None
+    found, total = repel(layout, grid, KERNEL)
+    wanted, sum_of_all = repel(layout, grid)
+    np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9)
+    assert total == pytest.approx(sum_of_all)
+
+
+@pytest.mark.skipif(KERNEL is None, reason="the kernel is not built")
+def test_grids_that_do_not_fit_are_refused() -> None:
+    assert KERNEL is not None
+    layout, origin = np.zeros((3, 2)), np.zeros(2)
+    with pytest.raises(ValueError, match="as many nodes along each side"):
+        KERNEL.spread(layout, 9, 0.1, origin, np.zeros(80))
+    with pytest.raises(ValueError, match="two or three dimensions"):
+        KERNEL.spread(np.zeros((3, 4)), 9, 0.1, np.zeros(4), np.zeros(9**4))
+    with pytest.raises(ValueError, match="as many dimensions"):
+        KERNEL.read(layout, 9, 0.1, origin, np.zeros(81), np.zeros((2, 2)))
+    # What is nowhere counts somewhere, so that nothing outside of the grid is touched.
+    odd = np.array([[np.nan, np.inf], [-np.inf, -1e300]])
+    KERNEL.spread(odd, 9, 0.1, origin, field := np.zeros(81))
+    KERNEL.read(odd, 9, 0.1, origin, field, np.zeros((2, 2)))
 
 
 @pytest.mark.skipif(KERNEL is None, reason="the kernel is not built")

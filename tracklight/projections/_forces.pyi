@@ -7,6 +7,15 @@ class Tree:
     def __init__(self, layout: Float64) -> None: ...
     def repel(self, begin: int, end: int, angle: float, forces: Float64) -> float: ...
 
+def spread(layout: Float64, nodes: int, step: float, origin: Float64, field: Float64) -> None: ...
+def read(
+    layout: Float64,
+    nodes: int,
+    step: float,
+    origin: Float64,
+    potential: Float64,
+    forces: Float64,
+) -> float: ...
 def attract(
     layout: Float64,
     starts: Int64,

@@ -1,58 +1,68 @@
-"""How very many points of a plane push each other apart, by way of a grid on a graphics card.
+"""How very many points push each other apart, by way of a grid on a graphics card.
 
-It is `repulsion` step by step, where the reasons are told, in the words of PyTorch.
+It is `repulsion` and `splines` step by step, where the reasons are told, in the words of PyTorch.
 """
 
 from __future__ import annotations
 
+from functools import reduce
 from itertools import product
+from operator import mul
 from typing import Any
 
-from tracklight.projections.repulsion import NODES, Grid, count_nodes, round_up
+from tracklight.projections.repulsion import Grid, count_nodes, find_spectrum
+from tracklight.projections.splines import REACH
 
 
 def repel(torch: Any, layout: Any) -> tuple[Any, float]:
-    """Forces on the points of a plane, and the sum by which they are still to be divided."""
+    """Forces on points, and the sum by which they are still to be divided."""
     layout = layout.double()
     low, high = layout.amin(dim=0), layout.amax(dim=0)
-    nodes, step = count_nodes(float((high - low).max()))
-    grid = Grid(nodes, step, low)
-    places, shares = _share_out(torch, layout, grid)
-    squares = layout.square().sum(dim=1)
-    charges = torch.stack([torch.ones_like(squares), layout[:, 0], layout[:, 1], squares])
-    field = torch.stack(
-        [
-            torch.bincount(places.ravel(), (shares * charge).ravel(), nodes * nodes)
-            for charge in charges
-        ]
+    dimensions = layout.shape[1]
+    grid = Grid(*count_nodes(float((high - low).max()), dimensions), low)
+    along = (layout - low) / grid.step
+    cells = along.long().clamp(max=grid.nodes - REACH)
+    places = _find_places(torch, cells, grid.nodes)
+    shares, slopes = _lay_splines(torch, along - cells)
+    parts = _multiply(torch, shares)
+    field = torch.bincount(places.ravel(), parts.ravel(), grid.nodes**dimensions)
+    felt = _convolve(torch, field.reshape((grid.nodes,) * dimensions), grid).ravel()[places]
+    forces = torch.empty_like(layout)
+    for axis in range(dimensions):
+        leaning = _multiply(torch, [*shares[:axis], slopes[axis], *shares[axis + 1 :]])
+        forces[:, axis] = (felt * leaning).sum(dim=0) / (-2 * grid.step)
+    return forces.float(), float((felt * parts).sum()) - len(layout)
+
+
+def _find_places(torch: Any, cells: Any, nodes: int) -> Any:
+    """A row for each of the nodes around points: their places in the grid."""
+    rows = []
+    for chosen in product(range(REACH), repeat=cells.shape[1]):
+        place = torch.zeros_like(cells[:, 0])
+        for axis, beyond in enumerate(chosen):
+            place = place * nodes + cells[:, axis] + beyond
+        rows.append(place)
+    return torch.stack(rows)
+
+
+def _lay_splines(torch: Any, offsets: Any) -> tuple[list[Any], list[Any]]:
+    """By axis, the share of each of the four nodes, and how it changes."""
+    u, v = offsets.T, 1 - offsets.T
+    shares = [v**3, 3 * u**3 - 6 * u**2 + 4, 3 * v**3 - 6 * v**2 + 4, u**3]
+    slopes = [-(v**2), 3 * u**2 - 4 * u, 4 * v - 3 * v**2, u**2]
+    return list(torch.stack(shares, dim=1) / 6), list(torch.stack(slopes, dim=1) / 2)
+
+
+def _multiply(torch: Any, parts: list[Any]) -> Any:
+    """A row for each of the nodes around points: what belongs to it along all axes."""
+    nodes = product(range(REACH), repeat=len(parts))
+    return torch.stack(
+        [reduce(mul, (part[one] for part, one in zip(parts, node, strict=True))) for node in nodes]
     )
-    felt = _convolve(torch, field.reshape(-1, nodes, nodes), grid)
-    felt = (felt[:, places] * shares).sum(dim=1)
-    forces = layout * felt[0][:, None] - felt[1:3].T
-    each = (1 + squares) * felt[0] + felt[3] - 2 * (layout * felt[1:3].T).sum(dim=1)
-    return forces.float(), float(each.sum()) - len(layout)
-
-
-def _share_out(torch: Any, layout: Any, grid: Grid) -> tuple[Any, Any]:
-    """A row for each of the nodes around points: their places in the grid, and shares of them."""
-    along = (layout - grid.origin) / grid.step
-    cells = (along // NODES).clamp(max=grid.nodes // NODES - 1).long()
-    offset = along - cells * NODES - 1.5
-    parts = torch.stack([offset * (offset - 1) / 2, 1 - offset**2, offset * (offset + 1) / 2])
-    nodes = list(product(range(NODES), repeat=2))
-    places = [
-        (cells[:, 0] * NODES + right) * grid.nodes + cells[:, 1] * NODES + down
-        for right, down in nodes
-    ]
-    shares = [parts[right, :, 0] * parts[down, :, 1] for right, down in nodes]
-    return torch.stack(places), torch.stack(shares)
 
 
 def _convolve(torch: Any, field: Any, grid: Grid) -> Any:
-    size = round_up(2 * grid.nodes)
-    line = torch.arange(size, device=field.device, dtype=field.dtype)
-    apart = torch.minimum(line, size - line) * grid.step
-    kernel = 1 / (1 + apart[:, None] ** 2 + apart[None, :] ** 2) ** 2
-    spectrum = torch.fft.rfft2(field, (size, size)) * torch.fft.rfft2(kernel)
-    felt = torch.fft.irfft2(spectrum, (size, size))[:, : grid.nodes, : grid.nodes]
-    return felt.reshape(len(field), -1)
+    sides = (grid.size,) * field.ndim
+    spectrum = torch.from_numpy(find_spectrum(grid.size, grid.step, field.ndim)).to(field.device)
+    felt = torch.fft.irfftn(torch.fft.rfftn(field, sides) * spectrum, sides)
+    return felt[(slice(grid.nodes),) * field.ndim]

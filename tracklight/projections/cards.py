@@ -16,7 +16,7 @@ from tracklight.types import Float32, Float64
 
 #: Numbers of a block: some hundred megabytes of the card's memory.
 _BLOCK_NUMBERS = 1 << 26
-#: Of more points of a plane a grid takes less time than all pairs.
+#: Of more points a grid takes less time than all pairs.
 _MOST_IN_PAIRS = 20_000
 
 
@@ -107,8 +107,7 @@ class CardForces:
 
     def _repel(self, places: Any) -> tuple[Any, float]:
         # A grid wants numbers of double precision, which Apple's cards do not have.
-        is_large = len(places) > _MOST_IN_PAIRS and places.shape[1] == 2
-        if is_large and places.device.type != "mps":
+        if len(places) > _MOST_IN_PAIRS and places.device.type != "mps":
             return repel(self._torch, places)
         return self._repel_pairs(places)
 

@@ -1,21 +1,24 @@
 """The gradient of t-SNE: how each point of a layout is drawn and driven.
 
-A compiled tree of points is used where it was built, in threads; otherwise, and for very many
-points of a plane, a grid (`repulsion`) that needs only NumPy.
+They are drawn pair by pair and driven by way of a grid (`repulsion`), in threads and compiled
+where that could be. Where points are too few for a grid, or too far apart, there is a compiled
+tree of them, and without a compiler all pairs.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from types import ModuleType
+from typing import TypeVar
 
 import numpy as np
 
-from tracklight.projections import repulsion
+from tracklight.projections import splines
 from tracklight.projections.affinity import Affinities
+from tracklight.projections.repulsion import find_grid, repel
 from tracklight.types import Float64
 
 
@@ -31,10 +34,11 @@ KERNEL = _find_kernel()
 
 #: Nodes that seem smaller than this, width over distance, count as one point.
 _ANGLE = 0.5
-#: Beyond that the grid is faster than the tree, or where there is none than all pairs.
-_MOST_IN_TREE = 100_000
-_MOST_IN_PAIRS = 1_000
+#: Fewer points than that are not worth the transforms of a grid.
+_FEWEST_ON_GRID = 1_000
 _PAIRS_AT_ONCE = 1 << 22
+
+T = TypeVar("T")
 
 
 class Forces:
@@ -51,43 +55,44 @@ class Forces:
 
     def find_gradient(self, layout: Float64, exaggeration: float) -> Float64:
         """Where points would not go: the slope of what t-SNE makes small."""
-        drawn = self._attract(layout)
+        drawn = np.empty_like(layout)
+        # Other threads draw while this one drives.
+        is_drawn = self._start_to_attract(layout, drawn)
         driven, total = self._repel(layout)
+        list(is_drawn)
         least = float(np.finfo(np.float64).tiny)
         gradient: Float64 = 4 * (exaggeration * drawn - driven / max(total, least))
         return gradient
 
-    def _attract(self, layout: Float64) -> Float64:
+    def _start_to_attract(self, layout: Float64, forces: Float64) -> Iterable[None]:
+        """Fill forces by the time that all that is given has come."""
         if self._kernel is None:
-            return _attract_plainly(layout, self._affinities)
-        forces = np.empty_like(layout)
+            forces[:] = _attract_plainly(layout, self._affinities)
+            return ()
         starts, others, weights = (
             self._affinities.starts,
             self._affinities.others,
             self._affinities.weights,
         )
         attract = partial(self._kernel.attract, layout, starts, others, weights)
-        self._share(len(layout), lambda begin, end: attract(begin, end, forces))
-        return forces
+        return self._share(len(layout), lambda begin, end: attract(begin, end, forces))
 
     def _repel(self, layout: Float64) -> tuple[Float64, float]:
-        is_plane = layout.shape[1] == 2
-        if is_plane and len(layout) > (_MOST_IN_PAIRS if self._kernel is None else _MOST_IN_TREE):
-            return repulsion.repel(layout)
+        grid = find_grid(layout) if len(layout) > _FEWEST_ON_GRID else None
+        if grid is not None:
+            return repel(layout, grid, self._kernel or splines, self._pool.map)
         if self._kernel is None:
             return _repel_plainly(layout)
         tree = self._kernel.Tree(layout)
         forces = np.empty_like(layout)
-        parts = self._share(
-            len(layout), lambda begin, end: float(tree.repel(begin, end, _ANGLE, forces))
-        )
+        parts = self._share(len(layout), lambda begin, end: tree.repel(begin, end, _ANGLE, forces))
         return forces, sum(parts)
 
-    def _share(self, count: int, work: Callable[[int, int], float]) -> list[float]:
+    def _share(self, count: int, work: Callable[[int, int], T]) -> Iterator[T]:
         """Do some of the points in each thread."""
         # More parts than threads, as some places are more crowded than others.
         edges = np.linspace(0, count, 4 * self._threads + 1).astype(int).tolist()
-        return list(self._pool.map(work, edges[:-1], edges[1:]))
+        return self._pool.map(work, edges[:-1], edges[1:])
 
 
 def _attract_plainly(layout: Float64, affinities: Affinities) -> Float64:
