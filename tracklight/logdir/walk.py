@@ -113,7 +113,8 @@ class Walk:
         return frozenset(_get_identity(os.stat(path)) for path in paths)
 
     def _note(self, path: str, error: OSError) -> None:
-        if path == self._root and isinstance(error, NotADirectoryError):
+        # What listing a file fails with depends on the system.
+        if path == self._root and os.path.isfile(path):
             self._take_root()
         elif error.errno not in _ABSENT:
             self._listing.add_problem(path, error)

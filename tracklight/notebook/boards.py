@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from tracklight.errors import UsageError
 from tracklight.notebook.frame import HEIGHT_PX, show_frame
-from tracklight.notebook.launch import check_port, find_same, launch
+from tracklight.notebook.launch import check_port, find_same, launch, say_end
 from tracklight.notebook.services import surroundings
 from tracklight.server.instances import Instance, read_instances
 
@@ -29,7 +29,7 @@ def start(arguments: str | Sequence[str], height: int = HEIGHT_PX) -> None:
     else:
         print(
             f"The board on port {board.port} (pid {board.pid}), started {_say_age(board)} ago, "
-            f"is shown again. (`!kill {board.pid}` ends it.)"
+            f"is shown again. (`{say_end(board)}` ends it.)"
         )
     show_frame(board, height)
 

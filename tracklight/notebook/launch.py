@@ -18,6 +18,11 @@ from tracklight.server.instances import Instance, read_instances
 _MOST_WAIT_S = 60.0
 _POLL_S = 0.05
 
+#: The same on Windows, where a new session is not known; no window is opened for it, either.
+_APART: int = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0) | getattr(
+    subprocess, "CREATE_NO_WINDOW", 0
+)
+
 #: What this kernel has started, so that Python does not think it was forgotten.
 _STARTED: list[subprocess.Popen[bytes]] = []
 
@@ -38,8 +43,13 @@ def check_port(arguments: Sequence[str]) -> None:
         if port and board.port == port:
             raise UsageError(
                 f"port {port} is taken by the board of {board.logdir}; choose another --port, "
-                f"or end that one with `!kill {board.pid}`"
+                f"or end that one with `{say_end(board)}`"
             )
+
+
+def say_end(board: Instance) -> str:
+    """The line of a cell that ends a board."""
+    return f"!taskkill /F /PID {board.pid}" if os.name == "nt" else f"!kill {board.pid}"
 
 
 def _identify(arguments: Sequence[str]) -> dict[str, object]:
@@ -69,6 +79,7 @@ def launch(arguments: Sequence[str]) -> Instance:
             env={**os.environ, "TRACKLIGHT_PROXY_TOKEN": secrets.token_urlsafe(16)},
             # Who interrupts a cell does not mean the board.
             start_new_session=True,
+            creationflags=_APART,
         )
         _STARTED.append(process)
         return _wait_for(process, said)

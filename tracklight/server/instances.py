@@ -145,8 +145,8 @@ def _open(request: Request) -> contextlib.closing[Any]:
 
 
 def _is_running(pid: int) -> bool:
-    if os.name == "nt":  # there is no way to ask that harms nobody
-        return False
+    if sys.platform == "win32":  # a signal would end it there, whatever its number
+        return _has_handle(pid)
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -154,3 +154,21 @@ def _is_running(pid: int) -> bool:
     except OSError:
         return True
     return True
+
+
+if sys.platform == "win32":
+    import ctypes
+
+    _MAY_WAIT = 0x00100000
+    _STILL_RUNS = 0x00000102
+
+    def _has_handle(pid: int) -> bool:
+        kernel = ctypes.WinDLL("kernel32")
+        kernel.OpenProcess.restype = ctypes.c_void_p
+        handle = ctypes.c_void_p(kernel.OpenProcess(_MAY_WAIT, False, pid))
+        if not handle:
+            return False
+        try:
+            return bool(kernel.WaitForSingleObject(handle, 0) == _STILL_RUNS)
+        finally:
+            kernel.CloseHandle(handle)

@@ -1,0 +1,47 @@
+"""What is different on Windows, as far as it can be played elsewhere."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.index import logs
+from tracklight.logdir.discover import discover
+from tracklight.logdir.local import LocalFiles
+from tracklight.logdir.roots import Root, parse_roots
+from tracklight.logdir.watch import Intervals, Watcher
+
+
+def test_a_file_is_known_whatever_listing_it_fails_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logs.write(tmp_path, "conv", logs.points([1]))
+    file = tmp_path / "conv" / "events.out.tfevents.1"
+
+    def fail(path: str) -> None:
+        raise OSError(22, "Invalid name", path)
+
+    monkeypatch.setattr(os, "scandir", fail)
+    found = discover(Root("", str(file)), LocalFiles())
+    assert (found.runs, found.problems) == (["."], [])
+
+
+def test_files_are_looked_at_as_growing_ones_are_not_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = Root("", str(tmp_path))
+    for name, is_asked_again in {"posix": False, "nt": True}.items():
+        with Watcher([root], Intervals(local_s=60.0, shared_s=0.01)) as watcher:
+            assert watcher.wait().roots == {root}
+            monkeypatch.setattr("tracklight.logdir.watch.os.name", name)
+            assert bool(watcher.wait(0.5).roots) is is_asked_again
+            monkeypatch.undo()
+
+
+def test_a_drive_is_no_name() -> None:
+    (root,) = parse_roots(r"E:\tf20\keras_log")
+    assert root.name == "" and root.path.endswith(r"E:\tf20\keras_log")
+    one, other = parse_roots(r"base:E:\tf20\keras_log,D:\new")
+    assert (one.name, other.name) == ("base", "new")
