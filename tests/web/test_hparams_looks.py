@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import re
 import time
 from collections.abc import Callable
@@ -12,7 +15,16 @@ from playwright.sync_api import Page, Route, expect
 
 from tests.web.conftest import Serve, board_over
 from tests.web.grid_log import BEST, GRID, records, write_grid
-from tests.web.test_hparams_views import TAB, expect_sessions, open_page_of, rows, surface
+from tests.web.test_hparams_views import (
+    TAB,
+    expect_sessions,
+    names,
+    open_page_of,
+    rows,
+    surface,
+    taken,
+    taken_picture,
+)
 from tests.web.test_looks import find_violations, overflows
 from tests.web.test_static_board import copy
 from tests.web.writing import append
@@ -98,5 +110,14 @@ def test_a_copy_without_a_server_shows_the_same(tmp_path: Path, open_page: OpenP
     page = open_page(copy(tmp_path / "logs", tmp_path / "board.html", "tab=hparams"))
     expect(rows(page).first.get_by_role("img")).to_be_visible()
     expect_sessions(page, GRID)
+    # What it carries can be taken out of it, without anybody to ask.
+    table = list(csv.reader(io.StringIO(taken(page, "CSV"))))
+    assert table[0][0] == "name"
+    assert [line[0] for line in table[1:4]] == names(page)[:3]
+    assert len(table) == 1 + len(GRID)
+    told = json.loads(taken(page, "JSON"))
+    assert told["header"] == table[0]
+    assert len(told["rows"]) == len(GRID)
+    assert b"accuracy" in taken_picture(page, "SVG")
     page.get_by_role("button", name="Importance").click()
     expect(page.get_by_role("list", name="Importance for accuracy")).to_be_visible()

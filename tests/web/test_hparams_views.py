@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Callable
 from urllib.parse import parse_qs, urlsplit
+from xml.etree import ElementTree
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -22,6 +23,8 @@ OpenPage = Callable[..., Page]
 TAB = "?tab=hparams"
 #: Room above and below the axes of parallel coordinates, in pixels.
 HEAD, FOOT = 48, 26
+
+SVG = "{http://www.w3.org/2000/svg}"
 
 board = board_over(write_grid, "module", TAB)
 
@@ -231,6 +234,41 @@ def test_all_that_is_shown_can_be_taken_away(board: str, open_page: OpenPage) ->
     assert len(json.loads(taken(page, "JSON"))) > 0
     assert found[0].name in taken(page, "LaTeX")
     assert taken(page, "Markdown").count("\n") >= len(found)
+
+
+def taken_picture(page: Page, kind: str) -> bytes:
+    page.get_by_role("button", name="Download all that is shown").click()
+    with page.expect_download() as download:
+        page.get_by_role("menuitem", name=f"Plot as {kind}").click()
+    return download.value.path().read_bytes()
+
+
+def test_every_plot_can_be_taken_away_as_a_picture(board: str, open_page: OpenPage) -> None:
+    page = open_page_of(board, open_page, '&hp-if=[["hparam:units",{"range":[200,600]}]]')
+    views = page.get_by_role("group", name="View")
+    count = sum(one.units >= 200 for one in GRID)
+    words = {
+        "Parallel": {"dropout", "units", "0.01", "log", "accuracy"},
+        "Scatter": {"dropout", "loss", "accuracy"},
+        "Slices": {"dropout", "units", "accuracy"},
+        "Contour": {"dropout", "accuracy"},
+        "Best so far": {"accuracy", "Start"},
+        "Importance": {"dropout", "learning_rate", "units", "optimizer"},
+    }
+    for title, wanted in words.items():
+        views.get_by_role("button", name=title).click()
+        if title == "Importance":
+            expect(page.get_by_role("list", name="Importance for accuracy")).to_be_visible()
+        else:
+            expect(page.get_by_role("img", name=" over ").first).to_be_visible()
+        picture = ElementTree.fromstring(taken_picture(page, "SVG"))
+        said = {str(text.text) for text in picture.iter(f"{SVG}text")}
+        assert {f"{title} · accuracy · {count} sessions"} | wanted <= said, title
+        assert picture.find(f".//{SVG}path") is not None
+        assert taken_picture(page, "PNG")[:8] == b"\x89PNG\r\n\x1a\n"
+        # Every dot of a plane, those that the filter leaves out as well.
+        if title == "Best so far":
+            assert len(list(picture.iter(f"{SVG}circle"))) == len(GRID)
 
 
 def test_a_session_under_the_pointer_is_lit_everywhere_and_leads_to_its_curves(

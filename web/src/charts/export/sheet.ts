@@ -1,11 +1,10 @@
-import { CanvasPen } from '../pen/canvas';
 import { widthOf } from '../pen/measure';
 import type { Box, Pen } from '../pen/pen';
-import { SvgPen } from '../pen/svg';
 import { drawPicture, type Picture } from '../picture/draw';
 import { type Layout, layOut, type Plan, type Size } from '../picture/layout';
 import { LIGHT } from '../picture/palette';
 import { drawLegend, layOutLegend, type Legend } from './legend';
+import { drawPng, drawSvg } from './paper';
 
 /** A chart as it is taken away: on white, with what a page says around it. */
 export interface Sheet extends Omit<Picture, 'layout'> {
@@ -28,22 +27,15 @@ const TITLE_SIZE = 15;
 const TITLE_HEIGHT = 36;
 const LABEL_SIZE = 11.5;
 const LABEL_HEIGHT = 20;
-const PNG_DENSITY = 2;
 
 export function sheetToSvg(sheet: Sheet, measure: Pen['widthOf'] = widthOf): string {
-  const pen = new SvgPen(measure);
-  const { width, height } = drawSheet(pen, sheet);
-  return pen.finish(width, height, sheet.title);
+  const arranged = arrange(sheet, measure);
+  return drawSvg(arranged.layout.size, sheet.title, draw(sheet, arranged), measure);
 }
 
-export async function sheetToPng(sheet: Sheet): Promise<Blob> {
-  const { width, height } = arrange(sheet, widthOf).layout.size;
-  const canvas = new OffscreenCanvas(width * PNG_DENSITY, height * PNG_DENSITY);
-  const context = canvas.getContext('2d');
-  if (!context) throw new Error('this browser gives no more canvases');
-  context.scale(PNG_DENSITY, PNG_DENSITY);
-  drawSheet(new CanvasPen(context, PNG_DENSITY), sheet);
-  return canvas.convertToBlob({ type: 'image/png' });
+export function sheetToPng(sheet: Sheet): Promise<Blob> {
+  const arranged = arrange(sheet, widthOf);
+  return drawPng(arranged.layout.size, draw(sheet, arranged));
 }
 
 function arrange(sheet: Sheet, measure: Pen['widthOf']): Arrangement {
@@ -58,14 +50,14 @@ function arrange(sheet: Sheet, measure: Pen['widthOf']): Arrangement {
   return { legend, layout: layOut(sheet.plan, size, measure, margins) };
 }
 
-function drawSheet(pen: Pen, sheet: Sheet): Size {
-  const { legend, layout } = arrange(sheet, (text, style) => pen.widthOf(text, style));
+function draw(sheet: Sheet, { legend, layout }: Arrangement): (pen: Pen) => void {
   const { size } = layout;
-  pen.box({ left: 0, top: 0, ...size }, { colour: LIGHT.paper });
-  drawPicture(pen, { ...sheet, layout }, LIGHT);
-  drawLabels(pen, sheet, layout.frame);
-  drawLegend(pen, legend, MARGIN, size.height - legend.height - MARGIN / 2, LIGHT);
-  return size;
+  return (pen) => {
+    pen.box({ left: 0, top: 0, ...size }, { colour: LIGHT.paper });
+    drawPicture(pen, { ...sheet, layout }, LIGHT);
+    drawLabels(pen, sheet, layout.frame);
+    drawLegend(pen, legend, MARGIN, size.height - legend.height - MARGIN / 2, LIGHT);
+  };
 }
 
 function drawLabels(pen: Pen, sheet: Sheet, frame: Box): void {

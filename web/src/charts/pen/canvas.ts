@@ -1,6 +1,6 @@
 import { Columns } from './columns';
 import { fontOf } from './pen';
-import type { Box, Dot, Edges, Fill, Lettering, Path, Pen, Stroke } from './pen';
+import type { Box, Dot, Edges, Fill, Lettering, Path, Pen, Point, Stroke } from './pen';
 import { canvasOf, type Raster } from './raster';
 
 type Context = CanvasRenderingContext2D | OffscreenCanvasRenderingContext2D;
@@ -112,6 +112,14 @@ export class CanvasPen implements Pen {
     context.beginPath();
     context.rect(box.left, box.top, box.width, box.height);
     context.clip();
+    draw();
+    context.restore();
+  }
+
+  moved({ x, y }: Point, draw: () => void): void {
+    const context = this.#context;
+    context.save();
+    context.translate(x, y);
     draw();
     context.restore();
   }

@@ -19,6 +19,8 @@ export interface Pen {
   widthOf(text: string, style: Pick<Lettering, 'size' | 'bold'>): number;
   /** Nothing that `draw` draws leaves the box. */
   inside(box: Box, draw: () => void): void;
+  /** All that `draw` draws stands so far to the right and down. */
+  moved(by: Point, draw: () => void): void;
 }
 
 /** Points x0, y0, x1, y1, …; a pair of NaN lifts the pen. */

@@ -1,5 +1,5 @@
 import { FONT } from './pen';
-import type { Box, Dot, Edges, Fill, Lettering, Path, Pen, Stroke } from './pen';
+import type { Box, Dot, Edges, Fill, Lettering, Path, Pen, Point, Stroke } from './pen';
 import { canvasOf, type Raster } from './raster';
 
 const ANCHORS = { left: 'start', center: 'middle', right: 'end' };
@@ -72,6 +72,12 @@ export class SvgPen implements Pen {
     const id = this.#clips.get(shape) ?? `clip${this.#clips.size}`;
     this.#clips.set(shape, id);
     this.#elements.push(`<g clip-path="url(#${id})">`);
+    draw();
+    this.#elements.push('</g>');
+  }
+
+  moved({ x, y }: Point, draw: () => void): void {
+    this.#elements.push(`<g transform="translate(${short(x)} ${short(y)})">`);
     draw();
     this.#elements.push('</g>');
   }

@@ -1,7 +1,6 @@
-import { CanvasPen } from '../pen/canvas';
+import { drawPng, drawSvg } from '../export/paper';
 import { widthOf } from '../pen/measure';
 import type { Pen } from '../pen/pen';
-import { SvgPen } from '../pen/svg';
 import { LIGHT } from '../picture/palette';
 import { drawSound, type SoundPicture } from './draw';
 import { layOutSound, type SoundPlan } from './layout';
@@ -15,21 +14,13 @@ export interface SoundSheet extends Omit<SoundPicture, 'layout'> {
 const SIZE = { width: 880, height: 400 };
 const TITLE_HEIGHT = 36;
 const MARGIN = 16;
-const PNG_DENSITY = 2;
 
 export function soundToSvg(sheet: SoundSheet): string {
-  const pen = new SvgPen(widthOf);
-  drawSheet(pen, sheet);
-  return pen.finish(SIZE.width, SIZE.height, sheet.title);
+  return drawSvg(SIZE, sheet.title, (pen) => drawSheet(pen, sheet));
 }
 
-export async function soundToPng(sheet: SoundSheet): Promise<Blob> {
-  const canvas = new OffscreenCanvas(SIZE.width * PNG_DENSITY, SIZE.height * PNG_DENSITY);
-  const context = canvas.getContext('2d');
-  if (!context) throw new Error('this browser gives no more canvases');
-  context.scale(PNG_DENSITY, PNG_DENSITY);
-  drawSheet(new CanvasPen(context, PNG_DENSITY), sheet);
-  return canvas.convertToBlob({ type: 'image/png' });
+export function soundToPng(sheet: SoundSheet): Promise<Blob> {
+  return drawPng(SIZE, (pen) => drawSheet(pen, sheet));
 }
 
 function drawSheet(pen: Pen, sheet: SoundSheet): void {

@@ -1,7 +1,5 @@
-import { CanvasPen } from '../pen/canvas';
-import { widthOf } from '../pen/measure';
+import { drawPng, drawSvg } from '../export/paper';
 import type { Pen } from '../pen/pen';
-import { SvgPen } from '../pen/svg';
 import { LIGHT } from '../picture/palette';
 import { drawSpread } from './draw';
 import { layOutPanels } from './panels';
@@ -17,21 +15,13 @@ export interface SpreadSheet {
 const SIZE = { width: 880, height: 520 };
 const MARGINS = { top: 40, right: 8, bottom: 8, left: 8 };
 const LEGEND = 20;
-const DENSITY = 2;
 
-export function sheetToSvg(sheet: SpreadSheet, measure: Pen['widthOf'] = widthOf): string {
-  const pen = new SvgPen(measure);
-  drawSheet(pen, sheet);
-  return pen.finish(SIZE.width, SIZE.height, sheet.title);
+export function sheetToSvg(sheet: SpreadSheet, measure?: Pen['widthOf']): string {
+  return drawSvg(SIZE, sheet.title, (pen) => drawSheet(pen, sheet), measure);
 }
 
-export async function sheetToPng(sheet: SpreadSheet): Promise<Blob> {
-  const canvas = new OffscreenCanvas(SIZE.width * DENSITY, SIZE.height * DENSITY);
-  const context = canvas.getContext('2d');
-  if (!context) throw new Error('this browser gives no more canvases');
-  context.scale(DENSITY, DENSITY);
-  drawSheet(new CanvasPen(context, DENSITY), sheet);
-  return canvas.convertToBlob({ type: 'image/png' });
+export function sheetToPng(sheet: SpreadSheet): Promise<Blob> {
+  return drawPng(SIZE, (pen) => drawSheet(pen, sheet));
 }
 
 function drawSheet(pen: Pen, { title, content, view }: SpreadSheet): void {

@@ -17,6 +17,7 @@ import { findPassing, NO_RULES, type Rule, type Rules, rowsOf, withRule } from '
 import { movedKeys, shownColumns } from './model/shown';
 import { withAxis } from './state/codecs';
 import { openSettings, type Settings } from './state/settings';
+import { Figures } from './takeaway/figures';
 
 const NONE = makeSessions([], [], []);
 
@@ -27,6 +28,8 @@ export class Study {
   readonly loader: Loader;
   /** The session under the pointer, in whichever view. */
   hovered = $state<number | null>(null);
+  /** What is drawn of the sessions at present. */
+  readonly figures = new Figures();
   /** What went wrong with a file that somebody wanted. */
   trouble = $state.raw<Problem | null>(null);
   /** Rules as a hand draws them, before they are let go of. */

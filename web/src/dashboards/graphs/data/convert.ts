@@ -74,7 +74,8 @@ function flowOf(
     count: edges,
     elements: Number.isNaN(elements) ? null : elements,
     isControl: edges > 0 && control[at] === edges,
-    label: label[at] ?? '',
+    // The graphs laid over each other know what flows now, and this flows no more.
+    label: change[at] === 'removed' ? '' : (label[at] ?? ''),
     dtype: dtype[at] ?? '',
     change: change[at] ?? null,
   };

@@ -4,6 +4,7 @@ import { pathOf } from '../../../charts/pen/pen';
 import type { Palette } from '../../../charts/picture/palette';
 import type { Size } from '../../../charts/picture/layout';
 import type { AxisTick } from '../model/axis';
+import type { Brush } from '../model/brush';
 import { type Ink, LEVELS } from '../model/ink';
 import type { Layout } from './layout';
 import { pixelOf } from './layout';
@@ -92,6 +93,19 @@ export function drawAxes(pen: Pen, layout: Layout, palette: Palette, hasBlanks: 
   }
   const [first] = layout.axes;
   if (hasBlanks && first) drawLabel(pen, 'no value', first.x - 7, blank, palette);
+}
+
+/** The part of an axis that somebody chose. */
+export function drawBrush(
+  pen: Pen,
+  layout: Layout,
+  x: number,
+  [low, high]: Brush,
+  { accent }: Palette,
+): void {
+  const [top, foot] = [pixelOf(layout, high), pixelOf(layout, low)];
+  const box = { left: x - 9, top, width: 18, height: Math.max(2, foot - top) };
+  pen.box(box, { colour: accent, opacity: 0.22, radius: 4 });
 }
 
 /** A label that would run into the one before is left out, its mark is not. */

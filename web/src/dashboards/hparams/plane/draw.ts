@@ -21,6 +21,7 @@ export interface Dots {
 /** More dots than this are drawn as pixels. */
 const MANY = 1500;
 const LABEL_SIZE = 10.5;
+const NAME_HEIGHT = 15;
 /** Room beside the frame that a word may reach into. */
 const RIGHT = 10;
 
@@ -105,6 +106,27 @@ export function drawFrame(
   const corner = pathOf(left, top, left, top + height, left + width, top + height);
   pen.stroke(corner, { colour: palette.axis, width: 1 });
   if (words) drawWords(pen, frame, x, y, palette);
+}
+
+/** What the axes are called, in the corners that they lead to. */
+export function drawNames(
+  pen: Pen,
+  { left, top, width, height }: Box,
+  across: string,
+  up: string,
+  palette: Palette,
+): void {
+  const style = { size: LABEL_SIZE, bold: true, colour: palette.text, baseline: 'middle' } as const;
+  const write = (text: string, from: number, y: number): void => {
+    const box = { left: from - 4, top: y - NAME_HEIGHT / 2, height: NAME_HEIGHT };
+    const wide = pen.widthOf(text, style) + 8;
+    // Dots and pictures below would make it hard to read.
+    pen.box({ ...box, width: wide }, { colour: palette.paper, opacity: 0.82, radius: 3 });
+    pen.text(text, from, y, { ...style, align: 'left' });
+  };
+  write(up, left + 6, top + NAME_HEIGHT / 2);
+  const end = left + width - 4 - pen.widthOf(across, style);
+  write(across, end, top + height - NAME_HEIGHT / 2 - 2);
 }
 
 function drawWords(pen: Pen, frame: Box, x: Axis, y: Axis, palette: Palette): void {

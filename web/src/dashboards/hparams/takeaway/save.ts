@@ -1,6 +1,12 @@
 import { problemOf } from '../../../api/client';
-import { saveAs } from '../../../wall/takeaway/save';
+import { plural } from '../../../base/format';
+import { saveAs, savePicture } from '../../../wall/takeaway/save';
+import { toCsv } from '../../../wall/takeaway/table';
+import { legendOf } from '../colour/legend';
+import { TITLES } from '../state/settings';
 import type { Study } from '../study.svelte';
+import { pictureOf } from './picture';
+import { sheetOf, writeJson } from './sheet';
 
 interface Format {
   /** As the server calls it. */
@@ -30,12 +36,35 @@ export function exportAsk(study: Study, word: string) {
   };
 }
 
+/** What a copy of a board carries by itself; it has no server to ask for the others. */
+export const COPIED: readonly string[] = ['csv', 'json'];
+
 export async function saveSessions(study: Study, { word, ending }: Format): Promise<void> {
   study.trouble = null;
   try {
-    const file = await study.context.api.blob('export', exportAsk(study, word));
+    const file = study.context.isStatic
+      ? writeSessions(study, word)
+      : await study.context.api.blob('export', exportAsk(study, word));
     saveAs(file, `sessions.${ending}`);
   } catch (error) {
     study.trouble = problemOf(error);
   }
+}
+
+function writeSessions(study: Study, word: string): Blob {
+  const sheet = sheetOf(study);
+  return word === 'csv'
+    ? new Blob([toCsv(sheet)], { type: 'text/csv' })
+    : new Blob([writeJson(sheet)], { type: 'application/json' });
+}
+
+/** The plot above the table, as it is seen. */
+export async function savePlot(study: Study, format: 'svg' | 'png'): Promise<void> {
+  const { figures, settings, goal, rows } = study;
+  const view = settings.view.value;
+  if (!figures.root) return;
+  const legend = view === 'importance' ? null : legendOf(study);
+  const title = [TITLES[view], goal?.column.title, plural(rows.length, 'session')];
+  const picture = pictureOf(figures.root, figures.all, legend);
+  await savePicture(picture, format, title.filter(Boolean).join(' · '));
 }
