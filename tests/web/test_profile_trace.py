@@ -113,7 +113,7 @@ def test_events_are_drawn_where_they_are_found_and_followed_to_what_they_brought
     expect(found).to_have_text("8")
     expect(details).to_contain_text("8 events, 17.2 ms")
     page.keyboard.press("Enter")
-    expect(found).to_have_text("1 of 8")
+    expect(found).to_have_text("7 of 8")
     expect(details.get_by_role("heading", name="ampere_sgemm_64x64")).to_be_visible()
     details.get_by_role("button", name="Longest").click()
     expect(found).to_have_text("7 of 8")
@@ -135,6 +135,42 @@ def test_events_are_drawn_where_they_are_found_and_followed_to_what_they_brought
     expect(told.get_by_role("heading", name="aten::mm")).to_be_visible()
     expect(told).to_contain_text("ProfilerStep#3")
     expect(other.get_by_role("status", name="Found")).to_have_text("8")
+
+
+def test_expressions_and_arguments_are_looked_for_as_well(board: str, open_page: OpenPage) -> None:
+    page = open_page(board)
+    choose(page, "Choose a capture", "slow")
+    field = stage(page)
+    details = page.get_by_role("complementary", name="Details")
+    search = page.get_by_role("searchbox", name="Find events")
+    found = page.get_by_role("status", name="Found")
+    search.fill("^AMPERE_.+x64$")
+    expect(found).to_have_text("none")
+    expect(details).to_contain_text("* stands for anything")
+    bar = page.get_by_role("toolbar", name="Trace")
+    bar.get_by_role("button", name="Regular expression").click()
+    expect(found).to_have_text("8")
+    search.fill("^correlation=3[12]$")
+    expect(found).to_have_text("none")
+    page.get_by_role("button", name="In arguments as well").click()
+    # Two launches of the last step and their kernels.
+    expect(found).to_have_text("4")
+    expect(details).to_contain_text("4 events")
+    # Of the launches, those alone are bright.
+    holds(page, lambda: colour_at(field, 31_600, 2) != colour_at(field, 1_600, 2))
+    search.press("Enter")
+    expect(found).to_have_text("1 of 4")
+
+    other = open_page(address_at_rest(page, REST_MS))
+    stage(other)
+    expect(other.get_by_role("status", name="Found")).to_have_text("1 of 4")
+    other.get_by_role("button", name="Find all").click()
+    expect(other.get_by_role("status", name="Found")).to_have_text("7 of 8")
+    bar = other.get_by_role("toolbar", name="Trace")
+    expect(bar.get_by_role("button", pressed=True)).to_have_count(1)  # that of the details
+
+    search.fill("(")
+    expect(page.get_by_text("this is no regular expression")).to_be_visible()
 
 
 def test_a_stretch_is_measured_to_the_edges_of_events_and_summed_up(

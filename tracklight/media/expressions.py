@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import threading
 from typing import Any
 
+import numpy as np
+
 from tracklight.errors import UsageError
 from tracklight.media import expression_worker
 from tracklight.media.expression_worker import Found
 from tracklight.media.markdown.deadline import TooLong
+from tracklight.types import Bool
 
 #: What a process may take to start on a busy machine, and to understand an expression.
 _MOST_START_SECONDS = 10.0
+_MOST_MATCHING_SECONDS = 10.0
+_TOO_LONG = "this expression takes too long; make it simpler"
 
 
 class ExpressionMatcher:
@@ -53,7 +59,7 @@ class ExpressionMatcher:
         try:
             problem = self._ask(expression)
         except TooLong:
-            return "this expression takes too long; make it simpler"
+            return _TOO_LONG
         return None if problem is None else f"this is no regular expression: {problem}"
 
     def _ask(self, message: object) -> Any:
@@ -67,3 +73,16 @@ class ExpressionMatcher:
         if not answer.endswith("\n"):
             raise TooLong
         return json.loads(answer)
+
+
+def match_lines(expression: str, text: str, count: int) -> Bool:
+    """Of each of the lines of a text whether an expression matches some of it, in any case."""
+    found = np.zeros(count, np.bool_)
+    matcher = ExpressionMatcher(expression, re.IGNORECASE, _MOST_MATCHING_SECONDS, count)
+    try:
+        found[[line for line, _, _ in matcher.find(text)]] = True
+    except TooLong:
+        raise UsageError(_TOO_LONG) from None
+    finally:
+        matcher.close()
+    return found

@@ -49,8 +49,10 @@ class Said(NamedTuple):
         event = places[self.event]
         if len(order) == count:
             return self._replace(event=event)
-        kept = event >= 0
-        return Said(event[kept], self.key[kept], self.kind[kept], self.bits[kept])
+        return self._replace(event=event).take(event >= 0)
+
+    def take(self, rows: Int64 | Bool) -> Said:
+        return Said(self.event[rows], self.key[rows], self.kind[rows], self.bits[rows])
 
 
 WHOLE, REAL, TEXT = range(3)

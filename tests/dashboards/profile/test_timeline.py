@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
@@ -33,6 +34,7 @@ def test_an_event_that_a_finding_names_is_the_one_that_the_timeline_tells_of(ask
     [
         ("timeline/tiles", {"last": "100"}, "at most 64 tiles"),
         ("timeline/event", {"event": "99999999"}, "no event 99999999"),
+        ("timeline/search", {"query": "(", "regex": "true"}, "no regular expression"),
     ],
 )
 def test_wrong_questions_are_answered_with_a_sentence(
@@ -62,3 +64,19 @@ def test_a_trace_of_torch_has_its_kernels_found_and_summed_up(asked: Asked) -> N
     found = asked.get("timeline/search", "torch", query="gemm")
     assert found.count == trace.find_names(lambda name: "gemm" in name.lower()).sum() > 0
     assert trace.on_device[found.event].all()
+
+
+def test_expressions_are_found_in_names_and_in_arguments(asked: Asked) -> None:
+    ask = {"query": r"^(Iterator::.*Map|ParallelMap)", "regex": "true"}
+    found = asked.get("timeline/search", "keras/slow", **ask)
+    names = read_case("inputbound").names
+    expected = {at for at, name in enumerate(names) if re.search(ask["query"], name, re.IGNORECASE)}
+    assert set(found.ids.tolist()) == expected != set()
+
+    ask = {"query": r"^is_func=1$", "regex": "true", "arguments": "true"}
+    found = asked.get("timeline/search", "keras/slow", **ask)
+    events, is_function = read_case("inputbound").find_numbers("is_func")
+    assert found.count == (is_function == 1).sum() > 0
+    assert set(found.event.tolist()) == set(events[is_function == 1].tolist())
+    assert len(found.ids) == 0
+    assert asked.get("timeline/search", "keras/slow", query="", regex="true").count == 0

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from tests.profiles.captured import open_file, read_case
+from tests.profiles.made import Made
+from tests.profiles.made import make_trace as make_said
 from tests.profiles.timeline.traces import make_empty, make_trace
 from tracklight.errors import UsageError
 from tracklight.profiles.timeline.flows import find_flows, show_arrows
-from tracklight.profiles.timeline.searching import search
+from tracklight.profiles.timeline.searching import find_words, search
 from tracklight.profiles.timeline.selection import sum_selection
 from tracklight.profiles.timeline.telling import tell
 from tracklight.profiles.timeline.timeline import Timeline
@@ -39,11 +41,12 @@ _TRACE = make_trace(
     ],
 )
 def test_events_are_found_by_words_in_their_names(query: str, names: list[str]) -> None:
-    assert sorted(row.text for row in search(Timeline(_TRACE), query).names) == sorted(names)
+    found = search(Timeline(_TRACE), find_words(query))
+    assert sorted(row.text for row in found.names) == sorted(names)
 
 
 def test_all_found_events_come_in_time_and_say_where_they_are() -> None:
-    found = search(Timeline(_TRACE), "matmul")
+    found = search(Timeline(_TRACE), find_words("matmul"))
     assert (found.count, found.total_ps) == (3, 90)
     assert found.event.tolist() == [1, 3, 4]
     assert found.start.tolist() == [10, 50, 60]
@@ -53,7 +56,31 @@ def test_all_found_events_come_in_time_and_say_where_they_are() -> None:
         ("matmul kernel", 1, 4),
     ]
     assert np.flatnonzero(found.marks).tolist() == [100, 500, 600]
-    assert search(Timeline(_TRACE), "matmul", 2).event.tolist() == [4]
+    assert search(Timeline(_TRACE), find_words("matmul"), 2).event.tolist() == [4]
+
+
+def test_events_are_found_by_what_is_said_of_them() -> None:
+    timeline = Timeline(
+        make_said(
+            Made(0, "aten::mm", 0, 10, {"input_dims": "[[64, 64]]", "external": 7}),
+            Made(0, "aten::mm", 20, 30, {"input_dims": "[[8, 8]]", "external": 8}),
+            Made(0, "eight", 40, 50),
+        )
+    )
+    words = find_words("dims 8,")
+    assert search(timeline, words).count == 0
+    found = search(timeline, words, arguments=True)
+    assert (found.event.tolist(), found.ids.tolist()) == ([1], [])
+    assert np.unpackbits(found.told, bitorder="little", count=3).tolist() == [0, 1, 0]
+    exact = search(timeline, find_words('"external=7"'), arguments=True)
+    assert exact.event.tolist() == [0]
+    assert search(timeline, find_words("eight"), arguments=True).event.tolist() == [2]
+
+
+def test_what_is_said_often_is_looked_at_once() -> None:
+    events = [Made(0, "a", at, at + 1, {"stream": 7, "device": at % 2}) for at in range(9)]
+    texts = Timeline(make_said(*events)).sayings.texts
+    assert sorted(texts) == ["device=0", "device=1", "stream=7"]
 
 
 def test_a_stretch_is_summed_up_as_far_as_events_lie_in_it() -> None:
@@ -116,6 +143,6 @@ def test_only_arrows_between_shown_tracks_that_cross_the_stretch_are_shown() -> 
 
 def test_nothing_can_be_asked_as_well() -> None:
     timeline = Timeline(make_empty())
-    assert search(timeline, "a").count == 0
+    assert search(timeline, find_words("a"), arguments=True).count == 0
     assert sum_selection(timeline, 0, 1, []).names == []
     assert len(find_flows(timeline.trace).source) == 0

@@ -14,16 +14,18 @@ from tracklight.dashboards.profile.store import Store
 from tracklight.dashboards.profile.timeline_asks import EventAsk, SearchAsk, StretchAsk, TilesAsk
 from tracklight.dashboards.profile.tool import Tool, Why
 from tracklight.errors import UsageError
+from tracklight.media.expressions import match_lines
 from tracklight.plugin import Route
 from tracklight.profiles.steps.steps import find_steps
 from tracklight.profiles.timeline.flows import Arrows, Flows, find_flows, show_arrows
-from tracklight.profiles.timeline.searching import Found, search
+from tracklight.profiles.timeline.sayings import Test
+from tracklight.profiles.timeline.searching import Found, find_words, search
 from tracklight.profiles.timeline.selection import Selected, sum_selection
 from tracklight.profiles.timeline.telling import Told, tell
 from tracklight.profiles.timeline.tiles import Tiles, cut_tiles, pick_level, pick_words
 from tracklight.profiles.timeline.timeline import Timeline
 from tracklight.profiles.timeline.tracks import TrackRow, list_tracks
-from tracklight.types import Float64
+from tracklight.types import Bool, Float64
 
 _MOST_TILES = 64
 #: Entries that a copy of the board carries; they take about two megabytes.
@@ -100,11 +102,14 @@ class _Viewer:
         return tell(get_timeline(opened), get_flows(opened), ask.event)
 
     def search(self, ask: SearchAsk) -> Found:
-        """Events in whose names all words of a query are, in the whole trace.
+        """Events in whose names, or in one of whose arguments, a query is, in the whole trace.
 
-        An asterisk stands for anything; a query in quotation marks is the whole name.
+        All words of it have to be there in any order; an asterisk stands for anything, and a query
+        in quotation marks is the whole name. An argument is looked at as ``key=value``.
         """
-        return search(get_timeline(self._store.open(ask)), ask.query, ask.offset)
+        fits = find_expression(ask.query) if ask.regex else find_words(ask.query)
+        timeline = get_timeline(self._store.open(ask))
+        return search(timeline, fits, ask.offset, arguments=ask.arguments)
 
     def selection(self, ask: StretchAsk) -> Selected:
         """What went on in some tracks in a stretch of time, by name and by track."""
@@ -117,6 +122,16 @@ class _Viewer:
         timeline = get_timeline(opened)
         tracks = _check(timeline, ask.tracks)
         return show_arrows(timeline, get_flows(opened), ask.start, ask.end, tracks)
+
+
+def find_expression(query: str) -> Test:
+    """Whether an expression matches some of a text."""
+
+    def find(texts: Sequence[str]) -> Bool:
+        lines = "\n".join(text.replace("\n", " ") for text in texts)
+        return match_lines(query, lines, len(texts))
+
+    return find
 
 
 def get_timeline(opened: Opened) -> Timeline:

@@ -31,9 +31,15 @@ class EventAsk(CaptureAsk):
 
 
 class SearchAsk(CaptureAsk):
-    """Words that all have to be in a name; of very many events, those from the ``offset`` on."""
+    """What names, and with ``arguments`` these too, are looked through for.
+
+    Words that all have to be in one, or with ``regex`` an expression; of very many events, those
+    from the ``offset`` on.
+    """
 
     query: Annotated[str, msgspec.Meta(max_length=1000)] = ""
+    regex: bool = False
+    arguments: bool = False
     offset: Number = 0
 
 

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 
 from tracklight.dashboards.projector.opened import Opened
 from tracklight.embeddings.columns import Column, make_column
 from tracklight.embeddings.haystack import Haystack, Words, find_words
-from tracklight.errors import UsageError
-from tracklight.media.expressions import ExpressionMatcher
-from tracklight.media.markdown.deadline import TooLong
+from tracklight.media.expressions import match_lines
 from tracklight.media.shelf import Shelf
 from tracklight.types import Bool
 
-_LIMIT_S = 10.0
 _KEPT_BYTES = 512 << 20
 _IDLE_S = 600.0
 
@@ -37,7 +32,11 @@ class Searcher:
         words = find_words(query) if regex else Words([query])
         for one in chosen:
             haystack = self._get_haystack(one)
-            values = haystack.find(words) if words else _match(haystack, query, len(one.values))
+            values = (
+                haystack.find(words)
+                if words
+                else match_lines(query, haystack.text, len(one.values))
+            )
             found |= one.spread(values)
         return found
 
@@ -46,17 +45,3 @@ class Searcher:
         return self._haystacks.get(
             id(column), lambda: (column, Haystack(column.values)), lambda it: 3 * len(it[1].text)
         )[1]
-
-
-def _match(haystack: Haystack, expression: str, count: int) -> Bool:
-    """Which values match an expression; Python's own engine looks at one after the other."""
-    matcher = ExpressionMatcher(expression, re.IGNORECASE, _LIMIT_S, count)
-    try:
-        lines = [line for line, _, _ in matcher.find(haystack.text)]
-    except TooLong:
-        raise UsageError("this expression takes too long; make it simpler") from None
-    finally:
-        matcher.close()
-    found = np.zeros(count, np.bool_)
-    found[lines] = True
-    return found

@@ -1,14 +1,15 @@
-"""Finds events by words in their names, in the whole trace."""
+"""Finds events by their names, or by what is said of them, in the whole trace."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from tracklight.profiles.timeline.sayings import Test
 from tracklight.profiles.timeline.tiles import shorten
 from tracklight.profiles.timeline.timeline import Timeline
 from tracklight.types import Bool, Float64, Int32, Int64
@@ -36,6 +37,8 @@ class Found(msgspec.Struct):
     """Those that took longest together, first."""
     ids: Int32
     """All names that fit."""
+    told: NDArray[np.uint8]
+    """A bit for each event of the trace, where arguments were looked through; else nothing."""
     offset: int
     """Which one of all, in order of their starts, is the first of the following."""
     event: Int32
@@ -47,21 +50,22 @@ class Found(msgspec.Struct):
     """The whole trace in a thousand parts: where there is any."""
 
 
-def search(timeline: Timeline, query: str, offset: int = 0) -> Found:
-    """Find what all words of a query are in; an asterisk stands for anything.
-
-    A query in quotation marks is the whole name.
-    """
+def search(timeline: Timeline, fits: Test, offset: int = 0, *, arguments: bool = False) -> Found:
+    """Find the events whose names fit, and with ``arguments`` those of which one of them does."""
     trace = timeline.trace
-    fits = _find_names(trace.names, query)
-    events = np.flatnonzero(fits[trace.name])
+    names = fits(trace.names)
+    found = names[trace.name]
+    if arguments:
+        found = found | timeline.sayings.find(fits)
+    events = np.flatnonzero(found)
     events = events[np.argsort(trace.start_ps[events], kind="stable")]
     shown = events[offset : offset + _MOST_HITS]
     return Found(
         len(events),
         float(trace.duration_ps[events].sum()),
         sum_names(timeline, events, trace.duration_ps[events])[:_MOST_NAMES],
-        np.flatnonzero(fits).astype(np.int32),
+        np.flatnonzero(names).astype(np.int32),
+        np.packbits(found, bitorder="little") if arguments else np.empty(0, np.uint8),
         offset,
         shown.astype(np.int32),
         trace.track[shown],
@@ -93,12 +97,20 @@ def _mark(timeline: Timeline, events: Int64) -> NDArray[np.uint8]:
     return marks
 
 
-def _find_names(names: tuple[str, ...], query: str) -> Bool:
-    fits = _make_test(query)
-    return np.array([fits(name) for name in names], bool)
+def find_words(query: str) -> Test:
+    """Whether all words of a query are in a text; an asterisk stands for anything.
+
+    A query in quotation marks is the whole text.
+    """
+    fits = _find_one(query)
+
+    def find(texts: Sequence[str]) -> Bool:
+        return np.array([fits(text) for text in texts], bool)
+
+    return find
 
 
-def _make_test(query: str) -> Callable[[str], bool]:
+def _find_one(query: str) -> Callable[[str], bool]:
     query = query.strip()
     if len(query) > 1 and query[0] == query[-1] == '"':
         return query[1:-1].__eq__

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tracklight.profiles.timeline.entries import Entries
 from tracklight.profiles.timeline.lanes import find_lanes
 from tracklight.profiles.timeline.pyramid import Pyramid
+from tracklight.profiles.timeline.sayings import Sayings
 from tracklight.profiles.trace import Trace
 from tracklight.types import Int32, Int64
 
@@ -85,6 +86,10 @@ class Timeline:
         np.subtract.at(took, self.parent[inner], self.trace.duration_ps[inner])
         left: Int64 = took.clip(0)
         return left
+
+    @cached_property
+    def sayings(self) -> Sayings:
+        return Sayings(self.trace)
 
     @cached_property
     def hues(self) -> NDArray[np.uint8]:

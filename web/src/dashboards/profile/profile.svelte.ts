@@ -111,6 +111,7 @@ export class Profile {
     this.params.event.set(event);
     this.params.span.set(span);
     this.params.find.set(find);
+    for (const how of [this.params.findRegex, this.params.findArguments]) how.set(false);
     this.go('trace');
   }
 

@@ -31,5 +31,7 @@ export function openParams({ address }: Pick<Context, 'address'>) {
     event: address.param('p-event', codec.optionalNumber, null),
     span: address.param('p-span', codec.range, null),
     find: address.param('p-find', codec.text, ''),
+    findRegex: address.param('p-find-regex', codec.flag, false),
+    findArguments: address.param('p-find-arguments', codec.flag, false),
   };
 }

@@ -96,6 +96,8 @@ export interface SearchAnswer {
   readonly total_ps: number;
   readonly names: readonly NameRow[];
   readonly ids: Int32Array;
+  /** A bit for each event, where arguments were looked through. */
+  readonly told: Uint8Array;
   readonly offset: number;
   readonly event: Int32Array;
   readonly track: Int32Array;

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 
 import type { Part } from '../tiles/part';
 import { Bars, type Brush, type Wide } from './bars';
+import { lightUp } from './light';
 import { BUSY_STEPS, mixShades } from './shades';
 
 const SHADES = mixShades('#ffffff', '#d5d5dd', false);
@@ -98,7 +99,7 @@ describe('bars', () => {
           [50, 5],
         ]),
       ],
-      { lit: Uint8Array.of(0, 1) },
+      { lit: lightUp(Int32Array.of(1), new Uint8Array(0)) },
     ).lines[2];
     expect([pale?.[0], pale?.[50]]).toEqual([SHADES.pale[BUSY_STEPS - 1], BAR]);
     const idle = { ...part([[0, 5]], 9), busy: Uint8Array.of(10) };

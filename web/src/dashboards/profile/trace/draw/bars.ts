@@ -1,5 +1,6 @@
 import { firstAfter, type Part } from '../tiles/part';
 import type { Span } from '../view/span';
+import { isLit, type Light } from './light';
 import { BUSY_STEPS, HUES, type Shades } from './shades';
 
 /** A bar that is wide enough for a word, in pixels of the canvas. */
@@ -15,8 +16,8 @@ export interface Wide {
 export interface Brush {
   readonly shades: Shades;
   readonly span: Span;
-  /** One for each name that is looked for; null where all are. */
-  readonly lit: Uint8Array | null;
+  /** What is looked for; null where all is. */
+  readonly lit: Light | null;
   /** The hue of all; null: each has that of its name. */
   readonly hue: number | null;
   /** From how many pixels on a bar is told of. */
@@ -105,7 +106,7 @@ function paint(
   bottom: number,
 ): number {
   if (lane + 1 >= part.lanes.length) return since;
-  const { start, duration, count, name, hue, busy } = part;
+  const { start, duration, event, count, name, hue, busy } = part;
   const { span, lit, shades, wide } = brush;
   const scale = line.length / (span.end - span.start);
   const to = part.lanes[lane + 1] ?? 0;
@@ -121,7 +122,8 @@ function paint(
     if (left < painted) left = painted;
     if (right > line.length) right = line.length;
     const isOne = count[at] === 1;
-    const colours = lit === null || lit[name[at] as number] === 1 ? shades.bars : shades.pale;
+    const isFound = lit === null || isLit(lit, name[at] as number, event[at] as number);
+    const colours = isFound ? shades.bars : shades.pale;
     const step = isOne ? BUSY_STEPS - 1 : (busy[at] as number) >> 5;
     const colour = colours[((brush.hue ?? (hue[at] as number)) % HUES) * BUSY_STEPS + step] ?? 0;
     if (right - left === 1) line[left] = colour;

@@ -5,6 +5,7 @@ import { type Band, type Layout, LANE, topOf } from '../view/layout';
 import { lengthOf, type Span } from '../view/span';
 import { Bars, type Brush, type Wide } from './bars';
 import { Lettering } from './lettering';
+import type { Light } from './light';
 import type { Shades } from './shades';
 
 /** Words take a bar of so many pixels of the page. */
@@ -17,7 +18,7 @@ export interface Scene {
   readonly span: Span;
   readonly steps: StepsColumns;
   readonly store: TileStore;
-  readonly lit: Uint8Array | null;
+  readonly lit: Light | null;
   readonly byTrack: boolean;
   readonly shades: Shades;
   readonly ink: string;

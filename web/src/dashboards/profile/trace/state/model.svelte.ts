@@ -13,6 +13,7 @@ import type {
   TimelineAnswer,
   TrackRow,
 } from '../data/answers';
+import { lightUp } from '../draw/light';
 import type { Entry } from '../tiles/part';
 import { TileStore } from '../tiles/store';
 import { type Band, type Layout, layOut, LANE, topOf } from '../view/layout';
@@ -55,13 +56,10 @@ export class Model {
       hidden: this.params.hidden.value,
     }),
   );
-  /** One for each name that is looked for; null where none is. */
+  /** What is looked for; null where nothing is. */
   readonly lit = $derived.by(() => {
-    const ids = this.found.answer?.ids;
-    if (!ids) return null;
-    const lit = new Uint8Array(ids.reduce((most, id) => Math.max(most, id), 0) + 1);
-    for (const id of ids) lit[id] = 1;
-    return lit;
+    const { answer } = this.found;
+    return answer && lightUp(answer.ids, answer.told);
   });
 
   constructor(
@@ -87,7 +85,7 @@ export class Model {
       { after: 120, kept: true },
     );
     this.found = askWhenChanged(
-      () => this.#question(params.find.value),
+      () => this.#question(),
       (question, signal) => post('timeline/search', question, signal),
       { after: 150, kept: true },
     );
@@ -202,8 +200,15 @@ export class Model {
     return ask ? bodyOf(ask, more) : more;
   }
 
-  #question(find: string): { query: string; offset: number } | null {
-    return find.trim() === '' ? null : { query: find, offset: this.page };
+  #question(): object | null {
+    const { find, findRegex, findArguments } = this.params;
+    if (find.value.trim() === '') return null;
+    return {
+      query: find.value,
+      regex: findRegex.value,
+      arguments: findArguments.value,
+      offset: this.page,
+    };
   }
 }
 

@@ -106,6 +106,12 @@ export class Trace {
     this.params.find.set(text);
   }
 
+  /** Looks for all events of one name, and of no other. */
+  findNamed(name: string): void {
+    for (const how of [this.params.findRegex, this.params.findArguments]) how.set(false);
+    this.find(`"${name}"`);
+  }
+
   letGo(): void {
     for (const model of this.models) {
       this.measure(model, null);
