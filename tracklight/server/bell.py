@@ -7,8 +7,8 @@ import contextlib
 from collections.abc import Iterator
 
 #: Thousands of streams are not woken together: who asks for something else would wait for them all.
-_AT_ONCE = 200
-_BETWEEN_S = 0.02
+_AT_ONCE = 50
+_BETWEEN_S = 0.005
 
 
 class Bell:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import time
+from collections.abc import Callable
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -12,6 +14,9 @@ from tracklight.index.memory import give_back
 from tracklight.index.pack import let_go
 
 QUIET_S = 2.0
+#: Nobody is answered while Python looks at all that there is, which takes most of a second where
+#: thousands of streams are open.
+_COLLECTING_SHARE = 0.01
 
 
 class Tidy:
@@ -40,8 +45,31 @@ class Tidy:
             asyncio.get_running_loop().run_in_executor(None, tidy_up)
 
 
+class Collector:
+    """Drops what nobody refers to; as often as it likes what is new, and seldom all there is."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._whole_again_s = 0.0
+
+    def collect(self) -> None:
+        began_s = self._clock()
+        is_whole = began_s >= self._whole_again_s
+        if is_whole:
+            gc.unfreeze()
+        gc.collect()
+        # What has stayed is likely to stay, and is not looked at until all is.
+        gc.freeze()
+        if is_whole:
+            ended_s = self._clock()
+            self._whole_again_s = ended_s + (ended_s - began_s) / _COLLECTING_SHARE
+
+
+_collector = Collector()
+
+
 def tidy_up() -> None:
     """Drop what nobody refers to, the pages of the cache that were looked at, and free memory."""
-    gc.collect()
+    _collector.collect()
     let_go()
     give_back()
