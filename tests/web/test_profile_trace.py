@@ -167,7 +167,8 @@ def test_expressions_and_arguments_are_looked_for_as_well(board: str, open_page:
     other.get_by_role("button", name="Find all").click()
     expect(other.get_by_role("status", name="Found")).to_have_text("7 of 8")
     bar = other.get_by_role("toolbar", name="Trace")
-    expect(bar.get_by_role("button", pressed=True)).to_have_count(1)  # that of the details
+    for switch in ("Regular expression", "In arguments as well"):
+        expect(bar.get_by_role("button", name=switch, pressed=False)).to_be_visible()
 
     search.fill("(")
     expect(page.get_by_text("this is no regular expression")).to_be_visible()
