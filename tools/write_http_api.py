@@ -48,7 +48,7 @@ def collect_routes() -> list[Route]:
         with Watcher(roots) as watch:
             app = create_app(catalog, watch, policy_for("localhost"))
         catalog.close()
-    answered: list[Route] = app.state.list_routes()
+    answered = app.list_routes()
     return [route for route in answered if route.answer.__module__.startswith("tracklight.")]
 
 

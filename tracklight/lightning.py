@@ -16,7 +16,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tracklight.formats.hparams import HParamValue, Status
+from tracklight.formats.hparam_names import HParamValue
+from tracklight.formats.hparams import Status
 from tracklight.sdk.sessions import as_hparam_value
 from tracklight.torch import SummaryWriter
 from tracklight.torch.sessions import build_end, build_experiment, build_start

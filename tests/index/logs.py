@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from tests import builders as b
-from tracklight.formats.hparams import HParamValue, session_start
+from tracklight.formats.hparam_names import HParamValue
+from tracklight.formats.hparams import session_start
 from tracklight.index.catalog import Catalog
 from tracklight.logdir.roots import parse_roots
 

@@ -8,7 +8,8 @@ from starlette.testclient import TestClient
 
 from tests.server.memory_source import MemorySource
 from tracklight.errors import UsageError
-from tracklight.formats.hparams import SESSION_START_TAG, session_start
+from tracklight.formats.hparam_names import SESSION_START_TAG
+from tracklight.formats.hparams import session_start
 from tracklight.plugin import Nothing
 from tracklight.server.overview import Overview
 from tracklight.server.run_columns import ColumnsAsk, RunColumns, describe

@@ -4,7 +4,8 @@ import math
 
 import numpy as np
 
-from tracklight.formats.hparams import Experiment, HParam, HParamValue, Interval
+from tracklight.formats.hparam_names import HParamValue
+from tracklight.formats.hparams import Experiment, HParam, Interval
 from tracklight.sessions.columns import build_columns, suits_log
 from tracklight.sessions.session import Session
 

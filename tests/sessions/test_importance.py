@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tracklight.formats.hparams import HParamValue
+from tracklight.formats.hparam_names import HParamValue
 from tracklight.sessions.columns import build_columns
 from tracklight.sessions.importance import Importance, measure
 from tracklight.sessions.session import Session

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from tests.server.memory_source import MemorySource
 from tracklight.formats import hparams as formats
+from tracklight.formats.hparam_names import EXPERIMENT_TAG, SESSION_END_TAG, SESSION_START_TAG
 from tracklight.formats.hparams import HParam, Interval, Metric, Status
 from tracklight.sessions.reader import SessionReader, get_reader
 from tracklight.sessions.session import Origin
@@ -19,11 +20,11 @@ def tell(source: MemorySource, tag: str, run: str, value: formats.Message) -> No
 
 def start(source: MemorySource, run: str, group: str = "", **given: float | str | bool) -> None:
     value = formats.session_start(given, group_name=group, wall_time=5.0)
-    tell(source, formats.SESSION_START_TAG, run, value)
+    tell(source, SESSION_START_TAG, run, value)
 
 
 def end(source: MemorySource, run: str, status: Status) -> None:
-    tell(source, formats.SESSION_END_TAG, run, formats.session_end(status, wall_time=9.0))
+    tell(source, SESSION_END_TAG, run, formats.session_end(status, wall_time=9.0))
 
 
 def test_a_session_is_what_its_records_say() -> None:
@@ -44,9 +45,9 @@ def test_a_session_is_what_its_records_say() -> None:
 def test_bytes_that_are_no_record_hide_nothing() -> None:
     source = make_source("a", "b", "c")
     start(source, "a", lr=0.1)
-    for tag in (formats.SESSION_START_TAG, formats.SESSION_END_TAG, formats.EXPERIMENT_TAG):
+    for tag in (SESSION_START_TAG, SESSION_END_TAG, EXPERIMENT_TAG):
         source.metadata.setdefault(tag, {}).update(b=b"\xff\x00\x07", c=b"")
-    tell(source, formats.SESSION_END_TAG, "a", formats.session_start({"lr": 1.0}))
+    tell(source, SESSION_END_TAG, "a", formats.session_start({"lr": 1.0}))
     found = SessionReader(source).read()
     assert [it.name for it in found.sessions] == ["a"]
     assert found.sessions[0].status is Status.UNKNOWN
@@ -70,7 +71,7 @@ def test_sessions_know_the_experiment_above_them() -> None:
     source = make_source("grid", "grid/a", "grid/a/train", "torch/1")
     experiment = formats.experiment([], [])
     for run in ("grid", "torch/1"):
-        tell(source, formats.EXPERIMENT_TAG, run, experiment)
+        tell(source, EXPERIMENT_TAG, run, experiment)
     start(source, "grid/a", lr=1.0)
     start(source, "torch/1", lr=1.0)
     found = SessionReader(source).read().sessions

@@ -13,7 +13,7 @@ from tests.sessions.boards import open_board
 from tracklight.dashboards.hparams.answers import MetricCells, SessionsAnswer
 from tracklight.dashboards.hparams.asks import SessionsAsk
 from tracklight.errors import UsageError
-from tracklight.formats.hparams import HParamValue
+from tracklight.formats.hparam_names import HParamValue
 
 
 def write(

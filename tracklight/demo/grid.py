@@ -13,6 +13,7 @@ import numpy as np
 
 from tracklight.demo.eventfile import EventFile
 from tracklight.formats import hparams, summary
+from tracklight.formats.hparam_names import HParamValue
 from tracklight.types import Float64
 
 UNITS = (16, 32, 64, 128)
@@ -73,7 +74,7 @@ def _write_experiment(root: Path, wall_time: float) -> None:
 
 
 def _write_trial(run: Path, trial: GridTrial, started: float, rng: np.random.Generator) -> None:
-    given: dict[str, hparams.HParamValue] = {
+    given: dict[str, HParamValue] = {
         "units": trial.units,
         "dropout": trial.dropout,
         "learning_rate": trial.learning_rate,

@@ -20,6 +20,7 @@ from tracklight.demo.trial import (
 from tracklight.demo.weights import STEPS_PER_HISTOGRAM, Layers
 from tracklight.formats import hparams, summary
 from tracklight.formats.custom_scalars import Band, Margin, Multiline, layout
+from tracklight.formats.hparam_names import HParamValue
 from tracklight.formats.proto import Message
 from tracklight.types import Int64
 
@@ -132,7 +133,7 @@ def _plan_sessions(trial: Trial, started: float) -> list[_Session]:
 
 def _write_settings(run: Path, trial: Trial, sessions: list[_Session]) -> None:
     """The run above training and validation: hyperparameters, notes, and how it ended."""
-    settings: dict[str, hparams.HParamValue] = {
+    settings: dict[str, HParamValue] = {
         "learning_rate": trial.learning_rate,
         "batch_norm": trial.batch_norm,
         "optimizer": "momentum",

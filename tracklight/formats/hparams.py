@@ -13,14 +13,14 @@ import numpy as np
 from tracklight.errors import FormatError, UsageError
 from tracklight.formats import proto
 from tracklight.formats.event import decode_text
+from tracklight.formats.hparam_names import (
+    EXPERIMENT_TAG,
+    SESSION_END_TAG,
+    SESSION_START_TAG,
+    HParamValue,
+)
 from tracklight.formats.proto import Message
 from tracklight.formats.summary import describe, tensor
-
-EXPERIMENT_TAG = "_hparams_/experiment"
-SESSION_START_TAG = "_hparams_/session_start_info"
-SESSION_END_TAG = "_hparams_/session_end_info"
-
-HParamValue = bool | int | float | str
 
 
 class ValueType(IntEnum):

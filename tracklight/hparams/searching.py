@@ -17,7 +17,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from tracklight.errors import MissingExtra, UsageError
-from tracklight.formats.hparams import HParamValue, Status
+from tracklight.formats.hparam_names import HParamValue
+from tracklight.formats.hparams import Status
 from tracklight.hparams import build_experiment, log_start
 from tracklight.hparams.domains import Metric
 from tracklight.hparams.spaces import Space, list_choices, make_hparams, read_space, suggest

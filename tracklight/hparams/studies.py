@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from tracklight.errors import LogError, MissingExtra
 from tracklight.formats import hparams, summary
 from tracklight.formats.event import encode_event, encode_file_version
+from tracklight.formats.hparam_names import HParamValue
 from tracklight.formats.proto import Message
 from tracklight.formats.tfrecord import frame
 
@@ -152,7 +153,7 @@ def _start(trial: optuna.trial.FrozenTrial, began: float) -> Message:
     return hparams.session_start(given, wall_time=began)
 
 
-def _as_value(value: Any) -> hparams.HParamValue:
+def _as_value(value: Any) -> HParamValue:
     return value if isinstance(value, (bool, int, float, str)) else str(value)
 
 

@@ -89,9 +89,11 @@ def _keep_rising(heads: list[Head]) -> bool:
     """Within blocks; and blocks that share no series cannot disagree."""
     if not all(head.rises.all() for head in heads):
         return False
-    return len(heads) < 2 or len(np.unique(np.concatenate([h.series for h in heads]))) == sum(
-        len(head.series) for head in heads
-    )
+    if len(heads) < 2:
+        return True
+    # Series are numbered without gaps. (`np.unique` would bring along NumPy's masked arrays, 1 MB.)
+    shares = np.bincount(np.concatenate([head.series for head in heads]))
+    return bool((shares < 2).all())
 
 
 class _Form:

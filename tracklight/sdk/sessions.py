@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from tracklight.formats import hparams
-from tracklight.formats.hparams import HParamValue, Status
+from tracklight.formats.hparam_names import HParamValue
+from tracklight.formats.hparams import Status
 from tracklight.sdk.lenient import Misuse, complain
 from tracklight.sdk.writer import EventWriter
 

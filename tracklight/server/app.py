@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
-from starlette.applications import Starlette
-from starlette.middleware import Middleware
-from starlette.routing import BaseRoute, Mount
+from starlette.middleware.exceptions import ExceptionMiddleware
+from starlette.routing import BaseRoute, Mount, Router
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tracklight.notes.place import find_book
 from tracklight.notes.store import Store
-from tracklight.plugin import Context
+from tracklight.plugin import Context, Route
 from tracklight.server import problems
 from tracklight.server.alerts import NO_ALERTS, Alerts, AlertSettings
 from tracklight.server.api import Api
@@ -36,6 +37,27 @@ from tracklight.server.turns import Turns
 from tracklight.server.warmth import Warmth
 
 
+@dataclass(frozen=True)
+class BoardApp:
+    """The application of a board, and what those who run it have to know of its inside.
+
+    It is not a `Starlette`, with which comes a page for debugging, and half a megabyte.
+    """
+
+    answer: ASGIApp
+    #: Within which it follows its log; who mounts it has to enter it.
+    lifespan: Callable[[], AbstractAsyncContextManager[None]]
+    #: What a server ends before it waits for open connections to close.
+    live: Live
+    #: The routes below ``api/``, for who documents them.
+    list_routes: Callable[[], Sequence[Route]]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        # Without an application, routers answer by themselves to what they do not find.
+        scope["app"] = self
+        await self.answer(scope, receive, send)
+
+
 def create_app(
     catalog: Source,
     watch: Watch,
@@ -45,12 +67,8 @@ def create_app(
     page_dir: Path = PAGE_DIR,
     alerts: AlertSettings = NO_ALERTS,
     window_title: str = "",
-) -> Starlette:
-    """An application that serves ``catalog`` and, while it runs, keeps it fresh.
-
-    ``app.state.live`` is what a server ends before it waits for open connections to close;
-    ``app.state.list_routes`` tells the routes below ``api/``, for who documents them.
-    """
+) -> BoardApp:
+    """An application that serves ``catalog`` and, while it runs, keeps it fresh."""
     follower = Follower(catalog, watch)
     overview = Overview(catalog)
     live = Live(catalog, overview, follower)
@@ -74,20 +92,20 @@ def create_app(
         *plugin_routes(plugins.found.values()),
         page_route(page_dir, window_title),
     ]
-    app = Starlette(
-        routes=_put_below(path_prefix, routes),
-        middleware=[
-            Middleware(Meter, tally=tally),
-            Middleware(Tidy),
-            Middleware(Guard, policy=policy, open_path=_find_path(path_prefix, "api/health")),
-            Middleware(Turns, endless_path=_find_path(path_prefix, "api/live")),
-        ],
-        exception_handlers=problems.handlers(),
-        lifespan=lambda _: _run(live, follower, watchman, plugins),
-    )
-    app.state.live = live
-    app.state.list_routes = lambda: [*own, *plugins.routes()]
-    return app
+
+    def lifespan(_: object = None) -> AbstractAsyncContextManager[None]:
+        return _run(live, follower, watchman, plugins)
+
+    answer = _answer_errors(Router(_put_below(path_prefix, routes), lifespan=lifespan))
+    answer = Turns(answer, endless_path=_find_path(path_prefix, "api/live"))
+    answer = Guard(answer, policy=policy, open_path=_find_path(path_prefix, "api/health"))
+    answer = _answer_errors(Meter(Tidy(answer), tally=tally))
+    return BoardApp(answer, lifespan, live, lambda: [*own, *plugins.routes()])
+
+
+def _answer_errors(app: ASGIApp) -> ASGIApp:
+    """Around the routes, so that the answer passes all checks, and around the checks themselves."""
+    return ExceptionMiddleware(app, problems.handlers())
 
 
 def _load_plugins(catalog: Source, overview: Overview, live: Live) -> Plugins:
@@ -122,7 +140,7 @@ def _put_below(path_prefix: str, routes: list[BaseRoute]) -> list[BaseRoute]:
     return [Mount(f"/{prefix}", routes=routes)] if prefix else routes
 
 
-@contextlib.asynccontextmanager
+@asynccontextmanager
 async def _run(
     live: Live, follower: Follower, watchman: Alerts, plugins: Plugins
 ) -> AsyncIterator[None]:

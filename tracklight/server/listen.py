@@ -50,8 +50,10 @@ def _create(host: str, port: int, reuse_port: bool) -> socket.socket:
             if error.errno == errno.EADDRINUSE:
                 raise
             # The new kind of address is known here, and switched off.
+    # As bytes where it can be: a `str` brings along the tables of Unicode in names, 1 MB.
+    name = host.encode() if host.isascii() else host
     places = socket.getaddrinfo(
-        host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        name or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
     )
     # A name may have both kinds of address; tunnels and scripts mostly try the old one.
     family, _, _, _, address = min(places, key=lambda place: place[0] != socket.AF_INET)

@@ -6,7 +6,6 @@ second library for threads and the system's table of file types: several megabyt
 
 from __future__ import annotations
 
-import html
 import os
 import re
 import zlib
@@ -91,7 +90,9 @@ def _send_file(folder: Path, path: str, asked: Headers, title: str) -> Response:
 def _put_title(page: bytes, title: str) -> bytes:
     if not title:
         return page
-    return _TITLE.sub(lambda _: f"<title>{html.escape(title)}</title>".encode(), page, count=1)
+    from html import escape  # half a megabyte of names of characters, for those who give a title
+
+    return _TITLE.sub(lambda _: f"<title>{escape(title)}</title>".encode(), page, count=1)
 
 
 def _find_file(folder: Path, path: str) -> Path | None:

@@ -142,11 +142,12 @@ def _iter_entries() -> Iterator[tuple[str, Callable[[], Any]]]:
             yield entry.name, entry.load
 
 
-def _iter_entry_files(places: Iterable[str]) -> Iterator[Path]:
+def _iter_entry_files(places: Iterable[str]) -> Iterator[str]:
     """The entry points of all installed packages.
 
     Python's own machinery for this takes longer to load, and more memory, than all of these files
-    take to look through; so it is only brought in when one of them has something for us.
+    take to look through; so it is only brought in when one of them has something for us. They are
+    no `Path`s, as those would keep every package's name.
     """
     for place in places:
         try:
@@ -154,12 +155,13 @@ def _iter_entry_files(places: Iterable[str]) -> Iterator[Path]:
                 found = [e.path for e in entries if e.name.endswith((".dist-info", ".egg-info"))]
         except OSError:
             continue
-        yield from (Path(path, "entry_points.txt") for path in found)
+        yield from (os.path.join(path, "entry_points.txt") for path in found)
 
 
-def _names_group(path: Path) -> bool:
+def _names_group(path: str) -> bool:
     try:
-        return f"[{GROUP}]".encode() in path.read_bytes()
+        with open(path, "rb") as file:
+            return f"[{GROUP}]".encode() in file.read()
     except OSError:
         return False
 

@@ -10,11 +10,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import FrameType
 
-from starlette.applications import Starlette
 from starlette.types import ASGIApp
 
 from tracklight.logdir.watch import Intervals, Watcher
-from tracklight.server.app import create_app
+from tracklight.server.app import BoardApp, create_app
 from tracklight.server.instances import record_board
 from tracklight.server.listen import address_of, bind_any
 from tracklight.server.live import Live
@@ -63,15 +62,13 @@ def prepare(catalog: Source, settings: Settings) -> Iterator[Prepared]:
     policy = door.make_policy(settings.host, settings.trusted_hosts, settings.open_to_all)
     with bind_any(settings) as listener, open_watch(catalog, settings) as watch:
         app = create_board_app(catalog, watch, policy, settings)
-        server = BoardServer(_configure(app, settings), app.state.live)
+        server = BoardServer(_configure(app, settings), app.live)
         address = address_of(listener, settings, policy.token)
         with record_board(listener, settings, policy, (root.path for root in catalog.roots)):
             yield Prepared(server, listener, address)
 
 
-def create_board_app(
-    catalog: Source, watch: Watch, policy: Policy, settings: Settings
-) -> Starlette:
+def create_board_app(catalog: Source, watch: Watch, policy: Policy, settings: Settings) -> BoardApp:
     """The application that the settings describe."""
     return create_app(
         catalog,

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from tracklight.errors import UsageError
-from tracklight.formats.hparams import HParamValue
+from tracklight.formats.hparam_names import HParamValue
 from tracklight.formats.json_number import Number, json_number
 from tracklight.logdir.natural import natural_key
 from tracklight.plugin import Nothing, Route

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tracklight.formats.hparams import SESSION_START_TAG, HParamValue
+from tracklight.formats.hparam_names import SESSION_START_TAG, HParamValue
 from tracklight.server.kept import Kept
 from tracklight.server.overview import Overview
 from tracklight.server.source import Source

@@ -11,7 +11,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.formats.hparams import Experiment, HParam, HParamValue, Interval
+from tracklight.formats.hparam_names import HParamValue
+from tracklight.formats.hparams import Experiment, HParam, Interval
 from tracklight.logdir.natural import natural_key
 from tracklight.sessions.session import Session
 from tracklight.types import Float64

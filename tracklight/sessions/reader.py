@@ -12,7 +12,13 @@ from weakref import WeakKeyDictionary
 
 from tracklight.errors import FormatError
 from tracklight.formats import hparams as formats
-from tracklight.formats.hparams import Experiment, HParamValue, SessionEnd, SessionStart
+from tracklight.formats.hparam_names import (
+    EXPERIMENT_TAG,
+    SESSION_END_TAG,
+    SESSION_START_TAG,
+    HParamValue,
+)
+from tracklight.formats.hparams import Experiment, SessionEnd, SessionStart
 from tracklight.logdir.discover import iter_upwards
 from tracklight.logdir.natural import natural_key
 from tracklight.plugin import Source
@@ -123,9 +129,9 @@ class _Contents:
 def _take_contents(log: Source) -> _Contents:
     settings = tuple(log.settings())
     return _Contents(
-        log.plugin_data(formats.SESSION_START_TAG),
-        log.plugin_data(formats.SESSION_END_TAG),
-        log.plugin_data(formats.EXPERIMENT_TAG),
+        log.plugin_data(SESSION_START_TAG),
+        log.plugin_data(SESSION_END_TAG),
+        log.plugin_data(EXPERIMENT_TAG),
         settings,
         tuple(info.name for info in log.runs()) if settings else (),
     )

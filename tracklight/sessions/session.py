@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 
-from tracklight.formats.hparams import HParamValue, Status
+from tracklight.formats.hparam_names import HParamValue
+from tracklight.formats.hparams import Status
 
 
 class Origin(IntEnum):

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from tracklight.errors import FormatError
-from tracklight.formats.hparams import HParamValue
+from tracklight.formats.hparam_names import HParamValue
 from tracklight.sessions.yaml import read_yaml
 
 _MOST_VALUES = 1000

@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from tracklight.formats import proto
-from tracklight.formats.hparams import (
+from tracklight.formats.hparam_names import (
     EXPERIMENT_TAG,
     SESSION_END_TAG,
     SESSION_START_TAG,
     HParamValue,
-    Status,
-    ValueType,
 )
+from tracklight.formats.hparams import Status, ValueType
 from tracklight.formats.proto import Message
 from tracklight.sdk.lenient import Misuse
 from tracklight.sdk.sessions import as_hparam_value

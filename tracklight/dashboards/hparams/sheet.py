@@ -12,7 +12,8 @@ from tracklight.dashboards.hparams.asks import ExportAsk
 from tracklight.dashboards.hparams.explaining import find_rows
 from tracklight.dashboards.hparams.table import Table
 from tracklight.errors import UsageError
-from tracklight.formats.hparams import HParamValue, Status
+from tracklight.formats.hparam_names import HParamValue
+from tracklight.formats.hparams import Status
 from tracklight.sessions.study import Study
 from tracklight.types import Float64, Int64
 
