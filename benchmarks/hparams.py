@@ -20,7 +20,7 @@ from benchmarks.report import Row, format_s
 from benchmarks.website import Website
 from tracklight.formats import hparams, summary
 from tracklight.formats.event import encode_event, encode_file_version
-from tracklight.formats.hparams import HParamValue
+from tracklight.formats.hparam_names import HParamValue
 from tracklight.formats.tfrecord import frame
 
 _HPARAMS, _METRICS, _STEPS = 30, 10, 5
