@@ -67,7 +67,7 @@ pins:  ## Pin the newest versions of everything in tools/constraints.txt
 clean:  ## Remove everything that was made here
 	rm -rf .make .venv build dist docs/_build demo-logs web/node_modules tracklight/server/static
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	rm -f tracklight/formats/_[sex]*.c tracklight/index/_loops.c tracklight/projections/_forces.c \
+	rm -f tracklight/formats/_[sex]*.c tracklight/index/_loops.c tracklight/projections/_[fn]*.c \
 		tracklight/profiles/columns/_nesting.c
 	find tracklight -name '_*.so' -exec rm -f {} +
 	find tracklight tests tools benchmarks -name __pycache__ -prune -exec rm -rf {} +

@@ -17,13 +17,14 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-#: Two read (logs, profiles), one writes, one smooths and reduces, one lays out points, one events.
+#: Two read (logs, profiles), one writes, one smooths and reduces, two lay out points, one events.
 KERNELS = [
     "tracklight/formats/_scan",
     "tracklight/formats/_encode",
     "tracklight/formats/_xplane",
     "tracklight/index/_loops",
     "tracklight/projections/_forces",
+    "tracklight/projections/_near",
     "tracklight/profiles/columns/_nesting",
 ]
 

@@ -1,29 +1,51 @@
 from __future__ import annotations
 
+from types import ModuleType
+
 import numpy as np
 import pytest
 
 from tests.projections.clouds import make_clusters
+from tests.projections.test_neighbours import PICKERS
 from tracklight.errors import UsageError
-from tracklight.projections import graph, tsne, umap
+from tracklight.projections import cells, graph, tsne, umap
 from tracklight.projections.cells import find_roughly
 from tracklight.projections.graph import find_graph
-from tracklight.projections.neighbours import Metric, NeighbourSearch
+from tracklight.projections.neighbours import Metric, Neighbours, NeighbourSearch
 from tracklight.projections.work import Cancelled, Work
 
 
+def measure_recall(found: Neighbours, wanted: Neighbours) -> float:
+    """Which share of the neighbours was found."""
+    pairs = zip(found.places, wanted.places, strict=True)
+    return sum(len(np.intersect1d(some, true)) for some, true in pairs) / wanted.places.size
+
+
+@pytest.mark.parametrize("picker", PICKERS)
 @pytest.mark.parametrize("metric", ["cosine", "euclidean"])
-def test_nearly_all_neighbours_are_found(metric: Metric) -> None:
+def test_nearly_all_neighbours_are_found(metric: Metric, picker: ModuleType) -> None:
     vectors, _ = make_clusters(1500, clusters=12)
-    found = find_roughly(vectors, metric, 15, Work())
+    found = find_roughly(vectors, metric, 15, Work(), picker=picker)
     wanted = NeighbourSearch(vectors, metric).find_all(15)
-    rights = [
-        len(np.intersect1d(some, true))
-        for some, true in zip(found.places, wanted.places, strict=True)
-    ]
-    assert np.mean(rights) / 15 > 0.95
+    assert measure_recall(found, wanted) > 0.95
     assert (np.diff(found.distances, axis=1) >= 0).all()
     assert not (found.places == np.arange(1500)[:, None]).any()
+
+
+@pytest.mark.parametrize("picker", PICKERS)
+def test_those_that_cells_miss_are_found_among_neighbours_of_neighbours(
+    picker: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vectors = np.random.default_rng(0).normal(size=(1200, 6)).astype(np.float32)
+    wanted = NeighbourSearch(vectors, "euclidean").find_all(12)
+    monkeypatch.setattr(cells, "_NEAR_CELLS", 8)
+    monkeypatch.setattr(cells, "_LEAST_CANDIDATES", 2)
+    shares = []
+    for rounds in (0, 1, 2):
+        monkeypatch.setattr(cells, "_REFINEMENTS", rounds)
+        found = find_roughly(vectors, "euclidean", 12, Work(), picker=picker)
+        shares.append(measure_recall(found, wanted))
+    assert shares[0] < 0.85 < 0.9 < shares[1] < 0.94 < shares[2]
 
 
 def test_vectors_that_are_the_same_are_neighbours() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from types import ModuleType
 from typing import get_args
 
 import numpy as np
@@ -7,11 +8,13 @@ import pytest
 
 from tests.projections.clouds import make_clusters
 from tracklight.errors import UsageError
-from tracklight.projections import neighbours
-from tracklight.projections.neighbours import Metric, NeighbourSearch
+from tracklight.projections import neighbours, picking
+from tracklight.projections.neighbours import PICKER, Metric, NeighbourSearch
 from tracklight.projections.work import Cancelled, Work
 
 METRICS: tuple[Metric, ...] = get_args(Metric)
+#: That of NumPy and, where it was built, the compiled one.
+PICKERS = list(dict.fromkeys([picking, PICKER]))
 
 
 def measure(vectors: np.ndarray, query: np.ndarray, metric: Metric) -> np.ndarray:
@@ -23,11 +26,15 @@ def measure(vectors: np.ndarray, query: np.ndarray, metric: Metric) -> np.ndarra
     return 1 - wide @ query / np.linalg.norm(wide, axis=1) / np.linalg.norm(query)
 
 
+@pytest.mark.parametrize("picker", PICKERS)
 @pytest.mark.parametrize("metric", METRICS)
-def test_neighbours_are_those_of_all_pairs(metric: Metric, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("dimensions", [7, 19])
+def test_neighbours_are_those_of_all_pairs(
+    picker: ModuleType, metric: Metric, dimensions: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(neighbours, "_BLOCK_NUMBERS", 1000)
-    vectors, _ = make_clusters(150, 7)
-    found = NeighbourSearch(vectors, metric).find_all(6)
+    vectors, _ = make_clusters(150, dimensions)
+    found = NeighbourSearch(vectors, metric, picker).find_all(6)
     for row in range(150):
         distances = measure(vectors, vectors[row], metric)
         distances[row] = np.inf
@@ -56,16 +63,39 @@ def test_near_points_far_from_the_middle_are_told_apart() -> None:
     assert found.distances[0].tolist() == [1 / 64, 2 / 64]
 
 
-def test_what_products_cannot_tell_apart_is_computed_directly() -> None:
+@pytest.mark.parametrize("picker", PICKERS)
+def test_what_products_cannot_tell_apart_is_computed_directly(picker: ModuleType) -> None:
     """Two groups so far from each other that within one, single precision sees only noise."""
     rng = np.random.default_rng(0)
     vectors = rng.normal(0, 1e-3, (120, 4)).astype(np.float32)
     vectors[60:] += np.float32(500)
-    found = NeighbourSearch(vectors, "euclidean").find_all(5)
+    found = NeighbourSearch(vectors, "euclidean", picker).find_all(5)
     for row in range(120):
         distances = measure(vectors, vectors[row], "euclidean")
         distances[row] = np.inf
         np.testing.assert_allclose(found.distances[row], np.sort(distances)[:5], rtol=0.02)
+
+
+@pytest.mark.skipif(PICKER is picking, reason="the kernel is not built")
+def test_columns_that_do_not_belong_together_are_refused() -> None:
+    vectors, order = np.zeros((9, 3), np.float32), np.zeros((2, 9), np.float32)
+    places, far = np.zeros((2, 4), np.int32), np.zeros((2, 4))
+    own, farthest = np.array([0, 1]), np.zeros(2, np.float32)
+    with pytest.raises(ValueError, match="columns of one length"):
+        PICKER.pick(order, own, vectors, vectors, "dot", 1, places, far, farthest)
+    with pytest.raises(ValueError, match="not as many to choose from"):
+        PICKER.pick(order, own, vectors[:5], vectors[:2], "dot", 1, places, far, farthest)
+    known, distances = np.zeros((9, 4), np.int32), np.zeros((9, 4), np.float32)
+    with pytest.raises(ValueError, match="no such rows"):
+        PICKER.refine(vectors, "dot", known, distances, 2, 0, 10, known.copy(), distances)
+
+
+def test_numbers_too_large_for_products_are_no_harm() -> None:
+    vectors = np.full((30, 4), 1e30, np.float32)
+    with np.errstate(all="ignore"):
+        found = NeighbourSearch(vectors, "euclidean").find_all(5)
+    assert found.places.min() >= 0 and found.places.max() < 30
+    assert not (found.places == np.arange(30)[:, None]).any()
 
 
 def test_points_without_length_are_no_harm() -> None:

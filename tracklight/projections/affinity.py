@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from os import cpu_count
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +15,7 @@ from tracklight.types import Float32, Float64, Int32, Int64
 
 _BISECTIONS = 60
 _CLOSE_ENOUGH = 1e-5
+_BLOCK_NUMBERS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,9 +43,17 @@ def find_affinities(
     neighbours: Neighbours, perplexity: float, labels: NDArray[Any] | None = None, pull: float = 0.0
 ) -> Affinities:
     """Weights of about ``perplexity`` neighbours each, the same seen from both sides."""
-    weights = _weigh(neighbours.distances.astype(np.float64) ** 2, perplexity)
+    weights = _weigh_all(neighbours.distances, perplexity)
     weights = weaken_unlike(weights, neighbours.places, labels, pull)
     return _make_symmetric(neighbours.places, weights)
+
+
+def _weigh_all(distances: Float32, perplexity: float) -> Float64:
+    """For some rows at a time, which stay close to the processor, in all threads."""
+    parts = np.array_split(distances, max(distances.size // _BLOCK_NUMBERS, 1))
+    with ThreadPoolExecutor(cpu_count() or 1) as pool:
+        found = pool.map(lambda part: _weigh(part.astype(np.float64) ** 2, perplexity), parts)
+        return np.concatenate(list(found))
 
 
 def _weigh(squares: Float64, perplexity: float) -> Float64:
@@ -80,7 +91,7 @@ def join_directions(places: Int32, weights: Float64) -> Pairs:
     mine = np.repeat(np.arange(count), width)
     other = places.ravel().astype(np.int64)
     keys = np.concatenate([mine * count + other, other * count + mine])
-    order = np.argsort(keys, kind="stable")
+    order = np.argsort(keys)
     keys, both = keys[order], np.tile(weights.ravel(), 2)[order]
     firsts = np.flatnonzero(np.diff(keys, prepend=-1))
     is_mutual = np.diff(firsts, append=len(keys)) == 2

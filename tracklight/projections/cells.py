@@ -9,12 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from os import cpu_count
+from types import ModuleType
 
 import numpy as np
 
 from tracklight.projections.kmeans import assign, find_means
-from tracklight.projections.neighbours import Metric, Neighbours, NeighbourSearch, normalise
+from tracklight.projections.neighbours import (
+    PICKER,
+    Metric,
+    Neighbours,
+    NeighbourSearch,
+    normalise,
+)
 from tracklight.projections.work import Work
 from tracklight.types import Float32, Int32, Int64
 
@@ -24,18 +32,25 @@ _LEAST_CANDIDATES = 8
 _SAMPLE_PER_CELL = 40
 _ROUNDS = 4
 _REFINEMENTS = 2
+#: Where fewer were found than this share, looking again is of no use.
+_FEW_NEWS = 0.01
 #: Of so many neighbours the neighbours are looked at.
 _COMPANY = 20
 _BLOCK_NUMBERS = 1 << 22
 
 
 def find_roughly(
-    vectors: Float32, metric: Metric, count: int, work: Work, seed: int = 0
+    vectors: Float32,
+    metric: Metric,
+    count: int,
+    work: Work,
+    seed: int = 0,
+    picker: ModuleType = PICKER,
 ) -> Neighbours:
     """The neighbours of every vector among those of its cell and the cells around it."""
     total = len(vectors)
     count = min(count, total - 1)
-    points = normalise(vectors) if metric == "cosine" else vectors
+    points = normalise(vectors) if metric == "cosine" else np.ascontiguousarray(vectors)
     cells = _make_cells(points, max(int(np.sqrt(total)), 2), seed)
     order = np.argsort(cells, kind="stable").astype(np.int32)
     number = int(cells.max()) + 1
@@ -48,14 +63,16 @@ def find_roughly(
     def fill(cell: int) -> int:
         rows = order[edges[cell] : edges[cell + 1]]
         others = _gather(order, edges, cell, near[cell], count)
-        search = NeighbourSearch(points[others], metric)
-        some = search.find_of_rows(np.searchsorted(others, rows), count)
+        search = NeighbourSearch(points[others], metric, picker)
+        some = search.find_of_rows(np.arange(len(rows)), count)
         found.places[rows], found.distances[rows] = others[some.places], some.distances
         return len(rows)
 
     _share("looking for neighbours", fill, range(number), total, work)
     for _ in range(_REFINEMENTS):
-        found = _refine(points, metric, found, work)
+        known, found = found, _refine(points, metric, found, work, picker)
+        if np.mean(known.places != found.places) < _FEW_NEWS:
+            break
     return found
 
 
@@ -73,43 +90,23 @@ def _share(
         pool.shutdown(cancel_futures=True)
 
 
-def _refine(points: Float32, metric: Metric, found: Neighbours, work: Work) -> Neighbours:
+def _refine(
+    points: Float32, metric: Metric, found: Neighbours, work: Work, picker: ModuleType
+) -> Neighbours:
     """The nearest among the neighbours that are known and the neighbours of these."""
     total, count = found.places.shape
     some = min(count, _COMPANY)
     better = Neighbours(np.empty_like(found.places), np.empty_like(found.distances))
     size = max(_BLOCK_NUMBERS // (points.shape[1] * (count + some * some)), 1)
+    refine = partial(picker.refine, points, metric, found.places, found.distances, some)
 
     def fill(start: int) -> int:
-        rows = np.arange(start, min(start + size, total))
-        known = found.places[rows]
-        near = found.places[known[:, :some], :some].reshape(len(rows), -1)
-        places, distances = _choose(points, metric, rows, np.hstack([known, near]), count)
-        better.places[rows], better.distances[rows] = places, distances
+        rows = range(start, min(start + size, total))
+        refine(rows.start, rows.stop, better.places, better.distances)
         return len(rows)
 
     _share("looking for more of them", fill, range(0, total, size), total, work)
     return better
-
-
-def _choose(
-    points: Float32, metric: Metric, rows: Int64, candidates: Int32, count: int
-) -> tuple[Int32, Float32]:
-    """The nearest of some candidates for each row, none twice and not the row itself."""
-    candidates = np.sort(candidates, axis=1)
-    mine = points[rows, None]
-    if metric == "euclidean":
-        apart = points[candidates] - mine
-        distances: Float32 = np.sqrt(np.einsum("ijk,ijk->ij", apart, apart))
-    else:
-        products = np.einsum("ijk,ilk->ij", points[candidates], mine)
-        distances = np.maximum(1 - products, 0)
-    is_again = np.diff(candidates, axis=1, prepend=-1) == 0
-    distances[is_again | (candidates == rows[:, None])] = np.inf
-    nearest = np.argpartition(distances, count - 1, axis=1)[:, :count]
-    order = np.argsort(np.take_along_axis(distances, nearest, 1), axis=1, kind="stable")
-    nearest = np.take_along_axis(nearest, order, 1)
-    return np.take_along_axis(candidates, nearest, 1), np.take_along_axis(distances, nearest, 1)
 
 
 def _make_cells(points: Float32, count: int, seed: int) -> Int64:
@@ -123,7 +120,7 @@ def _make_cells(points: Float32, count: int, seed: int) -> Int64:
 
 
 def _gather(order: Int32, edges: Int64, cell: int, near: Int32, count: int) -> Int32:
-    """The rows of a cell and of those around it, sorted."""
+    """The rows of a cell and of those around it, the nearest first."""
     parts = [order[edges[cell] : edges[cell + 1]]]
     size = len(parts[0])
     for place, other in enumerate(near):
@@ -131,4 +128,4 @@ def _gather(order: Int32, edges: Int64, cell: int, near: Int32, count: int) -> I
             break
         parts.append(order[edges[other] : edges[other + 1]])
         size += len(parts[-1])
-    return np.sort(np.concatenate(parts))
+    return np.concatenate(parts)

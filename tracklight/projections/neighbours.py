@@ -10,19 +10,34 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from os import cpu_count
+from types import ModuleType
 from typing import Literal
 
 import numpy as np
 
 from tracklight.errors import UsageError
+from tracklight.projections import picking
+from tracklight.projections.picking import measure
 from tracklight.projections.work import Work
-from tracklight.types import Float32, Float64, Int32, Int64
+from tracklight.types import Bool, Float32, Float64, Int32, Int64
 
 #: cosine is 1 - cos, euclidean a length, dot the negative product: less is always nearer.
 Metric = Literal["cosine", "euclidean", "dot"]
 
 _BLOCK_NUMBERS = 1 << 23
 _EXTRA = 8
+
+
+def _find_picker() -> ModuleType:
+    """What chooses the nearest: compiled, or where there is no compiler in NumPy."""
+    try:
+        from tracklight.projections import _near
+    except ImportError:
+        return picking
+    return _near
+
+
+PICKER = _find_picker()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,9 +51,11 @@ class Neighbours:
 class NeighbourSearch:
     """Vectors that are asked for the neighbours of some."""
 
-    def __init__(self, vectors: Float32, metric: Metric) -> None:
+    def __init__(self, vectors: Float32, metric: Metric, picker: ModuleType = PICKER) -> None:
         self._metric = metric
-        self._exact = normalise(vectors) if metric == "cosine" else vectors
+        self._picker = picker
+        exact = normalise(vectors) if metric == "cosine" else vectors
+        self._exact = np.ascontiguousarray(exact, np.float32)
         # Distances are the same around the middle, and there products are more precise.
         middle: Float64 = np.mean(vectors, axis=0, dtype=np.float64)
         self._middle = middle.astype(np.float32) if metric == "euclidean" else np.float32(0)
@@ -86,7 +103,7 @@ class NeighbourSearch:
 
     def rank(self, row: int, places: Int32) -> Int64:
         """How many other vectors are nearer to one than some are, and these themselves."""
-        distances = self._measure(self._exact[row].astype(np.float64), self._exact)
+        distances = measure(self._exact, self._exact[row].astype(np.float64), self._metric)
         distances[row] = -np.inf
         order = np.arange(len(distances))
         chosen = distances[places]
@@ -102,55 +119,49 @@ class NeighbourSearch:
         np.negative(order, out=order)
         if self._halves is not None:
             order += self._halves
-        if rows is not None:
-            order[np.arange(len(rows)), rows] = np.inf
-        most = len(self._vectors) - (rows is not None)
-        count = min(count, most)
-        found = Neighbours(
-            np.empty((len(queries), count), np.int32), np.empty((len(queries), count), np.float32)
+        own = np.full(len(queries), -1) if rows is None else rows
+        count = min(count, len(self._vectors) - (rows is not None))
+        places = np.empty((len(queries), count), np.int32)
+        distances = np.empty((len(queries), count))
+        if count:
+            self._pick(order, own, queries, _EXTRA, places, distances)
+        return Neighbours(places, distances.astype(np.float32))
+
+    def _pick(
+        self,
+        order: Float32,
+        own: Int64,
+        queries: Float32,
+        extra: int,
+        places: Int32,
+        distances: Float64,
+    ) -> None:
+        """Fill the nearest, from more candidates where these few could have been the wrong ones."""
+        farthest = np.empty(len(order), np.float32)
+        self._picker.pick(
+            order, own, self._exact, queries, self._metric, extra, places, distances, farthest
         )
-        least = _find_least(order, min(count + _EXTRA, most))
-        for row, candidates in enumerate(least):
-            query = queries[row].astype(np.float64)
-            nearest, distances = self._sort(query, candidates, count)
-            if len(candidates) < most and self._may_miss(query, order[row, candidates], distances):
-                others = np.arange(len(self._vectors))
-                others = others if rows is None else np.delete(others, rows[row])
-                nearest, distances = self._sort(query, others, count)
-            found.places[row], found.distances[row] = nearest, distances
-        return found
+        most = len(self._vectors) - (own >= 0)
+        is_open = (places.shape[1] + extra < most) & self._may_miss(queries, farthest, distances)
+        for row in np.flatnonzero(is_open):
+            one = slice(row, row + 1)
+            self._pick(
+                order[one], own[one], queries[one], int(most[row]), places[one], distances[one]
+            )
 
-    def _sort(self, query: Float64, places: Int64, count: int) -> tuple[Int64, Float64]:
-        """The nearest of some; of equally near ones the first, as in a list."""
-        distances = self._measure(query, self._exact[places])
-        order = np.lexsort((places, distances))[:count]
-        return places[order], distances[order]
-
-    def _measure(self, query: Float64, others: Float32) -> Float64:
-        if self._metric == "euclidean":
-            apart = others - query
-            distances: Float64 = np.sqrt(np.einsum("ij,ij->i", apart, apart))
-            return distances
-        products: Float64 = others @ query
-        return np.maximum(1 - products, 0) if self._metric == "cosine" else -products
-
-    def _may_miss(self, query: Float64, order: Float32, distances: Float64) -> bool:
+    def _may_miss(self, queries: Float32, farthest: Float32, distances: Float64) -> Bool:
         """Whether one that is no candidate could be nearer than the last that was chosen."""
-        apart = query - self._middle
-        length = float(np.sqrt(apart @ apart))
-        last = float(distances[-1])
+        apart = queries.astype(np.float64) - self._middle
+        lengths = np.sqrt(np.einsum("ij,ij->i", apart, apart))
+        last = distances[:, -1]
         if self._metric == "euclidean":
-            last = (last**2 - length**2) / 2
+            last = (last**2 - lengths**2) / 2
         elif self._metric == "cosine":
-            last -= 1
-        error = float(np.finfo(np.float32).eps) * len(query) * (length + self._longest) ** 2
-        return last > float(order.max()) - error
-
-
-def _find_least(order: Float32, count: int) -> Int64:
-    if count >= order.shape[1]:
-        return np.tile(np.arange(order.shape[1]), (len(order), 1))
-    return np.argpartition(order, count - 1, axis=1)[:, :count]
+            last = last - 1
+        eps = float(np.finfo(np.float32).eps)
+        errors = eps * queries.shape[1] * (lengths + self._longest) ** 2
+        missed: Bool = last > farthest - errors
+        return missed
 
 
 def normalise(vectors: Float32) -> Float32:
