@@ -2,41 +2,32 @@
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Callable
 
-import numpy as np
 import pytest
-from PIL import Image
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.web.conftest import board_over
 from tests.web.patience import address_at_rest, becomes, holds, place_at_rest
-from tests.web.points import BLUE, COUNT, EACH, ORANGE, cloud, panel, pick, write_points
+from tests.web.points import (
+    BLUE,
+    COUNT,
+    EACH,
+    ORANGE,
+    cloud,
+    count_pixels,
+    drag,
+    panel,
+    pick,
+    write_points,
+)
 
 pytestmark = pytest.mark.browser
 
 OpenPage = Callable[..., Page]
 
 points = board_over(write_points, "module", "?tab=projector")
-
-
-def count_pixels(found: Locator, colour: tuple[int, int, int]) -> int:
-    """How many pixels of the points are about this colour."""
-    picture = Image.open(io.BytesIO(found.screenshot())).convert("RGB")
-    off = np.abs(np.asarray(picture).astype(int) - colour).max(axis=2)
-    return int(np.count_nonzero(off < 12))
-
-
-def drag(page: Page, *shares: tuple[float, float]) -> None:
-    """Along places in the picture, told as shares of its width and height."""
-    place = place_at_rest(cloud(page))
-    page.mouse.move(*place.at(*shares[0]))
-    page.mouse.down()
-    for share in shares[1:]:
-        page.mouse.move(*place.at(*share), steps=3)
-    page.mouse.up()
 
 
 def test_points_are_drawn_told_and_have_neighbours(points: str, open_page: OpenPage) -> None:

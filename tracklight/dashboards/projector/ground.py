@@ -22,8 +22,9 @@ class Target:
     mine: Int32
     """Their places among the rows of mine."""
     places: Float32
-    vectors: Float32
-    """What the other layout was made of."""
+    vectors: Float32 | None
+    """What the other layout was made of, if that is another step of the same: the numbers of two
+    models mean different things, however many there are."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,4 +87,6 @@ def find_target(
     places_of[shown] = np.arange(len(shown))
     theirs = np.where(matches >= 0, places_of[matches], -1)
     mine = np.flatnonzero(theirs >= 0).astype(np.int32)
-    return Target(mine, layout[theirs[mine]], others.take(other.rows, other.spherize))
+    is_step = other.found.id == plan.found.id
+    vectors = others.take(other.rows, other.spherize) if is_step else None
+    return Target(mine, layout[theirs[mine]], vectors)

@@ -40,17 +40,17 @@ def _make_pca(ground: Ground, method: Pca, seed: int) -> Compute:
     def compute(work: Work) -> Float32:
         vectors = ground.take()
         work.step("finding components", 0, 2)
-        target = ground.target
-        # Along the directions of the other layout it is seen what moved; along its own, little is.
-        is_shared = target is not None and target.vectors.shape[1] == vectors.shape[1]
-        basis = target.vectors if target is not None and is_shared else vectors
-        found = find_components(basis, method.components, seed)
+        # Along the directions of the other step it is seen what moved; along its own, little is.
+        basis = ground.target.vectors if ground.target else None
+        if basis is not None and basis.shape[1] != vectors.shape[1]:
+            basis = None
+        found = find_components(vectors if basis is None else basis, method.components, seed)
         ground.plan.explained = found.explained.tolist()
         ground.plan.is_exact = found.is_exact
         ground.plan.notes = [] if found.is_exact else [_APPROXIMATE]
         work.step("projecting", 1, 2)
         places = found.project(vectors)
-        return places if is_shared else ground.turn(places)
+        return ground.turn(places) if basis is None else places
 
     return compute
 

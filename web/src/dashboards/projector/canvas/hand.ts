@@ -57,7 +57,8 @@ export function handOf(projector: Projector, touch: Touch): Hand {
     },
     pan: (dx, dy) => camera.turn(pan(camera.orbit, dx, dy, camera.height, camera.lens, 'y')),
     zoom: (at, factor) => camera.turn(zoomed(camera, at, factor)),
-    fit: () => camera.fit(),
+    // A double click goes to the point below it, or back to all of them.
+    fit: () => (projector.pointed === null ? camera.fit() : projector.goTo(projector.pointed)),
     grabs: () => true,
   };
 }

@@ -27,6 +27,11 @@ export class LayoutJob {
     return this.row?.state === 'running' || this.row?.state === 'waiting';
   }
 
+  /** Somebody ended it before it was done. */
+  get isCancelled(): boolean {
+    return this.row?.state === 'cancelled';
+  }
+
   get isDone(): boolean {
     return this.row?.state === 'done';
   }

@@ -111,8 +111,14 @@ export class Layouts {
   total = $state(0);
   otherTotal = $state(0);
 
+  /** Whether there is something to start: what takes long, or was ended before it was done. */
+  get canStart(): boolean {
+    return this.needsStart || this.main.isCancelled;
+  }
+
   start(): void {
     this.#wanted = this.#key;
+    if (this.main.isCancelled) this.again();
   }
 
   /** Asks once more for what could not be had. */

@@ -18,7 +18,7 @@ export class Motion {
     const before = this.places;
     this.stop();
     if (!places || places.before) {
-      [this.places, this.way] = [places, way];
+      [this.places, this.way] = [places && (way === 0 ? atStart(places) : places), way];
     } else if (before?.count !== places.count || !this.#mayMove) {
       [this.places, this.way] = [places, 1];
     } else if (before.now !== places.now || before.before) {
@@ -60,6 +60,11 @@ export function placesAt({ now, before }: Places, way: number): Float32Array {
   if (!before || way === 1) return now;
   if (way === 0) return before;
   return now.map((place, at) => (before[at] ?? 0) * (1 - way) + place * way);
+}
+
+/** All of them, with those that are on their way to nowhere. */
+function atStart(places: Places): Places {
+  return { ...places, now: places.before ?? places.now, before: null };
 }
 
 /** Who comes from nowhere is there at once. */
