@@ -50,13 +50,23 @@ def build() -> list[Path]:
         return []
     missing = find_missing()
     if missing:
-        print(
-            f"tracklight: {missing}, so the compiled kernels are left out and all is slower "
-            "(on Debian: apt-get install gcc libc6-dev python3-dev, then install again)",
-            file=sys.stderr,
-        )
+        say_missing(missing, "on Debian: apt-get install gcc libc6-dev python3-dev")
         return []
-    return compile_kernels()
+    from setuptools.errors import PlatformError
+
+    try:
+        return compile_kernels()
+    except PlatformError:
+        say_missing("Visual C++ is not installed", "get the Build Tools for Visual Studio")
+        return []
+
+
+def say_missing(what: str, remedy: str) -> None:
+    print(
+        f"tracklight: {what}, so the compiled kernels are left out and all is slower "
+        f"({remedy}, then install again)",
+        file=sys.stderr,
+    )
 
 
 def find_missing() -> str | None:
@@ -64,7 +74,7 @@ def find_missing() -> str | None:
     if not (Path(sysconfig.get_path("include")) / "Python.h").exists():
         return "Python's C headers are not installed"
     if sys.platform == "win32":
-        return None  # setuptools looks for Visual C++ by itself and says what it lacks
+        return None  # whether Visual C++ is there is known when it is used
     compiler = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")[0]
     return None if shutil.which(compiler) else f"the C compiler ({compiler}) is not installed"
 

@@ -58,6 +58,8 @@ PYTHON = {
     "hparams __init__",
     "notebook": "index log plugin dashboards server cli __init__",
     "service": "logdir log server",
+    "program": "cli server",
+    "main": "cli",
     "__main__": "cli",
     "errors": "",
     "types": "",

@@ -13,6 +13,7 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
+from setuptools.errors import PlatformError
 
 from tools import build_kernel, build_web
 
@@ -146,3 +147,17 @@ def test_without_a_compiler_the_wheel_fits_every_machine(unpacked: Path, tmp_pat
     assert pure.name.endswith("-py3-none-any.whl")
     assert PAGE in list_names(pure)
     assert not [name for name in list_names(pure) if name.endswith(KERNEL_SUFFIX)]
+
+
+def test_windows_without_visual_c_is_told_and_installed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail() -> None:
+        raise PlatformError("Microsoft Visual C++ 14.0 or greater is required")
+
+    monkeypatch.delenv("TRACKLIGHT_KERNEL", raising=False)
+    monkeypatch.setattr(build_kernel, "find_missing", lambda: None)
+    monkeypatch.setattr(build_kernel, "compile_kernels", fail)
+    assert build_kernel.build() == []
+    (said,) = capsys.readouterr().err.splitlines()
+    assert "Visual C++ is not installed" in said and "slower" in said
