@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from PIL import Image
 from playwright.sync_api import Locator, Page, expect
 
 from tests.web.captures import choose
@@ -113,7 +115,7 @@ def test_events_are_drawn_where_they_are_found_and_followed_to_what_they_brought
     expect(found).to_have_text("8")
     expect(details).to_contain_text("8 events, 17.2 ms")
     page.keyboard.press("Enter")
-    expect(found).to_have_text("7 of 8")
+    expect(found).to_have_text("1 of 8")
     expect(details.get_by_role("heading", name="ampere_sgemm_64x64")).to_be_visible()
     details.get_by_role("button", name="Longest").click()
     expect(found).to_have_text("7 of 8")
@@ -172,6 +174,33 @@ def test_expressions_and_arguments_are_looked_for_as_well(board: str, open_page:
 
     search.fill("(")
     expect(page.get_by_text("this is no regular expression")).to_be_visible()
+
+
+def test_what_is_seen_is_taken_away_as_a_picture_on_white_paper(
+    board: str, open_page: OpenPage
+) -> None:
+    page = open_page(board)
+    choose(page, "Choose a capture", "slow")
+    field = stage(page)
+    place = place_at_rest(field)
+    names = place_at_rest(page.get_by_role("list", name="Tracks"))
+    page.get_by_role("button", name="Download", exact=True).click()
+    with page.expect_download() as download:
+        page.get_by_role("menuitem", name="Trace as seen, as PNG").click()
+    assert download.value.suggested_filename.endswith("_trace.png")
+    with Image.open(download.value.path()) as image:
+        picture = np.asarray(image.convert("RGB"))
+    assert picture.shape[1] == pytest.approx(names.width + place.width, abs=1)
+    assert picture.shape[0] < place.height, "what is below the last track is left out"
+    assert picture[0, 0].tolist() == [255, 255, 255]
+    # A call and a gap after it, below the title and the ruler.
+    x, y = (int(each) for each in point_at(place, 2_000, 1))
+    gap = int(point_at(place, 4_500, 1)[0])
+    x, gap, y = x - int(names.x), gap - int(names.x), y - int(place.y) + 36 + 44 - 5
+    call = colour_at(field, 2_000, 1)[:3]
+    assert picture[y, x].tolist() == call != picture[y, gap].tolist()
+    # The name of the first track is written beside it.
+    assert (picture[80:100, : int(names.width)] < 100).any()
 
 
 def test_a_stretch_is_measured_to_the_edges_of_events_and_summed_up(

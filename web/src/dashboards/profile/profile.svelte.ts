@@ -3,6 +3,7 @@ import { createContext, untrack } from 'svelte';
 import { Asking } from '../../api/asking.svelte';
 import type { Codec } from '../../base/codec';
 import type { Context, Param } from '../../plugin/context';
+import type { MenuItem } from '../../widgets/menu';
 import type { CaptureRow } from './data/answers';
 import { type CaptureAsk, type Extra, queryOf } from './state/asks';
 import { Captures } from './state/captures.svelte';
@@ -21,6 +22,8 @@ export class Profile {
   readonly params: Params;
   readonly captures: Captures;
   readonly opening: Opening;
+  /** Pictures that can be taken away of the tool that is open. */
+  pictures = $state.raw<readonly MenuItem[]>([]);
 
   constructor(context: Context) {
     this.context = context;

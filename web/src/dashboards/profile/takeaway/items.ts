@@ -14,7 +14,8 @@ export function downloadItems(profile: Profile): MenuItem[][] {
     { label: 'Overview as JSON', run: () => void saveOverview(profile) },
     { label: 'Steps as CSV', run: () => void saveSteps(profile) },
   ];
-  return profile.context.isStatic ? [numbers] : [numbers, ...fileItems(profile)];
+  const pictures = profile.pictures.length > 0 ? [[...profile.pictures]] : [];
+  return [...pictures, numbers, ...(profile.context.isStatic ? [] : fileItems(profile))];
 }
 
 function fileItems(profile: Profile): MenuItem[][] {
@@ -48,6 +49,6 @@ async function saveSteps(profile: Profile): Promise<void> {
   );
 }
 
-function titleOf({ capture }: Profile): string {
+export function titleOf({ capture }: Profile): string {
   return fileName(`${capture.run} ${capture.title}`);
 }

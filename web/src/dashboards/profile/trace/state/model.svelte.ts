@@ -38,7 +38,8 @@ export class Model {
   /** Changes when tiles have come. */
   news = $state(0);
   scroll = $state(0);
-  /** How high the part is in which tracks are seen. */
+  /** How wide and high the part is in which tracks are seen. */
+  width = $state(0);
   height = $state(0);
   tries = $state(0);
   chosen = $state<number | null>(null);

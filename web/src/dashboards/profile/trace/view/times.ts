@@ -9,6 +9,8 @@ const UNITS = [
   ['ps', 1],
 ] as const;
 
+/** A mark about every so many pixels. */
+const APART = 110;
 /** Numbers beside marks are smaller than this. */
 const LONGEST = 10_000;
 
@@ -33,6 +35,11 @@ export function formatExactly(ps: number): string {
   const [unit, of] = UNITS.find(([, of]) => size >= of) ?? ['ps', 1];
   const [whole = '', rest = ''] = String(ps / of).split('.');
   return `${whole}${rest ? `.${rest}` : ''} ${unit}`;
+}
+
+/** How many marks there are along so many pixels. */
+export function marksAlong(width: number): number {
+  return Math.max(2, Math.round(width / APART));
 }
 
 /** When something was: in the unit of the step between marks, and to its digits. */
