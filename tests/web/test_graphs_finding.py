@@ -58,6 +58,24 @@ def test_the_whole_is_told_and_leads_to_the_largest(blueprints: str, open_page: 
     expect(page).to_have_url(re.compile("node=.*(Read|MatMul)"))
 
 
+def test_skip_connections_and_shapes_that_do_not_fit_are_told(
+    blueprints: str, open_page: OpenPage
+) -> None:
+    page = open_page(blueprints)
+    skips = details(page).get_by_role("region", name="Skip connections (2)")
+    expect(skips).to_contain_text("from net/block_1/add, past 2 nodes")
+    misfits = details(page).get_by_role("region", name="Shapes to look at (2)")
+    expect(misfits).to_contain_text(f"?{X}32 times 64{X}64: 32 is not 64")
+    # The closed group says that something in it is not right, then the node does.
+    expect(box(page, "net/block_1")).to_have_attribute("data-doubtful", "true")
+    misfits.get_by_role("button", name="net/block_1/add").click()
+    expect(box(page, "net/block_1/add")).to_have_attribute("data-doubtful", "true")
+    expect(box(page, "net/block_1")).not_to_have_attribute("data-doubtful", "true")
+    page.keyboard.press("Escape")
+    skips.get_by_role("button", name="net/block_3/add").click()
+    expect(box(page, "net/block_3/add")).to_have_attribute("aria-pressed", "true")
+
+
 def test_a_trace_fades_what_is_not_on_the_way(blueprints: str, open_page: OpenPage) -> None:
     page = open_page(f"{blueprints}&open=net,net/block_2")
     choose(page, "net/block_2/Relu")

@@ -204,6 +204,27 @@ class RankedRow(msgspec.Struct):
     inside: list[str]
 
 
+class SkipRow(msgspec.Struct):
+    """A node in which what went through layers meets what it was before them."""
+
+    path: str
+    op: str
+    source: str
+    """Where the ways part."""
+    passed: int
+    """How many nodes the longer of them passes."""
+    inside: list[str]
+
+
+class MisfitRow(msgspec.Struct):
+    """A node with shapes that do not fit, or hardly were meant, in a sentence."""
+
+    path: str
+    op: str
+    what: str
+    inside: list[str]
+
+
 class Statistics(msgspec.Struct):
     """What is known of the nodes of a graph, all of them together."""
 
@@ -215,6 +236,9 @@ class Statistics(msgspec.Struct):
     slowest: list[RankedRow]
     hungriest: list[RankedRow]
     """The nodes that took the most memory."""
+    skips: list[SkipRow]
+    misfits: list[MisfitRow]
+    """Both are looked for in graphs of up to 50,000 nodes, and told up to 200 of each."""
 
 
 class Attribute(msgspec.Struct):

@@ -17,6 +17,7 @@ from tracklight.dashboards.graphs.answers import (
     TensorRow,
 )
 from tracklight.dashboards.graphs.asks import PaintAsk
+from tracklight.dashboards.graphs.noticing import notice
 from tracklight.errors import UsageError
 from tracklight.graphs.atlas import Atlas
 from tracklight.graphs.attributes import format_shape
@@ -56,7 +57,7 @@ def sum_up(atlas: Atlas, profile: Profile) -> Statistics:
     sheet = atlas.root
     scales = _find_scales(atlas, sheet, profile)
     numbers = {scale.by: scale.value for scale in scales if isinstance(scale, Number)}
-    census = sheet.census
+    census, (skips, misfits) = sheet.census, notice(sheet)
     return Statistics(
         scales=[_describe(atlas, scale) for scale in scales],
         parameters=int(census.parameters.sum()),
@@ -64,6 +65,8 @@ def sum_up(atlas: Atlas, profile: Profile) -> Statistics:
         owners=_list_ranked(sheet, numbers.get("parameters")),
         slowest=_list_ranked(sheet, numbers.get("time")),
         hungriest=_list_ranked(sheet, numbers.get("memory")),
+        skips=skips,
+        misfits=misfits,
     )
 
 

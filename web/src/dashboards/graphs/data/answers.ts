@@ -151,6 +151,25 @@ export interface RankedRow {
   readonly inside: readonly string[];
 }
 
+/** A node in which what went through layers meets what it was before them. */
+export interface SkipRow {
+  readonly path: string;
+  readonly op: string;
+  /** Where the ways part. */
+  readonly source: string;
+  /** How many nodes the longer of them passes. */
+  readonly passed: number;
+  readonly inside: readonly string[];
+}
+
+/** A node with shapes that do not fit, or hardly were meant, in a sentence. */
+export interface MisfitRow {
+  readonly path: string;
+  readonly op: string;
+  readonly what: string;
+  readonly inside: readonly string[];
+}
+
 export interface StatisticsAnswer {
   readonly scales: readonly ScaleRow[];
   readonly parameters: number;
@@ -158,6 +177,8 @@ export interface StatisticsAnswer {
   readonly owners: readonly RankedRow[];
   readonly slowest: readonly RankedRow[];
   readonly hungriest: readonly RankedRow[];
+  readonly skips: readonly SkipRow[];
+  readonly misfits: readonly MisfitRow[];
 }
 
 /** A node or group that gives something to another, or takes something from it. */

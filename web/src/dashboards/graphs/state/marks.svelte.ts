@@ -22,14 +22,11 @@ export class GraphMarks implements Marks {
     return setOf([...on.map(({ id }) => id), node.value ?? '', from.value ?? '']);
   });
 
-  readonly #found = $derived.by(() => {
-    const { drawing } = this.#graphs.stage;
-    const shown = this.#graphs.search.hits.map(({ path, inside }) =>
-      // The innermost group around it that is still closed shows where to look.
-      [path, ...[...inside].reverse()].find((id) => drawing.byId.has(id)),
-    );
-    return setOf(shown.filter((id) => id !== undefined));
-  });
+  readonly #found = $derived.by(() => this.#whereSeen(this.#graphs.search.hits));
+
+  readonly #doubtful = $derived.by(() =>
+    this.#whereSeen(this.#graphs.colours.statistics?.misfits ?? []),
+  );
 
   readonly count = $derived(this.#onWay?.size ?? 0);
 
@@ -45,6 +42,10 @@ export class GraphMarks implements Marks {
     return this.#onWay !== null && !this.#onWay.has(id);
   }
 
+  isDoubtful(id: string): boolean {
+    return this.#doubtful.has(id);
+  }
+
   isLit({ source, target }: DrawnLink): boolean {
     const on = this.#onWay;
     if (on) return on.has(source) && on.has(target);
@@ -58,5 +59,16 @@ export class GraphMarks implements Marks {
 
   isLinkFaded(link: DrawnLink): boolean {
     return this.#onWay !== null && !this.isLit(link);
+  }
+
+  /** Of something in a closed group, the group shows where to look. */
+  #whereSeen(
+    rows: readonly { readonly path: string; readonly inside: readonly string[] }[],
+  ): ReadonlySet<string> {
+    const { byId } = this.#graphs.stage.drawing;
+    const shown = rows.map(({ path, inside }) =>
+      [path, ...[...inside].reverse()].find((id) => byId.has(id)),
+    );
+    return setOf(shown.filter((id) => id !== undefined));
   }
 }
