@@ -11,6 +11,7 @@ def pick(
     distances: Float64,
     farthest: Float32,
 ) -> None: ...
+def estimate(vectors: Float32, query: Float32, metric: str, distances: Float32) -> None: ...
 def refine(
     vectors: Float32,
     metric: str,

@@ -191,6 +191,68 @@ cdef inline bint is_any_below(const float *order, float bound) noexcept nogil:
     return count > 0
 
 
+def estimate(
+    const float[:, ::1] vectors, const float[::1] query, str metric, float[::1] distances
+):
+    """Fill how far all vectors are from one, in single precision; cosines are of any length."""
+    cdef int64_t row, numbers = vectors.shape[1]
+    cdef char letter = ord(metric[0])
+    cdef float product, square
+    check(numbers, (query.shape[0],))
+    check(vectors.shape[0], (distances.shape[0],))
+    if not numbers:
+        return
+    with nogil:
+        for row in range(vectors.shape[0]):
+            if letter == b"e":
+                distances[row] = sqrt(sum_squares(&vectors[row, 0], &query[0], numbers))
+                continue
+            product = sum_products(&vectors[row, 0], &query[0], numbers)
+            if letter == b"c":
+                square = sum_products(&vectors[row, 0], &vectors[row, 0], numbers)
+                distances[row] = max(1 - product / (sqrt(square) if square > 0 else 1), 0)
+            else:
+                distances[row] = -product
+
+
+cdef inline float sum_squares(const float *one, const float *other, int64_t numbers) noexcept nogil:
+    cdef float lanes[WINDOW]
+    cdef int64_t place = 0
+    cdef int lane
+    cdef float apart, total = 0
+    for lane in range(WINDOW):
+        lanes[lane] = 0
+    while place + WINDOW <= numbers:
+        for lane in range(WINDOW):
+            apart = one[place + lane] - other[place + lane]
+            lanes[lane] += apart * apart
+        place += WINDOW
+    for place in range(place, numbers):
+        apart = one[place] - other[place]
+        total += apart * apart
+    for lane in range(WINDOW):
+        total += lanes[lane]
+    return total
+
+
+cdef inline float sum_products(const float *one, const float *other, int64_t numbers) noexcept nogil:
+    cdef float lanes[WINDOW]
+    cdef int64_t place = 0
+    cdef int lane
+    cdef float total = 0
+    for lane in range(WINDOW):
+        lanes[lane] = 0
+    while place + WINDOW <= numbers:
+        for lane in range(WINDOW):
+            lanes[lane] += one[place + lane] * other[place + lane]
+        place += WINDOW
+    for place in range(place, numbers):
+        total += one[place] * other[place]
+    for lane in range(WINDOW):
+        total += lanes[lane]
+    return total
+
+
 def refine(
     const float[:, ::1] vectors,
     str metric,

@@ -49,6 +49,20 @@ def measure(others: Float32, query: Float64, metric: str) -> Float64:
     return np.maximum(1 - products, 0) if metric == "cosine" else -products
 
 
+def estimate(vectors: Float32, query: Float32, metric: str, distances: Float32) -> None:
+    """Fill how far all vectors are from one, in single precision; cosines are of any length."""
+    if metric == "euclidean":
+        apart = vectors - query
+        distances[:] = np.sqrt(np.einsum("ij,ij->i", apart, apart))
+        return
+    products = vectors @ query
+    if metric == "dot":
+        distances[:] = -products
+        return
+    lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
+    distances[:] = np.maximum(1 - products / np.where(lengths, lengths, 1), 0)
+
+
 def refine(
     vectors: Float32,
     metric: str,
