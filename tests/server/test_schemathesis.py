@@ -1,7 +1,8 @@
 """Whatever the description of the API allows, and what it does not, is asked of a real server.
 
 Some seconds of it here, with the same asks each time; ``TRACKLIGHT_SCHEMATHESIS_S=600`` makes it
-ten minutes of other ones.
+ten minutes of other ones, of a board with the demo log. It asks for a token, and gets more flags
+with ``TRACKLIGHT_SCHEMATHESIS_FLAGS=--read-only``.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,11 +18,14 @@ import pytest
 
 from tests.index import logs
 from tests.server.served import serve
+from tracklight.demo import write_demo
 from tracklight.formats.png import encode_png
 from tracklight.formats.wav import encode_wav
 
 CHECKS = "not_a_server_error,content_type_conformance,response_schema_conformance"
 ON_DEMAND_S = os.environ.get("TRACKLIGHT_SCHEMATHESIS_S")
+FLAGS = os.environ.get("TRACKLIGHT_SCHEMATHESIS_FLAGS", "").split()
+TOKEN = "as-good-as-any-other"
 HOW = (
     ["--phases", "coverage,fuzzing,stateful", "--max-time", ON_DEMAND_S]
     if ON_DEMAND_S
@@ -43,11 +48,14 @@ def write_log(place: Path) -> None:
 def test_nothing_that_is_asked_is_a_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("schemathesis")
     monkeypatch.setenv("TRACKLIGHT_DATA", str(tmp_path / "data"))
-    write_log(tmp_path / "logs")
-    with serve(tmp_path / "logs", tmp_path) as server:
+    monkeypatch.setenv("TRACKLIGHT_TOKEN", TOKEN)
+    (write_demo if ON_DEMAND_S else write_log)(tmp_path / "logs")
+    with serve(tmp_path / "logs", tmp_path, *FLAGS) as served:
+        server = replace(served, address=served.address.partition("?")[0])
         server.wait_until_read()
         command = [sys.executable, "-m", "schemathesis.cli", "run"]
         command += [f"{server.address}api/openapi.json", "--url", server.address.rstrip("/")]
+        command += ["--header", f"Authorization: Bearer {TOKEN}"]
         command += ["--checks", CHECKS, "--continue-on-failure", "--request-timeout", "30"]
         done = subprocess.run(
             [*command, "--warnings", "off", *HOW], cwd=tmp_path, capture_output=True, text=True
