@@ -153,3 +153,11 @@ def test_paths_out_of_the_log_directory_are_not_read(tmp_path: Path) -> None:
     place = Place([str(tmp_path / "logs")])
     with pytest.raises(Exception, match="leads out of the log directory"):
         read_vectors(place, found[".", "a"].versions[0])
+
+
+@pytest.mark.parametrize("shape", [(1, 4), (4, 1), (4,), (0, 4)])
+def test_an_array_that_is_no_table_is_told(tmp_path: Path, shape: tuple[int, ...]) -> None:
+    np.save(tmp_path / "odd.npy", np.ones(shape, np.float32))
+    (found,) = find(tmp_path).values()
+    assert (found.name, found.versions) == ("odd", ())
+    assert '"odd" is no table' in found.problem

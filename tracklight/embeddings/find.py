@@ -95,6 +95,9 @@ def read_members(place: Place, run: str, members: Sequence[Member]) -> list[Embe
         name = posixpath.basename(members[-1].path)
         return [Embedding(run, name, problem=str(error))]
     own = find_own_name(members[-1])
+    if own and not infos:
+        problem = f'"{own}" is no table of at least 2 rows and 2 columns, of which vectors are made'
+        return [Embedding(run, own, problem=problem)]
     return [
         Embedding(
             run,

@@ -16,6 +16,7 @@ export class Catalog extends Listing<EmbeddingRow> {
   devices = $state.raw<readonly string[]>([]);
   readonly #context: Context;
   readonly #params: Params;
+  #held = '';
 
   constructor(context: Context, api: Api, params: Params) {
     super(async (signal) => {
@@ -27,10 +28,12 @@ export class Catalog extends Listing<EmbeddingRow> {
     this.#params = params;
   }
 
-  /** The one that the address names, else the first of a run that is shown. */
+  /** The one that the address names, else that of before, else the first of a run that is shown. */
   readonly current = $derived.by<EmbeddingRow | undefined>(() => {
     const named = this.find(this.#params.embedding.value);
     if (named) return named;
+    const held = this.find(this.#held);
+    if (held?.problem === '') return held;
     const { runs } = this.#context;
     const good = this.rows.filter(({ problem }) => problem === '');
     const logged = good.filter(({ source }) => source === 'log');
@@ -49,6 +52,12 @@ export class Catalog extends Listing<EmbeddingRow> {
     pickVersion(this.other, this.#params.otherVersion.value),
   );
   readonly otherReference = $derived.by(() => referenceOf(this.other, this.otherVersion));
+
+  /** What is looked at stays, though what comes may be listed before it. */
+  override async load(signal?: AbortSignal): Promise<void> {
+    await super.load(signal);
+    this.#held = this.current?.id ?? '';
+  }
 
   /** Adds a file of the user's and looks at it. */
   async upload(file: File, of: '' | `&${string}` = ''): Promise<EmbeddingRow> {

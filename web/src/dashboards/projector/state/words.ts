@@ -25,3 +25,8 @@ export const SWITCH_NAMES: Names<typeof SWITCHES> = [
   ['on', 'On'],
   ['off', 'Off'],
 ];
+
+/** As the server says what is wrong with a file, to be read beside other sentences. */
+export function sentenceOf(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`;
+}

@@ -20,13 +20,17 @@ export function optionsOf(
 ): OptionGroup[] {
   const byRun = new Map<string, Option[]>();
   for (const row of rows) {
-    const title = row.source === 'upload' ? 'Your files' : labelOf(row.run);
+    const title = row.source === 'upload' ? 'Your files' : titleOf(row.run, labelOf);
     const option = { key: row.id, label: nameOf(row, labelOf), hint: sizeOf(row) };
     const options = byRun.get(title) ?? [];
     options.push({ ...option, title: row.problem || row.file, chosen: row.id === chosen?.id });
     byRun.set(title, options);
   }
   return [...byRun].map(([title, options]) => ({ title, options }));
+}
+
+function titleOf(run: string, labelOf: LabelOf): string {
+  return run === ROOT ? 'Log directory' : labelOf(run);
 }
 
 function sizeOf({ problem, versions }: EmbeddingRow): string {

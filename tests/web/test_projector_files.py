@@ -1,0 +1,217 @@
+"""Vectors from files: brought along with labels, coming while one looks, or not right."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from playwright.sync_api import Page, expect
+
+from tests.web.conftest import Serve, board_over
+from tests.web.patience import becomes, holds
+from tests.web.points import (
+    COUNT,
+    cloud,
+    count_pixels,
+    format_labels,
+    make_vectors,
+    open_vectors,
+    panel,
+    pick,
+    write_sheet,
+    write_vectors,
+)
+from tests.web.test_looks import overflows
+
+pytestmark = pytest.mark.browser
+
+OpenPage = Callable[..., Page]
+
+MANY = 1100
+RED, GREEN = (230, 20, 20), (20, 200, 20)
+
+#: What is said of each, of which some are shown all the same.
+ODD = {
+    "holes": "2 of 41 vectors hold NaN or an infinite number",
+    "small": "There are no pictures: the sprite is 16 x 16 pixels",
+    "uneven": "9 rows of labels do not have 3 cells",
+    "ragged": "line 2 has 3 cells between tabs, those before 2.",
+    "alone": '"alone" is no table of at least 2 rows and 2 columns',
+    "thin": "is no table of at least 2 rows and 2 columns",
+    "cut": "which may still be being written.",
+    "begun": "It may still be being written; look again in a while.",
+}
+
+
+def write_odd(logdir: Path) -> None:
+    """All that can be wrong with vectors, and one embedding that is right."""
+    logdir.mkdir()
+    vectors = make_vectors().astype("f4")
+    np.save(logdir / "right.npy", vectors)
+    holes = vectors.copy()
+    holes[3, 1], holes[9] = np.nan, np.inf
+    np.save(logdir / "holes.npy", holes)
+    np.save(logdir / "alone.npy", vectors[:1])
+    np.save(logdir / "thin.npy", vectors[:, :1])
+    whole = io.BytesIO()
+    np.save(whole, vectors)
+    (logdir / "cut.npy").write_bytes(whole.getvalue()[:-40])
+    # Its index is written last, and what it tells of is not there.
+    (logdir / "begun.ckpt.index").write_bytes(b"\0" * 20)
+    (logdir / "ragged.tsv").write_text("1\t2\n3\t4\t5\n")
+    Image.new("RGB", (16, 16)).save(logdir / "small.png")
+    lines = format_labels().splitlines()
+    lines[2:11] = [line.rpartition("\t")[0] for line in lines[2:11]]
+    (logdir / "uneven_labels.tsv").write_text("\n".join(lines))
+    sprite = 'sprite { image_path: "small.png" single_image_dim: 8 single_image_dim: 8 }'
+    (logdir / "projector_config.pbtxt").write_text(
+        'embeddings { tensor_name: "ragged" tensor_path: "ragged.tsv" }\n'
+        f'embeddings {{ tensor_name: "small" tensor_path: "right.npy" {sprite} }}\n'
+        'embeddings { tensor_name: "uneven" tensor_path: "right.npy" '
+        'metadata_path: "uneven_labels.tsv" }\n'
+    )
+
+
+odd = board_over(write_odd, "module", "?tab=projector")
+
+
+def test_what_is_wrong_is_said_in_a_sentence(odd: str, open_page: OpenPage) -> None:
+    page = open_page(odd)
+    cloud(page)
+    for name, sentence in ODD.items():
+        open_vectors(page, re.compile(f"^{name}"))
+        told = page.get_by_role("status").or_(page.get_by_role("alert"))
+        expect(told.filter(has_text=sentence).first).to_be_visible()
+    phone = open_page(odd, width=390)
+    open_vectors(phone, re.compile("^cut"))
+    expect(phone.get_by_role("alert")).to_be_visible()
+    assert not overflows(phone)
+
+
+def test_a_browser_without_graphics_says_so(odd: str, open_page: OpenPage) -> None:
+    page = open_page("about:blank")
+    page.add_init_script(
+        """const get = HTMLCanvasElement.prototype.getContext;
+        HTMLCanvasElement.prototype.getContext = function (kind, ...rest) {
+          return kind.startsWith('webgl') ? null : get.call(this, kind, ...rest);
+        };"""
+    )
+    page.goto(odd)
+    expect(page.get_by_text("This browser cannot draw in space")).to_be_visible()
+
+
+def test_a_file_is_dropped_and_given_labels_and_pictures(
+    odd: str, open_page: OpenPage, tmp_path: Path
+) -> None:
+    page = open_page(f"{odd}&dims=2")
+    cloud(page)
+    np.save(tmp_path / "mine.npy", make_vectors().astype("f4"))
+    drop(page, tmp_path / "mine.npy")
+    expect(page.get_by_role("button", name="Choose vectors")).to_contain_text("mine")
+    found = cloud(page)
+    own = panel(page, "Your file")
+    (tmp_path / "labels.tsv").write_text(format_labels())
+    page.get_by_label("File of labels").set_input_files(tmp_path / "labels.tsv")
+    expect(pick(page, "Colour")).to_be_visible()
+    page.get_by_role("searchbox", name="Find points").fill("east")
+    expect(page.get_by_role("status", name="Matches")).to_have_text("20 matches")
+    page.get_by_role("searchbox", name="Find points").fill("")
+    Image.new("RGB", (4, 4)).save(tmp_path / "small.png")
+    page.get_by_label("Sheet of pictures").set_input_files(tmp_path / "small.png")
+    expect(own.get_by_role("alert")).to_contain_text("room for 0 pictures")
+    write_sheet(tmp_path / "sheet.png")
+    page.get_by_label("Sheet of pictures").set_input_files(tmp_path / "sheet.png")
+    holds(page, lambda: count_pixels(found, RED) > 500)
+    # A picture that is dropped is one of these as well.
+    Image.new("RGB", (56, 56), GREEN).save(tmp_path / "green.png")
+    drop(page, tmp_path / "green.png")
+    becomes(page, lambda: count_pixels(found, RED), 0)
+    holds(page, lambda: count_pixels(found, GREEN) > 500)
+
+
+def drop(page: Page, path: Path) -> None:
+    """As if somebody let a file fall onto the page."""
+    kind = "image/png" if path.suffix == ".png" else "application/octet-stream"
+    page.evaluate(
+        """([name, kind, bytes]) => {
+          const files = new DataTransfer();
+          files.items.add(new File([new Uint8Array(bytes)], name, { type: kind }));
+          const event = { dataTransfer: files, bubbles: true, cancelable: true };
+          document.body.dispatchEvent(new DragEvent('drop', event));
+        }""",
+        [path.name, kind, [*path.read_bytes()]],
+    )
+
+
+def test_pictures_of_several_tiles_are_all_drawn(
+    serve: Serve, open_page: OpenPage, tmp_path: Path
+) -> None:
+    logdir = tmp_path / "logs"
+    logdir.mkdir()
+    angles = np.linspace(0, 2 * np.pi, MANY, endpoint=False)
+    np.save(logdir / "ring.npy", np.stack([np.cos(angles), np.sin(angles)], 1).astype("f4"))
+    side = 34
+    sheet = np.zeros((side * 64, side * 64, 3), np.uint8)
+    sheet[:] = RED
+    # Only the last row is on the second tile.
+    sheet[1024 // side * 64 :] = GREEN
+    Image.fromarray(sheet).save(logdir / "sheet.png")
+    (logdir / "projector_config.pbtxt").write_text(
+        'embeddings { tensor_name: "ring" tensor_path: "ring.npy" sprite { '
+        'image_path: "sheet.png" single_image_dim: 64 single_image_dim: 64 } }'
+    )
+    page = open_page(f"{serve(logdir).address}?tab=projector&dims=2")
+    found = cloud(page)
+    holds(page, lambda: count_pixels(found, RED) > 500 and count_pixels(found, GREEN) > 500)
+
+
+def test_vectors_that_come_and_change_are_seen(
+    serve: Serve, open_page: OpenPage, tmp_path: Path
+) -> None:
+    logdir = tmp_path / "logs"
+    logdir.mkdir()
+    page = open_page(f"{serve(logdir).address}?tab=projector")
+    expect(page.get_by_text("No runs yet")).to_be_visible()
+    np.save(logdir / "words-1.npy", make_vectors().astype("f4"))
+    found = page.get_by_role("application")
+    expect(found).to_have_accessible_name(f"PCA of {COUNT} points")
+    cloud(page).press("+")
+    expect(page).to_have_url(re.compile("eye="))
+    # Another step: the slider stood at the last and follows, and where one looks from stays.
+    np.save(logdir / "words-2.npy", make_vectors().astype("f4") * 2)
+    step = page.get_by_role("slider", name="Step", exact=True)
+    expect(step).to_have_value("1")
+    expect(page).to_have_url(re.compile("eye="))
+    step.fill("0")
+    expect(page).to_have_url(re.compile("at=0"))
+    np.save(logdir / "words-3.npy", make_vectors().astype("f4") * 3)
+    expect(step).to_have_attribute("max", "2")
+    expect(step).to_have_value("0")
+    # A file that is written anew, and a config with labels and a text of numbers.
+    np.save(logdir / "words-1.npy", make_vectors().astype("f4")[:30])
+    expect(found).to_have_accessible_name("PCA of 30 points")
+    write_vectors(logdir / "v.tsv", make_vectors())
+    (logdir / "labels.tsv").write_text(format_labels())
+    (logdir / "projector_config.pbtxt").write_text(
+        'embeddings { tensor_name: "said" tensor_path: "v.tsv" metadata_path: "labels.tsv" }'
+    )
+    # It is listed first now, and yet what was looked at stays.
+    becomes(page, lambda: count_offered(page), 2)
+    expect(found).to_have_accessible_name("PCA of 30 points")
+    open_vectors(page, "said")
+    expect(found).to_have_accessible_name(f"PCA of {COUNT} points")
+    write_vectors(logdir / "v.tsv", make_vectors()[:25])
+    expect(found).to_have_accessible_name("PCA of 25 points")
+
+
+def count_offered(page: Page) -> int:
+    """How many vectors there are to choose from."""
+    page.get_by_role("button", name="Choose vectors").click()
+    count = page.get_by_role("dialog").get_by_role("group").get_by_role("button").count()
+    page.keyboard.press("Escape")
+    return count
