@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import numpy as np
+
 from tests.graphs.drawn import graphdef
 from tracklight.graphs.graphdef import build_graph
-from tracklight.graphs.series import put_together, split_label
+from tracklight.graphs.series import sort_together, split_label
 from tracklight.graphs.sheet import Sheet
 
 
@@ -52,5 +54,10 @@ def test_scopes_are_folded_only_where_there_are_very_many_alike() -> None:
 
 
 def test_series_come_where_their_first_one_was() -> None:
-    things = [("a_4", 0, "a4"), ("x", 0, "x"), *((f"a_{at}", 0, f"a{at}") for at in range(4))]
-    assert put_together(things) == ["a0", "a1", "a2", "a3", "a4", "x"]
+    labels = ["a_4", "x", *(f"a_{at}" for at in range(4))]
+    held, came = np.zeros(6, np.int32), np.arange(6)
+    assert sort_together(held, came, labels, [0] * 6).tolist() == [2, 3, 4, 5, 0, 1]
+    assert sort_together(held, came, labels, [0, 0, 0, 0, 0, 1]).tolist() == [0, 1, 2, 3, 4, 5]
+    held[5] = 1
+    assert sort_together(held, came, labels, [0] * 6).tolist() == [0, 1, 2, 3, 4, 5]
+    assert sort_together(held[:0], came[:0], [], []).tolist() == []

@@ -5,6 +5,7 @@ A line is walked through twice: once to count, so that every column is as long a
 once to fill. The interpreter's lock is let go of meanwhile.
 """
 
+from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 import numpy as np
@@ -97,6 +98,54 @@ cdef int take_fields(const uint8_t *base, int64_t start, int64_t end, Columns *o
             return 0
         take_rest(base, &field, out)
     return 1
+
+
+def scan_each(const uint8_t[::1] data, const int64_t[:, ::1] spans, uint64_t wanted):
+    cdef const uint8_t *base = &data[0] if data.shape[0] else NULL
+    cdef int64_t count
+    cdef int64_t[:, ::1] rows
+    with nogil:
+        count = take_each(base, spans, wanted, NULL)
+    if count < 0:
+        raise FormatError("a message in it cannot be decoded")
+    found = np.zeros((count + 1, 4), np.int64)
+    rows = found
+    with nogil:
+        take_each(base, spans, wanted, &rows[0, 0])
+    return found[:count]
+
+
+cdef int64_t take_each(
+    const uint8_t *base, const int64_t[:, ::1] spans, uint64_t wanted, int64_t *row
+) noexcept nogil:
+    """How many fields are wanted, put into rows if there are any; -1 where something is broken."""
+    cdef const uint8_t *at
+    cdef const uint8_t *stop
+    cdef int64_t i, count = 0
+    cdef tl_field field
+    for i in range(spans.shape[0]):
+        at = base + spans[i, 0]
+        stop = at + spans[i, 1]
+        while at < stop:
+            if not tl_next(&at, stop, &field):
+                return -1
+            if field.type != DELIMITED or field.number > 63 or not wanted >> field.number & 1:
+                continue
+            if row:
+                row[0], row[1] = i, <int64_t> field.number
+                put_value(base, &field, row + 2)
+                row += 4
+            count += 1
+    return count
+
+
+def take_texts(const uint8_t[::1] data, const int64_t[::1] starts, const int64_t[::1] sizes):
+    cdef const char *base = <const char *> &data[0] if data.shape[0] else NULL
+    cdef int64_t i
+    return [
+        PyUnicode_DecodeUTF8(base + starts[i], sizes[i], "backslashreplace")
+        for i in range(starts.shape[0])
+    ]
 
 
 def scan_names(const uint8_t[::1] data, const int64_t[:, ::1] spans):

@@ -12,7 +12,7 @@ from tracklight.formats.event import decode_text
 from tracklight.formats.hlo_frames import read_frames
 from tracklight.formats.late import Late
 from tracklight.formats.wire import DELIMITED, VARINT, Field, iter_fields, read_varint, to_int64
-from tracklight.formats.xplane_lines import scan_fields
+from tracklight.formats.wire_columns import scan_fields
 
 _PROTO_MODULE = 1
 _MODULE_NAME, _MODULE_COMPUTATIONS, _MODULE_ID, _MODULE_ENTRY, _MODULE_FRAMES = 1, 3, 5, 6, 17

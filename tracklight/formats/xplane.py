@@ -16,7 +16,8 @@ import numpy as np
 from tracklight.errors import FormatError
 from tracklight.formats.event import decode_text
 from tracklight.formats.wire import DELIMITED, Field, iter_fields, read_varint
-from tracklight.formats.xplane_lines import scan_fields, scan_line, scan_names, scan_stat
+from tracklight.formats.wire_columns import scan_fields
+from tracklight.formats.xplane_lines import scan_line, scan_names, scan_stat
 from tracklight.types import Int64
 
 _SPACE_PLANES, _SPACE_ERRORS, _SPACE_WARNINGS, _SPACE_HOSTS = 1, 2, 3, 4

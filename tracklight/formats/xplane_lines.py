@@ -1,4 +1,4 @@
-"""Parts of a profile as columns: a line with its events, the fields of a message, names.
+"""Parts of a profile as columns: a line with its events, and names.
 
 The compiled kernel is used where it was built; what ends in ``_in_python`` does the same slowly,
 and a test holds the two against each other.
@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from tracklight.errors import FormatError
-from tracklight.formats.wire import DELIMITED, EIGHT_BYTES, VARINT, Field, iter_fields, to_int64
+from tracklight.formats.wire import DELIMITED, VARINT, Field, iter_fields, to_int64
+from tracklight.formats.wire_columns import to_rows, value_of
 from tracklight.types import Int64
 
 _LINE_EVENTS = 4
@@ -34,18 +35,6 @@ def scan_line(data: bytes, start: int, end: int) -> tuple[Int64, Int64, Int64]:
     return scan(data, start, end)
 
 
-def scan_fields(data: bytes, start: int, end: int) -> tuple[Int64, bool]:
-    """Read the fields of any message as `scan_line` reads those that it knows nothing of.
-
-    Those before a break come back as well, with False.
-    """
-    try:
-        from tracklight.formats._xplane import scan_fields as scan
-    except ImportError:
-        return scan_fields_in_python(data, start, end)
-    return scan(data, start, end)
-
-
 def scan_names(data: bytes, spans: Int64) -> Int64:
     """Read map entries, each between a start and so many bytes on.
 
@@ -67,22 +56,12 @@ def scan_line_in_python(data: bytes, start: int, end: int) -> tuple[Int64, Int64
             if field.number == _LINE_EVENTS and field.wire == DELIMITED:
                 events.append(_scan_event(data, field, stats))
             else:
-                rest.append([field.number, field.wire, *_value_of(data, field)])
+                rest.append([field.number, field.wire, *value_of(data, field)])
     except FormatError:
         what = f"the events between bytes {start} and {end} cannot be decoded"
         raise FormatError(what) from None
     events.append([0, 0, 0, 0, len(stats)])
-    return np.array(events, np.int64), _rows(stats), _rows(rest)
-
-
-def scan_fields_in_python(data: bytes, start: int, end: int) -> tuple[Int64, bool]:
-    rows: list[list[int]] = []
-    try:
-        for field in iter_fields(data, start, end):
-            rows.append([field.number, field.wire, *_value_of(data, field)])
-    except FormatError:
-        return _rows(rows), False
-    return _rows(rows), True
+    return np.array(events, np.int64), to_rows(stats), to_rows(rest)
 
 
 def scan_names_in_python(data: bytes, spans: Int64) -> Int64:
@@ -101,7 +80,7 @@ def _scan_name(data: bytes, start: int, size: int) -> list[int]:
         elif field.number == 2 and field.wire == DELIMITED:
             for inner in iter_fields(data, field.start, field.end):
                 if inner.number in (2, 4) and inner.wire == DELIMITED:
-                    row[inner.number - 1 : inner.number + 1] = _value_of(data, inner)
+                    row[inner.number - 1 : inner.number + 1] = value_of(data, inner)
     return row
 
 
@@ -112,7 +91,7 @@ def scan_stat(data: bytes, start: int, end: int) -> list[int]:
         if field.number == 1 and field.wire == VARINT:
             row[0] = to_int64(field.value)
         elif field.number in _STAT_VALUES:
-            row[1:] = [field.number, *_value_of(data, field)]
+            row[1:] = [field.number, *value_of(data, field)]
     return row
 
 
@@ -124,16 +103,3 @@ def _scan_event(data: bytes, span: Field, stats: list[list[int]]) -> list[int]:
         elif field.wire == VARINT and field.number in _EVENT_COLUMNS:
             row[_EVENT_COLUMNS[field.number]] = to_int64(field.value)
     return row
-
-
-def _value_of(data: bytes, field: Field) -> tuple[int, int]:
-    if field.wire == DELIMITED:
-        return field.start, field.end - field.start
-    if field.wire == VARINT:
-        return to_int64(field.value), 0
-    bits = int.from_bytes(data[field.start : field.end], "little")
-    return (to_int64(bits) if field.wire == EIGHT_BYTES else bits), 0
-
-
-def _rows(rows: list[list[int]]) -> Int64:
-    return np.array(rows, np.int64).reshape(-1, 4)

@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
+from tracklight.errors import FormatError
 from tracklight.formats import proto
 from tracklight.formats.event import decode_text
 from tracklight.formats.proto import Message
 from tracklight.graphs.attributes import describe_node, name_type
 from tracklight.graphs.model import Detail, Graph, Output
-from tracklight.graphs.wiring import Wiring
+from tracklight.graphs.nodedefs import NodeDefs, find_parts, scan_nodes
+from tracklight.graphs.wiring import Input, Wiring
+from tracklight.types import Int64
 
+#: Fields of ``GraphDef``, ``FunctionDefLibrary`` and ``FunctionDef``.
+_NODE, _LIBRARY = 1, 2
+_FUNCTION, _FUNCTION_NODE = 1, 3
 #: PyTorch's operations that take something from a module, which is often no node itself.
 _MODULE_PARTS = frozenset({"prim::GetAttr", "prim::CallMethod"})
 #: What a function's inputs and outputs are called where TensorFlow shows a function as a graph.
@@ -20,51 +28,53 @@ ARGUMENT, RESULT = "_Arg", "_Retval"
 
 def read_graphdef(data: bytes) -> Graph:
     """The graph in the bytes of a ``GraphDef``, with the bodies of its functions."""
-    return build_graph(proto.parse("GraphDef", data))
-
-
-def build_graph(graph: Message) -> Graph:
-    functions = {
-        decode_text(function.signature.name): _build_function(function)
-        for function in graph.library.function
-    }
-    nodes = list(graph.node)
-    names = [decode_text(node.name) for node in nodes]
-    ops = [decode_text(node.op) for node in nodes]
-    wiring = Wiring(names)
-    _wire(wiring, nodes, ops, 0)
+    whole = np.array([[0, len(data)]])
+    try:
+        nodes = scan_nodes(data, find_parts(data, whole, _NODE))
+        functions = find_parts(data, find_parts(data, whole, _LIBRARY), _FUNCTION)
+    except FormatError as error:
+        raise FormatError(f"{len(data)} bytes that are no GraphDef message: {error}") from error
+    wiring = Wiring(nodes.names)
+    _wire(wiring, nodes, 0)
     return Graph(
-        names,
-        ops,
+        nodes.names,
+        nodes.ops,
         wiring.edges(),
-        lambda place: describe_node(nodes[place]),
-        functions,
+        nodes.describe,
+        dict(_read_function(data, span) for span in functions),
         wiring.problems(),
     )
 
 
-def _build_function(function: Message) -> Graph:
+def build_graph(graph: Message) -> Graph:
+    return read_graphdef(graph.SerializeToString())
+
+
+def _read_function(data: bytes, span: Int64) -> tuple[str, Graph]:
     """A body between nodes for what goes in and what comes out."""
+    start, size = span.tolist()
+    function = proto.parse("FunctionDef", data[start : start + size])
     arguments, results = list(function.signature.input_arg), _list_results(function)
-    nodes, first = list(function.node_def), len(arguments)
-    names = [decode_text(argument.name) for argument in arguments]
-    names += [decode_text(node.name) for node in nodes]
-    ops = [decode_text(node.op) for node in nodes]
+    nodes, first = (
+        scan_nodes(data, find_parts(data, span[np.newaxis], _FUNCTION_NODE)),
+        len(arguments),
+    )
+    names = [*(decode_text(argument.name) for argument in arguments), *nodes.names]
     wiring = Wiring(names)
-    _wire(wiring, nodes, ops, first)
+    _wire(wiring, nodes, first)
     for place, pair in enumerate(results, len(names)):
-        _add_input(wiring, place, 0, decode_text(pair.value))
+        wiring.add(place, 0, *_split_input(decode_text(pair.value)))
     told = {entry.key: entry.value.attr for entry in function.arg_attr}
     ends = [decode_text(pair.key) for pair in results]
 
     def describe(place: int) -> Detail:
         if place < first:
             return _describe_argument(arguments[place], told.get(place, ()))
-        return describe_node(nodes[place - first]) if place < len(names) else Detail()
+        return nodes.describe(place - first) if place < len(names) else Detail()
 
-    return Graph(
+    return decode_text(function.signature.name), Graph(
         [*names, *ends],
-        [ARGUMENT] * first + ops + [RESULT] * len(ends),
+        [ARGUMENT] * first + nodes.ops + [RESULT] * len(ends),
         wiring.edges(),
         describe,
         problems=wiring.problems(),
@@ -86,26 +96,16 @@ def _describe_argument(argument: Message, told: Sequence[Message]) -> Detail:
     return replace(detail, outputs=tuple(Output(dtype, shape) for shape in shapes))
 
 
-def _wire(wiring: Wiring, nodes: Sequence[Message], ops: Sequence[str], first: int) -> None:
-    for target, (node, op) in enumerate(zip(nodes, ops, strict=True), first):
-        if op in _MODULE_PARTS:
-            _add_parts(wiring, target, node)
-            continue
-        for position, text in enumerate(node.input):
-            name = decode_text(text)
-            if not wiring.join(target, position, name):
-                _add_input(wiring, target, position, name)
+def _wire(wiring: Wiring, nodes: NodeDefs, first: int) -> None:
+    def split(target: int, name: str) -> Input | None:
+        # Modules are scopes, so that nothing is missing where one is named that is no node.
+        return None if nodes.ops[target - first] in _MODULE_PARTS else _split_input(name)
+
+    wiring.join(first, nodes.counts, nodes.inputs, split)
 
 
-def _add_input(wiring: Wiring, target: int, position: int, text: str) -> None:
+def _split_input(text: str) -> Input:
     """``^name`` is a control input; ``name``, ``name:1`` and ``name:output:1`` are tensors."""
     is_control = text.startswith("^")
     name, _, output = text.removeprefix("^").partition(":")
-    wiring.add(target, position, name, "" if is_control else output or "0", is_control)
-
-
-def _add_parts(wiring: Wiring, target: int, node: Message) -> None:
-    """Modules are scopes, so that nothing is missing where one is named that is no node."""
-    for position, text in enumerate(node.input):
-        if wiring.find(decode_text(text)) is not None:
-            _add_input(wiring, target, position, decode_text(text))
+    return Input(name, "" if is_control else output or "0", is_control)

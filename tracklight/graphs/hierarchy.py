@@ -7,14 +7,15 @@ found by bisection.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from tracklight.graphs.model import Graph
-from tracklight.graphs.naming import list_scopes, make_paths, scope_of
-from tracklight.graphs.series import put_together
+from tracklight.graphs.naming import label_of, list_scopes, make_paths, scope_of
+from tracklight.graphs.series import sort_together
 from tracklight.types import Int32, Int64
 
 ROOT = 0
@@ -73,16 +74,16 @@ class Hierarchy:
 
 def build_hierarchy(graph: Graph) -> Hierarchy:
     paths = make_paths(graph.names)
-    split = [path.rpartition("/") for path in paths]
-    numbers = _number_scopes({scope for scope, _, _ in split})
-    scope = np.array([numbers[scope] for scope, _, _ in split], np.int32)
-    items = _sort_items(graph, [label for _, _, label in split], numbers, scope)
-    order, first, last = _walk(items)
-    rank = np.empty(len(order), np.int32)
-    rank[order] = np.arange(len(order), dtype=np.int32)
+    holders = [scope_of(path) for path in paths]
+    numbers = _number_scopes(set(holders))
+    scope = np.array([numbers[holder] for holder in holders], np.int32)
     parent = np.array([numbers.get(scope_of(path), -1) for path in numbers], np.int32)
     parent[ROOT] = -1
     depth = _measure_depth(parent)
+    items = _sort_items(graph, [label_of(path) for path in paths], list(numbers), scope, parent)
+    order, first, last = _walk(items)
+    rank = np.empty(len(order), np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
     edges = graph.edges
     meeting = _find_meeting(scope[edges.source], scope[edges.target], parent, depth)
     return Hierarchy(
@@ -108,29 +109,31 @@ def _number_scopes(inner: Iterable[str]) -> dict[str, int]:
 
 
 def _sort_items(
-    graph: Graph, labels: Sequence[str], numbers: dict[str, int], scope: Int32
+    graph: Graph, labels: Sequence[str], scopes: Sequence[str], scope: Int32, parent: Int32
 ) -> list[list[int]]:
     """What is in each scope, in the order of the graph, but series in a row."""
-    leaves, scopes = _count_leaves(scope, numbers), list(numbers)
-    items: list[list[tuple[str, Hashable, int]]] = [[] for _ in numbers]
-    opened = {ROOT}
-    for place, holder in enumerate(scope.tolist()):
-        inner = holder
-        while inner not in opened:
-            opened.add(inner)
-            around, _, label = scopes[inner].rpartition("/")
-            items[numbers[around]].append((label, int(leaves[inner]), ~inner))
-            inner = numbers[around]
-        items[holder].append((labels[place], graph.ops[place], place))
-    return [put_together(inside) for inside in items]
+    leaves, arrival = _sum_up_leaves(scope, parent)
+    holder = np.concatenate([scope, parent[1:]])
+    order = sort_together(
+        holder,
+        np.concatenate([np.arange(len(scope)), arrival[1:]]),
+        [*labels, *map(label_of, scopes[1:])],
+        [*graph.ops, *leaves[1:].tolist()],
+    )
+    items = np.concatenate([np.arange(len(scope)), ~np.arange(1, len(scopes))])[order]
+    ends = np.searchsorted(holder[order], np.arange(len(scopes) + 1))
+    return [items[begin:end].tolist() for begin, end in pairwise(ends.tolist())]
 
 
-def _count_leaves(scope: Int32, numbers: dict[str, int]) -> Int64:
-    counts = np.bincount(scope, minlength=len(numbers)).astype(np.int64)
-    for path, number in reversed(numbers.items()):
-        if number != ROOT:
-            counts[numbers[scope_of(path)]] += counts[number]
-    return counts
+def _sum_up_leaves(scope: Int32, parent: Int32) -> tuple[Int64, Int64]:
+    """How many leaves each scope holds, however deep, and the place of the first."""
+    counts = np.bincount(scope, minlength=len(parent))
+    first = np.full(len(parent), len(scope))
+    np.minimum.at(first, scope, np.arange(len(scope)))
+    for inner in range(len(parent) - 1, ROOT, -1):
+        counts[parent[inner]] += counts[inner]
+        first[parent[inner]] = min(first[parent[inner]], first[inner])
+    return counts, first
 
 
 def _walk(items: Sequence[Sequence[int]]) -> tuple[Int32, Int32, Int32]:
@@ -139,11 +142,12 @@ def _walk(items: Sequence[Sequence[int]]) -> tuple[Int32, Int32, Int32]:
 
     def enter(scope: int) -> None:
         first[scope] = len(order)
-        for item in items[scope]:
-            if item < 0:
-                enter(~item)
-            else:
-                order.append(item)
+        inside = items[scope]
+        if min(inside, default=0) >= 0:
+            order.extend(inside)
+        else:
+            for item in inside:
+                enter(~item) if item < 0 else order.append(item)
         last[scope] = len(order)
 
     enter(ROOT)

@@ -18,8 +18,10 @@ _DEEPEST = 100
 def make_paths(names: Sequence[str]) -> list[str]:
     """A node ``a`` beside nodes in the scope ``a`` stands inside of it, as ``a/(a)``; the second of
     a name is ``a (2)``."""
-    paths = [name if _is_plain(name) else _mend(name) for name in names]
-    scopes = list_scopes({scope_of(path) for path in paths})
+    paths = list(names) if _are_plain(names) else [_mend(name) for name in names]
+    scopes = list_scopes({path.rpartition("/")[0] for path in paths})
+    if scopes.isdisjoint(unlike := set(paths)) and len(unlike) == len(paths):
+        return paths
     taken = dict.fromkeys(scopes, 1)
     return [_claim(_move_inside(path, scopes), taken) for path in paths]
 
@@ -42,15 +44,12 @@ def label_of(path: str) -> str:
     return path.rpartition("/")[2]
 
 
-def _is_plain(name: str) -> bool:
-    return bool(
-        name
-        and "//" not in name
-        and BODY not in name
-        and name[0] != "/"
-        and name[-1] != "/"
-        and name.count("/") < _DEEPEST
-    )
+def _are_plain(names: Sequence[str]) -> bool:
+    """Whether all are paths as they are: told of the whole, as there may be very many."""
+    text = "\n".join(["", *names, ""])
+    odd = ("//", BODY, "\n/", "/\n", "\n\n")
+    longest = max(map(len, names), default=0)
+    return longest < _DEEPEST and not any(part in text for part in odd)
 
 
 def _mend(name: str) -> str:

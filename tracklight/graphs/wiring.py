@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tracklight.graphs.model import Edges
+from tracklight.types import Int64
 
 _SHOWN = 3
 
@@ -23,6 +25,14 @@ class Names:
             name = f"{name}_{count}"
         self._taken[name] = 1
         return name
+
+
+class Input(NamedTuple):
+    """An output of a node that another one reads."""
+
+    source: str
+    output: str
+    is_control: bool
 
 
 class Wiring:
@@ -42,29 +52,47 @@ class Wiring:
             if self._place.setdefault(name, place) != place:
                 self._twice[name] = None
 
-    def find(self, name: str) -> int | None:
-        return self._place.get(name)
-
     def add(self, target: int, position: int, source: str, output: str, control: bool) -> None:
         found = self._place.get(source)
         if found is None:
             self.miss(source)
             return
-        self._append(found, target, position, output, control)
-
-    def join(self, target: int, position: int, source: str) -> bool:
-        """The usual edge, from the only output of a node; False if there is no such node."""
-        found = self._place.get(source)
-        if found is not None:
-            self._append(found, target, position, "0", False)
-        return found is not None
-
-    def _append(self, source: int, target: int, position: int, output: str, control: bool) -> None:
-        self._sources.append(source)
+        self._sources.append(found)
         self._targets.append(target)
         self._positions.append(position)
         self._outputs.append(output)
         self._controls.append(control)
+
+    def join(
+        self,
+        first: int,
+        counts: Int64,
+        names: Sequence[str],
+        split: Callable[[int, str], Input | None],
+    ) -> None:
+        """The inputs of many nodes, by the number that each has, from the node ``first`` on.
+
+        Nearly all are plain names of nodes with one output. The others ``split`` takes apart, with
+        None for what need not be there.
+        """
+        sources = [self._place.get(name) for name in names]
+        targets = np.repeat(np.arange(first, first + len(counts)), counts).tolist()
+        begins = np.repeat(np.cumsum(counts) - counts, counts)
+        positions = (np.arange(len(names)) - begins).tolist()
+        begin = 0
+        for at in [at for at, source in enumerate(sources) if source is None]:
+            self._extend(sources[begin:at], targets[begin:at], positions[begin:at])
+            if found := split(targets[at], names[at]):
+                self.add(targets[at], positions[at], *found)
+            begin = at + 1
+        self._extend(sources[begin:], targets[begin:], positions[begin:])
+
+    def _extend(self, sources: list[Any], targets: list[int], positions: list[int]) -> None:
+        self._sources += sources
+        self._targets += targets
+        self._positions += positions
+        self._outputs += ["0"] * len(sources)
+        self._controls += [False] * len(sources)
 
     def miss(self, source: str) -> None:
         self._missing[source] = None

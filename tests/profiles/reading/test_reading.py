@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.profiles.captured import CASES, DATA, open_file, read_bytes, read_case
 from tracklight.errors import FormatError
-from tracklight.formats import chrome_trace, xplane, xplane_lines
+from tracklight.formats import chrome_trace, wire_columns, xplane, xplane_lines
 from tracklight.formats.xplane import read_space
 from tracklight.profiles.captures import open_capture
 from tracklight.profiles.reading.kineto import read_kineto
@@ -21,14 +21,15 @@ from tracklight.profiles.reading.xplane import read_xplane
 from tracklight.profiles.summary.summary import sum_up
 
 _xplane = pytest.importorskip("tracklight.formats._xplane")
+_SCANS = {"scan_line": xplane_lines, "scan_fields": wire_columns, "scan_names": xplane_lines}
 
 
 def test_both_readers_of_lines_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     data = read_bytes("customloop")
     compiled = [line for plane in read_space(data).planes for line in plane.lines]
     names = [(plane.name, plane.event_names) for plane in read_space(data).planes]
-    for name in ("scan_line", "scan_fields", "scan_names"):
-        monkeypatch.setattr(xplane, name, getattr(xplane_lines, f"{name}_in_python"))
+    for name, where in _SCANS.items():
+        monkeypatch.setattr(xplane, name, getattr(where, f"{name}_in_python"))
     plain = [line for plane in read_space(data).planes for line in plane.lines]
     assert len(compiled) == 5
     assert names == [(plane.name, plane.event_names) for plane in read_space(data).planes]
@@ -50,7 +51,7 @@ def test_both_readers_of_lines_agree_on_anything(data: bytes) -> None:
     assert answers[0] == answers[1]
     (one, one_whole), (other, other_whole) = (
         scan(data, 0, len(data))
-        for scan in (_xplane.scan_fields, xplane_lines.scan_fields_in_python)
+        for scan in (_xplane.scan_fields, wire_columns.scan_fields_in_python)
     )
     assert one_whole == other_whole
     np.testing.assert_array_equal(one, other)
