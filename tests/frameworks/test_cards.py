@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.projections.clouds import make_clusters, measure_mixing
-from tracklight.projections import cards, repulsion
+from tracklight.projections import card_grid, cards, repulsion
 from tracklight.projections.affinity import find_affinities
 from tracklight.projections.cards import Card, find_card
 from tracklight.projections.forces import Forces
@@ -44,22 +44,35 @@ def test_forces_are_those_of_all_pairs(card: Card, dimensions: int) -> None:
     np.testing.assert_allclose(found, wanted, atol=1e-6)
 
 
-@pytest.mark.parametrize(("dimensions", "spread"), [(2, 20), (2, 0.1), (3, 3)])
-def test_a_grid_on_the_card_is_the_grid_of_numpy(
-    card: Card, dimensions: int, spread: float, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("dimensions", "spread"), [(2, 10), (2, 0.1), (3, 1)])
+def test_a_grid_on_the_card_is_the_grid_of_numpy(dimensions: int, spread: float) -> None:
+    layout = np.random.default_rng(0).normal(0, spread, (3000, dimensions))
+    grid = repulsion.find_grid(layout)
+    assert grid is not None
+    wanted, total = repulsion.repel(layout, grid)
+    points = torch.from_numpy(layout)
+    on_card = card_grid.find_grid(points)
+    assert on_card is not None and on_card[:2] == grid[:2]
+    forces, sum_of_all = card_grid.repel(torch, points, on_card)
+    np.testing.assert_allclose(forces.numpy(), wanted, rtol=1e-5, atol=1e-6)
+    assert sum_of_all == pytest.approx(total, rel=1e-9)
+
+
+def test_many_points_of_a_plane_are_put_on_a_grid_unless_they_are_too_far_apart(
+    card: Card, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     vectors, _ = make_clusters(300)
     affinities = find_affinities(NeighbourSearch(vectors, "euclidean").find_all(30), 10)
-    layout = np.random.default_rng(0).normal(0, spread, (300, dimensions)).astype(np.float32)
-    wide = layout.astype(np.float64)
-    low = wide.min(axis=0)
-    span = float((wide.max(axis=0) - low).max())
-    grid = repulsion.Grid(*repulsion.count_nodes(span, dimensions), low)
-    wanted, total = repulsion.repel(wide, grid)
+    layout = np.random.default_rng(0).normal(0, 4, (300, 2)).astype(np.float32)
+    far = layout + np.float32(1e5) * (np.arange(300) == 7)[:, None].astype(np.float32)
     monkeypatch.setattr(cards, "_MOST_IN_PAIRS", 100)
-    forces, sum_of_all = card.make_forces(affinities)._repel(card.send(layout))
-    np.testing.assert_allclose(forces.numpy(), wanted, rtol=1e-5, atol=1e-6)
-    assert sum_of_all == pytest.approx(total, rel=1e-9)
+    grids: list[object] = []
+    repel = cards.repel
+    monkeypatch.setattr(cards, "repel", lambda *given: grids.append(given) or repel(*given))
+    forces = card.make_forces(affinities)
+    for places, count in ((layout, 1), (far, 1)):
+        found = forces.find_gradient(places.astype(np.float64), 1.0)
+        assert np.isfinite(found).all() and len(grids) == count
 
 
 def test_a_layout_keeps_clusters_apart(card: Card) -> None:

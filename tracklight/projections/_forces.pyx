@@ -6,7 +6,7 @@ away push like one in their middle, so they are gathered in a tree whose nodes a
 every axis (Barnes and Hut, 1986). All loops run without the interpreter's lock.
 """
 
-from libc.math cimport pow
+from libc.math cimport powf
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport free, realloc
 
@@ -393,10 +393,10 @@ def settle(
     cdef int64_t pair, points = layout.shape[0]
     cdef int32_t head, tail
     cdef int axis, turn, dimensions = <int>layout.shape[1]
-    cdef double square, force, step
+    cdef double square, power, force, step
     if min(heads.shape[0], tails.shape[0], periods.shape[0], due.shape[0]) != heads.shape[0]:
         raise ValueError("columns of pairs have one length")
-    if random.shape[0] != 1 or not random[0] or not points:
+    if random.shape[0] != 1 or not random[0] or not 0 < points < 1 << 31:
         raise ValueError("a random state that is not 0, and points, are needed")
     with nogil:
         for pair in range(heads.shape[0]):
@@ -408,19 +408,20 @@ def settle(
             for axis in range(dimensions):
                 square += (layout[head, axis] - layout[tail, axis]) ** 2
             if square > 0:
-                force = -2 * a * b * pow(square, b - 1) / (1 + a * pow(square, b))
+                power = a * powf(<float>square, <float>b)
+                force = -2 * b * power / (square * (1 + power))
                 for axis in range(dimensions):
                     step = rate * clip(force * (layout[head, axis] - layout[tail, axis]))
                     layout[head, axis] += step
                     layout[tail, axis] -= step
             for turn in range(strangers):
-                tail = <int32_t>(draw(&random[0]) % <uint64_t>points)
+                tail = <int32_t>((draw(&random[0]) >> 32) * <uint64_t>points >> 32)
                 square = 0
                 for axis in range(dimensions):
                     square += (layout[head, axis] - layout[tail, axis]) ** 2
                 if square == 0:
                     continue
-                force = 2 * b / ((0.001 + square) * (1 + a * pow(square, b)))
+                force = 2 * b / ((0.001 + square) * (1 + a * powf(<float>square, <float>b)))
                 for axis in range(dimensions):
                     layout[head, axis] += rate * clip(
                         force * (layout[head, axis] - layout[tail, axis])

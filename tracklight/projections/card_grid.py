@@ -10,17 +10,20 @@ from itertools import product
 from operator import mul
 from typing import Any
 
-from tracklight.projections.repulsion import Grid, count_nodes, find_spectrum
+from tracklight.projections.repulsion import Grid, find_spectrum, fit_grid
 from tracklight.projections.splines import REACH
 
 
-def repel(torch: Any, layout: Any) -> tuple[Any, float]:
-    """Forces on points, and the sum by which they are still to be divided."""
-    layout = layout.double()
+def find_grid(layout: Any) -> Grid | None:
+    """A grid around the points, if one is of use for as many as these are and as far apart."""
     low, high = layout.amin(dim=0), layout.amax(dim=0)
+    return fit_grid(low, float((high - low).max()), *layout.shape)
+
+
+def repel(torch: Any, layout: Any, grid: Grid) -> tuple[Any, float]:
+    """Forces on points, and the sum by which they are still to be divided."""
     dimensions = layout.shape[1]
-    grid = Grid(*count_nodes(float((high - low).max()), dimensions), low)
-    along = (layout - low) / grid.step
+    along = (layout - grid.origin) / grid.step
     cells = along.long().clamp(max=grid.nodes - REACH)
     places = _find_places(torch, cells, grid.nodes)
     shares, slopes = _lay_splines(torch, along - cells)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tracklight.projections.affinity import Affinities
-from tracklight.projections.card_grid import repel
+from tracklight.projections.card_grid import find_grid, repel
 from tracklight.projections.devices import Device
 from tracklight.projections.neighbours import Metric, Neighbours
 from tracklight.projections.work import Work
@@ -16,7 +16,7 @@ from tracklight.types import Float32, Float64
 
 #: Numbers of a block: some hundred megabytes of the card's memory.
 _BLOCK_NUMBERS = 1 << 26
-#: Of more points a grid takes less time than all pairs.
+#: Of more points of a plane a grid takes less time than all pairs.
 _MOST_IN_PAIRS = 20_000
 
 
@@ -107,8 +107,12 @@ class CardForces:
 
     def _repel(self, places: Any) -> tuple[Any, float]:
         # A grid wants numbers of double precision, which Apple's cards do not have.
-        if len(places) > _MOST_IN_PAIRS and places.device.type != "mps":
-            return repel(self._torch, places)
+        is_large = len(places) > _MOST_IN_PAIRS and places.shape[1] == 2
+        if is_large and places.device.type != "mps":
+            wide = places.double()
+            grid = find_grid(wide)
+            if grid is not None:
+                return repel(self._torch, wide, grid)
         return self._repel_pairs(places)
 
     def _repel_pairs(self, places: Any) -> tuple[Any, float]:

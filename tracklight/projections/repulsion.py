@@ -53,17 +53,20 @@ class Grid(NamedTuple):
 def find_grid(layout: Float64) -> Grid | None:
     """A grid around the points, if one is of use for as many as these are and as far apart."""
     low, high = layout.min(axis=0), layout.max(axis=0)
-    count, dimensions = layout.shape
+    return fit_grid(low, float((high - low).max()), *layout.shape)
+
+
+def fit_grid(origin: Any, span: float, count: int, dimensions: int) -> Grid | None:
+    """A grid of sides that long, if it has not too many nodes for that many points."""
     most = min(_MOST_PER_POINT * count, _MOST_NODES) ** (1 / dimensions)
-    span = float((high - low).max())
     # Not so, too, where points are nowhere.
     if not 2 * span / _FARTHEST_STEP[dimensions] < most:
         return None
-    grid = Grid(*count_nodes(span, dimensions), low)
+    grid = Grid(*_count_nodes(span, dimensions), origin)
     return grid if grid.size <= most else None
 
 
-def count_nodes(span: float, dimensions: int) -> tuple[int, float]:
+def _count_nodes(span: float, dimensions: int) -> tuple[int, float]:
     """How many nodes a side of that length has, and how far they are apart."""
     span = max(span, 1e-9)
     step = min(span / _FEWEST_STEPS, _FARTHEST_STEP[dimensions])
