@@ -54,6 +54,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     logs.write(folder / "logs", "conv", logs.points(range(3)) + logs.picture(1, b"GIF89a"))
     # A log may hold links to what lies elsewhere; they are no event files.
     os.symlink(folder / "secret.txt", folder / "logs" / "conv" / "notes.txt")
+    capture = folder / "logs" / "conv" / "plugins" / "profile" / "first"
+    capture.mkdir(parents=True)
+    os.symlink(folder / "secret.txt", capture / "host.xplane.pb")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TRACKLIGHT_DATA", str(folder / "data"))
         with serve(folder / "logs", folder) as server:
@@ -100,6 +103,15 @@ def test_no_field_of_an_ask_climbs_out(server: Served) -> None:
             answer = ask(server, target)
             assert 200 <= status_of(answer) < 500, (target, answer[-300:])
             assert SECRET.encode() not in answer and b"root:" not in answer
+
+
+def test_a_capture_that_is_a_link_is_not_read(server: Served) -> None:
+    with urllib.request.urlopen(server.address + "api/profile/captures", timeout=10) as answer:
+        (capture,) = json.load(answer)["captures"]
+    for name in ("overview", "opening", "ops", "file"):
+        answer = ask(server, f"/api/profile/{name}?capture={capture['id']}")
+        assert b"leads out of the log directory" in answer
+        assert status_of(answer) == (200 if name == "opening" else 404), answer
 
 
 def test_a_rebound_name_is_turned_away(server: Served) -> None:

@@ -55,3 +55,10 @@ def test_every_error_of_the_tree_has_a_status() -> None:
 def test_words_become_a_sentence() -> None:
     assert describe(errors.UsageError("no such thing")).what == "No such thing."
     assert describe(errors.UsageError("Is it?")).what == "Is it?"
+
+
+def test_a_file_that_cannot_be_read_is_no_fault() -> None:
+    kept = PermissionError(13, "Permission denied", "/logs/a.pb")
+    assert find_status(kept) == find_status(errors.LogError())
+    assert describe(kept).what == '"/logs/a.pb" cannot be read: permission denied.'
+    assert describe(PermissionError('"/logs/a.pb" leads out')).what == '"/logs/a.pb" leads out.'

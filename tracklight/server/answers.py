@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any
 from urllib.parse import quote
 
@@ -73,7 +74,10 @@ def _respond_stream(stream: Stream) -> Response:
         "content-security-policy": _CONFINED,
         "content-disposition": _save_as(stream.filename),
     }
-    return StreamingResponse(stream.chunks, media_type=stream.media_type, headers=headers)
+    # What goes wrong at once is still told with a status.
+    chunks = iter(stream.chunks)
+    whole = chain([next(chunks, b"")], chunks)
+    return StreamingResponse(whole, media_type=stream.media_type, headers=headers)
 
 
 def _save_as(filename: str) -> str:

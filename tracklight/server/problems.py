@@ -22,11 +22,18 @@ from tracklight.server.wire import Json
 
 log = logging.getLogger(__name__)
 
+_CHECK_LOG = "Check that the log directory is still there and readable."
+
 _STATUS: dict[type[Exception], tuple[int, str]] = {
     errors.UnknownRun: (404, "It may have been removed; the list of runs (api/runs) has the rest."),
     errors.UnknownTag: (404, "Ask api/tags for the tags of this run."),
     errors.DamagedRecord: (422, "The file is damaged there; the rest of it can be read."),
-    errors.LogError: (404, "Check that the log directory is still there and readable."),
+    errors.LogError: (404, _CHECK_LOG),
+    # What a log holds may go, or be kept from this server, at any moment.
+    FileNotFoundError: (404, _CHECK_LOG),
+    IsADirectoryError: (404, _CHECK_LOG),
+    NotADirectoryError: (404, _CHECK_LOG),
+    PermissionError: (404, _CHECK_LOG),
     errors.FormatError: (422, "The file is not what its name says, or it is damaged."),
     errors.NotKept: (
         503,
@@ -62,7 +69,7 @@ def describe(error: Exception) -> Problem:
     if status is None:
         what = f"tracklight hit a fault of its own ({type(error).__name__})."
         return Problem(what, "Try again; if it comes back, report it with the terminal's output.")
-    return Problem(_sentence(str(error)), status[1])
+    return Problem(_sentence(_say(error)), status[1])
 
 
 def refuse(status: int, what: str, advice: str | None = None) -> Response:
@@ -81,6 +88,12 @@ def answer_error(request: Request, error: Exception) -> Response:
     if status is None:
         log.error("a request failed", exc_info=error)
     return Json({"error": describe(error)}, status[0] if status else 500)
+
+
+def _say(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return f'"{error.filename}" cannot be read: {error.strerror.lower()}'
+    return str(error)
 
 
 def _say_http(request: Request, error: HTTPException) -> str:
