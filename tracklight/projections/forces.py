@@ -19,7 +19,7 @@ import numpy as np
 from tracklight.projections import splines
 from tracklight.projections.affinity import Affinities
 from tracklight.projections.repulsion import find_grid, repel
-from tracklight.types import Float64
+from tracklight.types import Float64, Int64
 
 
 def _find_kernel() -> ModuleType | None:
@@ -36,6 +36,7 @@ KERNEL = _find_kernel()
 _ANGLE = 0.5
 #: Fewer points than that are not worth the transforms of a grid.
 _FEWEST_ON_GRID = 1_000
+_CELLS_OF_A_SIDE = 32
 _PAIRS_AT_ONCE = 1 << 22
 
 T = TypeVar("T")
@@ -83,16 +84,27 @@ class Forces:
             return repel(layout, grid, self._kernel or splines, self._pool.map)
         if self._kernel is None:
             return _repel_plainly(layout)
-        tree = self._kernel.Tree(layout)
-        forces = np.empty_like(layout)
-        parts = self._share(len(layout), lambda begin, end: tree.repel(begin, end, _ANGLE, forces))
-        return forces, sum(parts)
+        order = _sort_by_place(layout)
+        tree = self._kernel.Tree(layout[order])
+        sorted_forces, forces = np.empty_like(layout), np.empty_like(layout)
+        push = partial(tree.repel, angle=_ANGLE, forces=sorted_forces)
+        total = sum(self._share(len(layout), push))
+        forces[order] = sorted_forces
+        return forces, total
 
     def _share(self, count: int, work: Callable[[int, int], T]) -> Iterator[T]:
         """Do some of the points in each thread."""
         # More parts than threads, as some places are more crowded than others.
         edges = np.linspace(0, count, 4 * self._threads + 1).astype(int).tolist()
         return self._pool.map(work, edges[:-1], edges[1:])
+
+
+def _sort_by_place(layout: Float64) -> Int64:
+    """An order in which those near each other follow, as they need the same nodes of a tree."""
+    low, high = layout.min(axis=0), layout.max(axis=0)
+    with np.errstate(invalid="ignore"):
+        cells = np.floor((layout - low) / max((high - low).max(), 1e-9) * _CELLS_OF_A_SIDE)
+    return np.lexsort(cells.T)
 
 
 def _attract_plainly(layout: Float64, affinities: Affinities) -> Float64:
