@@ -41,7 +41,7 @@ def test_one_that_is_too_small_is_told(size: tuple[int, ...], count: int, senten
 
 
 def test_what_is_no_picture_is_told() -> None:
-    with pytest.raises(FormatError, match="no picture that can be read"):
+    with pytest.raises(FormatError, match="no picture of a kind that is known"):
         read_sprite(io.BytesIO(b"hello"), (1, 1), 1)
 
 

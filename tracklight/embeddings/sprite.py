@@ -44,7 +44,7 @@ def read_sprite(file: BinaryIO, size: Sequence[int], count: int) -> Sprite:
 
 
 def _read_size(file: BinaryIO) -> tuple[int, int]:
-    from PIL import Image
+    from PIL import Image, UnidentifiedImageError
 
     file.seek(0)
     try:
@@ -53,5 +53,7 @@ def _read_size(file: BinaryIO) -> tuple[int, int]:
             with Image.open(file) as picture:
                 width, height = picture.size
                 return width, height
+    except UnidentifiedImageError:  # which names the file by its address in memory
+        raise FormatError("the sprite is no picture of a kind that is known") from None
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise FormatError(f"the sprite is no picture that can be read: {error}") from None

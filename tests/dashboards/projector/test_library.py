@@ -66,6 +66,8 @@ def test_pictures_come_on_tiles_or_alone(board: Board) -> None:
         board.projector.sprite(TileAsk(trees.id, tile=1))
     with pytest.raises(UsageError, match="no pictures"):
         board.projector.sprite(TileAsk(board.find("loose").id))
+    with pytest.raises(UsageError, match="no pictures"):
+        board.projector.picture(RowAsk(board.find("loose").id))
 
 
 def test_a_point_is_told_with_its_vector(board: Board) -> None:

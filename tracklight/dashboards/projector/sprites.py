@@ -73,7 +73,8 @@ class Sprites:
     def cut_one(self, mark: str, opened: Opened, row: int) -> Blob:
         if row >= opened.rows:
             raise UsageError(f"there is no point {row} among {opened.rows}")
-        return _encode(_cut(self._open(mark, opened), _get_sprite(opened), row))
+        sprite = _get_sprite(opened)
+        return _encode(_cut(self._open(mark, opened), sprite, row))
 
     def _open(self, mark: str, opened: Opened) -> Any:
         return self._sheets.get(

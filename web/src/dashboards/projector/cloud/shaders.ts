@@ -21,6 +21,7 @@ void main() {
   // Those that stand out are in front of the others that are nearby.
   if (colour.a > 0.9) gl_Position.z -= 0.004 * gl_Position.w;
   gl_PointSize = pixels * mix(1.0 - spread, 1.0, size);
+  if (colour.a > 0.9) gl_PointSize = max(gl_PointSize, 3.0);
   // One that is hidden, or nowhere, is drawn outside of the picture.
   if (colour.a == 0.0 || !(at.x == at.x)) gl_Position = vec4(2.0, 2.0, 2.0, 1.0);
 }
@@ -42,7 +43,9 @@ void main() {
   // Without letting through, those that stand back are paler than the others.
   float strength = opacity < 1.0 ? 1.0 : min(1.0, 1.3 * seen.a);
   vec3 colour = mix(paper, seen.rgb, strength);
-  float alpha = opacity < 1.0 ? min(1.0, opacity * seen.a * (seen.a > 0.9 ? 2.0 : 1.0)) : 1.0;
+  // Among a million, a few that stand out are found only where the others nearly vanish.
+  float share = seen.a > 0.9 ? max(0.75, 2.0 * opacity) : opacity * seen.a * (seen.a < 0.5 ? 0.4 : 1.0);
+  float alpha = opacity < 1.0 ? min(1.0, share) : 1.0;
   pixel = vec4(mix(colour, paper, fog * depth), alpha);
 }
 `;
