@@ -109,6 +109,7 @@ ASKS: dict[str, dict[str, Any] | list[Any]] = {
     "GET api/graphs/statistics": GRAPH,
     "GET api/graphs/paint": {**GRAPH, "by": "op"},
     "GET api/graphs/node": {**GRAPH, "path": "x"},
+    "GET api/graphs/changes": {"id": f"compare~{GRAPH['id']}~{GRAPH['id']}"},
     "GET api/graphs/search": {**GRAPH, "query": "x"},
     "GET api/graphs/trace": {**GRAPH, "path": "x"},
     "GET api/graphs/path": {**GRAPH, "start": "x", "end": "x"},
