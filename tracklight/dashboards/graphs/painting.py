@@ -57,7 +57,9 @@ def sum_up(atlas: Atlas, profile: Profile) -> Statistics:
     sheet = atlas.root
     scales = _find_scales(atlas, sheet, profile)
     numbers = {scale.by: scale.value for scale in scales if isinstance(scale, Number)}
-    census, (skips, misfits) = sheet.census, notice(sheet)
+    census = sheet.census
+    # Two graphs laid over each other have shapes side by side that never met.
+    skips, misfits = notice(sheet) if atlas.comparison is None else ([], [])
     return Statistics(
         scales=[_describe(atlas, scale) for scale in scales],
         parameters=int(census.parameters.sum()),
