@@ -74,6 +74,31 @@ def test_the_overview_says_what_to_change_and_shows_the_events(
     expect(second).to_contain_text("mixed_precision")
 
 
+def test_thresholds_are_changed_and_stay_in_the_address(
+    board: str, folder: Path, open_page: OpenPage
+) -> None:
+    count = len(summary_of(folder / "logs", "flowers/before").findings)
+    page = open_page(board)
+    choose(page, "Choose a capture", "flowers/before")
+    found = section(page, "What to change").locator("[data-finding]")
+    expect(found).to_have_count(count)
+    page.get_by_role("button", name="Thresholds").click()
+    field = page.get_by_role("textbox", name="The input is too slow, percent")
+    expect(field).to_have_value("5")
+    field.fill("99")
+    field.press("Enter")
+    expect(found).to_have_count(count - 1)
+    expect(page.get_by_role("button", name="Thresholds (1 changed)")).to_be_visible()
+
+    other = open_page(address_at_rest(page, 600))
+    found = section(other, "What to change").locator("[data-finding]")
+    expect(found).to_have_count(count - 1)
+    other.get_by_role("button", name="Thresholds").click()
+    other.get_by_role("button", name="As usual").click()
+    expect(found).to_have_count(count)
+    expect(found.first).to_have_attribute("data-finding", "input")
+
+
 def test_two_captures_are_compared_by_what_became_of_the_findings(
     board: str, folder: Path, open_page: OpenPage
 ) -> None:

@@ -169,3 +169,14 @@ def test_what_a_copy_of_the_board_knows(asked: Asked) -> None:
     assert f"hosts?capture={torch.id}" in dict(asked.profile.export_static(["torch"]))
     broken = dict(asked.profile.export_static(["broken"]))
     assert list(broken) == ["captures"]
+
+
+def test_findings_keep_to_chosen_thresholds_in_every_tool(asked: Asked) -> None:
+    usual = asked.get("overview", "keras/slow")
+    chosen = asked.get("overview", "keras/slow", thresholds="input:90")
+    assert [each.name for each in chosen.findings] == [each.name for each in usual.findings[1:]]
+    assert usual.findings[0].name == "input"
+    compared = asked.get("compare", "keras/slow", "keras/fast", thresholds="input:90")
+    assert "input" not in {each.name for each in compared.findings}
+    with pytest.raises(UsageError, match="is no threshold"):
+        asked.get("overview", "keras/slow", thresholds="input=90")

@@ -24,6 +24,8 @@ class CaptureAsk(msgspec.Struct):
     before_host: Name = ""
     mark: int | None = None
     """With it, the answer can never be another one."""
+    thresholds: Name = ""
+    """From which percent of a step on things are told, if not as usual: ``input:10,host:30``."""
 
 
 class CaptureFileAsk(CaptureAsk):
@@ -34,4 +36,5 @@ class CaptureFileAsk(CaptureAsk):
 
 def ask_before(ask: CaptureAsk) -> CaptureAsk:
     """The same, of the capture that is compared with."""
-    return CaptureAsk(ask.before, ask.before_host, ask.marker, ask.rules)
+    before, host = ask.before, ask.before_host
+    return CaptureAsk(before, host, ask.marker, ask.rules, thresholds=ask.thresholds)

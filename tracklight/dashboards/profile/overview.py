@@ -13,6 +13,7 @@ from tracklight.dashboards.profile.store import Store
 from tracklight.dashboards.profile.tool import Tool, Why
 from tracklight.media.reader import has_mark
 from tracklight.plugin import Route
+from tracklight.profiles.findings.thresholds import read_thresholds
 from tracklight.profiles.steps.parts import Part
 from tracklight.profiles.summary.summary import ProfileSummary, sum_up_division
 from tracklight.types import Float64, Int64
@@ -46,7 +47,8 @@ class StepsAnswer(msgspec.Struct):
 def tell_overview(store: Store, ask: CaptureAsk) -> ProfileSummary:
     def make(opened: Opened) -> ProfileSummary:
         division = opened.divide(ask.marker, ask.rules)
-        return sum_up_division(opened.trace, division, get_ops(opened, ask.rules))
+        thresholds = read_thresholds(ask.thresholds)
+        return sum_up_division(opened.trace, division, get_ops(opened, ask.rules), thresholds)
 
     return store.find(ask, "overview", ProfileSummary, make)
 

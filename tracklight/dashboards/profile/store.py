@@ -63,7 +63,7 @@ class Store:
         ``what`` has to tell this answer from all others of the same capture.
         """
         file = self.listing.get_file(ask.capture, ask.host)
-        key = f"{_key(file)} {what} {ask.marker} {ask.rules}"
+        key = f"{_key(file)} {what} {ask.marker} {ask.rules} {ask.thresholds}"
         return self._results.find(key, kind, lambda: make(self.open(ask)))
 
     @contextmanager

@@ -6,7 +6,7 @@ framework that wrote the capture, and by which events it can be checked.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import msgspec
@@ -20,26 +20,15 @@ from tracklight.profiles.findings.evidence import (
     gather,
     gather_gaps,
 )
+from tracklight.profiles.findings.thresholds import USUAL
 from tracklight.profiles.kernels.precision import Precision
 from tracklight.profiles.steps.division import Division
 from tracklight.profiles.steps.parts import Part
 from tracklight.profiles.trace import Trace
 from tracklight.types import Bool
 
-#: Shares of a step below which nothing is said.
-INPUT_SHARE = 0.05
-LAUNCH_SHARE = 0.15
-HOST_SHARE = 0.2
-COPY_SHARE = 0.05
-COLLECTIVE_SHARE = 0.15
-COMPILE_SHARE = 0.05
-RETRACING_SHARE = 0.05
-EAGER_SHARE = 0.1
-SMALL_SHARE = 0.1
-OTHER_SHARE = 0.15
-#: Less than this of what a device computes in 16 bits is worth a word, if it computes that long.
-SHORT_SHARE = 0.1
-DEVICE_SHARE = 0.1
+#: What a device computes for less of a step is not worth a word about its precision.
+_DEVICE_SHARE = 0.1
 #: What products of matrices gain from 16 bits on most devices, at the least.
 _SPEED_UP = 2
 #: Between two kernels that lie closer, the device waits for a launch and not for anything else.
@@ -76,6 +65,7 @@ class Measured(NamedTuple):
     division: Division
     precision: Precision
     framework: Framework
+    thresholds: Mapping[str, float] = USUAL
 
     @property
     def step_ms(self) -> float:
@@ -83,6 +73,9 @@ class Measured(NamedTuple):
 
     def part_ms(self, *parts: Part) -> float:
         return self.division.average_ms(self.division.parts.counted[:, list(parts)].sum(axis=1))
+
+    def is_worth_telling(self, name: str, took_ms: float) -> bool:
+        return took_ms / self.step_ms >= self.thresholds[name]
 
     def is_part(self, *parts: Part) -> Bool:
         return np.isin(self.division.part, parts)
@@ -97,44 +90,31 @@ def find(measured: Measured) -> list[Finding]:
 
 
 def _iter_findings(it: Measured) -> Iterator[Finding]:
-    yield from _check_parts(it, "input", (Part.INPUT,), INPUT_SHARE, "waits for its input")
-    yield from _check_parts(
-        it, "kernel launch", (Part.KERNEL_LAUNCH,), LAUNCH_SHARE, "launches kernels"
-    )
+    yield from _check_parts(it, "input", (Part.INPUT,), "waits for its input")
+    yield from _check_parts(it, "kernel launch", (Part.KERNEL_LAUNCH,), "launches kernels")
     copies = (Part.HOST_TO_DEVICE, Part.OUTPUT)
-    yield from _check_parts(
-        it, "copies", copies, COPY_SHARE, "copies to or from the device, unhidden"
-    )
-    yield from _check_parts(
-        it, "collectives", (Part.COLLECTIVES,), COLLECTIVE_SHARE, "exchanges between devices"
-    )
+    yield from _check_parts(it, "copies", copies, "copies to or from the device, unhidden")
+    yield from _check_parts(it, "collectives", (Part.COLLECTIVES,), "exchanges between devices")
     if it.trace.on_device.any():
         does = "is work of the host, for which the device waits"
-        yield from _check_parts(it, "host", (Part.HOST_COMPUTE,), HOST_SHARE, does)
-    yield from _check_parts(it, "compilation", (Part.COMPILATION,), COMPILE_SHARE, "compiles")
-    yield from _check_events(
-        it, "retracing", _find_retraced(it.trace), RETRACING_SHARE, "traces functions anew"
-    )
-    yield from _check_events(
-        it, "eager", _find_eager(it.trace), EAGER_SHARE, "runs ops one by one, in no function"
-    )
+        yield from _check_parts(it, "host", (Part.HOST_COMPUTE,), does)
+    yield from _check_parts(it, "compilation", (Part.COMPILATION,), "compiles")
+    yield from _check_events(it, "retracing", _find_retraced(it.trace), "traces functions anew")
+    does = "runs ops one by one, in no function"
+    yield from _check_events(it, "eager", _find_eager(it.trace), does)
     yield from _check_small_kernels(it)
     yield from _check_other(it)
     yield from _check_precision(it)
 
 
-def _check_parts(
-    it: Measured, name: str, parts: tuple[Part, ...], least: float, does: str
-) -> Iterator[Finding]:
+def _check_parts(it: Measured, name: str, parts: tuple[Part, ...], does: str) -> Iterator[Finding]:
     took_ms = it.part_ms(*parts)
-    if took_ms / it.step_ms >= least:
+    if it.is_worth_telling(name, took_ms):
         evidence = gather(it.trace, it.is_part(*parts), it.division.steps)
-        yield _make(it, name, took_ms, least, does, evidence)
+        yield _make(it, name, took_ms, does, evidence)
 
 
-def _check_events(
-    it: Measured, name: str, mask: Bool, least: float, does: str
-) -> Iterator[Finding]:
+def _check_events(it: Measured, name: str, mask: Bool, does: str) -> Iterator[Finding]:
     """For what is no part of its own: the time of some calls of one thread, within steps."""
     if not mask.any():
         return
@@ -144,8 +124,8 @@ def _check_events(
     mine = mask & (which >= 0)
     np.add.at(took, which[mine], it.trace.duration_ps[mine])
     took_ms = it.division.average_ms(took)
-    if took_ms / it.step_ms >= least:
-        yield _make(it, name, took_ms, least, does, gather(it.trace, mask, steps))
+    if it.is_worth_telling(name, took_ms):
+        yield _make(it, name, took_ms, does, gather(it.trace, mask, steps))
 
 
 def _check_small_kernels(it: Measured) -> Iterator[Finding]:
@@ -161,32 +141,32 @@ def _check_small_kernels(it: Measured) -> Iterator[Finding]:
     took = np.zeros(len(it.division.steps.names), np.int64)
     np.add.at(took, which[waits & (which >= 0)], gap[waits & (which >= 0)])
     took_ms = it.division.average_ms(took)
-    if took_ms / it.step_ms >= SMALL_SHARE:
+    if it.is_worth_telling("small kernels", took_ms):
         mask = np.zeros(len(trace), bool)
         mask[kernels[1:][waits]] = True
         evidence = gather(trace, mask, it.division.steps)
         does = "lies between kernels that follow one another within 20 µs"
-        yield _make(it, "small kernels", took_ms, SMALL_SHARE, does, evidence)
+        yield _make(it, "small kernels", took_ms, does, evidence)
 
 
 def _check_other(it: Measured) -> Iterator[Finding]:
     took_ms = it.division.average_ms(it.division.parts.other)
-    if took_ms / it.step_ms >= OTHER_SHARE:
+    if it.is_worth_telling("other", took_ms):
         evidence = gather_gaps(it.trace, it.division.part >= 0, it.division.steps)
         does = "does nothing that was recorded"
-        yield _make(it, "other", took_ms, OTHER_SHARE, does, evidence)
+        yield _make(it, "other", took_ms, does, evidence)
 
 
 def _check_precision(it: Measured) -> Iterator[Finding]:
     share, device_ms = it.precision.short_share, it.part_ms(Part.DEVICE_COMPUTE)
-    if share is None or share >= SHORT_SHARE or device_ms < DEVICE_SHARE * it.step_ms:
+    least = it.thresholds["precision"]
+    if share is None or share >= least or device_ms < _DEVICE_SHARE * it.step_ms:
         return
     kernels = it.trace.on_device & it.is_part(Part.DEVICE_COMPUTE)
     made = _make(
         it,
         "precision",
         device_ms * (1 - 1 / _SPEED_UP),
-        SHORT_SHARE,
         "",
         gather(it.trace, kernels, it.division.steps),
     )
@@ -194,15 +174,13 @@ def _check_precision(it: Measured) -> Iterator[Finding]:
         f"{100 * share:.0f} % of what the device computes is in 16 bits ({device_ms:.3g} ms a step)"
     )
     made.threshold = (
-        f"below {100 * SHORT_SHARE:.0f} %, where the device computes "
-        f"{100 * DEVICE_SHARE:.0f} % of a step"
+        f"below {100 * least:.3g} %, where the device computes "
+        f"{100 * _DEVICE_SHARE:.0f} % of a step"
     )
     yield made
 
 
-def _make(
-    it: Measured, name: str, took_ms: float, least: float, does: str, evidence: Evidence
-) -> Finding:
+def _make(it: Measured, name: str, took_ms: float, does: str, evidence: Evidence) -> Finding:
     share = took_ms / it.step_ms
     advice = give_advice(name, it.framework)
     return Finding(
@@ -210,7 +188,7 @@ def _make(
         title=TITLES[name],
         what=f"{100 * share:.0f} % of a step ({took_ms:.3g} ms) {does}",
         share=share,
-        threshold=f"from {100 * least:.0f} % on",
+        threshold=f"from {100 * it.thresholds[name]:.3g} % on",
         advice=advice.text,
         code=advice.code,
         win_ms=took_ms,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
 from tracklight.profiles.findings.advice import Framework
 from tracklight.profiles.findings.findings import Finding, Measured, find
+from tracklight.profiles.findings.thresholds import USUAL, ThresholdRow, list_thresholds
 from tracklight.profiles.input.analysis import name_stage
 from tracklight.profiles.kernels.precision import Precision, measure_precision
 from tracklight.profiles.ops.sums import Ops, sum_ops
@@ -61,6 +62,8 @@ class ProfileSummary(msgspec.Struct):
     ops: list[OpRow]
     environment: list[Fact]
     findings: list[Finding]
+    thresholds: list[ThresholdRow]
+    """From where on something is told."""
     problems: list[str]
 
 
@@ -68,11 +71,13 @@ def sum_up(trace: Trace, marker: str = "", rules: Rules = "ours") -> ProfileSumm
     return sum_up_division(trace, divide_trace(trace, marker, rules), sum_ops(trace))
 
 
-def sum_up_division(trace: Trace, division: Division, ops: Ops) -> ProfileSummary:
+def sum_up_division(
+    trace: Trace, division: Division, ops: Ops, thresholds: Mapping[str, float] = USUAL
+) -> ProfileSummary:
     """The same, of a trace that was divided, and whose ops were summed up, before."""
     precision = measure_precision(trace, division.part)
     framework = find_framework(trace)
-    findings = find(Measured(trace, division, precision, framework))
+    findings = find(Measured(trace, division, precision, framework, thresholds))
     name_stage(findings, trace, division)
     return ProfileSummary(
         events=len(trace),
@@ -88,6 +93,7 @@ def sum_up_division(trace: Trace, division: Division, ops: Ops) -> ProfileSummar
         ops=list_ops(ops),
         environment=[Fact(*fact) for fact in iter_facts(trace, framework)],
         findings=findings,
+        thresholds=[*list_thresholds(thresholds)],
         problems=list(trace.problems),
     )
 

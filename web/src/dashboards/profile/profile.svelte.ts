@@ -142,8 +142,11 @@ export class Profile {
 
   #askOf(row: CaptureRow | undefined, host: string): CaptureAsk {
     const [marker, rules] = [this.params.marker.value, this.params.rules.value];
-    const mark = this.context.isStatic ? null : (row?.mark ?? null);
-    return { capture: row?.id ?? '', host, marker, rules, mark };
+    const capture = row?.id ?? '';
+    // A copy knows a capture by one name, and its answers are what they are.
+    if (this.context.isStatic) return { capture, host, marker, rules, thresholds: '', mark: null };
+    const thresholds = this.params.thresholds.value;
+    return { capture, host, marker, rules, thresholds, mark: row?.mark ?? null };
   }
 }
 

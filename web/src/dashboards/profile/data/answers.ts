@@ -131,6 +131,14 @@ export interface Fact {
   readonly value: string;
 }
 
+/** From which percent on something is told. */
+export interface ThresholdRow {
+  readonly name: string;
+  readonly title: string;
+  readonly percent: number;
+  readonly usual: number;
+}
+
 export interface OverviewAnswer {
   readonly events: number;
   readonly span_ms: number;
@@ -147,6 +155,7 @@ export interface OverviewAnswer {
   readonly ops: readonly OpRow[];
   readonly environment: readonly Fact[];
   readonly findings: readonly Finding[];
+  readonly thresholds: readonly ThresholdRow[];
   readonly problems: readonly string[];
 }
 

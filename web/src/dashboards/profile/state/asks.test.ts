@@ -2,7 +2,14 @@ import { expect, it } from 'vitest';
 
 import { queryOf } from './asks';
 
-const ASK = { capture: 'a b', host: '', marker: '', rules: 'ours', mark: null } as const;
+const ASK = {
+  capture: 'a b',
+  host: '',
+  marker: '',
+  rules: 'ours',
+  thresholds: '',
+  mark: null,
+} as const;
 
 it('asks for a capture by one name as long as all is as usual', () =>
   expect(queryOf('overview', ASK)).toBe('overview?capture=a+b'));

@@ -7,6 +7,8 @@ export interface CaptureAsk {
   readonly marker: string;
   /** Whose rules steps and their parts are found by. */
   readonly rules: Rules;
+  /** Thresholds that are not as usual. */
+  readonly thresholds: string;
   /** Changes when the files do; an answer to a question with a mark never changes. */
   readonly mark: number | null;
 }

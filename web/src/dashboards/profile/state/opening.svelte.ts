@@ -11,7 +11,7 @@ import { USUAL_RULES } from './params';
 const EVERY_MS = 300;
 
 /** Which tools there are does not depend on how steps are found. */
-const PLAIN = { marker: '', rules: USUAL_RULES };
+const PLAIN = { marker: '', rules: USUAL_RULES, thresholds: '' };
 
 /** The capture is read, and it is known which tools have something to show of it. */
 export class Opening {

@@ -27,6 +27,8 @@ export function openParams({ address }: Pick<Context, 'address'>) {
     marker: address.param('p-marker', codec.text, ''),
     /** Whose rules steps and their parts are found by. */
     rules: address.param('p-rules', codec.choice(RULES, USUAL_RULES), USUAL_RULES),
+    /** From which percent of a step on things are told, where that is not as usual. */
+    thresholds: address.param('p-thresholds', codec.text, ''),
     tool: address.param('tool', codec.text, 'overview'),
     event: address.param('p-event', codec.optionalNumber, null),
     span: address.param('p-span', codec.range, null),

@@ -1,0 +1,49 @@
+"""Thresholds that somebody chose, and texts that are none."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.profiles.captured import read_case
+from tracklight.errors import UsageError
+from tracklight.profiles.findings.advice import TITLES
+from tracklight.profiles.findings.thresholds import USUAL, list_thresholds, read_thresholds
+from tracklight.profiles.ops.sums import sum_ops
+from tracklight.profiles.steps.division import divide_trace
+from tracklight.profiles.summary.summary import ProfileSummary, sum_up_division
+
+
+def sum_up(text: str) -> ProfileSummary:
+    trace = read_case("inputbound")
+    return sum_up_division(trace, divide_trace(trace), sum_ops(trace), read_thresholds(text))
+
+
+def test_everything_that_is_told_has_a_threshold() -> None:
+    assert USUAL.keys() == TITLES.keys()
+
+
+def test_what_is_not_named_is_as_usual() -> None:
+    assert read_thresholds("") == USUAL
+    assert read_thresholds("input:12.5,host:0") == {**USUAL, "input": 0.125, "host": 0.0}
+
+
+def test_something_is_told_from_the_chosen_threshold_on() -> None:
+    """The program waits for its input for 86.8 % of a step."""
+    told, silent = sum_up("input:86"), sum_up("input:88")
+    assert told.findings[0].name == "input"
+    assert told.findings[0].threshold == "from 86 % on"
+    assert "input" not in {finding.name for finding in silent.findings}
+    assert silent.findings == told.findings[1:]
+    (row,) = (row for row in silent.thresholds if row.name == "input")
+    assert (row.title, row.percent, row.usual) == (TITLES["input"], 88, 5)
+
+
+def test_rows_are_in_percent() -> None:
+    rows = {row.name: (row.percent, row.usual) for row in list_thresholds(USUAL)}
+    assert rows["kernel launch"] == (15, 15)
+
+
+@pytest.mark.parametrize("text", ["input", "input:", "input:x", "input:-1", "input:101", "dust:5"])
+def test_what_is_no_threshold_is_refused_with_a_sentence(text: str) -> None:
+    with pytest.raises(UsageError, match="is no threshold; write one of input, "):
+        read_thresholds(text)
