@@ -54,18 +54,31 @@ export function problemOf(error: unknown): Problem {
   return error instanceof ApiError ? error.problem : UNREACHABLE;
 }
 
+const early = new Map<string, Promise<unknown>>();
+
+/** Asks what somebody is about to ask, who then gets this answer. */
+export function askAhead(path: string): void {
+  const answer = ask(path);
+  // Who asks is told.
+  answer.catch(() => undefined);
+  early.set(path, answer);
+}
+
 /** Columns in the answer come as typed arrays. */
 export async function ask<Answer>(path: string, init: RequestInit = {}): Promise<Answer> {
+  const answer = init.method ? undefined : early.get(path);
+  early.delete(path);
+  return (await (answer ?? askNow(path, init))) as Answer;
+}
+
+async function askNow(path: string, init: RequestInit): Promise<unknown> {
   const door = findDoor();
-  if (door) return (await door.answer(path, init)) as Answer;
+  if (door) return door.answer(path, init);
   const headers = new Headers(init.headers);
   headers.set('accept', `${COLUMNS_TYPE}, application/json;q=0.9`);
   const response = await fetchWell(path, { ...init, headers });
   const isColumns = response.headers.get('content-type') === COLUMNS_TYPE;
-  const answer: unknown = isColumns
-    ? decodeColumns(await response.arrayBuffer())
-    : await response.json();
-  return answer as Answer;
+  return isColumns ? decodeColumns(await response.arrayBuffer()) : response.json();
 }
 
 export async function askForFile(path: string, init: RequestInit = {}): Promise<Blob> {

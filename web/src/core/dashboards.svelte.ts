@@ -1,4 +1,4 @@
-import { getDashboards } from '../api/client';
+import { askAhead, getDashboards } from '../api/client';
 import type { DashboardRow } from '../api/types';
 import { text } from '../base/codec';
 import { Pace } from '../base/pace';
@@ -93,9 +93,11 @@ class Dashboards {
     return address.hrefWith({ tab: name });
   }
 
-  /** The code of the one that will most likely be opened comes while the log is asked about. */
+  /** What the one that will most likely be opened needs comes while the log is asked about. */
   #fetchAhead(): void {
     const likely = this.#builtIn.find(({ name }) => name === this.#tab.value) ?? this.#builtIn[0];
+    const first = likely?.ahead?.(address.search);
+    if (likely && first) askAhead(`api/${likely.server ?? likely.name}/${first}`);
     // Who opens it then is told what went wrong.
     likely?.load().catch(() => undefined);
   }

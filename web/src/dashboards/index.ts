@@ -82,6 +82,7 @@ with summary.create_file_writer("logs/run-1").as_default():
     example: `from tracklight.torch import SummaryWriter
 with SummaryWriter("logs/run-1") as writer:
     writer.add_graph(model, example_input)`,
+    ahead: () => 'graphs',
     load: () => import('./graphs'),
   },
   {
@@ -89,6 +90,7 @@ with SummaryWriter("logs/run-1") as writer:
     title: 'HParams',
     example: `with tracklight.run("logs/run-1", config={"lr": 0.001, "units": 64}) as run:
     run.log({"accuracy": 0.93}, step=1)`,
+    ahead: (query) => (/\bhp-(how|n|step|repeats)=/.test(query) ? null : 'sessions?how=last'),
     load: () => import('./hparams'),
   },
   {

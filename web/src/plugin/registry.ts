@@ -12,6 +12,8 @@ export interface BuiltIn {
   readonly makes?: boolean;
   /** Three lines of code that give it something to show, told while there is nothing. */
   readonly example?: string;
+  /** The first thing that it asks its server half, where the page's query tells. */
+  ahead?(query: string): string | null;
   load(): Promise<Module>;
 }
 
