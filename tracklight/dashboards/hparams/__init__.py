@@ -22,7 +22,7 @@ from tracklight.dashboards.hparams.sheet import make_sheet
 from tracklight.dashboards.hparams.sparklines import sketch
 from tracklight.dashboards.hparams.telling import tell
 from tracklight.plugin import Blob, Context, Dashboard, Route
-from tracklight.sessions.study import Study
+from tracklight.sessions.study import State, Study
 
 
 class HParams(Dashboard):
@@ -35,6 +35,7 @@ class HParams(Dashboard):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self._study = Study(context)
+        self._told: tuple[State, SessionsAsk, SessionsAnswer] | None = None
 
     def routes(self) -> Sequence[Route]:
         return [
@@ -55,7 +56,10 @@ class HParams(Dashboard):
 
     def sessions(self, ask: SessionsAsk) -> SessionsAnswer:
         """All sessions with their hyperparameters and metrics, or those that changed."""
-        return tell(self._study, ask)
+        state, told = self._study.get(), self._told
+        if told is None or told[0] is not state or told[1] != ask:
+            self._told = told = state, ask, tell(self._study, ask)
+        return told[2]
 
     def importance(self, ask: ImportanceAsk) -> ImportanceAnswer:
         """Which hyperparameters made the difference for a metric, and how far to believe it."""
