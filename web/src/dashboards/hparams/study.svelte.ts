@@ -3,6 +3,7 @@ import { getContext, setContext } from 'svelte';
 import type { Problem } from '../../api/types';
 import { afterPaint } from '../../base/after-paint';
 import { text } from '../../base/codec';
+import { inPieces } from '../../base/pieces';
 import type { Context } from '../../plugin/context';
 import { Loader } from './data/loader.svelte';
 import { type Metric, readMetrics, readSessions } from './data/read';
@@ -200,7 +201,11 @@ export class Study {
     $effect(() => {
       const [goal, rows] = [this.goal, this.settled];
       const differing = this.hparams.filter(({ differs }) => differs);
-      return afterPaint(() => (this.findings = goal && findCommon(goal, differing, rows)));
+      return goal
+        ? afterPaint(() =>
+            inPieces(findCommon(goal, differing, rows), (found) => (this.findings = found)),
+          )
+        : void (this.findings = null);
     });
     $effect(() => () => this.loader.stop());
   }

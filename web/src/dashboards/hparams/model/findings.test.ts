@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 
+import { atOnce } from '../../../base/pieces';
 import { findCommon } from './findings';
 import { bestSoFar, rankRows } from './goal';
 import { columnOf } from './samples';
@@ -32,10 +33,8 @@ function rowsUpTo(count: number): Int32Array {
 
 test('of a grid it is told what the best have in common, and nothing of what does not matter', () => {
   const { columns, accuracy } = grid();
-  const { found, top, judged } = findCommon(
-    { column: accuracy, isLow: false },
-    columns,
-    rowsUpTo(36),
+  const { found, top, judged } = atOnce(
+    findCommon({ column: accuracy, isLow: false }, columns, rowsUpTo(36)),
   );
   expect([top.length, judged]).toEqual([8, 36]);
   expect(Object.fromEntries(found.map(({ column, lean }) => [column.key, lean]))).toEqual({
@@ -48,7 +47,7 @@ test('of a grid it is told what the best have in common, and nothing of what doe
 test('where less is better the best lean the other way', () => {
   const { columns, accuracy } = grid();
   const loss = { ...accuracy, numbers: accuracy.numbers.map((value) => -value) };
-  const { found } = findCommon({ column: loss, isLow: true }, columns, rowsUpTo(36));
+  const { found } = atOnce(findCommon({ column: loss, isLow: true }, columns, rowsUpTo(36)));
   expect(found.find(({ column }) => column.key === 'dropout')?.lean).toBe('low');
 });
 
@@ -67,14 +66,18 @@ test('words and values in the middle are found', () => {
     rows.map((row) => -Math.abs(((row * 37) % 400) - 200) + (row % 3 === 0 ? 60 : 0)),
     'metric',
   );
-  const { found } = findCommon({ column: metric, isLow: false }, [rate, optimizer], rowsUpTo(400));
+  const { found } = atOnce(
+    findCommon({ column: metric, isLow: false }, [rate, optimizer], rowsUpTo(400)),
+  );
   expect(found.map(({ lean, word }) => lean ?? word).sort()).toEqual(['adam', 'middle']);
 });
 
 test('of few sessions nothing is told', () => {
   const metric = columnOf('acc', [1, 2, 3, 4], 'metric');
   const units = columnOf('units', [1, 2, 3, 4]);
-  expect(findCommon({ column: metric, isLow: false }, [units], rowsUpTo(4)).found).toEqual([]);
+  expect(atOnce(findCommon({ column: metric, isLow: false }, [units], rowsUpTo(4))).found).toEqual(
+    [],
+  );
 });
 
 test('the best come first, and what has no number is not ranked', () => {

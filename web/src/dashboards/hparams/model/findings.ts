@@ -1,3 +1,4 @@
+import type { Work } from '../../../base/pieces';
 import { spreadOf } from '../../../base/statistics';
 import type { Column } from './column';
 import { effectsOf } from './effects';
@@ -35,25 +36,33 @@ const TELLING = 2.3;
 const LEAST_LEAN = 0.08;
 const QUARTER = 0.25;
 
-export function findCommon(goal: Goal, columns: readonly Column[], rows: Int32Array): Findings {
+export function* findCommon(
+  goal: Goal,
+  columns: readonly Column[],
+  rows: Int32Array,
+): Work<Findings> {
   const ranked = rankRows(goal, rows);
   const top = ranked.subarray(0, topCount(ranked.length));
   const judged = ranked.length;
   if (judged < LEAST_SESSIONS) return { top, judged, found: [] };
   const numbers = columns.filter(({ words }) => words === null);
-  const ranks = new Map(numbers.map((column) => [column, ranksOf(pick(column, ranked))]));
-  const effects = effectsOf([...ranks.values()], ranksOf(pick(goal.column, ranked)));
-  const found = columns
-    .map((column) => {
-      const own = ranks.get(column);
-      if (!own) return findWord(column, column.words ?? [], ranked, top);
-      const effect = effects[numbers.indexOf(column)] ?? 0;
-      return findLean(column, own, top, goal.isLow ? -effect : effect);
-    })
-    .filter((finding) => finding !== null)
-    .filter(({ strength }) => strength >= TELLING)
-    .sort((one, other) => other.strength - one.strength);
-  return { top, judged, found };
+  const ranks = new Map<Column, Float64Array>();
+  for (const column of numbers) {
+    yield;
+    ranks.set(column, ranksOf(pick(column, ranked)));
+  }
+  const effects = yield* effectsOf([...ranks.values()], ranksOf(pick(goal.column, ranked)));
+  const found: Finding[] = [];
+  for (const column of columns) {
+    yield;
+    const own = ranks.get(column);
+    const effect = effects[numbers.indexOf(column)] ?? 0;
+    const finding = own
+      ? findLean(column, own, top, goal.isLow ? -effect : effect)
+      : findWord(column, column.words ?? [], ranked, top);
+    if (finding && finding.strength >= TELLING) found.push(finding);
+  }
+  return { top, judged, found: found.sort((one, other) => other.strength - one.strength) };
 }
 
 function topCount(judged: number): number {
