@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 _PLAIN = {
     str: "text",
@@ -46,6 +47,8 @@ def say_type(kind: Any) -> str:
         return " or ".join(f"`{json.dumps(value)}`" for value in args)
     if origin is np.ndarray:
         return f"column of {_DTYPES[get_args(args[1])[0]]}"
+    if origin is NDArray:  # so from NumPy 2.5 on
+        return f"column of {_DTYPES[args[0]]}"
     return _say_container(origin, args)
 
 

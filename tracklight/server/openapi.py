@@ -11,6 +11,7 @@ from typing import Any, get_origin, get_type_hints
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 import tracklight
 from tracklight.plugin import Blob, Nothing, Problem, Route, Stream
@@ -123,4 +124,6 @@ def _is_plain(kind: Any) -> bool:
 
 
 def _describe_columns(kind: type) -> Json:
-    return {"type": "array"} if get_origin(kind) is np.ndarray else {"title": "Anything"}
+    # From NumPy 2.5 on, `NDArray` is not replaced by what it stands for.
+    is_column = get_origin(kind) in (np.ndarray, NDArray)
+    return {"type": "array"} if is_column else {"title": "Anything"}
