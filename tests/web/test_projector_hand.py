@@ -44,6 +44,7 @@ def test_space_is_moved_by_hand_and_a_point_gone_to(points: str, open_page: Open
     page.keyboard.down("Shift")
     drag(page, (0.5, 0.5), (0.6, 0.5))
     page.keyboard.up("Shift")
+    holds(page, lambda: eye(page))
     yaw, pitch, zoom, *target = eye(page)
     assert (yaw, pitch, zoom) == (0.6, 0.42, 1)
     assert target[1] == 0 and np.hypot(target[0], target[2]) > 0.1

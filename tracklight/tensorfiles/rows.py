@@ -91,7 +91,7 @@ def _sort_columns(columns: Labels, name: str, has_names: bool) -> RowFile:
     if not chosen or not columns[chosen[0]]:
         return RowFile({}, labels)
     vectors = np.array(
-        [[float(cell or "nan") for cell in columns[key]] for key in chosen], np.float32
+        [[float(cell.strip() or "nan") for cell in columns[key]] for key in chosen], np.float32
     )
     return RowFile({name: np.ascontiguousarray(vectors.T)}, labels)
 
