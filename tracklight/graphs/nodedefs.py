@@ -15,7 +15,7 @@ from tracklight.formats import proto
 from tracklight.formats.wire_columns import scan_each, take_texts
 from tracklight.graphs.attributes import describe_node
 from tracklight.graphs.model import Detail
-from tracklight.types import Int64
+from tracklight.types import Bool, Int64
 
 _NAME, _OP, _INPUT = 1, 2, 3
 _WANTED = 1 << _NAME | 1 << _OP | 1 << _INPUT
@@ -60,7 +60,7 @@ def scan_nodes(data: bytes, spans: Int64) -> NodeDefs:
     )
 
 
-def _put(texts: list[str], of: Int64, is_taken: np.ndarray, count: int) -> list[str]:
+def _put(texts: list[str], of: Int64, is_taken: Bool, count: int) -> list[str]:
     """What each node says; of those who say it twice, what they say last."""
     found = [""] * count
     for row, place in zip(np.flatnonzero(is_taken).tolist(), of[is_taken].tolist(), strict=True):

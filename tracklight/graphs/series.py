@@ -62,7 +62,9 @@ def _tell_kinds(
     """The number in each label, and one for all that stand together and differ in that only."""
     stems, numbers = split_labels(labels)
     stem, sort = _number(stems), _number(common)
-    kind = (holder * (stem.max(initial=0) + 1) + stem) * (sort.max(initial=0) + 1) + sort
+    # In 64 bits from the start: before NumPy 2, a product of 32 bits and one number stays in these.
+    by_stem = holder.astype(np.int64) * (stem.max(initial=0) + 1) + stem
+    kind = by_stem * (sort.max(initial=0) + 1) + sort
     return np.array(numbers, np.int64), kind
 
 
