@@ -29,7 +29,7 @@ from tests.web.pr_log import (
 )
 from tests.web.test_static_board import copy
 from tests.web.writing import append
-from tracklight.dashboards.pr_curves.curve import Curve, make_curve, measure
+from tracklight.formats.pr_curve import Curve, make_curve, measure
 from tracklight.formats.values import Tensor
 
 pytestmark = pytest.mark.browser

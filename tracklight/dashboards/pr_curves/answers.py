@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from tracklight.dashboards.pr_curves.curve import Curve, Measures
+from tracklight.formats.pr_curve import Curve, Measures
 from tracklight.index.reduction import narrow_exactly
 from tracklight.plugin import Problem
 from tracklight.types import Float32, Float64, Int32, Int64

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from numpy.typing import ArrayLike
 
 from tests.dashboards.pr_curves.curves import count
-from tracklight.dashboards.pr_curves.curve import Curve, make_curve, measure
 from tracklight.errors import FormatError
+from tracklight.formats.pr_curve import Curve, make_curve, measure
 from tracklight.formats.values import Tensor, Text
 
 #: Eleven thresholds stand a tenth apart, and so do the scores.
