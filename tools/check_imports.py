@@ -21,7 +21,7 @@ PACKAGE = "tracklight"
 #: Every room may also import errors and types.
 PYTHON = {
     "__init__": "log runs summary hparams projector notebook service capture",
-    "formats": "",
+    "formats": "_html",
     "logdir": "formats",
     "index": "formats logdir",
     "notes": "",
@@ -38,7 +38,7 @@ PYTHON = {
     "lightning": "formats sdk torch",
     "transformers": "sdk torch",
     "jax": "sdk summary",
-    "log": "formats logdir index plugin media sessions graphs meshes",
+    "log": "_html formats logdir index plugin media sessions graphs meshes",
     "export": "formats logdir index log",
     "inspect": "formats logdir index log graphs profiles tensorfiles embeddings",
     "plugin": "logdir index",
@@ -63,7 +63,8 @@ PYTHON = {
     "main": "cli",
     "__main__": "cli",
     "errors": "",
-    "types": "",
+    "types": "_html",
+    "_html": "",
 }
 
 #: Rooms of tracklight/profiles, each of which imports only what stands above it.
