@@ -18,7 +18,7 @@ _MAX_IMAGES = 16
 _MAX_IMAGE_BYTES = 4 << 20
 _SPARK_WIDTH_PX, _SPARK_HEIGHT_PX = 320, 64
 
-_CELL = "padding:2px 8px;text-align:{align};vertical-align:top"
+_CELL = "padding:2px 8px;text-align:{align};vertical-align:top;white-space:nowrap"
 
 
 class Raw(str):
@@ -43,10 +43,12 @@ def render_note(text: str) -> Raw:
 
 
 def render_table(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> Raw:
-    """A table of any values; numbers are aligned to the right."""
+    """A table of any values; columns of numbers are aligned to the right."""
+    rows = list(rows)
+    first = rows[0] if rows else [""] * len(headers)
     head = "".join(
-        f'<th scope="col" style="{_CELL.format(align="left")}">{escape(_cut(name))}</th>'
-        for name in headers
+        f'<th scope="col" style="{_CELL.format(align=_align(value))}">{escape(_cut(name))}</th>'
+        for name, value in zip(headers, first, strict=True)
     )
     body = "".join(f"<tr>{''.join(map(_render_cell, row))}</tr>" for row in rows)
     return Raw(
@@ -116,12 +118,19 @@ def format_time(seconds: float | None) -> str:
     return moment.strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
+def format_count(count: int, noun: str) -> str:
+    """A number of things: ``1 run``, ``1,234 runs``."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
 def _render_cell(value: object) -> str:
-    if isinstance(value, Raw):
-        return f'<td style="{_CELL.format(align="left")}">{value}</td>'
+    text = value if isinstance(value, Raw) else escape(_cut(_format(value)))
+    return f'<td style="{_CELL.format(align=_align(value))}">{text}</td>'
+
+
+def _align(value: object) -> str:
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    align = "right;font-variant-numeric:tabular-nums" if is_number else "left"
-    return f'<td style="{_CELL.format(align=align)}">{escape(_cut(_format(value)))}</td>'
+    return "right;font-variant-numeric:tabular-nums" if is_number else "left"
 
 
 def _format(value: object) -> str:

@@ -232,7 +232,9 @@ class Series:
     def _describe(self) -> str:
         if not len(self):
             return "no points"
-        count = "1 point" if len(self) == 1 else f"{len(self):,} points"
+        from tracklight import _html
+
+        count = _html.format_count(len(self), "point")
         overwritten = int(self.overwritten.sum())
         parts = [count, f"steps {self.step.min()} to {self.step.max()}"]
         parts += [f"{overwritten:,} overwritten"] if overwritten else []

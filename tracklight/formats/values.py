@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tracklight import _html
 from tracklight.errors import FormatError
 from tracklight.formats import proto, tensor
 from tracklight.formats.crc32c import Buffer
@@ -37,14 +38,11 @@ class Images:
     colorspace: int = 0
 
     def __repr__(self) -> str:
-        images = len(self.encoded)
-        count = "1 image" if images == 1 else f"{images:,} images"
+        count = _html.format_count(len(self.encoded), "image")
         size = f" of {self.width} x {self.height} pixels" if self.width else ""
         return f"<Images: {count}{size}, {sum(map(len, self.encoded)):,} bytes>"
 
     def _repr_html_(self) -> str:
-        from tracklight import _html
-
         title = repr(self)[1:-1].removeprefix("Images: ")
         pictures = _html.render_images((sniff(data), data) for data in self.encoded)
         return _html.render_block(title, pictures)
@@ -74,7 +72,7 @@ class Audio:
     frames: int = 0
 
     def __repr__(self) -> str:
-        count = "1 clip" if len(self.clips) == 1 else f"{len(self.clips):,} clips"
+        count = _html.format_count(len(self.clips), "clip")
         rate = f" at {self.sample_rate:g} Hz" if self.sample_rate else ""
         return f"<Audio: {count}{rate}, {self.content_type}, {sum(map(len, self.clips)):,} bytes>"
 

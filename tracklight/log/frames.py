@@ -78,8 +78,8 @@ Column = Names | Times | Objects | NDArray[Any]
 class Frame:
     """Columns of one length, by name."""
 
-    #: What the rows are called in ``repr``.
-    _noun = "rows"
+    #: What a row is called in ``repr``.
+    _noun = "row"
 
     def __init__(self, columns: Mapping[str, Column], index: Sequence[str] = ()) -> None:
         self._columns = dict(columns)
@@ -109,7 +109,8 @@ class Frame:
     def __repr__(self) -> str:
         columns = [*self.columns[:10], *(["…"] if len(self.columns) > 10 else [])]
         name = type(self).__name__
-        return f"<{name} of {len(self):,} {self._noun}: {', '.join(columns)}>"
+        count = _html.format_count(len(self), self._noun)
+        return f"<{name} of {count}: {', '.join(columns)}>"
 
     def _repr_html_(self) -> str:
         names = self.columns[:_MAX_HTML_COLUMNS]
@@ -121,11 +122,10 @@ class Frame:
             else [_get_cell(self._columns[name], at) for name in names]
             for at in shown
         ]
-        note = f"{hidden:,} more columns" if hidden else ""
         return _html.render_block(
-            f"{type(self).__name__}: {len(self):,} {self._noun}",
+            f"{type(self).__name__}: {_html.format_count(len(self), self._noun)}",
             _html.render_table(names, rows),
-            _html.render_note(note) if note else "",
+            _html.render_note(_html.format_count(hidden, "more column")) if hidden else "",
         )
 
     def to_pandas(self) -> pandas.DataFrame:

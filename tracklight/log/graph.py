@@ -140,17 +140,18 @@ class Graph:
         return self._make_node(self._places[name])
 
     def __repr__(self) -> str:
-        return (
-            f'<Graph "{self.tag}" of run "{self.run}": '
-            f"{len(self):,} nodes, {len(self.edges):,} edges>"
-        )
+        return f'<Graph "{self.tag}" of run "{self.run}": {self._describe()}>'
+
+    def _describe(self) -> str:
+        nodes = _html.format_count(len(self), "node")
+        return f"{nodes}, {_html.format_count(len(self.edges), 'edge')}"
 
     def _repr_html_(self) -> str:
         names, counts = np.unique(np.array(self._graph.ops, object).astype(str), return_counts=True)
         order = np.argsort(-counts, kind="stable")[:_MAX_HTML_OPS]
         return _html.render_block(
             f"{self.tag} ({self.run})",
-            _html.render_note(f"{len(self):,} nodes, {len(self.edges):,} edges"),
+            _html.render_note(self._describe()),
             _html.render_table(
                 ("operation", "nodes"), [(str(names[at]), int(counts[at])) for at in order]
             ),

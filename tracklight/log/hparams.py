@@ -69,7 +69,7 @@ class HParamsTable(Frame):
         >>> table.to_pandas().sort_values("metrics.accuracy")
     """
 
-    _noun = "trials"
+    _noun = "trial"
 
     def __init__(
         self,

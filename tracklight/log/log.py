@@ -151,10 +151,11 @@ class Log:
     def _repr_html_(self) -> str:
         runs = self._get_runs()
         rows = [
-            (run.name, run.tags, f"{run.points:,}", _html.format_time(run.last_wall))
+            (run.name, run.tags, run.points, _html.format_time(run.last_wall))
             for run in runs[:_MAX_HTML_RUNS]
         ]
-        notes = [f"{len(runs):,} runs, {self.points:,} points"]
+        count = _html.format_count
+        notes = [f"{count(len(runs), 'run')}, {count(self.points, 'point')}"]
         if len(runs) > _MAX_HTML_RUNS:
             notes.append(f"the first {_MAX_HTML_RUNS} runs are shown")
         notes += self.problems[:3]
@@ -602,7 +603,7 @@ class RunView:
         return tag in self.tags()
 
     def __repr__(self) -> str:
-        return f'<RunView "{self.name}": {len(self):,} tags>'
+        return f'<RunView "{self.name}": {_html.format_count(len(self), "tag")}>'
 
     def _repr_html_(self) -> str:
         tags = list(self.tags().values())
@@ -610,7 +611,7 @@ class RunView:
             (
                 info.tag,
                 str(info.kind),
-                f"{info.count:,}",
+                info.count,
                 None if info.last is None else info.last.step,
             )
             for info in tags[:_MAX_HTML_TAGS]
@@ -619,7 +620,7 @@ class RunView:
         return _html.render_block(
             self.name,
             _html.render_table(("tag", "kind", "values", "last step"), rows),
-            _html.render_note(f"{more:,} more tags") if more else "",
+            _html.render_note(_html.format_count(more, "more tag")) if more else "",
         )
 
     def tags(self) -> dict[str, TagInfo]:

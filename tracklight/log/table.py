@@ -31,7 +31,7 @@ class Table(Frame):
         (0.031, 2000)
     """
 
-    _noun = "points"
+    _noun = "point"
 
     def __init__(self, series: Sequence[Series], *, overwritten: bool = False) -> None:
         lengths = [len(one) for one in series]

@@ -99,7 +99,8 @@ class Values(Sequence[Item]):
             ) from error
 
     def __repr__(self) -> str:
-        return f'<{len(self):,} values of "{self.tag}" in run "{self.run}">'
+        count = _html.format_count(len(self), "value")
+        return f'<{count} of "{self.tag}" in run "{self.run}">'
 
     def _repr_html_(self) -> str:
         first = max(0, len(self) - _MAX_HTML_VALUES)
@@ -108,7 +109,7 @@ class Values(Sequence[Item]):
             for at in range(first, len(self))
         ]
         return _html.render_block(
-            f"{self.tag} ({self.run}): {len(self):,} values",
+            f"{self.tag} ({self.run}): {_html.format_count(len(self), 'value')}",
             _html.render_table(("step", "wall time", "value"), rows),
             _html.render_note(f"the last {len(rows)} are shown") if first else "",
         )
@@ -118,6 +119,8 @@ class Values(Sequence[Item]):
             value = self[at]
         except TracklightError as error:
             return str(error)
+        if isinstance(value, np.ndarray) and value.ndim == 0:
+            return str(value.item())
         own = getattr(value, "_repr_html_", None)
         return _html.Raw(own()) if own is not None else repr(value)
 
