@@ -21,7 +21,7 @@ PACKAGE = "tracklight"
 #: Every room may also import errors and types.
 PYTHON = {
     "__init__": "log runs summary hparams projector notebook service capture",
-    "formats": "",
+    "formats": "_html",
     "logdir": "formats",
     "index": "formats logdir",
     "notes": "",
@@ -38,19 +38,20 @@ PYTHON = {
     "lightning": "formats sdk torch",
     "transformers": "sdk torch",
     "jax": "sdk summary",
-    "log": "formats logdir index",
+    "log": "_html formats logdir index plugin media sessions graphs meshes",
     "export": "formats logdir index log",
     "inspect": "formats logdir index log graphs profiles tensorfiles embeddings",
     "plugin": "logdir index",
     "media": "formats plugin",
+    "meshes": "formats media plugin",
     "sessions": "formats logdir index plugin",
     "graphs": "formats",
     "profiles": "formats logdir",
     "tensorfiles": "formats logdir",
     "embeddings": "formats logdir tensorfiles",
     "projections": "",
-    "dashboards": "formats logdir index notes log export plugin media graphs sessions tensorfiles "
-    "embeddings projections profiles",
+    "dashboards": "formats logdir index notes log export plugin media meshes graphs sessions "
+    "tensorfiles embeddings projections profiles",
     "server": "formats logdir index log notes alerts plugin sessions dashboards __init__",
     "snapshot": "notes plugin server __init__",
     "demo": "formats sdk",
@@ -62,7 +63,8 @@ PYTHON = {
     "main": "cli",
     "__main__": "cli",
     "errors": "",
-    "types": "",
+    "types": "_html",
+    "_html": "",
 }
 
 #: Rooms of tracklight/profiles, each of which imports only what stands above it.

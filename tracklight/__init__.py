@@ -14,7 +14,17 @@ from tracklight import errors
 if TYPE_CHECKING:
     from tracklight import hparams, notebook, projector, summary
     from tracklight.capture import profile
-    from tracklight.log import Log, Table, Values, open
+    from tracklight.log import (
+        Graph,
+        HParamsTable,
+        Log,
+        LogChanges,
+        RunView,
+        Table,
+        Values,
+        WideTable,
+        open,
+    )
     from tracklight.runs import Run, run
     from tracklight.service import Board, asgi, serve
     from tracklight.types import Series
@@ -23,11 +33,16 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Board",
+    "Graph",
+    "HParamsTable",
     "Log",
+    "LogChanges",
     "Run",
+    "RunView",
     "Series",
     "Table",
     "Values",
+    "WideTable",
     "__version__",
     "asgi",
     "errors",
@@ -45,11 +60,16 @@ _MODULES = {"hparams", "notebook", "projector", "summary"}
 
 _HOMES = {
     "Board": "tracklight.service",
+    "Graph": "tracklight.log",
+    "HParamsTable": "tracklight.log",
     "Log": "tracklight.log",
+    "LogChanges": "tracklight.log",
     "Run": "tracklight.runs",
+    "RunView": "tracklight.log",
     "Series": "tracklight.types",
     "Table": "tracklight.log",
     "Values": "tracklight.log",
+    "WideTable": "tracklight.log",
     # What IPython calls for `%load_ext tracklight`; nobody else does.
     "load_ipython_extension": "tracklight.notebook",
     "asgi": "tracklight.service",

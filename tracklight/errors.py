@@ -2,6 +2,7 @@
 
 TracklightError
 ├── LogError                 a log, or a place in it, cannot be given
+│   ├── LogdirNotFoundError  the log directory does not exist; a FileNotFoundError as well
 │   ├── UnknownRun
 │   ├── UnknownTag
 │   └── DamagedRecord        the bytes asked for do not match their checksum, or do not decode
@@ -12,11 +13,14 @@ TracklightError
 └── MissingExtra             an optional part of tracklight is not installed
 
 UsageWarning                 what a UsageError is turned into while logging, unless strict
+NoMatchWarning               a pattern over runs or tags matches nothing
 """
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterable
+from typing import Any
 
 
 class TracklightError(Exception):
@@ -27,11 +31,29 @@ class LogError(TracklightError):
     """A log directory, or a place in it, cannot be given."""
 
 
+class LogdirNotFoundError(LogError, FileNotFoundError):
+    """The log directory does not exist.
+
+    Args:
+        path: The directory that was asked for.
+        nearest: An existing directory with a similar name, if there is one.
+    """
+
+    def __init__(self, path: str, nearest: str | None = None) -> None:
+        advice = (
+            f'Did you mean "{nearest}"?'
+            if nearest
+            else "Pass missing_ok=True if it will be created later."
+        )
+        super().__init__(f'No log directory "{path}". {advice}')
+        self.path = path
+
+
 class UnknownRun(LogError):
     """There is no run of that name."""
 
     def __init__(self, run: str, known: Iterable[str] = ()) -> None:
-        super().__init__(f'no run "{run}"{_nearest(run, known)}')
+        super().__init__(f'no run "{run}"{_suggest(run, known)}')
 
 
 class UnknownTag(LogError):
@@ -39,7 +61,7 @@ class UnknownTag(LogError):
 
     def __init__(self, run: str | None, tag: str, known: Iterable[str] = ()) -> None:
         where = "any run" if run is None else f'run "{run}"'
-        super().__init__(f'no tag "{tag}" in {where}{_nearest(tag, known)}')
+        super().__init__(f'no tag "{tag}" in {where}{_suggest(tag, known)}')
 
 
 class DamagedRecord(LogError):
@@ -66,6 +88,10 @@ class UsageWarning(UserWarning):
     """Something was asked of a writer that makes no sense; see `UsageError` for strict writers."""
 
 
+class NoMatchWarning(UserWarning):
+    """A glob or regular expression over runs or tags matches nothing."""
+
+
 class MissingExtra(TracklightError, ImportError):
     """An optional part of tracklight is not installed."""
 
@@ -73,9 +99,33 @@ class MissingExtra(TracklightError, ImportError):
         super().__init__(f"{what} needs an extra: pip install 'tracklight[{extra}]'")
 
 
-def _nearest(name: str, known: Iterable[str]) -> str:
-    # Only who makes a mistake has to load this.
+def import_extra(module: str, what: str, extra: str) -> Any:
+    """Import an optional dependency.
+
+    Args:
+        module: The module to import.
+        what: What needs it, for the error message.
+        extra: The extra of tracklight that installs it.
+
+    Raises:
+        MissingExtra: The module is not installed.
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise MissingExtra(what, extra) from error
+
+
+def find_nearest(
+    name: str, known: Iterable[str], *, limit: int = 1, cutoff: float = 0.4
+) -> list[str]:
+    """Return the known names that are most similar to a name, the most similar first."""
+    # Only needed on errors, and slow to import.
     import difflib
 
-    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.4)
-    return f'; nearest: "{close[0]}"' if close else ""
+    return difflib.get_close_matches(name, list(known), n=limit, cutoff=cutoff)
+
+
+def _suggest(name: str, known: Iterable[str]) -> str:
+    nearest = find_nearest(name, known)
+    return f'; nearest: "{nearest[0]}"' if nearest else ""

@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.errors import MissingExtra, UsageError
+from tracklight.errors import UsageError, import_extra
 from tracklight.formats.json_number import json_numbers
 from tracklight.types import Series
 
@@ -140,10 +140,7 @@ class _Parquet:
     """A row group for each batch of points, in which run and tag are dictionary-encoded."""
 
     def __init__(self, file: BinaryIO, columns: tuple[str, ...]) -> None:
-        try:
-            pq = importlib.import_module("pyarrow.parquet")
-        except ImportError as error:
-            raise MissingExtra("export to Parquet", "parquet") from error
+        pq = import_extra("pyarrow.parquet", "export to Parquet", "parquet")
         self._columns = columns
         self._pending: list[tuple[str, str, list[NDArray[Any]]]] = []
         self._rows = 0

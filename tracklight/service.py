@@ -10,7 +10,7 @@ import contextlib
 import os
 from collections.abc import Iterable
 
-from tracklight.log.log import create_catalog
+from tracklight.log.opening import create_catalog
 from tracklight.logdir.roots import Spec
 from tracklight.server.board import Board
 from tracklight.server.door import Door

@@ -6,19 +6,30 @@ time a dataclass takes.
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, overload
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
+
+from tracklight.errors import import_extra
+
+if TYPE_CHECKING:
+    import pandas  # type: ignore[import-untyped]
 
 Int32 = NDArray[np.int32]
 Int64 = NDArray[np.int64]
 Float32 = NDArray[np.float32]
 Float64 = NDArray[np.float64]
 Bool = NDArray[np.bool_]
+
+#: The years 1 to 9999, which is what Python's datetime can hold.
+_FIRST_S, _LAST_S = -62_135_596_800.0, 253_402_300_800.0
+_MAX_DRAWN = 300
 
 
 class Kind(str, Enum):
@@ -140,9 +151,27 @@ class SharedTag(msgspec.Struct, frozen=True, gc=False):
     description: str
 
 
-@dataclass(frozen=True, slots=True)
+class Point(msgspec.Struct, frozen=True, gc=False):
+    """One point of a series."""
+
+    step: int
+    wall_time: float
+    value: float
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Series:
-    """All points of one tag of one run, in the order written."""
+    """All points of one tag of one run, in the order written.
+
+    A series is a sequence of points: it has a length, can be iterated over and sliced.
+
+    Example:
+        >>> loss = log.scalar("train", "loss")
+        >>> loss[-1].value, len(loss)
+        (0.25, 1000)
+        >>> loss[-100:].value.mean()
+        0.26
+    """
 
     run: str
     tag: str
@@ -156,27 +185,107 @@ class Series:
     def __len__(self) -> int:
         return len(self.step)
 
-    def current(self) -> Series:
-        """The points that were not overwritten: their steps rise."""
-        if not self.overwritten.any():
-            return self
-        keep = ~self.overwritten
-        return Series(
-            self.run,
-            self.tag,
-            self.step[keep],
-            self.wall_time[keep],
-            self.value[keep],
-            self.overwritten[keep],
+    def __iter__(self) -> Iterator[Point]:
+        columns = (self.step.tolist(), self.wall_time.tolist(), self.value.tolist())
+        return (Point(*row) for row in zip(*columns, strict=True))
+
+    @overload
+    def __getitem__(self, index: int) -> Point: ...
+    @overload
+    def __getitem__(self, index: slice | Bool | Int64) -> Series: ...
+    def __getitem__(self, index: int | slice | Bool | Int64) -> Point | Series:
+        """Return one point, or the series of those that a slice, mask or index array chooses."""
+        if isinstance(index, (slice, np.ndarray)):
+            return Series(
+                self.run,
+                self.tag,
+                self.step[index],
+                self.wall_time[index],
+                self.value[index],
+                self.overwritten[index],
+            )
+        at = operator.index(index)
+        return Point(int(self.step[at]), float(self.wall_time[at]), self.value[at].item())
+
+    def __repr__(self) -> str:
+        return f'<Series "{self.tag}" of run "{self.run}": {self._describe()}>'
+
+    def _repr_html_(self) -> str:
+        from tracklight import _html
+
+        points = self.current()
+        drawn = points[_pick_evenly(len(points), _MAX_DRAWN)]
+        shown = find_ends(len(points))
+        rows = [
+            (point.step, _html.format_time(point.wall_time), point.value)
+            if point is not None
+            else ("…", "", "")
+            for point in (None if at is None else points[at] for at in shown)
+        ]
+        return _html.render_block(
+            f"{self.tag} ({self.run})",
+            _html.render_note(self._describe()),
+            _html.render_sparkline(drawn.step.tolist(), drawn.value.astype(np.float64).tolist()),
+            _html.render_table(("step", "wall time", "value"), rows),
         )
 
+    def _describe(self) -> str:
+        if not len(self):
+            return "no points"
+        from tracklight import _html
 
-class Point(msgspec.Struct, frozen=True, gc=False):
-    """One point of a series."""
+        count = _html.format_count(len(self), "point")
+        overwritten = int(self.overwritten.sum())
+        parts = [count, f"steps {self.step.min()} to {self.step.max()}"]
+        parts += [f"{overwritten:,} overwritten"] if overwritten else []
+        return ", ".join([*parts, f"last value {self.value[-1]:.6g}"])
 
-    step: int
-    wall_time: float
-    value: float
+    def current(self) -> Series:
+        """Return the points that were not overwritten: their steps rise."""
+        return self[~self.overwritten] if self.overwritten.any() else self
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Convert to a pandas data frame with the steps as its index.
+
+        Returns:
+            A frame with the columns ``wall_time`` (in UTC), ``value`` and ``overwritten``.
+
+        Raises:
+            MissingExtra: pandas is not installed.
+
+        Example:
+            >>> log.scalar("train", "loss").to_pandas()["value"].rolling(10).mean().plot()
+        """
+        pd = import_extra("pandas", "a pandas table", "pandas")
+        columns = {
+            "wall_time": pd.Series(to_datetimes(self.wall_time)).dt.tz_localize("UTC").array,
+            "value": self.value,
+            "overwritten": self.overwritten,
+        }
+        return pd.DataFrame(columns, index=pd.Index(self.step, name="step"))
+
+
+def to_datetimes(wall_time: Float64) -> NDArray[np.datetime64]:
+    """Convert seconds since 1970 to UTC times in microseconds, about what a double can tell apart.
+
+    NaN and times outside of the years 1 to 9999, which some logs hold, become NaT.
+    """
+    known = (wall_time >= _FIRST_S) & (wall_time < _LAST_S)
+    microseconds = np.rint(np.where(known, wall_time, 0.0) * 1e6).astype(np.int64)
+    return np.where(known, microseconds.view("M8[us]"), np.datetime64("NaT", "us"))
+
+
+def _pick_evenly(length: int, limit: int) -> Int64:
+    if length <= limit:
+        return np.arange(length)
+    return np.linspace(0, length - 1, limit).astype(np.int64)
+
+
+def find_ends(length: int, each: int = 5) -> list[int | None]:
+    """Return the first and last indexes of a sequence; None stands for those between."""
+    if length <= 2 * each + 1:
+        return list(range(length))
+    return [*range(each), None, *range(length - each, length)]
 
 
 class Digest(msgspec.Struct, frozen=True, gc=False):

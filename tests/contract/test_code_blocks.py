@@ -17,10 +17,11 @@ import pytest
 from PIL import Image
 
 from tests.contract.pages import ROOT, Block, iter_blocks
-from tracklight import summary
+from tracklight import hparams, summary
 from tracklight.cli.config import read_settings
 from tracklight.cli.flags import parse_flags
 from tracklight.cli.parser import create_parsers
+from tracklight.formats import proto
 
 #: Pages whose Python runs here from top to bottom. Those on frameworks, on writing, and the README
 #: have tests of their own; graphs need models, and an example of Scalars is of somebody's own log.
@@ -69,11 +70,20 @@ def test_python_runs(name: str, resnet_log: Path) -> None:
 @pytest.fixture
 def resnet_log(tmp_path: Path) -> Path:
     """The log that examples read from."""
+    nodes = [
+        proto.NodeDef(name=b"x", op=b"Placeholder"),
+        proto.NodeDef(name=b"dense/kernel", op=b"VarHandleOp"),
+        proto.NodeDef(name=b"dense/MatMul", op=b"MatMul", input=[b"x", b"dense/kernel"]),
+    ]
     with summary.create_file_writer(tmp_path / "logs" / "resnet" / "train").as_default():
         for step in (0, 500):
             summary.scalar("loss", 1.0, step=step)
             summary.scalar("accuracy", 0.5, step=step)
             summary.image("input", np.zeros((1, 8, 8, 3)), step=step)
+            summary.pr_curve("pr", [True, False], [0.9, 0.2], step=step)
+            summary.mesh("cube", np.zeros((1, 8, 3)), step=step)
+        summary.graph(proto.GraphDef(node=nodes).SerializeToString())
+        hparams.hparams({"lr": 0.1, "optimizer": "adam"})
     return tmp_path / "logs"
 
 

@@ -11,11 +11,16 @@ import tracklight
 
 PUBLIC = {
     "Board",
+    "Graph",
+    "HParamsTable",
     "Log",
+    "LogChanges",
     "Run",
+    "RunView",
     "Series",
     "Table",
     "Values",
+    "WideTable",
     "__version__",
     "asgi",
     "errors",

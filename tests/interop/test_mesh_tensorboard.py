@@ -12,8 +12,8 @@ import pytest
 
 from tests.archives import extract
 from tests.dashboards.mesh.scene import Scene
-from tracklight.dashboards.mesh.names import split_tag
 from tracklight.formats.tfrecord import frame
+from tracklight.meshes.names import split_tag
 
 CORPUS = Path(__file__).parent.parent / "data" / "corpus"
 TORCH_PARTS = {"float32 of shape [1, 8, 3]", "float32 of shape [1, 4, 3]"}

@@ -29,7 +29,7 @@ from tests.web.pr_log import (
 )
 from tests.web.test_static_board import copy
 from tests.web.writing import append
-from tracklight.dashboards.pr_curves.curve import Curve, make_curve, measure
+from tracklight.formats.pr_curve import PRCurve, make_curve, measure
 from tracklight.formats.values import Tensor
 
 pytestmark = pytest.mark.browser
@@ -53,7 +53,7 @@ def board(logdir: Path) -> Iterator[str]:
     board.stop()
 
 
-def curve(run: str, name: str, step: int = 200) -> Curve:
+def curve(run: str, name: str, step: int = 200) -> PRCurve:
     return make_curve(Tensor(rows(run, name, step).astype(np.float32)))
 
 

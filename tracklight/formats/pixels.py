@@ -14,6 +14,23 @@ from tracklight.errors import FormatError
 _PLAIN_MODE = {"1": "L", "P": "RGB", "PA": "RGBA", "CMYK": "RGB", "YCbCr": "RGB"}
 
 
+#: Formats of images in logs. Pillow would try all that it knows, some of which run other programs.
+_FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "PPM", "ICO", "AVIF", "JPEG2000")
+
+
+def find_size(encoded: bytes) -> tuple[int, int] | None:
+    """Return width and height from the header of an encoded image; None if it tells neither."""
+    from PIL import Image
+
+    try:
+        with Image.open(io.BytesIO(encoded), formats=_FORMATS) as file:
+            width, height = file.size
+            return int(width), int(height)
+    # The size of a decompression bomb is not needed: it cannot be decoded.
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+        return None
+
+
 def decode_pixels(encoded: bytes) -> NDArray[Any]:
     """A picture, or the first of an animation, as [height, width, channels]; mostly uint8."""
     # Only who looks at pictures has to load this.

@@ -2,39 +2,64 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tracklight import _html
 from tracklight.errors import FormatError
 from tracklight.formats import proto, tensor
 from tracklight.formats.crc32c import Buffer
 from tracklight.formats.event import decode_text
 from tracklight.formats.legacy import WAV_ENCODING, modernize
-from tracklight.formats.pixels import decode_pixels
+from tracklight.formats.media_type import sniff
+from tracklight.formats.pixels import decode_pixels, find_size
 from tracklight.formats.proto import Message
 from tracklight.formats.wav import decode_wav, find_sample_rate
 from tracklight.types import Float64, Kind
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Images:
-    """Pictures, each an encoded file. Width and height are what the log claims, 0 if nothing."""
+    """Images of one step, each an encoded file.
+
+    Attributes:
+        width: Width in pixels as logged; 0 if nothing was logged.
+        height: Height in pixels as logged; 0 if nothing was logged.
+        encoded: The files, mostly PNG.
+        colorspace: 1 gray, 2 gray and alpha, 3 RGB, 4 RGBA, 5 YUV, 6 BGRA; 0 if unknown.
+    """
 
     width: int
     height: int
     encoded: tuple[bytes, ...]
-    #: 1 grey, 2 grey and alpha, 3 RGB, 4 RGBA, 5 YUV, 6 BGRA; 0 if the log does not say.
     colorspace: int = 0
 
+    def __repr__(self) -> str:
+        count = _html.format_count(len(self.encoded), "image")
+        size = f" of {self.width} x {self.height} pixels" if self.width else ""
+        return f"<Images: {count}{size}, {sum(map(len, self.encoded)):,} bytes>"
+
+    def _repr_html_(self) -> str:
+        title = repr(self)[1:-1].removeprefix("Images: ")
+        pictures = _html.render_images((sniff(data), data) for data in self.encoded)
+        return _html.render_block(title, pictures)
+
+    def with_size(self) -> Images:
+        """Return the images with the size in their first file's header where none was logged."""
+        if (self.width and self.height) or not self.encoded:
+            return self
+        width, height = find_size(self.encoded[0]) or (self.width, self.height)
+        return replace(self, width=width, height=height)
+
     def to_arrays(self) -> list[NDArray[Any]]:
-        """The pixels of each, as [height, width, channels]."""
+        """Decode the pixels of each image, as [height, width, channels]."""
         return [decode_pixels(picture) for picture in self.encoded]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Audio:
     """Clips of sound, each an encoded file with a label (Markdown, often empty)."""
 
@@ -45,6 +70,11 @@ class Audio:
     #: 0 if the log does not say.
     channels: int = 0
     frames: int = 0
+
+    def __repr__(self) -> str:
+        count = _html.format_count(len(self.clips), "clip")
+        rate = f" at {self.sample_rate:g} Hz" if self.sample_rate else ""
+        return f"<Audio: {count}{rate}, {self.content_type}, {sum(map(len, self.clips)):,} bytes>"
 
     def to_arrays(self) -> list[Float64]:
         """The samples of each in [-1, 1], as [frames, channels]; WAV files only."""
@@ -73,7 +103,7 @@ class Totals:
     negative_infinity: int = 0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Histogram:
     """Counts of numbers in buckets; each holds its left edge, the last one its right edge too."""
 
@@ -81,6 +111,12 @@ class Histogram:
     edges_right: Float64
     counts: Float64
     totals: Totals | None = None
+
+    def __repr__(self) -> str:
+        if not len(self.counts):
+            return "<Histogram: empty>"
+        edges = f"from {self.edges_left[0]:.6g} to {self.edges_right[-1]:.6g}"
+        return f"<Histogram: {len(self.counts):,} buckets {edges}, {self.counts.sum():g} values>"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,30 +1,46 @@
-"""`open` gives a `Log`: everything of a log directory, at once and from Python."""
+"""A log as Python programs read it, and one run of it."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable
-from functools import partial
-from pathlib import Path
+import time
+from collections.abc import Iterable, Iterator
+from functools import cached_property, partial
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.errors import FormatError, UnknownRun, UnknownTag, UsageError
+from tracklight import _html
+from tracklight.errors import (
+    FormatError,
+    LogError,
+    UnknownRun,
+    UnknownTag,
+    UsageError,
+)
 from tracklight.formats import proto
 from tracklight.formats.batch import Content
+from tracklight.formats.hparam_names import HParamValue
+from tracklight.formats.pr_curve import PRCurve, make_curve
 from tracklight.formats.values import Audio, Histogram, Images, Tensor, Text, decode_value
 from tracklight.index.catalog import Catalog
-from tracklight.index.sizes import parse_bytes
-from tracklight.log.selection import Choice, select
+from tracklight.log.frames import check_choice
+from tracklight.log.selection import Choice, select, warn, warn_no_match
 from tracklight.log.table import Table
-from tracklight.log.values import Rows, Values
-from tracklight.logdir.roots import Root, Spec, parse_roots
+from tracklight.log.values import LoggedRows, Values
+from tracklight.log.watch import ChangeTracker, LogChanges
+from tracklight.logdir.roots import Root
 from tracklight.types import Delta, FileInfo, Kind, RunInfo, Series, TagInfo
 
-#: What reads the values of each kind.
+if TYPE_CHECKING:
+    # The readers of graphs, meshes and hyperparameters are imported when they are first used: a
+    # program that reads scalars starts a third faster without them.
+    from tracklight.log.graph import Graph
+    from tracklight.log.hparams import HParamsReader, HParamsTable, Reduction
+    from tracklight.log.mesh import Mesh
+
+#: The method that reads each kind of value; the plugin decides where it has no kind of its own.
 _METHODS = {
     Kind.SCALAR: "scalar",
     Kind.IMAGE: "images",
@@ -32,46 +48,24 @@ _METHODS = {
     Kind.TEXT: "text",
     Kind.HISTOGRAM: "histograms",
 }
+_PR_CURVES, _MESH = "pr_curves", "mesh"
+_PLUGIN_METHODS = {_PR_CURVES: "pr_curves", _MESH: "meshes"}
 
-
-def open(
-    logdir: Spec,
-    *,
-    include: str | Iterable[str] = (),
-    exclude: str | Iterable[str] = (),
-    cache: bool | str | os.PathLike[str] = True,
-    memory: str | int = "2GB",
-) -> Log:
-    """Read a log directory, or several: ``"logs"``, ``"a:logs/a,b:logs/b"``, a list, a mapping.
-
-    ``include`` and ``exclude`` are globs over run names. What was read is kept in the user's cache
-    folder, or in another that ``cache`` names, so that the next time only what is new is read;
-    False keeps nothing. Beyond ``memory`` points are kept on disk, too.
-    """
-    log = Log(create_catalog(logdir, include, exclude, cache, memory))
-    log.refresh()
-    return log
-
-
-def create_catalog(
-    logdir: Spec,
-    include: str | Iterable[str],
-    exclude: str | Iterable[str],
-    cache: bool | str | os.PathLike[str],
-    memory: str | int,
-) -> Catalog:
-    """The index of what these arguments name, of which nothing is read yet."""
-    return Catalog(
-        parse_roots(logdir),
-        include=_as_tuple(include),
-        exclude=_as_tuple(exclude),
-        cache=cache if isinstance(cache, bool) else Path(cache),
-        memory_bytes=parse_bytes(memory),
-    )
+_MAX_HTML_RUNS = 20
+_MAX_HTML_TAGS = 20
 
 
 class Log:
-    """A log as it was at the last `refresh`. Close it, or use it in a ``with`` block."""
+    """A log as it was at the last `refresh`.
+
+    A log is a collection of runs: ``len(log)``, ``"train" in log``, ``for name in log`` and
+    ``log["train"]`` do what they do for a dictionary. Close it, or use it in a ``with`` block.
+
+    Example:
+        >>> with tracklight.open("logs") as log:
+        ...     loss = log["resnet/train"].scalar("loss")
+        ...     frame = log.scalars(tag="loss").to_pandas()
+    """
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
@@ -79,12 +73,64 @@ class Log:
         self._tags: dict[str, dict[str, TagInfo]] = {}
 
     def refresh(self) -> Delta:
-        """Read what was written since, and say which runs that changed."""
+        """Read what was written since the last time.
+
+        Returns:
+            The names of the runs that were added, removed and changed.
+
+        Example:
+            >>> log.refresh().changed
+            ('resnet/train',)
+        """
         self._runs = None
         self._tags.clear()
         return self._catalog.refresh()
 
+    def watch(self, interval: float = 1.0, timeout: float | None = None) -> Iterator[LogChanges]:
+        """Follow the log: refresh it again and again, and yield what has changed.
+
+        Nothing is yielded while nothing changes. What the log holds when the loop starts is not
+        reported.
+
+        Args:
+            interval: Seconds between two refreshes.
+            timeout: End the loop after this many seconds without a change; None never does.
+
+        Yields:
+            The runs and tags that changed, and the new points of every series.
+
+        Raises:
+            UsageError: The interval or the timeout is negative.
+
+        Example:
+            >>> for changes in log.watch(interval=2.0, timeout=600):
+            ...     for (run, tag), points in changes.points.items():
+            ...         print(run, tag, points[-1].value)
+        """
+        if interval < 0 or (timeout is not None and timeout < 0):
+            raise UsageError("the interval and the timeout of watch() must not be negative")
+        return self._watch(ChangeTracker(self._catalog), interval, timeout)
+
+    def _watch(
+        self, tracker: ChangeTracker, interval: float, timeout: float | None
+    ) -> Iterator[LogChanges]:
+        last_change = time.monotonic()
+        while True:
+            self.refresh()
+            changes = tracker.find_changes()
+            if changes:
+                yield changes
+                last_change = time.monotonic()
+            pause = interval
+            if timeout is not None:
+                left = last_change + timeout - time.monotonic()
+                if left <= 0:
+                    return
+                pause = min(interval, left)
+            time.sleep(pause)
+
     def close(self) -> None:
+        """Close the files of the cache. The log cannot be read any more."""
         self._catalog.close()
 
     def __enter__(self) -> Log:
@@ -102,9 +148,53 @@ class Log:
         places = ", ".join(root.path for root in self.roots)
         return f"<Log of {places}: {len(self.runs):,} runs, {self.points:,} points>"
 
+    def _repr_html_(self) -> str:
+        runs = self._get_runs()
+        rows = [
+            (run.name, run.tags, run.points, _html.format_time(run.last_wall))
+            for run in runs[:_MAX_HTML_RUNS]
+        ]
+        count = _html.format_count
+        notes = [f"{count(len(runs), 'run')}, {count(self.points, 'point')}"]
+        if len(runs) > _MAX_HTML_RUNS:
+            notes.append(f"the first {_MAX_HTML_RUNS} runs are shown")
+        notes += self.problems[:3]
+        return _html.render_block(
+            ", ".join(root.path for root in self.roots),
+            _html.render_note("; ".join(notes)),
+            _html.render_table(("run", "tags", "points", "last written"), rows),
+        )
+
+    def __len__(self) -> int:
+        return len(self._get_runs())
+
+    def __bool__(self) -> bool:
+        """A log without runs is still a log."""
+        return True
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.runs)
+
+    def __contains__(self, run: object) -> bool:
+        return any(info.name == run for info in self._get_runs())
+
+    def __getitem__(self, run: str) -> RunView:
+        """Return a view of one run, with the reading methods of the log.
+
+        Raises:
+            UnknownRun: There is no such run; the message names the most similar one.
+
+        Example:
+            >>> train = log["resnet/train"]
+            >>> train.scalar("loss").value
+        """
+        if run not in self:
+            raise UnknownRun(run, self.runs)
+        return RunView(self, run)
+
     @property
     def catalog(self) -> Catalog:
-        """The index behind the log, for what of tracklight stands on both."""
+        """The index behind the log, for the parts of tracklight that use both."""
         return self._catalog
 
     @property
@@ -128,70 +218,301 @@ class Log:
         return self._catalog.problems
 
     def tags(self, run: str) -> dict[str, TagInfo]:
-        """What is known of every tag of a run, in natural order of the tags."""
+        """Return what is known of every tag of a run, in natural order of the tags.
+
+        Raises:
+            UnknownRun: There is no such run.
+
+        Example:
+            >>> log.tags("resnet/train")["loss"].count
+            1000
+        """
         return dict(self._get_tags(run))
 
     def files(self, run: str) -> tuple[FileInfo, ...]:
-        """The event files of a run, in the order they were started."""
+        """Return the event files of a run, in the order they were started.
+
+        Raises:
+            UnknownRun: There is no such run.
+
+        Example:
+            >>> sum(file.damaged for file in log.files("resnet/train"))
+            0
+        """
         return self._catalog.files(run)
 
     def scalar(self, run: str, tag: str) -> Series:
-        """All points of one tag as arrays that cannot be written to."""
+        """Return all points of one tag as arrays that cannot be written to.
+
+        Raises:
+            UnknownRun: There is no such run; the message names the most similar one.
+            UnknownTag: The run has no such tag; the message names the most similar one.
+            UsageError: The tag holds something else; the message names the method that reads it.
+
+        Example:
+            >>> loss = log.scalar("resnet/train", "loss")
+            >>> loss.step, loss.value
+        """
         self._check_kind(run, tag, Kind.SCALAR)
         return _freeze(self._catalog.scalar(run, tag))
 
     def scalars(
         self, run: Choice = None, tag: Choice = None, *, overwritten: bool = False
     ) -> Table:
-        """The points of many series as one long table.
+        """Return the points of many series as one table.
 
-        Runs and tags are chosen by name, by glob (``"lr*/train"``), by regular expression
-        (``"re:loss$"`` or a compiled one), or by a list of these. Overwritten points are left out
-        unless asked for.
+        Runs and tags are selected by name, by glob (``"lr*/train"``), by regular expression
+        (``"re:loss$"`` or a compiled one), or by a list of these. A pattern that matches nothing is
+        reported by a `tracklight.errors.NoMatchWarning`.
+
+        Args:
+            run: The runs to include; None includes all.
+            tag: The tags to include; None includes all.
+            overwritten: Whether to include points that were overwritten, with a column that marks
+                them.
+
+        Returns:
+            A long table, one row per point. ``table.to_wide()`` pivots it.
+
+        Raises:
+            UnknownRun: A plain name is not the name of a run.
+            UnknownTag: A plain name is not a tag of any of the runs.
+
+        Example:
+            >>> log.scalars(run="resnet/*", tag=["loss", "re:^acc"]).to_pandas()
         """
-        series = [
-            self._catalog.scalar(name, info.tag)
-            for name, tags in self.choose(run, tag).items()
-            for info in tags
-            if info.kind is Kind.SCALAR
-        ]
+        chosen = self._choose(run, tag, should_warn=True)
+        keys = [(name, info) for name, tags in chosen.items() for info in tags]
+        scalars = [(name, info.tag) for name, info in keys if info.kind is Kind.SCALAR]
+        if keys and not scalars and tag is not None:
+            kinds = ", ".join(sorted({str(info.kind) for _, info in keys}))
+            warn(f"The selected tags hold no scalars but values of the kind {kinds}.")
+        series = [self._catalog.scalar(*key) for key in scalars]
         if not overwritten:
             series = [one.current() for one in series]
         return Table(series, overwritten=overwritten)
 
     def choose(self, run: Choice = None, tag: Choice = None) -> dict[str, list[TagInfo]]:
-        """The tags that are meant, of every run that is meant."""
-        runs = select(run, self.runs, lambda name: UnknownRun(name, self.runs))
+        """Return the selected tags of every selected run; arguments are those of `scalars`.
+
+        Raises:
+            UnknownRun: A plain name is not the name of a run.
+            UnknownTag: A plain name is not a tag of any of the runs.
+
+        Example:
+            >>> {run: [info.tag for info in tags] for run, tags in log.choose(tag="*loss").items()}
+        """
+        return self._choose(run, tag)
+
+    def _choose(
+        self, run: Choice, tag: Choice, should_warn: bool = False
+    ) -> dict[str, list[TagInfo]]:
+        def report(noun: str, known: Iterable[str], pattern: str) -> None:
+            if should_warn:
+                warn_no_match(noun, pattern, [*known])
+
+        runs = select(
+            run, self.runs, lambda name: UnknownRun(name, self.runs), partial(report, "run", self)
+        )
         known = dict.fromkeys(name for run in runs for name in self._get_tags(run))
         only = runs[0] if len(runs) == 1 else None
-        wanted = frozenset(select(tag, known, lambda name: UnknownTag(only, name, known)))
+        wanted = frozenset(
+            select(
+                tag,
+                known,
+                lambda name: UnknownTag(only, name, known),
+                # Without a run there is no tag either, which needs no second warning.
+                partial(report, "tag", known) if runs else lambda pattern: None,
+            )
+        )
         return {
             run: [info for info in self._get_tags(run).values() if info.tag in wanted]
             for run in runs
         }
 
     def images(self, run: str, tag: str) -> Values[Images]:
-        """Pictures as encoded files, each value with one or more; ``to_arrays()`` decodes them."""
+        """Return images as encoded files, one or more at each step.
+
+        Raises:
+            UnknownRun, UnknownTag, UsageError: As for `scalar`.
+
+        Example:
+            >>> log.images("resnet/train", "input")[-1].to_arrays()[0].shape
+            (28, 28, 1)
+        """
         return self._values(run, tag, Kind.IMAGE)
 
     def audio(self, run: str, tag: str) -> Values[Audio]:
-        """Clips as encoded files, each value with one or more; ``to_arrays()`` decodes them."""
+        """Return audio clips as encoded files, one or more at each step.
+
+        Raises:
+            UnknownRun, UnknownTag, UsageError: As for `scalar`.
+
+        Example:
+            >>> log.audio("tts", "sample")[-1].sample_rate
+            22050.0
+        """
         return self._values(run, tag, Kind.AUDIO)
 
     def text(self, run: str, tag: str) -> Values[NDArray[np.object_]]:
-        """Strings, each value an array of them; of rank 0 for a plain text."""
+        """Return strings, an array of them at each step; of rank 0 for a plain text.
+
+        Raises:
+            UnknownRun, UnknownTag, UsageError: As for `scalar`.
+
+        Example:
+            >>> log.text("translate", "sample")[-1].item()
+            'Guten Tag'
+        """
         return self._values(run, tag, Kind.TEXT)
 
     def histograms(self, run: str, tag: str) -> Values[Histogram]:
-        """Buckets and their counts."""
+        """Return histograms, each as bucket edges and counts.
+
+        Raises:
+            UnknownRun, UnknownTag, UsageError: As for `scalar`.
+
+        Example:
+            >>> log.histograms("resnet/train", "weights")[-1].counts.sum()
+            2048.0
+        """
         return self._values(run, tag, Kind.HISTOGRAM)
 
-    def tensors(self, run: str, tag: str) -> Values[NDArray[Any]]:
-        """The arrays of any tag, whichever plugin it belongs to.
+    def pr_curves(self, run: str, tag: str) -> Values[PRCurve]:
+        """Return precision-recall curves, one at each step.
 
-        A number comes as an array of rank 0; a graph as an array of one string of bytes.
+        Raises:
+            UnknownRun, UnknownTag, UsageError: As for `scalar`.
+
+        Example:
+            >>> curve = log.pr_curves("classifier", "cats")[-1]
+            >>> curve.measures.average_precision, curve.precision[0]
+            (0.91, 0.5)
+        """
+        self._check_plugin(run, tag, _PR_CURVES)
+        rows, read = self._find_rows(run, tag, Kind.TENSOR)
+        return Values(rows, lambda row: make_curve(Tensor(read(row))))
+
+    def meshes(self, run: str, tag: str) -> Values[Mesh]:
+        """Return meshes, one batch of them at each step.
+
+        Args:
+            run: The run.
+            tag: The name that the mesh was logged by, or the tag of one of its series
+                (``<name>_VERTEX``, ``<name>_FACE``, ``<name>_COLOR``).
+
+        Raises:
+            UnknownRun, UnknownTag, UsageError: As for `scalar`.
+
+        Example:
+            >>> log.meshes("shapes", "cube")[-1].vertices.shape
+            (1, 8, 3)
+        """
+        from tracklight.log.mesh import MeshRows, read_mesh
+        from tracklight.meshes.moments import join_parts
+        from tracklight.meshes.names import find_parts, list_names, split_tag
+
+        tags = self._get_tags(run)
+        names = list_names([info.tag for info in tags.values() if info.plugin == _MESH])
+        name = tag if tag in names else split_tag(tag)[0]
+        if name not in names:
+            self._check_plugin(run, tag, _MESH, known=names)
+        moments = join_parts(find_parts(self._catalog, run, name))
+        return Values(MeshRows(run, name, moments), partial(read_mesh, self._catalog, moments))
+
+    def graph(self, run: str, tag: str | None = None) -> Graph:
+        """Return a logged graph as nodes and edges; the last one if there are several steps.
+
+        Args:
+            run: The run.
+            tag: The tag of the graph. Without one, the graph of the run itself is returned, or if
+                it has none, its first graph.
+
+        Raises:
+            LogError: The run has no graph.
+            UnknownRun, UnknownTag, UsageError: As for `scalar`.
+            FormatError: The graph is damaged.
+
+        Example:
+            >>> graph = log.graph("resnet/train")
+            >>> [node.name for node in graph.nodes if node.op == "Conv2D"]
+        """
+        from tracklight.graphs.logged import READERS, read_graph
+        from tracklight.log.graph import Graph
+
+        tags = self._get_tags(run)
+        if tag is None:
+            found = [info for info in tags.values() if info.plugin in READERS]
+            if not found:
+                raise LogError(f'Run "{run}" has no graph.')
+            order = [*READERS]
+            info = min(found, key=lambda info: order.index(info.plugin))
+        else:
+            self._check_plugin(run, tag, *READERS)
+            info = tags[tag]
+        data = self.tensors(run, info.tag).current()[-1].item()
+        return Graph(run, info.tag, read_graph(info.plugin, data))
+
+    def hparams(self, metrics: Choice = None, *, reduce: Reduction = "last") -> HParamsTable:
+        """Return the hyperparameters of all trials, with their metrics, status and times.
+
+        Hyperparameters are found in the records of TensorBoard's HParams API and its counterparts
+        in PyTorch, Keras and tracklight, and where there are none in ``hparams.yaml``,
+        ``config.json`` and similar files beside the runs.
+
+        Args:
+            metrics: The metrics to include, selected as tags are in `scalars`; None includes all
+                scalars of the trials' runs. A metric is named by its tag, after the run below the
+                trial that logged it, if that is another one: ``"validation/epoch_loss"``.
+            reduce: Which value of a metric to take: the last, the lowest or the highest.
+
+        Returns:
+            A table with one row per trial.
+
+        Raises:
+            UsageError: A plain name is not a metric of any trial.
+
+        Example:
+            >>> table = log.hparams(metrics="accuracy", reduce="max")
+            >>> table.to_pandas().sort_values("metrics.accuracy").tail()
+        """
+        check_choice("reduce", reduce, ("last", "min", "max"))
+        return self._hparams_reader.read(metrics, reduce)
+
+    def run_hparams(self, run: str) -> dict[str, HParamValue]:
+        """Return the hyperparameters of a run: its own, or those of the trial it belongs to.
+
+        Raises:
+            UnknownRun: There is no such run.
+
+        Example:
+            >>> log.run_hparams("sweep/3/train")
+            {'lr': 0.1, 'optimizer': 'adam'}
+        """
+        self._get_tags(run)
+        return self._hparams_reader.read_run(run)
+
+    def tensors(self, run: str, tag: str) -> Values[NDArray[Any]]:
+        """Return the arrays of any tag, whichever plugin it belongs to.
+
+        A number comes as an array of rank 0, a graph as an array of one string of bytes. What
+        plugins keep in the metadata of a tag is not in its arrays: those of hyperparameters are
+        empty, use `hparams`.
+
+        Raises:
+            UnknownRun, UnknownTag: As for `scalar`.
+
+        Example:
+            >>> log.tensors("resnet/train", "attention")[-1].shape
+            (12, 64, 64)
         """
         return self._values(run, tag, Kind.TENSOR)
+
+    @cached_property
+    def _hparams_reader(self) -> HParamsReader:
+        from tracklight.log.hparams import HParamsReader
+
+        return HParamsReader(self._catalog)
 
     def _get_runs(self) -> tuple[RunInfo, ...]:
         if self._runs is None:
@@ -210,16 +531,31 @@ class Log:
         found = tags[tag].kind
         if kind not in (found, Kind.TENSOR):
             raise UsageError(
-                f'"{tag}" in run "{run}" is of kind {found}, not {kind}; '
-                f"read it with log.{_METHODS.get(found, 'tensors')}(run, tag)"
+                f'"{tag}" in run "{run}" is of kind {found}, not {kind}; {_advise(tags[tag])}'
+            )
+
+    def _check_plugin(
+        self, run: str, tag: str, *plugins: str, known: Iterable[str] | None = None
+    ) -> None:
+        tags = self._get_tags(run)
+        if tag not in tags:
+            raise UnknownTag(run, tag, tags if known is None else known)
+        if tags[tag].plugin not in plugins:
+            plugin = tags[tag].plugin or "no plugin"
+            raise UsageError(
+                f'"{tag}" in run "{run}" belongs to {plugin}, not {plugins[0]}; '
+                f"{_advise(tags[tag])}"
             )
 
     def _values(self, run: str, tag: str, kind: Kind) -> Values[Any]:
         self._check_kind(run, tag, kind)
-        rows = Rows(self._catalog.scalar(run, tag), self._catalog.located(run, tag))
-        return Values(rows, partial(self._read, rows, kind))
+        return Values(*self._find_rows(run, tag, kind))
 
-    def _read(self, rows: Rows, kind: Kind, row: int) -> Any:
+    def _find_rows(self, run: str, tag: str, kind: Kind) -> tuple[LoggedRows, Any]:
+        rows = LoggedRows(self._catalog.scalar(run, tag), self._catalog.located(run, tag))
+        return rows, partial(self._read, rows, kind)
+
+    def _read(self, rows: LoggedRows, kind: Kind, row: int) -> Any:
         place = rows.find_place(row)
         if place is None:
             if kind is not Kind.TENSOR:
@@ -232,16 +568,126 @@ class Log:
         if content >= Content.GRAPH:
             return np.array([data], object)
         value = decode_value(data, kind)
+        if isinstance(value, Images):
+            return value.with_size()
         return value.array if isinstance(value, Text | Tensor) else value
 
 
-def _as_tuple(patterns: str | Iterable[str]) -> tuple[str, ...]:
-    """A single glob is not to be taken for one a letter."""
-    return (patterns,) if isinstance(patterns, str) else tuple(patterns)
+class RunView:
+    """One run of a log: ``log["train"].scalar("loss")`` is ``log.scalar("train", "loss")``.
+
+    It is a collection of tags: ``len(run)``, ``"loss" in run`` and ``for tag in run`` work. The
+    view holds no data, so that it stays current when the log is refreshed.
+
+    Example:
+        >>> train = log["resnet/train"]
+        >>> "loss" in train, train.scalar("loss")[-1].value
+        (True, 0.031)
+    """
+
+    def __init__(self, log: Log, name: str) -> None:
+        self._log = log
+        self.name = name
+
+    def __len__(self) -> int:
+        return len(self.tags())
+
+    def __bool__(self) -> bool:
+        """A run without tags is still a run."""
+        return True
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.tags())
+
+    def __contains__(self, tag: object) -> bool:
+        return tag in self.tags()
+
+    def __repr__(self) -> str:
+        return f'<RunView "{self.name}": {_html.format_count(len(self), "tag")}>'
+
+    def _repr_html_(self) -> str:
+        tags = list(self.tags().values())
+        rows = [
+            (
+                info.tag,
+                str(info.kind),
+                info.count,
+                None if info.last is None else info.last.step,
+            )
+            for info in tags[:_MAX_HTML_TAGS]
+        ]
+        more = len(tags) - len(rows)
+        return _html.render_block(
+            self.name,
+            _html.render_table(("tag", "kind", "values", "last step"), rows),
+            _html.render_note(_html.format_count(more, "more tag")) if more else "",
+        )
+
+    def tags(self) -> dict[str, TagInfo]:
+        """See `Log.tags`."""
+        return self._log.tags(self.name)
+
+    def files(self) -> tuple[FileInfo, ...]:
+        """See `Log.files`."""
+        return self._log.files(self.name)
+
+    def hparams(self) -> dict[str, HParamValue]:
+        """See `Log.run_hparams`."""
+        return self._log.run_hparams(self.name)
+
+    def scalar(self, tag: str) -> Series:
+        """See `Log.scalar`."""
+        return self._log.scalar(self.name, tag)
+
+    def scalars(self, tag: Choice = None, *, overwritten: bool = False) -> Table:
+        """See `Log.scalars`."""
+        return self._log.scalars(self.name, tag, overwritten=overwritten)
+
+    def images(self, tag: str) -> Values[Images]:
+        """See `Log.images`."""
+        return self._log.images(self.name, tag)
+
+    def audio(self, tag: str) -> Values[Audio]:
+        """See `Log.audio`."""
+        return self._log.audio(self.name, tag)
+
+    def text(self, tag: str) -> Values[NDArray[np.object_]]:
+        """See `Log.text`."""
+        return self._log.text(self.name, tag)
+
+    def histograms(self, tag: str) -> Values[Histogram]:
+        """See `Log.histograms`."""
+        return self._log.histograms(self.name, tag)
+
+    def pr_curves(self, tag: str) -> Values[PRCurve]:
+        """See `Log.pr_curves`."""
+        return self._log.pr_curves(self.name, tag)
+
+    def meshes(self, tag: str) -> Values[Mesh]:
+        """See `Log.meshes`."""
+        return self._log.meshes(self.name, tag)
+
+    def graph(self, tag: str | None = None) -> Graph:
+        """See `Log.graph`."""
+        return self._log.graph(self.name, tag)
+
+    def tensors(self, tag: str) -> Values[NDArray[Any]]:
+        """See `Log.tensors`."""
+        return self._log.tensors(self.name, tag)
+
+
+def _advise(info: TagInfo) -> str:
+    if info.plugin == "hparams":
+        return "read it with log.hparams()"
+    from tracklight.graphs.logged import READERS
+
+    method = "graph" if info.plugin in READERS else _PLUGIN_METHODS.get(info.plugin)
+    method = method or _METHODS.get(info.kind, "tensors")
+    return f"read it with log.{method}(run, tag)"
 
 
 def _freeze(series: Series) -> Series:
-    """The same arrays, but nobody can change what the index holds through them."""
+    """The same arrays, but read-only: they may be those of the index."""
     columns = [
         getattr(series, name).view() for name in ("step", "wall_time", "value", "overwritten")
     ]

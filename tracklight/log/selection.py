@@ -1,11 +1,15 @@
-"""Choosing runs and tags by name, glob or regular expression."""
+"""Select runs and tags by name, glob or regular expression."""
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable, Iterable
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 
-from tracklight.errors import LogError, UsageError
+from tracklight.errors import NoMatchWarning, TracklightError, UsageError, find_nearest
 from tracklight.logdir.globs import compile_glob
 
 Chooser = str | re.Pattern[str]
@@ -15,28 +19,46 @@ Choice = Chooser | Iterable[Chooser] | None
 
 _REGEX = "re:"
 _WILDCARDS = frozenset("*?[")
+_MAX_NAMED = 3
+_PACKAGE = str(Path(__file__).parent.parent) + os.sep
 
 
 def select(
-    choice: Choice, names: Iterable[str], unknown: Callable[[str], LogError]
+    choice: Choice,
+    names: Iterable[str],
+    unknown: Callable[[str], TracklightError],
+    unmatched: Callable[[str], None] = lambda pattern: None,
 ) -> tuple[str, ...]:
-    """Those of the names that are meant, in the order they are given in.
+    """Return the names that are selected, in the order in which they are given.
 
-    A plain name that is not there is an error, made by ``unknown``; a pattern may match nothing. A
-    regular expression may match anywhere in a name, a glob speaks of all of it.
+    A regular expression may match anywhere in a name; a glob must match all of it.
+
+    Args:
+        choice: What to select; None selects all names.
+        names: The names to select from.
+        unknown: Makes the error for a plain name that does not exist.
+        unmatched: Called with each pattern that matches no name, which is not an error.
     """
     names = tuple(dict.fromkeys(names))
     if choice is None:
         return names
     choosers = [choice] if isinstance(choice, str | re.Pattern) else list(choice)
     known = frozenset(names)
-    exact = {chooser for chooser in choosers if chooser in known}
-    matches = [_compile(chooser, unknown) for chooser in choosers if chooser not in exact]
-    return tuple(n for n in names if n in exact or any(match(n) for match in matches))
+    selected: set[str] = set()
+    for chooser in choosers:
+        if isinstance(chooser, str) and chooser in known:
+            selected.add(chooser)
+            continue
+        match = _compile(chooser, unknown)
+        found = [name for name in names if match(name)]
+        if not found:
+            unmatched(chooser if isinstance(chooser, str) else chooser.pattern)
+        selected.update(found)
+    return tuple(name for name in names if name in selected)
 
 
 def _compile(
-    chooser: Chooser, unknown: Callable[[str], LogError]
+    chooser: Chooser, unknown: Callable[[str], TracklightError]
 ) -> Callable[[str], re.Match[str] | None]:
     if isinstance(chooser, re.Pattern):
         return chooser.search
@@ -48,3 +70,36 @@ def _compile(
     if not _WILDCARDS.isdisjoint(chooser):
         return compile_glob(chooser).fullmatch
     raise unknown(chooser)
+
+
+def warn_no_match(noun: str, pattern: str, known: Sequence[str]) -> None:
+    """Warn that a pattern matches no run or no tag, and name those that come close."""
+    warn(f'No {noun} matches "{pattern}". {_advise(noun, pattern, known)}')
+
+
+def warn(message: str) -> None:
+    """Issue a warning that points at the caller's line outside of this package."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, NoMatchWarning, stacklevel=level)
+
+
+def _advise(noun: str, pattern: str, known: Sequence[str]) -> str:
+    if not known:
+        return f"There are no {noun}s to choose from."
+    deeper = re.sub(r"\*+", "**", pattern)
+    if not pattern.startswith(_REGEX) and deeper != pattern and "*" in pattern:
+        match = compile_glob(deeper).fullmatch
+        if any(match(name) for name in known):
+            return f'"*" does not match "/"; did you mean "{deeper}"?'
+    words = re.sub(r"[*?\[\]^$]+", "", pattern.removeprefix(_REGEX))
+    nearest = find_nearest(words, known, limit=_MAX_NAMED, cutoff=0.3)
+    if nearest:
+        return f"Similar {noun}s: {_quote(nearest)}."
+    more = ", …" if len(known) > _MAX_NAMED else ""
+    return f"Known {noun}s: {_quote(known[:_MAX_NAMED])}{more}."
+
+
+def _quote(names: Iterable[str]) -> str:
+    return ", ".join(f'"{name}"' for name in names)

@@ -1,99 +1,140 @@
-"""Points of many series as one long table, for the libraries that work on tables."""
+"""Points of many series as one table: long, or wide with a column per series."""
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.errors import MissingExtra
-from tracklight.types import Int32, Series
+from tracklight.errors import UsageError
+from tracklight.log.frames import Column, Frame, Names, Times, check_choice
+from tracklight.types import Int64, Series
 
-if TYPE_CHECKING:
-    import pandas  # type: ignore[import-untyped]
-    import polars
-    import pyarrow  # type: ignore[import-untyped]
+WideColumns = Literal["tag", "run", "run/tag"]
 
 
-class Table:
-    """Columns of one length: ``run``, ``tag``, ``step``, ``wall_time`` and ``value``.
+class Table(Frame):
+    """Points of many series, one row per point.
 
-    With overwritten points among them there is a sixth, ``overwritten``. Names are held once, and
-    a number for each row says which is meant.
+    The columns are ``run``, ``tag``, ``step``, ``wall_time`` and ``value``, and ``overwritten`` if
+    overwritten points are included.
+
+    Example:
+        >>> table = log.scalars(run="resnet/*", tag="loss")
+        >>> table.columns
+        ('run', 'tag', 'step', 'wall_time', 'value')
+        >>> table["value"].min(), len(table)
+        (0.031, 2000)
     """
+
+    _noun = "point"
 
     def __init__(self, series: Sequence[Series], *, overwritten: bool = False) -> None:
         lengths = [len(one) for one in series]
-        self._names = {
-            "run": _Names([one.run for one in series], lengths),
-            "tag": _Names([one.tag for one in series], lengths),
-        }
-        self._numbers: dict[str, NDArray[Any]] = {
+        columns: dict[str, Column] = {
+            "run": Names.repeat([one.run for one in series], lengths),
+            "tag": Names.repeat([one.tag for one in series], lengths),
             "step": _join([one.step for one in series], np.int64),
-            "wall_time": _join([one.wall_time for one in series], np.float64),
+            "wall_time": Times(_join([one.wall_time for one in series], np.float64)),
             "value": _join_values([one.value for one in series]),
         }
         if overwritten:
-            self._numbers["overwritten"] = _join([one.overwritten for one in series], np.bool_)
+            columns["overwritten"] = _join([one.overwritten for one in series], np.bool_)
+        super().__init__(columns)
+        self._series = tuple(series)
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return (*self._names, *self._numbers)
+    def to_wide(self, columns: WideColumns = "tag") -> WideTable:
+        """Pivot to one row per step, with a column per tag, per run, or per run and tag.
 
-    def __len__(self) -> int:
-        return len(self._numbers["step"])
+        Overwritten points are left out. Steps at which a series has no value are NaN. If several
+        writers logged the same step of one series, the value written last is used.
 
-    def __getitem__(self, column: str) -> NDArray[Any]:
-        """One column as an array; ``run`` and ``tag`` as strings."""
-        if column in self._names:
-            return self._names[column].expand()
-        return self._numbers[column]
+        Args:
+            columns: ``"tag"`` gives a row per run and step with one column per tag;
+                ``"run/tag"`` gives a row per step with one column per series, named
+                ``<run>/<tag>``; ``"run"`` does so for a single tag, with the bare run names.
 
-    def __repr__(self) -> str:
-        return f"<Table of {len(self):,} points: {', '.join(self.columns)}>"
+        Returns:
+            A table that converts to pandas, Polars and Arrow like this one.
 
-    def to_pandas(self) -> pandas.DataFrame:
-        """A data frame in which run and tag are categories."""
-        pd = _import("pandas", "a pandas table", "pandas")
-        names = {
-            column: pd.Categorical.from_codes(it.codes, it.names)
-            for column, it in self._names.items()
-        }
-        return pd.DataFrame({**names, **self._numbers}, copy=False)
+        Raises:
+            UsageError: ``columns="run"`` was asked for, but the table has several tags.
 
-    def to_polars(self) -> polars.DataFrame:
-        """A data frame in which run and tag are enums."""
-        pl = _import("polars", "a Polars table", "polars")
-        names = {
-            column: pl.Series(it.names, dtype=pl.Enum(it.names)).gather(it.codes)
-            for column, it in self._names.items()
-        }
-        frame: polars.DataFrame = pl.DataFrame({**names, **self._numbers})
-        return frame
-
-    def to_arrow(self) -> pyarrow.Table:
-        """An Arrow table in which run and tag are dictionary-encoded."""
-        pa = _import("pyarrow", "an Arrow table", "arrow")
-        names = {
-            column: pa.DictionaryArray.from_arrays(it.codes, pa.array(it.names, pa.string()))
-            for column, it in self._names.items()
-        }
-        return pa.table({**names, **self._numbers})
+        Example:
+            >>> log.scalars(run="resnet/train").to_wide().to_pandas()[["loss", "accuracy"]].plot()
+        """
+        check_choice("columns", columns, ("tag", "run", "run/tag"))
+        series = [one.current() for one in self._series]
+        tags = list(dict.fromkeys(one.tag for one in series))
+        if columns == "run" and len(tags) > 1:
+            raise UsageError(
+                f'columns="run" needs a table of one tag, and this one has {len(tags):,}; '
+                'use columns="run/tag"'
+            )
+        labels = {
+            "tag": [one.tag for one in series],
+            "run": [one.run for one in series],
+            "run/tag": _name_series(series),
+        }[columns]
+        return _pivot(series, labels, by_run=columns == "tag")
 
 
-class _Names:
-    """A column that repeats few names: each once, and which of them every row has."""
+class WideTable(Frame):
+    """Scalars with one row per step, or per run and step, and one column per series or tag.
 
-    def __init__(self, names: Sequence[str], lengths: Sequence[int]) -> None:
-        number: Mapping[str, int] = {name: at for at, name in enumerate(dict.fromkeys(names))}
-        self.names = list(number)
-        self.codes: Int32 = np.repeat(np.array([number[n] for n in names], np.int32), lengths)
+    In pandas the columns ``run`` and ``step`` are the index, so that the frame plots as it is.
+    """
 
-    def expand(self) -> NDArray[np.object_]:
-        return np.array(self.names, object)[self.codes]
+
+def _pivot(series: Sequence[Series], labels: Sequence[str], *, by_run: bool) -> WideTable:
+    lengths = [len(one) for one in series]
+    all_steps = _join([one.step for one in series], np.int64)
+    steps, step_codes = np.unique(all_steps, return_inverse=True)
+    runs = Names.repeat([one.run for one in series], lengths)
+    keys = step_codes.reshape(-1)
+    if by_run:
+        keys = runs.codes.astype(np.int64) * max(len(steps), 1) + keys
+    rows, row_of = np.unique(keys, return_inverse=True)
+    row_of = row_of.reshape(-1)
+    index: dict[str, Column] = {}
+    if by_run:
+        index["run"] = Names(runs.names, (rows // max(len(steps), 1)).astype(np.int32))
+        rows = rows % max(len(steps), 1)
+    index["step"] = steps[rows] if len(rows) else np.empty(0, np.int64)
+    cells = _fill(series, labels, row_of, len(rows))
+    named = {f"{name} (tag)" if name in index else name: cell for name, cell in cells.items()}
+    return WideTable({**index, **named}, index=tuple(index))
+
+
+def _fill(
+    series: Sequence[Series], labels: Sequence[str], row_of: Int64, rows: int
+) -> dict[str, NDArray[Any]]:
+    """One column per label; integers stay integers where no row is missing."""
+    places: dict[str, list[tuple[Int64, NDArray[Any]]]] = {}
+    bounds = pairwise(accumulate((len(one) for one in series), initial=0))
+    for label, one, (start, stop) in zip(labels, series, bounds, strict=True):
+        places.setdefault(label, []).append((row_of[start:stop], one.value))
+    cells: dict[str, NDArray[Any]] = {}
+    for label, parts in places.items():
+        values = _join_values([value for _, value in parts])
+        where = np.concatenate([rows_of for rows_of, _ in parts])
+        is_full = len(np.unique(where)) == rows
+        cell = np.zeros(rows, values.dtype) if is_full else np.full(rows, np.nan)
+        cell[where] = values
+        cells[label] = cell
+    return cells
+
+
+def _name_series(series: Sequence[Series]) -> list[str]:
+    """``run/tag``; the run ``a`` with the tag ``b/c`` must not be taken for ``a/b`` with ``c``."""
+    names = [f"{one.run}/{one.tag}" for one in series]
+    counts = Counter(names)
+    pairs = zip(series, names, strict=True)
+    return [name if counts[name] == 1 else f"{one.run}: {one.tag}" for one, name in pairs]
 
 
 def _join(columns: Sequence[NDArray[Any]], kind: type[np.generic]) -> NDArray[Any]:
@@ -105,10 +146,3 @@ def _join_values(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
     columns = [column for column in columns if len(column)]
     kind = np.float64 if len({column.dtype for column in columns}) != 1 else columns[0].dtype.type
     return _join([column.astype(kind, copy=False) for column in columns], kind)
-
-
-def _import(module: str, what: str, extra: str) -> Any:
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise MissingExtra(what, extra) from error

@@ -1,20 +1,40 @@
-"""The values of a tag that are no plain numbers: listed at once, read when looked at."""
+"""The values of a tag that are not plain numbers: listed at once, read when they are looked at."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar, overload
+from typing import Protocol, TypeVar, overload
 
 import numpy as np
 
-from tracklight.errors import FormatError, LogError
+from tracklight import _html
+from tracklight.errors import FormatError, LogError, TracklightError
 from tracklight.types import Bool, Float64, Int64, Located, Series
 
 Item = TypeVar("Item")
 
+_MAX_HTML_VALUES = 3
 
-class Rows:
-    """Where the values of one tag are found: some may be points, the others stand in files."""
+
+class Rows(Protocol):
+    """When the values of one tag were logged; what reads them knows where they are."""
+
+    @property
+    def run(self) -> str: ...
+    @property
+    def tag(self) -> str: ...
+    @property
+    def step(self) -> Int64: ...
+    @property
+    def wall_time(self) -> Float64: ...
+    @property
+    def overwritten(self) -> Bool: ...
+    def order(self) -> Int64:
+        """The order in which the rows were written."""
+
+
+class LoggedRows:
+    """The rows of one tag: some may be scalar points in the index, the others are in files."""
 
     def __init__(self, points: Series, others: Located) -> None:
         self.points = points
@@ -38,7 +58,14 @@ class Rows:
 class Values(Sequence[Item]):
     """The values of one tag of one run, in the order written.
 
-    ``values[3]`` reads and decodes one, ``values[-5:]`` reads nothing yet.
+    ``values[3]`` reads and decodes one value; ``values[-5:]`` reads nothing yet.
+
+    Example:
+        >>> images = log.images("train", "input")
+        >>> images[-1].to_arrays()[0].shape
+        (28, 28, 1)
+        >>> images.step.tolist()
+        [0, 100, 200]
     """
 
     def __init__(
@@ -72,14 +99,41 @@ class Values(Sequence[Item]):
             ) from error
 
     def __repr__(self) -> str:
-        return f'<{len(self):,} values of "{self.tag}" in run "{self.run}">'
+        count = _html.format_count(len(self), "value")
+        return f'<{count} of "{self.tag}" in run "{self.run}">'
+
+    def _repr_html_(self) -> str:
+        first = max(0, len(self) - _MAX_HTML_VALUES)
+        rows = [
+            (int(self.step[at]), _html.format_time(float(self.wall_time[at])), self._preview(at))
+            for at in range(first, len(self))
+        ]
+        return _html.render_block(
+            f"{self.tag} ({self.run}): {_html.format_count(len(self), 'value')}",
+            _html.render_table(("step", "wall time", "value"), rows),
+            _html.render_note(f"the last {len(rows)} are shown") if first else "",
+        )
+
+    def _preview(self, at: int) -> str:
+        try:
+            value = self[at]
+        except TracklightError as error:
+            return str(error)
+        if isinstance(value, np.ndarray) and value.ndim == 0:
+            return str(value.item())
+        own = getattr(value, "_repr_html_", None)
+        return _html.Raw(own()) if own is not None else repr(value)
 
     def current(self) -> Values[Item]:
-        """The values that were not overwritten: their steps rise."""
+        """Return the values that were not overwritten: their steps rise."""
         return Values(self._rows, self._read, self._chosen[~self.overwritten])
 
     def at(self, step: int) -> Item:
-        """The value that was written last for this step."""
+        """Return the value that was written last for a step.
+
+        Raises:
+            LogError: No value was logged at this step.
+        """
         found = np.flatnonzero(self.step == step)
         if not len(found):
             raise LogError(f'"{self.tag}" in run "{self.run}" has no value at step {step}')

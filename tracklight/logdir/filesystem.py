@@ -85,6 +85,9 @@ class FileSystem(Protocol):
         not exist has no files. Nothing is raised: what could not be listed is in the answer.
         """
 
+    def exists(self, path: str) -> bool:
+        """Return whether there is a file or directory; True as well where that cannot be told."""
+
     def find_stat(self, path: str) -> FileStat | None:
         """Say what state a file is in now; None if there is no such regular file."""
 

@@ -59,6 +59,9 @@ class LocalFiles:
     ) -> Listing:
         return Walk(root, wanted, skip).run()
 
+    def exists(self, path: str) -> bool:
+        return os.path.exists(path)
+
     def find_stat(self, path: str) -> FileStat | None:
         try:
             found = os.stat(path)

@@ -69,6 +69,17 @@ class RemoteFiles:
                 listing.files.append(ListedFile(directory, name, f"{root}/{key[start:]}", stat))
         return listing
 
+    def exists(self, path: str) -> bool:
+        self._fs.invalidate_cache()
+        try:
+            # Not fsspec's own `exists`, which takes a failed connection for a missing file.
+            _persist(path, lambda: self._fs.info(self._strip(path)))
+        except FileNotFoundError:
+            return False
+        except OSError:  # reading the log reports what is wrong
+            return True
+        return True
+
     def find_stat(self, path: str) -> FileStat | None:
         self._fs.invalidate_cache()
         try:

@@ -6,6 +6,7 @@ needs the rows that changed since.
 
 from __future__ import annotations
 
+import math
 import threading
 import uuid
 from collections.abc import Mapping, Sequence
@@ -50,6 +51,20 @@ class State:
 
     def find_metric(self, key: str) -> Metric | None:
         return next((metric for metric in self.metrics if metric.key == key), None)
+
+    def find_times(self, session: Session) -> tuple[float, float, float]:
+        """Return when a session started, ended, and last logged a value; NaN where unknown.
+
+        A session without a recorded start has started with the first event of its runs.
+        """
+        infos = [self.runs[run] for run in self.runs_of.get(session.name, ())]
+        starts = [info.start_wall for info in infos if info.start_wall is not None]
+        lasts = [info.last_wall for info in infos if info.last_wall is not None]
+        return (
+            min(starts, default=math.nan) if session.start_wall is None else session.start_wall,
+            math.nan if session.end_wall is None else session.end_wall,
+            max(lasts, default=math.nan),
+        )
 
 
 _EMPTY = State(0, 0, (), [], (), (), [], [], {}, {}, np.zeros(0, np.int64))

@@ -4,8 +4,8 @@ import pytest
 
 from tests.dashboards.mesh.conftest import Show
 from tests.dashboards.mesh.scene import CORNERS, SIDES, part
-from tracklight.dashboards.mesh.names import list_names, split_tag
 from tracklight.formats.summary import MeshContent
+from tracklight.meshes.names import list_names, split_tag
 
 
 @pytest.mark.parametrize(

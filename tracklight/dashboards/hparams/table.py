@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -15,7 +14,7 @@ from tracklight.sessions.metrics import Metric
 from tracklight.sessions.readings import Reading
 from tracklight.sessions.session import Session
 from tracklight.sessions.study import Study
-from tracklight.types import Float64, Int64, RunInfo
+from tracklight.types import Float64, Int64
 
 #: Metrics that are told without being asked for.
 MOST_METRICS = 100
@@ -114,7 +113,7 @@ class Table:
 
     def times(self) -> tuple[Float64, Float64, Float64]:
         """When each row began, ended, and last logged something."""
-        own = np.array([self._find_times(session) for session in self.sessions], np.float64)
+        own = np.array([self.state.find_times(session) for session in self.sessions], np.float64)
         start, end, last = own.reshape(-1, 3).T
         if self.over is None:
             return start, end, last
@@ -134,18 +133,3 @@ class Table:
         if len(self.state.hparams) == MOST_HPARAMS:
             notes.append(f"Only the first {MOST_HPARAMS:,} hyperparameters are shown.")
         return notes
-
-    def _find_times(self, session: Session) -> tuple[float, float, float]:
-        infos = [self.state.runs[run] for run in self.state.runs_of.get(session.name, ())]
-        start, last = _find_span(infos)
-        return (
-            start if session.start_wall is None else session.start_wall,
-            math.nan if session.end_wall is None else session.end_wall,
-            last,
-        )
-
-
-def _find_span(infos: Sequence[RunInfo]) -> tuple[float, float]:
-    starts = [info.start_wall for info in infos if info.start_wall is not None]
-    ends = [info.last_wall for info in infos if info.last_wall is not None]
-    return min(starts, default=math.nan), max(ends, default=math.nan)

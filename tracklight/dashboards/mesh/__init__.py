@@ -8,10 +8,10 @@ from tracklight.dashboards.mesh.copies import iter_meshes
 from tracklight.dashboards.mesh.drawing import Geometry, GeometryAsk, draw
 from tracklight.dashboards.mesh.files import FileAsk, make_file
 from tracklight.dashboards.mesh.geometry import About, ItemAsk, Solid, build_solid
-from tracklight.dashboards.mesh.moments import find_moment, list_steps
-from tracklight.dashboards.mesh.reading import PartReader
 from tracklight.media.reader import has_mark
 from tracklight.media.steps import StepsAnswer, StepsAsk
+from tracklight.meshes.moments import find_moment, list_steps
+from tracklight.meshes.reading import PartReader
 from tracklight.plugin import Blob, Context, Dashboard, Route
 
 

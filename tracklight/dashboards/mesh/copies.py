@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 
 from tracklight.dashboards.mesh.drawing import Geometry, GeometryAsk
-from tracklight.dashboards.mesh.moments import list_steps
-from tracklight.dashboards.mesh.names import list_names
 from tracklight.media.addresses import value_path
 from tracklight.media.copies import Part, copy_listed
 from tracklight.media.reader import ValueAsk
 from tracklight.media.steps import StepsAsk
+from tracklight.meshes.moments import list_steps
+from tracklight.meshes.names import list_names
 from tracklight.plugin import Context
 
 #: What the page asks for at first, and in a copy at all; see web/src/dashboards/mesh/data.

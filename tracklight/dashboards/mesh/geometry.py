@@ -17,11 +17,11 @@ from tracklight.dashboards.mesh.mending import (
     pick_faces,
     pick_vertices,
 )
-from tracklight.dashboards.mesh.moments import Moment
-from tracklight.dashboards.mesh.reading import Logged, PartReader
 from tracklight.errors import FormatError
 from tracklight.formats.summary import MeshContent
 from tracklight.media.reader import ValueAsk
+from tracklight.meshes.moments import Moment
+from tracklight.meshes.reading import Logged, PartReader, read_parts
 from tracklight.types import Bool, Float64, Int32
 
 _WORDS = {MeshContent.FACE: "faces", MeshContent.COLOR: "colours"}
@@ -101,12 +101,7 @@ def build_solid(reader: PartReader, moment: Moment, item: int) -> Solid:
 
 
 def _read_parts(reader: PartReader, moment: Moment, notes: list[str]) -> dict[MeshContent, Logged]:
-    """The parts that the vertices say belong to them, some of an earlier step perhaps."""
-    logged = {part: reader.read(*place) for part, place in moment.places.items()}
-    base = logged.get(MeshContent.VERTEX)
-    if base is not None and base.components:
-        logged = {part: one for part, one in logged.items() if base.components & (1 << part)}
-        logged[MeshContent.VERTEX] = base
+    logged = read_parts(reader.read, moment)
     for part, one in logged.items():
         if one.step != moment.step:
             notes.append(f"The {_WORDS.get(part, 'vertices')} are those of step {one.step:,}.")

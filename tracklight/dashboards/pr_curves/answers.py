@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from tracklight.dashboards.pr_curves.curve import Curve, Measures
+from tracklight.formats.pr_curve import Measures, PRCurve
 from tracklight.index.reduction import narrow_exactly
 from tracklight.plugin import Problem
 from tracklight.types import Float32, Float64, Int32, Int64
@@ -110,7 +110,7 @@ def measures_row(measures: Measures) -> MeasuresRow:
     )
 
 
-def columns_row(curve: Curve, kept: Int64) -> ColumnsRow:
+def columns_row(curve: PRCurve, kept: Int64) -> ColumnsRow:
     """A curve at some of its thresholds."""
     rate = curve.false_positive_rate
     return ColumnsRow(

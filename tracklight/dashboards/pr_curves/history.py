@@ -8,8 +8,8 @@ import numpy as np
 
 from tracklight.dashboards.pr_curves.answers import HistoryRow
 from tracklight.dashboards.pr_curves.asks import HistoryAsk
-from tracklight.dashboards.pr_curves.curve import make_curve, measure
 from tracklight.errors import TracklightError
+from tracklight.formats.pr_curve import make_curve, measure
 from tracklight.formats.values import decode_value
 from tracklight.media.shelf import Shelf
 from tracklight.media.steps import SeriesSteps, StepsAsk, list_steps

@@ -8,9 +8,9 @@ import numpy as np
 
 from tracklight.dashboards.pr_curves.answers import CurveRow, columns_row, measures_row
 from tracklight.dashboards.pr_curves.asks import CurvesAsk
-from tracklight.dashboards.pr_curves.curve import make_curve, measure
 from tracklight.errors import TracklightError, UsageError
 from tracklight.formats.json_number import json_number
+from tracklight.formats.pr_curve import make_curve, measure
 from tracklight.media.reader import Reader, ValueAsk
 from tracklight.media.steps import SeriesSteps, StepsAsk, list_steps
 from tracklight.media.thinning import thin

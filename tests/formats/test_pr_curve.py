@@ -9,19 +9,19 @@ from hypothesis import strategies as st
 from numpy.typing import ArrayLike
 
 from tests.dashboards.pr_curves.curves import count
-from tracklight.dashboards.pr_curves.curve import Curve, make_curve, measure
 from tracklight.errors import FormatError
+from tracklight.formats.pr_curve import PRCurve, make_curve, measure
 from tracklight.formats.values import Tensor, Text
 
 #: Eleven thresholds stand a tenth apart, and so do the scores.
 TENTHS = [0.1, 0.4, 0.3, 0.8]
 
 
-def curve_of(rows: ArrayLike) -> Curve:
+def curve_of(rows: ArrayLike) -> PRCurve:
     return make_curve(Tensor(np.asarray(rows)))
 
 
-def raw(precision: ArrayLike, recall: ArrayLike) -> Curve:
+def raw(precision: ArrayLike, recall: ArrayLike) -> PRCurve:
     """A curve of which no counts were logged."""
     return curve_of([*np.zeros((4, len(np.asarray(precision)))), precision, recall])
 

@@ -13,8 +13,8 @@ from tracklight.types import Float64
 _ROWS = 6
 
 
-@dataclass(frozen=True, eq=False)
-class Curve:
+@dataclass(frozen=True, eq=False, repr=False)
+class PRCurve:
     """A classifier at rising thresholds. Precision and recall are NaN where undefined."""
 
     threshold: Float64
@@ -43,6 +43,16 @@ class Curve:
             return None
         return self.false_positives / negatives
 
+    @property
+    def measures(self) -> Measures:
+        """Areas below the curve, the best F1 score and the share of positive examples."""
+        return measure(self)
+
+    def __repr__(self) -> str:
+        area = self.measures.average_precision
+        told = "undefined" if area is None else f"{area:.4g}"
+        return f"<PRCurve: {len(self.threshold):,} thresholds, average precision {told}>"
+
 
 @dataclass(frozen=True)
 class Measures:
@@ -57,7 +67,7 @@ class Measures:
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def make_curve(value: Decoded) -> Curve:
+def make_curve(value: Decoded) -> PRCurve:
     """The curve that a value holds."""
     rows = _get_rows(value)
     counts = rows[:4]
@@ -68,7 +78,7 @@ def make_curve(value: Decoded) -> Curve:
         recall = _settle(recall, true_positives, true_positives + false_negatives)
     else:
         precision = _forget_tail(precision, recall)
-    return Curve(
+    return PRCurve(
         threshold=np.arange(rows.shape[1]) / max(rows.shape[1] - 1, 1),
         true_positives=true_positives,
         false_positives=false_positives,
@@ -81,7 +91,7 @@ def make_curve(value: Decoded) -> Curve:
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def measure(curve: Curve) -> Measures:
+def measure(curve: PRCurve) -> Measures:
     best_f1, best_threshold = _find_best(curve)
     points = _by_recall(curve)
     return Measures(
@@ -126,7 +136,7 @@ def _forget_tail(precision: Float64, recall: Float64) -> Float64:
     return settled
 
 
-def _by_recall(curve: Curve) -> tuple[Float64, Float64]:
+def _by_recall(curve: PRCurve) -> tuple[Float64, Float64]:
     """Precision and recall by falling recall, as they stand already in all but odd curves."""
     defined = np.isfinite(curve.precision) & np.isfinite(curve.recall)
     recall = curve.recall[defined]
@@ -146,7 +156,7 @@ def _find_area(precision: Float64, recall: Float64) -> float | None:
     return _join(np.append(recall, 0.0)[::-1], np.append(precision, 1.0)[::-1])
 
 
-def _find_roc_area(curve: Curve) -> float | None:
+def _find_roc_area(curve: PRCurve) -> float | None:
     rate = curve.false_positive_rate
     if rate is None or not np.isfinite(curve.recall).all():
         return None
@@ -165,7 +175,7 @@ def _tell(number: np.float64) -> float | None:
     return float(number) if np.isfinite(number) else None
 
 
-def _find_best(curve: Curve) -> tuple[float | None, float | None]:
+def _find_best(curve: PRCurve) -> tuple[float | None, float | None]:
     f1 = curve.f1
     f1[~np.isfinite(f1)] = -1.0
     best = int(np.argmax(f1))
@@ -174,7 +184,7 @@ def _find_best(curve: Curve) -> tuple[float | None, float | None]:
     return float(f1[best]), float(curve.threshold[best])
 
 
-def _find_prevalence(curve: Curve) -> float | None:
+def _find_prevalence(curve: PRCurve) -> float | None:
     if not curve.counted:
         return None
     positives = curve.true_positives + curve.false_negatives

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracklight.dashboards.mesh.names import find_parts, find_runs
 from tracklight.errors import LogError
 from tracklight.formats.summary import MeshContent
 from tracklight.media.reader import ValueAsk
 from tracklight.media.steps import SeriesSteps, StepsAnswer, StepsAsk, make_marks
+from tracklight.meshes.names import find_parts, find_runs
 from tracklight.plugin import Context, Source
 from tracklight.types import Float64, Int32, Int64, Located
 
@@ -35,6 +35,16 @@ class Moments:
 
     def __len__(self) -> int:
         return len(self.step)
+
+    def __getitem__(self, index: int) -> Moment:
+        places = {
+            part: (self.parts[part], int(rows[index]))
+            for part, rows in self.rows.items()
+            if rows[index] != _NONE
+        }
+        return Moment(
+            int(self.step[index]), float(self.wall_time[index]), int(self.mark[index]), places
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +82,7 @@ def find_moment(log: Source, ask: ValueAsk) -> Moment:
         index = int(found[0]) if len(found) else None
     if index is None or index >= len(moments):
         raise LogError(f'the log no longer has this step of "{ask.tag}"; load the page again')
-    places = {
-        part: (moments.parts[part], int(rows[index]))
-        for part, rows in moments.rows.items()
-        if rows[index] != _NONE
-    }
-    return Moment(
-        int(moments.step[index]), float(moments.wall_time[index]), int(moments.mark[index]), places
-    )
+    return moments[index]
 
 
 def join_parts(parts: Mapping[MeshContent, Located]) -> Moments:
