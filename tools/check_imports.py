@@ -25,7 +25,7 @@ PYTHON = {
     "logdir": "formats",
     "index": "formats logdir",
     "notes": "",
-    "alerts": "notes",
+    "alerts": "logdir notes",
     "sdk": "formats",
     "summary": "formats sdk tracing",
     "hparams": "formats sdk",

@@ -5,16 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
-from tracklight.errors import LogError, UsageError
-from tracklight.logdir.globs import compile_glob
+from tracklight.errors import LogError
+from tracklight.logdir.globs import compile_pattern, is_plain_name
 
 Chooser = str | re.Pattern[str]
 
 #: A name, a glob, ``re:`` and a regular expression, a compiled one, several of these, or all.
 Choice = Chooser | Iterable[Chooser] | None
-
-_REGEX = "re:"
-_WILDCARDS = frozenset("*?[")
 
 
 def select(
@@ -35,16 +32,9 @@ def select(
     return tuple(n for n in names if n in exact or any(match(n) for match in matches))
 
 
-def _compile(
-    chooser: Chooser, unknown: Callable[[str], LogError]
-) -> Callable[[str], re.Match[str] | None]:
+def _compile(chooser: Chooser, unknown: Callable[[str], LogError]) -> Callable[[str], object]:
     if isinstance(chooser, re.Pattern):
         return chooser.search
-    if chooser.startswith(_REGEX):
-        try:
-            return re.compile(chooser.removeprefix(_REGEX)).search
-        except re.error as error:
-            raise UsageError(f'"{chooser}" is no regular expression: {error}') from None
-    if not _WILDCARDS.isdisjoint(chooser):
-        return compile_glob(chooser).fullmatch
-    raise unknown(chooser)
+    if is_plain_name(chooser):
+        raise unknown(chooser)
+    return compile_pattern(chooser)
