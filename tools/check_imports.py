@@ -52,7 +52,7 @@ PYTHON = {
     "dashboards": "formats logdir index notes log export plugin media graphs sessions tensorfiles "
     "embeddings projections profiles",
     "server": "formats logdir index log notes alerts plugin sessions dashboards __init__",
-    "snapshot": "notes plugin server __init__",
+    "snapshot": "export notes plugin server __init__",
     "demo": "formats sdk",
     "cli": "formats logdir index log notes alerts export inspect dashboards server snapshot demo "
     "hparams __init__",

@@ -50,7 +50,7 @@ class Parser(argparse.ArgumentParser):
         super().__init__(**options)
 
     def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message}; `{self.prog} --help` tells what there is")
+        raise UsageError(f"{message}; see `{self.prog} --help`")
 
 
 class _Narrow(argparse.HelpFormatter):
@@ -193,22 +193,24 @@ def _add_completion(parser: argparse.ArgumentParser) -> None:
 def _parse_port(text: str) -> int | None:
     if text == "default":
         return None
-    port = int(text)
-    if not 0 <= port <= 65535:
-        raise argparse.ArgumentTypeError(f"{port} is no port; ports are 0 to 65535")
-    return port
+    if not (text.isascii() and text.isdigit() and int(text) <= 65535):
+        raise argparse.ArgumentTypeError(f'"{text}" is not a port; use a number from 0 to 65535')
+    return int(text)
 
 
 def _parse_seconds(text: str) -> float:
-    seconds = float(text)
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
     if not 0 <= seconds < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text} is no number of seconds")
+        raise argparse.ArgumentTypeError(f'"{text}" is not a number of seconds')
     return seconds
 
 
 def _parse_bool(text: str) -> bool:
     if text.lower() not in ("true", "false"):
-        raise argparse.ArgumentTypeError(f"say true or false, not {text}")
+        raise argparse.ArgumentTypeError(f'"{text}" is neither true nor false')
     return text.lower() == "true"
 
 
