@@ -55,7 +55,7 @@ PYTHON = {
     "snapshot": "export notes plugin server __init__",
     "demo": "formats sdk",
     "cli": "formats logdir index log notes alerts export inspect dashboards server snapshot demo "
-    "hparams __init__",
+    "hparams embeddings tensorfiles __init__",
     "notebook": "index log plugin dashboards server cli __init__",
     "service": "logdir log server",
     "program": "cli server",
