@@ -13,14 +13,14 @@ from tracklight.errors import UsageError
 #: Every command, in the order in which help lists them.
 COMMANDS = {
     "serve": "show a log in the browser (the default)",
-    "demo": "show a log that has something of everything",
+    "demo": "show a demo log with data for every dashboard",
     "inspect": "list files, damage, runs and tags",
-    "export": "write scalars, or a copy of the board",
-    "doctor": "say what is installed, what was found, and what is not shown",
-    "password": "make what --auth takes, from a password",
-    "completion": "print what makes bash, zsh or fish complete commands and flags",
+    "export": "export scalars, or a static copy of the board",
+    "doctor": "check the installation and a log directory",
+    "password": "hash a password for --auth",
+    "completion": "print a completion script for your shell",
 }
-SHELLS = ("bash", "zsh", "fish")
+SHELLS = ("bash", "zsh", "fish", "powershell")
 
 _OVERVIEW = f"""\
 usage: tracklight [COMMAND] LOGDIR [FLAGS]
@@ -29,16 +29,16 @@ A board for training runs: opens any TensorBoard log directory.
 
 {{commands}}
 
-What is asked for most:
+Common flags:
   --logdir DIR       directory or URL; several as name:path,name2:path2
-  --port N           0 for any; without it 6006, or the next that is free
-  --bind_all         listen at all addresses, and let in who has the token
-  --path_prefix P    path below which a proxy shows the board
-  --include GLOB     read only such runs; --exclude leaves some out
+  --port N           port, or 0 for any; default: 6006 or the next free one
+  --bind_all         listen on all interfaces; access needs the printed token
+  --path_prefix P    URL path under which a proxy serves the board
+  --include PATTERN  read only matching runs; --exclude leaves runs out
   --open             open the browser
 
-`tracklight COMMAND --help` tells the rest. All flags of TensorBoard work.
-Settings may stand in tracklight.toml. This is tracklight {__version__}.
+See `tracklight COMMAND --help` for all flags. TensorBoard's flags work too.
+Defaults can be set in tracklight.toml. This is tracklight {__version__}.
 """
 
 
@@ -83,8 +83,10 @@ def _add_log(parser: argparse.ArgumentParser, *, cache: bool) -> None:
     add = parser.add_argument_group("what is read").add_argument
     add("--logdir", help="directory or URL; several as name:path,name2:path2")
     add("--logdir-spec", help=argparse.SUPPRESS)
-    add("--include", action="append", default=[], metavar="GLOB", help="read only such runs")
-    add("--exclude", action="append", default=[], metavar="GLOB", help="leave such runs out")
+    add("--include", action="append", default=[], metavar="PATTERN",
+        help="read only runs that match this glob or re:REGEX")  # fmt: skip
+    add("--exclude", action="append", default=[], metavar="PATTERN",
+        help="leave out runs that match")  # fmt: skip
     add("--memory", default="2GB", metavar="SIZE",
         help="points beyond it are kept on disk (%(default)s)")  # fmt: skip
     add("--cache", action=argparse.BooleanOptionalAction, default=cache,
@@ -161,7 +163,7 @@ def _add_export(parser: argparse.ArgumentParser) -> None:
     _add_choice(parser)
     add = parser.add_argument
     add("--kind", default="scalars", help="what to export: scalars")
-    add("--format", choices=("csv", "json", "parquet"))
+    add("--format", choices=("csv", "json", "parquet"), help="file format")
     add("--out", metavar="FILE", help="- for the standard output")
     add("--overwritten", action="store_true", help="overwritten points, too, in a marked column")
     add("--static", type=Path, metavar="OUT",
@@ -226,6 +228,6 @@ _FLAGS = {
 _USAGE = {
     "demo": "[DIRECTORY] [FLAGS]",
     "password": "[USER]",
-    "completion": "{bash,zsh,fish}",
+    "completion": f"{{{','.join(SHELLS)}}}",
     "doctor": "[LOGDIR] [FLAGS]",
 }
