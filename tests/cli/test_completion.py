@@ -9,7 +9,6 @@ from tracklight.cli import main
 from tracklight.cli.completion import list_options
 from tracklight.cli.parser import COMMANDS, SHELLS
 
-
 (FORMATS,) = (it.choices for it in list_options()["export"] if it.flag == "--format")
 
 

@@ -225,7 +225,8 @@ Register-ArgumentCompleter -Native -CommandName tracklight -ScriptBlock {{
     }}
     if (-not $prefix -and $wordToComplete.StartsWith('-')) {{
         $typed = $wordToComplete.Replace('_', '-')
-        $options[$command].GetEnumerator() | Where-Object {{ $_.Key.StartsWith($typed, 'Ordinal') }} |
+        $options[$command].GetEnumerator() |
+            Where-Object {{ $_.Key.StartsWith($typed, 'Ordinal') }} |
             ForEach-Object {{
                 $help = @($_.Value)[0]
                 [System.Management.Automation.CompletionResult]::new(
