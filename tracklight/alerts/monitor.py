@@ -66,6 +66,10 @@ class Monitor:
         """Look at the new points of runs; the alarms they raised, and those they ended."""
         return [fired for run in runs for fired in _while_there(self._follow(run))]
 
+    def list_unmatched(self) -> list[Rule]:
+        """Return the rules that no series has matched so far."""
+        return [watched.rule for watched in self._watched if not watched.verdicts]
+
     def forget(self, runs: Iterable[str]) -> None:
         """Runs that are gone, or that are to be read as if they were new."""
         gone = frozenset(runs)

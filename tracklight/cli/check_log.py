@@ -106,7 +106,7 @@ def _check_runs(runs: Sequence[RunInfo], catalog: Catalog) -> Iterator[Finding]:
             f"{count(len(runs), 'run')} in {count(files, 'event file')} of {size_mb:,.1f} MB, "
             f"with {count(points, 'value')}"
         )
-    others = {it.run for it in (*catalog.captures(), *catalog.tensor_files())}
+    others = {it.run for it in catalog.captures()} | {it.run for it in catalog.tensor_files()}
     empty = [run.name for run in runs if not run.tags and run.name not in others]
     if empty:
         yield note(
