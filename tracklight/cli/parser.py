@@ -1,4 +1,4 @@
-"""The commands and their flags."""
+"""Argument parsers of the commands."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Defaults can be set in tracklight.toml. This is tracklight {__version__}.
 
 
 class Parser(argparse.ArgumentParser):
-    """Raises what is wrong, and keeps help narrow enough for any terminal."""
+    """Raise errors as UsageError, and format help for 80 columns."""
 
     def __init__(self, **options: Any) -> None:
         options.setdefault("formatter_class", _Narrow)
@@ -65,7 +65,7 @@ class _Overview(Parser):
 
 
 def create_parsers() -> tuple[Parser, dict[str, Parser]]:
-    """The parser of all, and that of each command."""
+    """Return the top-level parser, and the parser of each command by name."""
     parser = _Overview(prog="tracklight")
     parser.add_argument("--version", action="version", version=f"tracklight {__version__}")
     places = parser.add_subparsers(dest="command", required=True, parser_class=Parser)
@@ -80,7 +80,7 @@ def create_parsers() -> tuple[Parser, dict[str, Parser]]:
 
 def _add_log(parser: argparse.ArgumentParser, *, cache: bool) -> None:
     parser.add_argument("directories", nargs="*", metavar="LOGDIR", help="the same as --logdir")
-    add = parser.add_argument_group("what is read").add_argument
+    add = parser.add_argument_group("log").add_argument
     add("--logdir", help="directory or URL; several as name:path,name2:path2")
     add("--logdir-spec", help=argparse.SUPPRESS)
     add("--include", action="append", default=[], metavar="PATTERN",
@@ -88,53 +88,71 @@ def _add_log(parser: argparse.ArgumentParser, *, cache: bool) -> None:
     add("--exclude", action="append", default=[], metavar="PATTERN",
         help="leave out runs that match")  # fmt: skip
     add("--memory", default="2GB", metavar="SIZE",
-        help="points beyond it are kept on disk (%(default)s)")  # fmt: skip
+        help="memory for points, the rest is kept on disk (%(default)s)")  # fmt: skip
     add("--cache", action=argparse.BooleanOptionalAction, default=cache,
-        help="keep what was read for the next time")  # fmt: skip
-    add("--cache-dir", type=Path, metavar="DIR", help="where; never in the log directory")
-    add("--cache-size", default="8GB", metavar="SIZE", help="bound of what is kept (%(default)s)")
-    add("--config", metavar="FILE", help="settings, instead of those in tracklight.toml")
-    add("--no-config", action="store_true", help="take no settings from files")
+        help="cache what was read, for a faster start")  # fmt: skip
+    add(
+        "--cache-dir",
+        type=Path,
+        metavar="DIR",
+        help="cache directory, outside of the log directory",
+    )
+    add(
+        "--cache-size",
+        default="8GB",
+        metavar="SIZE",
+        help="maximum size of the cache (%(default)s)",
+    )
+    add("--config", metavar="FILE", help="settings file, instead of tracklight.toml")
+    add("--no-config", action="store_true", help="ignore settings files")
 
 
 def _add_serve(parser: argparse.ArgumentParser) -> None:
     _add_log(parser, cache=True)
     _add_address(parser)
-    add = parser.add_argument_group("how it is shown").add_argument
-    add("--window-title", default="", metavar="TEXT", help="title of the browser's window")
+    add = parser.add_argument_group("display").add_argument
+    add("--window-title", default="", metavar="TEXT", help="title of the browser window")
     add("--reload-interval", type=_parse_seconds, metavar="S",
-        help="pause where changes are not reported; 0 reads once")  # fmt: skip
+        help="seconds between polls; 0 reads the log once")  # fmt: skip
     add("--optuna", action="append", default=[], metavar="URL",
-        help="show the studies of a storage, such as sqlite:///study.db")  # fmt: skip
+        help="also show Optuna studies, as in sqlite:///study.db")  # fmt: skip
     add("--alert", action="append", default=[], metavar="RULE",
-        help='alarm as in "loss above 5", "*/loss nan"')  # fmt: skip
-    add("--alert-webhook", metavar="URL", help="where new alarms are sent to as JSON")
+        help='alert rule, as in "loss above 5" or "*/loss nan"')  # fmt: skip
+    add("--alert-webhook", metavar="URL", help="send new alerts to this URL as JSON")
     add_unneeded(parser)
 
 
 def _add_address(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument_group("where, and to whom").add_argument
-    add("--host", help="address to listen at (localhost)")
-    add("--bind-all", action="store_true", help="listen at all addresses of this machine")
+    add = parser.add_argument_group("address and access").add_argument
+    add("--host", help="address to listen on (localhost)")
+    add("--bind-all", action="store_true", help="listen on all interfaces of this machine")
     add("--port", type=_parse_port, metavar="N",
-        help="0 for any; without it 6006, or the next that is free")  # fmt: skip
+        help="0 for any free port; default: 6006 or the next free one")  # fmt: skip
     add("--reuse-port", type=_parse_bool, nargs="?", const=True, default=False, metavar="BOOL",
-        help="let several servers share the port")  # fmt: skip
-    add("--path-prefix", default="", metavar="PATH", help="path below which the board is served")
+        help="allow several servers on one port")  # fmt: skip
+    add(
+        "--path-prefix", default="", metavar="PATH", help="URL path under which the board is served"
+    )
     add("--open", action="store_true", help="open the browser")
     add("--trusted-host", action="append", default=[], metavar="NAME",
-        help="name under which a reverse proxy shows the board")  # fmt: skip
-    add("--no-token", action="store_true", help="let everybody in who can reach the address")
-    add("--auth", action="append", default=[], metavar="USER:HASH", help="let in who knows this")
-    add("--tls-cert", type=Path, metavar="FILE", help="certificate, to be reached by https://")
-    add("--tls-key", type=Path, metavar="FILE", help="the key that belongs to it")
-    add("--read-only", action="store_true", help="nobody may change notes, layouts or rules")
+        help="host name that a reverse proxy uses for the board")  # fmt: skip
+    add("--no-token", action="store_true", help="require no token from other machines")
+    add(
+        "--auth",
+        action="append",
+        default=[],
+        metavar="USER:HASH",
+        help="require this login; see `tracklight password`",
+    )
+    add("--tls-cert", type=Path, metavar="FILE", help="certificate, to serve https://")
+    add("--tls-key", type=Path, metavar="FILE", help="private key of the certificate")
+    add("--read-only", action="store_true", help="forbid changes of notes, layouts and alert rules")
 
 
 def _add_choice(parser: argparse.ArgumentParser) -> None:
     for noun in ("run", "tag"):
         parser.add_argument(
-            f"--{noun}", action="append", help="name, glob or re:REGEX; may be given several times"
+            f"--{noun}", action="append", help="name, glob or re:REGEX; can be repeated"
         )
 
 
@@ -163,7 +181,7 @@ def _add_export(parser: argparse.ArgumentParser) -> None:
     _add_choice(parser)
     add = parser.add_argument
     add("--kind", default="scalars", help="what to export: scalars")
-    add("--format", choices=("csv", "json", "parquet"), help="file format")
+    add("--format", choices=("csv", "json", "parquet"))
     add("--out", metavar="FILE", help="- for the standard output")
     add("--overwritten", action="store_true", help="overwritten points, too, in a marked column")
     add("--static", type=Path, metavar="OUT",
@@ -174,18 +192,23 @@ def _add_export(parser: argparse.ArgumentParser) -> None:
 def _add_demo(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("directory", nargs="?", type=Path, metavar="DIRECTORY",
-        help="write the log there, and end; else it is shown, and gone after")  # fmt: skip
-    add("--port", type=_parse_port, metavar="N", help="0 for any; without it 6006 or the next")
+        help="only write the log there; else serve it and delete it at the end")  # fmt: skip
+    add(
+        "--port",
+        type=_parse_port,
+        metavar="N",
+        help="0 for any free port; default: 6006 or the next free one",
+    )
     add("--open", action="store_true", help="open the browser")
 
 
 def _add_doctor(parser: argparse.ArgumentParser) -> None:
     _add_log(parser, cache=False)
-    parser.add_argument("--json", action="store_true", help="for programs")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def _add_password(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("user", nargs="?", metavar="USER", help="whom to let in (you)")
+    parser.add_argument("user", nargs="?", metavar="USER", help="user name (default: yours)")
 
 
 def _add_completion(parser: argparse.ArgumentParser) -> None:
