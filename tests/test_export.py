@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tracklight import export
-from tracklight.errors import MissingExtra, UsageError
+from tracklight.errors import MissingExtra, TracklightError, UsageError
 from tracklight.export import export_scalars, open_output
 from tracklight.types import Series
 
@@ -152,6 +152,16 @@ def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
 
     assert path.read_bytes() == b"before"
     assert os.listdir(tmp_path) == ["out.csv"]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+def test_a_full_disk_is_reported_with_the_name_of_the_target(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Path, "open", lambda path, mode: open("/dev/full", mode))
+    with pytest.raises(TracklightError, match=r'cannot write ".*out\.csv": No space left'):
+        with open_output(str(tmp_path / "out.csv")) as file:
+            file.write(b"x")
 
 
 def test_a_link_stays_a_link(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ PYTHON = {
     "logdir": "formats",
     "index": "formats logdir",
     "notes": "",
-    "alerts": "notes",
+    "alerts": "logdir notes",
     "sdk": "formats",
     "summary": "formats sdk tracing",
     "hparams": "formats sdk",
@@ -53,10 +53,10 @@ PYTHON = {
     "dashboards": "formats logdir index notes log export plugin media meshes graphs sessions "
     "tensorfiles embeddings projections profiles",
     "server": "formats logdir index log notes alerts plugin sessions dashboards __init__",
-    "snapshot": "notes plugin server __init__",
+    "snapshot": "export notes plugin server __init__",
     "demo": "formats sdk",
     "cli": "formats logdir index log notes alerts export inspect dashboards server snapshot demo "
-    "hparams __init__",
+    "hparams embeddings tensorfiles __init__",
     "notebook": "index log plugin dashboards server cli __init__",
     "service": "logdir log server",
     "program": "cli server",

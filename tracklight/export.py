@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.errors import UsageError, import_extra
+from tracklight.errors import TracklightError, UsageError, import_extra
 from tracklight.formats.json_number import json_numbers
 from tracklight.types import Series
 
@@ -86,6 +86,11 @@ def open_output(path: str) -> Iterator[BinaryIO]:
         with part.open("wb") as file:
             yield file
         os.replace(part, target)
+    except OSError as error:
+        # Name the file that was asked for, not the temporary one beside it.
+        if error.errno is None or error.filename not in (None, str(part)):
+            raise
+        raise TracklightError(f'cannot write "{path}": {error.strerror}') from error
     finally:
         part.unlink(missing_ok=True)
 

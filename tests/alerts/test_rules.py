@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tracklight.alerts.rules import check_rule, match_tags, parse_rule
+from tracklight.alerts.rules import check_rule, parse_rule
 from tracklight.errors import UsageError
 from tracklight.notes.book import Rule
 
@@ -41,10 +41,3 @@ def test_what_is_wrong_with_a_rule_is_said(text: str, says: str) -> None:
 def test_a_rule_from_the_page_needs_its_number() -> None:
     with pytest.raises(UsageError, match='needs a number for "above"'):
         check_rule(Rule("1", "loss", "above"))
-
-
-def test_tags_are_meant_by_glob_or_expression() -> None:
-    glob, expression = match_tags("*/loss"), match_tags("/^(train|val)/")
-    assert [glob(tag) for tag in ("a/loss", "a/b/loss", "loss", "a/loss2")] == [1, 1, 0, 0]
-    assert [expression(tag) for tag in ("train/x", "val", "test/train")] == [1, 1, 0]
-    assert match_tags("a[b]")("ab")

@@ -9,6 +9,8 @@ from tracklight.cli import main
 from tracklight.cli.completion import list_options
 from tracklight.cli.parser import COMMANDS, SHELLS
 
+(FORMATS,) = (it.choices for it in list_options()["export"] if it.flag == "--format")
+
 
 def write_script(shell: str, capfd: pytest.CaptureFixture[str]) -> str:
     assert main(["completion", shell]) == 0
@@ -25,14 +27,20 @@ def write_script(shell: str, capfd: pytest.CaptureFixture[str]) -> str:
         (["export", "--for"], {"--format"}),
         (["inspect", "--gr"], {"--graph"}),
         (["logs", "--win"], {"--window-title"}),
-        (["completion", ""], {"bash", "zsh", "fish"}),
+        (["completion", ""], {"bash", "zsh", "fish", "powershell"}),
+        (["completion", "p"], {"powershell"}),
+        (["export", "--format", ""], {*FORMATS}),
+        (["export", "logs", "--format", "c"], {"csv"}),
+        (["export", "--format", "=", "p"], {"parquet"}),
+        (["export", "--format", "="], {*FORMATS}),
     ],
 )
 def test_bash_completes(
     words: list[str], found: set[str], capfd: pytest.CaptureFixture[str]
 ) -> None:
     script = write_script("bash", capfd)
-    line = f"COMP_WORDS=(tracklight {' '.join(words)} ''); COMP_CWORD={len(words)}"
+    given = " ".join(word or "''" for word in words)
+    line = f"COMP_WORDS=(tracklight {given}); COMP_CWORD={len(words)}"
     answer = subprocess.run(
         ["bash", "-c", f'{script}\n{line}\n_tracklight\nprintf "%s\\n" "${{COMPREPLY[@]}}"'],
         capture_output=True,
@@ -55,8 +63,75 @@ def test_every_command_and_flag_is_in_the_script(
 
 @pytest.mark.parametrize("shell", SHELLS)
 def test_the_shell_takes_its_script(shell: str, capfd: pytest.CaptureFixture[str]) -> None:
-    program = shutil.which(shell)
+    program = shutil.which("pwsh" if shell == "powershell" else shell)
     if program is None:
         pytest.skip(f"there is no {shell}")
     script = write_script(shell, capfd)
-    subprocess.run([program, "-n"], input=script, text=True, check=True)
+    if shell == "powershell":
+        command = [program, "-NoProfile", "-Command", "-"]
+    else:
+        command = [program, "-n"]
+    answer = subprocess.run(command, input=script, capture_output=True, text=True, check=True)
+    assert answer.stderr == ""
+
+
+def test_zsh_completes_the_flags_of_the_command(capfd: pytest.CaptureFixture[str]) -> None:
+    script = write_script("zsh", capfd)
+    assert f'{"|".join(COMMANDS)}) command="${{words[2]}}" ;;' in script
+    assert f":value:({' '.join(FORMATS)})'" in script
+
+
+@pytest.mark.skipif(shutil.which("fish") is None, reason="there is no fish")
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("tracklight ins", {"inspect"}),
+        ("tracklight export --format ", {*FORMATS}),
+        ("tracklight export --format=p", {"--format=parquet"}),
+        ("tracklight completion p", {"powershell"}),
+    ],
+)
+def test_fish_completes(line: str, found: set[str], capfd: pytest.CaptureFixture[str]) -> None:
+    script = write_script("fish", capfd)
+    answer = subprocess.run(
+        ["fish", "--no-config", "-c", f"{script}\ncomplete -C '{line}'"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert {it.partition("\t")[0] for it in answer.stdout.splitlines()} == found
+
+
+@pytest.mark.skipif(shutil.which("pwsh") is None, reason="there is no PowerShell")
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("tracklight ins", {"inspect"}),
+        ("tracklight export --for", {"--format"}),
+        ("tracklight export --format ", {*FORMATS}),
+        ("tracklight export --format=p", {"--format=parquet"}),
+        ("tracklight completion p", {"powershell"}),
+    ],
+)
+def test_powershell_completes(
+    line: str, found: set[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    script = write_script("powershell", capfd)
+    ask = f"(TabExpansion2 '{line}' {len(line)}).CompletionMatches.CompletionText"
+    answer = subprocess.run(
+        ["pwsh", "-NoProfile", "-Command", f"{script}\n{ask}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert set(answer.stdout.split()) == found
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_values_of_choices_are_in_the_script(shell: str, capfd: pytest.CaptureFixture[str]) -> None:
+    script = write_script(shell, capfd)
+    separator = "', '" if shell == "powershell" else " "
+    assert separator.join(FORMATS) in script
+    assert separator.join(SHELLS) in script
+    # PowerShell takes typographic quotation marks for plain ones.
+    assert script.isascii()

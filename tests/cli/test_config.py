@@ -81,7 +81,7 @@ def test_the_users_own_file_is_for_where_there_is_none(tmp_path: Path) -> None:
         ("[inspect]\nport = 1", 'there is no setting "port"'),
         ("port = [1]", r'"port" cannot be \[1\]'),
         ("open = 3", '"open" cannot be 3'),
-        ("port = 70000", "no port"),
+        ("port = 70000", "not a port"),
     ],
 )
 def test_what_is_wrong_with_the_file_is_told(text: str, sentence: str) -> None:

@@ -37,7 +37,9 @@ def test_a_demo_is_written_where_it_is_asked_for(
     assert main(["demo", str(folder)]) == 2
 
 
-def test_a_demo_is_shown_and_gone_after(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_demo_is_shown_and_gone_after(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     shown: list[Path] = []
 
     def run(catalog: Catalog, settings: Settings, announce: Callable[[str], None]) -> None:
@@ -49,3 +51,5 @@ def test_a_demo_is_shown_and_gone_after(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(serve, "run_server", run)
     assert main(["demo", "--port=0"]) == 0
     assert not shown[0].exists()
+    lines = capfd.readouterr().err.splitlines()
+    assert lines and all(line.startswith("tracklight: ") for line in lines)

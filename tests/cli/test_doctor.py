@@ -3,11 +3,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests import builders as b
 from tests.small_log import NAME
-from tracklight.cli import main
+from tracklight.cli import check_install, main
+from tracklight.cli.check_install import EXTRAS
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +31,8 @@ def test_says_what_is_installed(capfd: pytest.CaptureFixture[str], tmp_path: Pat
     out = capfd.readouterr().out
     assert out.startswith("tracklight ")
     assert f"what was read can be kept in {tmp_path / 'cache'}" in out
-    assert "s3fs" in out
+    for extra in EXTRAS:
+        assert f'extra "{extra}"' in out
     assert not (tmp_path / "cache").exists()
 
 
@@ -48,7 +51,7 @@ def test_a_whole_log(small_logdir: Path, capfd: pytest.CaptureFixture[str]) -> N
     assert any("event files of" in text for text in words)
     assert any("Scalars: 2 tags" in text for text in words)
     assert any("1 run left out by --include or --exclude: kinds" in text for text in words)
-    assert any("overwritten when a run was started again" in text for text in words)
+    assert any("2 values in 1 series hidden" in text for text in words)
     assert status == (4 if "wrong" in words.values() else 0)
 
 
@@ -66,7 +69,7 @@ def test_damage_and_runs_without_values_are_told(
 
     assert status == 4
     assert any(w == "wrong" and "1 damaged place in 1 run: broken" in text for w, text in found)
-    assert any(w == "note" and "1 run without any value: empty" in text for w, text in found)
+    assert any(w == "note" and "1 run without data: empty" in text for w, text in found)
 
 
 def test_a_log_without_event_files_says_what_is_there(
@@ -83,3 +86,112 @@ def test_a_log_that_is_nowhere(tmp_path: Path, capfd: pytest.CaptureFixture[str]
     status, found = ask(capfd, str(tmp_path / "nowhere"))
     assert status == 4
     assert "there is no such directory" in found[0][1]
+
+
+def test_a_missing_extra_is_named_with_its_packages(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(check_install, "_find_version", lambda package: None)
+    main(["doctor", "--no-config"])
+    out = capfd.readouterr().out
+    assert 'note  extra "projector" is not installed (no h5py and pyarrow): ' in out
+    assert "pip install 'tracklight[projector]'" in out
+
+
+@pytest.mark.parametrize("suffix", ["", ".tmp"])
+def test_debugger_dumps_are_named(
+    suffix: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "logs" / "debug"
+    folder.mkdir(parents=True)
+    kinds = "metadata source_files stack_frames graphs execution graph_execution_traces"
+    for kind in kinds.split():
+        (folder / f"tfdbg_events.1700000000.host.{kind}{suffix}").write_bytes(b"x")
+    _, found = ask(capfd, str(tmp_path / "logs"))
+    named = [text for weight, text in found if weight == "note" and "Debugger V2" in text]
+    if suffix:
+        assert named == []
+    else:
+        (text,) = named
+        assert "enable_dump_debug_info): debug no dashboard shows this yet" in text
+        assert not any("event file" in text for weight, text in found if weight == "wrong")
+
+
+def test_other_files_without_a_dashboard_are_named(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    old, new = (tmp_path / "logs" / run / "plugins" / "profile" / "1" for run in ("old", "new"))
+    for folder in (old, new):
+        folder.mkdir(parents=True)
+        (folder / "host.op_profile.json").touch()
+    (new / "host.xplane.pb").touch()
+    (tmp_path / "logs" / "run-1.wandb").touch()
+    _, found = ask(capfd, str(tmp_path / "logs"))
+    texts = [text for _, text in found]
+    assert any("old TensorFlow profiler" in t and "old/plugins/profile/1 no" in t for t in texts)
+    assert any("Weights & Biases run files: . " in text for text in texts)
+
+
+def test_projector_and_profile_data_are_counted(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    logdir = tmp_path / "logs"
+    session = logdir / "conv" / "plugins" / "profile" / "2024_01_01"
+    session.mkdir(parents=True)
+    (session / "host.xplane.pb").touch()
+    np.save(logdir / "conv" / "words.npy", np.ones((5, 3), np.float32))
+    status, found = ask(capfd, str(logdir))
+    assert status == 0
+    texts = [text for _, text in found]
+    assert "Profile: 1 capture in 1 file " in texts
+    assert "Projector: 1 embedding " in texts
+    assert not any("without data" in text or "no event file" in text for text in texts)
+
+
+def test_an_embedding_that_cannot_be_read_is_explained(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "words.npy").write_bytes(b"no array")
+    _, found = ask(capfd, str(tmp_path / "logs"))
+    assert any("Projector cannot show words.npy" in text for _, text in found)
+
+
+def test_data_that_graphs_shows_has_a_dashboard(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "logs").mkdir()
+    records = [
+        b.event(b.blob(8, b.blob(1, b"step1"), b.blob(2, b"")), step=1),
+        b.event(b.summary(b.value("odd", b.metadata("npmi"), b.tensor(b.FLOAT))), step=1),
+    ]
+    (tmp_path / "logs" / NAME).write_bytes(b"".join(map(b.record, records)))
+    _, found = ask(capfd, str(tmp_path / "logs"))
+    texts = [text for _, text in found]
+    assert "Graphs: 1 tag " in texts
+    assert not any("graph_tagged_run_metadata" in text for text in texts)
+    assert any('1 tag of the plugin "npmi" (nPMI): odd no dashboard' in text for text in texts)
+
+
+@pytest.mark.parametrize(
+    ("files", "cause"),
+    [
+        ([[0, 0, 1]], "a later value at the same step"),
+        ([[0, 1, 2, 1]], "goes back later in the same file"),
+        ([[0, 1, 2], [1, 2, 3]], "as after a restart"),
+    ],
+)
+def test_restarts_are_mentioned_only_where_there_may_be_one(
+    files: list[list[int]], cause: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "logs").mkdir()
+    for number, steps in enumerate(files):
+        start = 1_700_000_000 + 1000 * number
+        loss = b.summary(b.value("loss", b.simple(0.5)))
+        events = [b.event(loss, step=step, wall=start + at) for at, step in enumerate(steps)]
+        name = f"events.out.tfevents.{start}.host"
+        (tmp_path / "logs" / name).write_bytes(b"".join(map(b.record, events)))
+    _, found = ask(capfd, str(tmp_path / "logs"))
+    (text,) = [text for _, text in found if "hidden" in text]
+    assert cause in text
+    assert ("restart" in text) == (len(files) > 1)

@@ -15,6 +15,8 @@ import pytest
 import tracklight
 from tests.small_log import NAME
 from tracklight.cli import main
+from tracklight.cli.flags import parse_flags
+from tracklight.cli.missing import check_positional
 from tracklight.server.listen import bind
 
 COMMAND = [sys.executable, "-W", "error", "-m", "tracklight"]
@@ -85,11 +87,23 @@ def test_export_to_the_standard_output(
         (["inspect", "LOG", "--tag=los"], 1, 'no tag "los" in any run; nearest: "loss"'),
         (["inspect", "LOG", "--tag=re:^x"], 1, "no tag matches re:^x"),
         (["inspect", "LOG/nowhere"], 1, "there is no directory"),
+        (["inspect", "LOG/run2/trian"], 1, 'Did you mean "LOG/run2/train"?'),
+        (["inspect", "LOG/rnu2/train"], 1, 'Did you mean "LOG/run2/train"?'),
+        (["LOG/run2/trian"], 1, 'Did you mean "LOG/run2/train"?'),
+        (["serve", "LOG/nowhere"], 1, "use --logdir"),
+        (["insepct", "LOG"], 2, 'no command or directory "insepct". Did you mean "inspect"?'),
+        (["Export", "LOG"], 2, 'Did you mean "export"?'),
+        (["--port=0", "insepct", "LOG"], 2, 'Did you mean "inspect"?'),
+        (["--port=0", "inspect", "LOG"], 2, "comes before its flags: tracklight inspect"),
         (["inspect"], 2, "no log directory was given"),
         (["--inspect", "--event_file=LOG/nothing"], 2, "there is no event file"),
         (["--inspect", "--event_file=LOG/kinds/EVENTS", "--logdir=LOG"], 2, "directory once"),
         (["inspect", "LOG", "--cache", "--cache-dir=LOG/cache"], 2, "where nothing is written"),
-        (["LOG", "--port=TAKEN"], 3, "cannot listen at"),
+        (["LOG", "--port=TAKEN"], 3, "choose another port, or 0 for a free one"),
+        (["LOG", "--host=203.0.113.7"], 3, "(Cannot assign requested address); check --host"),
+        (["LOG", "--port=abc"], 2, '--port: "abc" is not a port; use a number from 0 to 65535'),
+        (["LOG", "--port=-1"], 2, '"-1" is not a port'),
+        (["LOG", "--reload_interval=often"], 2, '"often" is not a number of seconds'),
         (["--logdir=LOG", "--db=sqlite:x"], 2, "reads event files and no database"),
         (["LOG", "--tls-cert=LOG/x.pem"], 2, "--tls-cert and --tls-key"),
         (["inspect", "LOG", "--logdir=LOG"], 2, "give the log directory once"),
@@ -99,11 +113,17 @@ def test_export_to_the_standard_output(
         (["export", "LOG", "--static=x", "--out=-"], 2, "--static goes without"),
         (["export", "LOG", "--static=LOG"], 2, "give a directory that is new or empty"),
         (["export", "LOG", "--static=x", "--view=?sel=none"], 1, "this view shows no run"),
-        (["export", "LOG", "--format=csv", "--out=LOG/no/such"], 1, "No such file or directory"),
+        (
+            ["export", "LOG", "--format=csv", "--out=LOG/no/such"],
+            1,
+            'cannot write "LOG/no/such": No',
+        ),
+        (["export", "LOG", "--static=LOG/no/x.html"], 1, 'cannot write "LOG/no/x.html": No such'),
         (["serve", "LOG", "--host=localhost", "--bind_all"], 2, "--host or --bind_all"),
         (["LOG", "--alert=loss rises"], 2, '"loss rises" is no rule'),
         (["LOG", "--alert-webhook=ftp://host/"], 2, "an http:// or https:// address"),
-        (["--bogus"], 2, "unrecognized arguments: --bogus"),
+        (["--bogus"], 2, "unrecognized arguments: --bogus; see `tracklight --help`"),
+        (["--lgodir=LOG"], 2, 'Did you mean "--logdir"?'),
         (["demo", "LOG"], 2, "is not empty"),
     ],
 )
@@ -118,6 +138,7 @@ def test_a_fault_is_one_sentence(
         names = {"LOG": str(small_logdir), "EVENTS": NAME, "TAKEN": str(taken.getsockname()[1])}
         for name, meant in names.items():
             words = [word.replace(name, meant) for word in words]
+            sentence = sentence.replace(name, meant)
         assert main(words) == status
 
     out, err = capfd.readouterr()
@@ -143,6 +164,25 @@ def test_one_event_file_is_a_log(small_logdir: Path, capfd: pytest.CaptureFixtur
         (run,) = json.loads(capfd.readouterr().out)["runs"].values()
         assert list(run["tags"]) == ["matrix"]
         assert [it["path"] for it in run["files"]] == [NAME]
+
+
+def test_a_directory_named_like_a_mistyped_command_is_served(
+    small_logdir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_logdir.rename(small_logdir.with_name("insepct"))
+    monkeypatch.chdir(small_logdir.parent)
+    flags = parse_flags(["insepct"])
+    check_positional(flags)
+    assert flags.command == "serve"
+
+
+def test_missing_paths_below_the_current_directory_are_relative(
+    small_logdir: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(small_logdir)
+    assert main(["inspect", "rnu2"]) == 1
+    said = 'tracklight: there is no directory "rnu2". Did you mean "run2"?\n'
+    assert capfd.readouterr().err == said
 
 
 @pytest.mark.parametrize("words", [["--version"], ["--version_tb"], ["--logdir=x", "--version"]])
@@ -194,7 +234,7 @@ def test_a_log_that_is_not_there_yet_is_waited_for(tmp_path: Path) -> None:
             assert process.wait(20) == 0
         finally:
             process.kill()
-        assert 'later" yet; it is waited for' in process.stderr.read()
+        assert 'later" does not exist yet; waiting for it.' in process.stderr.read()
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there is no such signal")

@@ -97,6 +97,17 @@ def test_what_goes_wrong_is_one_sentence(folder: Path, capsys: pytest.CaptureFix
         assert said.startswith("tracklight: ") and says in said
 
 
+@pytest.mark.parametrize("line", ["--help", "-h", "--logdir logs --help", "inspect --help"])
+def test_help_is_printed_and_ends_the_cell(
+    line: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    load()["tracklight"](line)
+    assert capsys.readouterr().out.startswith("usage: tracklight")
+    tracklight.notebook.start("--version")
+    assert capsys.readouterr().out == f"tracklight {tracklight.__version__}\n"
+    assert read_instances() == []
+
+
 def test_nothing_is_displayed_that_is_not_served(folder: Path) -> None:
     with pytest.raises(UsageError, match="no board is served at port 1;"):
         tracklight.notebook.display(port=1)

@@ -43,6 +43,41 @@ def test_a_chart_follows_the_log(chart: Any, folder: Path) -> None:
     wait_until(lambda: runs_of(chart) == ["conv", "vit"])
 
 
+def test_a_missing_tag_is_reported_until_it_is_logged(chart: Any, folder: Path) -> None:
+    assert chart.problem == ""
+    other = tracklight.notebook.chart(folder, tag="los", every_s=0.05)
+    assert runs_of(other) == []
+    assert other.problem.startswith('No tag "los" in any run')
+    assert '"loss"' in other.problem
+    logs.write(folder, "vit", logs.points(range(5), tag="los"))
+    wait_until(lambda: runs_of(other) == ["vit"] and other.problem == "")
+    other.close()
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"runs": ["conv"]}, ""),
+        ({"runs": ["conf"]}, 'No run "conf"; nearest: "conv".'),
+        ({"runs": ["conv", "other"]}, 'No tag "loss" in run "other".'),
+    ],
+)
+def test_missing_runs_are_reported(
+    options: dict[str, Any], problem: str, chart: Any, folder: Path
+) -> None:
+    logs.write(folder, "other", logs.points(range(3), tag="lr"))
+    other = tracklight.notebook.chart(folder, tag="loss", **options)
+    other.close()
+    assert other.problem.startswith(problem) and bool(other.problem) == bool(problem)
+
+
+def test_a_log_without_scalars_is_reported(chart: Any, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    other = tracklight.notebook.chart(tmp_path / "empty", tag="loss")
+    other.close()
+    assert other.problem == "There are no scalars in the log yet."
+
+
 def test_a_chart_that_is_closed_follows_no_more(chart: Any, folder: Path) -> None:
     chart.close()
     logs.write(folder, "vit", logs.points(range(5)))

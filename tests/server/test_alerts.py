@@ -130,3 +130,14 @@ def test_a_webhook_that_refuses_is_a_problem_on_the_page(
     wait_until(lambda: board.get("/api/status").json()["status"]["problem_count"] == 1)
     (problem,) = board.get("/api/status").json()["status"]["problems"]
     assert problem == "alarms do not reach 127.0.0.1: it answered 410"
+
+
+def test_an_alert_that_matches_no_tag_is_named(
+    source: MemorySource, watch: MemoryWatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    rules = tuple(Rule(tag, tag, "nan") for tag in ("*/los", "*/loss"))
+    settings = AlertSettings(rules)
+    app = create_app(source, watch, policy_for("localhost"), page_dir=tmp_path, alerts=settings)
+    with TestClient(app, base_url="http://localhost:6006"):
+        wait_until(lambda: len(caplog.messages) > 0)
+    assert caplog.messages == ['note: the alert pattern "*/los" matches no scalar tag yet']

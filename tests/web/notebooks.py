@@ -17,14 +17,14 @@ notebook.chart("logs", tag="loss", every_s=0.2)
 """
 
 
-def write_notebook(file: Path) -> None:
+def write_notebook(file: Path, source: str = CELL) -> None:
     cell = {
         "cell_type": "code",
         "id": "only",
         "metadata": {},
         "execution_count": None,
         "outputs": [],
-        "source": CELL,
+        "source": source,
     }
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     content = {

@@ -81,3 +81,22 @@ def test_a_cell_shows_a_board_and_a_chart(browser: Browser, lab: str, folder: Pa
     tip = page.get_by_role("status", name="Values at the cursor")
     expect(tip).to_contain_text("vit")
     context.close()
+
+
+def test_a_cell_says_why_a_chart_is_empty(browser: Browser, lab: str, folder: Path) -> None:
+    write_notebook(
+        folder / "board.ipynb",
+        "%load_ext tracklight\n%tracklight --help\n"
+        'from tracklight import notebook\nnotebook.chart("logs", tag="los", every_s=0.2)\n',
+    )
+    page = browser.new_context(viewport={"width": 1440, "height": 1200}).new_page()
+    page.goto(lab)
+    run_cell(page)
+    chart = page.locator("figure.tracklight-chart")
+    expect(chart.get_by_role("alert")).to_contain_text('No tag "los" in any run', timeout=60_000)
+    # Help is printed, and does not end the cell with an error.
+    expect(page.get_by_text("usage: tracklight [COMMAND]")).to_be_visible()
+    expect(page.get_by_text("SystemExit")).to_have_count(0)
+    logs.write(folder / "logs", "vit", logs.points(range(40), tag="los"))
+    expect(chart.get_by_role("listitem")).to_have_text(["vit"])
+    expect(chart.get_by_role("alert")).to_have_count(0)

@@ -9,8 +9,8 @@ from typing import Protocol
 
 from tracklight.alerts.fired import Alarms, Fired
 from tracklight.alerts.judge import Points, Verdict, judge, judge_digest, take_points
-from tracklight.alerts.rules import match_tags
 from tracklight.errors import LogError
+from tracklight.logdir.globs import compile_series_pattern
 from tracklight.notes.book import Rule
 from tracklight.types import Digest, Kind, Point, Series, TagInfo
 
@@ -30,7 +30,7 @@ class _Watched:
 
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
-        self.means = match_tags(rule.tag)
+        self.matches = compile_series_pattern(rule.tag)
         self.verdicts: dict[tuple[str, str], Verdict] = {}
 
 
@@ -66,6 +66,10 @@ class Monitor:
         """Look at the new points of runs; the alarms they raised, and those they ended."""
         return [fired for run in runs for fired in _while_there(self._follow(run))]
 
+    def list_unmatched(self) -> list[Rule]:
+        """Return the rules that no series has matched so far."""
+        return [watched.rule for watched in self._watched if not watched.verdicts]
+
     def forget(self, runs: Iterable[str]) -> None:
         """Runs that are gone, or that are to be read as if they were new."""
         gone = frozenset(runs)
@@ -79,7 +83,7 @@ class Monitor:
         met = [
             (info, meant)
             for info in self._iter_scalars(run)
-            if (meant := [watched for watched in fresh if watched.means(info.tag)])
+            if (meant := [watched for watched in fresh if watched.matches(run, info.tag)])
         ]
         digests = self._log.digests([(run, info.tag) for info, _ in met])
         for (info, meant), digest in zip(met, digests, strict=True):
@@ -90,7 +94,7 @@ class Monitor:
 
     def _follow(self, run: str) -> Iterator[Fired]:
         for info in self._iter_scalars(run):
-            meant = [watched for watched in self._watched if watched.means(info.tag)]
+            meant = [watched for watched in self._watched if watched.matches(run, info.tag)]
             seen = self._seen.get((run, info.tag), 0)
             if meant and seen != info.count:
                 points = self._take_points(run, info.tag, seen)

@@ -1,10 +1,10 @@
-"""Reads rules, and says what is wrong with one that makes no sense.
+"""Parse and validate alert rules.
 
-On the command line a rule is a tag and what must not happen to it:
+On the command line a rule is a pattern for series (see `tracklight.logdir.globs`) and a condition:
 
     train/loss above 10
     */loss nan
-    /acc(uracy)?$/ below 0.1
+    re:acc(uracy)?$ below 0.1
     val/acc stalled 500 max        no higher value for 500 steps
 """
 
@@ -12,12 +12,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
-from fnmatch import translate
 
 import msgspec
 
 from tracklight.errors import UsageError
+from tracklight.logdir.globs import compile_series_pattern
 from tracklight.notes.book import Rule
 
 _TEXT = re.compile(
@@ -51,25 +50,13 @@ def parse_rule(text: str, id: str) -> Rule:
 
 def check_rule(rule: Rule) -> None:
     """Raise a UsageError that says what is wrong, if anything is."""
-    match_tags(rule.tag)
+    compile_series_pattern(rule.tag)
     if rule.kind == "nan":
         return
     if rule.value is None or not math.isfinite(rule.value):
         raise UsageError(f'the rule on "{rule.tag}" needs a number for "{rule.kind}"')
     if rule.kind == "stalled" and rule.value <= 0:
         raise UsageError(f'the rule on "{rule.tag}" needs at least one step for "stalled"')
-
-
-def match_tags(pattern: str) -> Callable[[str], bool]:
-    """What tells whether a tag is meant: by a glob, or by a regular expression in slashes."""
-    if len(pattern) > 1 and pattern.startswith("/") and pattern.endswith("/"):
-        try:
-            expression = re.compile(pattern[1:-1])
-        except re.error as error:
-            raise UsageError(f"{pattern} is no regular expression: {error}") from error
-        return lambda tag: expression.search(tag) is not None
-    glob = re.compile(translate(pattern))
-    return lambda tag: glob.match(tag) is not None
 
 
 def _parse_number(text: str | None) -> float | None:

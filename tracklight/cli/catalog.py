@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from argparse import Namespace
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,7 +11,7 @@ from tracklight.errors import UsageError
 from tracklight.index.cache import find_folder
 from tracklight.index.catalog import Catalog
 from tracklight.index.sizes import parse_bytes
-from tracklight.logdir.roots import Root, is_url, parse_roots
+from tracklight.logdir.roots import Root, parse_roots
 
 
 def create_catalog(flags: Namespace, more: Mapping[str, Path] | None = None) -> Catalog:
@@ -40,9 +39,3 @@ def _find_roots(given: Given | None, more: Mapping[str, Path]) -> tuple[Root, ..
         return parse_roots(*more.values())
     own = [f"{root.name}:{root.path}" if root.name else Path(root.path) for root in roots]
     return parse_roots([*own, *(f"{name}:{path}" for name, path in more.items())])
-
-
-def find_missing(catalog: Catalog) -> list[str]:
-    """The log directories of this machine that are not there."""
-    paths = (root.path for root in catalog.roots)
-    return [path for path in paths if not is_url(path) and not os.path.exists(path)]

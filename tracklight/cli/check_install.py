@@ -1,4 +1,4 @@
-"""What is installed, and whether it works."""
+"""Check the installation: compiled parts, folders, extras, frameworks and dashboards."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import platform
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, entry_points, version
 from pathlib import Path
+from typing import NamedTuple
 
 from tracklight import __version__
 from tracklight.cli.findings import Finding, Section, fine, name_some, note, wrong
@@ -18,15 +19,29 @@ from tracklight.server.listen import bind
 from tracklight.server.page import PAGE_DIR
 from tracklight.server.plugins import GROUP
 
-#: What each extra is good for, by the package that it brings.
-_EXTRAS = {
-    "fsspec": ("remote", "logs at http:// and other URLs"),
-    "s3fs": ("s3", "logs at s3://"),
-    "gcsfs": ("gcs", "logs at gs://"),
-    "adlfs": ("azure", "logs at az://"),
-    "pandas": ("pandas", "tables for pandas"),
-    "polars": ("polars", "tables for Polars"),
-    "pyarrow": ("arrow", "tables for Arrow, and Parquet files"),
+
+class Extra(NamedTuple):
+    """An optional part of tracklight: the packages that it installs, and what they are for."""
+
+    packages: tuple[str, ...]
+    purpose: str
+
+
+#: Every extra of pyproject.toml except "all".
+EXTRAS = {
+    "remote": Extra(("fsspec",), "logs at http:// and other URLs"),
+    "s3": Extra(("fsspec", "s3fs"), "logs at s3://"),
+    "gcs": Extra(("fsspec", "gcsfs"), "logs at gs://"),
+    "azure": Extra(("fsspec", "adlfs"), "logs at az://"),
+    "pandas": Extra(("pandas",), "tables for pandas"),
+    "polars": Extra(("polars",), "tables for Polars"),
+    "arrow": Extra(("pyarrow",), "tables for Arrow"),
+    "parquet": Extra(("pyarrow",), "export to Parquet files"),
+    "images": Extra((), "part of the core install"),
+    "keras": Extra(("keras",), "the Keras callback"),
+    "notebook": Extra(("anywidget",), "live charts in notebook cells"),
+    "projector": Extra(("h5py", "pyarrow"), "embeddings in HDF5 and Parquet files"),
+    "search": Extra(("optuna",), "hyperparameter search with Optuna"),
 }
 _WRITERS = ("torch", "tensorflow", "keras", "jax", "lightning", "transformers", "tensorboardX")
 
@@ -80,13 +95,8 @@ def _check_port() -> Finding:
 
 
 def _check_packages() -> Iterator[Finding]:
-    there = {name: _find_version(name) for name in _EXTRAS}
-    for name, found in there.items():
-        extra, purpose = _EXTRAS[name]
-        if found:
-            yield fine(f"{name} {found}: {purpose}")
-        else:
-            yield note(f"no {name}: {purpose}", f"pip install 'tracklight[{extra}]'")
+    for name, extra in EXTRAS.items():
+        yield _check_extra(name, extra)
     writers = [f"{name} {found}" for name in _WRITERS if (found := _find_version(name))]
     yield fine(f"programs can log from {name_some(writers, 99) or 'plain Python'}")
     tensorboard = _find_version("tensorboard")
@@ -94,6 +104,18 @@ def _check_packages() -> Iterator[Finding]:
         yield fine(f"TensorBoard {tensorboard} is installed, too, and not needed")
     for entry in entry_points(group=GROUP):
         yield fine(f'the dashboard "{entry.name}" comes from {entry.value}')
+
+
+def _check_extra(name: str, extra: Extra) -> Finding:
+    versions = {package: _find_version(package) for package in extra.packages}
+    missing = [package for package, found in versions.items() if found is None]
+    if missing:
+        return note(
+            f'extra "{name}" is not installed (no {" and ".join(missing)}): {extra.purpose}',
+            f"pip install 'tracklight[{name}]'",
+        )
+    listed = ", ".join(f"{package} {found}" for package, found in versions.items())
+    return fine(f'extra "{name}"{f" ({listed})" if listed else ""}: {extra.purpose}')
 
 
 def _find_version(package: str) -> str | None:

@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from tracklight.cli.catalog import create_catalog, find_missing
+from tracklight.cli.catalog import create_catalog
 from tracklight.cli.given import find_given
 from tracklight.cli.loading import count_bytes
+from tracklight.cli.missing import describe_missing, find_missing
 from tracklight.cli.progress import Tally, show_bar
 from tracklight.errors import LogError, UsageError
 from tracklight.export import export_scalars, open_output
@@ -149,9 +150,8 @@ def _find_page(target: Path) -> Path:
 def open_log(flags: Namespace) -> Iterator[Log]:
     """A log that is there now; what could not be read of it is told."""
     catalog = create_catalog(flags)
-    missing = find_missing(catalog)
-    if missing:
-        raise LogError(f'there is no directory "{missing[0]}"')
+    for path in find_missing(catalog.roots):
+        raise LogError(describe_missing(path))
     with Log(catalog) as log:
         with show_bar("reading", lambda: count_bytes(catalog)):
             log.refresh()

@@ -1,4 +1,4 @@
-"""What a shell needs to complete commands and flags, made from the parser itself."""
+"""Completion scripts for shells, generated from the argument parsers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tracklight.cli.parser import COMMANDS, create_parsers
 
 
 class Option(NamedTuple):
-    """A flag as a shell sees it."""
+    """A flag as a shell completes it."""
 
     flag: str
     help: str
@@ -24,9 +24,20 @@ def completion(flags: Namespace) -> None:
 
 
 def list_options() -> dict[str, list[Option]]:
-    """The flags of each command that help tells of."""
+    """Return the documented flags of each command."""
     _, parsers = create_parsers()
     return {name: list(_iter_options(parser)) for name, parser in parsers.items()}
+
+
+def list_arguments() -> dict[str, tuple[str, ...]]:
+    """Return the values of the positional argument, for commands where it has fixed values."""
+    _, parsers = create_parsers()
+    return {
+        name: tuple(map(str, action.choices))
+        for name, parser in parsers.items()
+        for action in parser._get_positional_actions()
+        if action.choices
+    }
 
 
 def _iter_options(parser: argparse.ArgumentParser) -> Iterator[Option]:
@@ -39,26 +50,49 @@ def _iter_options(parser: argparse.ArgumentParser) -> Iterator[Option]:
 
 def _write_bash() -> str:
     options = list_options()
-    cases = "\n".join(
+    flags = "\n".join(
         f'        {name}) flags="{" ".join(o.flag for o in found)}" ;;'
         for name, found in options.items()
+    )
+    values = "\n".join(
+        f'        "{name} {option.flag}") values="{" ".join(option.choices)}" ;;'
+        for name, found in options.items()
+        for option in found
+        if option.choices
+    )
+    arguments = "\n".join(
+        f'        {name}) values="{" ".join(choices)}" ;;'
+        for name, choices in list_arguments().items()
     )
     return f"""\
 # tracklight completion for bash: eval "$(tracklight completion bash)"
 _tracklight() {{
-    local word="${{COMP_WORDS[COMP_CWORD]}}" command=serve flags=
+    local word="${{COMP_WORDS[COMP_CWORD]}}" before="${{COMP_WORDS[COMP_CWORD-1]}}"
+    local command=serve flags= values=
+    # bash splits --flag=value into three words.
+    if [[ "$word" == "=" ]]; then
+        word=
+    elif [[ "$before" == "=" ]]; then
+        before="${{COMP_WORDS[COMP_CWORD-2]}}"
+    fi
     case " {" ".join(COMMANDS)} " in
         *" ${{COMP_WORDS[1]:-none}} "*) command="${{COMP_WORDS[1]}}" ;;
     esac
     case "$command" in
-{cases}
+{flags}
+    esac
+    case "$command" in
+{arguments}
+    esac
+    case "$command ${{before//_/-}}" in
+{values}
     esac
     if [[ "$word" == -* ]]; then
         COMPREPLY=($(compgen -W "$flags" -- "${{word//_/-}}"))
     elif [[ $COMP_CWORD -eq 1 ]]; then
         COMPREPLY=($(compgen -W "{" ".join(COMMANDS)}" -- "$word") $(compgen -d -- "$word"))
-    elif [[ "$command" == completion ]]; then
-        COMPREPLY=($(compgen -W "bash zsh fish" -- "$word"))
+    elif [[ -n "$values" ]]; then
+        COMPREPLY=($(compgen -W "$values" -- "$word"))
     else
         COMPREPLY=($(compgen -f -- "$word"))
     fi
@@ -69,8 +103,10 @@ complete -o filenames -F _tracklight tracklight
 
 def _write_zsh() -> str:
     commands = "\n".join(f"        {_quote(f'{name}:{text}')}" for name, text in COMMANDS.items())
+    arguments = list_arguments()
     cases = "\n".join(
-        f"        {name}) _arguments {' '.join(map(_say_zsh, found))} '*:path:_files' ;;"
+        f"        {name}) _arguments {' '.join(map(_format_zsh, found))} "
+        f"{_format_zsh_argument(arguments.get(name, ()))} ;;"
         for name, found in list_options().items()
     )
     return f"""\
@@ -86,7 +122,9 @@ _tracklight() {{
         return
     fi
     local command=serve
-    (( ${{#${{(M)commands:#$words[2]:*}}}} )) && command="$words[2]"
+    case "${{words[2]}}" in
+        {"|".join(COMMANDS)}) command="${{words[2]}}" ;;
+    esac
     case "$command" in
 {cases}
     esac
@@ -95,10 +133,18 @@ compdef _tracklight tracklight
 """
 
 
-def _say_zsh(option: Option) -> str:
+def _format_zsh(option: Option) -> str:
     text = option.help.replace("[", "(").replace("]", ")").replace(":", "\\:")
+    if not option.takes_value:
+        return _quote(f"{option.flag}[{text}]")
     values = f"({' '.join(option.choices)})" if option.choices else "_files"
-    return _quote(f"{option.flag}[{text}]" + (f":value:{values}" if option.takes_value else ""))
+    # With "=", the value may be the next word or follow an equals sign.
+    return _quote(f"{option.flag}=[{text}]:value:{values}")
+
+
+def _format_zsh_argument(choices: tuple[str, ...]) -> str:
+    """Complete the arguments after the command, which itself is the first."""
+    return _quote(f"*:value:({' '.join(choices)})") if choices else "'*:path:_files'"
 
 
 def _write_fish() -> str:
@@ -106,24 +152,128 @@ def _write_fish() -> str:
     lines = ["# tracklight completion for fish: tracklight completion fish | source"]
     for name, text in COMMANDS.items():
         lines.append(f"complete -c tracklight -n __fish_use_subcommand -a {name} -d {_quote(text)}")
+    for name, choices in list_arguments().items():
+        seen = _quote(f"__fish_seen_subcommand_from {name}")
+        lines.append(f"complete -c tracklight -n {seen} -f -a {_quote(' '.join(choices))}")
     for name, found in list_options().items():
         seen = f"__fish_seen_subcommand_from {name}"
         if name == "serve":
             seen += f"; or not __fish_seen_subcommand_from {names}"
-        lines += [f"complete -c tracklight -n {_quote(seen)} {_say_fish(o)}" for o in found]
+        lines += [f"complete -c tracklight -n {_quote(seen)} {_format_fish(o)}" for o in found]
     return "\n".join(lines) + "\n"
 
 
-def _say_fish(option: Option) -> str:
+def _format_fish(option: Option) -> str:
     words = ["-l", option.flag[2:], *(["-r"] if option.takes_value else [])]
     if option.choices:
-        words += ["-a", _quote(" ".join(option.choices))]
+        words += ["-f", "-a", _quote(" ".join(option.choices))]
     return " ".join([*words, "-d", _quote(option.help)])
 
 
+def _write_powershell() -> str:
+    commands = "\n".join(
+        f"        {_quote_powershell(name)} = {_quote_powershell(text)}"
+        for name, text in COMMANDS.items()
+    )
+    arguments = "\n".join(
+        f"        {_quote_powershell(name)} = {_format_powershell_list(choices)}"
+        for name, choices in list_arguments().items()
+    )
+    options = "\n".join(
+        f"        {_quote_powershell(name)} = [ordered]@{{\n"
+        + "".join(f"{_format_powershell(option)}\n" for option in found)
+        + "        }"
+        for name, found in list_options().items()
+    )
+    return f"""\
+# tracklight completion for PowerShell:
+#   tracklight completion powershell | Out-String | Invoke-Expression
+Register-ArgumentCompleter -Native -CommandName tracklight -ScriptBlock {{
+    param($wordToComplete, $commandAst, $cursorPosition)
+
+    $commands = [ordered]@{{
+{commands}
+    }}
+    $arguments = @{{
+{arguments}
+    }}
+    # Of each flag: its help, then its values.
+    $options = @{{
+{options}
+    }}
+    # The words before the cursor, without the one that is being completed.
+    $words = @($commandAst.CommandElements | Select-Object -Skip 1 |
+        Where-Object {{ $_.Extent.EndOffset -lt $cursorPosition }} |
+        ForEach-Object {{ $_.ToString() }})
+    $command = 'serve'
+    if ($words.Count -gt 0 -and $commands.Contains($words[0])) {{ $command = $words[0] }}
+
+    $values = @()
+    $prefix = ''
+    $typed = $wordToComplete
+    if ($wordToComplete -match '^(--[^=]+)=(.*)$') {{
+        $flag = $Matches[1].Replace('_', '-')
+        $prefix = $Matches[1] + '='
+        $typed = $Matches[2]
+    }} elseif ($words.Count -gt 0) {{
+        $flag = $words[-1].Replace('_', '-')
+    }} else {{
+        $flag = ''
+    }}
+    if ($flag -and $options[$command].Contains($flag)) {{
+        $values = @($options[$command][$flag] | Select-Object -Skip 1)
+    }}
+    if (-not $prefix -and $wordToComplete.StartsWith('-')) {{
+        $typed = $wordToComplete.Replace('_', '-')
+        $options[$command].GetEnumerator() |
+            Where-Object {{ $_.Key.StartsWith($typed, 'Ordinal') }} |
+            ForEach-Object {{
+                $help = @($_.Value)[0]
+                [System.Management.Automation.CompletionResult]::new(
+                    $_.Key, $_.Key, 'ParameterName', $help)
+            }}
+        return
+    }}
+    if ($values.Count -eq 0 -and $arguments.Contains($command)) {{
+        $values = $arguments[$command]
+    }}
+    if ($values.Count -eq 0 -and $words.Count -eq 0) {{
+        $commands.GetEnumerator() | Where-Object {{ $_.Key.StartsWith($typed, 'Ordinal') }} |
+            ForEach-Object {{
+                [System.Management.Automation.CompletionResult]::new(
+                    $_.Key, $_.Key, 'ParameterValue', $_.Value)
+            }}
+    }}
+    # Without a result, PowerShell completes file names.
+    $values | Where-Object {{ $_.StartsWith($typed, 'Ordinal') }} | ForEach-Object {{
+        [System.Management.Automation.CompletionResult]::new(
+            "$prefix$_", $_, 'ParameterValue', $_)
+    }}
+}}
+"""
+
+
+def _format_powershell(option: Option) -> str:
+    items = _format_powershell_list((option.help or option.flag, *option.choices))
+    return f"            {_quote_powershell(option.flag)} = {items}"
+
+
+def _format_powershell_list(items: tuple[str, ...]) -> str:
+    return f"@({', '.join(map(_quote_powershell, items))})"
+
+
+def _quote_powershell(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
 def _quote(text: str) -> str:
-    """In quotes that mean the same to all three shells."""
+    """Quote text for bash, zsh and fish alike."""
     return "'" + text.replace("'", "'\\''") + "'"
 
 
-_WRITERS = {"bash": _write_bash, "zsh": _write_zsh, "fish": _write_fish}
+_WRITERS = {
+    "bash": _write_bash,
+    "zsh": _write_zsh,
+    "fish": _write_fish,
+    "powershell": _write_powershell,
+}

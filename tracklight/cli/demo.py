@@ -16,7 +16,7 @@ def demo(flags: Namespace) -> None:
         print(f"wrote a demo log; look at it with: tracklight --logdir {flags.directory}")
         return
     with tempfile.TemporaryDirectory(prefix="tracklight-demo-") as folder:
-        print("writing a demo log, which takes a moment", file=sys.stderr)
+        print("tracklight: note: writing the demo log, which takes a moment", file=sys.stderr)
         write_demo(Path(folder) / "demo")
         _serve(Path(folder) / "demo", flags)
 

@@ -1,4 +1,4 @@
-"""Says what is installed, what was found in a log directory, and why something is not shown."""
+"""``tracklight doctor``: check the installation and a log directory."""
 
 from __future__ import annotations
 

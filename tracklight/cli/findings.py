@@ -64,5 +64,5 @@ def name_some(names: Iterable[str], most: int = 3) -> str:
     return shown if len(listed) <= most else f"{shown} and {len(listed) - most:,} more"
 
 
-def count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+def count(number: int, noun: str, plural: str | None = None) -> str:
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 from tracklight.cli.config import find_config, read_settings
 from tracklight.cli.given import find_given
-from tracklight.cli.parser import COMMANDS, create_parsers
+from tracklight.cli.parser import COMMANDS, Parser, create_parsers
+from tracklight.errors import UsageError
 
 _OTHER_NAMES = {
     "--version-tb": "--version",
@@ -31,17 +32,33 @@ def parse_flags(argv: Sequence[str]) -> argparse.Namespace:
     if not words or words[0] not in (*COMMANDS, "-h", "--help", "--version"):
         words.insert(0, "serve")
     parser, known = create_parsers()
-    flags = parser.parse_args(words)
+    flags = _parse(parser, known, words)
     if not hasattr(flags, "config") or flags.no_config:
         return flags
     path = find_config(flags.config)
     if path is None:
         return flags
     settings = read_settings(path, flags.command, known)
-    flags = parser.parse_args([words[0], *settings.words, *words[1:]])
+    flags = _parse(parser, known, [words[0], *settings.words, *words[1:]])
     if settings.logdir and find_given(flags) is None:
         flags.logdir = settings.logdir
     flags.notes.append(f"settings are taken from {path}, too")
+    return flags
+
+
+def _parse(parser: Parser, known: dict[str, Parser], words: list[str]) -> argparse.Namespace:
+    flags, unknown = parser.parse_known_args(words)
+    if unknown:
+        from tracklight.cli.missing import suggest_name
+
+        options = known[flags.command]._option_string_actions
+        names = [option.removeprefix("--") for option in options if option.startswith("--")]
+        given = unknown[0].removeprefix("--").partition("=")[0]
+        suggestion = suggest_name(given, names, prefix="--")
+        message = f"unrecognized arguments: {' '.join(unknown)}"
+        if suggestion:
+            raise UsageError(f"{message}.{suggestion}")
+        parser.error(message)
     return flags
 
 

@@ -1,4 +1,4 @@
-"""The commands and their flags."""
+"""Argument parsers of the commands."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from tracklight.errors import UsageError
 #: Every command, in the order in which help lists them.
 COMMANDS = {
     "serve": "show a log in the browser (the default)",
-    "demo": "show a log that has something of everything",
+    "demo": "show a demo log with data for every dashboard",
     "inspect": "list files, damage, runs and tags",
-    "export": "write scalars, or a copy of the board",
-    "doctor": "say what is installed, what was found, and what is not shown",
-    "password": "make what --auth takes, from a password",
-    "completion": "print what makes bash, zsh or fish complete commands and flags",
+    "export": "export scalars, or a static copy of the board",
+    "doctor": "check the installation and a log directory",
+    "password": "hash a password for --auth",
+    "completion": "print a completion script for your shell",
 }
-SHELLS = ("bash", "zsh", "fish")
+SHELLS = ("bash", "zsh", "fish", "powershell")
 
 _OVERVIEW = f"""\
 usage: tracklight [COMMAND] LOGDIR [FLAGS]
@@ -29,28 +29,28 @@ A board for training runs: opens any TensorBoard log directory.
 
 {{commands}}
 
-What is asked for most:
+Common flags:
   --logdir DIR       directory or URL; several as name:path,name2:path2
-  --port N           0 for any; without it 6006, or the next that is free
-  --bind_all         listen at all addresses, and let in who has the token
-  --path_prefix P    path below which a proxy shows the board
-  --include GLOB     read only such runs; --exclude leaves some out
+  --port N           port, or 0 for any; default: 6006 or the next free one
+  --bind_all         listen on all interfaces; access needs the printed token
+  --path_prefix P    URL path under which a proxy serves the board
+  --include PATTERN  read only matching runs; --exclude leaves runs out
   --open             open the browser
 
-`tracklight COMMAND --help` tells the rest. All flags of TensorBoard work.
-Settings may stand in tracklight.toml. This is tracklight {__version__}.
+See `tracklight COMMAND --help` for all flags. TensorBoard's flags work too.
+Defaults can be set in tracklight.toml. This is tracklight {__version__}.
 """
 
 
 class Parser(argparse.ArgumentParser):
-    """Raises what is wrong, and keeps help narrow enough for any terminal."""
+    """Raise errors as UsageError, and format help for 80 columns."""
 
     def __init__(self, **options: Any) -> None:
         options.setdefault("formatter_class", _Narrow)
         super().__init__(**options)
 
     def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message}; `{self.prog} --help` tells what there is")
+        raise UsageError(f"{message}; see `{self.prog} --help`")
 
 
 class _Narrow(argparse.HelpFormatter):
@@ -65,7 +65,7 @@ class _Overview(Parser):
 
 
 def create_parsers() -> tuple[Parser, dict[str, Parser]]:
-    """The parser of all, and that of each command."""
+    """Return the top-level parser, and the parser of each command by name."""
     parser = _Overview(prog="tracklight")
     parser.add_argument("--version", action="version", version=f"tracklight {__version__}")
     places = parser.add_subparsers(dest="command", required=True, parser_class=Parser)
@@ -80,59 +80,79 @@ def create_parsers() -> tuple[Parser, dict[str, Parser]]:
 
 def _add_log(parser: argparse.ArgumentParser, *, cache: bool) -> None:
     parser.add_argument("directories", nargs="*", metavar="LOGDIR", help="the same as --logdir")
-    add = parser.add_argument_group("what is read").add_argument
+    add = parser.add_argument_group("log").add_argument
     add("--logdir", help="directory or URL; several as name:path,name2:path2")
     add("--logdir-spec", help=argparse.SUPPRESS)
-    add("--include", action="append", default=[], metavar="GLOB", help="read only such runs")
-    add("--exclude", action="append", default=[], metavar="GLOB", help="leave such runs out")
+    add("--include", action="append", default=[], metavar="PATTERN",
+        help="read only runs that match this glob or re:REGEX")  # fmt: skip
+    add("--exclude", action="append", default=[], metavar="PATTERN",
+        help="leave out runs that match")  # fmt: skip
     add("--memory", default="2GB", metavar="SIZE",
-        help="points beyond it are kept on disk (%(default)s)")  # fmt: skip
+        help="memory for points, the rest is kept on disk (%(default)s)")  # fmt: skip
     add("--cache", action=argparse.BooleanOptionalAction, default=cache,
-        help="keep what was read for the next time")  # fmt: skip
-    add("--cache-dir", type=Path, metavar="DIR", help="where; never in the log directory")
-    add("--cache-size", default="8GB", metavar="SIZE", help="bound of what is kept (%(default)s)")
-    add("--config", metavar="FILE", help="settings, instead of those in tracklight.toml")
-    add("--no-config", action="store_true", help="take no settings from files")
+        help="cache what was read, for a faster start")  # fmt: skip
+    add(
+        "--cache-dir",
+        type=Path,
+        metavar="DIR",
+        help="cache directory, outside of the log directory",
+    )
+    add(
+        "--cache-size",
+        default="8GB",
+        metavar="SIZE",
+        help="maximum size of the cache (%(default)s)",
+    )
+    add("--config", metavar="FILE", help="settings file, instead of tracklight.toml")
+    add("--no-config", action="store_true", help="ignore settings files")
 
 
 def _add_serve(parser: argparse.ArgumentParser) -> None:
     _add_log(parser, cache=True)
     _add_address(parser)
-    add = parser.add_argument_group("how it is shown").add_argument
-    add("--window-title", default="", metavar="TEXT", help="title of the browser's window")
+    add = parser.add_argument_group("display").add_argument
+    add("--window-title", default="", metavar="TEXT", help="title of the browser window")
     add("--reload-interval", type=_parse_seconds, metavar="S",
-        help="pause where changes are not reported; 0 reads once")  # fmt: skip
+        help="seconds between polls; 0 reads the log once")  # fmt: skip
     add("--optuna", action="append", default=[], metavar="URL",
-        help="show the studies of a storage, such as sqlite:///study.db")  # fmt: skip
+        help="also show Optuna studies, as in sqlite:///study.db")  # fmt: skip
     add("--alert", action="append", default=[], metavar="RULE",
-        help='alarm as in "loss above 5", "*/loss nan"')  # fmt: skip
-    add("--alert-webhook", metavar="URL", help="where new alarms are sent to as JSON")
+        help='alert rule, as in "loss above 5" or "*/loss nan"')  # fmt: skip
+    add("--alert-webhook", metavar="URL", help="send new alerts to this URL as JSON")
     add_unneeded(parser)
 
 
 def _add_address(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument_group("where, and to whom").add_argument
-    add("--host", help="address to listen at (localhost)")
-    add("--bind-all", action="store_true", help="listen at all addresses of this machine")
+    add = parser.add_argument_group("address and access").add_argument
+    add("--host", help="address to listen on (localhost)")
+    add("--bind-all", action="store_true", help="listen on all interfaces of this machine")
     add("--port", type=_parse_port, metavar="N",
-        help="0 for any; without it 6006, or the next that is free")  # fmt: skip
+        help="0 for any free port; default: 6006 or the next free one")  # fmt: skip
     add("--reuse-port", type=_parse_bool, nargs="?", const=True, default=False, metavar="BOOL",
-        help="let several servers share the port")  # fmt: skip
-    add("--path-prefix", default="", metavar="PATH", help="path below which the board is served")
+        help="allow several servers on one port")  # fmt: skip
+    add(
+        "--path-prefix", default="", metavar="PATH", help="URL path under which the board is served"
+    )
     add("--open", action="store_true", help="open the browser")
     add("--trusted-host", action="append", default=[], metavar="NAME",
-        help="name under which a reverse proxy shows the board")  # fmt: skip
-    add("--no-token", action="store_true", help="let everybody in who can reach the address")
-    add("--auth", action="append", default=[], metavar="USER:HASH", help="let in who knows this")
-    add("--tls-cert", type=Path, metavar="FILE", help="certificate, to be reached by https://")
-    add("--tls-key", type=Path, metavar="FILE", help="the key that belongs to it")
-    add("--read-only", action="store_true", help="nobody may change notes, layouts or rules")
+        help="host name that a reverse proxy uses for the board")  # fmt: skip
+    add("--no-token", action="store_true", help="require no token from other machines")
+    add(
+        "--auth",
+        action="append",
+        default=[],
+        metavar="USER:HASH",
+        help="require this login; see `tracklight password`",
+    )
+    add("--tls-cert", type=Path, metavar="FILE", help="certificate, to serve https://")
+    add("--tls-key", type=Path, metavar="FILE", help="private key of the certificate")
+    add("--read-only", action="store_true", help="forbid changes of notes, layouts and alert rules")
 
 
 def _add_choice(parser: argparse.ArgumentParser) -> None:
     for noun in ("run", "tag"):
         parser.add_argument(
-            f"--{noun}", action="append", help="name, glob or re:REGEX; may be given several times"
+            f"--{noun}", action="append", help="name, glob or re:REGEX; can be repeated"
         )
 
 
@@ -172,18 +192,23 @@ def _add_export(parser: argparse.ArgumentParser) -> None:
 def _add_demo(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("directory", nargs="?", type=Path, metavar="DIRECTORY",
-        help="write the log there, and end; else it is shown, and gone after")  # fmt: skip
-    add("--port", type=_parse_port, metavar="N", help="0 for any; without it 6006 or the next")
+        help="only write the log there; else serve it and delete it at the end")  # fmt: skip
+    add(
+        "--port",
+        type=_parse_port,
+        metavar="N",
+        help="0 for any free port; default: 6006 or the next free one",
+    )
     add("--open", action="store_true", help="open the browser")
 
 
 def _add_doctor(parser: argparse.ArgumentParser) -> None:
     _add_log(parser, cache=False)
-    parser.add_argument("--json", action="store_true", help="for programs")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def _add_password(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("user", nargs="?", metavar="USER", help="whom to let in (you)")
+    parser.add_argument("user", nargs="?", metavar="USER", help="user name (default: yours)")
 
 
 def _add_completion(parser: argparse.ArgumentParser) -> None:
@@ -193,22 +218,24 @@ def _add_completion(parser: argparse.ArgumentParser) -> None:
 def _parse_port(text: str) -> int | None:
     if text == "default":
         return None
-    port = int(text)
-    if not 0 <= port <= 65535:
-        raise argparse.ArgumentTypeError(f"{port} is no port; ports are 0 to 65535")
-    return port
+    if not (text.isascii() and text.isdigit() and int(text) <= 65535):
+        raise argparse.ArgumentTypeError(f'"{text}" is not a port; use a number from 0 to 65535')
+    return int(text)
 
 
 def _parse_seconds(text: str) -> float:
-    seconds = float(text)
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
     if not 0 <= seconds < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text} is no number of seconds")
+        raise argparse.ArgumentTypeError(f'"{text}" is not a number of seconds')
     return seconds
 
 
 def _parse_bool(text: str) -> bool:
     if text.lower() not in ("true", "false"):
-        raise argparse.ArgumentTypeError(f"say true or false, not {text}")
+        raise argparse.ArgumentTypeError(f'"{text}" is neither true nor false')
     return text.lower() == "true"
 
 
@@ -224,6 +251,6 @@ _FLAGS = {
 _USAGE = {
     "demo": "[DIRECTORY] [FLAGS]",
     "password": "[USER]",
-    "completion": "{bash,zsh,fish}",
+    "completion": f"{{{','.join(SHELLS)}}}",
     "doctor": "[LOGDIR] [FLAGS]",
 }

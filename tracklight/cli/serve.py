@@ -7,8 +7,9 @@ from argparse import Namespace
 from contextlib import ExitStack
 
 from tracklight.alerts.rules import parse_rule
-from tracklight.cli.catalog import create_catalog, find_missing
+from tracklight.cli.catalog import create_catalog
 from tracklight.cli.loading import show_loading
+from tracklight.cli.missing import check_positional, find_missing, suggest_path
 from tracklight.cli.studies import open_studies
 from tracklight.errors import UsageError
 from tracklight.index.memory import be_frugal
@@ -19,14 +20,17 @@ from tracklight.server.settings import EVERYWHERE, Settings
 
 
 def serve(flags: Namespace) -> None:
+    check_positional(flags)
     settings = parse_settings(flags)
+    _configure_logging()
     be_frugal()
     with ExitStack() as ending:
         studies = ending.enter_context(open_studies(flags.optuna))
         catalog = create_catalog(flags, studies)
         ending.callback(catalog.close)
-        for path in find_missing(catalog):
-            print(f'tracklight: note: there is no "{path}" yet; it is waited for', file=sys.stderr)
+        for path in find_missing(catalog.roots):
+            waiting = f'"{path}" does not exist yet; waiting for it.{suggest_path(path)}'
+            print(f"tracklight: note: {waiting}", file=sys.stderr)
 
         def announce(url: str) -> None:
             print(f"tracklight at {url} (Ctrl-C to quit)", flush=True)
@@ -52,6 +56,13 @@ def parse_settings(flags: Namespace) -> Settings:
         reuse_port=flags.reuse_port,
         alerts=_parse_alerts(flags),
     )
+
+
+def _configure_logging() -> None:
+    """Give warnings and errors of the server the prefix that all messages have."""
+    import logging
+
+    logging.basicConfig(format="tracklight: %(message)s", level=logging.WARNING)
 
 
 def _open_browser(url: str) -> None:

@@ -9,16 +9,14 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from tracklight.errors import NoMatchWarning, TracklightError, UsageError, find_nearest
-from tracklight.logdir.globs import compile_glob
+from tracklight.errors import NoMatchWarning, TracklightError, find_nearest
+from tracklight.logdir.globs import REGEX_PREFIX, compile_glob, compile_pattern, is_plain_name
 
 Chooser = str | re.Pattern[str]
 
 #: A name, a glob, ``re:`` and a regular expression, a compiled one, several of these, or all.
 Choice = Chooser | Iterable[Chooser] | None
 
-_REGEX = "re:"
-_WILDCARDS = frozenset("*?[")
 _MAX_NAMED = 3
 _PACKAGE = str(Path(__file__).parent.parent) + os.sep
 
@@ -59,17 +57,12 @@ def select(
 
 def _compile(
     chooser: Chooser, unknown: Callable[[str], TracklightError]
-) -> Callable[[str], re.Match[str] | None]:
+) -> Callable[[str], object]:
     if isinstance(chooser, re.Pattern):
         return chooser.search
-    if chooser.startswith(_REGEX):
-        try:
-            return re.compile(chooser.removeprefix(_REGEX)).search
-        except re.error as error:
-            raise UsageError(f'"{chooser}" is no regular expression: {error}') from None
-    if not _WILDCARDS.isdisjoint(chooser):
-        return compile_glob(chooser).fullmatch
-    raise unknown(chooser)
+    if is_plain_name(chooser):
+        raise unknown(chooser)
+    return compile_pattern(chooser)
 
 
 def warn_no_match(noun: str, pattern: str, known: Sequence[str]) -> None:
@@ -89,11 +82,11 @@ def _advise(noun: str, pattern: str, known: Sequence[str]) -> str:
     if not known:
         return f"There are no {noun}s to choose from."
     deeper = re.sub(r"\*+", "**", pattern)
-    if not pattern.startswith(_REGEX) and deeper != pattern and "*" in pattern:
+    if not pattern.startswith(REGEX_PREFIX) and deeper != pattern and "*" in pattern:
         match = compile_glob(deeper).fullmatch
         if any(match(name) for name in known):
             return f'"*" does not match "/"; did you mean "{deeper}"?'
-    words = re.sub(r"[*?\[\]^$]+", "", pattern.removeprefix(_REGEX))
+    words = re.sub(r"[*?\[\]^$]+", "", pattern.removeprefix(REGEX_PREFIX))
     nearest = find_nearest(words, known, limit=_MAX_NAMED, cutoff=0.3)
     if nearest:
         return f"Similar {noun}s: {_quote(nearest)}."

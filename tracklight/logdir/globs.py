@@ -1,60 +1,141 @@
-"""Glob patterns over run names, for choosing which runs are read at all.
+"""Patterns for names of runs and tags: the one rule for all commands, settings and the Python API.
 
-A pattern speaks of the whole run name, with ``/`` between its parts:
+docs/patterns.md documents it for users. A pattern is one of
 
-    *       any characters within one part, or none: ``lr*/train``
-    ?       one character within one part
+    train/loss      a name
+    lr*/train       a glob, see below
+    re:^lr.*loss$   a regular expression, which may match anywhere in the name
+    /^lr.*loss$/    the same in another spelling
+
+A name that is equal to the pattern always matches. A glob has to match the whole name:
+
+    *       any characters except ``/``, or none; a pattern that is only ``*`` matches every name
+    ?       one character except ``/``
     [abc]   one of these characters, ``[a-z]`` a range, ``[!abc]`` none of these
-    **      any characters, also across ``/``; ``**/train`` matches ``train`` and ``a/b/train``
+    **      any characters, including ``/``; ``**/train`` matches ``train`` and ``a/b/train``
 
-A pattern that matches a directory takes everything below it as well, so ``old`` means ``old`` and
-``old/2024/train``. The root's own run is named ``.`` and has nothing below it. Case counts.
+Matching is case-sensitive. Where runs are included or excluded (`RunFilter`), a pattern that
+matches a directory also covers everything below it, so ``old`` means ``old`` and
+``old/2024/train``. The run in the root directory itself is named ``.``.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from tracklight.errors import UsageError
 
 _TOKEN = re.compile(r"\*\*/|\*\*|\*|\?|\[!?.[^\]]*\]|.", re.DOTALL)
 _RANGE = re.compile("(.)-(.)|(.)", re.DOTALL)
+REGEX_PREFIX = "re:"
+_GLOB_CHARACTERS = frozenset("*?[")
 _WILDCARDS = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 
 @dataclass(frozen=True, slots=True)
 class RunFilter:
-    """Which runs are wanted: those that match an include (if any is given) and no exclude."""
+    """Selects the runs that match an include pattern (if there is any) and no exclude pattern."""
 
-    include: re.Pattern[str] | None
-    exclude: re.Pattern[str] | None
+    include: Callable[[str], bool] | None
+    exclude: Callable[[str], bool] | None
 
     @classmethod
     def parse(cls, include: Iterable[str] = (), exclude: Iterable[str] = ()) -> RunFilter:
-        return cls(_compile(include), _compile(exclude))
+        return cls(_compile_directories(include), _compile_directories(exclude))
 
     def wants(self, run: str) -> bool:
-        return not self.excludes(run) and (
-            self.include is None or self.include.fullmatch(run) is not None
-        )
+        return not self.excludes(run) and (self.include is None or self.include(run))
 
     def excludes(self, directory: str) -> bool:
         """Whether this directory, and so everything below it, is excluded."""
-        return self.exclude is not None and self.exclude.fullmatch(directory) is not None
+        return self.exclude is not None and self.exclude(directory)
+
+
+def compile_pattern(pattern: str) -> Callable[[str], bool]:
+    """Return a function that tells whether a name matches a pattern; UsageError if it is invalid.
+
+    >>> matches = compile_pattern("lr*/train")
+    >>> matches("lr0.1/train"), matches("lr0.1/seed1/train")
+    (True, False)
+    """
+    expression = _find_regex(pattern)
+    search = compile_glob(pattern).fullmatch if expression is None else expression.search
+    return lambda name: name == pattern or search(name) is not None
+
+
+def compile_series_pattern(pattern: str) -> Callable[[str, str], bool]:
+    """Return a function that tells whether the series of a run and a tag matches a pattern.
+
+    A pattern is matched against the tag. A glob or name with a ``/`` is also matched against the
+    tag with the run in front of it, beginning at any directory of the run: ``*/loss`` matches the
+    tag ``loss`` of the runs ``train`` and ``a/b/train`` as well as the tag ``val/loss`` of any run.
+    """
+    matches = compile_pattern(pattern)
+    if "/" not in pattern or _find_regex(pattern) is not None:
+        return lambda run, tag: matches(tag)
+
+    def matches_series(run: str, tag: str) -> bool:
+        path = tag
+        for part in ("", *reversed(run.split("/"))):
+            path = f"{part}/{path}" if part else path
+            if matches(path):
+                return True
+        return False
+
+    return matches_series
+
+
+def is_plain_name(pattern: str) -> bool:
+    """Whether a pattern can only match the name that is equal to it."""
+    return _GLOB_CHARACTERS.isdisjoint(pattern) and _find_regex(pattern) is None
 
 
 def compile_glob(pattern: str) -> re.Pattern[str]:
-    """A pattern of which a whole name is to be a full match; what is below it does not count."""
-    return re.compile(_translate(pattern), re.DOTALL)
+    """Return a regular expression of which a matching name is a full match."""
+    return re.compile(".*" if pattern == "*" else _translate(pattern), re.DOTALL)
 
 
-def _compile(patterns: Iterable[str]) -> re.Pattern[str] | None:
-    choices = [_translate(pattern) for pattern in patterns]
-    if not choices:
+def _find_regex(pattern: str) -> re.Pattern[str] | None:
+    if pattern.startswith(REGEX_PREFIX):
+        text = pattern.removeprefix(REGEX_PREFIX)
+    elif len(pattern) > 2 and pattern.startswith("/") and pattern.endswith("/"):
+        text = pattern[1:-1]
+    else:
         return None
-    return re.compile(f"(?:{'|'.join(choices)})(?:/.*)?", re.DOTALL)
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise UsageError(f'"{pattern}" is no regular expression: {error}') from None
+
+
+def _compile_directories(patterns: Iterable[str]) -> Callable[[str], bool] | None:
+    """Like `compile_pattern` for several patterns, which also match everything below a match."""
+    globs, expressions = [], []
+    for pattern in patterns:
+        expression = _find_regex(pattern)
+        if expression is None:
+            globs.append(_translate(pattern))
+        else:
+            expressions.append(expression)
+    if not globs and not expressions:
+        return None
+    glob = re.compile(f"(?:{'|'.join(globs)})(?:/.*)?", re.DOTALL) if globs else None
+
+    def matches(run: str) -> bool:
+        if glob is not None and glob.fullmatch(run):
+            return True
+        return any(it.search(part) for it in expressions for part in _iter_directories(run))
+
+    return matches
+
+
+def _iter_directories(run: str) -> Iterator[str]:
+    """Yield a run name and the names of the directories above it."""
+    while run:
+        yield run
+        run = run.rpartition("/")[0]
 
 
 def _translate(pattern: str) -> str:

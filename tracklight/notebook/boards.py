@@ -22,7 +22,10 @@ def start(arguments: str | Sequence[str], height: int = HEIGHT_PX) -> None:
     """
     words = shlex.split(arguments) if isinstance(arguments, str) else builtins.list(arguments)
     words += surroundings()
-    board = find_same(words)
+    try:
+        board = find_same(words)
+    except SystemExit:  # --help or --version, which were printed; a cell must not end by that
+        return
     if board is None:
         check_port(words)
         board = launch(words)

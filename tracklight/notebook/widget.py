@@ -1,4 +1,4 @@
-"""One chart in a cell, which follows the log for as long as it is shown."""
+"""A live chart in a notebook cell."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from tracklight.dashboards.scalars.asks import ChartAsk, QueryAsk
 from tracklight.dashboards.scalars.charts import Charts
-from tracklight.errors import MissingExtra, TracklightError, UsageError
+from tracklight.errors import MissingExtra, TracklightError, UnknownRun, UnknownTag, UsageError
 from tracklight.index.smoothing import Smoothing
 from tracklight.log import Log
 from tracklight.log import open as open_log
@@ -32,16 +32,28 @@ def chart(
     height: int = 300,
     every_s: float = 2.0,
 ) -> Any:
-    """A chart of a tag, as the value of a cell; new points appear as they are written.
+    """Return a live chart of a scalar tag, to be shown as the value of a notebook cell.
 
-    ``log`` is a directory or what `tracklight.open` gave. ``x`` is ``step``, ``relative``, ``wall``
-    or ``metric:TAG``, ``smoothing`` a weight from 0 to 1. Its ``close`` ends the following.
+    A tag or run that is not in the log (yet) is reported above the chart, which is drawn as soon
+    as it is logged.
+
+    Args:
+        log: A log directory, or what `tracklight.open` returned.
+        tag: The scalar tag to draw.
+        runs: The runs to draw; by default all that have the tag.
+        x: ``"step"``, ``"relative"``, ``"wall"`` or ``"metric:TAG"``.
+        smoothing: Weight of the moving average, from 0 to 1.
+        height: Height in pixels.
+        every_s: Seconds between two looks at the log. ``close()`` of the chart ends them.
     """
     follower = Follower(log if isinstance(log, Log) else open_log(log), tag)
     follower.ask.x = x
     follower.ask.runs = None if runs is None else list(runs)
     follower.ask.smoothing = _parse_smoothing(smoothing)
-    widget = _create_widget(title=tag, axis=x, height=height, answer=follower.draw())
+    answer = follower.draw()
+    widget = _create_widget(
+        title=tag, axis=x, height=height, answer=answer, problem=follower.find_problem()
+    )
     follower.follow(widget, every_s)
     return widget
 
@@ -54,7 +66,7 @@ def _parse_smoothing(weight: float) -> Smoothing | None:
 
 
 class Follower:
-    """Draws a tag of a log, again whenever something was written."""
+    """Draws a tag of a log, and again whenever the log changes."""
 
     def __init__(self, log: Log, tag: str) -> None:
         self._catalog = log.catalog
@@ -66,15 +78,36 @@ class Follower:
             str,
             problems.describe,
         )
+        self._tag = tag
         self.ask = QueryAsk(charts=[ChartAsk("", [tag])], width=_WIDTH_PX)
         self._ended = threading.Event()
 
     def draw(self) -> bytes:
-        """The chart as it is now, in the form that pages take."""
+        """Return the chart as it is now, encoded for the page."""
         (row,) = Charts(self._context, self.ask).answer()
         if row.error is not None:
             raise UsageError(row.error.what)
         return columns.encode(row)
+
+    def find_problem(self) -> str:
+        """Say what keeps lines from being drawn: tags or runs that are not in the log."""
+        having = frozenset(self._overview.runs_with_scalar(self._tag))
+        if not having:
+            return self._explain_tag()
+        missing = [run for run in self.ask.runs or () if run not in having]
+        if not missing:
+            return ""
+        known = self._overview.runs()
+        if missing[0] not in known:
+            return _make_sentence(UnknownRun(missing[0], known))
+        return _make_sentence(UnknownTag(missing[0], self._tag))
+
+    def _explain_tag(self) -> str:
+        known = self._overview.scalar_tags()
+        if not known:
+            return "There are no scalars in the log yet."
+        reason = _make_sentence(UnknownTag(None, self._tag, known))
+        return f"{reason} It is drawn as soon as it is logged."
 
     def follow(self, widget: Any, every_s: float) -> None:
         widget.on_close = self._ended.set
@@ -88,9 +121,14 @@ class Follower:
                 delta = self._catalog.refresh()
                 if delta.added or delta.removed or delta.changed:
                     widget.answer = self.draw()
-                widget.problem = ""
+                widget.problem = self.find_problem()
             except TracklightError as error:
                 widget.problem = f"{error}."
+
+
+def _make_sentence(error: TracklightError) -> str:
+    text = str(error)
+    return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith((".", "?")) else ".")
 
 
 def _create_widget(**state: Any) -> Any:

@@ -47,7 +47,7 @@ class Annotation(msgspec.Struct, frozen=True):
 
 
 class Rule(msgspec.Struct, frozen=True):
-    """When to raise an alarm; ``tag`` is a glob, or a regular expression between slashes."""
+    """When to raise an alert; ``tag`` is a pattern for series, see docs/patterns.md."""
 
     id: _Word
     tag: Annotated[str, msgspec.Meta(min_length=1, max_length=1000)]

@@ -153,8 +153,16 @@ class Alerts:
         if self._is_first:
             self._is_first = False
             self._tell(self._monitor.meet(grown), is_new=False)
+            if grown:
+                self._warn_unmatched()
         else:
             self._tell(self._monitor.follow(grown), is_new=True)
+
+    def _warn_unmatched(self) -> None:
+        """Name alerts of the command line that cannot fire with the tags logged so far."""
+        for rule in self._monitor.list_unmatched():
+            if rule in self._settings.rules:
+                log.warning('note: the alert pattern "%s" matches no scalar tag yet', rule.tag)
 
     def _tell(self, fired: Sequence[Fired], *, is_new: bool) -> None:
         """Only what is new goes out of the house: a restart must not ring for last week."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import socket
 
 from tracklight.errors import CannotListen
@@ -35,11 +36,26 @@ def bind(host: str, port: int, *, reuse_port: bool = False) -> socket.socket:
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return listener
     except (OSError, ValueError) as error:  # systems without SO_REUSEPORT raise the latter
-        reason = getattr(error, "strerror", None) or str(error)
+        reason = _describe(error)
         raise CannotListen(
-            f"cannot listen at {host or '*'}:{port} ({reason}); "
-            "choose another port, or 0 for a free one"
+            f"cannot listen at {host or '*'}:{port} ({reason}); {_advise(error, port)}"
         ) from error
+
+
+def _describe(error: OSError | ValueError) -> str:
+    if isinstance(error, OSError) and error.errno and not isinstance(error, socket.gaierror):
+        return os.strerror(error.errno)  # without the address, which Python adds to its own text
+    return getattr(error, "strerror", None) or str(error)
+
+
+def _advise(error: OSError | ValueError, port: int) -> str:
+    """Say what to change, which depends on whether the host or the port is wrong."""
+    code = getattr(error, "errno", None)
+    if isinstance(error, socket.gaierror | UnicodeError) or code == errno.EADDRNOTAVAIL:
+        return "check --host: use localhost, an address of this machine, or --bind_all"
+    if code == errno.EACCES and 0 < port < 1024:
+        return "ports below 1024 need special rights: choose another port, or 0 for a free one"
+    return "choose another port, or 0 for a free one"
 
 
 def _create(host: str, port: int, reuse_port: bool) -> socket.socket:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
 from tracklight.errors import UsageError
+from tracklight.export import open_output
 from tracklight.snapshot import page
 from tracklight.snapshot.contents import Contents
 
@@ -63,10 +63,5 @@ def _write_file(contents: Contents, target: Path, tell: Tell) -> None:
 
 
 def _write(path: Path, text: str) -> None:
-    """A file appears under its name when it is whole."""
-    part = path.with_name(f".{path.name}.part-{os.getpid()}")
-    try:
-        part.write_text(text, encoding="utf-8", newline="")
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)
+    with open_output(str(path)) as file:
+        file.write(text.encode())

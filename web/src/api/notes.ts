@@ -25,7 +25,7 @@ export type RuleKind = 'above' | 'below' | 'nan' | 'stalled';
 
 export interface Rule {
   readonly id: string;
-  /** A glob, or a regular expression between slashes. */
+  /** A pattern for series; see docs/patterns.md. */
   readonly tag: string;
   readonly kind: RuleKind;
   /** The threshold; for `stalled`, the steps without improvement. */
