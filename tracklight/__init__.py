@@ -15,18 +15,22 @@ if TYPE_CHECKING:
     from tracklight import hparams, notebook, projector, summary
     from tracklight.capture import profile
     from tracklight.log import Log, Table, Values, open
-    from tracklight.runs import Run, run
+    from tracklight.runs import Audio, Histogram, Image, Run, Text, run
     from tracklight.service import Board, asgi, serve
     from tracklight.types import Series
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Audio",
     "Board",
+    "Histogram",
+    "Image",
     "Log",
     "Run",
     "Series",
     "Table",
+    "Text",
     "Values",
     "__version__",
     "asgi",
@@ -44,6 +48,10 @@ __all__ = [
 _MODULES = {"hparams", "notebook", "projector", "summary"}
 
 _HOMES = {
+    "Audio": "tracklight.runs",
+    "Histogram": "tracklight.runs",
+    "Image": "tracklight.runs",
+    "Text": "tracklight.runs",
     "Board": "tracklight.service",
     "Log": "tracklight.log",
     "Run": "tracklight.runs",

@@ -113,6 +113,25 @@ def test_first_replica_logs(logged: Logged) -> None:
     assert read_scalars(logged.logdir / "replicas") == [("replica", 3, 2.0)]
 
 
+def test_layer_of_keras_logs_batches_that_are_due(logged: Logged) -> None:
+    steps = [
+        event.step
+        for event in iter_events(logged.logdir / "keras" / "train")
+        for value in event.summary.value
+        if value.tag.endswith(b"activations")
+    ]
+    assert steps == [2, 4]
+
+
+def test_run_logs_at_each_call(logged: Logged) -> None:
+    steps: dict[str, list[int]] = {}
+    for event in iter_events(logged.logdir / "run"):
+        for value in event.summary.value:
+            steps.setdefault(value.tag.decode(), []).append(event.step)
+    for tag in ("loss", "nested/picture", "nested/weights"):
+        assert steps[tag] == [0, 1, 2]
+
+
 def test_misuse_is_one_warning_at_the_line_of_the_source(logged: Logged) -> None:
     told = {line: message for _, line, message in logged.said["warnings"]}
     assert {name for name, _, _ in logged.said["warnings"]} == {PROGRAM}

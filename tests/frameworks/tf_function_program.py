@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+import tracklight
 from tests.sdk.reading import iter_events
 from tracklight import summary
 from tracklight.errors import UsageWarning
@@ -182,6 +183,34 @@ def compare_tags() -> list[list[list[Any]]]:
     return [sorted(tags) for tags in found]
 
 
+def train_keras() -> None:
+    import keras
+
+    from tracklight.keras import TensorBoard
+
+    class Watched(keras.layers.Layer):
+        def call(self, x: Any) -> Any:
+            summary.histogram("activations", x)
+            return x
+
+    model = keras.Sequential([keras.layers.Dense(2), Watched(), keras.layers.Dense(1)])
+    model.compile("sgd", "mse", jit_compile=False)
+    x, y = np.ones((8, 3)), np.ones((8, 1))
+    logger = TensorBoard(LOGDIR / "keras", update_freq=2, write_graph=False)
+    model.fit(x, y, batch_size=2, epochs=1, verbose=0, callbacks=[logger])
+
+
+def log_run() -> None:
+    @tf.function
+    def train_step(run: Any, x: Any) -> None:
+        picture = tracklight.Image(tf.reshape(x, (1, 4, 4, 1)))
+        run.log({"loss": tf.reduce_mean(x), "nested": {"picture": picture, "weights": x}})
+
+    with tracklight.run(LOGDIR / "run") as run:
+        for _ in range(3):
+            train_step(run, tf.linspace(0.0, 1.0, 16))
+
+
 def misuse() -> list[Any]:
     @tf.function(jit_compile=True)
     def compiled(x: Any) -> Any:
@@ -249,6 +278,8 @@ def main() -> None:
     log_to_two_writers()
     log_on_conditions()
     log_in_replicas()
+    train_keras()
+    log_run()
     said = {
         "losses": train(),
         "tags": compare_tags(),
