@@ -110,9 +110,7 @@ class Config(dict[str, Any]):
         # Not by `setattr`, which sets hyperparameters.
         self.__dict__.update(_on_change=on_change, _is_strict=strict)
 
-    def update(  # type: ignore[override]
-        self, *values: Any, allow_val_change: bool | None = None, **named: Any
-    ) -> None:
+    def update(self, *values: Any, allow_val_change: bool | None = None, **named: Any) -> None:
         """Add hyperparameters from a mapping, an ``argparse.Namespace`` or by name.
 
         ``allow_val_change`` is accepted for programs written for W&B, and ignored.
@@ -252,11 +250,8 @@ class Run:
                 return call_when_run(self.log, "run.log()", values, step, commit)
         accepted = False
         with self._guard("run.log()"):
-            if not isinstance(values, Mapping):
-                kind = type(values).__name__
-                raise lenient.Misuse("values", f"must be a dict of values by name, not a {kind}")
             at = self._next_step if step is None else step
-            accepted = self._log_all(iter_flat(values), at)
+            accepted = self._log_all(iter_flat(_check_mapping(values)), at)
             # A step that makes no sense was warned of.
             with suppress(TypeError, ValueError, OverflowError):
                 self._next_step = int(at) + (1 if commit else 0)
@@ -387,6 +382,13 @@ def _log_environment(started: Run, note_source: bool) -> None:
         source = read_source() if note_source else None
         if source is not None:
             summary.text("run/source", source, step=0)
+
+
+def _check_mapping(values: object) -> Mapping[str, Any]:
+    if not isinstance(values, Mapping):
+        kind = type(values).__name__
+        raise lenient.Misuse("values", f"must be a dict of values by name, not a {kind}")
+    return values
 
 
 def _find_kind(value: Any) -> type[_Value] | None:
