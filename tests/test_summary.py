@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import numpy as np
 import pytest
 
 from tests.sdk.reading import iter_events, list_files, read_scalars, read_values
+from tests.tf_summary_signatures import SIGNATURES, format_parameters
 from tracklight import summary
 from tracklight.errors import UsageError, UsageWarning
 from tracklight.formats import proto
@@ -134,6 +136,91 @@ def test_records_only_if_asked_to(writer: FileWriter) -> None:
 def test_file_name_ends_as_asked(tmp_path: Path) -> None:
     summary.create_file_writer(tmp_path, filename_suffix=".v2").close()
     assert list_files(tmp_path)[0].name.endswith(".v2")
+
+
+# The interface of tf.summary
+
+
+def find_function(name: str) -> Any:
+    found: Any = summary
+    for part in name.split("."):
+        found = getattr(found, part)
+    return found
+
+
+@pytest.mark.parametrize("name", SIGNATURES)
+def test_arguments_are_those_of_tensorflow(name: str) -> None:
+    function, expected = find_function(name), SIGNATURES[name]
+    count = 0 if expected == "()" else expected.count(",") + 1
+    assert format_parameters(function, count) == expected
+    extra = list(inspect.signature(function).parameters.values())[count:]
+    assert all(parameter.default is not parameter.empty for parameter in extra)
+
+
+def test_every_argument_of_tensorflow_is_taken(tmp_path: Path) -> None:
+    """As tutorials print it: all arguments by position."""
+    writer = summary.create_file_writer(str(tmp_path), 10, 1000, ".v2", "a name", True, None)
+    assert isinstance(writer, summary.SummaryWriter)
+    writer.init()
+    with writer.as_default(3):
+        assert summary.write("a", [1.0], None, None, "a name")
+        summary.flush(writer, "a name")
+    writer.close()
+    assert list_files(tmp_path)[0].name.endswith(".v2")
+    assert len(read_values(tmp_path)) == 1
+
+
+@pytest.mark.parametrize("argument", ["max_queue", "flush_millis"])
+def test_limit_that_is_no_number_is_one_warning(tmp_path: Path, argument: str) -> None:
+    named: dict[str, Any] = {argument: "many"}
+    with pytest.warns(UsageWarning, match=f"`{argument}` must be a number") as told:
+        summary.create_file_writer(tmp_path, **named).close()
+    assert [warning.filename for warning in told] == [__file__]
+    with pytest.raises(UsageError, match=f"`{argument}` must be a number"):
+        summary.create_file_writer(tmp_path, **named, strict=True)
+    summary.create_file_writer(tmp_path, **{argument: np.float32(10)}, strict=True).close()
+
+
+def test_noop_writer_leaves_the_default_writer_alone(writer: FileWriter) -> None:
+    noop = summary.create_noop_writer()
+    assert isinstance(noop, summary.SummaryWriter)
+    noop.init()
+    noop.set_as_default(step=1)
+    with noop.as_default(step=1):
+        assert summary.scalar("a", 1.0)
+    noop.flush()
+    summary.flush(noop)
+    noop.close()
+    writer.flush()
+    assert read_scalars(Path(writer.logdir)) == [("a", 5, 1.0)]
+
+
+def test_noop_writer_logs_nothing() -> None:
+    with summary.create_noop_writer().as_default(step=1):
+        assert not summary.scalar("a", 1.0)
+        assert not summary.should_record_summaries()
+
+
+def test_raw_summary_is_written_as_it_is(strict: FileWriter) -> None:
+    value = proto.Value(tag=b"a", simple_value=0.5)
+    data = proto.Summary(value=[value]).SerializeToString()
+    assert summary.experimental.write_raw_pb(data)
+    assert summary.experimental.write_raw_pb(np.array(data, object), 6, "a name")
+    strict.flush()
+    assert [event.step for event in iter_events(Path(strict.logdir))] == [5, 6]
+    assert [value.simple_value for value in read_values(Path(strict.logdir))] == [0.5, 0.5]
+
+
+def test_summary_scope_gives_the_tag() -> None:
+    with summary.experimental.summary_scope("my loss", values=[1]) as (tag, _):
+        assert tag == "my loss"
+    with summary.experimental.summary_scope("") as (tag, scope):
+        assert (tag, scope) == ("summary", "summary/")
+
+
+def test_condition_that_raises_is_one_warning(writer: FileWriter) -> None:
+    with summary.record_if(lambda: 1 / 0), pytest.warns(UsageWarning, match="ZeroDivisionError"):
+        assert not summary.scalar("a", 1.0)
 
 
 # Every kind of value
@@ -413,6 +500,7 @@ REFUSED = [
     ("layout", lambda: summary.custom_scalars("loss")),
     ("layout", lambda: summary.custom_scalars({"a": {"b": ["Pie", ["c"]]}})),
     ("graph_data", lambda: summary.graph(5)),
+    ("tensor", lambda: summary.experimental.write_raw_pb(5)),
 ]
 
 #: Strange as well, but it can be told what was meant.

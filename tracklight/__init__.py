@@ -25,22 +25,26 @@ if TYPE_CHECKING:
         WideTable,
         open,
     )
-    from tracklight.runs import Run, run
+    from tracklight.runs import Audio, Histogram, Image, Run, Text, run
     from tracklight.service import Board, asgi, serve
     from tracklight.types import Series
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Audio",
     "Board",
     "Graph",
     "HParamsTable",
+    "Histogram",
+    "Image",
     "Log",
     "LogChanges",
     "Run",
     "RunView",
     "Series",
     "Table",
+    "Text",
     "Values",
     "WideTable",
     "__version__",
@@ -59,25 +63,29 @@ __all__ = [
 _MODULES = {"hparams", "notebook", "projector", "summary"}
 
 _HOMES = {
+    "asgi": "tracklight.service",
+    "Audio": "tracklight.runs",
     "Board": "tracklight.service",
     "Graph": "tracklight.log",
+    "Histogram": "tracklight.runs",
     "HParamsTable": "tracklight.log",
+    "Image": "tracklight.runs",
+    "load_ipython_extension": "tracklight.notebook",
     "Log": "tracklight.log",
     "LogChanges": "tracklight.log",
+    "open": "tracklight.log",
+    "profile": "tracklight.capture",
     "Run": "tracklight.runs",
+    "run": "tracklight.runs",
     "RunView": "tracklight.log",
     "Series": "tracklight.types",
+    "serve": "tracklight.service",
     "Table": "tracklight.log",
+    "Text": "tracklight.runs",
+    "unload_ipython_extension": "tracklight.notebook",
     "Values": "tracklight.log",
     "WideTable": "tracklight.log",
     # What IPython calls for `%load_ext tracklight`; nobody else does.
-    "load_ipython_extension": "tracklight.notebook",
-    "asgi": "tracklight.service",
-    "open": "tracklight.log",
-    "profile": "tracklight.capture",
-    "run": "tracklight.runs",
-    "serve": "tracklight.service",
-    "unload_ipython_extension": "tracklight.notebook",
 }
 
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tracklight.formats.hparam_names import HParamValue
+from tracklight.formats.hparam_names import HParamValue, iter_flat
 from tracklight.formats.hparams import Status
 from tracklight.sdk.sessions import as_hparam_value
 from tracklight.torch import SummaryWriter
@@ -157,19 +157,12 @@ class Logger(_loggers.Logger):  # type: ignore[misc]
         self._experiment.close()
 
 
-def flatten_hparams(params: Mapping[str, Any], prefix: str = "") -> dict[str, HParamValue]:
-    """Nested hyperparameters under names such as ``optimizer/lr``."""
+def flatten_hparams(params: Mapping[str, Any]) -> dict[str, HParamValue]:
+    """Return nested hyperparameters under names such as ``optimizer/lr``."""
     flat: dict[str, HParamValue] = {}
-    for key, value in params.items():
-        name = f"{prefix}{key}"
-        if isinstance(value, Namespace):
-            value = vars(value)
-        if isinstance(value, Mapping):
-            flat.update(flatten_hparams(value, f"{name}/"))
-        elif isinstance(value, (list, tuple)) or value is None:
-            flat[name] = str(value)
-        else:
-            flat[name] = as_hparam_value(name, value)
+    for name, value in iter_flat(params):
+        is_text = isinstance(value, (list, tuple)) or value is None
+        flat[name] = str(value) if is_text else as_hparam_value(name, value)
     return flat
 
 

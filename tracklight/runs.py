@@ -4,59 +4,264 @@
         for step in range(1000):
             run.log({"loss": loss, "accuracy": accuracy}, step)
 
-A run notes its hyperparameters, its source and its surroundings by itself, and how it ended. While
+A run records its hyperparameters, its source and its environment by itself, and how it ended. While
 it is open, everything in `tracklight.summary` logs to it.
 """
 
 from __future__ import annotations
 
 import atexit
+import math
 import os
 import sys
+import threading
 import time
-from collections.abc import Iterator, Mapping
-from typing import Any
+from argparse import Namespace
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 from tracklight import hparams, summary
+from tracklight.formats.hparam_names import iter_flat
 from tracklight.formats.hparams import Status
 from tracklight.sdk import lenient, state
 from tracklight.sdk.sessions import log_session_end
+from tracklight.sdk.tf_tracing import is_tracing, skip_autograph
 from tracklight.summary import FileWriter
 
-__all__ = ["Run", "run"]
+__all__ = ["Audio", "Histogram", "Image", "Run", "Text", "run"]
+
+_SUMMARY_PREFIX = "summary/"
+#: The methods of a writer that log.
+_LOGGING_METHODS = ("scalar", "simple", "double", "add", "add_later", "add_event")
+
+V = TypeVar("V", bound="_Value")
+
+
+@dataclass(frozen=True, eq=False)
+class _Value:
+    """A value of `Run.log` whose kind is given by its class."""
+
+    data: Any
+
+    def map_data(self: V, change: Callable[[Any], Any]) -> V:
+        """Return the same with ``change(data)`` for its data."""
+        return replace(self, data=change(self.data))
+
+
+@dataclass(frozen=True, eq=False)
+class Image(_Value):
+    """Images for `Run.log`: whatever `tracklight.summary.image` takes.
+
+    Args:
+        data: An array, a PIL image, a Matplotlib figure, the bytes of a file, or a list of them.
+        caption: A description in Markdown.
+        max_outputs: The number of images of a batch to log at most.
+    """
+
+    caption: str | None = None
+    max_outputs: int = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Histogram(_Value):
+    """The distribution of numbers, for `Run.log`.
+
+    Args:
+        data: Numbers of any shape.
+        buckets: The number of buckets; 30 by default.
+    """
+
+    buckets: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Text(_Value):
+    """A text in Markdown, or an array of them, for `Run.log`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Audio(_Value):
+    """Clips of sound, for `Run.log`: whatever `tracklight.summary.audio` takes.
+
+    Args:
+        data: Floats in [-1, 1] of [frames] or [k, frames, channels], or the bytes of a WAV file.
+        sample_rate: Samples per second.
+        caption: A description in Markdown.
+        max_outputs: The number of clips of a batch to log at most.
+    """
+
+    sample_rate: int = 44100
+    caption: str | None = None
+    max_outputs: int = 3
+
+
+class Config(dict[str, Any]):
+    """The hyperparameters of a run: a dict whose names are attributes as well.
+
+    They are written with the first value that the run logs, so they can be changed until then.
+    """
+
+    def __init__(
+        self, values: Mapping[str, Any], on_change: Callable[[], None], *, strict: bool
+    ) -> None:
+        super().__init__(values)
+        # Not by `setattr`, which sets hyperparameters.
+        self.__dict__.update(_on_change=on_change, _is_strict=strict)
+
+    def update(self, *values: Any, allow_val_change: bool | None = None, **named: Any) -> None:
+        """Add hyperparameters from a mapping, an ``argparse.Namespace`` or by name.
+
+        ``allow_val_change`` is accepted for programs written for W&B, and ignored.
+        """
+        given = [vars(each) if isinstance(each, Namespace) else each for each in values]
+        before = dict(self)
+        with lenient.guard("run.config.update()", strict=self._is_strict):
+            super().update(*given, **named)
+        if self != before:
+            self._on_change()
+
+    def setdefault(self, name: str, default: Any = None) -> Any:
+        if name not in self:
+            self[name] = default
+        return self[name]
+
+    def setdefaults(self, values: Mapping[str, Any]) -> None:
+        """Add the hyperparameters that are not set yet."""
+        self.update({name: value for name, value in values.items() if name not in self})
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self.update({name: value})
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(f'the run has no hyperparameter "{name}"') from None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self[name] = value
+
+    def __reduce__(self) -> Any:
+        return dict, (dict(self),)
+
+
+class Summary(MutableMapping[str, Any]):
+    """Results of a run by name: the last value of each scalar, and what the program sets.
+
+    Setting ``summary["best"]`` logs it under the tag ``summary/best``.
+    """
+
+    def __init__(self, log: Callable[[str, Any], object]) -> None:
+        self._log = log
+        self._values: dict[str, Any] = {}
+        self._is_set: set[str] = set()
+
+    def __getitem__(self, name: str) -> Any:
+        return self._values[name]
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self._is_set.add(name)
+        self._values[name] = value
+        self._log(f"{_SUMMARY_PREFIX}{name}", value)
+
+    def __delitem__(self, name: str) -> None:
+        """Forget a value; what was logged stays in the log."""
+        del self._values[name]
+        self._is_set.discard(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __repr__(self) -> str:
+        return repr(self._values)
+
+    def record(self, name: str, value: float) -> None:
+        """Remember the last value of a scalar, unless the program has set another."""
+        if name not in self._is_set:
+            self._values[name] = value
 
 
 class Run:
-    """A run that is being logged; made by `run`."""
+    """A run that is being logged; created by `run`."""
 
-    def __init__(self, writer: FileWriter, config: Mapping[str, Any]) -> None:
+    def __init__(
+        self, writer: FileWriter, config: Mapping[str, Any], name: str, trial_id: str | None
+    ) -> None:
         self.writer = writer
-        self.config = dict(config)
+        self.summary = Summary(self._log_result)
+        self._config = Config(config, self._handle_config_change, strict=writer.strict)
+        self._name = name
+        self._trial_id = trial_id
         self._next_step = 0
+        self._lock = threading.Lock()
+        self._has_records = False
+        self._is_config_written = False
+        self._location = lenient.find_location()
 
     @property
     def path(self) -> str:
-        """The folder of the run."""
+        """The directory of the run."""
         return self.writer.logdir
 
-    def log(self, values: Mapping[str, Any], step: int | None = None) -> bool:
-        """Log scalars by name, those in nested dicts as ``outer/inner``.
+    @property
+    def name(self) -> str:
+        """The name of the run: its directory below the log directory."""
+        return self._name
 
-        Without a step, each call is one step after the last.
+    @name.setter
+    def name(self, name: str) -> None:
+        with self._guard("run.name"):
+            lenient.complain("name", "is the directory of the run; set it by run(…, name=…)")
+
+    @property
+    def config(self) -> Config:
+        """The hyperparameters, which can be changed until the first value is logged."""
+        return self._config
+
+    @config.setter
+    def config(self, values: Mapping[str, Any]) -> None:
+        self._config.update(values)
+
+    @skip_autograph
+    def log(self, values: Mapping[str, Any], step: int | None = None, commit: bool = True) -> bool:
+        """Log values by name, those in nested dicts as ``outer/inner``.
+
+        A number is a scalar, a str is a text, a PIL image or a Matplotlib figure is an image, and
+        so is an array of uint8 with two to four dimensions; any other array of several numbers is
+        a histogram. `Image`, `Histogram`, `Text` and `Audio` say what a value is.
+
+        Args:
+            values: What to log.
+            step: By default, one after that of the last call.
+            commit: False if the next call without a step is at the same step.
+
+        Returns:
+            Whether all values were accepted.
         """
-        step = self._next_step if step is None else step
-        accepted = True
-        with state.writer.holding(self.writer):
-            for name, value in _flatten(values, "/"):
-                accepted &= summary.scalar(name, value, step=step)
-        if isinstance(step, int):
-            self._next_step = step + 1
+        if is_tracing():
+            from tracklight.sdk.traced_calls import call_when_run
+
+            with state.writer.holding(self.writer):
+                return call_when_run(self.log, "run.log()", values, step, commit)
+        accepted = False
+        with self._guard("run.log()"):
+            at = self._next_step if step is None else step
+            accepted = self._log_all(iter_flat(_check_mapping(values)), at)
+            # A step that makes no sense was warned of.
+            with suppress(TypeError, ValueError, OverflowError):
+                self._next_step = int(at) + (1 if commit else 0)
         return accepted
 
     def finish(self, failed: bool = False) -> None:
-        """Note how the run ended, and close its file. Called twice, it does nothing more."""
+        """Record how the run ended, and close its file. A second call does nothing."""
         atexit.unregister(self._finish_at_exit)
         if not self.writer.is_closed:
+            self._write_config()
             log_session_end(self.writer, Status.FAILURE if failed else Status.SUCCESS)
             self.writer.close()
 
@@ -66,6 +271,69 @@ class Run:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self.finish(failed=kind is not None)
 
+    def _guard(self, call: str) -> lenient.guard:
+        return lenient.guard(call, strict=self.writer.strict)
+
+    def _log_all(self, values: Iterable[tuple[str, Any]], step: int) -> bool:
+        accepted = True
+        with state.writer.holding(self.writer):
+            for name, value in values:
+                is_logged = _log_value(name, value, step)
+                if is_logged and _find_kind(value) is None:
+                    self._record_scalar(name, value)
+                accepted &= is_logged
+        return accepted
+
+    def _record_scalar(self, name: str, value: Any) -> None:
+        from tracklight.sdk.arrays import as_number
+
+        is_number = isinstance(value, (int, float))
+        self.summary.record(name, value if is_number else as_number(value))
+
+    def _log_result(self, name: str, value: Any) -> None:
+        with self._guard("run.summary"), state.writer.holding(self.writer):
+            step = max(0, self._next_step - 1)
+            for tag, leaf in iter_flat({name: value}):
+                _log_value(tag, leaf, step)
+
+    def _begin_records(self) -> None:
+        """Write the hyperparameters before the first record that comes from the program.
+
+        Readers keep the first record of hyperparameters, so it is held back until then.
+        """
+
+        def make_first(method: str) -> Callable[..., Any]:
+            def first(*arguments: Any, **named: Any) -> Any:
+                self._write_config()
+                return getattr(self.writer, method)(*arguments, **named)
+
+            return first
+
+        for method in _LOGGING_METHODS:
+            setattr(self.writer, method, make_first(method))
+
+    def _write_config(self) -> None:
+        with self._lock:
+            if self._is_config_written:
+                return
+            for method in _LOGGING_METHODS:
+                self.writer.__dict__.pop(method, None)
+            self._has_records = True
+            values = {name: _as_plain(value) for name, value in iter_flat(self._config)}
+            if not values:
+                return
+            self._is_config_written = True
+            with lenient.warn_at(self._location):
+                hparams.log_start(self.writer, values, self._trial_id)
+
+    def _handle_config_change(self) -> None:
+        if self._is_config_written:
+            with self._guard("run.config"):
+                sentence = "changed after the first value was logged, so the log keeps the old one"
+                lenient.complain("config", sentence)
+        elif self._has_records:
+            self._write_config()
+
     def _finish_at_exit(self) -> None:
         # What the interpreter remembers of an exception that nobody caught.
         self.finish(failed=getattr(sys, "last_value", None) is not None)
@@ -73,7 +341,7 @@ class Run:
 
 def run(
     logdir: str | os.PathLike[str],
-    config: Mapping[str, Any] | None = None,
+    config: Mapping[str, Any] | Namespace | None = None,
     *,
     name: str | None = None,
     timestamp: bool = False,
@@ -81,26 +349,33 @@ def run(
     note_source: bool = True,
     strict: bool | None = None,
 ) -> Run:
-    """Start a run in ``logdir``, or in a folder below it: ``name``, a timestamp, or both.
+    """Start a run in ``logdir``, or in a directory below it: ``name``, a timestamp, or both.
 
-    ``config`` are its hyperparameters; nested dicts become names with dots. Runs of one
-    ``trial_id`` are shown as one. ``note_source`` logs the program's main file as a text.
+    Args:
+        logdir: The log directory.
+        config: The hyperparameters; nested ones get names such as ``optimizer/lr``.
+        name: The name of the run.
+        timestamp: Whether to add the time to the name.
+        trial_id: Runs of one trial are shown as one.
+        note_source: Whether to log the program's main file as a text.
+        strict: Raise an exception on misuse instead of warning.
     """
     stamp = time.strftime("%Y%m%d-%H%M%S") if timestamp else None
     below = "-".join(part for part in (name, stamp) if part)
     folder = os.path.join(os.fspath(logdir), below) if below else logdir
     writer = summary.create_file_writer(folder, strict=strict)
     writer.set_as_default()
-    started = Run(writer, config or {})
-    _take_notes(started, trial_id, note_source)
+    values = vars(config) if isinstance(config, Namespace) else config or {}
+    title = below or os.path.basename(os.path.normpath(writer.logdir))
+    started = Run(writer, values, title, trial_id)
+    _log_environment(started, note_source)
+    started._begin_records()
     atexit.register(started._finish_at_exit)
     return started
 
 
-def _take_notes(started: Run, trial_id: str | None, note_source: bool) -> None:
+def _log_environment(started: Run, note_source: bool) -> None:
     with lenient.guard("run", strict=started.writer.strict):
-        if started.config:
-            hparams.hparams(dict(_flatten(started.config, ".")), trial_id)
         from tracklight.sdk.surroundings import describe_surroundings, read_source
 
         summary.text("run/surroundings", describe_surroundings(), step=0)
@@ -109,10 +384,76 @@ def _take_notes(started: Run, trial_id: str | None, note_source: bool) -> None:
             summary.text("run/source", source, step=0)
 
 
-def _flatten(values: Mapping[str, Any], separator: str) -> Iterator[tuple[str, Any]]:
-    for name, value in values.items():
-        if isinstance(value, Mapping):
-            for inner, leaf in _flatten(value, separator):
-                yield f"{name}{separator}{inner}", leaf
-        else:
-            yield name, value
+def _check_mapping(values: object) -> Mapping[str, Any]:
+    if not isinstance(values, Mapping):
+        kind = type(values).__name__
+        raise lenient.Misuse("values", f"must be a dict of values by name, not a {kind}")
+    return values
+
+
+def _find_kind(value: Any) -> type[_Value] | None:
+    """Return the class that stands for the kind of a value; None for a scalar."""
+    if isinstance(value, (float, int)):
+        return None
+    if isinstance(value, _Value):
+        return type(value)
+    if isinstance(value, str):
+        return Text
+    if isinstance(value, (list, tuple)) and value:
+        kinds = {_find_kind(item) for item in value}
+        return kinds.pop() if kinds <= {Image} or kinds <= {Text} else None
+    if hasattr(value, "dtype") and hasattr(value, "shape"):
+        return _find_kind_of_array(value)
+    from tracklight.sdk.pictures import is_picture
+
+    return Image if is_picture(value) else None
+
+
+def _find_kind_of_array(array: Any) -> type[_Value] | None:
+    shape = tuple(array.shape)
+    kind = getattr(array.dtype, "name", str(array.dtype))
+    if kind.startswith(("str", "object", "bytes")):
+        return Text
+    if math.prod(shape) <= 1:
+        return None
+    return Image if "uint8" in kind and 2 <= len(shape) <= 4 else Histogram
+
+
+def _log_value(name: str, value: Any, step: int) -> bool:
+    kind = _find_kind(value)
+    if kind is None:
+        return summary.scalar(name, value, step)
+    value = _wrap(kind, value)
+    if isinstance(value, Image):
+        return summary.image(
+            name, value.data, step, max_outputs=value.max_outputs, description=value.caption
+        )
+    if isinstance(value, Histogram):
+        return summary.histogram(name, value.data, step, buckets=value.buckets)
+    if isinstance(value, Audio):
+        return summary.audio(
+            name,
+            value.data,
+            value.sample_rate,
+            step,
+            max_outputs=value.max_outputs,
+            description=value.caption,
+        )
+    return summary.text(name, value.data, step)
+
+
+def _wrap(kind: type[_Value], value: Any) -> _Value:
+    """Return a value in the class of its kind; all images of a list in one."""
+    if isinstance(value, _Value):
+        return value
+    if kind is not Image or not isinstance(value, (list, tuple)):
+        return kind(value)
+    images = [item if isinstance(item, Image) else Image(item) for item in value]
+    captions = [image.caption for image in images if image.caption]
+    caption = "\n\n".join(captions) or None
+    return Image([image.data for image in images], caption, max_outputs=len(images))
+
+
+def _as_plain(value: Any) -> Any:
+    """Return a list or None as a text, as hyperparameters are numbers and texts."""
+    return str(value) if value is None or isinstance(value, (list, tuple, set)) else value

@@ -1,19 +1,24 @@
-"""Logs values from a training program, with the words of ``tf.summary``.
+"""Log values from a training program, with the functions of ``tf.summary``.
 
     writer = tracklight.summary.create_file_writer("logs/run1")
     with writer.as_default():
         for step in range(1000):
             tracklight.summary.scalar("loss", loss, step=step)
 
-Every function that logs returns True if the value was accepted, and False if there is no default
-writer, if `record_if` says no, or if the value made no sense: then a warning says why, once for
-each line of the program (an exception in strict mode). Arrays may come from NumPy, TensorFlow,
-PyTorch, JAX or be plain lists.
+Functions have the names, arguments and defaults of ``tf.summary``. Every function that logs returns
+True if the value was accepted, and False if there is no default writer, if `record_if` says no, or
+if the value made no sense: then a warning says why, once for each line of the program (an exception
+in strict mode). Arrays may come from NumPy, TensorFlow, PyTorch, JAX or be plain lists.
+
+Inside a ``tf.function``, a call is repeated with the values whenever the function runs.
 """
 
 from __future__ import annotations
 
 import os
+import re
+import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
@@ -21,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 from tracklight.sdk import lenient, state
 from tracklight.sdk.scopes import add_scope
 from tracklight.sdk.state import Condition, find_active_writer
+from tracklight.sdk.tf_tracing import is_tracing, skip_autograph
 from tracklight.sdk.writer import EventWriter
 from tracklight.tracing import trace_export, trace_off, trace_on
 
@@ -29,8 +35,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FileWriter",
+    "SummaryWriter",
     "audio",
     "create_file_writer",
+    "create_noop_writer",
     "custom_scalars",
     "experimental",
     "flush",
@@ -53,9 +61,35 @@ __all__ = [
 ]
 
 
-class FileWriter(EventWriter):
-    """Writes one event file; made by `create_file_writer`."""
+class SummaryWriter(ABC):
+    """What all writers have in common; see `create_file_writer` and `create_noop_writer`."""
 
+    @abstractmethod
+    def as_default(self, step: object | None = None) -> AbstractContextManager[SummaryWriter]:
+        """Log here inside a ``with``, at ``step`` where none is given."""
+
+    @abstractmethod
+    def set_as_default(self, step: object | None = None) -> None:
+        """Log here from now on."""
+
+    @abstractmethod
+    def flush(self) -> Any:
+        """Write everything that was logged."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Flush and release the writer."""
+
+    @skip_autograph
+    def init(self) -> None:
+        """Do nothing; TensorFlow's writers have this method."""
+        return
+
+
+class FileWriter(EventWriter, SummaryWriter):
+    """A writer of one event file; created by `create_file_writer`."""
+
+    @skip_autograph
     @contextmanager
     def as_default(self, step: object | None = None) -> Iterator[FileWriter]:
         """Log here inside a ``with``, at ``step`` where none is given; flush at its end."""
@@ -66,18 +100,36 @@ class FileWriter(EventWriter):
         finally:
             self.flush()
 
+    @skip_autograph
     def set_as_default(self, step: object | None = None) -> None:
         """Log here from now on, in this thread and in all that have no writer of their own."""
         state.writer.set(self)
         if step is not None:
             state.step.set(step)
 
-    def init(self) -> None:
-        """Nothing to do; there because ``tf.summary`` has it."""
-
+    @skip_autograph
     def close(self) -> None:
         state.writer.replace(self, None)
         super().close()
+
+
+class _NoopWriter(SummaryWriter):
+    @skip_autograph
+    @contextmanager
+    def as_default(self, step: object | None = None) -> Iterator[_NoopWriter]:
+        yield self
+
+    @skip_autograph
+    def set_as_default(self, step: object | None = None) -> None:
+        pass
+
+    @skip_autograph
+    def flush(self) -> None:
+        pass
+
+    @skip_autograph
+    def close(self) -> None:
+        pass
 
 
 def create_file_writer(
@@ -85,21 +137,57 @@ def create_file_writer(
     max_queue: int | None = None,
     flush_millis: float | None = None,
     filename_suffix: str | None = None,
+    name: str | None = None,
+    experimental_trackable: bool = False,
+    experimental_mesh: Any = None,
     *,
     strict: bool | None = None,
 ) -> FileWriter:
-    """A writer of a new event file in ``logdir``, a folder or an address such as ``s3://…``.
+    """Create a writer of a new event file in ``logdir``.
 
-    What is logged is in the file after ``flush_millis`` (1,000, and 30,000 in object stores) or
-    when ``max_queue`` records wait, whichever is first. ``strict`` makes misuse an exception.
+    Args:
+        logdir: A directory, or an address such as ``s3://…``.
+        max_queue: Write to the file when this many records wait.
+        flush_millis: Write to the file after this time at the latest; by default 1,000, and
+            30,000 in object stores.
+        filename_suffix: Appended to the name of the event file.
+        name: Accepted for TensorFlow's sake and ignored, like the two arguments after it.
+        experimental_trackable: Ignored.
+        experimental_mesh: Ignored.
+        strict: Raise an exception on misuse instead of warning.
     """
+    is_strict = lenient.is_strict() if strict is None else strict
+    with lenient.guard("summary.create_file_writer()", strict=is_strict):
+        queue = _as_limit(max_queue, "max_queue")
+        flush_after_ms = _as_limit(flush_millis, "flush_millis")
     return FileWriter(
         logdir,
-        max_queue=max_queue,
-        flush_s=None if flush_millis is None else flush_millis / 1000,
+        max_queue=None if queue is None else int(queue),
+        flush_s=None if flush_after_ms is None else flush_after_ms / 1000,
         filename_suffix=filename_suffix or "",
-        strict=strict,
+        strict=is_strict,
     )
+
+
+def _as_limit(value: object, argument: str) -> float | None:
+    """Return a number, or None for the default where it is not a positive one."""
+    if value is None:
+        return None
+    from tracklight.sdk.arrays import as_number
+
+    try:
+        number = as_number(value, argument)
+    except lenient.Misuse:
+        number = -1.0
+    if not 0 <= number < 1e15:
+        lenient.complain(argument, f"must be a number of at least 0, not {value!r:.100}")
+        return None
+    return number
+
+
+def create_noop_writer() -> SummaryWriter:
+    """Create a writer that does nothing: making it the default leaves the default as it is."""
+    return _NoopWriter()
 
 
 def set_step(step: object) -> None:
@@ -113,24 +201,45 @@ def get_step() -> object:
 
 
 def record_if(condition: Condition) -> AbstractContextManager[None]:
-    """Log only if ``condition``, or what it returns when called, is true, inside a ``with``."""
+    """Log only if ``condition``, or what it returns when called, is true, inside a ``with``.
+
+    In a ``tf.function`` the condition may be a tensor, or return one.
+    """
     return state.condition.holding(condition)
 
 
 def should_record_summaries() -> bool:
-    """Whether what is logged now would be recorded."""
+    """Return whether what is logged now would be recorded.
+
+    In a ``tf.function`` with a condition, this is a tensor that is evaluated when it runs.
+    """
+    if is_tracing():
+        from tracklight.sdk.traced_calls import make_condition_tensor
+
+        recorded: bool = make_condition_tensor()
+        return recorded
     return find_active_writer() is not None
 
 
-def flush(writer: EventWriter | None = None) -> None:
-    """Wait until all that was logged is in the file of ``writer``, by default the default one."""
-    writer = state.writer.get() if writer is None else writer
-    if writer is not None:
-        writer.flush()
+def flush(writer: SummaryWriter | None = None, name: str | None = None) -> None:
+    """Wait until all that was logged is in the file of ``writer``, by default the default one.
+
+    ``name`` is accepted for TensorFlow's sake and ignored.
+    """
+    if is_tracing():
+        from tracklight.sdk.traced_calls import call_when_run
+
+        call_when_run(flush, "summary.flush()", writer)
+        return
+    target = state.writer.get() if writer is None else writer
+    if target is not None:
+        target.flush()
 
 
 def scalar(name: str, data: Any, step: int | None = None, description: str | None = None) -> bool:
     """Log one number: a float, an int, or an array or tensor that holds one."""
+    if is_tracing():
+        return _log_when_run(scalar, name, data, step=step, description=description)
     writer = find_active_writer()
     if writer is None:
         return False
@@ -171,6 +280,10 @@ def image(
     Lists of pictures, PNG, JPEG and GIF files as bytes, PIL images and Matplotlib figures are taken
     as well. No more than ``max_outputs`` are logged.
     """
+    if is_tracing():
+        return _log_when_run(
+            image, name, data, step=step, max_outputs=max_outputs, description=description
+        )
 
     def build(tag: str) -> Message:
         from tracklight.sdk.values import build_images
@@ -190,6 +303,17 @@ def audio(
     description: str | None = None,
 ) -> bool:
     """Log clips of sound: floats in [-1, 1] of [k, frames, channels], or a WAV file's bytes."""
+    if is_tracing():
+        return _log_when_run(
+            audio,
+            name,
+            data,
+            sample_rate,
+            step=step,
+            max_outputs=max_outputs,
+            encoding=encoding,
+            description=description,
+        )
 
     def build(tag: str) -> Message:
         from tracklight.sdk.values import build_audio
@@ -203,6 +327,8 @@ def audio(
 
 def text(name: str, data: Any, step: int | None = None, description: str | None = None) -> bool:
     """Log a Markdown text, or an array of them, which is shown as a table; 64 MiB at most."""
+    if is_tracing():
+        return _log_when_run(text, name, data, step=step, description=description)
 
     def build(tag: str) -> Message:
         from tracklight.sdk.values import build_text
@@ -223,6 +349,10 @@ def histogram(
 
     They are copied at once and counted in the writer's thread; NaN and infinities apart.
     """
+    if is_tracing():
+        return _log_when_run(
+            histogram, name, data, step=step, buckets=buckets, description=description
+        )
 
     writer = find_active_writer()
     if writer is None:
@@ -252,6 +382,10 @@ def mesh(
 
     Colours are given for each vertex; ``config_dict`` has camera, lights and material.
     """
+    if is_tracing():
+        return _log_when_run(
+            mesh, name, vertices, faces, colors, config_dict, step=step, description=description
+        )
 
     def build(tag: str) -> list[Message]:
         from tracklight.sdk.values import build_mesh
@@ -272,6 +406,17 @@ def pr_curve(
     description: str | None = None,
 ) -> bool:
     """Log precision and recall of predictions in [0, 1] for labels that are true or false."""
+    if is_tracing():
+        return _log_when_run(
+            pr_curve,
+            name,
+            labels,
+            predictions,
+            step=step,
+            num_thresholds=num_thresholds,
+            weights=weights,
+            description=description,
+        )
 
     def build(tag: str) -> Message:
         from tracklight.sdk.values import build_pr_curve
@@ -316,6 +461,8 @@ def graph(graph_data: Any, name: str = "keras", step: int = 0) -> bool:
 
 def tensor(name: str, data: Any, step: int | None = None, description: str | None = None) -> bool:
     """Log an array of any type and shape, of 1 GiB at most."""
+    if is_tracing():
+        return _log_when_run(tensor, name, data, step=step, description=description)
 
     def build(tag: str) -> Message:
         from tracklight.sdk.values import build_tensor
@@ -325,16 +472,25 @@ def tensor(name: str, data: Any, step: int | None = None, description: str | Non
     return _log("tensor", name, step, build)
 
 
-def write(tag: str, tensor: Any, step: int | None = None, metadata: Any = None) -> bool:
+def write(
+    tag: str,
+    tensor: Any,
+    step: int | None = None,
+    metadata: Any = None,
+    name: str | None = None,
+) -> bool:
     """Log an array for a plugin of one's own, under ``tag`` in every name scope.
 
-    ``metadata`` is a SummaryMetadata, as the message of any library or as its bytes.
+    ``metadata`` is a SummaryMetadata, as the message of any library or as its bytes. ``name`` is
+    accepted for TensorFlow's sake and ignored.
     """
+    if is_tracing():
+        return _log_when_run(write, tag, tensor, step=step, metadata=metadata, is_scoped=False)
 
-    def build(name: str) -> Message:
+    def build(tag: str) -> Message:
         from tracklight.sdk.values import build_tensor
 
-        value = build_tensor(name, tensor, description="")
+        value = build_tensor(tag, tensor, description="")
         value.ClearField("metadata")
         if metadata is not None:
             given = metadata if isinstance(metadata, bytes) else metadata.SerializeToString()
@@ -342,6 +498,16 @@ def write(tag: str, tensor: Any, step: int | None = None, metadata: Any = None) 
         return value
 
     return _log("write", tag, step, build, is_scoped=False)
+
+
+def _log_when_run(
+    log: Callable[..., bool], name: object, *arguments: Any, is_scoped: bool = True, **named: Any
+) -> bool:
+    """Repeat a call whenever the ``tf.function`` runs that is being traced."""
+    from tracklight.sdk.traced_calls import log_when_run
+
+    call = _call(log.__name__, name)
+    return log_when_run(log, call, name, *arguments, is_scoped=is_scoped, **named)
 
 
 def _log(
@@ -383,8 +549,65 @@ def _call(kind: str, name: object) -> str:
     return f"summary.{kind}({name!r:.100})"
 
 
+@contextmanager
+def _summary_scope(
+    name: str, default_name: str = "summary", values: Any = None
+) -> Iterator[tuple[str, str]]:
+    """Enter a ``tf.name_scope``, if TensorFlow is loaded; yield the tag and the scope.
+
+    ``values`` is accepted for TensorFlow's sake and ignored.
+    """
+    title = name or default_name
+    tag = add_scope(title)
+    tensorflow = sys.modules.get("tensorflow")
+    if tensorflow is None:
+        yield tag, f"{title}/"
+        return
+    # Tags may have characters that a name scope must not have.
+    with tensorflow.name_scope(re.sub(r"[^A-Za-z0-9_.\\/-]", "", title) or default_name) as scope:
+        yield tag, scope
+
+
+def _write_raw_pb(tensor: Any, step: int | None = None, name: str | None = None) -> bool:
+    """Log the values of a Summary, given as its bytes, as they are.
+
+    ``name`` is accepted for TensorFlow's sake and ignored.
+    """
+    if is_tracing():
+        from tracklight.sdk.traced_calls import log_when_run
+
+        def log(_: str, data: Any, step: int | None = None) -> bool:
+            return _write_raw_pb(data, step)
+
+        return log_when_run(log, "summary.experimental.write_raw_pb()", "raw", tensor, step=step)
+    writer = find_active_writer()
+    if writer is None:
+        return False
+    with lenient.guard("summary.experimental.write_raw_pb()", strict=writer.strict):
+        from tracklight.formats import proto
+        from tracklight.sdk.arrays import as_array, as_step
+
+        data = tensor if isinstance(tensor, bytes) else as_array(tensor, "tensor").item()
+        if not isinstance(data, bytes):
+            raise lenient.Misuse("tensor", f"must be bytes, not a {type(data).__name__}")
+        at = as_step(state.step.get() if step is None else step)
+        return writer.add(list(proto.parse("Summary", data).value), at)
+    return False
+
+
 class experimental:
-    """Where ``tf.summary`` keeps the step."""
+    """The functions of ``tf.summary.experimental``."""
 
     set_step = staticmethod(set_step)
     get_step = staticmethod(get_step)
+    summary_scope = staticmethod(_summary_scope)
+    write_raw_pb = staticmethod(_write_raw_pb)
+
+
+# AutoGraph would rewrite these where a `tf.function` calls them.
+for _function in (
+    *(audio, create_file_writer, create_noop_writer, custom_scalars, flush, get_step, graph),
+    *(histogram, image, mesh, pr_curve, record_if, scalar, set_step, should_record_summaries),
+    *(tensor, text, trace_export, trace_off, trace_on, write, _summary_scope, _write_raw_pb),
+):
+    skip_autograph(_function)

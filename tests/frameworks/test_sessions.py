@@ -32,7 +32,7 @@ def test_lightning_keeps_a_file_beside_its_events(tmp_path: Path) -> None:
             writer.add_scalar("loss", 0.5 + version, 1)
     names, hparams, metrics, source = read(tmp_path)
     assert names == ["runs/version_0", "runs/version_1"]
-    assert hparams == {"lr": [0.1, 1.1], "net.layers": [3.0, 3.0]}
+    assert hparams == {"lr": [0.1, 1.1], "net/layers": [3.0, 3.0]}
     assert (metrics, source) == ({"|loss": [0.5, 1.5]}, [1, 1])
 
 

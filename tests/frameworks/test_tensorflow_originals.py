@@ -12,6 +12,7 @@ import pytest
 from tests.frameworks.programs import need, run_program
 from tests.frameworks.summary_calls import SAME_BUCKETS, SAME_BYTES, SAME_CURVES, SAME_PIXELS
 from tests.sdk.reading import iter_events
+from tests.tf_summary_signatures import SIGNATURES
 from tracklight.formats.tensor import decode
 
 
@@ -84,3 +85,8 @@ def test_same_curves(logdir: Path, name: str) -> None:
     # Theirs has the name, too, as the tag is another one.
     theirs.metadata.ClearField("display_name")
     assert ours.metadata == theirs.metadata
+
+
+def test_recorded_signatures_are_those_of_tensorflow() -> None:
+    need("tensorflow")
+    assert run_program("tf_signatures_program.py") == SIGNATURES

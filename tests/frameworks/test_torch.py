@@ -228,6 +228,13 @@ def test_hparams_of_odd_types_are_logged_as_text(tmp_path: Path) -> None:
     assert (loss.tag, loss.simple_value) == (b"loss", 0.25)
 
 
+def test_nested_hparams_have_names_with_slashes(tmp_path: Path) -> None:
+    with SummaryWriter(tmp_path, strict=True) as writer:
+        writer.add_hparams({"optimizer": {"lr": 0.5}}, {}, run_name="trial")
+    _, start, _ = read_values(tmp_path / "trial")
+    assert b"optimizer/lr" in start.metadata.plugin_data.content
+
+
 def test_reads_an_onnx_file_without_onnx(tmp_path: Path) -> None:
     (tmp_path / "model.onnx").write_bytes(make_onnx_model())
     with SummaryWriter(tmp_path, strict=True) as writer:

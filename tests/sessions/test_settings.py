@@ -8,16 +8,16 @@ from tracklight.errors import FormatError
 from tracklight.sessions.settings import parse_settings, rank_name
 
 
-def test_nested_values_have_names_with_dots() -> None:
+def test_nested_values_have_names_with_slashes() -> None:
     given = {"lr": 0.1, "net": {"sizes": [1, 2], "bias": True}, "none": None, "name": "a"}
     found = parse_settings("config.json", json.dumps(given).encode())
-    assert found == {"lr": 0.1, "net.sizes": "[1,2]", "net.bias": True, "name": "a"}
+    assert found == {"lr": 0.1, "net/sizes": "[1,2]", "net/bias": True, "name": "a"}
     assert type(parse_settings("args.json", b'{"epochs": 3}')["epochs"]) is float
 
 
 def test_values_in_wrappers_are_unwrapped() -> None:
     text = b"wandb_version: 1\nlr:\n  desc: null\n  value: 0.1\nnet:\n  value:\n    depth: 3\n"
-    assert parse_settings("config.yaml", text) == {"lr": 0.1, "net.depth": 3.0}
+    assert parse_settings("config.yaml", text) == {"lr": 0.1, "net/depth": 3.0}
 
 
 def test_lightning_keeps_them_in_hparams_yaml() -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from tracklight.formats.hparam_names import iter_flat
 from tracklight.hparams.domains import (
     Discrete,
     Domain,
@@ -52,8 +53,8 @@ def hparams(
 ) -> bool:
     """Log the hyperparameters of this run to the default writer.
 
-    Runs of one ``trial_id`` are shown as one; by default those are of one trial whose
-    hyperparameters are the same.
+    Nested ones get names such as ``optimizer/lr``. Runs of one ``trial_id`` are shown as one; by
+    default, runs with the same hyperparameters are one trial.
     """
     writer = find_active_writer()
     return writer is not None and log_start(writer, hparams, trial_id, start_time_secs)
@@ -81,12 +82,13 @@ def log_start(
     from tracklight.sdk import sessions
 
     with lenient.guard("hparams", strict=writer.strict):
-        names = [key.name if isinstance(key, HParam) else str(key) for key in hparams]
-        sessions.check_unique(names)
-        values = {
-            name: sessions.as_hparam_value(name, value)
-            for name, value in zip(names, hparams.values(), strict=True)
-        }
+        named = [
+            (key.name if isinstance(key, HParam) else str(key), value)
+            for key, value in hparams.items()
+        ]
+        flat = [pair for name, value in named for pair in iter_flat({name: value})]
+        sessions.check_unique([name for name, _ in flat])
+        values = {name: sessions.as_hparam_value(name, value) for name, value in flat}
         return sessions.log_session_start(writer, values, trial_id, start_time_secs)
     return False
 

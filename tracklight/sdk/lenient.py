@@ -10,15 +10,29 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from types import FrameType, TracebackType
+from typing import Any, NamedTuple
 
 from tracklight.errors import UsageError, UsageWarning
+from tracklight.sdk import tf_tracing
 
 #: Folders whose code is not the user's: tracklight's, and those of frameworks that call it.
 _folders: tuple[str, ...] = (os.path.dirname(os.path.dirname(__file__)) + os.sep,)
 
+
+class Location(NamedTuple):
+    """A line of the user's program."""
+
+    filename: str
+    line: int
+    module: str
+
+
 _strict: ContextVar[bool] = ContextVar("tracklight_strict", default=False)
+_location: ContextVar[Location | None] = ContextVar("tracklight_location", default=None)
 _told: set[tuple[str, int, str]] = set()
 
 
@@ -75,14 +89,38 @@ def complain(argument: str, sentence: str) -> None:
     _warn(argument, str(misuse))
 
 
+@contextmanager
+def warn_at(location: Location) -> Iterator[None]:
+    """Let warnings point at ``location``, in code that runs far from the user's call."""
+    token = _location.set(location)
+    try:
+        yield
+    finally:
+        _location.reset(token)
+
+
 def _warn(argument: str, text: str) -> None:
-    frame = find_user_frame()
-    place = (frame.f_code.co_filename, frame.f_lineno, argument)
-    if place in _told:
+    location = _location.get() or find_location()
+    key = (location.filename, location.line, argument)
+    if key in _told:
         return
-    _told.add(place)
+    _told.add(key)
+    warnings.warn_explicit(text, UsageWarning, location.filename, location.line, location.module)
+
+
+def find_location() -> Location:
+    """Return the user's line that is running, or that is being traced by TensorFlow."""
+    if tf_tracing.is_tracing():
+        return locate_operation(sys.modules["tensorflow"].no_op().traceback)
+    frame = find_user_frame()
     module = frame.f_globals.get("__name__", "<unknown>")
-    warnings.warn_explicit(text, UsageWarning, place[0], place[1], module)
+    return Location(frame.f_code.co_filename, frame.f_lineno, module)
+
+
+def locate_operation(traceback: Any) -> Location:
+    """Return the user's line that created an operation of TensorFlow, by its ``traceback``."""
+    line = tf_tracing.find_traced_line(traceback, _folders)
+    return Location(*(line or ("<unknown>", 0)), "__main__")
 
 
 def find_user_frame() -> FrameType:

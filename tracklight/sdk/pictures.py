@@ -93,15 +93,30 @@ def _iter_pictures(data: object) -> Iterator[Picture]:
         yield from map(encode_pixels, array)
 
 
+def is_picture(data: object) -> bool:
+    """Return whether a value is a Matplotlib figure or axes, or a PIL image."""
+    return _find_figure(data) is not None or _is_pil_image(data)
+
+
+def _find_figure(data: Any) -> Any:
+    if hasattr(data, "savefig"):
+        return data
+    figure = getattr(data, "figure", None)  # of Matplotlib's axes
+    return figure if hasattr(figure, "savefig") else None
+
+
+def _is_pil_image(data: object) -> bool:
+    return all(hasattr(data, name) for name in ("save", "mode", "convert"))
+
+
 def _find_single(data: Any) -> Picture | None:
-    """A picture that is no array: a file's bytes, a PIL image or a Matplotlib figure."""
+    """Return a picture that is not an array: a file's bytes, a PIL image or a Matplotlib figure."""
     if isinstance(data, (bytes, bytearray, memoryview)):
         return _wrap(bytes(data), "must be the bytes of a PNG, JPEG or GIF file")
-    if hasattr(data, "savefig"):
-        return _save(data.savefig, format="png")
-    if hasattr(data, "figure") and hasattr(data.figure, "savefig"):  # Matplotlib's axes
-        return _save(data.figure.savefig, format="png")
-    if hasattr(data, "save") and hasattr(data, "mode") and hasattr(data, "convert"):
+    figure = _find_figure(data)
+    if figure is not None:
+        return _save(figure.savefig, format="png")
+    if _is_pil_image(data):
         image = data if data.mode in _PNG_MODES else data.convert("RGB")
         return _save(image.save, format="PNG")
     return None

@@ -54,4 +54,4 @@ def as_hparam_value(name: str, value: Any) -> HParamValue:
 def check_unique(names: list[str]) -> None:
     for name in names:
         if names.count(name) > 1:
-            raise Misuse("hparams", f'has "{name}" twice, by its name and by an HParam')
+            raise Misuse("hparams", f'has "{name}" twice')

@@ -2,29 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Generic, TypeVar
+
+from tracklight.sdk.tf_tracing import find_replica, is_tracing
 
 T = TypeVar("T")
 
 _UNSET: Any = object()
 
 
-class Setting(Generic[T]):
-    """A thread's own value where it has set one, else the one that was set last anywhere.
+class _Cell(threading.local):
+    """The value of one thread, in a list so that other threads can be given a reference to it."""
 
-    So a thread that logs for the main program sees its writer and its step, while two trainings
-    side by side in two threads do not disturb each other.
+    def __init__(self) -> None:
+        self.current: list[Any] = [_UNSET]
+
+
+class Setting(Generic[T]):
+    """A thread's own value where it has set one, else the value that was set last by any thread.
+
+    A thread that logs for the main program sees the main program's writer and step, while two
+    trainings in two threads do not disturb each other.
     """
 
-    __slots__ = ("_own", "_shared", "was_set")
+    __slots__ = ("_cell", "_first_cell", "_is_traced", "_own", "_shared", "was_set")
 
     def __init__(self, name: str, value: T) -> None:
         self._own: ContextVar[T] = ContextVar(name, default=_UNSET)
+        #: Whether the own value was set while a ``tf.function`` was traced.
+        self._is_traced: ContextVar[bool] = ContextVar(f"{name}_is_traced", default=False)
+        self._cell = _Cell()
+        #: That of the thread which imported tracklight, as a rule the main thread.
+        self._first_cell = self._cell.current
         self._shared = value
-        #: False as long as nobody can have anything but the value from the start.
+        #: False as long as nobody can have anything but the initial value.
         self.was_set = False
 
     def get(self) -> T:
@@ -34,21 +49,53 @@ class Setting(Generic[T]):
     def set(self, value: T) -> None:
         self.was_set = True
         self._own.set(value)
+        self._cell.current[0] = value
         self._shared = value
 
     def replace(self, old: T, new: T) -> None:
-        """Have ``new`` where ``old`` is set, be it for this thread or for all."""
+        """Replace ``old`` by ``new`` where it is set, for this thread or for all."""
         if self._own.get() is old:
             self._own.set(new)
+            self._cell.current[0] = new
         if self._shared is old:
             self._shared = new
 
     @contextmanager
     def holding(self, value: T) -> Iterator[None]:
-        """Have ``value`` inside a ``with``, in this thread or task alone."""
+        """Set ``value`` inside a ``with``, for this thread or task alone."""
         self.was_set = True
         token = self._own.set(value)
+        traced_token = self._is_traced.set(is_tracing())
+        self._cell.current[0] = value
         try:
             yield
         finally:
-            self._own.reset(token)
+            try:
+                self._is_traced.reset(traced_token)
+                self._own.reset(token)
+            finally:
+                self._cell.current[0] = self._own.get()
+
+    def bind(self, *, keep: bool) -> Callable[[], T]:
+        """Return a function that reads this thread's value later, from any thread.
+
+        TensorFlow runs the operations of a ``tf.function`` in threads of its own. A value that
+        was set while the function was traced (a ``with`` inside of it) stays. Else the value is
+        the one that the tracing thread has when the operation runs; where it has none by then,
+        with ``keep`` the one that it has now.
+        """
+        own, cell = self._own.get(), self._cell.current
+        if own is _UNSET and find_replica() is not None:
+            # A distribution strategy traces each replica in a thread of its own.
+            cell = self._first_cell
+            own = cell[0]
+        if own is not _UNSET and self._is_traced.get():
+            return lambda: own
+
+        def read() -> T:
+            value: T = cell[0]
+            if value is _UNSET and keep:
+                value = own
+            return self._shared if value is _UNSET else value
+
+        return read

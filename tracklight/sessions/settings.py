@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from tracklight.errors import FormatError
-from tracklight.formats.hparam_names import HParamValue
+from tracklight.formats.hparam_names import HParamValue, iter_flat
 from tracklight.sessions.yaml import read_yaml
 
 _MOST_VALUES = 1000
-_MOST_DEPTH = 20
 _LONGEST_TEXT = 500
 #: Where several files lie in one directory, the one that says most clearly what it is counts.
 _ORDER = ("hparams", "params", "args", "config")
@@ -24,18 +23,21 @@ def rank_name(name: str) -> int:
 
 
 def parse_settings(name: str, data: bytes) -> dict[str, HParamValue]:
-    """The values in a file of that name; nested ones have names with dots.
+    """Return the values in a file of that name, nested ones under names such as ``optimizer/lr``.
 
-    A FormatError says what is wrong with a file that cannot be read.
+    Raises FormatError, which says what is wrong, if the file cannot be read.
     """
     content = _load(name, data.decode("utf-8", "replace"))
     if not isinstance(content, Mapping):
         raise FormatError("it holds no names with values")
     found: dict[str, HParamValue] = {}
-    for key, value in _flatten(_unwrap(content), 0):
+    for key, value in iter_flat(_unwrap(content)):
         if len(found) == _MOST_VALUES:
             break
-        found[key] = value
+        if isinstance(value, (bool, int, float, str)):
+            found[key] = _bound(value)
+        elif value is not None:
+            found[key] = _bound(msgspec.json.encode(value).decode())
     return found
 
 
@@ -58,17 +60,6 @@ def _unwrap(content: Mapping[Any, Any]) -> Mapping[Any, Any]:
         if isinstance(one, Mapping) and "value" in one and one.keys() <= {"value", "desc"}
     }
     return wrapped if wrapped else content
-
-
-def _flatten(values: Mapping[Any, Any], depth: int) -> Iterator[tuple[str, HParamValue]]:
-    for key, value in values.items():
-        if isinstance(value, Mapping):
-            if depth < _MOST_DEPTH:
-                yield from ((f"{key}.{inner}", leaf) for inner, leaf in _flatten(value, depth + 1))
-        elif isinstance(value, (bool, int, float, str)):
-            yield str(key), _bound(value)
-        elif value is not None:
-            yield str(key), _bound(msgspec.json.encode(value).decode())
 
 
 def _bound(value: HParamValue) -> HParamValue:

@@ -11,6 +11,7 @@ from tracklight.formats.hparam_names import (
     SESSION_END_TAG,
     SESSION_START_TAG,
     HParamValue,
+    iter_flat,
 )
 from tracklight.formats.hparams import Status, ValueType
 from tracklight.formats.proto import Message
@@ -24,8 +25,8 @@ def build_session(
 ) -> list[Message]:
     """Values of an experiment, the start and the end of a session; one event each."""
     values = {
-        str(name): as_hparam_value(name, value)
-        for name, value in _check_mapping("hparam_dict", hparams).items()
+        name: as_hparam_value(name, value)
+        for name, value in iter_flat(_check_mapping("hparam_dict", hparams))
         if value is not None
     }
     tags = list(map(str, _check_mapping("metric_dict", metrics)))
