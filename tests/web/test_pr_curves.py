@@ -32,7 +32,7 @@ from tests.web.writing import append
 from tracklight.dashboards.pr_curves.curve import Curve, make_curve, measure
 from tracklight.formats.values import Tensor
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.smoke]
 
 OpenPage = Callable[..., Page]
 TAB = "?tab=pr_curves"
