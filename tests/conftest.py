@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,40 +12,59 @@ from tests.archives import extract
 from tests.small_log import write_small_log
 from tracklight.sdk import lenient
 
-# How long an example takes says more of who else uses the machine than of the code.
+# Deadlines measure the load of the machine more than the code.
 settings.register_profile("tracklight", deadline=None)
 settings.load_profile("tracklight")
 
-#: Where tests talk to browsers, servers and other processes, or look at the clock.
-WAITING = "web server notebook cli hparams alerts logdir capture frameworks".split()
+IS_CI = os.environ.get("CI") == "true"
+
+#: Skips that CI accepts, as regular expressions: hardware and data that it never has. Anything else
+#: that is missing (a browser, a framework, a shell) is a failure there.
+ALLOWED_SKIPS = [
+    "there is no GPU",
+    "JAX sees no GPU",
+    "TRACKLIGHT_CORPUS is not set",
+]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Gives tests that wait for others a second chance: a busy machine may stall for seconds.
+    """Start files with slow tests first, so that no worker is left alone with one at the end.
 
-    What fails twice is a fault, and what was run again is listed at the end of the run.
+    Browser tests come last: Playwright keeps an event loop in the main thread until the session
+    ends, and tests elsewhere run loops of their own.
     """
-    rooms = [Path(__file__).parent / room for room in WAITING]
-    for item in items:
-        if any(room in item.path.parents for room in rooms):
-            item.add_marker(pytest.mark.flaky(reruns=1))
+    slow_files = {item.path for item in items if item.get_closest_marker("slow")}
+    browser_files = {item.path for item in items if item.get_closest_marker("browser")}
+    items.sort(key=lambda item: (item.path in browser_files, item.path not in slow_files))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    """In CI, turn a skip that is not allowed into a failure."""
+    report: pytest.TestReport = yield  # type: ignore[misc]
+    if IS_CI and report.skipped and not hasattr(report, "wasxfail"):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        if not any(re.search(allowed, reason) for allowed in ALLOWED_SKIPS):
+            report.outcome = "failed"
+            report.longrepr = f"{reason}. CI must not skip this test; see ALLOWED_SKIPS."
+    return report  # type: ignore[return-value]
 
 
 @pytest.fixture(scope="session")
 def nasty_logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A log directory with everything that can be wrong with one; only to be read."""
-    place = tmp_path_factory.mktemp("nasty")
-    extract(Path(__file__).parent / "data" / "nasty.tar.gz", place)
-    return place / "nasty"
+    """A read-only log directory in which every run has one defect."""
+    folder = tmp_path_factory.mktemp("nasty")
+    extract(Path(__file__).parent / "data" / "nasty.tar.gz", folder)
+    return folder / "nasty"
 
 
 @pytest.fixture(scope="session", autouse=True)
 def data_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Notes that tests make stay out of the data folder of who runs them."""
-    place = tmp_path_factory.mktemp("data")
+    """Keep notes that tests write out of the user's data directory."""
+    folder = tmp_path_factory.mktemp("data")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TRACKLIGHT_DATA", str(place))
-        yield place
+        patch.setenv("TRACKLIGHT_DATA", str(folder))
+        yield folder
 
 
 @pytest.fixture
@@ -54,6 +75,6 @@ def small_logdir(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def nothing_told_yet(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let every test have its warnings, also for lines that another has warned of."""
+def reset_warnings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget which lines were warned about, so that every test sees its own warnings."""
     monkeypatch.setattr(lenient, "_told", set())

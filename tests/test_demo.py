@@ -246,6 +246,7 @@ def read_all(folder: Path) -> dict[str, bytes]:
     }
 
 
+@pytest.mark.slow
 def test_a_seed_always_gives_the_same(logdir: Path, tmp_path: Path) -> None:
     write_demo(tmp_path / "same", now=NOW)
     write_demo(tmp_path / "other", seed=1, now=NOW)
@@ -263,6 +264,7 @@ def test_a_folder_in_use_is_left_alone(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
+@pytest.mark.slow
 def test_from_the_shell(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tracklight.demo", str(tmp_path / "logs")]
 

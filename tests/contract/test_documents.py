@@ -34,6 +34,7 @@ def test_links_that_lead_nowhere_are_noticed(tmp_path: Path) -> None:
     assert [_leads_somewhere(page, link) for link in links] == [True, False, False, True]
 
 
+@pytest.mark.slow
 def test_readme_example_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pandas")
     readme = (ROOT / "README.md").read_text(encoding="utf-8")

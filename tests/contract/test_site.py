@@ -14,6 +14,8 @@ from tests.contract.pages import ROOT
 pytest.importorskip("myst_parser", reason="the site is not set up: make docs")
 pytest.importorskip("furo", reason="the site is not set up: make docs")
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_site_is_whole_and_asks_nobody_for_anything(tmp_path: Path) -> None:
     # Whatever is missing, linked to wrongly or in no table of contents is a warning.

@@ -249,6 +249,7 @@ def damaged_tensors(draw: st.DrawFn) -> bytes:
     return bytes(data)
 
 
+@pytest.mark.slow
 @settings(max_examples=1000)
 @given(damaged_tensors())
 def test_damaged_tensors_give_an_array_or_a_format_error(data: bytes) -> None:

@@ -12,6 +12,8 @@ import pytest
 
 from tests.fuzz.targets import RUN
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 
 needs_atheris = pytest.mark.skipif(

@@ -19,6 +19,8 @@ from tensorboard.plugins.hparams import metadata as hparams_metadata
 from tensorboard.plugins.projector import projector_config_pb2
 from tensorboard.util import tensor_util
 
+pytestmark = pytest.mark.slow
+
 EVERYTHING = {
     name: 0
     for name in ("scalars", "images", "audio", "text", "histograms", "pr_curves", "mesh", "hparams")

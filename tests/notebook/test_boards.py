@@ -51,6 +51,7 @@ def load() -> dict[str, Callable[[str], None]]:
     return shell.magics
 
 
+@pytest.mark.slow
 def test_the_cells_of_a_tutorial(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     show = load()["tracklight"]
     show("--logdir logs --port 0  # the first")

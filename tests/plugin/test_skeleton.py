@@ -78,6 +78,7 @@ def test_its_web_half_is_served_and_nothing_beside_it(client: TestClient) -> Non
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 def test_pip_installs_it(tmp_path: Path) -> None:
     if importlib.util.find_spec("hatchling") is None:
         pytest.skip("building a package needs hatchling")

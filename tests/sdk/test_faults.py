@@ -314,6 +314,7 @@ for number in range(int(sys.argv[2])):
 """
 
 
+@pytest.mark.slow
 @needs_fork
 @pytest.mark.slow
 def test_all_that_was_flushed_survives_200_kills(tmp_path: Path) -> None:

@@ -18,6 +18,8 @@ import pytest
 from tests.index import logs
 from tests.server.waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 CLIENTS = 10
 ROUNDS = 300
 RUNS = [f"run{number}" for number in range(5)]

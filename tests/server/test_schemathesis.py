@@ -44,6 +44,7 @@ def write_log(place: Path) -> None:
     logs.write(place, "conv", logs.points(range(3)) + values)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_nothing_that_is_asked_is_a_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("schemathesis")

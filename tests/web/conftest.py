@@ -1,10 +1,7 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -13,6 +10,7 @@ from typing import Any, Literal
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
+import tracklight
 from tests.web.album import write_album
 from tests.web.curves import write_curves
 from tests.web.library import write_library
@@ -20,7 +18,12 @@ from tests.web.study import write_study
 from tests.web.writing import write_sweep
 from tracklight.server.page import PAGE_DIR
 
-CHROMIUM = os.environ.get("TRACKLIGHT_CHROMIUM") or shutil.which("chromium")
+# The headless shell does the same with half of the CPU time of a whole browser.
+CHROMIUM = (
+    os.environ.get("TRACKLIGHT_CHROMIUM")
+    or shutil.which("chromium-headless-shell")
+    or shutil.which("chromium")
+)
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -35,33 +38,22 @@ Serve = Callable[..., "Board"]
 
 
 class Board:
-    """A server in a process of its own."""
+    """A server in a thread of this process."""
 
     def __init__(self, logdir: Path, port: int, prefix: str) -> None:
-        command = [sys.executable, "-m", "tracklight", "--logdir", str(logdir), "--no-cache"]
-        command += ["--port", str(port), "--path-prefix", prefix]
-        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        assert self._process.stdout is not None
-        said = self._process.stdout.readline()
-        address = re.search(r"http://\S+", said)
-        assert address, said
-        self.address = address[0]
+        self._board = tracklight.serve(logdir, port, path_prefix=prefix, cache=False)
+        self.address = self._board.url
 
     def stop(self) -> None:
-        self._process.terminate()
-        self._process.wait(20)
-        assert self._process.stdout is not None
-        self._process.stdout.close()
+        self._board.close()
 
 
-# Playwright keeps an event loop running in this thread, so it ends with the module: tests elsewhere
-# that run a loop of their own may come next in the same process.
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     if CHROMIUM is None:
-        pytest.skip("there is no Chromium; TRACKLIGHT_CHROMIUM may say where one is")
+        pytest.skip("there is no Chromium; set TRACKLIGHT_CHROMIUM to the path of one")
     if not (PAGE_DIR / "index.html").exists():
-        pytest.skip("the page was not built; make test builds it")
+        pytest.skip("the page is not built: make test builds it")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield browser

@@ -27,7 +27,7 @@ from tests.web.sounds import (
 )
 from tracklight.formats.wav import decode_wav, encode_wav
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.smoke]
 
 Open = Callable[..., Page]
 

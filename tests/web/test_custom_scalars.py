@@ -29,7 +29,7 @@ from tracklight.formats.event import encode_event
 from tracklight.formats.tfrecord import frame
 from tracklight.server.page import PAGE_DIR
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.smoke]
 
 CHARTS = {
     "Quality": [Multiline("Loss", ["train/loss", "eval"]), Multiline("Broken", ["train/(", "acc"])],

@@ -25,7 +25,7 @@ from tests.web.spreads import (
 )
 from tracklight.dashboards.histograms.percentiles import find_percentiles
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.smoke]
 
 Open = Callable[..., Page]
 

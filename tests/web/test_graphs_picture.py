@@ -15,7 +15,7 @@ from tests.web.blueprints import at, box, build_network, choose, toggle, write_b
 from tests.web.conftest import board_over
 from tests.web.patience import address_at_rest, becomes, place_at_rest
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.smoke]
 
 OpenPage = Callable[..., Page]
 #: Longer than a picture rests before the address says where it lies.

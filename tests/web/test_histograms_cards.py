@@ -29,7 +29,7 @@ from tests.web.spreads import (
     write_spreads,
 )
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.smoke]
 
 Open = Callable[..., Page]
 

@@ -17,7 +17,7 @@ from tests.web.conftest import board_over
 from tests.web.grid_log import BEST, GRID, Session, write_grid
 from tests.web.patience import address_at_rest, holds, place_at_rest
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.smoke]
 
 OpenPage = Callable[..., Page]
 TAB = "?tab=hparams"

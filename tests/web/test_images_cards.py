@@ -13,7 +13,7 @@ from tests.web.album import as_rgba, digit, photo, read, shown, strip
 from tests.web.cards import card, choose, titles
 from tests.web.patience import address_at_rest, becomes, place_at_rest
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.smoke]
 
 IMAGES = "?tab=images"
 

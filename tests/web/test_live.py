@@ -15,7 +15,7 @@ from tests.web.parts import live_mark, run, run_count, steps, table, tag
 from tests.web.patience import becomes
 from tests.web.writing import append, scalars, write_sweep
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.smoke]
 
 OVERVIEW = "?tab=overview"
 

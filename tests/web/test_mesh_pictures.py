@@ -28,7 +28,7 @@ from tests.web.solids import (
     write_solids,
 )
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.smoke]
 
 OpenPage = Callable[..., Page]
 _ASPECT = "node => node.clientWidth / node.clientHeight"

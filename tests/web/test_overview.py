@@ -15,7 +15,7 @@ from tests.web.parts import sections, steps, table, tag, tag_names
 from tests.web.patience import address_at_rest, becomes
 from tests.web.writing import append, scalars
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.smoke]
 
 OVERVIEW = "?tab=overview"
 

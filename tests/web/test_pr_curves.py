@@ -32,7 +32,7 @@ from tests.web.writing import append
 from tracklight.formats.pr_curve import PRCurve, make_curve, measure
 from tracklight.formats.values import Tensor
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.smoke]
 
 OpenPage = Callable[..., Page]
 TAB = "?tab=pr_curves"

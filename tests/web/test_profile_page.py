@@ -22,7 +22,7 @@ from tests.web.captures import (
 from tests.web.conftest import serve_written
 from tests.web.patience import address_at_rest
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.smoke]
 
 OpenPage = Callable[..., Page]
 

@@ -23,7 +23,7 @@ from tests.web.points import (
     write_points,
 )
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.smoke]
 
 OpenPage = Callable[..., Page]
 

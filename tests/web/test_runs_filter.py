@@ -12,7 +12,7 @@ from tests.web.patience import address_at_rest, becomes, holds
 from tests.web.run_table import choose_from_menu, filter_box, heading, names, panel, rows, ticked
 from tests.web.study import NAMES, STUDY, Trial
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.smoke]
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ from tests.web.run_table import (
 )
 from tests.web.study import LASTS, NAMES, STUDY, mean_and_spread
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.smoke]
 
 ACCURACY = "cols=hparam:lr,last:val/acc"
 CLIPBOARD = "navigator.clipboard.readText()"

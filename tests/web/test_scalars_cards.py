@@ -16,7 +16,7 @@ from tests.web.parts import run
 from tests.web.patience import address_at_rest, becomes, holds, place_at_rest
 from tests.web.writing import append
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.smoke]
 
 TITLES = [
     *("epoch", "long", "odd", "restart", "spike", "eval/bleu"),

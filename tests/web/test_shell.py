@@ -15,7 +15,7 @@ from tests.web.patience import address_at_rest
 from tests.web.test_looks import find_violations, overflows
 from tests.web.writing import append, scalars, write_sweep
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.smoke]
 
 OVERVIEW = "?tab=overview"
 

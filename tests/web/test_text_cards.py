@@ -12,7 +12,7 @@ from tests.web.cards import card, choose
 from tests.web.library import CARD, entries, tell, texts
 from tests.web.patience import becomes, holds
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.smoke]
 
 Open = Callable[..., Page]
 CLIPBOARD = "navigator.clipboard.readText()"

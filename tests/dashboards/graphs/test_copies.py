@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.dashboards.graphs.scene import Scene, write_graph
 from tests.dashboards.graphs.test_groups import NET
 from tests.graphs.drawn import graphdef
@@ -21,6 +23,7 @@ def test_a_copy_carries_every_group_of_a_graph_that_can_be_read(tmp_path: Path) 
     scene.catalog.close()
 
 
+@pytest.mark.slow
 def test_of_a_huge_graph_only_so_much_is_carried(tmp_path: Path) -> None:
     names = [f"s{scope}/n{at}x" for scope in range(100) for at in range(100)]
     write_graph(tmp_path, graphdef({name: [] for name in names}))

@@ -21,6 +21,7 @@ from tracklight.media.steps import StepsAsk, list_steps
 __all__ = ["open_log"]
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_what_was_seen(
     tmp_path: Path, open_log: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -66,6 +66,7 @@ def test_the_second_wall_holds_by_itself(text: str) -> None:
     assert Inspector(sanitise(text)).faults == []
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(st.text())
 def test_any_text_is_rendered(text: str) -> None:

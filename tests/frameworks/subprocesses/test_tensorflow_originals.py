@@ -10,7 +10,12 @@ import numpy as np
 import pytest
 
 from tests.frameworks.programs import need, run_program
-from tests.frameworks.summary_calls import SAME_BUCKETS, SAME_BYTES, SAME_CURVES, SAME_PIXELS
+from tests.frameworks.programs.summary_calls import (
+    SAME_BUCKETS,
+    SAME_BYTES,
+    SAME_CURVES,
+    SAME_PIXELS,
+)
 from tests.sdk.reading import iter_events
 from tests.tf_summary_signatures import SIGNATURES
 from tracklight.formats.tensor import decode

@@ -14,7 +14,7 @@ from tracklight.tensorfiles.bundle import Checkpoint
 from tracklight.tensorfiles.opening import open_tensor_file
 from tracklight.tensorfiles.place import Place
 
-DATA = Path(__file__).parents[1] / "data" / "checkpoints"
+DATA = Path(__file__).parents[2] / "data" / "checkpoints"
 #: A folder whose checkpoints are looked at as well, wherever they stand in it.
 MORE = os.environ.get("TRACKLIGHT_CHECKPOINTS")
 

@@ -1,7 +1,7 @@
-"""Runs programs that use a framework, each in a process of its own.
+"""Run programs that use a framework, each in a process of its own.
 
-Frameworks are slow to import, keep state, and warn of things that are no matter here; Keras chooses
-its backend once for a process.
+Frameworks keep global state and cannot share a process; Keras chooses its backend once per
+process.
 """
 
 from __future__ import annotations
@@ -17,26 +17,28 @@ from typing import Any
 import pytest
 
 HERE = Path(__file__).parent
+#: A program takes about ten seconds on an idle machine, most of them to import its framework.
+TIMEOUT_S = 600
 
 
 def need(*modules: str) -> None:
-    """Skip a test where a framework is not installed."""
+    """Skip the test if a framework is not installed."""
     for module in modules:
         if importlib.util.find_spec(module) is None:
             pytest.skip(f"{module} is not installed")
 
 
 def run_program(name: str, *arguments: object, cwd: Path | None = None, **environment: str) -> Any:
-    """What a program of this folder says on its last line, which is JSON."""
+    """Run a program of this folder and return the JSON that it prints on its last line."""
     env = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "", **environment}
-    env["PYTHONPATH"] = str(HERE.parents[1])
+    env["PYTHONPATH"] = str(HERE.parents[2])
     done = subprocess.run(
         [sys.executable, str(HERE / name), *map(str, arguments)],
         cwd=cwd,
         env=env,
         capture_output=True,
         text=True,
-        timeout=110,
+        timeout=TIMEOUT_S,
     )
     assert done.returncode == 0, done.stderr[-4000:]
     return json.loads(done.stdout.splitlines()[-1])

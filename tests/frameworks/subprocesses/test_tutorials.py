@@ -151,7 +151,7 @@ def run_script(name: str, *arguments: str, place: Path) -> None:
     for pattern, change in IMPORTS.items():
         text = re.sub(pattern, change, text, flags=re.MULTILINE)
     (folder / name).write_text(text, encoding="utf-8")
-    paths = {"CORPUS_ROOT": str(place), "PYTHONPATH": str(HERE.parents[1])}
+    paths = {"CORPUS_ROOT": str(place), "PYTHONPATH": str(HERE.parents[2])}
     command = [sys.executable, str(folder / name), *arguments]
     (place / "work").mkdir()
     done = subprocess.run(

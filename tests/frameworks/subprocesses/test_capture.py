@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.frameworks.capture_program import LOAD_S
 from tests.frameworks.programs import need, run_program
+from tests.frameworks.programs.capture_program import LOAD_S
 from tests.sdk.reading import read_scalars
 from tracklight.logdir.roots import Root
 from tracklight.profiles.captures import find_captures, open_capture

@@ -1,0 +1,50 @@
+"""Every dashboard opens on the demo log and draws something, without an error in the console."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.web.conftest import board_over
+from tracklight.demo import write_demo
+
+pytestmark = [pytest.mark.browser, pytest.mark.smoke]
+
+#: Dashboards by the name in the address: the title of the tab, and what must be on the page.
+DASHBOARDS = {
+    "scalars": ("Scalars", "article canvas"),
+    "images": ("Images", "article img"),
+    "audio": ("Audio", "article canvas"),
+    "text": ("Text", "article"),
+    "histograms": ("Histograms", "article canvas"),
+    "distributions": ("Distributions", "article canvas"),
+    "pr_curves": ("PR curves", "article canvas"),
+    "mesh": ("Mesh", "article canvas"),
+    "custom_scalars": ("Custom scalars", "article canvas"),
+    "graphs": ("Graphs", "[role=application]"),
+    "hparams": ("HParams", "main [role=row]"),
+    "projector": ("Projector", "[role=application]"),
+    "profile": ("Profile", "main section"),
+    "overview": ("Overview", "[role=table][aria-label=Tags] [role=row]"),
+}
+
+demo = board_over(write_demo)
+
+
+@pytest.mark.parametrize("name", DASHBOARDS)
+def test_dashboard_draws(name: str, demo: str, open_page: Callable[..., Page]) -> None:
+    title, content = DASHBOARDS[name]
+    page = open_page(f"{demo}?tab={name}")
+    dashboards = page.get_by_role("navigation", name="Dashboards")
+    expect(dashboards.locator("[aria-current=page]")).to_have_text(title)
+    expect(page.locator(content).first).to_be_visible()
+    expect(page.get_by_role("alert")).to_have_count(0)
+
+
+def test_dashboards_of_the_page_are_all_here() -> None:
+    listed = (Path(__file__).parents[2] / "web/src/dashboards/index.ts").read_text(encoding="utf-8")
+    assert [name for name in DASHBOARDS if f"name: '{name}'" not in listed] == []
+    assert listed.count("    name: '") == len(DASHBOARDS)

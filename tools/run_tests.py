@@ -1,0 +1,179 @@
+"""Run the test suite: ``python tools/run_tests.py {quick,all} [pytest options]``.
+
+The suite is split into groups, each a pytest run with processes of its own:
+
+- ``unit`` has no browser and no framework. Playwright's event loop and the frameworks' threads
+  never share a process with it.
+- ``browser`` keeps one Chromium per worker for the whole run.
+- every framework has a group, because TensorFlow, PyTorch and JAX crash in one process.
+
+The quick tier runs ``unit`` without slow tests and the browser smoke test; the full tier runs
+everything. The end of the output merges all groups: every skip with its reason, the slowest
+tests, leaked processes and one line of totals. The exit status is 1 if anything failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+import xml.etree.ElementTree as ElementTree
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+
+ROOT = Path(__file__).resolve().parent.parent
+FRAMEWORKS = ROOT / "tests" / "frameworks"
+
+QUICK = "(not slow and not browser) or smoke"
+MAX_TEST_S = 30.0
+SLOWEST = 20
+#: A group that takes longer is killed; the slowest needs about eight minutes on two cores.
+MAX_GROUP_S = 3600.0
+#: Set for every process of a run, so that those that outlive it can be found.
+SESSION_VARIABLE = "TRACKLIGHT_TEST_SESSION"
+
+
+@dataclass(frozen=True)
+class Group:
+    """Tests that may share a process."""
+
+    name: str
+    paths: tuple[str, ...]
+    in_quick_tier: bool = False
+
+
+def list_groups() -> list[Group]:
+    groups = [
+        Group("unit", ("tests", "--ignore=tests/web", "--ignore=tests/frameworks"), True),
+        Group("browser", ("tests/web",), True),
+    ]
+    for folder in sorted(FRAMEWORKS.iterdir()):
+        if any(folder.glob("test_*.py")):
+            groups.append(Group(folder.name, (f"tests/frameworks/{folder.name}",)))
+    return groups
+
+
+@dataclass
+class Report:
+    """What the pytest runs of all groups found."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    durations: list[tuple[float, str]] = field(default_factory=list)
+    skips: Counter[str] = field(default_factory=Counter)
+    problems: list[str] = field(default_factory=list)
+
+    def add_group(self, group: Group, status: int, junit: Path) -> None:
+        if not junit.exists():
+            self.problems.append(f"{group.name}: pytest wrote no report (exit status {status})")
+            return
+        failed = 0
+        for case in ElementTree.parse(junit).getroot().iter("testcase"):
+            outcome = _outcome(case)
+            failed += outcome == "failed"
+            self.counts[outcome] += 1
+            name = f"{case.get('classname', '').replace('.', '/')}::{case.get('name')}"
+            self.durations.append((float(case.get("time", 0)), name))
+            for skipped in case.iter("skipped"):
+                self.skips[skipped.get("message", "")] += 1
+        # 5: no test was selected, for example by -k.
+        if status not in (0, 5) and not failed:
+            self.problems.append(f"{group.name}: pytest ended with exit status {status}")
+
+    def print(self) -> None:
+        if self.skips:
+            print("\nSkipped:")
+            for reason, count in sorted(self.skips.items()):
+                print(f"  {count:4} {reason}")
+        self.durations.sort(reverse=True)
+        print(f"\nSlowest {SLOWEST} tests:")
+        for seconds, name in self.durations[:SLOWEST]:
+            mark = f"  (over {MAX_TEST_S:.0f} s)" if seconds > MAX_TEST_S else ""
+            print(f"  {seconds:7.2f} s  {name}{mark}")
+        for problem in self.problems:
+            print(f"\nError: {problem}")
+        counts = self.counts
+        failed = counts["failed"] + len(self.problems)
+        print(f"\n{counts['passed']} passed, {failed} failed, {counts['skipped']} skipped")
+
+
+def _outcome(case: ElementTree.Element) -> str:
+    if case.find("failure") is not None or case.find("error") is not None:
+        return "failed"
+    return "skipped" if case.find("skipped") is not None else "passed"
+
+
+def run_group(group: Group, tier: str, junit: Path, options: list[str], session: str) -> int:
+    command = [sys.executable, "-m", "pytest", *group.paths, f"--junitxml={junit}"]
+    # A worker that crashes fails its test; the scheduler would wait forever for a restarted one.
+    command += ["-n", "2", "--dist", "loadfile", "--no-loadscope-reorder", "--max-worker-restart=0"]
+    if tier == "quick":
+        command += ["-m", QUICK]
+    print(f"\n--- {group.name} ---", flush=True)
+    with subprocess.Popen(
+        [*command, *options], cwd=ROOT, env={**os.environ, SESSION_VARIABLE: session}
+    ) as process:
+        try:
+            return process.wait(MAX_GROUP_S)
+        except subprocess.TimeoutExpired:
+            print(f"Error: {group.name} did not end within {MAX_GROUP_S:.0f} s", file=sys.stderr)
+            process.kill()
+            return 1
+
+
+def iter_leaked(session: str) -> Iterator[psutil.Process]:
+    """Yield processes of this test session that are still running."""
+    for process in psutil.process_iter():
+        try:
+            if process.environ().get(SESSION_VARIABLE) == session:
+                yield process
+        except psutil.Error:
+            continue
+
+
+def end_leaked(session: str, grace_s: float = 10.0) -> list[str]:
+    """Kill what is still running after ``grace_s`` and return one line about each process."""
+    deadline = time.monotonic() + grace_s
+    while (leaked := list(iter_leaked(session))) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    lines = []
+    for process in leaked:
+        try:
+            lines.append(f"process {process.pid} outlived the tests: {' '.join(process.cmdline())}")
+            process.kill()
+        except psutil.NoSuchProcess:
+            continue
+    return lines
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Run the Python and browser tests.")
+    parser.add_argument("tier", choices=("quick", "all"))
+    parser.add_argument("--group", action="append", help="run only this group; may be repeated")
+    arguments, options = parser.parse_known_args()
+
+    report = Report()
+    session = uuid.uuid4().hex
+    with tempfile.TemporaryDirectory() as folder:
+        for group in list_groups():
+            if arguments.group and group.name not in arguments.group:
+                continue
+            if arguments.tier == "quick" and not group.in_quick_tier:
+                continue
+            junit = Path(folder) / f"{group.name}.xml"
+            status = run_group(group, arguments.tier, junit, options, session)
+            report.add_group(group, status, junit)
+            report.problems += end_leaked(session)
+    report.print()
+    return 1 if report.counts["failed"] or report.problems else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
