@@ -70,7 +70,6 @@ _HOMES = {
     "Histogram": "tracklight.runs",
     "HParamsTable": "tracklight.log",
     "Image": "tracklight.runs",
-    "load_ipython_extension": "tracklight.notebook",
     "Log": "tracklight.log",
     "LogChanges": "tracklight.log",
     "open": "tracklight.log",
@@ -82,10 +81,11 @@ _HOMES = {
     "serve": "tracklight.service",
     "Table": "tracklight.log",
     "Text": "tracklight.runs",
-    "unload_ipython_extension": "tracklight.notebook",
     "Values": "tracklight.log",
     "WideTable": "tracklight.log",
-    # What IPython calls for `%load_ext tracklight`; nobody else does.
+    # IPython calls these for `%load_ext tracklight`.
+    "load_ipython_extension": "tracklight.notebook",
+    "unload_ipython_extension": "tracklight.notebook",
 }
 
 
