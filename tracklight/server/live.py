@@ -1,8 +1,10 @@
-"""What changed, pushed to every open page as server-sent events.
+"""Push changes to browsers as server-sent events.
 
-A client holds a cursor: where in this process's history of the index its picture stands. The stream
-asks again and again what is new since then, so a slow client gets several changes as one, and one
-that comes back after a lost connection goes on where it was. The events are
+A client holds a cursor: the point in this process's history of the index up to which it knows the
+log. The stream sends what changed since then, so a slow client gets several changes as one, and a
+client that reconnects continues where it was. A change applies to the cursor before it; a client
+at any other cursor must not apply it, as a run that came and went in between is left out. Browsers
+allow six connections per server, so share one stream between the tabs of a browser. The events are
 
     status  {"loading", "progress", "problems", …}    at the start, and when it changes
     delta   {"cursor", "added", "removed", "changed", "tags", "points", …}
@@ -11,7 +13,7 @@ that comes back after a lost connection goes on where it was. The events are
     notes   {"revision"}                              what is kept beside the log has changed
     beat    {}                                        nothing was sent for about 15 seconds
 
-Where streams do not get through, the same is polled for.
+Where streams do not get through, poll ``api/live/poll``, which returns the same.
 """
 
 from __future__ import annotations
