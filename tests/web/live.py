@@ -7,9 +7,11 @@ import urllib.request
 from playwright.sync_api import Page
 
 
-def count_streams(address: str) -> int:
+def count_streams(address: str, token: str = "") -> int:
     """The number of open event streams, by the server's metrics."""
-    with urllib.request.urlopen(f"{address}metrics", timeout=20) as answer:
+    headers = {"authorization": f"Bearer {token}"} if token else {}
+    request = urllib.request.Request(f"{address}metrics", headers=headers)
+    with urllib.request.urlopen(request, timeout=20) as answer:
         lines = answer.read().decode().splitlines()
     return int(next(line for line in lines if line.startswith("tracklight_streams ")).split()[1])
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Frame, Page, expect
 
+from tests.server.served import serve as serve_with_flags
 from tests.server.waiting import wait_until
 from tests.web.cards import card, drawn
 from tests.web.conftest import Serve
@@ -80,13 +81,13 @@ def test_twelve_tabs_and_four_frames_draw_and_stay_live(
             title = view.get_by_role("article", name="train/loss", exact=True)
             expect(title.get_by_role("img")).to_be_visible(timeout=DRAWN_MS)
             expect(title).to_have_attribute("data-last-step", "590", timeout=DRAWN_MS)
-        # Frames of another site have a worker of their own, which the four share.
-        wait_until(lambda: count_streams(board) == 2)
+        # Browsers that partition storage by site give the frames a worker of their own.
+        wait_until(lambda: 1 <= count_streams(board) <= 2)
         append(logdir / "vit", *points("train/loss", [600], loss("vit", [600])))
         for view in views:
             title = view.get_by_role("article", name="train/loss", exact=True)
             expect(title).to_have_attribute("data-last-step", "600", timeout=DRAWN_MS)
-        assert count_streams(board) == 2
+        assert 1 <= count_streams(board) <= 2
 
 
 def test_two_tabs_share_a_stream_and_outlive_the_first(
@@ -199,3 +200,21 @@ def test_idle_board_stays_connected_for_three_minutes(
         page.wait_for_timeout(1000)
         assert set(page.evaluate("[...window.marks]")) <= {"Live", "Idle"}
     assert count_streams(sweep) == 1
+
+
+def test_stream_is_authorized_by_the_cookie_of_the_page(
+    logdir: Path,
+    tmp_path: Path,
+    context: BrowserContext,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TRACKLIGHT_TOKEN", "secret")
+    write_sweep(logdir)
+    with serve_with_flags(logdir, tmp_path, "--bind_all", "--path_prefix", "/team") as server:
+        board = f"http://localhost:{server.port}/team/"
+        page = open_tab(context, f"{board}?token=secret")
+        expect(run(page, "vit")).to_be_visible()
+        wait_until(lambda: count_streams(board, token="secret") == 1)
+        append(logdir / "late", *scalars("train/loss", range(5)))
+        expect(run(page, "late")).to_be_visible()
+        page.close()
