@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+import time
 from collections.abc import AsyncIterator
 
 import msgspec
 import pytest
 
 from tests.server.memory_source import MemorySource, MemoryWatch
-from tracklight.server import live as live_module
 from tracklight.server.follow import Follower
 from tracklight.server.live import Live, PollAsk
 from tracklight.server.overview import Overview
@@ -75,13 +76,58 @@ def test_a_cursor_of_another_process_starts_anew(live: Live, cursor: str) -> Non
     asyncio.run(follow())
 
 
-def test_quiet_streams_have_a_heartbeat(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live_module, "BEAT_S", 0.01)
-    live.follower._refresh(None)
+@pytest.fixture
+def fast_live(source: MemorySource, watch: MemoryWatch) -> Live:
+    """Sends heartbeats every 0.2 s instead of every 15 s."""
+    return Live(source, Overview(source), Follower(source, watch), heartbeat_s=0.2)
+
+
+def test_idle_stream_sends_heartbeats(fast_live: Live) -> None:
+    fast_live.follower._refresh(None)
 
     async def follow() -> None:
-        live.bell.attach()
-        await Reader(live.stream(live.history.cursor())).next("beat")
+        fast_live.bell.attach()
+        reader = Reader(fast_live.stream(fast_live.history.cursor()))
+        await asyncio.wait_for(reader.next("beat"), 20)
+
+    asyncio.run(follow())
+
+
+def test_refreshes_without_changes_do_not_delay_heartbeats(fast_live: Live) -> None:
+    """A finished log is still checked every few seconds, and every check wakes the stream."""
+    fast_live.follower._refresh(None)
+    done = threading.Event()
+
+    def refresh() -> None:
+        while not done.wait(0.02):
+            fast_live.follower._refresh(None)
+
+    async def follow() -> list[float]:
+        fast_live.bell.attach()
+        reader = Reader(fast_live.stream(fast_live.history.cursor()))
+        times_s = []
+        for _ in range(5):
+            await asyncio.wait_for(reader.next("beat"), 20)
+            times_s.append(time.monotonic())
+        return times_s
+
+    refresher = threading.Thread(target=refresh)
+    refresher.start()
+    try:
+        times_s = asyncio.run(follow())
+    finally:
+        done.set()
+        refresher.join()
+    # One heartbeat per interval, not one per refresh.
+    assert times_s[-1] - times_s[0] > 4 * 0.2 * 0.6
+
+
+def test_heartbeats_are_sent_while_loading_makes_no_progress(fast_live: Live) -> None:
+    async def follow() -> None:
+        fast_live.bell.attach()
+        reader = Reader(fast_live.stream(fast_live.history.cursor()))
+        assert (await reader.next("status"))["loading"] is True
+        await asyncio.wait_for(reader.next("beat"), 20)
 
     asyncio.run(follow())
 

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, Route, expect
 
+from tests.server.waiting import wait_until
 from tests.web.conftest import Serve
+from tests.web.live import count_streams, set_hidden
 from tests.web.parts import live_mark, run, run_count, steps, table, tag
 from tests.web.patience import becomes
 from tests.web.writing import append, scalars, write_sweep
@@ -60,24 +62,22 @@ def test_live_points_do_not_move_what_is_read(page: Page, logdir: Path) -> None:
     becomes(page, lambda: table(page).evaluate("element => element.scrollTop"), 1500)
 
 
-def test_a_page_that_is_not_seen_rests_and_catches_up(page: Page, logdir: Path) -> None:
-    def show(shown: bool) -> None:
-        page.evaluate(
-            """hidden => {
-                Object.defineProperty(document, 'hidden', { value: hidden, configurable: true });
-                document.dispatchEvent(new Event('visibilitychange'));
-            }""",
-            arg=not shown,
-        )
-
-    show(False)
+def test_a_hidden_page_stops_following_and_catches_up(
+    logdir: Path, serve: Serve, open_page: Callable[..., Page]
+) -> None:
+    write_sweep(logdir)
+    board = serve(logdir).address
+    page = open_page(board + OVERVIEW)
+    expect(tag(page, "train/loss")).to_contain_text(steps(0, 49))
+    wait_until(lambda: count_streams(board) == 1)
+    set_hidden(page, True)
+    wait_until(lambda: count_streams(board) == 0)
     append(logdir / "late", *scalars("train/loss", range(5)))
     append(logdir / "vit", *scalars("train/loss", range(50, 60)))
-    with page.expect_request("**/api/live**") as stream:
-        show(True)
-    assert "since=" in stream.value.url
+    set_hidden(page, False)
     expect(run(page, "late")).to_be_visible()
     expect(tag(page, "train/loss")).to_contain_text(steps(0, 59))
+    wait_until(lambda: count_streams(board) == 1)
 
 
 def test_a_picture_that_is_paused_stands_still_and_catches_up(page: Page, logdir: Path) -> None:
@@ -105,7 +105,9 @@ def test_a_first_load_tells_how_far_it_is(sweep: str, open_page: Callable[..., P
         route.fulfill(json={**body, "status": status})
 
     page.route("**/api/status", answer)
-    page.route("**/api/live?*", lambda _: None)
+    # Without the live status, which says that the log is read already.
+    page.add_init_script("delete window.SharedWorker")
+    page.route("**/api/live/poll?*", lambda _: None)
     page.goto(sweep + OVERVIEW)
     expect(live_mark(page, "Loading").locator("..")).to_contain_text("3 of 12 files, 4 of 16 MB")
     bar = page.get_by_role("progressbar", name="Reading the log")

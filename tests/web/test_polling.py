@@ -1,8 +1,13 @@
-"""Where streams do not get through, as behind some proxies, the page asks again and again."""
+"""Live updates where event streams or shared workers are not available."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -15,16 +20,91 @@ from tests.web.writing import append, scalars, write_sweep
 pytestmark = pytest.mark.browser
 
 
-def test_a_page_without_streams_polls(
+@contextmanager
+def proxy_without_streams(board: str) -> Iterator[tuple[str, list[str]]]:
+    """A proxy that lets everything through except event streams; also gives the polls it saw."""
+    polls: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            if self.path.startswith("/api/live?"):
+                self._reply(502, "text/plain", b"no streams here")
+                return
+            if self.path.startswith("/api/live/poll"):
+                polls.append(self.path)
+            self._forward(None)
+
+        def do_POST(self) -> None:
+            self._forward(self.rfile.read(int(self.headers["content-length"])))
+
+        def _forward(self, body: bytes | None) -> None:
+            passed_on = ("accept", "content-type", "host", "origin", "sec-fetch-site")
+            headers = {name: self.headers[name] for name in passed_on if self.headers[name]}
+            request = urllib.request.Request(board.rstrip("/") + self.path, body, headers)
+            try:
+                with urllib.request.urlopen(request, timeout=20) as answer:
+                    self._reply(answer.status, answer.headers["content-type"], answer.read())
+            except urllib.error.HTTPError as error:
+                self._reply(error.code, error.headers["content-type"], error.read())
+
+        def _reply(self, status: int, content_type: str, body: bytes) -> None:
+            self.send_response(status)
+            self.send_header("content-type", content_type)
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://localhost:{server.server_port}/", polls
+        server.shutdown()
+
+
+def check_live(page: Page, logdir: Path) -> None:
+    expect(live_mark(page, "Live")).to_be_visible()
+    for name in ("late", "later"):
+        append(logdir / name, *scalars("train/loss", range(5)))
+        expect(run(page, name)).to_be_visible()
+
+
+def test_page_polls_without_shared_workers(
     logdir: Path, serve: Serve, open_page: Callable[..., Page]
 ) -> None:
     write_sweep(logdir)
     page = open_page("about:blank")
-    page.route("**/api/live?*", lambda route: route.abort())
+    page.add_init_script("delete window.SharedWorker")
     with page.expect_request("**/api/live/poll?*"):
         page.goto(serve(logdir).address)
-    expect(live_mark(page, "Live")).to_be_visible()
-    append(logdir / "late", *scalars("train/loss", range(5)))
-    expect(run(page, "late")).to_be_visible()
-    append(logdir / "later", *scalars("train/loss", range(5)))
-    expect(run(page, "later")).to_be_visible()
+    check_live(page, logdir)
+
+
+def test_page_polls_when_the_worker_script_is_missing(
+    logdir: Path, serve: Serve, open_page: Callable[..., Page]
+) -> None:
+    write_sweep(logdir)
+    page = open_page("about:blank")
+    page.add_init_script(
+        "const Real = SharedWorker;"
+        "window.SharedWorker = class { constructor() { return new Real('assets/gone.js'); } };"
+    )
+    with page.expect_request("**/api/live/poll?*"):
+        page.goto(serve(logdir).address)
+    check_live(page, logdir)
+
+
+def test_worker_polls_behind_a_proxy_without_streams(
+    logdir: Path, serve: Serve, open_page: Callable[..., Page]
+) -> None:
+    write_sweep(logdir)
+    with proxy_without_streams(serve(logdir).address) as (address, polls):
+        page = open_page(address)
+        expect(run(page, "vit")).to_be_visible()
+        check_live(page, logdir)
+        assert polls
+        page.context.close()

@@ -1,23 +1,26 @@
-"""What changed, pushed to every open page as server-sent events.
+"""Push changes to browsers as server-sent events.
 
-A client holds a cursor: where in this process's history of the index its picture stands. The stream
-asks again and again what is new since then, so a slow client gets several changes as one, and one
-that comes back after a lost connection goes on where it was. The events are
+A client holds a cursor: the point in this process's history of the index up to which it knows the
+log. The stream sends what changed since then, so a slow client gets several changes as one, and a
+client that reconnects continues where it was. A change applies to the cursor before it; a client
+at any other cursor must not apply it, as a run that came and went in between is left out. Browsers
+allow six connections per server, so share one stream between the tabs of a browser. The events are
 
     status  {"loading", "progress", "problems", …}    at the start, and when it changes
     delta   {"cursor", "added", "removed", "changed", "tags", "points", …}
     reset   {"cursor"}                                what changed is not known: ask anew
     alert   {"id", "run", "tag", "text", …}           an alarm was raised, or is over
     notes   {"revision"}                              what is kept beside the log has changed
-    beat    {}                                        nothing happened, the connection stands
+    beat    {}                                        nothing was sent for about 15 seconds
 
-Where streams do not get through, the same is polled for.
+Where streams do not get through, poll ``api/live/poll``, which returns the same.
 """
 
 from __future__ import annotations
 
 import asyncio
 import random
+import time
 from collections.abc import AsyncGenerator
 
 import msgspec
@@ -33,7 +36,7 @@ from tracklight.server.together import Together
 from tracklight.server.wire import ProgressRow, progress_row, readable
 from tracklight.types import Delta
 
-BEAT_S = 15.0
+HEARTBEAT_S = 15.0
 PROGRESS_S = 0.25
 _MOST_PROBLEMS = 20
 
@@ -69,7 +72,15 @@ class PollAnswer(msgspec.Struct):
 class Live:
     """The state behind all streams of one server."""
 
-    def __init__(self, source: Source, overview: Overview, follower: Follower) -> None:
+    def __init__(
+        self,
+        source: Source,
+        overview: Overview,
+        follower: Follower,
+        *,
+        heartbeat_s: float = HEARTBEAT_S,
+    ) -> None:
+        self._heartbeat_s = heartbeat_s
         self.source = source
         self.follower = follower
         self.news = News(source, overview)
@@ -121,24 +132,32 @@ class Live:
         )
 
     async def stream(self, cursor: str) -> AsyncGenerator[bytes, None]:
-        """Server-sent events for a client whose picture stands at ``cursor``."""
+        """Yield server-sent events for a client that has everything up to ``cursor``.
+
+        A heartbeat is sent when nothing else was for about 15 seconds. It is due by the clock:
+        every refresh of the log wakes the stream, mostly without anything to send.
+        """
         place = PollAsk(cursor, self.sayings.count)
-        told: Status | None = None
+        sent_status: Status | None = None
+        heartbeat_due_s = 0.0
         with self.bell.listen() as event:
             while not self.bell.silent:
                 event.clear()
-                answer, status, messages = await self._together.ask(place)
+                answer, status_event, events = await self._together.ask(place)
                 place = PollAsk(answer.cursor, answer.heard)
-                if answer.status != told:
-                    told = answer.status
-                    yield status
-                for message in messages:
-                    yield message
-                # Streams that were woken together do not fall asleep together.
-                quiet_s = PROGRESS_S if told.loading else BEAT_S * random.uniform(0.7, 1.0)
-                if not await _rings(event, quiet_s):
-                    if not told.loading:
-                        yield encode_event("beat", {})
+                if answer.status != sent_status:
+                    sent_status = answer.status
+                    events = [status_event, *events]
+                if not events and time.monotonic() >= heartbeat_due_s:
+                    events = [_HEARTBEAT]
+                for encoded in events:
+                    yield encoded
+                now_s = time.monotonic()
+                if events:
+                    # Randomized, so that streams woken together do not all send at once.
+                    heartbeat_due_s = now_s + self._heartbeat_s * random.uniform(0.7, 1.0)
+                wait_s = max(0.0, heartbeat_due_s - now_s)
+                await _rings(event, min(wait_s, PROGRESS_S) if sent_status.loading else wait_s)
 
     def _tell(self, place: PollAsk) -> tuple[PollAnswer, bytes, list[bytes]]:
         """What is new, and as events: the status, and the rest."""
@@ -165,6 +184,9 @@ def encode_event(name: str, body: object, cursor: str | None = None) -> bytes:
     """One server-sent event; its id is what a browser sends back when it reconnects."""
     head = f"event: {name}\n" + (f"id: {cursor}\n" if cursor else "")
     return head.encode() + b"data: " + msgspec.json.encode(body) + b"\n\n"
+
+
+_HEARTBEAT = encode_event("beat", {})
 
 
 async def _rings(event: asyncio.Event, timeout_s: float) -> bool:

@@ -96,7 +96,7 @@ def _log_metrics(live: Live, overview: Overview) -> Iterator[Metric]:
 def _server_metrics(live: Live, tally: Tally) -> Iterator[Metric]:
     version = f'{{version="{tracklight.__version__}"}}'
     yield "tracklight_info", "gauge", "The version that runs.", [(version, 1)]
-    yield _gauge("tracklight_streams", "Pages that follow the log.", live.bell.listeners)
+    yield _gauge("tracklight_streams", "Open live update streams.", live.bell.listeners)
     answers = [(f'{{status="{status}"}}', n) for status, n in sorted(tally.answers.items())]
     yield "tracklight_answers_total", "counter", "Answers by status.", answers
     yield (

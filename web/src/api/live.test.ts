@@ -1,75 +1,54 @@
-import { afterEach, beforeEach, expect, test, vi, type Mock } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
-import { followLive, type LiveHandlers } from './live';
-import type { PollAnswer, Status } from './types';
+import { followLive } from './live';
+import type { HubMessage, PageMessage } from './live-hub';
+import { answer, delta, mockHandlers, STATUS } from './live-test-tools';
 
-const STATUS: Status = {
-  loading: false,
-  progress: { files_done: 0, files_total: 0, bytes_done: 0, bytes_total: 0 },
-  problems: [],
-  problem_count: 0,
-};
-
-const answer = (cursor: string, more: Partial<PollAnswer> = {}): PollAnswer => ({
-  cursor,
-  heard: 0,
-  reset: false,
-  status: STATUS,
-  delta: null,
-  said: [],
-  ...more,
-});
-
-const delta = (cursor: string): object => ({ cursor, added: [], removed: [], changed: [] });
-
-/** Stands in for a browser's stream; tests speak through it. */
-class FakeSource {
-  static all: FakeSource[] = [];
+/** Stands in for the browser's SharedWorker; tests reply through it. */
+class FakeSharedWorker {
+  static all: FakeSharedWorker[] = [];
   onerror: (() => void) | null = null;
   closed = false;
-  readonly #listeners = new Map<string, (event: { data: string }) => void>();
-
-  constructor(readonly url: string) {
-    FakeSource.all.push(this);
-  }
-
-  addEventListener(name: string, listener: (event: { data: string }) => void): void {
-    this.#listeners.set(name, listener);
-  }
-
-  close(): void {
-    this.closed = true;
-  }
-
-  say(name: string, body: unknown): void {
-    this.#listeners.get(name)?.({ data: JSON.stringify(body) });
-  }
-}
-
-const latest = (): FakeSource => FakeSource.all.at(-1) as FakeSource;
-
-function listen(): { [Name in keyof LiveHandlers]: Mock<LiveHandlers[Name]> } {
-  return {
-    onOpen: vi.fn(),
-    onLost: vi.fn(),
-    onStatus: vi.fn(),
-    onDelta: vi.fn(),
-    onReset: vi.fn(),
-    onOther: vi.fn(),
+  readonly sent: PageMessage[] = [];
+  readonly port = {
+    onmessage: null as ((event: { data: HubMessage }) => void) | null,
+    postMessage: (message: PageMessage) => this.sent.push(message),
+    close: () => (this.closed = true),
   };
+
+  constructor(
+    readonly url: URL,
+    readonly options: { name: string },
+  ) {
+    FakeSharedWorker.all.push(this);
+  }
+
+  reply(message: HubMessage): void {
+    this.port.onmessage?.({ data: message });
+  }
 }
 
-let ask: ReturnType<typeof vi.fn>;
+let fetched: ReturnType<typeof vi.fn>;
+let handlers: ReturnType<typeof mockHandlers>;
 let page: { hidden: boolean; listener: (() => void) | undefined };
+
+const worker = (): FakeSharedWorker => FakeSharedWorker.all.at(-1) as FakeSharedWorker;
+
+function setHidden(hidden: boolean): void {
+  page.hidden = hidden;
+  page.listener?.();
+}
 
 beforeEach(() => {
   vi.useFakeTimers();
-  FakeSource.all = [];
+  FakeSharedWorker.all = [];
+  handlers = mockHandlers();
   page = { hidden: false, listener: undefined };
-  ask = vi.fn(() => Promise.resolve(Response.json(answer('a.1'))));
-  vi.stubGlobal('EventSource', FakeSource);
-  vi.stubGlobal('fetch', ask);
+  fetched = vi.fn(() => Promise.resolve(Response.json(answer('a.1'))));
+  vi.stubGlobal('SharedWorker', FakeSharedWorker);
+  vi.stubGlobal('fetch', fetched);
   vi.stubGlobal('document', {
+    baseURI: 'http://localhost:6006/team/board/?tab=scalars#top',
     get hidden() {
       return page.hidden;
     },
@@ -83,87 +62,82 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-test('a stream that breaks goes on where it was', async () => {
-  const handlers = listen();
+test('the worker is named by the URL of the board', () => {
   followLive('a.1', handlers);
-  expect(latest().url).toBe('api/live?since=a.1');
-  latest().say('status', STATUS);
+  expect(worker().options.name).toBe('http://localhost:6006/team/board/');
+  expect(worker().sent).toEqual([{ kind: 'follow', cursor: 'a.1' }]);
+});
+
+test('messages of the worker reach the page', () => {
+  followLive('a.1', handlers);
+  worker().reply({ kind: 'alive' });
+  expect(handlers.onOpen).not.toHaveBeenCalled();
+  worker().reply({ kind: 'open' });
   expect(handlers.onOpen).toHaveBeenCalledOnce();
-  latest().say('delta', delta('a.7'));
-  latest().onerror?.();
-  expect(handlers.onLost).toHaveBeenCalledOnce();
-  await vi.advanceTimersByTimeAsync(2000);
-  expect(FakeSource.all).toHaveLength(2);
-  expect(latest().url).toBe('api/live?since=a.7');
-});
-
-test('two streams that say nothing are enough: it polls, and later tries a stream again', async () => {
-  const handlers = listen();
-  followLive('a.1', handlers);
-  await vi.advanceTimersByTimeAsync(5000); // open, but a proxy holds everything back
-  expect(latest().closed).toBe(true);
-  await vi.advanceTimersByTimeAsync(2000);
-  ask.mockResolvedValueOnce(
-    Response.json(
-      answer('a.2', { delta: delta('a.2') as never, said: [{ name: 'alert', body: 1 }], heard: 4 }),
-    ),
-  );
-  latest().onerror?.();
-  await vi.advanceTimersByTimeAsync(1000);
-  expect(handlers.onDelta).toHaveBeenCalledOnce();
-  expect(handlers.onOther).toHaveBeenCalledWith('alert', 1);
-  expect(ask.mock.calls.map(([url]) => url as string)).toEqual([
-    'api/live/poll?since=a.1',
-    'api/live/poll?since=a.2&heard=4',
-  ]);
-  await vi.advanceTimersByTimeAsync(30_000);
-  expect(FakeSource.all).toHaveLength(3);
-  latest().say('status', STATUS);
-  const asked = ask.mock.calls.length;
-  await vi.advanceTimersByTimeAsync(10_000);
-  expect(ask.mock.calls).toHaveLength(asked);
-});
-
-test('one failed try for a stream goes straight back to polling', async () => {
-  followLive('a.1', listen());
-  latest().onerror?.();
-  await vi.advanceTimersByTimeAsync(2000);
-  latest().onerror?.();
-  await vi.advanceTimersByTimeAsync(30_000);
-  const asked = ask.mock.calls.length;
-  latest().onerror?.();
-  await vi.advanceTimersByTimeAsync(10);
-  expect(ask.mock.calls.length).toBe(asked + 1);
-});
-
-test('a server that comes back is asked for a stream at once', async () => {
-  const handlers = listen();
-  followLive('a.1', handlers);
-  latest().say('status', STATUS);
-  ask.mockRejectedValue(new TypeError('no connection'));
-  latest().onerror?.();
-  await vi.advanceTimersByTimeAsync(2000);
-  latest().onerror?.();
-  await vi.advanceTimersByTimeAsync(2000);
-  latest().onerror?.();
-  await vi.advanceTimersByTimeAsync(4000);
-  const streams = FakeSource.all.length;
-  ask.mockImplementation(() => Promise.resolve(Response.json(answer('b.1', { reset: true }))));
-  await vi.advanceTimersByTimeAsync(2000);
+  worker().reply({ kind: 'status', status: STATUS });
+  expect(handlers.onStatus).toHaveBeenCalledWith(STATUS);
+  worker().reply({ kind: 'delta', delta: delta('a.2') });
+  expect(handlers.onDelta).toHaveBeenCalledWith(delta('a.2'));
+  worker().reply({ kind: 'reset', cursor: 'b.1' });
   expect(handlers.onReset).toHaveBeenCalledWith('b.1');
-  expect(FakeSource.all).toHaveLength(streams + 1);
-  expect(latest().url).toBe('api/live?since=b.1');
+  worker().reply({ kind: 'other', name: 'alert', body: 1 });
+  expect(handlers.onOther).toHaveBeenCalledWith('alert', 1);
+  worker().reply({ kind: 'lost' });
+  expect(handlers.onLost).toHaveBeenCalledOnce();
 });
 
-test('a page that is not seen lets go', () => {
-  const stop = followLive('a.1', listen());
-  page.hidden = true;
-  page.listener?.();
-  expect(latest().closed).toBe(true);
-  page.hidden = false;
-  page.listener?.();
-  expect(FakeSource.all).toHaveLength(2);
+test('the subscription is renewed with the current cursor', async () => {
+  followLive('a.1', handlers);
+  worker().reply({ kind: 'delta', delta: delta('a.2') });
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(worker().sent.at(-1)).toEqual({ kind: 'follow', cursor: 'a.2' });
+});
+
+test('a hidden page leaves, and joins again from its cursor when it is visible', () => {
+  const stop = followLive('a.1', handlers);
+  worker().reply({ kind: 'delta', delta: delta('a.2') });
+  setHidden(true);
+  expect(worker().sent.at(-1)).toEqual({ kind: 'leave' });
+  expect(worker().closed).toBe(true);
+  setHidden(false);
+  expect(FakeSharedWorker.all).toHaveLength(2);
+  expect(worker().sent).toEqual([{ kind: 'follow', cursor: 'a.2' }]);
   stop();
-  expect(latest().closed).toBe(true);
+  expect(worker().sent.at(-1)).toEqual({ kind: 'leave' });
   expect(page.listener).toBeUndefined();
+});
+
+test('a page polls where the browser has no shared workers', async () => {
+  vi.stubGlobal('SharedWorker', undefined);
+  followLive('a.1', handlers);
+  await vi.advanceTimersByTimeAsync(1500);
+  expect(fetched.mock.calls.map(([url]) => url as string)).toEqual([
+    'api/live/poll?since=a.1',
+    'api/live/poll?since=a.1&heard=0',
+  ]);
+  expect(handlers.onLost).not.toHaveBeenCalled();
+  await vi.advanceTimersByTimeAsync(120_000);
+  expect(fetched.mock.calls.length).toBeGreaterThan(110);
+});
+
+test('a page polls when the script of the worker cannot be loaded, and tries again later', async () => {
+  followLive('a.1', handlers);
+  worker().onerror?.();
+  await vi.advanceTimersByTimeAsync(10);
+  expect(fetched).toHaveBeenCalledOnce();
+  await vi.advanceTimersByTimeAsync(30_000);
+  expect(FakeSharedWorker.all).toHaveLength(2);
+  worker().reply({ kind: 'alive' });
+  const polls = fetched.mock.calls.length;
+  await vi.advanceTimersByTimeAsync(5000);
+  expect(fetched.mock.calls).toHaveLength(polls);
+  expect(handlers.onLost).not.toHaveBeenCalled();
+});
+
+test('a page polls when the worker stops replying', async () => {
+  followLive('a.1', handlers);
+  worker().reply({ kind: 'open' });
+  await vi.advanceTimersByTimeAsync(41_000);
+  expect(worker().closed).toBe(true);
+  expect(fetched).toHaveBeenCalled();
 });

@@ -1,16 +1,27 @@
 import { ask } from './client';
-import type { LiveHandlers, Place } from './live';
+import type { LiveHandlers, LiveSource } from './live-connection';
 import type { PollAnswer } from './types';
 
 const PAUSE_MS = 1000;
 const LOST_PAUSE_MS = 2000;
 
+/** Asks once what changed since the cursor of the source. */
+export function poll(
+  { baseUrl, cursor }: LiveSource,
+  heard: number | null = null,
+  signal?: AbortSignal,
+): Promise<PollAnswer> {
+  const query = { since: cursor, ...(heard === null ? {} : { heard: `${heard}` }) };
+  const path = `${baseUrl}api/live/poll?${new URLSearchParams(query)}`;
+  return ask(path, signal ? { signal } : {});
+}
+
 /**
- * Asks again and again what is new; returns how to stop. `onAnswer` is called after each answer and
- * told whether the one before failed.
+ * Polls until the function it returns is called. `onAnswer` is called after each answer and told
+ * whether the request before it failed.
  */
 export function startPolling(
-  place: Place,
+  source: LiveSource,
   handlers: LiveHandlers,
   onAnswer: (wasLost: boolean) => void,
 ): () => void {
@@ -19,24 +30,22 @@ export function startPolling(
   let heard: number | null = null;
   let lost = false;
 
-  async function poll(): Promise<void> {
+  async function pollAgain(): Promise<void> {
     try {
-      const query = { since: place.cursor, ...(heard === null ? {} : { heard: `${heard}` }) };
-      const { signal } = abort;
-      take(await ask<PollAnswer>(`api/live/poll?${new URLSearchParams(query)}`, { signal }));
+      take(await poll(source, heard, abort.signal));
     } catch {
       if (abort.signal.aborted) return;
       lost = true;
       handlers.onLost();
     }
-    if (!abort.signal.aborted) timer = setTimeout(poll, lost ? LOST_PAUSE_MS : PAUSE_MS);
+    if (!abort.signal.aborted) timer = setTimeout(pollAgain, lost ? LOST_PAUSE_MS : PAUSE_MS);
   }
 
   function take(answer: PollAnswer): void {
     const wasLost = lost;
     lost = false;
     heard = answer.heard;
-    place.cursor = answer.cursor;
+    source.cursor = answer.cursor;
     handlers.onOpen();
     handlers.onStatus(answer.status);
     for (const { name, body } of answer.said) handlers.onOther(name, body);
@@ -45,7 +54,7 @@ export function startPolling(
     onAnswer(wasLost);
   }
 
-  void poll();
+  void pollAgain();
   return () => {
     abort.abort();
     clearTimeout(timer);

@@ -1,61 +1,59 @@
-import type { LiveHandlers, Place } from './live';
+import type { LiveHandlers, LiveSource, StreamEnd } from './live-connection';
 import type { Delta, Status } from './types';
 
-/** The server speaks at once, and then at least every 15 seconds. */
-const FIRST_WORD_MS = 5000;
+/** The server sends an event at once, and then at least every 15 seconds. */
+const FIRST_EVENT_MS = 5000;
 const SILENCE_MS = 40_000;
 
-/** What may be said beside the runs. */
-const OTHERS = ['alert', 'notes'];
+/** Events that are not about the runs. */
+const OTHER_EVENTS = ['alert', 'notes'];
 
-/**
- * Opens a stream of events; returns how to close it. `onEnd` is called once, when the stream is
- * broken or silent, and told whether anything was heard: a proxy may hold back every word.
- */
+/** Opens the server's event stream; an `OpenStream`. A proxy may hold back all events. */
 export function openStream(
-  place: Place,
+  source: LiveSource,
   handlers: LiveHandlers,
-  onEnd: (heard: boolean) => void,
+  onEnd: (end: StreamEnd) => void,
 ): () => void {
-  const source = new EventSource(`api/live?${new URLSearchParams({ since: place.cursor })}`);
-  let heard = false;
-  let silence = setTimeout(end, FIRST_WORD_MS);
+  const query = new URLSearchParams({ since: source.cursor });
+  const events = new EventSource(`${source.baseUrl}api/live?${query}`);
+  let isOpen = false;
+  let silence = setTimeout(() => end('unheard'), FIRST_EVENT_MS);
 
   function close(): void {
-    source.close();
+    events.close();
     clearTimeout(silence);
   }
 
-  function end(): void {
+  function end(how: StreamEnd): void {
     close();
-    onEnd(heard);
+    onEnd(how);
   }
 
-  function hear(): void {
+  function noteEvent(): void {
     clearTimeout(silence);
-    silence = setTimeout(end, SILENCE_MS);
-    if (!heard) handlers.onOpen();
-    heard = true;
+    silence = setTimeout(() => end('silent'), SILENCE_MS);
+    if (!isOpen) handlers.onOpen();
+    isOpen = true;
   }
 
   function listen<Body>(name: string, handle: (body: Body) => void): void {
-    source.addEventListener(name, (event: MessageEvent<string>) => {
-      hear();
+    events.addEventListener(name, (event: MessageEvent<string>) => {
+      noteEvent();
       handle(JSON.parse(event.data) as Body);
     });
   }
 
-  source.onerror = end;
+  events.onerror = () => end(isOpen ? 'broken' : 'unheard');
   listen<Status>('status', handlers.onStatus);
   listen<Delta>('delta', (delta) => {
-    place.cursor = delta.cursor;
+    source.cursor = delta.cursor;
     handlers.onDelta(delta);
   });
-  listen<{ cursor: string }>('reset', (reset) => {
-    place.cursor = reset.cursor;
-    handlers.onReset(reset.cursor);
+  listen<{ cursor: string }>('reset', ({ cursor }) => {
+    source.cursor = cursor;
+    handlers.onReset(cursor);
   });
-  for (const name of OTHERS) listen(name, (body) => handlers.onOther(name, body));
+  for (const name of OTHER_EVENTS) listen(name, (body) => handlers.onOther(name, body));
   listen('beat', () => undefined);
   return close;
 }

@@ -1,0 +1,26 @@
+"""How a page follows its board: the open event streams, and whether the page is hidden."""
+
+from __future__ import annotations
+
+import urllib.request
+
+from playwright.sync_api import Page
+
+
+def count_streams(address: str, token: str = "") -> int:
+    """The number of open event streams, by the server's metrics."""
+    headers = {"authorization": f"Bearer {token}"} if token else {}
+    request = urllib.request.Request(f"{address}metrics", headers=headers)
+    with urllib.request.urlopen(request, timeout=20) as answer:
+        lines = answer.read().decode().splitlines()
+    return int(next(line for line in lines if line.startswith("tracklight_streams ")).split()[1])
+
+
+def set_hidden(page: Page, hidden: bool) -> None:
+    page.evaluate(
+        """hidden => {
+            Object.defineProperty(document, 'hidden', { value: hidden, configurable: true });
+            document.dispatchEvent(new Event('visibilitychange'));
+        }""",
+        arg=hidden,
+    )

@@ -1,0 +1,220 @@
+"""Many tabs and frames on one board share one event stream per browser."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Frame, Page, expect
+
+from tests.server.served import serve as serve_with_flags
+from tests.server.waiting import wait_until
+from tests.web.cards import card, drawn
+from tests.web.conftest import Serve
+from tests.web.curves import loss, points, write_curves
+from tests.web.live import count_streams, set_hidden
+from tests.web.parts import live_mark, run
+from tests.web.writing import append, scalars, write_sweep
+
+pytestmark = pytest.mark.browser
+
+TABS = 12
+FRAMES = 4
+#: A page without a connection hangs for at least 30 s; a slow machine must not look like that.
+DRAWN_MS = 60_000
+VIEW = "?tab=scalars&tags=train/loss"
+
+
+@pytest.fixture
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    with browser.new_context(viewport={"width": 1280, "height": 800}) as context:
+        yield context
+
+
+@contextmanager
+def serve_notebook(board: str) -> Iterator[str]:
+    """Serve a page of another site that shows a board in four frames, as a notebook does."""
+    frame = f'<iframe src="{board}" width="600" height="500"></iframe>'
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("content-type", "text/html")
+            self.end_headers()
+            self.wfile.write(b"<!doctype html>" + frame.encode() * FRAMES)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+def open_tab(context: BrowserContext, address: str) -> Page:
+    page = context.new_page()
+    page.goto(address, wait_until="commit")
+    return page
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_twelve_tabs_and_four_frames_draw_and_stay_live(
+    logdir: Path, serve: Serve, context: BrowserContext
+) -> None:
+    write_curves(logdir)
+    board = serve(logdir).address
+    with serve_notebook(board + VIEW) as notebook:
+        tabs = [context.new_page() for _ in range(TABS + 1)]
+        for tab in tabs[1:]:
+            tab.goto(board + VIEW, wait_until="commit")
+        tabs[0].goto(notebook)
+        views: list[Page | Frame] = [*tabs[1:], *tabs[0].frames[1:]]
+        assert len(views) == TABS + FRAMES
+        for view in views:
+            title = view.get_by_role("article", name="train/loss", exact=True)
+            expect(title.get_by_role("img")).to_be_visible(timeout=DRAWN_MS)
+            expect(title).to_have_attribute("data-last-step", "590", timeout=DRAWN_MS)
+        # Browsers that partition storage by site give the frames a worker of their own.
+        wait_until(lambda: 1 <= count_streams(board) <= 2)
+        append(logdir / "vit", *points("train/loss", [600], loss("vit", [600])))
+        for view in views:
+            title = view.get_by_role("article", name="train/loss", exact=True)
+            expect(title).to_have_attribute("data-last-step", "600", timeout=DRAWN_MS)
+        assert 1 <= count_streams(board) <= 2
+
+
+def test_two_tabs_share_a_stream_and_outlive_the_first(
+    logdir: Path, serve: Serve, context: BrowserContext
+) -> None:
+    write_curves(logdir)
+    board = serve(logdir).address
+    first, second = (open_tab(context, board + VIEW) for _ in range(2))
+    for page in (first, second):
+        drawn(page, "train/loss")
+    wait_until(lambda: count_streams(board) == 1)
+    first.close()
+    append(logdir / "vit", *points("train/loss", [600], loss("vit", [600])))
+    expect(card(second, "train/loss")).to_have_attribute("data-last-step", "600")
+    assert count_streams(board) == 1
+    set_hidden(second, True)
+    wait_until(lambda: count_streams(board) == 0)
+
+
+def test_a_tab_that_joins_late_is_up_to_date(
+    logdir: Path, serve: Serve, context: BrowserContext
+) -> None:
+    write_sweep(logdir)
+    board = serve(logdir).address
+    first = open_tab(context, board)
+    expect(run(first, "vit")).to_be_visible()
+    second = open_tab(context, board)
+    expect(run(second, "vit")).to_be_visible()
+    set_hidden(second, True)
+    append(logdir / "late", *scalars("train/loss", range(5)))
+    expect(run(first, "late")).to_be_visible()
+    set_hidden(second, False)  # now it has an older cursor than the stream
+    expect(run(second, "late")).to_be_visible()
+    append(logdir / "later", *scalars("train/loss", range(5)))
+    for page in (first, second):
+        expect(run(page, "later")).to_be_visible()
+    assert count_streams(board) == 1
+
+
+def test_pausing_one_tab_leaves_the_others_live(
+    logdir: Path, serve: Serve, context: BrowserContext
+) -> None:
+    write_sweep(logdir)
+    board = serve(logdir).address
+    paused, live = (open_tab(context, board) for _ in range(2))
+    for page in (paused, live):
+        expect(run(page, "vit")).to_be_visible()
+    paused.get_by_role("button", name="Pause live updates").click()
+    append(logdir / "late", *scalars("train/loss", range(5)))
+    expect(run(live, "late")).to_be_visible()
+    expect(run(paused, "late")).to_have_count(0)
+    paused.keyboard.press("l")
+    expect(run(paused, "late")).to_be_visible()
+
+
+def test_boards_do_not_share_streams(tmp_path: Path, serve: Serve, context: BrowserContext) -> None:
+    """Not even below two paths of one server, as behind a proxy."""
+    boards = []
+    for name, prefix in (("one", ""), ("two", "/team/board")):
+        write_sweep(tmp_path / name)
+        boards.append((tmp_path / name, serve(tmp_path / name, prefix=prefix).address))
+    pages = [open_tab(context, address) for _, address in boards]
+    for page in pages:
+        expect(run(page, "vit")).to_be_visible()
+    for page, (logdir, address) in zip(pages, boards, strict=True):
+        wait_until(lambda address=address: count_streams(address) == 1)
+        append(logdir / f"new-{logdir.name}", *scalars("train/loss", range(5)))
+        expect(run(page, f"new-{logdir.name}")).to_be_visible()
+    expect(run(pages[0], "new-two")).to_have_count(0)
+    expect(run(pages[1], "new-one")).to_have_count(0)
+
+
+def test_all_tabs_recover_from_a_server_restart(
+    logdir: Path, serve: Serve, context: BrowserContext
+) -> None:
+    write_sweep(logdir)
+    board = serve(logdir)
+    pages = [open_tab(context, board.address) for _ in range(2)]
+    for page in pages:
+        expect(run(page, "vit")).to_be_visible()
+    board.stop()
+    for page in pages:
+        expect(live_mark(page, "Connection lost")).to_be_visible()
+    append(logdir / "late", *scalars("train/loss", range(5)))
+    restarted = serve(logdir, port=int(board.address.rstrip("/").rpartition(":")[2]))
+    for page in pages:
+        expect(live_mark(page, "Live")).to_be_visible()
+        expect(run(page, "late")).to_be_visible()
+    wait_until(lambda: count_streams(restarted.address) == 1)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(400)
+def test_idle_board_stays_connected_for_three_minutes(
+    sweep: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(sweep)
+    expect(run(page, "vit")).to_be_visible()
+    page.evaluate(
+        """() => {
+            const mark = document.querySelector('header [role=status]');
+            window.marks = new Set([mark.textContent]);
+            new MutationObserver(() => window.marks.add(mark.textContent)).observe(mark, {
+                characterData: true, childList: true, subtree: true,
+            });
+        }"""
+    )
+    deadline_s = time.monotonic() + 180
+    while time.monotonic() < deadline_s:
+        page.wait_for_timeout(1000)
+        assert set(page.evaluate("[...window.marks]")) <= {"Live", "Idle"}
+    assert count_streams(sweep) == 1
+
+
+def test_stream_is_authorized_by_the_cookie_of_the_page(
+    logdir: Path,
+    tmp_path: Path,
+    context: BrowserContext,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TRACKLIGHT_TOKEN", "secret")
+    write_sweep(logdir)
+    with serve_with_flags(logdir, tmp_path, "--bind_all", "--path_prefix", "/team") as server:
+        board = f"http://localhost:{server.port}/team/"
+        page = open_tab(context, f"{board}?token=secret")
+        expect(run(page, "vit")).to_be_visible()
+        wait_until(lambda: count_streams(board, token="secret") == 1)
+        append(logdir / "late", *scalars("train/loss", range(5)))
+        expect(run(page, "late")).to_be_visible()
+        page.close()

@@ -1,0 +1,138 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+
+import { LiveConnection } from './live-connection';
+import { answer, delta, FakeEventSource, mockHandlers, STATUS } from './live-test-tools';
+import { openStream } from './stream';
+
+const BASE = 'http://localhost:6006/board/';
+
+let fetched: ReturnType<typeof vi.fn>;
+let handlers: ReturnType<typeof mockHandlers>;
+
+const stream = (): FakeEventSource => FakeEventSource.latest;
+
+function connect(): LiveConnection {
+  const connection = new LiveConnection({ baseUrl: BASE, cursor: 'a.1' }, handlers, openStream, 2);
+  connection.start();
+  return connection;
+}
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  FakeEventSource.all = [];
+  handlers = mockHandlers();
+  fetched = vi.fn(() => Promise.resolve(Response.json(answer('a.1'))));
+  vi.stubGlobal('EventSource', FakeEventSource);
+  vi.stubGlobal('fetch', fetched);
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+test('a broken stream is reopened at its last cursor', async () => {
+  connect();
+  expect(stream().url).toBe(`${BASE}api/live?since=a.1`);
+  stream().send('status', STATUS);
+  expect(handlers.onOpen).toHaveBeenCalledOnce();
+  stream().send('delta', delta('a.7'));
+  stream().onerror?.();
+  expect(handlers.onLost).toHaveBeenCalledOnce();
+  await vi.advanceTimersByTimeAsync(2000);
+  expect(FakeEventSource.all).toHaveLength(2);
+  expect(stream().url).toBe(`${BASE}api/live?since=a.7`);
+});
+
+test('a stream with a heartbeat every 15 seconds stays open for hours', async () => {
+  connect();
+  stream().send('status', STATUS);
+  for (let beats = 0; beats < 1000; beats++) {
+    await vi.advanceTimersByTimeAsync(15_000);
+    stream().send('beat', {});
+  }
+  expect(FakeEventSource.all).toHaveLength(1);
+  expect(handlers.onLost).not.toHaveBeenCalled();
+});
+
+test('a silent stream is reopened without reporting a lost connection', async () => {
+  connect();
+  stream().send('status', STATUS);
+  await vi.advanceTimersByTimeAsync(41_000);
+  expect(FakeEventSource.all).toHaveLength(2);
+  stream().send('status', STATUS);
+  expect(handlers.onLost).not.toHaveBeenCalled();
+});
+
+test('a silent stream that cannot be reopened is reported as lost', async () => {
+  connect();
+  stream().send('status', STATUS);
+  await vi.advanceTimersByTimeAsync(41_000);
+  stream().onerror?.();
+  expect(handlers.onLost).toHaveBeenCalledOnce();
+});
+
+test('after two streams without events it polls, and tries a stream again later', async () => {
+  connect();
+  await vi.advanceTimersByTimeAsync(5000); // open, but a proxy holds all events back
+  expect(stream().closed).toBe(true);
+  await vi.advanceTimersByTimeAsync(2000);
+  const said = [{ name: 'alert', body: 1 }];
+  fetched.mockResolvedValueOnce(
+    Response.json(answer('a.2', { delta: delta('a.2'), said, heard: 4 })),
+  );
+  stream().onerror?.();
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(handlers.onDelta).toHaveBeenCalledOnce();
+  expect(handlers.onOther).toHaveBeenCalledWith('alert', 1);
+  expect(fetched.mock.calls.map(([url]) => url as string)).toEqual([
+    `${BASE}api/live/poll?since=a.1`,
+    `${BASE}api/live/poll?since=a.2&heard=4`,
+  ]);
+  await vi.advanceTimersByTimeAsync(30_000);
+  expect(FakeEventSource.all).toHaveLength(3);
+  stream().send('status', STATUS);
+  const polls = fetched.mock.calls.length;
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(fetched.mock.calls).toHaveLength(polls);
+});
+
+test('while polling, one failed stream goes straight back to polling', async () => {
+  connect();
+  stream().onerror?.();
+  await vi.advanceTimersByTimeAsync(2000);
+  stream().onerror?.();
+  await vi.advanceTimersByTimeAsync(30_000);
+  const polls = fetched.mock.calls.length;
+  stream().onerror?.();
+  await vi.advanceTimersByTimeAsync(10);
+  expect(fetched.mock.calls.length).toBe(polls + 1);
+});
+
+test('a stream is opened at once when the server comes back', async () => {
+  connect();
+  stream().send('status', STATUS);
+  fetched.mockRejectedValue(new TypeError('no connection'));
+  stream().onerror?.();
+  await vi.advanceTimersByTimeAsync(2000);
+  stream().onerror?.();
+  await vi.advanceTimersByTimeAsync(2000);
+  stream().onerror?.();
+  await vi.advanceTimersByTimeAsync(4000);
+  const streams = FakeEventSource.all.length;
+  fetched.mockImplementation(() => Promise.resolve(Response.json(answer('b.1', { reset: true }))));
+  await vi.advanceTimersByTimeAsync(2000);
+  expect(handlers.onReset).toHaveBeenCalledWith('b.1');
+  expect(FakeEventSource.all).toHaveLength(streams + 1);
+  expect(stream().url).toBe(`${BASE}api/live?since=b.1`);
+});
+
+test('a stopped connection neither reopens nor polls', async () => {
+  const connection = connect();
+  stream().send('status', STATUS);
+  connection.stop();
+  await vi.advanceTimersByTimeAsync(120_000);
+  expect(FakeEventSource.all).toHaveLength(1);
+  expect(stream().closed).toBe(true);
+  expect(fetched).not.toHaveBeenCalled();
+});

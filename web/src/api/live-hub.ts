@@ -1,0 +1,173 @@
+import { LiveConnection, type LiveSource } from './live-connection';
+import { poll } from './polling';
+import { openStream } from './stream';
+import type { Delta, Status } from './types';
+
+/** What a page sends: `follow` also renews its subscription, which otherwise expires. */
+export type PageMessage = { kind: 'follow'; cursor: string } | { kind: 'leave' };
+
+/** What a page is sent: the events of the stream, and `alive` in reply to each `follow`. */
+export type HubMessage =
+  | { kind: 'alive' | 'open' | 'lost' }
+  | { kind: 'status'; status: Status }
+  | { kind: 'delta'; delta: Delta }
+  | { kind: 'reset'; cursor: string }
+  | { kind: 'other'; name: string; body: unknown };
+
+/** Sends a message to one page. A page is known by this function. */
+export type Post = (message: HubMessage) => void;
+
+interface Subscriber {
+  readonly post: Post;
+  /** Up to where this page knows the log. */
+  cursor: string;
+  renewedAt: number;
+  isCatchingUp: boolean;
+}
+
+/** A page that crashed does not say so; pages renew their subscription every 10 seconds. */
+const EXPIRES_MS = 60_000;
+const CHECK_MS = 15_000;
+/** After so many streams without any event the hub polls. */
+const MAX_STREAM_FAILURES = 2;
+
+/**
+ * Shares one event stream between all pages that show the same board in one browser.
+ *
+ * Every page has a cursor of its own. A change from the stream applies to the cursor that the
+ * stream had before it, so only pages at exactly this cursor get it; any other page is brought up
+ * to date by a poll from its own cursor. The stream is open while there are subscribers.
+ */
+export class LiveHub {
+  readonly #source: LiveSource;
+  readonly #connection: LiveConnection;
+  readonly #subscribers = new Map<Post, Subscriber>();
+  /** The cursor of the stream. */
+  #cursor = '';
+  #state: 'connecting' | 'open' | 'lost' = 'connecting';
+  #status: Status | null = null;
+  #timer: ReturnType<typeof setInterval> | undefined;
+
+  constructor(baseUrl: string) {
+    this.#source = { baseUrl, cursor: '' };
+    const handlers = {
+      onOpen: () => this.#setState('open'),
+      onLost: () => this.#setState('lost'),
+      onStatus: (status: Status) => {
+        this.#status = status;
+        this.#postAll({ kind: 'status', status });
+      },
+      onDelta: (delta: Delta) => this.#applyDelta(delta),
+      onReset: (cursor: string) => {
+        this.#cursor = cursor;
+        for (const subscriber of this.#subscribers.values()) reset(subscriber, cursor);
+      },
+      onOther: (name: string, body: unknown) => this.#postAll({ kind: 'other', name, body }),
+    };
+    this.#connection = new LiveConnection(this.#source, handlers, openStream, MAX_STREAM_FAILURES);
+  }
+
+  receive(post: Post, message: PageMessage): void {
+    if (message.kind === 'leave') this.#leave(post);
+    else this.#follow(post, message.cursor);
+  }
+
+  #follow(post: Post, cursor: string): void {
+    post({ kind: 'alive' });
+    const known = this.#subscribers.get(post);
+    if (known) {
+      known.renewedAt = Date.now();
+      return;
+    }
+    const subscriber = { post, cursor, renewedAt: Date.now(), isCatchingUp: false };
+    this.#subscribers.set(post, subscriber);
+    if (this.#subscribers.size === 1) {
+      this.#cursor = this.#source.cursor = cursor;
+      this.#timer = setInterval(() => this.#dropExpired(), CHECK_MS);
+      this.#connect();
+      return;
+    }
+    if (this.#state === 'open') {
+      post({ kind: 'open' });
+      if (this.#status) post({ kind: 'status', status: this.#status });
+    } else if (this.#state === 'lost') {
+      // The page was loaded just now, so the server is back.
+      this.#connect();
+    }
+    if (cursor !== this.#cursor) void this.#catchUp(subscriber);
+  }
+
+  #leave(post: Post): void {
+    if (!this.#subscribers.delete(post) || this.#subscribers.size > 0) return;
+    this.#connection.stop();
+    clearInterval(this.#timer);
+  }
+
+  #connect(): void {
+    this.#state = 'connecting';
+    this.#status = null;
+    this.#connection.start();
+  }
+
+  #dropExpired(): void {
+    const oldest = Date.now() - EXPIRES_MS;
+    for (const { post, renewedAt } of this.#subscribers.values()) {
+      if (renewedAt < oldest) this.#leave(post);
+    }
+  }
+
+  #setState(state: 'open' | 'lost'): void {
+    this.#state = state;
+    this.#postAll({ kind: state });
+  }
+
+  #postAll(message: HubMessage): void {
+    for (const post of this.#subscribers.keys()) post(message);
+  }
+
+  #applyDelta(delta: Delta): void {
+    const before = this.#cursor;
+    this.#cursor = delta.cursor;
+    for (const subscriber of this.#subscribers.values()) {
+      if (subscriber.cursor === before) sendDelta(subscriber, delta);
+      else if (subscriber.cursor !== delta.cursor) void this.#catchUp(subscriber);
+    }
+  }
+
+  /** Brings a page from its own cursor to that of the stream, or to a later one. */
+  async #catchUp(subscriber: Subscriber): Promise<void> {
+    if (subscriber.isCatchingUp) return;
+    subscriber.isCatchingUp = true;
+    let streamCursor;
+    do {
+      streamCursor = this.#cursor;
+      await this.#pollFor(subscriber);
+      // Unless the stream has moved meanwhile, the page is where the stream is or ahead of it.
+    } while (
+      this.#subscribers.get(subscriber.post) === subscriber &&
+      subscriber.cursor !== this.#cursor &&
+      streamCursor !== this.#cursor
+    );
+    subscriber.isCatchingUp = false;
+  }
+
+  async #pollFor(subscriber: Subscriber): Promise<void> {
+    const { cursor } = subscriber;
+    const answer = await poll({ baseUrl: this.#source.baseUrl, cursor }).catch(() => null);
+    // It may have been reset or updated by the stream meanwhile.
+    if (subscriber.cursor !== cursor) return;
+    if (answer === null) reset(subscriber, this.#cursor);
+    else if (answer.reset) reset(subscriber, answer.cursor);
+    else if (answer.delta) sendDelta(subscriber, answer.delta);
+  }
+}
+
+function sendDelta(subscriber: Subscriber, delta: Delta): void {
+  subscriber.cursor = delta.cursor;
+  subscriber.post({ kind: 'delta', delta });
+}
+
+function reset(subscriber: Subscriber, cursor: string): void {
+  subscriber.cursor = cursor;
+  subscriber.post({ kind: 'reset', cursor });
+}

@@ -1,0 +1,75 @@
+import { vi, type Mock } from 'vitest';
+
+import type { LiveHandlers } from './live-connection';
+import type { Delta, PollAnswer, Status } from './types';
+
+export const STATUS: Status = {
+  loading: false,
+  progress: { files_done: 0, files_total: 0, bytes_done: 0, bytes_total: 0 },
+  problems: [],
+  problem_count: 0,
+};
+
+export const answer = (cursor: string, more: Partial<PollAnswer> = {}): PollAnswer => ({
+  cursor,
+  heard: 0,
+  reset: false,
+  status: STATUS,
+  delta: null,
+  said: [],
+  ...more,
+});
+
+export const delta = (cursor: string): Delta => ({
+  cursor,
+  added: [],
+  removed: [],
+  changed: [],
+  tags: [],
+  tags_more: false,
+  points: {},
+  points_more: false,
+});
+
+/** Stands in for the browser's EventSource; tests send events through it. */
+export class FakeEventSource {
+  static all: FakeEventSource[] = [];
+  onerror: (() => void) | null = null;
+  closed = false;
+  readonly #listeners = new Map<string, (event: { data: string }) => void>();
+
+  constructor(readonly url: string) {
+    FakeEventSource.all.push(this);
+  }
+
+  static get latest(): FakeEventSource {
+    return FakeEventSource.all.at(-1) as FakeEventSource;
+  }
+
+  static get open(): FakeEventSource[] {
+    return FakeEventSource.all.filter(({ closed }) => !closed);
+  }
+
+  addEventListener(name: string, listener: (event: { data: string }) => void): void {
+    this.#listeners.set(name, listener);
+  }
+
+  close(): void {
+    this.closed = true;
+  }
+
+  send(name: string, body: unknown): void {
+    if (!this.closed) this.#listeners.get(name)?.({ data: JSON.stringify(body) });
+  }
+}
+
+export function mockHandlers(): { [Name in keyof LiveHandlers]: Mock<LiveHandlers[Name]> } {
+  return {
+    onOpen: vi.fn(),
+    onLost: vi.fn(),
+    onStatus: vi.fn(),
+    onDelta: vi.fn(),
+    onReset: vi.fn(),
+    onOther: vi.fn(),
+  };
+}

@@ -1,0 +1,14 @@
+/**
+ * The script of the shared worker that holds the event stream for all pages of one board in this
+ * browser. Its name is the URL of the board, so that pages of different boards never share one.
+ */
+import { LiveHub, type HubMessage, type PageMessage } from './live-hub';
+
+const hub = new LiveHub(self.name);
+
+addEventListener('connect', (event) => {
+  const [port] = (event as MessageEvent).ports;
+  if (!port) return;
+  const post = (message: HubMessage): void => port.postMessage(message);
+  port.onmessage = ({ data }: MessageEvent<PageMessage>) => hub.receive(post, data);
+});
