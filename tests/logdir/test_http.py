@@ -27,7 +27,7 @@ from tracklight.logdir import http
 from tracklight.logdir.discover import Found, discover
 from tracklight.logdir.http import HttpFiles
 from tracklight.logdir.opening import open_filesystem
-from tracklight.logdir.roots import Root, parse_roots
+from tracklight.logdir.roots import parse_roots
 
 NAME = "events.out.tfevents.1.host"
 HANDLERS = [PlainHandler, NginxHandler, BareHandler]

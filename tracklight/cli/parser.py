@@ -15,7 +15,7 @@ COMMANDS = {
     "serve": "show a log in the browser (the default)",
     "demo": "show a log that has something of everything",
     "inspect": "list files, damage, runs and tags",
-    "export": "write scalars, or a copy of the board",
+    "export": "write values as tables or files, or a copy of the board",
     "doctor": "say what is installed, what was found, and what is not shown",
     "password": "make what --auth takes, from a password",
     "completion": "print what makes bash, zsh or fish complete commands and flags",
@@ -160,9 +160,13 @@ def _add_export(parser: argparse.ArgumentParser) -> None:
     _add_log(parser, cache=True)
     _add_choice(parser)
     add = parser.add_argument
-    add("--kind", default="scalars", help="what to export: scalars")
-    add("--format", choices=("csv", "json", "parquet"))
-    add("--out", metavar="FILE", help="- for the standard output")
+    add("--kind", default="scalars", metavar="KIND",
+        choices=("scalars", "histograms", "images", "audio", "text", "hparams"),
+        help="scalars (default), histograms, images, audio, text or hparams")  # fmt: skip
+    add("--format", choices=("csv", "json", "jsonl", "parquet"),
+        help="by default what the suffix of --out says")  # fmt: skip
+    add("--out", metavar="FILE",
+        help="- for the standard output; images and audio: a folder or .zip file")  # fmt: skip
     add("--overwritten", action="store_true", help="overwritten points, too, in a marked column")
     add("--static", type=Path, metavar="OUT",
         help="copy the board into a new directory or .html file that needs no server")  # fmt: skip

@@ -20,7 +20,7 @@ from collections.abc import Awaitable, Callable
 from email.utils import parsedate_to_datetime
 from html.parser import HTMLParser
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
 from tracklight.errors import MissingExtra
