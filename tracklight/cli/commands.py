@@ -210,7 +210,7 @@ def _export_hparams(log: Log, chosen: Chosen, flags: Namespace, format_name: str
         raise LogError(f"no hyperparameters in {_name_roots(log)}")
     cells = zip(*sheet.rows, strict=True)
     columns = [
-        tables.Column(name, _find_type(column))
+        tables.Column(name, _find_type(name, column))
         for name, column in zip(sheet.headings, cells, strict=True)
     ]
     with open_output(flags.out) as file:
@@ -221,18 +221,33 @@ def _export_hparams(log: Log, chosen: Chosen, flags: Namespace, format_name: str
         table.close()
 
 
-def _find_type(cells: Sequence[object]) -> ColumnType:
+def _find_type(name: str, cells: Sequence[object]) -> ColumnType:
     """Return the type of a column whose cells may be of several types."""
     kinds = {type(cell) for cell in cells if cell is not None}
     if kinds == {bool}:
         return "bool"
-    return "float" if kinds and kinds <= {int, float} else "string"
+    if not kinds or not kinds <= {int, float}:
+        return "string"
+    # Logs have only floating point; a batch size is an integer nevertheless.
+    is_integer = name.startswith("hparams.") and all(map(_is_integer, cells))
+    return "int" if is_integer else "float"
+
+
+def _is_integer(cell: object) -> bool:
+    return cell is None or (
+        isinstance(cell, int | float) and abs(cell) < 1e15 and cell == int(cell)
+    )
 
 
 def _fit_cell(cell: Any, column: Column) -> Any:
-    if cell is None or column.type != "string" or isinstance(cell, str):
-        return float(cell) if isinstance(cell, int) and column.type == "float" else cell
-    return ("true" if cell else "false") if isinstance(cell, bool) else repr(cell)
+    """Convert a cell to the type of its column."""
+    if cell is None or isinstance(cell, str) or column.type == "bool":
+        return cell
+    if column.type in ("int", "float"):
+        return int(cell) if column.type == "int" else float(cell)
+    if isinstance(cell, bool):
+        return "true" if cell else "false"
+    return repr(int(cell) if _is_integer(cell) else cell)
 
 
 def _find_series(log: Log, chosen: Chosen, kind: str) -> list[tuple[str, TagInfo]]:
