@@ -31,6 +31,17 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRACKLIGHT_CACHE", str(tmp_path / "cache"))
 
 
+@pytest.fixture
+def imported(tmp_path: Path, capfd: Captured) -> None:
+    """Import all that the commands need, as another user may not be able to read Python's files."""
+    write(tmp_path / "readable" / "run", scalar("loss", 0, 0.5))
+    logdir = str(tmp_path / "readable")
+    for words in (["inspect"], ["export", "--out=-", "--format=csv"]):
+        assert main([*words, "--logdir", logdir, "--no-config"]) == 0
+    main(["export", "--logdir", logdir, "--static", str(tmp_path / "board"), "--no-config"])
+    capfd.readouterr()
+
+
 def assert_fails(logdir: str, sentence: str, capfd: Captured, out: Path) -> None:
     """Both commands end with status 1 and one sentence, and leave no file."""
     for words in (
@@ -67,7 +78,7 @@ def test_a_file_that_is_no_log(tmp_path: Path, out: Path, capfd: Captured) -> No
 
 
 @pytest.mark.skipif(os.name == "nt", reason="permissions work differently there")
-def test_an_unreadable_directory(unprivileged_path: Path, capfd: Captured) -> None:
+def test_an_unreadable_directory(imported: None, unprivileged_path: Path, capfd: Captured) -> None:
     logdir = unprivileged_path / "logs"
     write(logdir / "a", scalar("loss", 0, 0.5))
     logdir.chmod(0)
@@ -77,7 +88,9 @@ def test_an_unreadable_directory(unprivileged_path: Path, capfd: Captured) -> No
 
 
 @pytest.mark.skipif(os.name == "nt", reason="permissions work differently there")
-def test_a_log_of_which_a_part_cannot_be_read(unprivileged_path: Path, capfd: Captured) -> None:
+def test_a_log_of_which_a_part_cannot_be_read(
+    imported: None, unprivileged_path: Path, capfd: Captured
+) -> None:
     logdir = unprivileged_path / "logs"
     write(logdir / "a", scalar("loss", 0, 0.5))
     hidden = write(logdir / "b", scalar("loss", 0, 0.5)).parent
@@ -94,7 +107,9 @@ def test_a_log_of_which_a_part_cannot_be_read(unprivileged_path: Path, capfd: Ca
 
 
 @pytest.mark.skipif(os.name == "nt", reason="permissions work differently there")
-def test_one_of_two_directories_cannot_be_read(unprivileged_path: Path, capfd: Captured) -> None:
+def test_one_of_two_directories_cannot_be_read(
+    imported: None, unprivileged_path: Path, capfd: Captured
+) -> None:
     write(unprivileged_path / "a/run", scalar("loss", 0, 0.5))
     (unprivileged_path / "b").mkdir(mode=0)
     spec = f"a:{unprivileged_path}/a,b:{unprivileged_path}/b"

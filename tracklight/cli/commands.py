@@ -278,7 +278,8 @@ def _export_board(flags: Namespace) -> int:
         with show_bar("copying", tally.read):
             write_copy(contents, flags.static, tally.add)
     runs = "one run" if len(contents.runs) == 1 else f"{len(contents.runs):,} runs"
-    print(f"wrote a copy of {runs}; open {_find_page(flags.static)}")
+    what = runs if contents.runs else "the embeddings, as there are no runs"
+    print(f"wrote a copy of {what}; open {_find_page(flags.static)}")
     return FAILED if log.problems else 0
 
 

@@ -156,7 +156,8 @@ def _read_size(data: bytes) -> tuple[int, int] | None:
 
     try:
         with Image.open(io.BytesIO(data)) as image:
-            return image.size
+            width, height = image.size
+            return width, height
     except Exception:  # a broken file makes Pillow raise anything
         return None
 
