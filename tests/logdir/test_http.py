@@ -107,6 +107,26 @@ def test_one_event_file_is_a_log(server: WebServer) -> None:
         assert len(log.scalar(".", "loss")) == 100
 
 
+def test_a_directory_may_be_named_like_an_event_file(server: WebServer, logdir: Path) -> None:
+    write_points(logdir / "old-tfevents/run" / NAME, range(5))
+    with tracklight.open(f"{server.url}/old-tfevents", cache=False) as log:
+        assert log.runs == ("run",)
+        assert len(log.scalar("run", "loss")) == 5
+
+
+def test_links_to_a_directory_above_come_to_an_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http, "_MAX_DIRECTORIES", 20)
+    write_points(tmp_path / "a" / NAME, range(5))
+    for name in ("x", "y"):
+        (tmp_path / "a" / name).symlink_to(tmp_path / "a")
+    with serve_directory(tmp_path) as server:
+        found = look(server.url)
+    assert found.problems == [f'"{server.url}" has more than 20 directories']
+    assert "a" in found.runs
+
+
 def test_a_file_is_described_by_size_and_time(logdir: Path) -> None:
     stat = os.stat(logdir / "a" / NAME)
     with serve_directory(logdir) as server:
@@ -187,6 +207,7 @@ def test_links_that_lead_elsewhere_are_not_followed() -> None:
     page = """<title>Index of /logs/run</title>
         <a href="?C=N;O=D">Name</a> <a href="../">up</a> <a href="/logs/">up</a>
         <a href="http://other/logs/run/x">x</a> <a href="deep/er">x</a> <a href="mailto:a@b">x</a>
+        <a href="http://[broken/">x</a>
         <a href="/logs/run/absolute">y</a> <a href='./dir/'>z</a> <a href="a%20b&amp;c">w</a>
         <A HREF="http://host/logs/run/full">v</A> <a name="none">n</a> <a href="absolute">y</a>"""
     assert parse(page) == [

@@ -40,8 +40,9 @@ _READ_TIMEOUT_S = 30.0
 
 _MAX_CONCURRENT_REQUESTS = 16
 _MAX_LISTING_BYTES = 64 << 20
-#: A link on the server that leads back to its own parent would otherwise never end.
+#: Bounds for directories that contain links to the directories above them.
 _MAX_DEPTH = 32
+_MAX_DIRECTORIES = 20_000
 _SKIP_CHUNK_BYTES = 1 << 20
 
 _NOT_FOUND = (404, 410)
@@ -223,6 +224,7 @@ class _Client:
     async def _stat(self, url: str) -> FileStat:
         try:
             async with await self.send("HEAD", url, _IDENTITY) as response:
+                _check_is_file(response, url)
                 size = _find_size(response)
                 if size is not None:
                     return _make_stat(response, size)
@@ -231,6 +233,7 @@ class _Client:
         # Without a length in the headers, the response to a range of one byte has the total.
         headers = {**_IDENTITY, "Range": "bytes=0-0"}
         async with await self.send("GET", url, headers) as response:
+            _check_is_file(response, url)
             size = _find_size(response)
             if size is None:
                 size = 0
@@ -310,6 +313,7 @@ class _Walk:
         self._wanted = wanted
         self._skip = skip
         self._listing = Listing()
+        self._directories = 0
 
     async def run(self) -> Listing:
         name = unquote(urlsplit(self._root).path.rpartition("/")[2])
@@ -319,6 +323,12 @@ class _Walk:
         return self._listing
 
     async def _list_directory(self, relative: str, url: str, depth: int) -> None:
+        self._directories += 1
+        if self._directories > _MAX_DIRECTORIES:
+            if self._directories == _MAX_DIRECTORIES + 1:
+                most = f"{_MAX_DIRECTORIES:,}"
+                self._listing.problems.append(f'"{self._root}" has more than {most} directories')
+            return
         try:
             page = await self._client.get_page(f"{url}/")
         except FileNotFoundError:
@@ -373,7 +383,10 @@ def _parse_links(page: _Page) -> list[_Link] | None:
     host = urlsplit(page.url).netloc
     found: dict[_Link, None] = {}
     for href in parser.hrefs:
-        target = urlsplit(urljoin(page.url, href))
+        try:
+            target = urlsplit(urljoin(page.url, href))
+        except ValueError:  # not a URL
+            continue
         path = unquote(target.path, errors="surrogateescape")
         if target.netloc != host or target.query or not path.startswith(base):
             continue
@@ -437,6 +450,12 @@ def _check_status(response: aiohttp.ClientResponse) -> None:
     raise _StatusError(status, response.reason or "", url)
 
 
+def _check_is_file(response: aiohttp.ClientResponse, url: str) -> None:
+    """Servers redirect from a directory to the same URL with a slash at the end."""
+    if response.url.path.endswith("/"):
+        raise FileNotFoundError(errno.ENOENT, "this is a directory", url)
+
+
 def _check_range(response: aiohttp.ClientResponse, offset: int) -> None:
     sent = response.headers.get("Content-Range", "")
     if not sent.startswith(f"bytes {offset}-"):
@@ -455,7 +474,7 @@ def _find_size(response: aiohttp.ClientResponse) -> int | None:
         total = headers.get("Content-Range", "").rpartition("/")[2] or "0"
     else:
         total = headers.get("Content-Length", "")
-    return int(total) if total.isdigit() else None
+    return int(total) if total.isascii() and total.isdigit() else None
 
 
 def _make_stat(response: aiohttp.ClientResponse, size: int) -> FileStat:
