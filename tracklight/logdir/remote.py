@@ -41,7 +41,7 @@ _RETRY_WINDOW_S = 5.0
 
 #: How long to wait for the first answer of a store. Without a network, Google's library alone
 #: looks for credentials for 17 s and then retries requests for two minutes.
-_FIRST_ANSWER_S = 13.0
+_FIRST_ANSWER_S = 10.0
 
 #: These log tracebacks of errors that are reported to the user in one sentence anyway.
 _NOISY_LOGGERS = ("gcsfs", "google", "s3fs", "adlfs", "azure", "fsspec")
