@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tracklight import export
 from tracklight.errors import MissingExtra, TracklightError, UsageError
-from tracklight.export import export_scalars, open_output
+from tracklight.export import export_scalars, open_output, scalars
 from tracklight.types import Series
 
-FORMATS = ("csv", "json", "parquet")
+FORMATS = ("csv", "json", "jsonl", "parquet")
 
 
 def make_series(run: str, tag: str, values: list[Any], dtype: type = np.float64) -> Series:
@@ -39,7 +38,13 @@ def export_rows(series: list[Series], name: str, *, overwritten: bool = False) -
     """Export, and read back with another program's reader."""
     file = io.BytesIO()
     export_scalars(series, file, name, overwritten=overwritten)
-    return {"csv": read_csv, "json": read_json, "parquet": read_parquet}[name](file.getvalue())
+    readers = {
+        "csv": read_csv,
+        "json": read_json,
+        "jsonl": read_json_lines,
+        "parquet": read_parquet,
+    }
+    return readers[name](file.getvalue())
 
 
 def read_csv(data: bytes) -> Rows:
@@ -55,6 +60,21 @@ def read_json(data: bytes) -> Rows:
         for step, wall, value, *more in zip(
             *(it[name] for name in it if name not in ("run", "tag")), strict=True
         )
+    ]
+
+
+def read_json_lines(data: bytes) -> Rows:
+    points = [json.loads(line) for line in data.splitlines()]
+    return [
+        (
+            it["run"],
+            it["tag"],
+            it["step"],
+            it["wall_time"],
+            float(it["value"]),
+            *list(it.values())[5:],
+        )
+        for it in points
     ]
 
 
@@ -96,7 +116,7 @@ def test_overwritten_points_are_marked(name: str) -> None:
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_batches_join_without_a_seam(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(export, "_ROWS", 3)
+    monkeypatch.setattr(scalars, "_ROWS", 3)
     series = [make_series("a", "x", list(range(8))), make_series("a", "y", list(range(4)))]
 
     assert_same(export_rows(series, name), expect_rows([one.current() for one in series]))
@@ -122,7 +142,7 @@ def test_tells_how_far_it_is() -> None:
 
 
 def test_an_unknown_format_is_told() -> None:
-    with pytest.raises(UsageError, match='"xlsx" is none of the formats csv, json, parquet'):
+    with pytest.raises(UsageError, match='"xlsx" is none of the formats csv, json, jsonl, parquet'):
         export_scalars(SERIES, io.BytesIO(), "xlsx")
 
 

@@ -108,8 +108,13 @@ def test_export_to_the_standard_output(
         (["LOG", "--tls-cert=LOG/x.pem"], 2, "--tls-cert and --tls-key"),
         (["inspect", "LOG", "--logdir=LOG"], 2, "give the log directory once"),
         (["inspect", "LOG", "--memory=lots"], 2, '"lots" is not an amount of memory'),
-        (["export", "LOG", "--format=csv", "--out=-", "--kind=images"], 2, "only scalars"),
-        (["export", "LOG", "--out=x"], 2, "give --format and --out, or --static"),
+        (["export", "LOG", "--out=-", "--kind=images"], 2, "a folder or a .zip file"),
+        (["export", "LOG", "--out=x.png", "--kind=images"], 2, "a folder or a .zip file"),
+        (["export", "LOG", "--out=LOG", "--kind=images"], 2, "a directory that is new or empty"),
+        (["export", "LOG", "--out=x.csv", "--kind=graphs"], 2, "invalid choice: 'graphs'"),
+        (["export", "LOG"], 2, "give --out FILE, or --static"),
+        (["export", "LOG", "--out=x.xlsx"], 2, 'the format of "x.xlsx" is not clear'),
+        (["export", "LOG", "--out=-"], 2, 'the format of "-" is not clear'),
         (["export", "LOG", "--static=x", "--out=-"], 2, "--static goes without"),
         (["export", "LOG", "--static=LOG"], 2, "give a directory that is new or empty"),
         (["export", "LOG", "--static=x", "--view=?sel=none"], 1, "this view shows no run"),
@@ -146,14 +151,6 @@ def test_a_fault_is_one_sentence(
     assert err.startswith("tracklight: ")
     assert sentence in err
     assert err.count("\n") == 1
-
-
-def test_what_could_not_be_read_is_told(
-    small_logdir: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    (small_logdir / "notes.txt").touch()
-    assert main(["inspect", str(small_logdir / "notes.txt")]) == 0
-    assert "give the directory that holds it" in capfd.readouterr().err
 
 
 def test_one_event_file_is_a_log(small_logdir: Path, capfd: pytest.CaptureFixture[str]) -> None:

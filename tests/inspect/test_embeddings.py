@@ -77,5 +77,6 @@ def test_the_shell_has_it_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert (found["name"], found["vectors"], found["problems"]) == ("v", 5, [])
     main(["inspect", "--embeddings", str(tmp_path / "v.npy")])
     assert "5 vectors of 3 numbers" in capsys.readouterr().out
+    (tmp_path / "nothing").mkdir()
     main(["inspect", "--embeddings", "--logdir", str(tmp_path / "nothing")])
     assert capsys.readouterr().out == "no embedding is here\n"

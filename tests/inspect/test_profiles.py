@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -45,3 +48,54 @@ def test_a_capture_in_a_few_lines(logs: Path, capsys: pytest.CaptureFixture[str]
 def test_nothing_was_captured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["inspect", "--profile", "--logdir", str(tmp_path)]) == 0
     assert capsys.readouterr().out == "no profile was captured here\n"
+
+
+def test_a_plain_python_program_is_told_by_functions_and_lines(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As `tracklight.profile` writes it without a framework: lines within functions."""
+    events = [make_event("ProfilerStep#1", 0, 10_000, kind="user_annotation")]
+    for name in ("<module> (train.py:1)", "train.py:50: load()", "load (train.py:5)"):
+        events.append(make_event(name, 0, 10_000))
+    # More lines than are listed, all of them longer by themselves than any function.
+    events.append(make_event("train.py:7: parse(row)", 0, 7_000))
+    events += [make_event(f"train.py:{8 + at}: x += 1", 7_000 + 100 * at, 100) for at in range(30)]
+    (tmp_path / "vm_1.1.pt.trace.json").write_text(json.dumps({"traceEvents": events}))
+    assert main(["inspect", "--profile", "--logdir", str(tmp_path)]) == 0
+    said = capsys.readouterr().out
+    assert "7.0 ms   70.0 %  train.py:7: parse(row)" in said
+    assert "10.0 ms  load (train.py:5)" in said
+    assert "Python 7.0 ms" not in said
+
+
+def make_event(
+    name: str, start_us: int, took_us: int, kind: str = "python_function"
+) -> dict[str, object]:
+    place = {"ph": "X", "cat": kind, "pid": 1, "tid": 1}
+    return {**place, "name": name, "ts": start_us, "dur": took_us}
+
+
+def test_a_program_that_was_captured_just_now(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = """
+import sys, time
+import tracklight
+
+def keep_busy():
+    end = time.perf_counter() + 0.1
+    while time.perf_counter() < end:
+        sum(range(1000))
+
+with tracklight.profile(sys.argv[1], steps=3) as profile:
+    for _ in range(4):
+        keep_busy()
+        profile.step()
+"""
+    path = tmp_path / "busy.py"
+    path.write_text(program)
+    subprocess.run([sys.executable, path, tmp_path / "logs"], check=True, timeout=100)
+    assert main(["inspect", "--profile", "--logdir", str(tmp_path / "logs")]) == 0
+    said = capsys.readouterr().out
+    assert "keep_busy (busy.py:5)" in said
+    assert re.search(r"ms +\d+\.\d %  busy\.py:[78]: ", said), said

@@ -37,7 +37,7 @@ def test_that_all_ports_are_taken_is_told(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_name_that_is_nowhere_is_told() -> None:
-    with pytest.raises(CannotListen, match="cannot listen .*check --host") as raised:
+    with pytest.raises(CannotListen, match=r"cannot listen .*check --host") as raised:
         bind("no-such-host.invalid", 0)
     assert "another port" not in str(raised.value)
 

@@ -185,3 +185,29 @@ def test_a_file_is_carried_as_its_bytes_and_its_type() -> None:
     carried = read_columns(zlib.decompress(packed, wbits=-15))
     assert carried["media_type"] == "image/png"
     assert carried["content"].tobytes() == content
+
+
+def write_tutorial_embeddings(folder: Path) -> None:
+    """As tutorials do: a config, vectors and labels, and no event file."""
+    folder.mkdir(parents=True)
+    rows = np.random.default_rng(0).normal(size=(20, 4))
+    np.savetxt(folder / "tensors.tsv", rows, delimiter="\t")
+    (folder / "metadata.tsv").write_text("".join(f"word {row}\n" for row in range(20)))
+    (folder / "projector_config.pbtxt").write_text(
+        'embeddings { tensor_name: "words" tensor_path: "tensors.tsv" '
+        'metadata_path: "metadata.tsv" }\n'
+    )
+
+
+@pytest.mark.parametrize("has_runs", [True, False])
+def test_embeddings_without_an_event_file_are_copied(tmp_path: Path, has_runs: bool) -> None:
+    write_tutorial_embeddings(tmp_path / "logs" / "words")
+    if has_runs:
+        logs.write(tmp_path / "logs", "a", logs.points(range(5)))
+    catalog = logs.open_catalog(tmp_path / "logs")
+    copy(catalog, tmp_path / "board")
+    catalog.close()
+    files = sorted(path.name for path in (tmp_path / "board" / "data").iterdir())
+    assert [name for name in files if name.startswith("projector-")]
+    head = (tmp_path / "board" / "data" / "board.js").read_text()
+    assert "api/projector/embeddings" in head

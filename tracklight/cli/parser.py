@@ -15,7 +15,7 @@ COMMANDS = {
     "serve": "show a log in the browser (the default)",
     "demo": "show a demo log with data for every dashboard",
     "inspect": "list files, damage, runs and tags",
-    "export": "export scalars, or a static copy of the board",
+    "export": "export values as tables or files, or a static copy of the board",
     "doctor": "check the installation and a log directory",
     "password": "hash a password for --auth",
     "completion": "print a completion script for your shell",
@@ -180,9 +180,13 @@ def _add_export(parser: argparse.ArgumentParser) -> None:
     _add_log(parser, cache=True)
     _add_choice(parser)
     add = parser.add_argument
-    add("--kind", default="scalars", help="what to export: scalars")
-    add("--format", choices=("csv", "json", "parquet"))
-    add("--out", metavar="FILE", help="- for the standard output")
+    add("--kind", default="scalars", metavar="KIND",
+        choices=("scalars", "histograms", "images", "audio", "text", "hparams"),
+        help="scalars (default), histograms, images, audio, text or hparams")  # fmt: skip
+    add("--format", choices=("csv", "json", "jsonl", "parquet"),
+        help="by default what the suffix of --out says")  # fmt: skip
+    add("--out", metavar="FILE",
+        help="- for the standard output; images and audio: a folder or .zip file")  # fmt: skip
     add("--overwritten", action="store_true", help="overwritten points, too, in a marked column")
     add("--static", type=Path, metavar="OUT",
         help="copy the board into a new directory or .html file that needs no server")  # fmt: skip

@@ -114,6 +114,12 @@ class Catalog:
         listing = [problem for found in self._found.values() for problem in found.problems]
         return (*listing, *(problem for shard in self._shards for problem in shard.problems))
 
+    @property
+    def failed_roots(self) -> tuple[str, ...]:
+        """Sentences on roots in which no run was found because they could not be listed."""
+        failed = (found for found in self._found.values() if not found.runs)
+        return tuple(problem for found in failed for problem in found.problems)
+
     def close(self) -> None:
         for shard in self._shards:
             shard.close()

@@ -12,6 +12,10 @@ def open_filesystem(path: str) -> tuple[FileSystem, str]:
     if not is_url(path):
         return LocalFiles(), path
     # Imported here so that a local log never pays for what remote ones need.
+    if path.partition("://")[0].lower() in ("http", "https"):
+        from tracklight.logdir.http import HttpFiles
+
+        return HttpFiles(), path
     from tracklight.logdir.remote import RemoteFiles
 
     return RemoteFiles(path), path

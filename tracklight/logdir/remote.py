@@ -1,15 +1,19 @@
-"""Logs behind a URL, through fsspec: s3://, gs://, az://, hdfs://, http:// and what else it knows.
+"""Logs behind a URL, through fsspec: s3://, gs://, az://, hdfs:// and what else it knows.
 
 Nothing is cached here, because a log that is being written changes under every cache, and only the
-bytes that are asked for travel.
+bytes that are asked for travel. Logs behind http:// are read by `tracklight.logdir.http`.
 """
 
 from __future__ import annotations
 
 import errno
 import importlib
+import logging
+import threading
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeoutError
 from datetime import datetime
 from types import TracebackType
 from typing import Any, TypeVar
@@ -30,11 +34,25 @@ _EXTRAS = {
     "adl": "azure",
 }
 
-#: How long to wait before asking again; then it is an error. The libraries below also try again.
+#: Delays between attempts. The libraries below also retry, some of them for a minute, so no
+#: attempt starts later than `_RETRY_WINDOW_S` after the first one.
 _PAUSES_S = (0.1, 0.4, 1.6)
+_RETRY_WINDOW_S = 5.0
+
+#: How long to wait for the first answer of a store. Without a network, Google's library alone
+#: looks for credentials for 17 s and then retries requests for two minutes.
+_FIRST_ANSWER_S = 10.0
+
+#: These log tracebacks of errors that are reported to the user in one sentence anyway.
+_NOISY_LOGGERS = ("gcsfs", "google", "s3fs", "adlfs", "azure", "fsspec")
 
 #: Asking again gives the same answer.
 _FINAL = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
+
+#: What to do about errors, by the names of their classes.
+_HINTS = {
+    "NoCredentialsError": "; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE",
+}
 
 # The stores do not agree on what they call these.
 _IDENTITIES = ("ETag", "etag", "generation", "md5Hash", "content_md5", "checksum", "ino")
@@ -42,13 +60,19 @@ _TIMES = ("LastModified", "last_modified", "updated", "mtime", "modified", "crea
 
 
 class RemoteFiles:
-    """The store that a URL leads to; ``options`` go to fsspec as they are."""
+    """The store that a URL leads to; ``options`` go to fsspec as they are.
+
+    The connection is made on first use. It is an OSError if the store has not answered after
+    `_FIRST_ANSWER_S`; the attempt goes on in the background, and later calls use its result.
+    """
 
     #: A request costs as much time as some megabytes do, so few and large ones are made.
     read_sizes = ReadSizes(least=4 << 20, first=4 << 20, most=16 << 20)
 
     def __init__(self, url: str, **options: Any) -> None:
-        self._fs = _connect(url, options)
+        _check_scheme(url)
+        self._url = url
+        self._options = options
 
     def list_files(
         self, root: str, wanted: Callable[[str], bool], skip: Callable[[str], bool]
@@ -57,16 +81,19 @@ class RemoteFiles:
         try:
             found = self._find_all(root)
         except FileNotFoundError:
+            listing.problems.append(f'there is nothing at "{root}"')
             return listing
         except OSError as error:
             listing.add_problem(root, error)
             return listing
-        start = len(self._strip(root)) + 1
+        root_key = self._strip(root)
         for key, info in found.items():
-            directory, _, name = key[start:].rpartition("/")
+            # As on disk, one event file may be given in place of a directory.
+            relative = key[len(root_key) + 1 :] or key.rpartition("/")[2]
+            directory, _, name = relative.rpartition("/")
             if wanted(name) and not skip(directory):
-                stat = _get_stat(info)
-                listing.files.append(ListedFile(directory, name, f"{root}/{key[start:]}", stat))
+                path = root if key == root_key else f"{root}/{relative}"
+                listing.files.append(ListedFile(directory, name, path, _get_stat(info)))
         return listing
 
     def exists(self, path: str) -> bool:
@@ -81,9 +108,10 @@ class RemoteFiles:
         return True
 
     def find_stat(self, path: str) -> FileStat | None:
-        self._fs.invalidate_cache()
+        fs = self._fs
+        fs.invalidate_cache()
         try:
-            info = _persist(path, lambda: self._fs.info(self._strip(path)))
+            info = _persist(path, lambda: fs.info(self._strip(path)))
         except FileNotFoundError:
             return None
         return _get_stat(info) if info.get("type") == "file" else None
@@ -91,21 +119,33 @@ class RemoteFiles:
     def read(self, path: str, offset: int, size: int) -> bytes:
         if size <= 0:
             return b""
-        key, end = self._strip(path), offset + size
-        data: bytes = _persist(path, lambda: self._fs.cat_file(key, start=offset, end=end))
-        # A web server may ignore the range and send the whole file.
+        fs, key, end = self._fs, self._strip(path), offset + size
+        data: bytes = _persist(path, lambda: fs.cat_file(key, start=offset, end=end))
+        # A store may ignore the range and send the whole file.
         return data if len(data) <= size else data[offset:end]
 
     def open(self, path: str) -> FileHandle:
         return RemoteHandle(self, path)
 
     def _find_all(self, root: str) -> Mapping[str, Mapping[str, Any]]:
-        self._fs.invalidate_cache()  # by default fsspec would repeat the first listing for good
+        fs = self._fs
+        fs.invalidate_cache()  # by default fsspec would repeat the first listing for good
         key = self._strip(root)
-        found: Mapping[str, Mapping[str, Any]] = _persist(
-            root, lambda: self._fs.find(key, detail=True)
-        )
+        found: Mapping[str, Mapping[str, Any]] = _persist(root, lambda: fs.find(key, detail=True))
         return found
+
+    @property
+    def _fs(self) -> Any:
+        """The connected file system of fsspec; OSError if there is none."""
+        connection = _get_connection(self._url, self._options)
+        try:
+            return connection.result(_FIRST_ANSWER_S)
+        except FutureTimeoutError:
+            reason = (
+                f"no answer within {_FIRST_ANSWER_S:.0f} s; check the address, the network and "
+                "your credentials"
+            )
+            raise OSError(errno.ETIMEDOUT, reason, self._url) from None
 
     def _strip(self, url: str) -> str:
         return str(self._fs._strip_protocol(url)).rstrip("/")
@@ -138,21 +178,68 @@ class RemoteHandle:
         pass
 
 
-def _connect(url: str, options: Mapping[str, Any]) -> Any:
+def _check_scheme(url: str) -> None:
+    """Raise if the library for this kind of URL is missing; nothing is connected yet."""
     scheme = url.partition("://")[0].lower()
     try:
-        fs, _ = importlib.import_module("fsspec.core").url_to_fs(url, **options)
+        importlib.import_module("fsspec.registry").get_filesystem_class(scheme)
     except ImportError:
         extra = _EXTRAS.get(scheme, "remote")
         raise MissingExtra(f"a remote log ({scheme}://…)", extra) from None
     except ValueError as error:
         raise UsageError(f'cannot read logs from "{url}": {error}') from None
+
+
+_connections: dict[str, Future[Any]] = {}
+_connections_lock = threading.Lock()
+
+
+def _get_connection(url: str, options: Mapping[str, Any]) -> Future[Any]:
+    """Connect in the background, once for each store unless that failed."""
+    if options:
+        return _start(lambda: _connect(url, options))
+    store = "/".join(url.split("/", 3)[:3])
+    with _connections_lock:
+        known = _connections.get(store)
+        if known is None or (known.done() and known.exception() is not None):
+            known = _connections[store] = _start(lambda: _connect(url, options))
+        return known
+
+
+def _connect(url: str, options: Mapping[str, Any]) -> Any:
+    """Return a file system of fsspec that has answered one small request."""
+    for name in _NOISY_LOGGERS:
+        # Programs that configure logging still get the records.
+        logging.getLogger(name).addHandler(logging.NullHandler())
+    try:
+        fs, key = importlib.import_module("fsspec.core").url_to_fs(url, **options)
+        try:
+            fs.info(key)
+        except _FINAL:
+            pass  # this is an answer, too; what to make of it shows when files are listed
+    except Exception as error:
+        raise _describe(url, error) from error
     return fs
+
+
+def _start(call: Callable[[], T]) -> Future[T]:
+    """Run in a daemon thread, which does not keep the program from ending."""
+    future: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(call())
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=run, name="tracklight-connect", daemon=True).start()
+    return future
 
 
 def _persist(path: str, call: Callable[[], T]) -> T:
     """Call, and call again a few times if that may help; what fails in the end is an OSError."""
     pauses_s = iter(_PAUSES_S)
+    started_s = time.monotonic()
     while True:
         try:
             return call()
@@ -160,11 +247,18 @@ def _persist(path: str, call: Callable[[], T]) -> T:
             raise
         # What the libraries raise when a connection breaks has no common base but this one.
         except Exception as error:
-            refused = isinstance(error, OSError) and error.errno == errno.EINVAL
-            pause_s = None if refused else next(pauses_s, None)
+            is_final = isinstance(error, OSError) and error.errno == errno.EINVAL
+            is_late = time.monotonic() - started_s > _RETRY_WINDOW_S
+            pause_s = None if is_final or is_late else next(pauses_s, None)
             if pause_s is None:
-                raise OSError(errno.EIO, f"{path}: {error}") from error
+                raise _describe(path, error) from error
             time.sleep(pause_s)
+
+
+def _describe(path: str, error: Exception) -> OSError:
+    """Return the error of a library as an OSError with a message of one line."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    return OSError(errno.EIO, text + _HINTS.get(type(error).__name__, ""), path)
 
 
 def _get_stat(info: Mapping[str, Any]) -> FileStat:

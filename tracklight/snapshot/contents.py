@@ -14,8 +14,7 @@ from tracklight.errors import LogError
 from tracklight.notes.book import RunNote
 from tracklight.notes.place import find_book
 from tracklight.notes.store import Store
-from tracklight.plugin import Context, Nothing
-from tracklight.server import problems
+from tracklight.plugin import Nothing
 from tracklight.server.alerts import AlertsAnswer
 from tracklight.server.api import (
     DashboardRow,
@@ -25,6 +24,7 @@ from tracklight.server.api import (
     StatusAnswer,
     TagsAnswer,
 )
+from tracklight.server.context import make_context
 from tracklight.server.live import Status
 from tracklight.server.notes import NotesAnswer
 from tracklight.server.overview import Overview
@@ -69,14 +69,14 @@ class Contents:
         book = Store(find_book(root.path for root in source.roots)).read()
         rows = [row for row in Overview(source).runs().values() if row.name in runs]
         self.runs = view.choose(rows, book.runs)
-        if not self.runs:
+        if not self.runs and (rows or not source.tensor_files()):
             raise LogError("this view shows no run, so there is nothing to copy")
         self._view = view
         listed = {row.name for row in rows} if view.compares_runs else set(self.runs)
         self._table = cast(Source, Excerpt(source, listed, tags))
         self._source = cast(Source, Excerpt(source, frozenset(self.runs), tags))
         self._overview = Overview(self._source)
-        self._plugins = Plugins(self._make_context())
+        self._plugins = Plugins(make_context(self._source, self._overview, _CURSOR))
         self._notes = NotesAnswer(
             revision=book.revision,
             runs=_pick_notes(book.runs, self.runs, listed),
@@ -112,16 +112,6 @@ class Contents:
         for name, found in self._plugins.found.items():
             for path, answer in found.get_dashboard().export_static(self.runs):
                 yield name, f"api/{name}/{path}", answer
-
-    def _make_context(self) -> Context:
-        overview = self._overview
-        return Context(
-            self._source,
-            overview.scalar_tags,
-            overview.runs_with_scalar,
-            lambda: _CURSOR,
-            problems.describe,
-        )
 
     def _status(self) -> StatusAnswer:
         """Where the log lies on this machine is nobody else's business."""

@@ -7,7 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.builders import scalar
 from tests.dashboards.projector.conftest import ROWS, Board
+from tests.small_log import write
 from tracklight.dashboards.projector.asks import (
     BookmarkAsk,
     ColumnAsk,
@@ -118,4 +120,18 @@ def test_a_copy_has_what_a_page_shows_at_first(board: Board) -> None:
     assert f"sprite?id={trees.id}&index=1&mark={mark}&tile=0" in parts
     listed = parts["embeddings"]
     assert [len(row.versions) for row in listed.embeddings] == [1, 1]  # type: ignore[attr-defined]
-    assert dict(board.projector.export_static(["another"])) == {}
+
+
+def test_a_copy_has_the_embeddings_of_the_chosen_runs_and_of_no_run(
+    board: Board, logdir: Path
+) -> None:
+    """Tutorials write embeddings into a folder of their own, without an event file."""
+    for run in ("chosen", "other"):
+        write(logdir / run, scalar("loss", 0, 0.5))
+    for folder in ("chosen", "chosen/below", "other", "other/below", "alone"):
+        (logdir / folder).mkdir(exist_ok=True)
+        np.save(logdir / folder / "vectors.npy", np.eye(5, dtype=np.float32))
+    board.catalog.refresh()
+    listed = dict(board.projector.export_static(["chosen"]))["embeddings"]
+    found = {row.run for row in listed.embeddings}  # type: ignore[attr-defined]
+    assert found == {".", "chosen", "chosen/below", "alone"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
+from collections.abc import Container
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,8 @@ from tracklight.dashboards.hparams.table import Table
 from tracklight.errors import UsageError
 from tracklight.formats.hparam_names import HParamValue
 from tracklight.formats.hparams import Status
+from tracklight.plugin import Context
+from tracklight.sessions.readings import make_reading
 from tracklight.sessions.study import Study
 from tracklight.types import Float64, Int64
 
@@ -39,6 +42,40 @@ def make_sheet(study: Study, ask: ExportAsk) -> Sheet:
     made = [columns.make(key) for key in keys]
     cells = (own for _, own in made)
     return Sheet([heading for heading, _ in made], [list(row) for row in zip(*cells, strict=True)])
+
+
+def make_wide_sheet(
+    context: Context, runs: Container[str] | None, tags: Container[str] | None
+) -> Sheet:
+    """Return one row for each session, with columns ``hparams.NAME`` and ``metrics.NAME``.
+
+    Args:
+        context: The log.
+        runs: Only sessions that have one of these runs; None for all.
+        tags: Only metrics of these tags; None for all.
+    """
+    study = Study(context)
+    table = Table(study, make_reading("last", 1, 0), None)
+    state = table.state
+    chosen = [
+        place
+        for place, session in enumerate(state.sessions)
+        if runs is None
+        or session.name in runs
+        or any(run in runs for run in state.runs_of.get(session.name, ()))
+    ]
+    columns = _Columns(table, np.array(chosen, np.int64))
+    made = [("run", columns.make("name")[1])]
+    made += [columns.make(key) for key in ("group", "status", "start", "end")]
+    for column in state.hparams:
+        made.append((f"hparams.{column.name}", columns.make(f"hparam:{column.name}")[1]))
+    for metric in state.metrics:
+        if tags is None or metric.tag in tags:
+            name = f"{metric.group}/{metric.tag}" if metric.group else metric.tag
+            made.append((f"metrics.{name}", columns.make(f"metric:{metric.key}")[1]))
+    made = [it for it in made if it[0] == "run" or any(cell is not None for cell in it[1])]
+    rows = [list(row) for row in zip(*(cells for _, cells in made), strict=True)]
+    return Sheet([heading for heading, _ in made], rows)
 
 
 def _list_all(table: Table) -> list[str]:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import io
-import re
 import time
 from collections.abc import Callable, Iterator
-from pathlib import PurePosixPath
 from typing import Any
 
 import numpy as np
@@ -14,21 +12,18 @@ import numpy as np
 from tracklight.dashboards.images.asks import ArchiveAsk, PartAsk
 from tracklight.dashboards.images.kinds import find_kind
 from tracklight.errors import LogError, TracklightError
+from tracklight.formats.file_names import make_file_name, make_unique, make_zip_time
 from tracklight.media.reader import ValueAsk
 from tracklight.media.steps import SeriesSteps, StepsAsk, list_steps
 from tracklight.plugin import Blob, Context, Stream
 
 ReadValue = Callable[[ValueAsk], tuple[bytes, ...]]
 
-#: What some system has no place for in the name of a file.
-_UNFIT = re.compile(r'[\x00-\x1f\x7f<>:"\\|?*]+')
-_LONGEST_NAME = 100
-_EARLIEST_YEAR = 1980
-
 
 def make_file(ask: PartAsk, step: int, data: bytes, of: int) -> Blob:
     """One picture, whatever it is, to be saved and never to be shown."""
-    name = f"{_fit_name(ask.run)}-{_fit_name(ask.tag)}-{_name_part(step, ask.part, of, data)}"
+    part = _name_part(step, ask.part, of, data)
+    name = f"{make_file_name(ask.run)}-{make_file_name(ask.tag)}-{part}"
     filename = name.replace("/", "-")
     return Blob(data, "application/octet-stream", filename, immutable=ask.mark is not None)
 
@@ -39,7 +34,7 @@ def make_archive(context: Context, ask: ArchiveAsk, read: ReadValue) -> Stream:
     chosen = [(steps, _choose(steps, ask)) for steps in listed]
     if not any(len(places) for _, places in chosen):
         raise LogError(f'there are no pictures of "{ask.tag}" that were asked for')
-    name = _fit_name(ask.tag).replace("/", "-")
+    name = make_file_name(ask.tag).replace("/", "-")
     return Stream(_iter_zip(_iter_files(chosen, read)), "application/zip", f"{name}.zip")
 
 
@@ -56,7 +51,7 @@ def _iter_files(
     """Name, time and contents of each."""
     unread = []
     for steps, places in chosen:
-        folder = f"{_fit_name(steps.run)}/{_fit_name(steps.tag)}"
+        folder = f"{make_file_name(steps.run)}/{make_file_name(steps.tag)}"
         for place in places:
             step, wall_time = int(steps.step[place]), float(steps.wall_time[place])
             ask = ValueAsk(steps.run, steps.tag, int(steps.index[place]), int(steps.mark[place]))
@@ -80,7 +75,7 @@ def _iter_zip(files: Iterator[tuple[str, float, bytes]]) -> Iterator[bytes]:
     taken: set[str] = set()
     with zipfile.ZipFile(sink, "w", zipfile.ZIP_STORED) as archive:
         for name, wall_time, data in files:
-            info = zipfile.ZipInfo(_make_free(name, taken), _zip_time(wall_time))
+            info = zipfile.ZipInfo(make_unique(name, taken), make_zip_time(wall_time))
             archive.writestr(info, data)
             yield sink.take()
     yield sink.take()
@@ -108,28 +103,3 @@ class _Sink(io.RawIOBase):
 def _name_part(step: int, part: int, of: int, data: bytes) -> str:
     which = f"-{part}" if of > 1 else ""
     return f"step-{step:08d}{which}.{find_kind(data).suffix}"
-
-
-def _make_free(name: str, taken: set[str]) -> str:
-    """Several values may be of one step, and several tags be the same in letters that fit."""
-    path = PurePosixPath(name)
-    free, count = name, 1
-    while free in taken:
-        count += 1
-        free = str(path.with_name(f"{path.stem} ({count}){path.suffix}"))
-    taken.add(free)
-    return free
-
-
-def _fit_name(name: str) -> str:
-    """A path that stays below its folder on every system."""
-    parts = (_UNFIT.sub("_", part).strip(" .")[:_LONGEST_NAME] for part in name.split("/"))
-    return "/".join(filter(None, parts)) or "root"
-
-
-def _zip_time(wall_time: float) -> tuple[int, int, int, int, int, int]:
-    try:
-        made = time.gmtime(wall_time)[:6]
-    except (OverflowError, ValueError, OSError):
-        made = (0,) * 6
-    return made if _EARLIEST_YEAR <= made[0] < 2108 else (_EARLIEST_YEAR, 1, 1, 0, 0, 0)

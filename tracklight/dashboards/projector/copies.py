@@ -64,7 +64,9 @@ def iter_copies(source: Source, runs: Sequence[str]) -> Iterator[tuple[str, obje
     listed = source.library.list_rows()
     carried, left = [], _ALL_ROWS
     for row in listed.embeddings:
-        if row.run not in runs or not row.versions or row.source == "upload":
+        if not row.versions or row.source == "upload":
+            continue
+        if not source.library.belongs_to(row.run, runs):
             continue
         try:
             copy, parts = _copy(source, row, min(left, _MOST_ROWS))

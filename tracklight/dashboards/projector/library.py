@@ -6,7 +6,7 @@ import io
 import secrets
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import msgspec
@@ -26,7 +26,8 @@ from tracklight.embeddings.bookmarks import Bookmark, read_bookmarks
 from tracklight.embeddings.find import find_embeddings
 from tracklight.embeddings.model import Embedding
 from tracklight.embeddings.vectors import take_vectors
-from tracklight.errors import FormatError, LogError
+from tracklight.errors import FormatError, LogError, UnknownRun
+from tracklight.logdir.discover import iter_upwards
 from tracklight.media.shelf import Shelf
 from tracklight.plugin import Context
 from tracklight.projections.devices import list_devices
@@ -80,6 +81,24 @@ class Library:
             found = name_embeddings(find_embeddings(self.place, self._context.log.roots))
             self._listed = listed = (files, found)
         return listed[1]
+
+    def belongs_to(self, folder: str, runs: Container[str]) -> bool:
+        """Whether a folder with embeddings is one of these runs, or part of one of them.
+
+        Many programs write embeddings into a folder without an event file. If no folder above it
+        is a run either, the embeddings belong to the log as a whole.
+        """
+        for name in iter_upwards(folder):
+            if self._is_run(name):
+                return name in runs
+        return True
+
+    def _is_run(self, name: str) -> bool:
+        try:
+            self._context.log.tags(name)
+        except UnknownRun:
+            return False
+        return True
 
     def find(self, ask: EmbeddingAsk) -> Found:
         """What an ask means now; raises LogError where that is no longer there."""

@@ -175,11 +175,16 @@ def measure_placement(ops: Ops) -> Placement:
 
 
 def list_ops(ops: Ops) -> list[OpRow]:
-    """Those that took longest by themselves."""
+    """List the ops with the longest own time.
+
+    Python functions contain ops and are listed only if there is nothing else. Functions made of
+    lines have no time of their own, so those with the longest total time come along.
+    """
     sums = {side: max(int(ops.self_ps[ops.sides == side].sum()), 1) for side in Side}
-    # Functions of Python stand around ops, and are only told where there are none.
-    rows = [at for at, side in enumerate(ops.sides.tolist()) if side != Side.PYTHON]
-    rows = rows or list(range(len(ops.ops)))
+    rows = [at for at, side in enumerate(ops.sides.tolist()) if side != Side.PYTHON][:_MOST_OPS]
+    if not rows:
+        by_total = np.argsort(-ops.total_ps, kind="stable")[:_MOST_OPS].tolist()
+        rows = list(dict.fromkeys([*range(min(len(ops.ops), _MOST_OPS)), *by_total]))
     return [
         OpRow(
             name=ops.ops[at].name,
@@ -191,7 +196,7 @@ def list_ops(ops: Ops) -> list[OpRow]:
             share=int(ops.self_ps[at]) / sums[Side(int(ops.sides[at]))],
             event=int(ops.longest[at]),
         )
-        for at in rows[:_MOST_OPS]
+        for at in rows
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 import msgspec
@@ -33,6 +34,14 @@ from tracklight.profiles.summary.glance import (
 from tracklight.profiles.trace import Trace
 
 _MS = 1e9
+
+#: The type of the ops of a capture without a framework.
+PYTHON = "Python"
+#: How the sampler names functions: ``train (program.py:12)``.
+_FUNCTION = re.compile(r" \([^()]+:\d+\)$")
+_SHOWN_OPS = 5
+#: Less than a sample takes is noise.
+_SHORTEST_MS = 0.05
 
 
 class PrecisionTimes(msgspec.Struct):
@@ -115,7 +124,31 @@ def iter_lines(summary: ProfileSummary) -> Iterator[str]:
         yield f"{summary.precision.short_share:.0%} of what the device computes is in 16 bits"
     for finding in summary.findings:
         yield f"could win {finding.win_ms:.3g} ms: {finding.what}; {finding.advice}"
-    if summary.ops:
-        longest = [f"{op.type or op.name} {op.self_ms:.1f} ms" for op in summary.ops[:5]]
+    if summary.ops and all(op.type == PYTHON for op in summary.ops):
+        yield from _iter_python(summary.ops)
+    elif summary.ops:
+        longest = [f"{_name_op(op)} {op.self_ms:.1f} ms" for op in summary.ops[:_SHOWN_OPS]]
         yield f"longest ops: {', '.join(longest)}"
     yield from summary.problems
+
+
+def _iter_python(ops: list[OpRow]) -> Iterator[str]:
+    """List where a plain Python program spent its time, as functions and lines.
+
+    In files of the user, the innermost events of the sampler are lines, and functions are made of
+    them: a line is ranked by its own time, a function by its total time.
+    """
+    own = [op for op in ops if op.self_ms >= _SHORTEST_MS][:_SHOWN_OPS]
+    if own:
+        yield "longest by own time:"
+        yield from (f"  {op.self_ms:10.1f} ms  {100 * op.share:5.1f} %  {op.name}" for op in own)
+    functions = [op for op in ops if _FUNCTION.search(op.name) and op.total_ms >= _SHORTEST_MS]
+    functions.sort(key=lambda op: -op.total_ms)
+    if functions:
+        yield "longest functions, with what they call:"
+        yield from (f"  {op.total_ms:10.1f} ms  {op.name}" for op in functions[:_SHOWN_OPS])
+
+
+def _name_op(op: OpRow) -> str:
+    """Name an op by its type, unless that says nothing."""
+    return op.name if op.type in ("", PYTHON, "kernel") else op.type

@@ -1,24 +1,19 @@
-"""Scalars out of a log, into CSV, JSON or Parquet: series by series, whatever the log's size."""
+"""Scalars as CSV, JSON or Parquet, series by series, so that a log may have any size."""
 
 from __future__ import annotations
 
 import csv
 import importlib
 import io
-import os
-import stat
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from itertools import repeat
-from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.errors import TracklightError, UsageError, import_extra
+from tracklight.errors import UsageError, import_extra
 from tracklight.formats.json_number import json_numbers
 from tracklight.types import Series
 
@@ -69,32 +64,6 @@ def export_scalars(
     writer.close()
 
 
-@contextmanager
-def open_output(path: str) -> Iterator[BinaryIO]:
-    """A file that appears under its name when it is whole; ``-`` is the standard output."""
-    if path == "-":
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
-    target = Path(os.path.realpath(path))
-    if target.exists() and not stat.S_ISREG(target.stat().st_mode):  # a pipe, or /dev/null
-        with target.open("wb") as file:
-            yield file
-        return
-    part = target.with_name(f".{target.name}.part-{os.getpid()}")
-    try:
-        with part.open("wb") as file:
-            yield file
-        os.replace(part, target)
-    except OSError as error:
-        # Name the file that was asked for, not the temporary one beside it.
-        if error.errno is None or error.filename not in (None, str(part)):
-            raise
-        raise TracklightError(f'cannot write "{path}": {error.strerror}') from error
-    finally:
-        part.unlink(missing_ok=True)
-
-
 class _Csv:
     """A line for each point. Numbers are written so that they read back as the same ones."""
 
@@ -139,6 +108,26 @@ class _Json:
 
     def close(self) -> None:
         self._file.write(b"[]\n" if self._before == b"[\n" else b"\n]\n")
+
+
+class _JsonLines:
+    """An object for each point, on a line of its own."""
+
+    def __init__(self, file: BinaryIO, columns: tuple[str, ...]) -> None:
+        self._file = file
+        self._columns = columns
+
+    def write(self, series: Rows) -> None:
+        names = {"run": series.run, "tag": series.tag}
+        encoder = msgspec.json.Encoder()
+        for rows in _iter_rows(len(series)):
+            columns = [json_numbers(getattr(series, name)[rows]) for name in self._columns]
+            points = zip(*columns, strict=True)
+            lines = [names | dict(zip(self._columns, point, strict=True)) for point in points]
+            self._file.write(encoder.encode_lines(lines))
+
+    def close(self) -> None:
+        """The last line is written already."""
 
 
 class _Parquet:
@@ -194,6 +183,7 @@ def _kind_of(column: str) -> type[np.generic]:
 FORMATS: dict[str, Callable[[BinaryIO, tuple[str, ...]], Writer]] = {
     "csv": _Csv,
     "json": _Json,
+    "jsonl": _JsonLines,
     "parquet": _Parquet,
 }
 

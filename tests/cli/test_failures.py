@@ -1,0 +1,235 @@
+"""What `inspect` and `export` do with logs that cannot be read, or that have nothing in them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.builders import scalar
+from tests.logdir.conftest import unprivileged_path
+from tests.logdir.s3_server import serve_s3
+from tests.small_log import write
+from tracklight.cli import main
+from tracklight.formats import summary
+from tracklight.formats.event import encode_event
+from tracklight.formats.tfrecord import frame
+from tracklight.logdir import http, remote
+
+__all__ = ["unprivileged_path"]
+
+Captured = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRACKLIGHT_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def imported(tmp_path: Path, capfd: Captured) -> None:
+    """Import all that the commands need, as another user may not be able to read Python's files."""
+    write(tmp_path / "readable" / "run", scalar("loss", 0, 0.5))
+    logdir = str(tmp_path / "readable")
+    for words in (["inspect"], ["export", "--out=-", "--format=csv"]):
+        assert main([*words, "--logdir", logdir, "--no-config"]) == 0
+    main(["export", "--logdir", logdir, "--static", str(tmp_path / "board"), "--no-config"])
+    capfd.readouterr()
+
+
+def assert_fails(logdir: str, sentence: str, capfd: Captured, out: Path) -> None:
+    """Both commands end with status 1 and one sentence, and leave no file."""
+    for words in (
+        ["inspect", "--logdir", logdir],
+        ["inspect", "--logdir", logdir, "--json"],
+        ["export", "--logdir", logdir, "--no-cache", "--out", str(out)],
+        ["export", "--logdir", logdir, "--no-cache", "--static", str(out.with_suffix(".html"))],
+    ):
+        assert main([*words, "--no-config"]) == 1, words
+        printed, said = capfd.readouterr()
+        assert printed == ""
+        assert said.startswith("tracklight: ")
+        assert sentence in said
+        assert said.count("\n") == 1
+    assert not out.exists()
+    assert not out.with_suffix(".html").exists()
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    return tmp_path / "scalars.csv"
+
+
+def test_an_empty_directory(tmp_path: Path, out: Path, capfd: Captured) -> None:
+    logdir = tmp_path / "empty"
+    logdir.mkdir()
+    assert_fails(str(logdir), f'no event files in "{logdir}"', capfd, out)
+
+
+def test_a_file_that_is_no_log(tmp_path: Path, out: Path, capfd: Captured) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("no log")
+    assert_fails(str(path), f'"{path}" is a file; give the directory that holds it', capfd, out)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="permissions work differently there")
+def test_an_unreadable_directory(imported: None, unprivileged_path: Path, capfd: Captured) -> None:
+    logdir = unprivileged_path / "logs"
+    write(logdir / "a", scalar("loss", 0, 0.5))
+    logdir.chmod(0)
+    out = unprivileged_path / "scalars.csv"
+    assert_fails(str(logdir), f'cannot list "{logdir}": Permission denied', capfd, out)
+    logdir.chmod(0o700)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="permissions work differently there")
+def test_a_log_of_which_a_part_cannot_be_read(
+    imported: None, unprivileged_path: Path, capfd: Captured
+) -> None:
+    logdir = unprivileged_path / "logs"
+    write(logdir / "a", scalar("loss", 0, 0.5))
+    hidden = write(logdir / "b", scalar("loss", 0, 0.5)).parent
+    hidden.chmod(0)
+    out = unprivileged_path / "scalars.csv"
+    assert main(["inspect", str(logdir), "--no-config"]) == 1
+    printed, said = capfd.readouterr()
+    assert "a  (1 tag, 1 file" in printed
+    assert said == f'tracklight: cannot list "{hidden}": Permission denied\n'
+    # What can be read is exported, but a script can tell that it is not everything.
+    words = ["export", str(logdir), "--no-cache", "--no-config", "--out", str(out)]
+    assert main(words) == 1
+    assert len(out.read_text().splitlines()) == 2
+
+
+@pytest.mark.skipif(os.name == "nt", reason="permissions work differently there")
+def test_one_of_two_directories_cannot_be_read(
+    imported: None, unprivileged_path: Path, capfd: Captured
+) -> None:
+    write(unprivileged_path / "a/run", scalar("loss", 0, 0.5))
+    (unprivileged_path / "b").mkdir(mode=0)
+    spec = f"a:{unprivileged_path}/a,b:{unprivileged_path}/b"
+    assert_fails(spec, f'cannot list "{unprivileged_path}/b"', capfd, unprivileged_path / "x.csv")
+
+
+def test_runs_that_are_filtered_out(small_logdir: Path, out: Path, capfd: Captured) -> None:
+    assert main(["inspect", str(small_logdir), "--include=none*"]) == 1
+    said = capfd.readouterr().err
+    assert said == f'tracklight: no run in "{small_logdir}" is left by --include and --exclude\n'
+
+
+def test_nothing_of_the_kind(tmp_path: Path, out: Path, capfd: Captured) -> None:
+    write(tmp_path / "logs/a", scalar("loss", 0, 0.5))
+    for kind in ("histograms", "text", "images", "audio"):
+        target = out if kind in ("histograms", "text") else tmp_path / "media"
+        words = ["export", str(tmp_path / "logs"), "--kind", kind, "--out", str(target)]
+        assert main(words) == 1
+        said = capfd.readouterr().err
+        place = tmp_path / "logs"
+        assert said == f'tracklight: no {kind} in "{place}"; there are scalars (--kind)\n'
+        assert not target.exists()
+    assert main(["export", str(tmp_path / "logs"), "--kind=hparams", "--out", str(out)]) == 1
+    assert capfd.readouterr().err.startswith("tracklight: no hyperparameters in ")
+
+
+@pytest.mark.parametrize("flag", ["--profile", "--embeddings"])
+def test_other_summaries(flag: str, tmp_path: Path, capfd: Captured) -> None:
+    (tmp_path / "notes.txt").write_text("no log")
+    if flag == "--profile":
+        assert main(["inspect", flag, str(tmp_path / "notes.txt")]) == 1
+        assert "is a file; give the directory that holds it" in capfd.readouterr().err
+    assert main(["inspect", flag, str(tmp_path / "missing")]) == 1
+    assert capfd.readouterr().err == f'tracklight: there is no directory "{tmp_path}/missing"\n'
+
+
+@pytest.fixture
+def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    with serve_s3() as (address, _):
+        monkeypatch.setattr(remote, "_connections", {})
+        for name, value in {
+            "AWS_ENDPOINT_URL": address,
+            "AWS_ACCESS_KEY_ID": "testing",
+            "AWS_SECRET_ACCESS_KEY": "testing",
+            "AWS_DEFAULT_REGION": "us-east-1",
+        }.items():
+            monkeypatch.setenv(name, value)
+        clear_instances()
+        yield address
+        clear_instances()
+
+
+def clear_instances() -> None:
+    """Let fsspec connect anew, with the environment of the next test."""
+    s3fs = pytest.importorskip("s3fs")
+    s3fs.S3FileSystem.clear_instance_cache()
+
+
+def test_a_bucket_that_does_not_exist(s3: str, out: Path, capfd: Captured) -> None:
+    assert_fails("s3://missing/logs", 'there is nothing at "s3://missing/logs"', capfd, out)
+
+
+def test_s3_without_credentials(
+    s3: str, out: Path, monkeypatch: pytest.MonkeyPatch, capfd: Captured
+) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", os.devnull)
+    monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
+    assert_fails("s3://bucket/logs", "Unable to locate credentials", capfd, out)
+
+
+def test_an_endpoint_that_cannot_be_reached(
+    s3: str, out: Path, monkeypatch: pytest.MonkeyPatch, capfd: Captured
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+    monkeypatch.setattr("s3fs.S3FileSystem.retries", 1)
+    assert_fails("s3://bucket/logs", "Could not connect to the endpoint URL", capfd, out)
+
+
+def test_a_web_server_that_cannot_be_reached(
+    out: Path, monkeypatch: pytest.MonkeyPatch, capfd: Captured
+) -> None:
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    monkeypatch.setattr(http, "_RETRY_DELAYS_S", ())
+    assert_fails("http://127.0.0.1:9/logs", "cannot connect to 127.0.0.1:9", capfd, out)
+
+
+def test_a_store_that_never_answers_ends_the_program(tmp_path: Path) -> None:
+    """The thread that still waits for the store must not keep the program from ending."""
+    program = f"""
+import sys, threading
+from tracklight.cli import main
+from tracklight.formats import summary
+from tracklight.formats.event import encode_event
+from tracklight.formats.tfrecord import frame
+from tracklight.logdir import remote
+remote._check_scheme = lambda url: None
+remote._connect = lambda url, options: threading.Event().wait()
+remote._FIRST_ANSWER_S = 0.1
+sys.exit(main(["export", "gs://bucket/logs", "--no-cache", "--out", {str(tmp_path / "x.csv")!r}]))
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60
+    )
+    assert ended.returncode == 1
+    assert ended.stderr.startswith('tracklight: cannot list "gs://bucket/logs": no answer within')
+    assert ended.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_value_that_cannot_be_decoded_is_left_out_and_reported(
+    tmp_path: Path, out: Path, capfd: Captured
+) -> None:
+    values = [summary.text("words", "hello"), summary.tensor("words", np.eye(2))]
+    events = [encode_event(1.7e9, step, [value]) for step, value in enumerate(values)]
+    write(tmp_path / "logs", *map(frame, events))
+    assert main(["export", str(tmp_path / "logs"), "--kind=text", "--out", str(out)]) == 1
+    assert len(out.read_text().splitlines()) == 2
+    said = capfd.readouterr().err
+    assert said.startswith('tracklight: left out: "words" in run "." at step 1: no text')

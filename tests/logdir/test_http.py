@@ -1,0 +1,287 @@
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import tracklight
+from tests.builders import scalar
+from tests.logdir.web_server import (
+    BareHandler,
+    DeniedHandler,
+    NginxHandler,
+    PlainHandler,
+    WebServer,
+    serve_directory,
+)
+from tracklight.errors import MissingExtra
+from tracklight.logdir import http
+from tracklight.logdir.discover import Found, discover
+from tracklight.logdir.http import HttpFiles
+from tracklight.logdir.opening import open_filesystem
+from tracklight.logdir.roots import parse_roots
+
+NAME = "events.out.tfevents.1.host"
+HANDLERS = [PlainHandler, NginxHandler, BareHandler]
+
+
+@pytest.fixture(autouse=True)
+def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+
+
+def write_points(path: Path, steps: range) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab") as file:
+        file.write(b"".join(scalar("loss", step, step / 2) for step in steps))
+
+
+@pytest.fixture
+def logdir(tmp_path: Path) -> Path:
+    write_points(tmp_path / "logs/a" / NAME, range(100))
+    write_points(tmp_path / "logs/b c&d/ü#1" / NAME, range(7))
+    (tmp_path / "logs/a/notes.txt").write_text("not for us")
+    (tmp_path / "logs/empty").mkdir()
+    return tmp_path / "logs"
+
+
+@pytest.fixture(params=HANDLERS, ids=lambda handler: handler.__name__)
+def server(logdir: Path, request: pytest.FixtureRequest) -> Iterator[WebServer]:
+    with serve_directory(logdir, request.param) as running:
+        yield running
+
+
+def look(url: str) -> Found:
+    (root,) = parse_roots(url)
+    return discover(root, open_filesystem(root.path)[0])
+
+
+def test_every_point_is_read(server: WebServer) -> None:
+    with tracklight.open(server.url, cache=False) as log:
+        assert log.problems == ()
+        assert log.runs == ("a", "b c&d/ü#1")
+        assert log.scalar("a", "loss").value.tolist() == [step / 2 for step in range(100)]
+        assert len(log.scalar("b c&d/ü#1", "loss")) == 7
+
+
+def test_a_growing_file_is_followed(server: WebServer, logdir: Path) -> None:
+    with tracklight.open(server.url, cache=False) as log:
+        write_points(logdir / "a" / NAME, range(100, 150))
+        write_points(logdir / "new" / NAME, range(3))
+        assert set(log.refresh().changed) == {"a"}
+        assert log.scalar("a", "loss").step.tolist() == list(range(150))
+        assert log.runs == ("a", "b c&d/ü#1", "new")
+
+
+def test_a_replaced_file_is_read_again(server: WebServer, logdir: Path) -> None:
+    with tracklight.open(server.url, cache=False) as log:
+        (logdir / "a" / NAME).unlink()
+        write_points(logdir / "a" / NAME, range(500, 700))
+        log.refresh()
+        assert log.scalar("a", "loss").step.tolist() == list(range(500, 700))
+
+
+def test_any_part_of_a_file_can_be_read(server: WebServer, logdir: Path) -> None:
+    data = (logdir / "a" / NAME).read_bytes()
+    url = f"{server.url}/a/{NAME}"
+    with HttpFiles().open(url) as file:
+        # Forward, backward, across the end and behind it.
+        for offset, size in [(0, 10), (500, 100), (20, 30), (len(data) - 5, 4096)]:
+            assert file.read(offset, size) == data[offset : offset + size]
+        assert file.read(len(data), 10) == b""
+        assert file.read(5, 0) == b""
+    assert HttpFiles().read(url, 900, 1 << 20) == data[900:]
+
+
+def test_one_event_file_is_a_log(server: WebServer) -> None:
+    with tracklight.open(f"{server.url}/a/{NAME}", cache=False) as log:
+        assert log.runs == (".",)
+        assert len(log.scalar(".", "loss")) == 100
+
+
+def test_a_directory_may_be_named_like_an_event_file(server: WebServer, logdir: Path) -> None:
+    write_points(logdir / "old-tfevents/run" / NAME, range(5))
+    with tracklight.open(f"{server.url}/old-tfevents", cache=False) as log:
+        assert log.runs == ("run",)
+        assert len(log.scalar("run", "loss")) == 5
+
+
+def test_links_to_a_directory_above_come_to_an_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http, "_MAX_DIRECTORIES", 20)
+    write_points(tmp_path / "a" / NAME, range(5))
+    for name in ("x", "y"):
+        (tmp_path / "a" / name).symlink_to(tmp_path / "a")
+    with serve_directory(tmp_path) as server:
+        found = look(server.url)
+    assert found.problems == [f'"{server.url}" has more than 20 directories']
+    assert "a" in found.runs
+
+
+def test_a_file_is_described_by_size_and_time(logdir: Path) -> None:
+    stat = os.stat(logdir / "a" / NAME)
+    with serve_directory(logdir) as server:
+        found = HttpFiles().find_stat(f"{server.url}/a/{NAME}")
+        assert found is not None
+        assert (found.size, found.mtime_ns // 10**9) == (stat.st_size, int(stat.st_mtime))
+        assert HttpFiles().find_stat(f"{server.url}/a/missing") is None
+
+
+def test_only_new_bytes_travel_if_the_server_has_ranges(logdir: Path) -> None:
+    first = (logdir / "a" / NAME).stat().st_size
+    with serve_directory(logdir, NginxHandler) as server:
+        with tracklight.open(server.url, cache=False) as log:
+            write_points(logdir / "a" / NAME, range(100, 110))
+            server.requests.clear()
+            log.refresh()
+        size = (logdir / "a" / NAME).stat().st_size
+        assert f"bytes={first}-{size - 1}" in [request.range for request in server.requests]
+        gets = [it for it in server.requests if it.method == "GET" and it.path.endswith(NAME)]
+        assert all(it.range is not None for it in gets)
+
+
+def test_a_file_is_downloaded_once_if_the_server_has_no_ranges(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes = HttpFiles.read_sizes._replace(least=4096, first=4096, most=8192)
+    monkeypatch.setattr(HttpFiles, "read_sizes", sizes)
+    write_points(tmp_path / "a" / NAME, range(3000))
+    with serve_directory(tmp_path) as server:
+        with tracklight.open(server.url, cache=False) as log:
+            assert len(log.scalar("a", "loss")) == 3000
+        gets = [it for it in server.requests if it.method == "GET" and it.path.endswith(NAME)]
+        # Once for all the windows, and once for each end of the fingerprint.
+        assert len(gets) <= 3
+
+
+@pytest.mark.parametrize(
+    ("handler", "path", "sentence"),
+    [
+        (PlainHandler, "/missing", 'there is nothing at "URL/missing"'),
+        (DeniedHandler, "", 'cannot list "URL": the server denies access (403)'),
+        (PlainHandler, "/a/notes.txt", "there is nothing at"),
+        (PlainHandler, "/site", '"URL/site" is not a directory listing'),
+    ],
+)
+def test_what_cannot_be_listed_is_one_sentence(
+    handler: type[PlainHandler], path: str, sentence: str, logdir: Path
+) -> None:
+    (logdir / "site").mkdir()
+    (logdir / "site/index.html").write_text("<title>Welcome</title><a href='/elsewhere'>x</a>")
+    with serve_directory(logdir, handler) as server:
+        found = look(server.url + path)
+        assert found.runs == []
+        (problem,) = found.problems
+        assert sentence.replace("URL", server.url) in problem
+
+
+def test_an_empty_directory_is_no_problem(server: WebServer) -> None:
+    assert look(f"{server.url}/empty").problems == []
+
+
+def test_a_server_that_cannot_be_reached_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "_RETRY_DELAYS_S", ())
+    with socket.socket() as unused:  # bound and never listening
+        unused.bind(("127.0.0.1", 0))
+        place = f"127.0.0.1:{unused.getsockname()[1]}"
+        found = look(f"http://{place}/logs")
+    assert found.problems == [f'cannot list "http://{place}/logs": cannot connect to {place}']
+    assert found.unlisted == [f"http://{place}/logs"]
+
+
+def parse(text: str, *, content_type: str = "text/html") -> list[tuple[str, bool]] | None:
+    links = http._parse_links(http._Page("http://host/logs/run/", content_type, text))
+    return None if links is None else [tuple(link) for link in links]
+
+
+def test_links_that_lead_elsewhere_are_not_followed() -> None:
+    page = """<title>Index of /logs/run</title>
+        <a href="?C=N;O=D">Name</a> <a href="../">up</a> <a href="/logs/">up</a>
+        <a href="http://other/logs/run/x">x</a> <a href="deep/er">x</a> <a href="mailto:a@b">x</a>
+        <a href="http://[broken/">x</a>
+        <a href="/logs/run/absolute">y</a> <a href='./dir/'>z</a> <a href="a%20b&amp;c">w</a>
+        <A HREF="http://host/logs/run/full">v</A> <a name="none">n</a> <a href="absolute">y</a>"""
+    assert parse(page) == [
+        ("absolute", False),
+        ("dir", True),
+        ("a b&c", False),
+        ("full", False),
+    ]
+
+
+def test_a_listing_of_nginx_in_json() -> None:
+    entries = [
+        {"name": "a", "type": "directory", "mtime": "Mon, 16 Nov 2026 04:00:00 GMT"},
+        {"name": NAME, "type": "file", "mtime": "Mon, 16 Nov 2026 04:00:00 GMT", "size": 5},
+    ]
+    assert parse(json.dumps(entries), content_type="application/json") == [
+        ("a", True),
+        (NAME, False),
+    ]
+    assert parse('{"detail": 1}', content_type="application/json") is None
+
+
+def test_names_the_extra_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "_clients", [])
+    monkeypatch.setitem(sys.modules, "aiohttp", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'tracklight\[remote\]'"):
+        open_filesystem("http://host/logs")
+
+
+def test_the_extra_has_what_http_needs() -> None:
+    text = (Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8")
+    (line,) = [line for line in text.splitlines() if line.startswith("remote = ")]
+    assert "aiohttp" in line and "fsspec" in line
+
+
+@pytest.mark.skipif(shutil.which("nginx") is None, reason="there is no nginx here")
+@pytest.mark.parametrize("listing", ["html", "json"])
+def test_nginx(logdir: Path, tmp_path: Path, listing: str) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    for path in (tmp_path.parent, tmp_path, *tmp_path.rglob("*")):
+        path.chmod(0o755)
+    config = tmp_path / "nginx.conf"
+    user = "user root;" if os.name == "posix" and os.geteuid() == 0 else ""
+    config.write_text(
+        f"""{user} daemon off; pid {tmp_path}/pid; error_log {tmp_path}/error.log;
+        events {{}}
+        http {{ access_log off; client_body_temp_path {tmp_path}/body;
+          proxy_temp_path {tmp_path}/proxy; fastcgi_temp_path {tmp_path}/fastcgi;
+          uwsgi_temp_path {tmp_path}/uwsgi; scgi_temp_path {tmp_path}/scgi;
+          server {{ listen 127.0.0.1:{port}; root {logdir};
+            location / {{ autoindex on; autoindex_format {listing}; }} }} }}"""
+    )
+    with subprocess.Popen(["nginx", "-e", f"{tmp_path}/error.log", "-c", str(config)]) as nginx:
+        try:
+            wait_for_port(port)
+            with tracklight.open(f"http://127.0.0.1:{port}", cache=False) as log:
+                assert log.problems == ()
+                assert log.runs == ("a", "b c&d/ü#1")
+                assert len(log.scalar("a", "loss")) == 100
+                write_points(logdir / "a" / NAME, range(100, 130))
+                log.refresh()
+                assert len(log.scalar("a", "loss")) == 130
+        finally:
+            nginx.terminate()
+
+
+def wait_for_port(port: int) -> None:
+    deadline_s = time.monotonic() + 30
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+            return
+        except OSError:
+            assert time.monotonic() < deadline_s, "nothing listens"
+            time.sleep(0.02)
