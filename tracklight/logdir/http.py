@@ -69,6 +69,15 @@ class HttpFiles:
     ) -> Listing:
         return self._client.run(_Walk(self._client, root, wanted, skip).run)
 
+    def exists(self, path: str) -> bool:
+        try:
+            self._client.run(lambda: self._client.get_page(path))
+        except FileNotFoundError:
+            return False
+        except OSError:  # reading the log reports what is wrong
+            return True
+        return True
+
     def find_stat(self, path: str) -> FileStat | None:
         try:
             return self._client.run(lambda: self._client.stat(path))
