@@ -155,7 +155,10 @@ def test_e5m2_is_the_upper_half_of_a_float16() -> None:
 
     array = decode(make(DType.FLOAT8_E5M2, [256], tensor_content=bytes(range(256))))
 
-    np.testing.assert_array_equal(array, (codes << 8).view(np.float16).astype(np.float32))
+    # Arm reports the conversion of a signaling NaN.
+    with np.errstate(invalid="ignore"):
+        wanted = (codes << 8).view(np.float16).astype(np.float32)
+    np.testing.assert_array_equal(array, wanted)
 
 
 def test_names_of_types_beyond_numpy() -> None:

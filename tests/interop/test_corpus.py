@@ -51,6 +51,9 @@ EXPECTED = {
         # Its least value is greater than its greatest: the buckets' limits are better edges.
         "histograms: h/v1_min_gt_max: last left 0.5, not 5.0",
         "histograms: h/v1_min_gt_max: last right 1.0, not -5.0",
+        # The logged size is not a number; tracklight reads it from the image file instead.
+        "images: img/dims_not_numbers: last h 6, not ",
+        "images: img/dims_not_numbers: last w 9, not wide",
         # TensorBoard finds out only when somebody looks at it.
         "histograms: h/2cols: cannot be read",
         # A file that stands there so that a profile is found; nobody reads it.

@@ -30,11 +30,10 @@ def iter_listed(oracle: Any) -> Iterator[tuple[str, str, Any]]:
             yield run, tag, series
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", [case for case in CASES if case != "live_snapshot"])
 def test_every_tag_and_step_of_the_oracle(case: str, tmp_path: Path, open_log: Open) -> None:
     listed = list(iter_listed(read_oracle(case)))
-    if not listed:
-        pytest.skip("no histograms in this log")
+    assert listed
     context = open_log(unpack(case, tmp_path))
     for run, tag, series in listed:
         check(context, run, tag, series)

@@ -132,10 +132,16 @@ def test_grids_that_do_not_fit_are_refused() -> None:
         KERNEL.spread(np.zeros((3, 4)), 9, 0.1, np.zeros(4), np.zeros(9**4))
     with pytest.raises(ValueError, match="as many dimensions"):
         KERNEL.read(layout, 9, 0.1, origin, np.zeros(81), np.zeros((2, 2)))
-    # What is nowhere counts somewhere, so that nothing outside of the grid is touched.
+
+
+@pytest.mark.skipif(KERNEL is None, reason="the kernel is not built")
+def test_points_without_a_place_stay_within_the_grid() -> None:
+    assert KERNEL is not None
     odd = np.array([[np.nan, np.inf], [-np.inf, -1e300]])
-    KERNEL.spread(odd, 9, 0.1, origin, field := np.zeros(81))
-    KERNEL.read(odd, 9, 0.1, origin, field, np.zeros((2, 2)))
+    around = np.zeros(81 + 2 * 64)  # writes outside of the grid would show on either side
+    KERNEL.spread(odd, 9, 0.1, np.zeros(2), around[64:-64])
+    assert not around[:64].any() and not around[-64:].any()
+    KERNEL.read(odd, 9, 0.1, np.zeros(2), around[64:-64], np.zeros((2, 2)))
 
 
 @pytest.mark.skipif(KERNEL is None, reason="the kernel is not built")

@@ -38,13 +38,13 @@ def test_stream_tells_what_came_grew_and_went(source: MemorySource, live: Live) 
     async def follow() -> None:
         live.bell.attach()
         reader = Reader(live.stream(live.history.cursor()))
-        live._publish(source.refresh())
+        live.follower.refresh()
         first = await reader.next("delta")
         assert [run["name"] for run in first["added"]] == ["conv", "vit"]
 
         source.logged["conv"]["loss"].append(1.0)
         del source.logged["vit"]
-        live._publish(source.refresh())
+        live.follower.refresh()
         second = await reader.next("delta")
         assert [(run["name"], run["points"]) for run in second["changed"]] == [("conv", 5)]
         assert second["removed"] == ["vit"]
@@ -56,9 +56,9 @@ def test_a_client_that_was_away_gets_one_joined_change(source: MemorySource, liv
     async def follow() -> None:
         live.bell.attach()
         before = live.history.cursor()
-        live._publish(source.refresh())
+        live.follower.refresh()
         source.logged["late"] = {"loss": [1.0]}
-        live._publish(source.refresh())
+        live.follower.refresh()
         delta = await Reader(live.stream(before)).next("delta")
         assert [run["name"] for run in delta["added"]] == ["conv", "vit", "late"]
         assert delta["cursor"] == live.history.cursor()
@@ -83,7 +83,7 @@ def fast_live(source: MemorySource, watch: MemoryWatch) -> Live:
 
 
 def test_idle_stream_sends_heartbeats(fast_live: Live) -> None:
-    fast_live.follower._refresh(None)
+    fast_live.follower.refresh()
 
     async def follow() -> None:
         fast_live.bell.attach()
@@ -95,12 +95,12 @@ def test_idle_stream_sends_heartbeats(fast_live: Live) -> None:
 
 def test_refreshes_without_changes_do_not_delay_heartbeats(fast_live: Live) -> None:
     """A finished log is still checked every few seconds, and every check wakes the stream."""
-    fast_live.follower._refresh(None)
+    fast_live.follower.refresh()
     done = threading.Event()
 
     def refresh() -> None:
         while not done.wait(0.02):
-            fast_live.follower._refresh(None)
+            fast_live.follower.refresh()
 
     async def follow() -> list[float]:
         fast_live.bell.attach()
@@ -137,7 +137,7 @@ def test_loading_is_told_and_then_told_to_be_over(source: MemorySource, live: Li
         live.bell.attach()
         reader = Reader(live.stream(live.history.cursor()))
         assert (await reader.next("status"))["loading"] is True
-        await asyncio.to_thread(live.follower._refresh, None)
+        await asyncio.to_thread(live.follower.refresh)
         status = await reader.next("status")
         assert status["loading"] is False
         assert status["progress"] == {
@@ -160,12 +160,12 @@ def test_streams_end_when_the_server_does(live: Live) -> None:
 
 
 def test_a_delta_tells_new_tags_and_last_points(source: MemorySource, live: Live) -> None:
-    live._publish(source.refresh())
+    live.follower.refresh()
     before = live.history.cursor()
     source.logged["conv"]["lr"] = [0.5]
-    live._publish(source.refresh())
+    live.follower.refresh()
     source.logged["conv"]["lr"].append(0.25)
-    live._publish(source.refresh())
+    live.follower.refresh()
 
     async def follow() -> dict[str, object]:
         live.bell.attach()
@@ -190,13 +190,13 @@ def test_what_is_said_reaches_open_streams(live: Live) -> None:
 
 
 def test_polling_tells_what_a_stream_does(source: MemorySource, live: Live) -> None:
-    live._publish(source.refresh())
+    live.follower.refresh()
     start = live.poll(PollAsk())
     assert start.reset and start.delta is None
     quiet = live.poll(PollAsk(start.cursor, start.heard))
     assert (quiet.reset, quiet.delta, quiet.said) == (False, None, [])
     source.logged["late"] = {"loss": [1.0]}
-    live._publish(source.refresh())
+    live.follower.refresh()
     live.say("notes", {"revision": 3})
     news = live.poll(PollAsk(quiet.cursor, quiet.heard))
     assert news.delta is not None and [run.name for run in news.delta.added] == ["late"]
@@ -233,9 +233,9 @@ def test_ten_streams_miss_nothing_of_a_log_that_grows(source: MemorySource, live
             source.logged.setdefault(f"run-{number % 7}", {"loss": []})["loss"].append(1.0)
             if number % 50 == 49:
                 del source.logged["run-3"]
-            live.follower._refresh(None)
+            live.follower.refresh()
         source.logged["end"] = {"loss": [1.0]}
-        live.follower._refresh(None)
+        live.follower.refresh()
 
     async def follow() -> list[dict[str, int]]:
         live.bell.attach()

@@ -41,10 +41,10 @@ def test_a_client_that_leaves_leaves_nothing_behind(live: Live) -> None:
         task = asyncio.create_task(stream({}, receive, send))
         while len(sent) < 3:
             await asyncio.sleep(0.01)
-        assert len(live.bell._waiting) == 1
+        assert live.bell.listeners == 1
         gone.set()
         await asyncio.wait_for(task, 10)
-        assert live.bell._waiting == set()
+        assert live.bell.listeners == 0
 
     asyncio.run(follow())
     assert dict(sent[0]["headers"])[b"content-type"].startswith(b"text/event-stream")

@@ -1,4 +1,4 @@
-"""One thread that keeps the index up to date while the server answers."""
+"""A background thread that keeps the index up to date while the server handles requests."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _JOIN_S = 0.5
 
 
 class Follower:
-    """Refreshes the source whenever the watch says so, until it is stopped.
+    """Refresh the source whenever the watch reports changes, until it is stopped.
 
-    ``listeners`` are called in the follower's thread when a refresh begins (with None) and when it
-    has ended.
+    ``listeners`` are called in the follower's thread: with None when a refresh begins, and with
+    what changed when it ends.
     """
 
     def __init__(self, source: Source, watch: Watch) -> None:
@@ -47,7 +47,7 @@ class Follower:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the thread; one that is in a long refresh is left to find its own end."""
+        """Stop the thread; do not wait for a long refresh to end."""
         self._stop.set()
         self._watch.stop()
         self._thread.join(_JOIN_S)
@@ -56,13 +56,17 @@ class Follower:
         while not self._stop.is_set():
             changes = self._watch.wait()
             if changes:
-                self._refresh(changes)
+                self.refresh(changes)
             while self.failure is not None and not self._stop.wait(_PAUSE_AFTER_FAILURE_S):
-                self._refresh(None)
+                self.refresh()
 
-    def _refresh(self, changes: Changes | None) -> None:
+    def refresh(self, changes: Changes | None = None) -> None:
+        """Read what is new and notify the listeners; None looks at everything.
+
+        The thread calls this; tests call it directly instead of starting the thread.
+        """
         self._began_s = time.monotonic()
-        self._tell(None)
+        self._notify(None)
         delta = None
         try:
             delta = self._source.refresh(changes)
@@ -72,13 +76,13 @@ class Follower:
         except Exception as error:
             if self._stop.is_set():
                 return
-            # A share that is away for a minute must not end the following for good.
+            # A network share may be gone for a minute only, so keep trying.
             log.exception("reading the log failed")
             self.failure = f"reading the log failed: {error or type(error).__name__}"
         self._began_s = None
         self._first_done = True
-        self._tell(delta)
+        self._notify(delta)
 
-    def _tell(self, delta: Delta | None) -> None:
+    def _notify(self, delta: Delta | None) -> None:
         for listener in self.listeners:
             listener(delta)

@@ -19,17 +19,20 @@ from tracklight.media.reader import ValueAsk
 NO_UTF8 = {"t/invalid_utf8"}
 
 
+#: Cases in which no text was logged.
+WITHOUT_TEXT = ("live_snapshot", "seed000", "seed001", "seed003")
+
+
 def list_told(oracle: Any) -> Iterator[tuple[str, str, Any]]:
     for run, told in oracle["multiplexer"]["runs"].items():
         for tag, about in told["plugins"].get("text", {}).items():
             yield run, tag, about
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", [case for case in CASES if case not in WITHOUT_TEXT])
 def test_every_step_is_shown(case: str, tmp_path: Path, open_log: Open) -> None:
     told = list(list_told(read_oracle(case)))
-    if not told:
-        pytest.skip("no text in these logs")
+    assert told
     board = Board(Text(open_log(unpack(case, tmp_path))))
     for run, tag, about in told:
         (series,) = board.ask("steps", tags=[tag], runs=[run], overwritten=True).series
