@@ -27,7 +27,7 @@ run: .make/kernel .make/web  ## Serve LOGDIR, or a demo log where none is given 
 test: .make/test test-web  ## Run the quick tests: units, the page, a browser smoke test; no framework is needed
 	$(BIN)/python tools/run_tests.py quick $(ARGS)
 
-test-all: .make/test .make/test-all .make/docs .make/frameworks .make/proxy .make/shells test-web  ## Run all tests, with frameworks, Jupyter, S3 and all of the browser suite
+test-all: .make/test .make/test-all .make/docs .make/frameworks .make/proxy .make/programs test-web  ## Run all tests, with frameworks, Jupyter, S3 and all of the browser suite
 	$(BIN)/python tools/run_tests.py all $(ARGS)
 
 test-web: .make/kernel .make/web .make/node .make/chromium
@@ -123,9 +123,9 @@ help:  ## Say what there is to make
 	    tools/debian.sh "browser tests need Chromium" chromium-headless-shell
 	@touch $@
 
-.make/shells: | .make/installed
-	@{ command -v zsh && command -v fish; } >/dev/null || \
-	    tools/debian.sh "tests of shell completion need zsh and fish" zsh fish
+.make/programs: | .make/installed
+	@{ command -v zsh && command -v fish && command -v nginx; } >/dev/null || \
+	    tools/debian.sh "tests need zsh, fish and nginx" zsh fish nginx-light
 	@touch $@
 
 .make/proxy: | .make/npm

@@ -24,7 +24,12 @@ ALLOWED_SKIPS = [
     "there is no GPU",
     "JAX sees no GPU",
     "TRACKLIGHT_CORPUS is not set",
+    "(?i)there is no PowerShell",
 ]
+
+
+#: Fixtures that start an S3 server, for which the quick tier does not install the packages.
+S3_FIXTURES = frozenset({"s3", "meter"})
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -33,6 +38,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     Browser tests come last: Playwright keeps an event loop in the main thread until the session
     ends, and tests elsewhere run loops of their own.
     """
+    for item in items:
+        if S3_FIXTURES.intersection(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.slow)
     slow_files = {item.path for item in items if item.get_closest_marker("slow")}
     browser_files = {item.path for item in items if item.get_closest_marker("browser")}
     items.sort(key=lambda item: (item.path in browser_files, item.path not in slow_files))

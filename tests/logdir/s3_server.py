@@ -1,4 +1,7 @@
-"""A real S3 protocol server on loopback that writes down what was asked of it."""
+"""An S3 server on loopback that records the requests it receives.
+
+It needs moto and s3fs, which only the full tier installs; tests that use its fixtures are slow.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
-from werkzeug.serving import WSGIRequestHandler, make_server
+import pytest
 
 
 class Request(NamedTuple):
@@ -19,7 +21,7 @@ class Request(NamedTuple):
 
 
 class Meter:
-    """Passes requests on to the server and keeps a list of them."""
+    """Pass requests on to the server and keep a list of them."""
 
     def __init__(self, app: Any) -> None:
         self._app = app
@@ -32,16 +34,15 @@ class Meter:
         return [body]
 
 
-class _Quiet(WSGIRequestHandler):
-    def log_request(self, *args: object) -> None:
-        pass
-
-
 @contextmanager
 def serve_s3() -> Iterator[tuple[str, Meter]]:
-    """Run a server; give its address and its meter."""
-    meter = Meter(DomainDispatcherApplication(create_backend_app))
-    server = make_server("127.0.0.1", 0, meter, threaded=True, request_handler=_Quiet)
+    """Run a server; yield its address and its meter."""
+    moto = pytest.importorskip("moto.moto_server.werkzeug_app")
+    serving = pytest.importorskip("werkzeug.serving")
+    quiet = type("Quiet", (serving.WSGIRequestHandler,), {"log_request": lambda *args: None})
+
+    meter = Meter(moto.DomainDispatcherApplication(moto.create_backend_app))
+    server = serving.make_server("127.0.0.1", 0, meter, threaded=True, request_handler=quiet)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
