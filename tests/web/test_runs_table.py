@@ -305,3 +305,14 @@ def test_a_highlight_follows_the_pointer(look: Callable[..., Page]) -> None:
     expect(row(page, "conv/lr1e-3")).to_have_class(re.compile(r"\blit\b"))
     name(page, "vit/tiny-lr1e-4").hover()
     expect(row(page, "conv/lr1e-3")).not_to_have_class(re.compile(r"\blit\b"))
+
+
+def test_the_actions_button_does_not_cover_the_name(look: Callable[..., Page]) -> None:
+    page = look(ACCURACY)
+    run = names(page)[0]
+    row(page, run).hover()
+    button = row(page, run).get_by_role("button", name=f"Actions for {run}")
+    expect(button).to_have_css("opacity", "1")
+    text, place = name(page, run).bounding_box(), button.bounding_box()
+    assert text["x"] + text["width"] <= place["x"]
+    assert place["x"] + place["width"] <= cell(page, run, 1).bounding_box()["x"]
