@@ -71,9 +71,10 @@ PYTHON = {
 PROFILES = {
     "columns": "",
     "devices": "",
+    "durations": "",
     "trace": "columns devices",
     "chrome": "trace",
-    "reading": "columns devices trace",
+    "reading": "columns devices durations trace",
     "captures": "reading trace",
     "program": "columns trace",
     "ops": "columns trace program",
@@ -82,9 +83,9 @@ PROFILES = {
     "kernels": "columns trace program ops steps",
     "roofline": "devices trace program ops",
     "memory": "trace steps",
-    "findings": "trace steps kernels",
+    "findings": "durations trace steps kernels",
     "input": "columns trace steps findings",
-    "summary": "columns devices trace ops steps kernels findings input",
+    "summary": "columns devices durations trace ops steps kernels findings input",
     "timeline": "columns trace",
 }
 

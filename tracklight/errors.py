@@ -7,6 +7,7 @@ TracklightError
 │   ├── UnknownTag
 │   └── DamagedRecord        the bytes asked for do not match their checksum, or do not decode
 ├── FormatError              bytes that are not what they should be
+│   └── EmptyGraphError      a graph was logged without any nodes
 ├── NotKept                  a note could not be written down
 ├── UsageError               an argument or a flag that makes no sense
 │   └── CannotListen         the address or port is taken, or not there
@@ -70,6 +71,10 @@ class DamagedRecord(LogError):
 
 class FormatError(TracklightError):
     """Bytes that are not what they should be."""
+
+
+class EmptyGraphError(FormatError):
+    """A graph was logged without any nodes, as `trace_export` does when nothing was traced."""
 
 
 class NotKept(TracklightError):

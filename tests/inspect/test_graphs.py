@@ -45,7 +45,10 @@ def test_a_graph_that_was_left_empty_is_said(
     assert found["traced", "__run_graph__"]["summary"]["nodes"] == 12
     assert found["traced", "__run_graph__"]["summary"]["ops"]["Placeholder"] == 7
     empty = found["20240527-031421", "model_trace"]
-    assert (empty["summary"], empty["problem"]) == (None, "the writer left the graph empty")
+    assert (empty["summary"], empty["problem"]) == (
+        None,
+        "this graph is empty: it was logged without any nodes",
+    )
 
 
 def test_parameters_of_a_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

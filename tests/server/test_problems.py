@@ -5,6 +5,7 @@ from starlette.testclient import TestClient
 
 from tests.server.memory_source import MemorySource
 from tracklight import errors
+from tracklight.graphs.logged import read_graph
 from tracklight.server.problems import describe, find_status
 
 
@@ -62,3 +63,12 @@ def test_a_file_that_cannot_be_read_is_no_fault() -> None:
     assert find_status(kept) == find_status(errors.LogError())
     assert describe(kept).what == '"/logs/a.pb" cannot be read: permission denied.'
     assert describe(PermissionError('"/logs/a.pb" leads out')).what == '"/logs/a.pb" leads out.'
+
+
+def test_an_empty_graph_is_not_called_damaged() -> None:
+    with pytest.raises(errors.FormatError) as raised:
+        read_graph("graph_run_metadata_graph", b"")
+    problem = describe(raised.value)
+    assert problem.what == "This graph is empty: it was logged without any nodes."
+    assert "Nothing is damaged" in problem.next
+    assert find_status(raised.value)[0] == 422

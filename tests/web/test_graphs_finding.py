@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.dashboards.graphs.scene import X
+from tests.dashboards.graphs.scene import X, write_graph
 from tests.web.blueprints import box, choose, write_blueprints
 from tests.web.conftest import board_over
 from tests.web.patience import address_at_rest, holds
@@ -18,6 +19,8 @@ pytestmark = pytest.mark.browser
 OpenPage = Callable[..., Page]
 
 blueprints = board_over(write_blueprints, "module", "?tab=graphs")
+STEP = Path(__file__).parents[1] / "data/graphs/keras3_train_step.pb"
+train_step = board_over(lambda log: write_graph(log, STEP.read_bytes()), "module", "?tab=graphs")
 
 
 def details(page: Page) -> Locator:
@@ -157,3 +160,47 @@ def test_two_graphs_are_compared(blueprints: str, open_page: OpenPage) -> None:
     expect(inputs).to_contain_text(f"float32 ?{X}96, was float32 ?{X}64")
     page.goto(address_at_rest(page).replace("node=net/block_1/Relu", "node=head/MatMul"))
     expect(details(page).locator("del").first).to_be_visible()
+
+
+def find(page: Page, query: str) -> Locator:
+    """The results of a search."""
+    page.get_by_role("searchbox", name="Find nodes").fill(query)
+    results = page.get_by_role("region", name="Search results")
+    expect(results.get_by_role("status")).to_have_text(re.compile(r"match"))
+    return results.get_by_role("button")
+
+
+def test_the_model_inside_a_training_step_is_shown(train_step: str, open_page: OpenPage) -> None:
+    page = open_page(train_step)
+    call = page.locator('[data-node="StatefulPartitionedCall"]')
+    expect(call).to_have_attribute("aria-expanded", "true")
+    for layer in ("sequential_1", "compile_loss", "gradient_tape", "adam"):
+        expect(page.locator(f'[data-node$="|{layer}"]')).to_be_visible()
+    placeholders = page.locator("[data-node]").filter(has_text="Placeholder")
+    expect(placeholders).to_have_count(0)
+
+
+@pytest.mark.parametrize("query", ["op:MatMul", "op:NoOp", "op:Placeholder", "op:Const adam"])
+def test_each_hit_can_be_shown(train_step: str, open_page: OpenPage, query: str) -> None:
+    # Everything is closed at first, and no-ops, constants and handles of variables are aside.
+    page = open_page(f"{train_step}&open=/")
+    hit = find(page, query).first
+    path = hit.get_attribute("title")
+    hit.click()
+    shown = page.locator(f'[data-node="{path}"]')
+    expect(shown).to_have_attribute("aria-pressed", "true")
+    expect(shown).to_be_in_viewport()
+    expect(page.get_by_role("button", name="Show it")).to_have_count(0)
+
+
+def test_a_hit_beyond_the_nodes_that_are_loaded_can_be_shown(
+    blueprints: str, open_page: OpenPage
+) -> None:
+    page = open_page(blueprints)
+    page.get_by_role("button", name="Choose a graph").click()
+    page.get_by_role("dialog").get_by_role("button", name=re.compile("c_many")).click()
+    expect(box(page, "many/in0x")).to_be_visible()
+    expect(box(page, "many/in449x")).to_have_count(0)
+    find(page, "in449x").first.click()
+    expect(box(page, "many/in449x")).to_have_attribute("aria-pressed", "true")
+    expect(box(page, "many/in449x")).to_be_in_viewport()

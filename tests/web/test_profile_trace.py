@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Request, expect
 
 from tests.web.captures import choose
 from tests.web.conftest import board_over
@@ -174,6 +174,26 @@ def test_expressions_and_arguments_are_looked_for_as_well(board: str, open_page:
 
     search.fill("(")
     expect(page.get_by_text("this is no regular expression")).to_be_visible()
+
+
+def test_search_sends_one_valid_request_for_each_query(board: str, open_page: OpenPage) -> None:
+    page = open_page(board)
+    choose(page, "Choose a capture", "slow")
+    stage(page)
+    sent: list[dict[str, object]] = []
+
+    def record(request: Request) -> None:
+        if request.url.endswith("timeline/search"):
+            sent.append(request.post_data_json)
+
+    page.on("request", record)
+    search = page.get_by_role("searchbox", name="Find events")
+    search.fill("sgemm")
+    expect(page.get_by_role("status", name="Found")).to_have_text("8")
+    search.fill("aten")
+    expect(page.get_by_role("complementary", name="Details")).to_contain_text("aten::mm")
+    assert [body["query"] for body in sent] == ["sgemm", "aten"]
+    assert all("capture" in body for body in sent)
 
 
 def test_what_is_seen_is_taken_away_as_a_picture_on_white_paper(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.web.conftest import Serve
 from tests.web.patience import address_at_rest, becomes, holds
 from tests.web.run_table import (
     cell,
@@ -25,6 +27,7 @@ from tests.web.run_table import (
     ticked,
 )
 from tests.web.study import LASTS, NAMES, STUDY, mean_and_spread
+from tests.web.writing import append, scalars
 
 pytestmark = [pytest.mark.browser, pytest.mark.smoke]
 
@@ -305,3 +308,16 @@ def test_a_highlight_follows_the_pointer(look: Callable[..., Page]) -> None:
     expect(row(page, "conv/lr1e-3")).to_have_class(re.compile(r"\blit\b"))
     name(page, "vit/tiny-lr1e-4").hover()
     expect(row(page, "conv/lr1e-3")).not_to_have_class(re.compile(r"\blit\b"))
+
+
+def test_the_actions_button_does_not_cover_the_name(
+    logdir: Path, serve: Serve, open_page: Callable[..., Page]
+) -> None:
+    run = "a_long_name_of_a_run_that_needs_all_the_room_there_is"
+    append(logdir / run, *scalars("loss", range(3)))
+    page = open_page(serve(logdir).address)
+    row(page, run).hover()
+    button = row(page, run).get_by_role("button", name=f"Actions for {run}")
+    expect(button).to_have_css("opacity", "1")
+    text, place = name(page, run).bounding_box(), button.bounding_box()
+    assert text["x"] + text["width"] <= place["x"]

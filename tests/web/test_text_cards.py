@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.small_log import write
 from tests.web.cards import card, choose
-from tests.web.library import CARD, entries, tell, texts
+from tests.web.conftest import Serve
+from tests.web.library import CARD, entries, event, tell, texts
 from tests.web.patience import becomes, holds
+from tracklight.formats import summary
 
 pytestmark = [pytest.mark.browser, pytest.mark.smoke]
 
@@ -190,3 +194,12 @@ def test_what_cannot_be_read_is_said(library: str, open_page: Open) -> None:
 def test_without_texts_it_teaches(sweep: str, open_page: Open) -> None:
     page = open_page(f"{sweep}?tab=text")
     expect(page.get_by_role("main")).to_contain_text(re.compile("summary.text|No texts yet"))
+
+
+def test_the_number_of_characters_is_singular_for_one(
+    logdir: Path, serve: Serve, open_page: Open
+) -> None:
+    write(logdir / "run", *(event(0, summary.text(name, name)) for name in ("x", "xy")))
+    page = open_page(f"{serve(logdir).address}?tab=text")
+    expect(card(page, "x")).to_contain_text(re.compile(r"\b1 character(?!s)"))
+    expect(card(page, "xy")).to_contain_text("2 characters")

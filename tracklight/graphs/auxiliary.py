@@ -1,49 +1,87 @@
-"""Which nodes only clutter a picture: they are drawn aside until somebody puts them back."""
+"""Which nodes only clutter a picture: they are drawn aside until somebody puts them back.
+
+Aside are no-ops, constants, summaries, handles of resources such as variables, and hubs, which
+far more edges lead to than to others. What a picture is about is never aside: calls of functions,
+and scopes that hold a good part of the graph.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
 
 from tracklight.graphs.bundles import Border, Bundles
+from tracklight.graphs.graphdef import ARGUMENT
 from tracklight.graphs.hierarchy import Hierarchy
 from tracklight.graphs.levels import Child, Level
+from tracklight.graphs.model import Graph
 from tracklight.types import Bool, Int32
 
-Role = Literal["", "noop", "constant", "summary", "hub", "lonely"]
+Role = Literal["", "noop", "constant", "summary", "resource", "hub", "lonely"]
 
 _SUMMARY = re.compile(r"[A-Za-z]+Summary(V2)?")
 #: Among fewer boxes nobody stands out.
 _FEWEST = 15
 _USUAL = 4
+#: A scope that holds at least this share of all nodes is no hub.
+_MIN_SHARE = 0.1
+#: What gives a graph or a function a tensor from outside.
+_INPUTS = frozenset({"Placeholder", ARGUMENT})
 
 
 def find_roles(
-    hierarchy: Hierarchy, level: Level, bundles: Bundles, ins: Border, outs: Border
+    hierarchy: Hierarchy,
+    level: Level,
+    bundles: Bundles,
+    ins: Border,
+    outs: Border,
+    is_call: Callable[[int], bool],
 ) -> list[Role]:
-    """Why each child would better stand aside; empty for most."""
+    """Return for each child why it is drawn aside; empty for most.
+
+    Args:
+        is_call: Whether the node at a place runs a function that can be opened.
+    """
     crowded = _find_hubs(hierarchy, level, bundles)
     joined = np.zeros(len(level.children), bool)
     for ends in (bundles.source, bundles.target, ins.child, outs.child):
         joined[ends] = True
     alone = ~joined if joined.any() else np.zeros_like(joined)
     return [
-        _find_role(hierarchy, child, bool(crowded[at]), bool(alone[at]))
+        _find_role(hierarchy, child, bool(crowded[at]), bool(alone[at]), is_call)
         for at, child in enumerate(level.children)
     ]
 
 
-def _find_role(hierarchy: Hierarchy, child: Child, crowded: bool, alone: bool) -> Role:
-    op = hierarchy.graph.ops[child.item] if child.kind == "op" and child.item is not None else ""
+def _find_role(
+    hierarchy: Hierarchy, child: Child, crowded: bool, alone: bool, is_call: Callable[[int], bool]
+) -> Role:
+    graph = hierarchy.graph
+    place = child.item if child.item is not None and child.item >= 0 else None
+    op = "" if place is None else graph.ops[place]
     if op == "NoOp":
         return "noop"
     if op.endswith("Const") or op in ("Constant", "prim::Constant", "onnx::Constant"):
         return "constant"
     if _SUMMARY.fullmatch(op):
         return "summary"
-    return "hub" if crowded else "lonely" if alone else ""
+    if place is not None and op in _INPUTS and _is_resource(graph, place):
+        return "resource"
+    if not crowded and not alone:
+        return ""
+    if place is not None and is_call(place):
+        return ""
+    if child.kind == "scope" and child.last - child.first >= _MIN_SHARE * len(graph):
+        return "lonely" if alone else ""
+    return "hub" if crowded else "lonely"
+
+
+def _is_resource(graph: Graph, place: int) -> bool:
+    outputs = graph.describe(place).outputs
+    return len(outputs) > 0 and outputs[0].dtype == "resource"
 
 
 def _find_hubs(hierarchy: Hierarchy, level: Level, bundles: Bundles) -> Bool:

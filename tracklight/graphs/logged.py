@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tracklight.errors import FormatError
+from tracklight.errors import EmptyGraphError
 from tracklight.graphs.graphdef import read_graphdef
 from tracklight.graphs.keras import read_keras
 from tracklight.graphs.merging import read_run_metadata
@@ -20,7 +20,12 @@ READERS: dict[str, Callable[[bytes], Graph]] = {
 
 
 def read_graph(plugin: str, data: bytes) -> Graph:
-    """The graph that was logged for a plugin; an empty one is said to be."""
+    """Read a graph that was logged for a plugin.
+
+    Raises:
+        EmptyGraphError: The logged value has no bytes.
+        FormatError: The bytes are not a graph.
+    """
     if not data:
-        raise FormatError("the writer left the graph empty")
+        raise EmptyGraphError("this graph is empty: it was logged without any nodes")
     return READERS[plugin](data)

@@ -35,6 +35,11 @@ _STATUS: dict[type[Exception], tuple[int, str]] = {
     NotADirectoryError: (404, _CHECK_LOG),
     PermissionError: (404, _CHECK_LOG),
     errors.FormatError: (422, "The file is not what its name says, or it is damaged."),
+    errors.EmptyGraphError: (
+        422,
+        "Nothing is damaged: the program logged it so. In TensorFlow, call a tf.function between "
+        "trace_on(graph=True) and trace_export.",
+    ),
     errors.NotKept: (
         503,
         "Make that folder writable, or start tracklight with TRACKLIGHT_DATA set to another.",

@@ -1,7 +1,7 @@
 """Writes the files of this folder: ``python make.py FOLDER PART``, where the part's packages are.
 
 onnx needs torch, onnx and onnxscript; keras2 needs tf_keras; tensorboardx needs torch and
-tensorboardX; frozen needs tensorflow; stablehlo needs jax.
+tensorboardX; frozen needs tensorflow; stablehlo needs jax; keras3 needs tensorflow and tracklight.
 """
 
 from __future__ import annotations
@@ -222,6 +222,38 @@ def make_stablehlo(folder: Path) -> None:
         (folder / name).write_text(text, encoding="utf-8")
 
 
+def make_keras3(folder: Path) -> None:
+    """The graph of a training step, as our callback logs it: one call that holds all operations."""
+    import os
+    import tempfile
+
+    os.environ["KERAS_BACKEND"] = "tensorflow"
+    import keras
+    import numpy as np
+    from keras import layers
+
+    import tracklight
+    from tracklight.keras import TensorBoard
+
+    model = keras.Sequential(
+        [
+            keras.Input((6,)),
+            layers.Dense(8, activation="relu"),
+            layers.Dropout(0.1),
+            layers.Dense(3),
+        ]
+    )
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    model.compile("adam", loss, metrics=["accuracy"])
+    inputs, labels = np.ones((8, 6), "float32"), np.zeros(8, "int32")
+    with tempfile.TemporaryDirectory() as place:
+        callback = TensorBoard(place, write_graph=True)
+        model.fit(inputs, labels, batch_size=4, verbose=0, callbacks=[callback])
+        with tracklight.open(place, cache=False) as log:
+            data = log.tensors("train", "__run_graph__")[-1].item()
+    (folder / "keras3_train_step.pb").write_bytes(data)
+
+
 if __name__ == "__main__":
     made = Path(sys.argv[1])
     {
@@ -230,4 +262,5 @@ if __name__ == "__main__":
         "tensorboardx": make_tensorboardx,
         "frozen": make_frozen,
         "stablehlo": make_stablehlo,
+        "keras3": make_keras3,
     }[sys.argv[2]](made)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.profiles.captured import open_file, read_case
+from tracklight.profiles.ops.sums import sum_ops
+from tracklight.profiles.summary.comparing import Compared, compare
 from tracklight.profiles.summary.summary import ProfileSummary, sum_up
 
 
@@ -132,3 +134,11 @@ def test_advice_is_that_of_the_framework() -> None:
         finding.name: finding.advice for finding in sum_up(open_file("jax_f32.xplane.pb")).findings
     }
     assert advice and all("keras" not in each and "torch" not in each for each in advice.values())
+
+
+def test_the_verdict_gives_long_steps_in_seconds() -> None:
+    trace = read_case("inputbound")
+    before, after = (Compared(sum_up(trace), sum_ops(trace)) for _ in range(2))
+    before.summary.steps.mean_ms, after.summary.steps.mean_ms = 3700.0, 1850.0
+    verdict = compare(before, after).verdict
+    assert verdict.startswith("A step takes 1.85 s; it took 3.7 s: 2.0 times as fast.")

@@ -107,7 +107,14 @@ def _find_kind(spot: Spot, level: Level) -> Literal["scope", "series", "function
 
 def _iter_children(scene: _Scene, fold: bool, window: slice) -> Iterator[ChildRow]:
     spot, level = scene.spot, scene.level
-    roles = find_roles(spot.sheet.hierarchy, level, scene.bundles, scene.ins, scene.outs)
+    roles = find_roles(
+        spot.sheet.hierarchy,
+        level,
+        scene.bundles,
+        scene.ins,
+        scene.outs,
+        lambda place: bool(scene.atlas.find_functions(spot.sheet, place)),
+    )
     degrees = zip(scene.count_inputs()[window], scene.count_outputs()[window], strict=True)
     for child, role, (inputs, outputs) in zip(
         level.children[window], roles[window], degrees, strict=True

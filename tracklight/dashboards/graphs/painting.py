@@ -7,7 +7,6 @@ from math import isnan
 
 import numpy as np
 
-from tracklight.dashboards.graphs.about import list_opened
 from tracklight.dashboards.graphs.answers import (
     Paint,
     RankedRow,
@@ -17,12 +16,13 @@ from tracklight.dashboards.graphs.answers import (
     TensorRow,
 )
 from tracklight.dashboards.graphs.asks import PaintAsk
+from tracklight.dashboards.graphs.default_view import list_default_groups
 from tracklight.dashboards.graphs.noticing import notice
 from tracklight.errors import UsageError
 from tracklight.graphs.atlas import Atlas
 from tracklight.graphs.attributes import format_shape
-from tracklight.graphs.hierarchy import ROOT
 from tracklight.graphs.levels import Child
+from tracklight.graphs.naming import BODY
 from tracklight.graphs.profile import Execution
 from tracklight.graphs.scales import Category, Number, Scale, list_scales
 from tracklight.graphs.sheet import Sheet
@@ -82,8 +82,10 @@ def _describe(atlas: Atlas, scale: Scale) -> ScaleRow:
         counts = scale.count(0, len(scale.code))[:_MOST_CATEGORIES]
         tallies = [Tally(scale.names[place], count) for place, count in counts]
         return ScaleRow(scale.by, scale.title, "category", "", 0.0, 0.0, tallies)
-    scope = [ROOT, *list_opened(atlas)][-1]
-    totals = [scale.total(it.first, it.last) for it in atlas.root.level(scope, True).children]
+    # The range is that of the innermost open group of the graph itself, not of a function.
+    outer = [group for group in list_default_groups(atlas) if BODY not in group]
+    children = atlas.root.get_level(outer[-1] if outer else "", True).children
+    totals = [scale.total(it.first, it.last) for it in children]
     high = max((total for total in totals if not isnan(total)), default=0.0)
     return ScaleRow(scale.by, scale.title, "number", scale.unit, 0.0, high, [])
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
+from tracklight.profiles.durations import format_ms
 from tracklight.profiles.findings.advice import TITLES, Framework, give_advice
 from tracklight.profiles.findings.evidence import (
     Evidence,
@@ -171,7 +172,8 @@ def _check_precision(it: Measured) -> Iterator[Finding]:
         gather(it.trace, kernels, it.division.steps),
     )
     made.what = (
-        f"{100 * share:.0f} % of what the device computes is in 16 bits ({device_ms:.3g} ms a step)"
+        f"{100 * share:.0f} % of what the device computes is in 16 bits "
+        f"({format_ms(device_ms)} a step)"
     )
     made.threshold = (
         f"below {100 * least:.3g} %, where the device computes "
@@ -186,7 +188,7 @@ def _make(it: Measured, name: str, took_ms: float, does: str, evidence: Evidence
     return Finding(
         name=name,
         title=TITLES[name],
-        what=f"{100 * share:.0f} % of a step ({took_ms:.3g} ms) {does}",
+        what=f"{100 * share:.0f} % of a step ({format_ms(took_ms)}) {does}",
         share=share,
         threshold=f"from {100 * it.thresholds[name]:.3g} % on",
         advice=advice.text,

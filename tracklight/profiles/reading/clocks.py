@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from tracklight.profiles.durations import format_ms
 from tracklight.profiles.trace import Trace
 from tracklight.types import Bool, Int64
 
@@ -34,7 +35,8 @@ def set_clocks(trace: Trace) -> Trace:
             start = start + np.where(mine & trace.on_device, shift, 0)
             way = "behind" if shift > 0 else "ahead of"
             problems.append(
-                f"the clock of {process} was {abs(shift) / _MS:.3g} ms {way} the host's: corrected"
+                f"the clock of {process} was {format_ms(abs(shift) / _MS)} {way} the host's: "
+                "corrected"
             )
     if start is trace.start_ps:
         return trace

@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
+from tracklight.profiles.durations import format_ms
 from tracklight.profiles.findings.findings import Finding
 from tracklight.profiles.ops.book import Side
 from tracklight.profiles.ops.sums import Ops
@@ -110,18 +111,18 @@ def _judge(before: ProfileSummary, after: ProfileSummary, parts: list[PartPair])
     was_ms, is_ms = before.steps.mean_ms, after.steps.mean_ms
     if not was_ms or not is_ms:
         return "Steps were not found in both of them, so times of steps cannot be compared."
-    took = f"A step takes {is_ms:.3g} ms; it took {was_ms:.3g} ms"
+    took = f"A step takes {format_ms(is_ms)}; it took {format_ms(was_ms)}"
     if abs(is_ms - was_ms) < _SAME * was_ms:
         return f"{took}, which is about the same."
     if is_ms < was_ms:
         most = min(parts, key=lambda part: part.after_ms - part.before_ms)
         won_ms = most.before_ms - most.after_ms
         how = f"{was_ms / is_ms:.1f} times as fast"
-        return f"{took}: {how}. Most was won in {most.label} ({won_ms:.3g} ms)."
+        return f"{took}: {how}. Largest gain: {most.label} ({format_ms(won_ms)})."
     most = max(parts, key=lambda part: part.after_ms - part.before_ms)
     lost_ms = most.after_ms - most.before_ms
     how = f"{is_ms / was_ms:.1f} times as slow"
-    return f"{took}: {how}. Most was lost in {most.label} ({lost_ms:.3g} ms)."
+    return f"{took}: {how}. Largest loss: {most.label} ({format_ms(lost_ms)})."
 
 
 def _pair_ops(before: Compared, after: Compared) -> list[OpPair]:

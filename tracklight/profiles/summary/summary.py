@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
+from tracklight.profiles.durations import format_ms
 from tracklight.profiles.findings.advice import Framework
 from tracklight.profiles.findings.findings import Finding, Measured, find
 from tracklight.profiles.findings.thresholds import USUAL, ThresholdRow, list_thresholds
@@ -123,7 +124,7 @@ def iter_lines(summary: ProfileSummary) -> Iterator[str]:
     if summary.precision.short_share is not None:
         yield f"{summary.precision.short_share:.0%} of what the device computes is in 16 bits"
     for finding in summary.findings:
-        yield f"could win {finding.win_ms:.3g} ms: {finding.what}; {finding.advice}"
+        yield f"could win {format_ms(finding.win_ms)}: {finding.what}; {finding.advice}"
     if summary.ops and all(op.type == PYTHON for op in summary.ops):
         yield from _iter_python(summary.ops)
     elif summary.ops:

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 
 import {
   formatAgo,
@@ -9,10 +9,12 @@ import {
   formatDuration,
   formatExact,
   formatHz,
+  formatMs,
   formatPosition,
   formatProgress,
   formatSince,
   formatStep,
+  formatUs,
   formatValue,
   plural,
 } from './format';
@@ -131,3 +133,18 @@ test.each([
   [-31.6, '−32 dB'],
   [-0.1, '0 dB'],
 ])('the level %d reads %s', (db, text) => expect(formatDb(db)).toBe(text));
+
+describe('short durations', () => {
+  it.each([
+    [0, '0 ms'],
+    [49.23, '49.2 ms'],
+    [1203.6, '1.2 s'],
+    [3700, '3.7 s'],
+    [999.6, '1000 ms'],
+    [0.0384, '38.4 µs'],
+    [0.00002, '20 ns'],
+    [-12.345, '−12.3 ms'],
+  ])('of %d ms read as %s', (ms, words) => expect(formatMs(ms)).toBe(words));
+
+  it('are the same from microseconds on', () => expect(formatUs(49_230)).toBe('49.2 ms'));
+});

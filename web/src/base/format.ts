@@ -78,6 +78,21 @@ export function formatDuration(seconds: number): string {
   return pair(whole, DAY_S, 'd', HOUR_S, 'h');
 }
 
+/** A short duration in the unit that reads best: 3.7 s, 49.2 ms, 38.4 µs. */
+export function formatMs(ms: number): string {
+  const size = Math.abs(ms);
+  if (size >= 1000) return `${formatValue(ms / 1000, 3)} s`;
+  if (size >= 0.1 || size === 0) return `${formatValue(ms, 3)} ms`;
+  return formatUs(ms * 1000);
+}
+
+/** The same, from microseconds. */
+export function formatUs(us: number): string {
+  const size = Math.abs(us);
+  if (size >= 1000) return formatMs(us / 1000);
+  return size >= 0.1 || size === 0 ? `${formatValue(us, 3)} µs` : `${formatValue(us * 1000, 3)} ns`;
+}
+
 function pair(whole: number, large: number, unit: string, small: number, smaller: string): string {
   const rest = Math.floor((whole % large) / small);
   return `${group(Math.floor(whole / large))} ${unit}${rest ? ` ${rest} ${smaller}` : ''}`;

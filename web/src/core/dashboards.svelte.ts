@@ -84,6 +84,17 @@ class Dashboards {
     this.#tab.set(name, 'push');
   }
 
+  /**
+   * Open the dashboard of a link that was clicked; false for a click that is the browser's to
+   * handle, such as one that opens a new window or tab.
+   */
+  follow(event: MouseEvent, name: string): boolean {
+    if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return false;
+    event.preventDefault();
+    this.open(name);
+    return true;
+  }
+
   /** The first dashboard that shows what the plugin logs. */
   findFor(plugin: string): Entry | undefined {
     return this.entries.find(({ plugins }) => plugins?.includes(plugin) ?? true);

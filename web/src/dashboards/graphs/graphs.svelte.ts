@@ -6,7 +6,7 @@ import { BODY } from './data/convert';
 import { CopyApi } from './data/copy';
 import { setOf } from './data/lookups';
 import { canOpen, type GraphNode } from './data/model';
-import { ASIDE, REST, showGroups } from './data/picture';
+import { ASIDE, findHidden, REST, showGroups, type Wanted } from './data/picture';
 import { type Desk, openDesk } from './layout/desk';
 import { Catalog } from './state/catalog.svelte';
 import { Details } from './state/details.svelte';
@@ -37,8 +37,8 @@ export class Graphs {
   readonly #desk: Desk;
   /** The graph whose first picture was looked at. */
   #looked = '';
-  /** A node to be brought onto the screen with the next picture. */
-  #wanted: string | null = null;
+  /** A node to be brought onto the screen, with the groups around it. */
+  #wanted: { readonly id: string; readonly around: readonly string[] } | null = null;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(context: Context) {
@@ -60,11 +60,12 @@ export class Graphs {
 
   readonly #open = $derived.by(() => setOf(this.open));
 
-  readonly shown = $derived.by(() => {
+  readonly #choices = $derived.by<Wanted>(() => {
     const { aside, back } = this.params;
-    const wanted = { aside: setOf(aside.value), moved: setOf(back.value) };
-    return showGroups(this.groups.known, this.#open, wanted);
+    return { aside: setOf(aside.value), moved: setOf(back.value) };
   });
+
+  readonly shown = $derived.by(() => showGroups(this.groups.known, this.#open, this.#choices));
 
   readonly chosen = $derived.by(() => {
     const id = this.params.node.value;
@@ -144,11 +145,21 @@ export class Graphs {
     const { open, node } = this.params;
     node.set(id, 'push');
     const missing = around.filter((group) => !this.#open.has(group));
-    if (missing.length === 0 && this.stage.drawing.byId.has(id)) this.stage.reveal(id);
-    else {
-      this.#wanted = id;
-      if (missing.length > 0) open.set([...this.open, ...missing]);
+    if (missing.length === 0 && this.stage.drawing.byId.has(id)) {
+      this.stage.reveal(id);
+      return;
     }
+    this.#wanted = { id, around };
+    if (missing.length > 0) open.set([...this.open, ...missing]);
+    else void this.#uncover();
+  }
+
+  /** Put the wanted node into the picture where it is aside, or not loaded with its group. */
+  async #uncover(): Promise<void> {
+    const wanted = this.#wanted;
+    const hidden = wanted && findHidden(this.groups.known, this.#choices, wanted.id, wanted.around);
+    if (hidden?.kind === 'aside') this.moveAside(hidden.node, 'replace');
+    else if (hidden && this.groups.hasMore(hidden.group)) await this.groups.more(hidden.group);
   }
 
   /** Shows a node without choosing it. */
@@ -168,10 +179,10 @@ export class Graphs {
   }
 
   /** Puts a node that stands aside among the others, or the other way round. */
-  moveAside(id: string): void {
+  moveAside(id: string, history: 'push' | 'replace' = 'push'): void {
     const { back } = this.params;
     const others = back.value.filter((other) => other !== id);
-    back.set(others.length === back.value.length ? [...others, id] : others, 'push');
+    back.set(others.length === back.value.length ? [...others, id] : others, history);
   }
 
   #node(id: string): GraphNode | undefined {
@@ -204,12 +215,12 @@ export class Graphs {
 
   async #draw(shown: Graphs['shown'], flow: Params['flow']['value']): Promise<void> {
     if (!shown.has('') || !(await this.stage.show(shown, flow))) return;
-    const wanted = this.#wanted ?? (this.#looked === '' ? this.params.node.value : null);
+    const wanted = this.#wanted?.id ?? (this.#looked === '' ? this.params.node.value : null);
     if (this.#looked !== this.catalog.key) this.#firstLook();
     if (wanted !== null && this.stage.drawing.byId.has(wanted)) {
       this.#wanted = null;
       this.stage.reveal(wanted);
-    }
+    } else void this.#uncover();
   }
 
   #firstLook(): void {

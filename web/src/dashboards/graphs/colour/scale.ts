@@ -1,5 +1,5 @@
 import { RUN_COLOURS } from '../../../base/colour';
-import { formatBytes, formatCount } from '../../../base/format';
+import { formatBytes, formatCount, formatUs } from '../../../base/format';
 import type { Palette } from '../../../charts/picture/palette';
 import type { PaintAnswer, ScaleRow } from '../data/answers';
 import { type Look, partedLook, shadedLook, shadeOf } from './look';
@@ -74,12 +74,5 @@ export function lookAt(
 
 export function formatAmount(value: number, unit: ScaleRow['unit']): string {
   if (unit === 'bytes') return formatBytes(value);
-  return unit === 'us' ? formatMicros(value) : formatCount(value);
-}
-
-/** Times of operations: 12 µs, 3.4 ms, 1.2 s. */
-export function formatMicros(micros: number): string {
-  if (micros < 1000) return `${Number(micros.toPrecision(3))} µs`;
-  if (micros < 1e6) return `${Number((micros / 1000).toPrecision(3))} ms`;
-  return `${Number((micros / 1e6).toPrecision(3))} s`;
+  return unit === 'us' ? formatUs(value) : formatCount(value);
 }

@@ -66,7 +66,7 @@ export interface ChildRow {
   readonly shape: string;
   readonly dtype: string;
   readonly functions: readonly string[];
-  readonly aux: '' | 'noop' | 'constant' | 'summary' | 'hub' | 'lonely';
+  readonly aux: '' | 'noop' | 'constant' | 'summary' | 'resource' | 'hub' | 'lonely';
   readonly structure: number;
   /** Less than nothing where nobody counted. */
   readonly parameters: number;

@@ -6,7 +6,7 @@ import type { Change } from './answers';
 export type NodeKind = 'op' | 'group' | 'series' | 'function' | 'input' | 'output' | 'rest';
 
 /** Why a node better stands aside. */
-export type Role = 'noop' | 'constant' | 'summary' | 'hub' | 'lonely';
+export type Role = 'noop' | 'constant' | 'summary' | 'resource' | 'hub' | 'lonely';
 
 export interface GraphNode {
   /** Where it is: all scopes and its own name. */

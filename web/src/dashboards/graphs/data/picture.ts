@@ -19,6 +19,7 @@ const WORDS: Readonly<Record<Role, string>> = {
   noop: 'no-op',
   constant: 'constant',
   summary: 'summary op',
+  resource: 'resource handle',
   hub: 'hub',
   lonely: 'unconnected',
 };
@@ -50,6 +51,41 @@ export function showGroups(
   return shown;
 }
 
+/** What keeps a node from being drawn: one that stands aside, or a group shown in part. */
+export type Hidden =
+  | { readonly kind: 'aside'; readonly node: string }
+  | { readonly kind: 'rest'; readonly group: string };
+
+/**
+ * Find what hides a node whose groups are open, from the outermost group on. Null where nothing
+ * does, or where a group is not loaded yet.
+ *
+ * @param around The groups that hold the node, from the outermost on, without the root.
+ */
+export function findHidden(
+  groups: ReadonlyMap<string, Group>,
+  { aside, moved }: Wanted,
+  id: string,
+  around: readonly string[],
+): Hidden | null {
+  const levels = ['', ...around];
+  for (const [at, level] of levels.entries()) {
+    const group = groups.get(level);
+    if (!group) return null;
+    const inner = levels[at + 1];
+    const node = group.nodes.find((node) =>
+      inner === undefined ? node.id === id : node.bodies.includes(inner),
+    );
+    if (!node) return group.nodes.length < group.total ? { kind: 'rest', group: level } : null;
+    if (isAside(node, moved) && !aside.has(level)) return { kind: 'aside', node: node.id };
+  }
+  return null;
+}
+
+function isAside(node: GraphNode, moved: ReadonlySet<string>): boolean {
+  return (node.role !== null) !== moved.has(node.id);
+}
+
 function gather(node: GraphNode, bodies: readonly Group[]): Group {
   const nodes = bodies.map(({ id, total }): GraphNode => {
     const label = id.split(BODY).at(-2) ?? id;
@@ -70,8 +106,8 @@ function passing(links: readonly GraphLink[], place: number): GraphLink[] {
 }
 
 function showGroup(group: Group, { aside, moved }: Wanted): ShownGroup {
-  const isAside = (node: GraphNode): boolean => (node.role !== null) !== moved.has(node.id);
-  const away = group.nodes.filter(isAside);
+  const isAway = (node: GraphNode): boolean => isAside(node, moved);
+  const away = group.nodes.filter(isAway);
   const isSeen = aside.has(group.id);
   const rest = group.total - group.nodes.length;
   const more = [
@@ -82,7 +118,7 @@ function showGroup(group: Group, { aside, moved }: Wanted): ShownGroup {
     const asides = [...away, ...more].map(({ id }) => id);
     return { ...group, nodes: [...group.nodes, ...more], asides: new Set(asides) };
   }
-  return { ...without(group, isAside, more), asides: new Set(more.map(({ id }) => id)) };
+  return { ...without(group, isAway, more), asides: new Set(more.map(({ id }) => id)) };
 }
 
 function without(group: Group, isAway: (node: GraphNode) => boolean, more: GraphNode[]): Group {

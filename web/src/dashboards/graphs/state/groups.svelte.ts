@@ -7,6 +7,8 @@ import { type GraphReference, queryOf } from './reference';
 
 /** So many nodes of a group are asked for at first, and again each time somebody wants more. */
 export const PAGE = 200;
+/** The server sends at most so many nodes of a group. */
+const MAX_NODES = 2000;
 
 /** What is known of the graph that is looked at. */
 export class Groups {
@@ -56,6 +58,12 @@ export class Groups {
     await this.#ask([group]);
   }
 
+  /** Whether the server would send more of a group. */
+  hasMore(group: string): boolean {
+    const known = this.known.get(group);
+    return known !== undefined && known.nodes.length < Math.min(known.total, MAX_NODES);
+  }
+
   async again(): Promise<void> {
     if (this.#reference) await this.begin(this.#reference, this.#fold, (first) => first);
   }
@@ -72,7 +80,8 @@ export class Groups {
 
   async #ask(groups: readonly string[]): Promise<void> {
     const { signal } = this.#asking;
-    const most = Math.max(...groups.map((group) => PAGE * (this.#pages[group] ?? 1)));
+    const wanted = Math.max(...groups.map((group) => PAGE * (this.#pages[group] ?? 1)));
+    const most = Math.min(wanted, MAX_NODES);
     const body = { ...this.#reference, groups, fold: this.#fold, most };
     await this.#attempt(async () => {
       const answer = await this.#api.post<GroupsAnswer>('groups', body, signal);

@@ -21,6 +21,8 @@ export class Stage {
   /** The node that is to stay where it is on the screen while the picture changes around it. */
   #anchor: string | null = null;
   #frame = 0;
+  /** The view at the end of the animation that is running; null while none is. */
+  #goal: View | null = null;
   readonly #desk: Desk;
 
   constructor(desk: Desk) {
@@ -44,6 +46,7 @@ export class Stage {
   /** Nothing is there to be moved from. */
   clear(): void {
     cancelAnimationFrame(this.#frame);
+    this.#goal = null;
     [this.drawing, this.shown] = [EMPTY, EMPTY];
   }
 
@@ -70,7 +73,10 @@ export class Stage {
 
   reveal(id: string): void {
     const node = this.drawing.byId.get(id);
-    if (node) this.view = reveal(this.view, node, this.screen);
+    if (!node) return;
+    // A view set now would be overwritten by the next frame of a running animation.
+    if (this.#goal) this.#goal = reveal(this.#goal, node, this.screen);
+    else this.view = reveal(this.view, node, this.screen);
   }
 
   /** The spot in the middle of the screen, with the scale: what a link keeps. */
@@ -98,18 +104,20 @@ export class Stage {
     const [from, view] = [this.shown, this.view];
     this.drawing = drawing;
     const goal = this.#keepStill(from, drawing, view);
-    this.#anchor = null;
+    [this.#anchor, this.#goal] = [null, null];
     if (!canMove(from, drawing) || matchMedia('(prefers-reduced-motion: reduce)').matches) {
       [this.shown, this.view] = [drawing, goal];
       return;
     }
+    this.#goal = goal;
     const began = performance.now();
     const step = (now: number): void => {
       const share = Math.min(1, Math.max(0, now - began) / MOVE_MS);
       const eased = 1 - (1 - share) ** 3;
       this.shown = share < 1 ? between(from, drawing, eased) : drawing;
-      this.view = mixed(view, goal, eased);
+      this.view = mixed(view, this.#goal ?? goal, eased);
       if (share < 1) this.#frame = requestAnimationFrame(step);
+      else this.#goal = null;
     };
     this.#frame = requestAnimationFrame(step);
   }

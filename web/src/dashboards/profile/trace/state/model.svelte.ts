@@ -70,28 +70,33 @@ export class Model {
   ) {
     const post = <Answer>(path: string, more: object, signal: AbortSignal): Promise<Answer> =>
       profile.api.post<Answer>(path, this.#body(more), signal);
+    // While two captures are not compared, the second has nothing to ask the server about.
+    const ifOpen =
+      <Question>(question: () => Question | null): (() => Question | null) =>
+      () =>
+        ask() && question();
     this.timeline = askWhenChanged(
       () => (this.tries >= 0 ? ask() : null),
       (wanted, signal) =>
         profile.context.isStatic ? this.#takeCopy(wanted, signal) : post('timeline', {}, signal),
     );
     this.event = askWhenChanged(
-      () => (this.chosen === null || this.isCopy ? null : { ...ask(), event: this.chosen }),
+      ifOpen(() => (this.chosen === null || this.isCopy ? null : { ...ask(), event: this.chosen })),
       ({ event }, signal) => post('timeline/event', { event }, signal),
       { kept: true },
     );
     this.selection = askWhenChanged(
-      () => (this.isCopy ? null : this.measured),
+      ifOpen(() => (this.isCopy ? null : this.measured)),
       (measured, signal) => post('timeline/selection', measured, signal),
       { after: 120, kept: true },
     );
     this.found = askWhenChanged(
-      () => this.#question(),
+      ifOpen(() => this.#question()),
       (question, signal) => post('timeline/search', question, signal),
       { after: 150, kept: true },
     );
     this.arrows = askWhenChanged(
-      () => this.arrowSpan && { ...this.arrowSpan, tracks: this.shownTracks },
+      ifOpen(() => this.arrowSpan && { ...this.arrowSpan, tracks: this.shownTracks }),
       (question, signal) => post('timeline/flows', question, signal),
       { after: 120, kept: true },
     );
