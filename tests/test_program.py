@@ -22,7 +22,7 @@ def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def count_runs(url: str) -> int:
-    with urllib.request.urlopen(url + "api/runs", timeout=20) as answer:
+    with urllib.request.urlopen(url + "api/runs", timeout=60) as answer:
         return len(json.load(answer)["runs"])
 
 

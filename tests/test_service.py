@@ -27,7 +27,7 @@ def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def ask(url: str) -> Any:
-    with urllib.request.urlopen(url, timeout=20) as answer:
+    with urllib.request.urlopen(url, timeout=60) as answer:
         return json.load(answer)
 
 
@@ -110,4 +110,4 @@ def test_a_program_may_wait_until_ctrl_c(small_logdir: Path) -> None:
         assert process.stdout.readline().startswith("tracklight at http://localhost:")
         process.send_signal(signal.SIGINT)
         assert process.stdout.read() == "after\n"
-        assert process.wait(20) == 0
+        assert process.wait(60) == 0

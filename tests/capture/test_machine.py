@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.sdk.reading import read_scalars
 from tracklight.capture.machine import MachineLog
 
-PATIENCE_S = 20
+PATIENCE_S = 60
 
 
 def wait_for_file(logdir: Path, tag: str, step: int) -> None:

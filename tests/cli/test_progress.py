@@ -23,7 +23,7 @@ def test_the_bar_goes_when_the_work_is_done() -> None:
     out, tally = Terminal(), Tally(4)
     with show_bar("reading", tally.read, out):
         tally.add(1)
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while "25%" not in out.getvalue() and time.monotonic() < deadline:
             time.sleep(0.01)
 

@@ -23,7 +23,6 @@ PAGE = "tracklight/server/static/index.html"
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.timeout(600),
     pytest.mark.skipif(not shutil.which("git"), reason="the tracked files are copied with git"),
     pytest.mark.skipif(build_web.is_stale(), reason="the page is not built: make run"),
 ]

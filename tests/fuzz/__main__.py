@@ -35,7 +35,7 @@ def fuzz(target: str, inputs: list[str], seconds: int) -> int:
         options = [
             f"-max_total_time={seconds}",
             "-max_len=4096",
-            "-timeout=10",
+            "-timeout=60",
             "-rss_limit_mb=2048",
             f"-artifact_prefix={tempfile.gettempdir()}/tracklight-fuzz-{target}-",
         ]

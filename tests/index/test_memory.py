@@ -23,7 +23,6 @@ def resident_bytes() -> int:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
-@pytest.mark.timeout(300)
 def test_a_day_of_appending_takes_what_its_points_take(tmp_path: Path) -> None:
     """A day of one point every four seconds, a refresh for each."""
     path = write(tmp_path, "run", b"")

@@ -17,7 +17,7 @@ def test_results_come_in_order(threads: int, count: int) -> None:
 
 def test_many_things_are_done_by_several_threads() -> None:
     side = SideBySide(2)
-    meeting = threading.Barrier(2, timeout=10)
+    meeting = threading.Barrier(2, timeout=60)
     side.map(lambda number: meeting.wait() if number in (0, 99) else None, range(100))
     side.close()
 

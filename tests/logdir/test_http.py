@@ -277,7 +277,7 @@ def test_nginx(logdir: Path, tmp_path: Path, listing: str) -> None:
 
 
 def wait_for_port(port: int) -> None:
-    deadline_s = time.monotonic() + 30
+    deadline_s = time.monotonic() + 60
     while True:
         try:
             socket.create_connection(("127.0.0.1", port), 1).close()

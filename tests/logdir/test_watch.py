@@ -24,7 +24,7 @@ from tracklight.logdir.watch import Changes, Intervals, Watcher
 
 #: No look without a reason, so that what is found was reported.
 NEVER = Intervals(local_s=600, shared_s=600, remote_s=600)
-LIMIT_S = 20.0
+LIMIT_S = 60.0
 
 Start = Callable[..., Watcher]
 

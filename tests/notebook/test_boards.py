@@ -41,7 +41,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     yield tmp_path
     for process in launch._STARTED:
         process.terminate()
-        process.wait(20)
+        process.wait(60)
     launch._STARTED.clear()
 
 

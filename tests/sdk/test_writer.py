@@ -297,7 +297,7 @@ def test_importing_and_logging_scalars_loads_nothing_heavy(tmp_path: Path) -> No
     assert answer.stdout.strip() == "[]"
 
 
-def wait_for(condition: object, seconds: float = 20.0) -> None:
+def wait_for(condition: object, seconds: float = 60.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():  # type: ignore[operator]
         assert time.monotonic() < deadline, "waited in vain"

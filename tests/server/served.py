@@ -48,7 +48,7 @@ class Served:
         wait_until(lambda: self._ask_health() == "ok", 60)
 
     def _ask_health(self) -> str:
-        with urllib.request.urlopen(self.address + "api/health", timeout=20) as answer:
+        with urllib.request.urlopen(self.address + "api/health", timeout=60) as answer:
             return str(json.load(answer)["status"])
 
     def count_files(self) -> int:
@@ -87,5 +87,5 @@ def serve(logdir: Path, folder: Path, *flags: str) -> Iterator[Served]:
         yield Served(said[0], process, errors)
     finally:
         process.terminate()
-        process.wait(20)
+        process.wait(60)
         process.stdout.close()

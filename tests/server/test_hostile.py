@@ -68,7 +68,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 @pytest.fixture(autouse=True)
 def others_are_answered(server: Served) -> Iterator[None]:
     yield
-    with urllib.request.urlopen(server.address + "api/runs", timeout=10) as answer:
+    with urllib.request.urlopen(server.address + "api/runs", timeout=60) as answer:
         assert [run["name"] for run in json.load(answer)["runs"]] == ["conv"]
 
 
@@ -106,7 +106,7 @@ def test_no_field_of_an_ask_climbs_out(server: Served) -> None:
 
 
 def test_a_capture_that_is_a_link_is_not_read(server: Served) -> None:
-    with urllib.request.urlopen(server.address + "api/profile/captures", timeout=10) as answer:
+    with urllib.request.urlopen(server.address + "api/profile/captures", timeout=60) as answer:
         (capture,) = json.load(answer)["captures"]
     for name in ("overview", "opening", "ops", "file"):
         answer = ask(server, f"/api/profile/{name}?capture={capture['id']}")
@@ -190,7 +190,7 @@ def test_slow_clients_are_waited_for_by_nobody(server: Served) -> None:
     for number, connection in enumerate(slow):
         connection.sendall(halves[number % len(halves)])
     # They would be waited for longer than this.
-    with urllib.request.urlopen(server.address + "api/status", timeout=10) as answer:
+    with urllib.request.urlopen(server.address + "api/status", timeout=60) as answer:
         assert answer.status == 200
     for connection in slow:
         connection.close()
@@ -209,7 +209,7 @@ def test_many_streams_leave_nothing_behind(server: Served) -> None:
 
     def look() -> None:
         for _ in range(20):
-            with urllib.request.urlopen(server.address + "api/runs", timeout=20) as answer:
+            with urllib.request.urlopen(server.address + "api/runs", timeout=60) as answer:
                 others.append(answer.status)
 
     looking = threading.Thread(target=look)

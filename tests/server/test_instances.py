@@ -53,7 +53,7 @@ def test_a_board_that_was_killed_is_not_found(tmp_path: Path) -> None:
     with serve(tmp_path / "logs", tmp_path) as server:
         assert len(read_instances()) == 1
         server.process.send_signal(signal.SIGKILL)
-        server.process.wait(20)
+        server.process.wait(60)
         assert len(list(find_folder().iterdir())) == 1
         assert read_instances() == []
         wait_until(lambda: list(find_folder().iterdir()) == [])

@@ -46,7 +46,7 @@ def test_everywhere_is_both_kinds_of_address() -> None:
     with bind_any(Settings(host=EVERYWHERE, port=0)) as listener:
         port = listener.getsockname()[1]
         for host in ("127.0.0.1", *(["::1"] if has_new_loopback() else [])):
-            socket.create_connection((host, port), timeout=5).close()
+            socket.create_connection((host, port), timeout=60).close()
 
 
 def has_new_loopback() -> bool:

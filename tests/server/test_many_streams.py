@@ -40,7 +40,7 @@ class Server:
         self.address = said[0]
 
     def get(self, path: str) -> dict[str, object]:
-        with urllib.request.urlopen(self.address + path, timeout=20) as answer:
+        with urllib.request.urlopen(self.address + path, timeout=60) as answer:
             return json.load(answer)
 
     def memory_bytes(self) -> int:
@@ -92,7 +92,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
     server = Server(tmp_path)
     yield server
     server.process.terminate()
-    server.process.wait(20)
+    server.process.wait(60)
     assert server.process.stdout is not None
     server.process.stdout.close()
 

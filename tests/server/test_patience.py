@@ -39,11 +39,11 @@ def port() -> Iterator[int]:
         thread.start()
         yield listener.getsockname()[1]
         server.should_exit = True
-        thread.join(20)
+        thread.join(60)
 
 
 def connect(port: int) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", port), timeout=20)
+    return socket.create_connection(("127.0.0.1", port), timeout=60)
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,9 @@ FLAGS = [
     "--disable-sync",
     "--no-first-run",
 ]
-expect.set_options(timeout=15_000)
+# Long enough for a machine that is busy with other work; only a failure takes as long.
+TIMEOUT_MS = 60_000
+expect.set_options(timeout=TIMEOUT_MS)
 
 Serve = Callable[..., "Board"]
 
@@ -79,6 +81,7 @@ def open_page(browser: Browser) -> Iterator[Callable[..., Page]]:
             size = {"width": width, "height": 900}
             context = browser.new_context(viewport=size, **options)
             stack.callback(context.close)
+            context.set_default_timeout(TIMEOUT_MS)
             page = context.new_page()
             page.on("console", note)
             page.on("pageerror", lambda error: faults.append(str(error)))

@@ -11,7 +11,7 @@ def count_streams(address: str, token: str = "") -> int:
     """The number of open event streams, by the server's metrics."""
     headers = {"authorization": f"Bearer {token}"} if token else {}
     request = urllib.request.Request(f"{address}metrics", headers=headers)
-    with urllib.request.urlopen(request, timeout=20) as answer:
+    with urllib.request.urlopen(request, timeout=60) as answer:
         lines = answer.read().decode().splitlines()
     return int(next(line for line in lines if line.startswith("tracklight_streams ")).split()[1])
 

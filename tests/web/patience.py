@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from playwright.sync_api import Locator, Page
 
-PATIENCE_S = 15.0
+PATIENCE_S = 60.0
 #: Longer than the page lets a change of its address wait.
 REST_MS = 250
 

@@ -64,7 +64,6 @@ def open_tab(context: BrowserContext, address: str) -> Page:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 def test_twelve_tabs_and_four_frames_draw_and_stay_live(
     logdir: Path, serve: Serve, context: BrowserContext
 ) -> None:
@@ -180,7 +179,6 @@ def test_all_tabs_recover_from_a_server_restart(
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(400)
 def test_idle_board_stays_connected_for_three_minutes(
     sweep: str, open_page: Callable[..., Page]
 ) -> None:

@@ -55,7 +55,7 @@ def lab(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     wait_until(lambda: is_open(port), 60)
     yield f"http://127.0.0.1:{port}/user/ada/lab/tree/board.ipynb"
     process.terminate()
-    process.wait(30)
+    process.wait(60)
 
 
 def test_a_cell_shows_a_board_and_a_chart(browser: Browser, lab: str, folder: Path) -> None:

@@ -44,7 +44,7 @@ def proxy_without_streams(board: str) -> Iterator[tuple[str, list[str]]]:
             headers = {name: self.headers[name] for name in passed_on if self.headers[name]}
             request = urllib.request.Request(board.rstrip("/") + self.path, body, headers)
             try:
-                with urllib.request.urlopen(request, timeout=20) as answer:
+                with urllib.request.urlopen(request, timeout=60) as answer:
                     self._reply(answer.status, answer.headers["content-type"], answer.read())
             except urllib.error.HTTPError as error:
                 self._reply(error.code, error.headers["content-type"], error.read())

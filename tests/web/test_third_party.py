@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -27,8 +26,8 @@ def page(
     monkeypatch: pytest.MonkeyPatch,
 ) -> Page:
     site = register(tmp_path / "site", "leaderboard = tracklight_leaderboard:Leaderboard")
-    places = [str(site), str(SKELETON), os.environ.get("PYTHONPATH", "")]
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, places)))
+    monkeypatch.syspath_prepend(site)
+    monkeypatch.syspath_prepend(SKELETON)
     write_sweep(logdir)
     return open_page(serve(logdir).address)
 

@@ -80,14 +80,14 @@ def test_how_far_reading_has_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     def read_slowly(path: Path, tell: object) -> object:
         tell(0.5)  # type: ignore[operator]
         halfway.set()
-        assert go_on.wait(30)
+        assert go_on.wait(60)
         return open_capture(path)
 
     monkeypatch.setattr(opened, "open_capture", read_slowly)
     assert asked.get("opening", ".").state == "idle"
     with ThreadPoolExecutor(1) as pool:
         answer = pool.submit(asked.get, "overview", ".")
-        assert halfway.wait(30)
+        assert halfway.wait(60)
         opening = asked.get("opening", ".")
         assert (opening.state, opening.share) == ("opening", 0.5)
         go_on.set()

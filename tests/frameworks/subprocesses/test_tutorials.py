@@ -21,7 +21,7 @@ import pytest
 from tests.frameworks.comparing import iter_differences
 from tests.frameworks.programs import HERE, need, run_program
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.slow
 
 CORPUS = os.environ.get("TRACKLIGHT_CORPUS")
 
