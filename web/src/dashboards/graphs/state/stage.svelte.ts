@@ -29,6 +29,17 @@ export class Stage {
     this.#desk = desk;
   }
 
+  /** Set the size of the canvas; what is in its middle stays there, as the address has it. */
+  resize(screen: Size): void {
+    const shift = (before: number, after: number): number =>
+      before > 0 && after > 0 ? (after - before) / 2 : 0;
+    const dx = shift(this.screen.width, screen.width);
+    const dy = shift(this.screen.height, screen.height);
+    this.screen = screen;
+    this.pan(dx, dy);
+    if (this.#goal) this.#goal = { ...this.#goal, x: this.#goal.x + dx, y: this.#goal.y + dy };
+  }
+
   holdStill(node: string): void {
     this.#anchor = node;
   }
