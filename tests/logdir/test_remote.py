@@ -101,6 +101,7 @@ def test_one_event_file_is_a_log(put: Put) -> None:
     assert [(file.run, file.path, file.stat.size) for file in found.files] == [(".", path, 5)]
 
 
+@pytest.mark.slow
 def test_missing_credentials_are_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
         monkeypatch.delenv(name, raising=False)

@@ -29,10 +29,10 @@ class Extra(NamedTuple):
 
 #: Every extra of pyproject.toml except "all".
 EXTRAS = {
-    "remote": Extra(("fsspec",), "logs at http:// and other URLs"),
-    "s3": Extra(("fsspec", "s3fs"), "logs at s3://"),
-    "gcs": Extra(("fsspec", "gcsfs"), "logs at gs://"),
-    "azure": Extra(("fsspec", "adlfs"), "logs at az://"),
+    "remote": Extra(("aiohttp", "fsspec"), "logs at http:// and other URLs"),
+    "s3": Extra(("aiohttp", "fsspec", "s3fs"), "logs at s3://"),
+    "gcs": Extra(("aiohttp", "fsspec", "gcsfs"), "logs at gs://"),
+    "azure": Extra(("aiohttp", "fsspec", "adlfs"), "logs at az://"),
     "pandas": Extra(("pandas",), "tables for pandas"),
     "polars": Extra(("polars",), "tables for Polars"),
     "arrow": Extra(("pyarrow",), "tables for Arrow"),
