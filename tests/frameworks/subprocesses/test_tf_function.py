@@ -149,7 +149,7 @@ def test_misuse_is_an_exception_in_strict_mode(logged: Logged) -> None:
 
 def test_example_of_the_documentation_works(tmp_path: Path) -> None:
     need("tensorflow")
-    page = (HERE.parents[1] / "docs" / "writing.md").read_text(encoding="utf-8")
+    page = (HERE.parents[2] / "docs" / "writing.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     (example,) = [block for block in blocks if "import tensorflow" in block]
     (tmp_path / "example.py").write_text(f"{example}\nprint('null')\n")
