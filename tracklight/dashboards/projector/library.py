@@ -118,13 +118,15 @@ class Library:
         return Found(ask.id, index, item.versions[index].step, mark)
 
     def open(self, found: Found) -> Opened:
-        """The vectors of an embedding and its labels as they were edited."""
+        """Return the vectors of an embedding and its labels with the user's edits."""
         kept = self.drawer.get(found.id)
         opened = self._open(found)
-        if not kept.edits:
-            return opened
-        key = f"{found.mark} {kept.revision}"
-        return self._edited.get_or_build(key, lambda: apply_edits(opened, kept))
+        if kept.edits:
+            before, key = opened, f"{found.mark} {kept.revision}"
+            opened = self._edited.get_or_build(key, lambda: apply_edits(before, kept))
+        if self.drawer.problem:
+            opened = replace(opened, problems=[*opened.problems, self.drawer.problem])
+        return opened
 
     def _open(self, found: Found) -> Opened:
         """The same as it was written, read if it is not at hand."""
