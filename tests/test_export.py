@@ -178,7 +178,13 @@ def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
 def test_a_full_disk_is_reported_with_the_name_of_the_target(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Path, "open", lambda path, mode: open("/dev/full", mode))
+    open_file = os.open
+
+    def open_full(path: Path, flags: int, *rest: int) -> int:
+        is_output = os.path.basename(path).startswith(".out.csv.part-")
+        return open_file("/dev/full", os.O_WRONLY) if is_output else open_file(path, flags, *rest)
+
+    monkeypatch.setattr(os, "open", open_full)
     with pytest.raises(TracklightError, match=r'cannot write ".*out\.csv": No space left'):
         with open_output(str(tmp_path / "out.csv")) as file:
             file.write(b"x")

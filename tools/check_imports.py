@@ -18,7 +18,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = "tracklight"
 
-#: Every room may also import errors and types.
+#: Every room may also import errors, types and util.
 PYTHON = {
     "__init__": "log runs summary hparams projector notebook service capture",
     "formats": "_html",
@@ -63,6 +63,7 @@ PYTHON = {
     "main": "cli",
     "__main__": "cli",
     "errors": "",
+    "util": "",
     "types": "_html",
     "_html": "",
 }
@@ -131,13 +132,13 @@ def find_faults(imports: Iterable[Import], table: dict[str, str]) -> list[str]:
 
 
 def iter_python_imports(package: Path, called: str = PACKAGE) -> Iterator[Import]:
-    """Every import of one room by another in the package, errors and types left out."""
+    """Every import of one room by another in the package, errors, types and util left out."""
     for path in sorted(package.rglob("*.py")):
         inside = path.relative_to(package).with_suffix("").parts
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             for name in _iter_imported_names(node, (*called.split("."), *inside[:-1])):
                 target = _find_room(package, called, name)
-                if target not in (None, "errors", "types"):
+                if target not in (None, "errors", "types", "util"):
                     yield Import(f"{path}:{node.lineno}", inside[0], target)
 
 

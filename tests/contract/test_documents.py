@@ -34,6 +34,24 @@ def test_links_that_lead_nowhere_are_noticed(tmp_path: Path) -> None:
     assert [_leads_somewhere(page, link) for link in links] == [True, False, False, True]
 
 
+def test_every_flag_is_listed_once_in_each_section() -> None:
+    text = (ROOT / "docs/cli.md").read_text(encoding="utf-8")
+    for section in re.split(r"^## ", text, flags=re.M):
+        rows = re.findall(r"^\| (`-.*?) \|", section, re.M)
+        flags = [flag for row in rows for flag in re.findall(r"`(-[\w-]+)", row)]
+        assert len(flags) == len(set(flags)), section.partition("\n")[0]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_code_span_is_closed(page: Path) -> None:
+    without_blocks = re.sub(
+        r"^ *(```+).*?^ *\1$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S
+    )
+    paragraphs = re.split(r"\n\s*\n|\n(?=\||- |\d+\. )", without_blocks)
+    broken = [text for text in paragraphs if len(re.findall(r"`+", text)) % 2]
+    assert broken == []
+
+
 @pytest.mark.slow
 def test_readme_example_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pandas")

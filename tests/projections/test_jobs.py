@@ -1,27 +1,30 @@
 from __future__ import annotations
 
+import io
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from tests.projections.clouds import make_clusters
 from tracklight.errors import UsageError
 from tracklight.projections import jobs as module
 from tracklight.projections.jobs import Jobs, make_key
-from tracklight.projections.shelf import Shelf
 from tracklight.projections.tsne import Settings, make_layout
 from tracklight.projections.work import Work
 from tracklight.types import Float32
+from tracklight.util.file_cache import FileCache
 
 LAYOUT = np.zeros((3, 2), np.float32)
 
 
 @pytest.fixture
 def jobs(tmp_path: Path) -> Iterator[Jobs]:
-    jobs = Jobs(Shelf(tmp_path / "shelf"))
+    jobs = Jobs(FileCache(tmp_path / "cache"))
     yield jobs
     jobs.close()
 
@@ -53,13 +56,41 @@ def test_who_asks_again_gets_the_same_job(jobs: Jobs) -> None:
 
 
 def test_a_layout_is_kept_for_another_day(tmp_path: Path) -> None:
-    shelf = Shelf(tmp_path / "shelf")
+    cache = FileCache(tmp_path / "cache")
     for compute in (lambda work: LAYOUT, lambda work: pytest.fail("is made again")):
-        jobs = Jobs(shelf)
+        jobs = Jobs(cache)
         job = jobs.start("a", compute)
         assert job.wait(60)
         jobs.close()
         assert job.layout is not None and np.array_equal(job.layout, LAYOUT)
+
+
+def _save(array: NDArray[Any], allow_pickle: bool = False) -> bytes:
+    file = io.BytesIO()
+    np.save(file, array, allow_pickle=allow_pickle)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"hello",
+        b"\x93NUMPY\x01\x00v\x00",
+        _save(LAYOUT)[:-1],
+        _save(np.zeros(3)),
+        _save(np.array([{}]), allow_pickle=True),
+    ],
+)
+def test_damaged_layout_is_computed_again(tmp_path: Path, content: bytes) -> None:
+    cache = FileCache(tmp_path)
+    cache.put("a", content)
+    jobs = Jobs(cache)
+    job = jobs.start("a", lambda work: LAYOUT)
+    assert job.wait(60)
+    jobs.close()
+    assert job.layout is LAYOUT
+    assert cache.find("a") == _save(LAYOUT)
 
 
 def test_a_job_shows_how_far_it_is_and_can_be_stopped(jobs: Jobs) -> None:
@@ -124,7 +155,7 @@ def test_keys_differ_by_all_that_makes_a_layout() -> None:
 
 
 def test_what_is_quickly_made_is_not_kept_for_another_day(tmp_path: Path) -> None:
-    jobs = Jobs(Shelf(tmp_path / "shelf"))
+    jobs = Jobs(FileCache(tmp_path / "cache"))
     assert jobs.start("a", lambda work: LAYOUT, is_kept=False).wait(60)
     jobs.close()
-    assert not (tmp_path / "shelf").exists()
+    assert not (tmp_path / "cache").exists()

@@ -24,6 +24,11 @@ def test_lightning_keeps_them_in_hparams_yaml() -> None:
     assert parse_settings("hparams.yaml", b"lr: 0.02\nlayers: 3\n") == {"lr": 0.02, "layers": 3.0}
 
 
+def test_block_texts_have_no_newline_at_the_end() -> None:
+    text = b"note: |\n  two\n  lines\nfolded: >\n  one\n  line\n"
+    assert parse_settings("hparams.yaml", text) == {"note": "two\nlines", "folded": "one line"}
+
+
 @pytest.mark.parametrize("data", [b"", b"[1, 2]", b"{", b"\xff\xfe", b"[" * 100_000])
 def test_other_files_are_said_to_hold_nothing(data: bytes) -> None:
     for name in ("config.json", "hparams.yaml"):

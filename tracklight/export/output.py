@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from tracklight.errors import TracklightError, UsageError
+from tracklight.util.files import name_temporary, open_atomic
 
 #: By suffix of the output file. The values are what ``--format`` takes.
 _FORMATS_BY_SUFFIX = {
@@ -50,18 +51,14 @@ def open_output(path: str) -> Iterator[BinaryIO]:
         with target.open("wb") as file:
             yield file
         return
-    part = _name_part(target)
     try:
-        with part.open("wb") as file:
+        with open_atomic(target) as file:
             yield file
-        os.replace(part, target)
     except OSError as error:
-        # Name the file that was asked for, not the temporary one beside it.
-        if error.errno is None or error.filename not in (None, str(part)):
+        # An error about another file, such as one of the log, is not ours to explain.
+        if error.errno is None or error.filename not in (None, str(target)):
             raise
         raise TracklightError(f'cannot write "{path}": {error.strerror}') from error
-    finally:
-        part.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -70,7 +67,7 @@ def open_output_folder(path: str) -> Iterator[Path]:
     target = Path(os.path.realpath(path))
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise UsageError(f'"{path}" exists already; give a directory that is new or empty')
-    part = _name_part(target)
+    part = name_temporary(target)
     part.mkdir()
     try:
         yield part
@@ -79,7 +76,3 @@ def open_output_folder(path: str) -> Iterator[Path]:
         part.rename(target)
     finally:
         shutil.rmtree(part, ignore_errors=True)
-
-
-def _name_part(target: Path) -> Path:
-    return target.with_name(f".{target.name}.part-{os.getpid()}")

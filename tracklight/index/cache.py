@@ -9,7 +9,6 @@ any time.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import itertools
 import logging
 import os
@@ -23,6 +22,8 @@ from pathlib import Path
 from tracklight.errors import FormatError
 from tracklight.index.pack import DamagedPack, Pack, write_pack
 from tracklight.index.segment import Segment, join_segments
+from tracklight.util.files import TEMPORARY_GLOB
+from tracklight.util.hashing import hash_key
 
 DEFAULT_LIMIT_BYTES = 8 << 30
 
@@ -86,7 +87,7 @@ class Cache:
         """Mark the folder as in use, and remove what processes that were killed left behind."""
         with contextlib.suppress(OSError):
             os.utime(self.folder)
-        for part in self.folder.glob("*.part-*"):
+        for part in self.folder.glob(TEMPORARY_GLOB):
             if time.time() - _mtime(part) > _LEFT_BEHIND_S:
                 _unlink(part)
 
@@ -155,12 +156,11 @@ class PrivateCache(Cache):
 def find_folder(roots: Iterable[str], base: Path | None = None, shard: int = 0) -> Path | None:
     """Where the cache of these log directories is kept; None if only inside one of them."""
     places = sorted(roots)
-    text = "\0".join([*places, str(shard)])
-    name = hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=12)
+    name = hash_key(*places, str(shard))
     usual = (find_user_cache(), Path(tempfile.gettempdir()) / _temp_name())
     for folder in [base] if base else usual:
         if not any(_is_inside(folder, place) for place in places):
-            return folder / _VERSION / name.hexdigest()
+            return folder / _VERSION / name
     return None
 
 

@@ -26,6 +26,7 @@ from tracklight.formats.batch import Points, References
 from tracklight.index.block import Block, Head, RowsT
 from tracklight.index.checksum import ALGORITHM, checksum, row_checksums
 from tracklight.index.segment import Origin, Segment, SessionRows, State
+from tracklight.util.files import open_atomic
 
 MAGIC = b"TLPACK01"
 TRAILER = struct.Struct("<QQI4x8s")
@@ -85,17 +86,12 @@ class _Directory(msgspec.Struct, array_like=True, frozen=True):
 
 
 def write_pack(path: Path, segments: Iterable[Segment]) -> None:
-    """Write a pack under a temporary name, and give it its own when it is whole.
+    """Write a pack; the file appears when it is complete.
 
-    Nothing is forced to the disk: after a power cut, checksums tell what is not worth keeping.
+    The content is not synced to disk: checksums detect what a power cut has damaged.
     """
-    part = path.with_suffix(f".part-{os.getpid()}")
-    try:
-        with part.open("wb") as file:
-            _write(file, segments)
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)
+    with open_atomic(path) as file:
+        _write(file, segments)
 
 
 def _write(file: BinaryIO, segments: Iterable[Segment]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import struct
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -11,6 +10,7 @@ from tracklight.errors import DamagedRecord, LogError
 from tracklight.formats.crc32c import masked_crc32c
 from tracklight.logdir.filesystem import FileHandle, FileSystem
 from tracklight.types import Located
+from tracklight.util.hashing import hash_key
 
 #: A record longer than this is not read into memory for one value's sake.
 LARGEST_BYTES = 2 << 30
@@ -130,4 +130,4 @@ def fingerprint(located: Located, index: int) -> str:
     columns = (located.record, located.start, located.size, located.step, located.wall_time)
     place = "|".join(str(column[index]) for column in columns)
     path = located.paths[located.file[index]]
-    return hashlib.sha256(f"{path}|{place}".encode("utf-8", "surrogateescape")).hexdigest()[:20]
+    return hash_key(path, place, size_bytes=10)

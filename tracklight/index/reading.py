@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable
 
 from tracklight.formats.batch import Damage, Flaw
@@ -12,6 +11,7 @@ from tracklight.index.file import EventFile
 from tracklight.index.segment import Origin
 from tracklight.logdir.filesystem import FileStat, FileSystem
 from tracklight.logdir.tail import Tail
+from tracklight.util.lru_cache import LruCache
 
 #: Files whose scanners are kept between two reads; the others' are made anew from their tags.
 _TAILS_KEPT = 256
@@ -22,7 +22,7 @@ class Reader:
 
     def __init__(self, lock: threading.RLock) -> None:
         self._lock = lock
-        self._tails: OrderedDict[EventFile, Tail] = OrderedDict()
+        self._tails: LruCache[EventFile, Tail] = LruCache(max_items=_TAILS_KEPT)
 
     def read(
         self, fs: FileSystem, file: EventFile, stat: FileStat, tell: Callable[[int], None]
@@ -46,17 +46,15 @@ class Reader:
     def forget(self, file: EventFile) -> None:
         """A file is gone, or is to be read from its start."""
         with self._lock:
-            self._tails.pop(file, None)
+            self._tails.remove(file)
 
     def _get_tail(self, fs: FileSystem, file: EventFile) -> Tail:
         with self._lock:
-            tail = self._tails.pop(file, None)
+            tail = self._tails.find(file)
             if tail is None:
                 scanner = create_scanner(file.tags, file.metadata, file.origin.end)
                 tail = Tail(fs, file.path, scanner, file.origin.fingerprint)
-            self._tails[file] = tail
-            if len(self._tails) > _TAILS_KEPT:
-                self._tails.popitem(last=False)
+                self._tails.put(file, tail)
             return tail
 
 

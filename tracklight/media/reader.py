@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 
 from tracklight.errors import LogError
-from tracklight.media.shelf import Shelf
 from tracklight.media.steps import make_marks
 from tracklight.plugin import Context
 from tracklight.types import Located
+from tracklight.util.lru_cache import LruCache
 
 if TYPE_CHECKING:
     from tracklight.formats.values import Decoded
@@ -43,8 +43,11 @@ class Reader:
 
     def __init__(self, context: Context, kept_bytes: int = _KEPT_BYTES) -> None:
         self._log = context.log
-        self._values: Shelf[_Key, Decoded] = Shelf(kept_bytes)
-        self._large: Shelf[_Key, Decoded] = Shelf(_LARGE_BYTES, _LARGE_IDLE_S)
+        self._kept_bytes = kept_bytes
+        self._values: LruCache[_Key, Decoded] = LruCache(max_bytes=kept_bytes)
+        self._large: LruCache[_Key, Decoded] = LruCache(
+            max_bytes=_LARGE_BYTES, idle_s=_LARGE_IDLE_S
+        )
 
     def read(self, ask: ValueAsk) -> Decoded:
         """The value, decoded as its kind says."""
@@ -60,8 +63,8 @@ class Reader:
 
             data = self._log.read(located, ask.index)
             found = decode_value(data, located.kind)
-            shelf = self._values if len(data) <= self._values.limit_bytes else self._large
-            shelf.keep(key, found, len(data))
+            cache = self._values if len(data) <= self._kept_bytes else self._large
+            cache.put(key, found, len(data))
         return found
 
 

@@ -13,11 +13,11 @@ from tracklight.formats import proto, tensor
 from tracklight.formats.event import decode_text
 from tracklight.formats.proto import Message
 from tracklight.formats.summary import MeshContent
-from tracklight.media.shelf import Shelf
 from tracklight.media.steps import make_marks
 from tracklight.meshes.moments import Moment
 from tracklight.plugin import Context, Source
 from tracklight.types import Located
+from tracklight.util.lru_cache import LruCache
 
 _KEPT_BYTES = 96 << 20
 #: 20 million points of 12 bytes are more than any screen has pixels for.
@@ -71,14 +71,14 @@ class PartReader:
 
     def __init__(self, context: Context) -> None:
         self._log = context.log
-        self._parts: Shelf[tuple[str, str, int, int], Logged] = Shelf(_KEPT_BYTES)
+        self._parts: LruCache[tuple[str, str, int, int], Logged] = LruCache(max_bytes=_KEPT_BYTES)
 
     def read(self, located: Located, index: int) -> Logged:
         key = (located.run, located.tag, index, int(make_marks(located)[index]))
         found = self._parts.find(key)
         if found is None:
             found = read_part(self._log, located, index)
-            self._parts.keep(key, found, found.array.nbytes + len(found.config))
+            self._parts.put(key, found, found.array.nbytes + len(found.config))
         return found
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+
+from tracklight.util.hashing import hash_key
 
 
 def find_data_folder() -> Path:
@@ -23,6 +24,4 @@ def find_data_folder() -> Path:
 
 def find_book(roots: Iterable[str]) -> Path:
     """The file for these log directories, in whatever order they were given."""
-    places = "\0".join(sorted(roots)).encode("utf-8", "surrogateescape")
-    name = hashlib.blake2b(places, digest_size=12).hexdigest()
-    return find_data_folder() / "notes" / f"{name}.json"
+    return find_data_folder() / "notes" / f"{hash_key(*sorted(roots))}.json"

@@ -6,7 +6,7 @@ or its result.
 
 from __future__ import annotations
 
-import hashlib
+import io
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
@@ -17,9 +17,10 @@ from typing import Literal
 import numpy as np
 
 from tracklight.errors import TracklightError
-from tracklight.projections.shelf import Shelf
 from tracklight.projections.work import Cancelled, Work
 from tracklight.types import Float32
+from tracklight.util.file_cache import FileCache
+from tracklight.util.hashing import hash_key
 
 State = Literal["waiting", "running", "done", "failed", "cancelled"]
 _MOST_KEPT = 50
@@ -79,8 +80,8 @@ class Job:
 class Jobs:
     """Runs one job at a time, as each uses all cores, and keeps what came of the last."""
 
-    def __init__(self, shelf: Shelf | None = None) -> None:
-        self._shelf = shelf
+    def __init__(self, cache: FileCache | None = None) -> None:
+        self._cache = cache
         self._jobs: OrderedDict[str, Job] = OrderedDict()
         self._lock = threading.Lock()
         self._pool = ThreadPoolExecutor(1, "projection")
@@ -98,7 +99,7 @@ class Jobs:
             job = self._jobs[key] = Job(key)
             self._jobs.move_to_end(key)
             self._forget()
-        if not (is_kept and self._take_from_shelf(job)):
+        if not (is_kept and self._load_from_cache(job)):
             self._pool.submit(self._run, job, compute, is_kept)
         return job
 
@@ -111,8 +112,9 @@ class Jobs:
             job.cancel()
         self._pool.shutdown()
 
-    def _take_from_shelf(self, job: Job) -> bool:
-        layout = self._shelf.find(job.key) if self._shelf else None
+    def _load_from_cache(self, job: Job) -> bool:
+        content = self._cache.find(job.key) if self._cache else None
+        layout = _decode_layout(content) if content else None
         if layout is None:
             return False
         job._show(layout)
@@ -122,8 +124,8 @@ class Jobs:
 
     def _run(self, job: Job, compute: Compute, is_kept: bool) -> None:
         job.run(compute)
-        if is_kept and self._shelf and job.state == "done" and job.layout is not None:
-            self._shelf.put(job.key, job.layout)
+        if is_kept and self._cache and job.state == "done" and job.layout is not None:
+            self._cache.put(job.key, _encode_layout(job.layout))
 
     def _forget(self) -> None:
         ended = [job for job in self._jobs.values() if job.state not in ("waiting", "running")]
@@ -132,5 +134,21 @@ class Jobs:
 
 
 def make_key(*parts: object) -> str:
-    """What tells one computation from all others: the names of its data, and its settings."""
-    return hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest()
+    """Return a key that tells a computation from all others, by its data and its settings."""
+    return hash_key(repr(parts), size_bytes=16)
+
+
+def _encode_layout(layout: Float32) -> bytes:
+    file = io.BytesIO()
+    np.save(file, layout, allow_pickle=False)
+    return file.getvalue()
+
+
+def _decode_layout(content: bytes) -> Float32 | None:
+    """Return a layout, or None if the content is damaged."""
+    try:
+        layout = np.load(io.BytesIO(content), allow_pickle=False)
+    except (OSError, ValueError, EOFError):
+        return None
+    is_layout = isinstance(layout, np.ndarray) and layout.dtype == np.float32 and layout.ndim == 2
+    return layout if is_layout else None

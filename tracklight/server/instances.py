@@ -25,6 +25,7 @@ from tracklight.notes.place import find_data_folder
 from tracklight.server.listen import WILDCARD, address_of
 from tracklight.server.security import Policy
 from tracklight.server.settings import Settings
+from tracklight.util.files import write_atomic
 
 if TYPE_CHECKING:
     from urllib.request import Request
@@ -89,12 +90,7 @@ def record_board(
 
 def _write(file: Path, content: bytes) -> None:
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    # It holds a token, and appears as a whole or not at all.
-    fresh = file.with_suffix(".new")
-    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with open(handle, "wb") as stream:
-        stream.write(content)
-    os.replace(fresh, file)
+    write_atomic(file, content, mode=0o600)  # it holds a token
 
 
 def read_instances() -> list[Instance]:

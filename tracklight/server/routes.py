@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -22,6 +21,7 @@ from tracklight.server.answers import FOREVER, respond
 from tracklight.server.problems import refuse
 from tracklight.server.security import READ_ONLY
 from tracklight.server.turns import work
+from tracklight.util.hashing import hash_key
 
 _MOST_BODY_BYTES = 1 << 20
 BODILESS = frozenset({"GET", "DELETE"})
@@ -121,7 +121,7 @@ def _holds_list(kind: msgspec.inspect.Type) -> bool:
 def _make_etag(state: str, request: Request) -> str:
     """Weak: the same rows may come in another order of fields, compressed or not."""
     asked = f"{state} {request.url.query} {request.headers.get('accept')}"
-    return f'W/"{hashlib.sha256(asked.encode()).hexdigest()[:16]}"'
+    return f'W/"{hash_key(asked, size_bytes=8)}"'
 
 
 def _keepable(answer: Response, tag: str) -> Response:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 
 from tracklight.server.overview import Overview
 from tracklight.server.source import Source
 from tracklight.server.wire import RunRow
 from tracklight.types import Digest
+from tracklight.util.lru_cache import LruCache
 
 #: Metrics that are remembered; each takes about 2 MB for 10,000 runs.
 _MOST_TAGS = 32
@@ -24,21 +24,20 @@ class RunDigests:
         self._source = source
         self._overview = overview
         self._lock = threading.Lock()
-        self._known: OrderedDict[str, dict[str, tuple[RunRow, Values]]] = OrderedDict()
+        self._known: LruCache[str, dict[str, tuple[RunRow, Values]]] = LruCache(
+            max_items=_MOST_TAGS
+        )
 
     def read(self, tag: str) -> dict[str, Values]:
         """For every run that has the scalar ``tag``."""
         with self._lock:
             known = self._refresh(tag)
-            self._known[tag] = known
-            self._known.move_to_end(tag)
-            if len(self._known) > _MOST_TAGS:
-                self._known.popitem(last=False)
+            self._known.put(tag, known)
         return {run: values for run, (_, values) in known.items()}
 
     def _refresh(self, tag: str) -> dict[str, tuple[RunRow, Values]]:
         rows = self._overview.runs()
-        before = self._known.get(tag, {})
+        before = self._known.find(tag) or {}
         runs = [run for run in self._overview.runs_with_scalar(tag) if run in rows]
         # A run's row tells of its bytes and points: where it is the same, so are the values.
         grown = [run for run in runs if run not in before or before[run][0] != rows[run]]

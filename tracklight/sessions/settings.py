@@ -63,8 +63,9 @@ def _unwrap(content: Mapping[Any, Any]) -> Mapping[Any, Any]:
 
 
 def _bound(value: HParamValue) -> HParamValue:
-    """Numbers as records have them, and no text that is a book."""
+    """Return a number as records have it, and a text of bounded length."""
     if isinstance(value, str):
+        value = value.rstrip("\n")  # block scalars of YAML end with one
         return value if len(value) <= _LONGEST_TEXT else f"{value[:_LONGEST_TEXT]}…"
     if isinstance(value, bool):
         return value

@@ -1,131 +1,221 @@
-"""Reads the YAML in which programs keep settings: mappings, lists and plain values.
+"""Read YAML files from log directories, which are untrusted input.
 
-Only data is made of it, whatever its tags ask for; anchors and multi-line strings are the texts
-they are. What is no YAML of that kind is a FormatError.
+PyYAML's safe loader parses the text; this module builds values from its events instead of letting
+PyYAML construct them, for three reasons:
+
+- Tags such as ``!!python/tuple``, which Lightning writes to hparams.yaml, are read as plain data.
+  The safe constructor would refuse the whole file.
+- Aliases are limited by the size of the expanded document ("billion laughs").
+- Nesting is limited without recursion; a recursive composer in C can overflow the stack.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any
 
 from tracklight.errors import FormatError
-from tracklight.sessions.yaml_values import MOST_DEPTH, read_inline, read_scalar
 
-#: Longer lines are no settings, and would take long to look through.
-_MOST_CHARACTERS = 10_000
+_MAX_DEPTH = 50
+#: With each alias counted as all values that it stands for.
+_MAX_VALUES = 1_000_000
+#: Longer scalars are texts: matching and parsing numbers can take quadratic time.
+_MAX_NUMBER_CHARS = 1000
+_MAX_KEY_CHARS = 200
 
-_BLOCK = re.compile(r"[|>][-+]?\d?")
-#: A tag or an anchor before a value says nothing about settings.
-_DECORATION = re.compile(r"[!&]\S*\s*")
-_KEY = re.compile(
-    r"""(?P<key>"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s#\[\]{},"'][^#]*?)\s*:(?=\s|$)"""
-)
+_STANDARD = "tag:yaml.org,2002:"
+_PYTHON = f"{_STANDARD}python/"
+#: Types that Python tags name, by the suffix of a standard tag.
+_PYTHON_SCALARS = {
+    "none": "null",
+    "bool": "bool",
+    "int": "int",
+    "long": "int",
+    "float": "float",
+    "str": "str",
+    "unicode": "str",
+}
+#: YAML 1.2 has numbers such as 1e-3; for PyYAML, which reads YAML 1.1, they are strings.
+_FLOAT = re.compile(r"[-+]?(\d[\d_]*(\.[\d_]*)?|\.\d[\d_]*)[eE][-+]?\d+")
 
 
-class Line(NamedTuple):
-    """A line that says something, without what is in front of it."""
+@dataclass(slots=True)
+class _Node:
+    """A value, with the number of values in it and the number of levels below it."""
 
-    indent: int
-    text: str
+    value: Any
+    size: int = 1
+    height: int = 0
+    key: str = ""
+    """The text of a scalar as it is written, to be used as a key."""
+    is_merge: bool = False
+
+
+@dataclass(slots=True)
+class _Collection:
+    """A list or a mapping that has begun."""
+
+    is_mapping: bool
+    anchor: str | None
+    children: list[_Node] = field(default_factory=list)
 
 
 def read_yaml(text: str) -> Any:
-    """The first document of a text."""
-    if any(len(raw) > _MOST_CHARACTERS for raw in text.splitlines()):
-        raise FormatError("a line is too long for settings")
-    lines = [Line(len(raw) - len(raw.lstrip(" ")), raw.strip()) for raw in text.splitlines()]
-    return _Document([line for line in lines if not line.text.startswith(("---", "%YAML"))]).read()
+    """Return the first document of a text as dicts with string keys, lists and plain values.
+
+    Dates and binary data stay strings. Objects of other types are read as the data they hold.
+
+    Raises:
+        FormatError: The text is not YAML, or is too large or too deeply nested.
+    """
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        return _DocumentReader(loader(text)).read()
+    except (yaml.YAMLError, RecursionError) as error:
+        raise FormatError(f"it is not YAML: {_describe_error(error)}") from None
 
 
-class _Document:
-    """Lines, and how far they were read."""
+class _DocumentReader:
+    """Builds the value of one document from parser events."""
 
-    def __init__(self, lines: list[Line]) -> None:
-        self._lines = lines
-        self._at = 0
+    def __init__(self, loader: Any) -> None:
+        self._resolve = loader.resolve
+        self._get_event = loader.get_event
+        self._constructors = {
+            "bool": loader.construct_yaml_bool,
+            "int": loader.construct_yaml_int,
+            "float": loader.construct_yaml_float,
+        }
+        self._open: list[_Collection] = []
+        self._anchors: dict[str, _Node | None] = {}
+        self._size = 0
+        self._root: _Node | None = None
 
     def read(self) -> Any:
-        value = self._read_node(-1, 0)
-        if self._peek() is not None and self._lines[self._at].text != "...":
-            raise FormatError(f"line {self._at + 1} is no YAML that holds settings")
-        return value
+        import yaml
 
-    def _peek(self) -> Line | None:
-        while self._at < len(self._lines):
-            line = self._lines[self._at]
-            if line.text and not line.text.startswith("#"):
-                return line
-            self._at += 1
-        return None
+        while True:
+            event = self._get_event()
+            if isinstance(event, yaml.ScalarEvent):
+                self._add(self._read_scalar(event), event.anchor)
+            elif isinstance(event, yaml.AliasEvent):
+                self._add(self._find_anchor(event.anchor or ""), None)
+            elif isinstance(event, (yaml.SequenceStartEvent, yaml.MappingStartEvent)):
+                self._begin(_Collection(isinstance(event, yaml.MappingStartEvent), event.anchor))
+            elif isinstance(event, (yaml.SequenceEndEvent, yaml.MappingEndEvent)):
+                collection = self._open.pop()
+                self._add(_build(collection), collection.anchor)
+            elif isinstance(event, (yaml.DocumentEndEvent, yaml.StreamEndEvent)):
+                return None if self._root is None else self._root.value
 
-    def _read_node(self, above: int, depth: int) -> Any:
-        """What is indented deeper than ``above``; None where nothing is."""
-        if depth > MOST_DEPTH:
-            raise FormatError("the settings are nested too deeply")
-        line = self._peek()
-        if line is None or line.indent <= above:
+    def _begin(self, collection: _Collection) -> None:
+        if len(self._open) >= _MAX_DEPTH:
+            raise FormatError(f"it is nested more than {_MAX_DEPTH} levels deep")
+        if collection.anchor is not None:
+            self._anchors[collection.anchor] = None
+        self._open.append(collection)
+
+    def _add(self, node: _Node, anchor: str | None) -> None:
+        if len(self._open) + node.height > _MAX_DEPTH:
+            raise FormatError(f"it is nested more than {_MAX_DEPTH} levels deep")
+        if anchor is not None:
+            self._anchors[anchor] = node
+        if self._open:
+            self._open[-1].children.append(node)
+        else:
+            self._root = node
+
+    def _find_anchor(self, anchor: str) -> _Node:
+        if anchor not in self._anchors:
+            raise FormatError(f'the alias "*{anchor}" has no anchor')
+        node = self._anchors[anchor]
+        if node is None:
+            raise FormatError(f'the value of "&{anchor}" contains itself')
+        self._count(node.size)
+        return node
+
+    def _count(self, size: int) -> None:
+        self._size += size
+        if self._size > _MAX_VALUES:
+            raise FormatError(f"it holds more than {_MAX_VALUES:,} values")
+
+    def _read_scalar(self, event: Any) -> _Node:
+        self._count(1)
+        text, tag = event.value, event.tag
+        if tag is None or not tag.startswith(_STANDARD):  # no tag, or one of a program's own
+            is_plain = event.style in (None, "") and tag != "!"
+            tag = self._find_tag(text) if is_plain else f"{_STANDARD}str"
+        if tag.startswith(_PYTHON):
+            name, _, target = tag.removeprefix(_PYTHON).partition(":")
+            if target and not text:  # !!python/name:torch.nn.functional.relu ''
+                return _Node(target, key=target)
+            tag = _STANDARD + _PYTHON_SCALARS.get(name, "str")
+        return _Node(
+            self._construct(tag.removeprefix(_STANDARD), text),
+            key=text,
+            is_merge=tag == f"{_STANDARD}merge",
+        )
+
+    def _find_tag(self, text: str) -> str:
+        """Return the tag of a plain scalar without one."""
+        import yaml
+
+        if len(text) > _MAX_NUMBER_CHARS:
+            return f"{_STANDARD}str"
+        if _FLOAT.fullmatch(text):
+            return f"{_STANDARD}float"
+        return str(self._resolve(yaml.ScalarNode, text, (True, False)))
+
+    def _construct(self, kind: str, text: str) -> Any:
+        """Return a scalar of a standard type; its text if the type is another or does not fit."""
+        import yaml
+
+        if kind == "null":
             return None
-        if _is_item(line.text):
-            return self._read_list(line.indent, depth)
-        if _KEY.match(line.text):
-            return self._read_mapping(line.indent, depth)
-        self._at += 1
-        return read_inline(self._join(line.text, above))
-
-    def _read_list(self, indent: int, depth: int) -> list[Any]:
-        items: list[Any] = []
-        while (line := self._peek()) and line.indent == indent and _is_item(line.text):
-            rest = line.text[1:].lstrip()
-            inner = indent + len(line.text) - len(rest)
-            if _is_item(rest) or _KEY.match(rest):
-                self._lines[self._at] = Line(inner, rest)
-                items.append(self._read_node(indent, depth + 1))
-            else:
-                self._at += 1
-                items.append(self._read_value(rest, indent, depth))
-        return items
-
-    def _read_mapping(self, indent: int, depth: int) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        while (line := self._peek()) and line.indent == indent:
-            match = _KEY.match(line.text)
-            if match is None:
-                raise FormatError(f"line {self._at + 1} has no key")
-            self._at += 1
-            key = str(read_scalar(match["key"]))
-            found[key] = self._read_value(line.text[match.end() :].strip(), indent, depth)
-        return found
-
-    def _read_value(self, rest: str, indent: int, depth: int) -> Any:
-        """What stands behind a key or a dash, or is indented below it."""
-        rest = _DECORATION.sub("", rest, count=2) if rest[:1] in ("!", "&") else rest
-        if _BLOCK.fullmatch(rest):
-            return self._read_block(indent)
-        if rest and not rest.startswith("#"):
-            return read_inline(self._join(rest, indent))
-        line = self._peek()
-        # The items of a list may stand right below their key.
-        beside = line is not None and line.indent == indent and _is_item(line.text)
-        return self._read_node(indent - beside, depth + 1)
-
-    def _join(self, text: str, indent: int) -> str:
-        """A value that goes on in deeper lines."""
-        while (line := self._peek()) and line.indent > indent:
-            text += f" {line.text}"
-            self._at += 1
-        return text
-
-    def _read_block(self, indent: int) -> str:
-        lines = []
-        while self._at < len(self._lines):
-            line = self._lines[self._at]
-            if line.text and line.indent <= indent:
-                break
-            lines.append(line.text)
-            self._at += 1
-        return "\n".join(lines).strip("\n")
+        if kind not in self._constructors or len(text) > _MAX_NUMBER_CHARS:
+            return text
+        try:
+            return self._constructors[kind](yaml.ScalarNode(_STANDARD + kind, text))
+        except (ValueError, KeyError, IndexError):
+            return text
 
 
-def _is_item(text: str) -> bool:
-    return text == "-" or text.startswith("- ")
+def _build(collection: _Collection) -> _Node:
+    children = collection.children
+    value: Any = (
+        _build_mapping(children) if collection.is_mapping else [child.value for child in children]
+    )
+    return _Node(
+        value,
+        size=1 + sum(child.size for child in children),
+        height=1 + max((child.height for child in children), default=0),
+    )
+
+
+def _build_mapping(children: list[_Node]) -> dict[str, Any]:
+    merged: dict[str, Any] = {}
+    own: dict[str, Any] = {}
+    for key, child in zip(children[::2], children[1::2], strict=True):
+        if key.is_merge:
+            for source in child.value if isinstance(child.value, list) else [child.value]:
+                if isinstance(source, dict):
+                    for name, value in source.items():
+                        merged.setdefault(name, value)
+        else:
+            own[_name_key(key)] = child.value
+    return {**merged, **own}
+
+
+def _name_key(node: _Node) -> str:
+    is_scalar = not isinstance(node.value, (list, dict))
+    return node.key if is_scalar else str(node.value)[:_MAX_KEY_CHARS]
+
+
+def _describe_error(error: Exception) -> str:
+    """Return the problem and its line, without the excerpt of the file that PyYAML adds."""
+    problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
+    mark = getattr(error, "problem_mark", None)
+    return f"{problem} (line {mark.line + 1})" if mark is not None else problem

@@ -15,8 +15,8 @@ from tracklight.dashboards.images import pictures, rasters
 from tracklight.dashboards.images.asks import PixelsAsk, ThumbnailAsk
 from tracklight.dashboards.images.pictures import Pictures
 from tracklight.index.catalog import Catalog
-from tracklight.media.shelf import Shelf
 from tracklight.media.steps import StepsAsk, list_steps
+from tracklight.util.lru_cache import LruCache
 
 __all__ = ["open_log"]
 
@@ -25,14 +25,14 @@ __all__ = ["open_log"]
 def test_memory_does_not_grow_with_what_was_seen(
     tmp_path: Path, open_log: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shelves: list[Shelf[Any, Any]] = []
+    caches: list[LruCache[Any, Any]] = []
 
-    def make_shelf(limit_bytes: int, idle_s: float | None = None) -> Shelf[Any, Any]:
-        shelves.append(Shelf(min(limit_bytes, 900_000), idle_s))
-        return shelves[-1]
+    def make_cache(max_bytes: int, idle_s: float | None = None) -> LruCache[Any, Any]:
+        caches.append(LruCache(max_bytes=min(max_bytes, 900_000), idle_s=idle_s))
+        return caches[-1]
 
-    monkeypatch.setattr(pictures, "Shelf", make_shelf)
-    monkeypatch.setattr(rasters, "Shelf", make_shelf)
+    monkeypatch.setattr(pictures, "LruCache", make_cache)
+    monkeypatch.setattr(rasters, "LruCache", make_cache)
     files = ([save(noise(300, 300, 3, seed=seed))] for seed in range(20))
     records = (picture_record(step, parts) for step, parts in enumerate(files))
     logs.write(tmp_path, "a", b"".join(records))
@@ -42,8 +42,8 @@ def test_memory_does_not_grow_with_what_was_seen(
     for index, mark in enumerate(steps.mark.tolist()):
         seen.thumbnail(ThumbnailAsk("a", "picture", index, mark))
         seen.pixels(PixelsAsk("a", "picture", index, mark))
-        assert all(shelf.held_bytes <= 900_000 for shelf in shelves)
-    assert sum(shelf.held_bytes > 0 for shelf in shelves) == 2
+        assert all(cache.size_bytes <= 900_000 for cache in caches)
+    assert sum(cache.size_bytes > 0 for cache in caches) == 2
 
 
 def test_without_a_mark_nothing_is_taken_from_before(tmp_path: Path, open_log: Open) -> None:

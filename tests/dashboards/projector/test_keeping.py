@@ -21,7 +21,7 @@ from tracklight.dashboards.projector.asks import (
     SearchAsk,
 )
 from tracklight.dashboards.projector.copies import Copy
-from tracklight.errors import LogError, UsageError
+from tracklight.errors import NotKept, UsageError
 
 
 def read(board: Board, ask: FileAsk) -> str:
@@ -59,10 +59,62 @@ def test_an_edit_does_not_undo_a_layout_that_is_none_of_labels(board: Board) -> 
     assert board.projector.project(ProjectAsk(trees)).job == before
 
 
-def test_what_cannot_be_kept_is_told(board: Board, tmp_path: Path) -> None:
+def test_edits_in_a_folder_that_cannot_be_written_are_refused(board: Board, tmp_path: Path) -> None:
     (tmp_path / "data").write_text("no folder")
-    with pytest.raises(LogError, match="cannot be kept"):
+    with pytest.raises(NotKept, match="could not be changed"):
         board.projector.bookmark(BookmarkAsk("x", "here", "{}"))
+
+
+def find_edits(tmp_path: Path) -> Path:
+    (path,) = (tmp_path / "data" / "notes").glob("*.projector.json")
+    return path
+
+
+def test_edits_that_cannot_be_read_are_not_overwritten(
+    board: Board, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trees = board.find("trees").id
+    board.projector.edit(EditAsk(trees, rows=b"\x01", column="kind", text="precious"))
+    path = find_edits(tmp_path)
+    written = path.read_bytes()
+    again = Board(tmp_path / "logs", tmp_path / "cache")
+    read_bytes = Path.read_bytes
+
+    def fail_for_edits(self: Path) -> bytes:
+        if self == path:
+            raise OSError(5, "Input/output error")
+        return read_bytes(self)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "read_bytes", fail_for_edits)
+        with pytest.raises(NotKept, match="Input/output error"):
+            again.projector.edit(EditAsk(trees, rows=b"\x02", column="kind", text="new"))
+        with pytest.raises(NotKept, match="Input/output error"):
+            again.projector.bookmark(BookmarkAsk(trees, "a", "1"))
+        assert again.projector.about(EmbeddingAsk(trees)).columns
+    assert path.read_bytes() == written
+    again.projector.edit(EditAsk(trees, rows=b"\x02", column="kind", text="new"))
+    cells = [again.projector.point(RowAsk(trees, row=row)).cells[1].text for row in (0, 1)]
+    assert cells == ["precious", "new"]
+    again.close()
+
+
+@pytest.mark.parametrize("content", [b"", b'{"x": {"edits": 5}}', b'{"trees": {"revi'])
+def test_damaged_edits_are_kept_aside_and_reported(
+    board: Board, tmp_path: Path, content: bytes
+) -> None:
+    trees = board.find("trees").id
+    board.projector.edit(EditAsk(trees, rows=b"\x01", column="kind", text="old"))
+    assert board.projector.point(RowAsk(trees, row=0)).cells[1].text == "old"
+    path = find_edits(tmp_path)
+    path.write_bytes(content)
+    board.projector.edit(EditAsk(trees, rows=b"\x02", column="kind", text="new"))
+    (aside,) = path.parent.glob("*.damaged-*")
+    assert aside.read_bytes() == content
+    about = board.projector.about(EmbeddingAsk(trees))
+    assert any("is damaged" in problem and aside.name in problem for problem in about.problems)
+    cells = [board.projector.point(RowAsk(trees, row=row)).cells[1].text for row in (0, 1)]
+    assert cells == ["oak", "new"]
 
 
 def test_views_are_kept_under_their_names(board: Board) -> None:

@@ -20,9 +20,9 @@ from tracklight.graphs.comparing import compare_graphs
 from tracklight.graphs.logged import read_graph
 from tracklight.graphs.model import Graph
 from tracklight.graphs.profile import Execution, read_profile
-from tracklight.media.shelf import Shelf
 from tracklight.plugin import Context
 from tracklight.types import Kind
+from tracklight.util.lru_cache import LruCache
 
 #: The ids of two graphs follow, the older first: a graph of both.
 COMPARE = "compare~"
@@ -39,7 +39,9 @@ class Library:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._shelf: Shelf[str, Atlas] = Shelf(_KEPT_BYTES, _IDLE_S)
+        self._cache: LruCache[str, Atlas] = LruCache(
+            max_bytes=_KEPT_BYTES, idle_s=_IDLE_S, keep_oversized=True
+        )
         self._uploads: OrderedDict[str, tuple[GraphRow, Atlas]] = OrderedDict()
         self._listed: tuple[int, Mapping[str, GraphRow]] | None = None
         self._lock = threading.Lock()
@@ -118,7 +120,7 @@ class Library:
         def read() -> Atlas:
             return Atlas(read_graph(row.plugin, self.read_bytes(row.run, row.tag, step.index)))
 
-        return self._shelf.get(f"{row.id} {step.mark}", read, lambda _: row.bytes)
+        return self._cache.get_or_build(f"{row.id} {step.mark}", read, lambda _: row.bytes)
 
     def _open_both(self, key: str) -> Atlas:
         first, _, second = key.removeprefix(COMPARE).partition("~")
@@ -129,7 +131,9 @@ class Library:
             comparison = compare_graphs(before.graph, after.graph)
             return Atlas(comparison.graph, comparison)
 
-        return self._shelf.get(f"{key} {id(before)} {id(after)}", compare, lambda _: 100 * nodes)
+        return self._cache.get_or_build(
+            f"{key} {id(before)} {id(after)}", compare, lambda _: 100 * nodes
+        )
 
 
 def _unwrap(data: bytes, content: int) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
@@ -13,6 +12,7 @@ from tracklight.graphs.logged import READERS
 from tracklight.media.steps import make_marks
 from tracklight.plugin import Source
 from tracklight.types import TagInfo
+from tracklight.util.hashing import hash_key
 
 #: The tag under which a run's own graph stands.
 RUN_GRAPH = "__run_graph__"
@@ -56,6 +56,5 @@ def _make_row(log: Source, run: str, info: TagInfo, profiles: list[str]) -> Grap
 
 
 def name_graph(run: str, tag: str, plugin: str) -> str:
-    """Short, and the same in every process: it stands in addresses."""
-    text = "\0".join((run, tag, plugin)).encode("utf-8", "surrogateescape")
-    return hashlib.sha256(text).hexdigest()[:16]
+    """Return the id of a graph in URLs."""
+    return hash_key(run, tag, plugin, size_bytes=8)

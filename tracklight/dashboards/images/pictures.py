@@ -15,8 +15,8 @@ from tracklight.dashboards.images.rasters import Decoded, File, Rasters
 from tracklight.dashboards.images.tiles import find_tile
 from tracklight.errors import FormatError, LogError
 from tracklight.media.reader import Reader, ValueAsk
-from tracklight.media.shelf import Shelf
 from tracklight.plugin import Blob, Context
+from tracklight.util.lru_cache import LruCache
 
 _VALUES_BYTES = 16 << 20
 _THUMBNAILS_BYTES = 16 << 20
@@ -39,7 +39,7 @@ class Pictures:
         self._explain = context.explain
         self._reader = Reader(context, _VALUES_BYTES)
         self._rasters = Rasters()
-        self._thumbnails: Shelf[_Key, Blob] = Shelf(_THUMBNAILS_BYTES)
+        self._thumbnails: LruCache[_Key, Blob] = LruCache(max_bytes=_THUMBNAILS_BYTES)
 
     def read(self, ask: ValueAsk) -> tuple[bytes, ...]:
         """The files of a value."""
@@ -79,7 +79,7 @@ class Pictures:
             return _blob(ask, file.data, header.kind.media_type)
         made = self._make_thumbnail(ask, file)
         if key is not None:
-            self._thumbnails.keep(key, made, len(made.content))
+            self._thumbnails.put(key, made, len(made.content))
         return made
 
     def tile(self, ask: TileAsk) -> Blob:

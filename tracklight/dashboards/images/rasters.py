@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from tracklight.dashboards.images.header import Header
 from tracklight.dashboards.images.raster import Raster, decode
-from tracklight.media.shelf import Shelf
+from tracklight.util.lru_cache import LruCache
 
 _SMALL_BYTES = 48 << 20
 #: A picture of more pixels is a large one.
@@ -39,8 +39,10 @@ class Rasters:
     no more at once than there are processors."""
 
     def __init__(self) -> None:
-        self._small: Shelf[Hashable, Decoded] = Shelf(_SMALL_BYTES)
-        self._large: Shelf[Hashable, Decoded] = Shelf(_LARGE_BYTES, _LARGE_IDLE_S)
+        self._small: LruCache[Hashable, Decoded] = LruCache(max_bytes=_SMALL_BYTES)
+        self._large: LruCache[Hashable, Decoded] = LruCache(
+            max_bytes=_LARGE_BYTES, idle_s=_LARGE_IDLE_S
+        )
         self._room_for_small = threading.BoundedSemaphore(os.cpu_count() or 1)
         self._room_for_large = threading.Lock()
 
@@ -56,8 +58,8 @@ class Rasters:
                 return known
             decoded = Decoded(file.header, decode(file.header, file.data))
             if key is not None:
-                shelf = self._large if file.header.pixels > _MOST_SMALL else self._small
-                shelf.keep(key, decoded, decoded.raster.size_bytes)
+                cache = self._large if file.header.pixels > _MOST_SMALL else self._small
+                cache.put(key, decoded, decoded.raster.size_bytes)
             return decoded
 
     def room_for(self, pixels: int) -> AbstractContextManager[bool]:

@@ -11,18 +11,18 @@ from tracklight.dashboards.pr_curves.asks import HistoryAsk
 from tracklight.errors import TracklightError
 from tracklight.formats.pr_curve import make_curve, measure
 from tracklight.formats.values import decode_value
-from tracklight.media.shelf import Shelf
 from tracklight.media.steps import SeriesSteps, StepsAsk, list_steps
 from tracklight.media.thinning import thin
 from tracklight.plugin import Context
 from tracklight.types import Float64, Located
+from tracklight.util.lru_cache import LruCache
 
 #: So many steps of a series are measured, and so many of all series of one ask, if that leaves
 #: each the first and the last.
 _MOST_STEPS = 200
 _MOST_VALUES = 4000
 _KEPT_BYTES = 8 << 20
-#: About what one value takes on the shelf with its key.
+#: About what one value takes in the cache with its key.
 _VALUE_BYTES = 256
 
 Measured = tuple[float, float, float, float]
@@ -34,7 +34,9 @@ class Historian:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._measured: Shelf[tuple[str, str, int, int], Measured] = Shelf(_KEPT_BYTES)
+        self._measured: LruCache[tuple[str, str, int, int], Measured] = LruCache(
+            max_bytes=_KEPT_BYTES
+        )
 
     def tell(self, ask: HistoryAsk) -> list[HistoryRow]:
         series = list_steps(self._context, StepsAsk(ask.tags, ask.runs)).series
@@ -64,7 +66,7 @@ class Historian:
             found = self._measured.find(key)
             if found is None:
                 found = self._read(located, index)
-                self._measured.keep(key, found, _VALUE_BYTES)
+                self._measured.put(key, found, _VALUE_BYTES)
             rows.append(found)
         columns: Float64 = np.array(rows, np.float64).T
         return columns

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from tracklight.types import CaptureFile
+from tracklight.util.hashing import hash_key
 
 #: Workers of one program end what they record within this time of one another.
 _TOGETHER_S = 60.0
@@ -68,6 +68,5 @@ def _find_group(groups: dict[_Key, list[CaptureFile]], file: CaptureFile) -> _Ke
 
 
 def name_capture(run: str, *group: str) -> str:
-    """A name that stays, and fits into an address."""
-    names = (run, *group)
-    return hashlib.sha256("\n".join(names).encode("utf-8", "replace")).hexdigest()[:16]
+    """Return the id of a capture in URLs."""
+    return hash_key(run, *group, size_bytes=8)

@@ -1,15 +1,11 @@
-"""Answers that take long to find, kept in the cache folder between servers.
+"""Cache results of slow analyses in the cache folder, so that the next server has them.
 
-Each is a file of its own, named by all that it depends on. What cannot be read is made anew, and
-the oldest go where there are many: anything here may be deleted at any time.
+The key of a result names everything that it depends on. A result that cannot be read is computed
+again.
 """
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
-import os
-import tempfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -19,61 +15,47 @@ import msgspec
 import numpy as np
 
 from tracklight import profiles
+from tracklight.util.file_cache import FileCache
+from tracklight.util.hashing import hash_key
 
 Answer = TypeVar("Answer")
 
-_MOST_FILES = 500
+_MAX_FILES = 500
 
 
 class Results:
-    """Keeps answers, if there is a folder to keep them in."""
+    """Results by key. Without a folder, every one is computed again."""
 
     def __init__(self, folder: Path | None) -> None:
-        self._folder = folder
+        self._cache = None if folder is None else FileCache(folder, max_files=_MAX_FILES)
 
     def find(self, key: str, kind: type[Answer], make: Callable[[], Answer]) -> Answer:
-        if self._folder is None:
+        """Return the result of a key as a struct of that kind; compute and keep it if needed."""
+        if self._cache is None:
             return make()
-        named = f"{_describe_code()} {kind.__qualname__} {key}"
-        path = self._folder / f"{hashlib.sha256(named.encode('utf-8', 'replace')).hexdigest()}"
-        found = _read(path, kind)
+        name = f"{_describe_code()} {kind.__qualname__} {key}"
+        content = self._cache.find(name)
+        found = None if content is None else _decode(content, kind)
         if found is None:
             found = make()
-            self._write(path, found)
+            self._cache.put(name, msgspec.msgpack.encode(found, enc_hook=_write_column))
         return found
-
-    def _write(self, path: Path, answer: object) -> None:
-        # A folder that is full or read-only costs time, not answers.
-        with contextlib.suppress(OSError):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            handle, part = tempfile.mkstemp(dir=path.parent)
-            with os.fdopen(handle, "wb") as file:
-                file.write(msgspec.msgpack.encode(answer, enc_hook=_write_column))
-            os.replace(part, path)
-            self._sweep(path.parent)
-
-    def _sweep(self, folder: Path) -> None:
-        with os.scandir(folder) as entries:
-            found = sorted((entry.stat().st_mtime, entry.path) for entry in entries)
-        for _, path in found[:-_MOST_FILES]:
-            os.unlink(path)
 
 
 @cache
 def _describe_code() -> str:
-    """Something else whenever captures may be summed up otherwise than they were."""
+    """Return a text that changes whenever the code that computes results may have changed."""
     folders = (Path(__file__).parent, Path(profiles.__file__).parent)
     files = sorted(path for folder in folders for path in folder.rglob("*.py"))
     stats = [(path.name, path.stat()) for path in files]
-    return hashlib.sha256(
-        repr([(name, stat.st_size, stat.st_mtime_ns) for name, stat in stats]).encode()
-    ).hexdigest()
+    return hash_key(repr([(name, stat.st_size, stat.st_mtime_ns) for name, stat in stats]))
 
 
-def _read(path: Path, kind: type[Answer]) -> Answer | None:
+def _decode(content: bytes, kind: type[Answer]) -> Answer | None:
+    """Return a result, or None if the content is damaged."""
     try:
-        return msgspec.msgpack.decode(path.read_bytes(), type=kind, dec_hook=_read_column)
-    except (OSError, msgspec.DecodeError, ValueError, TypeError):
+        return msgspec.msgpack.decode(content, type=kind, dec_hook=_read_column)
+    except (msgspec.DecodeError, ValueError, TypeError):
         return None
 
 

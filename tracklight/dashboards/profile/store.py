@@ -14,9 +14,9 @@ from tracklight.dashboards.profile.listing import Listing
 from tracklight.dashboards.profile.opened import Opened, open_file
 from tracklight.dashboards.profile.results import Results
 from tracklight.errors import TracklightError
-from tracklight.media.shelf import Shelf
 from tracklight.plugin import Context, Problem
 from tracklight.types import CaptureFile
+from tracklight.util.lru_cache import LruCache
 
 #: What traces take in memory, together.
 _KEPT_BYTES = 1 << 30
@@ -42,14 +42,18 @@ class Store:
         self._context = context
         folder = context.log.cache_folder
         self._results = Results(folder / "profiles" if folder else None)
-        self._shelf: Shelf[str, Opened] = Shelf(_KEPT_BYTES, _IDLE_S)
+        self._opened: LruCache[str, Opened] = LruCache(
+            max_bytes=_KEPT_BYTES, idle_s=_IDLE_S, keep_oversized=True
+        )
         self._shares: dict[str, float] = {}
         self._problems: dict[str, Problem] = {}
 
     def open(self, ask: CaptureAsk) -> Opened:
         """The trace of one host of a capture, read if it is not at hand."""
         file = self.listing.get_file(ask.capture, ask.host)
-        return self._shelf.get(_key(file), lambda: self._read(file), lambda opened: opened.bytes)
+        return self._opened.get_or_build(
+            _key(file), lambda: self._read(file), lambda opened: opened.bytes
+        )
 
     def open_before(self, ask: CaptureAsk) -> Opened | None:
         """The same of the capture that is compared with, if there is one."""
@@ -81,7 +85,7 @@ class Store:
             return Opening("opening", share, f"reading {file.bytes / 1e6:,.0f} MB", None)
         if problem is not None:
             return Opening("failed", None, problem.what, problem)
-        is_ready = self._shelf.find(key) is not None
+        is_ready = self._opened.find(key) is not None
         return Opening("ready" if is_ready else "idle", None, "", None)
 
     def _read(self, file: CaptureFile) -> Opened:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from dataclasses import dataclass, field
 
 from tracklight.dashboards.projector.answers import JobRow
@@ -13,10 +11,12 @@ from tracklight.plugin import Context
 from tracklight.projections.devices import Device
 from tracklight.projections.jobs import Compute, Job, Jobs
 from tracklight.projections.neighbours import Metric
-from tracklight.projections.shelf import Shelf
 from tracklight.types import Float32, Int32
+from tracklight.util.file_cache import FileCache
+from tracklight.util.lru_cache import LruCache
 
 _MOST_PLANS = 100
+_MAX_LAYOUT_BYTES = 512 << 20
 
 
 @dataclass(eq=False)
@@ -42,25 +42,20 @@ class Desk:
 
     def __init__(self, context: Context) -> None:
         folder = context.log.cache_folder
-        self._jobs = Jobs(Shelf(folder / "projections") if folder else None)
-        self._plans: OrderedDict[str, Plan] = OrderedDict()
-        self._lock = threading.Lock()
+        cache = FileCache(folder / "projections", max_bytes=_MAX_LAYOUT_BYTES) if folder else None
+        self._jobs = Jobs(cache)
+        self._plans: LruCache[str, Plan] = LruCache(max_items=_MOST_PLANS)
 
     def start(self, key: str, plan: Plan, compute: Compute, is_kept: bool = True) -> JobRow:
         known = self._jobs.find(key)
-        if known is None or known.state in ("failed", "cancelled") or key not in self._plans:
-            self._put(key, plan)
-        return tell(self._jobs.start(key, compute, is_kept), self._plans[key])
-
-    def _put(self, key: str, plan: Plan) -> None:
-        with self._lock:
-            self._plans[key] = plan
-            self._plans.move_to_end(key)
-            while len(self._plans) > _MOST_PLANS:
-                self._plans.popitem(last=False)
+        found = self._plans.find(key)
+        if found is None or known is None or known.state in ("failed", "cancelled"):
+            self._plans.put(key, plan)
+            found = plan
+        return tell(self._jobs.start(key, compute, is_kept), found)
 
     def get_plan(self, key: str) -> Plan:
-        plan = self._plans.get(key)
+        plan = self._plans.find(key)
         if plan is None:
             raise LogError("the server no longer knows this projection; start it again")
         return plan

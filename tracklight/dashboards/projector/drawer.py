@@ -1,17 +1,13 @@
-"""What somebody said of embeddings: labels that were edited, and views under a name.
+"""User edits of embeddings: labels and saved views.
 
-It stands in a file beside the notes on the log and never in the log itself.
+They are stored in a file beside the notes on the log, never in the log directory.
 """
 
 from __future__ import annotations
 
-import contextlib
-import os
-import tempfile
-import threading
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -19,13 +15,12 @@ import numpy as np
 from tracklight.dashboards.projector.answers import SavedView
 from tracklight.dashboards.projector.opened import Opened, read_bits
 from tracklight.embeddings.columns import make_column
-from tracklight.errors import LogError
-from tracklight.notes.lock import hold
+from tracklight.notes.json_file import JsonFile
 from tracklight.notes.place import find_book
 
 
 class Edit(msgspec.Struct):
-    """A text that some rows have in a column."""
+    """A label for some rows of a column."""
 
     column: str
     text: str
@@ -33,7 +28,7 @@ class Edit(msgspec.Struct):
 
 
 class Kept(msgspec.Struct):
-    """All that is kept of one embedding; ``revision`` grows with every edit."""
+    """The edits of one embedding; ``revision`` grows with every edit."""
 
     revision: int = 0
     edits: list[Edit] = []
@@ -44,18 +39,26 @@ Contents = dict[str, Kept]
 
 
 class Drawer:
-    """The file, which other servers may change as well."""
+    """Edits and saved views of all embeddings of a log, shared by all servers of the log."""
 
     def __init__(self, roots: Iterable[str]) -> None:
-        self._path = find_book(roots).with_suffix(".projector.json")
-        self._read: tuple[int, Contents] | None = None
-        self._lock = threading.Lock()
+        path = find_book(roots).with_suffix(".projector.json")
+        self._file: JsonFile[Contents] = JsonFile(path, Contents, dict)
+
+    @property
+    def problem(self) -> str:
+        """A sentence about a damaged file that was renamed, or empty."""
+        return self._file.problem
 
     def get(self, embedding: str) -> Kept:
-        return self._load().get(embedding) or Kept()
+        return self._file.read().get(embedding) or Kept()
 
     def edit(self, embedding: str, edit: Edit) -> int:
-        """Keep an edit, and give the revision that it makes."""
+        """Save an edit and return the new revision.
+
+        Raises:
+            NotKept: The file cannot be read or written.
+        """
 
         def change(kept: Kept) -> Kept:
             edits = [it for it in map(lambda old: _without(old, edit), kept.edits) if any(it.rows)]
@@ -64,7 +67,11 @@ class Drawer:
         return self._change(embedding, change).revision
 
     def save(self, embedding: str, name: str, state: str | None) -> list[SavedView]:
-        """Keep a view under a name, or forget it; gives all views that there are then."""
+        """Save a view under a name, or delete it if ``state`` is None; return all views.
+
+        Raises:
+            NotKept: The file cannot be read or written.
+        """
 
         def change(kept: Kept) -> Kept:
             views = [view for view in kept.views if view.name != name]
@@ -75,42 +82,16 @@ class Drawer:
         return self._change(embedding, change).views
 
     def _change(self, embedding: str, change: Callable[[Kept], Kept]) -> Kept:
-        try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            with self._lock, hold(self._path.with_suffix(".lock")):
-                contents = self._read_file()
-                contents[embedding] = changed = change(contents.get(embedding) or Kept())
-                _replace(self._path, msgspec.json.encode(contents))
-                self._read = None
-        except OSError as error:
-            raise LogError(f"this cannot be kept: {error.strerror or error}") from None
-        return changed
+        def change_one(before: Contents) -> Contents:
+            # After a damaged file, revisions must not repeat: caches have them in their keys.
+            first = Kept(revision=int(time.time()) if self.problem else 0)
+            return {**before, embedding: change(before.get(embedding) or first)}
 
-    def _load(self) -> Contents:
-        """What the file says, read again only where it was written."""
-        try:
-            state = self._path.stat().st_mtime_ns
-        except OSError:
-            return {}
-        read = self._read
-        if read is None or read[0] != state:
-            self._read = read = (state, self._read_file())
-        return read[1]
-
-    def _read_file(self) -> Contents:
-        with contextlib.suppress(OSError, msgspec.DecodeError):
-            return msgspec.json.decode(self._path.read_bytes(), type=Contents)
-        return {}
-
-
-def _replace(path: Path, data: bytes) -> None:
-    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-        file.write(data)
-    os.replace(file.name, path)
+        return self._file.change(change_one)[embedding]
 
 
 def _without(old: Edit, new: Edit) -> Edit:
-    """What is left of an edit after another one of the same column."""
+    """Return an edit without the rows that a newer edit of the same column covers."""
     if old.column != new.column:
         return old
     mask = new.rows.ljust(len(old.rows), b"\0")
@@ -119,7 +100,7 @@ def _without(old: Edit, new: Edit) -> Edit:
 
 
 def apply_edits(opened: Opened, kept: Kept) -> Opened:
-    """An embedding with its labels as they were edited; a new column is empty elsewhere."""
+    """Return an embedding with edited labels; other rows of a new column are empty."""
     columns = {column.name: column for column in opened.columns}
     for name in dict.fromkeys(edit.column for edit in kept.edits):
         known = columns.get(name)

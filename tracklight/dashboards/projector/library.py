@@ -28,13 +28,13 @@ from tracklight.embeddings.model import Embedding
 from tracklight.embeddings.vectors import take_vectors
 from tracklight.errors import FormatError, LogError, UnknownRun
 from tracklight.logdir.discover import iter_upwards
-from tracklight.media.shelf import Shelf
 from tracklight.plugin import Context
 from tracklight.projections.devices import list_devices
 from tracklight.tensorfiles.model import TensorFile
 from tracklight.tensorfiles.opening import read_dropped
 from tracklight.tensorfiles.place import Place
 from tracklight.types import SavedFile
+from tracklight.util.lru_cache import LruCache
 
 _IDLE_S = 900.0
 _KEPT_BYTES = 3 << 30
@@ -59,8 +59,10 @@ class Library:
     def __init__(self, context: Context) -> None:
         self._context = context
         self.place = Place([root.path for root in context.log.roots])
-        self._shelf: Shelf[str, Opened] = Shelf(_KEPT_BYTES, _IDLE_S)
-        self._edited: Shelf[str, Opened] = Shelf(_MOST_EDITED, _IDLE_S)
+        self._opened: LruCache[str, Opened] = LruCache(
+            max_bytes=_KEPT_BYTES, idle_s=_IDLE_S, keep_oversized=True
+        )
+        self._edited: LruCache[str, Opened] = LruCache(max_items=_MOST_EDITED, idle_s=_IDLE_S)
         self.drawer = Drawer(root.path for root in context.log.roots)
         self._uploads: OrderedDict[str, tuple[EmbeddingRow, Opened]] = OrderedDict()
         self._listed: tuple[Sequence[SavedFile], Mapping[str, Embedding]] | None = None
@@ -116,13 +118,15 @@ class Library:
         return Found(ask.id, index, item.versions[index].step, mark)
 
     def open(self, found: Found) -> Opened:
-        """The vectors of an embedding and its labels as they were edited."""
+        """Return the vectors of an embedding and its labels with the user's edits."""
         kept = self.drawer.get(found.id)
         opened = self._open(found)
-        if not kept.edits:
-            return opened
-        key = f"{found.mark} {kept.revision}"
-        return self._edited.get(key, lambda: apply_edits(opened, kept), lambda it: 1)
+        if kept.edits:
+            before, key = opened, f"{found.mark} {kept.revision}"
+            opened = self._edited.get_or_build(key, lambda: apply_edits(before, kept))
+        if self.drawer.problem:
+            opened = replace(opened, problems=[*opened.problems, self.drawer.problem])
+        return opened
 
     def _open(self, found: Found) -> Opened:
         """The same as it was written, read if it is not at hand."""
@@ -131,7 +135,7 @@ class Library:
         if upload is not None:
             return upload[1]
         version = self._get_logged(found.id).versions[found.index]
-        return self._shelf.get(
+        return self._opened.get_or_build(
             found.mark, lambda: open_version(self.place, version), lambda it: it.size_bytes
         )
 

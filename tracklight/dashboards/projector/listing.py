@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import posixpath
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -11,6 +10,7 @@ from tracklight.dashboards.projector.answers import EmbeddingRow, VersionRow
 from tracklight.embeddings.model import Embedding, Version
 from tracklight.errors import LogError
 from tracklight.tensorfiles.place import Place
+from tracklight.util.hashing import hash_key
 
 
 def name_embeddings(found: Iterable[Embedding]) -> Mapping[str, Embedding]:
@@ -19,7 +19,8 @@ def name_embeddings(found: Iterable[Embedding]) -> Mapping[str, Embedding]:
     named = {}
     for item in found:
         name = item.run, item.name
-        named[_digest(*name, str(seen[name]))] = item
+        # User edits are stored under these ids, so the hash must not change.
+        named[hash_key(*name, str(seen[name]), size_bytes=9)] = item
         seen[name] += 1
     return named
 
@@ -48,7 +49,7 @@ def find_mark(place: Place, version: Version) -> str:
     path = f"{version.path}.index" if version.kind == "checkpoint" else version.path
     paths = path, version.metadata_path, version.sprite_path
     states = (f"{path} {_find_state(place, path)}" for path in paths)
-    return _digest(version.key, *states)
+    return hash_key(version.key, *states, size_bytes=9)
 
 
 def _find_state(place: Place, path: str) -> str:
@@ -64,8 +65,3 @@ def _find_shape(shape: tuple[int, ...]) -> tuple[int, int]:
     for size in shape[1:]:
         dimensions *= size
     return rows, dimensions
-
-
-def _digest(*parts: str) -> str:
-    text = "\0".join(parts).encode("utf-8", "surrogateescape")
-    return hashlib.blake2b(text, digest_size=9).hexdigest()

@@ -8,8 +8,8 @@ from tracklight.dashboards.projector.opened import Opened
 from tracklight.embeddings.columns import Column, make_column
 from tracklight.embeddings.haystack import Haystack, Words, find_words
 from tracklight.media.expressions import match_lines
-from tracklight.media.shelf import Shelf
 from tracklight.types import Bool
+from tracklight.util.lru_cache import LruCache
 
 _KEPT_BYTES = 512 << 20
 _IDLE_S = 600.0
@@ -19,7 +19,9 @@ class Searcher:
     """Searches columns, which are put together for it when they are first looked through."""
 
     def __init__(self) -> None:
-        self._haystacks: Shelf[int, tuple[Column, Haystack]] = Shelf(_KEPT_BYTES, _IDLE_S)
+        self._haystacks: LruCache[int, tuple[Column, Haystack]] = LruCache(
+            max_bytes=_KEPT_BYTES, idle_s=_IDLE_S
+        )
 
     def find(self, opened: Opened, query: str, regex: bool, column: str | None) -> Bool:
         """Which rows hold a text in a column, or in any of them; small letters are as large."""
@@ -42,6 +44,6 @@ class Searcher:
 
     def _get_haystack(self, column: Column) -> Haystack:
         # The column stays with its haystack, so that no other can get its number meanwhile.
-        return self._haystacks.get(
+        return self._haystacks.get_or_build(
             id(column), lambda: (column, Haystack(column.values)), lambda it: 3 * len(it[1].text)
         )[1]

@@ -10,8 +10,8 @@ from tracklight.dashboards.projector.answers import SpriteRow
 from tracklight.dashboards.projector.opened import Opened
 from tracklight.embeddings.sprite import Sprite
 from tracklight.errors import FormatError, UsageError
-from tracklight.media.shelf import Shelf
 from tracklight.plugin import Blob
+from tracklight.util.lru_cache import LruCache
 
 _TILE_SIDE = 2048
 #: Larger pictures are made smaller on tiles, where many are seen at once.
@@ -48,7 +48,9 @@ class Sprites:
     """Cuts pictures out; the sheet that was looked at last stays decoded for a minute."""
 
     def __init__(self) -> None:
-        self._sheets: Shelf[str, Any] = Shelf(_SHEET_BYTES, _IDLE_S)
+        self._sheets: LruCache[str, Any] = LruCache(
+            max_bytes=_SHEET_BYTES, idle_s=_IDLE_S, keep_oversized=True
+        )
 
     def cut_tile(self, mark: str, opened: Opened, tile: int) -> Blob:
         from PIL import Image
@@ -77,7 +79,7 @@ class Sprites:
         return _encode(_cut(self._open(mark, opened), sprite, row))
 
     def _open(self, mark: str, opened: Opened) -> Any:
-        return self._sheets.get(
+        return self._sheets.get_or_build(
             mark, lambda: _decode(opened), lambda sheet: 4 * sheet.width * sheet.height
         )
 

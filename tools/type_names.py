@@ -1,4 +1,4 @@
-"""Python types in words for readers who may not know Python."""
+"""Describe Python types in JSON terms, for readers who may not know Python."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 _PLAIN = {
-    str: "text",
+    str: "string",
     int: "integer",
     float: "number",
-    bool: "true or false",
-    bytes: "the body of the request",
+    bool: "boolean",
+    bytes: "request body",
     type(None): "null",
-    Any: "anything",
-    object: "anything",
+    Any: "any value",
+    object: "any value",
 }
 _DTYPES = {
     np.float32: "f4",
@@ -31,8 +31,8 @@ _DTYPES = {
 }
 
 
-def say_type(kind: Any) -> str:
-    """A type as a phrase; structs are links to where they are described."""
+def describe_type(kind: Any) -> str:
+    """Return a type as a phrase in which structs are links to their sections."""
     origin, args = get_origin(kind), get_args(kind)
     if kind in _PLAIN:
         return _PLAIN[kind]
@@ -40,45 +40,45 @@ def say_type(kind: Any) -> str:
         name = name_struct(kind)
         return f"[{name}](#{name.lower().replace('.', '')})"
     if origin is Annotated:
-        return say_type(args[0]) + "".join(map(_say_bounds, args[1:]))
+        return describe_type(args[0]) + "".join(map(_describe_bounds, args[1:]))
     if origin in (Union, types.UnionType):
-        return _say_union(args)
+        return _describe_union(args)
     if origin is Literal:
         return " or ".join(f"`{json.dumps(value)}`" for value in args)
     if origin is np.ndarray:
         return f"column of {_DTYPES[get_args(args[1])[0]]}"
     if origin is NDArray:  # so from NumPy 2.5 on
         return f"column of {_DTYPES[args[0]]}"
-    return _say_container(origin, args)
+    return _describe_container(origin, args)
 
 
 def name_struct(struct: type[msgspec.Struct]) -> str:
-    """A dashboard's structs may be called like others, so its name goes before theirs."""
+    """Return the name of a struct, qualified by its dashboard: two dashboards may share a name."""
     module = struct.__module__.split(".")
     return f"{module[2]}.{struct.__name__}" if module[1] == "dashboards" else struct.__name__
 
 
-def _say_union(args: tuple[Any, ...]) -> str:
+def _describe_union(args: tuple[Any, ...]) -> str:
     if {float, str} == set(args) - {type(None)}:
-        # How numbers travel, of which JSON cannot spell all.
+        # `wire.Number`: NaN and infinities are sent as strings.
         args = (float, *(arg for arg in args if arg not in (float, str)))
-    words = dict.fromkeys(say_type(arg) for arg in args if arg is not msgspec.UnsetType)
+    words = dict.fromkeys(describe_type(arg) for arg in args if arg is not msgspec.UnsetType)
     if words.keys() >= {"column of f4", "column of f8"}:
         words = dict.fromkeys(word.replace("f8", "f4 or f8") for word in words if "f4" not in word)
     return " or ".join(words)
 
 
-def _say_container(origin: Any, args: tuple[Any, ...]) -> str:
+def _describe_container(origin: Any, args: tuple[Any, ...]) -> str:
     if origin is dict:
-        return f"object, by name: {say_type(args[1])}"
+        return f"object with values: {describe_type(args[1])}"
     if origin is tuple and args[-1] is not Ellipsis:
-        return f"list: {', '.join(map(say_type, args))}"
+        return f"list: [{', '.join(map(describe_type, args))}]"
     if origin in (list, tuple):
-        return f"list of {say_type(args[0])}"
-    raise TypeError(f"there are no words for {origin}")
+        return f"list of {describe_type(args[0])}"
+    raise TypeError(f"no description for the type {origin}")
 
 
-def _say_bounds(meta: msgspec.Meta) -> str:
+def _describe_bounds(meta: msgspec.Meta) -> str:
     words = {
         "from": meta.ge,
         "above": meta.gt,
@@ -91,8 +91,8 @@ def _say_bounds(meta: msgspec.Meta) -> str:
     return f" ({', '.join(said)})" if said else ""
 
 
-def say_default(field: msgspec.structs.FieldInfo) -> str:
-    """What a field is taken for that is left out; nothing for one that must be there."""
+def describe_default(field: msgspec.structs.FieldInfo) -> str:
+    """Return the default of a field as JSON, or an empty string if it has none."""
     default = field.default
     if field.default_factory is not msgspec.NODEFAULT:
         default = field.default_factory()
@@ -102,7 +102,7 @@ def say_default(field: msgspec.structs.FieldInfo) -> str:
 
 
 def iter_structs(kind: Any) -> Iterator[type[msgspec.Struct]]:
-    """The structs that a type is made of, at any depth."""
+    """Yield the structs that a type is made of, at any depth, with repeats."""
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
         yield kind
         parts = list(get_type_hints(kind, include_extras=True).values())

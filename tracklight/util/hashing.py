@@ -1,0 +1,18 @@
+"""Short names for keys of any length."""
+
+from __future__ import annotations
+
+import hashlib
+
+
+def hash_key(*parts: str, size_bytes: int = 12) -> str:
+    """Return a hexadecimal hash of some texts, the same in every process.
+
+    Not for secrets. The parts may hold file names that are not valid UTF-8.
+    """
+    text = "\0".join(parts)
+    try:
+        data = text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # surrogates that do not come from a file name
+        data = text.encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(data, digest_size=size_bytes).hexdigest()
