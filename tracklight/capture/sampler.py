@@ -82,7 +82,11 @@ class Sampler:
             self.calls[number].cut(0, now_ns)
 
     def _see_running(self, number: int, now_ns: int) -> bool:
-        """Whether a thread ran since the last sample; where nobody knows, it is taken to."""
+        """Return whether a thread ran since the last sample; True if the system does not tell.
+
+        Linux reports this in nanoseconds, run queue time included. psutil's thread times are no
+        substitute: they count in clock ticks of 10 ms, twice the time between two samples.
+        """
         try:
             on_cpu, in_line, *_ = (_TASKS / str(number) / "schedstat").read_text().split()
         except (OSError, ValueError):  # a system that does not tell, or a thread that just ended

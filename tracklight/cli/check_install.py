@@ -29,10 +29,10 @@ class Extra(NamedTuple):
 
 #: Every extra of pyproject.toml except "all".
 EXTRAS = {
-    "remote": Extra(("fsspec",), "logs at http:// and other URLs"),
-    "s3": Extra(("fsspec", "s3fs"), "logs at s3://"),
-    "gcs": Extra(("fsspec", "gcsfs"), "logs at gs://"),
-    "azure": Extra(("fsspec", "adlfs"), "logs at az://"),
+    "remote": Extra(("fsspec", "aiohttp"), "logs at http:// and other URLs"),
+    "s3": Extra(("fsspec", "aiohttp", "s3fs"), "logs at s3://"),
+    "gcs": Extra(("fsspec", "aiohttp", "gcsfs"), "logs at gs://"),
+    "azure": Extra(("fsspec", "aiohttp", "adlfs"), "logs at az://"),
     "pandas": Extra(("pandas",), "tables for pandas"),
     "polars": Extra(("polars",), "tables for Polars"),
     "arrow": Extra(("pyarrow",), "tables for Arrow"),
@@ -42,6 +42,7 @@ EXTRAS = {
     "notebook": Extra(("anywidget",), "live charts in notebook cells"),
     "projector": Extra(("h5py", "pyarrow"), "embeddings in HDF5 and Parquet files"),
     "search": Extra(("optuna",), "hyperparameter search with Optuna"),
+    "system": Extra(("psutil", "nvidia-ml-py"), "CPU, memory and GPU use beside profiles"),
 }
 _WRITERS = ("torch", "tensorflow", "keras", "jax", "lightning", "transformers", "tensorboardX")
 

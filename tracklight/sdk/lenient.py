@@ -71,7 +71,7 @@ class guard:
             return False
         argument = error.argument if isinstance(error, Misuse) else ""
         cause = str(error) if isinstance(error, UsageError) else f"{type(error).__name__}: {error}"
-        _warn(argument, f"{self._call} logged nothing: {cause}")
+        warn_once(argument, f"{self._call} logged nothing: {cause}")
         return True
 
 
@@ -86,7 +86,7 @@ def complain(argument: str, sentence: str) -> None:
     misuse = Misuse(argument, sentence)
     if _strict.get():
         raise misuse
-    _warn(argument, str(misuse))
+    warn_once(argument, str(misuse))
 
 
 @contextmanager
@@ -99,7 +99,8 @@ def warn_at(location: Location) -> Iterator[None]:
         _location.reset(token)
 
 
-def _warn(argument: str, text: str) -> None:
+def warn_once(argument: str, text: str) -> None:
+    """Warn about an argument once per line of the user's program, in strict mode as well."""
     location = _location.get() or find_location()
     key = (location.filename, location.line, argument)
     if key in _told:
