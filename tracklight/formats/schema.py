@@ -10,6 +10,7 @@ Fields numbered 1001 and up are tracklight's own: other readers skip them.
 from __future__ import annotations
 
 from tracklight.formats.model_schema import ONNX, SAVED_MODEL
+from tracklight.formats.profile_schema import HLO, PPROF
 from tracklight.formats.tensor_schema import CHECKPOINTS, PROJECTOR
 
 EVENT = """
@@ -400,4 +401,4 @@ message SessionEndInfo {
 }
 """
 
-ALL = (EVENT, GRAPH, PLUGINS, HPARAMS, CHECKPOINTS, PROJECTOR, ONNX, SAVED_MODEL)
+ALL = (EVENT, GRAPH, PLUGINS, HPARAMS, CHECKPOINTS, PROJECTOR, ONNX, SAVED_MODEL, HLO, PPROF)
