@@ -35,7 +35,7 @@ def test_a_thread_runs_that_is_on_a_processor_or_next_in_line_for_one(tasks: Tas
     shares = [(0, 0), (9, 0), (9, 8), (10, 9), (20, 9)]
     for at, (on_cpu, in_line) in enumerate(shares):
         tasks.tell(own, on_cpu, in_line)
-        looks.look(10 * at * _MS)
+        looks.sample(10 * at * _MS)
     looks.running[own].cut(0, 40 * _MS)
     assert looks.running[own].spans == [
         Span("Running", 0, 20 * _MS),
@@ -52,7 +52,7 @@ def test_what_other_threads_wait_for_is_left_out(tasks: Tasks) -> None:
     looks = Sampler()
     for at, on_cpu in enumerate((0, 0, 9, 9)):
         tasks.tell(number, on_cpu)
-        looks.look(10 * at * _MS)
+        looks.sample(10 * at * _MS)
     over.set()
     other.join()
     assert {(span.start_ns, span.end_ns) for span in looks.calls[number].spans} == {
@@ -63,7 +63,7 @@ def test_what_other_threads_wait_for_is_left_out(tasks: Tasks) -> None:
 
 def test_where_nobody_tells_all_is_taken_for_running(tasks: Tasks) -> None:
     looks = Sampler()
-    looks.look(0)
+    looks.sample(0)
     own = threading.get_native_id()
     looks.calls[own].cut(0, 5)
     assert {(span.start_ns, span.end_ns) for span in looks.calls[own].spans} == {(0, 5)}

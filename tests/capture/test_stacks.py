@@ -9,7 +9,7 @@ from tracklight.capture.stacks import Span, StackFold, name_stack
 def test_what_is_met_again_goes_on() -> None:
     fold = StackFold()
     for now, names in enumerate([["main", "load"], ["main", "train", "step"], ["main", "train"]]):
-        fold.see(names, now)
+        fold.add(names, now)
     fold.cut(0, 9)
     assert sorted(fold.spans) == [
         Span("load", 0, 1),
@@ -21,9 +21,9 @@ def test_what_is_met_again_goes_on() -> None:
 
 def test_a_cut_makes_two_calls_of_what_looks_like_one() -> None:
     fold = StackFold()
-    fold.see(["main", "load"], 1)
+    fold.add(["main", "load"], 1)
     fold.cut(1, 5)
-    fold.see(["main", "load"], 6)
+    fold.add(["main", "load"], 6)
     fold.cut(0, 8)
     assert fold.spans == [Span("load", 1, 5), Span("load", 6, 8), Span("main", 1, 8)]
 

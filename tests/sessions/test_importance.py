@@ -100,3 +100,32 @@ def test_the_same_seed_says_the_same() -> None:
     given = search(50)
     values = [float(one["dropout"]) for one in given]
     assert ask(given, values, seed=3) == ask(given, values, seed=3)
+
+
+def test_a_conditional_hyperparameter_does_not_take_the_importance_of_its_condition() -> None:
+    rng = np.random.default_rng(7)
+    given: list[dict[str, HParamValue]] = []
+    values = []
+    for _ in range(300):
+        lr, momentum = float(rng.uniform()), float(rng.uniform())
+        if rng.integers(2):
+            given.append({"optimizer": "sgd", "lr": lr, "momentum": momentum})
+            values.append(lr)
+        else:
+            given.append({"optimizer": "adam", "lr": lr})
+            values.append(lr + 2)
+    found = {share.name: share.share for share in ask(given, values).shares}
+    # The variances are 1 and 1/12; momentum has no effect.
+    assert found["optimizer"] == pytest.approx(12 / 13, abs=0.05)
+    assert found["momentum"] < 0.01
+
+
+def test_a_hyperparameter_that_is_missing_for_no_known_reason_explains_the_difference() -> None:
+    rng = np.random.default_rng(8)
+    strengths = [float(rng.uniform()) if rng.integers(2) else None for _ in range(200)]
+    given: list[dict[str, HParamValue]] = [
+        {"lr": float(rng.uniform()), **({} if it is None else {"augment": it})} for it in strengths
+    ]
+    found = ask(given, [0.0 if it is None else 1.0 for it in strengths])
+    assert found.shares[0].name == "augment"
+    assert found.r2 > 0.8

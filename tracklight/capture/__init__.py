@@ -1,12 +1,15 @@
-"""Captures what a program does, step by step, for the Profile dashboard.
+"""Record profiles of a running program for the Profile dashboard.
 
     with tracklight.profile("logs/run", steps=10) as profiler:
         for batch in data:
             train(batch)
             profiler.step()
 
-The profiler of the framework that the program uses is switched on for so many steps; a program that
-uses none is sampled. Meanwhile what the machine and its GPUs are busy with is logged as scalars.
+The framework's own profiler records the given number of steps. Programs without a framework are
+profiled by sampling their call stacks. Meanwhile CPU, memory and GPU use are logged as scalars.
+
+Start reading in `profile`, the public class. `python`, `sampler` and `stacks` are the sampling
+profiler; `system_metrics` logs the scalars.
 """
 
 from __future__ import annotations

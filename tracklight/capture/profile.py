@@ -1,4 +1,4 @@
-"""Switches profilers on and off around the steps that are to be captured."""
+"""The public class `Profile`: starts and stops a profiler around the steps to record."""
 
 from __future__ import annotations
 
@@ -7,34 +7,34 @@ import sys
 from types import TracebackType
 from typing import Any
 
-from tracklight.capture.machine import MachineLog
 from tracklight.capture.python import PythonProfiler
+from tracklight.capture.system_metrics import SystemMetricsLogger
 from tracklight.sdk import lenient
 from tracklight.sdk.lenient import Misuse, complain
 from tracklight.tracing.profilers import Profiler, StepMarks, create_profiler
 
 _PYTHON = "python"
-#: A program of JAX may take its data from one of the others, and one of PyTorch import TensorFlow
-#: for its logs.
+#: In order of preference: JAX programs often load data with one of the others, and PyTorch programs
+#: may import TensorFlow only to write logs.
 _FRAMEWORKS = ("jax", "torch", "tensorflow")
 
 
 class Profile:
-    """Captures the block of a ``with``, or some of its steps.
+    """Record a profile of a ``with`` block, or of some of its steps.
 
-    Call `step` at the end of each step. What runs until then, waiting for data included, is that
-    step's; a block without any such call is one step.
+    Call `step` at the end of each step. A step includes the time spent waiting for data before it.
+    A block without calls of `step` is a single step.
 
     Args:
-        logdir: the folder of the run.
-        steps: how many steps to capture; None for all. What comes after them runs at full speed.
-        skip: how many steps to let pass before that. The first ones tell little: they compile,
-            and fill caches.
-        first_step: the number of the first step, for a training that goes on.
-        framework: ``"torch"``, ``"jax"``, ``"tensorflow"`` or ``"python"`` for none of them;
-            otherwise the one that the program has loaded.
-        sample: whether to log what the machine and its GPUs are busy with, each second.
-        strict: whether misuse is an exception rather than a warning.
+        logdir: Directory of the run.
+        steps: Number of steps to record, None for all. Later steps run at full speed.
+        skip: Number of steps to skip before recording. The first steps are not typical, as they
+            compile and fill caches.
+        first_step: Number of the first step, for a training that was resumed.
+        framework: ``"torch"``, ``"jax"``, ``"tensorflow"``, or ``"python"`` for the sampling
+            profiler. By default, the framework that the program has imported.
+        sample: Whether to log CPU, memory and GPU use each second (extra ``system``).
+        strict: Whether misuse raises an exception instead of a warning.
     """
 
     def __init__(
@@ -53,13 +53,13 @@ class Profile:
         self._framework = framework
         self._begins = self._ends = None
         self._profiler: Profiler | None = None
-        self._machine: MachineLog | None = None
+        self._system_metrics: SystemMetricsLogger | None = None
         self._first, self._count = first_step, 0
         self._is_inside = False
         with self._guard():
             self._begins, self._ends = _as_range(steps, skip)
             if sample:
-                self._machine = MachineLog(self._folder, strict=self._strict)
+                self._system_metrics = SystemMetricsLogger(self._folder, strict=self._strict)
 
     @property
     def is_recording(self) -> bool:
@@ -68,8 +68,8 @@ class Profile:
     def __enter__(self) -> Profile:
         self._is_inside = True
         with self._guard():
-            if self._machine is not None:
-                self._machine.start()
+            if self._system_metrics is not None:
+                self._system_metrics.start()
         self._begin_step()
         return self
 
@@ -83,18 +83,18 @@ class Profile:
         with self._guard():
             self._stop(is_within_step=self._count > 0)
         with self._guard():
-            if self._machine is not None:
-                self._machine.stop()
+            if self._system_metrics is not None:
+                self._system_metrics.stop()
 
     def step(self) -> None:
-        """Say that a step is over, and the next one begins."""
+        """End the current step and begin the next one."""
         with self._guard():
             if not self._is_inside:
                 complain("step", "belongs inside of the `with` of its profile")
                 return
             self._count += 1
-            if self._machine is not None:
-                self._machine.step = self._first + self._count
+            if self._system_metrics is not None:
+                self._system_metrics.step = self._first + self._count
             if self._count == self._ends:
                 self._stop(is_within_step=False)
         self._begin_step()
@@ -115,7 +115,7 @@ class Profile:
         self._profiler, self._marks = profiler, StepMarks(profiler)
 
     def _stop(self, is_within_step: bool) -> None:
-        """End the capture; a step that is not over yet would only look like a short one."""
+        """Stop recording, without a step that has not ended: it would look like a short one."""
         profiler, self._profiler = self._profiler, None
         if profiler is None:
             return
@@ -130,7 +130,7 @@ class Profile:
 
 
 def _as_range(steps: Any, skip: Any) -> tuple[int, int | None]:
-    """After how many steps to begin, and to end."""
+    """Return after how many steps recording begins and ends."""
     for name, value in (("steps", 1 if steps is None else steps), ("skip", skip)):
         if type(value) is not int or value < (name == "steps"):
             raise Misuse(name, f"must be a number of steps, not {value!r:.100}")
@@ -138,7 +138,7 @@ def _as_range(steps: Any, skip: Any) -> tuple[int, int | None]:
 
 
 def _find_framework() -> str:
-    """The one that runs the program; Keras says so itself."""
+    """Return the framework that runs the program: the backend of Keras if it is loaded."""
     keras = sys.modules.get("keras")
     if keras is not None and hasattr(keras, "backend"):
         backend = str(keras.backend.backend())

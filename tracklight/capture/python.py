@@ -1,4 +1,4 @@
-"""A profiler for programs without a framework: samples in the form in which PyTorch traces."""
+"""Sampling profiler for programs without a framework. It writes traces as PyTorch does."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tracklight.capture.stacks import Span, name_stack
 from tracklight.sdk.lenient import find_user_frame
 from tracklight.tracing.profilers import make_session
 
-#: Whether a thread runs is a track beside what it calls; no thread has such a number.
-_BESIDE = 1 << 32
+#: Added to thread ids for the tracks that show when a thread was running; above any real id.
+_RUNNING_TRACK = 1 << 32
 
 
 class PythonProfiler:
-    """One of `tracing.profilers`."""
+    """Implements `tracing.profilers.Profiler`."""
 
     def start(self, folder: str) -> None:
         self._folder = folder
@@ -31,11 +31,11 @@ class PythonProfiler:
         self._sampler.start()
 
     def mark(self, step: int) -> AbstractContextManager[Any]:
-        # The loop's own call goes on from step to step, at another line.
+        # The function that contains the loop stays open between steps.
         return self._mark(f"ProfilerStep#{step}", len(name_stack(find_user_frame().f_back)) + 1)
 
     def stop(self) -> None:
-        """Steps that are not over now are none."""
+        """Stop sampling and write the trace. A step that has not ended is left out."""
         self._sampler.stop()
         trace = {
             "schemaVersion": 1,
@@ -65,8 +65,8 @@ class PythonProfiler:
             yield from _iter_spans(self._sampler.calls[thread].spans, thread, "python_function")
             runs = self._sampler.running[thread].spans
             if runs:
-                yield _name("thread_name", thread + _BESIDE, f"{name}: on a CPU")
-            yield from _iter_spans(runs, thread + _BESIDE, "thread_state")
+                yield _name("thread_name", thread + _RUNNING_TRACK, f"{name}: on a CPU")
+            yield from _iter_spans(runs, thread + _RUNNING_TRACK, "thread_state")
 
 
 def _name(what: str, thread: int, name: str) -> dict[str, Any]:
@@ -74,7 +74,7 @@ def _name(what: str, thread: int, name: str) -> dict[str, Any]:
 
 
 def _iter_spans(spans: list[Span], thread: int, kind: str) -> Iterator[dict[str, Any]]:
-    # Calls end from the innermost on; readers take the first of two alike for the outer one.
+    # Inner calls end first, but readers take the first of two equal spans for the outer one.
     for name, start_ns, end_ns in reversed(spans):
         yield {
             "ph": "X",

@@ -1,4 +1,4 @@
-"""Puts samples of a thread's stack together into events that begin, nest and end."""
+"""Merge stack samples of a thread into nested spans."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from functools import lru_cache
 from types import CodeType, FrameType
 from typing import NamedTuple
 
-_DEEPEST = 200
-_LONGEST_LINE = 80
+_MAX_DEPTH = 200
+_MAX_LINE_CHARS = 80
 _PLACES = (*map(sysconfig.get_path, ("stdlib", "purelib", "platlib")), os.path.dirname(__file__))
 _LIBRARIES = tuple(os.path.join(place, "") for place in _PLACES)
 
 
 class Span(NamedTuple):
-    """What a thread did; times are nanoseconds of the clock of samples."""
+    """A call; times are those of the samples."""
 
     name: str
     start_ns: int
@@ -25,17 +25,17 @@ class Span(NamedTuple):
 
 
 class StackFold:
-    """The calls of one thread that are under way, and all that are over.
+    """The open and the finished calls of one thread.
 
-    A call that is met in two samples one after the other is taken for one, as nobody saw it end.
+    A function that is in two consecutive samples is taken for one call.
     """
 
     def __init__(self) -> None:
         self.spans: list[Span] = []
         self._open: list[tuple[str, int]] = []
 
-    def see(self, names: list[str], now_ns: int) -> None:
-        """Take a sample: what runs, outermost first."""
+    def add(self, names: list[str], now_ns: int) -> None:
+        """Add a sample: the names of the running calls, outermost first."""
         same = 0
         for (name, _), seen in zip(self._open, names, strict=False):
             if name != seen:
@@ -45,16 +45,16 @@ class StackFold:
         self._open += [(name, now_ns) for name in names[same:]]
 
     def cut(self, depth: int, now_ns: int) -> None:
-        """Let all that is deeper end now; a sample may have been taken since now was."""
+        """End all calls below ``depth``. They may have begun after ``now_ns`` was taken."""
         while len(self._open) > depth:
             name, start = self._open.pop()
             self.spans.append(Span(name, start, max(start, now_ns)))
 
 
 def name_stack(frame: FrameType | None) -> list[str]:
-    """What a thread is in, outermost first; in the user's own files down to the line."""
+    """Return the functions on a stack, outermost first, with lines for the user's own files."""
     frames: list[FrameType] = []
-    while frame is not None and len(frames) < _DEEPEST:
+    while frame is not None and len(frames) < _MAX_DEPTH:
         frames.append(frame)
         frame = frame.f_back
     return [name for each in reversed(frames) for name in _iter_names(each)]
@@ -68,7 +68,7 @@ def _iter_names(frame: FrameType) -> Iterator[str]:
 
 @lru_cache(maxsize=16_384)
 def _name_function(code: CodeType) -> str:
-    name = getattr(code, "co_qualname", code.co_name)  # it came with Python 3.11
+    name = getattr(code, "co_qualname", code.co_name)  # new in Python 3.11
     return f"{name} ({os.path.basename(code.co_filename)}:{code.co_firstlineno})"
 
 
@@ -76,10 +76,10 @@ def _name_function(code: CodeType) -> str:
 def _name_line(file: str, line: int) -> str:
     source = linecache.getline(file, line).strip()
     place = f"{os.path.basename(file)}:{line}"
-    return f"{place}: {source[:_LONGEST_LINE]}" if source else place
+    return f"{place}: {source[:_MAX_LINE_CHARS]}" if source else place
 
 
 @lru_cache(maxsize=4_096)
 def _is_own(file: str) -> bool:
-    """Whether a file is the user's: no library's, and one that can be looked at."""
+    """Return whether a file is the user's: not of a library, and not generated code."""
     return not file.startswith((*_LIBRARIES, "<"))

@@ -42,6 +42,7 @@ EXTRAS = {
     "notebook": Extra(("anywidget",), "live charts in notebook cells"),
     "projector": Extra(("h5py", "pyarrow"), "embeddings in HDF5 and Parquet files"),
     "search": Extra(("optuna",), "hyperparameter search with Optuna"),
+    "system": Extra(("psutil", "nvidia-ml-py"), "CPU, memory and GPU use beside profiles"),
 }
 _WRITERS = ("torch", "tensorflow", "keras", "jax", "lightning", "transformers", "tensorboardX")
 

@@ -1,4 +1,8 @@
-"""Completion scripts for shells, generated from the argument parsers."""
+"""Completion scripts for shells, generated from the argument parsers.
+
+shtab does the same job, but completes neither values after ``=`` nor flags that are typed with
+underscores; ARCHITECTURE.md has the comparison.
+"""
 
 from __future__ import annotations
 

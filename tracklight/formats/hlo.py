@@ -1,4 +1,4 @@
-"""Reads XLA's programs, as profiles carry them: computations, their instructions, and shapes."""
+"""Read XLA programs (HLO modules) that profiles contain."""
 
 from __future__ import annotations
 
@@ -8,21 +8,14 @@ from functools import lru_cache, partial
 from typing import NamedTuple
 
 from tracklight.errors import FormatError
+from tracklight.formats import proto
 from tracklight.formats.event import decode_text
-from tracklight.formats.hlo_frames import read_frames
 from tracklight.formats.late import Late
-from tracklight.formats.wire import DELIMITED, VARINT, Field, iter_fields, read_varint, to_int64
-from tracklight.formats.wire_columns import scan_fields
+from tracklight.formats.proto import Message
 
-_PROTO_MODULE = 1
-_MODULE_NAME, _MODULE_COMPUTATIONS, _MODULE_ID, _MODULE_ENTRY, _MODULE_FRAMES = 1, 3, 5, 6, 17
-_COMPUTATION_NAME, _COMPUTATION_INSTRUCTIONS, _COMPUTATION_ID, _COMPUTATION_ROOT = 1, 2, 5, 6
-_SHAPE_TYPE, _SHAPE_DIMENSIONS, _SHAPE_PARTS, _SHAPE_LAYOUT = 2, 3, 4, 5
-_METADATA_TYPE, _METADATA_NAME, _METADATA_FILE, _METADATA_LINE, _METADATA_FRAME = 1, 2, 3, 4, 15
-_CONVOLUTION_OUTPUT = 4
-_RUNS_OTHERS = frozenset({"while", "conditional", "call", "async-start"})
-#: Shapes inside of shapes inside of shapes: more of them are no program's.
-_DEEPEST = 20
+#: Instructions that run another computation, which is then profiled on its own.
+_CONTROL_FLOW = frozenset({"while", "conditional", "call", "async-start"})
+#: `PrimitiveType` of xla_data.proto.
 _TYPES = {
     1: "bool", 2: "int8", 3: "int16", 4: "int32", 5: "int64", 6: "uint8", 7: "uint16",
     8: "uint32", 9: "uint64", 10: "float16", 11: "float32", 12: "float64", 15: "complex64",
@@ -33,12 +26,12 @@ _TYPES = {
 
 class Shape(NamedTuple):
     type: str
-    """Empty for a tuple, and for what holds no numbers."""
+    """Empty for tuples and for types without elements, such as tokens."""
     dimensions: tuple[int, ...] = ()
     parts: tuple[Shape, ...] = ()
-    """Of a tuple."""
+    """The elements of a tuple."""
     layout: tuple[int, ...] = ()
-    """Which dimension lies densest in memory, then the next."""
+    """Dimensions from minor to major."""
 
 
 class Instruction(NamedTuple):
@@ -48,24 +41,24 @@ class Instruction(NamedTuple):
     id: int = 0
     operands: tuple[int, ...] = ()
     calls: tuple[int, ...] = ()
-    """The computations that it runs."""
+    """Computations that it runs."""
     op_type: str = ""
     op_name: str = ""
-    """What the framework calls that which this came of."""
+    """Name of the framework's op that it was compiled from."""
     source: str = ""
     """File and line of the user's program."""
     fusion_kind: str = ""
     target: str = ""
-    """What a custom call calls."""
+    """Function that a custom call calls."""
     parameter: int = 0
     contracted: tuple[int, ...] = ()
-    """The dimensions of its first operand that a product sums over."""
+    """Contracting dimensions of the first operand of a dot."""
     kernel_output: int = 0
-    """The dimension of a convolution's kernel that counts what comes out."""
+    """Output feature dimension of the kernel of a convolution."""
     config: str = ""
-    """What the backend was told, mostly JSON."""
+    """Backend configuration, usually JSON."""
     frame: int = 0
-    """Which of the program's frames it came of, where it says no source itself; 0: none."""
+    """One-based index into `Module.frames`, used if `source` is empty; 0 for none."""
 
 
 class Computation(NamedTuple):
@@ -73,7 +66,7 @@ class Computation(NamedTuple):
     id: int
     root: int
     instructions: Sequence[Instruction]
-    """Read when somebody looks at them; those that are damaged are left out."""
+    """Decoded on first access; damaged instructions are left out."""
 
 
 class Module(NamedTuple):
@@ -82,51 +75,66 @@ class Module(NamedTuple):
     entry: int
     computations: tuple[Computation, ...]
     frames: Sequence[str] = ()
-    """File and line of each frame of the user's program, from the first on."""
+    """File and line of each stack frame of the user's program; decoded on first access."""
 
 
 def read_module(data: bytes) -> Module:
-    """Read an HloProto; FormatError says what is wrong with one that is none."""
-    name, number, entry, computations = "", 0, 0, list[Computation]()
-    frames: Sequence[str] = ()
-    for module in _iter_of(data, Field(0, DELIMITED, 0, 0, len(data)), _PROTO_MODULE):
-        for part in iter_fields(data, module.start, module.end):
-            if part.number == _MODULE_NAME:
-                name = _text(data, part)
-            elif part.number == _MODULE_ID:
-                number = to_int64(part.value)
-            elif part.number == _MODULE_ENTRY:
-                entry = to_int64(part.value)
-            elif part.number == _MODULE_COMPUTATIONS and part.wire == DELIMITED:
-                computations.append(_read_computation(data, part))
-            elif part.number == _MODULE_FRAMES and part.wire == DELIMITED:
-                frames = Late(partial(_read_frames, data[part.start : part.end]))
-    return Module(name, number, entry, tuple(computations), frames)
+    """Decode an HloProto.
+
+    Raises:
+        FormatError: The bytes are not an HloProto.
+    """
+    module = proto.parse("HloProto", data).hlo_module
+    return Module(
+        decode_text(module.name),
+        module.id,
+        module.entry_computation_id,
+        tuple(map(_convert_computation, module.computations)),
+        Late(partial(read_frames, module.stack_frame_index)),
+    )
+
+
+def read_frames(data: bytes) -> tuple[str, ...]:
+    """Decode an HloStackFrameIndex to the file and line of each frame; empty if it is damaged.
+
+    Files, locations and frames refer to each other by one-based indexes; 0 means unknown.
+    """
+    try:
+        index = proto.parse("HloStackFrameIndex", data)
+    except FormatError:
+        return ()
+    files = ["", *map(decode_text, index.file_names)]
+    locations = [""]
+    for location in index.file_locations:
+        file = _get(files, location.file_name_id)
+        locations.append(f"{file}:{location.line}" if file else "")
+    return tuple(_get(locations, frame.file_location_id) for frame in index.stack_frames)
 
 
 def iter_running(module: Module) -> Iterator[Computation]:
-    """What runs by itself: the entry, and what it repeats, chooses and calls.
+    """Yield the computations whose instructions are executed one by one.
 
-    All else was fused into single instructions, or says how to reduce.
+    These are the entry and what it runs by control flow. All others are bodies of fusions, or
+    functions of reductions.
     """
     by_id = {each.id: each for each in module.computations}
-    waiting, met = [module.entry], {module.entry}
-    while waiting:
-        computation = by_id.get(waiting.pop())
+    pending, seen = [module.entry], {module.entry}
+    while pending:
+        computation = by_id.get(pending.pop())
         if computation is not None:
             yield computation
             called = {
                 number
                 for each in computation.instructions
-                if each.opcode in _RUNS_OTHERS
+                if each.opcode in _CONTROL_FLOW
                 for number in each.calls
             }
-            waiting += called - met
-            met |= called
+            pending += called - seen
+            seen |= called
 
 
 def find_types(module: Module) -> dict[str, frozenset[str]]:
-    """The types of what each instruction that runs by itself takes and gives, by its name."""
+    """Return the element types of the operands and the result of each executed instruction."""
     types: dict[str, frozenset[str]] = {}
     for computation in iter_running(module):
         gives = {each.id: _find_types(each.shape) for each in computation.instructions}
@@ -148,139 +156,75 @@ def iter_types(shape: Shape) -> Iterator[str]:
         yield from iter_types(part)
 
 
-def _read_computation(data: bytes, span: Field) -> Computation:
-    name, numbers, spans = "", dict[int, int](), list[Field]()
-    for part in _iter_scanned(data, span):
-        if part.number == _COMPUTATION_NAME and part.wire == DELIMITED:
-            name = _text(data, part)
-        elif part.number == _COMPUTATION_INSTRUCTIONS and part.wire == DELIMITED:
-            spans.append(part)
-        elif part.wire == VARINT:
-            numbers[part.number] = to_int64(part.value)
-    number, root = (numbers.get(key, 0) for key in (_COMPUTATION_ID, _COMPUTATION_ROOT))
-    return Computation(name, number, root, Late(partial(_read_instructions, data, spans)))
+def _get(texts: Sequence[str], index: int) -> str:
+    return texts[index] if 0 <= index < len(texts) else ""
 
 
-def _read_frames(data: bytes) -> Sequence[str]:
-    try:
-        return read_frames(data)
-    except FormatError:
-        return ()
+def _convert_computation(message: Message) -> Computation:
+    read = partial(_read_instructions, list(message.instructions))
+    return Computation(decode_text(message.name), message.id, message.root_id, Late(read))
 
 
-def _read_instructions(data: bytes, spans: list[Field]) -> list[Instruction]:
+def _read_instructions(encoded: list[bytes]) -> list[Instruction]:
     instructions = []
-    for span in spans:
+    for data in encoded:
         with suppress(FormatError):
-            instructions.append(_read_instruction(data, span))
+            instructions.append(_read_instruction(data))
     return instructions
 
 
-_TEXTS = {1: "name", 2: "opcode", 11: "fusion_kind", 28: "target", 43: "config"}
-_NUMBERS = {9: "parameter", 35: "id"}
-_LISTS = {36: "operands", 38: "calls"}
-_SHAPE, _METADATA, _CONVOLUTION, _DOT = 3, 7, 16, 30
-_NOTHING = Instruction()
+def _read_instruction(data: bytes) -> Instruction:
+    message = proto.parse("HloInstructionProto", data)
+    metadata = _read_metadata(message.metadata)
+    return Instruction(
+        name=decode_text(message.name),
+        opcode=decode_text(message.opcode),
+        shape=_read_shape(message.shape),
+        id=message.id,
+        operands=tuple(message.operand_ids),
+        calls=tuple(message.called_computation_ids),
+        op_type=metadata.op_type,
+        op_name=metadata.op_name,
+        source=metadata.source,
+        fusion_kind=decode_text(message.fusion_kind),
+        target=decode_text(message.custom_call_target),
+        parameter=message.parameter_number,
+        contracted=tuple(message.dot_dimension_numbers.lhs_contracting_dimensions),
+        kernel_output=message.convolution_dimension_numbers.kernel_output_feature_dimension,
+        config=decode_text(message.backend_config),
+        frame=metadata.frame,
+    )
 
 
-def _read_instruction(data: bytes, span: Field) -> Instruction:
-    read = _NOTHING._asdict()
-    for part in _iter_scanned(data, span):
-        if part.number in _TEXTS and part.wire == DELIMITED:
-            read[_TEXTS[part.number]] = _text(data, part)
-        elif part.number in _NUMBERS and part.wire == VARINT:
-            read[_NUMBERS[part.number]] = to_int64(part.value)
-        elif part.number in _LISTS:
-            read[_LISTS[part.number]] += _numbers(data, part)
-        elif part.wire == DELIMITED:
-            read |= _read_part(data, part)
-    return Instruction(**read)
+class _Metadata(NamedTuple):
+    op_type: str
+    op_name: str
+    source: str
+    frame: int
 
 
-def _read_part(data: bytes, part: Field) -> dict[str, object]:
-    if part.number == _SHAPE:
-        return {"shape": _read_shape(data[part.start : part.end])}
-    if part.number == _METADATA:
-        return _read_metadata(data[part.start : part.end])
-    if part.number == _DOT:
-        return {"contracted": _read_numbers(data, part, 1)}
-    if part.number == _CONVOLUTION:
-        return {"kernel_output": next(iter(_read_numbers(data, part, _CONVOLUTION_OUTPUT)), 0)}
-    return {}
+# Instructions compiled from the same op are next to each other and have the same metadata.
+@lru_cache(maxsize=8_192)
+def _read_metadata(data: bytes) -> _Metadata:
+    message = proto.parse("HloOpMetadata", data)
+    source, line = decode_text(message.source_file), message.source_line
+    return _Metadata(
+        decode_text(message.op_type),
+        decode_text(message.op_name),
+        f"{source}:{line}" if source and line else source,
+        message.stack_frame_id,
+    )
 
 
 @lru_cache(maxsize=8_192)
-def _read_metadata(data: bytes) -> dict[str, object]:
-    """What came of one op stands side by side, so most of this was read just before."""
-    texts, numbers = dict[int, str](), dict[int, int]()
-    for part in iter_fields(data, 0, len(data)):
-        if part.wire == DELIMITED:
-            texts[part.number] = _text(data, part)
-        else:
-            numbers[part.number] = to_int64(part.value)
-    source, line = texts.get(_METADATA_FILE, ""), numbers.get(_METADATA_LINE, 0)
-    return {
-        "op_type": texts.get(_METADATA_TYPE, ""),
-        "op_name": texts.get(_METADATA_NAME, ""),
-        "source": f"{source}:{line}" if source and line else source,
-        "frame": numbers.get(_METADATA_FRAME, 0),
-    }
+def _read_shape(data: bytes) -> Shape:
+    return _convert_shape(proto.parse("HloShapeProto", data))
 
 
-@lru_cache(maxsize=8_192)
-def _read_shape(data: bytes, depth: int = 0) -> Shape:
-    if depth > _DEEPEST:
-        raise FormatError("the shapes of a program are nested too deep")
-    kind, dimensions, parts, layout = "", tuple[int, ...](), list[Shape](), tuple[int, ...]()
-    for part in iter_fields(data, 0, len(data)):
-        if part.number == _SHAPE_TYPE and part.wire == VARINT:
-            kind = _TYPES.get(part.value, "")
-        elif part.number == _SHAPE_DIMENSIONS:
-            dimensions += _numbers(data, part)
-        elif part.number == _SHAPE_PARTS and part.wire == DELIMITED:
-            parts.append(_read_shape(data[part.start : part.end], depth + 1))
-        elif part.number == _SHAPE_LAYOUT and part.wire == DELIMITED:
-            layout = _read_numbers(data, part, 1)
-    return Shape(kind, dimensions, tuple(parts), layout)
-
-
-def _read_numbers(data: bytes, span: Field, number: int) -> tuple[int, ...]:
-    """All numbers of one field of a message."""
-    found: tuple[int, ...] = ()
-    for part in iter_fields(data, span.start, span.end):
-        if part.number == number:
-            found += _numbers(data, part)
-    return found
-
-
-def _numbers(data: bytes, part: Field) -> tuple[int, ...]:
-    """One number, or many that are packed."""
-    if part.wire == VARINT:
-        return (to_int64(part.value),)
-    numbers, at = [], part.start
-    while at < part.end:
-        number, at = read_varint(data, at, part.end)
-        numbers.append(to_int64(number))
-    return tuple(numbers)
-
-
-def _text(data: bytes, span: Field) -> str:
-    return decode_text(data[span.start : span.end])
-
-
-def _iter_scanned(data: bytes, span: Field) -> Iterator[Field]:
-    """As `iter_fields`, in a fraction of the time where messages have many fields."""
-    rows, is_whole = scan_fields(data, span.start, span.end)
-    if not is_whole:
-        raise FormatError(f"the message between bytes {span.start} and {span.end} is damaged")
-    for number, wire, value, size in rows.tolist():
-        if wire == DELIMITED:
-            yield Field(number, wire, 0, value, value + size)
-        else:
-            yield Field(number, wire, value, 0, 0)
-
-
-def _iter_of(data: bytes, span: Field, number: int) -> Iterator[Field]:
-    for part in iter_fields(data, span.start, span.end):
-        if part.number == number and part.wire == DELIMITED:
-            yield part
+def _convert_shape(message: Message) -> Shape:
+    return Shape(
+        _TYPES.get(message.element_type, ""),
+        tuple(message.dimensions),
+        tuple(map(_convert_shape, message.tuple_shapes)),
+        tuple(message.layout.minor_to_major),
+    )

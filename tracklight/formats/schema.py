@@ -1,15 +1,16 @@
-"""The messages of event files, declared in a subset of the protobuf language, one field a line.
+"""Protobuf messages of event files and related formats, in a subset of the protobuf language.
 
-Two liberties are taken, neither of which changes a byte on the wire. Text that comes from a log is
-declared ``bytes``, so that bad UTF-8 never costs a record; maps are written as what they are, a
-repeated pair, because a map's key could not be ``bytes``. Enums are ``int32``.
+One field per line. Two deviations from the original declarations do not change the encoding: text
+from logs is declared as ``bytes``, so that invalid UTF-8 does not cost a record, and maps are
+declared as repeated pairs, because the key of a map cannot be ``bytes``. Enums are ``int32``.
 
-Fields numbered 1001 and up are tracklight's own: other readers skip them.
+Fields numbered 1001 and above are tracklight's own; other readers skip them.
 """
 
 from __future__ import annotations
 
 from tracklight.formats.model_schema import ONNX, SAVED_MODEL
+from tracklight.formats.profile_schema import HLO, PPROF
 from tracklight.formats.tensor_schema import CHECKPOINTS, PROJECTOR
 
 EVENT = """
@@ -400,4 +401,4 @@ message SessionEndInfo {
 }
 """
 
-ALL = (EVENT, GRAPH, PLUGINS, HPARAMS, CHECKPOINTS, PROJECTOR, ONNX, SAVED_MODEL)
+ALL = (EVENT, GRAPH, PLUGINS, HPARAMS, CHECKPOINTS, PROJECTOR, ONNX, SAVED_MODEL, HLO, PPROF)

@@ -1,8 +1,8 @@
-"""Misuse is one warning that points at the user's line, or in strict mode an exception.
+"""Report misuse as a warning that points at the user's line, or as an exception in strict mode.
 
-Logging must not break training. So a bad argument costs a value and never the run, and is told once
-for each line of the user's program and not once for each step. Strict mode is for tests: it is
-asked for by ``strict=True`` when a writer is made, or everywhere by TRACKLIGHT_STRICT=1.
+Logging must not break training: a bad argument costs a value, never the run. There is one warning
+per line of the user's program, not one per step. Strict mode is meant for tests. It is enabled by
+``strict=True`` when a writer is created, or everywhere by TRACKLIGHT_STRICT=1.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from tracklight.errors import UsageError, UsageWarning
 from tracklight.sdk import tf_tracing
 
-#: Folders whose code is not the user's: tracklight's, and those of frameworks that call it.
+#: Folders whose code is not the user's: tracklight, and frameworks that call it.
 _folders: tuple[str, ...] = (os.path.dirname(os.path.dirname(__file__)) + os.sep,)
 
 
@@ -37,7 +37,7 @@ _told: set[tuple[str, int, str]] = set()
 
 
 class Misuse(UsageError):
-    """An argument that makes no sense; ``sentence`` says why, and what would."""
+    """An invalid argument; ``sentence`` says why, and what is valid."""
 
     def __init__(self, argument: str, sentence: str) -> None:
         super().__init__(f"`{argument}` {sentence}")
@@ -45,12 +45,12 @@ class Misuse(UsageError):
 
 
 def is_strict() -> bool:
-    """Whether misuse is to be an exception everywhere in this process."""
+    """Return whether strict mode is enabled for the whole process."""
     return os.environ.get("TRACKLIGHT_STRICT", "") not in ("", "0")
 
 
 class guard:
-    """Runs the body of a public function; in lenient mode nothing that it raises gets out."""
+    """Context manager around the body of a public function: turns exceptions into warnings."""
 
     def __init__(self, call: str, *, strict: bool) -> None:
         self._call = call
@@ -66,32 +66,32 @@ class guard:
         trace: TracebackType | None,
     ) -> bool:
         _strict.reset(self._token)
-        # An Exception may be anything that a strange argument raises; an interrupt is none.
+        # Invalid arguments may raise any Exception. Interrupts are not Exceptions and pass.
         if self._is_strict or not isinstance(error, Exception):
             return False
         argument = error.argument if isinstance(error, Misuse) else ""
         cause = str(error) if isinstance(error, UsageError) else f"{type(error).__name__}: {error}"
-        _warn(argument, f"{self._call} logged nothing: {cause}")
+        warn_once(argument, f"{self._call} logged nothing: {cause}")
         return True
 
 
 def pass_over(folder: str) -> None:
-    """Take code in ``folder`` for a framework's, so that warnings point at who called it."""
+    """Treat code in ``folder`` as a framework's, so that warnings point at its caller."""
     global _folders
     _folders = (*_folders, os.path.join(folder, ""))
 
 
 def complain(argument: str, sentence: str) -> None:
-    """Tell of an argument that can be made sense of all the same; raise in strict mode."""
+    """Warn about an argument that is used nevertheless; raise in strict mode."""
     misuse = Misuse(argument, sentence)
     if _strict.get():
         raise misuse
-    _warn(argument, str(misuse))
+    warn_once(argument, str(misuse))
 
 
 @contextmanager
 def warn_at(location: Location) -> Iterator[None]:
-    """Let warnings point at ``location``, in code that runs far from the user's call."""
+    """Make warnings point at ``location``, for code that runs after the user's call."""
     token = _location.set(location)
     try:
         yield
@@ -99,7 +99,8 @@ def warn_at(location: Location) -> Iterator[None]:
         _location.reset(token)
 
 
-def _warn(argument: str, text: str) -> None:
+def warn_once(argument: str, text: str) -> None:
+    """Warn about an argument once per line of the user's program, in strict mode as well."""
     location = _location.get() or find_location()
     key = (location.filename, location.line, argument)
     if key in _told:
@@ -124,7 +125,7 @@ def locate_operation(traceback: Any) -> Location:
 
 
 def find_user_frame() -> FrameType:
-    """The innermost frame that is the user's own."""
+    """Return the innermost frame of the user's code."""
     frame = sys._getframe(1)
     while frame.f_back and frame.f_code.co_filename.startswith(_folders):
         frame = frame.f_back

@@ -1,4 +1,4 @@
-"""Hyperparameters as a forest takes them: each a few bins."""
+"""Hyperparameters as binned features, the input of the random forest."""
 
 from __future__ import annotations
 
@@ -8,34 +8,67 @@ from dataclasses import dataclass
 import numpy as np
 
 from tracklight.sessions.columns import HParamColumn, State
-from tracklight.types import Float64, Int64
+from tracklight.types import Bool, Float64, Int64
 
-#: Numbers with more distinct values are put into so many bins of about as many rows each.
+#: Numbers with more distinct values are binned by quantiles.
 BINS = 24
 MISSING = "missing"
+#: A feature with fewer rows per value could decide by chance whether another one is missing.
+_MIN_ROWS_PER_VALUE = 5
 
-#: The best rows are so large a part of all, at least so many, and never a larger part than that.
-_TOP_SHARE, _FEWEST, _LARGEST_SHARE = 0.1, 8, 0.25
+#: The best rows are this share of all, but at least so many, and never more than that share.
+_TOP_SHARE, _MIN_TOP_ROWS, _MAX_TOP_SHARE = 0.1, 8, 0.25
 
 
 @dataclass(frozen=True, eq=False)
 class Feature:
-    """A hyperparameter that is not the same everywhere; ``names`` say what each bin stands for."""
+    """A hyperparameter that varies; ``names`` are the labels of its bins."""
 
     name: str
     label: str
     bins: Int64
     names: list[str]
     is_ordered: bool
-    """Whether bins are in the order of numbers."""
+    """Whether bins are numbers in ascending order; otherwise they are categories."""
     numbers: Float64
-    """NaN where a row has none."""
+    """The value of each row, NaN if it has none."""
+
+    @property
+    def is_missing(self) -> Bool:
+        if MISSING not in self.names:
+            return np.zeros(len(self.bins), np.bool_)
+        return np.equal(self.bins, self.names.index(MISSING))
 
 
 def find_features(columns: Sequence[HParamColumn], rows: Int64) -> list[Feature]:
-    """Those of which some rows have another value than others."""
+    """Return the hyperparameters that vary between the rows and are not just names of runs."""
     made = (_make(column, rows) for column in columns)
     return [it for it in made if _differs(it) and not _is_name(it)]
+
+
+def find_conditional(features: Sequence[Feature]) -> list[int]:
+    """Return the features that exist only for some values of another one, by their index.
+
+    An example is `momentum`, where only sessions with the optimizer SGD have it.
+    """
+    parents = [
+        feature.bins
+        for feature in features
+        if not feature.is_missing.any()
+        and len(np.unique(feature.bins)) * _MIN_ROWS_PER_VALUE <= len(feature.bins)
+    ]
+    return [
+        n
+        for n, feature in enumerate(features)
+        if feature.is_missing.any()
+        and any(_is_function(feature.is_missing, parent) for parent in parents)
+    ]
+
+
+def _is_function(outcome: Bool, bins: Int64) -> bool:
+    """Return whether rows in the same bin always have the same outcome."""
+    counts, positive = np.bincount(bins), np.bincount(bins, outcome)
+    return bool(np.all((positive == 0) | (positive == counts)))
 
 
 def _make(column: HParamColumn, rows: Int64) -> Feature:
@@ -52,7 +85,7 @@ def _make(column: HParamColumn, rows: Int64) -> Feature:
 
 
 def _bin_numbers(numbers: Float64, is_bool: bool) -> tuple[Int64, list[str]]:
-    """Missing and NaN are a bin of their own, below all others."""
+    """Bin numbers; missing values and NaN get the first bin."""
     known = np.unique(numbers[~np.isnan(numbers)])
     if len(known) >= BINS:
         finite = np.quantile(numbers[np.isfinite(numbers)], np.linspace(0, 1, BINS))
@@ -66,7 +99,7 @@ def _bin_numbers(numbers: Float64, is_bool: bool) -> tuple[Int64, list[str]]:
 
 
 def _bin_texts(texts: list[str]) -> tuple[Int64, list[str]]:
-    """The most frequent ones, and all others as one."""
+    """Give the most frequent texts a bin each, and all others a common one."""
     words, counts = np.unique(texts, return_counts=True)
     names = words[np.argsort(-counts, kind="stable")][: BINS - 1].tolist()
     places = {name: place for place, name in enumerate(names)}
@@ -76,19 +109,19 @@ def _bin_texts(texts: list[str]) -> tuple[Int64, list[str]]:
 
 
 def _differs(feature: Feature) -> bool:
-    """That some rows have it and others do not says which experiment they are of, and no more."""
+    """Return whether there are several values, not counting that it is missing in some rows."""
     return len({feature.names[place] or place for place in feature.bins.tolist()} - {MISSING}) > 1
 
 
 def _is_name(feature: Feature) -> bool:
-    """A text that is another one nearly everywhere names rows and does not explain them."""
+    """Return whether it is a text that is unique in most rows, such as an id."""
     if feature.is_ordered or len(feature.names) < BINS:
         return False
     return bool(np.mean(feature.bins == BINS - 1) > 0.5)
 
 
 def find_best(feature: Feature, target: Float64, sign: int) -> str | None:
-    """What the best rows have, in words: numbers between which half of them are, or a word."""
+    """Return what the best rows have in common: their interquartile range, or a category."""
     top = np.argsort(-target * sign, kind="stable")[: _count_top(len(target))]
     numbers = np.sort(feature.numbers[top][np.isfinite(feature.numbers[top])])
     if feature.is_ordered and not {"true", "false"} & {*feature.names}:
@@ -98,8 +131,8 @@ def find_best(feature: Feature, target: Float64, sign: int) -> str | None:
 
 
 def _count_top(rows: int) -> int:
-    """The best tenth; of few rows a larger part."""
-    return min(max(round(rows * _TOP_SHARE), _FEWEST), max(1, int(rows * _LARGEST_SHARE)))
+    """Return the size of the best group: a tenth, or more if there are few rows."""
+    return min(max(round(rows * _TOP_SHARE), _MIN_TOP_ROWS), max(1, int(rows * _MAX_TOP_SHARE)))
 
 
 def _pick(ordered: Float64, part: float) -> str | None:
@@ -107,7 +140,7 @@ def _pick(ordered: Float64, part: float) -> str | None:
 
 
 def _find_word(feature: Feature, top: Int64) -> str | None:
-    """The one that the best have more often than others have it."""
+    """Return the category that is most overrepresented in the best rows."""
     size = len(feature.names)
     expected = np.bincount(feature.bins, minlength=size) / len(feature.bins)
     shares = np.bincount(feature.bins[top], minlength=size) / max(1, len(top))

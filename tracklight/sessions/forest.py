@@ -1,7 +1,7 @@
-"""A random forest that explains one number by some others, small and in NumPy alone.
+"""Regression trees on binned features, in NumPy.
 
-Values come as bins, small whole numbers, so that all splits of all nodes of a level of a tree are
-weighed at once with two histograms.
+A tree is grown level by level. Features are small integers (bins), so two histograms are enough to
+compare all splits of all nodes of a level at once.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from tracklight.types import Bool, Float64, Int64
 Bins = NDArray[np.int64]
 """Rows by features."""
 
-_MOST_DEPTH = 10
-_LEAST_ROWS = 3
-#: The part of the features that each node may split on, so that trees are not all alike.
-_TRIED_SHARE = 0.6
+_MAX_DEPTH = 10
+_MIN_LEAF_ROWS = 3
+#: Share of the features that each node may split on; random, to decorrelate the trees.
+_MAX_FEATURES_SHARE = 0.6
 
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """Nodes as columns; rows go to ``below`` if their bin is at most ``bound``, else beside it."""
+    """Nodes as columns. A row whose bin is at most ``bound`` goes to the left child."""
 
     feature: Int64
     bound: Int64
-    below: Int64
-    """The first of two children; -1 in leaves."""
+    left: Int64
+    """Index of the left child, -1 in leaves; the right child follows it."""
     value: Float64
 
     def predict(self, bins: Bins) -> Float64:
@@ -37,17 +37,17 @@ class Tree:
         rows = np.arange(len(bins))
         while len(rows):
             node = at[rows]
-            inner = self.below[node] >= 0
+            inner = self.left[node] >= 0
             rows, node = rows[inner], node[inner]
-            beyond = bins[rows, self.feature[node]] > self.bound[node]
-            at[rows] = self.below[node] + beyond
+            is_right = bins[rows, self.feature[node]] > self.bound[node]
+            at[rows] = self.left[node] + is_right
         return self.value[at]
 
 
 def grow(bins: Bins, target: Float64, bin_count: int, rng: np.random.Generator) -> Tree:
-    """A tree that splits rows until those of a leaf are few or alike."""
+    """Grow a tree until no split of a leaf reduces the squared error."""
     growth = _Growth(len(target), target)
-    for _ in range(_MOST_DEPTH):
+    for _ in range(_MAX_DEPTH):
         if not growth.open:
             break
         growth.split(bins, target, bin_count, rng)
@@ -55,58 +55,60 @@ def grow(bins: Bins, target: Float64, bin_count: int, rng: np.random.Generator) 
 
 
 class _Growth:
-    """A tree that is being grown, level by level."""
+    """A tree under construction."""
 
     def __init__(self, rows: int, target: Float64) -> None:
-        self.feature, self.bound, self.below = [-1], [-1], [-1]
+        self.feature, self.bound, self.left = [-1], [-1], [-1]
         self.value = [float(target.mean())]
         self.open = [0]
-        """The nodes of this level that may be split."""
+        """Nodes of the current level."""
         self._at = np.zeros(rows, np.int64)
-        """For each row its place among the open nodes; -1 once it is in a leaf."""
+        """Position of each row's node in `open`; -1 for rows in a leaf."""
 
     def split(self, bins: Bins, target: Float64, bin_count: int, rng: np.random.Generator) -> None:
         rows = np.flatnonzero(self._at >= 0)
-        counts, sums = _sum_up(self._at[rows], bins[rows], target[rows], len(self.open), bin_count)
-        gains = _weigh(counts, sums)
-        gains[~_choose_tried(len(self.open), bins.shape[1], rng)] = -np.inf
+        counts, sums = _accumulate(
+            self._at[rows], bins[rows], target[rows], len(self.open), bin_count
+        )
+        gains = _score_splits(counts, sums)
+        gains[~_choose_features(len(self.open), bins.shape[1], rng)] = -np.inf
         flat = gains.reshape(len(self.open), -1)
         best = flat.argmax(axis=1)
-        spread = sums[:, 0, -1] ** 2 / np.maximum(counts[:, 0, -1], 1)
-        worth = flat[np.arange(len(best)), best] > spread + 1e-12 * np.abs(spread)
-        self._open_next(bins, target, rows, best // bin_count, best % bin_count, worth)
+        unsplit = sums[:, 0, -1] ** 2 / np.maximum(counts[:, 0, -1], 1)
+        improves = flat[np.arange(len(best)), best] > unsplit + 1e-12 * np.abs(unsplit)
+        self._open_next(bins, target, rows, best // bin_count, best % bin_count, improves)
 
     def _open_next(
-        self, bins: Bins, target: Float64, rows: Int64, feature: Int64, bound: Int64, worth: Bool
+        self, bins: Bins, target: Float64, rows: Int64, feature: Int64, bound: Int64, improves: Bool
     ) -> None:
-        """Give the nodes that are worth it two children each, and send rows there."""
+        """Split the nodes where that reduces the error, and move their rows to the children."""
         place = self._at[rows]
         side = bins[rows, feature[place]] > bound[place]
-        first = np.cumsum(worth) * 2 - 2
-        child = np.where(worth[place], first[place] + side, -1)
+        first = np.cumsum(improves) * 2 - 2
+        child = np.where(improves[place], first[place] + side, -1)
         self._at[rows] = child
-        count = 2 * int(worth.sum())
+        count = 2 * int(improves.sum())
         there = child >= 0
         totals = np.bincount(child[there], target[rows[there]], count)
         sizes = np.bincount(child[there], minlength=count)
-        for number in np.flatnonzero(worth).tolist():
+        for number in np.flatnonzero(improves).tolist():
             node = self.open[number]
             self.feature[node], self.bound[node] = int(feature[number]), int(bound[number])
-            self.below[node] = len(self.value) + int(first[number])
+            self.left[node] = len(self.value) + int(first[number])
         self.open = list(range(len(self.value), len(self.value) + count))
         self.value += (totals / np.maximum(sizes, 1)).tolist()
-        for column in (self.feature, self.bound, self.below):
+        for column in (self.feature, self.bound, self.left):
             column += [-1] * count
 
     def finish(self) -> Tree:
-        feature, bound, below = np.array([self.feature, self.bound, self.below], np.int64)
-        return Tree(feature, bound, below, np.array(self.value))
+        feature, bound, left = np.array([self.feature, self.bound, self.left], np.int64)
+        return Tree(feature, bound, left, np.array(self.value))
 
 
-def _sum_up(
+def _accumulate(
     at: Int64, bins: Bins, target: Float64, nodes: int, bin_count: int
 ) -> tuple[Float64, Float64]:
-    """For each node, feature and bin: how many rows are there or below, and their sum."""
+    """Return the number and the sum of rows up to each bin, by node, feature and bin."""
     features = bins.shape[1]
     cells = ((at[:, None] * features + np.arange(features)) * bin_count + bins).ravel()
     shape = (nodes, features, bin_count)
@@ -116,17 +118,17 @@ def _sum_up(
     return counts.astype(np.float64), sums
 
 
-def _weigh(counts: Float64, sums: Float64) -> Float64:
-    """How well each split explains the target; no split may leave few rows on a side."""
-    beyond, rest = counts[..., -1:] - counts, sums[..., -1:] - sums
-    allowed = (counts >= _LEAST_ROWS) & (beyond >= _LEAST_ROWS)
-    gains = sums**2 / np.maximum(counts, 1) + rest**2 / np.maximum(beyond, 1)
+def _score_splits(counts: Float64, sums: Float64) -> Float64:
+    """Score every split (higher is better), -inf where it would leave too few rows on a side."""
+    right_counts, right_sums = counts[..., -1:] - counts, sums[..., -1:] - sums
+    allowed = (counts >= _MIN_LEAF_ROWS) & (right_counts >= _MIN_LEAF_ROWS)
+    gains = sums**2 / np.maximum(counts, 1) + right_sums**2 / np.maximum(right_counts, 1)
     return np.where(allowed, gains, -np.inf)
 
 
-def _choose_tried(nodes: int, features: int, rng: np.random.Generator) -> Bool:
-    tried = max(1, round(features * _TRIED_SHARE))
-    if tried == features:
+def _choose_features(nodes: int, features: int, rng: np.random.Generator) -> Bool:
+    count = max(1, round(features * _MAX_FEATURES_SHARE))
+    if count == features:
         return np.ones((nodes, features), np.bool_)
     order = rng.random((nodes, features)).argsort(axis=1)
-    return np.asarray(order < tried)
+    return np.asarray(order < count)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from tests.profiles.captured import open_file, read_case
-from tracklight.formats.hlo import Computation, Instruction, Module, Shape
-from tracklight.formats.hlo_frames import read_frames
+from tracklight.formats.hlo import Computation, Instruction, Module, Shape, read_frames
 from tracklight.profiles.program.cost import cost_of
 from tracklight.profiles.program.kinds import find_product_types, kind_of
 from tracklight.profiles.program.program import Program, place_events, read_programs
