@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import zipfile
 from importlib import import_module
 from pathlib import Path
 
@@ -131,18 +132,27 @@ def test_dashboards_are_ended_with_the_server(
     assert "stuck did not end well: will not end (OSError)" in caplog.text
 
 
+def test_dashboards_in_a_zip_archive_are_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Entry points come from all importers, not only from folders."""
+    archive = tmp_path / "zipped_dashboard-1.0-py3-none-any.whl"
+    info = "zipped_dashboard-1.0.dist-info"
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr("zipped_dashboard.py", MODULE)
+        file.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: zipped-dashboard\n")
+        file.writestr(
+            f"{info}/entry_points.txt", "[tracklight.dashboards]\ngood = zipped_dashboard:Good\n"
+        )
+    monkeypatch.syspath_prepend(str(archive))
+    app = create_app(MemorySource(), MemoryWatch(), policy_for("localhost"), page_dir=tmp_path)
+    client = TestClient(app, base_url="http://localhost")
+    assert "hello" in client.get("/api/good/hello").json()
+
+
 def test_without_plugins_of_its_own_a_dashboard_is_always_active(site: Path) -> None:
     rows = serve(site, "somebodys:Good").get("/api/dashboards").json()
     assert next(row for row in rows if row["name"] == "good")["active"] is True
-
-
-def test_without_entry_points_the_machinery_for_them_stays_out(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(sys, "path", [str(tmp_path), "", "/nowhere"])
-    from tracklight.server import plugins
-
-    assert not any(map(plugins._names_group, plugins._iter_entry_files(sys.path)))
 
 
 @pytest.mark.parametrize("built_in", BUILT_IN, ids=lambda it: it.name)

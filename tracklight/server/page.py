@@ -1,7 +1,7 @@
-"""The built page: files whose names hold a hash never change, the rest is asked for each time.
+"""Serve the built page and the web files of plugins.
 
-Read and sent here rather than by the web framework, whose way of serving files brings along a
-second library for threads and the system's table of file types: several megabytes for a few files.
+Files below ``assets/`` have a hash in their name and never change; all others are revalidated.
+Starlette's `StaticFiles` neither compresses nor sets the window title, so files are sent here.
 """
 
 from __future__ import annotations

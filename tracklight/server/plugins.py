@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import logging
-import os
 import re
-import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -43,13 +42,14 @@ class Plugins:
         for it in BUILT_IN:
             load = partial(_load_built_in, it.place, context)
             self.found[it.name] = Found(it.name, it.title, it.plugins, None, load, it.prepares_from)
-        for label, get_class in _iter_entries():
+        for entry_point in entry_points(group=GROUP):
             try:
-                self._add(get_class(), context)
-            # Others' code can fail in any way it likes, or try to exit; the board has to come up.
+                self._add(entry_point.load(), context)
+            # A plugin may raise anything, or try to exit; the server has to start nevertheless.
             except (Exception, SystemExit) as error:
-                log.debug("the dashboard %s failed", label, exc_info=error)
-                self.problems.append(f'the dashboard "{label}" cannot be used: {_say(error)}')
+                log.debug("the dashboard %s failed", entry_point.name, exc_info=error)
+                problem = f'the dashboard "{entry_point.name}" cannot be used: {_say(error)}'
+                self.problems.append(problem)
 
     def routes(self) -> list[Route]:
         """Those of all dashboards, each below its name."""
@@ -132,38 +132,6 @@ def _check(route: Any) -> None:
         raise TypeError(f"{route!r} is not a tracklight.plugin.Route")
     compile_path(f"/{route.path}")
     msgspec.json.Decoder(route.ask)
-
-
-def _iter_entries() -> Iterator[tuple[str, Callable[[], Any]]]:
-    if any(map(_names_group, _iter_entry_files(sys.path))):
-        from importlib.metadata import entry_points
-
-        for entry in entry_points(group=GROUP):
-            yield entry.name, entry.load
-
-
-def _iter_entry_files(places: Iterable[str]) -> Iterator[str]:
-    """The entry points of all installed packages.
-
-    Python's own machinery for this takes longer to load, and more memory, than all of these files
-    take to look through; so it is only brought in when one of them has something for us. They are
-    no `Path`s, as those would keep every package's name.
-    """
-    for place in places:
-        try:
-            with os.scandir(place or ".") as entries:
-                found = [e.path for e in entries if e.name.endswith((".dist-info", ".egg-info"))]
-        except OSError:
-            continue
-        yield from (os.path.join(path, "entry_points.txt") for path in found)
-
-
-def _names_group(path: str) -> bool:
-    try:
-        with open(path, "rb") as file:
-            return f"[{GROUP}]".encode() in file.read()
-    except OSError:
-        return False
 
 
 def _say(error: BaseException) -> str:
