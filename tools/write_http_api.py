@@ -49,7 +49,7 @@ def collect_routes() -> list[Route]:
             app = create_app(catalog, watch, policy_for("localhost"))
         catalog.close()
     answered = app.list_routes()
-    return [route for route in answered if route.answer.__module__.startswith("tracklight.")]
+    return [route for route in answered if route.handler.__module__.startswith("tracklight.")]
 
 
 def write_text() -> str:
@@ -75,19 +75,21 @@ def write_text() -> str:
 
 
 def _describe_route(route: Route) -> str:
-    lines = [f"### {route.method} api/{route.path}", _read_doc(route.answer)]
-    if route.ask is not Nothing:
-        lines.append(f"Takes {say_type(route.ask)}.")
-    gives = get_type_hints(route.answer)["return"]
+    lines = [f"### {route.method} api/{route.path}", _read_doc(route.handler)]
+    if route.request_type is not Nothing:
+        lines.append(f"Takes {say_type(route.request_type)}.")
+    gives = get_type_hints(route.handler)["return"]
     what = "a file" if gives in (Blob, Stream) else say_type(gives)
-    kept = ", with an `ETag`" if route.state is not None else ""
+    kept = ", with an `ETag`" if route.etag is not None else ""
     lines[-1] += f"{' ' if len(lines) > 2 else chr(10) * 2}Gives {what}{kept}."
     return "\n\n".join(lines)
 
 
 def _find_shapes(found: list[Route]) -> list[type[msgspec.Struct]]:
     kinds = [
-        kind for route in found for kind in (route.ask, get_type_hints(route.answer)["return"])
+        kind
+        for route in found
+        for kind in (route.request_type, get_type_hints(route.handler)["return"])
     ]
     structs = dict.fromkeys(struct for kind in kinds for struct in iter_structs(kind))
     structs.pop(Nothing, None)

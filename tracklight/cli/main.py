@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import sys
@@ -53,10 +54,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         return INTERRUPTED
 
 
-def _get_command(name: str) -> Callable[[Namespace], int | None]:
-    command: Callable[[Namespace], int | None] = getattr(
-        importlib.import_module(_HOMES[name]), name
-    )
+def _get_command(name: str) -> Command:
+    # What modules create while they are imported is not garbage. Looking for garbage meanwhile,
+    # and once more right after, takes 10 % of the CPU time until the server answers (40 ms).
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        module = importlib.import_module(_HOMES[name])
+    finally:
+        gc.freeze()
+        if was_enabled:
+            gc.enable()
+    command: Command = getattr(module, name)
     return command
 
 

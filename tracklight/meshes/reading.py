@@ -16,7 +16,7 @@ from tracklight.formats.summary import MeshContent
 from tracklight.media.shelf import Shelf
 from tracklight.media.steps import make_marks
 from tracklight.meshes.moments import Moment
-from tracklight.plugin import Context, Source
+from tracklight.plugin_base import Context, Source
 from tracklight.types import Located
 
 _KEPT_BYTES = 96 << 20

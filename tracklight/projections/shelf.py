@@ -31,12 +31,12 @@ class Shelf:
         is_layout = layout.dtype == np.float32 and layout.ndim == 2
         return layout if is_layout else None
 
-    def put(self, key: str, layout: Float32) -> None:
+    def put(self, key: str, result: Float32) -> None:
         """Keep a layout; where that cannot be done, it will be made again."""
         with contextlib.suppress(OSError):
             self._folder.mkdir(parents=True, exist_ok=True)
             with tempfile.NamedTemporaryFile(dir=self._folder, delete=False) as file:
-                np.save(file, layout)
+                np.save(file, result)
             os.replace(file.name, self._get_path(key))
             self._tidy()
 

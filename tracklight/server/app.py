@@ -14,7 +14,7 @@ from starlette.types import Lifespan
 
 from tracklight.notes.place import find_book
 from tracklight.notes.store import Store
-from tracklight.plugin import Context, Route
+from tracklight.plugin_base import Context, Route
 from tracklight.server import problems
 from tracklight.server.alerts import NO_ALERTS, Alerts, AlertSettings
 from tracklight.server.api import Api
@@ -87,7 +87,7 @@ def create_app(
     plugins = _load_plugins(catalog, overview, live)
     store = Store(find_book(root.path for root in catalog.roots))
     watchman = Alerts(catalog, store, live, alerts)
-    follower.listeners += [watchman.hear, Warmth(overview, plugins).hear]
+    follower.listeners += [watchman.hear, Warmth(catalog, overview, plugins).hear]
     tally = Tally()
 
     def list_routes() -> list[Route]:

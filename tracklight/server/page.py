@@ -58,7 +58,7 @@ def page_route(page_dir: Path, window_title: str = "") -> Route:
 
 def plugin_routes(dashboards: Iterable[Found]) -> list[Route]:
     """The web halves of dashboards that are not tracklight's own, and nothing beside them."""
-    return [_folder_route(f"/plugins/{it.name}/", it.module) for it in dashboards if it.module]
+    return [_folder_route(f"/plugins/{it.name}/", it.web_dir) for it in dashboards if it.web_dir]
 
 
 def _folder_route(place: str, folder: Path, window_title: str = "") -> Route:

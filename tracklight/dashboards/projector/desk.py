@@ -42,7 +42,7 @@ class Desk:
 
     def __init__(self, context: Context) -> None:
         folder = context.log.cache_folder
-        self._jobs = Jobs(Shelf(folder / "projections") if folder else None)
+        self._jobs: Jobs[Float32] = Jobs(Shelf(folder / "projections") if folder else None)
         self._plans: OrderedDict[str, Plan] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -65,7 +65,7 @@ class Desk:
             raise LogError("the server no longer knows this projection; start it again")
         return plan
 
-    def get(self, key: str) -> tuple[Job, Plan]:
+    def get(self, key: str) -> tuple[Job[Float32], Plan]:
         job, plan = self._jobs.find(key), self.get_plan(key)
         if job is None:
             raise LogError("the server no longer has this projection; start it again")
@@ -74,9 +74,9 @@ class Desk:
     def get_layout(self, key: str) -> tuple[Float32, Plan]:
         """The places that a job has come to so far."""
         job, plan = self.get(key)
-        if job.layout is None:
+        if job.result is None:
             raise UsageError("this projection has no places yet; wait until it has some")
-        return job.layout, plan
+        return job.result, plan
 
     def close(self) -> None:
         """Stop all jobs and wait for the one that runs."""
@@ -88,7 +88,7 @@ class Desk:
         return tell(job, plan)
 
 
-def tell(job: Job, plan: Plan) -> JobRow:
+def tell(job: Job[Float32], plan: Plan) -> JobRow:
     return JobRow(
-        job.key, job.state, job.doing, job.done, job.total, job.problem, job.frame, plan.device
+        job.key, job.state, job.doing, job.done, job.total, job.problem, job.revision, plan.device
     )
