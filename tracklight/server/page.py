@@ -10,6 +10,7 @@ import os
 import re
 import zlib
 from collections.abc import Iterable
+from html import escape
 from pathlib import Path
 
 from starlette.datastructures import Headers
@@ -90,8 +91,6 @@ def _send_file(folder: Path, path: str, asked: Headers, title: str) -> Response:
 def _put_title(page: bytes, title: str) -> bytes:
     if not title:
         return page
-    from html import escape  # half a megabyte of names of characters, for those who give a title
-
     return _TITLE.sub(lambda _: f"<title>{escape(title)}</title>".encode(), page, count=1)
 
 
