@@ -56,7 +56,7 @@ def collect_routes() -> list[Route]:
             app = create_app(catalog, watch, policy_for("localhost"))
         catalog.close()
     answered = app.list_routes()
-    return [route for route in answered if route.answer.__module__.startswith("tracklight.")]
+    return [route for route in answered if route.handler.__module__.startswith("tracklight.")]
 
 
 def collect_structs(found: Iterable[Route]) -> list[type[msgspec.Struct]]:
@@ -99,26 +99,26 @@ def write_text() -> str:
 
 def _find_area(route: Route) -> str:
     """Return the dashboard that a route belongs to."""
-    module = route.answer.__module__.split(".")
+    module = route.handler.__module__.split(".")
     if module[1] != "dashboards":
         return _GENERAL
     return f"Dashboard: {module[2]}"
 
 
 def _iter_route_structs(route: Route) -> Iterator[type[msgspec.Struct]]:
-    for kind in (route.ask, get_type_hints(route.answer)["return"]):
+    for kind in (route.request_type, get_type_hints(route.handler)["return"]):
         yield from (struct for struct in iter_structs(kind) if struct is not Nothing)
 
 
 def _describe_routes(found: Iterable[Route]) -> str:
     rows = ["| Route | Request | Response | |", "|---|---|---|---|"]
     for route in found:
-        request = "" if route.ask is Nothing else describe_type(route.ask)
-        returned = get_type_hints(route.answer)["return"]
+        request = "" if route.request_type is Nothing else describe_type(route.request_type)
+        returned = get_type_hints(route.handler)["return"]
         response = "file" if returned in (Blob, Stream) else describe_type(returned)
-        if route.state is not None:
+        if route.etag is not None:
             response += ", *ETag*"
-        cells = (f"`{route.method} api/{route.path}`", request, response, _read_doc(route.answer))
+        cells = (f"`{route.method} api/{route.path}`", request, response, _read_doc(route.handler))
         rows.append(_format_row(cells))
     return "\n".join(rows)
 

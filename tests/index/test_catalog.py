@@ -280,7 +280,7 @@ def test_several_shards_answer_as_one(tmp_path: Path) -> None:
     catalog = open_catalog(tmp_path, shards=3)
     assert [run.points for run in catalog.runs()] == [1, 2, 3, 4, 5, 6, 7]
     assert steps(catalog, "run6") == list(range(7))
-    seen = catalog.look([(f"run{run}", "loss") for run in range(7)], Lens(), Measure())
+    seen = catalog.query([(f"run{run}", "loss") for run in range(7)], Lens(), Measure())
     assert [extent.points for extent in seen] == [1, 2, 3, 4, 5, 6, 7]
     assert span(seen) == (0, 6)
     assert catalog.progress.files_done == catalog.progress.files_total == 7

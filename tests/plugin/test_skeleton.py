@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import subprocess
 import sys
@@ -16,9 +17,12 @@ from tests.plugin.skeleton import SKELETON, register
 from tests.server.columns_reader import read_columns
 from tests.server.memory_source import MemorySource, MemoryWatch
 from tests.server.waiting import wait_until
+from tests.snapshot.test_write import Everything
 from tracklight.server.app import create_app
 from tracklight.server.columns import MEDIA_TYPE
 from tracklight.server.security import policy_for
+from tracklight.snapshot.contents import Contents
+from tracklight.snapshot.view import parse_view
 
 
 @pytest.fixture
@@ -53,17 +57,19 @@ def test_it_is_listed_beside_the_others(client: TestClient) -> None:
 
 
 def test_its_route_ranks_the_runs(client: TestClient) -> None:
-    best = client.post("/api/leaderboard/ranking", json={"tag": "loss"}).json()
-    assert best == {"runs": ["vit", "conv"], "steps": [1, 1], "values": [1.0, 2.0]}
-    ask = {"tag": "loss", "goal": "max", "runs": ["conv", "gone"]}
-    answer = client.post("/api/leaderboard/ranking", json=ask, headers={"accept": MEDIA_TYPE})
-    worst = read_columns(answer.content)
-    assert worst["runs"] == ["conv"]
-    np.testing.assert_array_equal(worst["values"], [3.0])
+    lowest = client.get("/api/leaderboard/ranking", params={"tag": "loss"}).json()
+    assert lowest == {"runs": ["vit", "conv"], "steps": [1, 1], "values": [1.0, 2.0]}
+    request = {"tag": "loss", "goal": "max"}
+    headers = {"accept": MEDIA_TYPE}
+    response = client.get("/api/leaderboard/ranking", params=request, headers=headers)
+    highest = read_columns(response.content)
+    assert highest["runs"] == ["vit", "conv"]
+    np.testing.assert_array_equal(highest["values"], [9.0, 3.0])
 
 
 def test_a_wrong_ask_is_told(client: TestClient) -> None:
-    answer = client.post("/api/leaderboard/ranking", json={"tag": "loss", "goal": "best"})
+    params = {"tag": "loss", "goal": "best"}
+    answer = client.get("/api/leaderboard/ranking", params=params)
     assert answer.status_code == 400
     assert "goal" in answer.json()["error"]["what"]
 
@@ -77,7 +83,29 @@ def test_its_web_half_is_served_and_nothing_beside_it(client: TestClient) -> Non
         assert client.get(f"/plugins/leaderboard/{path}").status_code == 404
 
 
-@pytest.mark.slow
+def test_it_imports_nothing_of_tracklight_but_the_plugin_api() -> None:
+    modules = set()
+    for path in SKELETON.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom):
+                modules.add(node.module)
+            elif isinstance(node, ast.Import):
+                modules.update(alias.name for alias in node.names)
+    ours = {name for name in modules if name and name.partition(".")[0] == "tracklight"}
+    assert ours == {"tracklight.plugin"}
+
+
+def test_its_static_export_has_every_ranking(installed: None, tmp_path: Path) -> None:
+    source = MemorySource(path=str(tmp_path), logged={"a": {"eval/loss": [2.0, 1.0]}})
+    source.refresh()
+    contents = Contents(source, parse_view(""), Everything(), Everything())
+    parts = {url: part for name, url, part in contents.iter_parts() if name == "leaderboard"}
+    assert set(parts) == {
+        "api/leaderboard/ranking?tag=eval%2Floss&goal=min",
+        "api/leaderboard/ranking?tag=eval%2Floss&goal=max",
+    }
+
+
 @pytest.mark.slow
 def test_pip_installs_it(tmp_path: Path) -> None:
     if importlib.util.find_spec("hatchling") is None:

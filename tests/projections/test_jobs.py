@@ -13,35 +13,36 @@ from numpy.typing import NDArray
 from tests.projections.clouds import make_clusters
 from tracklight.errors import UsageError
 from tracklight.projections import jobs as module
-from tracklight.projections.jobs import Jobs, make_key
+from tracklight.projections.jobs import Jobs, LayoutStore, make_key
 from tracklight.projections.tsne import Settings, make_layout
 from tracklight.projections.work import Work
 from tracklight.types import Float32
 from tracklight.util.file_cache import FileCache
 
 LAYOUT = np.zeros((3, 2), np.float32)
+UNEXPECTED = "unexpected error (ZeroDivisionError); see the server's terminal"
 
 
 @pytest.fixture
-def jobs(tmp_path: Path) -> Iterator[Jobs]:
-    jobs = Jobs(FileCache(tmp_path / "cache"))
+def jobs(tmp_path: Path) -> Iterator[Jobs[Float32]]:
+    jobs = Jobs(LayoutStore(FileCache(tmp_path / "cache")))
     yield jobs
     jobs.close()
 
 
-def test_a_job_ends_with_its_layout(jobs: Jobs) -> None:
+def test_a_job_ends_with_its_layout(jobs: Jobs[Float32]) -> None:
     vectors, _ = make_clusters(40)
     settings = Settings(iterations=20)
     job = jobs.start("a", lambda work: make_layout(vectors, settings, work=work))
     assert job.wait(60)
     assert job.state == "done"
     assert (job.doing, job.done, job.total) == ("moving points", 20, 20)
-    assert job.layout is not None and job.layout.shape == (40, 2)
+    assert job.result is not None and job.result.shape == (40, 2)
     assert jobs.find("a") is job
     assert jobs.find("b") is None
 
 
-def test_who_asks_again_gets_the_same_job(jobs: Jobs) -> None:
+def test_who_asks_again_gets_the_same_job(jobs: Jobs[Float32]) -> None:
     calls: list[Work] = []
 
     def compute(work: Work) -> Float32:
@@ -58,11 +59,11 @@ def test_who_asks_again_gets_the_same_job(jobs: Jobs) -> None:
 def test_a_layout_is_kept_for_another_day(tmp_path: Path) -> None:
     cache = FileCache(tmp_path / "cache")
     for compute in (lambda work: LAYOUT, lambda work: pytest.fail("is made again")):
-        jobs = Jobs(cache)
+        jobs = Jobs(LayoutStore(cache))
         job = jobs.start("a", compute)
         assert job.wait(60)
         jobs.close()
-        assert job.layout is not None and np.array_equal(job.layout, LAYOUT)
+        assert job.result is not None and np.array_equal(job.result, LAYOUT)
 
 
 def _save(array: NDArray[Any], allow_pickle: bool = False) -> bytes:
@@ -85,15 +86,15 @@ def _save(array: NDArray[Any], allow_pickle: bool = False) -> bytes:
 def test_damaged_layout_is_computed_again(tmp_path: Path, content: bytes) -> None:
     cache = FileCache(tmp_path)
     cache.put("a", content)
-    jobs = Jobs(cache)
+    jobs = Jobs(LayoutStore(cache))
     job = jobs.start("a", lambda work: LAYOUT)
     assert job.wait(60)
     jobs.close()
-    assert job.layout is LAYOUT
+    assert job.result is LAYOUT
     assert cache.find("a") == _save(LAYOUT)
 
 
-def test_a_job_shows_how_far_it_is_and_can_be_stopped(jobs: Jobs) -> None:
+def test_a_job_shows_how_far_it_is_and_can_be_stopped(jobs: Jobs[Float32]) -> None:
     seen = threading.Event()
 
     def compute(work: Work) -> Float32:
@@ -107,7 +108,7 @@ def test_a_job_shows_how_far_it_is_and_can_be_stopped(jobs: Jobs) -> None:
     waiting = jobs.start("b", compute)
     assert seen.wait(60)
     assert (job.state, job.doing, waiting.state) == ("running", "counting", "waiting")
-    assert job.layout is LAYOUT
+    assert job.result is LAYOUT
     waiting.cancel()
     job.cancel()
     assert job.wait(60) and waiting.wait(60)
@@ -122,11 +123,11 @@ def test_a_job_shows_how_far_it_is_and_can_be_stopped(jobs: Jobs) -> None:
     [
         (UsageError("no sense"), "no sense"),
         (MemoryError(), "there is not enough memory"),
-        (ZeroDivisionError("a fault"), ""),
+        (ZeroDivisionError("a fault"), UNEXPECTED),
     ],
 )
 def test_what_goes_wrong_is_told_and_ends_the_job(
-    jobs: Jobs, error: Exception, problem: str
+    jobs: Jobs[Float32], error: Exception, problem: str
 ) -> None:
     def compute(work: Work) -> Float32:
         raise error
@@ -136,8 +137,10 @@ def test_what_goes_wrong_is_told_and_ends_the_job(
     assert (job.state, job.problem) == ("failed", problem)
 
 
-def test_only_some_jobs_are_remembered(jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_MOST_KEPT", 2)
+def test_only_some_jobs_are_remembered(
+    jobs: Jobs[Float32], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_MAX_JOBS", 2)
     for key in "abcd":
         assert jobs.start(key, lambda work: LAYOUT).wait(60)
     assert [key for key in "abcd" if jobs.find(key)] == ["c", "d"]
@@ -155,7 +158,7 @@ def test_keys_differ_by_all_that_makes_a_layout() -> None:
 
 
 def test_what_is_quickly_made_is_not_kept_for_another_day(tmp_path: Path) -> None:
-    jobs = Jobs(FileCache(tmp_path / "cache"))
+    jobs = Jobs(LayoutStore(FileCache(tmp_path / "cache")))
     assert jobs.start("a", lambda work: LAYOUT, is_kept=False).wait(60)
     jobs.close()
     assert not (tmp_path / "cache").exists()

@@ -17,7 +17,7 @@ from tracklight.index.lens import Lens, View, see
 from tracklight.index.shared import merge_shares, share_alone
 from tracklight.logdir.roots import Root
 from tracklight.logdir.watch import Changes
-from tracklight.plugin import SeenT
+from tracklight.plugin_base import SeenT
 from tracklight.types import (
     CaptureFile,
     DamageInfo,
@@ -134,7 +134,7 @@ class MemorySource:
     def fetch_capture(self, capture: CaptureFile) -> AbstractContextManager[Path]:
         return nullcontext(Path(capture.path))
 
-    def look(self, keys: Sequence[tuple[str, str]], lens: Lens, view: View[SeenT]) -> list[SeenT]:
+    def query(self, keys: Sequence[tuple[str, str]], lens: Lens, view: View[SeenT]) -> list[SeenT]:
         return [see(self.scalar(*key), lens, view, self._metric(key[0], lens)) for key in keys]
 
     def _metric(self, run: str, lens: Lens) -> Series | None:

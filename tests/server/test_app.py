@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from tests import builders as b
@@ -14,7 +17,7 @@ from tracklight.index.catalog import Catalog
 from tracklight.logdir.roots import parse_roots
 from tracklight.logdir.watch import Watcher
 from tracklight.server.app import create_app
-from tracklight.server.security import policy_for
+from tracklight.server.security import Guard, policy_for
 
 NAME = "events.out.tfevents.1700000000.host"
 
@@ -68,3 +71,43 @@ def test_an_axis_that_is_not_there_is_told(client: TestClient) -> None:
     query = {"charts": [{"id": "loss", "tags": ["loss"]}], "x": "metric:epoch"}
     (chart,) = client.post("/api/scalars/query", json=query).json()["charts"]
     assert chart["error"]["what"] == 'No run has a scalar "epoch" to put on the axis.'
+
+
+def test_the_application_is_a_starlette_application(client: TestClient) -> None:
+    assert isinstance(client.app, Starlette)
+
+
+def test_unexpected_errors_have_security_headers_and_are_counted(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(Catalog, "tags", fail)
+    response = client.get("/api/tags", params={"run": "conv"})
+    assert response.status_code == 500
+    assert response.headers["x-content-type-options"] == "nosniff"
+    assert "content-security-policy" in response.headers
+    assert 'tracklight_answers_total{status="500"} 1' in client.get("/metrics").text
+
+
+def test_errors_in_middleware_have_the_common_error_format(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(Guard, "_find_refusal", fail)
+    client = TestClient(client.app, base_url="http://localhost", raise_server_exceptions=False)
+    response = client.get("/api/runs")
+    assert response.status_code == 500
+    assert set(response.json()["error"]) == {"what", "next"}
+
+
+def test_uvicorn_is_imported_unchanged() -> None:
+    program = (
+        "import tracklight.server.run, sys, uvicorn, uvicorn.server; "
+        "assert uvicorn.Server is uvicorn.server.Server; "
+        "assert sys.modules['uvicorn.main'].run is uvicorn.run"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -227,11 +227,11 @@ def test_every_route_has_one_row_with_its_types_and_description(text: str) -> No
     for route in routes:
         start = f"| `{route.method} api/{route.path}` | "
         (row,) = (line for line in text.splitlines() if line.startswith(start))
-        assert route.answer.__doc__ is not None
-        first_words = route.answer.__doc__.replace("``", "`").split()[:4]
+        assert route.handler.__doc__ is not None
+        first_words = route.handler.__doc__.replace("``", "`").split()[:4]
         assert " ".join(first_words) in row
         for struct in collect_structs([route]):
-            if struct is route.ask:
+            if struct is route.request_type:
                 assert f"[{name_struct(struct)}](#" in row
 
 

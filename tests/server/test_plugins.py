@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
+import zipfile
 from importlib import import_module
 from pathlib import Path
 
@@ -12,7 +14,9 @@ from starlette.testclient import TestClient
 
 from tests.plugin.skeleton import register
 from tests.server.memory_source import MemorySource, MemoryWatch
+from tracklight import server
 from tracklight.dashboards import BUILT_IN, BuiltIn
+from tracklight.plugin import Dashboard
 from tracklight.server.app import create_app
 from tracklight.server.security import policy_for
 
@@ -44,12 +48,15 @@ class Reserved(Good):
     name = "runs"
 
 class NoWeb(Good):
-    name, module = "noweb", __import__("pathlib").Path("/nowhere")
+    name, web_dir = "noweb", __import__("pathlib").Path("/nowhere")
 
 class Failing(Good):
     name = "failing"
     def __init__(self, context):
         raise OSError("no licence")
+
+class BadFiles(Good):
+    name, files = "badfiles", ("photos",)
 
 class BadRoutes(Good):
     name = "badroutes"
@@ -100,6 +107,7 @@ def serve(site: Path, *entries: str) -> TestClient:
         ("somebodys:Reserved", "runs"),
         ("somebodys:NoWeb", "index.js"),
         ("somebodys:Failing", "no licence"),
+        ("somebodys:BadFiles", "photos"),
         ("somebodys:BadRoutes", "Route"),
         ("somebodys:BadPath", "path"),
         ("somebodys:BadAsk", "no type at all"),
@@ -128,7 +136,25 @@ def test_dashboards_are_ended_with_the_server(
         assert client.get("/api/status").status_code == 200
         assert capsys.readouterr().out == ""
     assert capsys.readouterr().out == "has ended\n"
-    assert "stuck did not end well: will not end (OSError)" in caplog.text
+    assert "closing the dashboard stuck failed: will not end (OSError)" in caplog.text
+
+
+def test_dashboards_in_a_zip_archive_are_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Entry points come from all importers, not only from folders."""
+    archive = tmp_path / "zipped_dashboard-1.0-py3-none-any.whl"
+    info = "zipped_dashboard-1.0.dist-info"
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr("zipped_dashboard.py", MODULE)
+        file.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: zipped-dashboard\n")
+        file.writestr(
+            f"{info}/entry_points.txt", "[tracklight.dashboards]\ngood = zipped_dashboard:Good\n"
+        )
+    monkeypatch.syspath_prepend(str(archive))
+    app = create_app(MemorySource(), MemoryWatch(), policy_for("localhost"), page_dir=tmp_path)
+    client = TestClient(app, base_url="http://localhost")
+    assert "hello" in client.get("/api/good/hello").json()
 
 
 def test_without_plugins_of_its_own_a_dashboard_is_always_active(site: Path) -> None:
@@ -136,20 +162,29 @@ def test_without_plugins_of_its_own_a_dashboard_is_always_active(site: Path) -> 
     assert next(row for row in rows if row["name"] == "good")["active"] is True
 
 
-def test_without_entry_points_the_machinery_for_them_stays_out(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(sys, "path", [str(tmp_path), "", "/nowhere"])
-    from tracklight.server import plugins
-
-    assert not any(map(plugins._names_group, plugins._iter_entry_files(sys.path)))
-
-
 @pytest.mark.parametrize("built_in", BUILT_IN, ids=lambda it: it.name)
-def test_a_tab_says_of_its_dashboard_what_the_dashboard_says(built_in: BuiltIn) -> None:
-    module, _, name = built_in.place.partition(":")
+def test_the_table_of_built_in_dashboards_matches_their_classes(built_in: BuiltIn) -> None:
+    module, _, name = built_in.location.partition(":")
     kind = getattr(import_module(module), name)
-    assert (kind.name, kind.title, tuple(kind.plugins), kind.module) == (*built_in[:3], None)
+    assert (kind.name, kind.title, tuple(kind.plugins)) == built_in[:3]
+    assert tuple(kind.files) == built_in.files
+    assert (kind.prepare is not Dashboard.prepare) == built_in.has_prepare
+    assert kind.web_dir is None
+
+
+def test_the_server_names_no_dashboard() -> None:
+    """What a dashboard needs is part of the plugin API, not of the server."""
+    names = {built_in.name for built_in in BUILT_IN}
+    found = []
+    for path in Path(server.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and node.value in names:
+                found.append(f"{path.name}:{node.lineno}: {node.value}")
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(
+                "tracklight.dashboards."
+            ):
+                found.append(f"{path.name}:{node.lineno}: {node.module}")
+    assert found == []
 
 
 def test_a_dashboard_is_loaded_when_it_is_first_asked(tmp_path: Path) -> None:

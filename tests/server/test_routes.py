@@ -84,7 +84,7 @@ ROUTES = [
     Route("file", Nothing, send_file, "GET"),
     Route("much", Nothing, send_much, "GET"),
     Route("noise", Nothing, send_noise, "GET"),
-    Route("named", Ask, echo, "GET", lasting=lambda ask: bool(ask.id)),
+    Route("named", Ask, echo, "GET", immutable=lambda ask: bool(ask.id)),
 ]
 
 

@@ -1,29 +1,20 @@
+"""`Dashboard.prepare` is called once for every active dashboard, in a thread of its own."""
+
 from __future__ import annotations
 
+import threading
 from types import SimpleNamespace
-from typing import Any
+from typing import cast
 
 import pytest
 
 from tests.server.memory_source import MemorySource
+from tests.server.waiting import wait_until
+from tracklight.plugin_base import Context, Dashboard
+from tracklight.server.context import make_context
 from tracklight.server.overview import Overview
+from tracklight.server.plugins import Found, Plugins
 from tracklight.server.warmth import Warmth
-
-
-class Board:
-    """A dashboard that counts how often it was prepared."""
-
-    def __init__(self, plugin: str, least: int | None = 2, fails: bool = False) -> None:
-        self.plugins, self.prepares_from = (plugin,), least
-        self.prepared, self._fails = 0, fails
-
-    def get_dashboard(self) -> Any:
-        return self
-
-    def prepare(self) -> None:
-        self.prepared += 1
-        if self._fails:
-            raise ValueError
 
 
 @pytest.fixture
@@ -32,23 +23,78 @@ def read(source: MemorySource) -> MemorySource:
     return source
 
 
-def test_dashboards_with_something_to_show_are_prepared_once(
-    read: MemorySource, caplog: pytest.LogCaptureFixture
+class Counting(Dashboard):
+    """Count how often it was prepared."""
+
+    def __init__(self, context: Context, fails: bool = False) -> None:
+        super().__init__(context)
+        self.prepared = 0
+        self.fails = fails
+
+    def routes(self) -> list[object]:  # type: ignore[override]
+        return []
+
+    def prepare(self) -> None:
+        self.prepared += 1
+        if self.fails:
+            raise ValueError("no such cache")
+
+
+def make_plugins(monkeypatch: pytest.MonkeyPatch, source: MemorySource) -> Plugins:
+    monkeypatch.setattr("tracklight.server.plugins.BUILT_IN", ())
+    monkeypatch.setattr("tracklight.server.plugins.entry_points", lambda group: ())
+    return Plugins(make_context(source))
+
+
+def add(plugins: Plugins, name: str, plugin: str, dashboard: Dashboard, **options: bool) -> None:
+    plugins.found[name] = Found(
+        name, name, plugins=(plugin,), load=lambda: dashboard, **{"has_prepare": True, **options}
+    )
+
+
+def test_active_dashboards_are_prepared_once_even_if_one_fails(
+    read: MemorySource, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    boards = [Board("scalars"), Board("mesh"), Board("scalars", least=None)]
-    boards.append(Board("scalars", fails=True))
-    found = SimpleNamespace(found={str(n): board for n, board in enumerate(boards)})
-    one = Warmth(Overview(read), found)  # type: ignore[arg-type]
-    one.hear(None)
-    assert [board.prepared for board in boards] == [0, 0, 0, 0]
+    plugins = make_plugins(monkeypatch, read)
+    context = make_context(read)
+    failing, active, inactive = Counting(context, fails=True), Counting(context), Counting(context)
+    add(plugins, "failing", "scalars", failing)
+    add(plugins, "active", "scalars", active)
+    add(plugins, "inactive", "mesh", inactive)
+
+    warmth = Warmth(read, Overview(read), plugins)
+    warmth.hear(None)
     for _ in range(2):
-        one.hear(read.refresh())
-    assert [board.prepared for board in boards] == [1, 0, 0, 1]
-    assert "preparing answers failed" in caplog.text
+        warmth.hear(read.refresh())
+    wait_until(lambda: active.prepared > 0)
+    assert (failing.prepared, active.prepared, inactive.prepared) == (1, 1, 0)
+    assert "preparing the dashboard failing failed: no such cache (ValueError)" in caplog.text
 
 
-def test_small_logs_are_left_alone(read: MemorySource) -> None:
-    board = Board("scalars", least=1000)
-    found = SimpleNamespace(found={"a": board})
-    Warmth(Overview(read), found).hear(read.refresh())  # type: ignore[arg-type]
-    assert board.prepared == 0
+def test_a_slow_dashboard_does_not_delay_the_refresh(
+    read: MemorySource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plugins = make_plugins(monkeypatch, read)
+    started, end = threading.Event(), threading.Event()
+
+    def prepare() -> None:
+        started.set()
+        end.wait(60)
+
+    slow = cast(Dashboard, SimpleNamespace(prepare=prepare, routes=lambda: ()))
+    add(plugins, "slow", "scalars", slow)
+    Warmth(read, Overview(read), plugins).hear(read.refresh())
+    assert started.wait(60)
+    end.set()
+
+
+def test_a_dashboard_without_prepare_is_not_loaded(
+    read: MemorySource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plugins = make_plugins(monkeypatch, read)
+
+    def load() -> Dashboard:
+        raise AssertionError("loaded")
+
+    plugins.found["lazy"] = Found("lazy", "Lazy", plugins=("scalars",), load=load)
+    plugins.prepare(plugins.list_active(read, Overview(read).tags()))

@@ -13,6 +13,7 @@ from tests.plugin.skeleton import SKELETON, register
 from tests.web.conftest import Serve
 from tests.web.parts import run, tab
 from tests.web.writing import append, scalars, write_sweep
+from tracklight.cli import main
 
 pytestmark = pytest.mark.browser
 
@@ -26,8 +27,8 @@ def page(
     monkeypatch: pytest.MonkeyPatch,
 ) -> Page:
     site = register(tmp_path / "site", "leaderboard = tracklight_leaderboard:Leaderboard")
-    monkeypatch.syspath_prepend(site)
-    monkeypatch.syspath_prepend(SKELETON)
+    monkeypatch.syspath_prepend(str(SKELETON))
+    monkeypatch.syspath_prepend(str(site))
     write_sweep(logdir)
     return open_page(serve(logdir).address)
 
@@ -59,3 +60,28 @@ def test_its_tab_opens_follows_and_remembers(page: Page, logdir: Path) -> None:
     expect(first).to_have_text(loser)
     tab(page, "Scalars").click()
     expect(rows).to_have_count(0)
+
+
+@pytest.mark.parametrize("target", ["board.html", "board"])
+def test_its_tab_works_in_a_static_export(
+    target: str,
+    tmp_path: Path,
+    open_page: Callable[..., Page],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    site = register(tmp_path / "site", "leaderboard = tracklight_leaderboard:Leaderboard")
+    monkeypatch.syspath_prepend(str(SKELETON))
+    monkeypatch.syspath_prepend(str(site))
+    write_sweep(tmp_path / "logs")
+    exported = tmp_path / target
+    assert main(["export", str(tmp_path / "logs"), "--no-cache", f"--static={exported}"]) == 0
+    index = exported / "index.html" if exported.is_dir() else exported
+    page = open_page(index.as_uri())
+    tab(page, "Leaderboard").click()
+    rows = page.locator("table.leaderboard tbody tr")
+    expect(rows).to_have_count(3)
+    page.get_by_label("Scalar").select_option("train/loss")
+    page.get_by_label("Goal").select_option("max")
+    expect(rows.first.locator("td").nth(1)).to_have_text("vit")
+    bar = page.locator(".leaderboard-bar")
+    assert bar.evaluate("bar => getComputedStyle(bar).display") == "flex"

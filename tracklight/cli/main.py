@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from tracklight.cli.flags import parse_flags
 from tracklight.cli.statuses import CANNOT_LISTEN, FAILED, INTERRUPTED, MAKES_NO_SENSE
@@ -30,10 +32,12 @@ _HOMES = {
 def main(argv: Sequence[str] | None = None) -> int:
     """The exit status of the command that ``argv`` asks for."""
     try:
-        flags = parse_flags(sys.argv[1:] if argv is None else argv)
+        with _no_garbage_collection():
+            flags = parse_flags(sys.argv[1:] if argv is None else argv)
+            run_command = _get_command(flags.command)
         for note in flags.notes:
             print(f"tracklight: note: {note}", file=sys.stderr)
-        status = _get_command(flags.command)(flags)
+        status = run_command(flags)
         sys.stdout.flush()
         return status or 0
     except CannotListen as error:
@@ -53,11 +57,26 @@ def main(argv: Sequence[str] | None = None) -> int:
         return INTERRUPTED
 
 
-def _get_command(name: str) -> Callable[[Namespace], int | None]:
-    command: Callable[[Namespace], int | None] = getattr(
-        importlib.import_module(_HOMES[name]), name
-    )
+def _get_command(name: str) -> Command:
+    command: Command = getattr(importlib.import_module(_HOMES[name]), name)
     return command
+
+
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """Turn the garbage collector off, and exempt from it what is created meanwhile.
+
+    What modules create while they are imported is not garbage. Looking for garbage meanwhile, and
+    once more right after, takes 10 % of the CPU time until the server answers (40 ms).
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        if was_enabled:
+            gc.enable()
 
 
 def _fail(error: object, status: int) -> int:

@@ -1,23 +1,30 @@
-"""The dashboards that are part of tracklight; each uses nothing but the door in `plugin`."""
+"""The built-in dashboards. They use the same plugin API as third-party ones."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+from tracklight.plugin_base import FileKind
+
 
 class BuiltIn(NamedTuple):
-    """What a tab is made from before the code behind it is loaded, as many are never opened."""
+    """What the server has to know of a dashboard before it loads its code.
+
+    Most dashboards are never opened, and their code takes memory. A test checks that the class
+    says the same.
+    """
 
     name: str
     title: str
     plugins: tuple[str, ...]
-    place: str
-    """The module and the class in it, which says the same of itself."""
-    prepares_from: int | None = None
-    """It takes long to answer first, and is prepared for logs of so many runs; None: it is not."""
+    location: str
+    """The module and the class in it."""
+    files: tuple[FileKind, ...] = ()
+    has_prepare: bool = False
+    """Whether the class overrides `Dashboard.prepare`."""
 
 
-#: In the order of their tabs.
+#: In the order of the tabs.
 BUILT_IN = (
     BuiltIn("scalars", "Scalars", ("scalars",), "tracklight.dashboards.scalars:Scalars"),
     BuiltIn("images", "Images", ("images",), "tracklight.dashboards.images:Images"),
@@ -39,9 +46,28 @@ BUILT_IN = (
         "Graphs",
         ("graphs", "graph_run_metadata", "graph_run_metadata_graph", "graph_keras_model"),
         "tracklight.dashboards.graphs:Graphs",
-        prepares_from=1,
+        has_prepare=True,
     ),
-    BuiltIn("hparams", "HParams", ("hparams",), "tracklight.dashboards.hparams:HParams", 1000),
-    BuiltIn("projector", "Projector", ("projector",), "tracklight.dashboards.projector:Projector"),
-    BuiltIn("profile", "Profile", ("profile",), "tracklight.dashboards.profile:Profile"),
+    BuiltIn(
+        "hparams",
+        "HParams",
+        ("hparams",),
+        "tracklight.dashboards.hparams:HParams",
+        files=("settings",),
+        has_prepare=True,
+    ),
+    BuiltIn(
+        "projector",
+        "Projector",
+        ("projector",),
+        "tracklight.dashboards.projector:Projector",
+        files=("tensor_files",),
+    ),
+    BuiltIn(
+        "profile",
+        "Profile",
+        ("profile",),
+        "tracklight.dashboards.profile:Profile",
+        files=("captures",),
+    ),
 )

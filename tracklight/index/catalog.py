@@ -148,10 +148,10 @@ class Catalog:
     def scalar(self, run: str, tag: str) -> Series:
         return self._shard(run).scalars([(run, tag)])[0]
 
-    def look(self, keys: Sequence[Key], lens: Lens, view: View[R]) -> list[R]:
-        """What a view shows of several series, each a run and a tag, through a lens.
+    def query(self, keys: Sequence[Key], lens: Lens, view: View[R]) -> list[R]:
+        """Apply ``view`` to several series (run, tag) after axis, smoothing and baseline.
 
-        Shards only let out what the view shows, however many points there are.
+        Shards return only the result of the view, however many points a series has.
         """
         found: dict[int, R] = {}
         for shard, asked, own in self._split(keys):

@@ -16,7 +16,7 @@ from tracklight.formats.hparam_names import HParamValue
 from tracklight.index.catalog import Catalog
 from tracklight.log.frames import Column, Frame, Objects, Times
 from tracklight.log.selection import Choice, select, warn_no_match
-from tracklight.plugin import Context, Problem
+from tracklight.plugin_base import Context, Problem
 from tracklight.sessions.columns import HParamColumn
 from tracklight.sessions.metrics import Metric
 from tracklight.sessions.places import hand_on

@@ -23,7 +23,11 @@ def value_path(verb: str, ask: ValueAsk, **extra: str | int) -> str:
         "mark": ask.mark,
         **extra,
     }
-    pairs = (f"{name}={_encode(str(value))}" for name, value in fields.items() if value is not None)
+    pairs = (
+        f"{name}={encode_uri_component(str(value))}"
+        for name, value in fields.items()
+        if value is not None
+    )
     return f"{verb}?{'&'.join(pairs)}"
 
 
@@ -34,9 +38,10 @@ def steps_path(tag: str) -> str:
 
 def tag_path(verb: str, tag: str) -> str:
     """Where a copy answers for all runs of a tag together."""
-    return f"{verb}/{_encode(tag)}"
+    return f"{verb}/{encode_uri_component(tag)}"
 
 
-def _encode(text: str) -> str:
-    # A name that is no Unicode cannot be asked for by a page either.
+def encode_uri_component(text: str) -> str:
+    """Encode a text for a URL exactly as JavaScript's function of that name does."""
+    # Text that is not valid Unicode cannot be requested by a page either.
     return quote(text, safe=_PLAIN_SIGNS, errors="replace")

@@ -13,7 +13,7 @@ from tracklight.media.addresses import steps_path
 from tracklight.media.reader import ValueAsk
 from tracklight.media.steps import SeriesSteps, StepsAnswer, StepsAsk, list_steps
 from tracklight.media.thinning import MOST_COPIED, Budget, thin
-from tracklight.plugin import Blob, Context
+from tracklight.plugin_base import Blob, Context
 
 Part = tuple[str, object]
 #: The answers that a page would ask for to show one value, each under its `value_path`.

@@ -8,7 +8,7 @@ import msgspec
 
 from tracklight.errors import LogError
 from tracklight.media.steps import make_marks
-from tracklight.plugin import Context
+from tracklight.plugin_base import Context
 from tracklight.types import Located
 from tracklight.util.lru_cache import LruCache
 
@@ -34,7 +34,7 @@ class ValueAsk(msgspec.Struct):
 
 
 def has_mark(ask: ValueAsk) -> bool:
-    """Whether the ask names its value for good: what `Route.lasting` wants to know."""
+    """Whether the ask names its value for good: what `Route.immutable` wants to know."""
     return ask.mark is not None
 
 

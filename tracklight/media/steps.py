@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.plugin import Context
+from tracklight.plugin_base import Context
 from tracklight.types import Float64, Int32, Int64, Located
 
 #: Odd constants that spread the bits of a product over its upper half.

@@ -12,7 +12,7 @@ from tracklight.formats.summary import MeshContent
 from tracklight.media.reader import ValueAsk
 from tracklight.media.steps import SeriesSteps, StepsAnswer, StepsAsk, make_marks
 from tracklight.meshes.names import find_parts, find_runs
-from tracklight.plugin import Context, Source
+from tracklight.plugin_base import Context, Source
 from tracklight.types import Float64, Int32, Int64, Located
 
 _NONE = -1

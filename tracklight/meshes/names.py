@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from tracklight.formats.summary import MeshContent
-from tracklight.plugin import Source
+from tracklight.plugin_base import Source
 from tracklight.types import Located
 
 #: TensorFlow 1 counts at the end of a tag where two operations have one name.

@@ -15,7 +15,7 @@ from tracklight.formats.proto import Message
 from tracklight.formats.summary import MeshContent
 from tracklight.media.steps import make_marks
 from tracklight.meshes.moments import Moment
-from tracklight.plugin import Context, Source
+from tracklight.plugin_base import Context, Source
 from tracklight.types import Located
 from tracklight.util.lru_cache import LruCache
 

@@ -1,18 +1,15 @@
-"""Computations that take a while: asked for once, followed while they run, kept when they are done.
-
-A job is known by what it is made of. Who asks again for the same gets the job that runs already,
-or its result.
-"""
+"""Background jobs: started once per key, observed while they run, kept when they are done."""
 
 from __future__ import annotations
 
 import io
+import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Generic, Literal, Protocol, TypeVar
 
 import numpy as np
 
@@ -22,15 +19,28 @@ from tracklight.types import Float32
 from tracklight.util.file_cache import FileCache
 from tracklight.util.hashing import hash_key
 
-State = Literal["waiting", "running", "done", "failed", "cancelled"]
-_MOST_KEPT = 50
+log = logging.getLogger(__name__)
 
+State = Literal["waiting", "running", "done", "failed", "cancelled"]
+_MAX_JOBS = 50
+
+ResultT = TypeVar("ResultT")
+
+#: Computes the layout of a projection.
 Compute = Callable[[Work], Float32]
 
 
+class JobStore(Protocol[ResultT]):
+    """Keeps results between starts of the server."""
+
+    def find(self, key: str) -> ResultT | None: ...
+
+    def put(self, key: str, result: ResultT) -> None: ...
+
+
 @dataclass(eq=False)
-class Job:
-    """One computation; its fields may be read at any time."""
+class Job(Generic[ResultT]):
+    """One computation. Its fields may be read from any thread at any time."""
 
     key: str
     state: State = "waiting"
@@ -38,58 +48,75 @@ class Job:
     done: int = 0
     total: int = 0
     problem: str = ""
-    layout: Float32 | None = None
-    """What there is so far; once done, the result."""
-    frame: int = 0
-    """How many layouts there have been."""
+    """Why it failed."""
+    result: ResultT | None = None
+    """The last intermediate result; when the job is done, the final one."""
+    revision: int = 0
+    """The number of results so far."""
     _stop: threading.Event = field(default_factory=threading.Event)
     _end: threading.Event = field(default_factory=threading.Event)
 
     def cancel(self) -> None:
-        """Ask it to stop; a layout that was there already stays."""
+        """Ask the job to stop; an intermediate result stays."""
         self._stop.set()
 
     def wait(self, timeout_s: float | None = None) -> bool:
-        """Wait until it has ended in one way or another; False if it has not."""
+        """Wait until the job has ended in any way; return False on timeout."""
         return self._end.wait(timeout_s)
 
-    def run(self, compute: Compute) -> None:
+    def run(self, compute: Callable[[Work], ResultT]) -> None:
         self.state = "running"
         end: State = "failed"
-        work = Work(self._report, self._show, self._stop.is_set)
+        work = Work(self._report, self.show, self._stop.is_set)
         try:
             work.step("starting", 0, 0)
-            self._show(compute(work))
+            self.show(compute(work))
             end = "done"
         except Cancelled:
             end = "cancelled"
         except (TracklightError, MemoryError, np.linalg.LinAlgError) as error:
             self.problem = str(error) or "there is not enough memory"
+        except Exception as error:
+            log.exception("the job %s failed", self.key)
+            self.problem = f"unexpected error ({type(error).__name__}); see the server's terminal"
         finally:
             self.state = end
             self._end.set()
 
+    def show(self, result: ResultT) -> None:
+        self.result = result
+        self.revision += 1
+
+    def finish(self, result: ResultT) -> None:
+        """End the job with a result that was computed earlier."""
+        self.show(result)
+        self.state = "done"
+        self._end.set()
+
     def _report(self, doing: str, done: int, total: int) -> None:
         self.doing, self.done, self.total = doing, done, total
 
-    def _show(self, layout: Float32) -> None:
-        self.layout = layout
-        self.frame += 1
 
+class Jobs(Generic[ResultT]):
+    """Run one job at a time, as each may use all cores, and keep the results of the last ones.
 
-class Jobs:
-    """Runs one job at a time, as each uses all cores, and keeps what came of the last."""
+    Args:
+        store: Keeps results between starts of the server; None keeps them in memory only.
+    """
 
-    def __init__(self, cache: FileCache | None = None) -> None:
-        self._cache = cache
-        self._jobs: OrderedDict[str, Job] = OrderedDict()
+    def __init__(self, store: JobStore[ResultT] | None = None) -> None:
+        self._store = store
+        self._jobs: OrderedDict[str, Job[ResultT]] = OrderedDict()
         self._lock = threading.Lock()
-        self._pool = ThreadPoolExecutor(1, "projection")
+        self._pool = ThreadPoolExecutor(1, "tracklight-jobs")
 
-    def start(self, key: str, compute: Compute, is_kept: bool = True) -> Job:
-        """The job of that key: the one that there is, or a new one.
+    def start(
+        self, key: str, compute: Callable[[Work], ResultT], is_kept: bool = True
+    ) -> Job[ResultT]:
+        """Return the job with this key, and start it unless it is known.
 
-        What is sooner made again than read need not be kept for another day.
+        With ``is_kept=False`` the result is not put into the store, for what is computed faster
+        than read.
         """
         with self._lock:
             job = self._jobs.get(key)
@@ -98,44 +125,51 @@ class Jobs:
                 return job
             job = self._jobs[key] = Job(key)
             self._jobs.move_to_end(key)
-            self._forget()
-        if not (is_kept and self._load_from_cache(job)):
+            self._evict()
+        stored = self._store.find(key) if self._store and is_kept else None
+        if stored is not None:
+            job.finish(stored)
+        else:
             self._pool.submit(self._run, job, compute, is_kept)
         return job
 
-    def find(self, key: str) -> Job | None:
+    def find(self, key: str) -> Job[ResultT] | None:
         return self._jobs.get(key)
 
     def close(self) -> None:
-        """Stop all jobs and wait for the one that runs."""
+        """Cancel all jobs and wait for the running one."""
         for job in list(self._jobs.values()):
             job.cancel()
         self._pool.shutdown()
 
-    def _load_from_cache(self, job: Job) -> bool:
-        content = self._cache.find(job.key) if self._cache else None
-        layout = _decode_layout(content) if content else None
-        if layout is None:
-            return False
-        job._show(layout)
-        job.state = "done"
-        job._end.set()
-        return True
-
-    def _run(self, job: Job, compute: Compute, is_kept: bool) -> None:
+    def _run(self, job: Job[ResultT], compute: Callable[[Work], ResultT], is_kept: bool) -> None:
         job.run(compute)
-        if is_kept and self._cache and job.state == "done" and job.layout is not None:
-            self._cache.put(job.key, _encode_layout(job.layout))
+        if is_kept and self._store and job.state == "done" and job.result is not None:
+            self._store.put(job.key, job.result)
 
-    def _forget(self) -> None:
+    def _evict(self) -> None:
         ended = [job for job in self._jobs.values() if job.state not in ("waiting", "running")]
-        for job in ended[: max(len(self._jobs) - _MOST_KEPT, 0)]:
+        for job in ended[: max(len(self._jobs) - _MAX_JOBS, 0)]:
             del self._jobs[job.key]
 
 
 def make_key(*parts: object) -> str:
     """Return a key that tells a computation from all others, by its data and its settings."""
     return hash_key(repr(parts), size_bytes=16)
+
+
+class LayoutStore:
+    """Keep layouts as NumPy files in a cache; a damaged one counts as missing."""
+
+    def __init__(self, cache: FileCache) -> None:
+        self._cache = cache
+
+    def find(self, key: str) -> Float32 | None:
+        content = self._cache.find(key)
+        return _decode_layout(content) if content else None
+
+    def put(self, key: str, result: Float32) -> None:
+        self._cache.put(key, _encode_layout(result))
 
 
 def _encode_layout(layout: Float32) -> bytes:

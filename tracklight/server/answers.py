@@ -12,7 +12,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response, StreamingResponse
 
 from tracklight.formats.json_number import json_numbers
-from tracklight.plugin import Blob, Stream
+from tracklight.plugin_base import Blob, Stream
 from tracklight.server import columns
 from tracklight.server.compression import compressed
 from tracklight.server.ranges import find_part

@@ -8,7 +8,7 @@ import msgspec
 
 import tracklight
 from tracklight.errors import UnknownRun
-from tracklight.plugin import Nothing, Route
+from tracklight.plugin_base import Nothing, Route
 from tracklight.server.live import Live, Status
 from tracklight.server.overview import Overview
 from tracklight.server.plugins import Plugins
@@ -128,21 +128,15 @@ class Api:
         )
 
     def dashboards(self, _: Nothing) -> list[DashboardRow]:
-        """The tabs there are, in their order."""
-        logged = {tag.plugin for tag in self.overview.tags()}
-        if self.source.settings():
-            logged.add("hparams")
-        if self.source.captures():
-            logged.add("profile")
-        if self.source.tensor_files():
-            logged.add("projector")
+        """All dashboards, in the order of their tabs."""
+        active = self.plugins.list_active(self.source, self.overview.tags())
         return [
             DashboardRow(
                 name=name,
                 title=found.title,
                 plugins=list(found.plugins),
-                active=not found.plugins or not logged.isdisjoint(found.plugins),
-                module_url=f"plugins/{name}/index.js" if found.module else None,
+                active=found in active,
+                module_url=f"plugins/{name}/index.js" if found.web_dir else None,
             )
             for name, found in self.plugins.found.items()
         ]

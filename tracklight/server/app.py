@@ -1,19 +1,20 @@
-"""The web application: routes, checks and the thread that follows the log."""
+"""The Starlette application: routes, middleware, and the threads that run while it serves."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
+from contextlib import asynccontextmanager
 from pathlib import Path
 
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
 from starlette.middleware.exceptions import ExceptionMiddleware
-from starlette.routing import BaseRoute, Mount, Router
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.routing import BaseRoute, Mount
+from starlette.types import Lifespan
 
 from tracklight.notes.place import find_book
 from tracklight.notes.store import Store
-from tracklight.plugin import Context, Route
+from tracklight.plugin_base import Context, Route
 from tracklight.server import problems
 from tracklight.server.alerts import NO_ALERTS, Alerts, AlertSettings
 from tracklight.server.api import Api
@@ -37,25 +38,36 @@ from tracklight.server.turns import Turns
 from tracklight.server.warmth import Warmth
 
 
-@dataclass(frozen=True)
-class BoardApp:
-    """The application of a board, and what those who run it have to know of its inside.
+class BoardApp(Starlette):
+    """The application of a board.
 
-    It is not a `Starlette`, with which comes a page for debugging, and half a megabyte.
+    Attributes:
+        live: The live update streams, which a server has to end before it waits for open
+            connections to close.
+        list_routes: Returns the routes below ``api/``, to document them.
     """
 
-    answer: ASGIApp
-    #: Within which it follows its log; who mounts it has to enter it.
-    lifespan: Callable[[], AbstractAsyncContextManager[None]]
-    #: What a server ends before it waits for open connections to close.
-    live: Live
-    #: The routes below ``api/``, for who documents them.
-    list_routes: Callable[[], Sequence[Route]]
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        # Without an application, routers answer by themselves to what they do not find.
-        scope["app"] = self
-        await self.answer(scope, receive, send)
+    def __init__(
+        self,
+        routes: Sequence[BaseRoute],
+        middleware: Sequence[Middleware],
+        lifespan: Lifespan[Starlette],
+        *,
+        live: Live,
+        list_routes: Callable[[], Sequence[Route]],
+    ) -> None:
+        handlers = problems.handlers()
+        # Starlette handles `Exception` outside of all middleware. Handle it inside as well, so that
+        # the responses to unexpected errors have the security headers and are counted.
+        innermost = Middleware(ExceptionMiddleware, handlers=handlers)
+        super().__init__(
+            routes=routes,
+            middleware=[*middleware, innermost],
+            exception_handlers=handlers,
+            lifespan=lifespan,
+        )
+        self.live = live
+        self.list_routes = list_routes
 
 
 def create_app(
@@ -68,15 +80,19 @@ def create_app(
     alerts: AlertSettings = NO_ALERTS,
     window_title: str = "",
 ) -> BoardApp:
-    """An application that serves ``catalog`` and, while it runs, keeps it fresh."""
+    """Create an application that serves ``catalog`` and keeps it up to date while it runs."""
     follower = Follower(catalog, watch)
     overview = Overview(catalog)
     live = Live(catalog, overview, follower)
     plugins = _load_plugins(catalog, overview, live)
     store = Store(find_book(root.path for root in catalog.roots))
     watchman = Alerts(catalog, store, live, alerts)
-    follower.listeners += [watchman.hear, Warmth(overview, plugins).hear]
+    follower.listeners += [watchman.hear, Warmth(catalog, overview, plugins).hear]
     tally = Tally()
+
+    def list_routes() -> list[Route]:
+        return [*own, *plugins.routes()]
+
     own = [
         health_route(follower),
         *Api(catalog, overview, live, plugins).routes(),
@@ -84,28 +100,37 @@ def create_app(
         *Blobs(catalog).routes(),
         *RunColumns(catalog, overview).routes(),
         *Notes(store, watchman).routes(),
-        openapi_route(lambda: [*own, *plugins.routes()]),
+        openapi_route(list_routes),
     ]
     routes: list[BaseRoute] = [
-        Mount("/api", routes=[*web_routes(own), stream_route(live), *_late_routes(plugins)]),
+        Mount("/api", routes=[*web_routes(own), stream_route(live), *_dashboard_routes(plugins)]),
         metrics_route(live, overview, tally),
         *plugin_routes(plugins.found.values()),
         page_route(page_dir, window_title),
     ]
+    middleware = [
+        Middleware(Meter, tally=tally),
+        Middleware(Tidy),
+        Middleware(Guard, policy=policy, open_path=_join_path(path_prefix, "api/health")),
+        Middleware(Turns, endless_path=_join_path(path_prefix, "api/live")),
+    ]
 
-    def lifespan(_: object = None) -> AbstractAsyncContextManager[None]:
-        return _run(live, follower, watchman, plugins)
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        live.bell.attach()
+        watchman.start()
+        follower.start()
+        try:
+            yield
+        finally:
+            live.bell.end()
+            follower.stop()
+            watchman.stop()
+            plugins.close()
 
-    answer = _answer_errors(Router(_put_below(path_prefix, routes), lifespan=lifespan))
-    answer = Turns(answer, endless_path=_find_path(path_prefix, "api/live"))
-    answer = Guard(answer, policy=policy, open_path=_find_path(path_prefix, "api/health"))
-    answer = _answer_errors(Meter(Tidy(answer), tally=tally))
-    return BoardApp(answer, lifespan, live, lambda: [*own, *plugins.routes()])
-
-
-def _answer_errors(app: ASGIApp) -> ASGIApp:
-    """Around the routes, so that the answer passes all checks, and around the checks themselves."""
-    return ExceptionMiddleware(app, problems.handlers())
+    return BoardApp(
+        _add_prefix(path_prefix, routes), middleware, lifespan, live=live, list_routes=list_routes
+    )
 
 
 def _load_plugins(catalog: Source, overview: Overview, live: Live) -> Plugins:
@@ -122,35 +147,19 @@ def _load_plugins(catalog: Source, overview: Overview, live: Live) -> Plugins:
     return plugins
 
 
-def _late_routes(plugins: Plugins) -> list[BaseRoute]:
-    """Those of dashboards, of which each is loaded when somebody opens it."""
+def _dashboard_routes(plugins: Plugins) -> list[BaseRoute]:
+    """Mount every dashboard below its name; its code is loaded on the first request."""
     return [
         Mount(f"/{found.name}", app=LateRouter(found.get_routes))
         for found in plugins.found.values()
     ]
 
 
-def _find_path(path_prefix: str, leaf: str) -> str:
+def _join_path(path_prefix: str, leaf: str) -> str:
     prefix = path_prefix.strip("/")
     return f"/{prefix}/{leaf}" if prefix else f"/{leaf}"
 
 
-def _put_below(path_prefix: str, routes: list[BaseRoute]) -> list[BaseRoute]:
+def _add_prefix(path_prefix: str, routes: list[BaseRoute]) -> list[BaseRoute]:
     prefix = path_prefix.strip("/")
     return [Mount(f"/{prefix}", routes=routes)] if prefix else routes
-
-
-@asynccontextmanager
-async def _run(
-    live: Live, follower: Follower, watchman: Alerts, plugins: Plugins
-) -> AsyncIterator[None]:
-    live.bell.attach()
-    watchman.start()
-    follower.start()
-    try:
-        yield
-    finally:
-        live.bell.end()
-        follower.stop()
-        watchman.stop()
-        plugins.close()

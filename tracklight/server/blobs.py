@@ -11,7 +11,7 @@ from tracklight.errors import LogError
 from tracklight.formats.batch import Content
 from tracklight.formats.media_type import TEXT, UNKNOWN, sniff
 from tracklight.index.payload import fingerprint
-from tracklight.plugin import Blob, Route, Source
+from tracklight.plugin_base import Blob, Route, Source
 from tracklight.types import Bool, Float64, Int64, Kind, Located
 
 _FILE_KINDS = frozenset({Kind.IMAGE, Kind.AUDIO, Kind.TEXT})

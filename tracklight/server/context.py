@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tracklight.plugin import Context
+from tracklight.plugin_base import Context
 from tracklight.server import problems
 from tracklight.server.overview import Overview
 from tracklight.server.source import Source

@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 import tracklight
-from tracklight.plugin import Nothing, Route
+from tracklight.plugin_base import Nothing, Route
 from tracklight.server.follow import Follower
 
 

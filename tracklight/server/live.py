@@ -25,7 +25,7 @@ from collections.abc import AsyncGenerator
 
 import msgspec
 
-from tracklight.plugin import Route
+from tracklight.plugin_base import Route
 from tracklight.server.bell import Bell
 from tracklight.server.follow import Follower
 from tracklight.server.news import DeltaEvent, News

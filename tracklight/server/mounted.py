@@ -56,7 +56,7 @@ class MountedBoard:
         async with self._starting:
             if not self._is_running:
                 self._is_running = True
-                lifespan = self._app.lifespan()
+                lifespan = self._app.router.lifespan_context(self._app)
                 await self._running.enter_async_context(lifespan)
 
     def _close_log(self) -> None:

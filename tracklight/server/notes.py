@@ -12,7 +12,7 @@ import msgspec
 from tracklight.errors import LogError, UsageError
 from tracklight.notes.book import Annotation, Book, Layout, Rule, RunChange, RunNote
 from tracklight.notes.store import Store
-from tracklight.plugin import Nothing, Route
+from tracklight.plugin_base import Nothing, Route
 from tracklight.server.alerts import Alerts, AlertsAnswer
 
 _MOST_LAYOUTS = 100
@@ -52,17 +52,17 @@ class Notes:
     def routes(self) -> Sequence[Route]:
         return [
             Route("notes", Nothing, self.read, "GET"),
-            Route("notes/runs", RunChange, self.change_runs, "PATCH", writes=True),
-            Route("notes/annotations", NewAnnotation, self.annotate, "POST", writes=True),
+            Route("notes/runs", RunChange, self.change_runs, "PATCH", mutates=True),
+            Route("notes/annotations", NewAnnotation, self.annotate, "POST", mutates=True),
             Route(
                 "notes/annotations/{id}",
                 AnnotationId,
                 self.remove_annotation,
                 "DELETE",
-                writes=True,
+                mutates=True,
             ),
-            Route("notes/layouts", Layout, self.set_layout, "PUT", writes=True),
-            Route("alerts/rules", list[Rule], self.set_rules, "PUT", writes=True),
+            Route("notes/layouts", Layout, self.set_layout, "PUT", mutates=True),
+            Route("alerts/rules", list[Rule], self.set_rules, "PUT", mutates=True),
         ]
 
     def read(self, _: Nothing) -> NotesAnswer:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import tracklight
-from tracklight.plugin import Blob, Nothing, Problem, Route, Stream
+from tracklight.plugin_base import Blob, Nothing, Problem, Route, Stream
 from tracklight.server.routes import BODILESS
 
 Json = dict[str, Any]
@@ -50,7 +50,7 @@ def openapi_route(list_routes: Callable[[], Iterable[Route]]) -> Route:
 def describe(routes: list[Route]) -> Description:
     """All that is to be known of these routes to call them."""
     gives = map(_find_gives, routes)
-    kinds = [route.ask for route in routes] + [kind for kind in gives if _is_plain(kind)]
+    kinds = [route.request_type for route in routes] + [kind for kind in gives if _is_plain(kind)]
     schemas, named = msgspec.json.schema_components(
         [*kinds, Refusal], schema_hook=_describe_columns, ref_template=_SCHEMAS + "{name}"
     )
@@ -65,7 +65,7 @@ def describe(routes: list[Route]) -> Description:
 
 def _describe_route(route: Route, known: dict[str, Json], named: dict[str, Any]) -> Json:
     operation: Json = {
-        "summary": (route.answer.__doc__ or "").partition("\n")[0],
+        "summary": (route.handler.__doc__ or "").partition("\n")[0],
         "parameters": list(_iter_parameters(route, known, named)),
         "responses": {
             "200": {
@@ -81,7 +81,7 @@ def _describe_route(route: Route, known: dict[str, Json], named: dict[str, Any])
     if route.upload_bytes is not None:
         operation["requestBody"] = {"required": True, "content": {"application/octet-stream": {}}}
     elif route.method not in BODILESS:
-        content = {"application/json": {"schema": known[repr(route.ask)]}}
+        content = {"application/json": {"schema": known[repr(route.request_type)]}}
         operation["requestBody"] = {"required": True, "content": content}
     return operation
 
@@ -95,7 +95,7 @@ def _describe_answer(route: Route, known: dict[str, Json]) -> Json:
 
 def _iter_parameters(route: Route, known: dict[str, Json], named: dict[str, Any]) -> Iterator[Json]:
     """Fields of the ask that stand in the address: all of them where there is no body."""
-    schema = known[repr(route.ask)]
+    schema = known[repr(route.request_type)]
     schema = named.get(schema.get("$ref", "").removeprefix(_SCHEMAS), schema)
     is_upload = route.upload_bytes is not None
     for name, field in schema.get("properties", {}).items():
@@ -111,7 +111,7 @@ def _iter_parameters(route: Route, known: dict[str, Json], named: dict[str, Any]
 
 
 def _find_gives(route: Route) -> Any:
-    return get_type_hints(route.answer).get("return", Any)
+    return get_type_hints(route.handler).get("return", Any)
 
 
 def _is_plain(kind: Any) -> bool:

@@ -1,7 +1,7 @@
-"""The built page: files whose names hold a hash never change, the rest is asked for each time.
+"""Serve the built page and the web files of plugins.
 
-Read and sent here rather than by the web framework, whose way of serving files brings along a
-second library for threads and the system's table of file types: several megabytes for a few files.
+Files below ``assets/`` have a hash in their name and never change; all others are revalidated.
+Starlette's `StaticFiles` neither compresses nor sets the window title, so files are sent here.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import os
 import re
 import zlib
 from collections.abc import Iterable
+from html import escape
 from pathlib import Path
 
 from starlette.datastructures import Headers
@@ -58,7 +59,7 @@ def page_route(page_dir: Path, window_title: str = "") -> Route:
 
 def plugin_routes(dashboards: Iterable[Found]) -> list[Route]:
     """The web halves of dashboards that are not tracklight's own, and nothing beside them."""
-    return [_folder_route(f"/plugins/{it.name}/", it.module) for it in dashboards if it.module]
+    return [_folder_route(f"/plugins/{it.name}/", it.web_dir) for it in dashboards if it.web_dir]
 
 
 def _folder_route(place: str, folder: Path, window_title: str = "") -> Route:
@@ -90,8 +91,6 @@ def _send_file(folder: Path, path: str, asked: Headers, title: str) -> Response:
 def _put_title(page: bytes, title: str) -> bytes:
     if not title:
         return page
-    from html import escape  # half a megabyte of names of characters, for those who give a title
-
     return _TITLE.sub(lambda _: f"<title>{escape(title)}</title>".encode(), page, count=1)
 
 

@@ -11,8 +11,7 @@ import asyncio
 import sys
 
 import h11
-
-from tracklight.server.uvicorn_core import H11Protocol
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 #: What fits neither into a minute at 4 kB/s nor makes any progress is not a slow line.
 LOOK_S = 15.0

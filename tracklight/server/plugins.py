@@ -1,58 +1,93 @@
-"""Finds the dashboards, tracklight's own and others', and keeps a broken one from harming."""
+"""Find built-in and third-party dashboards; a broken one is reported and left out."""
 
 from __future__ import annotations
 
 import logging
-import os
 import re
-import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
+from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 from starlette.routing import compile_path
 
 from tracklight.dashboards import BUILT_IN
-from tracklight.plugin import Context, Dashboard, Route
+from tracklight.plugin_base import Context, Dashboard, FileKind, Route, Source
+from tracklight.types import SharedTag
 
 GROUP = "tracklight.dashboards"
 
 log = logging.getLogger(__name__)
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
-#: What the server itself answers to below ``api/`` and beside it.
+#: Names of the server's own routes.
 _TAKEN = frozenset(
     {"alerts", "blobs", "dashboards", "files", "health", "live", "notes", "runs", "status"}
 )
 
 
 class Plugins:
-    """All dashboards there are, and a sentence on each that cannot be used.
+    """All dashboards by name, and a sentence about each one that cannot be used.
 
-    Others' are loaded at once, to know whether they can be; tracklight's own when they are needed.
+    Third-party dashboards are loaded at once, to find out whether they can be used; built-in ones
+    on first use.
     """
 
     def __init__(self, context: Context) -> None:
         self.found: dict[str, Found] = {}
         self.problems: list[str] = []
         for it in BUILT_IN:
-            load = partial(_load_built_in, it.place, context)
-            self.found[it.name] = Found(it.name, it.title, it.plugins, None, load, it.prepares_from)
-        for label, get_class in _iter_entries():
+            self.found[it.name] = Found(
+                it.name,
+                it.title,
+                plugins=it.plugins,
+                files=it.files,
+                has_prepare=it.has_prepare,
+                load=partial(_load_built_in, it.location, context),
+            )
+        for entry_point in entry_points(group=GROUP):
             try:
-                self._add(get_class(), context)
-            # Others' code can fail in any way it likes, or try to exit; the board has to come up.
+                self._add(entry_point.load(), context)
+            # A plugin may raise anything, or try to exit; the server has to start nevertheless.
             except (Exception, SystemExit) as error:
-                log.debug("the dashboard %s failed", label, exc_info=error)
-                self.problems.append(f'the dashboard "{label}" cannot be used: {_say(error)}')
+                log.debug("the dashboard %s failed", entry_point.name, exc_info=error)
+                problem = f'the dashboard "{entry_point.name}" cannot be used: {_say(error)}'
+                self.problems.append(problem)
+
+    def list_active(self, source: Source, tags: Iterable[SharedTag]) -> list[Found]:
+        """Return the dashboards that have something to show."""
+        logged = {tag.plugin for tag in tags}
+        present: dict[FileKind, bool] = {
+            "settings": bool(source.settings()),
+            "captures": bool(source.captures()),
+            "tensor_files": bool(source.tensor_files()),
+        }
+        return [
+            found
+            for found in self.found.values()
+            if not (found.plugins or found.files)
+            or not logged.isdisjoint(found.plugins)
+            or any(present[kind] for kind in found.files)
+        ]
+
+    def prepare(self, active: Iterable[Found]) -> None:
+        """Let dashboards warm their caches; the failure of one does not affect the others."""
+        for found in active:
+            if not found.has_prepare:
+                continue
+            try:
+                found.get_dashboard().prepare()
+            except (Exception, SystemExit) as error:
+                log.warning("preparing the dashboard %s failed: %s", found.name, _say(error))
+                log.debug("preparing %s failed", found.name, exc_info=error)
 
     def routes(self) -> list[Route]:
-        """Those of all dashboards, each below its name."""
+        """Return the routes of all dashboards, each below the name of its dashboard."""
         return [
             replace(route, path=f"{name}/{route.path}")
             for name, found in self.found.items()
@@ -60,44 +95,58 @@ class Plugins:
         ]
 
     def close(self) -> None:
-        """End what dashboards have under way; one that cannot does not keep others from it."""
+        """Close all loaded dashboards, even if closing one of them fails."""
         for found in self.found.values():
             try:
                 found.close()
             except Exception as error:
-                log.warning("the dashboard %s did not end well: %s", found.name, _say(error))
+                log.warning("closing the dashboard %s failed: %s", found.name, _say(error))
 
     def _add(self, kind: Any, context: Context) -> None:
         if not (isinstance(kind, type) and issubclass(kind, Dashboard)):
             raise TypeError("it is not a subclass of tracklight.plugin.Dashboard")
         if not _NAME.fullmatch(kind.name) or kind.name in _TAKEN | self.found.keys():
-            raise ValueError(f'the name "{kind.name}" is taken or not fit for an address')
-        if kind.module is not None and not (kind.module / "index.js").is_file():
-            raise ValueError(f"its web half has no {kind.module / 'index.js'}")
+            raise ValueError(f'the name "{kind.name}" is taken or not fit for a URL')
+        if kind.web_dir is not None and not (kind.web_dir / "index.js").is_file():
+            raise ValueError(f"the file {kind.web_dir / 'index.js'} does not exist")
+        unknown = set(kind.files) - set(get_args(FileKind))
+        if unknown:
+            raise ValueError(f"its files are of unknown kinds: {', '.join(sorted(unknown))}")
         dashboard = kind(context)
-        found = Found(kind.name, kind.title, kind.plugins, kind.module, lambda: dashboard)
+        found = Found(
+            kind.name,
+            kind.title,
+            plugins=kind.plugins,
+            files=kind.files,
+            web_dir=kind.web_dir,
+            has_prepare=kind.prepare is not Dashboard.prepare,
+            load=lambda: dashboard,
+        )
         for route in found.get_routes():
             _check(route)
         self.found[kind.name] = found
 
 
 class Found:
-    """A dashboard with a tab. What is behind it is loaded once, when it is first asked for."""
+    """A dashboard with a tab. Its code is loaded once, on first use."""
 
     def __init__(
         self,
         name: str,
         title: str,
+        *,
         plugins: Sequence[str],
-        module: Path | None,
         load: Callable[[], Dashboard],
-        prepares_from: int | None = None,
+        files: Sequence[FileKind] = (),
+        web_dir: Path | None = None,
+        has_prepare: bool = False,
     ) -> None:
         self.name = name
         self.title = title
         self.plugins = plugins
-        self.module = module
-        self.prepares_from = prepares_from
+        self.files = files
+        self.web_dir = web_dir
+        self.has_prepare = has_prepare
         self._load = load
         self._lock = threading.Lock()
         self._loaded: tuple[Dashboard, tuple[Route, ...]] | None = None
@@ -120,50 +169,18 @@ class Found:
             return self._loaded
 
 
-def _load_built_in(place: str, context: Context) -> Dashboard:
-    module, _, name = place.partition(":")
+def _load_built_in(location: str, context: Context) -> Dashboard:
+    module, _, name = location.partition(":")
     kind: type[Dashboard] = getattr(import_module(module), name)
     return kind(context)
 
 
 def _check(route: Any) -> None:
-    """Raise now what would otherwise fail when the route is first asked."""
+    """Raise the errors that the first request would cause otherwise."""
     if not isinstance(route, Route):
         raise TypeError(f"{route!r} is not a tracklight.plugin.Route")
     compile_path(f"/{route.path}")
-    msgspec.json.Decoder(route.ask)
-
-
-def _iter_entries() -> Iterator[tuple[str, Callable[[], Any]]]:
-    if any(map(_names_group, _iter_entry_files(sys.path))):
-        from importlib.metadata import entry_points
-
-        for entry in entry_points(group=GROUP):
-            yield entry.name, entry.load
-
-
-def _iter_entry_files(places: Iterable[str]) -> Iterator[str]:
-    """The entry points of all installed packages.
-
-    Python's own machinery for this takes longer to load, and more memory, than all of these files
-    take to look through; so it is only brought in when one of them has something for us. They are
-    no `Path`s, as those would keep every package's name.
-    """
-    for place in places:
-        try:
-            with os.scandir(place or ".") as entries:
-                found = [e.path for e in entries if e.name.endswith((".dist-info", ".egg-info"))]
-        except OSError:
-            continue
-        yield from (os.path.join(path, "entry_points.txt") for path in found)
-
-
-def _names_group(path: str) -> bool:
-    try:
-        with open(path, "rb") as file:
-            return f"[{GROUP}]".encode() in file.read()
-    except OSError:
-        return False
+    msgspec.json.Decoder(route.request_type)
 
 
 def _say(error: BaseException) -> str:

@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tracklight import errors
-from tracklight.plugin import Problem
+from tracklight.plugin_base import Problem
 from tracklight.server.wire import Json
 
 log = logging.getLogger(__name__)

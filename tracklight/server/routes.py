@@ -16,7 +16,7 @@ from starlette.routing import Router
 from starlette.types import Receive, Scope, Send
 
 from tracklight.errors import UsageError
-from tracklight.plugin import Route
+from tracklight.plugin_base import Route
 from tracklight.server.answers import FOREVER, respond
 from tracklight.server.problems import refuse
 from tracklight.server.security import READ_ONLY
@@ -53,9 +53,9 @@ class LateRouter:
 
 def _make_endpoint(route: Route) -> Any:
     async def endpoint(request: Request) -> Response:
-        if route.writes and request.scope.get(READ_ONLY):
+        if route.mutates and request.scope.get(READ_ONLY):
             return refuse(403, "this board is read-only", "Start it without --read-only.")
-        if route.writes and route.method not in BODILESS and not _is_json(request):
+        if route.mutates and route.method not in BODILESS and not _is_json(request):
             return refuse(415, f"{request.url.path} takes JSON")
         limit_bytes = route.upload_bytes or _MOST_BODY_BYTES
         body = b"" if route.method in BODILESS else await read_body(request, limit_bytes)
@@ -71,28 +71,28 @@ def _is_json(request: Request) -> bool:
 
 
 def _answer(route: Route, request: Request, body: bytes) -> Response:
-    tag = None if route.state is None else _make_etag(route.state(), request)
+    tag = None if route.etag is None else _make_etag(route.etag(), request)
     if tag is not None and tag in request.headers.get("if-none-match", ""):
         return _keepable(Response(status_code=304), tag)
     try:
         ask = _decode(route, request, body)
     except UnicodeError as error:
         raise UsageError("the text of this request is not UTF-8") from error
-    answer = respond(route.answer(ask), request.headers)
-    if route.lasting is not None and route.lasting(ask):
+    answer = respond(route.handler(ask), request.headers)
+    if route.immutable is not None and route.immutable(ask):
         answer.headers["cache-control"] = FOREVER
     return answer if tag is None else _keepable(answer, tag)
 
 
 def _decode(route: Route, request: Request, body: bytes) -> Any:
     if route.method in BODILESS:
-        return decode_query(request.query_params, request.path_params, route.ask)
+        return decode_query(request.query_params, request.path_params, route.request_type)
     if route.upload_bytes is not None:
-        return msgspec.convert({**request.query_params, "body": body}, route.ask)
+        return msgspec.convert({**request.query_params, "body": body}, route.request_type)
     if not request.path_params:
-        return msgspec.json.decode(body, type=route.ask)
+        return msgspec.json.decode(body, type=route.request_type)
     fields = msgspec.json.decode(body, type=dict[str, Any])
-    return msgspec.convert({**fields, **request.path_params}, route.ask)
+    return msgspec.convert({**fields, **request.path_params}, route.request_type)
 
 
 def decode_query(query: QueryParams, path: Mapping[str, str], ask: Any) -> Any:

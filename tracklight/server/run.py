@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import FrameType
 
+import uvicorn
 from starlette.types import ASGIApp
 
 from tracklight.logdir.watch import Intervals, Watcher
@@ -21,15 +22,14 @@ from tracklight.server.patience import PatientProtocol, limit_connections, raise
 from tracklight.server.security import Policy
 from tracklight.server.settings import Settings
 from tracklight.server.source import Source, Watch
-from tracklight.server.uvicorn_core import Config, Server
 
 _DRAIN_S = 3
 
 
-class BoardServer(Server):
+class BoardServer(uvicorn.Server):
     """Ends the live streams on Ctrl-C, for which the server would otherwise wait forever."""
 
-    def __init__(self, config: Config, live: Live) -> None:
+    def __init__(self, config: uvicorn.Config, live: Live) -> None:
         super().__init__(config)
         self._live = live
 
@@ -98,9 +98,9 @@ def open_watch(catalog: Source, settings: Settings) -> Watcher:
     return Watcher(catalog.roots, Intervals(every_s, every_s, every_s), once=every_s == 0)
 
 
-def _configure(app: ASGIApp, settings: Settings) -> Config:
+def _configure(app: ASGIApp, settings: Settings) -> uvicorn.Config:
     raise_file_limit()
-    return Config(
+    return uvicorn.Config(
         app,
         loop="asyncio",
         http=PatientProtocol,

@@ -12,7 +12,7 @@ from tracklight.errors import UsageError
 from tracklight.formats.hparam_names import HParamValue
 from tracklight.formats.json_number import Number, json_number
 from tracklight.logdir.natural import natural_key
-from tracklight.plugin import Nothing, Route
+from tracklight.plugin_base import Nothing, Route
 from tracklight.server.kept import Kept
 from tracklight.server.overview import Overview
 from tracklight.server.run_digests import RunDigests, Values

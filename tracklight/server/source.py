@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from tracklight import plugin
+from tracklight import plugin_base
 from tracklight.logdir.roots import Root
 from tracklight.logdir.watch import Changes
 from tracklight.types import Delta, FileInfo, Progress
 
 
-class Source(plugin.Source, Protocol):
+class Source(plugin_base.Source, Protocol):
     """The catalog as the server sees it, which also keeps it fresh.
 
     All but ``refresh`` may be called from any thread, also while ``refresh`` runs in another.

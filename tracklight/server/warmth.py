@@ -1,38 +1,41 @@
-"""Puts together what takes long of a large log when it has been read, not when it is first seen."""
+"""Warm the caches of dashboards once the log has been read for the first time."""
 
 from __future__ import annotations
 
 import logging
+import threading
 
 from tracklight.server.overview import Overview
 from tracklight.server.plugins import Plugins
+from tracklight.server.source import Source
 from tracklight.types import Delta
 
 log = logging.getLogger(__name__)
 
 
 class Warmth:
-    """Listens for the end of the first refresh."""
+    """Call `Dashboard.prepare` of all active dashboards after the first refresh.
 
-    def __init__(self, overview: Overview, plugins: Plugins) -> None:
+    This happens in a thread of its own, so that a slow plugin does not delay live updates.
+    """
+
+    def __init__(self, source: Source, overview: Overview, plugins: Plugins) -> None:
+        self._source = source
         self._overview = overview
         self._plugins = plugins
-        self._is_done = False
+        self._is_started = False
 
     def hear(self, delta: Delta | None) -> None:
-        """Called in the follower's thread, which has nothing else to do just then."""
-        if delta is None or self._is_done:
+        """Listener of the follower; None means that a refresh begins or has failed."""
+        if delta is None or self._is_started:
             return
-        self._is_done = True
-        try:
-            self._prepare()
-        except Exception:  # whoever asks will be told; following has to go on
-            log.exception("preparing answers failed")
+        self._is_started = True
+        threading.Thread(target=self._prepare, name="tracklight-prepare", daemon=True).start()
 
     def _prepare(self) -> None:
-        logged = {tag.plugin for tag in self._overview.tags()}
-        runs = len(self._overview.runs())
-        for found in self._plugins.found.values():
-            least = found.prepares_from
-            if least is not None and least <= runs and not logged.isdisjoint(found.plugins):
-                found.get_dashboard().prepare()
+        try:
+            active = self._plugins.list_active(self._source, self._overview.tags())
+        except Exception:  # the first request reports the error
+            log.exception("listing the active dashboards failed")
+            return
+        self._plugins.prepare(active)

@@ -10,7 +10,7 @@ from typing import Literal
 from tracklight.formats.hparams import Experiment
 from tracklight.formats.hparams import Metric as Declared
 from tracklight.logdir.natural import natural_key
-from tracklight.plugin import Context
+from tracklight.plugin_base import Context
 from tracklight.sessions.places import Place
 
 Goal = Literal["min", "max"]

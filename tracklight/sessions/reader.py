@@ -21,7 +21,7 @@ from tracklight.formats.hparam_names import (
 from tracklight.formats.hparams import Experiment, SessionEnd, SessionStart
 from tracklight.logdir.discover import iter_upwards
 from tracklight.logdir.natural import natural_key
-from tracklight.plugin import Source
+from tracklight.plugin_base import Source
 from tracklight.sessions.places import find_settled, hand_on
 from tracklight.sessions.session import Origin, Session
 from tracklight.sessions.settings import parse_settings, rank_name

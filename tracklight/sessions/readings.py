@@ -11,7 +11,7 @@ import numpy as np
 from tracklight.errors import LogError
 from tracklight.index.curve import Curve
 from tracklight.index.lens import Lens
-from tracklight.plugin import Source
+from tracklight.plugin_base import Source
 from tracklight.types import Digest, Float64, Point
 
 How = Literal["last", "min", "max", "mean", "step"]
@@ -71,13 +71,13 @@ def _from_digest(digest: Digest | None, how: How) -> Read:
 
 def _look(log: Source, keys: Sequence[Key], reading: Reading) -> list[Read]:
     try:
-        return log.look(keys, Lens(), reading)
+        return log.query(keys, Lens(), reading)
     except LogError:  # a run that has gone meanwhile
         return [_look_alone(log, key, reading) for key in keys]
 
 
 def _look_alone(log: Source, key: Key, reading: Reading) -> Read:
     try:
-        return log.look([key], Lens(), reading)[0]
+        return log.query([key], Lens(), reading)[0]
     except LogError:
         return NOTHING

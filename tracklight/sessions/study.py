@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tracklight.formats.hparams import Experiment
-from tracklight.plugin import Context
+from tracklight.plugin_base import Context
 from tracklight.sessions.columns import HParamColumn, build_columns
 from tracklight.sessions.labels import shorten
 from tracklight.sessions.metrics import Metric, find_metrics

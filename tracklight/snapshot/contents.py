@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import time
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import cast
 
@@ -14,7 +15,7 @@ from tracklight.errors import LogError
 from tracklight.notes.book import RunNote
 from tracklight.notes.place import find_book
 from tracklight.notes.store import Store
-from tracklight.plugin import Nothing
+from tracklight.plugin_base import Nothing
 from tracklight.server.alerts import AlertsAnswer
 from tracklight.server.api import (
     DashboardRow,
@@ -28,13 +29,16 @@ from tracklight.server.context import make_context
 from tracklight.server.live import Status
 from tracklight.server.notes import NotesAnswer
 from tracklight.server.overview import Overview
-from tracklight.server.plugins import Plugins
+from tracklight.server.plugins import Found, Plugins
 from tracklight.server.run_columns import ColumnsAnswer, ColumnsAsk, ColumnsThere, RunColumns
 from tracklight.server.source import Source
 from tracklight.server.wire import FileRow, file_row, progress_row, readable, tag_row
 from tracklight.snapshot.excerpt import Excerpt
+from tracklight.snapshot.page import embed_module
 from tracklight.snapshot.view import View
 from tracklight.types import SharedTag
+
+log = logging.getLogger(__name__)
 
 _CURSOR = "copy"
 #: A table has no room for more; a log of ten thousand tags would make a copy heavy with them.
@@ -108,10 +112,14 @@ class Contents:
         )
 
     def iter_parts(self) -> Iterator[tuple[str, str, object]]:
-        """Of every dashboard what it wants to be known: its name, an address and an answer."""
+        """Yield what dashboards export: the name of the dashboard, the URL and the response."""
         for name, found in self._plugins.found.items():
-            for path, answer in found.get_dashboard().export_static(self.runs):
-                yield name, f"api/{name}/{path}", answer
+            if found.web_dir is None:
+                parts = found.get_dashboard().export_static(self.runs)
+            else:
+                parts = _export_plugin(found, self.runs)
+            for path, response in parts:
+                yield name, f"api/{name}/{path}", response
 
     def _status(self) -> StatusAnswer:
         """Where the log lies on this machine is nobody else's business."""
@@ -123,13 +131,30 @@ class Contents:
 
     def _dashboards(self, copied: frozenset[str]) -> list[DashboardRow]:
         return [
-            DashboardRow(name, found.title, list(found.plugins), name in copied, None)
+            DashboardRow(
+                name=name,
+                title=found.title,
+                plugins=list(found.plugins),
+                active=name in copied,
+                module_url=embed_module(found.web_dir) if name in copied else None,
+            )
             for name, found in self._plugins.found.items()
         ]
 
     def _damaged(self) -> list[FileRow]:
         rows = (file_row(run, info) for run in self.runs for info in self._source.files(run))
         return [msgspec.structs.replace(r, path=PurePath(r.path).name) for r in rows if r.damaged]
+
+
+def _export_plugin(found: Found, runs: Sequence[str]) -> Iterable[tuple[str, object]]:
+    """Return the export of a third-party dashboard; nothing, and a warning, if it fails."""
+    try:
+        return list(found.get_dashboard().export_static(runs))
+    except Exception as error:
+        log.warning(
+            "the dashboard %s is left out: %s (%s)", found.name, error, type(error).__name__
+        )
+        return ()
 
 
 def _collect_runs(tags: Iterable[SharedTag]) -> TagRuns:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracklight.errors import LogError
-from tracklight.plugin import Blob
+from tracklight.plugin_base import Blob
 from tracklight.server import columns
 from tracklight.server.page import PAGE_DIR
 
@@ -67,6 +67,15 @@ def embed_script(program: str) -> str:
 def embed_styles(styles: str) -> str:
     safe = styles.replace("</style", "<\\/style")
     return f"<style>{safe}</style>"
+
+
+def embed_module(web_dir: Path | None) -> str | None:
+    """Return the ``index.js`` of a plugin as a data URL, as pages opened from a file may not import
+    other files; None for dashboards that are part of the page."""
+    if web_dir is None:
+        return None
+    program = base64.b64encode((web_dir / "index.js").read_bytes()).decode("ascii")
+    return f"data:text/javascript;base64,{program}"
 
 
 def write_head(head: object, files: dict[str, str]) -> str:

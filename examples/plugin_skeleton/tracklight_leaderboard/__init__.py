@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 import msgspec
 import numpy as np
 
-from tracklight.plugin import Dashboard, Route
-from tracklight.types import Digest, Point
+from tracklight.plugin import Dashboard, Digest, Point, Route, encode_uri_component
+
+Goal = Literal["min", "max"]
 
 
-class RankingAsk(msgspec.Struct, forbid_unknown_fields=True):
-    """The best of these runs, or of all, by the lowest or the highest value of a tag."""
+class RankingRequest(msgspec.Struct, forbid_unknown_fields=True):
+    """Rank runs by the lowest or highest value of a tag."""
 
     tag: str
-    goal: Literal["min", "max"] = "min"
-    runs: list[str] | None = None
+    goal: Goal = "min"
 
 
 class Ranking(msgspec.Struct):
-    """The best run comes first; steps and values are columns, one number a run."""
+    """The best run comes first; ``steps`` and ``values`` are columns with one number per run."""
 
     runs: list[str]
     steps: Any
@@ -30,24 +30,24 @@ class Ranking(msgspec.Struct):
 
 
 class Leaderboard(Dashboard):
-    """Which run did best?"""
+    """Rank runs by the best value of a scalar."""
 
     name: ClassVar[str] = "leaderboard"
     title: ClassVar[str] = "Leaderboard"
     plugins: ClassVar[Sequence[str]] = ("scalars",)
-    module: ClassVar[Path | None] = Path(__file__).parent / "web"
+    web_dir: ClassVar[Path | None] = Path(__file__).parent / "web"
 
     def routes(self) -> list[Route]:
-        return [Route("ranking", RankingAsk, self.rank)]
+        return [Route("ranking", RankingRequest, self.rank, "GET", etag=self.context.cursor)]
 
-    def rank(self, ask: RankingAsk) -> Ranking:
-        """Runs by the best value of a scalar; those without any finite value are left out."""
-        runs = self.context.runs_with(ask.tag) if ask.runs is None else ask.runs
-        digests = self.context.log.digests([(run, ask.tag) for run in runs])
-        best = {run: _best(found, ask.goal) for run, found in zip(runs, digests, strict=True)}
+    def rank(self, request: RankingRequest) -> Ranking:
+        """Rank runs by the best value of a scalar; runs without a finite value are left out."""
+        runs = self.context.runs_with(request.tag)
+        digests = self.context.log.digests([(run, request.tag) for run in runs])
+        best = {run: _best(digest, request.goal) for run, digest in zip(runs, digests, strict=True)}
         ranked = sorted(
             ((run, point) for run, point in best.items() if point is not None),
-            key=lambda pair: pair[1].value if ask.goal == "min" else -pair[1].value,
+            key=lambda pair: pair[1].value if request.goal == "min" else -pair[1].value,
         )
         return Ranking(
             runs=[run for run, _ in ranked],
@@ -55,8 +55,15 @@ class Leaderboard(Dashboard):
             values=np.array([point.value for _, point in ranked], np.float64),
         )
 
+    def export_static(self, runs: Sequence[str]) -> Iterator[tuple[str, object]]:
+        """Yield the ranking of every scalar under the path that the page requests."""
+        for tag in self.context.tags():
+            for goal in get_args(Goal):
+                path = f"ranking?tag={encode_uri_component(tag)}&goal={goal}"
+                yield path, self.rank(RankingRequest(tag, goal))
 
-def _best(digest: Digest | None, goal: str) -> Point | None:
+
+def _best(digest: Digest | None, goal: Goal) -> Point | None:
     if digest is None:
         return None
     return digest.low if goal == "min" else digest.high

@@ -43,4 +43,4 @@ def ask(context: Context, path: str, /, **fields: object) -> Any:
     """The answer as it comes: a struct with arrays in it, or a file."""
     route = next(one for one in Audio(context).routes() if one.path == path)
     about = {} if route.method == "POST" else {"run": "a", "tag": TAG, "index": 0}
-    return route.answer(msgspec.convert({**about, **fields}, route.ask))
+    return route.handler(msgspec.convert({**about, **fields}, route.request_type))

@@ -41,7 +41,7 @@ class Scene:
     def ask(self, route_path: str, /, **fields: object) -> Any:
         """Of the graph of ``run`` if no other is named."""
         route = next(route for route in self.dashboard.routes() if route.path == route_path)
-        return route.answer(msgspec.convert({"id": self.id, **fields}, route.ask))
+        return route.handler(msgspec.convert({"id": self.id, **fields}, route.request_type))
 
     def group(self, path: str = "", **fields: object) -> Any:
         return self.ask("group", group=path, **fields)

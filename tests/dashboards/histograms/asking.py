@@ -32,7 +32,7 @@ def write(folder: Path, run: str, *records: bytes) -> Path:
 def ask(context: Context, path: str, /, **fields: object) -> Any:
     """The answer as it comes: structs with arrays in them."""
     found = next(one for one in Histograms(context).routes() if one.path == path)
-    return found.answer(msgspec.convert(fields, found.ask))
+    return found.handler(msgspec.convert(fields, found.request_type))
 
 
 def query(context: Context, tag: str = "w", **fields: object) -> Any:

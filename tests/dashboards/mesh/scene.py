@@ -53,7 +53,7 @@ class Scene:
 
     def ask(self, path: str, **fields: object) -> Any:
         route = next(route for route in self.dashboard.routes() if route.path == path)
-        return route.answer(msgspec.convert(fields, route.ask))
+        return route.handler(msgspec.convert(fields, route.request_type))
 
     def steps(self, *names: str) -> dict[tuple[str, str], list[int]]:
         series = self.ask("steps", tags=list(names)).series

@@ -45,4 +45,4 @@ def write(
 
 def ask(context: Context, route: str, method: str = "POST", /, **fields: object) -> Any:
     found = {(one.path, one.method): one for one in PrCurves(context).routes()}[route, method]
-    return found.answer(msgspec.convert(fields, found.ask))
+    return found.handler(msgspec.convert(fields, found.request_type))

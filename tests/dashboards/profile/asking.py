@@ -44,7 +44,7 @@ class Asked:
         ask = {"capture": self.row(run).id, **more}
         if before:
             ask["before"] = self.row(before).id
-        return route.answer(msgspec.convert(ask, route.ask, strict=False))
+        return route.handler(msgspec.convert(ask, route.request_type, strict=False))
 
     def close(self) -> None:
         self.catalog.close()

@@ -10,7 +10,7 @@ import msgspec
 from tracklight.dashboards.scalars import Scalars
 from tracklight.errors import UnknownTag
 from tracklight.index.lens import Lens, View, see
-from tracklight.plugin import Context, Problem, SeenT
+from tracklight.plugin_base import Context, Problem, SeenT
 from tracklight.types import Series
 
 
@@ -32,7 +32,7 @@ class Log:
         except KeyError:
             raise UnknownTag(run, tag) from None
 
-    def look(self, keys: Sequence[tuple[str, str]], lens: Lens, view: View[SeenT]) -> list[SeenT]:
+    def query(self, keys: Sequence[tuple[str, str]], lens: Lens, view: View[SeenT]) -> list[SeenT]:
         return [see(self.scalar(*key), lens, view, self._metric(key[0], lens)) for key in keys]
 
     def _metric(self, run: str, lens: Lens) -> Series | None:
@@ -57,7 +57,7 @@ def ask(route: str, log: Log, /, **fields: object) -> Any:
         lambda error: Problem(str(error), "next"),
     )
     found = {(one.path, one.method): one for one in Scalars(context).routes()}[route, "POST"]
-    return found.answer(msgspec.convert(fields, found.ask))
+    return found.handler(msgspec.convert(fields, found.request_type))
 
 
 def query(log: Log, *tags: str, **fields: object) -> Any:

@@ -31,7 +31,7 @@ class Board:
 
     def ask(self, route: str, **fields: Any) -> Any:
         found = next(one for one in self.text.routes() if one.path == route)
-        return found.answer(msgspec.convert(fields, found.ask))
+        return found.handler(msgspec.convert(fields, found.request_type))
 
     def values(self, tag: str) -> list[ValueAsk]:
         """Every value of a tag, run by run."""

@@ -31,10 +31,10 @@ class Audio(Dashboard):
     def routes(self) -> Sequence[Route]:
         return [
             Route("steps", StepsAsk, self.steps),
-            Route("about", ValueAsk, self.about, "GET", lasting=has_mark),
+            Route("about", ValueAsk, self.about, "GET", immutable=has_mark),
             Route("clip", ClipAsk, self.clip, "GET"),
-            Route("waveform", WaveformAsk, self.waveform, "GET", lasting=has_mark),
-            Route("spectrogram", SpectrogramAsk, self.spectrogram, "GET", lasting=has_mark),
+            Route("waveform", WaveformAsk, self.waveform, "GET", immutable=has_mark),
+            Route("spectrogram", SpectrogramAsk, self.spectrogram, "GET", immutable=has_mark),
         ]
 
     def export_static(self, runs: Sequence[str]) -> Iterator[tuple[str, object]]:

@@ -35,7 +35,7 @@ class Histograms(Dashboard):
         return [
             Route("query", HistogramsAsk, self.query),
             Route("steps", StepsAsk, self.steps),
-            Route("exact", ValueAsk, self.exact, "GET", lasting=has_mark),
+            Route("exact", ValueAsk, self.exact, "GET", immutable=has_mark),
             Route("table", BucketsAsk, self.table),
             Route("table", BucketsAsk, self.table, "GET"),
         ]

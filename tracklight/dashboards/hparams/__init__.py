@@ -24,6 +24,9 @@ from tracklight.dashboards.hparams.telling import tell
 from tracklight.plugin import Blob, Context, Dashboard, Route
 from tracklight.sessions.study import State, Study
 
+#: Smaller logs are answered fast enough without preparation.
+MIN_RUNS_TO_PREPARE = 1000
+
 
 class HParams(Dashboard):
     """Answers with all sessions at once, as columns, and with what follows from them."""
@@ -31,6 +34,7 @@ class HParams(Dashboard):
     name = "hparams"
     title = "HParams"
     plugins = ("hparams",)
+    files = ("settings",)
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
@@ -49,7 +53,8 @@ class HParams(Dashboard):
         ]
 
     def prepare(self) -> None:
-        self.sessions(SessionsAsk())
+        if len(self.context.log.runs()) >= MIN_RUNS_TO_PREPARE:
+            self.sessions(SessionsAsk())
 
     def export_static(self, runs: Sequence[str]) -> Iterator[tuple[str, object]]:
         return iter_copies(self.context, self._study)

@@ -57,7 +57,7 @@ def _draw(context: Context, metric: Metric, session: str, sketch: Sketch) -> Spa
     if run is None:
         return None
     try:
-        (seen,) = context.log.look([(run, metric.tag)], Lens(), sketch)
+        (seen,) = context.log.query([(run, metric.tag)], Lens(), sketch)
     except LogError:  # it has gone meanwhile
         return None
     return Sparkline(session, *seen)

@@ -35,11 +35,11 @@ class Images(Dashboard):
     def routes(self) -> Sequence[Route]:
         return [
             Route("steps", StepsAsk, self.steps),
-            Route("about", ValueAsk, self.about, "GET", lasting=has_mark),
+            Route("about", ValueAsk, self.about, "GET", immutable=has_mark),
             Route("picture", PartAsk, self.picture, "GET"),
             Route("thumbnail", ThumbnailAsk, self.thumbnail, "GET"),
             Route("tile", TileAsk, self.tile, "GET"),
-            Route("pixels", PixelsAsk, self.pixels, "GET", lasting=has_mark),
+            Route("pixels", PixelsAsk, self.pixels, "GET", immutable=has_mark),
             Route("file", PartAsk, self.file, "GET"),
             Route("archive", ArchiveAsk, self.archive),
             Route("archive", ArchiveAsk, self.archive, "GET"),

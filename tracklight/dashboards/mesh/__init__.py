@@ -29,8 +29,8 @@ class Mesh(Dashboard):
     def routes(self) -> Sequence[Route]:
         return [
             Route("steps", StepsAsk, self.steps),
-            Route("about", ItemAsk, self.about, "GET", lasting=has_mark),
-            Route("geometry", GeometryAsk, self.geometry, "GET", lasting=has_mark),
+            Route("about", ItemAsk, self.about, "GET", immutable=has_mark),
+            Route("geometry", GeometryAsk, self.geometry, "GET", immutable=has_mark),
             Route("file", FileAsk, self.file, "GET"),
         ]
 

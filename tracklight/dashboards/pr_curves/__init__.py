@@ -30,7 +30,7 @@ class PrCurves(Dashboard):
         return [
             Route("steps", StepsAsk, self.steps),
             Route("curves", CurvesAsk, self.curves),
-            Route("curve", ValueAsk, self.curve, "GET", lasting=has_mark),
+            Route("curve", ValueAsk, self.curve, "GET", immutable=has_mark),
             Route("history", HistoryAsk, self.history),
         ]
 

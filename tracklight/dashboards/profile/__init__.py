@@ -22,6 +22,7 @@ class Profile(Dashboard):
     name = "profile"
     title = "Profile"
     plugins = ("profile",)
+    files = ("captures",)
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
@@ -31,7 +32,7 @@ class Profile(Dashboard):
         return [
             Route("captures", Nothing, self.captures, "GET"),
             Route("opening", CaptureAsk, self.opening, "GET"),
-            Route("tools", CaptureAsk, self.tools, "GET", lasting=has_mark),
+            Route("tools", CaptureAsk, self.tools, "GET", immutable=has_mark),
             Route("hosts", CaptureAsk, self.hosts, "GET"),
             Route("file", CaptureFileAsk, self.file, "GET"),
             *(route for tool in TOOLS for route in tool.routes(self._store)),

@@ -37,7 +37,7 @@ def _routes(store: Store) -> Sequence[Route]:
         """What a program waited for when it waited for its input, stage by stage."""
         return tell_input(store, ask)
 
-    return [Route("input", CaptureAsk, answer, "GET", lasting=has_mark)]
+    return [Route("input", CaptureAsk, answer, "GET", immutable=has_mark)]
 
 
 def _copies(store: Store, ask: CaptureAsk) -> Iterator[tuple[str, object]]:

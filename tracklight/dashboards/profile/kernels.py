@@ -133,7 +133,7 @@ def _routes(store: Store) -> Sequence[Route]:
         """The kernels that ran on devices, and how they were launched."""
         return answer_kernels(store, ask)
 
-    return [Route("kernels", CaptureAsk, kernels, "GET", lasting=has_mark)]
+    return [Route("kernels", CaptureAsk, kernels, "GET", immutable=has_mark)]
 
 
 def _copies(store: Store, ask: CaptureAsk) -> Iterator[tuple[str, object]]:

@@ -180,8 +180,8 @@ def _routes(store: Store) -> Sequence[Route]:
         return answer_heap(store, ask)
 
     return [
-        Route("memory", CaptureAsk, memory, "GET", lasting=has_mark),
-        Route("heap", CaptureAsk, heap, "GET", lasting=has_mark),
+        Route("memory", CaptureAsk, memory, "GET", immutable=has_mark),
+        Route("heap", CaptureAsk, heap, "GET", immutable=has_mark),
     ]
 
 

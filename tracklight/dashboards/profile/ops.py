@@ -80,7 +80,7 @@ def _routes(store: Store) -> Sequence[Route]:
         """How long each op took, with and without what ran inside of it."""
         return answer_ops(store, ask)
 
-    return [Route("ops", CaptureAsk, ops, "GET", lasting=has_mark)]
+    return [Route("ops", CaptureAsk, ops, "GET", immutable=has_mark)]
 
 
 def _copies(store: Store, ask: CaptureAsk) -> Iterator[tuple[str, object]]:

@@ -92,8 +92,8 @@ def _routes(store: Store) -> Sequence[Route]:
         return tell_steps(store, ask)
 
     return [
-        Route("overview", CaptureAsk, overview, "GET", lasting=has_mark),
-        Route("steps", CaptureAsk, steps, "GET", lasting=has_mark),
+        Route("overview", CaptureAsk, overview, "GET", immutable=has_mark),
+        Route("steps", CaptureAsk, steps, "GET", immutable=has_mark),
     ]
 
 

@@ -176,8 +176,8 @@ def _routes(store: Store) -> Sequence[Route]:
         return answer_text(store, ask)
 
     return [
-        Route("program", CaptureAsk, program, "GET", lasting=has_mark),
-        Route("program/text", TextAsk, text, "GET", lasting=has_mark),
+        Route("program", CaptureAsk, program, "GET", immutable=has_mark),
+        Route("program/text", TextAsk, text, "GET", immutable=has_mark),
     ]
 
 

@@ -120,7 +120,7 @@ def _routes(store: Store) -> Sequence[Route]:
         """What ops computed and moved in which time, and what their device could have done."""
         return answer_roofline(store, ask)
 
-    return [Route("roofline", CaptureAsk, roofline, "GET", lasting=has_mark)]
+    return [Route("roofline", CaptureAsk, roofline, "GET", immutable=has_mark)]
 
 
 def _copies(store: Store, ask: CaptureAsk) -> Iterator[tuple[str, object]]:

@@ -68,6 +68,7 @@ class Projector(Dashboard):
     name = "projector"
     title = "Projector"
     plugins = ("projector",)
+    files = ("tensor_files",)
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
@@ -82,9 +83,9 @@ class Projector(Dashboard):
         return [
             Route("embeddings", Nothing, self.embeddings, "GET"),
             Route("about", EmbeddingAsk, self.about, "GET"),
-            Route("column", ColumnAsk, self.column, "GET", lasting=_has_mark),
-            Route("sprite", TileAsk, self.sprite, "GET", lasting=_has_mark),
-            Route("picture", RowAsk, self.picture, "GET", lasting=_has_mark),
+            Route("column", ColumnAsk, self.column, "GET", immutable=_has_mark),
+            Route("sprite", TileAsk, self.sprite, "GET", immutable=_has_mark),
+            Route("picture", RowAsk, self.picture, "GET", immutable=_has_mark),
             Route("point", RowAsk, self.point, "GET"),
             Route("project", ProjectAsk, self.project),
             Route("project", JobAsk, self.cancel, "DELETE"),
@@ -95,9 +96,9 @@ class Projector(Dashboard):
             Route("match", MatchAsk, self.match),
             Route("cluster", ClusterAsk, self.cluster),
             Route("clusters", JobAsk, self.clusters, "GET"),
-            Route("edit", EditAsk, self.edit, writes=True),
+            Route("edit", EditAsk, self.edit, mutates=True),
             Route("bookmarks", EmbeddingAsk, self.bookmarks, "GET"),
-            Route("bookmark", BookmarkAsk, self.bookmark, writes=True),
+            Route("bookmark", BookmarkAsk, self.bookmark, mutates=True),
             Route("file", FileAsk, self.file, "GET"),
             Route("upload", UploadAsk, self.upload, upload_bytes=_MOST_UPLOADED_BYTES),
         ]

@@ -55,10 +55,10 @@ class Clusters:
         job, plan = self._desk.get(key)
         opened = self._library.open(plan.found)
         groups = np.full(opened.rows, -1, np.int32)
-        if job.layout is None:
+        if job.result is None:
             return ClustersAnswer(tell(job, plan), groups, [])
         rows = np.arange(opened.rows) if plan.rows is None else plan.rows
-        groups[rows] = job.layout[:, 0].astype(np.int32)
+        groups[rows] = job.result[:, 0].astype(np.int32)
         return ClustersAnswer(tell(job, plan), groups, _tell(opened, groups, plan.words))
 
     def _find_places(self, plan: Plan, key: str) -> Float32:

@@ -9,7 +9,7 @@ from tracklight.dashboards.projector.library import Found
 from tracklight.errors import LogError, UsageError
 from tracklight.plugin import Context
 from tracklight.projections.devices import Device
-from tracklight.projections.jobs import Compute, Job, Jobs
+from tracklight.projections.jobs import Compute, Job, Jobs, LayoutStore
 from tracklight.projections.neighbours import Metric
 from tracklight.types import Float32, Int32
 from tracklight.util.file_cache import FileCache
@@ -43,7 +43,7 @@ class Desk:
     def __init__(self, context: Context) -> None:
         folder = context.log.cache_folder
         cache = FileCache(folder / "projections", max_bytes=_MAX_LAYOUT_BYTES) if folder else None
-        self._jobs = Jobs(cache)
+        self._jobs: Jobs[Float32] = Jobs(LayoutStore(cache) if cache else None)
         self._plans: LruCache[str, Plan] = LruCache(max_items=_MOST_PLANS)
 
     def start(self, key: str, plan: Plan, compute: Compute, is_kept: bool = True) -> JobRow:
@@ -60,7 +60,7 @@ class Desk:
             raise LogError("the server no longer knows this projection; start it again")
         return plan
 
-    def get(self, key: str) -> tuple[Job, Plan]:
+    def get(self, key: str) -> tuple[Job[Float32], Plan]:
         job, plan = self._jobs.find(key), self.get_plan(key)
         if job is None:
             raise LogError("the server no longer has this projection; start it again")
@@ -69,9 +69,9 @@ class Desk:
     def get_layout(self, key: str) -> tuple[Float32, Plan]:
         """The places that a job has come to so far."""
         job, plan = self.get(key)
-        if job.layout is None:
+        if job.result is None:
             raise UsageError("this projection has no places yet; wait until it has some")
-        return job.layout, plan
+        return job.result, plan
 
     def close(self) -> None:
         """Stop all jobs and wait for the one that runs."""
@@ -83,7 +83,7 @@ class Desk:
         return tell(job, plan)
 
 
-def tell(job: Job, plan: Plan) -> JobRow:
+def tell(job: Job[Float32], plan: Plan) -> JobRow:
     return JobRow(
-        job.key, job.state, job.doing, job.done, job.total, job.problem, job.frame, plan.device
+        job.key, job.state, job.doing, job.done, job.total, job.problem, job.revision, plan.device
     )

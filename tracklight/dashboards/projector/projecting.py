@@ -61,7 +61,7 @@ class Projector:
     def tell(self, ask: LayoutAsk) -> LayoutAnswer:
         job, plan = self._desk.get(ask.job)
         row = tell(job, plan)
-        layout = job.layout
+        layout = job.result
         places: list[Float32] = []
         if layout is not None and row.frame != ask.seen:
             places = [layout[:, axis] for axis in ask.axes if axis < layout.shape[1]]

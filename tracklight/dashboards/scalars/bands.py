@@ -32,12 +32,12 @@ class Bands:
     def make(self, keys: Sequence[Key], start: float, stop: float) -> list[BandRow]:
         """A band for each group and tag that some of these series belong to."""
         most = max(_FEWEST_PLACES, min(2 * self.ask.width, _MOST_CELLS // len(keys)))
-        seen = self.log.look(keys, self.lens, Places(start, stop, most))
+        seen = self.log.query(keys, self.lens, Places(start, stop, most))
         places = join_places(seen, start, stop, most)
         if not len(places):
             return []
         view = Sample(places, extremes=self.ask.band == "minmax")
-        samples = dict(zip(keys, self.log.look(keys, self.lens, view), strict=True))
+        samples = dict(zip(keys, self.log.query(keys, self.lens, view), strict=True))
         return [
             self._band(group.key, tag, places, [samples[key] for key in own])
             for group, tag, own in _iter_members(self.ask.groups or (), keys)

@@ -68,13 +68,13 @@ class Charts:
 
     def _measure(self, chart: ChartAsk, keys: Sequence[Key], lens: Lens) -> dict[Key, Extent]:
         view = Measure(chart.start, chart.stop)
-        seen = self.context.log.look(keys, replace(lens, smoothing=None), view)
+        seen = self.context.log.query(keys, replace(lens, smoothing=None), view)
         return dict(zip(keys, seen, strict=True))
 
     def _add_lines(
         self, row: ChartRow, extents: Mapping[Key, Extent], draw: Draw, lens: Lens
     ) -> None:
-        lines = zip(extents, self.context.log.look(list(extents), lens, draw), strict=True)
+        lines = zip(extents, self.context.log.query(list(extents), lens, draw), strict=True)
         row.lines = [line_row(*key, line) for key, line in lines if line.points]
         row.reduced = any(extent.points > draw.most_whole for extent in extents.values())
         if any(line.x is None for line in row.lines):

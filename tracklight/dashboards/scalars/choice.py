@@ -47,5 +47,5 @@ class Choice:
         shared = [tag for tag in tags if run in self.context.runs_with(tag)]
         if not shared:
             raise UsageError(f'the baseline "{run}" has none of the tags of this chart')
-        found = self.context.log.look([(run, tag) for tag in shared], lens, make_baseline)
+        found = self.context.log.query([(run, tag) for tag in shared], lens, make_baseline)
         return dict(zip(shared, found, strict=True))

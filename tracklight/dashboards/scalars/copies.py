@@ -70,7 +70,7 @@ def iter_copies(context: Context, runs: Sequence[str]) -> Iterator[tuple[str, ob
     yield "series", CopiedTags(tags)
     for one in tags:
         keys = [(run, one.tag) for run in one.runs]
-        yield one.path, TagCopy(one.tag, context.log.look(keys, Lens(), copy_curve))
+        yield one.path, TagCopy(one.tag, context.log.query(keys, Lens(), copy_curve))
 
 
 def copy_curve(curve: Curve) -> SeriesCopy:

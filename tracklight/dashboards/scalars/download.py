@@ -35,13 +35,13 @@ def make_file(context: Context, ask: TableAsk) -> Blob:
     file = io.BytesIO()
     writer = FORMATS[ask.format](file, _columns(ask))
     for key in keys:  # one after the other, so that only the file grows
-        writer.write(context.log.look([key], lens, Copy(ask.overwritten))[0])
+        writer.write(context.log.query([key], lens, Copy(ask.overwritten))[0])
     writer.close()
     return Blob(file.getvalue(), _MEDIA_TYPES[ask.format], f"scalars.{ask.format}")
 
 
 def _check_size(context: Context, keys: list[Key], lens: Lens) -> None:
-    extents = context.log.look(keys, replace(lens, smoothing=None), Measure()) if keys else []
+    extents = context.log.query(keys, replace(lens, smoothing=None), Measure()) if keys else []
     points = sum(extent.points for extent in extents)
     if points > _MOST_POINTS:
         raise UsageError(

@@ -26,7 +26,7 @@ _MOST_ROWS = 50_000
 def find_points(context: Context, ask: AtAsk) -> AtAnswer:
     choice = Choice(context, ask)
     keys = _bound(choice.keys(ask.tags))
-    spots = context.log.look(keys, choice.make_lens(ask.tags), Nearest(ask.at)) if keys else []
+    spots = context.log.query(keys, choice.make_lens(ask.tags), Nearest(ask.at)) if keys else []
     return AtAnswer(
         [
             AtRow(
@@ -49,7 +49,7 @@ def sum_up(context: Context, ask: RangeAsk) -> RangeAnswer:
     choice = Choice(context, ask)
     keys = _bound(choice.keys(ask.tags))
     view = SumUp(ask.start, ask.stop)
-    stretches = context.log.look(keys, choice.make_lens(ask.tags), view) if keys else []
+    stretches = context.log.query(keys, choice.make_lens(ask.tags), view) if keys else []
     pairs = zip(keys, stretches, strict=True)
     return RangeAnswer([_range_row(*key, one) for key, one in pairs if one is not None])
 

@@ -30,7 +30,7 @@ class Text(Dashboard):
     def routes(self) -> Sequence[Route]:
         return [
             Route("steps", StepsAsk, self.steps),
-            Route("render", TextAsk, self.render, "GET", lasting=has_mark),
+            Route("render", TextAsk, self.render, "GET", immutable=has_mark),
             Route("raw", RawTextAsk, self.raw, "GET"),
             Route("search", TextSearchAsk, self.search),
             Route("diff", TextDiffAsk, self.diff),

@@ -1,9 +1,9 @@
-/** Fills `target` with the ranking of the runs that are shown; returns how to take it away. */
+/** Fill `target` with the ranking of the selected runs; return a function that removes it. */
 export function mount(target, context) {
   const tag = context.address.param('board-tag', asIs, '');
   const goal = context.address.param('board-goal', asIs, 'min');
   const view = buildView(target);
-  let asked = 0;
+  let lastRequest = 0;
 
   view.tag.addEventListener('change', () => tag.set(view.tag.value));
   view.goal.addEventListener('change', () => goal.set(view.goal.value));
@@ -14,14 +14,14 @@ export function mount(target, context) {
     fillTags(view.tag, scalars, chosen);
     view.goal.value = goal.value;
     if (chosen === undefined) return;
-    const runs = context.runs.shown.map((run) => run.name);
-    const number = ++asked;
+    const request = ++lastRequest;
     try {
-      const ranking = await context.api.post('ranking', { tag: chosen, goal: goal.value, runs });
-      // An answer that was overtaken by a later question is no longer wanted.
-      if (number === asked) fillTable(view.body, ranking, context.runs);
+      const path = `ranking?tag=${encodeURIComponent(chosen)}&goal=${goal.value}`;
+      const ranking = await context.api.get(path);
+      // Ignore a response that a later request has overtaken.
+      if (request === lastRequest) fillTable(view.body, ranking, context.runs);
     } catch (error) {
-      if (number === asked) view.body.replaceChildren(makeRow('', error.message, '', ''));
+      if (request === lastRequest) view.body.replaceChildren(makeRow('', error.message, '', ''));
     }
   }
 
@@ -29,15 +29,31 @@ export function mount(target, context) {
   refresh();
   return () => {
     stop();
-    asked += 1;
+    lastRequest += 1;
     target.replaceChildren();
+    document.adoptedStyleSheets = document.adoptedStyleSheets.filter((one) => one !== style);
   };
 }
+
+// Colors come from the page, so that the dashboard follows its theme. The style sheet is part of this
+// file, as a static export contains no other files of the plugin.
+const style = new CSSStyleSheet();
+style.replaceSync(`
+  .leaderboard-bar { display: flex; gap: 8px; padding: 12px 16px; }
+  .leaderboard-bar select {
+    padding: 4px 8px; color: var(--text); font: inherit;
+    background: var(--raise); border: 1px solid var(--line-strong); border-radius: 6px;
+  }
+  .leaderboard { width: auto; margin: 0 16px; border-collapse: collapse; }
+  .leaderboard :is(th, td) { padding: 4px 12px; text-align: left; }
+  .leaderboard :is(th, td):first-child { width: 4px; padding: 0; }
+  .leaderboard :is(th, td):nth-child(n + 3) { text-align: right; font-variant-numeric: tabular-nums; }
+`);
 
 const asIs = { parse: (text) => text, format: (text) => text };
 
 function buildView(target) {
-  const style = make('link', { rel: 'stylesheet', href: new URL('style.css', import.meta.url).href });
+  document.adoptedStyleSheets = [...document.adoptedStyleSheets, style];
   const tag = make('select', { ariaLabel: 'Scalar' });
   const goal = make('select', { ariaLabel: 'Goal' });
   goal.append(make('option', { value: 'min' }, 'lowest first'));
@@ -49,7 +65,7 @@ function buildView(target) {
   const body = make('tbody');
   const table = make('table', { className: 'leaderboard' });
   table.append(head, body);
-  target.replaceChildren(style, bar, table);
+  target.replaceChildren(bar, table);
   return { tag, goal, body };
 }
 
@@ -63,26 +79,27 @@ function fillTags(select, rows, chosen) {
 }
 
 function fillTable(body, ranking, runs) {
-  body.replaceChildren(
-    ...ranking.runs.map((name, at) => {
-      const shown = runs.find(name);
-      const value = ranking.values[at].toPrecision(4);
-      const row = makeRow('', shown?.label ?? name, value, ranking.steps[at].toLocaleString());
-      row.cells[0].style.backgroundColor = shown?.colour ?? 'transparent';
-      return row;
-    }),
-  );
+  const rows = [];
+  ranking.runs.forEach((name, at) => {
+    const run = runs.shown.find((one) => one.name === name);
+    if (run === undefined) return;
+    const value = ranking.values[at].toPrecision(4);
+    const row = makeRow('', run.label, value, ranking.steps[at].toLocaleString());
+    row.cells[0].style.backgroundColor = run.colour;
+    rows.push(row);
+  });
+  body.replaceChildren(...rows);
 }
 
-function makeRow(colour, run, value, step, cell = 'td') {
+function makeRow(color, run, value, step, cell = 'td') {
   const row = make('tr');
-  row.append(...[colour, run, value, step].map((text) => make(cell, {}, text)));
+  row.append(...[color, run, value, step].map((text) => make(cell, {}, text)));
   return row;
 }
 
 function make(name, properties = {}, text = '') {
   const element = Object.assign(document.createElement(name), properties);
-  // Names come from a log and may hold anything, so they are never taken for HTML.
+  // Names come from a log and may contain anything: never insert them as HTML.
   element.textContent = text;
   return element;
 }

@@ -1,0 +1,39 @@
+"""The names of `tracklight.plugin`, and that built-in dashboards have no more than these."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+from pathlib import Path
+
+import pytest
+
+from tracklight import dashboards, plugin
+
+#: Packages of which dashboards of any kind make use; others hold the analysis of one kind of data.
+SHARED = ("tracklight.index", "tracklight.media", "tracklight.logdir")
+
+
+def test_names_are_listed_in_order() -> None:
+    public = [name for name in vars(plugin) if not name.startswith("_") and name != "annotations"]
+    assert plugin.__all__ == sorted(public)
+
+
+@pytest.mark.parametrize("package", SHARED)
+def test_plugins_have_what_several_built_in_dashboards_use(package: str) -> None:
+    public = [getattr(plugin, name) for name in plugin.__all__]
+    users: dict[tuple[str, str], set[str]] = {}
+    root = Path(dashboards.__file__).parent
+    for path in root.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(package):
+                for alias in node.names:
+                    key = node.module or "", alias.name
+                    users.setdefault(key, set()).add(path.relative_to(root).parts[0])
+    missing = [
+        f"{module}.{name}"
+        for (module, name), names in users.items()
+        if len(names) > 1
+        and not any(getattr(importlib.import_module(module), name) is one for one in public)
+    ]
+    assert missing == []
