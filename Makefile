@@ -21,7 +21,7 @@ WEB    := $(shell find web -type f -not -path '*/node_modules/*' -not -path '*/t
 .PHONY: run test test-all test-web coverage check check-python check-web bench docs format pins clean help
 
 run: .make/kernel .make/web  ## Serve LOGDIR, or a demo log where none is given (ARGS="--port 7000")
-	@test -n "$(LOGDIR)" || test -d demo-logs || $(BIN)/python -m tracklight.demo demo-logs
+	@test -n "$(LOGDIR)" || test -d demo-logs || $(BIN)/python -m tracklight.cli.demo demo-logs
 	$(BIN)/tracklight --logdir "$(or $(LOGDIR),demo-logs)" $(ARGS)
 
 test: .make/test test-web  ## Run the quick tests: units, the page, a browser smoke test; no framework is needed
@@ -77,7 +77,7 @@ clean:  ## Remove everything that was made here
 	rm -rf .make .venv build dist docs/_build demo-logs web/node_modules tracklight/server/static
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	rm -f tracklight/formats/_[sex]*.c tracklight/index/_loops.c tracklight/projections/_[fn]*.c \
-		tracklight/profiles/columns/_nesting.c
+		tracklight/analysis/profiles/_nesting.c
 	find tracklight -name '_*.so' -exec rm -f {} +
 	find tracklight tests tools benchmarks -name __pycache__ -prune -exec rm -rf {} +
 

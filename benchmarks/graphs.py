@@ -13,19 +13,14 @@ from playwright.sync_api import Browser, Page
 from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
 from benchmarks import board, peers
-from benchmarks.browser import (
-    open_page,
-    read_heap_mib,
-    start_chromium,
-    time_first,
-)
+from benchmarks.browser import open_page, read_heap_mib, start_chromium, time_first
 from benchmarks.make_logs import FILE_NAME, get_log
 from benchmarks.report import Row, format_s
 from benchmarks.website import Website
 from tracklight.formats import proto
 from tracklight.formats.event import encode_graph
 from tracklight.formats.proto import Message
-from tracklight.formats.tfrecord import frame
+from tracklight.formats.tfrecord import encode_record
 
 _STAGES, _OPS = 10, 200
 _KINDS = (b"Conv2D", b"FusedBatchNormV3", b"Relu", b"AddV2")
@@ -92,7 +87,7 @@ def write_graph(folder: Path, layers: int) -> None:
                 _fill(graph.node.add(), before, kind, [name for name in inputs if name])
     path = folder / "run" / FILE_NAME
     path.parent.mkdir(parents=True)
-    path.write_bytes(frame(encode_graph(1.7e9, 0, graph)))
+    path.write_bytes(encode_record(encode_graph(1.7e9, 0, graph)))
 
 
 def _fill(node: Message, name: bytes, op: bytes, inputs: list[bytes]) -> None:

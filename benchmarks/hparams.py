@@ -20,8 +20,8 @@ from benchmarks.report import Row, format_s
 from benchmarks.website import Website
 from tracklight.formats import hparams, summary
 from tracklight.formats.event import encode_event, encode_file_version
-from tracklight.formats.hparam_names import HParamValue
-from tracklight.formats.tfrecord import frame
+from tracklight.formats.hparams import HParamValue
+from tracklight.formats.tfrecord import encode_record
 
 _HPARAMS, _METRICS, _STEPS = 30, 10, 5
 _ROW = "[data-session]"
@@ -77,7 +77,7 @@ def write_sessions(folder: Path, count: int) -> None:
     for number in range(count):
         path = folder / f"trial-{number:05}" / FILE_NAME
         path.parent.mkdir(parents=True)
-        path.write_bytes(b"".join(map(frame, _iter_events(number, rng))))
+        path.write_bytes(b"".join(map(encode_record, _iter_events(number, rng))))
 
 
 def _iter_events(number: int, rng: np.random.Generator) -> Iterator[bytes]:
@@ -86,7 +86,7 @@ def _iter_events(number: int, rng: np.random.Generator) -> Iterator[bytes]:
     given |= {f"word_{n}": str(rng.choice(["relu", "gelu", "tanh"])) for n in range(3)}
     given |= {f"flag_{n}": bool(rng.integers(2)) for n in range(2)}
     yield encode_file_version(START_S)
-    yield encode_event(START_S, 0, [hparams.session_start(given, wall_time=START_S + number)])
+    yield encode_event(START_S, 0, [hparams.build_session_start(given, wall_time=START_S + number)])
     quality = np.log10(float(given["lr"])) + float(given["number_00"])
     for step in range(_STEPS):
         values = quality * (step + 1) + rng.normal(size=_METRICS)

@@ -22,7 +22,7 @@ from benchmarks import board, peers
 from benchmarks.make_logs import FILE_NAME, scalar_record, version_record
 from benchmarks.report import Row, format_s
 from benchmarks.website import Website
-from tracklight.formats.tfrecord import frame
+from tracklight.formats.tfrecord import encode_record
 
 RUN, TAG = "run", "loss"
 POLL_S = 0.005
@@ -74,4 +74,4 @@ def _measure_delay(path: Path, step: int, read_step: Callable[[], int]) -> float
 
 def _append(path: Path, record: bytes) -> None:
     with path.open("ab") as file:
-        file.write(frame(record))
+        file.write(encode_record(record))

@@ -22,7 +22,7 @@ from tensorboard.compat.proto.summary_pb2 import Summary, SummaryMetadata
 from tensorboard.compat.proto.tensor_pb2 import TensorProto
 from tensorboard.compat.proto.types_pb2 import DT_DOUBLE, DT_FLOAT, DT_STRING
 
-from tracklight.formats.tfrecord import frame
+from tracklight.formats.tfrecord import encode_record
 
 Rows = NDArray[np.uint8]
 Fill = NDArray[Any]
@@ -135,7 +135,7 @@ def _write_scalars(folder: Path, shape: Scalars) -> None:
     for path in _iter_files(folder, shape.runs):
         values = random.normal(size=(shape.steps, shape.tags)).astype("<f4")
         with path.open("wb") as file:
-            file.write(frame(version_record()))
+            file.write(encode_record(version_record()))
             # A step of 0 is not on the wire at all, and a longer step takes more bytes there.
             for first, end in ((0, 1), (1, 1 << 7), (1 << 7, 1 << 14), (1 << 14, 1 << 21)):
                 if first < shape.steps:
@@ -169,11 +169,11 @@ def _write_images(folder: Path, shape: Images) -> None:
     side = str(shape.side).encode()
     for path in _iter_files(folder, shape.runs):
         with path.open("wb") as file:
-            file.write(frame(version_record()))
+            file.write(encode_record(version_record()))
             for step in range(shape.steps):
                 size = (shape.a_step, shape.side, shape.side, 3)
                 pictures = map(_encode_png, random.integers(0, 256, size, np.uint8))
-                file.write(frame(_image_record(step, [side, side, *pictures])))
+                file.write(encode_record(_image_record(step, [side, side, *pictures])))
 
 
 def _image_record(step: int, parts: list[bytes]) -> bytes:
@@ -202,10 +202,12 @@ def _write_histograms(folder: Path, shape: Histograms) -> None:
     random = np.random.default_rng(4)
     (path,) = _iter_files(folder, 1)
     with path.open("wb") as file:
-        file.write(frame(version_record()))
+        file.write(encode_record(version_record()))
         for step in range(shape.steps):
             for tag in range(shape.tags):
-                file.write(frame(_histogram_record(f"layer{tag % 10}/w{tag}", step, random)))
+                file.write(
+                    encode_record(_histogram_record(f"layer{tag % 10}/w{tag}", step, random))
+                )
 
 
 def _histogram_record(tag: str, step: int, random: np.random.Generator) -> bytes:

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from benchmarks.make_logs import get_log
-from tracklight.formats.wire import DELIMITED, VARINT, Field, iter_fields
+from tracklight.formats.wire_format import LENGTH_DELIMITED, VARINT, Field, iter_fields
 
 _DATA = Path(__file__).parent.parent / "tests" / "data" / "profile"
 #: Fields of messages of an XSpace, by their numbers.
@@ -67,7 +67,7 @@ def _find_end_ps(data: bytes) -> int:
 
 def _iter_inside(data: bytes, number: int) -> Iterator[bytes]:
     for field in iter_fields(data, 0, len(data)):
-        if field.number == number and field.wire == DELIMITED:
+        if field.number == number and field.wire_type == LENGTH_DELIMITED:
             yield data[field.start : field.end]
 
 
@@ -130,11 +130,11 @@ def _count_on(stat: bytes, copy: int, counted: frozenset[int]) -> bytes:
 
 
 def _encode(field: Field, content: bytes) -> bytes:
-    if field.wire == VARINT:
+    if field.wire_type == VARINT:
         return _number(field.number, field.value)
-    if field.wire == DELIMITED:
+    if field.wire_type == LENGTH_DELIMITED:
         return _delimited(field.number, content)
-    return _varint(field.number << 3 | field.wire) + content
+    return _varint(field.number << 3 | field.wire_type) + content
 
 
 def _number(number: int, value: int) -> bytes:
@@ -142,7 +142,7 @@ def _number(number: int, value: int) -> bytes:
 
 
 def _delimited(number: int, content: bytes) -> bytes:
-    return _varint(number << 3 | DELIMITED) + _varint(len(content)) + content
+    return _varint(number << 3 | LENGTH_DELIMITED) + _varint(len(content)) + content
 
 
 def _varint(value: int) -> bytes:

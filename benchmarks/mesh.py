@@ -27,7 +27,7 @@ from benchmarks.make_logs import FILE_NAME
 from benchmarks.report import Row, format_s
 from tracklight.formats import summary
 from tracklight.formats.event import encode_event
-from tracklight.formats.tfrecord import frame
+from tracklight.formats.tfrecord import encode_record
 
 _PICTURE = "[data-card='cloud'] [role=img]"
 _SHOWN = _PICTURE + ":not([data-drawn='0'])"
@@ -81,7 +81,7 @@ def write_cloud(folder: Path, count: int) -> None:
     values = summary.mesh("cloud", points, colors=colors)
     (folder / "run").mkdir()
     path = folder / "run" / FILE_NAME
-    path.write_bytes(frame(encode_event(time.time(), 0, values)))
+    path.write_bytes(encode_record(encode_event(time.time(), 0, values)))
 
 
 def turn(page: Page) -> list[float]:

@@ -58,20 +58,20 @@ def _run(command: list[str]) -> Taken:
 
 
 def _look_here(what: str, path: Path) -> float:
-    from tracklight.profiles.captures import open_capture
-    from tracklight.profiles.summary.summary import sum_up
-    from tracklight.profiles.timeline.tiles import TILE_BITS, cut_tiles
-    from tracklight.profiles.timeline.timeline import Timeline
+    from tracklight.analysis.profiles.captures.files import open_capture
+    from tracklight.analysis.profiles.summary import summarize
+    from tracklight.analysis.profiles.timeline.layout import Timeline
+    from tracklight.analysis.profiles.timeline.tiles import TILE_BITS, make_tiles
 
     start = time.perf_counter()
     trace = open_capture(path)
     if what == "overview":
-        assert sum_up(trace).events
+        assert summarize(trace).events
     else:
         timeline = Timeline(trace)
         level = max(0, (timeline.end_ps >> TILE_BITS).bit_length() - 1)
         last = timeline.end_ps >> level + TILE_BITS
-        assert cut_tiles(timeline, level, range(last + 1), list(range(len(trace.tracks))))
+        assert make_tiles(timeline, level, range(last + 1), list(range(len(trace.tracks))))
     return time.perf_counter() - start
 
 

@@ -24,7 +24,7 @@ from benchmarks.report import Row, format_s
 from benchmarks.website import Website
 from tracklight.formats import summary
 from tracklight.formats.event import encode_event
-from tracklight.formats.tfrecord import frame
+from tracklight.formats.tfrecord import encode_record
 from tracklight.types import Float32
 
 _DIMENSIONS = 50
@@ -114,7 +114,7 @@ def write_vectors(
     run = folder / "run"
     run.mkdir()
     record = encode_event(time.time(), 0, [summary.text("about", "vectors")])
-    (run / FILE_NAME).write_bytes(frame(record))
+    (run / FILE_NAME).write_bytes(encode_record(record))
     path = "vectors.tsv" if as_text else "vectors.npy"
     if as_text:
         np.savetxt(run / path, vectors, "%.6g", delimiter="\t")

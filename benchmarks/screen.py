@@ -21,7 +21,7 @@ from benchmarks import board
 from benchmarks.browser import open_page, start_chromium
 from benchmarks.make_logs import FILE_NAME, scalar_record, version_record
 from benchmarks.report import Row, format_s
-from tracklight.formats.tfrecord import frame
+from tracklight.formats.tfrecord import encode_record
 
 PAGES = 10
 TAGS = [f"train/metric_{number}" for number in range(6)]
@@ -37,12 +37,12 @@ class GrowingLog:
         self._paths = [folder / run / FILE_NAME for run in RUNS]
         for path in self._paths:
             path.parent.mkdir()
-            path.write_bytes(frame(version_record()))
+            path.write_bytes(encode_record(version_record()))
 
     def append(self, step: int) -> None:
         now = time.time()
         value = float(np.exp(-step / 100))
-        records = b"".join(frame(scalar_record(tag, step, now, value)) for tag in TAGS)
+        records = b"".join(encode_record(scalar_record(tag, step, now, value)) for tag in TAGS)
         for path in self._paths:
             with path.open("ab") as file:
                 file.write(records)

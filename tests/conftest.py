@@ -10,7 +10,7 @@ from hypothesis import settings
 
 from tests.archives import extract
 from tests.small_log import write_small_log
-from tracklight.sdk import lenient
+from tracklight.writer import warnings
 
 # Deadlines measure the load of the machine more than the code.
 settings.register_profile("tracklight", deadline=None)
@@ -85,4 +85,4 @@ def small_logdir(tmp_path: Path) -> Path:
 @pytest.fixture(autouse=True)
 def reset_warnings(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forget which lines were warned about, so that every test sees its own warnings."""
-    monkeypatch.setattr(lenient, "_told", set())
+    monkeypatch.setattr(warnings, "_told", set())

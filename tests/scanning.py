@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tracklight.formats import scan_python
-from tracklight.formats.batch import Batch, Damage, Number, Points, References
-from tracklight.formats.large import walk
-from tracklight.formats.scan import Scanner
+from tracklight.formats import scanner
+from tracklight.formats.batch import Batch, Damage, Points, References, ScalarType
+from tracklight.formats.scanner import Scanner, scan_large_record
 
 try:
     from tracklight.formats import _scan
@@ -25,7 +24,7 @@ needs_kernel = pytest.mark.skipif(_scan is None, reason="the kernel has not been
 
 #: Both scanners, to parametrise a test with.
 SCANNERS = [
-    pytest.param(scan_python.Scanner, id="python"),
+    pytest.param(scanner.PythonScanner, id="python"),
     pytest.param(getattr(_scan, "Scanner", None), id="compiled", marks=needs_kernel),
 ]
 
@@ -45,7 +44,9 @@ def read_file(
         if scanner.position > at or batch.damage:
             batches.append(batch)
         if batch.large and not whole:
-            walked = walk(scanner, batch.large, lambda start, n: data[start : start + n], len(data))
+            walked = scan_large_record(
+                scanner, batch.large, lambda start, n: data[start : start + n], len(data)
+            )
             batches += [walked] if walked else []
         if scanner.position > at:
             width = window
@@ -91,7 +92,7 @@ def gather(batches: Iterable[Batch], tags: Iterable[bytes] = ()) -> Reading:
 def _add_points(reading: Reading, points: Points) -> None:
     for i, series in enumerate(points.series):
         rows = slice(points.starts[i], points.starts[i + 1])
-        numbers = points.value[rows].view(Number(points.number[i]).dtype)
+        numbers = points.value[rows].view(ScalarType(points.scalar_type[i]).dtype)
         # Infinities and NaNs must compare equal to themselves, and one batch may hold as a float
         # what another, without fractions in it, holds as an integer.
         found = zip(
@@ -122,7 +123,7 @@ def get_values(batch: Batch, series: int = 0) -> list[float | int]:
     """The points of one series, as numbers of their own kind."""
     (i,) = np.flatnonzero(batch.points.series == series)
     rows = slice(batch.points.starts[i], batch.points.starts[i + 1])
-    return batch.points.value[rows].view(Number(batch.points.number[i]).dtype).tolist()
+    return batch.points.value[rows].view(ScalarType(batch.points.scalar_type[i]).dtype).tolist()
 
 
 def assert_agree(creators: Sequence[ScannerType], data: bytes, sizes: Iterable[int]) -> None:
@@ -162,7 +163,7 @@ def _to_comparable(columns: Points | References) -> dict[str, tuple[Any, list[An
 
 def _with_plain_nans(points: Points) -> Any:
     """How a NaN's spare bits come through a change of width is nobody's promise."""
-    is_float = np.repeat(points.number == Number.FLOAT, np.diff(points.starts))
+    is_float = np.repeat(points.scalar_type == ScalarType.FLOAT, np.diff(points.starts))
     return np.where(is_float & np.isnan(points.value), np.nan, points.value)
 
 

@@ -9,9 +9,8 @@ import numpy as np
 from tests import builders as b
 from tracklight.formats import summary
 from tracklight.formats.event import encode_event
-from tracklight.formats.png import encode_png
-from tracklight.formats.tfrecord import frame
-from tracklight.formats.wav import encode_wav
+from tracklight.formats.media import encode_png, encode_wav
+from tracklight.formats.tfrecord import encode_record
 
 NAME = "events.out.tfevents.1.host"
 PIXELS = np.arange(12, dtype=np.uint8).reshape(2, 2, 3)
@@ -51,4 +50,4 @@ def _make_every_kind() -> list[bytes]:
     ]
     events = [encode_event(1.7e9 + at, step, [value]) for at, (step, value) in enumerate(values)]
     graph = b.record(b.event(b.blob(4, b"graph"), step=0, wall=1.7e9))
-    return [*map(frame, events), graph]
+    return [*map(encode_record, events), graph]

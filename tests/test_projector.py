@@ -10,9 +10,9 @@ import pytest
 
 from tracklight import projector
 from tracklight.errors import UsageError, UsageWarning
-from tracklight.formats.png import encode_png
-from tracklight.sdk.pictures import find_size
-from tracklight.sdk.sprites import MAX_SIDE, make_sprite
+from tracklight.formats.media import encode_png
+from tracklight.projector import MAX_SPRITE_SIDE_PX, make_sprite
+from tracklight.writer.media import find_image_size
 
 VECTORS = np.arange(12, dtype=np.float32).reshape(4, 3) / 3
 
@@ -43,7 +43,7 @@ def test_one_line_writes_all_that_is_needed(tmp_path: Path) -> None:
     )
     assert np.array_equal(read_vectors(run / "embedding.tensors.tsv"), VECTORS)
     assert (run / "embedding.metadata.tsv").read_text() == "a\nb\nc\nd\n"
-    assert find_size((run / "embedding.sprite.png").read_bytes()) == (12, 10)
+    assert find_image_size((run / "embedding.sprite.png").read_bytes()) == (12, 10)
     assert list(run.glob("*tfevents*"))  # without which it would not be a run
 
 
@@ -100,7 +100,7 @@ def test_sheet_has_as_many_rows_as_columns_and_starts_at_the_top_left() -> None:
 
 def test_large_pictures_are_made_smaller() -> None:
     sheet, (width, height) = make_sprite(np.zeros((4, 3, 5000, 1), np.uint8))
-    assert max(sheet.shape) <= MAX_SIDE
+    assert max(sheet.shape) <= MAX_SPRITE_SIDE_PX
     assert (width, height) == (2500, 2)
 
 

@@ -16,19 +16,19 @@ import numpy as np
 import pytest
 
 import tracklight
-from tests.sdk.reading import iter_events, read_values
+from tests.writer.event_files import iter_events, read_values
 from tracklight import hparams, summary
+from tracklight.analysis.experiments.settings_files import parse_settings
 from tracklight.errors import UsageError, UsageWarning
 from tracklight.formats import proto
 from tracklight.formats.hparams import Status
-from tracklight.formats.png import encode_png
-from tracklight.formats.tensor import decode
-from tracklight.sessions.settings import parse_settings
+from tracklight.formats.media import encode_png
+from tracklight.formats.tensor import decode_tensor
 
 
 def read_texts(logdir: Path) -> dict[str, str]:
     return {
-        value.tag.decode(): decode(value.tensor).item().decode()
+        value.tag.decode(): decode_tensor(value.tensor).item().decode()
         for value in read_values(logdir)
         if value.tag.startswith(b"run/")
     }
@@ -84,7 +84,7 @@ def test_program_that_fails_is_noted(tmp_path: Path, script: str) -> None:
 
 
 def test_finish_twice_is_harmless(tmp_path: Path) -> None:
-    run = tracklight.run(tmp_path, note_source=False)
+    run = tracklight.run(tmp_path, save_code=False)
     run.finish()
     run.finish(failed=True)
     (end,) = read_hparams(tmp_path)
@@ -166,9 +166,9 @@ def test_images_of_a_list_are_all_logged(tmp_path: Path) -> None:
         run.log({"many": pictures})
         run.log({"batch": tracklight.Image(np.zeros((5, 4, 6, 1)), max_outputs=2)})
     values = {value.tag: value for value in read_values(tmp_path)}
-    assert len(decode(values[b"many"].tensor)) == 2 + 5
+    assert len(decode_tensor(values[b"many"].tensor)) == 2 + 5
     assert values[b"many"].metadata.summary_description.startswith(b"no. 0\n\nno. 1")
-    assert len(decode(values[b"batch"].tensor)) == 2 + 2
+    assert len(decode_tensor(values[b"batch"].tensor)) == 2 + 2
 
 
 def test_tensorboard_reads_every_kind(tmp_path: Path) -> None:

@@ -16,16 +16,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.sdk.reading import iter_events, list_files, read_scalars, read_values
 from tests.tf_summary_signatures import SIGNATURES, format_parameters
+from tests.writer.event_files import iter_events, list_files, read_scalars, read_values
 from tracklight import summary
 from tracklight.errors import UsageError, UsageWarning
 from tracklight.formats import proto
-from tracklight.formats.png import encode_png
-from tracklight.formats.tensor import decode
-from tracklight.formats.wav import encode_wav
-from tracklight.sdk import values
+from tracklight.formats.media import encode_png, encode_wav
+from tracklight.formats.tensor import decode_tensor
 from tracklight.summary import FileWriter
+from tracklight.writer import values
 
 GREY = np.full((4, 6, 1), 100, np.uint8)
 
@@ -53,7 +52,7 @@ def read_one(writer: FileWriter) -> Any:
 
 
 def read_array(writer: FileWriter) -> Any:
-    return decode(read_one(writer).tensor)
+    return decode_tensor(read_one(writer).tensor)
 
 
 def get_plugin(value: Any) -> str:
@@ -342,7 +341,7 @@ def test_list_may_have_pictures_of_several_sizes(strict: FileWriter) -> None:
     ],
 )
 def test_pixels_are_rounded_as_tensorflow_does(given: Any, pixel: list[int]) -> None:
-    from tracklight.sdk.pictures import as_pixels
+    from tracklight.writer.media import as_pixels
 
     assert as_pixels(given).tolist() == [pixel]
 
@@ -356,12 +355,12 @@ def test_audio(strict: FileWriter) -> None:
 
 
 def test_audio_takes_one_clip_samples_and_files() -> None:
-    from tracklight.sdk.sounds import encode_clips
+    from tracklight.writer.media import encode_audio_clips
 
     file = encode_wav(np.zeros(10), 8000)
-    assert encode_clips(np.zeros(10), 8000) == [file]
-    assert encode_clips(np.zeros((1, 10, 1), np.int16), 8000) == [file]
-    assert encode_clips(file, 0) == [file]
+    assert encode_audio_clips(np.zeros(10), 8000) == [file]
+    assert encode_audio_clips(np.zeros((1, 10, 1), np.int16), 8000) == [file]
+    assert encode_audio_clips(file, 0) == [file]
 
 
 @pytest.mark.parametrize(
@@ -413,7 +412,7 @@ def test_custom_scalars(strict: FileWriter) -> None:
     assert summary.custom_scalars(layout)
     value = read_one(strict)
     assert value.tag == b"custom_scalars__config__"
-    parsed = proto.parse("Layout", decode(value.tensor).item())
+    parsed = proto.parse("Layout", decode_tensor(value.tensor).item())
     assert [chart.title for chart in parsed.category[0].chart] == [b"all", b"one"]
 
 

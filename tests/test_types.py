@@ -31,7 +31,7 @@ def test_a_slice_is_a_series(series: Series) -> None:
     assert part.overwritten.tolist() == [True, False]
     assert series[::-1].step.tolist() == [2, 1, 1, 0]
     assert series[series.value < 3].value.tolist() == [2, 1]
-    assert series.current().value.tolist() == [4, 2, 1]
+    assert series.without_overwritten().value.tolist() == [4, 2, 1]
 
 
 def test_integers_stay_integers() -> None:

@@ -23,9 +23,9 @@ KERNELS = [
     "tracklight/formats/_encode",
     "tracklight/formats/_xplane",
     "tracklight/index/_loops",
-    "tracklight/projections/_forces",
-    "tracklight/projections/_near",
-    "tracklight/profiles/columns/_nesting",
+    "tracklight/analysis/embeddings/projections/_forces",
+    "tracklight/analysis/embeddings/projections/_near",
+    "tracklight/analysis/profiles/_nesting",
 ]
 
 #: No debug information: it would hold the folder's path and make two builds differ. gcc cannot see

@@ -69,7 +69,7 @@ PYTHON = {
     "_html": "",
 }
 
-#: Rooms of tracklight/profiles, each of which imports only what stands above it.
+#: Rooms of tracklight/analysis/profiles, each of which imports only what stands above it.
 PROFILES = {
     "columns": "",
     "devices": "",

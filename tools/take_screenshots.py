@@ -21,7 +21,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
 import tracklight
-from tracklight.demo import write_demo
+from tracklight.cli.demo import write_demo
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 SIZE = {"width": 1440, "height": 900}

@@ -13,8 +13,8 @@ from tracklight import errors
 
 if TYPE_CHECKING:
     from tracklight import hparams, notebook, projector, summary
-    from tracklight.capture import profile
-    from tracklight.log import (
+    from tracklight.profiler import recording
+    from tracklight.reader import (
         Graph,
         HParamsTable,
         Log,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         open,
     )
     from tracklight.runs import Audio, Histogram, Image, Run, Text, run
-    from tracklight.service import Board, asgi, serve
+    from tracklight.server.serve import Board, asgi, serve
     from tracklight.types import Series
 
 __version__ = "0.1.0"
@@ -53,8 +53,8 @@ __all__ = [
     "hparams",
     "notebook",
     "open",
-    "profile",
     "projector",
+    "recording",
     "run",
     "serve",
     "summary",
@@ -63,26 +63,26 @@ __all__ = [
 _MODULES = {"hparams", "notebook", "projector", "summary"}
 
 _HOMES = {
-    "asgi": "tracklight.service",
+    "asgi": "tracklight.server.serve",
     "Audio": "tracklight.runs",
-    "Board": "tracklight.service",
-    "Graph": "tracklight.log",
+    "Board": "tracklight.server.serve",
+    "Graph": "tracklight.reader",
     "Histogram": "tracklight.runs",
-    "HParamsTable": "tracklight.log",
+    "HParamsTable": "tracklight.reader",
     "Image": "tracklight.runs",
-    "Log": "tracklight.log",
-    "LogChanges": "tracklight.log",
-    "open": "tracklight.log",
-    "profile": "tracklight.capture",
+    "Log": "tracklight.reader",
+    "LogChanges": "tracklight.reader",
+    "open": "tracklight.reader",
+    "profile": "tracklight.profiler",
     "Run": "tracklight.runs",
     "run": "tracklight.runs",
-    "RunView": "tracklight.log",
+    "RunView": "tracklight.reader",
     "Series": "tracklight.types",
-    "serve": "tracklight.service",
-    "Table": "tracklight.log",
+    "serve": "tracklight.server.serve",
+    "Table": "tracklight.reader",
     "Text": "tracklight.runs",
-    "Values": "tracklight.log",
-    "WideTable": "tracklight.log",
+    "Values": "tracklight.reader",
+    "WideTable": "tracklight.reader",
     # IPython calls these for `%load_ext tracklight`.
     "load_ipython_extension": "tracklight.notebook",
     "unload_ipython_extension": "tracklight.notebook",

@@ -50,14 +50,14 @@ class LogdirNotFoundError(LogError, FileNotFoundError):
         self.path = path
 
 
-class UnknownRun(LogError):
+class RunNotFoundError(LogError):
     """There is no run of that name."""
 
     def __init__(self, run: str, known: Iterable[str] = ()) -> None:
         super().__init__(f'no run "{run}"{_suggest(run, known)}')
 
 
-class UnknownTag(LogError):
+class TagNotFoundError(LogError):
     """The run, or without one any run that is meant, has no tag of that name."""
 
     def __init__(self, run: str | None, tag: str, known: Iterable[str] = ()) -> None:
@@ -65,7 +65,7 @@ class UnknownTag(LogError):
         super().__init__(f'no tag "{tag}" in {where}{_suggest(tag, known)}')
 
 
-class DamagedRecord(LogError):
+class CorruptRecordError(LogError):
     """The bytes asked for do not match their checksum, or do not decode."""
 
 
@@ -77,7 +77,7 @@ class EmptyGraphError(FormatError):
     """A graph was logged without any nodes, as `trace_export` does when nothing was traced."""
 
 
-class NotKept(TracklightError):
+class SaveError(TracklightError):
     """Something that a user said about the log could not be written down."""
 
 
@@ -85,7 +85,7 @@ class UsageError(TracklightError):
     """An argument or a flag that makes no sense."""
 
 
-class CannotListen(UsageError):
+class BindError(UsageError):
     """Nothing can be served at that address and port."""
 
 
@@ -97,14 +97,14 @@ class NoMatchWarning(UserWarning):
     """A glob or regular expression over runs or tags matches nothing."""
 
 
-class MissingExtra(TracklightError, ImportError):
+class MissingDependencyError(TracklightError, ImportError):
     """An optional part of tracklight is not installed."""
 
-    def __init__(self, what: str, extra: str) -> None:
-        super().__init__(f"{what} needs an extra: pip install 'tracklight[{extra}]'")
+    def __init__(self, feature: str, extra: str) -> None:
+        super().__init__(f"{feature} needs an extra: pip install 'tracklight[{extra}]'")
 
 
-def import_extra(module: str, what: str, extra: str) -> Any:
+def import_optional(module: str, feature: str, extra: str) -> Any:
     """Import an optional dependency.
 
     Args:
@@ -118,10 +118,10 @@ def import_extra(module: str, what: str, extra: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        raise MissingExtra(what, extra) from error
+        raise MissingDependencyError(feature, extra) from error
 
 
-def find_nearest(
+def list_similar_names(
     name: str, known: Iterable[str], *, limit: int = 1, cutoff: float = 0.4
 ) -> list[str]:
     """Return the known names that are most similar to a name, the most similar first."""
@@ -132,5 +132,5 @@ def find_nearest(
 
 
 def _suggest(name: str, known: Iterable[str]) -> str:
-    nearest = find_nearest(name, known)
+    nearest = list_similar_names(name, known)
     return f'; nearest: "{nearest[0]}"' if nearest else ""

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from tracklight import summary
-from tracklight.sdk.state import find_active_writer
+from tracklight.writer.defaults import find_active_writer
 
 __all__ = ["flatten", "histograms", "scalars"]
 
@@ -53,10 +53,10 @@ def _iter_jax_leaves(jax: Any, tree: Any) -> Iterator[tuple[tuple[str, ...], Any
     for path, leaf in jax.tree_util.tree_flatten_with_path(tree)[0]:
         # The variables of Flax's modules are trees with a leaf that is called so.
         is_variable = len(path) > 1 and getattr(path[-1], "name", "") == "value"
-        yield tuple(map(_name_key, path[:-1] if is_variable else path)), leaf
+        yield tuple(map(_format_key, path[:-1] if is_variable else path)), leaf
 
 
-def _name_key(key: Any) -> str:
+def _format_key(key: Any) -> str:
     """The key of a dict, the index into a list or the name of a field."""
     for attribute in ("key", "idx", "name"):
         if hasattr(key, attribute):

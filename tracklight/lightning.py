@@ -16,11 +16,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tracklight.formats.hparam_names import HParamValue, iter_flat
-from tracklight.formats.hparams import Status
-from tracklight.sdk.sessions import as_hparam_value
+from tracklight.formats.hparams import HParamValue, Status, iter_flattened
+from tracklight.hparams.session import as_hparam_value
 from tracklight.torch import SummaryWriter
-from tracklight.torch.sessions import build_end, build_experiment, build_start
+from tracklight.torch.hparams import build_experiment, build_session_end, build_session_start
 
 __all__ = ["Logger"]
 
@@ -81,7 +80,7 @@ class Logger(_loggers.Logger):  # type: ignore[misc]
     @property
     def version(self) -> int | str:
         if self._version is None:
-            self._version = _find_next_version(os.path.join(self._save_dir, self._name))
+            self._version = _get_next_version(os.path.join(self._save_dir, self._name))
         return self._version
 
     @property
@@ -125,11 +124,11 @@ class Logger(_loggers.Logger):  # type: ignore[misc]
         step: int | None = None,
     ) -> None:
         """Log hyperparameters, and the ``metrics`` by which runs are to be compared."""
-        with self.experiment._guard("log_hyperparams", ""):
+        with self.experiment._catch_errors("log_hyperparams", ""):
             values = flatten_hparams(vars(params) if isinstance(params, Namespace) else params)
             writer = self.experiment._get_file_writer()
             writer.add_values([build_experiment(values, list(metrics or {}), {})])
-            writer.add_values([build_start(values)])
+            writer.add_values([build_session_start(values)])
             self._has_hparams = True
         self.log_metrics(metrics or {}, step)
 
@@ -152,7 +151,7 @@ class Logger(_loggers.Logger):  # type: ignore[misc]
             return
         if self._has_hparams:
             end = Status.SUCCESS if status == "success" else Status.FAILURE
-            self._experiment._get_file_writer().add_values([build_end(end)])
+            self._experiment._get_file_writer().add_values([build_session_end(end)])
             self._has_hparams = False
         self._experiment.close()
 
@@ -160,13 +159,13 @@ class Logger(_loggers.Logger):  # type: ignore[misc]
 def flatten_hparams(params: Mapping[str, Any]) -> dict[str, HParamValue]:
     """Return nested hyperparameters under names such as ``optimizer/lr``."""
     flat: dict[str, HParamValue] = {}
-    for name, value in iter_flat(params):
+    for name, value in iter_flattened(params):
         is_text = isinstance(value, (list, tuple)) or value is None
         flat[name] = str(value) if is_text else as_hparam_value(name, value)
     return flat
 
 
-def _find_next_version(folder: str) -> int:
+def _get_next_version(folder: str) -> int:
     numbers = [
         int(path.name.removeprefix("version_"))
         for path in Path(folder).glob("version_*")

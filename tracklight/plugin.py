@@ -7,58 +7,59 @@ plugin is a subclass of `Dashboard` that is named in the entry point group
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from tracklight.analysis.jobs import Job, JobProgress, Jobs, JobStore, make_job_key
+from tracklight.analysis.jobs import JobCancelledError as JobCancelled
+from tracklight.analysis.media.static_export import (
+    ExportPart,
+    encode_uri_component,
+    export_values,
+    steps_path,
+    tag_path,
+    value_path,
+)
+from tracklight.analysis.media.time_limits import match_lines
+from tracklight.analysis.media.values import (
+    SeriesSteps,
+    StepsRequest,
+    StepsResponse,
+    ValueReader,
+    ValueRequest,
+    compute_fingerprints,
+    has_fingerprint,
+    list_steps,
+)
+from tracklight.analysis.source import Blob, Context, Empty, FileKind, Problem, Source, Stream
 from tracklight.errors import FormatError, LogError, TracklightError, UsageError
-from tracklight.formats.json_number import json_number
-from tracklight.index.baseline import Baseline
-from tracklight.index.curve import Curve
-from tracklight.index.drawing import Draw as DrawLine
-from tracklight.index.drawing import Line
-from tracklight.index.lens import Lens as SeriesQuery
-from tracklight.index.lens import View
-from tracklight.index.reduction import make_edges as make_pixel_edges
-from tracklight.index.reduction import narrow_exactly
+from tracklight.index.downsampling import Line, to_float32_if_exact
+from tracklight.index.downsampling import LineView as DrawLine
+from tracklight.index.downsampling import make_edges as make_pixel_edges
+from tracklight.index.series_query import Baseline, Curve, SeriesQuery, View
 from tracklight.index.smoothing import Smoothing
 from tracklight.logdir.roots import Root
-from tracklight.media.addresses import encode_uri_component, steps_path, tag_path, value_path
-from tracklight.media.copies import Part as ExportPart
-from tracklight.media.copies import iter_copies as export_values
-from tracklight.media.expressions import match_lines
-from tracklight.media.reader import Reader as ValueReader
-from tracklight.media.reader import ValueAsk, has_mark
-from tracklight.media.steps import SeriesSteps, StepsAnswer, StepsAsk, list_steps, make_marks
-from tracklight.plugin_base import (
-    Blob,
-    Context,
-    Dashboard,
-    FileKind,
-    Method,
-    Nothing,
-    Problem,
-    Route,
-    Source,
-    Stream,
-)
-from tracklight.projections.jobs import Job, Jobs, JobStore
-from tracklight.projections.jobs import make_key as make_job_key
-from tracklight.projections.work import Cancelled as JobCancelled
-from tracklight.projections.work import Work as JobProgress
 from tracklight.types import (
     CaptureFile,
-    Digest,
     Float32,
     Float64,
     Int32,
     Int64,
     Kind,
-    Located,
     Point,
     RunInfo,
-    SavedFile,
     Series,
+    SeriesSummary,
     SettingsFile,
     SharedTag,
     TagInfo,
+    TensorFileEntry,
+    ValueLocations,
 )
+from tracklight.util.json_number import to_json_number
 from tracklight.util.lru_cache import LruCache
 
 __all__ = [
@@ -68,8 +69,8 @@ __all__ = [
     "Context",
     "Curve",
     "Dashboard",
-    "Digest",
     "DrawLine",
+    "Empty",
     "ExportPart",
     "FileKind",
     "Float32",
@@ -84,44 +85,114 @@ __all__ = [
     "Jobs",
     "Kind",
     "Line",
-    "Located",
     "LogError",
     "LruCache",
     "Method",
-    "Nothing",
     "Point",
     "Problem",
     "Root",
     "Route",
     "RunInfo",
-    "SavedFile",
     "Series",
     "SeriesQuery",
     "SeriesSteps",
+    "SeriesSummary",
     "SettingsFile",
     "SharedTag",
     "Smoothing",
     "Source",
-    "StepsAnswer",
-    "StepsAsk",
+    "StepsRequest",
+    "StepsResponse",
     "Stream",
     "TagInfo",
+    "TensorFileEntry",
     "TracklightError",
     "UsageError",
-    "ValueAsk",
+    "ValueLocations",
     "ValueReader",
+    "ValueRequest",
     "View",
+    "compute_fingerprints",
     "encode_uri_component",
     "export_values",
-    "has_mark",
-    "json_number",
+    "has_fingerprint",
     "list_steps",
     "make_job_key",
-    "make_marks",
     "make_pixel_edges",
     "match_lines",
-    "narrow_exactly",
     "steps_path",
     "tag_path",
+    "to_float32_if_exact",
+    "to_json_number",
     "value_path",
 ]
+
+Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+
+
+@dataclass(frozen=True)
+class Route:
+    """One HTTP route of a dashboard, below ``api/<name>/``.
+
+    The docstring of the handler becomes the documentation of the route (OpenAPI).
+    """
+
+    path: str
+    """Parts in braces (``notes/{id}``) become fields of the request."""
+    request_type: Any
+    """The type that the JSON body is decoded to (GET and DELETE: the query); mostly a struct."""
+    handler: Callable[[Any], object]
+    """Called with the decoded request in a worker thread. Returns a msgspec struct, which may
+    contain NumPy arrays, or a `Blob` or `Stream`. An exception from `tracklight.errors` becomes an
+    error response with its message; any other one becomes status 500."""
+    method: Method = "POST"
+    etag: Callable[[], str] | None = None
+    """Returns a text that changes whenever the response may have changed; browsers then revalidate
+    instead of fetching the response again."""
+    immutable: Callable[[Any], bool] | None = None
+    """Returns whether the response to this request never changes; browsers then keep it."""
+    mutates: bool = False
+    """The handler changes stored data: refused for other sites and by read-only servers."""
+    upload_bytes: int | None = None
+    """The body is a file of at most this size and becomes the field ``body`` of the request; the
+    other fields are in the query."""
+
+
+class Dashboard(ABC):
+    """The server part of a dashboard. One instance is created for each server."""
+
+    name: ClassVar[str]
+    """Used in URLs: lower-case letters, digits, ``-`` and ``_``."""
+    title: ClassVar[str]
+    """The label of its tab."""
+    plugins: ClassVar[Sequence[str]] = ()
+    """The dashboard is active if the log has tags of one of these TensorBoard plugin names. With
+    neither ``plugins`` nor ``files`` it is always active."""
+    files: ClassVar[Sequence[FileKind]] = ()
+    """It is also active if the log directories have files of one of these kinds."""
+    web_dir: ClassVar[Path | None] = None
+    """The folder with ``index.js``; None for dashboards that are part of tracklight's page."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+
+    @abstractmethod
+    def routes(self) -> Sequence[Route]:
+        """Return the HTTP routes below ``api/<name>/``."""
+
+    def prepare(self) -> None:  # noqa: B027  optional
+        """Warm caches once the log has been read for the first time.
+
+        Called in a background thread if the dashboard is active; requests may arrive meanwhile.
+        """
+
+    def close(self) -> None:  # noqa: B027  optional
+        """Stop background work; called when the server shuts down."""
+
+    def export_static(self, runs: Sequence[str]) -> Iterable[tuple[str, object]]:
+        """Yield what a static export of these runs contains, as pairs of path and response.
+
+        A GET of the path below ``api/<name>/`` gets that response in the exported page, so that
+        the web part works without a server. Without any, the export has no tab for the dashboard.
+        """
+        return ()

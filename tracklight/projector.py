@@ -1,22 +1,23 @@
-"""Logs embeddings for the projector.
-
-    tracklight.projector.embeddings("logs/run1", vectors, metadata=labels, images=pictures)
-
-is all it takes: no checkpoint is needed, and the sprite sheet is made from the pictures.
-`ProjectorConfig` and `visualize_embeddings` are for programs that write the files themselves.
-"""
+"""Tab-separated files, as the projector reads them."""
 
 from __future__ import annotations
 
+import math
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tracklight.errors import UsageError
-from tracklight.sdk import lenient
+from tracklight.writer import warnings
+from tracklight.writer.arguments import as_numbers
+from tracklight.writer.media import as_pixels
+from tracklight.writer.warnings import ArgumentError
 
 __all__ = [
     "EmbeddingInfo",
@@ -26,14 +27,112 @@ __all__ = [
     "visualize_embeddings",
 ]
 
+#: Enough digits to get every float32 back.
+_FLOAT_FORMAT = "%.9g"
+
+#: A line without anything would be skipped, and all labels after it would be one off.
+_EMPTY_LABEL = "(empty)"
+
+
+def format_vectors(vectors: NDArray[Any]) -> str:
+    return "".join(
+        "\t".join(_FLOAT_FORMAT % number for number in row) + "\n" for row in vectors.tolist()
+    )
+
+
+def format_metadata(metadata: Any, count: int) -> str:
+    """Labels of points: one column without a name, or several with a row of names above them.
+
+    Takes a list of labels, a dict of columns, a list of dicts, or a data frame.
+    """
+    columns = _as_columns(metadata)
+    for name, cells in columns.items():
+        if len(cells) != count:
+            raise ArgumentError(
+                "metadata", f'has {len(cells)} rows in "{name}" for {count} vectors'
+            )
+    rows: list[Iterable[object]] = list(zip(*columns.values(), strict=True))
+    if len(columns) > 1:
+        rows.insert(0, list(columns))
+    return "".join("\t".join(map(_as_cell, row)) + "\n" for row in rows)
+
+
+def _as_columns(metadata: Any) -> dict[str, Sequence[object]]:
+    if hasattr(metadata, "columns") and hasattr(metadata, "to_dict"):
+        return {str(name): metadata[name].tolist() for name in metadata.columns}
+    if isinstance(metadata, Mapping):
+        return {str(name): list(cells) for name, cells in metadata.items()}
+    if isinstance(metadata, (str, bytes)):
+        raise ArgumentError("metadata", "must be a list of labels or a dict of columns, not a text")
+    items = np.asarray(metadata).tolist() if hasattr(metadata, "dtype") else list(metadata)
+    if items and all(isinstance(item, Mapping) for item in items):
+        names = dict.fromkeys(name for item in items for name in item)
+        return {str(name): [item.get(name, "") for item in items] for name in names}
+    return {"label": items}
+
+
+def _as_cell(value: object) -> str:
+    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+    return re.sub(r"\s+", " ", text).strip() or _EMPTY_LABEL
+
+
+# One picture that holds many, as the projector wants them: row by row, in a square grid.
+
+#: What a browser can surely show as one texture.
+MAX_SPRITE_SIDE_PX = 8192
+
+
+def make_sprite(images: object) -> tuple[NDArray[np.uint8], tuple[int, int]]:
+    """A sheet of pictures [n, height, width, channels], and the width and height of each in it.
+
+    Pictures that would make the sheet too large are made smaller, by leaving out rows and columns.
+    """
+    pixels = _as_batch(images)
+    side = math.ceil(math.sqrt(len(pixels)))
+    stride = math.ceil(side * max(pixels.shape[1:3]) / MAX_SPRITE_SIDE_PX)
+    pixels = pixels[:, ::stride, ::stride]
+    count, height, width, channels = pixels.shape
+    cells = np.zeros((side * side, height, width, channels), np.uint8)
+    cells[:count] = pixels
+    rows = cells.reshape(side, side, height, width, channels).swapaxes(1, 2)
+    return rows.reshape(side * height, side * width, channels), (width, height)
+
+
+def compute_cell_size(width: int, height: int, count: int) -> tuple[int, int]:
+    """The width and height of each of ``count`` pictures in a sheet of that size."""
+    side = math.ceil(math.sqrt(count))
+    if not count or width % side or height % side:
+        raise ArgumentError(
+            "sprite", f"is {width} x {height}, which {side} pictures a side do not divide"
+        )
+    return width // side, height // side
+
+
+def _as_batch(images: object) -> NDArray[np.uint8]:
+    array: NDArray[Any] = as_numbers(images, "images")
+    array = array[..., None] if array.ndim == 3 else array
+    if array.ndim != 4 or array.shape[-1] not in (1, 3, 4) or not array.size:
+        raise ArgumentError(
+            "images", f"has shape {list(array.shape)}; give [n, height, width, channels]"
+        )
+    return as_pixels(array)
+
+
+# Logs embeddings for the projector.
+#
+#     tracklight.projector.embeddings("logs/run1", vectors, metadata=labels, images=pictures)
+#
+# is all it takes: no checkpoint is needed, and the sprite sheet is made from the pictures.
+# `ProjectorConfig` and `visualize_embeddings` are for programs that write the files themselves.
+
 CONFIG_NAME = "projector_config.pbtxt"
 
 T = TypeVar("T")
 
-_BLOCK = re.compile(r"^embeddings \{\n.*?^\}\n", re.MULTILINE | re.DOTALL)
+_EMBEDDING_BLOCK = re.compile(r"^embeddings \{\n.*?^\}\n", re.MULTILINE | re.DOTALL)
 
 
-class _Messages(list[T], Generic[T]):
+class _MessageList(list[T], Generic[T]):
     """A list that makes its own items, as protobuf's do."""
 
     def __init__(self, kind: type[T]) -> None:
@@ -71,13 +170,15 @@ class ProjectorConfig:
     """What the projector is to show of a run; ``config.embeddings.add()`` makes an entry."""
 
     model_checkpoint_path: str = ""
-    embeddings: _Messages[EmbeddingInfo] = field(default_factory=lambda: _Messages(EmbeddingInfo))
+    embeddings: _MessageList[EmbeddingInfo] = field(
+        default_factory=lambda: _MessageList(EmbeddingInfo)
+    )
     model_checkpoint_dir: str = ""
 
 
 def visualize_embeddings(logdir: Any, config: Any) -> None:
     """Write ``config``, a `ProjectorConfig` or TensorBoard's own, into the folder of a run."""
-    folder = _find_folder(logdir)
+    folder = _get_run_dir(logdir)
     if isinstance(config, ProjectorConfig):
         text = _format_fields(config)
     elif hasattr(config, "DESCRIPTOR"):
@@ -106,12 +207,12 @@ def embeddings(
     n pictures, ``sprite`` is a sheet of them: a picture file's path or bytes. Further embeddings of
     a run get names of their own; the same name replaces what it stood for.
     """
-    strict = lenient.is_strict() if strict is None else strict
-    with lenient.guard(f"projector.embeddings({name!r:.100})", strict=strict):
-        folder = _find_folder(logdir)
+    strict = warnings.is_strict() if strict is None else strict
+    with warnings.catch_errors(f"projector.embeddings({name!r:.100})", strict=strict):
+        folder = _get_run_dir(logdir)
         info = _write_files(folder, name, vectors, metadata, sprite, images)
         _add_to_config(folder, info)
-        _make_visible(folder, info)
+        _ensure_event_file(folder, info)
         return True
     return False
 
@@ -119,13 +220,14 @@ def embeddings(
 def _write_files(
     folder: Path, name: str, vectors: Any, metadata: Any, sprite: Any, images: Any
 ) -> EmbeddingInfo:
-    from tracklight.sdk.arrays import as_numbers
-    from tracklight.sdk.tables import format_metadata, format_vectors
+    from tracklight.writer.arguments import as_numbers
+
+    pass
 
     array = as_numbers(vectors, "vectors")
     if array.ndim != 2 or min(array.shape) < 2:
         shape = list(array.shape)
-        raise lenient.Misuse("vectors", f"has shape {shape}; give [n, d], both at least 2")
+        raise warnings.ArgumentError("vectors", f"has shape {shape}; give [n, d], both at least 2")
     # All is made before anything is written, so that misuse leaves nothing half done.
     labels = None if metadata is None else format_metadata(metadata, len(array))
     sheet = _encode_sprite(sprite, images, len(array))
@@ -147,34 +249,35 @@ def _write_files(
 def _encode_sprite(sprite: Any, images: Any, count: int) -> tuple[bytes, tuple[int, int]] | None:
     if sprite is None and images is None:
         return None
-    from tracklight.sdk.pictures import encode_pictures, encode_pixels
-    from tracklight.sdk.sprites import find_cell_size, make_sprite
+    from tracklight.writer.media import encode_images, encode_pixels
+
+    pass
 
     if images is not None:
         if len(images) != count:
-            raise lenient.Misuse("images", f"are {len(images)} for {count} vectors")
+            raise warnings.ArgumentError("images", f"are {len(images)} for {count} vectors")
         sheet, size = make_sprite(images)
         return encode_pixels(sheet).encoded, size
     if isinstance(sprite, (str, os.PathLike)):
         sprite = Path(sprite).read_bytes()
-    picture = encode_pictures(sprite)[0]
-    return picture.encoded, find_cell_size(picture.width, picture.height, count)
+    picture = encode_images(sprite)[0]
+    return picture.encoded, compute_cell_size(picture.width, picture.height, count)
 
 
 def _add_to_config(folder: Path, info: EmbeddingInfo) -> None:
     path = folder / CONFIG_NAME
     text = path.read_text(encoding="utf-8") if path.exists() else ""
     same = f"  tensor_name: {_quote(info.tensor_name)}\n"
-    kept = _BLOCK.sub(lambda block: "" if same in block[0] else block[0], text)
+    kept = _EMBEDDING_BLOCK.sub(lambda block: "" if same in block[0] else block[0], text)
     path.write_text(kept + _format_field("embeddings", info, ""), encoding="utf-8")
 
 
-def _make_visible(folder: Path, info: EmbeddingInfo) -> None:
+def _ensure_event_file(folder: Path, info: EmbeddingInfo) -> None:
     """A run is a folder with an event file; without one, no reader would look for a config."""
     if any(folder.glob("*tfevents*")):
         return
-    from tracklight.sdk.values import build_text
-    from tracklight.sdk.writer import EventWriter
+    from tracklight.writer.event_writer import EventWriter
+    from tracklight.writer.values import build_text
 
     count, size = info.tensor_shape
     with EventWriter(folder) as writer:
@@ -182,7 +285,7 @@ def _make_visible(folder: Path, info: EmbeddingInfo) -> None:
         writer.add([build_text(f"projector/{info.tensor_name}", text)], 0)
 
 
-def _find_folder(logdir: Any) -> Path:
+def _get_run_dir(logdir: Any) -> Path:
     if hasattr(logdir, "get_logdir"):
         logdir = logdir.get_logdir()
     logdir = os.fspath(getattr(logdir, "logdir", logdir))

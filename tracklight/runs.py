@@ -23,12 +23,11 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from tracklight import hparams, summary
-from tracklight.formats.hparam_names import iter_flat
-from tracklight.formats.hparams import Status
-from tracklight.sdk import lenient, state
-from tracklight.sdk.sessions import log_session_end
-from tracklight.sdk.tf_tracing import is_tracing, skip_autograph
+from tracklight.formats.hparams import Status, iter_flattened
+from tracklight.hparams.session import log_session_end
 from tracklight.summary import FileWriter
+from tracklight.writer import defaults, warnings
+from tracklight.writer.tf_context import is_tracing, skip_autograph
 
 __all__ = ["Audio", "Histogram", "Image", "Run", "Text", "run"]
 
@@ -117,7 +116,7 @@ class Config(dict[str, Any]):
         """
         given = [vars(each) if isinstance(each, Namespace) else each for each in values]
         before = dict(self)
-        with lenient.guard("run.config.update()", strict=self._is_strict):
+        with warnings.catch_errors("run.config.update()", strict=self._is_strict):
             super().update(*given, **named)
         if self != before:
             self._on_change()
@@ -194,14 +193,14 @@ class Run:
     ) -> None:
         self.writer = writer
         self.summary = Summary(self._log_result)
-        self._config = Config(config, self._handle_config_change, strict=writer.strict)
+        self._config = Config(config, self._on_config_change, strict=writer.strict)
         self._name = name
         self._trial_id = trial_id
         self._next_step = 0
         self._lock = threading.Lock()
         self._has_records = False
         self._is_config_written = False
-        self._location = lenient.find_location()
+        self._location = warnings.get_user_location()
 
     @property
     def path(self) -> str:
@@ -216,7 +215,7 @@ class Run:
     @name.setter
     def name(self, name: str) -> None:
         with self._guard("run.name"):
-            lenient.complain("name", "is the directory of the run; set it by run(…, name=…)")
+            warnings.warn_or_raise("name", "is the directory of the run; set it by run(…, name=…)")
 
     @property
     def config(self) -> Config:
@@ -244,14 +243,14 @@ class Run:
             Whether all values were accepted.
         """
         if is_tracing():
-            from tracklight.sdk.traced_calls import call_when_run
+            from tracklight.writer.tf_function import call_when_run
 
-            with state.writer.holding(self.writer):
+            with defaults.writer.override(self.writer):
                 return call_when_run(self.log, "run.log()", values, step, commit)
         accepted = False
         with self._guard("run.log()"):
             at = self._next_step if step is None else step
-            accepted = self._log_all(iter_flat(_check_mapping(values)), at)
+            accepted = self._log_all(iter_flattened(_check_mapping(values)), at)
             # A step that makes no sense was warned of.
             with suppress(TypeError, ValueError, OverflowError):
                 self._next_step = int(at) + (1 if commit else 0)
@@ -271,32 +270,32 @@ class Run:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self.finish(failed=kind is not None)
 
-    def _guard(self, call: str) -> lenient.guard:
-        return lenient.guard(call, strict=self.writer.strict)
+    def _guard(self, call: str) -> warnings.catch_errors:
+        return warnings.catch_errors(call, strict=self.writer.strict)
 
     def _log_all(self, values: Iterable[tuple[str, Any]], step: int) -> bool:
         accepted = True
-        with state.writer.holding(self.writer):
+        with defaults.writer.override(self.writer):
             for name, value in values:
                 is_logged = _log_value(name, value, step)
-                if is_logged and _find_kind(value) is None:
+                if is_logged and _get_kind(value) is None:
                     self._record_scalar(name, value)
                 accepted &= is_logged
         return accepted
 
     def _record_scalar(self, name: str, value: Any) -> None:
-        from tracklight.sdk.arrays import as_number
+        from tracklight.writer.arguments import as_number
 
         is_number = isinstance(value, (int, float))
         self.summary.record(name, value if is_number else as_number(value))
 
     def _log_result(self, name: str, value: Any) -> None:
-        with self._guard("run.summary"), state.writer.holding(self.writer):
+        with self._guard("run.summary"), defaults.writer.override(self.writer):
             step = max(0, self._next_step - 1)
-            for tag, leaf in iter_flat({name: value}):
+            for tag, leaf in iter_flattened({name: value}):
                 _log_value(tag, leaf, step)
 
-    def _begin_records(self) -> None:
+    def _defer_config(self) -> None:
         """Write the hyperparameters before the first record that comes from the program.
 
         Readers keep the first record of hyperparameters, so it is held back until then.
@@ -319,18 +318,18 @@ class Run:
             for method in _LOGGING_METHODS:
                 self.writer.__dict__.pop(method, None)
             self._has_records = True
-            values = {name: _as_plain(value) for name, value in iter_flat(self._config)}
+            values = {name: _as_plain(value) for name, value in iter_flattened(self._config)}
             if not values:
                 return
             self._is_config_written = True
-            with lenient.warn_at(self._location):
-                hparams.log_start(self.writer, values, self._trial_id)
+            with warnings.warn_at(self._location):
+                hparams.log_hparams(self.writer, values, self._trial_id)
 
-    def _handle_config_change(self) -> None:
+    def _on_config_change(self) -> None:
         if self._is_config_written:
             with self._guard("run.config"):
                 sentence = "changed after the first value was logged, so the log keeps the old one"
-                lenient.complain("config", sentence)
+                warnings.warn_or_raise("config", sentence)
         elif self._has_records:
             self._write_config()
 
@@ -346,7 +345,7 @@ def run(
     name: str | None = None,
     timestamp: bool = False,
     trial_id: str | None = None,
-    note_source: bool = True,
+    save_code: bool = True,
     strict: bool | None = None,
 ) -> Run:
     """Start a run in ``logdir``, or in a directory below it: ``name``, a timestamp, or both.
@@ -368,18 +367,18 @@ def run(
     values = vars(config) if isinstance(config, Namespace) else config or {}
     title = below or os.path.basename(os.path.normpath(writer.logdir))
     started = Run(writer, values, title, trial_id)
-    _log_environment(started, note_source)
-    started._begin_records()
+    _log_environment(started, save_code)
+    started._defer_config()
     atexit.register(started._finish_at_exit)
     return started
 
 
 def _log_environment(started: Run, note_source: bool) -> None:
-    with lenient.guard("run", strict=started.writer.strict):
-        from tracklight.sdk.surroundings import describe_surroundings, read_source
+    with warnings.catch_errors("run", strict=started.writer.strict):
+        from tracklight.writer.environment import describe_environment, read_main_source
 
-        summary.text("run/surroundings", describe_surroundings(), step=0)
-        source = read_source() if note_source else None
+        summary.text("run/surroundings", describe_environment(), step=0)
+        source = read_main_source() if note_source else None
         if source is not None:
             summary.text("run/source", source, step=0)
 
@@ -387,11 +386,11 @@ def _log_environment(started: Run, note_source: bool) -> None:
 def _check_mapping(values: object) -> Mapping[str, Any]:
     if not isinstance(values, Mapping):
         kind = type(values).__name__
-        raise lenient.Misuse("values", f"must be a dict of values by name, not a {kind}")
+        raise warnings.ArgumentError("values", f"must be a dict of values by name, not a {kind}")
     return values
 
 
-def _find_kind(value: Any) -> type[_Value] | None:
+def _get_kind(value: Any) -> type[_Value] | None:
     """Return the class that stands for the kind of a value; None for a scalar."""
     if isinstance(value, (float, int)):
         return None
@@ -400,16 +399,16 @@ def _find_kind(value: Any) -> type[_Value] | None:
     if isinstance(value, str):
         return Text
     if isinstance(value, (list, tuple)) and value:
-        kinds = {_find_kind(item) for item in value}
+        kinds = {_get_kind(item) for item in value}
         return kinds.pop() if kinds <= {Image} or kinds <= {Text} else None
     if hasattr(value, "dtype") and hasattr(value, "shape"):
-        return _find_kind_of_array(value)
-    from tracklight.sdk.pictures import is_picture
+        return _get_array_kind(value)
+    from tracklight.writer.media import is_image
 
-    return Image if is_picture(value) else None
+    return Image if is_image(value) else None
 
 
-def _find_kind_of_array(array: Any) -> type[_Value] | None:
+def _get_array_kind(array: Any) -> type[_Value] | None:
     shape = tuple(array.shape)
     kind = getattr(array.dtype, "name", str(array.dtype))
     if kind.startswith(("str", "object", "bytes")):
@@ -420,7 +419,7 @@ def _find_kind_of_array(array: Any) -> type[_Value] | None:
 
 
 def _log_value(name: str, value: Any, step: int) -> bool:
-    kind = _find_kind(value)
+    kind = _get_kind(value)
     if kind is None:
         return summary.scalar(name, value, step)
     value = _wrap(kind, value)

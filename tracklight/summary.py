@@ -23,12 +23,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
-from tracklight.sdk import lenient, state
-from tracklight.sdk.scopes import add_scope
-from tracklight.sdk.state import Condition, find_active_writer
-from tracklight.sdk.tf_tracing import is_tracing, skip_autograph
-from tracklight.sdk.writer import EventWriter
-from tracklight.tracing import trace_export, trace_off, trace_on
+from tracklight.profiler.tracing import trace_export, trace_off, trace_on
+from tracklight.writer import defaults, warnings
+from tracklight.writer.defaults import Condition, find_active_writer
+from tracklight.writer.event_writer import EventWriter
+from tracklight.writer.tf_context import add_name_scope, is_tracing, skip_autograph
 
 if TYPE_CHECKING:
     from tracklight.formats.proto import Message
@@ -93,9 +92,9 @@ class FileWriter(EventWriter, SummaryWriter):
     @contextmanager
     def as_default(self, step: object | None = None) -> Iterator[FileWriter]:
         """Log here inside a ``with``, at ``step`` where none is given; flush at its end."""
-        at = nullcontext() if step is None else state.step.holding(step)
+        at = nullcontext() if step is None else defaults.step.override(step)
         try:
-            with state.writer.holding(self), at:
+            with defaults.writer.override(self), at:
                 yield self
         finally:
             self.flush()
@@ -103,13 +102,13 @@ class FileWriter(EventWriter, SummaryWriter):
     @skip_autograph
     def set_as_default(self, step: object | None = None) -> None:
         """Log here from now on, in this thread and in all that have no writer of their own."""
-        state.writer.set(self)
+        defaults.writer.set(self)
         if step is not None:
-            state.step.set(step)
+            defaults.step.set(step)
 
     @skip_autograph
     def close(self) -> None:
-        state.writer.replace(self, None)
+        defaults.writer.replace(self, None)
         super().close()
 
 
@@ -156,8 +155,8 @@ def create_file_writer(
         experimental_mesh: Ignored.
         strict: Raise an exception on misuse instead of warning.
     """
-    is_strict = lenient.is_strict() if strict is None else strict
-    with lenient.guard("summary.create_file_writer()", strict=is_strict):
+    is_strict = warnings.is_strict() if strict is None else strict
+    with warnings.catch_errors("summary.create_file_writer()", strict=is_strict):
         queue = _as_limit(max_queue, "max_queue")
         flush_after_ms = _as_limit(flush_millis, "flush_millis")
     return FileWriter(
@@ -173,14 +172,14 @@ def _as_limit(value: object, argument: str) -> float | None:
     """Return a number, or None for the default where it is not a positive one."""
     if value is None:
         return None
-    from tracklight.sdk.arrays import as_number
+    from tracklight.writer.arguments import as_number
 
     try:
         number = as_number(value, argument)
-    except lenient.Misuse:
+    except warnings.ArgumentError:
         number = -1.0
     if not 0 <= number < 1e15:
-        lenient.complain(argument, f"must be a number of at least 0, not {value!r:.100}")
+        warnings.warn_or_raise(argument, f"must be a number of at least 0, not {value!r:.100}")
         return None
     return number
 
@@ -192,12 +191,12 @@ def create_noop_writer() -> SummaryWriter:
 
 def set_step(step: object) -> None:
     """The step of all that is logged without one, in this thread and those that never set one."""
-    state.step.set(step)
+    defaults.step.set(step)
 
 
 def get_step() -> object:
     """What `set_step` was last called with; None if it was not."""
-    return state.step.get()
+    return defaults.step.get()
 
 
 def record_if(condition: Condition) -> AbstractContextManager[None]:
@@ -205,7 +204,7 @@ def record_if(condition: Condition) -> AbstractContextManager[None]:
 
     In a ``tf.function`` the condition may be a tensor, or return one.
     """
-    return state.condition.holding(condition)
+    return defaults.condition.override(condition)
 
 
 def should_record_summaries() -> bool:
@@ -214,7 +213,7 @@ def should_record_summaries() -> bool:
     In a ``tf.function`` with a condition, this is a tensor that is evaluated when it runs.
     """
     if is_tracing():
-        from tracklight.sdk.traced_calls import make_condition_tensor
+        from tracklight.writer.tf_function import make_condition_tensor
 
         recorded: bool = make_condition_tensor()
         return recorded
@@ -227,11 +226,11 @@ def flush(writer: SummaryWriter | None = None, name: str | None = None) -> None:
     ``name`` is accepted for TensorFlow's sake and ignored.
     """
     if is_tracing():
-        from tracklight.sdk.traced_calls import call_when_run
+        from tracklight.writer.tf_function import call_when_run
 
         call_when_run(flush, "summary.flush()", writer)
         return
-    target = state.writer.get() if writer is None else writer
+    target = defaults.writer.get() if writer is None else writer
     if target is not None:
         target.flush()
 
@@ -246,8 +245,8 @@ def scalar(name: str, data: Any, step: int | None = None, description: str | Non
     if description is None:
         # The case that has to be fast: what it cannot take, it refuses by raising.
         try:
-            at: Any = state.step.get() if step is None else step
-            return writer.scalar(add_scope(name), data, at)
+            at: Any = defaults.step.get() if step is None else step
+            return writer.scalar(add_name_scope(name), data, at)
         except (TypeError, ValueError, OverflowError):
             pass
     return _log_scalar(writer, name, data, step, description)
@@ -256,13 +255,13 @@ def scalar(name: str, data: Any, step: int | None = None, description: str | Non
 def _log_scalar(
     writer: EventWriter, name: str, data: object, step: object, description: str | None
 ) -> bool:
-    from tracklight.sdk.arrays import as_number
+    from tracklight.writer.arguments import as_number
 
-    with lenient.guard(_call("scalar", name), strict=writer.strict):
+    with warnings.catch_errors(_call("scalar", name), strict=writer.strict):
         (tag, at), number = _check(name, step), as_number(data)
         if not description:
             return writer.scalar(tag, number, at)
-        from tracklight.sdk.values import build_scalar
+        from tracklight.writer.values import build_scalar
 
         return _add(writer, [build_scalar(tag, number, description=description)], at)
     return False
@@ -286,7 +285,7 @@ def image(
         )
 
     def build(tag: str) -> Message:
-        from tracklight.sdk.values import build_images
+        from tracklight.writer.values import build_images
 
         return build_images(tag, data, max_outputs, description=description or "")
 
@@ -316,10 +315,10 @@ def audio(
         )
 
     def build(tag: str) -> Message:
-        from tracklight.sdk.values import build_audio
+        from tracklight.writer.values import build_audio
 
         if encoding not in (None, "wav"):
-            raise lenient.Misuse("encoding", f"must be 'wav', not {encoding!r:.100}")
+            raise warnings.ArgumentError("encoding", f"must be 'wav', not {encoding!r:.100}")
         return build_audio(tag, data, sample_rate, max_outputs, description=description or "")
 
     return _log("audio", name, step, build)
@@ -331,7 +330,7 @@ def text(name: str, data: Any, step: int | None = None, description: str | None 
         return _log_when_run(text, name, data, step=step, description=description)
 
     def build(tag: str) -> Message:
-        from tracklight.sdk.values import build_text
+        from tracklight.writer.values import build_text
 
         return build_text(tag, data, description=description or "")
 
@@ -357,15 +356,15 @@ def histogram(
     writer = find_active_writer()
     if writer is None:
         return False
-    with lenient.guard(_call("histogram", name), strict=writer.strict):
-        from tracklight.sdk.values import put_off_histogram
+    with warnings.catch_errors(_call("histogram", name), strict=writer.strict):
+        from tracklight.writer.values import defer_histogram
 
         tag, at = _check(name, step)
         count = 30 if buckets is None else buckets
         about = {"description": description or ""}
-        build, size_bytes = put_off_histogram(tag, data, count, **about)
+        build, size_bytes = defer_histogram(tag, data, count, **about)
         # Each one's metadata has its own sums in it.
-        return writer.add_later(build, at, size_bytes=size_bytes, always_describe=True)
+        return writer.add_later(build, at, size_bytes=size_bytes, always_write_metadata=True)
     return False
 
 
@@ -388,7 +387,7 @@ def mesh(
         )
 
     def build(tag: str) -> list[Message]:
-        from tracklight.sdk.values import build_mesh
+        from tracklight.writer.values import build_mesh
 
         about = {"description": description or ""}
         return build_mesh(tag, vertices, faces, colors, config_dict, **about)
@@ -419,7 +418,7 @@ def pr_curve(
         )
 
     def build(tag: str) -> Message:
-        from tracklight.sdk.values import build_pr_curve
+        from tracklight.writer.values import build_pr_curve
 
         about = {"description": description or ""}
         return build_pr_curve(tag, labels, predictions, num_thresholds, weights, **about)
@@ -435,7 +434,7 @@ def custom_scalars(layout: Any, step: int = 0) -> bool:
     """
 
     def build(tag: str) -> Message:
-        from tracklight.sdk.layouts import build_layout
+        from tracklight.writer.values import build_layout
 
         return build_layout(layout)
 
@@ -450,11 +449,11 @@ def graph(graph_data: Any, name: str = "keras", step: int = 0) -> bool:
     writer = find_active_writer()
     if writer is None:
         return False
-    with lenient.guard(_call("graph", name), strict=writer.strict):
-        from tracklight.sdk.graphs import build_model, encode_graph_event
+    with warnings.catch_errors(_call("graph", name), strict=writer.strict):
+        from tracklight.writer.values import build_keras_model, encode_graph_event
 
         if hasattr(graph_data, "to_json"):
-            return _log("graph", name, step, lambda tag: build_model(tag, graph_data))
+            return _log("graph", name, step, lambda tag: build_keras_model(tag, graph_data))
         return writer.add_event(encode_graph_event(graph_data, step))
     return False
 
@@ -465,7 +464,7 @@ def tensor(name: str, data: Any, step: int | None = None, description: str | Non
         return _log_when_run(tensor, name, data, step=step, description=description)
 
     def build(tag: str) -> Message:
-        from tracklight.sdk.values import build_tensor
+        from tracklight.writer.values import build_tensor
 
         return build_tensor(tag, data, description=description or "")
 
@@ -488,7 +487,7 @@ def write(
         return _log_when_run(write, tag, tensor, step=step, metadata=metadata, is_scoped=False)
 
     def build(tag: str) -> Message:
-        from tracklight.sdk.values import build_tensor
+        from tracklight.writer.values import build_tensor
 
         value = build_tensor(tag, tensor, description="")
         value.ClearField("metadata")
@@ -504,7 +503,7 @@ def _log_when_run(
     log: Callable[..., bool], name: object, *arguments: Any, is_scoped: bool = True, **named: Any
 ) -> bool:
     """Repeat a call whenever the ``tf.function`` runs that is being traced."""
-    from tracklight.sdk.traced_calls import log_when_run
+    from tracklight.writer.tf_function import log_when_run
 
     call = _call(log.__name__, name)
     return log_when_run(log, call, name, *arguments, is_scoped=is_scoped, **named)
@@ -521,7 +520,7 @@ def _log(
     writer = find_active_writer()
     if writer is None:
         return False
-    with lenient.guard(_call(kind, name), strict=writer.strict):
+    with warnings.catch_errors(_call(kind, name), strict=writer.strict):
         tag, at = _check(name, step, is_scoped)
         built = build(tag)
         return _add(writer, built if isinstance(built, list) else [built], at)
@@ -537,12 +536,11 @@ def _add(writer: EventWriter, values: list[Message], step: int) -> bool:
 
 
 def _check(name: object, step: object, is_scoped: bool = True) -> tuple[str, int]:
-    from tracklight.sdk.arrays import as_step
-    from tracklight.sdk.names import as_name
+    from tracklight.writer.arguments import as_step, as_tag
 
-    tag = as_name(name)
-    at = as_step(state.step.get() if step is None else step)
-    return add_scope(tag) if is_scoped else tag, at
+    tag = as_tag(name)
+    at = as_step(defaults.step.get() if step is None else step)
+    return add_name_scope(tag) if is_scoped else tag, at
 
 
 def _call(kind: str, name: object) -> str:
@@ -558,7 +556,7 @@ def _summary_scope(
     ``values`` is accepted for TensorFlow's sake and ignored.
     """
     title = name or default_name
-    tag = add_scope(title)
+    tag = add_name_scope(title)
     tensorflow = sys.modules.get("tensorflow")
     if tensorflow is None:
         yield tag, f"{title}/"
@@ -574,7 +572,7 @@ def _write_raw_pb(tensor: Any, step: int | None = None, name: str | None = None)
     ``name`` is accepted for TensorFlow's sake and ignored.
     """
     if is_tracing():
-        from tracklight.sdk.traced_calls import log_when_run
+        from tracklight.writer.tf_function import log_when_run
 
         def log(_: str, data: Any, step: int | None = None) -> bool:
             return _write_raw_pb(data, step)
@@ -583,14 +581,14 @@ def _write_raw_pb(tensor: Any, step: int | None = None, name: str | None = None)
     writer = find_active_writer()
     if writer is None:
         return False
-    with lenient.guard("summary.experimental.write_raw_pb()", strict=writer.strict):
+    with warnings.catch_errors("summary.experimental.write_raw_pb()", strict=writer.strict):
         from tracklight.formats import proto
-        from tracklight.sdk.arrays import as_array, as_step
+        from tracklight.writer.arguments import as_array, as_step
 
         data = tensor if isinstance(tensor, bytes) else as_array(tensor, "tensor").item()
         if not isinstance(data, bytes):
-            raise lenient.Misuse("tensor", f"must be bytes, not a {type(data).__name__}")
-        at = as_step(state.step.get() if step is None else step)
+            raise warnings.ArgumentError("tensor", f"must be bytes, not a {type(data).__name__}")
+        at = as_step(defaults.step.get() if step is None else step)
         return writer.add(list(proto.parse("Summary", data).value), at)
     return False
 

@@ -67,7 +67,7 @@ class Callback(_base):  # type: ignore[misc]
             self.writer = None
 
     def _open(self, args: Any, state: Any) -> SummaryWriter:
-        log_dir = os.fspath(self._log_dir or _name_run(args))
+        log_dir = os.fspath(self._log_dir or _get_default_log_dir(args))
         if getattr(state, "is_hyper_param_search", False) and state.trial_name:
             log_dir = os.path.join(log_dir, state.trial_name)
         self.writer = SummaryWriter(log_dir, **self._options)
@@ -81,7 +81,7 @@ def _make_tag(name: str) -> str:
     return f"train/{name}"
 
 
-def _name_run(args: Any) -> str:
+def _get_default_log_dir(args: Any) -> str:
     # Older versions have a folder of their own for logs.
     given = getattr(args, "logging_dir", None)
     if given:

@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.errors import import_extra
+from tracklight.errors import import_optional
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped]
@@ -59,7 +59,7 @@ class DamageInfo(msgspec.Struct, frozen=True):
 
     offset: int
     size: int
-    flaw: str
+    reason: str
 
 
 class FileInfo(msgspec.Struct, frozen=True):
@@ -79,16 +79,16 @@ class SettingsFile(msgspec.Struct, frozen=True):
     run: str
     """Its directory, as a run there is called or would be."""
     path: str
-    state: str
+    version: str
     """Another one whenever the file was written."""
 
 
-class SavedFile(msgspec.Struct, frozen=True):
+class TensorFileEntry(msgspec.Struct, frozen=True):
     """A file that holds tensors, or one that says where some are; fields as of `SettingsFile`."""
 
     run: str
     path: str
-    state: str
+    version: str
 
 
 CaptureKind = Literal["xplane", "chrome", "pprof"]
@@ -105,7 +105,7 @@ class CaptureFile(msgspec.Struct, frozen=True):
     path: str
     bytes: int
     mtime_s: float
-    state: str
+    version: str
     """Another one whenever the file was written."""
 
 
@@ -211,36 +211,36 @@ class Series:
         return f'<Series "{self.tag}" of run "{self.run}": {self._describe()}>'
 
     def _repr_html_(self) -> str:
-        from tracklight import _html
+        from tracklight.util import html
 
-        points = self.current()
+        points = self.without_overwritten()
         drawn = points[_pick_evenly(len(points), _MAX_DRAWN)]
-        shown = find_ends(len(points))
+        shown = get_preview_indexes(len(points))
         rows = [
-            (point.step, _html.format_time(point.wall_time), point.value)
+            (point.step, html.format_time(point.wall_time), point.value)
             if point is not None
             else ("…", "", "")
             for point in (None if at is None else points[at] for at in shown)
         ]
-        return _html.render_block(
+        return html.render_block(
             f"{self.tag} ({self.run})",
-            _html.render_note(self._describe()),
-            _html.render_sparkline(drawn.step.tolist(), drawn.value.astype(np.float64).tolist()),
-            _html.render_table(("step", "wall time", "value"), rows),
+            html.render_note(self._describe()),
+            html.render_sparkline(drawn.step.tolist(), drawn.value.astype(np.float64).tolist()),
+            html.render_table(("step", "wall time", "value"), rows),
         )
 
     def _describe(self) -> str:
         if not len(self):
             return "no points"
-        from tracklight import _html
+        from tracklight.util import html
 
-        count = _html.format_count(len(self), "point")
+        count = html.format_count(len(self), "point")
         overwritten = int(self.overwritten.sum())
         parts = [count, f"steps {self.step.min()} to {self.step.max()}"]
         parts += [f"{overwritten:,} overwritten"] if overwritten else []
         return ", ".join([*parts, f"last value {self.value[-1]:.6g}"])
 
-    def current(self) -> Series:
+    def without_overwritten(self) -> Series:
         """Return the points that were not overwritten: their steps rise."""
         return self[~self.overwritten] if self.overwritten.any() else self
 
@@ -256,7 +256,7 @@ class Series:
         Example:
             >>> log.scalar("train", "loss").to_pandas()["value"].rolling(10).mean().plot()
         """
-        pd = import_extra("pandas", "a pandas table", "pandas")
+        pd = import_optional("pandas", "a pandas table", "pandas")
         columns = {
             "wall_time": pd.Series(to_datetimes(self.wall_time)).dt.tz_localize("UTC").array,
             "value": self.value,
@@ -281,25 +281,25 @@ def _pick_evenly(length: int, limit: int) -> Int64:
     return np.linspace(0, length - 1, limit).astype(np.int64)
 
 
-def find_ends(length: int, each: int = 5) -> list[int | None]:
+def get_preview_indexes(length: int, max_each_end: int = 5) -> list[int | None]:
     """Return the first and last indexes of a sequence; None stands for those between."""
-    if length <= 2 * each + 1:
+    if length <= 2 * max_each_end + 1:
         return list(range(length))
-    return [*range(each), None, *range(length - each, length)]
+    return [*range(max_each_end), None, *range(length - max_each_end, length)]
 
 
-class Digest(msgspec.Struct, frozen=True, gc=False):
+class SeriesSummary(msgspec.Struct, frozen=True, gc=False):
     """A series in a few numbers, without the points that were overwritten."""
 
     count: int
     last: Point | None
-    low: Point | None
+    min: Point | None
     """Lowest and highest are those of the finite values."""
-    high: Point | None
+    max: Point | None
 
 
 @dataclass(frozen=True, slots=True)
-class Located:
+class ValueLocations:
     """Where all values of one tag of one run stand that are not scalars, in the order written."""
 
     run: str

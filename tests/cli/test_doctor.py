@@ -8,8 +8,8 @@ import pytest
 
 from tests import builders as b
 from tests.small_log import NAME
-from tracklight.cli import check_install, main
-from tracklight.cli.check_install import EXTRAS
+from tracklight.cli import doctor, main
+from tracklight.cli.doctor import EXTRAS
 
 
 @pytest.fixture(autouse=True)
@@ -91,7 +91,7 @@ def test_a_log_that_is_nowhere(tmp_path: Path, capfd: pytest.CaptureFixture[str]
 def test_a_missing_extra_is_named_with_its_packages(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(check_install, "_find_version", lambda package: None)
+    monkeypatch.setattr(doctor, "_find_version", lambda package: None)
     main(["doctor", "--no-config"])
     out = capfd.readouterr().out
     assert 'note  extra "projector" is not installed (no h5py and pyarrow): ' in out

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from tracklight.cli.check_install import EXTRAS
+from tracklight.cli.doctor import EXTRAS
 
 ROOT = Path(__file__).parents[2]
 

@@ -18,7 +18,7 @@ from tests.small_log import write
 from tracklight.cli import main
 from tracklight.formats import summary
 from tracklight.formats.event import encode_event
-from tracklight.formats.tfrecord import frame
+from tracklight.formats.tfrecord import encode_record
 from tracklight.logdir import http, remote
 
 __all__ = ["unprivileged_path"]
@@ -228,7 +228,7 @@ def test_a_value_that_cannot_be_decoded_is_left_out_and_reported(
 ) -> None:
     values = [summary.text("words", "hello"), summary.tensor("words", np.eye(2))]
     events = [encode_event(1.7e9, step, [value]) for step, value in enumerate(values)]
-    write(tmp_path / "logs", *map(frame, events))
+    write(tmp_path / "logs", *map(encode_record, events))
     assert main(["export", str(tmp_path / "logs"), "--kind=text", "--out", str(out)]) == 1
     assert len(out.read_text().splitlines()) == 2
     said = capfd.readouterr().err

@@ -16,8 +16,8 @@ import tracklight
 from tests.small_log import NAME
 from tracklight.cli import main
 from tracklight.cli.flags import parse_flags
-from tracklight.cli.missing import check_positional
-from tracklight.server.listen import bind
+from tracklight.cli.logdir_arg import check_positional_paths
+from tracklight.server.instances import bind_address
 
 COMMAND = [sys.executable, "-W", "error", "-m", "tracklight"]
 
@@ -139,7 +139,7 @@ def test_a_fault_is_one_sentence(
     small_logdir: Path,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    with bind("localhost", 0) as taken:
+    with bind_address("localhost", 0) as taken:
         names = {"LOG": str(small_logdir), "EVENTS": NAME, "TAKEN": str(taken.getsockname()[1])}
         for name, meant in names.items():
             words = [word.replace(name, meant) for word in words]
@@ -169,7 +169,7 @@ def test_a_directory_named_like_a_mistyped_command_is_served(
     small_logdir.rename(small_logdir.with_name("insepct"))
     monkeypatch.chdir(small_logdir.parent)
     flags = parse_flags(["insepct"])
-    check_positional(flags)
+    check_positional_paths(flags)
     assert flags.command == "serve"
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import io
 import time
 
-from tracklight.cli.progress import Tally, format_bar, show_bar
+from tracklight.cli.progress import ProgressCounter, format_bar, show_progress
 
 
 class Terminal(io.StringIO):
@@ -13,15 +13,15 @@ class Terminal(io.StringIO):
 
 def test_nothing_is_shown_elsewhere_than_on_a_terminal() -> None:
     out = io.StringIO()
-    with show_bar("reading", lambda: (1, 2), out):
+    with show_progress("reading", lambda: (1, 2), out):
         time.sleep(0.15)
 
     assert out.getvalue() == ""
 
 
 def test_the_bar_goes_when_the_work_is_done() -> None:
-    out, tally = Terminal(), Tally(4)
-    with show_bar("reading", tally.read, out):
+    out, tally = Terminal(), ProgressCounter(4)
+    with show_progress("reading", tally.read, out):
         tally.add(1)
         deadline = time.monotonic() + 60
         while "25%" not in out.getvalue() and time.monotonic() < deadline:

@@ -9,7 +9,7 @@ import pytest
 from tracklight.cli import main, serve
 from tracklight.cli.flags import parse_flags
 from tracklight.index.catalog import Catalog
-from tracklight.server.settings import EVERYWHERE, Settings
+from tracklight.server.app import ALL_INTERFACES, Settings
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def test_a_server_is_told_what_the_flags_say(small_logdir: Path, served: list[Se
     (settings,) = served
     assert (settings.host, settings.port, settings.path_prefix) == ("localhost", 7, "/a")
     assert (settings.window_title, settings.trusted_hosts) == ("Lab", ("lab.example",))
-    assert settings.door.read_only and settings.open_to_all
+    assert settings.auth.read_only and settings.open_to_all
     assert [rule.tag for rule in settings.alerts.rules] == ["loss"]
 
 
@@ -48,7 +48,7 @@ def test_nothing_said_is_what_settings_say_by_default(
 
 @pytest.mark.parametrize(
     ("words", "host"),
-    [(["--bind_all"], EVERYWHERE), (["--host=0.0.0.0"], "0.0.0.0"), ([], "localhost")],
+    [(["--bind_all"], ALL_INTERFACES), (["--host=0.0.0.0"], "0.0.0.0"), ([], "localhost")],
 )
 def test_hosts(words: list[str], host: str, small_logdir: Path, served: list[Settings]) -> None:
     assert start(str(small_logdir), *words) == 0

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tracklight.cli.catalog import create_catalog
 from tracklight.cli.flags import parse_flags
-from tracklight.cli.studies import open_studies
+from tracklight.cli.logdir_arg import create_catalog
+from tracklight.cli.serve import open_studies
 
 
 def list_roots(words: list[str], more: dict[str, Path]) -> list[tuple[str, str]]:

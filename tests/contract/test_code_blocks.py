@@ -18,7 +18,7 @@ from PIL import Image
 
 from tests.contract.pages import ROOT, Block, iter_blocks
 from tracklight import hparams, summary
-from tracklight.cli.config import read_settings
+from tracklight.cli.config import read_config
 from tracklight.cli.flags import parse_flags
 from tracklight.cli.parser import create_parsers
 from tracklight.formats import proto
@@ -126,8 +126,8 @@ def test_settings_are_settings(block: Block, tmp_path: Path) -> None:
     (tmp_path / "tracklight.toml").write_text(block.code, encoding="utf-8")
     _, parsers = create_parsers()
     for command in ("serve", "inspect", "export", "doctor"):
-        settings = read_settings(tmp_path / "tracklight.toml", command, parsers)
-        parse_flags([command, *settings.words, "logs", "--no-config"])
+        settings = read_config(tmp_path / "tracklight.toml", command, parsers)
+        parse_flags([command, *settings.arguments, "logs", "--no-config"])
 
 
 def test_the_unit_and_the_container_start_what_there_is() -> None:

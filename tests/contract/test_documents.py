@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.contract.pages import PAGES, ROOT, list_anchors, list_links
-from tracklight.demo import write_demo
+from tracklight.cli.demo import write_demo
 
 
 def test_readme_is_short() -> None:

@@ -44,7 +44,7 @@ def test_package_keeps_the_directions() -> None:
 
 def test_profiles_keep_the_directions_among_their_rooms() -> None:
     folder = check_imports.ROOT / "tracklight" / "profiles"
-    imports = list(iter_python_imports(folder, "tracklight.profiles"))
+    imports = list(iter_python_imports(folder, "tracklight.analysis.profiles"))
     assert len(imports) > 50
     assert find_faults(imports, PROFILES) == []
 
@@ -79,8 +79,10 @@ def test_notices_a_wrong_python_import(plant: Plant, path: str, text: str, fault
 
 
 def test_notices_a_wrong_import_inside_of_a_folder(plant: Plant) -> None:
-    tree = plant("server/steps.py", "from tracklight.profiles import log\nimport tracklight.x\n")
-    (found,) = iter_python_imports(tree, "tracklight.profiles")
+    tree = plant(
+        "server/steps.py", "from tracklight.analysis.profiles import log\nimport tracklight.x\n"
+    )
+    (found,) = iter_python_imports(tree, "tracklight.analysis.profiles")
     assert (found.source, found.target) == ("server", "log")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sdk.reading import read_values
+from tests.writer.event_files import read_values
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "writing.md"
 BLOCKS = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from tracklight.index.catalog import Catalog
 from tracklight.plugin import Context
-from tracklight.server import problems
-from tracklight.server.overview import Overview
+from tracklight.server import responses
+from tracklight.server.source import LogOverview
 
 
 def make_context(catalog: Catalog) -> Context:
-    overview = Overview(catalog)
+    overview = LogOverview(catalog)
     return Context(
         catalog,
         overview.scalar_tags,
         overview.runs_with_scalar,
         lambda: "cursor",
-        problems.describe,
+        responses.describe_error,
     )

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracklight.formats.crc32c import crc32c, masked_crc32c, python_crc32c
+from tracklight.formats.tfrecord import crc32c, crc32c_in_python, masked_crc32c
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from tracklight.formats.crc32c import crc32c, masked_crc32c, python_crc32c
 )
 def test_known_checksums(data: bytes, crc: int) -> None:
     assert crc32c(data) == crc
-    assert python_crc32c(data) == crc
+    assert crc32c_in_python(data) == crc
 
 
 @pytest.mark.parametrize(
@@ -36,5 +36,5 @@ def test_known_masked_checksums(data: bytes, crc: int) -> None:
 
 @given(st.binary(max_size=300))
 def test_both_ways_to_compute_it_agree(data: bytes) -> None:
-    assert crc32c(data) == python_crc32c(data)
+    assert crc32c(data) == crc32c_in_python(data)
     assert crc32c(bytearray(data)) == crc32c(memoryview(data)) == crc32c(data)

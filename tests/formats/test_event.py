@@ -6,13 +6,13 @@ from tracklight.errors import FormatError
 from tracklight.formats import proto, summary
 from tracklight.formats.event import (
     DataClass,
-    Metadata,
     SessionStatus,
+    TagMetadata,
     decode_event,
     encode_event,
     encode_file_version,
     encode_graph,
-    encode_session,
+    encode_session_status,
     parse_metadata,
 )
 
@@ -39,7 +39,7 @@ def test_values_are_logged_at_their_step() -> None:
 
 
 def test_sessions_and_graphs() -> None:
-    session = decode_event(encode_session(1.0, 40, SessionStatus.START))
+    session = decode_event(encode_session_status(1.0, 40, SessionStatus.START))
     graph = proto.GraphDef(node=[proto.NodeDef(name=b"x", op=b"Placeholder")])
     holder = decode_event(encode_graph(1.0, 0, graph))
 
@@ -54,9 +54,9 @@ def test_what_is_no_event() -> None:
 
 def test_metadata() -> None:
     content = proto.MeshPluginData(name=b"m")
-    data = summary.describe("mesh", content, display_name="M", description="*of* it")
+    data = summary.make_metadata("mesh", content, display_name="M", description="*of* it")
 
-    assert parse_metadata(data.SerializeToString()) == Metadata(
+    assert parse_metadata(data.SerializeToString()) == TagMetadata(
         plugin="mesh",
         content=content.SerializeToString(),
         display_name="M",
@@ -91,4 +91,4 @@ def test_names_that_are_no_text_stay_visible() -> None:
 
 
 def test_no_metadata_at_all() -> None:
-    assert parse_metadata(b"") == Metadata("", b"", "", "", DataClass.UNKNOWN)
+    assert parse_metadata(b"") == TagMetadata("", b"", "", "", DataClass.UNKNOWN)

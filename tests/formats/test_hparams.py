@@ -10,8 +10,8 @@ def contents_of(value: proto.Message) -> bytes:
 
 def test_hyperparameters_come_back_as_they_were_given() -> None:
     given = {"lr": 0.01, "layers": 3, "name": "vit-ü", "flip": True, "empty": ""}
-    content = contents_of(hparams.session_start(given))
-    found = hparams.parse_session_start(content)
+    content = contents_of(hparams.build_session_start(given))
+    found = hparams.parse_session_hparams(content)
     assert found == given
     assert found["flip"] is True
 
@@ -24,10 +24,10 @@ def test_lists_become_text_and_nulls_nothing() -> None:
     start.hparams.add(key=b"nothing").value.null_value = 0
     start.hparams.add(key=b"unset")
     data = proto.HParamsPluginData(session_start_info=start).SerializeToString()
-    assert hparams.parse_session_start(data) == {"sizes": "3.0, wide"}
+    assert hparams.parse_session_hparams(data) == {"sizes": "3.0, wide"}
 
 
 def test_other_bytes_hold_no_hyperparameters() -> None:
-    end = contents_of(hparams.session_end(hparams.Status.SUCCESS))
+    end = contents_of(hparams.build_session_end(hparams.Status.SUCCESS))
     for content in (b"", b"\xff\xff\xff", end):
-        assert hparams.parse_session_start(content) == {}
+        assert hparams.parse_session_hparams(content) == {}

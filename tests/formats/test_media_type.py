@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tracklight.formats.media_type import UNKNOWN, sniff
+from tracklight.formats.media import UNKNOWN_MEDIA_TYPE, sniff_media_type
 
 
 @pytest.mark.parametrize(
@@ -13,7 +13,7 @@ from tracklight.formats.media_type import UNKNOWN, sniff
         (b"GIF89a", "image/gif"),
         (b"RIFF....WEBPVP8 ", "image/webp"),
         (b"RIFF....WAVEfmt ", "audio/wav"),
-        (b"RIFF....EVIL", UNKNOWN),
+        (b"RIFF....EVIL", UNKNOWN_MEDIA_TYPE),
         (b"....ftypavif", "image/avif"),
         (b"....ftypM4A ", "audio/mp4"),
         (b"....ftypisom", "video/mp4"),
@@ -21,11 +21,11 @@ from tracklight.formats.media_type import UNKNOWN, sniff
         (b"\xff\xf1\x50\x80", "audio/aac"),
         (b"OggS\x00", "audio/ogg"),
         (b"fLaC....", "audio/flac"),
-        (b"<svg onload='alert(1)'>", UNKNOWN),
-        (b"<html><script>", UNKNOWN),
-        (b"%PDF-1.7", UNKNOWN),
-        (b"", UNKNOWN),
+        (b"<svg onload='alert(1)'>", UNKNOWN_MEDIA_TYPE),
+        (b"<html><script>", UNKNOWN_MEDIA_TYPE),
+        (b"%PDF-1.7", UNKNOWN_MEDIA_TYPE),
+        (b"", UNKNOWN_MEDIA_TYPE),
     ],
 )
 def test_only_what_cannot_run_is_shown(data: bytes, kind: str) -> None:
-    assert sniff(data) == kind
+    assert sniff_media_type(data) == kind

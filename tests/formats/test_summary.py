@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from tracklight.errors import UsageError
-from tracklight.formats import custom_scalars, hparams, proto, summary
-from tracklight.formats.custom_scalars import Band, Margin, Multiline
+from tracklight.formats import hparams, proto, summary
 from tracklight.formats.event import parse_metadata
-from tracklight.formats.tensor import decode
+from tracklight.formats.summary import MarginChart, MarginSeries, MultilineChart
+from tracklight.formats.tensor import decode_tensor
 
 
 def content_of(value: proto.Message, name: str) -> proto.Message:
@@ -15,8 +15,8 @@ def content_of(value: proto.Message, name: str) -> proto.Message:
 
 
 def test_scalars_are_float32_unless_told() -> None:
-    assert decode(summary.scalar("x", 0.1).tensor).dtype == np.float32
-    assert decode(summary.scalar("x", 0.1, dtype=np.float64).tensor) == 0.1
+    assert decode_tensor(summary.scalar("x", 0.1).tensor).dtype == np.float32
+    assert decode_tensor(summary.scalar("x", 0.1, dtype=np.float64).tensor) == 0.1
 
 
 def test_what_is_said_about_a_tag() -> None:
@@ -33,16 +33,16 @@ def test_labels_must_fit_the_clips() -> None:
 
 
 def test_histograms_of_odd_data() -> None:
-    assert decode(summary.histogram("x", []).tensor).shape == (0, 3)
-    assert decode(summary.histogram("x", [np.nan]).tensor).shape == (0, 3)
-    assert decode(summary.histogram("x", [2, 2, 2]).tensor).tolist() == [[2, 2, 3]]
-    assert decode(summary.histogram("x", np.arange(100)).tensor).shape == (30, 3)
+    assert decode_tensor(summary.histogram("x", []).tensor).shape == (0, 3)
+    assert decode_tensor(summary.histogram("x", [np.nan]).tensor).shape == (0, 3)
+    assert decode_tensor(summary.histogram("x", [2, 2, 2]).tensor).tolist() == [[2, 2, 3]]
+    assert decode_tensor(summary.histogram("x", np.arange(100)).tensor).shape == (30, 3)
 
 
 def test_every_finite_number_is_counted() -> None:
     numbers = np.random.default_rng(0).normal(size=1000)
 
-    buckets = decode(summary.histogram("x", numbers).tensor)
+    buckets = decode_tensor(summary.histogram("x", numbers).tensor)
 
     assert buckets[:, 2].sum() == 1000
     assert (buckets[0, 0], buckets[-1, 1]) == (numbers.min(), numbers.max())
@@ -52,9 +52,9 @@ def test_pr_curve() -> None:
     value = summary.pr_curve("x", [1, 0, 1, 0], [0.9, 0.6, 0.5, 0.1], thresholds=3)
 
     assert content_of(value, "PrCurvePluginData").num_thresholds == 3
-    true_positives, false_positives, true_negatives, false_negatives, precision, recall = decode(
-        value.tensor
-    ).tolist()
+    true_positives, false_positives, true_negatives, false_negatives, precision, recall = (
+        decode_tensor(value.tensor).tolist()
+    )
     assert true_positives == [2, 2, 0]
     assert false_positives == [2, 1, 0]
     assert true_negatives == [0, 1, 2]
@@ -66,7 +66,7 @@ def test_pr_curve() -> None:
 def test_pr_curve_with_weights() -> None:
     value = summary.pr_curve("x", [True, False], [1.0, 1.0], weights=[3, 0.5], thresholds=2)
 
-    assert decode(value.tensor)[:2].tolist() == [[3, 3], [0.5, 0.5]]
+    assert decode_tensor(value.tensor)[:2].tolist() == [[3, 3], [0.5, 0.5]]
 
 
 def test_mesh_parts_know_each_other() -> None:
@@ -83,16 +83,25 @@ def test_mesh_parts_know_each_other() -> None:
     assert [content.content_type for content in contents] == [1, 2, 3]
     assert list(contents[1].shape) == [1, 1, 3]
     assert contents[0].json_config == b'{"camera": {"fov": 5}}'
-    assert [decode(value.tensor).dtype for value in solid] == [np.float32, np.int32, np.uint8]
+    assert [decode_tensor(value.tensor).dtype for value in solid] == [
+        np.float32,
+        np.int32,
+        np.uint8,
+    ]
 
 
 def test_layout() -> None:
-    value = custom_scalars.layout(
-        {"Losses": [Multiline("all", ["loss.*"]), Margin("band", [Band("mean", "low", "high")])]}
+    value = summary.custom_scalars_layout(
+        {
+            "Losses": [
+                MultilineChart("all", ["loss.*"]),
+                MarginChart("band", [MarginSeries("mean", "low", "high")]),
+            ]
+        }
     )
 
     assert value.tag == b"custom_scalars__config__"
-    layout = proto.parse("Layout", decode(value.tensor).item())
+    layout = proto.parse("Layout", decode_tensor(value.tensor).item())
     (category,) = layout.category
     assert category.title == b"Losses"
     assert list(category.chart[0].multiline.tag) == [b"loss.*"]
@@ -100,14 +109,14 @@ def test_layout() -> None:
 
 
 def test_experiment() -> None:
-    value = hparams.experiment(
+    value = hparams.build_experiment(
         [
             hparams.HParam("lr", hparams.Interval(1e-4, 1)),
             hparams.HParam("optimizer", ["adam", "sgd"], display_name="Optimizer"),
             hparams.HParam("batch_norm", [False, True]),
             hparams.HParam("odd", ["a", 1]),
         ],
-        [hparams.Metric("accuracy", "validation", dataset=hparams.Dataset.VALIDATION)],
+        [hparams.Metric("accuracy", "validation", dataset=hparams.DatasetType.VALIDATION)],
         created_wall_time=5.0,
     )
 
@@ -117,14 +126,14 @@ def test_experiment() -> None:
     choices = experiment.hparam_infos[1].domain_discrete.values
     assert [choice.string_value for choice in choices] == [b"adam", b"sgd"]
     assert experiment.metric_infos[0].name.group == b"validation"
-    assert decode(value.tensor).shape == (0,)
+    assert decode_tensor(value.tensor).shape == (0,)
 
 
 def test_session() -> None:
-    start = hparams.session_start(
+    start = hparams.build_session_start(
         {"lr": np.float32(0.5), "layers": 3, "bn": True, "opt": "adam"}, group_name="g", wall_time=1
     )
-    end = hparams.session_end(hparams.Status.FAILURE, wall_time=2)
+    end = hparams.build_session_end(hparams.Status.FAILURE, wall_time=2)
 
     info = content_of(start, "HParamsPluginData").session_start_info
     kinds = {pair.key: pair.value.WhichOneof("kind") for pair in info.hparams}
@@ -140,4 +149,4 @@ def test_session() -> None:
 
 def test_a_hyperparameter_must_be_plain() -> None:
     with pytest.raises(UsageError, match="cannot be a list"):
-        hparams.session_start({"layers": [1, 2]})  # type: ignore[dict-item]
+        hparams.build_session_start({"layers": [1, 2]})  # type: ignore[dict-item]

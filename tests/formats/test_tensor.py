@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as npst
 
 from tracklight.errors import FormatError, UsageError
 from tracklight.formats import proto, tensor
-from tracklight.formats.tensor import DType, decode, encode
+from tracklight.formats.tensor import DType, decode_tensor, encode_tensor
 
 NUMBERS = "f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 ? c8 c16".split()
 
@@ -23,7 +23,7 @@ def make(dtype: int, shape: list[int], **fields: Any) -> Any:
 
 @given(npst.arrays(st.sampled_from(NUMBERS), npst.array_shapes(min_dims=0, min_side=0)))
 def test_numbers_come_back_bit_by_bit(array: np.ndarray[Any, Any]) -> None:
-    again = decode(encode(array).SerializeToString())
+    again = decode_tensor(encode_tensor(array).SerializeToString())
 
     assert again.dtype == array.dtype
     assert again.shape == array.shape
@@ -34,7 +34,7 @@ def test_numbers_come_back_bit_by_bit(array: np.ndarray[Any, Any]) -> None:
     npst.arrays(object, npst.array_shapes(min_dims=0, min_side=0), elements=st.binary(max_size=9))
 )
 def test_strings_come_back(array: np.ndarray[Any, Any]) -> None:
-    again = decode(encode(array).SerializeToString())
+    again = decode_tensor(encode_tensor(array).SerializeToString())
 
     assert again.dtype == object
     assert again.shape == array.shape
@@ -44,7 +44,7 @@ def test_strings_come_back(array: np.ndarray[Any, Any]) -> None:
 def test_arrays_of_other_layouts_are_written_little_endian_in_order() -> None:
     array = np.arange(6, dtype=">i4").reshape(2, 3).T
 
-    assert encode(array).tensor_content == np.array([0, 3, 1, 4, 2, 5], "<i4").tobytes()
+    assert encode_tensor(array).tensor_content == np.array([0, 3, 1, 4, 2, 5], "<i4").tobytes()
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_arrays_of_other_layouts_are_written_little_endian_in_order() -> None:
     ],
 )
 def test_plain_values_can_be_encoded(value: Any, expected: Any) -> None:
-    assert decode(encode(value)).tolist() == expected
+    assert decode_tensor(encode_tensor(value)).tolist() == expected
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_plain_values_can_be_encoded(value: Any, expected: Any) -> None:
 )
 def test_what_no_log_can_hold(value: Any) -> None:
     with pytest.raises(UsageError, match="a log cannot hold"):
-        encode(value)
+        encode_tensor(value)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_what_no_log_can_hold(value: Any) -> None:
     ],
 )
 def test_typed_fields(dtype: int, field: str, values: Any, expected: np.ndarray[Any, Any]) -> None:
-    array = decode(make(dtype, [2], **{field: values}).SerializeToString())
+    array = decode_tensor(make(dtype, [2], **{field: values}).SerializeToString())
 
     assert array.dtype == expected.dtype
     assert array.tolist() == expected.tolist()
@@ -128,7 +128,7 @@ def test_typed_fields(dtype: int, field: str, values: Any, expected: np.ndarray[
     ],
 )
 def test_content(dtype: int, content: bytes, expected: np.ndarray[Any, Any]) -> None:
-    array = decode(make(dtype, [2], tensor_content=content))
+    array = decode_tensor(make(dtype, [2], tensor_content=content))
 
     assert array.dtype == expected.dtype
     assert array.tolist() == expected.tolist()
@@ -145,7 +145,7 @@ def test_content(dtype: int, content: bytes, expected: np.ndarray[Any, Any]) -> 
     ],
 )
 def test_which_float8_codes_are_nan(dtype: int, codes: list[int]) -> None:
-    array = decode(make(dtype, [256], tensor_content=bytes(range(256))))
+    array = decode_tensor(make(dtype, [256], tensor_content=bytes(range(256))))
 
     assert np.flatnonzero(np.isnan(array)).tolist() == codes
 
@@ -153,7 +153,7 @@ def test_which_float8_codes_are_nan(dtype: int, codes: list[int]) -> None:
 def test_e5m2_is_the_upper_half_of_a_float16() -> None:
     codes = np.arange(256, dtype=np.uint16)
 
-    array = decode(make(DType.FLOAT8_E5M2, [256], tensor_content=bytes(range(256))))
+    array = decode_tensor(make(DType.FLOAT8_E5M2, [256], tensor_content=bytes(range(256))))
 
     # Arm reports the conversion of a signaling NaN.
     with np.errstate(invalid="ignore"):
@@ -162,26 +162,30 @@ def test_e5m2_is_the_upper_half_of_a_float16() -> None:
 
 
 def test_names_of_types_beyond_numpy() -> None:
-    assert tensor._DTYPE_OF_NAME["bfloat16"] is DType.BFLOAT16
-    assert tensor._DTYPE_OF_NAME["float8_e4m3b11fnuz"] is DType.FLOAT8_E4M3B11FNUZ
-    assert tensor._DTYPE_OF_NAME["int4"] is DType.INT4
+    assert tensor._DTYPE_BY_NAME["bfloat16"] is DType.BFLOAT16
+    assert tensor._DTYPE_BY_NAME["float8_e4m3b11fnuz"] is DType.FLOAT8_E4M3B11FNUZ
+    assert tensor._DTYPE_BY_NAME["int4"] is DType.INT4
 
 
 def test_one_value_fills_the_shape_and_the_last_is_repeated() -> None:
-    assert decode(make(DType.FLOAT, [2, 2], float_val=[3])).tolist() == [[3, 3], [3, 3]]
-    assert decode(make(DType.INT32, [4], int_val=[1, 2])).tolist() == [1, 2, 2, 2]
-    assert decode(make(DType.STRING, [3], string_val=[b"a", b"b"])).tolist() == [b"a", b"b", b"b"]
+    assert decode_tensor(make(DType.FLOAT, [2, 2], float_val=[3])).tolist() == [[3, 3], [3, 3]]
+    assert decode_tensor(make(DType.INT32, [4], int_val=[1, 2])).tolist() == [1, 2, 2, 2]
+    assert decode_tensor(make(DType.STRING, [3], string_val=[b"a", b"b"])).tolist() == [
+        b"a",
+        b"b",
+        b"b",
+    ]
 
 
 def test_no_values_are_zeros_and_too_many_are_cut() -> None:
-    assert decode(make(DType.DOUBLE, [2])).tolist() == [0, 0]
-    assert decode(make(DType.STRING, [2])).tolist() == [b"", b""]
-    assert decode(make(DType.BFLOAT16, [])).tolist() == 0
-    assert decode(make(DType.FLOAT, [1], float_val=[4, 5])).tolist() == [4]
+    assert decode_tensor(make(DType.DOUBLE, [2])).tolist() == [0, 0]
+    assert decode_tensor(make(DType.STRING, [2])).tolist() == [b"", b""]
+    assert decode_tensor(make(DType.BFLOAT16, [])).tolist() == 0
+    assert decode_tensor(make(DType.FLOAT, [1], float_val=[4, 5])).tolist() == [4]
 
 
 def test_a_missing_shape_is_a_scalar() -> None:
-    assert decode(proto.TensorProto(dtype=DType.FLOAT, float_val=[2])).shape == ()
+    assert decode_tensor(proto.TensorProto(dtype=DType.FLOAT, float_val=[2])).shape == ()
 
 
 @pytest.mark.parametrize(
@@ -205,22 +209,22 @@ def test_a_missing_shape_is_a_scalar() -> None:
 )
 def test_bad_tensors(message: Any, reason: str) -> None:
     with pytest.raises(FormatError, match=reason):
-        decode(message)
+        decode_tensor(message)
 
 
 def test_unknown_rank() -> None:
     message = proto.TensorProto(dtype=1, tensor_shape=proto.TensorShapeProto(unknown_rank=True))
     with pytest.raises(FormatError, match="does not tell its shape"):
-        decode(message)
+        decode_tensor(message)
 
 
 def test_the_bound_is_exact_and_comes_before_memory() -> None:
     message = make(DType.DOUBLE, [1000])
-    assert decode(message, max_bytes=8000).shape == (1000,)
+    assert decode_tensor(message, max_bytes=8000).shape == (1000,)
     tracemalloc.start()
     try:
         with pytest.raises(FormatError, match=r"shape \[1000\] takes 8000 bytes, more than 7999"):
-            decode(message, max_bytes=7999)
+            decode_tensor(message, max_bytes=7999)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -261,7 +265,7 @@ def test_damaged_tensors_give_an_array_or_a_format_error(data: bytes) -> None:
 
 def check_hostile(data: bytes) -> None:
     try:
-        array = decode(data, max_bytes=1 << 16)
+        array = decode_tensor(data, max_bytes=1 << 16)
     except FormatError:
         return
     assert array.nbytes <= 1 << 16

@@ -11,8 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracklight.errors import FormatError
-from tracklight.formats.crc32c import masked_crc32c
-from tracklight.formats.tfrecord import Compression, frame, iter_records, write_records
+from tracklight.formats.tfrecord import (
+    Compression,
+    encode_record,
+    iter_records,
+    masked_crc32c,
+    write_records,
+)
 
 COMPRESSIONS = [None, "gzip", "zlib"]
 
@@ -24,7 +29,7 @@ def claim(length: int) -> bytes:
 
 
 def test_known_record() -> None:
-    record = frame(b"\x09\x00\x00\x80\x38\x99\xd6\xd7\x41\x1a\x0dbrain.Event:2")
+    record = encode_record(b"\x09\x00\x00\x80\x38\x99\xd6\xd7\x41\x1a\x0dbrain.Event:2")
 
     assert record[:12] == struct.pack("<QI", 24, 0x224B7FA3)
     assert record[-4:] == struct.pack("<I", 0xAB364B12)
@@ -81,7 +86,7 @@ def test_gzip_that_was_appended_to() -> None:
     ],
 )
 def test_damage_is_told_with_its_offset(damage: Callable[[bytes], bytes], message: str) -> None:
-    records = iter_records(damage(frame(b"first") + frame(b"abc")))
+    records = iter_records(damage(encode_record(b"first") + encode_record(b"abc")))
 
     assert next(records) == (0, b"first")
     with pytest.raises(FormatError, match=message):
@@ -103,7 +108,7 @@ def test_a_record_longer_than_allowed_is_refused() -> None:
     with pytest.raises(FormatError, match="max_record_bytes"):
         list(iter_records(claim(2**40)))
     with pytest.raises(FormatError, match="more than 4;"):
-        list(iter_records(frame(b"hello"), max_record_bytes=4))
+        list(iter_records(encode_record(b"hello"), max_record_bytes=4))
 
 
 @pytest.mark.parametrize("compression", ["gzip", "zlib"])
@@ -115,12 +120,12 @@ def test_damaged_compression(compression: Compression) -> None:
     with pytest.raises(FormatError, match="cut off"):
         list(iter_records(data[:-9], compression=compression))
     with pytest.raises(FormatError, match=f"no {compression} data"):
-        list(iter_records(frame(b"plain"), compression=compression))
+        list(iter_records(encode_record(b"plain"), compression=compression))
 
 
 def test_zlib_and_gzip_are_told_apart() -> None:
     with pytest.raises(FormatError, match="no gzip data"):
-        list(iter_records(zlib.compress(frame(b"x")), compression="gzip"))
+        list(iter_records(zlib.compress(encode_record(b"x")), compression="gzip"))
 
 
 @given(st.binary(max_size=200), st.sampled_from(COMPRESSIONS))

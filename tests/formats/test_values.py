@@ -9,17 +9,16 @@ from hypothesis import strategies as st
 
 from tracklight.errors import FormatError
 from tracklight.formats import proto, summary
-from tracklight.formats.png import encode_png
+from tracklight.formats.media import encode_png, encode_wav
 from tracklight.formats.values import (
     Audio,
     Histogram,
+    HistogramStats,
     Images,
     Tensor,
     Text,
-    Totals,
     decode_value,
 )
-from tracklight.formats.wav import encode_wav
 from tracklight.types import Kind
 
 
@@ -103,7 +102,7 @@ def test_histogram() -> None:
     assert histogram.edges_left.tolist() == [0, 1, 2]
     assert histogram.edges_right.tolist() == [1, 2, 3]
     assert histogram.counts.tolist() == [1, 2, 1]
-    assert histogram.totals == Totals(
+    assert histogram.totals == HistogramStats(
         min=0, max=3, num=4, sum=5, sum_squares=11, nan=1, positive_infinity=1
     )
 
@@ -123,7 +122,7 @@ def test_old_histogram() -> None:
     histogram = decode(proto.Value(histo=old), Kind.HISTOGRAM)
 
     assert histogram.edges_right.tolist() == [1, 2, 3]
-    assert histogram.totals == Totals(min=0, max=3, num=4, sum=5, sum_squares=11)
+    assert histogram.totals == HistogramStats(min=0, max=3, num=4, sum=5, sum_squares=11)
 
 
 def test_tensors() -> None:

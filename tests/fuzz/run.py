@@ -7,7 +7,7 @@ import sys
 import atheris
 
 # Only what is imported in here counts as covered or not, which is what guides the fuzzer.
-_READERS = ["tracklight.formats", "tracklight.graphs", "tracklight.profiles"]
+_READERS = ["tracklight.formats", "tracklight.analysis.graphs", "tracklight.analysis.profiles"]
 with atheris.instrument_imports(include=_READERS):
     from tests.fuzz.targets import RUN
 

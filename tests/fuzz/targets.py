@@ -12,22 +12,22 @@ from pathlib import Path
 import numpy as np
 
 from tests import builders as b
-from tests.profiles.looking import look_at
+from tests.analysis.profiles.run_all_analyses import look_at
 from tests.scanning import assert_agree
-from tracklight.demo.xspace import Plane, encode_space
+from tracklight.analysis.graphs.parsers import parse_graph_file
+from tracklight.analysis.profiles.captures.files import open_capture
+from tracklight.cli.demo.writers import Plane, encode_space
 from tracklight.errors import FormatError
-from tracklight.formats import scan_python, tensor
-from tracklight.formats.scalar import find_scalar
-from tracklight.formats.wav import encode_wav, find_sample_rate, open_wav
-from tracklight.graphs.dropped import read_dropped
-from tracklight.profiles.captures import open_capture
+from tracklight.formats import scanner, tensor
+from tracklight.formats.event_scan import find_scalar
+from tracklight.formats.media import encode_wav, find_wav_sample_rate, parse_wav
 
 try:
     from tracklight.formats import _scan
 except ImportError:
-    SCANNERS = [scan_python.Scanner]
+    SCANNERS = [scanner.PythonScanner]
 else:
-    SCANNERS = [scan_python.Scanner, _scan.Scanner]
+    SCANNERS = [scanner.PythonScanner, _scan.Scanner]
 
 GRAPHS = Path(__file__).parent.parent / "data/graphs"
 
@@ -87,7 +87,7 @@ def iter_programs() -> Iterator[bytes]:
 def run_tensor(data: bytes) -> None:
     """Decoding gives an array or a FormatError, and the number that the scanner takes it for."""
     try:
-        array = tensor.decode(data, max_bytes=1 << 20)
+        array = tensor.decode_tensor(data, max_bytes=1 << 20)
         scalar = find_scalar(data, 0, len(data))
     except FormatError:
         return
@@ -119,9 +119,9 @@ def iter_tensor_messages() -> Iterator[bytes]:
 
 def run_wav(data: bytes) -> None:
     """A file is refused in words, or has no more samples than bytes."""
-    find_sample_rate(data)
+    find_wav_sample_rate(data)
     try:
-        wav = open_wav(data)
+        wav = parse_wav(data)
     except FormatError:
         return
     assert wav.decode().size <= len(data)
@@ -142,7 +142,7 @@ def iter_wavs() -> Iterator[bytes]:
 def run_graph(data: bytes) -> None:
     """Whatever is dropped in is a graph, of which all can be told, or refused in words."""
     try:
-        graph = read_dropped("file", data)
+        graph = parse_graph_file("file", data)
     except FormatError:
         return
     for body in [graph, *graph.functions.values()]:

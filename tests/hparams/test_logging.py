@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.sdk.reading import read_values
+from tests.writer.event_files import read_values
 from tracklight import hparams as hp
 from tracklight import summary
 from tracklight.errors import UsageError, UsageWarning
 from tracklight.formats import proto
 from tracklight.formats.hparams import Status
-from tracklight.hparams.callback import make_keras_callback
+from tracklight.hparams.session import create_keras_callback_class
 
 
 def read_contents(logdir: Path) -> list[Any]:
@@ -130,7 +130,7 @@ class Callback:
 def keras(monkeypatch: pytest.MonkeyPatch) -> None:
     module = SimpleNamespace(callbacks=SimpleNamespace(Callback=Callback))
     monkeypatch.setitem(sys.modules, "keras", module)  # type: ignore[arg-type]
-    make_keras_callback.cache_clear()
+    create_keras_callback_class.cache_clear()
 
 
 @pytest.mark.usefixtures("keras")

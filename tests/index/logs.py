@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from tests import builders as b
-from tracklight.formats.hparam_names import HParamValue
-from tracklight.formats.hparams import session_start
+from tracklight.formats.hparams import HParamValue, build_session_start
 from tracklight.index.catalog import Catalog
 from tracklight.logdir.roots import parse_roots
 
@@ -69,7 +68,7 @@ def cloud(step: int, points: Sequence[Sequence[float]], *, name: str = "cloud") 
 
 def hparams(given: dict[str, HParamValue], *, group: str = "") -> bytes:
     """The start of a session."""
-    message = session_start(given, group_name=group).SerializeToString()
+    message = build_session_start(given, group_name=group).SerializeToString()
     return b.record(b.event(b.summary(b.blob(1, message)), step=0, wall=1.7e9))
 
 

@@ -5,10 +5,15 @@ import math
 import numpy as np
 import pytest
 
-from tests.index.curves import series
-from tracklight.index.baseline import Baseline, Mode, make_baseline
-from tracklight.index.curve import Curve
-from tracklight.index.lens import Lens, look
+from tests.index.series_builder import series
+from tracklight.index.series_query import (
+    Baseline,
+    BaselineMode,
+    Curve,
+    SeriesQuery,
+    compute_curve,
+    make_baseline,
+)
 from tracklight.index.smoothing import Smoothing
 from tracklight.types import Series
 
@@ -16,10 +21,10 @@ BASE = series([0, 10, 20], [1.0, 3.0, 0.0])
 
 
 def compare(
-    one: Series, base: Series = BASE, mode: Mode = "difference", **lens: Smoothing
+    one: Series, base: Series = BASE, mode: BaselineMode = "difference", **lens: Smoothing
 ) -> Curve:
-    baseline = make_baseline(look(base, Lens(**lens)))
-    return look(one, Lens(**lens, baselines={"loss": baseline}, mode=mode))
+    baseline = make_baseline(compute_curve(base, SeriesQuery(**lens)))
+    return compute_curve(one, SeriesQuery(**lens, baselines={"loss": baseline}, baseline_mode=mode))
 
 
 def test_the_baseline_is_interpolated_where_the_series_has_points() -> None:
@@ -40,18 +45,18 @@ def test_a_ratio_to_nothing_is_no_number() -> None:
 def test_what_is_smoothed_is_compared_with_what_is_smoothed() -> None:
     curve = compare(series([0, 10, 20], [2.0, 4.0, 9.0]), smoothing=Smoothing("mean", 3))
     assert curve.value.tolist() == [1.0, 1.0, 9.0]
-    assert curve.smooth.tolist() == pytest.approx([3 - 2, 5 - 4 / 3, 6.5 - 1.5])
+    assert curve.smoothed.tolist() == pytest.approx([3 - 2, 5 - 4 / 3, 6.5 - 1.5])
 
 
 def test_a_tag_without_a_baseline_has_no_points() -> None:
     nothing = Baseline(*(BASE.value[:0],) * 3)
     for baselines in ({}, {"loss": nothing}):
-        assert len(look(BASE, Lens(baselines=baselines))) == 0
+        assert len(compute_curve(BASE, SeriesQuery(baselines=baselines))) == 0
 
 
 def test_a_baseline_rises_and_is_finite() -> None:
     metric = series([0, 1, 2, 3], [2.0, 1.0, 2.0, math.nan])
     values = series([0, 1, 2, 3], [5.0, math.nan, 7.0, 8.0])
-    base = make_baseline(look(values, Lens("metric:m"), metric))
+    base = make_baseline(compute_curve(values, SeriesQuery("metric:m"), metric))
     assert (base.x.tolist(), base.value.tolist()) == ([2.0], [7.0])
-    assert base.smooth is base.value
+    assert base.smoothed is base.value

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from tests import builders as b
 from tests.index.logs import append, open_catalog, picture, point, points, start, write
 from tracklight.index import cache as cache_module
-from tracklight.index.cache import find_folder
+from tracklight.index.cache import find_cache_folder
 from tracklight.index.catalog import Catalog
-from tracklight.index.file import POINT_BYTES
+from tracklight.index.event_file import POINT_BYTES
 from tracklight.logdir.local import LocalHandle
 from tracklight.logdir.roots import parse_roots
 
@@ -63,7 +63,7 @@ def everything(catalog: Catalog) -> list[object]:
         for tag in catalog.tags(run.name):
             one = catalog.scalar(run.name, tag.tag)
             said += [one.step.tolist(), one.wall_time.tolist(), one.value.tolist()]
-            where = catalog.located(run.name, tag.tag)
+            where = catalog.locate(run.name, tag.tag)
             said += [one.overwritten.tolist(), where.step.tolist(), where.record.tolist()]
     return said
 
@@ -209,7 +209,7 @@ def test_its_size_is_bounded_by_throwing_out_other_logs(tmp_path: Path, store: P
 
 
 def _folder(log: Path, store: Path) -> Path:
-    folder = find_folder([str(log)], store)
+    folder = find_cache_folder([str(log)], store)
     assert folder is not None
     return folder
 
@@ -235,9 +235,9 @@ def test_it_is_never_inside_a_log_directory(
 ) -> None:
     monkeypatch.setenv("TRACKLIGHT_CACHE", str(tmp_path / "logs" / ".cache"))
     monkeypatch.setattr(cache_module.tempfile, "gettempdir", lambda: str(tmp_path / "tmp"))
-    folder = find_folder([str(tmp_path / "logs")])
+    folder = find_cache_folder([str(tmp_path / "logs")])
     assert folder is not None and folder.is_relative_to(tmp_path / "tmp")
-    assert find_folder([str(tmp_path)]) is None
+    assert find_cache_folder([str(tmp_path)]) is None
 
 
 def test_a_small_memory_budget_moves_columns_to_disk(logdir: Path, store: Path) -> None:
@@ -247,7 +247,7 @@ def test_a_small_memory_budget_moves_columns_to_disk(logdir: Path, store: Path) 
         catalog = Catalog(parse_roots(logdir), cache=cache, memory_bytes=10_000)
         catalog.refresh()
         files = [file for shard in catalog._shards for file in shard._files()]
-        assert sum(file.memory_bytes() for file in files) <= 5_000
-        assert sum(file.point_count() for file in files) * POINT_BYTES > 70_000
+        assert sum(file.count_memory_bytes() for file in files) <= 5_000
+        assert sum(file.count_points() for file in files) * POINT_BYTES > 70_000
         assert everything(catalog) == expected
         catalog.close()

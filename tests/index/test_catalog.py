@@ -9,11 +9,11 @@ import pytest
 
 from tests import builders as b
 from tests.index.logs import append, open_catalog, picture, point, points, start, write
-from tracklight.errors import DamagedRecord, UnknownRun, UnknownTag
+from tracklight.errors import CorruptRecordError, RunNotFoundError, TagNotFoundError
 from tracklight.formats.batch import GRAPH_TAG
 from tracklight.index.catalog import Catalog
-from tracklight.index.lens import Lens
-from tracklight.index.measuring import Measure, span
+from tracklight.index.sampling import ExtentView, merge_extents
+from tracklight.index.series_query import SeriesQuery
 from tracklight.logdir.roots import parse_roots
 from tracklight.logdir.watch import Changes
 from tracklight.types import Kind, Stamp
@@ -45,9 +45,9 @@ def test_run_info_counts_what_is_there(tmp_path: Path) -> None:
 def test_unknown_names_suggest_the_nearest(tmp_path: Path) -> None:
     write(tmp_path, "train", points([0], tag="loss"))
     catalog = open_catalog(tmp_path)
-    with pytest.raises(UnknownRun, match='no run "trian"; nearest: "train"'):
+    with pytest.raises(RunNotFoundError, match='no run "trian"; nearest: "train"'):
         catalog.tags("trian")
-    with pytest.raises(UnknownTag, match='no tag "los" in run "train"; nearest: "loss"'):
+    with pytest.raises(TagNotFoundError, match='no tag "los" in run "train"; nearest: "loss"'):
         catalog.scalar("train", "los")
 
 
@@ -200,7 +200,7 @@ def test_a_file_that_cannot_be_read_is_a_sentence(
 ) -> None:
     write(tmp_path, "bad", points([0]))
     write(tmp_path, "good", points([0]))
-    monkeypatch.setattr("tracklight.logdir.local.LocalFiles.open", _refuse("bad"))
+    monkeypatch.setattr("tracklight.logdir.local.LocalFileSystem.open", _refuse("bad"))
     catalog = open_catalog(tmp_path)
     assert steps(catalog, "good") == [0]
     (problem,) = catalog.problems
@@ -208,11 +208,11 @@ def test_a_file_that_cannot_be_read_is_a_sentence(
 
 
 def _refuse(part: str) -> object:
-    from tracklight.logdir.local import LocalFiles
+    from tracklight.logdir.local import LocalFileSystem
 
-    real = LocalFiles.open
+    real = LocalFileSystem.open
 
-    def open_file(self: LocalFiles, path: str) -> object:
+    def open_file(self: LocalFileSystem, path: str) -> object:
         if part in path:
             raise PermissionError(13, "Permission denied")
         return real(self, path)
@@ -223,7 +223,7 @@ def _refuse(part: str) -> object:
 def test_values_that_are_no_scalars_are_read_from_the_log(tmp_path: Path) -> None:
     write(tmp_path, "run", points([0]) + picture(1, b"one") + picture(2, b"two"))
     catalog = open_catalog(tmp_path)
-    located = catalog.located("run", "picture")
+    located = catalog.locate("run", "picture")
     assert (located.kind, located.step.tolist()) == (Kind.IMAGE, [1, 2])
     assert catalog.read(located, 1).endswith(b"two")
 
@@ -231,12 +231,12 @@ def test_values_that_are_no_scalars_are_read_from_the_log(tmp_path: Path) -> Non
 def test_a_value_whose_record_changed_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path, "run", picture(1, b"one"))
     catalog = open_catalog(tmp_path)
-    located = catalog.located("run", "picture")
+    located = catalog.locate("run", "picture")
     path.write_bytes(b.flip(path.read_bytes(), -10))
-    with pytest.raises(DamagedRecord, match="wrong checksum"):
+    with pytest.raises(CorruptRecordError, match="wrong checksum"):
         catalog.read(located, 0)
     path.write_bytes(b"")
-    with pytest.raises(DamagedRecord, match="has changed"):
+    with pytest.raises(CorruptRecordError, match="has changed"):
         catalog.read(located, 0)
 
 
@@ -245,7 +245,7 @@ def test_a_graph_is_a_tag_of_its_run(tmp_path: Path) -> None:
     catalog = open_catalog(tmp_path)
     (info,) = catalog.tags("run")
     assert (info.tag.encode(), info.plugin, info.kind) == (GRAPH_TAG, "graphs", Kind.GRAPH)
-    assert catalog.read(catalog.located("run", info.tag), 0) == b"graph bytes"
+    assert catalog.read(catalog.locate("run", info.tag), 0) == b"graph bytes"
 
 
 def test_the_first_plugin_wins_but_a_late_one_still_counts(tmp_path: Path) -> None:
@@ -280,9 +280,9 @@ def test_several_shards_answer_as_one(tmp_path: Path) -> None:
     catalog = open_catalog(tmp_path, shards=3)
     assert [run.points for run in catalog.runs()] == [1, 2, 3, 4, 5, 6, 7]
     assert steps(catalog, "run6") == list(range(7))
-    seen = catalog.query([(f"run{run}", "loss") for run in range(7)], Lens(), Measure())
+    seen = catalog.query([(f"run{run}", "loss") for run in range(7)], SeriesQuery(), ExtentView())
     assert [extent.points for extent in seen] == [1, 2, 3, 4, 5, 6, 7]
-    assert span(seen) == (0, 6)
+    assert merge_extents(seen) == (0, 6)
     assert catalog.progress.files_done == catalog.progress.files_total == 7
 
 

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.index.curves import series
-from tracklight.index.lens import Lens, look
-from tracklight.index.smoothing import Kind, Smoothing
+from tests.index.series_builder import series
+from tracklight.index.series_query import SeriesQuery, compute_curve
+from tracklight.index.smoothing import Smoothing, SmoothingKind
 
 RNG = np.random.default_rng(3)
 NOISE = RNG.normal(size=500)
 GAPS = np.where(RNG.random(500) < 0.1, math.nan, NOISE)
-KINDS: list[tuple[Kind, float]] = [
+KINDS: list[tuple[SmoothingKind, float]] = [
     ("ema", 0.9),
     ("time_ema", 7.0),
     ("mean", 5),
@@ -26,11 +26,11 @@ KINDS: list[tuple[Kind, float]] = [
 ]
 
 
-def smooth(values: object, kind: Kind, amount: float, steps: object = None) -> np.ndarray:
+def smooth(values: object, kind: SmoothingKind, amount: float, steps: object = None) -> np.ndarray:
     values = np.asarray(values, np.float64)
     steps = np.arange(len(values)) if steps is None else steps
-    lens = Lens(smoothing=Smoothing(kind, amount))
-    return look(series(list(steps), list(values)), lens).smooth  # type: ignore[call-overload]
+    lens = SeriesQuery(smoothing=Smoothing(kind, amount))
+    return compute_curve(series(list(steps), list(values)), lens).smoothed  # type: ignore[call-overload]
 
 
 def tensorboards(values: list[float], weight: float) -> list[float]:
@@ -97,7 +97,7 @@ def test_time_ema_with_even_steps_is_the_plain_one() -> None:
 
 @pytest.mark.parametrize("window", [1, 2, 5, 6, 499, 2000])
 @pytest.mark.parametrize("kind", ["mean", "median"])
-def test_windows_are_those_of_pandas(kind: Kind, window: int) -> None:
+def test_windows_are_those_of_pandas(kind: SmoothingKind, window: int) -> None:
     rolling = pd.Series(GAPS).rolling(window, center=True, min_periods=1)
     expected = getattr(rolling, kind)().where(~np.isnan(GAPS))
     np.testing.assert_allclose(smooth(GAPS, kind, window), expected, rtol=1e-9, atol=1e-12)
@@ -115,26 +115,30 @@ def test_gaussian_weighs_what_is_there(deviation: float) -> None:
 
 
 @pytest.mark.parametrize(("kind", "amount"), KINDS)
-def test_what_never_changes_stays_as_it_is(kind: Kind, amount: float) -> None:
+def test_what_never_changes_stays_as_it_is(kind: SmoothingKind, amount: float) -> None:
     values = [0.1, math.nan, 0.1, math.inf, 0.1]
     assert repr(smooth(values, kind, amount).tolist()) == repr(values)
 
 
 @pytest.mark.parametrize(("kind", "amount"), KINDS)
-def test_what_is_not_finite_is_handed_on_and_counts_for_nothing(kind: Kind, amount: float) -> None:
+def test_what_is_not_finite_is_handed_on_and_counts_for_nothing(
+    kind: SmoothingKind, amount: float
+) -> None:
     found = smooth([1.0, math.inf, 2.0, math.nan, -math.inf, 3.0], kind, amount)
     assert repr(found[[1, 3, 4]].tolist()) == "[inf, nan, -inf]"
     assert np.isfinite(found[[0, 2, 5]]).all()
 
 
 @pytest.mark.parametrize(("kind", "amount"), KINDS)
-def test_nothing_smooths_to_nothing(kind: Kind, amount: float) -> None:
+def test_nothing_smooths_to_nothing(kind: SmoothingKind, amount: float) -> None:
     assert smooth([], kind, amount).tolist() == []
     assert smooth([7.0], kind, amount).tolist() == [7.0]
 
 
 @given(st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=60), st.sampled_from(KINDS))
-def test_smoothing_stays_between_the_extremes(values: list[float], how: tuple[Kind, float]) -> None:
+def test_smoothing_stays_between_the_extremes(
+    values: list[float], how: tuple[SmoothingKind, float]
+) -> None:
     found = smooth(values, *how)
     slack = 1e-9 * max(map(abs, values))
     assert (found >= min(values) - slack).all() and (found <= max(values) + slack).all()
@@ -144,6 +148,6 @@ def test_smoothing_stays_between_the_extremes(values: list[float], how: tuple[Ki
     ("kind", "amount"),
     [("ema", 1.0), ("ema", -0.1), ("mean", 0), ("median", 1e6), ("gaussian", 0), ("time_ema", 0)],
 )
-def test_an_amount_that_makes_no_sense_is_told(kind: Kind, amount: float) -> None:
+def test_an_amount_that_makes_no_sense_is_told(kind: SmoothingKind, amount: float) -> None:
     with pytest.raises(ValueError, match=f'smoothing "{kind}" takes amounts from'):
         Smoothing(kind, amount)

@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.analysis.media.conftest import Open, open_log
 from tests.interop.test_corpus import read_oracle, unpack
-from tests.media.conftest import Open, open_log
+from tracklight.analysis.media.values import SeriesSteps, StepsRequest, ValueRequest
 from tracklight.dashboards.audio import Audio
-from tracklight.dashboards.audio.asks import ClipAsk, SpectrogramAsk, WaveformAsk
-from tracklight.media.reader import ValueAsk
-from tracklight.media.steps import SeriesSteps, StepsAsk
+from tracklight.dashboards.audio.schemas import ClipRequest, SpectrogramRequest, WaveformRequest
 
 __all__ = ["open_log"]
 
@@ -28,7 +27,7 @@ def test_every_clip_is_there(case: str, tmp_path: Path, open_log: Open) -> None:
     told = _read_tags(case)
     assert told
     for (run, tag), about in told.items():
-        (steps,) = dashboard.steps(StepsAsk([tag], [run])).series
+        (steps,) = dashboard.steps(StepsRequest([tag], [run])).series
         assert len(steps.step) == about["n"]
         assert (steps.step[0], steps.step[-1]) == (about["first"]["step"], about["last"]["step"])
         for place, ask in enumerate(_iter_asks(steps)):
@@ -51,9 +50,9 @@ def _read_tags(case: str) -> dict[tuple[str, str], Any]:
     }
 
 
-def _iter_asks(steps: SeriesSteps) -> list[ValueAsk]:
+def _iter_asks(steps: SeriesSteps) -> list[ValueRequest]:
     pairs = zip(steps.index.tolist(), steps.mark.tolist(), strict=True)
-    return [ValueAsk(steps.run, steps.tag, index, mark) for index, mark in pairs]
+    return [ValueRequest(steps.run, steps.tag, index, mark) for index, mark in pairs]
 
 
 def _describe(clips: Any) -> list[dict[str, Any]]:
@@ -70,15 +69,15 @@ def _describe(clips: Any) -> list[dict[str, Any]]:
     ]
 
 
-def _check_samples(dashboard: Audio, ask: ValueAsk, part: int) -> None:
+def _check_samples(dashboard: Audio, ask: ValueRequest, part: int) -> None:
     """What Python's own reader finds in the file is what the waveform shows, sample by sample."""
     place = (ask.run, ask.tag, ask.index, ask.mark, part)
-    with wave.open(io.BytesIO(dashboard.clip(ClipAsk(*place)).content)) as file:
+    with wave.open(io.BytesIO(dashboard.clip(ClipRequest(*place)).content)) as file:
         logged = np.frombuffer(file.readframes(file.getnframes()), "<i2")
         channels = file.getnchannels()
-    drawn = dashboard.waveform(WaveformAsk(*place, columns=8192))
+    drawn = dashboard.waveform(WaveformRequest(*place, columns=8192))
     samples = logged.reshape(-1, channels).T.ravel() / np.float32(32768)
     assert len(samples) <= 8192 * channels
     np.testing.assert_array_equal(drawn.low, samples.astype(np.float32))
     np.testing.assert_array_equal(drawn.high, samples.astype(np.float32))
-    assert dashboard.spectrogram(SpectrogramAsk(*place)).levels.any() == samples.any()
+    assert dashboard.spectrogram(SpectrogramRequest(*place)).levels.any() == samples.any()

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tracklight.formats.custom_scalars import Band, Margin, Multiline, layout, read_layout
+from tracklight.formats.summary import (
+    MarginChart,
+    MarginSeries,
+    MultilineChart,
+    custom_scalars_layout,
+    parse_layout,
+)
 from tracklight.types import LayoutCategory, LayoutChart, LayoutMargin
 
 layout_pb2 = pytest.importorskip("tensorboard.plugins.custom_scalar.layout_pb2")
@@ -31,14 +37,14 @@ def test_a_layout_of_tensorboard_is_read() -> None:
             layout_pb2.Category(title="Spread", chart=[chart(title="Band", margin=band)]),
         ]
     )
-    assert read_layout(message.SerializeToString()) == CATEGORIES
+    assert parse_layout(message.SerializeToString()) == CATEGORIES
 
 
 def test_tensorboard_reads_a_layout_of_ours() -> None:
-    value = layout(
+    value = custom_scalars_layout(
         {
-            "Quality": [Multiline("Loss", ["loss"])],
-            "Spread": [Margin("Band", [Band("loss", "low", "high")])],
+            "Quality": [MultilineChart("Loss", ["loss"])],
+            "Spread": [MarginChart("Band", [MarginSeries("loss", "low", "high")])],
         }
     )
     (data,) = value.tensor.string_val

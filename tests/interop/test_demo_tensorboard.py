@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from google.protobuf import text_format
 
-from tracklight.demo import write_demo
+from tracklight.cli.demo import write_demo
 
 pytest.importorskip("tensorboard")
 

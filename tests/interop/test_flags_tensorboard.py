@@ -8,7 +8,7 @@ import warnings
 import pytest
 
 from tracklight.cli.flags import parse_flags
-from tracklight.cli.unneeded import REFUSED
+from tracklight.cli.ignored_flags import UNSUPPORTED
 
 
 def define_flags() -> list[argparse.Action]:
@@ -32,7 +32,7 @@ def give_value(action: argparse.Action) -> str:
 def test_each_flag_is_taken(action: argparse.Action) -> None:
     for flag in action.option_strings:
         words = [flag] if action.nargs == 0 else [flag, give_value(action)]
-        if flag.replace("_", "-") in REFUSED:
+        if flag.replace("_", "-") in UNSUPPORTED:
             words[1] = ""
         if action.dest == "version_tb":
             with pytest.raises(SystemExit):

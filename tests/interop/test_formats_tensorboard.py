@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto
 
-from tracklight.formats import custom_scalars, hparams, proto, schema, summary
+from tracklight.formats import hparams, proto, schema, summary
 from tracklight.formats.event import decode_event, encode_event, encode_file_version
-from tracklight.formats.legacy import modernize
-from tracklight.formats.tensor import decode, encode
-from tracklight.formats.tfrecord import frame, iter_records
+from tracklight.formats.tensor import decode_tensor, encode_tensor
+from tracklight.formats.tfrecord import encode_record, iter_records
+from tracklight.formats.values import upgrade_legacy_value
 
 pytest.importorskip("tensorboard")
 
@@ -130,10 +130,10 @@ ARRAYS = [
 
 @pytest.mark.parametrize("array", ARRAYS, ids=lambda array: f"{array.dtype}{list(array.shape)}")
 def test_tensors_go_both_ways(array: np.ndarray[Any, Any]) -> None:
-    theirs = tensor_pb2.TensorProto.FromString(encode(array).SerializeToString())
+    theirs = tensor_pb2.TensorProto.FromString(encode_tensor(array).SerializeToString())
     np.testing.assert_array_equal(tensor_util.make_ndarray(theirs), array, strict=True)
 
-    ours = decode(tensor_util.make_tensor_proto(array).SerializeToString())
+    ours = decode_tensor(tensor_util.make_tensor_proto(array).SerializeToString())
     np.testing.assert_array_equal(ours, array, strict=True)
 
 
@@ -142,7 +142,7 @@ def test_one_typed_value_for_a_whole_shape(dtype: str) -> None:
     message = tensor_util.make_tensor_proto(np.array(3).astype(dtype), shape=[2, 2])
     assert not message.tensor_content
 
-    array = decode(message.SerializeToString())
+    array = decode_tensor(message.SerializeToString())
 
     np.testing.assert_array_equal(array, np.full((2, 2), 3).astype(dtype), strict=True)
 
@@ -180,7 +180,7 @@ def test_real_tensors_are_decoded_as_they_decode_them(path: Path) -> None:
             expected = tensor_util.make_ndarray(theirs.tensor)
         except (TypeError, ValueError):
             continue  # what TensorBoard has no answer for: bfloat16, uint32_val, no dtype …
-        array = decode(ours.tensor)
+        array = decode_tensor(ours.tensor)
 
         assert array.dtype == expected.dtype
         np.testing.assert_array_equal(array, expected)
@@ -193,11 +193,11 @@ def test_old_values_become_what_they_become_there(path: Path) -> None:
         if kind not in ("simple_value", "image", "audio", "histo") or "min_gt_max" in theirs.tag:
             continue
         expected = data_compat.migrate_value(theirs)
-        modern = modernize(ours)
+        modern = upgrade_legacy_value(ours)
 
         plugin = modern.metadata.plugin_data.plugin_name.decode()
         assert plugin == expected.metadata.plugin_data.plugin_name
-        array = decode(modern.tensor)
+        array = decode_tensor(modern.tensor)
         if kind == "histo":
             array = array.astype(np.float32)
         np.testing.assert_array_equal(array, tensor_util.make_ndarray(expected.tensor))
@@ -213,7 +213,7 @@ def test_a_file_of_ours_is_read_by_them(tmp_path: Path) -> None:
         encode_file_version(1.0),
         encode_event(2.0, 5, [summary.scalar("loss", 0.5, description="d")]),
     ]
-    path.write_bytes(b"".join(map(frame, events)))
+    path.write_bytes(b"".join(map(encode_record, events)))
 
     first, second = map(event_pb2.Event.FromString, RawEventFileLoader(str(path)).Load())
 
@@ -250,7 +250,7 @@ def test_pr_curve_is_understood() -> None:
 
 
 def test_layout_is_understood() -> None:
-    value = custom_scalars.layout({"c": [custom_scalars.Multiline("m", ["a", "b"])]})
+    value = summary.custom_scalars_layout({"c": [summary.MultilineChart("m", ["a", "b"])]})
 
     data = tensor_util.make_ndarray(their_value(value).tensor).item()
     layout = layout_pb2.Layout.FromString(data)
@@ -258,7 +258,7 @@ def test_layout_is_understood() -> None:
 
 
 def test_experiment_is_understood() -> None:
-    value = hparams.experiment(
+    value = hparams.build_experiment(
         [hparams.HParam("lr", hparams.Interval(0, 1)), hparams.HParam("opt", ["adam"])],
         [hparams.Metric("accuracy", "validation", display_name="Accuracy")],
     )
@@ -273,7 +273,7 @@ def test_experiment_is_understood() -> None:
 def test_session_is_what_they_would_write() -> None:
     values = {"lr": 0.5, "layers": 3, "bn": True, "opt": "adam"}
 
-    ours = their_value(hparams.session_start(values, group_name="g", wall_time=7.0))
+    ours = their_value(hparams.build_session_start(values, group_name="g", wall_time=7.0))
     theirs = hparams_v2.hparams_pb(values, trial_id="g", start_time_secs=7.0).value[0]
 
     assert ours.tag == theirs.tag

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from tests.dashboards.histograms.asking import query
+from tests.analysis.media.conftest import Open, open_log
+from tests.dashboards.histograms.requests import query
 from tests.interop.test_corpus import CASES, read_oracle, unpack
-from tests.media.conftest import Open, open_log
-from tracklight.formats.histograms import decode_many
+from tracklight.formats.values import decode_histograms
 from tracklight.plugin import Context
 
 __all__ = ["open_log"]
@@ -59,9 +59,9 @@ def check(context: Context, run: str, tag: str, wanted: Any) -> None:
 def check_percentiles(context: Context, run: str, tag: str, found: Any) -> None:
     """Against TensorBoard's own function on the very buckets."""
     compressor = pytest.importorskip("tensorboard.plugins.distribution.compressor")
-    located = context.log.located(run, tag)
+    located = context.log.locate(run, tag)
     for place in range(0, len(found.index), max(1, len(found.index) // 20)):
-        one = decode_many([context.log.read(located, int(found.index[place]))])
+        one = decode_histograms([context.log.read(located, int(found.index[place]))])
         buckets = np.stack([one.left, one.right, one.counts], axis=1)
         own = found.percentiles[9 * place : 9 * place + 9]
         if not one.counts.sum():

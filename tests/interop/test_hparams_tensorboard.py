@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.analysis.experiments.helpers import open_board
 from tests.archives import extract
-from tests.sessions.boards import open_board
 from tracklight import hparams, summary
-from tracklight.dashboards.hparams.answers import SessionsAnswer
-from tracklight.dashboards.hparams.asks import SessionsAsk
+from tracklight.dashboards.hparams.schemas import SessionsRequest, SessionsResponse
 
 pytest.importorskip("tensorboard.plugins.hparams.list_session_groups")
 DATA = Path(__file__).parent.parent / "data"
@@ -43,7 +42,7 @@ def ask_tensorboard(logdir: Path) -> Any:
     return list_session_groups.Handler(*asked, request).run().session_groups
 
 
-def read_hparams(answer: SessionsAnswer, row: int) -> dict[str, object]:
+def read_hparams(answer: SessionsResponse, row: int) -> dict[str, object]:
     found: dict[str, object] = {}
     for column in answer.hparams:
         state = 0 if column.states is None else column.states[row]
@@ -56,7 +55,7 @@ def read_hparams(answer: SessionsAnswer, row: int) -> dict[str, object]:
 def compare(logdir: Path) -> int:
     """How many groups TensorBoard has, after all of them were found here as well."""
     _, board = open_board(logdir)
-    alone, merged = board.sessions(SessionsAsk()), board.sessions(SessionsAsk(over="mean"))
+    alone, merged = board.sessions(SessionsRequest()), board.sessions(SessionsRequest(over="mean"))
     groups = ask_tensorboard(logdir)
     assert sorted(group.name for group in groups) == sorted(merged.rows.names)
     for group in groups:
@@ -75,7 +74,7 @@ def compare(logdir: Path) -> int:
     return len(groups)
 
 
-def compare_metrics(answer: SessionsAnswer, row: int, theirs: Any) -> None:
+def compare_metrics(answer: SessionsResponse, row: int, theirs: Any) -> None:
     metrics = {(metric.group, metric.tag): metric for metric in answer.metrics}
     for told in theirs:
         metric = metrics[told.name.group, told.name.tag]
@@ -89,7 +88,7 @@ def test_the_corpus(case: str, count: int, tmp_path: Path) -> None:
     if count:
         assert compare(tmp_path) == count
     else:
-        assert open_board(tmp_path)[1].sessions(SessionsAsk()).rows.names == []
+        assert open_board(tmp_path)[1].sessions(SessionsRequest()).rows.names == []
 
 
 def test_repeats_are_one_group_with_the_mean_of_their_metrics(tmp_path: Path) -> None:
@@ -113,7 +112,7 @@ def test_what_tensorboard_drops_is_there(tmp_path: Path) -> None:
         with summary.create_file_writer(tmp_path / str(number)).as_default():
             hparams.hparams(values)
             summary.scalar("undeclared", number, step=1)
-    answer = open_board(tmp_path)[1].sessions(SessionsAsk())
+    answer = open_board(tmp_path)[1].sessions(SessionsRequest())
     found = [read_hparams(answer, row) for row in range(3)]
     assert found[0] == {"lr": 0.1, "extra": 1.0}
     assert found[1] == {"lr": "auto"}

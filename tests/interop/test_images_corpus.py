@@ -11,12 +11,11 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
+from tests.analysis.media.conftest import Open, open_log
 from tests.interop.test_corpus import read_oracle, unpack
-from tests.media.conftest import Open, open_log
+from tracklight.analysis.media.values import SeriesSteps, StepsRequest, ValueRequest
 from tracklight.dashboards.images import Images
-from tracklight.dashboards.images.asks import PartAsk, PixelsAsk, ThumbnailAsk
-from tracklight.media.reader import ValueAsk
-from tracklight.media.steps import SeriesSteps, StepsAsk
+from tracklight.dashboards.images.schemas import ImageRequest, PixelsRequest, ThumbnailRequest
 
 __all__ = ["open_log"]
 
@@ -27,8 +26,8 @@ CASES = "jax legacy_v1 sampling seed000 seed001 seed002 seed003 torch".split()
 def test_every_picture_is_there(case: str, tmp_path: Path, open_log: Open) -> None:
     dashboard = Images(open_log(unpack(case, tmp_path)))
     for (run, tag), about in _read_tags(case).items():
-        (steps,) = dashboard.steps(StepsAsk([tag], [run], overwritten=True)).series
-        (current,) = dashboard.steps(StepsAsk([tag], [run])).series
+        (steps,) = dashboard.steps(StepsRequest([tag], [run], overwritten=True)).series
+        (current,) = dashboard.steps(StepsRequest([tag], [run])).series
         # TensorBoard forgets what a restart overwrote; what was just logged again, it keeps.
         assert about["n"] in (len(steps.step), len(current.step))
         assert (steps.step[0], steps.step[-1]) == (about["first"]["step"], about["last"]["step"])
@@ -60,20 +59,20 @@ def _read_tags(case: str) -> dict[tuple[str, str], Any]:
     }
 
 
-def _iter_asks(steps: SeriesSteps) -> list[ValueAsk]:
+def _iter_asks(steps: SeriesSteps) -> list[ValueRequest]:
     pairs = zip(steps.index.tolist(), steps.mark.tolist(), strict=True)
-    return [ValueAsk(steps.run, steps.tag, index, mark) for index, mark in pairs]
+    return [ValueRequest(steps.run, steps.tag, index, mark) for index, mark in pairs]
 
 
-def _check_pixels(dashboard: Images, ask: ValueAsk, part: int) -> None:
+def _check_pixels(dashboard: Images, ask: ValueRequest, part: int) -> None:
     """What Pillow finds in the file is what is told of its last corner."""
     place = (ask.run, ask.tag, ask.index, ask.mark, part)
-    pixels = _decode(dashboard.picture(PartAsk(*place)).content)
+    pixels = _decode(dashboard.picture(ImageRequest(*place)).content)
     height, width = pixels.shape[:2]
     x, y = max(0, width - 64), max(0, height - 64)
-    told = dashboard.pixels(PixelsAsk(*place, x=x, y=y, width=64, height=64))
+    told = dashboard.pixels(PixelsRequest(*place, x=x, y=y, width=64, height=64))
     np.testing.assert_array_equal(told.values, pixels[y:, x:].ravel())
-    thumbnail = _decode(dashboard.thumbnail(ThumbnailAsk(*place)).content)
+    thumbnail = _decode(dashboard.thumbnail(ThumbnailRequest(*place)).content)
     assert max(thumbnail.shape[:2]) == min(256, max(width, height))
 
 

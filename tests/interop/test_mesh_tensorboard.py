@@ -12,8 +12,8 @@ import pytest
 
 from tests.archives import extract
 from tests.dashboards.mesh.scene import Scene
-from tracklight.formats.tfrecord import frame
-from tracklight.meshes.names import split_tag
+from tracklight.analysis.meshes import split_mesh_tag
+from tracklight.formats.tfrecord import encode_record
 
 CORPUS = Path(__file__).parent.parent / "data" / "corpus"
 TORCH_PARTS = {"float32 of shape [1, 8, 3]", "float32 of shape [1, 4, 3]"}
@@ -56,7 +56,7 @@ def test_tensorboards_own_messages(tmp_path: Path) -> None:
         )
     (tmp_path / "run").mkdir()
     path = tmp_path / "run" / "events.out.tfevents.1"
-    path.write_bytes(frame(event.SerializeToString()))
+    path.write_bytes(encode_record(event.SerializeToString()))
     scene = Scene(tmp_path)
     assert scene.steps("shape") == {("run", "shape"): [3]}
     for item in range(2):
@@ -78,7 +78,7 @@ def test_every_mesh_of_the_corpus_is_shown(tmp_path: Path) -> None:
     seen = 0
     for run, about in oracle.items():
         for tag, series in about["plugins"].get("mesh", {}).items():
-            name, _ = split_tag(tag)
+            name, _ = split_mesh_tag(tag)
             steps = scene.steps(name)[run, name]
             assert (len(steps), steps[0], steps[-1]) == (
                 series["n"],

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.analysis.media.conftest import Open, open_log
 from tests.archives import extract
-from tests.dashboards.pr_curves.curves import ask
+from tests.dashboards.pr_curves.curve_logs import ask
 from tests.interop.test_corpus import read_oracle
-from tests.media.conftest import Open, open_log
 from tracklight.plugin import Context
 
 pytest.importorskip("tensorboard")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.sdk.reading import read_values
+from tests.writer.event_files import read_values
 from tracklight import hparams as hp
 from tracklight import summary
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tracklight.dashboards.text.asks import TextAsk
-from tracklight.dashboards.text.layout import lay_out
+from tracklight.dashboards.text.schemas import TextRequest
+from tracklight.dashboards.text.texts import render_texts
 
 with warnings.catch_warnings():
     # TensorBoard brings a sanitizer along that says of itself that it is old.
@@ -70,7 +70,7 @@ def squeeze(text: str) -> str:
 
 
 def read_ours(texts: Any) -> list[str]:
-    answer = lay_out(np.asarray(texts, object), TextAsk("run", "tag", 0))
+    answer = render_texts(np.asarray(texts, object), TextRequest("run", "tag", 0))
     return [squeeze(Reader(cell.html or "").words) for cell in answer.cells]
 
 
@@ -87,7 +87,7 @@ def test_an_array_has_the_same_cells(shape: tuple[int, ...]) -> None:
     encoded = np.array([text.encode() for text in texts.flat], object).reshape(shape)
     rows = Reader(text_array_to_html(encoded, True)).rows
     assert read_ours(texts) == [squeeze(cell) for row in rows for cell in row]
-    columns = lay_out(texts, TextAsk("run", "tag", 0)).columns
+    columns = render_texts(texts, TextRequest("run", "tag", 0)).columns
     assert [len(row) for row in rows] == [columns] * len(rows)
 
 
@@ -98,7 +98,7 @@ def test_nothing_of_a_cube_is_dropped() -> None:
     seen = [
         cell.text
         for place in "01"
-        for cell in lay_out(cube, TextAsk("run", "tag", 0, None, "raw", place)).cells
+        for cell in render_texts(cube, TextRequest("run", "tag", 0, None, "raw", place)).cells
     ]
     assert seen == cube.ravel().tolist()
 
@@ -114,13 +114,13 @@ def test_nothing_of_a_cube_is_dropped() -> None:
     ],
 )
 def test_where_they_differ(text: str, ours: str, theirs: str) -> None:
-    (cell,) = lay_out(np.array(text, object), TextAsk("run", "tag", 0)).cells
+    (cell,) = render_texts(np.array(text, object), TextRequest("run", "tag", 0)).cells
     assert ours in (cell.html or "")
     assert theirs in text_array_to_html(np.array(text, object), True)
 
 
 def test_as_logged_is_no_html() -> None:
     text = "<em>x</em>\n  y"
-    (cell,) = lay_out(np.array(text, object), TextAsk("run", "tag", 0, None, "raw")).cells
+    (cell,) = render_texts(np.array(text, object), TextRequest("run", "tag", 0, None, "raw")).cells
     assert (cell.html, cell.text) == (None, text)
     assert text_array_to_html(np.array(text, object), False) == text, "which a browser lays out"

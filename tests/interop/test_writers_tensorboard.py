@@ -175,13 +175,13 @@ def test_hparams(multiplexer: Any) -> None:
 
 
 def test_hparams_are_one_trial_with_theirs() -> None:
-    from tracklight.sdk.sessions import make_trial_id
+    from tracklight.hparams.session import compute_trial_id
 
     values = {"lr": 0.1, "opt": "adam", "bias": True, "units": 16}
     theirs = their_hp.hparams_pb(values)
     content = theirs.value[0].metadata.plugin_data.content
     start = hparams_metadata.parse_session_start_info_plugin_data(content)
-    assert start.group_name == make_trial_id(values)
+    assert start.group_name == compute_trial_id(values)
 
 
 def test_projector_config(tmp_path: Path) -> None:

@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 
 from tracklight.errors import UsageError, UsageWarning
-from tracklight.keras.options import Batches, as_every, as_metadata, as_update_freq, find_batches
+from tracklight.keras.options import (
+    BatchRange,
+    as_embeddings_metadata,
+    as_epoch_interval,
+    as_update_freq,
+    parse_profile_batch,
+)
 
 
 @pytest.mark.parametrize(
@@ -41,25 +47,29 @@ def test_tells_of_a_bad_update_freq(value: Any) -> None:
     ],
 )
 def test_takes_profile_batch(value: Any, batches: tuple[int, int] | None) -> None:
-    assert find_batches(value) == (None if batches is None else Batches(*batches))
+    assert parse_profile_batch(value) == (None if batches is None else BatchRange(*batches))
 
 
 @pytest.mark.parametrize("value", [-1, (20, 10), (1, 2, 3), [], "a,b", 1.5, ("x", 2)])
 def test_tells_of_a_bad_profile_batch(value: Any) -> None:
     with pytest.warns(UsageWarning, match="`profile_batch` must be a batch's number"):
-        assert find_batches(value) is None
+        assert parse_profile_batch(value) is None
 
 
 def test_takes_a_number_of_epochs() -> None:
-    assert (as_every(0, "histogram_freq"), as_every(None, "x"), as_every(3, "x")) == (0, 0, 3)
-    assert (as_every(True, "x"), as_every(False, "x")) == (1, 0)
+    assert (
+        as_epoch_interval(0, "histogram_freq"),
+        as_epoch_interval(None, "x"),
+        as_epoch_interval(3, "x"),
+    ) == (0, 0, 3)
+    assert (as_epoch_interval(True, "x"), as_epoch_interval(False, "x")) == (1, 0)
     with pytest.warns(UsageWarning, match="`histogram_freq` must be a number of epochs"):
-        assert as_every("often", "histogram_freq") == 0
+        assert as_epoch_interval("often", "histogram_freq") == 0
 
 
 def test_takes_metadata() -> None:
-    assert as_metadata(None) == {}
-    assert as_metadata("labels.tsv") == "labels.tsv"
-    assert as_metadata({"words": "labels.tsv"}) == {"words": "labels.tsv"}
+    assert as_embeddings_metadata(None) == {}
+    assert as_embeddings_metadata("labels.tsv") == "labels.tsv"
+    assert as_embeddings_metadata({"words": "labels.tsv"}) == {"words": "labels.tsv"}
     with pytest.raises(UsageError, match="`embeddings_metadata` must be a file's name"):
-        as_metadata(["a", "b"])
+        as_embeddings_metadata(["a", "b"])

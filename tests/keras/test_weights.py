@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tracklight.keras.weights import draw_weight
+from tracklight.keras.weights import render_weight
 
 
 @pytest.mark.parametrize(
@@ -25,27 +25,27 @@ from tracklight.keras.weights import draw_weight
     ],
 )
 def test_draws_every_rank(shape: tuple[int, ...], picture: tuple[int, int]) -> None:
-    pixels = draw_weight(np.ones(shape, np.float32))
+    pixels = render_weight(np.ones(shape, np.float32))
     assert pixels.shape == picture
     assert pixels.max() == 255
 
 
 def test_draws_no_more_than_fits() -> None:
-    assert max(draw_weight(np.zeros((3, 3, 512, 512), np.float32)).shape) <= 1024
-    assert max(draw_weight(np.zeros((4000, 300, 2), np.float32)).shape) <= 1024
+    assert max(render_weight(np.zeros((3, 3, 512, 512), np.float32)).shape) <= 1024
+    assert max(render_weight(np.zeros((4000, 300, 2), np.float32)).shape) <= 1024
 
 
 def test_zero_is_grey_and_signs_are_opposite() -> None:
-    pixels = draw_weight(np.array([[-2.0, 0.0, 1.0, 2.0]]))
+    pixels = render_weight(np.array([[-2.0, 0.0, 1.0, 2.0]]))
     assert pixels[0].tolist() == [1, 128, 192, 255]
 
 
 def test_what_is_not_finite_is_grey() -> None:
-    pixels = draw_weight(np.array([[np.nan, np.inf, 1.0], [-np.inf, 0.0, -1.0]]))
+    pixels = render_weight(np.array([[np.nan, np.inf, 1.0], [-np.inf, 0.0, -1.0]]))
     assert pixels.tolist() == [[128, 128, 255], [128, 128, 1]]
 
 
 def test_filters_stand_side_by_side() -> None:
     kernel = np.zeros((2, 2, 1, 2), np.float32)
     kernel[..., 0, 1] = 1
-    assert draw_weight(kernel).tolist() == [[128, 128, 0, 255, 255]] * 2
+    assert render_weight(kernel).tolist() == [[128, 128, 0, 255, 255]] * 2

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.logdir.test_discover import add, look
-from tracklight.logdir.captures import is_capture
+from tracklight.logdir.discover import is_capture
 
 SESSION = "plugins/profile/2026_11_15_00_37_55"
 

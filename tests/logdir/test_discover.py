@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tracklight.logdir.discover import Found, FoundFile, discover
-from tracklight.logdir.local import LocalFiles
+from tracklight.logdir.discover import DiscoveredFile, Discovery, discover
+from tracklight.logdir.local import LocalFileSystem
 from tracklight.logdir.roots import Root
 
 NAME = "events.out.tfevents.1700000000.host.1.0"
@@ -20,8 +20,8 @@ def add(directory: Path, name: str = NAME, data: bytes = b"x") -> Path:
     return directory / name
 
 
-def look(path: Path, *include: str, exclude: tuple[str, ...] = (), name: str = "") -> Found:
-    return discover(Root(name, str(path)), LocalFiles(), include, exclude)
+def look(path: Path, *include: str, exclude: tuple[str, ...] = (), name: str = "") -> Discovery:
+    return discover(Root(name, str(path)), LocalFileSystem(), include, exclude)
 
 
 def test_a_directory_with_an_event_file_is_a_run(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_files_come_with_their_state(tmp_path: Path) -> None:
     path = add(tmp_path, data=b"12345")
     os.utime(path, ns=(0, 1_700_000_000_123_456_789))
     (file,) = look(tmp_path).files
-    assert file == FoundFile(".", str(path), file.stat)
+    assert file == DiscoveredFile(".", str(path), file.stat)
     assert (file.stat.size, file.stat.mtime_ns) == (5, 1_700_000_000_123_456_789)
     path.rename(tmp_path / "tfevents.renamed")
     add(tmp_path)
@@ -82,7 +82,7 @@ def test_files_come_with_their_state(tmp_path: Path) -> None:
 
 
 def test_a_directory_that_does_not_exist_yet_has_no_runs(tmp_path: Path) -> None:
-    assert look(tmp_path / "later") == Found([], [], [], [], frozenset())
+    assert look(tmp_path / "later") == Discovery([], [], [], [], frozenset())
 
 
 def test_says_so_when_given_another_file(tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_an_unreadable_directory_is_reported_and_passed_over(unprivileged_path: 
     found = look(unprivileged_path)
     assert found.runs == ["seen"]
     assert found.problems == [f'cannot list "{locked}": Permission denied']
-    assert found.unlisted == [str(locked)]
+    assert found.failed_directories == [str(locked)]
 
 
 def test_files_that_cannot_be_looked_at_are_reported(unprivileged_path: Path) -> None:
@@ -193,7 +193,7 @@ class TestLinks:
         monkeypatch.chdir(tmp_path)
         add(tmp_path / "logs" / "a" / "b")
         (tmp_path / "logs" / "a" / "b" / "up").symlink_to("../..")
-        assert discover(Root("", spelling), LocalFiles()).runs == ["a/b"]
+        assert discover(Root("", spelling), LocalFileSystem()).runs == ["a/b"]
 
 
 class TestOddNames:
@@ -210,7 +210,7 @@ class TestOddNames:
             file.write(b"data")
         found = look(tmp_path)
         assert found.runs == ["lr\\xff\\xe9"]
-        assert LocalFiles().read(found.files[0].path, 0, 10) == b"data"
+        assert LocalFileSystem().read(found.files[0].path, 0, 10) == b"data"
 
     @pytest.mark.skipif(sys.platform != "linux", reason="names here are always unicode")
     def test_two_directories_that_look_alike_lose_nothing(self, tmp_path: Path) -> None:

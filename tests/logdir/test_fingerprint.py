@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from tracklight.logdir.fingerprint import Fingerprint, matches, read_fingerprint
-from tracklight.logdir.local import LocalFiles
+from tracklight.logdir.file_changes import Fingerprint, matches_fingerprint, read_fingerprint
+from tracklight.logdir.local import LocalFileSystem
 
-fs = LocalFiles()
+fs = LocalFileSystem()
 
 
 def take(path: Path, position: int) -> Fingerprint:
@@ -22,7 +22,7 @@ def test_a_file_that_grew_still_matches(position: int, tmp_path: Path) -> None:
     before = take(path, position)
     with path.open("ab") as file:
         file.write(b"more")
-    assert matches(fs, str(path), before)
+    assert matches_fingerprint(fs, str(path), before)
 
 
 @pytest.mark.parametrize("position", [100, 4096, 10_000, 50_000])
@@ -36,7 +36,7 @@ def test_a_difference_at_either_end_is_noticed(
     before = take(path, position)
     data[position - 1 if at_the_end else 0] ^= 1
     path.write_bytes(data)
-    assert not matches(fs, str(path), before)
+    assert not matches_fingerprint(fs, str(path), before)
 
 
 def test_what_comes_after_does_not_matter(tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ def test_what_comes_after_does_not_matter(tmp_path: Path) -> None:
     path.write_bytes(b"read" + b"torn")
     before = take(path, 4)
     path.write_bytes(b"read" + b"complete")
-    assert matches(fs, str(path), before)
+    assert matches_fingerprint(fs, str(path), before)
 
 
 def test_a_shorter_file_does_not_match(tmp_path: Path) -> None:
@@ -52,7 +52,7 @@ def test_a_shorter_file_does_not_match(tmp_path: Path) -> None:
     path.write_bytes(bytes(9000))
     before = take(path, 9000)
     path.write_bytes(bytes(8000))
-    assert not matches(fs, str(path), before)
+    assert not matches_fingerprint(fs, str(path), before)
 
 
 def test_the_head_is_read_only_once(tmp_path: Path) -> None:

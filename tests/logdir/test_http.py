@@ -22,11 +22,11 @@ from tests.logdir.web_server import (
     WebServer,
     serve_directory,
 )
-from tracklight.errors import MissingExtra
+from tracklight.errors import MissingDependencyError
 from tracklight.logdir import http
-from tracklight.logdir.discover import Found, discover
-from tracklight.logdir.http import HttpFiles
-from tracklight.logdir.opening import open_filesystem
+from tracklight.logdir.access import open_filesystem
+from tracklight.logdir.discover import Discovery, discover
+from tracklight.logdir.http import HttpFileSystem
 from tracklight.logdir.roots import parse_roots
 
 NAME = "events.out.tfevents.1.host"
@@ -59,7 +59,7 @@ def server(logdir: Path, request: pytest.FixtureRequest) -> Iterator[WebServer]:
         yield running
 
 
-def look(url: str) -> Found:
+def look(url: str) -> Discovery:
     (root,) = parse_roots(url)
     return discover(root, open_filesystem(root.path)[0])
 
@@ -92,13 +92,13 @@ def test_a_replaced_file_is_read_again(server: WebServer, logdir: Path) -> None:
 def test_any_part_of_a_file_can_be_read(server: WebServer, logdir: Path) -> None:
     data = (logdir / "a" / NAME).read_bytes()
     url = f"{server.url}/a/{NAME}"
-    with HttpFiles().open(url) as file:
+    with HttpFileSystem().open(url) as file:
         # Forward, backward, across the end and behind it.
         for offset, size in [(0, 10), (500, 100), (20, 30), (len(data) - 5, 4096)]:
             assert file.read(offset, size) == data[offset : offset + size]
         assert file.read(len(data), 10) == b""
         assert file.read(5, 0) == b""
-    assert HttpFiles().read(url, 900, 1 << 20) == data[900:]
+    assert HttpFileSystem().read(url, 900, 1 << 20) == data[900:]
 
 
 def test_one_event_file_is_a_log(server: WebServer) -> None:
@@ -130,10 +130,10 @@ def test_links_to_a_directory_above_come_to_an_end(
 def test_a_file_is_described_by_size_and_time(logdir: Path) -> None:
     stat = os.stat(logdir / "a" / NAME)
     with serve_directory(logdir) as server:
-        found = HttpFiles().find_stat(f"{server.url}/a/{NAME}")
+        found = HttpFileSystem().find_stat(f"{server.url}/a/{NAME}")
         assert found is not None
         assert (found.size, found.mtime_ns // 10**9) == (stat.st_size, int(stat.st_mtime))
-        assert HttpFiles().find_stat(f"{server.url}/a/missing") is None
+        assert HttpFileSystem().find_stat(f"{server.url}/a/missing") is None
 
 
 def test_only_new_bytes_travel_if_the_server_has_ranges(logdir: Path) -> None:
@@ -152,8 +152,8 @@ def test_only_new_bytes_travel_if_the_server_has_ranges(logdir: Path) -> None:
 def test_a_file_is_downloaded_once_if_the_server_has_no_ranges(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sizes = HttpFiles.read_sizes._replace(least=4096, first=4096, most=8192)
-    monkeypatch.setattr(HttpFiles, "read_sizes", sizes)
+    sizes = HttpFileSystem.read_sizes._replace(min_bytes=4096, initial_bytes=4096, max_bytes=8192)
+    monkeypatch.setattr(HttpFileSystem, "read_sizes", sizes)
     write_points(tmp_path / "a" / NAME, range(3000))
     with serve_directory(tmp_path) as server:
         with tracklight.open(server.url, cache=False) as log:
@@ -195,7 +195,7 @@ def test_a_server_that_cannot_be_reached_is_one_sentence(monkeypatch: pytest.Mon
         place = f"127.0.0.1:{unused.getsockname()[1]}"
         found = look(f"http://{place}/logs")
     assert found.problems == [f'cannot list "http://{place}/logs": cannot connect to {place}']
-    assert found.unlisted == [f"http://{place}/logs"]
+    assert found.failed_directories == [f"http://{place}/logs"]
 
 
 def parse(text: str, *, content_type: str = "text/html") -> list[tuple[str, bool]] | None:
@@ -233,7 +233,7 @@ def test_a_listing_of_nginx_in_json() -> None:
 def test_names_the_extra_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http, "_clients", [])
     monkeypatch.setitem(sys.modules, "aiohttp", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'tracklight\[remote\]'"):
+    with pytest.raises(MissingDependencyError, match=r"pip install 'tracklight\[remote\]'"):
         open_filesystem("http://host/logs")
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tracklight.logdir.local import LocalFiles
-from tracklight.logdir.opening import open_filesystem
+from tracklight.logdir.access import open_filesystem
+from tracklight.logdir.local import LocalFileSystem
 
 
 @pytest.fixture
@@ -17,19 +17,19 @@ def path(tmp_path: Path) -> str:
 
 def test_a_plain_path_is_local(path: str) -> None:
     fs, same = open_filesystem(path)
-    assert isinstance(fs, LocalFiles)
+    assert isinstance(fs, LocalFileSystem)
     assert same == path
 
 
 def test_reads_ranges(path: str) -> None:
-    assert LocalFiles().read(path, 10, 5) == bytes(range(10, 15))
-    assert LocalFiles().read(path, 190, 100) == bytes(range(190, 200))
-    assert LocalFiles().read(path, 500, 10) == b""
+    assert LocalFileSystem().read(path, 10, 5) == bytes(range(10, 15))
+    assert LocalFileSystem().read(path, 190, 100) == bytes(range(190, 200))
+    assert LocalFileSystem().read(path, 500, 10) == b""
 
 
 def test_fills_a_buffer_and_says_how_far(path: str) -> None:
     buffer = bytearray(50)
-    with LocalFiles().open(path) as handle:
+    with LocalFileSystem().open(path) as handle:
         assert handle.read_into(memoryview(buffer), 100) == 50
         assert buffer == bytes(range(100, 150))
         assert handle.read_into(memoryview(buffer), 190) == 10
@@ -37,20 +37,20 @@ def test_fills_a_buffer_and_says_how_far(path: str) -> None:
 
 
 def test_an_open_file_survives_replacement_and_truncation(path: str) -> None:
-    with LocalFiles().open(path) as handle:
+    with LocalFileSystem().open(path) as handle:
         Path(path + ".new").write_bytes(b"new")
         os.replace(path + ".new", path)
         assert handle.read(0, 3) == bytes(range(3))
-    with LocalFiles().open(path) as handle:
+    with LocalFileSystem().open(path) as handle:
         os.truncate(path, 1)
         assert handle.read(0, 3) == b"n"
 
 
 def test_state_of_a_file(path: str, tmp_path: Path) -> None:
-    found = LocalFiles().find_stat(path)
+    found = LocalFileSystem().find_stat(path)
     assert found is not None
     assert found.size == 200
     assert found.mtime_ns == os.stat(path).st_mtime_ns
-    assert LocalFiles().find_stat(str(tmp_path)) is None
-    assert LocalFiles().find_stat(path + ".missing") is None
-    assert LocalFiles().find_stat(path + "/below") is None
+    assert LocalFileSystem().find_stat(str(tmp_path)) is None
+    assert LocalFileSystem().find_stat(path + ".missing") is None
+    assert LocalFileSystem().find_stat(path + "/below") is None

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tracklight.logdir import mounts
-from tracklight.logdir.mounts import find_mount_type, is_shared
+from tracklight.logdir.mounts import find_mount_type, is_network_path
 
 TABLE = r"""/dev/sda1 / ext4 rw 0 0
 proc /proc proc rw 0 0
@@ -41,7 +41,7 @@ def test_tells_network_file_systems(
 ) -> None:
     assert find_mount_type(path, TABLE) == mount_type
     monkeypatch.setattr(mounts, "_read_mounts", lambda: TABLE)
-    assert is_shared(path) is shared
+    assert is_network_path(path) is shared
 
 
 def test_follows_links_to_where_the_files_are(tmp_path: Path) -> None:
@@ -53,8 +53,8 @@ def test_follows_links_to_where_the_files_are(tmp_path: Path) -> None:
 
 def test_without_a_table_nothing_is_shared(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mounts, "_MOUNTS", "/there/is/no/such/table")
-    assert not is_shared("/data")
+    assert not is_network_path("/data")
 
 
 def test_this_machine_has_a_table_that_can_be_read(tmp_path: Path) -> None:
-    assert isinstance(is_shared(str(tmp_path)), bool)
+    assert isinstance(is_network_path(str(tmp_path)), bool)

@@ -11,16 +11,15 @@ import pytest
 
 from tests.builders import scalar
 from tests.logdir.s3_server import Meter, serve_s3
-from tracklight.errors import MissingExtra, UsageError
-from tracklight.formats.scan import create_scanner
+from tracklight.errors import MissingDependencyError, UsageError
+from tracklight.formats.scanner import create_scanner
 from tracklight.logdir import remote
-from tracklight.logdir.change import Change, read_change
-from tracklight.logdir.discover import Found, discover
-from tracklight.logdir.fetching import fetch
-from tracklight.logdir.opening import open_filesystem
-from tracklight.logdir.remote import RemoteFiles
+from tracklight.logdir.access import fetch_local_copy, open_filesystem
+from tracklight.logdir.discover import Discovery, discover
+from tracklight.logdir.file_changes import FileChange, detect_change
+from tracklight.logdir.remote import RemoteFileSystem
 from tracklight.logdir.roots import Root
-from tracklight.logdir.tail import Tail
+from tracklight.logdir.tail import EventFileTail
 
 ROOT = "s3://bucket/logs"
 NAME = "events.out.tfevents.1.host"
@@ -45,7 +44,7 @@ def meter(server: tuple[str, Meter], monkeypatch: pytest.MonkeyPatch) -> Meter:
         "AWS_DEFAULT_REGION": "us-east-1",
     }.items():
         monkeypatch.setenv(name, value)
-    fs = RemoteFiles(ROOT)._fs
+    fs = RemoteFileSystem(ROOT)._fs
     if fs.exists("bucket"):
         fs.rm("bucket", recursive=True)
     fs.mkdir("bucket")
@@ -56,7 +55,7 @@ def meter(server: tuple[str, Meter], monkeypatch: pytest.MonkeyPatch) -> Meter:
 @pytest.fixture
 def put(meter: Meter) -> Put:
     """Writes an object, as another machine would."""
-    fs = RemoteFiles(ROOT)._fs
+    fs = RemoteFileSystem(ROOT)._fs
 
     def write(path: str, data: bytes) -> None:
         fs.pipe_file(f"bucket/logs/{path}", data)
@@ -65,7 +64,7 @@ def put(meter: Meter) -> Put:
     return write
 
 
-def look() -> Found:
+def look() -> Discovery:
     fs, path = open_filesystem(ROOT)
     return discover(Root("", path), fs)
 
@@ -84,7 +83,7 @@ def test_finds_runs(put: Put) -> None:
 
 
 def test_a_prefix_without_objects_has_no_runs(meter: Meter) -> None:
-    assert look() == Found([], [], [], [], frozenset())
+    assert look() == Discovery([], [], [], [], frozenset())
 
 
 def test_a_bucket_that_does_not_exist_is_reported(meter: Meter) -> None:
@@ -108,7 +107,7 @@ def test_missing_credentials_are_one_sentence(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", os.devnull)
     monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
-    found = discover(Root("", ROOT), RemoteFiles(ROOT, skip_instance_cache=True))
+    found = discover(Root("", ROOT), RemoteFileSystem(ROOT, skip_instance_cache=True))
     assert found.problems == [
         f'cannot list "{ROOT}": Unable to locate credentials; set AWS_ACCESS_KEY_ID and '
         "AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
@@ -126,9 +125,9 @@ def test_a_store_that_never_answers_is_given_up(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(remote, "_check_scheme", lambda url: None)
     monkeypatch.setattr(remote, "_connect", connect)
     monkeypatch.setattr(remote, "_FIRST_ANSWER_S", 0.05)
-    files = RemoteFiles("slow://bucket/logs")
+    files = RemoteFileSystem("slow://bucket/logs")
     found = discover(Root("", "slow://bucket/logs"), files)
-    assert found.unlisted == ["slow://bucket/logs"]
+    assert found.failed_directories == ["slow://bucket/logs"]
     (problem,) = found.problems
     assert problem.startswith('cannot list "slow://bucket/logs": no answer within 0 s; check')
     # The attempt goes on meanwhile, and counts as soon as it succeeds.
@@ -153,7 +152,7 @@ except ValueError:
 
 def test_listings_are_not_cached(put: Put) -> None:
     put(f"a/{NAME}", b"1")
-    fs = RemoteFiles(ROOT)
+    fs = RemoteFileSystem(ROOT)
     before = discover(Root("", ROOT), fs)
     put(f"a/{NAME}", b"12")
     put(f"b/{NAME}", b"1")
@@ -166,7 +165,7 @@ def test_listings_are_not_cached(put: Put) -> None:
 def test_a_listing_and_a_question_say_the_same(put: Put) -> None:
     put(f"a/{NAME}", b"12345")
     (file,) = look().files
-    fs = RemoteFiles(ROOT)
+    fs = RemoteFileSystem(ROOT)
     assert fs.find_stat(file.path) == file.stat
     assert file.stat.identity and file.stat.mtime_ns > 0
     assert fs.find_stat(f"{ROOT}/missing") is None
@@ -175,7 +174,7 @@ def test_a_listing_and_a_question_say_the_same(put: Put) -> None:
 
 def test_only_the_bytes_asked_for_travel(put: Put, meter: Meter) -> None:
     put(NAME, bytes(range(256)) * 4096)
-    data = RemoteFiles(ROOT).read(f"{ROOT}/{NAME}", 256 * 1000 + 16, 32)
+    data = RemoteFileSystem(ROOT).read(f"{ROOT}/{NAME}", 256 * 1000 + 16, 32)
     assert data == bytes(range(16, 48))
     (request,) = meter.requests
     assert request.range == f"bytes={256 * 1000 + 16}-{256 * 1000 + 47}"
@@ -184,7 +183,7 @@ def test_only_the_bytes_asked_for_travel(put: Put, meter: Meter) -> None:
 
 def test_nothing_asked_for_is_nothing_sent(put: Put, meter: Meter) -> None:
     put(NAME, b"12345")
-    assert RemoteFiles(ROOT).read(f"{ROOT}/{NAME}", 3, 0) == b""
+    assert RemoteFileSystem(ROOT).read(f"{ROOT}/{NAME}", 3, 0) == b""
     assert meter.requests == []
 
 
@@ -192,17 +191,17 @@ def test_a_grown_object_is_read_on_from_where_reading_stopped(put: Put, meter: M
     first = b"".join(scalar("loss", step, 0.5) for step in range(2000))
     more = b"".join(scalar("loss", step, 0.5) for step in range(2000, 2010))
     put(NAME, first)
-    fs = RemoteFiles(ROOT)
+    fs = RemoteFileSystem(ROOT)
     (before,) = discover(Root("", ROOT), fs).files
-    tail = Tail(fs, before.path, create_scanner())
-    assert sum(batch.records for batch in tail.read_batches(before.stat.size)) == 2000
+    tail = EventFileTail(fs, before.path, create_scanner())
+    assert sum(batch.records for batch in tail.iter_batches(before.stat.size)) == 2000
     assert tail.fingerprint is not None
 
     put(NAME, first + more)
     (after,) = discover(Root("", ROOT), fs).files
-    change = read_change(fs, after.path, before.stat, tail.fingerprint, after.stat)
-    assert change is Change.GROWN
-    assert sum(batch.records for batch in tail.read_batches(after.stat.size)) == 10
+    change = detect_change(fs, after.path, before.stat, tail.fingerprint, after.stat)
+    assert change is FileChange.GROWN
+    assert sum(batch.records for batch in tail.iter_batches(after.stat.size)) == 10
     reads = [request for request in meter.requests if request.path.endswith(NAME)]
     assert f"bytes={len(first)}-{len(first + more) - 1}" in [request.range for request in reads]
     assert sum(request.sent_bytes for request in reads) < len(more) + 4 * 4096
@@ -210,27 +209,27 @@ def test_a_grown_object_is_read_on_from_where_reading_stopped(put: Put, meter: M
 
 def test_a_replaced_object_is_noticed(put: Put) -> None:
     put(NAME, b"".join(scalar("loss", step, 0.5) for step in range(10)))
-    fs = RemoteFiles(ROOT)
+    fs = RemoteFileSystem(ROOT)
     (before,) = look().files
-    tail = Tail(fs, before.path, create_scanner())
-    list(tail.read_batches(before.stat.size))
+    tail = EventFileTail(fs, before.path, create_scanner())
+    list(tail.iter_batches(before.stat.size))
     put(NAME, b"".join(scalar("other", step, 0.5) for step in range(20)))
     (after,) = look().files
     assert tail.fingerprint is not None
-    change = read_change(fs, after.path, before.stat, tail.fingerprint, after.stat)
-    assert change is Change.REPLACED
+    change = detect_change(fs, after.path, before.stat, tail.fingerprint, after.stat)
+    assert change is FileChange.REPLACED
 
 
 def test_a_store_that_cannot_be_reached_is_reported(
     meter: Meter,
 ) -> None:
-    fs = RemoteFiles(
+    fs = RemoteFileSystem(
         ROOT,
         endpoint_url="http://127.0.0.1:9",
         config_kwargs={"retries": {"total_max_attempts": 1}},
     )
     found = discover(Root("", ROOT), fs)
-    assert (found.runs, found.unlisted) == ([], [ROOT])
+    assert (found.runs, found.failed_directories) == ([], [ROOT])
     (problem,) = found.problems
     assert problem.startswith(f'cannot list "{ROOT}": Could not connect to the endpoint URL')
 
@@ -251,14 +250,14 @@ class Flaky:
 
 
 @pytest.fixture
-def make_flaky(monkeypatch: pytest.MonkeyPatch) -> Callable[..., RemoteFiles]:
+def make_flaky(monkeypatch: pytest.MonkeyPatch) -> Callable[..., RemoteFileSystem]:
     monkeypatch.setattr(remote, "_PAUSES_S", (0, 0, 0))
     monkeypatch.setattr(remote, "_check_scheme", lambda url: None)
     monkeypatch.setattr(remote, "_connections", {})
 
-    def make(*errors: Exception) -> RemoteFiles:
+    def make(*errors: Exception) -> RemoteFileSystem:
         monkeypatch.setattr(remote, "_connect", lambda url, options: Flaky(*errors))
-        return RemoteFiles("flaky://x")
+        return RemoteFileSystem("flaky://x")
 
     return make
 
@@ -267,19 +266,21 @@ class Broken(Exception):
     """As HTTP libraries raise: of no kind that the standard library knows."""
 
 
-def test_tries_again_when_that_may_help(make_flaky: Callable[..., RemoteFiles]) -> None:
+def test_tries_again_when_that_may_help(make_flaky: Callable[..., RemoteFileSystem]) -> None:
     files = make_flaky(ConnectionResetError(), TimeoutError(), Broken("payload"))
     assert files.read("flaky://x", 2, 3) == b"234"
 
 
-def test_gives_up_after_some_times(make_flaky: Callable[..., RemoteFiles]) -> None:
+def test_gives_up_after_some_times(make_flaky: Callable[..., RemoteFileSystem]) -> None:
     files = make_flaky(*[Broken("no luck")] * 4)
     with pytest.raises(OSError, match="no luck"):
         files.read("flaky://x", 2, 3)
 
 
 @pytest.mark.parametrize("error", [FileNotFoundError(), PermissionError()])
-def test_does_not_try_again_in_vain(error: OSError, make_flaky: Callable[..., RemoteFiles]) -> None:
+def test_does_not_try_again_in_vain(
+    error: OSError, make_flaky: Callable[..., RemoteFileSystem]
+) -> None:
     files = make_flaky(error)
     with pytest.raises(type(error)):
         files.read("flaky://x", 2, 3)
@@ -287,7 +288,7 @@ def test_does_not_try_again_in_vain(error: OSError, make_flaky: Callable[..., Re
 
 
 def test_copes_with_a_server_that_ignores_ranges(
-    make_flaky: Callable[..., RemoteFiles], monkeypatch: pytest.MonkeyPatch
+    make_flaky: Callable[..., RemoteFileSystem], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Flaky, "cat_file", lambda self, path, start, end: b"0123456789")
     assert make_flaky().read("flaky://x", 2, 3) == b"234"
@@ -302,7 +303,7 @@ def test_names_the_extra_that_is_missing(
 ) -> None:
     for module in ("fsspec", "fsspec.registry"):
         monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(MissingExtra, match=rf"pip install 'tracklight\[{extra}\]'"):
+    with pytest.raises(MissingDependencyError, match=rf"pip install 'tracklight\[{extra}\]'"):
         open_filesystem(url)
 
 
@@ -332,7 +333,7 @@ def test_captures_are_found_and_fetched_for_as_long_as_they_are_read(put: Put) -
     assert found.runs == ["run"]
     (capture,) = found.captures
     assert (capture.run, capture.session, capture.bytes) == ("run", "now", len(data))
-    with fetch(capture.path) as path:
+    with fetch_local_copy(capture.path) as path:
         assert path.name == "vm.xplane.pb"
         assert path.read_bytes() == data
     assert not path.exists()

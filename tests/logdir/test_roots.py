@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from tracklight.errors import UsageError
-from tracklight.logdir.roots import Root, Spec, _is_drive, parse_roots
+from tracklight.logdir.roots import LogdirSpec, Root, _is_drive, parse_roots
 
 
-def names(spec: Spec) -> list[str]:
+def names(spec: LogdirSpec) -> list[str]:
     return [root.name for root in parse_roots(spec)]
 
 
@@ -118,6 +118,6 @@ def test_run_names() -> None:
         ("a:/x,a:/y", 'two log directories are both named "a"'),
     ],
 )
-def test_says_what_makes_no_sense(spec: Spec, sentence: str) -> None:
+def test_says_what_makes_no_sense(spec: LogdirSpec, sentence: str) -> None:
     with pytest.raises(UsageError, match=sentence):
         parse_roots(spec)

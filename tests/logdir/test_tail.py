@@ -10,13 +10,13 @@ import pytest
 
 from tests.builders import event, flip, image, record, scalar, session, simple, summary, value
 from tests.scanning import Reading, gather, read_file
-from tracklight.formats.batch import LARGE_RECORD, Batch, Flaw
-from tracklight.formats.scan import Scanner, create_scanner
+from tracklight.formats.batch import LARGE_RECORD_BYTES, Batch, DamageKind
+from tracklight.formats.scanner import Scanner, create_scanner
 from tracklight.logdir import tail as tail_module
+from tracklight.logdir.file_changes import matches_fingerprint
 from tracklight.logdir.filesystem import FileHandle, ReadSizes
-from tracklight.logdir.fingerprint import matches
-from tracklight.logdir.local import LocalFiles, LocalHandle
-from tracklight.logdir.tail import Tail
+from tracklight.logdir.local import LocalFileSystem, LocalHandle
+from tracklight.logdir.tail import EventFileTail
 
 
 class MeteredHandle(LocalHandle):
@@ -29,10 +29,10 @@ class MeteredHandle(LocalHandle):
         return super().read_into(buffer, offset)
 
 
-class MeteredFiles(LocalFiles):
+class MeteredFiles(LocalFileSystem):
     """Local files that write down every read."""
 
-    def __init__(self, sizes: ReadSizes = LocalFiles.read_sizes) -> None:
+    def __init__(self, sizes: ReadSizes = LocalFileSystem.read_sizes) -> None:
         self.read_sizes = sizes
         self.reads: list[tuple[int, int]] = []
 
@@ -44,7 +44,7 @@ class MeteredFiles(LocalFiles):
         return sum(size for _, size in self.reads)
 
 
-TINY = ReadSizes(least=16, first=64, most=1 << 20)
+TINY = ReadSizes(min_bytes=16, initial_bytes=64, max_bytes=1 << 20)
 
 
 def put(directory: Path, data: bytes) -> str:
@@ -53,9 +53,11 @@ def put(directory: Path, data: bytes) -> str:
     return str(path)
 
 
-def read_all(path: str, fs: LocalFiles | None = None) -> Reading:
+def read_all(path: str, fs: LocalFileSystem | None = None) -> Reading:
     return gather(
-        Tail(fs or LocalFiles(), path, create_scanner()).read_batches(os.stat(path).st_size)
+        EventFileTail(fs or LocalFileSystem(), path, create_scanner()).iter_batches(
+            os.stat(path).st_size
+        )
     )
 
 
@@ -66,7 +68,7 @@ def scalars(count: int, tag: str = "loss", start: int = 0) -> bytes:
 @pytest.fixture(scope="module")
 def picture() -> bytes:
     """A record four times as long as what counts as large."""
-    return record(event(summary(value("photo", image(bytes(4 * LARGE_RECORD)))), step=1))
+    return record(event(summary(value("photo", image(bytes(4 * LARGE_RECORD_BYTES)))), step=1))
 
 
 def test_reads_a_file(tmp_path: Path) -> None:
@@ -75,7 +77,7 @@ def test_reads_a_file(tmp_path: Path) -> None:
     assert [row[0] for row in reading.points[b"loss"]] == list(range(1000))
 
 
-@pytest.mark.parametrize("sizes", [TINY, LocalFiles.read_sizes])
+@pytest.mark.parametrize("sizes", [TINY, LocalFileSystem.read_sizes])
 def test_how_much_is_read_at_a_time_makes_no_difference(
     sizes: ReadSizes, nasty_logdir: Path
 ) -> None:
@@ -90,8 +92,8 @@ def test_never_reads_beyond_the_given_size(tmp_path: Path) -> None:
     path = put(tmp_path, scalars(1000))
     size = 7777
     fs = MeteredFiles(TINY)
-    tail = Tail(fs, path, create_scanner())
-    reading = gather(tail.read_batches(size))
+    tail = EventFileTail(fs, path, create_scanner())
+    reading = gather(tail.iter_batches(size))
     assert max(offset + count for offset, count in fs.reads) == size
     assert 0 < reading.records < 1000 and reading.damage == []
     assert tail.scanner.position <= size
@@ -102,14 +104,14 @@ def test_goes_on_where_it_stopped(tmp_path: Path) -> None:
     path = tmp_path / "events.tfevents"
     path.touch()
     fs, scanner = MeteredFiles(TINY), create_scanner()
-    tail, batches, rng = Tail(fs, str(path), scanner), list[Batch](), random.Random(4)
+    tail, batches, rng = EventFileTail(fs, str(path), scanner), list[Batch](), random.Random(4)
     written = 0
     while written < len(data):  # a writer that flushes at any place, also within a record
         part = data[written : written + rng.randrange(1, 200)]
         with path.open("ab") as file:
             file.write(part)
         written += len(part)
-        batches += tail.read_batches(written)
+        batches += tail.iter_batches(written)
     assert gather(batches) == gather(read_file(create_scanner(), data))
     assert scanner.position == len(data)
 
@@ -117,20 +119,20 @@ def test_goes_on_where_it_stopped(tmp_path: Path) -> None:
 def test_a_torn_end_is_waited_for(tmp_path: Path) -> None:
     data = scalars(2)
     path = put(tmp_path, data[:-5])
-    tail = Tail(LocalFiles(), path, create_scanner())
-    assert gather(tail.read_batches(len(data) - 5)).records == 1
-    assert list(tail.read_batches(len(data) - 5)) == []
+    tail = EventFileTail(LocalFileSystem(), path, create_scanner())
+    assert gather(tail.iter_batches(len(data) - 5)).records == 1
+    assert list(tail.iter_batches(len(data) - 5)) == []
     put(tmp_path, data)
-    rest = gather(tail.read_batches(len(data)), tags=[b"loss"])
+    rest = gather(tail.iter_batches(len(data)), tags=[b"loss"])
     assert (rest.records, rest.damage) == (1, [])
 
 
 def test_ends_when_the_file_is_shorter_than_it_was_said_to_be(tmp_path: Path) -> None:
     path = put(tmp_path, scalars(100))
-    tail = Tail(MeteredFiles(TINY), path, create_scanner())
-    assert gather(tail.read_batches(10**9)).records == 100
+    tail = EventFileTail(MeteredFiles(TINY), path, create_scanner())
+    assert gather(tail.iter_batches(10**9)).records == 100
     os.truncate(path, 0)
-    assert list(tail.read_batches(10**9)) == []
+    assert list(tail.iter_batches(10**9)) == []
 
 
 def test_ends_when_a_scanner_does_not_move(tmp_path: Path) -> None:
@@ -144,29 +146,33 @@ def test_ends_when_a_scanner_does_not_move(tmp_path: Path) -> None:
 
     stuck: Scanner = Stuck()  # type: ignore[assignment]
     fs = MeteredFiles(ReadSizes(16, 64, 1024))
-    assert list(Tail(fs, put(tmp_path, scalars(1000)), stuck).read_batches(10_000)) == []
+    assert list(EventFileTail(fs, put(tmp_path, scalars(1000)), stuck).iter_batches(10_000)) == []
     assert [count for _, count in fs.reads if count] == [64, 128, 256, 512, 1024]
 
 
 def test_a_file_without_news_is_not_opened(tmp_path: Path) -> None:
     path = put(tmp_path, scalars(10))
     size = os.stat(path).st_size
-    tail = Tail(LocalFiles(), path, create_scanner())
-    list(tail.read_batches(size))
+    tail = EventFileTail(LocalFileSystem(), path, create_scanner())
+    list(tail.iter_batches(size))
     os.unlink(path)
-    assert list(tail.read_batches(size)) == []
+    assert list(tail.iter_batches(size)) == []
 
 
 def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        list(Tail(LocalFiles(), str(tmp_path / "gone"), create_scanner()).read_batches(10))
+        list(
+            EventFileTail(LocalFileSystem(), str(tmp_path / "gone"), create_scanner()).iter_batches(
+                10
+            )
+        )
 
 
 class TestWindow:
     def test_grows_while_records_are_small(self, tmp_path: Path) -> None:
         path = put(tmp_path, scalars(100) * 2000)
         size = os.stat(path).st_size
-        fs = MeteredFiles(ReadSizes(least=4 << 10, first=64 << 10, most=1 << 20))
+        fs = MeteredFiles(ReadSizes(min_bytes=4 << 10, initial_bytes=64 << 10, max_bytes=1 << 20))
         assert read_all(path, fs).records == 200_000
         asked = [count for _, count in fs.reads]
         assert asked[:5] == [64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20]
@@ -188,8 +194,10 @@ class TestWindow:
         assert max(count for _, count in fs.reads) >= 1 << 20
 
     def test_fits_itself_to_a_record_that_is_almost_large(self, tmp_path: Path) -> None:
-        almost = record(event(summary(value("photo", image(bytes(LARGE_RECORD - 100)))), step=1))
-        fs = MeteredFiles(ReadSizes(least=16, first=64, most=8 << 20))
+        almost = record(
+            event(summary(value("photo", image(bytes(LARGE_RECORD_BYTES - 100)))), step=1)
+        )
+        fs = MeteredFiles(ReadSizes(min_bytes=16, initial_bytes=64, max_bytes=8 << 20))
         reading = read_all(put(tmp_path, scalars(1) + almost + scalars(1)), fs)
         assert (reading.records, reading.damage) == (3, [])
 
@@ -198,17 +206,17 @@ class TestLargeRecords:
     def test_many_small_values_are_read_whole(self, tmp_path: Path) -> None:
         values = [value(f"a rather long name of a tag {i}", simple(i)) for i in range(8000)]
         many = record(event(summary(*values), step=1))
-        assert len(many) > LARGE_RECORD
-        fs = MeteredFiles(ReadSizes(least=16, first=64, most=1 << 10))
+        assert len(many) > LARGE_RECORD_BYTES
+        fs = MeteredFiles(ReadSizes(min_bytes=16, initial_bytes=64, max_bytes=1 << 10))
         reading = read_all(put(tmp_path, scalars(1) + many + scalars(1)), fs)
         assert (len(reading.points), reading.records) == (8001, 3)
 
     def test_that_is_torn_is_waited_for(self, tmp_path: Path, picture: bytes) -> None:
         path = put(tmp_path, scalars(1) + picture[:-1])
-        tail = Tail(LocalFiles(), path, create_scanner())
-        assert gather(tail.read_batches(os.stat(path).st_size)).records == 1
+        tail = EventFileTail(LocalFileSystem(), path, create_scanner())
+        assert gather(tail.iter_batches(os.stat(path).st_size)).records == 1
         put(tmp_path, scalars(1) + picture)
-        rest = gather(tail.read_batches(os.stat(path).st_size), tags=[b"loss"])
+        rest = gather(tail.iter_batches(os.stat(path).st_size), tags=[b"loss"])
         assert rest.references.keys() == {b"photo"}
 
     def test_behind_damage(self, tmp_path: Path, picture: bytes) -> None:
@@ -216,38 +224,38 @@ class TestLargeRecords:
         reading = read_all(put(tmp_path, data), MeteredFiles(TINY))
         assert reading.references.keys() == {b"photo"}
         assert len(reading.points[b"loss"]) == 2
-        assert [(hurt.offset, hurt.flaw) for hurt in reading.damage] == [
-            (len(scalars(1)), Flaw.HEADER)
+        assert [(hurt.offset, hurt.kind) for hurt in reading.damage] == [
+            (len(scalars(1)), DamageKind.HEADER)
         ]
 
     def test_that_vanish_while_they_are_walked(self, tmp_path: Path, picture: bytes) -> None:
         path = put(tmp_path, picture)
         os.truncate(path, 100)
-        tail = Tail(LocalFiles(), path, create_scanner())
-        assert gather(tail.read_batches(len(picture))).records == 0
+        tail = EventFileTail(LocalFileSystem(), path, create_scanner())
+        assert gather(tail.iter_batches(len(picture))).records == 0
         assert tail.scanner.position == 0
 
 
 class TestFingerprint:
     def test_is_of_what_was_read(self, tmp_path: Path) -> None:
         path = put(tmp_path, scalars(500) + b"torn")
-        tail = Tail(LocalFiles(), path, create_scanner())
-        list(tail.read_batches(os.stat(path).st_size))
+        tail = EventFileTail(LocalFileSystem(), path, create_scanner())
+        list(tail.iter_batches(os.stat(path).st_size))
         assert tail.fingerprint is not None
         assert tail.fingerprint.position == tail.scanner.position == len(scalars(500))
-        assert matches(LocalFiles(), path, tail.fingerprint)
+        assert matches_fingerprint(LocalFileSystem(), path, tail.fingerprint)
 
     def test_is_not_of_a_file_that_took_over_the_name(self, tmp_path: Path) -> None:
         path = put(tmp_path, scalars(500))
-        tail = Tail(MeteredFiles(TINY), path, create_scanner())
-        batches = tail.read_batches(os.stat(path).st_size)
+        tail = EventFileTail(MeteredFiles(TINY), path, create_scanner())
+        batches = tail.iter_batches(os.stat(path).st_size)
         next(batches)
         other = tmp_path / "other"
         other.write_bytes(scalars(500, tag="lost"))
         other.replace(path)
         list(batches)
         assert tail.fingerprint is not None
-        assert not matches(LocalFiles(), path, tail.fingerprint)
+        assert not matches_fingerprint(LocalFileSystem(), path, tail.fingerprint)
 
 
 def test_files_read_in_turn_on_one_thread_do_not_mix(tmp_path: Path) -> None:
@@ -258,7 +266,7 @@ def test_files_read_in_turn_on_one_thread_do_not_mix(tmp_path: Path) -> None:
     fs = MeteredFiles(TINY)
     sizes = [os.stat(path).st_size for path in paths]
     turns: list[Iterator[Batch]] = [
-        Tail(fs, path, create_scanner()).read_batches(size)
+        EventFileTail(fs, path, create_scanner()).iter_batches(size)
         for path, size in zip(paths, sizes, strict=True)
     ]
     found: list[list[Batch]] = [[], []]

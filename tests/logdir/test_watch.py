@@ -16,14 +16,14 @@ from pathlib import Path
 
 import pytest
 
-from tracklight.logdir import reports, watch
+from tracklight.logdir import watch
 from tracklight.logdir.discover import discover
-from tracklight.logdir.local import LocalFiles
+from tracklight.logdir.local import LocalFileSystem
 from tracklight.logdir.roots import Root
-from tracklight.logdir.watch import Changes, Intervals, Watcher
+from tracklight.logdir.watch import Changes, PollIntervals, Watcher
 
 #: No look without a reason, so that what is found was reported.
-NEVER = Intervals(local_s=600, shared_s=600, remote_s=600)
+NEVER = PollIntervals(local_s=600, network_s=600, remote_s=600)
 LIMIT_S = 60.0
 
 Start = Callable[..., Watcher]
@@ -34,7 +34,7 @@ def start() -> Iterator[Start]:
     """Makes watchers that have begun to watch."""
     watchers: list[Watcher] = []
 
-    def begin(*paths: Path, intervals: Intervals = NEVER) -> Watcher:
+    def begin(*paths: Path, intervals: PollIntervals = NEVER) -> Watcher:
         roots = [Root("", str(path)) for path in paths]
         watcher = Watcher(roots, intervals)
         watchers.append(watcher)
@@ -208,7 +208,7 @@ class TestLinks:
 
     def follow(self, watcher: Watcher, logs: Path) -> None:
         root = Root("", str(logs))
-        watcher.follow(root, discover(root, LocalFiles()).linked)
+        watcher.follow(root, discover(root, LocalFileSystem()).linked)
         while watcher.wait(0.3):
             pass
 
@@ -241,7 +241,7 @@ class TestLinks:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names here are always unicode")
 def test_names_that_are_no_utf8_do_not_end_it(tmp_path: Path, start: Start) -> None:
-    watcher = start(tmp_path, intervals=Intervals(600, 0.05, 600))
+    watcher = start(tmp_path, intervals=PollIntervals(600, 0.05, 600))
     directory = os.fsencode(tmp_path) + b"/\xff"
     os.mkdir(directory)
     wait_for_root(watcher, tmp_path)
@@ -257,25 +257,25 @@ class TestPolling:
         self, tmp_path: Path, start: Start, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(watch, "is_shared", lambda path: True)
-        watcher = start(tmp_path, intervals=Intervals(600, 0.05, 600))
+        watcher = start(tmp_path, intervals=PollIntervals(600, 0.05, 600))
         assert watcher.wait(LIMIT_S).roots == {Root("", str(tmp_path))}
         assert watcher.wait(LIMIT_S).roots == {Root("", str(tmp_path))}
 
     def test_so_is_a_url(self, start: Start) -> None:
         root = Root("", "s3://bucket/logs")
-        with Watcher([root], Intervals(600, 600, 0.05)) as watcher:
+        with Watcher([root], PollIntervals(600, 600, 0.05)) as watcher:
             for _ in range(3):
                 assert watcher.wait(LIMIT_S) == Changes(roots=frozenset([root]))
 
     def test_and_what_is_watched_in_case_a_report_was_lost(
         self, tmp_path: Path, start: Start
     ) -> None:
-        watcher = start(tmp_path, intervals=Intervals(0.05, 600, 600))
+        watcher = start(tmp_path, intervals=PollIntervals(0.05, 600, 600))
         assert watcher.wait(LIMIT_S).roots == {Root("", str(tmp_path))}
 
     def test_is_rarer_the_longer_a_look_takes(self) -> None:
         root = Root("", "s3://bucket/logs")
-        with Watcher([root], Intervals(remote_s=5)) as watcher:
+        with Watcher([root], PollIntervals(remote_s=5)) as watcher:
             assert watcher.wait(LIMIT_S).roots == {root}
             pauses_s = []
             for cost_s in (1000, 0.1, 3, 4, 1000, 1000):
@@ -294,9 +294,9 @@ class TestPolling:
             raise OSError("OS file watch limit reached")
             yield set()
 
-        monkeypatch.setattr(reports, "watch", refuse)
+        monkeypatch.setattr(watch, "watch", refuse)
         with caplog.at_level(logging.WARNING):
-            watcher = start(tmp_path, intervals=Intervals(600, 0.05, 600))
+            watcher = start(tmp_path, intervals=PollIntervals(600, 0.05, 600))
             for _ in range(3):
                 assert watcher.wait(LIMIT_S).roots == {Root("", str(tmp_path))}
         (message,) = caplog.messages
@@ -310,7 +310,7 @@ class TestPolling:
             add(unprivileged_path / name)
         (unprivileged_path / "locked").chmod(0)
         with caplog.at_level(logging.WARNING):
-            watcher = start(unprivileged_path, intervals=Intervals(600, 0.05, 600))
+            watcher = start(unprivileged_path, intervals=PollIntervals(600, 0.05, 600))
             wait_for_root(watcher, unprivileged_path)
             wait_for_root(watcher, unprivileged_path)
         (message,) = caplog.messages

@@ -9,9 +9,9 @@ import pytest
 
 from tests.index import logs
 from tracklight.logdir.discover import discover
-from tracklight.logdir.local import LocalFiles
+from tracklight.logdir.local import LocalFileSystem
 from tracklight.logdir.roots import Root, parse_roots
-from tracklight.logdir.watch import Intervals, Watcher
+from tracklight.logdir.watch import PollIntervals, Watcher
 
 
 def test_a_file_is_known_whatever_listing_it_fails_with(
@@ -24,7 +24,7 @@ def test_a_file_is_known_whatever_listing_it_fails_with(
         raise OSError(22, "Invalid name", path)
 
     monkeypatch.setattr(os, "scandir", fail)
-    found = discover(Root("", str(file)), LocalFiles())
+    found = discover(Root("", str(file)), LocalFileSystem())
     assert (found.runs, found.problems) == (["."], [])
 
 
@@ -33,7 +33,7 @@ def test_files_are_looked_at_as_growing_ones_are_not_reported(
 ) -> None:
     root = Root("", str(tmp_path))
     for name, is_asked_again in {"posix": False, "nt": True}.items():
-        with Watcher([root], Intervals(local_s=60.0, shared_s=0.01)) as watcher:
+        with Watcher([root], PollIntervals(local_s=60.0, network_s=0.01)) as watcher:
             assert watcher.wait().roots == {root}
             monkeypatch.setattr("tracklight.logdir.watch.os.name", name)
             assert bool(watcher.wait(0.5).roots) is is_asked_again

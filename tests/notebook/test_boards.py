@@ -16,8 +16,8 @@ import tracklight
 from tests.index import logs
 from tests.server.waiting import wait_until
 from tracklight.errors import TracklightError, UsageError
-from tracklight.notebook import launch, magic
-from tracklight.server.instances import read_instances
+from tracklight.notebook import boards, launch
+from tracklight.server.instances import list_instances
 
 
 class Shell:
@@ -55,19 +55,19 @@ def load() -> dict[str, Callable[[str], None]]:
 def test_the_cells_of_a_tutorial(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     show = load()["tracklight"]
     show("--logdir logs --port 0  # the first")
-    first = read_instances()
+    first = list_instances()
     assert [board.logdir for board in first] == [str(folder / "logs")]
     capsys.readouterr()
 
     show("--port=0 --logdir=logs")
     said = capsys.readouterr().out
     assert f"port {first[0].port} (pid {first[0].pid})" in said and "shown again" in said
-    assert read_instances() == first
+    assert list_instances() == first
 
     show(f"--logdir logs2 --port {first[0].port}")
     assert f"taken by the board of {folder / 'logs'}" in capsys.readouterr().err
     show("--logdir logs2 --port 0")
-    both = read_instances()
+    both = list_instances()
     assert [board.logdir for board in both] == [str(folder / "logs"), str(folder / "logs2")]
     capsys.readouterr()
 
@@ -82,7 +82,7 @@ def test_the_cells_of_a_tutorial(folder: Path, capsys: pytest.CaptureFixture[str
 
     os.kill(first[0].pid, signal.SIGKILL)
     show("--logdir logs --port 0")
-    again = [board for board in read_instances() if board.logdir.endswith("logs")]
+    again = [board for board in list_instances() if board.logdir.endswith("logs")]
     assert again and again[0].pid != first[0].pid
 
 
@@ -106,7 +106,7 @@ def test_help_is_printed_and_ends_the_cell(
     assert capsys.readouterr().out.startswith("usage: tracklight")
     tracklight.notebook.start("--version")
     assert capsys.readouterr().out == f"tracklight {tracklight.__version__}\n"
-    assert read_instances() == []
+    assert list_instances() == []
 
 
 def test_nothing_is_displayed_that_is_not_served(folder: Path) -> None:
@@ -120,7 +120,7 @@ def test_a_board_that_never_answers_is_told(folder: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(launch, "_MOST_WAIT_S", 0.0)
     with pytest.raises(TracklightError, match="did not answer"):
         launch.launch(["--logdir", "logs", "--port", "0"])
-    wait_until(lambda: len(read_instances()) == 1)
+    wait_until(lambda: len(list_instances()) == 1)
 
 
 @pytest.mark.parametrize("is_there", [False, True])
@@ -132,11 +132,11 @@ def test_tensorboard_is_served_where_nobody_else_does(
 
 
 def test_a_path_of_windows_stays_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert magic.split_line("--logdir 'my logs' --port 6006 # note") == [
+    assert boards.split_line("--logdir 'my logs' --port 6006 # note") == [
         "--logdir",
         "my logs",
         "--port",
         "6006",
     ]
-    monkeypatch.setattr(magic.os, "name", "nt")
-    assert magic.split_line(r'--logdir E:\tf20\keras_log --tag "a b"')[1] == r"E:\tf20\keras_log"
+    monkeypatch.setattr(boards.os, "name", "nt")
+    assert boards.split_line(r'--logdir E:\tf20\keras_log --tag "a b"')[1] == r"E:\tf20\keras_log"

@@ -5,11 +5,11 @@ import re
 
 import pytest
 
-from tracklight.notebook.frame import make_frame, show_frame
+from tracklight.notebook.frame import render_frame, show_frame
 from tracklight.server.instances import Instance
 
 BOARD = Instance(
-    machine="here",
+    hostname="here",
     pid=7,
     port=6006,
     url="http://localhost:6006/board/",
@@ -35,31 +35,31 @@ def read_details(markup: str) -> dict[str, object]:
 
 
 def test_a_frame_knows_what_a_browser_needs() -> None:
-    details = read_details(make_frame(BOARD, 400))
+    details = read_details(render_frame(BOARD, 400))
     assert details["port"] == 6006 and details["path"] == "/board/"
     assert details["token"] == "secret" and details["height"] == 400
     assert details["proxy"] is None
 
 
 def test_no_name_of_a_directory_is_markup() -> None:
-    markup = make_frame(BOARD, 400)
+    markup = render_frame(BOARD, 400)
     assert "<b>" not in markup and markup.count("</script>") == 1
 
 
 def test_two_frames_do_not_share_a_place() -> None:
-    first, second = (read_details(make_frame(BOARD, 400))["id"] for _ in range(2))
+    first, second = (read_details(render_frame(BOARD, 400))["id"] for _ in range(2))
     assert first != second
 
 
 @pytest.mark.parametrize("name", ["TRACKLIGHT_PROXY_URL", "TENSORBOARD_PROXY_URL"])
 def test_a_proxy_is_told_by_the_machine(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv(name, "/user/ada/proxy/%PORT%/")
-    assert read_details(make_frame(BOARD, 400))["proxy"] == "/user/ada/proxy/6006/"
+    assert read_details(render_frame(BOARD, 400))["proxy"] == "/user/ada/proxy/6006/"
 
 
 def test_a_hub_tells_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JUPYTERHUB_SERVICE_PREFIX", "/user/ada/")
-    assert read_details(make_frame(BOARD, 400))["base"] == "/user/ada/"
+    assert read_details(render_frame(BOARD, 400))["base"] == "/user/ada/"
 
 
 def test_without_cells_the_address_is_said(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,9 +9,9 @@ import pytest
 
 import tracklight
 from tests.index import logs
-from tests.server.columns_reader import read_columns
+from tests.server.columns_decoder import read_columns
 from tests.server.waiting import wait_until
-from tracklight.errors import MissingExtra, TracklightError, UsageError
+from tracklight.errors import MissingDependencyError, TracklightError, UsageError
 from tracklight.notebook import widget
 from tracklight.server.page import PAGE_DIR
 
@@ -28,7 +28,7 @@ def chart(folder: Path) -> Iterator[Any]:
     pytest.importorskip("anywidget")
     if not (PAGE_DIR / "notebook" / "chart.js").exists():
         pytest.skip("the page was not built; make test builds it")
-    made = tracklight.notebook.chart(folder, tag="loss", every_s=0.05)
+    made = tracklight.notebook.chart(folder, tag="loss", interval_s=0.05)
     yield made
     made.close()
 
@@ -45,7 +45,7 @@ def test_a_chart_follows_the_log(chart: Any, folder: Path) -> None:
 
 def test_a_missing_tag_is_reported_until_it_is_logged(chart: Any, folder: Path) -> None:
     assert chart.problem == ""
-    other = tracklight.notebook.chart(folder, tag="los", every_s=0.05)
+    other = tracklight.notebook.chart(folder, tag="los", interval_s=0.05)
     assert runs_of(other) == []
     assert other.problem.startswith('No tag "los" in any run')
     assert '"loss"' in other.problem
@@ -82,7 +82,7 @@ def test_a_chart_that_is_closed_follows_no_more(chart: Any, folder: Path) -> Non
     chart.close()
     logs.write(folder, "vit", logs.points(range(5)))
     with tracklight.open(folder) as log:
-        other = tracklight.notebook.chart(log, tag="loss", runs=["vit"], every_s=0.05)
+        other = tracklight.notebook.chart(log, tag="loss", runs=["vit"], interval_s=0.05)
     assert runs_of(other) == ["vit"] and runs_of(chart) == ["conv"]
     other.close()
 
@@ -103,5 +103,5 @@ def test_a_page_that_was_not_built_has_no_charts(
 
 def test_what_is_missing_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "anywidget", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'tracklight\[notebook\]'"):
+    with pytest.raises(MissingDependencyError, match=r"pip install 'tracklight\[notebook\]'"):
         tracklight.notebook.chart(folder, tag="loss")

@@ -11,7 +11,7 @@ import pytest
 from tracklight import dashboards, plugin
 
 #: Packages of which dashboards of any kind make use; others hold the analysis of one kind of data.
-SHARED = ("tracklight.index", "tracklight.media", "tracklight.logdir")
+SHARED = ("tracklight.index", "tracklight.analysis.media", "tracklight.logdir")
 
 
 def test_names_are_listed_in_order() -> None:

@@ -12,18 +12,18 @@ import pytest
 from starlette.testclient import TestClient
 
 from tests.contract.pages import ROOT, iter_blocks
+from tests.server.static_export.test_writer import Everything
 from tests.server.waiting import wait_until
-from tests.snapshot.test_write import Everything
 from tracklight import plugin, summary
 from tracklight.index.catalog import Catalog
 from tracklight.logdir.roots import parse_roots
 from tracklight.logdir.watch import Watcher
 from tracklight.server import plugins as server_plugins
 from tracklight.server.app import create_app
-from tracklight.server.context import make_context
-from tracklight.server.security import policy_for
-from tracklight.snapshot.contents import Contents
-from tracklight.snapshot.view import parse_view
+from tracklight.server.auth import create_policy
+from tracklight.server.plugins import create_static_context
+from tracklight.server.static_export.contents import ExportContents
+from tracklight.server.static_export.view import parse_view
 
 PAGE = ROOT / "docs" / "plugins.md"
 
@@ -78,7 +78,7 @@ def catalog(logdir: Path) -> Iterator[Catalog]:
 @pytest.fixture
 def client(names: dict[str, Any], catalog: Catalog, tmp_path: Path) -> Iterator[TestClient]:
     with Watcher(catalog.roots) as watch:
-        app = create_app(catalog, watch, policy_for("localhost"), page_dir=tmp_path)
+        app = create_app(catalog, watch, create_policy("localhost"), page_dir=tmp_path)
         with TestClient(app, base_url="http://localhost") as client:
             wait_until(lambda: not client.get("/api/status").json()["status"]["loading"])
             yield client
@@ -102,7 +102,7 @@ def test_the_examples_are_dashboards(client: TestClient) -> None:
 
 
 def test_the_queries_work(names: dict[str, Any], catalog: Catalog) -> None:
-    log = make_context(catalog).log
+    log = create_static_context(catalog).log
     assert names["describe"](log) == (2, 1.0)
     last, smooth = names["compare"](log, ["train"])
     assert last == [pytest.approx(smooth[-1], rel=1e-6)]
@@ -113,7 +113,7 @@ def test_the_job_ends(names: dict[str, Any]) -> None:
 
 
 def test_the_export_has_the_paths_of_the_page(names: dict[str, Any], catalog: Catalog) -> None:
-    contents = Contents(catalog, parse_view(""), Everything(), Everything())
+    contents = ExportContents(catalog, parse_view(""), Everything(), Everything())
     assert "api/exported-means/query?tag=loss" in {url for _, url, _ in contents.iter_parts()}
 
 

@@ -14,15 +14,15 @@ import pytest
 from starlette.testclient import TestClient
 
 from tests.plugin.skeleton import SKELETON, register
-from tests.server.columns_reader import read_columns
+from tests.server.columns_decoder import read_columns
 from tests.server.memory_source import MemorySource, MemoryWatch
+from tests.server.static_export.test_writer import Everything
 from tests.server.waiting import wait_until
-from tests.snapshot.test_write import Everything
 from tracklight.server.app import create_app
-from tracklight.server.columns import MEDIA_TYPE
-from tracklight.server.security import policy_for
-from tracklight.snapshot.contents import Contents
-from tracklight.snapshot.view import parse_view
+from tracklight.server.auth import create_policy
+from tracklight.server.responses import COLUMNS_MEDIA_TYPE
+from tracklight.server.static_export.contents import ExportContents
+from tracklight.server.static_export.view import parse_view
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def client(installed: None, tmp_path: Path) -> Iterator[TestClient]:
     logged = {"conv": {"loss": [3.0, 2.0]}, "vit": {"loss": [9.0, 1.0, 7.0]}, "odd": {"acc": [1.0]}}
     app = create_app(
-        MemorySource(logged=logged), MemoryWatch(), policy_for("localhost"), page_dir=tmp_path
+        MemorySource(logged=logged), MemoryWatch(), create_policy("localhost"), page_dir=tmp_path
     )
     with TestClient(app, base_url="http://localhost") as client:
         wait_until(lambda: not client.get("/api/status").json()["status"]["loading"])
@@ -60,7 +60,7 @@ def test_its_route_ranks_the_runs(client: TestClient) -> None:
     lowest = client.get("/api/leaderboard/ranking", params={"tag": "loss"}).json()
     assert lowest == {"runs": ["vit", "conv"], "steps": [1, 1], "values": [1.0, 2.0]}
     request = {"tag": "loss", "goal": "max"}
-    headers = {"accept": MEDIA_TYPE}
+    headers = {"accept": COLUMNS_MEDIA_TYPE}
     response = client.get("/api/leaderboard/ranking", params=request, headers=headers)
     highest = read_columns(response.content)
     assert highest["runs"] == ["vit", "conv"]
@@ -98,7 +98,7 @@ def test_it_imports_nothing_of_tracklight_but_the_plugin_api() -> None:
 def test_its_static_export_has_every_ranking(installed: None, tmp_path: Path) -> None:
     source = MemorySource(path=str(tmp_path), logged={"a": {"eval/loss": [2.0, 1.0]}})
     source.refresh()
-    contents = Contents(source, parse_view(""), Everything(), Everything())
+    contents = ExportContents(source, parse_view(""), Everything(), Everything())
     parts = {url: part for name, url, part in contents.iter_parts() if name == "leaderboard"}
     assert set(parts) == {
         "api/leaderboard/ranking?tag=eval%2Floss&goal=min",

@@ -13,12 +13,12 @@ from tests.plugin import third_party
 from tests.plugin.skeleton import register
 from tests.plugin.third_party import Everything, Failing
 from tests.server.memory_source import MemorySource, MemoryWatch
+from tests.server.static_export.test_writer import Everything as All
 from tests.server.waiting import wait_until
-from tests.snapshot.test_write import Everything as All
 from tracklight.server.app import create_app
-from tracklight.server.security import policy_for
-from tracklight.snapshot.contents import Contents
-from tracklight.snapshot.view import parse_view
+from tracklight.server.auth import create_policy
+from tracklight.server.static_export.contents import ExportContents
+from tracklight.server.static_export.view import parse_view
 
 LOGGED = {"conv": {"loss": [3.0, 1.0]}, "vit": {"loss": [9.0, 7.0], "acc": [0.5]}}
 WEB = "export function mount(target) { target.textContent = 'mounted'; return () => {}; }\n"
@@ -42,7 +42,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def client(installed: None, tmp_path: Path) -> Iterator[TestClient]:
     source = MemorySource(logged=LOGGED)
-    app = create_app(source, MemoryWatch(), policy_for("localhost"), page_dir=tmp_path)
+    app = create_app(source, MemoryWatch(), create_policy("localhost"), page_dir=tmp_path)
     with TestClient(app, base_url="http://localhost") as client:
         wait_until(lambda: not client.get("/api/status").json()["status"]["loading"])
         yield client
@@ -63,7 +63,7 @@ def test_a_dashboard_whose_prepare_fails_still_works(client: TestClient) -> None
 
 
 def test_close_is_called_at_shutdown(installed: None, tmp_path: Path) -> None:
-    app = create_app(MemorySource(), MemoryWatch(), policy_for("localhost"), page_dir=tmp_path)
+    app = create_app(MemorySource(), MemoryWatch(), create_policy("localhost"), page_dir=tmp_path)
     with TestClient(app):
         assert not find_instance().is_closed
     assert find_instance().is_closed
@@ -101,7 +101,7 @@ def test_mutating_routes_and_etags(client: TestClient) -> None:
 
 
 def test_a_read_only_server_refuses_mutating_routes(installed: None, tmp_path: Path) -> None:
-    policy = policy_for("localhost", read_only=True)
+    policy = create_policy("localhost", read_only=True)
     app = create_app(MemorySource(), MemoryWatch(), policy, page_dir=tmp_path)
     client = TestClient(app, base_url="http://localhost")
     assert client.put("/api/everything/notes/a", json={"text": "x"}).status_code == 403
@@ -109,7 +109,7 @@ def test_a_read_only_server_refuses_mutating_routes(installed: None, tmp_path: P
 
 def test_files_make_a_dashboard_active(installed: None, tmp_path: Path) -> None:
     source = MemorySource(beside={"conv": {"hparams.yaml": b"lr: 1"}})
-    app = create_app(source, MemoryWatch(), policy_for("localhost"), page_dir=tmp_path)
+    app = create_app(source, MemoryWatch(), create_policy("localhost"), page_dir=tmp_path)
     rows = TestClient(app, base_url="http://localhost").get("/api/dashboards").json()
     active = {row["name"] for row in rows if row["active"]}
     assert active == {"everything", "failing", "hparams"}
@@ -120,7 +120,7 @@ def test_static_export_has_the_data_and_the_module(
 ) -> None:
     source = MemorySource(path=str(tmp_path), logged=LOGGED)
     source.refresh()
-    contents = Contents(source, parse_view(""), All(), All())
+    contents = ExportContents(source, parse_view(""), All(), All())
     parts = {url: (name, part) for name, url, part in contents.iter_parts()}
     name, means = parts["api/everything/mean?tag=loss"]
     assert name == "everything"
@@ -131,7 +131,7 @@ def test_static_export_has_the_data_and_the_module(
     assert "api/failing/runs.txt" not in parts
     assert "the dashboard failing is left out: cannot export (RuntimeError)" in caplog.text
 
-    head = contents.head({name for name, _ in parts.values()})
+    head = contents.build_head({name for name, _ in parts.values()})
     rows = {row.name: row for row in head.answers["api/dashboards"]}  # type: ignore[attr-defined]
     assert rows["everything"].active and not rows["failing"].active
     kind, _, program = rows["everything"].module_url.partition(",")

@@ -15,10 +15,10 @@ from tracklight.plugin import (
     Context,
     Curve,
     Dashboard,
+    Empty,
     FileKind,
     JobProgress,
     Jobs,
-    Nothing,
     Route,
     SeriesQuery,
     Smoothing,
@@ -49,7 +49,7 @@ class Note(msgspec.Struct):
 
 def mean(curve: Curve) -> float:
     """A view: called for every series after axis, smoothing and baseline."""
-    return float(np.mean(curve.smooth))
+    return float(np.mean(curve.smoothed))
 
 
 class Everything(Dashboard):
@@ -72,8 +72,8 @@ class Everything(Dashboard):
             Route("mean", MeanRequest, self.mean),
             Route("total", MeanRequest, self.total),
             Route("notes/{id}", Note, self.set_note, "PUT", mutates=True),
-            Route("notes", Nothing, self.list_notes, "GET", etag=self.context.cursor),
-            Route("runs.txt", Nothing, self.list_runs, "GET", immutable=lambda _: True),
+            Route("notes", Empty, self.list_notes, "GET", etag=self.context.cursor),
+            Route("runs.txt", Empty, self.list_runs, "GET", immutable=lambda _: True),
         ]
 
     def prepare(self) -> None:
@@ -85,9 +85,9 @@ class Everything(Dashboard):
         self.is_closed = True
 
     def export_static(self, runs: Sequence[str]) -> Iterator[tuple[str, object]]:
-        for tag in self.context.tags():
+        for tag in self.context.scalar_tags():
             yield f"mean?tag={tag}", self.mean(MeanRequest(tag))
-        yield "runs.txt", self.list_runs(Nothing())
+        yield "runs.txt", self.list_runs(Empty())
 
     def mean(self, request: MeanRequest) -> Means:
         """The mean of a scalar in every run that has it."""
@@ -109,16 +109,16 @@ class Everything(Dashboard):
         job = self._jobs.start(make_job_key(request), compute)
         return JobStatus(job.state, job.result)
 
-    def set_note(self, note: Note) -> Nothing:
+    def set_note(self, note: Note) -> Empty:
         """Set a note."""
         self._notes[note.id] = note.text
-        return Nothing()
+        return Empty()
 
-    def list_notes(self, _: Nothing) -> dict[str, str]:
+    def list_notes(self, _: Empty) -> dict[str, str]:
         """All notes."""
         return self._notes
 
-    def list_runs(self, _: Nothing) -> Blob:
+    def list_runs(self, _: Empty) -> Blob:
         """The names of all runs."""
         names = "\n".join(run.name for run in self.context.log.runs())
         return Blob(names.encode(), "text/plain")
@@ -133,7 +133,7 @@ class Failing(Everything):
         raise RuntimeError("cannot prepare")
 
     def export_static(self, runs: Sequence[str]) -> Iterator[tuple[str, object]]:
-        yield "runs.txt", self.list_runs(Nothing())
+        yield "runs.txt", self.list_runs(Empty())
         raise RuntimeError("cannot export")
 
 

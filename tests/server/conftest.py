@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 from tests.server.memory_source import MemorySource, MemoryWatch
 from tests.server.waiting import wait_until
 from tracklight.server.app import create_app
-from tracklight.server.security import policy_for
+from tracklight.server.auth import create_policy
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def watch() -> MemoryWatch:
 @pytest.fixture
 def client(source: MemorySource, watch: MemoryWatch, tmp_path: Path) -> Iterator[TestClient]:
     """A client of a server that has read the source once."""
-    app = create_app(source, watch, policy_for("localhost"), page_dir=tmp_path)
+    app = create_app(source, watch, create_policy("localhost"), page_dir=tmp_path)
     with TestClient(app, base_url="http://localhost:6006") as client:
         wait_until(lambda: not client.get("/api/status").json()["status"]["loading"])
         yield client

@@ -11,29 +11,28 @@ from pathlib import Path
 
 import numpy as np
 
-from tracklight.errors import UnknownRun, UnknownTag
-from tracklight.index.digest import digest
-from tracklight.index.lens import Lens, View, see
-from tracklight.index.shared import merge_shares, share_alone
+from tracklight.analysis.source import ResultT
+from tracklight.errors import RunNotFoundError, TagNotFoundError
+from tracklight.index.series_query import SeriesQuery, View, apply
+from tracklight.index.tags import make_shared_tag, merge_shared_tags, summarize
 from tracklight.logdir.roots import Root
 from tracklight.logdir.watch import Changes
-from tracklight.plugin_base import SeenT
 from tracklight.types import (
     CaptureFile,
     DamageInfo,
     Delta,
-    Digest,
     FileInfo,
     Kind,
     Point,
     Progress,
     RunInfo,
-    SavedFile,
     Series,
+    SeriesSummary,
     SettingsFile,
     SharedTag,
     Stamp,
     TagInfo,
+    TensorFileEntry,
 )
 
 
@@ -94,23 +93,23 @@ class MemorySource:
         )
 
     def shared_tags(self, runs: Sequence[str]) -> tuple[SharedTag, ...]:
-        tags = (share_alone(run, info) for run in runs for info in self.tags(run))
-        return merge_shares(tags, runs)
+        tags = (make_shared_tag(run, info) for run in runs for info in self.tags(run))
+        return merge_shared_tags(tags, runs)
 
     def scalar(self, run: str, tag: str) -> Series:
         if tag not in self._tags(run):
-            raise UnknownTag(run, tag, self._tags(run))
+            raise TagNotFoundError(run, tag, self._tags(run))
         return _series(run, tag, self._tags(run)[tag])
 
-    def digests(self, keys: Sequence[tuple[str, str]]) -> list[Digest | None]:
+    def summaries(self, keys: Sequence[tuple[str, str]]) -> list[SeriesSummary | None]:
         shown = self.shown  # a refresh in another thread puts another in its place
         return [
-            digest(_series(run, tag, shown[run][tag])) if tag in shown.get(run, {}) else None
+            summarize(_series(run, tag, shown[run][tag])) if tag in shown.get(run, {}) else None
             for run, tag in keys
         ]
 
     def last_points(self, keys: Sequence[tuple[str, str]]) -> list[Point | None]:
-        return [found and found.last for found in self.digests(keys)]
+        return [found and found.last for found in self.summaries(keys)]
 
     def plugin_data(self, tag: str) -> dict[str, bytes]:
         return {run: data for run, data in self.metadata.get(tag, {}).items() if run in self.shown}
@@ -125,7 +124,7 @@ class MemorySource:
     def read_settings(self, file: SettingsFile) -> bytes:
         return self.beside[file.run][file.path.rpartition("/")[2]]
 
-    def tensor_files(self) -> tuple[SavedFile, ...]:
+    def tensor_files(self) -> tuple[TensorFileEntry, ...]:
         return ()
 
     def captures(self) -> tuple[CaptureFile, ...]:
@@ -134,15 +133,17 @@ class MemorySource:
     def fetch_capture(self, capture: CaptureFile) -> AbstractContextManager[Path]:
         return nullcontext(Path(capture.path))
 
-    def query(self, keys: Sequence[tuple[str, str]], lens: Lens, view: View[SeenT]) -> list[SeenT]:
-        return [see(self.scalar(*key), lens, view, self._metric(key[0], lens)) for key in keys]
+    def query(
+        self, keys: Sequence[tuple[str, str]], query: SeriesQuery, view: View[ResultT]
+    ) -> list[ResultT]:
+        return [apply(self.scalar(*key), query, view, self._metric(key[0], query)) for key in keys]
 
-    def _metric(self, run: str, lens: Lens) -> Series | None:
+    def _metric(self, run: str, lens: SeriesQuery) -> Series | None:
         return None if lens.metric is None else self.scalar(run, lens.metric)
 
     def _tags(self, run: str) -> dict[str, list[float]]:
         if run not in self.shown:
-            raise UnknownRun(run, self.shown)
+            raise RunNotFoundError(run, self.shown)
         return self.shown[run]
 
     def _run_info(self, run: str) -> RunInfo:

@@ -9,7 +9,7 @@ from tests.server.memory_source import MemorySource, MemoryWatch
 from tests.server.waiting import wait_until
 from tracklight.logdir.roots import Root
 from tracklight.server.app import create_app
-from tracklight.server.security import policy_for
+from tracklight.server.auth import create_policy
 from tracklight.types import DamageInfo
 
 
@@ -98,7 +98,7 @@ def test_answers_are_compressed_and_asked_for_each_time(
 
 def test_a_server_that_is_still_reading_answers(source: MemorySource, tmp_path: Path) -> None:
     source.gate.clear()
-    app = create_app(source, MemoryWatch(), policy_for("localhost"), page_dir=tmp_path)
+    app = create_app(source, MemoryWatch(), create_policy("localhost"), page_dir=tmp_path)
     with TestClient(app, base_url="http://localhost") as client:
         assert client.get("/api/status").json()["status"]["loading"] is True
         assert client.get("/api/runs").json()["runs"] == []

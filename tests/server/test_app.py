@@ -17,7 +17,7 @@ from tracklight.index.catalog import Catalog
 from tracklight.logdir.roots import parse_roots
 from tracklight.logdir.watch import Watcher
 from tracklight.server.app import create_app
-from tracklight.server.security import Guard, policy_for
+from tracklight.server.auth import AccessMiddleware, create_policy
 
 NAME = "events.out.tfevents.1700000000.host"
 
@@ -38,7 +38,7 @@ def client(log: Path, tmp_path: Path) -> Iterator[TestClient]:
     roots = parse_roots(tmp_path / "logs")
     catalog = Catalog(roots, cache=False)
     with Watcher(roots) as watch:
-        app = create_app(catalog, watch, policy_for("localhost"), page_dir=tmp_path)
+        app = create_app(catalog, watch, create_policy("localhost"), page_dir=tmp_path)
         with TestClient(app, base_url="http://localhost") as client:
             wait_until(lambda: not client.get("/api/status").json()["status"]["loading"])
             yield client
@@ -97,7 +97,7 @@ def test_errors_in_middleware_have_the_common_error_format(
     async def fail(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(Guard, "_find_refusal", fail)
+    monkeypatch.setattr(AccessMiddleware, "_find_refusal", fail)
     client = TestClient(client.app, base_url="http://localhost", raise_server_exceptions=False)
     response = client.get("/api/runs")
     assert response.status_code == 500
@@ -106,7 +106,7 @@ def test_errors_in_middleware_have_the_common_error_format(
 
 def test_uvicorn_is_imported_unchanged() -> None:
     program = (
-        "import tracklight.server.run, sys, uvicorn, uvicorn.server; "
+        "import tracklight.server.serve, sys, uvicorn, uvicorn.server; "
         "assert uvicorn.Server is uvicorn.server.Server; "
         "assert sys.modules['uvicorn.main'].run is uvicorn.run"
     )

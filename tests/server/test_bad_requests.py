@@ -17,8 +17,8 @@ from tests.server.test_http_api import ASKS
 from tests.server.waiting import wait_until
 from tracklight.logdir.watch import Watcher
 from tracklight.server.app import create_app
-from tracklight.server.columns import MEDIA_TYPE
-from tracklight.server.security import policy_for
+from tracklight.server.auth import create_policy
+from tracklight.server.responses import COLUMNS_MEDIA_TYPE
 
 BODILESS = ("GET", "DELETE")
 WITH_BODY = sorted(name for name in ASKS if not name.startswith(BODILESS))
@@ -77,7 +77,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     catalog = logs.open_catalog(folder / "logs")
     with pytest.MonkeyPatch.context() as patch, Watcher(catalog.roots) as watch:
         patch.setenv("TRACKLIGHT_DATA", str(folder / "data"))
-        app = create_app(catalog, watch, policy_for("localhost"), page_dir=folder)
+        app = create_app(catalog, watch, create_policy("localhost"), page_dir=folder)
         with TestClient(app, base_url="http://localhost", raise_server_exceptions=False) as client:
             wait_until(lambda: not client.get("/api/status").json()["status"]["loading"])
             yield client
@@ -117,7 +117,7 @@ def test_bodies_that_are_nearly_right(
     ask = ASKS[name]
     if isinstance(ask, dict):
         ask = {**ask, **data.draw(st.dictionaries(st.sampled_from(FIELDS), JSON, max_size=2))}
-    accept = {"accept": data.draw(st.sampled_from([MEDIA_TYPE, "application/json"]))}
+    accept = {"accept": data.draw(st.sampled_from([COLUMNS_MEDIA_TYPE, "application/json"]))}
     body = to_json(spoil(ask, value, data))
     check(client.request(method, f"/{path}", content=body, headers=accept))
 
@@ -127,7 +127,7 @@ def test_bodies_that_are_nearly_right(
 def test_scalars_looked_at_in_every_way(
     client: TestClient, look: dict[str, Any], groups: Any, width: int, at: Any, binary: bool
 ) -> None:
-    accept = {"accept": MEDIA_TYPE if binary else "application/json"}
+    accept = {"accept": COLUMNS_MEDIA_TYPE if binary else "application/json"}
     rest = {name: value for name, value in look.items() if name not in ("tags", "start", "stop")}
     chart = {"id": "a", **{name: look[name] for name in ("tags", "start", "stop") if name in look}}
     query: dict[str, Any] = {**rest, "charts": [chart], "width": width}

@@ -13,7 +13,7 @@ from tests.index import logs
 from tests.server.waiting import wait_until
 from tracklight.logdir.watch import Watcher
 from tracklight.server.app import create_app
-from tracklight.server.security import policy_for
+from tracklight.server.auth import create_policy
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(2000)
 
@@ -31,7 +31,7 @@ def file(tmp_path: Path) -> Path:
 def client(file: Path, tmp_path: Path) -> Iterator[TestClient]:
     catalog = logs.open_catalog(tmp_path / "logs")
     with Watcher(catalog.roots) as watch:
-        app = create_app(catalog, watch, policy_for("localhost"), page_dir=tmp_path)
+        app = create_app(catalog, watch, create_policy("localhost"), page_dir=tmp_path)
         with TestClient(app, base_url="http://localhost") as client:
             wait_until(lambda: not client.get("/api/status").json()["status"]["loading"])
             yield client

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from tests.server.columns_reader import read_columns
-from tracklight.server.columns import encode
+from tests.server.columns_decoder import read_columns
+from tracklight.server.responses import encode_columns
 
 
 class Line(msgspec.Struct):
@@ -40,7 +40,9 @@ TRAVELS = {
 )
 def test_any_array_comes_back(dtype: str, length: int, name: str, data: st.DataObject) -> None:
     array = data.draw(hnp.arrays(dtype, length))
-    answer = read_columns(encode({"lines": [Line(name, array), Line("b", array[::2])], "n": 1}))
+    answer = read_columns(
+        encode_columns({"lines": [Line(name, array), Line("b", array[::2])], "n": 1})
+    )
     first, second = answer["lines"]
     assert (first["run"], answer["n"]) == (name, 1)
     assert first["y"].dtype == TRAVELS[dtype]
@@ -49,15 +51,18 @@ def test_any_array_comes_back(dtype: str, length: int, name: str, data: st.DataO
 
 
 def test_numbers_of_numpy_stand_as_numbers() -> None:
-    assert read_columns(encode({"n": np.int64(3), "x": np.float32(0.5)})) == {"n": 3, "x": 0.5}
+    assert read_columns(encode_columns({"n": np.int64(3), "x": np.float32(0.5)})) == {
+        "n": 3,
+        "x": 0.5,
+    }
 
 
 def test_big_endian_arrays_are_turned_round() -> None:
-    (back,) = read_columns(encode([np.array([1.5, -2.0], ">f8")]))
+    (back,) = read_columns(encode_columns([np.array([1.5, -2.0], ">f8")]))
     assert back.tolist() == [1.5, -2.0]
 
 
 @pytest.mark.parametrize("array", [np.zeros((2, 2)), np.array(["a"]), np.array([1j])])
 def test_what_is_no_column_is_refused(array: object) -> None:
     with pytest.raises(TypeError):
-        encode([array])
+        encode_columns([array])

@@ -8,7 +8,7 @@ import tracklight
 from tests.server.memory_source import MemorySource, MemoryWatch
 from tests.server.waiting import wait_until
 from tracklight.server.app import create_app
-from tracklight.server.security import policy_for
+from tracklight.server.auth import create_policy
 
 
 class AwaySource(MemorySource):
@@ -24,7 +24,7 @@ def test_a_server_that_has_read_its_log_is_well(client: TestClient) -> None:
 
 
 def test_a_server_that_cannot_read_its_log_says_so_and_goes_on(tmp_path: Path) -> None:
-    app = create_app(AwaySource(), MemoryWatch(), policy_for("localhost"), page_dir=tmp_path)
+    app = create_app(AwaySource(), MemoryWatch(), create_policy("localhost"), page_dir=tmp_path)
     with TestClient(app, base_url="http://localhost") as client:
         wait_until(lambda: client.get("/api/health").json()["status"] == "failing")
         assert client.get("/api/health").status_code == 200

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.index import logs
-from tests.server.served import Served, receive_all, serve
+from tests.server.server_process import Served, receive_all, serve
 from tests.server.test_http_api import ASKS
 from tests.server.waiting import wait_until
 

@@ -12,20 +12,19 @@ import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
+from tests.analysis.profiles.sample_captures import read_bytes
 from tests.index import logs
-from tests.profiles.captured import read_bytes
 from tests.server.waiting import wait_until
 from tools.type_names import name_struct
 from tools.write_http_api import TARGET, collect_routes, collect_structs, write_text
-from tracklight.dashboards.graphs.listing import RUN_GRAPH, name_graph
-from tracklight.dashboards.profile.groups import name_capture
-from tracklight.dashboards.projector.listing import name_embeddings
-from tracklight.embeddings.model import Embedding
-from tracklight.formats.png import encode_png
-from tracklight.formats.wav import encode_wav
+from tracklight.analysis.embeddings.loading import Embedding
+from tracklight.analysis.profiles.captures.files import make_capture_id
+from tracklight.dashboards.graphs.library import RUN_GRAPH_TAG, make_graph_id
+from tracklight.dashboards.projector.library import assign_ids
+from tracklight.formats.media import encode_png, encode_wav
 from tracklight.logdir.watch import Watcher
 from tracklight.server.app import create_app
-from tracklight.server.security import policy_for
+from tracklight.server.auth import create_policy
 
 RULE = {"id": "r", "tag": "loss", "kind": "above", "value": 9.0}
 SCALARS = {"tags": ["loss"]}
@@ -33,9 +32,9 @@ PICTURE = {"run": "conv", "tag": "picture", "index": 0}
 WORDS = {"run": "conv", "tag": "words", "index": 0}
 CLIP = {"run": "conv", "tag": "clip", "index": 0}
 CLOUD = {"run": "conv", "tag": "cloud", "index": 0}
-GRAPH = {"id": name_graph("conv", RUN_GRAPH, "graphs")}
-CAPTURE = {"capture": name_capture("conv", "xplane", "now")}
-VECTORS = {"id": next(iter(name_embeddings([Embedding("conv", "cats")])))}
+GRAPH = {"id": make_graph_id("conv", RUN_GRAPH_TAG, "graphs")}
+CAPTURE = {"capture": make_capture_id("conv", "xplane", "now")}
+VECTORS = {"id": next(iter(assign_ids([Embedding("conv", "cats")])))}
 #: The one that was started before.
 JOB: dict[str, Any] = {}
 
@@ -187,7 +186,7 @@ def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClie
     _write_vectors(tmp_path / "logs/conv")
     catalog = logs.open_catalog(tmp_path / "logs")
     with Watcher(catalog.roots) as watch:
-        app = create_app(catalog, watch, policy_for("localhost"), page_dir=tmp_path)
+        app = create_app(catalog, watch, create_policy("localhost"), page_dir=tmp_path)
         with TestClient(app, base_url="http://localhost") as client:
             wait_until(lambda: not client.get("/api/status").json()["status"]["loading"])
             yield client

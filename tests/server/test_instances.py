@@ -10,10 +10,10 @@ import msgspec
 import pytest
 
 from tests.index import logs
-from tests.server.served import serve
+from tests.server.server_process import serve
 from tests.server.waiting import wait_until
 from tracklight.server import instances
-from tracklight.server.instances import Instance, find_folder, read_instances
+from tracklight.server.instances import Instance, get_instances_dir, list_instances
 
 
 @pytest.fixture(autouse=True)
@@ -24,7 +24,7 @@ def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_board_is_found_while_it_is_served(tmp_path: Path) -> None:
     logs.write(tmp_path / "logs", "conv", logs.points(range(3)))
     with serve(tmp_path / "logs", tmp_path, "--path_prefix", "/board") as server:
-        (found,) = read_instances()
+        (found,) = list_instances()
         assert (found.pid, found.port, found.url) == (
             server.process.pid,
             server.port,
@@ -33,17 +33,17 @@ def test_a_board_is_found_while_it_is_served(tmp_path: Path) -> None:
         assert found.path == "/board/" and found.logdir == str(tmp_path / "logs")
         assert found.arguments[:2] == ["--logdir", str(tmp_path / "logs")]
         assert found.directory == os.getcwd()
-    assert list(find_folder().iterdir()) == []
+    assert list(get_instances_dir().iterdir()) == []
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such rights")
 def test_only_its_user_can_read_a_token(tmp_path: Path) -> None:
     logs.write(tmp_path / "logs", "conv", logs.points(range(3)))
     with serve(tmp_path / "logs", tmp_path, "--host", "0.0.0.0") as server:
-        (file,) = find_folder().iterdir()
+        (file,) = get_instances_dir().iterdir()
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
-        assert stat.S_IMODE(find_folder().stat().st_mode) == 0o700
-        (found,) = read_instances()
+        assert stat.S_IMODE(get_instances_dir().stat().st_mode) == 0o700
+        (found,) = list_instances()
         assert found.url == f"http://localhost:{server.port}/"
         assert found.token and server.address.endswith(f"?token={found.token}")
 
@@ -51,24 +51,24 @@ def test_only_its_user_can_read_a_token(tmp_path: Path) -> None:
 def test_a_board_that_was_killed_is_not_found(tmp_path: Path) -> None:
     logs.write(tmp_path / "logs", "conv", logs.points(range(3)))
     with serve(tmp_path / "logs", tmp_path) as server:
-        assert len(read_instances()) == 1
+        assert len(list_instances()) == 1
         server.process.send_signal(signal.SIGKILL)
         server.process.wait(60)
-        assert len(list(find_folder().iterdir())) == 1
-        assert read_instances() == []
-        wait_until(lambda: list(find_folder().iterdir()) == [])
+        assert len(list(get_instances_dir().iterdir())) == 1
+        assert list_instances() == []
+        wait_until(lambda: list(get_instances_dir().iterdir()) == [])
 
 
 def test_what_is_no_instance_is_passed_over() -> None:
-    find_folder().mkdir(parents=True)
+    get_instances_dir().mkdir(parents=True)
     far = Instance("elsewhere", 1, 6006, "http://localhost:6006/", None, "logs", [], "/", 0.0)
-    (find_folder() / "far.json").write_bytes(msgspec.json.encode(far))
-    (find_folder() / "torn.json").write_bytes(b'{"pid": 1')
-    assert read_instances() == []
-    assert len(list(find_folder().iterdir())) == 2
+    (get_instances_dir() / "far.json").write_bytes(msgspec.json.encode(far))
+    (get_instances_dir() / "torn.json").write_bytes(b'{"pid": 1')
+    assert list_instances() == []
+    assert len(list(get_instances_dir().iterdir())) == 2
 
 
 def test_another_server_at_the_port_is_no_board(monkeypatch: pytest.MonkeyPatch) -> None:
     here = instances.socket.gethostname()
     closed = Instance(here, os.getpid(), 1, "http://localhost:1/", None, "logs", [], "/", 0.0)
-    assert not instances.answers(closed)
+    assert not instances.is_alive(closed)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from tracklight.notes.place import find_book
+from tracklight.util.user_dirs import get_notes_path
 
 
 @pytest.fixture(autouse=True)
@@ -30,7 +30,7 @@ def test_notes_on_runs_are_kept(client: TestClient) -> None:
         "conv": {**blank, "hidden": True, "labels": ["old"]},
         "vit": {**blank, "alias": "ViT", "labels": ["old"]},
     }
-    assert find_book(["/logs"]).exists()
+    assert get_notes_path(["/logs"]).exists()
 
 
 def test_layouts_of_charts_are_kept(client: TestClient) -> None:

@@ -7,7 +7,7 @@ from starlette.testclient import TestClient
 
 from tests.server.memory_source import MemorySource, MemoryWatch
 from tracklight.server.app import create_app
-from tracklight.server.security import policy_for
+from tracklight.server.auth import create_policy
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def built(tmp_path: Path) -> Path:
 
 
 def make_client(page_dir: Path, path_prefix: str = "", window_title: str = "") -> TestClient:
-    policy = policy_for("localhost")
+    policy = create_policy("localhost")
     app = create_app(
         MemorySource(),
         MemoryWatch(),

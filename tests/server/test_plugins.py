@@ -15,10 +15,10 @@ from starlette.testclient import TestClient
 from tests.plugin.skeleton import register
 from tests.server.memory_source import MemorySource, MemoryWatch
 from tracklight import server
-from tracklight.dashboards import BUILT_IN, BuiltIn
+from tracklight.dashboards import BUILT_IN_DASHBOARDS, BuiltInDashboard
 from tracklight.plugin import Dashboard
 from tracklight.server.app import create_app
-from tracklight.server.security import policy_for
+from tracklight.server.auth import create_policy
 
 MODULE = """
 from tracklight.plugin import Dashboard, Nothing, Route
@@ -93,7 +93,9 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def serve(site: Path, *entries: str) -> TestClient:
     names = [f"{number} = {entry}" for number, entry in enumerate(entries)]
     register(site, "\n".join(names))
-    app = create_app(MemorySource(), MemoryWatch(), policy_for("localhost"), page_dir=site / "no")
+    app = create_app(
+        MemorySource(), MemoryWatch(), create_policy("localhost"), page_dir=site / "no"
+    )
     return TestClient(app, base_url="http://localhost")
 
 
@@ -152,7 +154,7 @@ def test_dashboards_in_a_zip_archive_are_found(
             f"{info}/entry_points.txt", "[tracklight.dashboards]\ngood = zipped_dashboard:Good\n"
         )
     monkeypatch.syspath_prepend(str(archive))
-    app = create_app(MemorySource(), MemoryWatch(), policy_for("localhost"), page_dir=tmp_path)
+    app = create_app(MemorySource(), MemoryWatch(), create_policy("localhost"), page_dir=tmp_path)
     client = TestClient(app, base_url="http://localhost")
     assert "hello" in client.get("/api/good/hello").json()
 
@@ -162,9 +164,9 @@ def test_without_plugins_of_its_own_a_dashboard_is_always_active(site: Path) -> 
     assert next(row for row in rows if row["name"] == "good")["active"] is True
 
 
-@pytest.mark.parametrize("built_in", BUILT_IN, ids=lambda it: it.name)
-def test_the_table_of_built_in_dashboards_matches_their_classes(built_in: BuiltIn) -> None:
-    module, _, name = built_in.location.partition(":")
+@pytest.mark.parametrize("built_in", BUILT_IN_DASHBOARDS, ids=lambda it: it.name)
+def test_the_table_of_built_in_dashboards_matches_their_classes(built_in: BuiltInDashboard) -> None:
+    module, _, name = built_in.import_path.partition(":")
     kind = getattr(import_module(module), name)
     assert (kind.name, kind.title, tuple(kind.plugins)) == built_in[:3]
     assert tuple(kind.files) == built_in.files
@@ -174,7 +176,7 @@ def test_the_table_of_built_in_dashboards_matches_their_classes(built_in: BuiltI
 
 def test_the_server_names_no_dashboard() -> None:
     """What a dashboard needs is part of the plugin API, not of the server."""
-    names = {built_in.name for built_in in BUILT_IN}
+    names = {built_in.name for built_in in BUILT_IN_DASHBOARDS}
     found = []
     for path in Path(server.__file__).parent.glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -196,7 +198,7 @@ from starlette.testclient import TestClient
 from tests.server.memory_source import MemorySource, MemoryWatch
 from tracklight.dashboards import BUILT_IN, BuiltIn
 from tracklight.server.app import create_app
-from tracklight.server.security import policy_for
+from tracklight.server.auth import policy_for
 
 app = create_app(MemorySource(), MemoryWatch(), policy_for("localhost"))
 client = TestClient(app, base_url="http://localhost")

@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 from starlette.datastructures import Headers
 
 from tracklight.plugin import Blob
-from tracklight.server.answers import respond
+from tracklight.server.responses import create_response
 
 FILE = bytes(range(100))
 
 
 def ask(wanted: str, **others: str) -> tuple[int, bytes, str | None]:
     headers = Headers({"range": wanted, "accept-encoding": "gzip", **others})
-    answer = respond(Blob(FILE, "audio/wav", immutable=True), headers)
+    answer = create_response(Blob(FILE, "audio/wav", immutable=True), headers)
     assert answer.headers["accept-ranges"] == "bytes"
     assert "sandbox" in answer.headers["content-security-policy"]
     return answer.status_code, bytes(answer.body), answer.headers.get("content-range")

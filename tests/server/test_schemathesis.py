@@ -17,10 +17,9 @@ import numpy as np
 import pytest
 
 from tests.index import logs
-from tests.server.served import serve
-from tracklight.demo import write_demo
-from tracklight.formats.png import encode_png
-from tracklight.formats.wav import encode_wav
+from tests.server.server_process import serve
+from tracklight.cli.demo import write_demo
+from tracklight.formats.media import encode_png, encode_wav
 
 CHECKS = "not_a_server_error,content_type_conformance,response_schema_conformance"
 ON_DEMAND_S = os.environ.get("TRACKLIGHT_SCHEMATHESIS_S")

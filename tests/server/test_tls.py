@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.index import logs
-from tests.server.served import serve
-from tracklight.server.instances import read_instances
-from tracklight.server.password import make_hash
+from tests.server.server_process import serve
+from tracklight.server.auth import hash_password
+from tracklight.server.instances import list_instances
 
 
 def write_certificate(folder: Path) -> tuple[str, str]:
@@ -42,14 +42,14 @@ def test_a_board_speaks_tls_and_asks_for_a_password(
     monkeypatch.setenv("TRACKLIGHT_DATA", str(tmp_path / "data"))
     logs.write(tmp_path / "logs", "conv", logs.points(range(3)))
     cert, key = write_certificate(tmp_path)
-    flags = ["--tls-cert", cert, "--tls-key", key, "--auth", f"ada:{make_hash('x')}"]
+    flags = ["--tls-cert", cert, "--tls-key", key, "--auth", f"ada:{hash_password('x')}"]
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     with serve(tmp_path / "logs", tmp_path, *flags) as server:
         assert server.address.startswith("https://")
         # A notebook finds it all the same.
-        assert [board.port for board in read_instances()] == [server.port]
+        assert [board.port for board in list_instances()] == [server.port]
         with pytest.raises(urllib.error.HTTPError) as refused:
             urllib.request.urlopen(server.address + "api/runs", context=context)
         assert refused.value.code == 401

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tracklight.util.files import TEMPORARY_GLOB, name_temporary, open_atomic, write_atomic
+from tracklight.util.files import TEMPORARY_GLOB, make_temporary_path, open_atomic, write_atomic
 
 
 def test_file_appears_when_it_is_complete(tmp_path: Path) -> None:
@@ -67,5 +67,5 @@ def test_long_names_are_shortened(tmp_path: Path) -> None:
     path = tmp_path / ("é" * 120)
     write_atomic(path, b"data")
     assert path.read_bytes() == b"data"
-    assert name_temporary(path).match(TEMPORARY_GLOB)
-    assert name_temporary(path) != name_temporary(path)
+    assert make_temporary_path(path).match(TEMPORARY_GLOB)
+    assert make_temporary_path(path) != make_temporary_path(path)

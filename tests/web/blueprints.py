@@ -6,9 +6,9 @@ from pathlib import Path
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.dashboards.graphs.scene import write_graph
+from tests.dashboards.graphs.graph_log import write_graph
 from tests.web.patience import place_at_rest
-from tracklight.demo.graph_builder import BATCH, GraphBuilder
+from tracklight.cli.demo.graph_builder import BATCH, GraphBuilder
 from tracklight.formats.proto import Message
 
 #: A hub that nobody would want to see among the others: so many read it.

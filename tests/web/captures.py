@@ -8,9 +8,9 @@ from pathlib import Path
 
 from playwright.sync_api import Locator, Page, expect
 
-from tracklight.demo.flowers import write_flowers
-from tracklight.profiles.captures import open_capture
-from tracklight.profiles.summary.summary import ProfileSummary, sum_up
+from tracklight.analysis.profiles.captures.files import open_capture
+from tracklight.analysis.profiles.summary import ProfileSummary, summarize
+from tracklight.cli.demo.flowers import write_flowers
 
 DATA = Path(__file__).parents[1] / "data" / "profile"
 SESSION = "plugins/profile/2024_01_02_03_04_05"
@@ -31,7 +31,7 @@ def write_captures(logdir: Path) -> None:
 
 def summary_of(logdir: Path, run: str) -> ProfileSummary:
     (path,) = (logdir / run).rglob("*.xplane.pb")
-    return sum_up(open_capture(path))
+    return summarize(open_capture(path))
 
 
 def in_ms(value: float) -> str:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from tests import builders as b
 from tests.web.writing import append
-from tracklight.formats.hparams import Status, session_end, session_start
+from tracklight.formats.hparams import Status, build_session_end, build_session_start
 
 
 class Session(NamedTuple):
@@ -65,9 +65,9 @@ def records(session: Session, start: float) -> list[bytes]:
         "learning_rate": session.learning_rate,
         "optimizer": session.optimizer,
     }
-    end = session_end(session.status, wall_time=start + 60 * STEPS)
+    end = build_session_end(session.status, wall_time=start + 60 * STEPS)
     return [
-        _said(session_start(hparams, wall_time=start).SerializeToString(), start),
+        _said(build_session_start(hparams, wall_time=start).SerializeToString(), start),
         *(_point(session, step, start + 60 * step) for step in range(1, STEPS + 1)),
         _said(end.SerializeToString(), start + 60 * STEPS),
     ]

@@ -13,7 +13,7 @@ from tests.small_log import write
 from tests.web.cards import card
 from tracklight.formats import summary
 from tracklight.formats.event import encode_event
-from tracklight.formats.tfrecord import frame
+from tracklight.formats.tfrecord import encode_record
 
 CARD = """\
 # The model
@@ -63,7 +63,7 @@ def _arrays(grid: Any, cube: Any) -> list[tuple[str, Any]]:
 
 
 def event(step: int, value: Any) -> bytes:
-    return frame(encode_event(1.7e9 + step, step, [value]))
+    return encode_record(encode_event(1.7e9 + step, step, [value]))
 
 
 def texts(page: Page, title: str) -> Locator:

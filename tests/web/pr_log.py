@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tests import builders as b
-from tests.dashboards.pr_curves.curves import count
+from tests.dashboards.pr_curves.curve_logs import count
 from tests.web.writing import append
 from tracklight.formats import proto, summary
 
@@ -30,7 +30,9 @@ def rows(run: str, name: str, step: int) -> NDArray[np.float64]:
 
 
 def record(tag: str, step: int, array: NDArray[np.float64]) -> bytes:
-    about = summary.describe("pr_curves", proto.PrCurvePluginData(num_thresholds=array.shape[1]))
+    about = summary.make_metadata(
+        "pr_curves", proto.PrCurvePluginData(num_thresholds=array.shape[1])
+    )
     value = summary.tensor(tag, array.astype(np.float32), about).SerializeToString()
     return b.record(b.event(b.summary(b.blob(1, value)), step=step, wall=1.7e9 + step))
 

@@ -14,7 +14,7 @@ from tests.web.cards import card
 from tracklight.formats import summary
 from tracklight.formats.event import encode_event
 from tracklight.formats.proto import Message
-from tracklight.formats.tfrecord import frame
+from tracklight.formats.tfrecord import encode_record
 
 RED, GREEN, BLUE = (230, 30, 30), (20, 180, 60), (40, 60, 240)
 STEPS = {0: RED, 10: GREEN, 20: BLUE}
@@ -67,7 +67,7 @@ def ball(count: int, seed: int = 0) -> NDArray[np.float32]:
 
 
 def event(step: int, *values: Message) -> bytes:
-    return frame(encode_event(1.7e9 + step, step, values))
+    return encode_record(encode_event(1.7e9 + step, step, values))
 
 
 def write_solids(logdir: Path) -> None:

@@ -12,8 +12,8 @@ from tests.index import logs
 from tests.web.flac import encode_flac
 from tracklight.formats import summary
 from tracklight.formats.event import encode_event
-from tracklight.formats.tfrecord import frame
-from tracklight.formats.wav import encode_wav
+from tracklight.formats.media import encode_wav
+from tracklight.formats.tfrecord import encode_record
 from tracklight.types import Float64
 
 RATE = 8000
@@ -44,7 +44,7 @@ def write_sounds(logdir: Path) -> None:
 
 def record(tag: str, step: int, clips: Sequence[bytes], labels: Sequence[str] = ()) -> bytes:
     value = summary.audio(tag, list(clips), list(labels))
-    return frame(encode_event(1.7e9 + step, step, [value]))
+    return encode_record(encode_event(1.7e9 + step, step, [value]))
 
 
 def _tone(hertz: float) -> Float64:

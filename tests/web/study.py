@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from tests import builders as b
 from tests.web.writing import append
-from tracklight.formats.hparams import session_start
+from tracklight.formats.hparams import build_session_start
 
 HOUR_S = 3600
 
@@ -56,7 +56,7 @@ def mean_and_spread(trials: list[Trial]) -> tuple[float, float]:
 
 def _records(trial: Trial) -> list[bytes]:
     start = time.time() - trial.hours_ago * HOUR_S
-    settings = session_start({"lr": trial.lr, "optimizer": trial.optimizer, "seed": 1})
+    settings = build_session_start({"lr": trial.lr, "optimizer": trial.optimizer, "seed": 1})
     said = b.event(b.summary(b.blob(1, settings.SerializeToString())), step=0, wall=start)
     points = [
         b.event(b.summary(b.value("val/acc", b.simple(value))), step=step, wall=start + 60 * step)

@@ -25,7 +25,7 @@ from tests.web.sounds import (
     wave,
     write_sounds,
 )
-from tracklight.formats.wav import decode_wav, encode_wav
+from tracklight.formats.media import decode_wav, encode_wav
 
 pytestmark = [pytest.mark.browser, pytest.mark.smoke]
 

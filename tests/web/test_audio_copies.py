@@ -21,7 +21,7 @@ from tests.web.sounds import (
     write_sounds,
 )
 from tests.web.test_static_board import copy
-from tracklight.formats.wav import encode_wav
+from tracklight.formats.media import encode_wav
 from tracklight.server.page import PAGE_DIR
 
 pytestmark = [

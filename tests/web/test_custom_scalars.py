@@ -17,25 +17,28 @@ from tests.web.patience import address_at_rest, becomes
 from tests.web.test_looks import find_violations, overflows
 from tests.web.test_static_board import copy
 from tests.web.writing import append
-from tracklight.formats.custom_scalars import (
-    LAYOUT_TAG,
-    Band,
-    Margin,
-    Multiline,
-    layout,
-    read_layout,
-)
 from tracklight.formats.event import encode_event
-from tracklight.formats.tfrecord import frame
+from tracklight.formats.summary import (
+    LAYOUT_TAG,
+    MarginChart,
+    MarginSeries,
+    MultilineChart,
+    custom_scalars_layout,
+    parse_layout,
+)
+from tracklight.formats.tfrecord import encode_record
 from tracklight.server.page import PAGE_DIR
 
 pytestmark = [pytest.mark.browser, pytest.mark.smoke]
 
 CHARTS = {
-    "Quality": [Multiline("Loss", ["train/loss", "eval"]), Multiline("Broken", ["train/(", "acc"])],
+    "Quality": [
+        MultilineChart("Loss", ["train/loss", "eval"]),
+        MultilineChart("Broken", ["train/(", "acc"]),
+    ],
     "Spread": [
-        Margin("Band", [Band("train/loss", "low", "high")]),
-        Margin("Half a band", [Band("train/loss", "low", "nowhere")]),
+        MarginChart("Band", [MarginSeries("train/loss", "low", "high")]),
+        MarginChart("Half a band", [MarginSeries("train/loss", "low", "nowhere")]),
     ],
 }
 
@@ -51,8 +54,8 @@ def write_charts(logdir: Path) -> None:
         }
         records = [it for tag, values in curves.items() for it in points(tag, STEPS, values)]
         append(logdir / run, *records)
-    message = layout(CHARTS)
-    append(logdir / "a", frame(encode_event(1.7e9, 0, [message])))
+    message = custom_scalars_layout(CHARTS)
+    append(logdir / "a", encode_record(encode_event(1.7e9, 0, [message])))
 
 
 @pytest.fixture(scope="module")
@@ -223,7 +226,7 @@ def test_lines_of_python_log_the_same_layout(
     exec(code, {})
     with tracklight.open("logs", cache=False) as log:
         (value,) = log.tensors("layout", LAYOUT_TAG)
-    logged = {it.title: [chart.title for chart in it.charts] for it in read_layout(value.item())}
+    logged = {it.title: [chart.title for chart in it.charts] for it in parse_layout(value.item())}
     assert logged == {title: [chart.title for chart in own] for title, own in CHARTS.items()}
 
 

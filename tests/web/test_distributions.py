@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.dashboards.histograms.asking import make_columns
+from tests.dashboards.histograms.requests import make_columns
 from tests.web.cards import card, number
 from tests.web.conftest import board_over
 from tests.web.parts import tab
@@ -23,7 +23,7 @@ from tests.web.spreads import (
     tip_rows,
     write_spreads,
 )
-from tracklight.dashboards.histograms.percentiles import find_percentiles
+from tracklight.dashboards.histograms.binning import compute_percentiles
 
 pytestmark = [pytest.mark.browser, pytest.mark.smoke]
 
@@ -53,7 +53,7 @@ def test_all_nine_values_under_the_pointer(page: Page) -> None:
     tip = page.get_by_role("status", name="Values at the cursor")
     expect(tip.locator(".when")).to_contain_text("·")
     step = int(re.sub(r"\D", "", tip.locator(".when").inner_text().split("·")[0]))
-    (wanted,) = find_percentiles(make_columns(rows(step)))
+    (wanted,) = compute_percentiles(make_columns(rows(step)))
     cells = tip_rows(page)
     names = [
         "min",

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.dashboards.graphs.scene import X, write_graph
+from tests.dashboards.graphs.graph_log import X, write_graph
 from tests.web.blueprints import box, choose, write_blueprints
 from tests.web.conftest import board_over
 from tests.web.patience import address_at_rest, holds

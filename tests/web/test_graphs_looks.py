@@ -11,14 +11,14 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
+from tests.analysis.graphs.graphdefs import add_function, call, graphdef
 from tests.archives import extract
-from tests.dashboards.graphs.scene import write_graph
-from tests.graphs.drawn import add_function, call, graphdef
+from tests.dashboards.graphs.graph_log import write_graph
 from tests.web.blueprints import box, build_network, choose, toggle
 from tests.web.conftest import board_over
 from tests.web.test_looks import find_violations, overflows
 from tests.web.test_static_board import copy
-from tracklight.dashboards.graphs.listing import RUN_GRAPH, name_graph
+from tracklight.dashboards.graphs.library import RUN_GRAPH_TAG, make_graph_id
 from tracklight.formats.proto import Message
 
 pytestmark = pytest.mark.browser
@@ -47,7 +47,7 @@ depths = board_over(write_depths, "module", "?tab=graphs")
 
 
 def graph_of(run: str) -> str:
-    return f"&graph={quote(name_graph(run, RUN_GRAPH, 'graphs'))}"
+    return f"&graph={quote(make_graph_id(run, RUN_GRAPH_TAG, 'graphs'))}"
 
 
 def details(page: Page) -> Locator:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.dashboards.graphs.scene import X
+from tests.dashboards.graphs.graph_log import X
 from tests.web.blueprints import at, box, build_network, choose, toggle, write_blueprints
 from tests.web.conftest import board_over
 from tests.web.patience import address_at_rest, becomes, place_at_rest

@@ -60,7 +60,7 @@ def test_every_picture_of_every_step(
 ) -> None:
     address, log = corpus
     run, tag = CASES[writer]
-    values = log.images(run, tag).current()
+    values = log.images(run, tag).without_overwritten()
     page = open_page(f"{address}?tab=images&card={quote(tag, safe='')}&step={values.step[0]}")
     sheet = page.locator("article.full").get_by_role("group", name=run, exact=True)
     for step, value in zip(values.step, values, strict=True):

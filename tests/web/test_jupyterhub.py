@@ -21,7 +21,7 @@ from playwright.sync_api import Browser, expect
 from tests.index import logs
 from tests.server.waiting import wait_until
 from tests.web.notebooks import find_port, run_cell, write_notebook
-from tracklight.server.instances import read_instances
+from tracklight.server.instances import list_instances
 
 pytestmark = pytest.mark.browser
 
@@ -82,7 +82,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     yield login
     process.terminate()
     process.wait(60)
-    for board in read_instances():
+    for board in list_instances():
         os.kill(board.pid, signal.SIGTERM)
 
 
@@ -104,7 +104,7 @@ def test_a_hub_shows_a_board_in_a_cell(browser: Browser, hub: str) -> None:
     run_cell(page)
     frame = page.locator("iframe[title=tracklight]")
     expect(frame).to_be_visible(timeout=60_000)
-    (board,) = read_instances()
+    (board,) = list_instances()
     assert f"/lab7/user/ada/proxy/{board.port}/" in (frame.get_attribute("src") or "")
     inside = page.frame_locator("iframe[title=tracklight]")
     expect(inside.get_by_text("loss", exact=True).first).to_be_visible(timeout=60_000)

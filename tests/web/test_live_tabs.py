@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Frame, Page, expect
 
-from tests.server.served import serve as serve_with_flags
+from tests.server.server_process import serve as serve_with_flags
 from tests.server.waiting import wait_until
 from tests.web.cards import card, drawn
 from tests.web.conftest import Serve

@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, expect
 from tests.index import logs
 from tests.server.waiting import wait_until
 from tests.web.notebooks import find_port, is_open, run_cell, write_notebook
-from tracklight.server.instances import read_instances
+from tracklight.server.instances import list_instances
 
 pytestmark = pytest.mark.browser
 
@@ -26,7 +26,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("TRACKLIGHT_CACHE", str(tmp_path / "cache"))
     logs.write(tmp_path / "logs", "conv", logs.points(range(30)))
     yield tmp_path
-    for board in read_instances():
+    for board in list_instances():
         os.kill(board.pid, signal.SIGTERM)
 
 
@@ -65,7 +65,7 @@ def test_a_cell_shows_a_board_and_a_chart(browser: Browser, lab: str, folder: Pa
     run_cell(page)
     frame = page.locator("iframe[title=tracklight]")
     expect(frame).to_be_visible(timeout=60_000)
-    (board,) = read_instances()
+    (board,) = list_instances()
     assert f"/user/ada/proxy/{board.port}/" in (frame.get_attribute("src") or "")
     inside = page.frame_locator("iframe[title=tracklight]")
     expect(inside.get_by_text("loss", exact=True).first).to_be_visible(timeout=60_000)

@@ -15,10 +15,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.index import logs
-from tests.server.served import serve
-from tracklight.notebook.frame import make_frame
-from tracklight.notebook.services import surroundings
-from tracklight.server.instances import read_instances
+from tests.server.server_process import serve
+from tracklight.notebook.frame import list_service_flags, render_frame
+from tracklight.server.instances import list_instances
 
 pytestmark = pytest.mark.browser
 
@@ -97,8 +96,8 @@ def test_without_a_proxy_the_port_itself_is_shown(
     folder: Path, open_page: Callable[..., Page]
 ) -> None:
     with serve(folder / "logs", folder) as server:
-        (board,) = read_instances()
-        Plain.markup = f"<!doctype html><body>{make_frame(board, 500)}".encode()
+        (board,) = list_instances()
+        Plain.markup = f"<!doctype html><body>{render_frame(board, 500)}".encode()
         with listen(Plain) as address:
             page = open_page(address)
             frame = page.locator("iframe[title=tracklight]")
@@ -120,15 +119,15 @@ def test_colab_shows_the_board_through_its_own_proxy(
     folder: Path, open_page: Callable[..., Page], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "google.colab", ModuleType("google.colab"))
-    with serve(folder / "logs", folder, *surroundings()) as server:
-        (board,) = read_instances()
+    with serve(folder / "logs", folder, *list_service_flags()) as server:
+        (board,) = list_instances()
         Proxy.name, Proxy.prefix, Proxy.port = (
             f"3xkq7-{server.port}-colab.googleusercontent.com",
             "",
             server.port,
         )
         with listen(Proxy) as proxy, listen(Plain) as address:
-            frame = make_frame(board, 500)
+            frame = render_frame(board, 500)
             Plain.markup = (COLAB % ("true", proxy, frame)).encode()
             page = open_page(address)
             expect(page.locator("iframe[title=tracklight]")).to_have_attribute("src", f"{proxy}/")
@@ -149,7 +148,7 @@ def test_vs_code_in_a_browser_shows_the_board_where_it_forwards_ports(
 ) -> None:
     monkeypatch.setenv("TRACKLIGHT_PROXY_TOKEN", "only-this-notebook-knows")
     with serve(folder / "logs", folder) as server:
-        (board,) = read_instances()
+        (board,) = list_instances()
         Proxy.name, Proxy.prefix, Proxy.port = (
             "code.lab.example",
             f"/proxy/{server.port}",
@@ -157,7 +156,7 @@ def test_vs_code_in_a_browser_shows_the_board_where_it_forwards_ports(
         )
         with listen(Proxy) as proxy, listen(Plain) as address:
             monkeypatch.setenv("VSCODE_PROXY_URI", f"{proxy}/proxy/{{{{port}}}}/")
-            Plain.markup = f"<!doctype html><body>{make_frame(board, 500)}".encode()
+            Plain.markup = f"<!doctype html><body>{render_frame(board, 500)}".encode()
             page = open_page(address)
             expect(page.get_by_role("link")).to_have_attribute(
                 "href", f"{proxy}/proxy/{server.port}/?token=only-this-notebook-knows"

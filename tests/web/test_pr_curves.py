@@ -18,18 +18,10 @@ from playwright.sync_api import Locator, Page, Route, expect
 from tests.web.cards import card, choose, table_rows, titles
 from tests.web.conftest import Board, Serve
 from tests.web.patience import address_at_rest, becomes, holds, place_at_rest
-from tests.web.pr_log import (
-    CLASSES,
-    RUNS,
-    STEPS,
-    record,
-    rows,
-    write_pr_curves,
-    write_step,
-)
+from tests.web.pr_log import CLASSES, RUNS, STEPS, record, rows, write_pr_curves, write_step
 from tests.web.test_static_board import copy
 from tests.web.writing import append
-from tracklight.formats.pr_curve import PRCurve, make_curve, measure
+from tracklight.analysis.pr_curves import PRCurve, compute_metrics, parse_pr_curve
 from tracklight.formats.values import Tensor
 
 pytestmark = [pytest.mark.browser, pytest.mark.smoke]
@@ -54,7 +46,7 @@ def board(logdir: Path) -> Iterator[str]:
 
 
 def curve(run: str, name: str, step: int = 200) -> PRCurve:
-    return make_curve(Tensor(rows(run, name, step).astype(np.float32)))
+    return parse_pr_curve(Tensor(rows(run, name, step).astype(np.float32)))
 
 
 def chart(page: Page, title: str) -> Locator:
@@ -108,7 +100,7 @@ def test_every_tag_has_a_card_with_what_its_curves_come_to(board: str, open_page
     page = open_page(board)
     for name in CLASSES:
         for run in RUNS:
-            expected = measure(curve(run, name))
+            expected = compute_metrics(curve(run, name))
             wanted = [expected.average_precision, expected.best_f1]
             expect_told(page, f"pr/{name}", run, wanted)
     becomes(page, lambda: titles(page), ["odd/shape", "odd/uncounted", *CARDS])
@@ -176,7 +168,7 @@ def test_without_a_pinned_threshold_the_table_is_at_the_best_f1(
     page.get_by_role("button", name="Table of counts below each chart").click()
     region = card(page, "pr/cat").get_by_role("region", name=re.compile("best F1"))
     expect(region.locator("tbody tr")).to_have_count(len(RUNS))
-    best = pytest.approx(measure(curve("base", "cat")).best_f1, abs=5e-4)
+    best = pytest.approx(compute_metrics(curve("base", "cat")).best_f1, abs=5e-4)
     becomes(page, lambda: float(table_rows(region)["base"]["F1"]), best)
 
 
@@ -185,7 +177,7 @@ def test_the_best_f1_can_be_pinned_from_the_legend(board: str, open_page: OpenPa
     chart(page, "pr/cat")
     button = card(page, "pr/cat").get_by_role("button", name=re.compile("of base: pin"))
     button.click()
-    best = measure(curve("base", "cat", 0)).best_threshold
+    best = compute_metrics(curve("base", "cat", 0)).best_threshold
     assert best is not None
     expect(page).to_have_url(re.compile(rf"threshold={best:g}(&|$)"))
 
@@ -197,7 +189,7 @@ def test_roc_curves(board: str, open_page: OpenPage) -> None:
     expect(page).to_have_url(re.compile("curve=ROC"))
     expect(chart(page, "pr/cat")).to_have_attribute("aria-label", re.compile("False positive rate"))
     for run in RUNS:
-        expect_told(page, "pr/cat", run, [measure(curve(run, "cat", 0)).roc_area])
+        expect_told(page, "pr/cat", run, [compute_metrics(curve(run, "cat", 0)).roc_auc])
 
 
 def test_all_classes_of_a_run_in_one_chart(board: str, open_page: OpenPage) -> None:
@@ -210,7 +202,7 @@ def test_all_classes_of_a_run_in_one_chart(board: str, open_page: OpenPage) -> N
         expect(legend_of(page, run)).to_have_count(len(CLASSES))
         assert list(legend(page, run)) == list(CLASSES)
         for name in CLASSES:
-            expect_told(page, run, name, [measure(curve(run, name)).average_precision])
+            expect_told(page, run, name, [compute_metrics(curve(run, name)).average_precision])
     page.go_back()
     expect(card(page, "pr/cat")).to_be_visible()
 
@@ -223,7 +215,7 @@ def test_the_step_of_all_cards(board: str, open_page: OpenPage) -> None:
     page.keyboard.press("ArrowLeft")
     for name in CLASSES:
         expect(card(page, f"pr/{name}")).to_have_attribute("data-step", "100")
-        expected = measure(curve("base", name, 100)).average_precision
+        expected = compute_metrics(curve("base", name, 100)).average_precision
         expect_told(page, f"pr/{name}", "base", [expected])
     expect(page).to_have_url(re.compile("step=100"))
 
@@ -362,7 +354,7 @@ def test_new_steps_come_in_while_one_looks(
     expect(card(other, "pr/cat")).to_have_attribute("data-step", "100")
     write_step(logdir, 300, like=STEPS[0])
     expect(card(page, "pr/cat")).to_have_attribute("data-step", "300")
-    expected = measure(curve("base", "cat", 0)).average_precision
+    expected = compute_metrics(curve("base", "cat", 0)).average_precision
     expect_told(page, "pr/cat", "base", [expected])
     expect(card(other, "pr/cat")).to_have_attribute("data-step", "100")
     append(logdir / "base", record("pr/cat", 400, rows("base", "cat", 0)))
@@ -372,7 +364,7 @@ def test_new_steps_come_in_while_one_looks(
 
 def test_a_copy_without_a_server(logdir: Path, tmp_path: Path, open_page: OpenPage) -> None:
     page = open_page(copy(logdir, tmp_path / "board.html", TAB + "&tags=pr"))
-    expected = measure(curve("large", "cat")).average_precision
+    expected = compute_metrics(curve("large", "cat")).average_precision
     expect_told(page, "pr/cat", "large", [expected])
     page.get_by_role("slider", name="Step of all cards").focus()
     page.keyboard.press("Home")

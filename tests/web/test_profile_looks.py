@@ -15,7 +15,7 @@ from tests.web.conftest import Serve, board_over
 from tests.web.test_looks import find_violations, overflows
 from tests.web.test_static_board import copy
 from tests.web.writing import append, scalars
-from tracklight.demo.flowers import write_flowers
+from tracklight.cli.demo.flowers import write_flowers
 
 pytestmark = pytest.mark.browser
 

@@ -14,9 +14,8 @@ from tests.web.captures import DATA, SESSION, TAB, choose, open_tool, tool
 from tests.web.conftest import serve_written
 from tests.web.patience import address_at_rest
 from tests.web.test_looks import find_violations, overflows
-from tracklight.profiles.captures import open_capture
-from tracklight.profiles.ops.book import Side
-from tracklight.profiles.ops.sums import Ops, sum_ops
+from tracklight.analysis.profiles.captures.files import open_capture
+from tracklight.analysis.profiles.ops import OpSide, OpStats, compute_op_stats
 
 pytestmark = pytest.mark.browser
 
@@ -67,9 +66,9 @@ def rows_of(page: Page, label: str) -> Locator:
 
 def device_ops(name: str) -> dict[str, float]:
     """Milliseconds of each op of a device."""
-    ops: Ops = sum_ops(open_capture(DATA / name))
+    ops: OpStats = compute_op_stats(open_capture(DATA / name))
     rows = zip(ops.ops, ops.sides, ops.self_ps, strict=True)
-    return {op.name: own / 1e9 for op, side, own in rows if side == Side.DEVICE}
+    return {op.name: own / 1e9 for op, side, own in rows if side == OpSide.DEVICE}
 
 
 def in_us(ms: float) -> str:

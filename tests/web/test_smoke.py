@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.web.conftest import board_over
-from tracklight.demo import write_demo
+from tracklight.cli.demo import write_demo
 
 pytestmark = [pytest.mark.browser, pytest.mark.smoke]
 

@@ -22,10 +22,10 @@ from typing import Any, NamedTuple
 
 from tracklight.errors import UsageError
 
-NAME = "tracklight.toml"
+CONFIG_NAME = "tracklight.toml"
 
 #: What no file may say that merely lies in the current directory.
-GUARDED = frozenset(
+USER_ONLY_SETTINGS = frozenset(
     {
         *("host", "bind-all", "no-token", "trusted-host", "auth", "tls-cert", "tls-key"),
         *("alert-webhook", "optuna", "cache-dir", "out", "static"),
@@ -35,10 +35,10 @@ GUARDED = frozenset(
 Parsers = Mapping[str, argparse.ArgumentParser]
 
 
-class Settings(NamedTuple):
+class ConfigSettings(NamedTuple):
     """A file's settings for one command: as words of a command line, and the log."""
 
-    words: list[str]
+    arguments: list[str]
     logdir: str | None
 
 
@@ -46,29 +46,31 @@ def find_config(chosen: str | None) -> Path | None:
     """The file that was chosen, or the one that is found."""
     if chosen:
         return Path(chosen).absolute()
-    return next((path for path in (Path(NAME), _user_file()) if path.is_file()), None)
+    return next((path for path in (Path(CONFIG_NAME), _get_user_config()) if path.is_file()), None)
 
 
-def read_settings(path: Path, command: str, parsers: Parsers) -> Settings:
+def read_config(path: Path, command: str, parsers: Parsers) -> ConfigSettings:
     """The settings for ``command``; whatever is wrong with the file is a UsageError."""
     try:
         pairs = dict(_iter_pairs(_read(path), command, parsers))
-        if path == Path(NAME):
-            _refuse_guarded(pairs)
+        if path == Path(CONFIG_NAME):
+            _check_user_only(pairs)
         logdir = pairs.pop("logdir", None)
-        options = _options(parsers[command])
-        words = [word for key, value in pairs.items() for word in _say(options[key], key, value)]
+        options = _list_options(parsers[command])
+        words = [
+            word for key, value in pairs.items() for word in _to_arguments(options[key], key, value)
+        ]
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from None
-    return Settings(words, _say_logdir(logdir))
+    return ConfigSettings(words, _join_logdirs(logdir))
 
 
-def _refuse_guarded(pairs: Mapping[str, Any]) -> None:
-    guarded = GUARDED.intersection(pairs)
+def _check_user_only(pairs: Mapping[str, Any]) -> None:
+    guarded = USER_ONLY_SETTINGS.intersection(pairs)
     if guarded:
         raise UsageError(
             f'"{min(guarded)}" is not taken from a file that merely lies here; '
-            f"say that it is yours: --config {NAME}"
+            f"say that it is yours: --config {CONFIG_NAME}"
         )
 
 
@@ -87,29 +89,31 @@ def _iter_pairs(
     content: dict[str, Any], command: str, parsers: Parsers
 ) -> Iterator[tuple[str, Any]]:
     """Those at the top first, so that those for the command have the last word."""
-    everything = {key for parser in parsers.values() for key in _options(parser)}
-    mine = _options(parsers[command])
+    everything = {key for parser in parsers.values() for key in _list_options(parser)}
+    mine = _list_options(parsers[command])
     tables = {key: value for key, value in content.items() if key in parsers}
     for key, value in content.items():
         if key not in tables:
-            key = _check(key, everything)
+            key = _check_key(key, everything)
             if key in mine:
                 yield key, value
     for name, table in tables.items():
         if not isinstance(table, dict):
             raise UsageError(f'"{name}" is a command: write its settings below [{name}]')
-        pairs = [(_check(key, _options(parsers[name])), value) for key, value in table.items()]
+        pairs = [
+            (_check_key(key, _list_options(parsers[name])), value) for key, value in table.items()
+        ]
         if name == command:
             yield from pairs
 
 
-def _options(parser: argparse.ArgumentParser) -> dict[str, argparse.Action]:
+def _list_options(parser: argparse.ArgumentParser) -> dict[str, argparse.Action]:
     left_out = {"help", "config", "no-config"}
     flags = ((flag[2:], action) for flag, action in parser._option_string_actions.items())
     return {key: action for key, action in flags if key not in left_out}
 
 
-def _check(key: str, known: Any) -> str:
+def _check_key(key: str, known: Any) -> str:
     key = key.replace("_", "-")
     if key in known:
         return key
@@ -119,10 +123,10 @@ def _check(key: str, known: Any) -> str:
     raise UsageError(f'there is no setting "{key}"' + (f'; nearest: "{near[0]}"' if near else ""))
 
 
-def _say(action: argparse.Action, key: str, value: Any) -> list[str]:
+def _to_arguments(action: argparse.Action, key: str, value: Any) -> list[str]:
     flag = f"--{key}"
     if isinstance(value, bool):
-        return _say_bool(action, flag, value)
+        return _bool_to_arguments(action, flag, value)
     if isinstance(value, list) and isinstance(action, argparse._AppendAction):
         return [f"{flag}={one}" for one in value]
     if action.nargs == 0 or not isinstance(value, str | int | float):
@@ -130,7 +134,7 @@ def _say(action: argparse.Action, key: str, value: Any) -> list[str]:
     return [f"{flag}={value}"]
 
 
-def _say_bool(action: argparse.Action, flag: str, value: bool) -> list[str]:
+def _bool_to_arguments(action: argparse.Action, flag: str, value: bool) -> list[str]:
     if isinstance(action, argparse.BooleanOptionalAction):
         return [flag if value else f"--no-{flag[2:]}"]
     if action.nargs == 0:
@@ -138,11 +142,15 @@ def _say_bool(action: argparse.Action, flag: str, value: bool) -> list[str]:
     return [f"{flag}={str(value).lower()}"]
 
 
-def _say_logdir(value: Any) -> str | None:
+def _join_logdirs(value: Any) -> str | None:
     return ",".join(map(str, value)) if isinstance(value, list) else value
 
 
-def _user_file() -> Path:
+def _get_user_config() -> Path:
     if os.name == "nt":
-        return Path(os.environ.get("APPDATA", Path.home())) / "tracklight" / NAME
-    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "tracklight" / NAME
+        return Path(os.environ.get("APPDATA", Path.home())) / "tracklight" / CONFIG_NAME
+    return (
+        Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+        / "tracklight"
+        / CONFIG_NAME
+    )

@@ -1,21 +1,503 @@
-"""``tracklight doctor``: check the installation and a log directory."""
+"""What a doctor says: sentences with a weight, in sections."""
 
 from __future__ import annotations
 
+import importlib.util
+import os
+import platform
 import sys
 from argparse import Namespace
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import Enum
+from importlib.metadata import PackageNotFoundError, entry_points, version
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
+import numpy as np
 
-from tracklight.cli.catalog import create_catalog
-from tracklight.cli.check_install import check_install
-from tracklight.cli.check_log import check_log
-from tracklight.cli.findings import Section, is_unwell, iter_lines
-from tracklight.cli.given import find_given
-from tracklight.cli.loading import count_bytes
-from tracklight.cli.progress import show_bar
-from tracklight.cli.statuses import UNWELL
+from tracklight import __version__
+from tracklight.analysis.embeddings.discovery import discover_embeddings
+from tracklight.cli.logdir_arg import create_catalog, find_logdir_arg, suggest_path
+from tracklight.cli.parser import EXIT_UNHEALTHY
+from tracklight.cli.progress import read_byte_progress, show_progress
+from tracklight.dashboards import BUILT_IN_DASHBOARDS
+from tracklight.errors import BindError
+from tracklight.index.cache import get_user_cache_folder
+from tracklight.index.catalog import Catalog
+from tracklight.logdir.access import open_filesystem
+from tracklight.logdir.confined_files import ConfinedFiles
+from tracklight.logdir.discover import discover, is_capture
+from tracklight.logdir.filesystem import FileSystem, ListedFile
+from tracklight.logdir.mounts import is_network_path
+from tracklight.logdir.roots import Root, is_url
+from tracklight.server.instances import bind_address
+from tracklight.server.page import PAGE_DIR
+from tracklight.server.plugins import ENTRY_POINT_GROUP
+from tracklight.types import Kind, RunInfo, SharedTag
+from tracklight.util.user_dirs import get_data_dir
+
+
+class Severity(str, Enum):
+    """How much a finding matters: only what is wrong makes the exit status another than 0."""
+
+    OK = "ok"
+    NOTE = "note"
+    ERROR = "wrong"
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """One sentence, and what to do about it if anything has to be done."""
+
+    severity: Severity
+    text: str
+    hint: str = ""
+
+
+class Section(msgspec.Struct, frozen=True):
+    """Findings on one thing."""
+
+    title: str
+    findings: list[Finding]
+
+
+def ok(text: str) -> Finding:
+    return Finding(Severity.OK, text)
+
+
+def note(text: str, advice: str = "") -> Finding:
+    return Finding(Severity.NOTE, text, advice)
+
+
+def error(text: str, advice: str = "") -> Finding:
+    return Finding(Severity.ERROR, text, advice)
+
+
+def has_errors(sections: Iterable[Section]) -> bool:
+    return any(it.severity is Severity.ERROR for section in sections for it in section.findings)
+
+
+def iter_report_lines(sections: Iterable[Section]) -> Iterator[str]:
+    for section in sections:
+        yield section.title
+        for it in section.findings:
+            yield f"  {it.severity.value:<6}{it.text}"
+            if it.hint:
+                yield f"        {it.hint}"
+        yield ""
+
+
+def format_names(names: Iterable[str], most: int = 3) -> str:
+    """The first of some names, and how many more there are."""
+    listed = list(names)
+    shown = ", ".join(listed[:most])
+    return shown if len(listed) <= most else f"{shown} and {len(listed) - most:,} more"
+
+
+def format_count(number: int, noun: str, plural: str | None = None) -> str:
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+# Check the installation: compiled parts, folders, extras, frameworks and dashboards.
+
+
+class Extra(NamedTuple):
+    """An optional part of tracklight: the packages that it installs, and what they are for."""
+
+    packages: tuple[str, ...]
+    purpose: str
+
+
+#: Every extra of pyproject.toml except "all".
+EXTRAS = {
+    "remote": Extra(("aiohttp", "fsspec"), "logs at http:// and other URLs"),
+    "s3": Extra(("aiohttp", "fsspec", "s3fs"), "logs at s3://"),
+    "gcs": Extra(("aiohttp", "fsspec", "gcsfs"), "logs at gs://"),
+    "azure": Extra(("aiohttp", "fsspec", "adlfs"), "logs at az://"),
+    "pandas": Extra(("pandas",), "tables for pandas"),
+    "polars": Extra(("polars",), "tables for Polars"),
+    "arrow": Extra(("pyarrow",), "tables for Arrow"),
+    "parquet": Extra(("pyarrow",), "export to Parquet files"),
+    "images": Extra((), "part of the core install"),
+    "keras": Extra(("keras",), "the Keras callback"),
+    "notebook": Extra(("anywidget",), "live charts in notebook cells"),
+    "projector": Extra(("h5py", "pyarrow"), "embeddings in HDF5 and Parquet files"),
+    "search": Extra(("optuna",), "hyperparameter search with Optuna"),
+    "system": Extra(("psutil", "nvidia-ml-py"), "CPU, memory and GPU use beside profiles"),
+}
+
+_WRITERS = ("torch", "tensorflow", "keras", "jax", "lightning", "transformers", "tensorboardX")
+
+
+def check_install() -> Section:
+    system = f"{platform.system()} {platform.machine()}"
+    title = f"tracklight {__version__}, Python {platform.python_version()} on {system}"
+    findings = [*_check_build(), *_check_folders(), _check_port(), *_check_packages()]
+    return Section(title, findings)
+
+
+def _check_build() -> Iterator[Finding]:
+    if importlib.util.find_spec("tracklight.formats._scan"):
+        yield ok("the reader is compiled")
+    else:
+        yield error(
+            "the reader is not compiled, so large logs are read slowly",
+            "install a C compiler, then tracklight again",
+        )
+    if (PAGE_DIR / "index.html").is_file():
+        yield ok("the page is built")
+    else:
+        yield error(
+            "the page is not built, so only data are served", "install tracklight again, with npm"
+        )
+
+
+def _check_folders() -> Iterator[Finding]:
+    yield _check_folder("what was read", get_user_cache_folder(), "--cache-dir or TRACKLIGHT_CACHE")
+    yield _check_folder("notes", get_data_dir(), "TRACKLIGHT_DATA")
+
+
+def _check_folder(what: str, folder: Path, other_way: str) -> Finding:
+    if _is_writable(folder):
+        return ok(f"{what} can be kept in {folder}")
+    return error(f"{what} cannot be kept: {folder} is not writable", f"choose another: {other_way}")
+
+
+def _is_writable(folder: Path) -> bool:
+    """Whether it could be written to, or made; nothing is."""
+    nearest = next((it for it in (folder, *folder.parents) if it.exists()), folder)
+    return nearest.is_dir() and os.access(nearest, os.W_OK)
+
+
+def _check_port() -> Finding:
+    try:
+        bind_address("localhost", 6006).close()
+    except BindError:
+        return note("port 6006 is taken", "without --port the next one that is free is used")
+    return ok("port 6006 is free")
+
+
+def _check_packages() -> Iterator[Finding]:
+    for name, extra in EXTRAS.items():
+        yield _check_extra(name, extra)
+    writers = [f"{name} {found}" for name in _WRITERS if (found := _find_version(name))]
+    yield ok(f"programs can log from {format_names(writers, 99) or 'plain Python'}")
+    tensorboard = _find_version("tensorboard")
+    if tensorboard:
+        yield ok(f"TensorBoard {tensorboard} is installed, too, and not needed")
+    for entry in entry_points(group=ENTRY_POINT_GROUP):
+        yield ok(f'the dashboard "{entry.name}" comes from {entry.value}')
+
+
+def _check_extra(name: str, extra: Extra) -> Finding:
+    versions = {package: _find_version(package) for package in extra.packages}
+    missing = [package for package, found in versions.items() if found is None]
+    if missing:
+        return note(
+            f'extra "{name}" is not installed (no {" and ".join(missing)}): {extra.purpose}',
+            f"pip install 'tracklight[{name}]'",
+        )
+    listed = ", ".join(f"{package} {found}" for package, found in versions.items())
+    return ok(f'extra "{name}"{f" ({listed})" if listed else ""}: {extra.purpose}')
+
+
+def _find_version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+# Recognize files in a log directory that no dashboard shows.
+
+_DEBUGGER = "Debugger V2 data (tf.debugging.experimental.enable_dump_debug_info)"
+
+_OLD_PROFILE = "results of an old TensorFlow profiler without the raw data"
+
+_WANDB = "Weights & Biases run files"
+
+_CSV_LOGGER = "metrics of Lightning's CSVLogger"
+
+_DEBUGGER_PREFIX = "tfdbg_events."
+
+_DEBUGGER_SUFFIXES = (
+    ".metadata",
+    ".source_files",
+    ".stack_frames",
+    ".graphs",
+    ".execution",
+    ".graph_execution_traces",
+)
+
+_PROFILE_FOLDER = "plugins/profile/"
+
+#: Results that the profilers of TensorFlow 1.14 to 2.2 and of TPUs stored instead of raw data.
+_OLD_PROFILE_SUFFIXES = (
+    ".input_pipeline.json",
+    ".input_pipeline.pb",
+    ".kernel_stats.pb",
+    ".memory_profile.json",
+    ".op_profile.json",
+    ".overview_page.json",
+    ".overview_page.pb",
+    ".pod_viewer.json",
+    ".tensorflow_stats.pb",
+    ".tracetable",
+    ".trace",
+)
+
+
+def iter_unsupported_files(files: FileSystem, root: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield what such files are, with the folders (or files) in which they were found."""
+    listing = files.list_files(root, _is_candidate, lambda directory: False).files
+    has_captures = {file.directory for file in listing if is_capture(file.name)}
+    found: dict[str, set[str]] = defaultdict(set)
+    for file in listing:
+        what = _describe_file(file)
+        if what and not (what == _OLD_PROFILE and file.directory in has_captures):
+            found[what].add(file.directory or ".")
+    for what, places in found.items():
+        yield what, sorted(places)
+
+
+def _is_candidate(name: str) -> bool:
+    return (
+        name.startswith(_DEBUGGER_PREFIX)
+        or name.endswith(_OLD_PROFILE_SUFFIXES)
+        or name.endswith(".wandb")
+        or name == "metrics.csv"
+        or is_capture(name)
+    )
+
+
+def _describe_file(file: ListedFile) -> str | None:
+    if file.name.startswith(_DEBUGGER_PREFIX):
+        return _DEBUGGER if file.name.endswith(_DEBUGGER_SUFFIXES) else None
+    if file.name.endswith(".wandb"):
+        return _WANDB
+    if file.name == "metrics.csv":
+        return _CSV_LOGGER
+    in_profile = _PROFILE_FOLDER in f"{file.directory}/"
+    return _OLD_PROFILE if in_profile and file.name.endswith(_OLD_PROFILE_SUFFIXES) else None
+
+
+# Report what a log directory contains, and why some of it is not shown.
+
+#: Folders of other programs, and how to get their data in here.
+_OTHER_PROGRAMS = {
+    "wandb": "Weights & Biases uses its own format; let it sync TensorBoard files, or log here too",
+    "mlruns": "MLflow uses its own format; log with a tracklight writer as well",
+    "lightning_logs": "Lightning logs below this folder; give it as the log directory",
+}
+
+_MAX_ENTRIES = 1000
+
+#: Shown by a dashboard that does not list the plugin as its own: times and memory of graph nodes.
+_SECONDARY_PLUGINS = {"graph_tagged_run_metadata": "Graphs"}
+
+#: Plugins of TensorBoard and of writers that tracklight has no dashboard for.
+_KNOWN_PLUGINS = {
+    "beholder": "Beholder",
+    "fairness_indicators": "Fairness Indicators",
+    "npmi": "nPMI",
+    "tensor": "SummaryWriter.add_tensor",
+}
+
+
+def check_log(catalog: Catalog) -> Iterator[Section]:
+    """Yield findings on each root, and then on the contents of all of them."""
+    for root in catalog.roots:
+        yield Section(root.path, [*_check_root(root, catalog)])
+    runs = catalog.runs()
+    findings = [*_check_runs(runs, catalog), *_check_dashboards(runs, catalog)]
+    if findings:
+        yield Section("Contents", findings)
+
+
+def _check_root(root: Root, catalog: Catalog) -> Iterator[Finding]:
+    if is_url(root.path):
+        yield ok("remote: checked for changes every few seconds")
+    elif not os.path.exists(root.path):
+        advice = f"it is shown as soon as it exists.{suggest_path(root.path)}"
+        yield error("there is no such directory", advice)
+        return
+    elif is_network_path(root.path):
+        yield note("on a network file system: checked for changes every second")
+    files, path = open_filesystem(root.path)
+    found = discover(root, files)
+    known = {run.name for run in catalog.runs()}
+    left_out = [run for run in found.runs if run not in known]
+    unshown = [*iter_unsupported_files(files, path)]
+    if found.runs:
+        yield ok(f"{format_count(len(found.runs), 'run')} found")
+    elif not unshown and not found.tensors:
+        yield from _explain_no_runs(root)
+    else:
+        yield note("no runs: there is no event file and no profile")
+    if left_out:
+        few = format_names(left_out)
+        yield note(
+            f"{format_count(len(left_out), 'run')} left out by --include or --exclude: {few}"
+        )
+    for what, places in unshown:
+        yield note(f"{what}: {format_names(places)}", "no dashboard shows this yet")
+    for problem in found.problems:
+        yield error(problem, "check the permissions")
+
+
+def _explain_no_runs(root: Root) -> Iterator[Finding]:
+    yield error(
+        "there is no event file in this directory or below it",
+        'event files have "tfevents" in their names; is this where the program logs to?',
+    )
+    if is_url(root.path) or not os.path.isdir(root.path):
+        return
+    with os.scandir(root.path) as entries:
+        names = sorted(entry.name for entry in islice(entries, _MAX_ENTRIES))
+    yield note(f"it contains: {format_names(names, 5)}" if names else "the directory is empty")
+    for name in names:
+        if name in _OTHER_PROGRAMS:
+            yield note(f"{name}: {_OTHER_PROGRAMS[name]}")
+
+
+def _check_runs(runs: Sequence[RunInfo], catalog: Catalog) -> Iterator[Finding]:
+    if runs:
+        files, points = sum(run.files for run in runs), sum(run.points for run in runs)
+        size_mb = sum(run.bytes for run in runs) / 1e6
+        yield ok(
+            f"{format_count(len(runs), 'run')} in {format_count(files, 'event file')} of {size_mb:,.1f} MB, "
+            f"with {format_count(points, 'value')}"
+        )
+    others = {it.run for it in catalog.captures()} | {it.run for it in catalog.tensor_files()}
+    empty = [run.name for run in runs if not run.tags and run.name not in others]
+    if empty:
+        yield note(
+            f"{format_count(len(empty), 'run')} without data: {format_names(empty)}",
+            "the program has logged nothing yet, or has not flushed its writer",
+        )
+    damaged = [run.name for run in runs if run.damaged]
+    if damaged:
+        places = sum(run.damaged for run in runs)
+        yield error(
+            f"{format_count(places, 'damaged place')} in {format_count(len(damaged), 'run')}: "
+            f"{format_names(damaged)}",
+            "everything readable is shown; `tracklight inspect` lists the damage",
+        )
+    for problem in catalog.problems:
+        yield error(problem)
+
+
+def _check_dashboards(runs: Sequence[RunInfo], catalog: Catalog) -> Iterator[Finding]:
+    """Say what each dashboard shows, in the order of the tabs, and which tags have none."""
+    tags = catalog.shared_tags([run.name for run in runs])
+    titles = _list_dashboard_titles()
+    shown = Counter(titles[tag.plugin] for tag in tags if tag.plugin in titles)
+    projector = [*_check_embeddings(catalog)]
+    profile = [*_check_captures(catalog)]
+    for title in dict.fromkeys(titles.values()):
+        if shown[title]:
+            yield ok(f"{title}: {format_count(shown[title], 'tag')}")
+        if title == "Projector":
+            yield from projector
+        if title == "Profile":
+            yield from profile
+    without_dashboard: dict[str, list[str]] = defaultdict(list)
+    for tag in tags:
+        if tag.plugin not in titles:
+            without_dashboard[tag.plugin].append(tag.tag)
+    for plugin, names in without_dashboard.items():
+        yield _explain_without_dashboard(plugin, names)
+    yield from _check_overwritten(tags, runs, catalog)
+
+
+def _list_dashboard_titles() -> dict[str, str]:
+    """Map plugin names to the titles of the dashboards that show them."""
+    titles = {plugin: it.title for it in BUILT_IN_DASHBOARDS for plugin in it.plugins}
+    titles.update(_SECONDARY_PLUGINS)
+    for entry in entry_points(group=ENTRY_POINT_GROUP):
+        try:
+            dashboard = entry.load()
+            titles.update({plugin: dashboard.title for plugin in dashboard.plugins})
+        except Exception:  # the code of others may fail in any way; the server reports it
+            continue
+    return titles
+
+
+def _check_embeddings(catalog: Catalog) -> Iterator[Finding]:
+    if not catalog.tensor_files():
+        return
+    place = ConfinedFiles([root.path for root in catalog.roots])
+    found = discover_embeddings(place, catalog.roots)
+    readable = [it for it in found if it.versions]
+    if readable:
+        yield ok(f"Projector: {format_count(len(readable), 'embedding')}")
+    for it in found:
+        if not it.versions:
+            yield note(f"Projector cannot show {it.name} of run {it.run}: {it.problem}")
+
+
+def _check_captures(catalog: Catalog) -> Iterator[Finding]:
+    captures = catalog.captures()
+    if captures:
+        sessions = {(it.run, it.session) for it in captures}
+        yield ok(
+            f"Profile: {format_count(len(sessions), 'capture')} in {format_count(len(captures), 'file')}"
+        )
+
+
+def _explain_without_dashboard(plugin: str, names: Sequence[str]) -> Finding:
+    known = f" ({_KNOWN_PLUGINS[plugin]})" if plugin in _KNOWN_PLUGINS else ""
+    what = f'of the plugin "{plugin}"{known}' if plugin else "without a plugin name"
+    return note(
+        f"{format_count(len(names), 'tag')} {what}: {format_names(names)}",
+        "no dashboard shows this; it can be read from Python with log.tensors(run, tag)",
+    )
+
+
+def _check_overwritten(
+    tags: Sequence[SharedTag], runs: Sequence[RunInfo], catalog: Catalog
+) -> Iterator[Finding]:
+    """Say how many values are hidden, by what hides them."""
+    files = {run.name: run.files for run in runs}
+    values: Counter[str] = Counter()
+    series: Counter[str] = Counter()
+    overwritten = {tag.tag: tag.runs for tag in tags if tag.overwritten}
+    for run, names in _group_by_run(overwritten).items():
+        for info in catalog.tags(run):
+            if info.overwritten and info.tag in names:
+                is_scalar = info.kind is Kind.SCALAR
+                steps = (catalog.scalar if is_scalar else catalog.locate)(run, info.tag).step
+                cause = _explain_overwritten(
+                    bool(np.any(steps[1:] < steps[:-1])), files.get(run, 1)
+                )
+                values[cause] += info.overwritten
+                series[cause] += 1
+    for cause, number in values.items():
+        yield note(
+            f"{format_count(number, 'value')} in {format_count(series[cause], 'series', 'series')} {cause}",
+            "they are kept; the settings of Scalars can show overwritten points",
+        )
+
+
+def _explain_overwritten(goes_back: bool, files: int) -> str:
+    if not goes_back:
+        return "hidden by a later value at the same step"
+    if files == 1:
+        return "hidden because the step goes back later in the same file"
+    return "hidden because the step goes back, as after a restart from a checkpoint"
+
+
+def _group_by_run(runs_by_tag: Mapping[str, Sequence[str]]) -> Mapping[str, set[str]]:
+    grouped: dict[str, set[str]] = defaultdict(set)
+    for tag, runs in runs_by_tag.items():
+        for run in runs:
+            grouped[run].add(tag)
+    return grouped
+
+
+# ``tracklight doctor``: check the installation and a log directory.
 
 
 def doctor(flags: Namespace) -> int:
@@ -23,17 +505,17 @@ def doctor(flags: Namespace) -> int:
     if flags.json:
         sys.stdout.buffer.write(msgspec.json.encode(sections) + b"\n")
     else:
-        sys.stdout.writelines(f"{line}\n" for line in iter_lines(sections))
-    return UNWELL if is_unwell(sections) else 0
+        sys.stdout.writelines(f"{line}\n" for line in iter_report_lines(sections))
+    return EXIT_UNHEALTHY if has_errors(sections) else 0
 
 
 def _iter_sections(flags: Namespace) -> Iterator[Section]:
     yield check_install()
-    if find_given(flags) is None:
+    if find_logdir_arg(flags) is None:
         return
     catalog = create_catalog(flags)
     try:
-        with show_bar("reading", lambda: count_bytes(catalog)):
+        with show_progress("reading", lambda: read_byte_progress(catalog)):
             catalog.refresh()
         yield from check_log(catalog)
     finally:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from tracklight.cli.config import find_config, read_settings
-from tracklight.cli.given import find_given
+from tracklight.cli.config import find_config, read_config
+from tracklight.cli.logdir_arg import find_logdir_arg
 from tracklight.cli.parser import COMMANDS, Parser, create_parsers
 from tracklight.errors import UsageError
 
-_OTHER_NAMES = {
+_ALIASES = {
     "--version-tb": "--version",
     "--helpfull": "--help",
     "--helpshort": "--help",
@@ -38,9 +38,9 @@ def parse_flags(argv: Sequence[str]) -> argparse.Namespace:
     path = find_config(flags.config)
     if path is None:
         return flags
-    settings = read_settings(path, flags.command, known)
-    flags = _parse(parser, known, [words[0], *settings.words, *words[1:]])
-    if settings.logdir and find_given(flags) is None:
+    settings = read_config(path, flags.command, known)
+    flags = _parse(parser, known, [words[0], *settings.arguments, *words[1:]])
+    if settings.logdir and find_logdir_arg(flags) is None:
         flags.logdir = settings.logdir
     flags.notes.append(f"settings are taken from {path}, too")
     return flags
@@ -49,7 +49,7 @@ def parse_flags(argv: Sequence[str]) -> argparse.Namespace:
 def _parse(parser: Parser, known: dict[str, Parser], words: list[str]) -> argparse.Namespace:
     flags, unknown = parser.parse_known_args(words)
     if unknown:
-        from tracklight.cli.missing import suggest_name
+        from tracklight.cli.logdir_arg import suggest_name
 
         options = known[flags.command]._option_string_actions
         names = [option.removeprefix("--") for option in options if option.startswith("--")]
@@ -67,4 +67,4 @@ def _normalize(word: str) -> str:
         return word
     flag, equals, value = word.partition("=")
     flag = flag.replace("_", "-")
-    return _OTHER_NAMES.get(flag, flag) + equals + value
+    return _ALIASES.get(flag, flag) + equals + value

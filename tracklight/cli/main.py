@@ -11,18 +11,18 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from tracklight.cli.flags import parse_flags
-from tracklight.cli.statuses import CANNOT_LISTEN, FAILED, INTERRUPTED, MAKES_NO_SENSE
-from tracklight.errors import CannotListen, TracklightError, UsageError
+from tracklight.cli.parser import EXIT_BIND, EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_USAGE
+from tracklight.errors import BindError, TracklightError, UsageError
 
 #: Does what the flags say; one that gives no exit status has done it.
 Command = Callable[[Namespace], int | None]
 
 #: Where each command is: reading a log needs no web server, and serving one no tables.
-_HOMES = {
+_COMMAND_MODULES = {
     "serve": "tracklight.cli.serve",
-    "demo": "tracklight.cli.demo",
-    "inspect": "tracklight.cli.commands",
-    "export": "tracklight.cli.commands",
+    "demo": "tracklight.cli.demo_command",
+    "inspect": "tracklight.cli.export",
+    "export": "tracklight.cli.export",
     "doctor": "tracklight.cli.doctor",
     "password": "tracklight.cli.password",
     "completion": "tracklight.cli.completion",
@@ -32,7 +32,7 @@ _HOMES = {
 def main(argv: Sequence[str] | None = None) -> int:
     """The exit status of the command that ``argv`` asks for."""
     try:
-        with _no_garbage_collection():
+        with _pause_gc():
             flags = parse_flags(sys.argv[1:] if argv is None else argv)
             run_command = _get_command(flags.command)
         for note in flags.notes:
@@ -40,30 +40,30 @@ def main(argv: Sequence[str] | None = None) -> int:
         status = run_command(flags)
         sys.stdout.flush()
         return status or 0
-    except CannotListen as error:
-        return _fail(error, CANNOT_LISTEN)
+    except BindError as error:
+        return _fail(error, EXIT_BIND)
     except UsageError as error:
-        return _fail(error, MAKES_NO_SENSE)
+        return _fail(error, EXIT_USAGE)
     except TracklightError as error:
-        return _fail(error, FAILED)
+        return _fail(error, EXIT_FAILURE)
     except BrokenPipeError:
         # Who reads has seen enough; the interpreter's own flush at exit must not fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAILED
+        return EXIT_FAILURE
     except OSError as error:
         where = f" ({error.filename})" if error.filename else ""
-        return _fail(f"{error.strerror or error}{where}", FAILED)
+        return _fail(f"{error.strerror or error}{where}", EXIT_FAILURE)
     except KeyboardInterrupt:
-        return INTERRUPTED
+        return EXIT_INTERRUPTED
 
 
 def _get_command(name: str) -> Command:
-    command: Command = getattr(importlib.import_module(_HOMES[name]), name)
+    command: Command = getattr(importlib.import_module(_COMMAND_MODULES[name]), name)
     return command
 
 
 @contextmanager
-def _no_garbage_collection() -> Iterator[None]:
+def _pause_gc() -> Iterator[None]:
     """Turn the garbage collector off, and exempt from it what is created meanwhile.
 
     What modules create while they are imported is not garbage. Looking for garbage meanwhile, and

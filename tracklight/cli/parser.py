@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from tracklight import __version__
-from tracklight.cli.unneeded import add_unneeded
+from tracklight.cli.ignored_flags import add_ignored_flags
 from tracklight.errors import UsageError
 
 #: Every command, in the order in which help lists them.
@@ -20,6 +20,7 @@ COMMANDS = {
     "password": "hash a password for --auth",
     "completion": "print a completion script for your shell",
 }
+
 SHELLS = ("bash", "zsh", "fish", "powershell")
 
 _OVERVIEW = f"""\
@@ -46,19 +47,19 @@ class Parser(argparse.ArgumentParser):
     """Raise errors as UsageError, and format help for 80 columns."""
 
     def __init__(self, **options: Any) -> None:
-        options.setdefault("formatter_class", _Narrow)
+        options.setdefault("formatter_class", _NarrowFormatter)
         super().__init__(**options)
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message}; see `{self.prog} --help`")
 
 
-class _Narrow(argparse.HelpFormatter):
+class _NarrowFormatter(argparse.HelpFormatter):
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=26, width=80)
 
 
-class _Overview(Parser):
+class _OverviewParser(Parser):
     def format_help(self) -> str:
         lines = (f"  {name:<12}{help_}" for name, help_ in COMMANDS.items())
         return _OVERVIEW.format(commands="\n".join(lines))
@@ -66,7 +67,7 @@ class _Overview(Parser):
 
 def create_parsers() -> tuple[Parser, dict[str, Parser]]:
     """Return the top-level parser, and the parser of each command by name."""
-    parser = _Overview(prog="tracklight")
+    parser = _OverviewParser(prog="tracklight")
     parser.add_argument("--version", action="version", version=f"tracklight {__version__}")
     places = parser.add_subparsers(dest="command", required=True, parser_class=Parser)
     known: dict[str, Parser] = {}
@@ -119,7 +120,7 @@ def _add_serve(parser: argparse.ArgumentParser) -> None:
     add("--alert", action="append", default=[], metavar="RULE",
         help='alert rule, as in "loss above 5" or "*/loss nan"')  # fmt: skip
     add("--alert-webhook", metavar="URL", help="send new alerts to this URL as JSON")
-    add_unneeded(parser)
+    add_ignored_flags(parser)
 
 
 def _add_address(parser: argparse.ArgumentParser) -> None:
@@ -252,9 +253,23 @@ _FLAGS = {
     "password": _add_password,
     "completion": _add_completion,
 }
+
 _USAGE = {
     "demo": "[DIRECTORY] [FLAGS]",
     "password": "[USER]",
     "completion": f"{{{','.join(SHELLS)}}}",
     "doctor": "[LOGDIR] [FLAGS]",
 }
+
+
+# The exit statuses, which scripts may rely on; docs/cli.md tells them.
+
+EXIT_FAILURE = 1
+
+EXIT_USAGE = 2
+
+EXIT_BIND = 3
+
+EXIT_UNHEALTHY = 4
+
+EXIT_INTERRUPTED = 130

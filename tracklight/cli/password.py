@@ -5,8 +5,8 @@ from __future__ import annotations
 import getpass
 from argparse import Namespace
 
-from tracklight.server.password import main
+from tracklight.server.auth import prompt_password
 
 
 def password(flags: Namespace) -> None:
-    main(flags.user or getpass.getuser())
+    prompt_password(flags.user or getpass.getuser())

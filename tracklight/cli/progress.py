@@ -7,17 +7,20 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TextIO
 
+from tracklight.index.catalog import Catalog
+
 #: How much of how much is done; None once nothing is left to be shown.
-Read = Callable[[], tuple[int, int] | None]
+ReadProgress = Callable[[], tuple[int, int] | None]
 
 _REDRAW_S = 0.1
+
 _BLOCKS = " ▏▎▍▌▋▊▉█"
 
 
-class Tally:
+class ProgressCounter:
     """How much of how much is done."""
 
     def __init__(self, total: int) -> None:
@@ -32,7 +35,7 @@ class Tally:
 
 
 @contextmanager
-def show_bar(title: str, read: Read, stream: TextIO | None = None) -> Iterator[None]:
+def show_progress(title: str, read: ReadProgress, stream: TextIO | None = None) -> Iterator[None]:
     """While the block runs, draw how much of how much is done, as ``read`` tells it."""
     out = stream or sys.stderr
     if not out.isatty():
@@ -48,7 +51,7 @@ def show_bar(title: str, read: Read, stream: TextIO | None = None) -> Iterator[N
         drawing.join()
 
 
-def _draw(title: str, read: Read, out: TextIO, ended: threading.Event) -> None:
+def _draw(title: str, read: ReadProgress, out: TextIO, ended: threading.Event) -> None:
     began_s = time.monotonic()
     drawn = False
     while not ended.wait(_REDRAW_S) and (state := read()) is not None:
@@ -72,3 +75,21 @@ def _format_blocks(share: float, width: int) -> str:
     eighths = round(share * width * 8)
     full, rest = divmod(eighths, 8)
     return ("█" * full + (_BLOCKS[rest] if full < width else "")).ljust(width)
+
+
+# How far the first reading of a log has come, drawn below the address of its board.
+
+
+def show_loading(catalog: Catalog, stream: TextIO) -> AbstractContextManager[None]:
+    """A bar for as long as the log is read for the first time; a small log needs none."""
+
+    def read() -> tuple[int, int] | None:
+        done, total = read_byte_progress(catalog)
+        return None if catalog.version or done >= total > 0 else (done, total)
+
+    return show_progress("reading", read, stream)
+
+
+def read_byte_progress(catalog: Catalog) -> tuple[int, int]:
+    progress = catalog.progress
+    return progress.bytes_done, progress.bytes_total

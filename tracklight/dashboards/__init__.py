@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tracklight.plugin_base import FileKind
+from tracklight.analysis.source import FileKind
 
 
-class BuiltIn(NamedTuple):
+class BuiltInDashboard(NamedTuple):
     """What the server has to know of a dashboard before it loads its code.
 
     Most dashboards are never opened, and their code takes memory. A test checks that the class
@@ -17,7 +17,7 @@ class BuiltIn(NamedTuple):
     name: str
     title: str
     plugins: tuple[str, ...]
-    location: str
+    import_path: str
     """The module and the class in it."""
     files: tuple[FileKind, ...] = ()
     has_prepare: bool = False
@@ -25,30 +25,38 @@ class BuiltIn(NamedTuple):
 
 
 #: In the order of the tabs.
-BUILT_IN = (
-    BuiltIn("scalars", "Scalars", ("scalars",), "tracklight.dashboards.scalars:Scalars"),
-    BuiltIn("images", "Images", ("images",), "tracklight.dashboards.images:Images"),
-    BuiltIn("audio", "Audio", ("audio",), "tracklight.dashboards.audio:Audio"),
-    BuiltIn("text", "Text", ("text",), "tracklight.dashboards.text:Text"),
-    BuiltIn(
-        "histograms", "Histograms", ("histograms",), "tracklight.dashboards.histograms:Histograms"
+BUILT_IN_DASHBOARDS = (
+    BuiltInDashboard("scalars", "Scalars", ("scalars",), "tracklight.dashboards.scalars:Scalars"),
+    BuiltInDashboard("images", "Images", ("images",), "tracklight.dashboards.images:Images"),
+    BuiltInDashboard("audio", "Audio", ("audio",), "tracklight.dashboards.audio:Audio"),
+    BuiltInDashboard("text", "Text", ("text",), "tracklight.dashboards.text:TextDashboard"),
+    BuiltInDashboard(
+        "histograms",
+        "Histograms",
+        ("histograms",),
+        "tracklight.dashboards.histograms.dashboard:Histograms",
     ),
-    BuiltIn("pr_curves", "PR curves", ("pr_curves",), "tracklight.dashboards.pr_curves:PrCurves"),
-    BuiltIn("mesh", "Mesh", ("mesh",), "tracklight.dashboards.mesh:Mesh"),
-    BuiltIn(
+    BuiltInDashboard(
+        "pr_curves",
+        "PR curves",
+        ("pr_curves",),
+        "tracklight.dashboards.pr_curves.dashboard:PrCurves",
+    ),
+    BuiltInDashboard("mesh", "Mesh", ("mesh",), "tracklight.dashboards.mesh:Mesh"),
+    BuiltInDashboard(
         "custom_scalars",
         "Custom scalars",
         ("custom_scalars",),
-        "tracklight.dashboards.custom_scalars:CustomScalars",
+        "tracklight.dashboards.custom_scalars.dashboard:CustomScalars",
     ),
-    BuiltIn(
+    BuiltInDashboard(
         "graphs",
         "Graphs",
         ("graphs", "graph_run_metadata", "graph_run_metadata_graph", "graph_keras_model"),
-        "tracklight.dashboards.graphs:Graphs",
+        "tracklight.dashboards.graphs.dashboard:Graphs",
         has_prepare=True,
     ),
-    BuiltIn(
+    BuiltInDashboard(
         "hparams",
         "HParams",
         ("hparams",),
@@ -56,18 +64,18 @@ BUILT_IN = (
         files=("settings",),
         has_prepare=True,
     ),
-    BuiltIn(
+    BuiltInDashboard(
         "projector",
         "Projector",
         ("projector",),
         "tracklight.dashboards.projector:Projector",
         files=("tensor_files",),
     ),
-    BuiltIn(
+    BuiltInDashboard(
         "profile",
         "Profile",
         ("profile",),
-        "tracklight.dashboards.profile:Profile",
+        "tracklight.dashboards.profile.dashboard:Profile",
         files=("captures",),
     ),
 )

@@ -1,6 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""The compiled half of writing: the encoder that `tracklight.formats.encode` describes, and the
-counting that `tracklight.sdk.histogram` needs.
+"""The compiled half of writing: the encoder that `tracklight.formats.record_buffer` describes, and the
+counting that `tracklight.writer.histograms` needs.
 
 No method lets go of the interpreter's lock between reading and changing a buffer, so that lock is
 all that keeps threads apart. A record is written straight into the buffer's memory: its length and
@@ -16,7 +16,7 @@ from libc.stdint cimport int16_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy
 
-from tracklight.formats.encode import MAX_TAG_CHARACTERS, SCALAR_METADATA
+from tracklight.formats.record_buffer import MAX_TAG_CHARACTERS, SCALAR_METADATA
 
 cdef extern from "crc32c.h" nogil:
     void tl_crc_init()
@@ -246,22 +246,22 @@ cdef class Buffer:
         free(self._data)
 
     @property
-    def records(self):
+    def record_count(self):
         return self._records
 
     def __len__(self):
         return self._size
 
-    def scalar(self, str tag not None, step, wall, value):
+    def add_scalar(self, str tag not None, step, wall, value):
         return self._add_number(tag, step, wall, value, FLOAT32_TENSOR)
 
-    def simple(self, str tag not None, step, wall, value):
+    def add_simple_value(self, str tag not None, step, wall, value):
         return self._add_number(tag, step, wall, value, SIMPLE_VALUE)
 
-    def double(self, str tag not None, step, wall, value):
+    def add_double(self, str tag not None, step, wall, value):
         return self._add_number(tag, step, wall, value, FLOAT64_TENSOR)
 
-    def record(self, bytes payload not None):
+    def add_record(self, bytes payload not None):
         cdef size_t size = PyBytes_GET_SIZE(payload)
         if not self._has_room(size + FRAME_BYTES):
             return FULL
@@ -269,13 +269,13 @@ cdef class Buffer:
         memcpy(self._data + self._size + HEADER_BYTES, PyBytes_AS_STRING(payload), size)
         return self._commit(size)
 
-    def describe(self, str tag not None, bytes metadata not None):
+    def register_metadata(self, str tag not None, bytes metadata not None):
         if tag in self._metadata:
             return False
         self._metadata[tag] = metadata
         return True
 
-    def take(self):
+    def drain(self):
         taken = PyBytes_FromStringAndSize(<char *> self._data, self._size)
         self._size = 0
         self._records = 0
@@ -286,10 +286,10 @@ cdef class Buffer:
             self._capacity = 0
         return taken
 
-    def descriptions(self):
+    def get_metadata(self):
         return {tag.encode(): metadata for tag, metadata in self._metadata.items()}
 
-    def forget(self):
+    def clear_metadata(self):
         self._metadata.clear()
 
     cdef int _add_number(self, str tag, object at, object time, object number, Form form) except -1:

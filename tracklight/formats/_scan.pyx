@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""The compiled scanner: `tracklight.formats.scan` says what it promises.
+"""The compiled scanner: `tracklight.formats.scanner` says what it promises.
 
 Records are found here, taken apart by gather.pxi and grouped into columns by columns.pxi. Bytes
 are read without the lock; the readers in wire.h carry the end of what they may touch.
@@ -28,7 +28,7 @@ cdef enum:
     FLAW_PROTO = 3
     FLAW_TORN = 4
 
-cdef int64_t LARGE_RECORD = _batch.LARGE_RECORD
+cdef int64_t LARGE_RECORD = _batch.LARGE_RECORD_BYTES
 
 
 def crc32c(data):
@@ -334,10 +334,10 @@ cdef class Scanner:
         damage = []
         for i in range(self.damage.count):
             note = &(<Note *> self.damage.data)[i]
-            damage.append(_batch.Damage(note.offset, note.size, _batch.Flaw(note.what)))
+            damage.append(_batch.Damage(note.offset, note.size, _batch.DamageKind(note.what)))
         large = None
         if self.large_payload >= 0:
-            large = _batch.Large(self.position, self.large_payload)
+            large = _batch.LargeRecord(self.position, self.large_payload)
         points, references = group_points(&self.got), group_references(&self.got)
         give_back(&self.got.points)
         give_back(&self.got.references)

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""The compiled half of reading profiles; `tracklight.formats.xplane_lines` says what it does.
+"""The compiled half of reading profiles; `tracklight.formats.profiles.xplane` says what it does.
 
 A line is walked through twice: once to count, so that every column is as long as it has to be, and
 once to fill. The interpreter's lock is let go of meanwhile.

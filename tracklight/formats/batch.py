@@ -19,14 +19,14 @@ Float64 = NDArray[np.float64]
 UInt8 = NDArray[np.uint8]
 
 #: A record at least this long is not read through: only its fields are walked.
-LARGE_RECORD = 256 * 1024
+LARGE_RECORD_BYTES = 256 * 1024
 
 #: Tags given to what an event holds outside of a summary.
 GRAPH_TAG = b"__run_graph__"
 META_GRAPH_TAG = b"__meta_graph__"
 
 
-class Number(IntEnum):
+class ScalarType(IntEnum):
     """How the eight bytes of a point's value are to be read."""
 
     FLOAT = 0
@@ -53,7 +53,7 @@ class Content(IntEnum):
     META_GRAPH = 32 + 9
 
 
-class Flaw(IntEnum):
+class DamageKind(IntEnum):
     """What is wrong with damaged bytes."""
 
     HEADER = 1  # no record starts here: the checksum of the length is wrong
@@ -67,17 +67,17 @@ class Damage(NamedTuple):
 
     offset: int
     size: int
-    flaw: Flaw
+    kind: DamageKind
 
 
-class Large(NamedTuple):
+class LargeRecord(NamedTuple):
     """A complete record too large to read through; ``offset`` is that of its length field."""
 
     offset: int
-    payload: int
+    payload_bytes: int
 
 
-class Found(NamedTuple):
+class ScannedValue(NamedTuple):
     """One value met by walking a large record instead of scanning it."""
 
     tag: bytes
@@ -88,7 +88,7 @@ class Found(NamedTuple):
     start: int
     size: int
     metadata: bytes | None = None
-    scalar: tuple[Number, float | int] | None = None
+    scalar: tuple[ScalarType, float | int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class Points:
 
     series: Int32
     starts: Int64
-    number: UInt8  # a Number for each of ``series``
+    scalar_type: UInt8  # a Number for each of ``series``
     step: Int64
     wall: Float64
     value: Float64  # eight bytes a value; ``view(Number(number[i]).dtype)`` gives the numbers
@@ -141,24 +141,24 @@ class Batch:
     #: Step of the SessionLog.START that stands right before everything in this batch.
     session_start: int | None = None
     damage: list[Damage] = field(default_factory=list)
-    large: Large | None = None
+    large: LargeRecord | None = None
     #: ``file_version`` and ``source_metadata.writer``, when met.
     file_version: bytes | None = None
     writer: bytes | None = None
 
 
-def no_points() -> Points:
+def empty_points() -> Points:
     return Points(
         series=np.empty(0, np.int32),
         starts=np.zeros(1, np.int64),
-        number=np.empty(0, np.uint8),
+        scalar_type=np.empty(0, np.uint8),
         step=np.empty(0, np.int64),
         wall=np.empty(0, np.float64),
         value=np.empty(0, np.float64),
     )
 
 
-def no_references() -> References:
+def empty_references() -> References:
     return References(
         series=np.empty(0, np.int32),
         starts=np.zeros(1, np.int64),

@@ -9,7 +9,7 @@ cdef group_points(Gathered *g):
     cdef int64_t n = g.points.count
     cdef int64_t i, at
     if n == 0:
-        return _batch.no_points()
+        return _batch.empty_points()
     series, starts, place = groups(g, &g.points, sizeof(Point))
     number = np.zeros(g.tags.count, np.uint8)
     step, wall = np.empty(n, np.int64), np.empty(n, np.float64)
@@ -40,7 +40,7 @@ cdef group_references(Gathered *g):
     cdef int64_t n = g.references.count
     cdef int64_t i, at
     if n == 0:
-        return _batch.no_references()
+        return _batch.empty_references()
     series, starts, place = groups(g, &g.references, sizeof(Reference))
     wall, content = np.empty(n, np.float64), np.empty(n, np.uint8)
     step, record, start, size = (np.empty(n, np.int64) for _ in range(4))

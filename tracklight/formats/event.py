@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from tracklight.formats import proto
-from tracklight.formats.crc32c import Buffer
 from tracklight.formats.proto import Message
-from tracklight.formats.wire import DELIMITED, VARINT, iter_fields
+from tracklight.formats.tfrecord import BytesLike
+from tracklight.formats.wire_format import LENGTH_DELIMITED, VARINT, decode_text, iter_fields
 
 #: What the first event of every file says, so that readers know how restarts are marked.
 FILE_VERSION = b"brain.Event:2"
@@ -36,7 +36,7 @@ class DataClass(IntEnum):
 _DATA_CLASSES = frozenset(DataClass)
 
 #: What is meant by the plugins whose writers leave the class out, as those before 2020 did.
-DATA_CLASS_OF_PLUGIN = {
+DATA_CLASS_BY_PLUGIN = {
     "scalars": DataClass.SCALAR,
     "histograms": DataClass.TENSOR,
     "text": DataClass.TENSOR,
@@ -55,7 +55,7 @@ DATA_CLASS_OF_PLUGIN = {
 
 
 @dataclass(frozen=True, slots=True)
-class Metadata:
+class TagMetadata:
     """What a tag's first value says about the tag."""
 
     plugin: str
@@ -65,7 +65,7 @@ class Metadata:
     data_class: DataClass
 
 
-def parse_metadata(data: Buffer) -> Metadata:
+def parse_metadata(data: BytesLike) -> TagMetadata:
     """Decode a SummaryMetadata; a class that it leaves out is filled in from the plugin's name.
 
     Field by field, as listing a log is all that many programs do, and needs no protobuf then.
@@ -75,34 +75,29 @@ def parse_metadata(data: Buffer) -> Metadata:
     plugin_texts: dict[int, bytes] = {}
     data_class = DataClass.UNKNOWN
     for field in iter_fields(view, 0, len(view)):
-        if field.number == 4 and field.wire == VARINT and field.value in _DATA_CLASSES:
+        if field.number == 4 and field.wire_type == VARINT and field.value in _DATA_CLASSES:
             data_class = DataClass(field.value)
-        elif field.number == 1 and field.wire == DELIMITED:
-            plugin_texts.update(_iter_texts(view, field.start, field.end))
-        elif field.wire == DELIMITED:
+        elif field.number == 1 and field.wire_type == LENGTH_DELIMITED:
+            plugin_texts.update(_iter_bytes_fields(view, field.start, field.end))
+        elif field.wire_type == LENGTH_DELIMITED:
             texts[field.number] = view[field.start : field.end]
     plugin = decode_text(plugin_texts.get(1, b""))
-    return Metadata(
+    return TagMetadata(
         plugin=plugin,
         content=plugin_texts.get(2, b""),
         display_name=decode_text(texts.get(2, b"")),
         description=decode_text(texts.get(3, b"")),
-        data_class=data_class or DATA_CLASS_OF_PLUGIN.get(plugin, DataClass.UNKNOWN),
+        data_class=data_class or DATA_CLASS_BY_PLUGIN.get(plugin, DataClass.UNKNOWN),
     )
 
 
-def _iter_texts(data: bytes, start: int, end: int) -> Iterator[tuple[int, bytes]]:
+def _iter_bytes_fields(data: bytes, start: int, end: int) -> Iterator[tuple[int, bytes]]:
     for field in iter_fields(data, start, end):
-        if field.wire == DELIMITED:
+        if field.wire_type == LENGTH_DELIMITED:
             yield field.number, data[field.start : field.end]
 
 
-def decode_text(data: bytes) -> str:
-    r"""Text of a log as a string; bytes that are no UTF-8 stay visible as ``\xff``."""
-    return data.decode("utf-8", "backslashreplace")
-
-
-def decode_event(data: Buffer) -> Message:
+def decode_event(data: BytesLike) -> Message:
     """Decode the payload of a record of an event file."""
     return proto.parse("Event", data)
 
@@ -118,7 +113,7 @@ def encode_file_version(wall_time: float, writer: str = "tracklight") -> bytes:
     return _serialize(wall_time, 0, file_version=FILE_VERSION, source_metadata=source)
 
 
-def encode_session(wall_time: float, step: int, status: SessionStatus) -> bytes:
+def encode_session_status(wall_time: float, step: int, status: SessionStatus) -> bytes:
     """An event that tells of a start, a stop or a checkpoint of the program that writes."""
     return _serialize(wall_time, step, session_log=proto.SessionLog(status=status))
 
@@ -137,3 +132,9 @@ def encode_run_metadata(wall_time: float, step: int, tag: str, metadata: Message
 def _serialize(wall_time: float, step: int, **fields: Message) -> bytes:
     data: bytes = proto.Event(wall_time=wall_time, step=step, **fields).SerializeToString()
     return data
+
+
+WAV_ENCODING = 11
+
+#: ``AudioPluginData.encoding``.
+UNKNOWN_ENCODING = 0

@@ -1,29 +1,55 @@
-"""The three values that tie hyperparameters to runs: experiment, session start and end."""
+"""The tags of hyperparameters, the types of their values, and the names of nested ones."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from argparse import Namespace
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tracklight.errors import FormatError, UsageError
 from tracklight.formats import proto
-from tracklight.formats.event import decode_text
-from tracklight.formats.hparam_names import (
-    EXPERIMENT_TAG,
-    SESSION_END_TAG,
-    SESSION_START_TAG,
-    HParamValue,
-)
 from tracklight.formats.proto import Message
-from tracklight.formats.summary import describe, tensor
+from tracklight.formats.summary import make_metadata, tensor
+from tracklight.formats.wire_format import decode_text
+
+EXPERIMENT_TAG = "_hparams_/experiment"
+
+SESSION_START_TAG = "_hparams_/session_start_info"
+
+SESSION_END_TAG = "_hparams_/session_end_info"
+
+HParamValue = bool | int | float | str
+
+#: Between the names of nested hyperparameters, as Lightning writes them: ``optimizer/lr``.
+NAME_SEPARATOR = "/"
+
+_MAX_DEPTH = 20
 
 
-class ValueType(IntEnum):
+def iter_flattened(values: Mapping[Any, Any], depth: int = 0) -> Iterator[tuple[str, Any]]:
+    """Yield the values of nested mappings and namespaces, under names such as ``optimizer/lr``.
+
+    What is nested more than 20 levels deep is left out.
+    """
+    for key, value in values.items():
+        if isinstance(value, Namespace):
+            value = vars(value)
+        if not isinstance(value, Mapping):
+            yield str(key), value
+        elif depth < _MAX_DEPTH:
+            for name, leaf in iter_flattened(value, depth + 1):
+                yield f"{key}{NAME_SEPARATOR}{name}", leaf
+
+
+# The three values that tie hyperparameters to runs: experiment, session start and end.
+
+
+class HParamType(IntEnum):
     """``HParamInfo.type``; whole numbers are floats too."""
 
     UNSET = 0
@@ -32,7 +58,7 @@ class ValueType(IntEnum):
     FLOAT64 = 3
 
 
-class Dataset(IntEnum):
+class DatasetType(IntEnum):
     """``MetricInfo.dataset_type``."""
 
     UNKNOWN = 0
@@ -74,10 +100,10 @@ class Metric:
     group: str = ""
     display_name: str = ""
     description: str = ""
-    dataset: Dataset = Dataset.UNKNOWN
+    dataset: DatasetType = DatasetType.UNKNOWN
 
 
-def experiment(
+def build_experiment(
     hparams: Sequence[HParam],
     metrics: Sequence[Metric],
     *,
@@ -98,7 +124,7 @@ def experiment(
     return _build_value(EXPERIMENT_TAG, proto.HParamsPluginData(experiment=message))
 
 
-def session_start(
+def build_session_start(
     hparams: Mapping[str, HParamValue], *, group_name: str = "", wall_time: float = 0.0
 ) -> Message:
     """The hyperparameters of a run; runs of one group name are trials of the same setting."""
@@ -113,7 +139,7 @@ def session_start(
     return _build_value(SESSION_START_TAG, proto.HParamsPluginData(session_start_info=message))
 
 
-def session_end(status: Status, *, wall_time: float = 0.0) -> Message:
+def build_session_end(status: Status, *, wall_time: float = 0.0) -> Message:
     """How a run ended."""
     message = proto.SessionEndInfo(status=status, end_time_secs=wall_time)
     return _build_value(SESSION_END_TAG, proto.HParamsPluginData(session_end_info=message))
@@ -148,16 +174,16 @@ class SessionEnd:
     wall_time: float = 0.0
 
 
-def parse_session_start(content: bytes) -> dict[str, HParamValue]:
+def parse_session_hparams(content: bytes) -> dict[str, HParamValue]:
     """The hyperparameters of a run, out of what the metadata of SESSION_START_TAG holds.
 
     Bytes that are none give none: one odd run must not hide what others were given.
     """
-    found = parse_start(content)
+    found = parse_session_start_info(content)
     return {} if found is None else dict(found.hparams)
 
 
-def parse_start(content: bytes) -> SessionStart | None:
+def parse_session_start_info(content: bytes) -> SessionStart | None:
     """What the metadata of SESSION_START_TAG tells; None if it is something else."""
     message = _parse("session_start_info", content)
     if message is None:
@@ -172,7 +198,7 @@ def parse_start(content: bytes) -> SessionStart | None:
     )
 
 
-def parse_end(content: bytes) -> SessionEnd | None:
+def parse_session_end_info(content: bytes) -> SessionEnd | None:
     """What the metadata of SESSION_END_TAG tells; None if it is something else."""
     message = _parse("session_end_info", content)
     if message is None:
@@ -214,19 +240,19 @@ def _parse_hparam(info: Message) -> HParam:
 
 
 def _parse_metric(info: Message) -> Metric:
-    known = info.dataset_type in Dataset.__members__.values()
+    known = info.dataset_type in DatasetType.__members__.values()
     return Metric(
         decode_text(info.name.tag),
         decode_text(info.name.group),
         decode_text(info.display_name),
         decode_text(info.description),
-        Dataset(info.dataset_type) if known else Dataset.UNKNOWN,
+        DatasetType(info.dataset_type) if known else DatasetType.UNKNOWN,
     )
 
 
 def _build_value(tag: str, content: Message) -> Message:
     """All is in the metadata; the empty tensor is there for readers that want one."""
-    return tensor(tag, np.zeros(0, np.float32), describe("hparams", content))
+    return tensor(tag, np.zeros(0, np.float32), make_metadata("hparams", content))
 
 
 def _build_hparam(hparam: HParam) -> Message:
@@ -238,11 +264,11 @@ def _build_hparam(hparam: HParam) -> Message:
     if hparam.domain is None:
         return info
     if isinstance(hparam.domain, Interval):
-        info.type = ValueType.FLOAT64
+        info.type = HParamType.FLOAT64
         info.domain_interval.min_value, info.domain_interval.max_value = hparam.domain
         return info
     types = {_get_type(value) for value in hparam.domain}
-    info.type = types.pop() if len(types) == 1 else ValueType.UNSET
+    info.type = types.pop() if len(types) == 1 else HParamType.UNSET
     info.domain_discrete.values.extend(map(_build_hparam_value, hparam.domain))
     return info
 
@@ -256,21 +282,21 @@ def _build_metric(metric: Metric) -> Message:
     )
 
 
-def _get_type(value: HParamValue) -> ValueType:
+def _get_type(value: HParamValue) -> HParamType:
     if isinstance(value, (bool, np.bool_)):
-        return ValueType.BOOL
+        return HParamType.BOOL
     if isinstance(value, str):
-        return ValueType.STRING
+        return HParamType.STRING
     if isinstance(value, (int, float, np.integer, np.floating)):
-        return ValueType.FLOAT64
+        return HParamType.FLOAT64
     raise UsageError(f"a hyperparameter cannot be a {type(value).__name__}; give a str of it")
 
 
 def _build_hparam_value(value: HParamValue) -> Message:
     kind = _get_type(value)
-    if kind is ValueType.BOOL:
+    if kind is HParamType.BOOL:
         return proto.HParamValue(bool_value=bool(value))
-    if kind is ValueType.STRING:
+    if kind is HParamType.STRING:
         return proto.HParamValue(string_value=str(value).encode())
     return proto.HParamValue(number_value=float(value))
 

@@ -12,9 +12,16 @@ from typing import Any
 
 from tracklight.errors import FormatError
 from tracklight.formats import proto
-from tracklight.formats.event import decode_text
 from tracklight.formats.proto import Message
-from tracklight.formats.wire import DELIMITED, VARINT, Field, iter_fields, read_varint, to_int64
+from tracklight.formats.wire_format import (
+    LENGTH_DELIMITED,
+    VARINT,
+    Field,
+    decode_text,
+    iter_fields,
+    read_varint,
+    to_int64,
+)
 
 _MODEL_GRAPH, _MODEL_FUNCTION = 7, 25
 _GRAPH_NODE, _GRAPH_NAME, _GRAPH_INITIALIZER, _GRAPH_SPARSE = 1, 2, 5, 15
@@ -24,7 +31,7 @@ _FUNCTION_NAME, _FUNCTION_INPUT, _FUNCTION_OUTPUT, _FUNCTION_NODE = 1, 4, 5, 7
 _FUNCTION_DOMAIN, _FUNCTION_VALUE = 10, 12
 
 _CROSS = "\N{MULTIPLICATION SIGN}"
-_MOST_ITEMS = 50
+_MAX_ITEMS = 50
 #: What holds an attribute's value, by the attribute's type.
 _HOLDERS = ("", "f", "i", "s", "t", "g", "floats", "ints", "strings", "tensors", "graphs")
 _TYPE_NAMES = (
@@ -41,7 +48,7 @@ class OnnxTensor:
 
     name: str
     dtype: str
-    sizes: tuple[int | None, ...] | None
+    shape: tuple[int | None, ...] | None
 
 
 @dataclass(slots=True)
@@ -64,27 +71,27 @@ class OnnxModel:
     functions: list[OnnxGraph]
 
 
-def read_model(data: bytes | memoryview) -> OnnxModel:
+def parse_onnx_model(data: bytes | memoryview) -> OnnxModel:
     graph: memoryview | None = None
     functions = []
     for part, content in _iter_contents(data):
         if part.number == _MODEL_GRAPH:
             graph = content
         elif part.number == _MODEL_FUNCTION:
-            functions.append(read_function(content))
+            functions.append(parse_onnx_function(content))
     if graph is None:
         raise FormatError("the model holds no graph")
-    return OnnxModel(read_graph(graph), functions)
+    return OnnxModel(parse_onnx_graph(graph), functions)
 
 
-def read_graph(data: bytes | memoryview) -> OnnxGraph:
+def parse_onnx_graph(data: bytes | memoryview) -> OnnxGraph:
     graph = OnnxGraph()
     values = {_GRAPH_INPUT: graph.inputs, _GRAPH_OUTPUT: graph.outputs, _GRAPH_VALUE: graph.values}
     for part, content in _iter_contents(data):
         if part.number == _GRAPH_NODE:
             graph.nodes.append(proto.parse("OnnxNode", content))
         elif part.number == _GRAPH_INITIALIZER:
-            graph.initializers.append(read_tensor(content))
+            graph.initializers.append(parse_onnx_tensor(content))
         elif part.number == _GRAPH_SPARSE:
             graph.initializers.append(_read_sparse(content))
         elif part.number == _GRAPH_NAME:
@@ -94,7 +101,7 @@ def read_graph(data: bytes | memoryview) -> OnnxGraph:
     return graph
 
 
-def read_function(data: bytes | memoryview) -> OnnxGraph:
+def parse_onnx_function(data: bytes | memoryview) -> OnnxGraph:
     function = OnnxGraph()
     ends = {_FUNCTION_INPUT: function.inputs, _FUNCTION_OUTPUT: function.outputs}
     for part, content in _iter_contents(data):
@@ -111,20 +118,20 @@ def read_function(data: bytes | memoryview) -> OnnxGraph:
     return function
 
 
-def read_tensor(data: bytes | memoryview) -> OnnxTensor:
+def parse_onnx_tensor(data: bytes | memoryview) -> OnnxTensor:
     name, dtype = "", 0
     sizes: list[int | None] = []
     for part in iter_fields(data, 0, len(data)):
-        if part.number == _TENSOR_NAME and part.wire == DELIMITED:
+        if part.number == _TENSOR_NAME and part.wire_type == LENGTH_DELIMITED:
             name = decode_text(bytes(data[part.start : part.end]))
-        elif part.number == _TENSOR_TYPE and part.wire == VARINT:
+        elif part.number == _TENSOR_TYPE and part.wire_type == VARINT:
             dtype = part.value
         elif part.number == _TENSOR_DIMS:
             sizes += [_as_size(size) for size in _iter_numbers(data, part)]
-    return OnnxTensor(name, name_type(dtype), tuple(sizes))
+    return OnnxTensor(name, get_onnx_type_name(dtype), tuple(sizes))
 
 
-def name_type(number: int) -> str:
+def get_onnx_type_name(number: int) -> str:
     """ONNX's number for a type in the words of NumPy."""
     return _TYPE_NAMES[number] if 0 <= number < len(_TYPE_NAMES) else f"type {number}"
 
@@ -134,7 +141,7 @@ def iter_subgraphs(attribute: Message) -> Iterator[bytes]:
     yield from [attribute.g] if attribute.g else attribute.graphs
 
 
-def show_value(attribute: Message) -> str:
+def format_attribute(attribute: Message) -> str:
     """What an attribute is set to as people write it; the type of a tensor, the name of a graph."""
     holder = _HOLDERS[attribute.type] if 0 < attribute.type < len(_HOLDERS) else ""
     if not holder:  # old files name no type
@@ -143,13 +150,13 @@ def show_value(attribute: Message) -> str:
     value = getattr(attribute, holder)
     show = _SHOWN_BY.get(holder.removesuffix("s") or "s", str)
     if holder in _LISTS:
-        return f"[{', '.join(show(item) for item in value[:_MOST_ITEMS])}]"
+        return f"[{', '.join(show(item) for item in value[:_MAX_ITEMS])}]"
     return show(value)
 
 
 def _show_tensor(data: bytes) -> str:
-    tensor = read_tensor(data)
-    sizes = ["?" if size is None else str(size) for size in tensor.sizes or ()]
+    tensor = parse_onnx_tensor(data)
+    sizes = ["?" if size is None else str(size) for size in tensor.shape or ()]
     return f"{tensor.dtype} {_CROSS.join(sizes) or 'scalar'}"
 
 
@@ -169,8 +176,8 @@ def _read_sparse(data: memoryview) -> OnnxTensor:
     name = dtype = ""
     sizes: list[int | None] = []
     for part in iter_fields(data, 0, len(data)):
-        if part.number == 1 and part.wire == DELIMITED:
-            values = read_tensor(data[part.start : part.end])
+        if part.number == 1 and part.wire_type == LENGTH_DELIMITED:
+            values = parse_onnx_tensor(data[part.start : part.end])
             name, dtype = values.name, values.dtype
         elif part.number == 3:
             sizes += [_as_size(size) for size in _iter_numbers(data, part)]
@@ -186,7 +193,7 @@ def _read_value(data: memoryview) -> OnnxTensor:
             _as_size(dim.dim_value) if dim.WhichOneof("value") == "dim_value" else None
             for dim in tensor.shape.dim
         )
-    return OnnxTensor(decode_text(value.name), name_type(tensor.elem_type), sizes)
+    return OnnxTensor(decode_text(value.name), get_onnx_type_name(tensor.elem_type), sizes)
 
 
 def _as_size(size: int) -> int | None:
@@ -196,15 +203,15 @@ def _as_size(size: int) -> int | None:
 def _iter_contents(data: bytes | memoryview) -> Iterator[tuple[Field, memoryview]]:
     view = memoryview(data)
     for part in iter_fields(view, 0, len(view)):
-        if part.wire == DELIMITED:
+        if part.wire_type == LENGTH_DELIMITED:
             yield part, view[part.start : part.end]
 
 
 def _iter_numbers(data: bytes | memoryview, part: Field) -> Iterator[int]:
     """One number, or many in one field."""
-    if part.wire == VARINT:
+    if part.wire_type == VARINT:
         yield to_int64(part.value)
-    elif part.wire == DELIMITED:
+    elif part.wire_type == LENGTH_DELIMITED:
         at = part.start
         while at < part.end:
             value, at = read_varint(data, at, part.end)

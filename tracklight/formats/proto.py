@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 #: A protobuf message. Its class is made at run time, so a type checker cannot know its fields.
 Message: TypeAlias = Any
 
-_PACKAGE = "tracklight.log"
+_PACKAGE = "tracklight.reader"
 _SCALAR_TYPES = frozenset(
     {"double", "float", "int64", "uint64", "int32", "uint32", "fixed32", "bool", "bytes"}
 )
@@ -76,7 +76,7 @@ def _build_classes() -> dict[str, Any]:
 def _declare_file() -> FileDescriptorProto:
     from google.protobuf.descriptor_pb2 import FileDescriptorProto
 
-    file = FileDescriptorProto(name="tracklight/log.proto", package=_PACKAGE, syntax="proto3")
+    file = FileDescriptorProto(name="tracklight/reader.proto", package=_PACKAGE, syntax="proto3")
     for text in schema.ALL:
         _declare_messages(file, text)
     return file

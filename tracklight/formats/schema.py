@@ -1,17 +1,258 @@
-"""Protobuf messages of event files and related formats, in a subset of the protobuf language.
-
-One field per line. Two deviations from the original declarations do not change the encoding: text
-from logs is declared as ``bytes``, so that invalid UTF-8 does not cost a record, and maps are
-declared as repeated pairs, because the key of a map cannot be ``bytes``. Enums are ``int32``.
-
-Fields numbered 1001 and above are tracklight's own; other readers skip them.
-"""
+"""Messages of files that hold tensors and are no logs, declared as in `schema`."""
 
 from __future__ import annotations
 
-from tracklight.formats.model_schema import ONNX, SAVED_MODEL
-from tracklight.formats.profile_schema import HLO, PPROF
-from tracklight.formats.tensor_schema import CHECKPOINTS, PROJECTOR
+CHECKPOINTS = """
+message BundleHeaderProto {
+  int32 num_shards = 1
+  int32 endianness = 2
+}
+message BundleEntryProto {
+  int32 dtype = 1
+  TensorShapeProto shape = 2
+  int32 shard_id = 3
+  int64 offset = 4
+  int64 size = 5
+  fixed32 crc32c = 6
+  repeated TensorSliceProto slices = 7
+}
+message TensorSliceProto {
+  repeated SliceExtent extent = 1
+}
+message SliceExtent {
+  int64 start = 1
+  oneof has_length {
+    int64 length = 2
+  }
+}
+message TrackableObjectGraph {
+  repeated TrackableObject nodes = 1
+}
+message TrackableObject {
+  repeated ObjectReference children = 1
+  repeated SerializedTensor attributes = 2
+  repeated SlotVariable slot_variables = 3
+}
+message ObjectReference {
+  int32 node_id = 1
+  bytes local_name = 2
+}
+message SerializedTensor {
+  bytes name = 1
+  bytes full_name = 2
+  bytes checkpoint_key = 3
+}
+message SlotVariable {
+  int32 original_variable_node_id = 1
+  bytes slot_name = 2
+  int32 slot_variable_node_id = 3
+}
+"""
+
+PROJECTOR = """
+message ProjectorConfig {
+  bytes model_checkpoint_path = 1
+  repeated EmbeddingInfo embeddings = 2
+  bytes model_checkpoint_dir = 3
+}
+message EmbeddingInfo {
+  bytes tensor_name = 1
+  bytes metadata_path = 2
+  bytes bookmarks_path = 3
+  repeated uint32 tensor_shape = 4
+  SpriteMetadata sprite = 5
+  bytes tensor_path = 6
+}
+message SpriteMetadata {
+  bytes image_path = 1
+  repeated uint32 single_image_dim = 2
+}
+"""
+
+
+# Messages of files that hold a model's graph and are no logs, declared as in `schema`.
+
+# Models and graphs of ONNX are walked through by hand, as weights fill most of such a file; tensors
+# and graphs inside of attributes are left as bytes for the same reason.
+ONNX = """
+message OnnxNode {
+  repeated bytes input = 1
+  repeated bytes output = 2
+  bytes name = 3
+  bytes op_type = 4
+  repeated OnnxAttribute attribute = 5
+  bytes doc_string = 6
+  bytes domain = 7
+  repeated NamePair metadata_props = 9
+}
+message OnnxAttribute {
+  bytes name = 1
+  float f = 2
+  int64 i = 3
+  bytes s = 4
+  bytes t = 5
+  bytes g = 6
+  repeated float floats = 7
+  repeated int64 ints = 8
+  repeated bytes strings = 9
+  repeated bytes tensors = 10
+  repeated bytes graphs = 11
+  int32 type = 20
+  bytes ref_attr_name = 21
+}
+message OnnxValue {
+  bytes name = 1
+  OnnxType type = 2
+}
+message OnnxType {
+  OnnxTensorType tensor_type = 1
+}
+message OnnxTensorType {
+  int32 elem_type = 1
+  OnnxShape shape = 2
+}
+message OnnxShape {
+  repeated OnnxDim dim = 1
+}
+message OnnxDim {
+  oneof value {
+    int64 dim_value = 1
+    bytes dim_param = 2
+  }
+}
+"""
+
+# Of what TensorFlow exports, only the way to the graph.
+SAVED_MODEL = """
+message SavedModel {
+  repeated MetaGraphDef meta_graphs = 2
+}
+message MetaGraphDef {
+  GraphDef graph_def = 2
+}
+"""
+
+
+# Messages that profiles contain, declared as in `schema`.
+#
+# Only the fields that are used are declared. A message that is declared as `bytes` is decoded when it
+# is needed.
+
+# xla/service/hlo.proto and xla/xla_data.proto of OpenXLA. Shapes and metadata repeat between
+# instructions, so they are declared as bytes, which is what their decoders are cached by.
+HLO = """
+message HloProto {
+  HloModuleProto hlo_module = 1
+}
+message HloModuleProto {
+  bytes name = 1
+  repeated HloComputationProto computations = 3
+  int64 id = 5
+  int64 entry_computation_id = 6
+  bytes stack_frame_index = 17
+}
+message HloComputationProto {
+  bytes name = 1
+  repeated bytes instructions = 2
+  int64 id = 5
+  int64 root_id = 6
+}
+message HloInstructionProto {
+  bytes name = 1
+  bytes opcode = 2
+  bytes shape = 3
+  bytes metadata = 7
+  int64 parameter_number = 9
+  bytes fusion_kind = 11
+  HloConvolutionDimensions convolution_dimension_numbers = 16
+  bytes custom_call_target = 28
+  HloDotDimensions dot_dimension_numbers = 30
+  int64 id = 35
+  repeated int64 operand_ids = 36
+  repeated int64 called_computation_ids = 38
+  bytes backend_config = 43
+}
+message HloConvolutionDimensions {
+  int64 kernel_output_feature_dimension = 4
+}
+message HloDotDimensions {
+  repeated int64 lhs_contracting_dimensions = 1
+}
+message HloShapeProto {
+  int32 element_type = 2
+  repeated int64 dimensions = 3
+  repeated HloShapeProto tuple_shapes = 4
+  HloLayoutProto layout = 5
+}
+message HloLayoutProto {
+  repeated int64 minor_to_major = 1
+}
+message HloOpMetadata {
+  bytes op_type = 1
+  bytes op_name = 2
+  bytes source_file = 3
+  int32 source_line = 4
+  int32 stack_frame_id = 15
+}
+message HloStackFrameIndex {
+  repeated bytes file_names = 1
+  repeated HloFileLocation file_locations = 3
+  repeated HloStackFrame stack_frames = 4
+}
+message HloFileLocation {
+  int32 file_name_id = 1
+  int32 line = 3
+}
+message HloStackFrame {
+  int32 file_location_id = 1
+}
+"""
+
+# proto/profile.proto of pprof. Samples are decoded one by one, which needs less memory.
+PPROF = """
+message PprofProfile {
+  repeated PprofValueType sample_type = 1
+  repeated bytes sample = 2
+  repeated PprofLocation location = 4
+  repeated PprofFunction function = 5
+  repeated bytes string_table = 6
+}
+message PprofValueType {
+  int64 type = 1
+}
+message PprofSample {
+  repeated uint64 location_id = 1
+  repeated int64 value = 2
+  repeated PprofLabel label = 3
+}
+message PprofLabel {
+  int64 key = 1
+  int64 str = 2
+  int64 num = 3
+}
+message PprofLocation {
+  uint64 id = 1
+  repeated PprofLine line = 4
+}
+message PprofLine {
+  uint64 function_id = 1
+  int64 line = 2
+}
+message PprofFunction {
+  uint64 id = 1
+  int64 name = 2
+  int64 filename = 4
+}
+"""
+
+
+# Protobuf messages of event files and related formats, in a subset of the protobuf language.
+#
+# One field per line. Two deviations from the original declarations do not change the encoding: text
+# from logs is declared as ``bytes``, so that invalid UTF-8 does not cost a record, and maps are
+# declared as repeated pairs, because the key of a map cannot be ``bytes``. Enums are ``int32``.
+#
+# Fields numbered 1001 and above are tracklight's own; other readers skip them.
 
 EVENT = """
 message Event {

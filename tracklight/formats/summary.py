@@ -7,21 +7,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from google.protobuf.message import DecodeError
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from tracklight.errors import UsageError
+from tracklight.errors import FormatError, UsageError
 from tracklight.formats import proto
-from tracklight.formats.event import DATA_CLASS_OF_PLUGIN, DataClass
-from tracklight.formats.legacy import WAV_ENCODING
+from tracklight.formats.event import DATA_CLASS_BY_PLUGIN, WAV_ENCODING, DataClass
 from tracklight.formats.proto import Message
-from tracklight.formats.tensor import encode
+from tracklight.formats.tensor import encode_tensor
+from tracklight.formats.wire_format import decode_text
+from tracklight.types import LayoutCategory, LayoutChart, LayoutMargin
 
 #: What precision and recall divide by where nothing was found.
-_LEAST_COUNT = 1e-7
+_MIN_COUNT = 1e-7
 
 
 class MeshContent(IntEnum):
@@ -32,7 +35,7 @@ class MeshContent(IntEnum):
     COLOR = 3
 
 
-def describe(
+def make_metadata(
     plugin: str, content: Message | None = None, *, display_name: str = "", description: str = ""
 ) -> Message:
     """The metadata that says which plugin a tag belongs to; with no plugin, a plain tensor."""
@@ -43,26 +46,26 @@ def describe(
         ),
         display_name=display_name.encode(),
         summary_description=description.encode(),
-        data_class=DATA_CLASS_OF_PLUGIN.get(plugin, DataClass.TENSOR),
+        data_class=DATA_CLASS_BY_PLUGIN.get(plugin, DataClass.TENSOR),
     )
 
 
 def tensor(tag: str, array: ArrayLike, metadata: Message | None = None) -> Message:
     """An array of any type."""
-    metadata = describe("") if metadata is None else metadata
-    return proto.Value(tag=tag.encode(), tensor=encode(array), metadata=metadata)
+    metadata = make_metadata("") if metadata is None else metadata
+    return proto.Value(tag=tag.encode(), tensor=encode_tensor(array), metadata=metadata)
 
 
 def scalar(tag: str, value: float, *, dtype: DTypeLike = np.float32, **about: str) -> Message:
     """One number. TensorBoard's default reader shows it only if it is a float32."""
-    return tensor(tag, np.asarray(value, dtype), describe("scalars", **about))
+    return tensor(tag, np.asarray(value, dtype), make_metadata("scalars", **about))
 
 
 def images(tag: str, encoded: Sequence[bytes], width: int, height: int, **about: str) -> Message:
     """Pictures of one size, each an encoded file such as `png.encode_png` makes."""
     size = [str(width).encode(), str(height).encode()]
     array = np.array([*size, *encoded], object)
-    return tensor(tag, array, describe("images", proto.ImagePluginData(), **about))
+    return tensor(tag, array, make_metadata("images", proto.ImagePluginData(), **about))
 
 
 def audio(tag: str, clips: Sequence[bytes], labels: Sequence[str] = (), **about: str) -> Message:
@@ -74,12 +77,12 @@ def audio(tag: str, clips: Sequence[bytes], labels: Sequence[str] = (), **about:
     array[:, 0] = clips
     if labels:
         array[:, 1] = [label.encode() for label in labels]
-    return tensor(tag, array, describe("audio", content, **about))
+    return tensor(tag, array, make_metadata("audio", content, **about))
 
 
 def text(tag: str, texts: str | ArrayLike, **about: str) -> Message:
     """A Markdown text, or an array of them, which is shown as a table."""
-    return tensor(tag, texts, describe("text", proto.TextPluginData(), **about))
+    return tensor(tag, texts, make_metadata("text", proto.TextPluginData(), **about))
 
 
 def histogram(tag: str, numbers: ArrayLike, *, buckets: int = 30, **about: str) -> Message:
@@ -98,11 +101,13 @@ def histogram(tag: str, numbers: ArrayLike, *, buckets: int = 30, **about: str) 
         negative_infinity=int(np.isneginf(given).sum()),
     )
     content = proto.HistogramPluginData(totals=totals)
-    counts = _count(flat, low, high, buckets) if len(flat) else np.zeros((0, 3))
-    return tensor(tag, counts, describe("histograms", content, **about))
+    counts = _count_buckets(flat, low, high, buckets) if len(flat) else np.zeros((0, 3))
+    return tensor(tag, counts, make_metadata("histograms", content, **about))
 
 
-def _count(numbers: NDArray[np.float64], low: float, high: float, buckets: int) -> NDArray[Any]:
+def _count_buckets(
+    numbers: NDArray[np.float64], low: float, high: float, buckets: int
+) -> NDArray[Any]:
     if low == high:
         return np.array([[low, high, len(numbers)]])
     edges = np.linspace(low, high, buckets + 1)
@@ -131,11 +136,11 @@ def pr_curve(
         negatives,
         negatives[0] - negatives,
         missed,
-        positives / np.maximum(_LEAST_COUNT, positives + negatives),
-        positives / np.maximum(_LEAST_COUNT, positives + missed),
+        positives / np.maximum(_MIN_COUNT, positives + negatives),
+        positives / np.maximum(_MIN_COUNT, positives + missed),
     ]
     content = proto.PrCurvePluginData(num_thresholds=thresholds)
-    return tensor(tag, np.array(rows, np.float32), describe("pr_curves", content, **about))
+    return tensor(tag, np.array(rows, np.float32), make_metadata("pr_curves", content, **about))
 
 
 def mesh(
@@ -165,6 +170,90 @@ def mesh(
             shape=array.shape,
             components=sum(1 << present for present in parts),
         )
-        metadata = describe("mesh", content, **about)
+        metadata = make_metadata("mesh", content, **about)
         values.append(tensor(f"{name}_{part.name}", array, metadata))
     return values
+
+
+# The layout of charts that the program which logs can ask for: built, and read again.
+
+LAYOUT_TAG = "custom_scalars__config__"
+
+
+@dataclass(frozen=True, slots=True)
+class MultilineChart:
+    """A chart of all tags that match one of some regular expressions."""
+
+    title: str
+    tags: Sequence[str]
+
+
+class MarginSeries(NamedTuple):
+    """Three tags: a line, and the lower and upper edge of a band around it."""
+
+    value: str
+    lower: str
+    upper: str
+
+
+@dataclass(frozen=True, slots=True)
+class MarginChart:
+    """A chart of lines with bands."""
+
+    title: str
+    series: Sequence[MarginSeries]
+
+
+def custom_scalars_layout(
+    categories: Mapping[str, Sequence[MultilineChart | MarginChart]],
+) -> Message:
+    """The value that holds a layout: titles of categories and the charts of each."""
+    message = proto.Layout(
+        category=[
+            proto.Category(title=title.encode(), chart=[_build_chart(chart) for chart in charts])
+            for title, charts in categories.items()
+        ]
+    )
+    return tensor(LAYOUT_TAG, message.SerializeToString(), make_metadata("custom_scalars"))
+
+
+def _build_chart(chart: MultilineChart | MarginChart) -> Message:
+    if isinstance(chart, MultilineChart):
+        lines = proto.MultilineChartContent(tag=[tag.encode() for tag in chart.tags])
+        return proto.Chart(title=chart.title.encode(), multiline=lines)
+    series = [
+        proto.MarginSeries(
+            value=band.value.encode(), lower=band.lower.encode(), upper=band.upper.encode()
+        )
+        for band in chart.series
+    ]
+    return proto.Chart(title=chart.title.encode(), margin=proto.MarginChartContent(series=series))
+
+
+def parse_layout(data: bytes) -> tuple[LayoutCategory, ...]:
+    """The categories of a layout, from the message that a log holds."""
+    try:
+        message = proto.Layout.FromString(data)
+    except DecodeError as error:
+        raise FormatError("this is no layout of charts") from error
+    return tuple(
+        LayoutCategory(
+            title=decode_text(category.title),
+            closed=category.closed,
+            charts=tuple(_read_chart(chart) for chart in category.chart),
+        )
+        for category in message.category
+    )
+
+
+def _read_chart(chart: Message) -> LayoutChart:
+    return LayoutChart(
+        title=decode_text(chart.title),
+        tags=tuple(decode_text(tag) for tag in chart.multiline.tag),
+        margins=tuple(
+            LayoutMargin(
+                decode_text(series.value), decode_text(series.lower), decode_text(series.upper)
+            )
+            for series in chart.margin.series
+        ),
+    )

@@ -1,32 +1,99 @@
-"""TensorProto to numpy array and back, for every dtype that a log can hold.
+"""Numbers that numpy has no type for: bfloat16, the 8-bit floats and the 4-bit integers.
 
-A tensor's numbers stand either in ``tensor_content``, as little-endian memory, or in the repeated
-field of their type. There may be fewer of the latter than elements: the last one is then repeated,
-and none at all means zeros.
+Each function takes the stored bits and gives an array of the nearest wider type, losing nothing.
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tracklight.errors import FormatError, UsageError
-from tracklight.formats import narrow, proto
-from tracklight.formats.crc32c import Buffer
-from tracklight.formats.narrow import float8_widener
+from tracklight.formats import proto
 from tracklight.formats.proto import Message
-from tracklight.formats.wire import read_varint
+from tracklight.formats.tfrecord import BytesLike
+from tracklight.formats.wire_format import read_varint
 
-MAX_BYTES = 1 << 30
+Bits: TypeAlias = NDArray[Any]
+
+Numbers: TypeAlias = NDArray[Any]
+
+#: How a float8 format spends its codes. ``ieee``: the highest exponent is infinity and NaN.
+#: ``fn``: no infinity, NaN only where all bits but the sign are set. ``fnuz``: no infinity and no
+#: negative zero, whose code is the only NaN.
+Specials = Literal["ieee", "fn", "fnuz"]
+
+
+def widen_bool(bits: Bits) -> Numbers:
+    # A byte of 2 is true, but numpy would go wrong on it if it were only viewed as a bool.
+    return np.not_equal(bits, 0)
+
+
+def widen_half(bits: Bits) -> Numbers:
+    return bits.view("<f2")
+
+
+def widen_bfloat16(bits: Bits) -> Numbers:
+    return (bits.astype("<u4") << 16).view("<f4")
+
+
+def widen_int4(bits: Bits) -> Numbers:
+    # Shifting up and back again copies the sign bit into the upper half of the byte.
+    return np.right_shift(np.left_shift(bits, 4).view(np.int8), 4)
+
+
+def widen_uint4(bits: Bits) -> Numbers:
+    return np.bitwise_and(bits, 0x0F)
+
+
+def make_float8_widener(
+    mantissa_bits: int, bias: int, specials: Specials
+) -> Callable[[Bits], Numbers]:
+    """A function that widens the float8 format described."""
+
+    def widen(bits: Bits) -> Numbers:
+        return np.take(_make_float8_table(mantissa_bits, bias, specials), bits)
+
+    return widen
+
+
+@functools.cache
+def _make_float8_table(mantissa_bits: int, bias: int, specials: Specials) -> Numbers:
+    """The value of each of the 256 codes."""
+    code = np.arange(256)
+    exponent = (code & 0x7F) >> mantissa_bits
+    fraction = (code & (1 << mantissa_bits) - 1) / (1 << mantissa_bits)
+    normal = exponent > 0
+    size = np.ldexp(fraction + normal, np.where(normal, exponent, 1) - bias)
+    value: Numbers = np.where(code < 0x80, size, -size).astype(np.float32)
+    if specials == "fnuz":
+        value[0x80] = np.nan
+    elif specials == "fn":
+        value[[0x7F, 0xFF]] = np.nan
+    else:
+        highest = exponent == exponent.max()
+        value[highest] = np.where(fraction[highest] > 0, np.nan, np.inf * np.sign(value[highest]))
+    return value
+
+
+# TensorProto to numpy array and back, for every dtype that a log can hold.
+#
+# A tensor's numbers stand either in ``tensor_content``, as little-endian memory, or in the repeated
+# field of their type. There may be fewer of the latter than elements: the last one is then repeated,
+# and none at all means zeros.
+
+MAX_TENSOR_BYTES = 1 << 30
 
 #: As many as numpy 1 allows.
 _MAX_DIMS = 32
+
 _POINTER_BYTES = 8
 
 
@@ -82,25 +149,25 @@ _LAYOUTS = {
     DType.INT8: _Layout("i1", "int_val"),
     DType.COMPLEX64: _Layout("<c8", "scomplex_val"),
     DType.INT64: _Layout("<i8", "int64_val"),
-    DType.BOOL: _Layout("u1", "bool_val", narrow.widen_bool),
+    DType.BOOL: _Layout("u1", "bool_val", widen_bool),
     DType.QINT8: _Layout("i1", "int_val"),
     DType.QUINT8: _Layout("u1", "int_val"),
     DType.QINT32: _Layout("<i4", "int_val"),
-    DType.BFLOAT16: _Layout("<u2", "half_val", narrow.widen_bfloat16),
+    DType.BFLOAT16: _Layout("<u2", "half_val", widen_bfloat16),
     DType.QINT16: _Layout("<i2", "int_val"),
     DType.QUINT16: _Layout("<u2", "int_val"),
     DType.UINT16: _Layout("<u2", "int_val"),
     DType.COMPLEX128: _Layout("<c16", "dcomplex_val"),
-    DType.HALF: _Layout("<u2", "half_val", narrow.widen_half),
+    DType.HALF: _Layout("<u2", "half_val", widen_half),
     DType.UINT32: _Layout("<u4", "uint32_val"),
     DType.UINT64: _Layout("<u8", "uint64_val"),
-    DType.FLOAT8_E5M2: _Layout("u1", "float8_val", float8_widener(2, 15, "ieee")),
-    DType.FLOAT8_E4M3FN: _Layout("u1", "float8_val", float8_widener(3, 7, "fn")),
-    DType.FLOAT8_E4M3FNUZ: _Layout("u1", "float8_val", float8_widener(3, 8, "fnuz")),
-    DType.FLOAT8_E4M3B11FNUZ: _Layout("u1", "float8_val", float8_widener(3, 11, "fnuz")),
-    DType.FLOAT8_E5M2FNUZ: _Layout("u1", "float8_val", float8_widener(2, 16, "fnuz")),
-    DType.INT4: _Layout("u1", "int_val", narrow.widen_int4),
-    DType.UINT4: _Layout("u1", "int_val", narrow.widen_uint4),
+    DType.FLOAT8_E5M2: _Layout("u1", "float8_val", make_float8_widener(2, 15, "ieee")),
+    DType.FLOAT8_E4M3FN: _Layout("u1", "float8_val", make_float8_widener(3, 7, "fn")),
+    DType.FLOAT8_E4M3FNUZ: _Layout("u1", "float8_val", make_float8_widener(3, 8, "fnuz")),
+    DType.FLOAT8_E4M3B11FNUZ: _Layout("u1", "float8_val", make_float8_widener(3, 11, "fnuz")),
+    DType.FLOAT8_E5M2FNUZ: _Layout("u1", "float8_val", make_float8_widener(2, 16, "fnuz")),
+    DType.INT4: _Layout("u1", "int_val", widen_int4),
+    DType.UINT4: _Layout("u1", "int_val", widen_uint4),
 }
 
 _FIELD_TYPES = {
@@ -117,7 +184,7 @@ _FIELD_TYPES = {
 }
 
 #: What numpy, and ml_dtypes for the narrow ones, call the dtypes that can be written.
-_DTYPE_OF_NAME = {
+_DTYPE_BY_NAME = {
     "float32": DType.FLOAT,
     "float64": DType.DOUBLE,
     "float16": DType.HALF,
@@ -128,15 +195,18 @@ _DTYPE_OF_NAME = {
         if dtype.name.startswith(("INT", "UINT", "COMPLEX", "BFLOAT", "FLOAT8"))
     },
 }
-_NAME_OF_DTYPE = {dtype: name for name, dtype in _DTYPE_OF_NAME.items()}
+
+_NAME_BY_DTYPE = {dtype: name for name, dtype in _DTYPE_BY_NAME.items()}
 
 
-def get_type_name(dtype: DType) -> str:
+def get_dtype_name(dtype: DType) -> str:
     """What numpy and ml_dtypes call a dtype, or TensorFlow where they have none such."""
-    return _NAME_OF_DTYPE.get(dtype, dtype.name.lower())
+    return _NAME_BY_DTYPE.get(dtype, dtype.name.lower())
 
 
-def decode(tensor: Message | Buffer, *, max_bytes: int = MAX_BYTES) -> NDArray[Any]:
+def decode_tensor(
+    tensor: Message | BytesLike, *, max_bytes: int = MAX_TENSOR_BYTES
+) -> NDArray[Any]:
     """The array that a TensorProto, or its bytes, stands for.
 
     bfloat16 and float8 come out as float32, strings as an object array of bytes. The array may be
@@ -153,14 +223,14 @@ def decode(tensor: Message | Buffer, *, max_bytes: int = MAX_BYTES) -> NDArray[A
     return widen(dtype, numbers).reshape(shape)
 
 
-def encode(value: ArrayLike) -> Message:
+def encode_tensor(value: ArrayLike) -> Message:
     """The TensorProto that holds an array, a number, a text or a (nested) list of them."""
     array = _as_array(value)
     shape = proto.TensorShapeProto(dim=[proto.Dim(size=size) for size in array.shape])
     if array.dtype == object:
         texts = [_as_bytes(text) for text in array.ravel()]
         return proto.TensorProto(dtype=DType.STRING, tensor_shape=shape, string_val=texts)
-    dtype = _DTYPE_OF_NAME.get(array.dtype.name)
+    dtype = _DTYPE_BY_NAME.get(array.dtype.name)
     if dtype is None:
         raise UsageError(
             f"a log cannot hold an array of {array.dtype}; convert it to float64 or int64 first"
@@ -170,12 +240,12 @@ def encode(value: ArrayLike) -> Message:
     return proto.TensorProto(dtype=dtype, tensor_shape=shape, tensor_content=array.tobytes())
 
 
-def get_dtype(number: int) -> DType:
+def get_dtype(code: int) -> DType:
     """The dtype of that number; raises FormatError where there can be no values of it."""
     try:
-        dtype = DType(number - 100 if number > 100 else number)
+        dtype = DType(code - 100 if code > 100 else code)
     except ValueError:
-        raise FormatError(f"a tensor of unknown dtype {number}") from None
+        raise FormatError(f"a tensor of unknown dtype {code}") from None
     if dtype in (DType.RESOURCE, DType.VARIANT):
         raise FormatError(f"a tensor of dtype {dtype.name.lower()}, which holds no values")
     return dtype
@@ -207,7 +277,7 @@ def check_size(dtype: DType, shape: tuple[int, ...], max_bytes: int) -> None:
         )
 
 
-def get_stored_type(dtype: DType) -> np.dtype[Any]:
+def get_storage_dtype(dtype: DType) -> np.dtype[Any]:
     """What an element looks like in memory; bits where numpy has no type for it."""
     return np.dtype(_LAYOUTS[dtype].stored)
 

@@ -1,35 +1,82 @@
-"""Records of a TFRecord file: a length, the payload, and a checksum of each.
-
-    uint64 length | uint32 masked CRC of those 8 bytes | payload | uint32 masked CRC of the payload
-
-All little-endian. Event files are such files, never compressed; other TFRecord files may be gzip or
-zlib streams of the same. This module is strict and raises on the first damage; the scanner
-(`tracklight.formats.scan`) is what reads on past it.
-"""
+"""CRC-32C (Castagnoli), and the masked form that stands beside every length and payload."""
 
 from __future__ import annotations
 
 import io
 import struct
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import BinaryIO, Literal, Protocol
 
 from tracklight.errors import FormatError
-from tracklight.formats.crc32c import masked_crc32c
+
+BytesLike = bytes | bytearray | memoryview
+
+_POLYNOMIAL = 0x82F63B78
+
+_MASK_DELTA = 0xA282EAD8
+
+
+def masked_crc32c(data: BytesLike) -> int:
+    """The checksum as a record stores it: rotated and shifted, as data often holds CRCs itself."""
+    crc = crc32c(data)
+    return ((crc >> 15 | crc << 17) + _MASK_DELTA) & 0xFFFFFFFF
+
+
+def crc32c_in_python(data: BytesLike) -> int:
+    """Some megabytes a second: what is used where the compiled kernel is missing."""
+    crc = 0xFFFFFFFF
+    for byte in bytes(data):
+        crc = _CRC_TABLE[(crc ^ byte) & 0xFF] ^ crc >> 8
+    return crc ^ 0xFFFFFFFF
+
+
+def _compute_table_entry(byte: int) -> int:
+    for _ in range(8):
+        byte = byte >> 1 ^ (_POLYNOMIAL if byte & 1 else 0)
+    return byte
+
+
+_CRC_TABLE = [_compute_table_entry(byte) for byte in range(256)]
+
+
+def _load_crc32c() -> Callable[[BytesLike], int]:
+    try:
+        from tracklight.formats import _scan
+    except ImportError:
+        return crc32c_in_python
+    return _scan.crc32c
+
+
+#: CRC-32C of some bytes.
+crc32c = _load_crc32c()
+
+
+# Records of a TFRecord file: a length, the payload, and a checksum of each.
+#
+#     uint64 length | uint32 masked CRC of those 8 bytes | payload | uint32 masked CRC of the payload
+#
+# All little-endian. Event files are such files, never compressed; other TFRecord files may be gzip or
+# zlib streams of the same. This module is strict and raises on the first damage; the scanner
+# (`tracklight.formats.scanner`) is what reads on past it.
 
 Compression = Literal["gzip", "zlib"]
 
 HEADER_BYTES = 12
+
 FOOTER_BYTES = 4
+
 FRAME_BYTES = HEADER_BYTES + FOOTER_BYTES
 
 #: No message of protobuf's may be longer, so no honest record is.
 MAX_RECORD_BYTES = 2**31
 
 _HEADER = struct.Struct("<QI")
+
 _FOOTER = struct.Struct("<I")
+
 _CHUNK_BYTES = 1 << 20
+
 _WINDOW_BITS = {"gzip": 31, "zlib": 15}
 
 
@@ -37,7 +84,7 @@ class _Readable(Protocol):
     def read(self, size: int, /) -> bytes: ...
 
 
-def frame(payload: bytes) -> bytes:
+def encode_record(payload: bytes) -> bytes:
     """The record that holds ``payload``."""
     length = struct.pack("<Q", len(payload))
     return b"".join(
@@ -51,11 +98,11 @@ def write_records(
     """Write ``payloads`` as records, the whole of them as one compressed stream if asked to."""
     if compression is None:
         for payload in payloads:
-            stream.write(frame(payload))
+            stream.write(encode_record(payload))
         return
     packer = zlib.compressobj(wbits=_WINDOW_BITS[compression])
     for payload in payloads:
-        stream.write(packer.compress(frame(payload)))
+        stream.write(packer.compress(encode_record(payload)))
     stream.write(packer.flush())
 
 

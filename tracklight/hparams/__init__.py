@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tracklight.formats.hparam_names import iter_flat
+from tracklight.formats.hparams import iter_flattened
 from tracklight.hparams.domains import (
     Discrete,
     Domain,
@@ -20,15 +20,15 @@ from tracklight.hparams.domains import (
     IntInterval,
     Metric,
     RealInterval,
-    as_stored_domain,
+    to_proto_domain,
 )
-from tracklight.sdk import lenient
-from tracklight.sdk.state import find_active_writer
-from tracklight.sdk.writer import EventWriter
+from tracklight.writer import warnings
+from tracklight.writer.defaults import find_active_writer
+from tracklight.writer.event_writer import EventWriter
 
 if TYPE_CHECKING:
     from tracklight.formats.proto import Message
-    from tracklight.hparams.searching import search
+    from tracklight.hparams.optuna_search import search
 
     KerasCallback: Any
 
@@ -57,7 +57,7 @@ def hparams(
     default, runs with the same hyperparameters are one trial.
     """
     writer = find_active_writer()
-    return writer is not None and log_start(writer, hparams, trial_id, start_time_secs)
+    return writer is not None and log_hparams(writer, hparams, trial_id, start_time_secs)
 
 
 def hparams_config(
@@ -67,29 +67,29 @@ def hparams_config(
     writer = find_active_writer()
     if writer is None:
         return False
-    with lenient.guard("hparams_config", strict=writer.strict):
+    with warnings.catch_errors("hparams_config", strict=writer.strict):
         return writer.add([build_experiment(hparams, metrics, time_created_secs or 0.0)], 0)
     return False
 
 
-def log_start(
+def log_hparams(
     writer: EventWriter,
     hparams: Mapping[str, Any] | Mapping[str | HParam, Any],
     trial_id: str | None = None,
     start_time_secs: float | None = None,
 ) -> bool:
     """Log the hyperparameters of a run to a writer."""
-    from tracklight.sdk import sessions
+    from tracklight.hparams import session
 
-    with lenient.guard("hparams", strict=writer.strict):
+    with warnings.catch_errors("hparams", strict=writer.strict):
         named = [
             (key.name if isinstance(key, HParam) else str(key), value)
             for key, value in hparams.items()
         ]
-        flat = [pair for name, value in named for pair in iter_flat({name: value})]
-        sessions.check_unique([name for name, _ in flat])
-        values = {name: sessions.as_hparam_value(name, value) for name, value in flat}
-        return sessions.log_session_start(writer, values, trial_id, start_time_secs)
+        flat = [pair for name, value in named for pair in iter_flattened({name: value})]
+        session.check_unique([name for name, _ in flat])
+        values = {name: session.as_hparam_value(name, value) for name, value in flat}
+        return session.log_session_start(writer, values, trial_id, start_time_secs)
     return False
 
 
@@ -99,11 +99,11 @@ def build_experiment(
     """What `hparams_config` logs."""
     from tracklight.formats import hparams as formats
 
-    return formats.experiment(
+    return formats.build_experiment(
         [
             formats.HParam(
                 hparam.name,
-                as_stored_domain(hparam.domain),
+                to_proto_domain(hparam.domain),
                 hparam.display_name or "",
                 hparam.description or "",
             )
@@ -115,7 +115,7 @@ def build_experiment(
                 metric.group or "",
                 metric.display_name or "",
                 metric.description or "",
-                formats.Dataset(metric.dataset_type or 0),
+                formats.DatasetType(metric.dataset_type or 0),
             )
             for metric in metrics
         ],
@@ -126,11 +126,11 @@ def build_experiment(
 def __getattr__(name: str) -> Any:
     # A class needs its base when it is made, and Keras takes seconds to import.
     if name == "KerasCallback":
-        from tracklight.hparams.callback import make_keras_callback
+        from tracklight.hparams.session import create_keras_callback_class
 
-        return make_keras_callback()
+        return create_keras_callback_class()
     if name == "search":
-        from tracklight.hparams.searching import search
+        from tracklight.hparams.optuna_search import search
 
         return search
     raise AttributeError(f"module 'tracklight.hparams' has no attribute {name!r}")

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from tracklight.sdk import lenient
+from tracklight.writer import warnings
 
 
 class Domain:
@@ -29,9 +29,11 @@ class _Interval(Domain):
     def _check(self) -> None:
         for argument, value in vars(self).items():
             if isinstance(value, bool) or not isinstance(value, (int, self.dtype)):
-                raise lenient.Misuse(argument, f"must be a {self.dtype.__name__}, not {value!r}")
+                raise warnings.ArgumentError(
+                    argument, f"must be a {self.dtype.__name__}, not {value!r}"
+                )
         if self.min_value > self.max_value:
-            raise lenient.Misuse("min_value", f"{self.min_value} is above {self.max_value}")
+            raise warnings.ArgumentError("min_value", f"{self.min_value} is above {self.max_value}")
 
 
 @dataclass(frozen=True)
@@ -76,14 +78,16 @@ class Discrete(Domain):
     def __init__(self, values: Iterable[Any], dtype: type | None = None) -> None:
         given = list(values)
         if dtype is None and not given:
-            raise lenient.Misuse("dtype", "must be given where there are no values")
+            raise warnings.ArgumentError("dtype", "must be given where there are no values")
         self._dtype = type(given[0]) if dtype is None else dtype
         if self._dtype not in (int, float, bool, str):
             name = self._dtype.__name__
-            raise lenient.Misuse("dtype", f"must be int, float, bool or str, not {name}")
+            raise warnings.ArgumentError("dtype", f"must be int, float, bool or str, not {name}")
         for value in given:
             if not isinstance(value, self._dtype):
-                raise lenient.Misuse("values", f"must all be {self._dtype.__name__}: {value!r}")
+                raise warnings.ArgumentError(
+                    "values", f"must all be {self._dtype.__name__}: {value!r}"
+                )
         self.values: list[Any] = sorted(given)
 
     @property
@@ -121,7 +125,7 @@ class Metric:
     dataset_type: int | None = None
 
 
-def as_stored_domain(domain: Domain | None) -> Any:
+def to_proto_domain(domain: Domain | None) -> Any:
     """A domain as records have it."""
     from tracklight.formats.hparams import Interval
 

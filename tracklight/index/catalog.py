@@ -8,32 +8,30 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TypeVar
 
-from tracklight.index.cache import DEFAULT_LIMIT_BYTES, Cache, find_folder
-from tracklight.index.lens import Lens, View
-from tracklight.index.shard import Key, Shard
-from tracklight.index.shared import merge_shares
-from tracklight.logdir.confinement import leads_out
-from tracklight.logdir.discover import Found, FoundFile, discover, iter_upwards
-from tracklight.logdir.fetching import fetch
+from tracklight.index.cache import DEFAULT_CACHE_BYTES, PackCache, find_cache_folder
+from tracklight.index.series_query import SeriesQuery, View
+from tracklight.index.shard import SeriesKey, Shard
+from tracklight.index.tags import merge_shared_tags
+from tracklight.logdir.access import escapes_roots, fetch_local_copy, open_filesystem
+from tracklight.logdir.discover import DiscoveredFile, Discovery, discover, iter_ancestors
 from tracklight.logdir.filesystem import FileSystem
-from tracklight.logdir.natural import natural_key
-from tracklight.logdir.opening import open_filesystem
+from tracklight.logdir.names import natural_key
 from tracklight.logdir.roots import Root
 from tracklight.logdir.watch import Changes
 from tracklight.types import (
     CaptureFile,
     Delta,
-    Digest,
     FileInfo,
-    Located,
     Point,
     Progress,
     RunInfo,
-    SavedFile,
     Series,
+    SeriesSummary,
     SettingsFile,
     SharedTag,
     TagInfo,
+    TensorFileEntry,
+    ValueLocations,
 )
 
 R = TypeVar("R")
@@ -41,7 +39,7 @@ R = TypeVar("R")
 DEFAULT_MEMORY_BYTES = 2 << 30
 
 #: More is no file that somebody keeps settings in.
-_MOST_SETTINGS_BYTES = 1 << 20
+_MAX_SETTINGS_BYTES = 1 << 20
 
 
 class Catalog:
@@ -57,7 +55,7 @@ class Catalog:
         include: Iterable[str] = (),
         exclude: Iterable[str] = (),
         cache: bool | Path = True,
-        cache_bytes: int = DEFAULT_LIMIT_BYTES,
+        cache_bytes: int = DEFAULT_CACHE_BYTES,
         memory_bytes: int = DEFAULT_MEMORY_BYTES,
         shards: int = 1,
     ) -> None:
@@ -70,9 +68,9 @@ class Catalog:
             for number in range(shards)
         ]
         self._cache_folder = _find_cache(roots, cache, 0)
-        self._found: dict[Root, Found] = {}
-        self._runs: dict[str, list[FoundFile]] = {}
-        self._by_path: dict[str, list[FoundFile]] = {}
+        self._discoveries: dict[Root, Discovery] = {}
+        self._runs: dict[str, list[DiscoveredFile]] = {}
+        self._by_path: dict[str, list[DiscoveredFile]] = {}
 
     # ---- keeping up to date
 
@@ -85,7 +83,7 @@ class Catalog:
             changed |= self._refresh_roots(roots)
         if changes is not None:
             changed |= self._refresh_files(changes.files)
-        return self._delta(before, changed)
+        return self._make_delta(before, changed)
 
     @property
     def cache_folder(self) -> Path | None:
@@ -95,7 +93,7 @@ class Catalog:
     @property
     def linked(self) -> Mapping[Root, frozenset[str]]:
         """Directories that links below the roots lead to, for who watches them."""
-        return {root: found.linked for root, found in self._found.items()}
+        return {root: found.linked for root, found in self._discoveries.items()}
 
     @property
     def progress(self) -> Progress:
@@ -111,13 +109,13 @@ class Catalog:
     @property
     def problems(self) -> tuple[str, ...]:
         """Sentences on what could not be listed or read."""
-        listing = [problem for found in self._found.values() for problem in found.problems]
+        listing = [problem for found in self._discoveries.values() for problem in found.problems]
         return (*listing, *(problem for shard in self._shards for problem in shard.problems))
 
     @property
     def failed_roots(self) -> tuple[str, ...]:
         """Sentences on roots in which no run was found because they could not be listed."""
-        failed = (found for found in self._found.values() if not found.runs)
+        failed = (found for found in self._discoveries.values() if not found.runs)
         return tuple(problem for found in failed for problem in found.problems)
 
     def close(self) -> None:
@@ -132,44 +130,44 @@ class Catalog:
         return tuple(sorted(runs, key=lambda run: natural_key(run.name)))
 
     def tags(self, run: str) -> tuple[TagInfo, ...]:
-        return self._shard(run).tags(run)
+        return self._get_shard(run).tags(run)
 
     def shared_tags(self, runs: Sequence[str]) -> tuple[SharedTag, ...]:
         """The tags of some runs together, each with those that have it in the order given."""
         own: dict[int, list[str]] = {}
         for run in runs:
-            own.setdefault(self._owner(run), []).append(run)
+            own.setdefault(self._get_shard_number(run), []).append(run)
         parts = [self._shards[shard].shared_tags(names) for shard, names in own.items()]
-        return merge_shares((share for part in parts for share in part), runs)
+        return merge_shared_tags((share for part in parts for share in part), runs)
 
     def files(self, run: str) -> tuple[FileInfo, ...]:
-        return self._shard(run).files(run)
+        return self._get_shard(run).files(run)
 
     def scalar(self, run: str, tag: str) -> Series:
-        return self._shard(run).scalars([(run, tag)])[0]
+        return self._get_shard(run).scalars([(run, tag)])[0]
 
-    def query(self, keys: Sequence[Key], lens: Lens, view: View[R]) -> list[R]:
+    def query(self, keys: Sequence[SeriesKey], query: SeriesQuery, view: View[R]) -> list[R]:
         """Apply ``view`` to several series (run, tag) after axis, smoothing and baseline.
 
         Shards return only the result of the view, however many points a series has.
         """
         found: dict[int, R] = {}
-        for shard, asked, own in self._split(keys):
-            found.update(zip(own, shard.look(asked, lens, view), strict=True))
+        for shard, asked, own in self._split_by_shard(keys):
+            found.update(zip(own, shard.query(asked, query, view), strict=True))
         return [found[place] for place in range(len(keys))]
 
-    def digests(self, keys: Sequence[Key]) -> list[Digest | None]:
+    def summaries(self, keys: Sequence[SeriesKey]) -> list[SeriesSummary | None]:
         """Some series in a few numbers each; None for one that is not there."""
-        found: list[Digest | None] = [None] * len(keys)
-        for shard, asked, own in self._split(keys):
-            for place, digest in zip(own, shard.digests(asked), strict=True):
+        found: list[SeriesSummary | None] = [None] * len(keys)
+        for shard, asked, own in self._split_by_shard(keys):
+            for place, digest in zip(own, shard.summaries(asked), strict=True):
                 found[place] = digest
         return found
 
-    def last_points(self, keys: Sequence[Key]) -> list[Point | None]:
+    def last_points(self, keys: Sequence[SeriesKey]) -> list[Point | None]:
         """The points of some series that were written last; None for one without any."""
         found: list[Point | None] = [None] * len(keys)
-        for shard, asked, own in self._split(keys):
+        for shard, asked, own in self._split_by_shard(keys):
             for place, point in zip(own, shard.last_points(asked), strict=True):
                 found[place] = point
         return found
@@ -189,8 +187,8 @@ class Catalog:
 
         One that is only a link to a file elsewhere is not read, as anything could be there.
         """
-        self._check_within(file.path)
-        return open_filesystem(file.path)[0].read(file.path, 0, _MOST_SETTINGS_BYTES)
+        self._check_inside_roots(file.path)
+        return open_filesystem(file.path)[0].read(file.path, 0, _MAX_SETTINGS_BYTES)
 
     def captures(self) -> tuple[CaptureFile, ...]:
         """What profilers left, by run and session."""
@@ -198,51 +196,53 @@ class Catalog:
 
     def fetch_capture(self, capture: CaptureFile) -> AbstractContextManager[Path]:
         """Such a file on this machine, which may be a copy for as long as it is looked at."""
-        self._check_within(capture.path)
-        return fetch(capture.path)
+        self._check_inside_roots(capture.path)
+        return fetch_local_copy(capture.path)
 
-    def tensor_files(self) -> tuple[SavedFile, ...]:
+    def tensor_files(self) -> tuple[TensorFileEntry, ...]:
         """The files that hold tensors, or say where some are."""
         return tuple(
-            SavedFile(file.run, file.path, repr(file.stat)) for file in self._iter_tensors()
+            TensorFileEntry(file.run, file.path, repr(file.stat)) for file in self._iter_tensors()
         )
 
-    def located(self, run: str, tag: str) -> Located:
-        return self._shard(run).located(run, tag)
+    def locate(self, run: str, tag: str) -> ValueLocations:
+        return self._get_shard(run).locate(run, tag)
 
-    def read(self, located: Located, index: int) -> bytes:
+    def read(self, locations: ValueLocations, index: int) -> bytes:
         """The bytes of one value that `located` tells the place of, from the log itself."""
-        return self._shard(located.run).read(located, index)
+        return self._get_shard(locations.run).read(locations, index)
 
-    def read_many(self, located: Located, indexes: Sequence[int]) -> list[bytes]:
+    def read_many(self, locations: ValueLocations, indexes: Sequence[int]) -> list[bytes]:
         """Several of these values at once, which is much sooner done than one after the other."""
-        return self._shard(located.run).read_many(located, indexes)
+        return self._get_shard(locations.run).read_many(locations, indexes)
 
     # ---- inside
 
-    def _check_within(self, path: str) -> None:
-        if leads_out(path, (root.path for root in self.roots)):
+    def _check_inside_roots(self, path: str) -> None:
+        if escapes_roots(path, (root.path for root in self.roots)):
             raise PermissionError(f'"{path}" leads out of the log directory')
 
-    def _owner(self, run: str) -> int:
+    def _get_shard_number(self, run: str) -> int:
         return zlib.crc32(run.encode("utf-8", "surrogateescape")) % len(self._shards)
 
-    def _split(self, keys: Sequence[Key]) -> list[tuple[Shard, list[Key], list[int]]]:
+    def _split_by_shard(
+        self, keys: Sequence[SeriesKey]
+    ) -> list[tuple[Shard, list[SeriesKey], list[int]]]:
         """For each shard that owns some of the keys: these keys, and their places among all."""
         places: dict[int, list[int]] = {}
         for place, (run, _) in enumerate(keys):
-            places.setdefault(self._owner(run), []).append(place)
+            places.setdefault(self._get_shard_number(run), []).append(place)
         return [(self._shards[n], [keys[p] for p in own], own) for n, own in places.items()]
 
-    def _shard(self, run: str) -> Shard:
-        return self._shards[self._owner(run)]
+    def _get_shard(self, run: str) -> Shard:
+        return self._shards[self._get_shard_number(run)]
 
-    def _discover(self, root: Root, fs: FileSystem) -> Found:
+    def _discover(self, root: Root, fs: FileSystem) -> Discovery:
         """What is below a root now; where it could not be listed, what was there before."""
         found = discover(root, fs, self._include, self._exclude)
-        known = self._found.get(root)
-        if known is not None and found.unlisted:
-            hidden = tuple(path.rstrip("/") + "/" for path in found.unlisted)
+        known = self._discoveries.get(root)
+        if known is not None and found.failed_directories:
+            hidden = tuple(path.rstrip("/") + "/" for path in found.failed_directories)
             kept = [file for file in known.files if file.path.startswith(hidden)]
             profiles = [file for file in known.captures if file.path.startswith(hidden)]
             found.files.extend(kept)
@@ -251,22 +251,22 @@ class Catalog:
             found.runs.extend(runs.difference(found.runs))
         return found
 
-    def _group_files(self) -> dict[str, list[FoundFile]]:
-        runs: dict[str, list[FoundFile]] = {}
-        for found in self._found.values():
+    def _group_files(self) -> dict[str, list[DiscoveredFile]]:
+        runs: dict[str, list[DiscoveredFile]] = {}
+        for found in self._discoveries.values():
             runs.update((run, runs.get(run, [])) for run in found.runs)
             for file in found.files:
                 runs[file.run].append(file)
         return runs
 
-    def _iter_settings(self) -> Iterator[FoundFile]:
-        return (file for found in self._found.values() for file in found.settings)
+    def _iter_settings(self) -> Iterator[DiscoveredFile]:
+        return (file for found in self._discoveries.values() for file in found.settings)
 
     def _iter_captures(self) -> Iterator[CaptureFile]:
-        return (capture for found in self._found.values() for capture in found.captures)
+        return (capture for found in self._discoveries.values() for capture in found.captures)
 
-    def _iter_tensors(self) -> Iterator[FoundFile]:
-        return (file for found in self._found.values() for file in found.tensors)
+    def _iter_tensors(self) -> Iterator[DiscoveredFile]:
+        return (file for found in self._discoveries.values() for file in found.tensors)
 
     def _roots_to_list(self, changes: Changes) -> set[Root]:
         """A file that changed and is not known has come by another way than its name tells."""
@@ -279,11 +279,11 @@ class Catalog:
         settings, captures = frozenset(self._iter_settings()), frozenset(self._iter_captures())
         tensors = frozenset(self._iter_tensors())
         for root in roots:
-            self._found[root] = self._discover(root, self._filesystems[root])
+            self._discoveries[root] = self._discover(root, self._filesystems[root])
         self._runs = self._group_files()
-        self._by_path = _by_path(self._runs)
+        self._by_path = _group_by_path(self._runs)
         written = {file.run for file in settings.symmetric_difference(self._iter_settings())}
-        changed = {run for run in self._runs if not written.isdisjoint(iter_upwards(run))}
+        changed = {run for run in self._runs if not written.isdisjoint(iter_ancestors(run))}
         profiled = {it.run for it in captures.symmetric_difference(self._iter_captures())}
         changed |= profiled & self._runs.keys()
         saved = {file.run for file in tensors.symmetric_difference(self._iter_tensors())}
@@ -291,55 +291,61 @@ class Catalog:
         # They may be all there is, and then it is no run that tells of them.
         self.version += bool(saved)
         for number, shard in enumerate(self._shards):
-            own = {run: files for run, files in self._runs.items() if self._owner(run) == number}
+            own = {
+                run: files
+                for run, files in self._runs.items()
+                if self._get_shard_number(run) == number
+            }
             changed |= shard.refresh(own)
         return changed
 
     def _find_run_above(self, directory: str) -> str | None:
-        return next((run for run in iter_upwards(directory) if run in self._runs), None)
+        return next((run for run in iter_ancestors(directory) if run in self._runs), None)
 
     def _refresh_files(self, paths: Iterable[str]) -> set[str]:
         """Look at some files only."""
-        wanted: dict[int, list[FoundFile]] = {}
+        wanted: dict[int, list[DiscoveredFile]] = {}
         for path in paths:
             stat = open_filesystem(path)[0].find_stat(path)
             if stat is None:
                 continue
             for file in self._by_path.get(path, ()):
-                wanted.setdefault(self._owner(file.run), []).append(file._replace(stat=stat))
+                wanted.setdefault(self._get_shard_number(file.run), []).append(
+                    file._replace(stat=stat)
+                )
         changed: set[str] = set()
         for number, files in wanted.items():
-            changed |= self._shards[number].follow(files)
+            changed |= self._shards[number].read_new(files)
         return changed
 
-    def _delta(self, before: Mapping[str, object], changed: set[str]) -> Delta:
+    def _make_delta(self, before: Mapping[str, object], changed: set[str]) -> Delta:
         added, removed = self._runs.keys() - before.keys(), before.keys() - self._runs.keys()
         if added or removed or changed:
             self.version += 1
-        return Delta(self.version, *map(_in_order, (added, removed, changed - added)))
+        return Delta(self.version, *map(_sort_naturally, (added, removed, changed - added)))
 
 
-def _by_path(runs: Mapping[str, Iterable[FoundFile]]) -> dict[str, list[FoundFile]]:
+def _group_by_path(runs: Mapping[str, Iterable[DiscoveredFile]]) -> dict[str, list[DiscoveredFile]]:
     """Overlapping roots give one file to several runs."""
-    found: dict[str, list[FoundFile]] = {}
+    found: dict[str, list[DiscoveredFile]] = {}
     for files in runs.values():
         for file in files:
             found.setdefault(file.path, []).append(file)
     return found
 
 
-def _in_order(names: Iterable[str]) -> tuple[str, ...]:
+def _sort_naturally(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(names, key=natural_key))
 
 
 def _make_cache(
     roots: Sequence[Root], cache: bool | Path, limit_bytes: int, shard: int
-) -> Cache | None:
+) -> PackCache | None:
     """Shards have a folder each, as each reads and writes its own runs only."""
     folder = _find_cache(roots, cache, shard)
-    return Cache(folder, limit_bytes) if folder else None
+    return PackCache(folder, limit_bytes) if folder else None
 
 
 def _find_cache(roots: Sequence[Root], cache: bool | Path, shard: int) -> Path | None:
     base = None if isinstance(cache, bool) else cache
-    return find_folder([root.path for root in roots], base, shard) if cache else None
+    return find_cache_folder([root.path for root in roots], base, shard) if cache else None

@@ -1,8 +1,4 @@
-"""A shard owns some runs: it follows their files, holds their columns and answers with columns.
-
-Its methods take and give plain values and arrays, so that a shard may as well live in another
-process. One thread at a time refreshes it; any number may ask.
-"""
+"""Does the same to many things at once, on as many threads as there are processors."""
 
 from __future__ import annotations
 
@@ -14,67 +10,100 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TypeVar
 
-from tracklight.errors import UnknownRun
-from tracklight.index.cache import Cache
-from tracklight.index.digest import digest
-from tracklight.index.file import EventFile
-from tracklight.index.latest import find_last_points
-from tracklight.index.lens import Lens, View, see
-from tracklight.index.listing import list_tags
-from tracklight.index.pack import DamagedPack, let_go
-from tracklight.index.payload import Place, read_value, read_values
-from tracklight.index.reading import Reader
+from tracklight.errors import RunNotFoundError
+from tracklight.index.blocks import SegmentOrigin
+from tracklight.index.cache import PackCache, SegmentStore
+from tracklight.index.event_file import (
+    EventFile,
+    EventFileReader,
+    RecordSlice,
+    read_value,
+    read_values,
+)
+from tracklight.index.pack import CorruptPackError, release_pages
 from tracklight.index.run import RunIndex
-from tracklight.index.segment import Origin
-from tracklight.index.shared import share_tags
-from tracklight.index.sidebyside import SideBySide
-from tracklight.index.storing import Storage
-from tracklight.logdir.change import Change, judge, read_change
-from tracklight.logdir.discover import FoundFile
+from tracklight.index.series_query import SeriesQuery, View, apply
+from tracklight.index.tags import get_last_points, list_shared_tags, list_tags, summarize
+from tracklight.logdir.access import open_filesystem
+from tracklight.logdir.discover import DiscoveredFile
+from tracklight.logdir.file_changes import FileChange, classify_change, detect_change
 from tracklight.logdir.filesystem import FileSystem
-from tracklight.logdir.opening import open_filesystem
 from tracklight.types import (
-    Digest,
     FileInfo,
-    Located,
     Point,
     Progress,
     RunInfo,
     Series,
+    SeriesSummary,
     SharedTag,
     TagInfo,
+    ValueLocations,
 )
+
+T = TypeVar("T")
 
 R = TypeVar("R")
 
+#: Fewer things are done sooner than they are handed over.
+_MIN_PARALLEL_ITEMS = 16
+
+
+class WorkerPool:
+    """Threads that are started when they are first needed; not those that read files, which may
+    be busy for minutes while somebody waits for a chart."""
+
+    def __init__(self, threads: int) -> None:
+        self._threads = threads
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="tracklight-look")
+
+    def map(self, function: Callable[[T], R], items: Sequence[T]) -> list[R]:
+        """What ``work`` makes of each thing, in order."""
+        if self._threads == 1 or len(items) <= _MIN_PARALLEL_ITEMS:
+            return [function(thing) for thing in items]
+        size = max(1, len(items) // (4 * self._threads))
+        parts = [items[at : at + size] for at in range(0, len(items), size)]
+        done = self._pool.map(lambda part: [function(thing) for thing in part], parts)
+        return [result for part in done for result in part]
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+# A shard owns some runs: it follows their files, holds their columns and answers with columns.
+#
+# Its methods take and give plain values and arrays, so that a shard may as well live in another
+# process. One thread at a time refreshes it; any number may ask.
+
 #: A series: its run and its tag.
-Key = tuple[str, str]
+SeriesKey = tuple[str, str]
 
 
 class Shard:
     """Some runs of a log."""
 
-    def __init__(self, cache: Cache | None, memory_bytes: int, threads: int | None = None) -> None:
+    def __init__(
+        self, cache: PackCache | None, memory_bytes: int, threads: int | None = None
+    ) -> None:
         self._lock = threading.RLock()
         self._runs: dict[str, RunIndex] = {}
-        self._by_place: dict[tuple[str, str], EventFile] = {}  # by run and path
-        self._reader = Reader(self._lock)
+        self._by_run_and_path: dict[tuple[str, str], EventFile] = {}  # by run and path
+        self._reader = EventFileReader(self._lock)
         threads = threads or min(8, os.cpu_count() or 1)
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="tracklight-read")
-        self._side = SideBySide(threads)
-        self._storage = Storage(cache, memory_bytes, threads, self._lock)
+        self._workers = WorkerPool(threads)
+        self._store = SegmentStore(cache, memory_bytes, threads, self._lock)
         self._filesystems: dict[str, FileSystem] = {}
         self._problems: dict[str, str] = {}
         self._progress = Progress(0, 0, 0, 0)
 
     # ---- following the files
 
-    def refresh(self, runs: Mapping[str, Sequence[FoundFile]]) -> set[str]:
+    def refresh(self, runs: Mapping[str, Sequence[DiscoveredFile]]) -> set[str]:
         """Take these to be all runs and files there are; read what is new; name what changed."""
-        changed = self._arrange(runs)
-        return changed | self.follow([file for files in runs.values() for file in files])
+        changed = self._update_runs(runs)
+        return changed | self.read_new([file for files in runs.values() for file in files])
 
-    def follow(self, found: Iterable[FoundFile]) -> set[str]:
+    def read_new(self, found: Iterable[DiscoveredFile]) -> set[str]:
         """Read what is new in some files of the shard's runs; name the runs that changed."""
         work = [job for file in found if (job := self._find_work(file)) is not None]
         work.sort(key=lambda job: job[1].stat.size - job[0].origin.end, reverse=True)
@@ -82,7 +111,7 @@ class Shard:
         self._progress = Progress(0, len(work), 0, sum(max(0, size) for size in unread))
         changed = self._pool.map(lambda job: self._read(*job), work)
         names = {found.run for (_, found), news in zip(work, changed, strict=True) if news}
-        self._storage.store_when_due(self._files())
+        self._store.store_if_due(self._files())
         return names
 
     @property
@@ -96,44 +125,50 @@ class Shard:
 
     def close(self) -> None:
         self._pool.shutdown(wait=True, cancel_futures=True)
-        self._side.close()
-        self._storage.close(self._files())
+        self._workers.close()
+        self._store.close(self._files())
 
     # ---- answering
 
     def runs(self) -> tuple[RunInfo, ...]:
-        return self._ask(lambda: tuple(run.info() for run in self._runs.values()))
+        return self._retry_if_corrupt(lambda: tuple(run.info() for run in self._runs.values()))
 
     def tags(self, run: str) -> tuple[TagInfo, ...]:
-        return self._ask(lambda: list_tags(self._get_run(run)))
+        return self._retry_if_corrupt(lambda: list_tags(self._get_run(run)))
 
     def shared_tags(self, runs: Iterable[str]) -> tuple[SharedTag, ...]:
         """The tags of some runs together; a run that is gone has none."""
-        return self._ask(lambda: share_tags([self._runs[r] for r in runs if r in self._runs]))
+        return self._retry_if_corrupt(
+            lambda: list_shared_tags([self._runs[r] for r in runs if r in self._runs])
+        )
 
     def files(self, run: str) -> tuple[FileInfo, ...]:
-        return self._ask(lambda: tuple(file.info() for file in self._get_run(run).files))
+        return self._retry_if_corrupt(
+            lambda: tuple(file.info() for file in self._get_run(run).files)
+        )
 
-    def scalars(self, keys: Sequence[Key]) -> tuple[Series, ...]:
-        return self._ask(lambda: tuple(self._get_run(run).scalar(tag) for run, tag in keys))
+    def scalars(self, keys: Sequence[SeriesKey]) -> tuple[Series, ...]:
+        return self._retry_if_corrupt(
+            lambda: tuple(self._get_run(run).scalar(tag) for run, tag in keys)
+        )
 
-    def look(self, keys: Sequence[Key], lens: Lens, view: View[R]) -> list[R]:
+    def query(self, keys: Sequence[SeriesKey], query: SeriesQuery, view: View[R]) -> list[R]:
         """What a view shows of some series through a lens."""
         series = self.scalars(keys)
-        metrics = self._metrics(keys, lens)
-        seen = self._side.map(lambda one: see(one, lens, view, metrics.get(one.run)), series)
-        let_go()
+        metrics = self._get_axis_metrics(keys, query)
+        seen = self._workers.map(lambda one: apply(one, query, view, metrics.get(one.run)), series)
+        release_pages()
         return seen
 
-    def digests(self, keys: Sequence[Key]) -> list[Digest | None]:
+    def summaries(self, keys: Sequence[SeriesKey]) -> list[SeriesSummary | None]:
         """Some series in a few numbers each; None for one that is not there."""
-        found = self._ask(lambda: [self._find_digest(*key) for key in keys])
-        let_go()
+        found = self._retry_if_corrupt(lambda: [self._find_summary(*key) for key in keys])
+        release_pages()
         return found
 
-    def last_points(self, keys: Sequence[Key]) -> list[Point | None]:
+    def last_points(self, keys: Sequence[SeriesKey]) -> list[Point | None]:
         """The points of some series that were written last; None for one without any."""
-        return self._ask(lambda: [*self._iter_last_points(keys)])
+        return self._retry_if_corrupt(lambda: [*self._iter_last_points(keys)])
 
     def plugin_data(self, tag: str) -> dict[str, bytes]:
         """What the metadata of a tag holds for its plugin, for every run that has the tag."""
@@ -144,60 +179,62 @@ class Shard:
                 if (sources := run.sources().get(tag))
             }
 
-    def located(self, run: str, tag: str) -> Located:
-        return self._ask(lambda: self._get_run(run).located(tag))
+    def locate(self, run: str, tag: str) -> ValueLocations:
+        return self._retry_if_corrupt(lambda: self._get_run(run).locate(tag))
 
-    def read(self, located: Located, index: int) -> bytes:
+    def read(self, locations: ValueLocations, index: int) -> bytes:
         """The bytes of one value, from the log itself."""
-        path = located.paths[located.file[index]]
-        return read_value(self._get_filesystem(path), path, _find_place(located, index))
+        path = locations.paths[locations.file[index]]
+        return read_value(self._get_filesystem(path), path, _make_record_slice(locations, index))
 
-    def read_many(self, located: Located, indexes: Sequence[int]) -> list[bytes]:
+    def read_many(self, locations: ValueLocations, indexes: Sequence[int]) -> list[bytes]:
         """The bytes of several values, for which each file is opened once."""
         by_file: dict[int, list[int]] = {}
         for index in indexes:
-            by_file.setdefault(int(located.file[index]), []).append(index)
+            by_file.setdefault(int(locations.file[index]), []).append(index)
         found: dict[int, bytes] = {}
         for file, own in by_file.items():
-            path = located.paths[file]
-            places = [_find_place(located, index) for index in own]
+            path = locations.paths[file]
+            places = [_make_record_slice(locations, index) for index in own]
             values = read_values(self._get_filesystem(path), path, places)
             found.update(zip(own, values, strict=True))
         return [found[index] for index in indexes]
 
     # ---- inside
 
-    def _ask(self, query: Callable[[], R]) -> R:
+    def _retry_if_corrupt(self, query: Callable[[], R]) -> R:
         """Answer under the lock; where the cache proves damaged, read the logs again first."""
         with self._lock:
             try:
                 return query()
-            except DamagedPack as damaged:
-                self._read_again(damaged)
+            except CorruptPackError as damaged:
+                self._reread(damaged)
                 return query()
 
-    def _metrics(self, keys: Sequence[Key], lens: Lens) -> dict[str, Series]:
+    def _get_axis_metrics(self, keys: Sequence[SeriesKey], lens: SeriesQuery) -> dict[str, Series]:
         """Of each run the tag that stands on the axis, if one does."""
         tag = lens.metric
         if tag is None:
             return {}
         runs = {run for run, _ in keys}
-        return self._ask(lambda: {run: self._get_run(run).find_scalar(tag) for run in runs})
+        return self._retry_if_corrupt(
+            lambda: {run: self._get_run(run).scalar_or_empty(tag) for run in runs}
+        )
 
     def _get_run(self, name: str) -> RunIndex:
         try:
             return self._runs[name]
         except KeyError:
-            raise UnknownRun(name, self._runs) from None
+            raise RunNotFoundError(name, self._runs) from None
 
-    def _find_digest(self, name: str, tag: str) -> Digest | None:
+    def _find_summary(self, name: str, tag: str) -> SeriesSummary | None:
         run = self._runs.get(name)
-        return None if run is None or tag not in run.sources() else digest(run.scalar(tag))
+        return None if run is None or tag not in run.sources() else summarize(run.scalar(tag))
 
-    def _iter_last_points(self, keys: Sequence[Key]) -> Iterator[Point | None]:
+    def _iter_last_points(self, keys: Sequence[SeriesKey]) -> Iterator[Point | None]:
         for name, own in groupby(keys, key=itemgetter(0)):
             run, tags = self._runs.get(name), [tag for _, tag in own]
-            yield from [None] * len(tags) if run is None else find_last_points(run, tags)
+            yield from [None] * len(tags) if run is None else get_last_points(run, tags)
 
     def _files(self) -> list[EventFile]:
         return [file for run in self._runs.values() for file in run.files]
@@ -208,7 +245,7 @@ class Shard:
             self._filesystems[place] = open_filesystem(path)[0]
         return self._filesystems[place]
 
-    def _arrange(self, runs: Mapping[str, Sequence[FoundFile]]) -> set[str]:
+    def _update_runs(self, runs: Mapping[str, Sequence[DiscoveredFile]]) -> set[str]:
         """Make the runs and their files those that were found."""
         changed = set()
         with self._lock:
@@ -224,50 +261,55 @@ class Shard:
         return changed
 
     def _get_file(self, run: str, path: str) -> EventFile:
-        return self._by_place.setdefault((run, path), EventFile(path))
+        return self._by_run_and_path.setdefault((run, path), EventFile(path))
 
     def _forget_all_but(self, places: set[tuple[str, str]]) -> None:
-        for place in self._by_place.keys() - places:
-            self._reader.forget(self._by_place.pop(place))
+        for place in self._by_run_and_path.keys() - places:
+            self._reader.forget(self._by_run_and_path.pop(place))
 
-    def _find_work(self, found: FoundFile) -> tuple[EventFile, FoundFile] | None:
+    def _find_work(self, found: DiscoveredFile) -> tuple[EventFile, DiscoveredFile] | None:
         """The file, unless a look at its size and time shows that there is nothing to read."""
-        file = self._by_place.get((found.run, found.path))
+        file = self._by_run_and_path.get((found.run, found.path))
         if file is None:
             return None
         origin = self._find_origin(file)
-        if origin is None or judge(origin.stat, origin.end, found.stat) is not Change.UNCHANGED:
+        if (
+            origin is None
+            or classify_change(origin.stat, origin.end, found.stat) is not FileChange.UNCHANGED
+        ):
             return file, found
-        self._adopt(file)
+        self._load_stored(file)
         return None
 
-    def _find_origin(self, file: EventFile) -> Origin | None:
+    def _find_origin(self, file: EventFile) -> SegmentOrigin | None:
         """What was read of a file before, by this process or another."""
-        if file.is_known:
+        if file.is_read:
             return file.origin
-        chain = self._storage.find(file.path)
+        chain = self._store.get_segments(file.path)
         return chain[-1].origin if chain else None
 
-    def _adopt(self, file: EventFile) -> None:
-        if not file.is_known:
+    def _load_stored(self, file: EventFile) -> None:
+        if not file.is_read:
             with self._lock:
-                for segment in self._storage.find(file.path):
-                    file.adopt(segment)
+                for segment in self._store.get_segments(file.path):
+                    file.add_stored_segment(segment)
 
-    def _read(self, file: EventFile, found: FoundFile) -> bool:
+    def _read(self, file: EventFile, found: DiscoveredFile) -> bool:
         """Bring one file up to date; say whether that changed anything."""
         try:
             fs = self._get_filesystem(file.path)
             origin = self._find_origin(file)
             replaced = False
             if origin is not None and origin.fingerprint is not None:
-                change = read_change(fs, file.path, origin.stat, origin.fingerprint, found.stat)
-                replaced = change is Change.REPLACED and file.is_known
+                change = detect_change(fs, file.path, origin.stat, origin.fingerprint, found.stat)
+                replaced = change is FileChange.REPLACED and file.is_read
                 if replaced:
                     file = self._replace(file, found.run)
-                elif change is not Change.REPLACED:
-                    self._adopt(file)
-            news = self._reader.read(fs, file, found.stat, lambda done: self._tell(file, done))
+                elif change is not FileChange.REPLACED:
+                    self._load_stored(file)
+            news = self._reader.read(
+                fs, file, found.stat, lambda done: self._on_progress(file, done)
+            )
             self._problems.pop(file.path, None)
             return news or replaced
         except OSError as error:
@@ -283,12 +325,12 @@ class Shard:
             self._reader.forget(file)
             files = self._runs[run].files
             files[files.index(file)] = new
-            self._by_place[run, file.path] = new
+            self._by_run_and_path[run, file.path] = new
         return new
 
-    def _tell(self, file: EventFile, done_bytes: int) -> None:
+    def _on_progress(self, file: EventFile, done_bytes: int) -> None:
         self._advance(done_bytes=done_bytes)
-        self._storage.bound(file)
+        self._store.store_if_large(file)
 
     def _advance(self, files: int = 0, done_bytes: int = 0) -> None:
         with self._lock:
@@ -300,16 +342,16 @@ class Shard:
                 now.bytes_total,
             )
 
-    def _read_again(self, damaged: DamagedPack) -> None:
+    def _reread(self, damaged: CorruptPackError) -> None:
         """A pack is not what was written: forget all that came from it, and read the logs."""
-        self._storage.discard(damaged.path)
+        self._store.discard_pack(damaged.path)
         for run in self._runs.values():
-            for file in [file for file in run.files if file.comes_from(damaged.path)]:
+            for file in [file for file in run.files if file.uses_pack(damaged.path)]:
                 stat = file.origin.stat
                 new = self._replace(file, run.name)
                 self._reader.read(self._get_filesystem(new.path), new, stat, lambda done: None)
 
 
-def _find_place(located: Located, index: int) -> Place:
+def _make_record_slice(located: ValueLocations, index: int) -> RecordSlice:
     columns = located.record, located.start, located.size
-    return Place(*(int(column[index]) for column in columns))
+    return RecordSlice(*(int(column[index]) for column in columns))

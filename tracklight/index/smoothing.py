@@ -19,10 +19,10 @@ import numpy as np
 from tracklight.index.loops import loops
 from tracklight.types import Bool, Float64, Int64
 
-Kind = Literal["ema", "time_ema", "mean", "median", "gaussian"]
+SmoothingKind = Literal["ema", "time_ema", "mean", "median", "gaussian"]
 
 #: From where on, and up to where, an amount makes sense.
-_LIMITS: dict[Kind, tuple[float, float]] = {
+_LIMITS: dict[SmoothingKind, tuple[float, float]] = {
     "ema": (0, 0.999999),
     "time_ema": (1e-9, 1e18),
     "mean": (1, 100_000),
@@ -34,7 +34,7 @@ _LIMITS: dict[Kind, tuple[float, float]] = {
 class Smoothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A way to smooth, and how much."""
 
-    kind: Kind
+    kind: SmoothingKind
     amount: float
 
     def __post_init__(self) -> None:
@@ -43,9 +43,9 @@ class Smoothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ValueError(f'smoothing "{self.kind}" takes amounts from {low:g} to {high:g}')
 
 
-def smooth(value: Float64, step: Int64, how: Smoothing) -> Float64:
+def smooth(value: Float64, step: Int64, smoothing: Smoothing) -> Float64:
     """The values smoothed in their order; where they are not finite, as they are."""
-    return _SMOOTHERS[how.kind](value, step, how.amount)
+    return _SMOOTHERS[smoothing.kind](value, step, smoothing.amount)
 
 
 def _ema(value: Float64, step: Int64, weight: float) -> Float64:
@@ -109,7 +109,7 @@ def _convolve(value: Float64, weights: Float64) -> Float64:
     return whole[reach : reach + len(value)]
 
 
-_SMOOTHERS: dict[Kind, Callable[[Float64, Int64, float], Float64]] = {
+_SMOOTHERS: dict[SmoothingKind, Callable[[Float64, Int64, float], Float64]] = {
     "ema": _ema,
     "time_ema": _time_ema,
     "mean": _mean,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tracklight.errors import MissingExtra
+from tracklight.errors import MissingDependencyError
 
 if TYPE_CHECKING:
     from tracklight.keras.callback import TensorBoard
@@ -26,7 +26,7 @@ def __getattr__(name: str) -> object:
     except ModuleNotFoundError as error:
         if error.name != "keras":
             raise
-        raise MissingExtra("tracklight.keras", "keras") from error
+        raise MissingDependencyError("tracklight.keras", "keras") from error
     from tracklight.keras.callback import TensorBoard
 
     globals()[name] = TensorBoard

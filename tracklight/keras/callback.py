@@ -1,30 +1,109 @@
-"""The callback that logs the training of a Keras model."""
+"""Numbers that Keras keeps about a training."""
 
 from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
+from contextlib import ExitStack, suppress
 from typing import Any
 
 import keras
 
 from tracklight.keras import options
-from tracklight.keras.metrics import as_logs, find_iterations, find_learning_rates
-from tracklight.keras.profile import BatchProfile
-from tracklight.keras.runs import TRAIN, VALIDATION, Runs
-from tracklight.sdk import lenient
-from tracklight.sdk.arrays import as_number
-from tracklight.sdk.graphs import build_tagged, encode_graph_event
-from tracklight.sdk.names import as_name
-from tracklight.tracing.run_metadata import build_graphs
-from tracklight.tracing.session import Watch, create_watch
+from tracklight.keras.batch_profiler import BatchProfiler
+from tracklight.keras.weights import read_number
+from tracklight.profiler.graph_capture import GraphCapture, create_graph_capture
+from tracklight.profiler.tracing import build_function_graphs
+from tracklight.summary import FileWriter, create_file_writer
+from tracklight.writer import defaults as state
+from tracklight.writer import warnings
+from tracklight.writer.arguments import as_number, as_tag
+from tracklight.writer.values import build_graph_value, encode_graph_event
+
+
+def as_logs(logs: Any) -> dict[str, Any]:
+    """Metrics by name; nothing where a step of the user's own returned something else."""
+    return dict(logs) if isinstance(logs, Mapping) else {}
+
+
+def find_iterations(optimizer: Any) -> int | None:
+    """How many batches an optimizer has seen."""
+    iterations = getattr(optimizer, "iterations", None)
+    return None if iterations is None else int(read_number(iterations, "iterations"))
+
+
+def get_learning_rates(optimizer: Any) -> dict[str, float]:
+    """The learning rate, or one for each of several optimizers."""
+    optimizer = getattr(optimizer, "inner_optimizer", optimizer)  # one that scales the loss
+    several = getattr(optimizer, "optimizers", None)
+    if several is not None:
+        return {f"learning_rate_{each.name}": _read_rate(each) for each in several}
+    return {"learning_rate": _read_rate(optimizer)} if hasattr(optimizer, "learning_rate") else {}
+
+
+def _read_rate(optimizer: Any) -> float:
+    return read_number(optimizer.learning_rate, "learning_rate")
+
+
+# The runs that a callback writes, and when they are the default ones.
+
+TRAIN_RUN = "train"
+
+VALIDATION_RUN = "validation"
+
+
+class RunWriters:
+    """Writers of the runs in a folder, made when there is something to log: no run is empty."""
+
+    def __init__(self, log_dir: str, *, strict: bool) -> None:
+        self._log_dir = log_dir
+        self._strict = strict
+        self._writers: dict[str, FileWriter] = {}
+        # An evaluation may be inside of a training, whose default writer it hides for a while.
+        self._defaults = {TRAIN_RUN: ExitStack(), VALIDATION_RUN: ExitStack()}
+
+    def folder(self, run: str) -> str:
+        return os.path.join(self._log_dir, run)
+
+    def writer(self, run: str) -> FileWriter:
+        if run not in self._writers:
+            self._writers[run] = create_file_writer(self.folder(run), strict=self._strict)
+        return self._writers[run]
+
+    def set_default(self, run: str, step: int, *, every: int) -> None:
+        """Let what the program itself logs go to this run, at this step, if it is due."""
+        self.clear_default(run)
+        defaults = self._defaults[run]
+        defaults.enter_context(state.writer.override(self.writer(run)))
+        defaults.enter_context(state.step.override(step))
+        defaults.enter_context(state.condition.override(step % every == 0))
+
+    def clear_default(self, run: str) -> None:
+        # A training that was interrupted leaves a default behind that belongs to another context.
+        with suppress(ValueError):
+            self._defaults[run].close()
+
+    def flush(self) -> None:
+        for writer in self._writers.values():
+            writer.flush()
+
+    def close(self) -> None:
+        for writer in self._writers.values():
+            writer.close()
+        self._writers = {}
+
+
+# The callback that logs the training of a Keras model.
 
 #: Backends that give away the graph of what they run at no cost.
-_OPEN_BACKENDS = ("tensorflow", "jax")
-#: Shorter than any batch, but no zero to divide by.
-_LEAST_S = 1e-9
+_GRAPH_BACKENDS = ("tensorflow", "jax")
 
-lenient.pass_over(os.path.dirname(keras.__file__))
+#: Shorter than any batch, but no zero to divide by.
+_MIN_ELAPSED_S = 1e-9
+
+
+warnings.skip_frames_in(os.path.dirname(keras.__file__))
 
 
 class TensorBoard(keras.callbacks.Callback):  # type: ignore[misc]
@@ -72,47 +151,49 @@ class TensorBoard(keras.callbacks.Callback):  # type: ignore[misc]
         self.write_steps_per_second = write_steps_per_second
         self.update_freq: int | None = None
         self.embeddings_metadata: str | dict[str, str] = {}
-        self._strict = lenient.is_strict() if strict is None else strict
-        self._profiled: options.Batches | None = None
-        with self._guard("__init__"):
-            self.histogram_freq = options.as_every(histogram_freq, "histogram_freq")
-            self.embeddings_freq = options.as_every(embeddings_freq, "embeddings_freq")
+        self._strict = warnings.is_strict() if strict is None else strict
+        self._profile_batches: options.BatchRange | None = None
+        with self._catch_errors("__init__"):
+            self.histogram_freq = options.as_epoch_interval(histogram_freq, "histogram_freq")
+            self.embeddings_freq = options.as_epoch_interval(embeddings_freq, "embeddings_freq")
             self.update_freq = options.as_update_freq(update_freq)
-            self._profiled = options.find_batches(profile_batch)
-            self.embeddings_metadata = options.as_metadata(embeddings_metadata)
-        self._runs = Runs(self.log_dir, strict=self._strict)
-        self._profile: BatchProfile | None = None
+            self._profile_batches = options.parse_profile_batch(profile_batch)
+            self.embeddings_metadata = options.as_embeddings_metadata(embeddings_metadata)
+        self._writers = RunWriters(self.log_dir, strict=self._strict)
+        self._profiler: BatchProfiler | None = None
         self._train_batch = self._test_batch = 0
         self._is_training = False
-        self._watch: Watch | None = None
+        self._graph_capture: GraphCapture | None = None
 
     @property
     def async_safe(self) -> bool:
         """Whether Keras need not wait for its batches on our behalf."""
-        return not (self.update_freq or self._profiled or self.write_steps_per_second)
+        return not (self.update_freq or self._profile_batches or self.write_steps_per_second)
 
     def set_model(self, model: Any) -> None:
         super().set_model(model)
-        self._runs.close()
+        self._writers.close()
         if self.write_graph:
-            with self._guard("write_graph"):
+            with self._catch_errors("write_graph"):
                 self._log_model()
 
     def on_train_begin(self, logs: Any = None) -> None:
         self._train_batch = 0
         self._is_training = True
-        self._watch_first_batch()
-        self._set_default(TRAIN, 0)
-        if self._profiled is not None:
-            with self._guard("profile_batch"):
+        self._start_graph_capture()
+        self._set_default(TRAIN_RUN, 0)
+        if self._profile_batches is not None:
+            with self._catch_errors("profile_batch"):
                 backend = keras.backend.backend()
-                self._profile = BatchProfile(self._runs.folder(TRAIN), backend, self._profiled)
+                self._profiler = BatchProfiler(
+                    self._writers.folder(TRAIN_RUN), backend, self._profile_batches
+                )
 
     def on_train_end(self, logs: Any = None) -> None:
-        self._runs.drop_default(TRAIN)
+        self._writers.clear_default(TRAIN_RUN)
         self._is_training = False
         self._stop_profile()
-        self._runs.close()
+        self._writers.close()
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
         if self.write_steps_per_second:
@@ -121,146 +202,150 @@ class TensorBoard(keras.callbacks.Callback):  # type: ignore[misc]
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         self._pause_profile()
-        with self._guard("epoch"):
+        with self._catch_errors("epoch"):
             self._log_epoch(epoch, as_logs(logs))
         if self.histogram_freq and epoch % self.histogram_freq == 0:
-            with self._guard("histogram_freq"):
+            with self._catch_errors("histogram_freq"):
                 from tracklight.keras.weights import log_weights
 
-                writer = self._runs.writer(TRAIN)
+                writer = self._writers.writer(TRAIN_RUN)
                 log_weights(writer, self.model, epoch, with_images=self.write_images)
         if self.embeddings_freq and epoch % self.embeddings_freq == 0:
-            with self._guard("embeddings_freq"):
+            with self._catch_errors("embeddings_freq"):
                 self._log_embeddings(epoch)
 
     def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
         if self.async_safe:
             return
         self._train_batch += 1
-        self._set_default(TRAIN, self._train_batch)
+        self._set_default(TRAIN_RUN, self._train_batch)
         self._batch_start = time.perf_counter()
-        if self._profile is not None:
-            with self._guard("profile_batch"):
-                self._profile.begin_batch(self._train_batch)
+        if self._profiler is not None:
+            with self._catch_errors("profile_batch"):
+                self._profiler.begin_batch(self._train_batch)
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
-        self._log_first_batch()
+        self._log_captured_graph()
         if self.async_safe:
             return
         elapsed_s = time.perf_counter() - self._batch_start
-        if self._profile is not None:
-            with self._guard("profile_batch"):
-                self._profile.end_batch(self._train_batch)
-            if self._profile.is_over:
+        if self._profiler is not None:
+            with self._catch_errors("profile_batch"):
+                self._profiler.end_batch(self._train_batch)
+            if self._profiler.has_finished:
                 self._log_profiled_graphs()
         if self.update_freq and self._train_batch % self.update_freq == 0:
             values = as_logs(logs)
             if self.write_steps_per_second:
-                values = {"steps_per_second": 1 / max(elapsed_s, _LEAST_S), **values}
-            self._log_scalars(TRAIN, "batch_{}", values, self._train_batch)
+                values = {"steps_per_second": 1 / max(elapsed_s, _MIN_ELAPSED_S), **values}
+            self._log_scalars(TRAIN_RUN, "batch_{}", values, self._train_batch)
 
     def on_test_begin(self, logs: Any = None) -> None:
         self._pause_profile()
-        self._set_default(VALIDATION, self._test_batch)
+        self._set_default(VALIDATION_RUN, self._test_batch)
 
     def on_test_batch_begin(self, batch: int, logs: Any = None) -> None:
         if self.update_freq:
             self._test_batch += 1
-            self._set_default(VALIDATION, self._test_batch)
+            self._set_default(VALIDATION_RUN, self._test_batch)
 
     def on_test_end(self, logs: Any = None) -> None:
-        self._runs.drop_default(VALIDATION)
+        self._writers.clear_default(VALIDATION_RUN)
         iterations = self._find_iterations()
         if iterations is not None:
             form = "evaluation_{}_vs_iterations"
-            self._log_scalars(VALIDATION, form, as_logs(logs), iterations)
+            self._log_scalars(VALIDATION_RUN, form, as_logs(logs), iterations)
         if not self._is_training:  # whose end would flush
-            self._runs.flush()
+            self._writers.flush()
 
     def _log_epoch(self, epoch: int, logs: dict[str, Any]) -> None:
         if not logs:
             return
         train = {name: value for name, value in logs.items() if not name.startswith("val_")}
         validation = {name[4:]: logs[name] for name in logs if name.startswith("val_")}
-        train.update(find_learning_rates(getattr(self.model, "optimizer", None)))
+        train.update(get_learning_rates(getattr(self.model, "optimizer", None)))
         if self.write_steps_per_second:
             train["steps_per_second"] = self._measure_speed()
-        self._log_scalars(TRAIN, "epoch_{}", train, epoch)
+        self._log_scalars(TRAIN_RUN, "epoch_{}", train, epoch)
         if validation:
-            self._log_scalars(VALIDATION, "epoch_{}", validation, epoch)
+            self._log_scalars(VALIDATION_RUN, "epoch_{}", validation, epoch)
 
     def _log_scalars(self, run: str, form: str, values: dict[str, Any], step: int) -> None:
-        writer = self._runs.writer(run)
+        writer = self._writers.writer(run)
         for name, value in values.items():
-            tag = as_name(form.format(name))
-            with self._guard(tag):
+            tag = as_tag(form.format(name))
+            with self._catch_errors(tag):
                 writer.scalar(tag, as_number(value, name), step)
 
     def _log_model(self) -> None:
-        from tracklight.keras.conceptual import describe_model
+        from tracklight.keras.model_json import build_model_json
 
-        text = describe_model(self.model).encode()
-        self._runs.writer(TRAIN).add([build_tagged("keras", "graph_keras_model", text)], 0)
+        text = build_model_json(self.model).encode()
+        self._writers.writer(TRAIN_RUN).add(
+            [build_graph_value("keras", "graph_keras_model", text)], 0
+        )
 
-    def _watch_first_batch(self) -> None:
-        if self._watch is not None:  # of a training whose first batch failed
-            self._watch.stop()
-        if self.write_graph and keras.backend.backend() in _OPEN_BACKENDS:
-            with self._guard("write_graph"):
-                self._watch = create_watch(keras.backend.backend())
-                self._watch.start()
+    def _start_graph_capture(self) -> None:
+        if self._graph_capture is not None:  # of a training whose first batch failed
+            self._graph_capture.stop()
+        if self.write_graph and keras.backend.backend() in _GRAPH_BACKENDS:
+            with self._catch_errors("write_graph"):
+                self._graph_capture = create_graph_capture(keras.backend.backend())
+                self._graph_capture.start()
 
-    def _log_first_batch(self) -> None:
+    def _log_captured_graph(self) -> None:
         """Log the operations of a step as the graph of the run."""
-        watch, self._watch = self._watch, None
+        watch, self._graph_capture = self._graph_capture, None
         if watch is None:
             return
-        with self._guard("write_graph"):
+        with self._catch_errors("write_graph"):
             graphs = watch.stop()
             if graphs:
                 # Beside the step there may be small functions that make random numbers.
-                self._runs.writer(TRAIN).add_event(encode_graph_event(max(graphs, key=len), 0))
+                self._writers.writer(TRAIN_RUN).add_event(
+                    encode_graph_event(max(graphs, key=len), 0)
+                )
 
     def _log_embeddings(self, epoch: int) -> None:
-        from tracklight.keras.embeddings import EmbeddingLog
+        from tracklight.keras.weights import EmbeddingLogger
 
         if not hasattr(self, "_embeddings"):
-            folder = self._runs.folder(TRAIN)
-            self._embeddings = EmbeddingLog(folder, self.log_dir, self.embeddings_metadata)
+            folder = self._writers.folder(TRAIN_RUN)
+            self._embeddings = EmbeddingLogger(folder, self.log_dir, self.embeddings_metadata)
             self._embeddings.check(self.model)
         self._embeddings.log(self.model, epoch)
 
     def _pause_profile(self) -> None:
-        if self._profile is not None:
-            with self._guard("profile_batch"):
-                self._profile.pause()
+        if self._profiler is not None:
+            with self._catch_errors("profile_batch"):
+                self._profiler.pause()
 
     def _stop_profile(self) -> None:
-        if self._profile is not None:
-            with self._guard("profile_batch"):
-                self._profile.stop()
+        if self._profiler is not None:
+            with self._catch_errors("profile_batch"):
+                self._profiler.stop()
             self._log_profiled_graphs()
 
     def _log_profiled_graphs(self) -> None:
-        assert self._profile is not None
-        profile, self._profile = self._profile, None
+        assert self._profiler is not None
+        profile, self._profiler = self._profiler, None
         if profile.graphs:
-            value = build_graphs(profile.title, profile.graphs)
-            self._runs.writer(TRAIN).add([value], self._train_batch)
+            value = build_function_graphs(profile.title, profile.graphs)
+            self._writers.writer(TRAIN_RUN).add([value], self._train_batch)
 
     def _measure_speed(self) -> float:
         iterations = self._find_iterations() or 0
         elapsed_s = time.perf_counter() - self._epoch_start
-        return (iterations - (self._epoch_iterations or 0)) / max(elapsed_s, _LEAST_S)
+        return (iterations - (self._epoch_iterations or 0)) / max(elapsed_s, _MIN_ELAPSED_S)
 
     def _find_iterations(self) -> int | None:
-        with self._guard("iterations"):
+        with self._catch_errors("iterations"):
             return find_iterations(getattr(self.model, "optimizer", None))
         return None
 
     def _set_default(self, run: str, step: int) -> None:
         if self.update_freq:
-            self._runs.set_default(run, step, every=self.update_freq)
+            self._writers.set_default(run, step, every=self.update_freq)
 
-    def _guard(self, what: str) -> lenient.guard:
-        return lenient.guard(f"keras.TensorBoard ({what})", strict=self._strict)
+    def _catch_errors(self, what: str) -> warnings.catch_errors:
+        return warnings.catch_errors(f"keras.TensorBoard ({what})", strict=self._strict)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from tracklight.sdk.lenient import Misuse, complain
+from tracklight.writer.warnings import ArgumentError, warn_or_raise
 
-_PROFILE = "must be a batch's number, a pair [first, last], or 0"
+_PROFILE_BATCH_FORM = "must be a batch's number, a pair [first, last], or 0"
 
 
-class Batches(NamedTuple):
+class BatchRange(NamedTuple):
     """A range of batches, counted from 1 over all epochs, both ends within."""
 
     first: int
@@ -25,21 +25,23 @@ def as_update_freq(value: Any) -> int | None:
         return 1
     every = _find_int(value)
     if every is None or every < 1:
-        complain("update_freq", f"must be 'epoch', 'batch' or an int from 1 up, not {value!r:.100}")
+        warn_or_raise(
+            "update_freq", f"must be 'epoch', 'batch' or an int from 1 up, not {value!r:.100}"
+        )
         return None
     return every
 
 
-def as_every(value: Any, argument: str) -> int:
+def as_epoch_interval(value: Any, argument: str) -> int:
     """Every how many epochs; 0 means never."""
     every = _find_int(0 if value is None else value)
     if every is None or every < 0:
-        complain(argument, f"must be a number of epochs, or 0 for never, not {value!r:.100}")
+        warn_or_raise(argument, f"must be a number of epochs, or 0 for never, not {value!r:.100}")
         return 0
     return every
 
 
-def find_batches(value: Any) -> Batches | None:
+def parse_profile_batch(value: Any) -> BatchRange | None:
     """The batches to profile: of ``5``, ``[10, 20]``, ``"10,20"``; None for 0."""
     parts = value.split(",") if isinstance(value, str) else value
     if parts is None:
@@ -49,19 +51,21 @@ def find_batches(value: Any) -> Batches | None:
     ends = [_find_int(part) for part in parts]
     first, last = ends[0] if ends else None, ends[-1] if ends else None
     if len(ends) > 2 or first is None or last is None or first < 0 or last < first:
-        complain("profile_batch", f"{_PROFILE}, not {value!r:.100}")
+        warn_or_raise("profile_batch", f"{_PROFILE_BATCH_FORM}, not {value!r:.100}")
         return None
-    return Batches(first, last) if last else None
+    return BatchRange(first, last) if last else None
 
 
-def as_metadata(value: Any) -> str | dict[str, str]:
+def as_embeddings_metadata(value: Any) -> str | dict[str, str]:
     """A file of labels for every embedding, or one for each by the name of its layer."""
     if value is None:
         return {}
     if isinstance(value, Mapping):
         return {str(name): str(path) for name, path in value.items()}
     if isinstance(value, (list, set, bytes)):
-        raise Misuse("embeddings_metadata", "must be a file's name, or a dict of them by layer")
+        raise ArgumentError(
+            "embeddings_metadata", "must be a file's name, or a dict of them by layer"
+        )
     return str(value)
 
 

@@ -35,21 +35,21 @@ class Listing:
     #: Sentences to show to the user.
     problems: list[str] = field(default_factory=list)
     #: Directories that could not be listed: what was known below them may well still be there.
-    unlisted: list[str] = field(default_factory=list)
+    failed_directories: list[str] = field(default_factory=list)
     #: Real files and directories that links lead to: changes happen there, not at the link.
     linked: set[str] = field(default_factory=set)
 
     def add_problem(self, path: str, error: OSError) -> None:
         self.problems.append(f'cannot list "{path}": {error.strerror or error}')
-        self.unlisted.append(path)
+        self.failed_directories.append(path)
 
 
 class ReadSizes(NamedTuple):
     """How many bytes to ask for at a time, which is a matter of what one request costs."""
 
-    least: int
-    first: int
-    most: int
+    min_bytes: int
+    initial_bytes: int
+    max_bytes: int
 
 
 class FileHandle(Protocol):
@@ -77,7 +77,7 @@ class FileSystem(Protocol):
     read_sizes: ReadSizes
 
     def list_files(
-        self, root: str, wanted: Callable[[str], bool], skip: Callable[[str], bool]
+        self, root: str, is_wanted: Callable[[str], bool], is_excluded: Callable[[str], bool]
     ) -> Listing:
         """Find the files below ``root`` whose base name is ``wanted``, in any order.
 

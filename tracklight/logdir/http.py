@@ -23,7 +23,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
-from tracklight.errors import MissingExtra
+from tracklight.errors import MissingDependencyError
 from tracklight.logdir.filesystem import FileHandle, FileStat, ListedFile, Listing, ReadSizes
 
 if TYPE_CHECKING:
@@ -56,18 +56,18 @@ _IDENTITY = {"Accept-Encoding": "identity"}
 _LISTING_TITLES = ("index of", "directory listing", "listing of")
 
 
-class HttpFiles:
+class HttpFileSystem:
     """A web server, seen as a file system; see `FileSystem`."""
 
-    read_sizes = ReadSizes(least=4 << 20, first=4 << 20, most=16 << 20)
+    read_sizes = ReadSizes(min_bytes=4 << 20, initial_bytes=4 << 20, max_bytes=16 << 20)
 
     def __init__(self) -> None:
         self._client = _get_client()
 
     def list_files(
-        self, root: str, wanted: Callable[[str], bool], skip: Callable[[str], bool]
+        self, root: str, is_wanted: Callable[[str], bool], is_excluded: Callable[[str], bool]
     ) -> Listing:
-        return self._client.run(_Walk(self._client, root, wanted, skip).run)
+        return self._client.run(_DirectoryWalk(self._client, root, is_wanted, is_excluded).run)
 
     def exists(self, path: str) -> bool:
         try:
@@ -184,7 +184,7 @@ class _Client:
             self._aiohttp = importlib.import_module("aiohttp")
             self._asyn = importlib.import_module("fsspec.asyn")
         except ImportError:
-            raise MissingExtra("a remote log (http://…)", "remote") from None
+            raise MissingDependencyError("a remote log (http://…)", "remote") from None
         self._session: aiohttp.ClientSession | None = None
         self._slots: asyncio.Semaphore | None = None
         atexit.register(self._close)
@@ -307,27 +307,27 @@ class _Link(NamedTuple):
     is_directory: bool
 
 
-class _Walk:
+class _DirectoryWalk:
     """One walk over the directories below ``root``; see `FileSystem.list_files`."""
 
     def __init__(
         self,
         client: _Client,
         root: str,
-        wanted: Callable[[str], bool],
-        skip: Callable[[str], bool],
+        is_wanted: Callable[[str], bool],
+        is_excluded: Callable[[str], bool],
     ) -> None:
         self._client = client
         self._root = root
-        self._wanted = wanted
-        self._skip = skip
+        self._is_wanted = is_wanted
+        self._is_excluded = is_excluded
         self._listing = Listing()
         self._directories = 0
 
     async def run(self) -> Listing:
         name = unquote(urlsplit(self._root).path.rpartition("/")[2])
         # As on disk, one event file may be given in place of a directory.
-        if not (self._wanted(name) and await self._add_file("", name, self._root)):
+        if not (self._is_wanted(name) and await self._add_file("", name, self._root)):
             await self._list_directory("", self._root, 0)
         return self._listing
 
@@ -356,9 +356,9 @@ class _Walk:
             child = f"{relative}/{link.name}" if relative else link.name
             child_url = f"{url}/{quote(link.name, _PLAIN, errors='surrogateescape')}"
             if not link.is_directory:
-                if self._wanted(link.name):
+                if self._is_wanted(link.name):
                     jobs.append(self._add_file(relative, link.name, child_url))
-            elif depth < _MAX_DEPTH and not self._skip(child):
+            elif depth < _MAX_DEPTH and not self._is_excluded(child):
                 jobs.append(self._list_directory(child, child_url, depth + 1))
         await asyncio.gather(*jobs)
 

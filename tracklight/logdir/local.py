@@ -1,14 +1,144 @@
-"""Files on this machine, or on what is mounted into it."""
+"""Finds files in a local directory tree: fast, through links, and never round in circles."""
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Callable
 from types import TracebackType
+from typing import NamedTuple
 
-from tracklight.logdir.filesystem import FileHandle, FileStat, Listing, ReadSizes
-from tracklight.logdir.walk import Walk, get_file_stat
+from tracklight.logdir.filesystem import FileHandle, FileStat, ListedFile, Listing, ReadSizes
+
+#: Device and inode: the same for all the paths that lead to one directory.
+Identity = tuple[int, int]
+
+#: A link that leads nowhere, or only to itself, is as if it were not there.
+_BROKEN_LINK_ERRNOS = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
+
+
+class Folder(NamedTuple):
+    """A directory still to be listed."""
+
+    path: str
+    relative: str
+    #: The directories it stands in, itself included; None as long as no link was followed, because
+    #: a tree without links has no circles.
+    ancestors: frozenset[Identity] | None
+
+    def join_relative(self, name: str) -> str:
+        return f"{self.relative}/{name}" if self.relative else name
+
+
+class DirectoryWalk:
+    """One walk over the tree below ``root``; see `FileSystem.list_files`."""
+
+    def __init__(
+        self, root: str, is_wanted: Callable[[str], bool], is_excluded: Callable[[str], bool]
+    ) -> None:
+        self._root = root
+        self._is_wanted = is_wanted
+        self._is_excluded = is_excluded
+        self._folders = [Folder(root, "", None)]
+        self._listing = Listing()
+
+    def run(self) -> Listing:
+        while self._folders:
+            folder = self._folders.pop()
+            try:
+                self._list(folder)
+            except OSError as error:
+                self._record_error(folder.path, error)
+        return self._listing
+
+    def _list(self, folder: Folder) -> None:
+        with os.scandir(folder.path) as entries:
+            for entry in entries:
+                # is_dir and is_symlink ask nothing of the disk here: the listing has the answer.
+                if entry.is_dir(follow_symlinks=False):
+                    self._enter_directory(folder, entry)
+                elif self._is_wanted(entry.name) or entry.is_symlink():
+                    self._add_entry(folder, entry)
+
+    def _add_entry(self, folder: Folder, entry: os.DirEntry[str]) -> None:
+        # Not entry.stat(): on Windows that has no inode, and a size that lags behind.
+        found = self._find_stat(entry.path)
+        if found is None:
+            return
+        if stat.S_ISDIR(found.st_mode):
+            self._enter_link(folder, entry, found)
+        elif stat.S_ISREG(found.st_mode) and self._is_wanted(entry.name):
+            file = ListedFile(folder.relative, entry.name, entry.path, make_file_stat(found))
+            self._listing.files.append(file)
+            if entry.is_symlink():
+                self._listing.linked.add(os.path.realpath(entry.path))
+
+    def _enter_directory(self, folder: Folder, entry: os.DirEntry[str]) -> None:
+        relative = folder.join_relative(entry.name)
+        if self._is_excluded(relative):
+            return
+        if folder.ancestors is None:
+            self._folders.append(Folder(entry.path, relative, None))
+        elif found := self._find_stat(entry.path):
+            self._queue_unless_cycle(Folder(entry.path, relative, folder.ancestors), found)
+
+    def _enter_link(self, folder: Folder, link: os.DirEntry[str], found: os.stat_result) -> None:
+        relative = folder.join_relative(link.name)
+        if self._is_excluded(relative):
+            return
+        above = self._identify_ancestors(folder) if folder.ancestors is None else folder.ancestors
+        if self._queue_unless_cycle(Folder(link.path, relative, above), found):
+            self._listing.linked.add(os.path.realpath(link.path))
+
+    def _queue_unless_cycle(self, folder: Folder, found: os.stat_result) -> bool:
+        """Put a directory on the list unless it is one of those it stands in."""
+        assert folder.ancestors is not None
+        identity = _get_identity(found)
+        if identity in folder.ancestors:
+            return False
+        self._folders.append(folder._replace(ancestors=folder.ancestors | {identity}))
+        return True
+
+    def _find_stat(self, path: str) -> os.stat_result | None:
+        try:
+            return os.stat(path)
+        except OSError as error:
+            self._record_error(path, error)
+            return None
+
+    def _identify_ancestors(self, folder: Folder) -> frozenset[Identity]:
+        paths = [folder.path]
+        for _ in folder.relative.split("/") if folder.relative else ():
+            paths.append(os.path.dirname(paths[-1]))
+        return frozenset(_get_identity(os.stat(path)) for path in paths)
+
+    def _record_error(self, path: str, error: OSError) -> None:
+        # What listing a file fails with depends on the system.
+        if path == self._root and os.path.isfile(path):
+            self._list_root_file()
+        elif error.errno not in _BROKEN_LINK_ERRNOS:
+            self._listing.add_problem(path, error)
+
+    def _list_root_file(self) -> None:
+        """What was given is a file; if it is one that is looked for, it is all there is."""
+        path, name = self._root, os.path.basename(self._root)
+        found = self._find_stat(path) if self._is_wanted(name) else None
+        if found is not None:
+            self._listing.files.append(ListedFile("", name, path, make_file_stat(found)))
+        else:
+            self._listing.problems.append(f'"{path}" is a file; give the directory that holds it')
+
+
+def make_file_stat(found: os.stat_result) -> FileStat:
+    return FileStat(found.st_size, found.st_mtime_ns, str(found.st_ino))
+
+
+def _get_identity(found: os.stat_result) -> Identity:
+    return found.st_dev, found.st_ino
+
+
+# Files on this machine, or on what is mounted into it.
 
 
 class LocalHandle:
@@ -49,15 +179,15 @@ class LocalHandle:
         self._file.close()
 
 
-class LocalFiles:
+class LocalFileSystem:
     """The file system of this machine."""
 
-    read_sizes = ReadSizes(least=16 * 1024, first=512 * 1024, most=8 * 1024 * 1024)
+    read_sizes = ReadSizes(min_bytes=16 * 1024, initial_bytes=512 * 1024, max_bytes=8 * 1024 * 1024)
 
     def list_files(
-        self, root: str, wanted: Callable[[str], bool], skip: Callable[[str], bool]
+        self, root: str, is_wanted: Callable[[str], bool], is_excluded: Callable[[str], bool]
     ) -> Listing:
-        return Walk(root, wanted, skip).run()
+        return DirectoryWalk(root, is_wanted, is_excluded).run()
 
     def exists(self, path: str) -> bool:
         return os.path.exists(path)
@@ -67,7 +197,7 @@ class LocalFiles:
             found = os.stat(path)
         except (FileNotFoundError, NotADirectoryError):
             return None
-        return get_file_stat(found) if stat.S_ISREG(found.st_mode) else None
+        return make_file_stat(found) if stat.S_ISREG(found.st_mode) else None
 
     def read(self, path: str, offset: int, size: int) -> bytes:
         with LocalHandle(path) as handle:

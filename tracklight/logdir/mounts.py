@@ -11,9 +11,9 @@ import re
 import sys
 from collections.abc import Iterable
 
-_MOUNTS = "/proc/self/mounts"
+_MOUNT_TABLE = "/proc/self/mounts"
 
-_SHARED = {
+_NETWORK_TYPES = {
     "9p",
     "acfs",
     "afs",
@@ -50,11 +50,11 @@ _SHARED = {
 _ESCAPE = re.compile(r"\\([0-7]{3})")
 
 
-def is_shared(path: str) -> bool:
+def is_network_path(path: str) -> bool:
     """Whether other machines may change what is in a directory without this one being told."""
     if sys.platform == "win32":
         return _is_windows_share(path)
-    return _is_shared_type(find_mount_type(path, _read_mounts()))
+    return _is_network_type(find_mount_type(path, _read_mounts()))
 
 
 def find_mount_type(path: str, mounts: Iterable[str]) -> str | None:
@@ -70,16 +70,16 @@ def find_mount_type(path: str, mounts: Iterable[str]) -> str | None:
     return found
 
 
-def _is_shared_type(mount_type: str | None) -> bool:
+def _is_network_type(mount_type: str | None) -> bool:
     if mount_type is None:
         return False
     # fuseblk is a local disk behind a driver, such as NTFS; other FUSE file systems are anything.
-    return mount_type in _SHARED or mount_type == "fuse" or mount_type.startswith("fuse.")
+    return mount_type in _NETWORK_TYPES or mount_type == "fuse" or mount_type.startswith("fuse.")
 
 
 def _read_mounts() -> list[str]:
     try:
-        with open(_MOUNTS, encoding="utf-8", errors="surrogateescape") as file:
+        with open(_MOUNT_TABLE, encoding="utf-8", errors="surrogateescape") as file:
             return file.read().splitlines()
     except OSError:  # not Linux: the safety poll of the watcher has to do
         return []

@@ -18,7 +18,7 @@ from datetime import datetime
 from types import TracebackType
 from typing import Any, TypeVar
 
-from tracklight.errors import MissingExtra, UsageError
+from tracklight.errors import MissingDependencyError, UsageError
 from tracklight.logdir.filesystem import FileHandle, FileStat, ListedFile, Listing, ReadSizes
 
 T = TypeVar("T")
@@ -36,18 +36,18 @@ _EXTRAS = {
 
 #: Delays between attempts. The libraries below also retry, some of them for a minute, so no
 #: attempt starts later than `_RETRY_WINDOW_S` after the first one.
-_PAUSES_S = (0.1, 0.4, 1.6)
+_RETRY_DELAYS_S = (0.1, 0.4, 1.6)
 _RETRY_WINDOW_S = 5.0
 
 #: How long to wait for the first answer of a store. Without a network, Google's library alone
 #: looks for credentials for 17 s and then retries requests for two minutes.
-_FIRST_ANSWER_S = 10.0
+_CONNECT_TIMEOUT_S = 10.0
 
 #: These log tracebacks of errors that are reported to the user in one sentence anyway.
 _NOISY_LOGGERS = ("gcsfs", "google", "s3fs", "adlfs", "azure", "fsspec")
 
 #: Asking again gives the same answer.
-_FINAL = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
+_FINAL_ERRORS = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
 
 #: What to do about errors, by the names of their classes.
 _HINTS = {
@@ -55,11 +55,11 @@ _HINTS = {
 }
 
 # The stores do not agree on what they call these.
-_IDENTITIES = ("ETag", "etag", "generation", "md5Hash", "content_md5", "checksum", "ino")
-_TIMES = ("LastModified", "last_modified", "updated", "mtime", "modified", "created")
+_IDENTITY_FIELDS = ("ETag", "etag", "generation", "md5Hash", "content_md5", "checksum", "ino")
+_MTIME_FIELDS = ("LastModified", "last_modified", "updated", "mtime", "modified", "created")
 
 
-class RemoteFiles:
+class RemoteFileSystem:
     """The store that a URL leads to; ``options`` go to fsspec as they are.
 
     The connection is made on first use. It is an OSError if the store has not answered after
@@ -67,7 +67,7 @@ class RemoteFiles:
     """
 
     #: A request costs as much time as some megabytes do, so few and large ones are made.
-    read_sizes = ReadSizes(least=4 << 20, first=4 << 20, most=16 << 20)
+    read_sizes = ReadSizes(min_bytes=4 << 20, initial_bytes=4 << 20, max_bytes=16 << 20)
 
     def __init__(self, url: str, **options: Any) -> None:
         _check_scheme(url)
@@ -75,7 +75,7 @@ class RemoteFiles:
         self._options = options
 
     def list_files(
-        self, root: str, wanted: Callable[[str], bool], skip: Callable[[str], bool]
+        self, root: str, is_wanted: Callable[[str], bool], is_excluded: Callable[[str], bool]
     ) -> Listing:
         listing = Listing()
         try:
@@ -91,7 +91,7 @@ class RemoteFiles:
             # As on disk, one event file may be given in place of a directory.
             relative = key[len(root_key) + 1 :] or key.rpartition("/")[2]
             directory, _, name = relative.rpartition("/")
-            if wanted(name) and not skip(directory):
+            if is_wanted(name) and not is_excluded(directory):
                 path = root if key == root_key else f"{root}/{relative}"
                 listing.files.append(ListedFile(directory, name, path, _get_stat(info)))
         return listing
@@ -100,7 +100,7 @@ class RemoteFiles:
         self._fs.invalidate_cache()
         try:
             # Not fsspec's own `exists`, which takes a failed connection for a missing file.
-            _persist(path, lambda: self._fs.info(self._strip(path)))
+            _retry(path, lambda: self._fs.info(self._strip(path)))
         except FileNotFoundError:
             return False
         except OSError:  # reading the log reports what is wrong
@@ -111,7 +111,7 @@ class RemoteFiles:
         fs = self._fs
         fs.invalidate_cache()
         try:
-            info = _persist(path, lambda: fs.info(self._strip(path)))
+            info = _retry(path, lambda: fs.info(self._strip(path)))
         except FileNotFoundError:
             return None
         return _get_stat(info) if info.get("type") == "file" else None
@@ -120,7 +120,7 @@ class RemoteFiles:
         if size <= 0:
             return b""
         fs, key, end = self._fs, self._strip(path), offset + size
-        data: bytes = _persist(path, lambda: fs.cat_file(key, start=offset, end=end))
+        data: bytes = _retry(path, lambda: fs.cat_file(key, start=offset, end=end))
         # A store may ignore the range and send the whole file.
         return data if len(data) <= size else data[offset:end]
 
@@ -131,7 +131,7 @@ class RemoteFiles:
         fs = self._fs
         fs.invalidate_cache()  # by default fsspec would repeat the first listing for good
         key = self._strip(root)
-        found: Mapping[str, Mapping[str, Any]] = _persist(root, lambda: fs.find(key, detail=True))
+        found: Mapping[str, Mapping[str, Any]] = _retry(root, lambda: fs.find(key, detail=True))
         return found
 
     @property
@@ -139,10 +139,10 @@ class RemoteFiles:
         """The connected file system of fsspec; OSError if there is none."""
         connection = _get_connection(self._url, self._options)
         try:
-            return connection.result(_FIRST_ANSWER_S)
+            return connection.result(_CONNECT_TIMEOUT_S)
         except FutureTimeoutError:
             reason = (
-                f"no answer within {_FIRST_ANSWER_S:.0f} s; check the address, the network and "
+                f"no answer within {_CONNECT_TIMEOUT_S:.0f} s; check the address, the network and "
                 "your credentials"
             )
             raise OSError(errno.ETIMEDOUT, reason, self._url) from None
@@ -154,7 +154,7 @@ class RemoteFiles:
 class RemoteHandle:
     """A remote file; there is nothing to keep open."""
 
-    def __init__(self, files: RemoteFiles, path: str) -> None:
+    def __init__(self, files: RemoteFileSystem, path: str) -> None:
         self._files = files
         self._path = path
 
@@ -185,7 +185,7 @@ def _check_scheme(url: str) -> None:
         importlib.import_module("fsspec.registry").get_filesystem_class(scheme)
     except ImportError:
         extra = _EXTRAS.get(scheme, "remote")
-        raise MissingExtra(f"a remote log ({scheme}://…)", extra) from None
+        raise MissingDependencyError(f"a remote log ({scheme}://…)", extra) from None
     except ValueError as error:
         raise UsageError(f'cannot read logs from "{url}": {error}') from None
 
@@ -215,7 +215,7 @@ def _connect(url: str, options: Mapping[str, Any]) -> Any:
         fs, key = importlib.import_module("fsspec.core").url_to_fs(url, **options)
         try:
             fs.info(key)
-        except _FINAL:
+        except _FINAL_ERRORS:
             pass  # this is an answer, too; what to make of it shows when files are listed
     except Exception as error:
         raise _describe(url, error) from error
@@ -236,14 +236,14 @@ def _start(call: Callable[[], T]) -> Future[T]:
     return future
 
 
-def _persist(path: str, call: Callable[[], T]) -> T:
+def _retry(path: str, call: Callable[[], T]) -> T:
     """Call, and call again a few times if that may help; what fails in the end is an OSError."""
-    pauses_s = iter(_PAUSES_S)
+    pauses_s = iter(_RETRY_DELAYS_S)
     started_s = time.monotonic()
     while True:
         try:
             return call()
-        except _FINAL:
+        except _FINAL_ERRORS:
             raise
         # What the libraries raise when a connection breaks has no common base but this one.
         except Exception as error:
@@ -262,8 +262,8 @@ def _describe(path: str, error: Exception) -> OSError:
 
 
 def _get_stat(info: Mapping[str, Any]) -> FileStat:
-    identity = next((str(info[key]).strip('"') for key in _IDENTITIES if info.get(key)), "")
-    time_s = next((_get_seconds(info[key]) for key in _TIMES if info.get(key)), 0)
+    identity = next((str(info[key]).strip('"') for key in _IDENTITY_FIELDS if info.get(key)), "")
+    time_s = next((_get_seconds(info[key]) for key in _MTIME_FIELDS if info.get(key)), 0)
     return FileStat(int(info["size"] or 0), time_s * 1_000_000_000, identity)
 
 

@@ -1,13 +1,4 @@
-"""What the user called the log directory, as a list of roots.
-
-    logs                      one directory; its runs keep their bare relative names
-    base:logs/a,new:logs/b    named directories; runs are ``base/…`` and ``new/…``
-    logs/a,logs/b             several unnamed ones are named by the end of their path
-    s3://bucket/logs          a URL; what stands before ``://`` is never a name
-
-A path that exists as it is written is that path, whatever commas or colons it holds. A list or a
-mapping from names to paths says the same without any of that ambiguity.
-"""
+"""Find an existing path that a mistyped one probably means."""
 
 from __future__ import annotations
 
@@ -15,17 +6,63 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import PurePath
 from urllib.parse import urlsplit
 
-from tracklight.errors import UsageError
+from tracklight.errors import UsageError, list_similar_names
+
+_MAX_SIBLINGS = 10_000
+
+
+def find_nearest_path(path: str) -> str | None:
+    """Return an existing path whose name is similar to that of a local path that does not exist.
+
+    The first missing part of the path is compared with the names beside it; the parts below are
+    kept where they exist there too. ``logs/tarin/run1`` gives ``logs/train/run1``, or
+    ``logs/train`` if that has no ``run1``.
+    """
+    missing = os.path.abspath(path)
+    below: list[str] = []
+    parent, name = os.path.split(missing)
+    while name and not os.path.isdir(parent):
+        below.insert(0, name)
+        parent, name = os.path.split(parent)
+    nearest = list_similar_names(name, _list_names(parent), cutoff=0.6)
+    if not nearest:
+        return None
+    whole = os.path.join(parent, nearest[0], *below)
+    return whole if os.path.exists(whole) else os.path.join(parent, nearest[0])
+
+
+def _list_names(folder: str) -> list[str]:
+    try:
+        with os.scandir(folder) as entries:
+            return [entry.name for entry in islice(entries, _MAX_SIBLINGS) if entry.is_dir()]
+    except OSError:
+        return []
+
+
+# What the user called the log directory, as a list of roots.
+#
+#     logs                      one directory; its runs keep their bare relative names
+#     base:logs/a,new:logs/b    named directories; runs are ``base/…`` and ``new/…``
+#     logs/a,logs/b             several unnamed ones are named by the end of their path
+#     s3://bucket/logs          a URL; what stands before ``://`` is never a name
+#
+# A path that exists as it is written is that path, whatever commas or colons it holds. A list or a
+# mapping from names to paths says the same without any of that ambiguity.
 
 PathSpec = str | os.PathLike[str]
-Spec = PathSpec | Sequence[PathSpec] | Mapping[str, PathSpec]
+
+LogdirSpec = PathSpec | Sequence[PathSpec] | Mapping[str, PathSpec]
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
+
 _SURE_DRIVE = re.compile(r"[A-Za-z]:\\")
+
 _NAMED = re.compile(r"(?P<name>[^:/\\~]*):(?P<path>.*)", re.DOTALL)
 
 
@@ -46,7 +83,7 @@ def is_url(path: str) -> bool:
     return _URL.match(path) is not None
 
 
-def parse_roots(spec: Spec) -> tuple[Root, ...]:
+def parse_roots(spec: LogdirSpec) -> tuple[Root, ...]:
     """Read what was given as log directory; raise UsageError where it makes no sense."""
     if isinstance(spec, Mapping):
         pairs = [(_check_name(name), os.fspath(path)) for name, path in spec.items()]

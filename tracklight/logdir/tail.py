@@ -5,14 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 
-from tracklight.formats.batch import Batch, Large
-from tracklight.formats.large import LARGEST_WHOLE, walk
-from tracklight.formats.scan import Scanner
+from tracklight.formats.batch import Batch, LargeRecord
+from tracklight.formats.scanner import MAX_WHOLE_RECORD_BYTES, Scanner, scan_large_record
 from tracklight.formats.tfrecord import FRAME_BYTES, HEADER_BYTES
+from tracklight.logdir.file_changes import Fingerprint, read_fingerprint
 from tracklight.logdir.filesystem import FileHandle, FileSystem
-from tracklight.logdir.fingerprint import Fingerprint, read_fingerprint
 
-_KEPT_BYTES = 1 << 20
+_MAX_IDLE_BUFFER_BYTES = 1 << 20
 
 
 class _Buffers(threading.local):
@@ -27,16 +26,16 @@ class _Buffers(threading.local):
             self._buffer = bytearray(size)
         return memoryview(self._buffer)[:size]
 
-    def give_back(self) -> None:
+    def release(self) -> None:
         """Let a large buffer go: a thread that waits for news needs none."""
-        if len(self._buffer) > _KEPT_BYTES:
+        if len(self._buffer) > _MAX_IDLE_BUFFER_BYTES:
             self._buffer = bytearray()
 
 
 _buffers = _Buffers()
 
 
-class Tail:
+class EventFileTail:
     """Drives a scanner over one file that may grow.
 
     The window is how much is read at a time. It grows while small records are met, since one long
@@ -56,9 +55,9 @@ class Tail:
         self.fingerprint = fingerprint
         self._fs = fs
         self._path = path
-        self._window = fs.read_sizes.first
+        self._window = fs.read_sizes.initial_bytes
 
-    def read_batches(self, size: int) -> Iterator[Batch]:
+    def iter_batches(self, size: int) -> Iterator[Batch]:
         """Read on, up to ``size`` bytes into the file, which is as far as it is known to reach.
 
         Ends early if the file turns out to be shorter. Raises OSError if it cannot be read.
@@ -75,7 +74,7 @@ class Tail:
             # From the same open file: by now another one may have taken over the name.
             position = self.scanner.position
             self.fingerprint = read_fingerprint(handle.read, position, self.fingerprint)
-        _buffers.give_back()
+        _buffers.release()
 
     def _read_step(self, handle: FileHandle, size: int) -> list[Batch]:
         """Scan one window of the file; nothing if that leads no further.
@@ -92,34 +91,34 @@ class Tail:
             batch = self.scanner.scan(data, size)
             batches = [batch] if self.scanner.position > start or batch.damage else []
             if batch.large is not None:
-                self._window = sizes.least
-                return batches + self._read_large(handle, batch.large, _Piece(start, data), size)
+                self._window = sizes.min_bytes
+                return batches + self._read_large(handle, batch.large, _Window(start, data), size)
             all_seen = len(data) < self._window
-            if batches or all_seen or self._window >= sizes.most:
-                self._window = min(2 * self._window, sizes.most)
+            if batches or all_seen or self._window >= sizes.max_bytes:
+                self._window = min(2 * self._window, sizes.max_bytes)
                 return batches
             self._window *= 2
 
     def _read_large(
-        self, handle: FileHandle, large: Large, piece: _Piece, size: int
+        self, handle: FileHandle, large: LargeRecord, piece: _Window, size: int
     ) -> list[Batch]:
         def read(offset: int, count: int) -> bytes:
             return piece.find(offset, count) or handle.read(offset, count)
 
-        walked = walk(self.scanner, large, read, size)
+        walked = scan_large_record(self.scanner, large, read, size)
         return [walked] if walked is not None else self._read_whole(handle, large, size)
 
-    def _read_whole(self, handle: FileHandle, large: Large, size: int) -> list[Batch]:
-        if large.payload > LARGEST_WHOLE:
+    def _read_whole(self, handle: FileHandle, large: LargeRecord, size: int) -> list[Batch]:
+        if large.payload_bytes > MAX_WHOLE_RECORD_BYTES:
             return []
         # With the header after it, which tells whether the length of a damaged record is right.
-        wanted = min(FRAME_BYTES + large.payload + HEADER_BYTES, size - large.offset)
+        wanted = min(FRAME_BYTES + large.payload_bytes + HEADER_BYTES, size - large.offset)
         data = handle.read(large.offset, wanted)
         batch = self.scanner.scan(data, size) if len(data) == wanted else None
         return [batch] if batch is not None and self.scanner.position > large.offset else []
 
 
-class _Piece:
+class _Window:
     """Bytes of a file that are in memory already."""
 
     def __init__(self, start: int, data: memoryview) -> None:

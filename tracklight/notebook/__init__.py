@@ -8,8 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tracklight.notebook.boards import display, list, start
-from tracklight.notebook.magic import load_ipython_extension, unload_ipython_extension
+from tracklight.notebook.boards import (
+    display,
+    list,
+    load_ipython_extension,
+    start,
+    unload_ipython_extension,
+)
 
 if TYPE_CHECKING:
     from tracklight.notebook.widget import chart

@@ -13,13 +13,13 @@ from typing import IO
 
 from tracklight.cli.flags import parse_flags
 from tracklight.errors import TracklightError, UsageError
-from tracklight.server.instances import Instance, read_instances
+from tracklight.server.instances import Instance, list_instances
 
-_MOST_WAIT_S = 60.0
+_START_TIMEOUT_S = 60.0
 _POLL_S = 0.05
 
 #: The same on Windows, where a new session is not known; no window is opened for it, either.
-_APART: int = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0) | getattr(
+_WINDOWS_FLAGS: int = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0) | getattr(
     subprocess, "CREATE_NO_WINDOW", 0
 )
 
@@ -27,11 +27,11 @@ _APART: int = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0) | getattr(
 _STARTED: list[subprocess.Popen[bytes]] = []
 
 
-def find_same(arguments: Sequence[str]) -> Instance | None:
+def find_running(arguments: Sequence[str]) -> Instance | None:
     """A board that answers and was started here with flags that mean the same."""
-    wanted = _identify(arguments)
-    for board in read_instances():
-        if board.directory == os.getcwd() and _may_identify(board.arguments) == wanted:
+    wanted = _parse_identity(arguments)
+    for board in list_instances():
+        if board.directory == os.getcwd() and _find_identity(board.arguments) == wanted:
             return board
     return None
 
@@ -39,20 +39,20 @@ def find_same(arguments: Sequence[str]) -> Instance | None:
 def check_port(arguments: Sequence[str]) -> None:
     """Say which board has the port that another one is to get."""
     port = parse_flags(arguments).port
-    for board in read_instances():
+    for board in list_instances():
         if port and board.port == port:
             raise UsageError(
                 f"port {port} is taken by the board of {board.logdir}; choose another --port, "
-                f"or end that one with `{say_end(board)}`"
+                f"or end that one with `{format_stop_command(board)}`"
             )
 
 
-def say_end(board: Instance) -> str:
+def format_stop_command(board: Instance) -> str:
     """The line of a cell that ends a board."""
     return f"!taskkill /F /PID {board.pid}" if os.name == "nt" else f"!kill {board.pid}"
 
 
-def _identify(arguments: Sequence[str]) -> dict[str, object]:
+def _parse_identity(arguments: Sequence[str]) -> dict[str, object]:
     """What the flags say, in whatever order and spelling they stand."""
     flags = parse_flags(arguments)
     if flags.command != "serve":
@@ -60,9 +60,9 @@ def _identify(arguments: Sequence[str]) -> dict[str, object]:
     return vars(flags)
 
 
-def _may_identify(arguments: Sequence[str]) -> dict[str, object] | None:
+def _find_identity(arguments: Sequence[str]) -> dict[str, object] | None:
     try:
-        return _identify(arguments)
+        return _parse_identity(arguments)
     except TracklightError:
         return None
 
@@ -79,14 +79,14 @@ def launch(arguments: Sequence[str]) -> Instance:
             env={**os.environ, "TRACKLIGHT_PROXY_TOKEN": secrets.token_urlsafe(16)},
             # Who interrupts a cell does not mean the board.
             start_new_session=True,
-            creationflags=_APART,
+            creationflags=_WINDOWS_FLAGS,
         )
         _STARTED.append(process)
         return _wait_for(process, said)
 
 
 def _wait_for(process: subprocess.Popen[bytes], said: IO[bytes]) -> Instance:
-    deadline = time.monotonic() + _MOST_WAIT_S
+    deadline = time.monotonic() + _START_TIMEOUT_S
     while time.monotonic() < deadline:
         if process.poll() is not None:
             said.seek(0)
@@ -94,10 +94,10 @@ def _wait_for(process: subprocess.Popen[bytes], said: IO[bytes]) -> Instance:
             raise TracklightError(
                 reason or f"the board ended at once (exit status {process.returncode})"
             )
-        board = next((it for it in read_instances() if it.pid == process.pid), None)
+        board = next((it for it in list_instances() if it.pid == process.pid), None)
         if board is not None:
             return board
         time.sleep(_POLL_S)
     raise TracklightError(
-        f"the board did not answer for {_MOST_WAIT_S:.0f} s; it may still do, as pid {process.pid}"
+        f"the board did not answer for {_START_TIMEOUT_S:.0f} s; it may still do, as pid {process.pid}"
     )

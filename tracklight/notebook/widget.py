@@ -7,16 +7,22 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-from tracklight.dashboards.scalars.asks import ChartAsk, QueryAsk
-from tracklight.dashboards.scalars.charts import Charts
-from tracklight.errors import MissingExtra, TracklightError, UnknownRun, UnknownTag, UsageError
+from tracklight.dashboards.scalars.charts import ChartBuilder
+from tracklight.dashboards.scalars.schemas import ChartRequest, ChartsRequest
+from tracklight.errors import (
+    MissingDependencyError,
+    RunNotFoundError,
+    TagNotFoundError,
+    TracklightError,
+    UsageError,
+)
 from tracklight.index.smoothing import Smoothing
-from tracklight.log import Log
-from tracklight.log import open as open_log
 from tracklight.plugin import Context
-from tracklight.server import columns, problems
-from tracklight.server.overview import Overview
+from tracklight.reader import Log
+from tracklight.reader import open as open_log
+from tracklight.server import responses
 from tracklight.server.page import PAGE_DIR
+from tracklight.server.source import LogOverview
 
 #: A cell is seldom wider; a line of more points is reduced to as many columns.
 _WIDTH_PX = 1000
@@ -30,7 +36,7 @@ def chart(
     x: str = "step",
     smoothing: float = 0.0,
     height: int = 300,
-    every_s: float = 2.0,
+    interval_s: float = 2.0,
 ) -> Any:
     """Return a live chart of a scalar tag, to be shown as the value of a notebook cell.
 
@@ -46,15 +52,15 @@ def chart(
         height: Height in pixels.
         every_s: Seconds between two looks at the log. ``close()`` of the chart ends them.
     """
-    follower = Follower(log if isinstance(log, Log) else open_log(log), tag)
-    follower.ask.x = x
-    follower.ask.runs = None if runs is None else list(runs)
-    follower.ask.smoothing = _parse_smoothing(smoothing)
-    answer = follower.draw()
+    follower = ChartUpdater(log if isinstance(log, Log) else open_log(log), tag)
+    follower.request.x = x
+    follower.request.runs = None if runs is None else list(runs)
+    follower.request.smoothing = _parse_smoothing(smoothing)
+    answer = follower.render()
     widget = _create_widget(
-        title=tag, axis=x, height=height, answer=answer, problem=follower.find_problem()
+        title=tag, axis=x, height=height, answer=answer, problem=follower.describe_problem()
     )
-    follower.follow(widget, every_s)
+    follower.start(widget, interval_s)
     return widget
 
 
@@ -65,63 +71,63 @@ def _parse_smoothing(weight: float) -> Smoothing | None:
         raise UsageError(str(error)) from error
 
 
-class Follower:
+class ChartUpdater:
     """Draws a tag of a log, and again whenever the log changes."""
 
     def __init__(self, log: Log, tag: str) -> None:
         self._catalog = log.catalog
-        self._overview = Overview(self._catalog)
+        self._overview = LogOverview(self._catalog)
         self._context = Context(
             self._catalog,
             self._overview.scalar_tags,
             self._overview.runs_with_scalar,
             str,
-            problems.describe,
+            responses.describe_error,
         )
         self._tag = tag
-        self.ask = QueryAsk(charts=[ChartAsk("", [tag])], width=_WIDTH_PX)
-        self._ended = threading.Event()
+        self.request = ChartsRequest(charts=[ChartRequest("", [tag])], width=_WIDTH_PX)
+        self._stopped = threading.Event()
 
-    def draw(self) -> bytes:
+    def render(self) -> bytes:
         """Return the chart as it is now, encoded for the page."""
-        (row,) = Charts(self._context, self.ask).answer()
+        (row,) = ChartBuilder(self._context, self.request).build()
         if row.error is not None:
             raise UsageError(row.error.what)
-        return columns.encode(row)
+        return responses.encode_columns(row)
 
-    def find_problem(self) -> str:
+    def describe_problem(self) -> str:
         """Say what keeps lines from being drawn: tags or runs that are not in the log."""
         having = frozenset(self._overview.runs_with_scalar(self._tag))
         if not having:
             return self._explain_tag()
-        missing = [run for run in self.ask.runs or () if run not in having]
+        missing = [run for run in self.request.runs or () if run not in having]
         if not missing:
             return ""
         known = self._overview.runs()
         if missing[0] not in known:
-            return _make_sentence(UnknownRun(missing[0], known))
-        return _make_sentence(UnknownTag(missing[0], self._tag))
+            return _make_sentence(RunNotFoundError(missing[0], known))
+        return _make_sentence(TagNotFoundError(missing[0], self._tag))
 
     def _explain_tag(self) -> str:
         known = self._overview.scalar_tags()
         if not known:
             return "There are no scalars in the log yet."
-        reason = _make_sentence(UnknownTag(None, self._tag, known))
+        reason = _make_sentence(TagNotFoundError(None, self._tag, known))
         return f"{reason} It is drawn as soon as it is logged."
 
-    def follow(self, widget: Any, every_s: float) -> None:
-        widget.on_close = self._ended.set
+    def start(self, widget: Any, interval_s: float) -> None:
+        widget.on_close = self._stopped.set
         threading.Thread(
-            target=self._tell, args=(widget, every_s), name="tracklight-chart", daemon=True
+            target=self._update, args=(widget, interval_s), name="tracklight-chart", daemon=True
         ).start()
 
-    def _tell(self, widget: Any, every_s: float) -> None:
-        while not self._ended.wait(every_s):
+    def _update(self, widget: Any, interval_s: float) -> None:
+        while not self._stopped.wait(interval_s):
             try:
                 delta = self._catalog.refresh()
                 if delta.added or delta.removed or delta.changed:
-                    widget.answer = self.draw()
-                widget.problem = self.find_problem()
+                    widget.answer = self.render()
+                widget.problem = self.describe_problem()
             except TracklightError as error:
                 widget.problem = f"{error}."
 
@@ -136,7 +142,7 @@ def _create_widget(**state: Any) -> Any:
         import anywidget
         import traitlets
     except ImportError as error:
-        raise MissingExtra("a chart in a cell", "notebook") from error
+        raise MissingDependencyError("a chart in a cell", "notebook") from error
     place = PAGE_DIR / "notebook"
     if not (place / "chart.js").is_file():
         raise TracklightError("the page of this tracklight was not built, so it has no charts")

@@ -1,111 +1,138 @@
-"""The answers on what users say: notes on runs, annotations at steps, layouts, rules for alerts."""
+"""Everything that is kept beside one log."""
 
 from __future__ import annotations
 
-import secrets
-import time
-from collections.abc import Callable, Sequence
-from typing import Annotated
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Literal
 
 import msgspec
 
-from tracklight.errors import LogError, UsageError
-from tracklight.notes.book import Annotation, Book, Layout, Rule, RunChange, RunNote
-from tracklight.notes.store import Store
-from tracklight.plugin_base import Nothing, Route
-from tracklight.server.alerts import Alerts, AlertsAnswer
+from tracklight.types import LayoutCategory
+from tracklight.util.json_file import JsonFile
 
-_MOST_LAYOUTS = 100
+#: Long enough for a story, short enough that ten thousand of them still load at once.
+_Text = Annotated[str, msgspec.Meta(max_length=10_000)]
 
+_ShortText = Annotated[str, msgspec.Meta(max_length=200)]
 
-class NotesAnswer(msgspec.Struct):
-    """Everything that is kept beside the log; ``revision`` grows with every change."""
+_Color = Annotated[str, msgspec.Meta(pattern=r"^(#[0-9a-fA-F]{6})?$")]
 
-    revision: int
-    runs: dict[str, RunNote]
-    annotations: tuple[Annotation, ...]
-    layouts: tuple[Layout, ...]
-    alerts: AlertsAnswer
+_Labels = Annotated[tuple[_ShortText, ...], msgspec.Meta(max_length=50)]
 
 
-class NewAnnotation(msgspec.Struct, forbid_unknown_fields=True):
-    """A word at a step; ``tag`` null puts it on every chart."""
+class RunNote(msgspec.Struct, frozen=True):
+    """What is kept of one run; an empty text is none."""
 
-    step: float
-    text: Annotated[str, msgspec.Meta(min_length=1, max_length=10_000)]
-    tag: str | None = None
+    note: _Text = ""
+    alias: _ShortText = ""
+    hidden: bool = False
+    colour: _Color = ""
+    labels: _Labels = ()
 
 
-class AnnotationId(msgspec.Struct):
-    """One annotation."""
+class RunNoteUpdate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """New values for all runs of these names; what is left out stays as it is."""
+
+    names: Annotated[list[str], msgspec.Meta(min_length=1)]
+    note: _Text | msgspec.UnsetType = msgspec.UNSET
+    alias: _ShortText | msgspec.UnsetType = msgspec.UNSET
+    hidden: bool | msgspec.UnsetType = msgspec.UNSET
+    colour: _Color | msgspec.UnsetType = msgspec.UNSET
+    labels: _Labels | msgspec.UnsetType = msgspec.UNSET
+
+
+class Annotation(msgspec.Struct, frozen=True):
+    """A word at a step, on the charts of ``tag`` or of every tag."""
 
     id: str
+    step: float
+    text: _Text
+    tag: str | None
+    created: float
 
 
-class Notes:
-    """Keeps what users say."""
+class AlertRule(msgspec.Struct, frozen=True):
+    """When to raise an alert; ``tag`` is a pattern for series, see docs/patterns.md."""
 
-    def __init__(self, store: Store, alerts: Alerts) -> None:
-        self._store = store
-        self._alerts = alerts
+    id: _ShortText
+    tag: Annotated[str, msgspec.Meta(min_length=1, max_length=1000)]
+    kind: Literal["above", "below", "nan", "stalled"]
+    value: float | None = None
+    """The threshold; for ``stalled``, the steps without improvement."""
+    goal: Literal["min", "max"] | None = None
+    """Whether lower or higher is better, for ``stalled``."""
 
-    def routes(self) -> Sequence[Route]:
-        return [
-            Route("notes", Nothing, self.read, "GET"),
-            Route("notes/runs", RunChange, self.change_runs, "PATCH", mutates=True),
-            Route("notes/annotations", NewAnnotation, self.annotate, "POST", mutates=True),
-            Route(
-                "notes/annotations/{id}",
-                AnnotationId,
-                self.remove_annotation,
-                "DELETE",
-                mutates=True,
-            ),
-            Route("notes/layouts", Layout, self.set_layout, "PUT", mutates=True),
-            Route("alerts/rules", list[Rule], self.set_rules, "PUT", mutates=True),
-        ]
 
-    def read(self, _: Nothing) -> NotesAnswer:
-        """All notes, annotations and alerts."""
-        return self._answer(self._store.read())
+class ChartLayout(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Charts that somebody laid out, under a name; without ``categories`` there is none."""
 
-    def change_runs(self, change: RunChange) -> NotesAnswer:
-        """Set some fields of the notes on some runs; an empty text takes one away."""
-        return self._change(lambda book: book.with_change(change))
+    name: Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
+    categories: Annotated[tuple[LayoutCategory, ...], msgspec.Meta(max_length=200)] | None = None
 
-    def annotate(self, new: NewAnnotation) -> NotesAnswer:
-        """Put a word at a step."""
-        created = Annotation(secrets.token_hex(6), new.step, new.text, new.tag, time.time())
-        return self._change(lambda book: book.with_annotation(created))
 
-    def remove_annotation(self, ask: AnnotationId) -> NotesAnswer:
-        """Take an annotation away."""
-        if all(note.id != ask.id for note in self._store.read().annotations):
-            raise LogError(f'no annotation "{ask.id}"')
-        return self._change(lambda book: book.without_annotation(ask.id))
+class NotesDocument(msgspec.Struct, frozen=True):
+    """All of it; a change makes a new one whose ``revision`` is one higher."""
 
-    def set_layout(self, layout: Layout) -> NotesAnswer:
-        """Keep a layout of charts under its name; without categories it is taken away."""
-        known = {kept.name for kept in self._store.read().layouts}
-        if len(known | {layout.name}) > _MOST_LAYOUTS:
-            raise UsageError(f"there are already {_MOST_LAYOUTS} layouts: remove one first")
-        return self._change(lambda book: book.with_layout(layout))
+    revision: int = 0
+    runs: dict[str, RunNote] = {}
+    annotations: tuple[Annotation, ...] = ()
+    rules: tuple[AlertRule, ...] = ()
+    layouts: tuple[ChartLayout, ...] = ()
 
-    def set_rules(self, rules: list[Rule]) -> NotesAnswer:
-        """Replace the rules for alerts, but for those that are fixed."""
-        self._alerts.set_rules(rules)
-        return self._answer(self._store.read())
+    def with_run_update(self, change: RunNoteUpdate) -> NotesDocument:
+        news = msgspec.structs.asdict(change)
+        names = news.pop("names")
+        news = {field: value for field, value in news.items() if value is not msgspec.UNSET}
+        runs = dict(self.runs)
+        for name in names:
+            changed = msgspec.structs.replace(runs.pop(name, RunNote()), **news)
+            if changed != RunNote():
+                runs[name] = changed
+        return msgspec.structs.replace(self, runs=runs)
 
-    def _change(self, edit: Callable[[Book], Book]) -> NotesAnswer:
-        book = self._store.change(edit)
-        self._alerts.look()
-        return self._answer(book)
+    def with_annotation(self, annotation: Annotation) -> NotesDocument:
+        return msgspec.structs.replace(self, annotations=(*self.annotations, annotation))
 
-    def _answer(self, book: Book) -> NotesAnswer:
-        return NotesAnswer(
-            revision=book.revision,
-            runs=book.runs,
-            annotations=book.annotations,
-            layouts=book.layouts,
-            alerts=self._alerts.answer(),
+    def without_annotation(self, id: str) -> NotesDocument:
+        rest = tuple(note for note in self.annotations if note.id != id)
+        return msgspec.structs.replace(self, annotations=rest)
+
+    def with_layout(self, layout: ChartLayout) -> NotesDocument:
+        """One of the same name goes; a new one comes last."""
+        names = [kept.name for kept in self.layouts]
+        kept = list(self.layouts)
+        if layout.name in names:
+            kept[names.index(layout.name)] = layout
+        else:
+            kept.append(layout)
+        rest = tuple(it for it in kept if it.categories is not None)
+        return msgspec.structs.replace(self, layouts=rest)
+
+    def with_rules(self, rules: tuple[AlertRule, ...]) -> NotesDocument:
+        return msgspec.structs.replace(self, rules=rules)
+
+
+# The notes on a log in their file.
+
+
+class NotesStore:
+    """Notes, annotations, layouts and alert rules, shared by all servers of a log."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file = JsonFile(path, NotesDocument, NotesDocument)
+
+    def read(self) -> NotesDocument:
+        """Return the current notes; if they cannot be read now, the last known ones."""
+        return self._file.read()
+
+    def update(self, edit: Callable[[NotesDocument], NotesDocument]) -> NotesDocument:
+        """Replace the notes by ``edit(notes)``, with the next revision.
+
+        Raises:
+            NotKept: The file cannot be read or written.
+        """
+        return self._file.update(
+            lambda book: msgspec.structs.replace(edit(book), revision=book.revision + 1)
         )

@@ -19,10 +19,9 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from tracklight.server.answers import FOREVER
-from tracklight.server.compression import compressed
-from tracklight.server.plugins import Found
-from tracklight.server.turns import work
+from tracklight.server.middleware import run_in_thread
+from tracklight.server.plugins import DashboardEntry
+from tracklight.server.responses import IMMUTABLE_CACHE_CONTROL, create_compressed_response
 
 #: Who works on the page builds it elsewhere, so that several copies of it can be looked at.
 PAGE_DIR = Path(os.environ.get("TRACKLIGHT_PAGE") or Path(__file__).parent / "static")
@@ -32,7 +31,7 @@ _NOT_BUILT = (
     "Install it again with 'pip install .', or run 'npm ci && npm run build' in web/.\n"
 )
 _TITLE = re.compile(rb"<title>.*?</title>")
-_TYPES = {
+_MEDIA_TYPES = {
     ".css": "text/css; charset=utf-8",
     ".html": "text/html; charset=utf-8",
     ".ico": "image/x-icon",
@@ -50,28 +49,32 @@ _TYPES = {
 }
 
 
-def page_route(page_dir: Path, window_title: str = "") -> Route:
+def create_page_route(page_dir: Path, window_title: str = "") -> Route:
     """The page, or a sentence where it should be."""
     if (page_dir / "index.html").is_file():
-        return _folder_route("/", page_dir, window_title)
-    return Route("/", _say_not_built)
+        return _create_folder_route("/", page_dir, window_title)
+    return Route("/", _respond_not_built)
 
 
-def plugin_routes(dashboards: Iterable[Found]) -> list[Route]:
+def create_plugin_routes(dashboards: Iterable[DashboardEntry]) -> list[Route]:
     """The web halves of dashboards that are not tracklight's own, and nothing beside them."""
-    return [_folder_route(f"/plugins/{it.name}/", it.web_dir) for it in dashboards if it.web_dir]
+    return [
+        _create_folder_route(f"/plugins/{it.name}/", it.web_dir) for it in dashboards if it.web_dir
+    ]
 
 
-def _folder_route(place: str, folder: Path, window_title: str = "") -> Route:
+def _create_folder_route(place: str, folder: Path, window_title: str = "") -> Route:
     async def answer(request: Request) -> Response:
         path = request.path_params["path"] or "index.html"
         title = window_title if path == "index.html" else ""
-        return await work(request.scope, _send_file, folder, path, request.headers, title)
+        return await run_in_thread(
+            request.scope, _create_file_response, folder, path, request.headers, title
+        )
 
     return Route(place + "{path:path}", answer)
 
 
-def _send_file(folder: Path, path: str, asked: Headers, title: str) -> Response:
+def _create_file_response(folder: Path, path: str, asked: Headers, title: str) -> Response:
     file = _find_file(folder, path)
     if file is None:
         raise HTTPException(404, f'there is nothing at "{path}"')
@@ -80,15 +83,17 @@ def _send_file(folder: Path, path: str, asked: Headers, title: str) -> Response:
     if tag in asked.get("if-none-match", ""):
         answer = Response(status_code=304)
     else:
-        media_type = _TYPES.get(file.suffix, "application/octet-stream")
-        answer = compressed(_put_title(file.read_bytes(), title), media_type, asked)
+        media_type = _MEDIA_TYPES.get(file.suffix, "application/octet-stream")
+        answer = create_compressed_response(
+            _insert_title(file.read_bytes(), title), media_type, asked
+        )
     hashed = path.startswith("assets/")
-    answer.headers["cache-control"] = FOREVER if hashed else "no-cache"
+    answer.headers["cache-control"] = IMMUTABLE_CACHE_CONTROL if hashed else "no-cache"
     answer.headers["etag"] = tag
     return answer
 
 
-def _put_title(page: bytes, title: str) -> bytes:
+def _insert_title(page: bytes, title: str) -> bytes:
     if not title:
         return page
     return _TITLE.sub(lambda _: f"<title>{escape(title)}</title>".encode(), page, count=1)
@@ -104,5 +109,5 @@ def _find_file(folder: Path, path: str) -> Path | None:
     return file if is_inside else None
 
 
-async def _say_not_built(_: Request) -> Response:
+async def _respond_not_built(_: Request) -> Response:
     return PlainTextResponse(_NOT_BUILT, status_code=503)

@@ -16,22 +16,26 @@ from typing import Any, get_args
 import msgspec
 from starlette.routing import compile_path
 
-from tracklight.dashboards import BUILT_IN
-from tracklight.plugin_base import Context, Dashboard, FileKind, Route, Source
-from tracklight.types import SharedTag
+from tracklight.analysis.source import Context, FileKind, Source
+from tracklight.dashboards import BUILT_IN_DASHBOARDS
+from tracklight.plugin import Dashboard, Route
+from tracklight.server import responses
+from tracklight.server.source import LogOverview, LogSource
+from tracklight.types import Delta, SharedTag
 
-GROUP = "tracklight.dashboards"
+ENTRY_POINT_GROUP = "tracklight.dashboards"
 
 log = logging.getLogger(__name__)
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
+
 #: Names of the server's own routes.
-_TAKEN = frozenset(
+_RESERVED_NAMES = frozenset(
     {"alerts", "blobs", "dashboards", "files", "health", "live", "notes", "runs", "status"}
 )
 
 
-class Plugins:
+class DashboardRegistry:
     """All dashboards by name, and a sentence about each one that cannot be used.
 
     Third-party dashboards are loaded at once, to find out whether they can be used; built-in ones
@@ -39,27 +43,29 @@ class Plugins:
     """
 
     def __init__(self, context: Context) -> None:
-        self.found: dict[str, Found] = {}
+        self.entries: dict[str, DashboardEntry] = {}
         self.problems: list[str] = []
-        for it in BUILT_IN:
-            self.found[it.name] = Found(
+        for it in BUILT_IN_DASHBOARDS:
+            self.entries[it.name] = DashboardEntry(
                 it.name,
                 it.title,
                 plugins=it.plugins,
                 files=it.files,
                 has_prepare=it.has_prepare,
-                load=partial(_load_built_in, it.location, context),
+                load=partial(_load_built_in, it.import_path, context),
             )
-        for entry_point in entry_points(group=GROUP):
+        for entry_point in entry_points(group=ENTRY_POINT_GROUP):
             try:
-                self._add(entry_point.load(), context)
+                self._register(entry_point.load(), context)
             # A plugin may raise anything, or try to exit; the server has to start nevertheless.
             except (Exception, SystemExit) as error:
                 log.debug("the dashboard %s failed", entry_point.name, exc_info=error)
-                problem = f'the dashboard "{entry_point.name}" cannot be used: {_say(error)}'
+                problem = (
+                    f'the dashboard "{entry_point.name}" cannot be used: {_describe_failure(error)}'
+                )
                 self.problems.append(problem)
 
-    def list_active(self, source: Source, tags: Iterable[SharedTag]) -> list[Found]:
+    def list_active(self, source: Source, tags: Iterable[SharedTag]) -> list[DashboardEntry]:
         """Return the dashboards that have something to show."""
         logged = {tag.plugin for tag in tags}
         present: dict[FileKind, bool] = {
@@ -69,13 +75,13 @@ class Plugins:
         }
         return [
             found
-            for found in self.found.values()
+            for found in self.entries.values()
             if not (found.plugins or found.files)
             or not logged.isdisjoint(found.plugins)
             or any(present[kind] for kind in found.files)
         ]
 
-    def prepare(self, active: Iterable[Found]) -> None:
+    def prepare(self, active: Iterable[DashboardEntry]) -> None:
         """Let dashboards warm their caches; the failure of one does not affect the others."""
         for found in active:
             if not found.has_prepare:
@@ -83,29 +89,33 @@ class Plugins:
             try:
                 found.get_dashboard().prepare()
             except (Exception, SystemExit) as error:
-                log.warning("preparing the dashboard %s failed: %s", found.name, _say(error))
+                log.warning(
+                    "preparing the dashboard %s failed: %s", found.name, _describe_failure(error)
+                )
                 log.debug("preparing %s failed", found.name, exc_info=error)
 
     def routes(self) -> list[Route]:
         """Return the routes of all dashboards, each below the name of its dashboard."""
         return [
             replace(route, path=f"{name}/{route.path}")
-            for name, found in self.found.items()
+            for name, found in self.entries.items()
             for route in found.get_routes()
         ]
 
     def close(self) -> None:
         """Close all loaded dashboards, even if closing one of them fails."""
-        for found in self.found.values():
+        for found in self.entries.values():
             try:
                 found.close()
             except Exception as error:
-                log.warning("closing the dashboard %s failed: %s", found.name, _say(error))
+                log.warning(
+                    "closing the dashboard %s failed: %s", found.name, _describe_failure(error)
+                )
 
-    def _add(self, kind: Any, context: Context) -> None:
+    def _register(self, kind: Any, context: Context) -> None:
         if not (isinstance(kind, type) and issubclass(kind, Dashboard)):
             raise TypeError("it is not a subclass of tracklight.plugin.Dashboard")
-        if not _NAME.fullmatch(kind.name) or kind.name in _TAKEN | self.found.keys():
+        if not _NAME.fullmatch(kind.name) or kind.name in _RESERVED_NAMES | self.entries.keys():
             raise ValueError(f'the name "{kind.name}" is taken or not fit for a URL')
         if kind.web_dir is not None and not (kind.web_dir / "index.js").is_file():
             raise ValueError(f"the file {kind.web_dir / 'index.js'} does not exist")
@@ -113,7 +123,7 @@ class Plugins:
         if unknown:
             raise ValueError(f"its files are of unknown kinds: {', '.join(sorted(unknown))}")
         dashboard = kind(context)
-        found = Found(
+        found = DashboardEntry(
             kind.name,
             kind.title,
             plugins=kind.plugins,
@@ -123,11 +133,11 @@ class Plugins:
             load=lambda: dashboard,
         )
         for route in found.get_routes():
-            _check(route)
-        self.found[kind.name] = found
+            _validate_route(route)
+        self.entries[kind.name] = found
 
 
-class Found:
+class DashboardEntry:
     """A dashboard with a tab. Its code is loaded once, on first use."""
 
     def __init__(
@@ -175,7 +185,7 @@ def _load_built_in(location: str, context: Context) -> Dashboard:
     return kind(context)
 
 
-def _check(route: Any) -> None:
+def _validate_route(route: Any) -> None:
     """Raise the errors that the first request would cause otherwise."""
     if not isinstance(route, Route):
         raise TypeError(f"{route!r} is not a tracklight.plugin.Route")
@@ -183,5 +193,55 @@ def _check(route: Any) -> None:
     msgspec.json.Decoder(route.request_type)
 
 
-def _say(error: BaseException) -> str:
+def _describe_failure(error: BaseException) -> str:
     return f"{error or 'no reason given'} ({type(error).__name__})"
+
+
+# What dashboards see of a log that nobody serves: for exports and copies of boards.
+
+
+def create_static_context(
+    source: LogSource, overview: LogOverview | None = None, cursor: str = "copy"
+) -> Context:
+    """Return the context of a log that does not change meanwhile; ``cursor`` is not empty."""
+    overview = overview or LogOverview(source)
+    return Context(
+        source,
+        overview.scalar_tags,
+        overview.runs_with_scalar,
+        lambda: cursor,
+        responses.describe_error,
+    )
+
+
+# Warm the caches of dashboards once the log has been read for the first time.
+
+
+class Prewarmer:
+    """Call `Dashboard.prepare` of all active dashboards after the first refresh.
+
+    This happens in a thread of its own, so that a slow plugin does not delay live updates.
+    """
+
+    def __init__(
+        self, source: LogSource, overview: LogOverview, registry: DashboardRegistry
+    ) -> None:
+        self._source = source
+        self._overview = overview
+        self._registry = registry
+        self._is_started = False
+
+    def on_refresh(self, delta: Delta | None) -> None:
+        """Listener of the follower; None means that a refresh begins or has failed."""
+        if delta is None or self._is_started:
+            return
+        self._is_started = True
+        threading.Thread(target=self._prepare, name="tracklight-prepare", daemon=True).start()
+
+    def _prepare(self) -> None:
+        try:
+            active = self._registry.list_active(self._source, self._overview.tags())
+        except Exception:  # the first request reports the error
+            log.exception("listing the active dashboards failed")
+            return
+        self._registry.prepare(active)

@@ -11,7 +11,7 @@ reads these. PyTorch itself is only imported to look at a model, by `SummaryWrit
 
 from __future__ import annotations
 
-from tracklight.torch.files import FileWriter
-from tracklight.torch.writer import SummaryWriter
+from tracklight.torch.file_writer import FileWriter
+from tracklight.torch.summary_writer import SummaryWriter
 
 __all__ = ["FileWriter", "SummaryWriter"]

@@ -6,13 +6,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tracklight.projector import EmbeddingInfo, ProjectorConfig, SpriteMetadata
+from tracklight.projector import (
+    EmbeddingInfo,
+    ProjectorConfig,
+    SpriteMetadata,
+    format_metadata,
+    make_sprite,
+)
 from tracklight.projector import visualize_embeddings as write_config
-from tracklight.sdk.arrays import as_numbers
-from tracklight.sdk.lenient import Misuse, complain
-from tracklight.sdk.sprites import make_sprite
-from tracklight.sdk.tables import format_metadata
-from tracklight.torch.pictures import encode_picture, to_pixels
+from tracklight.torch.images import encode_pil_png, to_pixels
+from tracklight.writer.arguments import as_numbers
+from tracklight.writer.warnings import ArgumentError, warn_or_raise
 
 _ESCAPES = str.maketrans({"%": "%25", "/": "%2f", "\\": "%5c"})
 
@@ -29,13 +33,13 @@ def add_embedding(
 ) -> None:
     """Write the files of one embedding, and the config with this one at its end."""
     if "://" in logdir:
-        raise Misuse("log_dir", f"must be a local folder for the projector, not {logdir}")
+        raise ArgumentError("log_dir", f"must be a local folder for the projector, not {logdir}")
     subfolder = f"{step:05d}/{tag.translate(_ESCAPES)}"
     files, info = _make_files(subfolder, matrix, metadata, images, header)
     info.tensor_name = f"{tag}:{step:05d}"
     folder = Path(logdir, subfolder)
     if folder.is_dir():
-        complain("global_step", f"{step} was logged before as {tag!r}, and is overwritten")
+        warn_or_raise("global_step", f"{step} was logged before as {tag!r}, and is overwritten")
     folder.mkdir(parents=True, exist_ok=True)
     for name, data in files.items():
         (folder / name).write_bytes(data)
@@ -49,7 +53,7 @@ def _make_files(
     """All files are made before one is written, so that misuse leaves nothing half done."""
     array = as_numbers(matrix, "mat")
     if array.ndim != 2:
-        raise Misuse("mat", f"has shape {list(array.shape)}; give [points, numbers]")
+        raise ArgumentError("mat", f"has shape {list(array.shape)}; give [points, numbers]")
     info = EmbeddingInfo(tensor_path=f"{subfolder}/tensors.tsv")
     rows = ("\t".join(map(str, row)) + "\n" for row in array.tolist())
     files = {"tensors.tsv": "".join(rows).encode()}
@@ -65,7 +69,9 @@ def _make_files(
 
 def _name_columns(metadata: Sequence[Sequence[Any]], header: Sequence[str]) -> dict[str, Any]:
     if any(len(row) != len(header) for row in metadata):
-        raise Misuse("metadata_header", f"has {len(header)} names, but rows of metadata do not")
+        raise ArgumentError(
+            "metadata_header", f"has {len(header)} names, but rows of metadata do not"
+        )
     return dict(zip(header, zip(*metadata, strict=True), strict=True))
 
 
@@ -73,9 +79,9 @@ def _make_sprite(images: Any, count: int) -> tuple[bytes, tuple[int, int]]:
     array = as_numbers(images, "label_img")
     if array.ndim != 4 or len(array) != count:
         expected = f"give [{count}, channels, height, width]"
-        raise Misuse("label_img", f"has shape {list(array.shape)}; {expected}")
+        raise ArgumentError("label_img", f"has shape {list(array.shape)}; {expected}")
     pixels = to_pixels(array.transpose(0, 2, 3, 1))
     if pixels.shape[-1] == 1:
         pixels = pixels.repeat(3, axis=-1)
     sheet, size = make_sprite(pixels)
-    return encode_picture(sheet), size
+    return encode_pil_png(sheet), size

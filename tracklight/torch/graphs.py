@@ -1,41 +1,341 @@
-"""Graphs of models: what is computed, from what, and inside of which module."""
+"""Reads the graph that ``torch.export`` makes of a model."""
 
 from __future__ import annotations
 
+import io
+import logging
+import operator
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, redirect_stderr
 from typing import Any
 
-from tracklight.formats import proto
 from tracklight.formats.proto import Message
-from tracklight.sdk.lenient import Misuse
-
-#: What says to readers that a node is a model's input or output.
-IO_NODE = "IO Node"
-
-#: As PyTorch writes it; readers take no notice.
-_PRODUCER = 22
-#: A RunMetadata that only names the CPU: there to be listed, as nothing was measured.
-RUN_METADATA = b"\x0a\x11\x0a\x0f\x0a\x0d/device:CPU:0"
+from tracklight.torch.graph_def import (
+    IO_NODE_OP,
+    GraphNode,
+    build_graph_def,
+)
+from tracklight.util.stack_trace import extract_python_line, extract_torchscript_line
+from tracklight.writer.warnings import ArgumentError
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
-    """One operation, under its name in full: the modules that it is in, then its own."""
+def read_exported_graph(
+    model: Any, arguments: tuple[Any, ...], *, verbose: bool
+) -> list[GraphNode]:
+    """The operations of a model that is called with ``arguments``. Raises what torch raises."""
+    import torch
 
-    name: str
-    op: str
-    inputs: Sequence[str] = ()
-    shapes: Sequence[Sequence[int]] = ()
-    detail: str = ""
-    dtypes: Sequence[str] = ()
-    source: str = ""
-    """The line of the program that it comes from."""
+    with _silence_export():
+        program = torch.export.export(model, arguments, strict=False)
+    if verbose:
+        print(program.graph)
+    reader = _ExportedGraphReader(ModuleScopes(model), program.graph_signature)
+    for node in program.graph.nodes:
+        reader.read(node)
+    return reader.nodes
 
 
-class Scopes:
+@contextmanager
+def _silence_export() -> Iterator[None]:
+    """Keep to itself what torch prints about a model that it cannot export."""
+    logger = logging.getLogger("torch.fx.experimental.symbolic_shapes")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        with redirect_stderr(io.StringIO()):
+            yield
+    finally:
+        logger.setLevel(level)
+
+
+class _ExportedGraphReader:
+    """Goes through the nodes of an exported program in their order."""
+
+    def __init__(self, scopes: ModuleScopes, signature: Any) -> None:
+        self.nodes: list[GraphNode] = []
+        self._scopes = scopes
+        self._names: dict[Any, str] = {}
+        self._taken: set[str] = set()
+        self._stored = {
+            name: (path, kind)
+            for kind, paths in {
+                "Parameter": signature.inputs_to_parameters,
+                "Buffer": signature.inputs_to_buffers,
+                "Constant": signature.inputs_to_lifted_tensor_constants,
+            }.items()
+            for name, path in paths.items()
+        }
+
+    def read(self, node: Any) -> None:
+        if node.op == "output":
+            self._read_outputs(node)
+        elif node.op == "placeholder":
+            self._read_placeholder(node)
+        elif node.target is operator.getitem:
+            # One of several results, which are told apart by a number after the name.
+            source, index = node.args
+            self._names[node] = f"{self._names[source]}:{index}" if index else self._names[source]
+        else:
+            inputs = [self._names[it] for it in _iter_nodes([node.args, node.kwargs])]
+            name = f"{self._find_scope(node)}/{node.name}"
+            self._add(node, name, _get_op(node.target), inputs, _describe_arguments(node))
+
+    def _read_placeholder(self, node: Any) -> None:
+        if node.name not in self._stored:
+            self._add(node, f"input/{node.name}", IO_NODE_OP)
+        elif node.users:
+            path, kind = self._stored[node.name]
+            module, _, name = path.rpartition(".")
+            self._add(node, f"{self._scopes.name(module)}/{name}", kind)
+
+    def _read_outputs(self, node: Any) -> None:
+        for number, source in enumerate(node.all_input_nodes, 1):
+            inputs = [self._names[source]]
+            name = f"output/output.{number}"
+            shapes, dtypes = _list_shapes(source), _list_dtypes(source)
+            self.nodes.append(GraphNode(name, IO_NODE_OP, inputs, shapes, dtypes=dtypes))
+
+    def _add(self, node: Any, name: str, op: str, inputs: Any = (), detail: str = "") -> None:
+        while name in self._taken:  # by a parameter that is called like an operation
+            name += "_"
+        self._taken.add(name)
+        self._names[node] = name
+        source = extract_python_line(node.meta.get("stack_trace") or "") if inputs else ""
+        shapes, dtypes = _list_shapes(node), _list_dtypes(node)
+        self.nodes.append(GraphNode(name, op, inputs, shapes, detail, dtypes, source))
+
+    def _find_scope(self, node: Any) -> str:
+        stack = node.meta.get("nn_module_stack") or {"": ("", None)}
+        path, _ = list(stack.values())[-1]
+        return self._scopes.name(path)
+
+
+def _get_op(target: Any) -> str:
+    schema = getattr(target, "_schema", None)
+    return str(getattr(target, "__name__", target)) if schema is None else str(schema.name)
+
+
+def _list_shapes(node: Any) -> list[list[int]]:
+    return [
+        # A size that is not fixed is a symbol, and told as unknown.
+        [size if isinstance(size, int) else -1 for size in tensor.shape]
+        for tensor in _iter_node_tensors(node)
+    ]
+
+
+def _list_dtypes(node: Any) -> list[str]:
+    return [format_dtype(tensor.dtype) for tensor in _iter_node_tensors(node)]
+
+
+def _iter_node_tensors(node: Any) -> Iterator[Any]:
+    value = node.meta.get("val")
+    values = value if isinstance(value, (tuple, list)) else [value]
+    yield from (tensor for tensor in values if hasattr(tensor, "shape"))
+
+
+def _describe_arguments(node: Any) -> str:
+    """What an operation is given beside tensors, such as a stride."""
+    schema = getattr(node.target, "_schema", None)
+    names = [] if schema is None else [argument.name for argument in schema.arguments]
+    given = [*zip(names, node.args, strict=False), *node.kwargs.items()]
+    return ", ".join(f"{name}={value}" for name, value in given if not _holds_nodes(value))
+
+
+def _holds_nodes(value: Any) -> bool:
+    return any(True for _ in _iter_nodes(value))
+
+
+def _iter_nodes(value: Any) -> Iterator[Any]:
+    """What an argument is computed from, one that is given twice as often."""
+    if isinstance(value, slice):
+        value = [value.start, value.stop, value.step]
+    if isinstance(value, (list, tuple, dict)):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _iter_nodes(part)
+    elif hasattr(value, "all_input_nodes"):
+        yield value
+
+
+# Reads the graph of a JIT trace, for models that ``torch.export`` cannot look into.
+
+_ROOT_SCOPE = "__module"
+
+#: What only puts values together or takes them apart.
+_PACK_KINDS = ("prim::ListConstruct", "prim::TupleConstruct", "prim::DictConstruct")
+
+_UNPACK_KINDS = ("prim::ListUnpack", "prim::TupleUnpack")
+
+
+def read_traced_graph(
+    model: Any, arguments: tuple[Any, ...], *, verbose: bool, strict: bool
+) -> list[GraphNode]:
+    """The operations of a model that is called with ``arguments``. Raises what torch raises."""
+    import torch
+
+    traced = torch.jit.trace(model, arguments, strict=strict, check_trace=False)
+    if verbose:
+        print(traced.inlined_graph)
+    return _read_jit_graph(traced.inlined_graph, ModuleScopes(model))
+
+
+def read_scripted_graph(model: Any) -> list[GraphNode]:
+    """The operations of a module or function that was compiled already."""
+    return _read_jit_graph(model.inlined_graph, ModuleScopes(model))
+
+
+def _read_jit_graph(graph: Any, scopes: ModuleScopes) -> list[GraphNode]:
+    reader = _TracedGraphReader(scopes)
+    for value in graph.inputs():
+        reader.read_input(value)
+    for node in graph.nodes():
+        reader.read(node)
+    reader.read_outputs(list(graph.outputs()))
+    return reader.nodes
+
+
+class _TracedGraphReader:
+    """Goes through the nodes of a trace in their order.
+
+    Lists and tuples are no nodes of the result: what uses them is joined to what is in them.
+    """
+
+    def __init__(self, scopes: ModuleScopes) -> None:
+        self.nodes: list[GraphNode] = []
+        self._scopes = scopes
+        self._sources: dict[str, list[str]] = {}
+        self._shapes: dict[str, list[int] | None] = {}
+        self._paths: dict[str, str] = {}
+
+    def read_input(self, value: Any) -> None:
+        if value.type().kind() == "ClassType":
+            self._paths[value.debugName()] = ""
+        else:
+            self._add(f"input/{value.debugName()}", IO_NODE_OP, [value], [])
+
+    def read_outputs(self, values: list[Any]) -> None:
+        sources = [name for value in values for name in self._sources.get(value.debugName(), [])]
+        for number, source in enumerate(sources, 1):
+            shape = self._shapes.get(source)
+            shapes = [] if shape is None else [shape]
+            self.nodes.append(GraphNode(f"output/output.{number}", IO_NODE_OP, [source], shapes))
+
+    def read(self, node: Any) -> None:
+        kind = node.kind()
+        outputs = list(node.outputs())
+        inputs = self._find_sources(node)
+        if kind == "prim::GetAttr":
+            self._read_attribute(node, outputs[0])
+        elif kind in _PACK_KINDS:
+            self._sources[outputs[0].debugName()] = inputs
+        elif kind in _UNPACK_KINDS:
+            self._unpack(inputs, outputs)
+        elif kind != "prim::Constant" and outputs:
+            name = f"{self._find_scope(node)}/{outputs[0].debugName()}"
+            self._add(name, kind, outputs, inputs, extract_torchscript_line(node.sourceRange()))
+
+    def _read_attribute(self, node: Any, output: Any) -> None:
+        owner = self._paths.get(node.input().debugName(), "")
+        name = node.s("name")
+        if output.type().kind() == "ClassType":
+            self._paths[output.debugName()] = f"{owner}.{name}" if owner else name
+            return
+        full_name = f"{self._scopes.name(owner)}/{name}"
+        self._sources[output.debugName()] = [full_name]
+        if full_name not in self._shapes:
+            tensor = self._scopes.find_tensor(owner, name)
+            self._shapes[full_name] = None if tensor is None else list(tensor.shape)
+            self.nodes.append(_build_attribute_node(full_name, tensor))
+
+    def _unpack(self, inputs: list[str], outputs: list[Any]) -> None:
+        for index, output in enumerate(outputs):
+            # Either the parts are known one by one, or all are results of one node.
+            if len(inputs) == len(outputs):
+                source = inputs[index]
+            else:
+                source = f"{inputs[0]}:{index}" if inputs and index else "".join(inputs[:1])
+            self._sources[output.debugName()] = [source] if source else []
+
+    def _add(
+        self, name: str, op: str, outputs: list[Any], inputs: list[str], source: str = ""
+    ) -> None:
+        while name in self._shapes:  # by a parameter that is called like an operation
+            name += "_"
+        for index, output in enumerate(outputs):
+            port = f"{name}:{index}" if index else name
+            self._sources[output.debugName()] = [port]
+            self._shapes[port] = output.type().sizes() if output.isCompleteTensor() else None
+        known = [output.type() for output in outputs if output.isCompleteTensor()]
+        shapes, dtypes = (
+            [kind.sizes() for kind in known],
+            [format_dtype(it.dtype()) for it in known],
+        )
+        self.nodes.append(GraphNode(name, op, inputs, shapes, dtypes=dtypes, source=source))
+
+    def _find_sources(self, node: Any) -> list[str]:
+        sources = [self._sources.get(value.debugName(), []) for value in node.inputs()]
+        return [name for names in sources for name in names]
+
+    def _find_scope(self, node: Any) -> str:
+        """A trace tells the modules as ``__module.encoder/__module.encoder.0``."""
+        path = node.scopeName().rpartition("/")[2]
+        return self._scopes.name(path.removeprefix(_ROOT_SCOPE).removeprefix("."))
+
+
+def _build_attribute_node(name: str, tensor: Any | None) -> GraphNode:
+    """What a module holds; a number that is no tensor is known by its name alone."""
+    from torch.nn import Parameter
+
+    if tensor is None:
+        return GraphNode(name, "Constant")
+    kind = "Parameter" if isinstance(tensor, Parameter) else "Buffer"
+    return GraphNode(name, kind, (), [list(tensor.shape)], dtypes=[format_dtype(tensor.dtype)])
+
+
+# Lets a model give plain tensors while its graph is read.
+#
+# Neither torch.export nor a trace takes results of a class that they do not know, such as the cache
+# that language models of ``transformers`` give along with their logits.
+
+_MAX_RESULT_DEPTH = 10
+
+
+@contextmanager
+def returning_plain_tensors(model: Any) -> Iterator[None]:
+    """While this is open, the model gives a tuple of tensors where it gave anything else."""
+    hook = model.register_forward_hook(lambda module, given, result: _to_plain_result(result))
+    try:
+        yield
+    finally:
+        hook.remove()
+
+
+def _to_plain_result(result: Any) -> Any:
+    if _is_plain_result(result, 0):
+        return None  # a hook's way to leave the result alone
+    return tuple(_iter_result_tensors(result, 0))
+
+
+def _is_plain_result(result: Any, depth: int) -> bool:
+    """Only tensors in plain tuples, lists and dicts."""
+    if type(result) in (tuple, list, dict) and depth < _MAX_RESULT_DEPTH:
+        parts = result.values() if isinstance(result, dict) else result
+        return all(_is_plain_result(part, depth + 1) for part in parts)
+    return hasattr(result, "shape")
+
+
+def _iter_result_tensors(result: Any, depth: int) -> Iterator[Any]:
+    if hasattr(result, "shape"):
+        yield result
+    elif isinstance(result, (Mapping, tuple, list)) and depth < _MAX_RESULT_DEPTH:
+        for part in result.values() if isinstance(result, Mapping) else result:
+            yield from _iter_result_tensors(part, depth + 1)
+
+
+# Graphs of models: what is computed, from what, and inside of which module.
+
+
+class ModuleScopes:
     """Names of modules as PyTorch shows them: ``Net/Sequential[encoder]/Linear[0]``."""
 
     def __init__(self, model: Any) -> None:
@@ -58,67 +358,36 @@ class Scopes:
         return found if hasattr(found, "shape") else None
 
 
-def read_graph(model: Any, inputs: Any, *, is_verbose: bool, is_strict: bool) -> Message:
+def read_model_graph(model: Any, inputs: Any, *, verbose: bool, strict: bool) -> Message:
     """The GraphDef of a model that is called with ``inputs``, by torch.export or by a trace."""
     import torch
 
-    from tracklight.torch.exported import read_exported
-    from tracklight.torch.results import plain_results
-    from tracklight.torch.traced import read_scripted, read_traced
+    pass
+    pass
+    pass
 
     if isinstance(model, (torch.jit.ScriptModule, torch.jit.ScriptFunction)):
-        return build_graph(read_scripted(model))
+        return build_graph_def(read_scripted_graph(model))
     if not isinstance(model, torch.nn.Module):
-        raise Misuse("model", f"must be a torch.nn.Module, not a {type(model).__name__}")
+        raise ArgumentError("model", f"must be a torch.nn.Module, not a {type(model).__name__}")
     arguments = _as_arguments(inputs)
-    with _evaluating(model), plain_results(model), warnings.catch_warnings():
+    with _in_eval_mode(model), returning_plain_tensors(model), warnings.catch_warnings():
         # They are about exporting a model for use elsewhere, which nobody is doing here.
         warnings.simplefilter("ignore")
         try:
-            return build_graph(read_exported(model, arguments, is_verbose=is_verbose))
+            return build_graph_def(read_exported_graph(model, arguments, verbose=verbose))
         except Exception as error:  # whatever the model's own code does when it is looked into
             refusal = error
         try:
-            return build_graph(
-                read_traced(model, arguments, is_verbose=is_verbose, is_strict=is_strict)
+            return build_graph_def(
+                read_traced_graph(model, arguments, verbose=verbose, strict=strict)
             )
         except Exception as error:
             reasons = f"exported ({_shorten(refusal)}) nor traced ({_shorten(error)})"
-            raise Misuse("model", f"could neither be {reasons}") from error
+            raise ArgumentError("model", f"could neither be {reasons}") from error
 
 
-def build_graph(nodes: Sequence[Node]) -> Message:
-    return proto.GraphDef(
-        node=map(_build_node, nodes), versions=proto.VersionDef(producer=_PRODUCER)
-    )
-
-
-def shape_attribute(shapes: Sequence[Sequence[int]]) -> Message:
-    """The attribute from which readers know the shape of what goes along an edge."""
-    listed = proto.AttrValue(list=proto.AttrList(shape=[build_shape(sizes) for sizes in shapes]))
-    return proto.Attr(key=b"_output_shapes", value=listed)
-
-
-def build_shape(sizes: Sequence[int]) -> Message:
-    return proto.TensorShapeProto(dim=[proto.Dim(size=size) for size in sizes])
-
-
-def _build_node(node: Node) -> Message:
-    attributes = [proto.Attr(key=b"attr", value=proto.AttrValue(s=node.detail.encode()))]
-    if node.shapes:
-        attributes.append(shape_attribute(node.shapes))
-    for key, text in {b"dtype": ", ".join(node.dtypes), b"source": node.source}.items():
-        if text:
-            attributes.append(proto.Attr(key=key, value=proto.AttrValue(s=text.encode())))
-    return proto.NodeDef(
-        name=node.name.encode(),
-        op=node.op.encode(),
-        input=[name.encode() for name in node.inputs],
-        attr=attributes,
-    )
-
-
-def name_dtype(dtype: Any) -> str:
+def format_dtype(dtype: Any) -> str:
     """A type in the words of NumPy."""
     return str(dtype).removeprefix("torch.")
 
@@ -139,7 +408,7 @@ def _get_class_name(module: Any) -> str:
 
 
 @contextmanager
-def _evaluating(model: Any) -> Iterator[None]:
+def _in_eval_mode(model: Any) -> Iterator[None]:
     """Have dropout and the like switched off; every module gets its own mode back."""
     modes = [(module, module.training) for module in model.modules()]
     model.eval()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -25,7 +26,7 @@ def open_atomic(path: Path, *, mode: int = 0o666, sync: bool = False) -> Iterato
         mode: Permissions of the file, less the umask.
         sync: Wait until the content is on the disk, so that it survives a power cut.
     """
-    temporary = name_temporary(path)
+    temporary = make_temporary_path(path)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     try:
         with open(os.open(temporary, flags, mode), "wb") as file:
@@ -49,7 +50,34 @@ def write_atomic(path: Path, data: bytes, *, mode: int = 0o666, sync: bool = Fal
         file.write(data)
 
 
-def name_temporary(path: Path) -> Path:
+def make_temporary_path(path: Path) -> Path:
     """Return an unused name beside ``path`` that matches `TEMPORARY_GLOB`."""
     # Shortened, as file systems allow 255 bytes for a name.
     return path.with_name(f".{path.name[:40]}.part-{os.getpid()}-{secrets.token_hex(4)}")
+
+
+def get_open_file_limit() -> int:
+    """How many files this process may have open; a connection is one."""
+    if sys.platform == "win32":
+        return _WINDOWS_FILES
+    import resource
+
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return _WANTED_FILES if soft == resource.RLIM_INFINITY else int(soft)
+
+
+def raise_open_file_limit() -> None:
+    """Let this process open more files than the few that are usual, as far as it may."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _WANTED_FILES if hard == resource.RLIM_INFINITY else min(_WANTED_FILES, hard)
+    if resource.RLIM_INFINITY != soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+_WANTED_FILES = 65_536
+
+_WINDOWS_FILES = 8192

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, get_args
 import msgspec
 import numpy as np
 
-from tracklight.plugin import Dashboard, Digest, Point, Route, encode_uri_component
+from tracklight.plugin import Dashboard, Point, Route, SeriesSummary, encode_uri_component
 
 Goal = Literal["min", "max"]
 
@@ -43,7 +43,7 @@ class Leaderboard(Dashboard):
     def rank(self, request: RankingRequest) -> Ranking:
         """Rank runs by the best value of a scalar; runs without a finite value are left out."""
         runs = self.context.runs_with(request.tag)
-        digests = self.context.log.digests([(run, request.tag) for run in runs])
+        digests = self.context.log.summaries([(run, request.tag) for run in runs])
         best = {run: _best(digest, request.goal) for run, digest in zip(runs, digests, strict=True)}
         ranked = sorted(
             ((run, point) for run, point in best.items() if point is not None),
@@ -57,13 +57,13 @@ class Leaderboard(Dashboard):
 
     def export_static(self, runs: Sequence[str]) -> Iterator[tuple[str, object]]:
         """Yield the ranking of every scalar under the path that the page requests."""
-        for tag in self.context.tags():
+        for tag in self.context.scalar_tags():
             for goal in get_args(Goal):
                 path = f"ranking?tag={encode_uri_component(tag)}&goal={goal}"
                 yield path, self.rank(RankingRequest(tag, goal))
 
 
-def _best(digest: Digest | None, goal: Goal) -> Point | None:
+def _best(digest: SeriesSummary | None, goal: Goal) -> Point | None:
     if digest is None:
         return None
-    return digest.low if goal == "min" else digest.high
+    return digest.min if goal == "min" else digest.max

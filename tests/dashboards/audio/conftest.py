@@ -1,5 +1,5 @@
 from __future__ import annotations
 
-from tests.media.conftest import open_log
+from tests.analysis.media.conftest import open_log
 
 __all__ = ["open_log"]

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.dashboards.audio.asking import TAG, ask, sine, write_clips
+from tests.analysis.media.conftest import Open
+from tests.dashboards.audio.client import TAG, ask, sine, write_clips
 from tests.index import logs
-from tests.media.conftest import Open
 from tracklight.dashboards.audio import Audio
 from tracklight.errors import LogError
-from tracklight.formats.wav import decode_wav, encode_wav
+from tracklight.formats.media import decode_wav, encode_wav
 from tracklight.plugin import Context
 
 BEEP = encode_wav(np.stack([sine(440), sine(220)], axis=1), 8000)

@@ -8,33 +8,39 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.dashboards.audio.asking import ask, sine, write_clips
-from tests.formats.test_wav import describe, make_wav
-from tests.media.conftest import Open
-from tracklight.dashboards.audio import spectrogram
-from tracklight.dashboards.audio.answers import SpectrogramAnswer
-from tracklight.dashboards.audio.asks import Scale, SpectrogramAsk
-from tracklight.dashboards.audio.part import take_part
-from tracklight.dashboards.audio.scales import make_edges
-from tracklight.dashboards.audio.spectrogram import answer_spectrogram, choose_window
-from tracklight.formats.wav import encode_wav
+from tests.analysis.media.conftest import Open
+from tests.dashboards.audio.client import ask, sine, write_clips
+from tests.formats.test_media_wav import describe, make_wav
+from tracklight.dashboards.audio import signals
+from tracklight.dashboards.audio.schemas import (
+    FrequencyScale,
+    SpectrogramRequest,
+    SpectrogramResponse,
+)
+from tracklight.dashboards.audio.signals import (
+    choose_window,
+    compute_spectrogram,
+    make_frequency_edges,
+    select_frames,
+)
+from tracklight.formats.media import encode_wav
 from tracklight.types import Float64
 
 
-def make(clip: bytes, **fields: object) -> tuple[SpectrogramAnswer, Float64]:
+def make(clip: bytes, **fields: object) -> tuple[SpectrogramResponse, Float64]:
     """The answer, and its levels in decibels as [rows, columns]."""
-    asked = SpectrogramAsk("a", "sound", 0, **fields)  # type: ignore[arg-type]
-    answer = answer_spectrogram(take_part(clip, asked.start, asked.stop), asked)
+    asked = SpectrogramRequest("a", "sound", 0, **fields)  # type: ignore[arg-type]
+    answer = compute_spectrogram(select_frames(clip, asked.start, asked.stop), asked)
     step = (answer.high_db - answer.low_db) / 255
     return answer, answer.low_db + step * answer.levels.reshape(answer.height, answer.width)
 
 
 @pytest.mark.parametrize("scale", ["linear", "log", "mel"])
 @pytest.mark.parametrize("frequency_hz", [250.0, 1000.0, 3000.0])
-def test_a_tone_is_where_it_sounds(scale: Scale, frequency_hz: float) -> None:
+def test_a_tone_is_where_it_sounds(scale: FrequencyScale, frequency_hz: float) -> None:
     clip = encode_wav(0.5 * sine(frequency_hz), 8000)
     answer, decibels = make(clip, scale=scale, width=20, height=64)
-    edges = make_edges(scale, 64, answer.low_hz, answer.high_hz)
+    edges = make_frequency_edges(scale, 64, answer.low_hz, answer.high_hz)
     loudest = decibels[:, 10].argmax()
     width = 8000 / answer.window
     assert edges[loudest] - width <= frequency_hz <= edges[loudest + 1] + width
@@ -55,7 +61,7 @@ def test_silence_is_below_all() -> None:
 def test_moments_are_told_apart() -> None:
     both = np.concatenate([sine(500, seconds=0.5), sine(3000, seconds=0.5)])
     answer, decibels = make(encode_wav(both, 8000), scale="linear", width=100, height=40)
-    edges = make_edges("linear", 40, 0, 4000)
+    edges = make_frequency_edges("linear", 40, 0, 4000)
     found = edges[decibels.argmax(axis=0)]
     assert np.all(abs(found[:48] - 450) < 150) and np.all(abs(found[52:] - 2950) < 150)
     assert (answer.start, answer.stop, answer.width) == (0, 8000, 100)
@@ -98,9 +104,9 @@ def test_very_short_clips(frames: int) -> None:
 
 def test_the_window_fits_the_part() -> None:
     clip = encode_wav(np.zeros(44_100), 44_100)
-    assert choose_window(take_part(clip, 0, None)) == 2048
-    assert choose_window(take_part(clip, 0, 400)) == 128
-    assert choose_window(take_part(clip, 0, 1)) == 16
+    assert choose_window(select_frames(clip, 0, None)) == 2048
+    assert choose_window(select_frames(clip, 0, 400)) == 128
+    assert choose_window(select_frames(clip, 0, 1)) == 16
 
 
 def test_what_is_not_a_number_is_silent() -> None:
@@ -119,7 +125,7 @@ def test_samples_that_are_too_loud_move_the_range() -> None:
 def test_decoding_window_by_window_makes_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     both = np.random.default_rng(1).uniform(-1, 1, (3000, 2))
     together, _ = make(encode_wav(both, 8000), width=50)
-    monkeypatch.setattr(spectrogram, "_SPARSE", 0)
+    monkeypatch.setattr(signals, "_SPARSE", 0)
     one_by_one, _ = make(encode_wav(both, 8000), width=50)
     np.testing.assert_array_equal(together.levels, one_by_one.levels)
 
@@ -127,7 +133,7 @@ def test_decoding_window_by_window_makes_no_difference(monkeypatch: pytest.Monke
 def test_a_long_clip_is_looked_at_in_places(monkeypatch: pytest.MonkeyPatch) -> None:
     transformed = []
     rfft = np.fft.rfft
-    monkeypatch.setattr(spectrogram, "_MOST_SAMPLES", 1 << 14)
+    monkeypatch.setattr(signals, "_MOST_SAMPLES", 1 << 14)
     monkeypatch.setattr(np.fft, "rfft", lambda x: transformed.append(x.size) or rfft(x))
     make(encode_wav(np.zeros(500_000), 8000), width=20, window=256)
     assert sum(transformed) <= 1 << 14

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.dashboards.audio.asking import ask, sine, write_clips
-from tests.formats.test_wav import describe, make_wav
-from tests.media.conftest import Open
-from tracklight.dashboards.audio import waveform
-from tracklight.dashboards.audio.part import take_part
+from tests.analysis.media.conftest import Open
+from tests.dashboards.audio.client import ask, sine, write_clips
+from tests.formats.test_media_wav import describe, make_wav
+from tracklight.dashboards.audio import signals
+from tracklight.dashboards.audio.signals import select_frames
 from tracklight.errors import FormatError
-from tracklight.formats.wav import decode_wav, encode_wav
+from tracklight.formats.media import decode_wav, encode_wav
 
 
 def test_columns_of_a_clip(tmp_path: Path, open_log: Open) -> None:
@@ -46,14 +46,14 @@ def test_near_enough_every_frame_is_a_column(tmp_path: Path, open_log: Open) -> 
     [((0, None), (0, 9)), ((5, 1000), (5, 9)), ((100, None), (8, 9)), ((3, 3), (2, 3))],
 )
 def test_ends_beyond_the_clip(asked: tuple[int, int | None], given: tuple[int, int]) -> None:
-    part = take_part(encode_wav(np.zeros(9), 8000), *asked)
+    part = select_frames(encode_wav(np.zeros(9), 8000), *asked)
     assert (part.start, part.stop) == given
 
 
 def test_what_is_not_a_number_is_left_out() -> None:
     numbers = [0.5, np.nan, -0.5, np.nan, np.nan, np.inf]
     clip = make_wav(describe(3, 32), struct.pack("<6f", *numbers))
-    columns = waveform.reduce_samples(take_part(clip, 0, None).wav, np.array([0, 3, 5, 6]))
+    columns = signals.reduce_samples(select_frames(clip, 0, None).wav, np.array([0, 3, 5, 6]))
     np.testing.assert_array_equal(columns.low[0], [-0.5, np.nan, np.nan])
     np.testing.assert_array_equal(columns.high[0], [0.5, np.nan, np.nan])
     np.testing.assert_array_equal(columns.rms()[0], [0.5, np.nan, np.nan])
@@ -61,7 +61,7 @@ def test_what_is_not_a_number_is_left_out() -> None:
 
 def test_a_clip_of_nothing() -> None:
     with pytest.raises(FormatError, match="without a single sample"):
-        take_part(encode_wav(np.zeros(0), 8000), 0, None)
+        select_frames(encode_wav(np.zeros(0), 8000), 0, None)
 
 
 def test_a_file_that_claims_many_channels_is_drawn_with_few(tmp_path: Path, open_log: Open) -> None:
@@ -73,12 +73,12 @@ def test_a_file_that_claims_many_channels_is_drawn_with_few(tmp_path: Path, open
 @given(st.integers(1, 400), st.integers(1, 50), st.integers(1, 3), st.integers(1, 60))
 def test_blocks_make_no_difference(frames: int, columns: int, channels: int, block: int) -> None:
     samples = np.random.default_rng(frames).uniform(-1, 1, (frames, channels))
-    part = take_part(encode_wav(samples, 100), 0, None)
-    edges = part.divide(columns)
-    whole = waveform.reduce_samples(part.wav, edges)
+    part = select_frames(encode_wav(samples, 100), 0, None)
+    edges = part.split(columns)
+    whole = signals.reduce_samples(part.wav, edges)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(waveform, "_BLOCK_SAMPLES", block)
-        in_blocks = waveform.reduce_samples(part.wav, edges)
+        patch.setattr(signals, "_BLOCK_SAMPLES", block)
+        in_blocks = signals.reduce_samples(part.wav, edges)
     for one, other in zip(whole, in_blocks, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12)
     decoded = part.wav.decode()

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
-from tests.dashboards.audio.asking import TAG, sine, write_clips
+from tests.dashboards.audio.client import TAG, sine, write_clips
 from tests.index import logs
 from tests.server.waiting import wait_until
-from tracklight.formats.wav import encode_wav
+from tracklight.formats.media import encode_wav
 from tracklight.logdir.watch import Watcher
 from tracklight.server.app import create_app
-from tracklight.server.security import policy_for
+from tracklight.server.auth import create_policy
 
 CLIP = encode_wav(sine(440), 8000)
 PLACE = {"run": "a", "tag": TAG, "index": 0}
@@ -26,7 +26,7 @@ def client(tmp_path: Path) -> Iterator[TestClient]:
     write_clips(tmp_path / "logs", [CLIP, b"RIFF....WAVEdata", b"<script>"])
     catalog = logs.open_catalog(tmp_path / "logs")
     with Watcher(catalog.roots) as watch:
-        app = create_app(catalog, watch, policy_for("localhost"), page_dir=tmp_path)
+        app = create_app(catalog, watch, create_policy("localhost"), page_dir=tmp_path)
         with TestClient(app, base_url="http://localhost") as client:
             wait_until(lambda: not client.get("/api/status").json()["status"]["loading"])
             yield client

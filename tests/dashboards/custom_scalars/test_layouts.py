@@ -6,20 +6,27 @@ from pathlib import Path
 import pytest
 
 from tests.index import logs
-from tracklight.dashboards.custom_scalars import CustomScalars, LayoutAnswer
-from tracklight.formats.custom_scalars import LAYOUT_TAG, Band, Margin, Multiline, layout
+from tracklight.dashboards.custom_scalars.dashboard import CustomScalars, LayoutResponse
 from tracklight.formats.event import encode_event
 from tracklight.formats.proto import Message
-from tracklight.formats.summary import describe, tensor
-from tracklight.formats.tfrecord import frame
+from tracklight.formats.summary import (
+    LAYOUT_TAG,
+    MarginChart,
+    MarginSeries,
+    MultilineChart,
+    custom_scalars_layout,
+    make_metadata,
+    tensor,
+)
+from tracklight.formats.tfrecord import encode_record
 from tracklight.index.catalog import Catalog
-from tracklight.plugin import Context, Nothing
-from tracklight.server import problems
-from tracklight.server.overview import Overview
+from tracklight.plugin import Context, Empty
+from tracklight.server import responses
+from tracklight.server.source import LogOverview
 from tracklight.types import LayoutCategory, LayoutChart, LayoutMargin
 
-LOSS = Multiline("Loss", ["loss", "val.*loss"])
-SPREAD = Margin("Spread", [Band("loss", "low", "high")])
+LOSS = MultilineChart("Loss", ["loss", "val.*loss"])
+SPREAD = MarginChart("Spread", [MarginSeries("loss", "low", "high")])
 
 Open = Callable[..., CustomScalars]
 
@@ -34,13 +41,13 @@ def board(tmp_path: Path) -> Iterator[Open]:
             (tmp_path / run).mkdir(parents=True)
             events = [encode_event(1.7e9 + at, at, [value]) for at, value in enumerate(values)]
             path = tmp_path / run / "events.out.tfevents.1"
-            path.write_bytes(b"".join(map(frame, events)))
+            path.write_bytes(b"".join(map(encode_record, events)))
         catalog = logs.open_catalog(tmp_path)
         catalogs.append(catalog)
         catalog.refresh()
-        overview = Overview(catalog)
+        overview = LogOverview(catalog)
         tags, runs_with = overview.scalar_tags, overview.runs_with_scalar
-        context = Context(catalog, tags, runs_with, lambda: "cursor", problems.describe)
+        context = Context(catalog, tags, runs_with, lambda: "cursor", responses.describe_error)
         return CustomScalars(context)
 
     yield open_board
@@ -48,12 +55,12 @@ def board(tmp_path: Path) -> Iterator[Open]:
         catalog.close()
 
 
-def read(board: CustomScalars) -> LayoutAnswer:
-    return board.layout(Nothing())
+def read(board: CustomScalars) -> LayoutResponse:
+    return board.layout(Empty())
 
 
 def test_a_layout_is_read_as_it_was_logged(board: Open) -> None:
-    answer = read(board({"a": [layout({"Quality": [LOSS, SPREAD]})]}))
+    answer = read(board({"a": [custom_scalars_layout({"Quality": [LOSS, SPREAD]})]}))
     margin = LayoutMargin("loss", "low", "high")
     charts = (
         LayoutChart("Loss", tags=("loss", "val.*loss")),
@@ -67,8 +74,8 @@ def test_layouts_of_runs_come_together_and_each_chart_once(board: Open) -> None:
     answer = read(
         board(
             {
-                "run2": [layout({"Quality": [LOSS, SPREAD], "More": [LOSS]})],
-                "run10": [layout({"More": [SPREAD], "Quality": [SPREAD]})],
+                "run2": [custom_scalars_layout({"Quality": [LOSS, SPREAD], "More": [LOSS]})],
+                "run10": [custom_scalars_layout({"More": [SPREAD], "Quality": [SPREAD]})],
             }
         )
     )
@@ -77,7 +84,11 @@ def test_layouts_of_runs_come_together_and_each_chart_once(board: Open) -> None:
 
 
 def test_the_layout_logged_last_counts(board: Open) -> None:
-    answer = read(board({"a": [layout({"Old": [LOSS]}), layout({"New": [LOSS]})]}))
+    answer = read(
+        board(
+            {"a": [custom_scalars_layout({"Old": [LOSS]}), custom_scalars_layout({"New": [LOSS]})]}
+        )
+    )
     assert [it.title for it in answer.categories] == ["New"]
 
 
@@ -92,22 +103,22 @@ def test_the_layout_logged_last_counts(board: Open) -> None:
 def test_a_broken_layout_is_a_sentence_and_leaves_the_others(
     board: Open, content: object, reason: str
 ) -> None:
-    broken = tensor(LAYOUT_TAG, content, describe("custom_scalars"))
-    answer = read(board({"a": [broken], "b": [layout({"Quality": [LOSS]})]}))
+    broken = tensor(LAYOUT_TAG, content, make_metadata("custom_scalars"))
+    answer = read(board({"a": [broken], "b": [custom_scalars_layout({"Quality": [LOSS]})]}))
     assert [it.title for it in answer.categories] == ["Quality"]
     (problem,) = answer.problems
     assert '"a"' in problem and reason in problem
 
 
 def test_what_nobody_could_look_at_is_bounded(board: Open) -> None:
-    charts = [Multiline(str(number), ["x"]) for number in range(1200)]
-    answer = read(board({"a": [layout({"Many": charts})]}))
+    charts = [MultilineChart(str(number), ["x"]) for number in range(1200)]
+    answer = read(board({"a": [custom_scalars_layout({"Many": charts})]}))
     assert len(answer.categories[0].charts) == 1000
     assert answer.problems == ["200 more charts are laid out than the 1,000 that are shown."]
 
 
 def test_a_copy_carries_the_layout(board: Open) -> None:
-    dashboard = board({"a": [layout({"Quality": [LOSS]})]})
+    dashboard = board({"a": [custom_scalars_layout({"Quality": [LOSS]})]})
     assert dict(dashboard.export_static(["a"])) == {"layout": read(dashboard)}
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.dashboards.graphs.scene import Scene, write_graph
+from tests.dashboards.graphs.graph_log import Scene, write_graph
 from tracklight.formats.proto import Message
 
 Show = Callable[[Message], Scene]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 
-from tests.graphs.conftest import Logged, logged
-from tracklight.dashboards.graphs.asks import GroupAsk
-from tracklight.dashboards.graphs.groups import show_group
+from tests.analysis.graphs.conftest import Logged, logged
+from tracklight.analysis.graphs.graph_index import GraphIndex
+from tracklight.analysis.graphs.parsers import parse_logged_graph
+from tracklight.dashboards.graphs.schemas import GroupRequest
+from tracklight.dashboards.graphs.views import build_group
 from tracklight.errors import FormatError
-from tracklight.graphs.atlas import Atlas
-from tracklight.graphs.logged import read_graph
 
 __all__ = ["logged"]
 
@@ -18,14 +18,14 @@ def test_all_groups_together_hold_every_node_and_edge(logged: list[Logged]) -> N
     read = 0
     for one in logged:
         try:
-            atlas = Atlas(read_graph(one.plugin, one.data))
+            atlas = GraphIndex(parse_logged_graph(one.plugin, one.data))
         except FormatError:
             assert not one.data, one[:3]
             continue
         read += 1
         waiting, ops, edges, control = [""], Counter[str](), 0, 0
         while waiting:
-            group = show_group(atlas, GroupAsk("", group=waiting.pop(), most=2000))
+            group = build_group(atlas, GroupRequest("", group=waiting.pop(), most=2000))
             for child in group.children:
                 if child.kind in ("scope", "series"):
                     waiting.append(child.path)

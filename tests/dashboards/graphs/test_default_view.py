@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.analysis.graphs.graphdefs import add_function, call, graphdef
 from tests.dashboards.graphs.conftest import Show
-from tests.dashboards.graphs.scene import Scene
-from tests.graphs.drawn import add_function, call, graphdef
+from tests.dashboards.graphs.graph_log import Scene
 from tracklight.formats import proto
 
 STEP = Path(__file__).parents[2] / "data/graphs/keras3_train_step.pb"

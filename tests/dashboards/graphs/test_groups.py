@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from tests.analysis.graphs.graphdefs import add_function, call, graphdef
 from tests.dashboards.graphs.conftest import Show
-from tests.dashboards.graphs.scene import X, border
-from tests.graphs.drawn import add_function, call, graphdef
+from tests.dashboards.graphs.graph_log import X, border
 
 NET = {
     "x": [],

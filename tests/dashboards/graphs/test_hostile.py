@@ -9,25 +9,34 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.analysis.graphs.graphdefs import graphdef
 from tests.dashboards.graphs.conftest import Show
-from tests.dashboards.graphs.scene import Scene, write_graph
-from tests.graphs.drawn import graphdef
-from tracklight.dashboards.graphs.asks import FileAsk, GroupAsk, NodeAsk, PathAsk, TraceAsk
-from tracklight.dashboards.graphs.files import make_file
-from tracklight.dashboards.graphs.finding import find_path, trace
-from tracklight.dashboards.graphs.groups import show_group
-from tracklight.dashboards.graphs.nodes import show_node
-from tracklight.dashboards.graphs.painting import sum_up
+from tests.dashboards.graphs.graph_log import Scene, write_graph
+from tracklight.analysis.graphs.graph_index import GraphIndex
+from tracklight.analysis.graphs.graphdef import parse_graphdef
+from tracklight.dashboards.graphs.dashboard import export_graph_file
+from tracklight.dashboards.graphs.overview import build_statistics
+from tracklight.dashboards.graphs.schemas import (
+    GraphFileRequest,
+    GroupRequest,
+    NodeRequest,
+    PathRequest,
+    TraceRequest,
+)
+from tracklight.dashboards.graphs.views import (
+    build_group,
+    build_node,
+    build_path,
+    trace_dependencies,
+)
 from tracklight.errors import FormatError
-from tracklight.graphs.atlas import Atlas
-from tracklight.graphs.graphdef import read_graphdef
 
 
-def walk(atlas: Atlas, most: int = 60) -> int:
+def walk(atlas: GraphIndex, most: int = 60) -> int:
     """Open everything and ask everything; how many nodes were seen."""
     waiting, seen = [""], 0
     while waiting and most:
-        group = show_group(atlas, GroupAsk("", group=waiting.pop(), most=2000))
+        group = build_group(atlas, GroupRequest("", group=waiting.pop(), most=2000))
         most -= 1
         for child in group.children:
             is_group = child.kind in ("scope", "series")
@@ -35,12 +44,12 @@ def walk(atlas: Atlas, most: int = 60) -> int:
             waiting += [f"{child.path}|{name}|" for name in child.functions]
             seen += not is_group
         for child in group.children[:2]:
-            show_node(atlas, NodeAsk("", path=child.path), {})
-            trace(atlas, TraceAsk("", path=child.path))
-            find_path(atlas, PathAsk("", start=child.path, end=group.children[-1].path))
-    sum_up(atlas, {})
+            build_node(atlas, NodeRequest("", path=child.path), {})
+            trace_dependencies(atlas, TraceRequest("", path=child.path))
+            build_path(atlas, PathRequest("", start=child.path, end=group.children[-1].path))
+    build_statistics(atlas, {})
     for format in ("json", "dot"):
-        b"".join(make_file(atlas, FileAsk("", format=format), "").chunks)
+        b"".join(export_graph_file(atlas, GraphFileRequest("", format=format), "").chunks)
     return seen
 
 
@@ -109,7 +118,7 @@ def test_any_names_can_be_walked_through(nodes: list[tuple[str, list[str]]]) -> 
         node = graph.node.add()
         node.name = name.encode()
         node.input.extend(text.encode() for text in inputs)
-    assert walk(Atlas(read_graphdef(graph.SerializeToString()))) == len(nodes)
+    assert walk(GraphIndex(parse_graphdef(graph.SerializeToString()))) == len(nodes)
 
 
 @settings(deadline=None, max_examples=60)
@@ -119,7 +128,7 @@ def test_wrong_bytes_are_a_graph_or_an_error(data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(whole) - 1))
     torn = whole[:at] + data.draw(st.binary(max_size=3)) + whole[at + 1 :]
     try:
-        graph = read_graphdef(torn)
+        graph = parse_graphdef(torn)
     except FormatError:
         return
-    walk(Atlas(graph))
+    walk(GraphIndex(graph))

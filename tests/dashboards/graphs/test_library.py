@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.analysis.graphs.graphdefs import graphdef
 from tests.dashboards.graphs.conftest import Show
-from tests.dashboards.graphs.scene import Scene, write_graph
-from tests.graphs.drawn import graphdef
+from tests.dashboards.graphs.graph_log import Scene, write_graph
+from tracklight.analysis.graphs.model import Graph
+from tracklight.analysis.graphs.parsers import parse_logged_graph
 from tracklight.dashboards.graphs import library
-from tracklight.dashboards.graphs.listing import RUN_GRAPH, name_graph
+from tracklight.dashboards.graphs.library import RUN_GRAPH_TAG, make_graph_id
 from tracklight.errors import FormatError, LogError
-from tracklight.graphs.logged import read_graph
-from tracklight.graphs.model import Graph
-from tracklight.plugin import Nothing
+from tracklight.plugin import Empty
 
 
 def test_every_graph_is_listed_with_its_steps(tmp_path: Path) -> None:
@@ -22,10 +22,10 @@ def test_every_graph_is_listed_with_its_steps(tmp_path: Path) -> None:
     write_graph(tmp_path, graphdef({"a": [], "b": []}), step=7)
     write_graph(tmp_path, graphdef({"c": []}), run="other")
     scene = Scene(tmp_path)
-    listed = scene.dashboard.graphs(Nothing()).graphs
+    listed = scene.dashboard.graphs(Empty()).graphs
     assert [(row.run, row.tag, row.kind) for row in listed] == [
-        ("other", RUN_GRAPH, "op"),
-        ("run", RUN_GRAPH, "op"),
+        ("other", RUN_GRAPH_TAG, "op"),
+        ("run", RUN_GRAPH_TAG, "op"),
     ]
     assert [step.step for step in listed[1].steps] == [0, 7]
     assert scene.ask("about").nodes == 2
@@ -47,7 +47,7 @@ def test_who_asks_at_the_same_time_waits_for_one_reading(
     def read_slowly(plugin: str, data: bytes) -> Graph:
         read.append(plugin)
         time.sleep(0.05)
-        return read_graph(plugin, data)
+        return parse_logged_graph(plugin, data)
 
     monkeypatch.setattr(library, "read_graph", read_slowly)
     with ThreadPoolExecutor(4) as pool:
@@ -63,7 +63,7 @@ def test_a_large_graph_is_read_before_it_is_asked_for(
 
     def count(plugin: str, data: bytes) -> Graph:
         read.append(plugin)
-        return read_graph(plugin, data)
+        return parse_logged_graph(plugin, data)
 
     monkeypatch.setattr(library, "read_graph", count)
     scene.dashboard.prepare()
@@ -93,7 +93,7 @@ def test_a_graph_is_brought_along(show: Show) -> None:
     row = scene.ask("upload", name="model.pb", body=body)
     assert (row.kind, row.title) == ("upload", "model.pb")
     assert scene.ask("about", id=row.id).edges == 1
-    assert row.id in [listed.id for listed in scene.dashboard.graphs(Nothing()).graphs]
+    assert row.id in [listed.id for listed in scene.dashboard.graphs(Empty()).graphs]
     for _ in range(8):
         scene.ask("upload", name="another.pb", body=body)
     with pytest.raises(LogError):
@@ -111,7 +111,7 @@ def test_two_graphs_are_compared(tmp_path: Path) -> None:
     write_graph(tmp_path, graphdef(before), run="before")
     write_graph(tmp_path, graphdef(after, ops={"new": "New"}), run="after")
     scene = Scene(tmp_path)
-    one, other = (name_graph(run, RUN_GRAPH, "graphs") for run in ("before", "after"))
+    one, other = (make_graph_id(run, RUN_GRAPH_TAG, "graphs") for run in ("before", "after"))
     scene.id = f"compare~{one}~{other}"
     changes = scene.ask("about").changes
     assert (changes.same, changes.added, changes.removed, changes.changed) == (3, 1, 1, 1)

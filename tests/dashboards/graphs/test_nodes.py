@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
+from tests.analysis.graphs.graphdefs import graphdef
 from tests.dashboards.graphs.conftest import Show
-from tests.dashboards.graphs.scene import X
+from tests.dashboards.graphs.graph_log import X
 from tests.dashboards.graphs.test_groups import NET
-from tests.graphs.drawn import graphdef
 from tracklight.errors import UsageError
 
 

@@ -9,13 +9,13 @@ import pytest
 from numpy.testing import assert_allclose
 
 from tests import builders as b
-from tests.dashboards.histograms.asking import ask, query, write
+from tests.analysis.media.conftest import Open
+from tests.dashboards.histograms.requests import ask, query, write
 from tests.index import logs
 from tests.index.logs import histogram
-from tests.media.conftest import Open
 from tracklight.errors import UsageError
 from tracklight.formats import summary
-from tracklight.sdk.values import build_histogram
+from tracklight.writer.values import build_histogram
 
 
 def rows(step: int) -> list[list[float]]:
@@ -150,7 +150,7 @@ def test_one_that_cannot_be_read_does_not_spoil_the_others(tmp_path: Path, open_
 def test_a_giant_is_thinned_out(
     tmp_path: Path, open_log: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tracklight.dashboards.histograms.choice._MOST_BYTES", 500)
+    monkeypatch.setattr("tracklight.dashboards.histograms.binning._MAX_SELECTED_BYTES", 500)
     write(tmp_path, "a", *(histogram(step, rows(step)) for step in range(20)))
     (series,) = query(open_log(tmp_path)).series
     assert 1 < len(series.step) < 10

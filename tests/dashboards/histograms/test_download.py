@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.dashboards.histograms.asking import ask, write
+from tests.analysis.media.conftest import Open
+from tests.dashboards.histograms.requests import ask, write
 from tests.index.logs import histogram
-from tests.media.conftest import Open
-from tracklight.dashboards.histograms import Histograms
-from tracklight.dashboards.histograms.answers import BucketsAnswer, HistogramChartRow
+from tracklight.analysis.media.values import StepsResponse
+from tracklight.dashboards.histograms.dashboard import Histograms
+from tracklight.dashboards.histograms.schemas import BucketsResponse, HistogramChartRow
 from tracklight.errors import LogError, UsageError
-from tracklight.media.steps import StepsAnswer
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def test_a_range_of_one_run_as_json(folder: Path, open_log: Open) -> None:
 def test_too_much_is_refused_before_it_is_read(
     folder: Path, open_log: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tracklight.dashboards.histograms.download._MOST_BYTES", 1000)
+    monkeypatch.setattr("tracklight.dashboards.histograms.dashboard._MAX_DOWNLOAD_BYTES", 1000)
     with pytest.raises(UsageError, match="choose fewer runs"):
         ask(open_log(folder), "table", tags=["w"])
 
@@ -54,14 +54,14 @@ def test_too_much_is_refused_before_it_is_read(
 def test_a_copy_has_charts_and_buckets(folder: Path, open_log: Open) -> None:
     parts = dict(Histograms(open_log(folder)).export_static(["a,b"]))
     steps, chart = parts["steps/w"], parts["charts/w"]
-    assert isinstance(steps, StepsAnswer) and isinstance(chart, HistogramChartRow)
+    assert isinstance(steps, StepsResponse) and isinstance(chart, HistogramChartRow)
     (series,) = chart.series
     assert series.count == 1500
     assert series.step.tolist() == steps.series[0].step.tolist()
     assert series.percentiles is not None and series.bins is not None
     for index, mark, step in zip(series.index, series.mark, series.step, strict=True):
         exact = parts[f"exact?run=a%2Cb&tag=w&index={index}&mark={mark}"]
-        assert isinstance(exact, BucketsAnswer)
+        assert isinstance(exact, BucketsResponse)
         assert (exact.step, exact.counts.tolist()) == (step, [step, 0.25])
 
 

@@ -8,21 +8,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from tests.dashboards.histograms.asking import Rows, make_columns
-from tracklight.dashboards.histograms import percentiles
-from tracklight.dashboards.histograms.percentiles import BASIS_POINTS, find_percentiles
-from tracklight.sdk.histogram import spread_exponential, spread_uniform
+from tests.dashboards.histograms.requests import Rows, make_columns
+from tracklight.dashboards.histograms import binning
+from tracklight.dashboards.histograms.binning import BASIS_POINTS, compute_percentiles
+from tracklight.writer.histograms import compute_exponential_histogram, compute_uniform_histogram
 
 
 def test_the_published_example() -> None:
     table = [(-1, -0.9, 2), (-0.9, 0, 0), (0, 1, 3), (1, 2.5, 1)]
-    (found,) = find_percentiles(make_columns(table))
+    (found,) = compute_percentiles(make_columns(table))
     published = [-1, -0.97996, -0.95239, -0.90745, 1 / 3, 0.716333, 1.0717, 1.8988, 2.5]
     assert_allclose(found, published, atol=1e-4)
 
 
 def test_without_numbers_there_are_none() -> None:
-    found = find_percentiles(make_columns([], [(0, 1, 0), (1, 2, 0)], [(0, 1, 1)]))
+    found = compute_percentiles(make_columns([], [(0, 1, 0), (1, 2, 0)], [(0, 1, 1)]))
     assert np.isnan(found[:2]).all()
     assert found[2].tolist() == pytest.approx((BASIS_POINTS / 10000).tolist())
 
@@ -38,14 +38,16 @@ def tables(draw: st.DrawFn) -> Rows:
 @given(st.lists(tables(), min_size=1, max_size=4))
 def test_they_are_those_of_tensorboard(given: list[Rows]) -> None:
     compressor = pytest.importorskip("tensorboard.plugins.distribution.compressor")
-    found = find_percentiles(make_columns(*given))
+    found = compute_percentiles(make_columns(*given))
     for table, own in zip(given, found, strict=True):
         if sum(row[2] for row in table):
             published = [value for _, value in compressor.compress_histogram(table)]
             assert_allclose(own, published, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("spread", [lambda x: spread_uniform(x, 30), spread_exponential])
+@pytest.mark.parametrize(
+    "spread", [lambda x: compute_uniform_histogram(x, 30), compute_exponential_histogram]
+)
 @pytest.mark.parametrize("seed", range(5))
 def test_they_are_within_a_bucket_of_the_raw_datas(spread, seed: int) -> None:  # type: ignore[no-untyped-def]
     rng = np.random.default_rng(seed)
@@ -57,7 +59,7 @@ def test_they_are_within_a_bucket_of_the_raw_datas(spread, seed: int) -> None:  
     first = np.flatnonzero(buckets.counts)[0]
     table = table[first:]
     table[0, 0] = buckets.min
-    (found,) = find_percentiles(make_columns(table.tolist()))
+    (found,) = compute_percentiles(make_columns(table.tolist()))
     exact = np.percentile(numbers, BASIS_POINTS / 100)
     for value, wanted in zip(found, exact, strict=True):
         at = min(np.searchsorted(edges, wanted, side="right") - 1, len(edges) - 2)
@@ -70,6 +72,6 @@ def test_tables_of_any_size_give_the_same(monkeypatch: pytest.MonkeyPatch) -> No
         [(edge, edge + 1, int(rng.integers(0, 9))) for edge in range(size)]
         for size in rng.integers(1, 90, 60)
     ]
-    together = find_percentiles(make_columns(*given))
-    monkeypatch.setattr(percentiles, "_MOST_CELLS", 100)
-    assert_allclose(find_percentiles(make_columns(*given)), together)
+    together = compute_percentiles(make_columns(*given))
+    monkeypatch.setattr(binning, "_MOST_CELLS", 100)
+    assert_allclose(compute_percentiles(make_columns(*given)), together)

@@ -10,23 +10,23 @@ import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
+from tests.analysis.experiments.helpers import open_board
 from tests.index import logs
-from tests.server.columns_reader import read_columns
+from tests.server.columns_decoder import read_columns
 from tests.server.waiting import wait_until
-from tests.sessions.boards import open_board
+from tracklight.cli.demo.grid import write_grid
 from tracklight.dashboards.hparams import HParams
-from tracklight.dashboards.hparams.asks import (
-    ExportAsk,
-    ImportanceAsk,
-    SessionsAsk,
-    SparklinesAsk,
+from tracklight.dashboards.hparams.schemas import (
+    ExportRequest,
+    ImportanceRequest,
+    SessionsRequest,
+    SparklinesRequest,
 )
-from tracklight.demo.grid import write_grid
 from tracklight.errors import UsageError
 from tracklight.logdir.watch import Watcher
 from tracklight.server.app import create_app
-from tracklight.server.columns import MEDIA_TYPE
-from tracklight.server.security import policy_for
+from tracklight.server.auth import create_policy
+from tracklight.server.responses import COLUMNS_MEDIA_TYPE
 
 ACCURACY = "validation|accuracy"
 
@@ -44,7 +44,7 @@ def board(logdir: Path) -> HParams:
 
 
 def test_the_best_of_the_grid_is_seen(board: HParams) -> None:
-    answer = board.sessions(SessionsAsk())
+    answer = board.sessions(SessionsRequest())
     assert len(answer.rows.names) == 36
     accuracy = next(it for it in answer.metrics if it.key == ACCURACY)
     best = int(np.nanargmax(accuracy.values))
@@ -55,7 +55,7 @@ def test_the_best_of_the_grid_is_seen(board: HParams) -> None:
 
 
 def test_what_made_the_difference_is_said_in_a_sentence(board: HParams) -> None:
-    answer = board.importance(ImportanceAsk(metric=ACCURACY))
+    answer = board.importance(ImportanceRequest(metric=ACCURACY))
     assert [bar.name for bar in answer.bars] == ["learning_rate", "dropout", "units"]
     assert [bar.direction for bar in answer.bars] == [1, -1, 1]
     assert answer.trust.level == "good"
@@ -67,44 +67,44 @@ def test_what_made_the_difference_is_said_in_a_sentence(board: HParams) -> None:
 
 
 def test_some_sessions_can_be_asked_about(board: HParams) -> None:
-    names = [name for name in board.sessions(SessionsAsk()).rows.names if "lr=0.1" in name]
-    answer = board.importance(ImportanceAsk(metric=ACCURACY, sessions=[*names, "gone"]))
+    names = [name for name in board.sessions(SessionsRequest()).rows.names if "lr=0.1" in name]
+    answer = board.importance(ImportanceRequest(metric=ACCURACY, sessions=[*names, "gone"]))
     assert {bar.name for bar in answer.bars} == {"dropout", "units"}
     assert answer.trust.sessions == 12
-    few = board.importance(ImportanceAsk(metric=ACCURACY, sessions=names[:3]))
+    few = board.importance(ImportanceRequest(metric=ACCURACY, sessions=names[:3]))
     assert (few.trust.level, few.bars) == ("none", [])
     assert few.problem is not None and few.problem.what == "Only 3 sessions have this metric."
 
 
 def test_curves_are_sketched(board: HParams) -> None:
-    names = board.sessions(SessionsAsk()).rows.names
-    ask = SparklinesAsk(ACCURACY, ["gone", names[0]], points=6)
+    names = board.sessions(SessionsRequest()).rows.names
+    ask = SparklinesRequest(ACCURACY, ["gone", names[0]], points=6)
     (line,) = board.sparklines(ask).lines
     assert (line.session, line.odd) == (names[0], 0)
     assert (line.x[0], line.x[-1]) == (0.0, 19.0)
     assert len(line.x) <= 8
-    assert len(board.sparklines(SparklinesAsk(ACCURACY)).lines) == 36
-    diverged = [it for it in board.sparklines(SparklinesAsk(ACCURACY)).lines if it.odd]
+    assert len(board.sparklines(SparklinesRequest(ACCURACY)).lines) == 36
+    diverged = [it for it in board.sparklines(SparklinesRequest(ACCURACY)).lines if it.odd]
     assert [it.session for it in diverged] == ["grid/units=16,dropout=0.5,lr=0.1"]
-    assert board.sparklines(SparklinesAsk("|gone")).lines == []
+    assert board.sparklines(SparklinesRequest("|gone")).lines == []
 
 
 def test_everything_shown_can_be_taken_away(board: HParams) -> None:
-    names = board.sessions(SessionsAsk()).rows.names[:2]
+    names = board.sessions(SessionsRequest()).rows.names[:2]
     columns = ["name", "status", "start", "duration", "hparam:units", f"metric:{ACCURACY}"]
-    ask = ExportAsk(format="json", columns=columns, sessions=names[::-1], how="max")
+    ask = ExportRequest(format="json", columns=columns, sessions=names[::-1], how="max")
     found = json.loads(board.export(ask).content)
     assert found["header"] == ["name", "status", "start", "duration", "Units", "Accuracy"]
     assert [row[0] for row in found["rows"]] == names[::-1]
     assert found["rows"][0][1] == "success"
     assert found["rows"][0][2].startswith("2027-01-")
     assert found["rows"][0][4] == 16.0
-    whole = json.loads(board.export(ExportAsk(format="json")).content)
+    whole = json.loads(board.export(ExportRequest(format="json")).content)
     assert len(whole["rows"]) == 36
     assert whole["header"][:6] == ["name", "group", "status", "start", "end", "Dropout"]
     for key in ("colour", "hparam:gone", "metric:|gone"):
         with pytest.raises(UsageError):
-            board.export(ExportAsk(format="csv", columns=[key]))
+            board.export(ExportRequest(format="csv", columns=[key]))
 
 
 def test_a_copy_answers_what_a_page_asks(board: HParams) -> None:
@@ -125,7 +125,7 @@ def client(logdir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
     monkeypatch.setenv("TRACKLIGHT_DATA", str(tmp_path / "data"))
     catalog = logs.open_catalog(logdir)
     with Watcher(catalog.roots) as watch:
-        app = create_app(catalog, watch, policy_for("localhost"), page_dir=tmp_path)
+        app = create_app(catalog, watch, create_policy("localhost"), page_dir=tmp_path)
         with TestClient(app, base_url="http://localhost") as client:
             wait_until(lambda: not client.get("/api/status").json()["status"]["loading"])
             yield client
@@ -133,7 +133,7 @@ def client(logdir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 
 def test_over_http(client: TestClient) -> None:
-    columns = client.get("/api/hparams/sessions?how=last", headers={"Accept": MEDIA_TYPE})
+    columns = client.get("/api/hparams/sessions?how=last", headers={"Accept": COLUMNS_MEDIA_TYPE})
     answer = read_columns(columns.content)
     assert len(answer["metrics"][0]["values"]) == 36
     revision = answer["revision"]
@@ -165,9 +165,9 @@ def test_hostile_records_are_rows_like_others(tmp_path: Path) -> None:
     logs.write(tmp_path, "odd", logs.hparams(odd) + logs.point(1, 1.0, tag="</script>|\n"))
     logs.write(tmp_path, "many", logs.hparams({f"k{n}": float(n) for n in range(1500)}))
     board = open_board(tmp_path)[1]
-    answer = board.sessions(SessionsAsk())
+    answer = board.sessions(SessionsRequest())
     assert len(answer.hparams) == 1000
     assert answer.notes == ["Only the first 1,000 hyperparameters are shown."]
     assert answer.metrics[0].key == "|</script>|\n"
     for kind in ("csv", "json", "latex", "markdown"):
-        board.export(ExportAsk(format=kind))
+        board.export(ExportRequest(format=kind))

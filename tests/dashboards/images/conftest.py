@@ -15,7 +15,7 @@ from tests.index import logs
 from tests.server.waiting import wait_until
 from tracklight.logdir.watch import Watcher
 from tracklight.server.app import create_app
-from tracklight.server.security import policy_for
+from tracklight.server.auth import create_policy
 
 #: Writes values, of which each has some pictures, and gives a function that asks about them.
 Serve = Callable[..., "Board"]
@@ -57,7 +57,7 @@ def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
             catalog = logs.open_catalog(logdir)
             stack.callback(catalog.close)
             watch = stack.enter_context(Watcher(catalog.roots))
-            app = create_app(catalog, watch, policy_for("localhost"), page_dir=tmp_path)
+            app = create_app(catalog, watch, create_policy("localhost"), page_dir=tmp_path)
             client = stack.enter_context(TestClient(app, base_url="http://localhost"))
             wait_until(lambda: not client.get("/api/status").json()["status"]["loading"])
             return Board(client)

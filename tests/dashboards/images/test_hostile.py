@@ -17,11 +17,11 @@ from PIL import Image
 from tests.dashboards.images import samples
 from tests.dashboards.images.conftest import Serve
 from tests.dashboards.images.samples import noise, png, save, slope
-from tracklight.dashboards.images.answers import describe
 from tracklight.dashboards.images.header import read_header
-from tracklight.dashboards.images.raster import decode
+from tracklight.dashboards.images.raster import decode_image
+from tracklight.dashboards.images.rendering import describe_image
 from tracklight.errors import FormatError
-from tracklight.server import problems
+from tracklight.server import responses
 
 HOSTILE = samples.hostile()
 #: These look right until they are decoded.
@@ -161,12 +161,12 @@ def test_no_bytes_lead_to_anything_else_than_a_sentence(
     mangled = bytes(data)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Pillow's on what is odd in a file
-        describe(0, mangled, problems.describe)
+        describe_image(0, mangled, responses.describe_error)
         try:
             header = read_header(mangled)
-            if not header.kind.is_video and header.width * header.height < 10**6:
-                raster = decode(header, mangled)
-                raster.shown()
-                raster.values((0, 0, 1, 1))
+            if not header.format.is_video and header.width * header.height < 10**6:
+                raster = decode_image(header, mangled)
+                raster.to_display()
+                raster.read_values((0, 0, 1, 1))
         except FormatError:
             pass

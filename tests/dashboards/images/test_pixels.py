@@ -11,15 +11,15 @@ from PIL import Image
 
 from tests.dashboards.images.conftest import Board, Serve
 from tests.dashboards.images.samples import noise, png, save, slope
-from tests.server.columns_reader import read_columns
-from tracklight.server.columns import MEDIA_TYPE
+from tests.server.columns_decoder import read_columns
+from tracklight.server.responses import COLUMNS_MEDIA_TYPE
 
 
 def read(board: Board, **fields: Any) -> NDArray[Any]:
     answer = board.client.get(
         "/api/images/pixels",
         params={"run": "a", "tag": "picture", "index": 0, **fields},
-        headers={"accept": MEDIA_TYPE},
+        headers={"accept": COLUMNS_MEDIA_TYPE},
     )
     told = read_columns(answer.content)
     shape = told["height"], told["width"], len(told["channels"])

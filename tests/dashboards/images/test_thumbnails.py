@@ -10,7 +10,7 @@ from tests.dashboards.images import samples
 from tests.dashboards.images.conftest import Serve
 from tests.dashboards.images.samples import load, noise, png, save, slope
 from tracklight.dashboards.images.header import read_header
-from tracklight.dashboards.images.raster import count_decoded, decode
+from tracklight.dashboards.images.raster import count_decoded_pixels, decode_image
 
 
 @pytest.mark.parametrize(
@@ -67,8 +67,8 @@ def test_photographs_stay_such_and_others_stay_exact(serve: Serve) -> None:
 def test_what_is_decoded_is_known_before(kind: str, size: int) -> None:
     data = save(slope(900, 1500), kind)
     header = read_header(data)
-    width, height = decode(header, data, size).size
-    assert count_decoded(header, size) == pytest.approx(width * height, rel=0.05)
+    width, height = decode_image(header, data, size).size
+    assert count_decoded_pixels(header, size) == pytest.approx(width * height, rel=0.05)
 
 
 def test_an_animation_is_seen_by_its_first_frame(serve: Serve) -> None:

@@ -10,9 +10,14 @@ from PIL import Image
 
 from tests.dashboards.images.conftest import Serve
 from tests.dashboards.images.samples import load, noise, png, save, slope
-from tracklight.dashboards.images import rasters
-from tracklight.dashboards.images.raster import Raster
-from tracklight.dashboards.images.tiles import TILE_PIXELS, count_levels, find_tile, halve
+from tracklight.dashboards.images import raster
+from tracklight.dashboards.images.raster import (
+    TILE_SIZE_PX,
+    Raster,
+    compute_tile_box,
+    count_levels,
+    halve_size,
+)
 from tracklight.errors import UsageError
 
 sides = st.integers(1, 20_000)
@@ -23,36 +28,36 @@ def test_tiles_cover_every_level_once(width: int, height: int, data: st.DataObje
     levels = count_levels((width, height))
     level = data.draw(st.integers(0, levels - 1))
     across, down = -(-width // 2**level), -(-height // 2**level)
-    xs = [find_tile((width, height), level, x, 0) for x in range(-(-across // TILE_PIXELS))]
-    ys = [find_tile((width, height), level, 0, y) for y in range(-(-down // TILE_PIXELS))]
+    xs = [compute_tile_box((width, height), level, x, 0) for x in range(-(-across // TILE_SIZE_PX))]
+    ys = [compute_tile_box((width, height), level, 0, y) for y in range(-(-down // TILE_SIZE_PX))]
     assert [tile[0] for tile in xs] == [0, *(tile[2] for tile in xs[:-1])]
     assert [tile[1] for tile in ys] == [0, *(tile[3] for tile in ys[:-1])]
     assert (xs[-1][2], ys[-1][3]) == (across, down)
     with pytest.raises(UsageError):
-        find_tile((width, height), level, len(xs), 0)
+        compute_tile_box((width, height), level, len(xs), 0)
     with pytest.raises(UsageError):
-        find_tile((width, height), level, 0, len(ys))
+        compute_tile_box((width, height), level, 0, len(ys))
 
 
 @given(sides, sides)
 def test_the_last_level_is_one_tile(width: int, height: int) -> None:
     last = count_levels((width, height)) - 1
-    left, top, right, bottom = find_tile((width, height), last, 0, 0)
+    left, top, right, bottom = compute_tile_box((width, height), last, 0, 0)
     assert (left, top) == (0, 0)
-    assert max(right, bottom) <= TILE_PIXELS
-    assert last == 0 or 2 * max(right, bottom) > TILE_PIXELS
+    assert max(right, bottom) <= TILE_SIZE_PX
+    assert last == 0 or 2 * max(right, bottom) > TILE_SIZE_PX
     with pytest.raises(UsageError):
-        find_tile((width, height), last + 1, 0, 0)
+        compute_tile_box((width, height), last + 1, 0, 0)
 
 
 @given(st.integers(1, 40), st.integers(1, 40), st.integers(0, 4), st.integers(0, 9))
 def test_a_level_is_the_mean_of_its_pixels(width: int, height: int, level: int, seed: int) -> None:
     """Against a plain mean; each halving may round by half a shade."""
     pixels = noise(height, width, seed=seed)
-    found = np.asarray(Raster(Image.fromarray(pixels)).level(level)).astype(float)
+    found = np.asarray(Raster(Image.fromarray(pixels)).get_level(level)).astype(float)
     size = width, height
     for _ in range(level):
-        size = halve(size)
+        size = halve_size(size)
     assert found.shape == size[::-1]
     scale = 2**level
     if width % scale == height % scale == 0:
@@ -96,8 +101,8 @@ def test_a_large_picture_is_decoded_once(serve: Serve, monkeypatch: pytest.Monke
         decoded.append(1)
         return original(*arguments)  # type: ignore[arg-type]
 
-    original = rasters.decode
-    monkeypatch.setattr(rasters, "decode", decode)
+    original = raster.decode_image
+    monkeypatch.setattr(raster, "decode", decode)
     board = serve([save(Image.new("RGB", (5000, 1700), "teal"))])
     for level, x in ((0, 0), (0, 9), (1, 3), (4, 0)):
         assert board.get("tile", level=level, x=x).status_code == 200

@@ -16,7 +16,7 @@ from tracklight.dashboards.mesh import Mesh
 from tracklight.formats import proto, summary
 from tracklight.formats.event import encode_event
 from tracklight.formats.proto import Message
-from tracklight.formats.tfrecord import frame
+from tracklight.formats.tfrecord import encode_record
 
 #: A tetrahedron.
 CORNERS = np.array([[0, 0, 0], [2, 0, 0], [0, 2, 0], [0, 0, 4]], np.float32)
@@ -32,14 +32,14 @@ def part(
     """One series of a mesh, as any writer may have logged it."""
     config_json = config if isinstance(config, str) else json.dumps(config or {})
     content = proto.MeshPluginData(components=components, json_config=config_json.encode())
-    return summary.tensor(tag, array, summary.describe("mesh", None if bare else content))
+    return summary.tensor(tag, array, summary.make_metadata("mesh", None if bare else content))
 
 
 def write(folder: Path, *logged: Logged, run: str = "run") -> None:
     (folder / run).mkdir(parents=True)
     records = [encode_event(1.7e9 + step, step, values) for step, values in logged]
     path = folder / run / "events.out.tfevents.1"
-    path.write_bytes(b"".join(map(frame, records)))
+    path.write_bytes(b"".join(map(encode_record, records)))
 
 
 class Scene:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.media.conftest import open_log
+from tests.analysis.media.conftest import open_log
 
 __all__ = ["open_log"]

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.dashboards.pr_curves.curves import ask, count, write
-from tests.media.conftest import Open
+from tests.analysis.media.conftest import Open
+from tests.dashboards.pr_curves.curve_logs import ask, count, write
 
 GOOD = count([0, 1], [0.1, 0.9], 11)
 BAD = count([0, 1], [0.9, 0.1], 11)
@@ -42,7 +42,7 @@ def test_many_steps_are_thinned(tmp_path: Path, open_log: Open, steps: int, told
 def test_many_series_share_what_is_read(
     tmp_path: Path, open_log: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tracklight.dashboards.pr_curves.history._MOST_VALUES", 8)
+    monkeypatch.setattr("tracklight.dashboards.pr_curves.dashboard._MAX_TOTAL_STEPS", 8)
     for run in "abcd":
         write(tmp_path, run, [(step, GOOD) for step in range(9)])
     rows = ask(open_log(tmp_path), "history", tags=["pr"]).series

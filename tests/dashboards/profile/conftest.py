@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.dashboards.profile.asking import Asked, put_xplane
-from tests.profiles.captured import DATA, read_bytes
+from tests.analysis.profiles.sample_captures import DATA, read_bytes
+from tests.dashboards.profile.client import Asked, put_xplane
 
 
 @pytest.fixture(scope="session")

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.dashboards.profile.asking import SESSION, Asked, put_xplane
+from tests.dashboards.profile.client import SESSION, Asked, put_xplane
 from tests.index import logs
-from tracklight.dashboards.profile.groups import find_time_s, group_files
+from tracklight.analysis.profiles.captures.files import get_capture_time_s, iter_capture_groups
 from tracklight.types import CaptureFile
 
 
@@ -29,14 +29,16 @@ def test_what_one_worker_records_twice_is_two_captures() -> None:
     second = 1_000_000_000
     start = 1_794_790_000 * second
     files = [trace("a", start), trace("b", start + second), trace("a", start + 9 * second)]
-    grouped = dict(group_files([*files, trace("b", start + 10 * second), trace("a", start, "r2")]))
+    grouped = dict(
+        iter_capture_groups([*files, trace("b", start + 10 * second), trace("a", start, "r2")])
+    )
     assert [[file.host for file in group] for group in grouped.values()] == [
         ["a", "b"],
         ["a", "b"],
         ["a"],
     ]
     # The name of a capture stays when another worker's file arrives.
-    assert next(iter(dict(group_files(files[:1])))) == next(iter(grouped))
+    assert next(iter(dict(iter_capture_groups(files[:1])))) == next(iter(grouped))
 
 
 def test_captures_are_told_by_run_and_time(asked: Asked) -> None:
@@ -59,10 +61,10 @@ def test_a_file_knows_better_than_a_clock_of_another_zone(
     hours: float, after_s: float, knows: str
 ) -> None:
     file = CaptureFile("r", SESSION, "vm", "xplane", "p", 1, 0.0, "")
-    named_s = find_time_s(file)
+    named_s = get_capture_time_s(file)
     written_s = named_s + hours * 3600 + after_s
     at = CaptureFile("r", SESSION, "vm", "xplane", "p", 1, written_s, "")
-    assert find_time_s(at) == (written_s if knows == "file" else named_s)
+    assert get_capture_time_s(at) == (written_s if knows == "file" else named_s)
 
 
 def test_a_capture_stands_at_the_step_that_its_run_had_come_to(tmp_path: Path) -> None:

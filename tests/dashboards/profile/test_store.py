@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.dashboards.profile.asking import Asked, put_xplane
-from tests.profiles.captured import DATA, read_bytes
-from tracklight.dashboards.profile import opened
+from tests.analysis.profiles.sample_captures import DATA, read_bytes
+from tests.dashboards.profile.client import Asked, put_xplane
+from tracklight.analysis.profiles.captures.files import open_capture
+from tracklight.dashboards.profile import store
 from tracklight.errors import FormatError, LogError
-from tracklight.profiles.captures import open_capture
 
 
 def test_a_capture_is_read_once_however_many_ask(
@@ -25,7 +25,7 @@ def test_a_capture_is_read_once_however_many_ask(
         read.append(path)
         return open_capture(path, *more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(opened, "open_capture", note)
+    monkeypatch.setattr(store, "open_capture", note)
     asked = Asked(profiled)
     paths = ["overview", "steps", "input", "tools"]
     with ThreadPoolExecutor(4) as pool:
@@ -46,7 +46,7 @@ def test_answers_are_kept_outside_of_the_log_and_for_the_next_server(
     assert sorted(logdir.rglob("*")) == there
 
     with monkeypatch.context() as patch:
-        patch.setattr(opened, "open_capture", None)
+        patch.setattr(store, "open_capture", None)
         second = Asked(logdir, cache)
         overview, steps, told = (second.get(name, "run") for name in ("overview", "steps", "input"))
     assert (overview, told) == (answers[0], answers[2])
@@ -83,7 +83,7 @@ def test_how_far_reading_has_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assert go_on.wait(60)
         return open_capture(path)
 
-    monkeypatch.setattr(opened, "open_capture", read_slowly)
+    monkeypatch.setattr(store, "open_capture", read_slowly)
     assert asked.get("opening", ".").state == "idle"
     with ThreadPoolExecutor(1) as pool:
         answer = pool.submit(asked.get, "overview", ".")

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.dashboards.profile.asking import Asked
-from tests.profiles.captured import open_file, read_case
+from tests.analysis.profiles.sample_captures import open_file, read_case
+from tests.dashboards.profile.client import Asked
 from tracklight.errors import UsageError
 
 
@@ -62,7 +62,7 @@ def test_a_copy_carries_all_tracks_with_all_names(asked: Asked) -> None:
 def test_a_trace_of_torch_has_its_kernels_found_and_summed_up(asked: Asked) -> None:
     trace = open_file("torch_input.pt.trace.json.gz")
     found = asked.get("timeline/search", "torch", query="gemm")
-    assert found.count == trace.find_names(lambda name: "gemm" in name.lower()).sum() > 0
+    assert found.count == trace.match_names(lambda name: "gemm" in name.lower()).sum() > 0
     assert trace.on_device[found.event].all()
 
 
@@ -75,7 +75,7 @@ def test_expressions_are_found_in_names_and_in_arguments(asked: Asked) -> None:
 
     ask = {"query": r"^is_func=1$", "regex": "true", "arguments": "true"}
     found = asked.get("timeline/search", "keras/slow", **ask)
-    events, is_function = read_case("inputbound").find_numbers("is_func")
+    events, is_function = read_case("inputbound").get_int_args("is_func")
     assert found.count == (is_function == 1).sum() > 0
     assert set(found.event.tolist()) == set(events[is_function == 1].tolist())
     assert len(found.ids) == 0

@@ -9,14 +9,18 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from tests.analysis.embeddings.projections.clouds import make_clusters
 from tests.dashboards.opening import make_context
-from tests.projections.clouds import make_clusters
 from tracklight.dashboards.projector import Projector
-from tracklight.dashboards.projector.answers import EmbeddingRow, JobRow, LayoutAnswer
-from tracklight.dashboards.projector.asks import LayoutAsk
+from tracklight.dashboards.projector.schemas import (
+    EmbeddingRow,
+    JobStatus,
+    LayoutRequest,
+    LayoutResponse,
+)
 from tracklight.index.catalog import Catalog
 from tracklight.logdir.roots import Root
-from tracklight.plugin import Nothing
+from tracklight.plugin import Empty
 
 NAMES = ["oak", "elm", "ash", "fir"]
 ROWS = 60
@@ -31,13 +35,13 @@ class Board:
         self.projector = Projector(make_context(self.catalog))
 
     def find(self, name: str) -> EmbeddingRow:
-        rows = self.projector.embeddings(Nothing()).embeddings
+        rows = self.projector.embeddings(Empty()).embeddings
         return next(row for row in rows if row.name == name)
 
-    def wait(self, row: JobRow) -> LayoutAnswer:
-        job, _ = self.projector._desk.get(row.job)
+    def wait(self, row: JobStatus) -> LayoutResponse:
+        job, _ = self.projector._jobs.get(row.job)
         assert job.wait(60)
-        return self.projector.layout(LayoutAsk(row.job))
+        return self.projector.layout(LayoutRequest(row.job))
 
     def close(self) -> None:
         self.projector.close()

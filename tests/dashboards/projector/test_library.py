@@ -8,19 +8,19 @@ import pytest
 from PIL import Image
 
 from tests.dashboards.projector.conftest import NAMES, ROWS, Board
-from tracklight.dashboards.projector.asks import (
-    ColumnAsk,
-    EmbeddingAsk,
-    RowAsk,
-    TileAsk,
-    UploadAsk,
+from tracklight.dashboards.projector.schemas import (
+    ColumnRequest,
+    EmbeddingRequest,
+    PointRequest,
+    SpriteTileRequest,
+    UploadRequest,
 )
 from tracklight.errors import LogError, TracklightError, UsageError
-from tracklight.plugin import Nothing
+from tracklight.plugin import Empty
 
 
 def test_embeddings_are_listed_with_their_steps(board: Board) -> None:
-    trees, loose = board.projector.embeddings(Nothing()).embeddings
+    trees, loose = board.projector.embeddings(Empty()).embeddings
     assert (trees.run, trees.name, trees.has_labels, trees.has_sprite) == (".", "trees", True, True)
     assert [(it.index, it.step) for it in trees.versions] == [(0, 10), (1, 200)]
     assert len({it.mark for it in trees.versions}) == 2
@@ -29,7 +29,7 @@ def test_embeddings_are_listed_with_their_steps(board: Board) -> None:
 
 def test_one_that_is_opened_says_what_there_is(board: Board) -> None:
     trees = board.find("trees")
-    about = board.projector.about(EmbeddingAsk(trees.id))
+    about = board.projector.about(EmbeddingRequest(trees.id))
     assert (about.index, about.step, about.rows, about.dimensions) == (1, 200, ROWS, 10)
     assert (about.mark, about.usable) == (trees.versions[1].mark, None)
     tree, kind, height = about.columns
@@ -42,51 +42,51 @@ def test_one_that_is_opened_says_what_there_is(board: Board) -> None:
 
 def test_a_column_is_its_values_and_which_each_row_has(board: Board) -> None:
     trees = board.find("trees")
-    kind = board.projector.column(ColumnAsk(trees.id, name="kind"))
+    kind = board.projector.column(ColumnRequest(trees.id, name="kind"))
     assert bytes(kind.text) == "".join(NAMES).encode()
     assert kind.ends.tolist() == [3, 6, 9, 12]
     assert kind.codes is not None and kind.codes[:5].tolist() == [0, 1, 2, 3, 0]
-    height = board.projector.column(ColumnAsk(trees.id, name="height"))
+    height = board.projector.column(ColumnRequest(trees.id, name="height"))
     assert height.codes is None
     assert height.numbers is not None and height.numbers[3] == 1.5
     with pytest.raises(UsageError, match='no column "size"'):
-        board.projector.column(ColumnAsk(trees.id, name="size"))
+        board.projector.column(ColumnRequest(trees.id, name="size"))
 
 
 def test_pictures_come_on_tiles_or_alone(board: Board) -> None:
     trees = board.find("trees")
-    sprite = board.projector.about(EmbeddingAsk(trees.id)).sprite
+    sprite = board.projector.about(EmbeddingRequest(trees.id)).sprite
     assert sprite is not None
     assert (sprite.cell_width, sprite.cell_height, sprite.tiles) == (8, 9, 1)
-    tile = Image.open(io.BytesIO(board.projector.sprite(TileAsk(trees.id)).content))
+    tile = Image.open(io.BytesIO(board.projector.sprite(SpriteTileRequest(trees.id)).content))
     assert tile.size == (sprite.tile_columns * 8, 9)
-    one = Image.open(io.BytesIO(board.projector.picture(RowAsk(trees.id, row=5)).content))
+    one = Image.open(io.BytesIO(board.projector.picture(PointRequest(trees.id, row=5)).content))
     assert (one.size, one.getpixel((0, 0))) == ((8, 9), (255, 0, 0, 255))
     with pytest.raises(UsageError, match="none is 1"):
-        board.projector.sprite(TileAsk(trees.id, tile=1))
+        board.projector.sprite(SpriteTileRequest(trees.id, tile=1))
     with pytest.raises(UsageError, match="no pictures"):
-        board.projector.sprite(TileAsk(board.find("loose").id))
+        board.projector.sprite(SpriteTileRequest(board.find("loose").id))
     with pytest.raises(UsageError, match="no pictures"):
-        board.projector.picture(RowAsk(board.find("loose").id))
+        board.projector.picture(PointRequest(board.find("loose").id))
 
 
 def test_a_point_is_told_with_its_vector(board: Board) -> None:
-    point = board.projector.point(RowAsk(board.find("trees").id, row=2))
+    point = board.projector.point(PointRequest(board.find("trees").id, row=2))
     assert [(it.name, it.text) for it in point.cells][:2] == [("tree", "ash 2"), ("kind", "ash")]
     assert point.length == pytest.approx(float(np.linalg.norm(point.vector)))
     with pytest.raises(UsageError, match="no point 60"):
-        board.projector.point(RowAsk(board.find("trees").id, row=ROWS))
+        board.projector.point(PointRequest(board.find("trees").id, row=ROWS))
 
 
 def test_what_was_written_anew_is_not_taken_for_what_was_asked(board: Board, logdir: Path) -> None:
     trees = board.find("trees")
-    ask = EmbeddingAsk(trees.id, 1, trees.versions[1].mark)
+    ask = EmbeddingRequest(trees.id, 1, trees.versions[1].mark)
     board.projector.about(ask)
     np.save(logdir / "late.npy", np.ones((ROWS, 10)) * np.arange(ROWS)[:, None])
     with pytest.raises(LogError, match="written anew"):
         board.projector.about(ask)
     assert board.find("trees").versions[1].mark != ask.mark
-    for gone in (EmbeddingAsk("none"), EmbeddingAsk(trees.id, 7)):
+    for gone in (EmbeddingRequest("none"), EmbeddingRequest(trees.id, 7)):
         with pytest.raises(LogError, match="load the page again"):
             board.projector.about(gone)
 
@@ -101,7 +101,7 @@ def test_a_checkpoint_that_comes_is_listed_when_the_log_is_looked_at(
     after = board.find("loose")
     assert ([it.step for it in after.versions], after.id) == ([None, 12], before.id)
     for index in (0, 1):
-        assert board.projector.about(EmbeddingAsk(after.id, index)).rows == 7
+        assert board.projector.about(EmbeddingRequest(after.id, index)).rows == 7
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_labels_that_do_not_fit_are_told(
     board: Board, logdir: Path, labels: bytes, sentence: str
 ) -> None:
     (logdir / "labels.tsv").write_bytes(labels)
-    about = board.projector.about(EmbeddingAsk(board.find("trees").id))
+    about = board.projector.about(EmbeddingRequest(board.find("trees").id))
     assert any(sentence in problem for problem in about.problems)
     assert all(column.distinct <= ROWS for column in about.columns)
 
@@ -126,7 +126,7 @@ def test_labels_and_pictures_that_cannot_be_read_leave_the_vectors(
 ) -> None:
     (logdir / "labels.tsv").unlink()
     Image.new("L", (8, 9)).save(logdir / "sprite.png")
-    about = board.projector.about(EmbeddingAsk(board.find("trees").id))
+    about = board.projector.about(EmbeddingRequest(board.find("trees").id))
     assert [problem.partition(":")[0] for problem in about.problems] == [
         "there are no labels",
         "there are no pictures",
@@ -138,7 +138,7 @@ def test_vectors_that_are_not_finite_are_left_out(board: Board, logdir: Path) ->
     vectors = np.load(logdir / "late.npy")
     vectors[3, 1] = np.nan
     np.save(logdir / "late.npy", vectors)
-    about = board.projector.about(EmbeddingAsk(board.find("trees").id))
+    about = board.projector.about(EmbeddingRequest(board.find("trees").id))
     assert about.usable is not None and np.flatnonzero(~about.usable).tolist() == [3]
     assert "1 of 60 vectors holds NaN" in about.problems[0]
 
@@ -157,28 +157,28 @@ def test_what_can_be_no_vectors_is_refused_in_a_sentence(
     file = io.BytesIO()
     np.save(file, content)
     with pytest.raises(TracklightError, match=sentence):
-        board.projector.upload(UploadAsk("x.npy", file.getvalue()))
+        board.projector.upload(UploadRequest("x.npy", file.getvalue()))
 
 
 def test_a_file_is_brought_along_and_given_labels_and_pictures(board: Board) -> None:
-    row = board.projector.upload(UploadAsk("w.tsv", b"der\t1\t2\ndie\t3\t4\ndas\t5\t7\n"))
+    row = board.projector.upload(UploadRequest("w.tsv", b"der\t1\t2\ndie\t3\t4\ndas\t5\t7\n"))
     assert (row.source, row.name, row.versions[0].rows, row.has_labels) == ("upload", "w", 3, True)
-    assert board.projector.embeddings(Nothing()).embeddings[0].id == row.id
-    board.projector.upload(UploadAsk("m.tsv", b"a\nb\n", labels_of=row.id))
-    assert "2 rows of labels" in board.projector.about(EmbeddingAsk(row.id)).problems[0]
-    again = board.projector.upload(UploadAsk("m.tsv", b"a\nb\nc\n", labels_of=row.id))
-    assert board.projector.about(EmbeddingAsk(row.id)).problems == []
+    assert board.projector.embeddings(Empty()).embeddings[0].id == row.id
+    board.projector.upload(UploadRequest("m.tsv", b"a\nb\n", labels_of=row.id))
+    assert "2 rows of labels" in board.projector.about(EmbeddingRequest(row.id)).problems[0]
+    again = board.projector.upload(UploadRequest("m.tsv", b"a\nb\nc\n", labels_of=row.id))
+    assert board.projector.about(EmbeddingRequest(row.id)).problems == []
     assert again.versions[0].mark != row.versions[0].mark
-    point = board.projector.point(RowAsk(row.id, row=2))
+    point = board.projector.point(PointRequest(row.id, row=2))
     assert [it.text for it in point.cells] == ["c"]
     picture = io.BytesIO()
     Image.new("RGB", (8, 8)).save(picture, "png")
     assert board.projector.upload(
-        UploadAsk("s.png", picture.getvalue(), sprite_of=row.id)
+        UploadRequest("s.png", picture.getvalue(), sprite_of=row.id)
     ).has_sprite
     with pytest.raises(LogError, match="brought along"):
-        board.projector.upload(UploadAsk("m.tsv", b"a", labels_of=board.find("trees").id))
+        board.projector.upload(UploadRequest("m.tsv", b"a", labels_of=board.find("trees").id))
     with pytest.raises(TracklightError, match="no known kind"):
-        board.projector.upload(UploadAsk("x.exe", b"MZ"))
+        board.projector.upload(UploadRequest("x.exe", b"MZ"))
     with pytest.raises(TracklightError, match="no pictures"):
-        board.projector.upload(UploadAsk("s.png", b"none", sprite_of=row.id))
+        board.projector.upload(UploadRequest("s.png", b"none", sprite_of=row.id))

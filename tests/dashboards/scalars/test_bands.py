@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.dashboards.scalars.asking import Log, query
-from tests.index.curves import series
-from tracklight.dashboards.scalars.student import quantiles
+from tests.dashboards.scalars.fake_log import Log, query
+from tests.index.series_builder import series
+from tracklight.dashboards.scalars.charts import compute_t_quantiles
 
 RNG = np.random.default_rng(4)
 
@@ -117,4 +117,4 @@ def test_values_that_are_not_finite_are_passed_over() -> None:
     ("freedom", "quantile"), [(1, 12.7062), (9, 2.26216), (30, 2.04227), (100, 1.98397)]
 )
 def test_quantiles_are_those_of_printed_tables(freedom: int, quantile: float) -> None:
-    assert quantiles(np.array([freedom]))[0] == pytest.approx(quantile, abs=1e-5)
+    assert compute_t_quantiles(np.array([freedom]))[0] == pytest.approx(quantile, abs=1e-5)

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from tests.dashboards.scalars.asking import Log, ask, query
-from tests.index.curves import series
+from tests.dashboards.scalars.fake_log import Log, ask, query
+from tests.index.series_builder import series
 from tracklight.errors import UsageError
 
 LONG = series(range(10_000), np.sin(np.arange(10_000.0)).tolist(), run="long")

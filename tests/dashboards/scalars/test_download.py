@@ -7,10 +7,10 @@ import sys
 import pandas as pd
 import pytest
 
-from tests.dashboards.scalars.asking import Log, ask
-from tests.index.curves import series
-from tracklight.dashboards.scalars import download
-from tracklight.errors import MissingExtra, UsageError
+from tests.dashboards.scalars.fake_log import Log, ask
+from tests.index.series_builder import series
+from tracklight.dashboards.scalars import tables
+from tracklight.errors import MissingDependencyError, UsageError
 
 LOG = Log(
     series([0, 1, 2, 1, 2], [5.0, 1.0, 2.0, 10.0, 20.0], overwritten=[1, 2], run='a "b"'),
@@ -61,12 +61,12 @@ def test_nothing_is_a_file_with_a_head() -> None:
 def test_too_many_points_are_counted_before_they_are_copied(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(download, "_MOST_POINTS", 3)
+    monkeypatch.setattr(tables, "_MOST_POINTS", 3)
     with pytest.raises(UsageError, match="these are 4 points, and a download holds 3"):
         frame()
 
 
 def test_without_pyarrow_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
-    with pytest.raises(MissingExtra, match=r"tracklight\[parquet\]"):
+    with pytest.raises(MissingDependencyError, match=r"tracklight\[parquet\]"):
         frame(format="parquet")

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from tests.dashboards.scalars.asking import Log, ask
-from tests.index.curves import series
+from tests.dashboards.scalars.fake_log import Log, ask
+from tests.index.series_builder import series
 from tracklight.errors import UsageError
 
 LOG = Log(

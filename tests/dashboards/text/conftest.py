@@ -9,14 +9,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.media.conftest import open_log
+from tests.analysis.media.conftest import open_log
 from tests.small_log import write
-from tracklight.dashboards.text import Text
+from tracklight.analysis.media.values import StepsRequest, ValueRequest, list_steps
+from tracklight.dashboards.text import TextDashboard
 from tracklight.formats import summary
 from tracklight.formats.event import encode_event
-from tracklight.formats.tfrecord import frame
-from tracklight.media.reader import ValueAsk
-from tracklight.media.steps import StepsAsk, list_steps
+from tracklight.formats.tfrecord import encode_record
 
 __all__ = ["open_log"]
 
@@ -26,22 +25,22 @@ Ask = Callable[..., Any]
 class Board:
     """The dashboard, asked by the names of its routes."""
 
-    def __init__(self, text: Text) -> None:
+    def __init__(self, text: TextDashboard) -> None:
         self.text = text
 
     def ask(self, route: str, **fields: Any) -> Any:
         found = next(one for one in self.text.routes() if one.path == route)
         return found.handler(msgspec.convert(fields, found.request_type))
 
-    def values(self, tag: str) -> list[ValueAsk]:
+    def values(self, tag: str) -> list[ValueRequest]:
         """Every value of a tag, run by run."""
         return [
-            ValueAsk(series.run, tag, index, mark)
-            for series in list_steps(self.text.context, StepsAsk([tag])).series
+            ValueRequest(series.run, tag, index, mark)
+            for series in list_steps(self.text.context, StepsRequest([tag])).series
             for index, mark in zip(series.index.tolist(), series.mark.tolist(), strict=True)
         ]
 
-    def render(self, ask: ValueAsk, **fields: Any) -> Any:
+    def render(self, ask: ValueRequest, **fields: Any) -> Any:
         return self.ask("render", **msgspec.to_builtins(ask), **fields)
 
 
@@ -58,7 +57,7 @@ def show(tmp_path: Path, open_log: Any) -> Show:
                 encode_event(1.7e9 + 100 * number + step, step, [summary.text(tag, text)])
                 for step, (tag, text) in enumerate(logged)
             ]
-            write(tmp_path / run, *map(frame, events))
-        return Board(Text(open_log(tmp_path)))
+            write(tmp_path / run, *map(encode_record, events))
+        return Board(TextDashboard(open_log(tmp_path)))
 
     return show_

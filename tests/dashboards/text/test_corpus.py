@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from tests.analysis.media.conftest import Open
 from tests.dashboards.text.conftest import Board
 from tests.interop.test_corpus import CASES, read_oracle, unpack
-from tests.media.conftest import Open
-from tracklight.dashboards.text import Text
-from tracklight.media.reader import ValueAsk
+from tracklight.analysis.media.values import ValueRequest
+from tracklight.dashboards.text import TextDashboard
 
 #: Bytes that are no UTF-8 stay visible here; TensorBoard answers with an error.
 NO_UTF8 = {"t/invalid_utf8"}
@@ -33,13 +33,13 @@ def list_told(oracle: Any) -> Iterator[tuple[str, str, Any]]:
 def test_every_step_is_shown(case: str, tmp_path: Path, open_log: Open) -> None:
     told = list(list_told(read_oracle(case)))
     assert told
-    board = Board(Text(open_log(unpack(case, tmp_path))))
+    board = Board(TextDashboard(open_log(unpack(case, tmp_path))))
     for run, tag, about in told:
         (series,) = board.ask("steps", tags=[tag], runs=[run], overwritten=True).series
         steps = series.step.astype("<i8").tobytes()
         assert len(series.step) == about["n"], (run, tag)
         assert hashlib.sha256(steps).hexdigest() == about["steps_sha256"], (run, tag)
-        values = [ValueAsk(run, tag, index) for index in series.index.tolist()]
+        values = [ValueRequest(run, tag, index) for index in series.index.tolist()]
         for value in values:
             cells = board.render(value).cells
             assert all(cell.note is None for cell in cells), (run, tag)

@@ -12,21 +12,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.dashboards.text.conftest import Show
-from tracklight.dashboards.text.alignment import align
-from tracklight.dashboards.text.answers import TextDiffAnswer
-from tracklight.dashboards.text.diff import compare
-from tracklight.media.markdown.deadline import Deadline
+from tracklight.analysis.media.time_limits import Deadline
+from tracklight.dashboards.text.diff import align_sequences, diff_texts
+from tracklight.dashboards.text.schemas import TextDiffResponse
 
 LINES = st.lists(st.text("ab \n", max_size=4).map(lambda line: line.replace("\n", "")), max_size=30)
 
 
-def put_together(answer: TextDiffAnswer, kind: str) -> list[str]:
+def put_together(answer: TextDiffResponse, kind: str) -> list[str]:
     return ["".join(line.parts) for line in answer.lines if line.kind in ("same", kind)]
 
 
 @given(LINES, LINES)
 def test_both_texts_can_be_put_together_again(before: list[str], after: list[str]) -> None:
-    answer = compare(before, after, None)
+    answer = diff_texts(before, after, None)
     assert put_together(answer, "removed") == before
     assert put_together(answer, "added") == after
     numbers = [line.before for line in answer.lines if line.before is not None]
@@ -35,7 +34,7 @@ def test_both_texts_can_be_put_together_again(before: list[str], after: list[str
 
 @given(LINES, LINES, st.integers(0, 3))
 def test_gaps_stand_for_what_both_have(before: list[str], after: list[str], context: int) -> None:
-    whole, folded = compare(before, after, None), compare(before, after, context)
+    whole, folded = diff_texts(before, after, None), diff_texts(before, after, context)
     assert sum(line.lines for line in folded.lines) == len(whole.lines)
     assert [line for line in folded.lines if line.kind in ("added", "removed")] == [
         line for line in whole.lines if line.kind in ("added", "removed")
@@ -45,7 +44,7 @@ def test_gaps_stand_for_what_both_have(before: list[str], after: list[str], cont
 
 @given(st.lists(st.integers(0, 5)), st.lists(st.integers(0, 5)))
 def test_pairs_rise_and_hold_the_same(before: list[int], after: list[int]) -> None:
-    pairs = align(before, after, Deadline(60))
+    pairs = align_sequences(before, after, Deadline(60))
     assert all(before[i] == after[j] for i, j in pairs)
     for (i, j), (i_next, j_next) in pairwise(pairs):
         assert i < i_next
@@ -53,7 +52,7 @@ def test_pairs_rise_and_hold_the_same(before: list[int], after: list[int]) -> No
 
 
 def test_words_that_differ_are_marked() -> None:
-    answer = compare(["the quick fox jumps"], ["the slow fox jumps"], None)
+    answer = diff_texts(["the quick fox jumps"], ["the slow fox jumps"], None)
     assert [line.parts for line in answer.lines] == [
         ["the ", "quick", " fox jumps"],
         ["the ", "slow", " fox jumps"],
@@ -61,18 +60,18 @@ def test_words_that_differ_are_marked() -> None:
 
 
 def test_lines_with_nothing_in_common_have_no_marks() -> None:
-    answer = compare(["alpha beta"], ["completely else where"], None)
+    answer = diff_texts(["alpha beta"], ["completely else where"], None)
     assert [line.parts for line in answer.lines] == [["alpha beta"], ["completely else where"]]
 
 
 def test_a_line_put_in_between_moves_nothing() -> None:
-    answer = compare(["a", "b", "c"], ["a", "x", "b", "c"], None)
+    answer = diff_texts(["a", "b", "c"], ["a", "x", "b", "c"], None)
     assert [line.kind for line in answer.lines] == ["same", "added", "same", "same"]
 
 
 def test_unchanged_lines_far_away_become_a_gap() -> None:
     lines = [f"line {n}" for n in range(40)]
-    answer = compare(lines, [*lines[:20], "new", *lines[20:]], 3)
+    answer = diff_texts(lines, [*lines[:20], "new", *lines[20:]], 3)
     assert [(line.kind, line.lines) for line in answer.lines if line.kind == "gap"] == [
         ("gap", 17),
         ("gap", 17),
@@ -91,12 +90,12 @@ def test_hostile_texts_end_in_time(shape: str) -> None:
     }[shape]
     before = [rng.choice("ab") for _ in lines] if shape == "two words" else lines
     start = time.thread_time()
-    compare(before, after, 3)
+    diff_texts(before, after, 3)
     assert time.thread_time() - start < 10, "a bound, not a measurement"
 
 
 def test_what_is_too_long_is_said() -> None:
-    answer = compare(["x" * 6000, *["y"] * 30_000], ["z"], None)
+    answer = diff_texts(["x" * 6000, *["y"] * 30_000], ["z"], None)
     assert answer.note == (
         "Only the first 20,000 lines are compared. Lines are cut after 5,000 characters. "
         "The first 4,000 of 20,001 lines are shown."

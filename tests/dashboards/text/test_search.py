@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.dashboards.text.conftest import Board, Show
-from tracklight.dashboards.text import matching, search
+from tracklight.dashboards.text import texts
 from tracklight.errors import UsageError
 
 
@@ -64,7 +64,7 @@ def test_what_is_no_expression_gets_a_sentence(show: Show, query: str) -> None:
 def test_an_expression_that_never_ends_is_ended(
     show: Show, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search, "_MOST_SECONDS", 0.5)
+    monkeypatch.setattr(texts, "_MOST_SECONDS", 0.5)
     board = show(run=[("words", "a" * 60 + "b")])
     with pytest.raises(UsageError, match='too long on the text of "words" at step 0'):
         find(board, "(a+)+$", regex=True)
@@ -73,7 +73,7 @@ def test_an_expression_that_never_ends_is_ended(
 def test_what_was_searched_before_the_end_is_told(
     show: Show, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search, "_MOST_SECONDS", 0.5)
+    monkeypatch.setattr(texts, "_MOST_SECONDS", 0.5)
     board = show(run=[("words", "a" * 60 + "b"), ("words", "aaa")])
     answer = find(board, "(a+)+$", regex=True)
     assert ([hit.step for hit in answer.hits], answer.searched, answer.texts) == ([1], 1, 2)
@@ -107,7 +107,7 @@ def test_an_empty_match_is_none(show: Show) -> None:
 
 
 def test_no_process_is_left_behind() -> None:
-    matcher = matching.ExpressionMatcher("a", 0, 5, 20)
-    assert matcher.find("b\nba") == [(1, 1, 2)]
+    matcher = texts.RegexProcess("a", 0, 5, 20)
+    assert matcher.match("b\nba") == [(1, 1, 2)]
     matcher.close()
     assert matcher._process.returncode is not None

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import tracklight.jax
-from tests.sdk.reading import read_scalars, read_values
+from tests.writer.event_files import read_scalars, read_values
 from tracklight import summary
 from tracklight.errors import UsageWarning
-from tracklight.formats.tensor import decode
+from tracklight.formats.tensor import decode_tensor
 
 Pair = namedtuple("Pair", ["first", "second"])
 
@@ -64,11 +64,13 @@ def test_logs_a_training(tmp_path: Path) -> None:
             assert tracklight.jax.histograms(params, step, "params")
             params = jax.tree_util.tree_map(lambda p, g: p - 0.1 * g, params, grads)
     values = read_values(tmp_path)
-    losses = [float(decode(value.tensor)) for value in values if value.tag == b"train/loss"]
+    losses = [float(decode_tensor(value.tensor)) for value in values if value.tag == b"train/loss"]
     assert losses == sorted(losses, reverse=True) and len(set(losses)) == 5
     tags = {value.tag for value in values}
     assert tags == {b"train/loss", b"params/dense/bias", b"params/dense/kernel"}
-    kernel = [decode(value.tensor) for value in values if value.tag == b"params/dense/kernel"]
+    kernel = [
+        decode_tensor(value.tensor) for value in values if value.tag == b"params/dense/kernel"
+    ]
     assert [histogram[:, 2].sum() for histogram in kernel] == [3.0] * 5
 
 

@@ -10,7 +10,7 @@ import keras
 import numpy as np
 from keras import layers
 
-from tracklight.keras.conceptual import describe_model
+from tracklight.keras.model_json import build_model_json
 
 
 class Split(keras.Model):
@@ -78,7 +78,7 @@ def make_compiled() -> Any:
 def list_edges(model: Any) -> list[str]:
     from tensorboard.plugins.graph.keras_util import keras_model_to_graph_def
 
-    graph = keras_model_to_graph_def(json.loads(describe_model(model)))
+    graph = keras_model_to_graph_def(json.loads(build_model_json(model)))
     return [f"{source} {node.name}" for node in graph.node for source in node.input or ["-"]]
 
 
@@ -86,7 +86,7 @@ def describe_all() -> dict[str, Any]:
     plain = keras.Sequential([layers.Input((4,)), layers.Dense(2)], name="plain")
     split = make_split(Split)
     said = {
-        "own": describe_model(plain) == plain.to_json(),
+        "own": build_model_json(plain) == plain.to_json(),
         "class": list_edges(split),
         "again": list_edges(split),
         "calls": len(split.left._inbound_nodes),

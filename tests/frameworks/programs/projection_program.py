@@ -14,36 +14,38 @@ from sklearn.decomposition import PCA
 from sklearn.manifold import TSNE, trustworthiness
 from sklearn.neighbors import NearestNeighbors
 
-from tracklight.projections.neighbours import NeighbourSearch
-from tracklight.projections.pca import find_components
-from tracklight.projections.trustworthiness import measure_trust
-from tracklight.projections.tsne import Settings, make_layout
+from tracklight.analysis.embeddings.projections.neighbors import (
+    NeighborSearch,
+    compute_trustworthiness,
+)
+from tracklight.analysis.embeddings.projections.pca import compute_pca
+from tracklight.analysis.embeddings.projections.tsne import TsneSettings, compute_tsne
 from tracklight.types import Float32
 
 
 def compare_components(vectors: Float32) -> dict[str, float]:
     theirs = PCA(10, svd_solver="full").fit(vectors.astype(np.float64))
-    ours = find_components(vectors, 10)
+    ours = compute_pca(vectors, 10)
     signs = np.sign(np.einsum("ij,ij->i", ours.directions, theirs.components_))
     apart = ours.directions - theirs.components_ * signs[:, None]
-    shares = ours.explained - theirs.explained_variance_ratio_
+    shares = ours.explained_ratio - theirs.explained_variance_ratio_
     return {"directions": float(np.abs(apart).max()), "explained": float(np.abs(shares).max())}
 
 
 def compare_neighbours(vectors: Float32, metric: str) -> float:
     theirs = NearestNeighbors(metric=metric, algorithm="brute").fit(vectors.astype(np.float64))
     distances, _ = theirs.kneighbors(n_neighbors=10)
-    ours = NeighbourSearch(vectors, metric).find_all(10)  # type: ignore[arg-type]
+    ours = NeighborSearch(vectors, metric).query_all(10)  # type: ignore[arg-type]
     return float(np.abs(ours.distances - distances).max())
 
 
 def compare_layouts(vectors: Float32) -> dict[str, float]:
     theirs = TSNE(perplexity=20, max_iter=300, random_state=0).fit_transform(vectors)
-    ours = make_layout(vectors, Settings(perplexity=20, iterations=300))
+    ours = compute_tsne(vectors, TsneSettings(perplexity=20, iterations=300))
     return {
         "theirs": float(trustworthiness(vectors, theirs)),
         "ours": float(trustworthiness(vectors, ours)),
-        "measured": measure_trust(vectors, ours),
+        "measured": compute_trustworthiness(vectors, ours),
     }
 
 

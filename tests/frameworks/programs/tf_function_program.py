@@ -12,7 +12,7 @@ import numpy as np
 import tensorflow as tf
 
 import tracklight
-from tests.sdk.reading import iter_events
+from tests.writer.event_files import iter_events
 from tracklight import summary
 from tracklight.errors import UsageWarning
 

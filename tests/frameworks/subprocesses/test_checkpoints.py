@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from tests.formats.checkpoints.digests import describe
 from tests.frameworks.programs import need, run_program
-from tests.tensorfiles.digests import describe
-from tracklight.tensorfiles.bundle import Checkpoint
-from tracklight.tensorfiles.opening import open_tensor_file
-from tracklight.tensorfiles.place import Place
+from tracklight.formats.checkpoints.registry import open_tensor_file
+from tracklight.formats.checkpoints.tf_checkpoint import TensorFlowCheckpoint
+from tracklight.logdir.confined_files import ConfinedFiles
 
 DATA = Path(__file__).parents[2] / "data" / "checkpoints"
 #: A folder whose checkpoints are looked at as well, wherever they stand in it.
@@ -34,14 +34,16 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 def test_every_tensor_is_what_tensorflow_reads(told: dict[str, Any]) -> None:
     assert len(told) >= 7
     for prefix, tensors in told.items():
-        checkpoint = Checkpoint(Place([str(Path(prefix).parent)]), prefix)
+        checkpoint = TensorFlowCheckpoint(ConfinedFiles([str(Path(prefix).parent)]), prefix)
         for key, expected in tensors.items():
             assert describe(checkpoint.read(key)) == expected, f"{prefix} {key}"
 
 
 def test_all_tensors_are_listed(told: dict[str, Any]) -> None:
     for prefix, tensors in told.items():
-        listed = Checkpoint(Place([str(Path(prefix).parent)]), prefix).tensors()
+        listed = TensorFlowCheckpoint(
+            ConfinedFiles([str(Path(prefix).parent)]), prefix
+        ).list_tensors()
         shapes = {info.key: list(info.shape) for info in listed}
         known = {key: expected["shape"] for key, expected in tensors.items()}
         known.pop("_CHECKPOINTABLE_OBJECT_GRAPH", None)

@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 
 from tests.frameworks.programs import HERE, need, run_program
-from tests.sdk.reading import iter_events
+from tests.writer.event_files import iter_events
+from tracklight.analysis.profiles.captures.files import list_captures, open_capture
+from tracklight.analysis.profiles.steps import detect_steps
 from tracklight.formats.proto import parse
-from tracklight.formats.tensor import decode
+from tracklight.formats.tensor import decode_tensor
 from tracklight.logdir.roots import Root
-from tracklight.profiles.captures import find_captures, open_capture
-from tracklight.profiles.steps.steps import find_steps
-from tracklight.sdk.pictures import find_size
+from tracklight.writer.media import find_image_size
 
 BACKENDS = ("tensorflow", "jax", "torch")
 
@@ -37,7 +37,7 @@ class Training(NamedTuple):
         values: dict[str, dict[int, Any]] = defaultdict(dict)
         for event in iter_events(self.logdir / run):
             for value in event.summary.value:
-                values[value.tag.decode()][event.step] = decode(value.tensor)
+                values[value.tag.decode()][event.step] = decode_tensor(value.tensor)
         return values
 
 
@@ -107,7 +107,7 @@ def test_logs_weights(training: Training) -> None:
         assert list(histograms) == [0, 2]
         assert all(array.shape == (30, 3) for array in histograms.values())
         width, height, picture = train[f"net/{name}/image"][2]
-        assert find_size(picture) == (int(width), int(height))
+        assert find_image_size(picture) == (int(width), int(height))
     assert sum(train["net/words/embeddings/histogram"][2][:, 2]) == 400
 
 
@@ -153,9 +153,9 @@ def test_tensorboard_opens_the_embeddings(training: Training) -> None:
 
 
 def test_profiles_batches_as_steps(training: Training) -> None:
-    (capture,) = find_captures([Root("", str(training.logdir / "ours"))])
+    (capture,) = list_captures([Root("", str(training.logdir / "ours"))])
     assert capture.run == "train"
-    steps = find_steps(open_capture(capture.path))
+    steps = detect_steps(open_capture(capture.path))
     form = "ProfilerStep#{}" if training.backend == "torch" else "train {}"
     assert steps.names == tuple(form.format(batch) for batch in (3, 4, 5))
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.frameworks.programs import need, run_program
-from tracklight.keras.conceptual import is_understood
+from tracklight.keras.model_json import is_supported_model_json
 
 TENSOR = {"class_name": "__keras_tensor__", "config": {"keras_history": ["a", 0, 0]}}
 
@@ -31,7 +31,7 @@ def make_layer(*calls: Any, layers: Any = None) -> Any:
     ],
 )
 def test_knows_what_readers_understand(layer: Any, understood: bool) -> None:
-    assert is_understood({"config": {"layers": [layer]}}) is understood
+    assert is_supported_model_json({"config": {"layers": [layer]}}) is understood
 
 
 @pytest.fixture(scope="module", params=["tensorflow", "jax", "torch"])

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.frameworks.programs import HERE, need, run_program
-from tests.sdk.reading import iter_events, read_scalars
-from tracklight.formats.tensor import decode
+from tests.writer.event_files import iter_events, read_scalars
+from tracklight.formats.tensor import decode_tensor
 
 PROGRAM = "tf_function_program.py"
 
@@ -43,7 +43,7 @@ def test_every_kind_of_value_is_logged_at_each_call(logged: Logged) -> None:
     for event in iter_events(logged.logdir / "kinds"):
         for value in event.summary.value:
             tag = value.tag.decode()
-            values.setdefault(tag, []).append((event.step, decode(value.tensor)))
+            values.setdefault(tag, []).append((event.step, decode_tensor(value.tensor)))
             plugins.setdefault(tag, value.metadata.plugin_data.plugin_name.decode())
     assert plugins == {
         "scalar": "scalars",

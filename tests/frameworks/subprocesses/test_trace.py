@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.frameworks.programs import HERE, need, run_program
-from tests.sdk.reading import iter_events
+from tests.writer.event_files import iter_events
 from tracklight import summary
 from tracklight.errors import UsageWarning
 from tracklight.formats.proto import parse
-from tracklight.formats.tensor import decode
+from tracklight.formats.tensor import decode_tensor
 
 EDGES = {
     "tensorflow": {("x", "forward/MatMul"), ("y", "forward/MatMul")},
@@ -50,7 +50,7 @@ def traced(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 def read_graphs(value: Any) -> list[Any]:
     """The graphs of functions in a RunMetadata message."""
-    metadata = parse("RunMetadata", decode(value.tensor).item())
+    metadata = parse("RunMetadata", decode_tensor(value.tensor).item())
     functions = metadata.function_graphs
     return [parse("GraphDef", function.pre_optimization_graph) for function in functions]
 

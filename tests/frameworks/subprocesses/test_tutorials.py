@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.frameworks.comparing import iter_differences
 from tests.frameworks.programs import HERE, need, run_program
+from tests.frameworks.record_comparison import iter_differences
 
 pytestmark = pytest.mark.slow
 

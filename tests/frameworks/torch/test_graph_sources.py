@@ -9,16 +9,16 @@ import pytest
 
 import tracklight
 from tests.frameworks.programs import need, run_program
-from tracklight.graphs.logged import read_graph
-from tracklight.graphs.model import Detail, Graph
+from tracklight.analysis.graphs.model import Graph, NodeDetails
+from tracklight.analysis.graphs.parsers import parse_logged_graph
 
 
 def read_logged(logdir: Path, tag: str, plugin: str) -> Graph:
     with tracklight.open(logdir, cache=False) as log:
-        return read_graph(plugin, log.tensors(".", tag)[-1].item())
+        return parse_logged_graph(plugin, log.tensors(".", tag)[-1].item())
 
 
-def describe_all(graph: Graph) -> dict[str, Detail]:
+def describe_all(graph: Graph) -> dict[str, NodeDetails]:
     return {name: graph.describe(place) for place, name in enumerate(graph.names)}
 
 

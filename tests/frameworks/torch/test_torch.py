@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.sdk.reading import iter_events, list_files, read_values
+from tests.writer.event_files import iter_events, list_files, read_values
 from tracklight.errors import UsageError, UsageWarning
-from tracklight.formats.tensor import decode
+from tracklight.formats.tensor import decode_tensor
 from tracklight.torch import SummaryWriter
 
 
@@ -213,7 +213,7 @@ def test_tensors_of_small_types_can_be_read(tmp_path: Path) -> None:
     with SummaryWriter(tmp_path, strict=True) as writer:
         for array in arrays:
             writer.add_tensor("t", array)
-    decoded = [decode(value.tensor).tolist() for value in read_values(tmp_path)]
+    decoded = [decode_tensor(value.tensor).tolist() for value in read_values(tmp_path)]
     assert decoded == [array.tolist() for array in arrays]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.sdk.reading import iter_events
+from tests.writer.event_files import iter_events
 from tracklight.errors import UsageWarning
 from tracklight.formats import proto
 

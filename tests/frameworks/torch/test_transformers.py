@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.sdk.reading import iter_events, list_files, read_values
+from tests.writer.event_files import iter_events, list_files, read_values
 
 transformers = pytest.importorskip("transformers")
 torch = pytest.importorskip("torch")

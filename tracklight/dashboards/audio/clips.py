@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from tracklight.dashboards.audio.answers import ClipRow, ClipsAnswer
-from tracklight.dashboards.audio.asks import ClipAsk
+from tracklight.analysis.media.values import ValueReader, ValueRequest
+from tracklight.dashboards.audio.schemas import ClipInfo, ClipRequest, ClipsResponse
 from tracklight.errors import FormatError, LogError
-from tracklight.formats.media_type import UNKNOWN, sniff
+from tracklight.formats.media import UNKNOWN_MEDIA_TYPE, parse_wav, sniff_media_type
 from tracklight.formats.values import Audio
-from tracklight.formats.wav import open_wav
-from tracklight.media.reader import Reader, ValueAsk
 
 #: Of a value with more clips the first ones are described.
-_MOST_CLIPS = 1000
+_MAX_CLIPS = 1000
 #: A longer label is cut.
-_MOST_LETTERS = 2000
+_MAX_LABEL_CHARACTERS = 2000
 
 _WAV = "audio/wav"
-_NAMES = {
+_ENCODING_NAMES = {
     "audio/mpeg": "MP3",
     "audio/aac": "AAC",
     "audio/flac": "FLAC",
@@ -27,43 +25,45 @@ _NAMES = {
 }
 
 
-class Clips:
+class ClipReader:
     """The clips of a log."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: ValueReader) -> None:
         self._reader = reader
 
-    def read_all(self, ask: ValueAsk) -> Audio:
-        value = self._reader.read(ask)
+    def read_value(self, request: ValueRequest) -> Audio:
+        value = self._reader.read(request)
         if not isinstance(value, Audio):
-            raise LogError(f'"{ask.tag}" holds no sound')
+            raise LogError(f'"{request.tag}" holds no sound')
         return value
 
-    def read(self, ask: ClipAsk) -> bytes:
+    def read(self, request: ClipRequest) -> bytes:
         """The file of one clip, as it was logged."""
-        clips = self.read_all(ask).clips
-        if ask.part >= len(clips):
-            raise LogError(f"this value has {len(clips)} clips, so there is no clip {ask.part}")
-        return clips[ask.part]
+        clips = self.read_value(request).clips
+        if request.part >= len(clips):
+            raise LogError(f"this value has {len(clips)} clips, so there is no clip {request.part}")
+        return clips[request.part]
 
-    def describe(self, ask: ValueAsk) -> ClipsAnswer:
-        value = self.read_all(ask)
-        shown = range(min(len(value.clips), _MOST_CLIPS))
-        return ClipsAnswer(len(value.clips), [_describe(value, part) for part in shown])
+    def describe(self, request: ValueRequest) -> ClipsResponse:
+        value = self.read_value(request)
+        shown = range(min(len(value.clips), _MAX_CLIPS))
+        return ClipsResponse(len(value.clips), [_describe(value, part) for part in shown])
 
 
-def find_type(clip: bytes) -> str:
+def get_clip_media_type(clip: bytes) -> str:
     """The type of a file that can only be listened to, or else be saved."""
-    found = sniff(clip)
-    return found if found == _WAV or found in _NAMES else UNKNOWN
+    found = sniff_media_type(clip)
+    return found if found == _WAV or found in _ENCODING_NAMES else UNKNOWN_MEDIA_TYPE
 
 
-def _describe(value: Audio, part: int) -> ClipRow:
+def _describe(value: Audio, part: int) -> ClipInfo:
     clip, label = value.clips[part], value.labels[part]
-    row = ClipRow(
-        label=label if len(label) <= _MOST_LETTERS else label[: _MOST_LETTERS - 1] + "…",
+    row = ClipInfo(
+        label=label
+        if len(label) <= _MAX_LABEL_CHARACTERS
+        else label[: _MAX_LABEL_CHARACTERS - 1] + "…",
         bytes=len(clip),
-        content_type=find_type(clip),
+        content_type=get_clip_media_type(clip),
         encoding="",
     )
     if row.content_type == _WAV:
@@ -73,9 +73,9 @@ def _describe(value: Audio, part: int) -> ClipRow:
     return row
 
 
-def _describe_wav(row: ClipRow, clip: bytes) -> None:
+def _describe_wav(row: ClipInfo, clip: bytes) -> None:
     try:
-        wav = open_wav(clip)
+        wav = parse_wav(clip)
     except FormatError as error:
         row.encoding, row.problem = "WAV", str(error)
         return
@@ -87,9 +87,9 @@ def _describe_wav(row: ClipRow, clip: bytes) -> None:
         row.problem = "a clip without a single sample"
 
 
-def _describe_other(row: ClipRow, value: Audio) -> None:
+def _describe_other(row: ClipInfo, value: Audio) -> None:
     """What a file that is no WAV holds is known to the log at most."""
-    name = _NAMES.get(row.content_type)
+    name = _ENCODING_NAMES.get(row.content_type)
     row.encoding = name or "unknown"
     row.sample_rate = value.sample_rate or None
     row.channels, row.frames = value.channels or None, value.frames or None

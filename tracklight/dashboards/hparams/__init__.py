@@ -4,25 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tracklight.dashboards.hparams.answers import (
-    ImportanceAnswer,
-    SessionsAnswer,
-    SparklinesAnswer,
+from tracklight.analysis.experiments.study import Study, StudySnapshot
+from tracklight.dashboards.hparams.export import make_export_table, write_table
+from tracklight.dashboards.hparams.responses import (
+    make_importance_response,
+    make_sessions_response,
+    make_sparklines_response,
 )
-from tracklight.dashboards.hparams.asks import (
-    ExportAsk,
-    ImportanceAsk,
-    SessionsAsk,
-    SparklinesAsk,
+from tracklight.dashboards.hparams.schemas import (
+    ExportRequest,
+    ImportanceRequest,
+    ImportanceResponse,
+    SessionsRequest,
+    SessionsResponse,
+    SparklinesRequest,
+    SparklinesResponse,
 )
-from tracklight.dashboards.hparams.copies import iter_copies
-from tracklight.dashboards.hparams.explaining import explain
-from tracklight.dashboards.hparams.files import make_file
-from tracklight.dashboards.hparams.sheet import make_sheet
-from tracklight.dashboards.hparams.sparklines import sketch
-from tracklight.dashboards.hparams.telling import tell
+from tracklight.dashboards.hparams.static_export import iter_static_responses
 from tracklight.plugin import Blob, Context, Dashboard, Route
-from tracklight.sessions.study import State, Study
 
 #: Smaller logs are answered fast enough without preparation.
 MIN_RUNS_TO_PREPARE = 1000
@@ -39,41 +38,41 @@ class HParams(Dashboard):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self._study = Study(context)
-        self._told: tuple[State, SessionsAsk, SessionsAnswer] | None = None
+        self._cached_sessions: tuple[StudySnapshot, SessionsRequest, SessionsResponse] | None = None
 
     def routes(self) -> Sequence[Route]:
         return [
-            Route("sessions", SessionsAsk, self.sessions, "GET"),
-            Route("importance", ImportanceAsk, self.importance),
-            Route("importance", ImportanceAsk, self.importance, "GET"),
-            Route("sparklines", SparklinesAsk, self.sparklines),
-            Route("sparklines", SparklinesAsk, self.sparklines, "GET"),
-            Route("export", ExportAsk, self.export),
-            Route("export", ExportAsk, self.export, "GET"),
+            Route("sessions", SessionsRequest, self.sessions, "GET"),
+            Route("importance", ImportanceRequest, self.importance),
+            Route("importance", ImportanceRequest, self.importance, "GET"),
+            Route("sparklines", SparklinesRequest, self.sparklines),
+            Route("sparklines", SparklinesRequest, self.sparklines, "GET"),
+            Route("export", ExportRequest, self.export),
+            Route("export", ExportRequest, self.export, "GET"),
         ]
 
     def prepare(self) -> None:
         if len(self.context.log.runs()) >= MIN_RUNS_TO_PREPARE:
-            self.sessions(SessionsAsk())
+            self.sessions(SessionsRequest())
 
     def export_static(self, runs: Sequence[str]) -> Iterator[tuple[str, object]]:
-        return iter_copies(self.context, self._study)
+        return iter_static_responses(self.context, self._study)
 
-    def sessions(self, ask: SessionsAsk) -> SessionsAnswer:
+    def sessions(self, ask: SessionsRequest) -> SessionsResponse:
         """All sessions with their hyperparameters and metrics, or those that changed."""
-        state, told = self._study.get(), self._told
+        state, told = self._study.get_snapshot(), self._cached_sessions
         if told is None or told[0] is not state or told[1] != ask:
-            self._told = told = state, ask, tell(self._study, ask)
+            self._cached_sessions = told = state, ask, make_sessions_response(self._study, ask)
         return told[2]
 
-    def importance(self, ask: ImportanceAsk) -> ImportanceAnswer:
+    def importance(self, ask: ImportanceRequest) -> ImportanceResponse:
         """Which hyperparameters made the difference for a metric, and how far to believe it."""
-        return explain(self._study, ask)
+        return make_importance_response(self._study, ask)
 
-    def sparklines(self, ask: SparklinesAsk) -> SparklinesAnswer:
+    def sparklines(self, ask: SparklinesRequest) -> SparklinesResponse:
         """The curves of a metric, each in a few points."""
-        return sketch(self.context, self._study, ask)
+        return make_sparklines_response(self.context, self._study, ask)
 
-    def export(self, ask: ExportAsk) -> Blob:
+    def export(self, ask: ExportRequest) -> Blob:
         """The table, all of it and not a page, as CSV, JSON, LaTeX or Markdown."""
-        return make_file(make_sheet(self._study, ask), ask.format)
+        return write_table(make_export_table(self._study, ask), ask.format)

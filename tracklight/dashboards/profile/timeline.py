@@ -5,126 +5,120 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from urllib.parse import quote
 
-import msgspec
 import numpy as np
 
-from tracklight.dashboards.profile.asks import CaptureAsk
-from tracklight.dashboards.profile.opened import Opened
-from tracklight.dashboards.profile.store import Store
-from tracklight.dashboards.profile.timeline_asks import EventAsk, SearchAsk, StretchAsk, TilesAsk
-from tracklight.dashboards.profile.tool import Tool, Why
+from tracklight.analysis.media.time_limits import match_lines
+from tracklight.analysis.profiles.steps import detect_steps
+from tracklight.analysis.profiles.timeline.details import (
+    EventDetails,
+    FlowArrows,
+    Flows,
+    SelectionSummary,
+    collect_flows,
+    get_event_details,
+    select_flow_arrows,
+    summarize_selection,
+)
+from tracklight.analysis.profiles.timeline.layout import (
+    TextMatcher,
+    Timeline,
+    list_tracks,
+)
+from tracklight.analysis.profiles.timeline.search import (
+    SearchResult,
+    make_word_matcher,
+    search_events,
+)
+from tracklight.analysis.profiles.timeline.tiles import (
+    Tiles,
+    choose_level,
+    make_name_table,
+    make_tiles,
+)
+from tracklight.dashboards.profile.schemas import (
+    CaptureRequest,
+    EventRequest,
+    SearchRequest,
+    StaticTimeline,
+    StepColumns,
+    TilesRequest,
+    TimelineResponse,
+    TimeRangeRequest,
+)
+from tracklight.dashboards.profile.store import CaptureStore, EmptyReason, LoadedCapture, Tool
 from tracklight.errors import UsageError
-from tracklight.media.expressions import match_lines
 from tracklight.plugin import Route
-from tracklight.profiles.steps.steps import find_steps
-from tracklight.profiles.timeline.flows import Arrows, Flows, find_flows, show_arrows
-from tracklight.profiles.timeline.sayings import Test
-from tracklight.profiles.timeline.searching import Found, find_words, search
-from tracklight.profiles.timeline.selection import Selected, sum_selection
-from tracklight.profiles.timeline.telling import Told, tell
-from tracklight.profiles.timeline.tiles import Tiles, cut_tiles, pick_level, pick_words
-from tracklight.profiles.timeline.timeline import Timeline
-from tracklight.profiles.timeline.tracks import TrackRow, list_tracks
-from tracklight.types import Bool, Float64
+from tracklight.types import Bool
 
-_MOST_TILES = 64
+_MAX_TILES = 64
+
 #: Entries that a copy of the board carries; they take about two megabytes.
-_MOST_COPIED = 60_000
+_MAX_STATIC_ENTRIES = 60_000
 
 
-class StepColumns(msgspec.Struct):
-    rule: str
-    """How they were found."""
-    names: list[str]
-    start: Float64
-    end: Float64
-
-
-class TimelineAnswer(msgspec.Struct):
-    """A trace as a whole; times are picoseconds since it began."""
-
-    start_ps: float
-    end_ps: float
-    events: int
-    tracks: list[TrackRow]
-    """In the order to show them in: the main thread, devices, other threads."""
-    steps: StepColumns
-    flows: int
-    """How many arrows lead from one event to another."""
-    problems: list[str]
-
-
-class CopiedTimeline(msgspec.Struct):
-    """What a copy of the board carries: all tracks in all tiles of one level of detail."""
-
-    timeline: TimelineAnswer
-    level: int
-    first: int
-    last: int
-    tiles: Tiles
-
-
-class _Viewer:
+class _TimelineRoutes:
     """Answers what is asked about timelines."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: CaptureStore) -> None:
         self._store = store
 
-    def timeline(self, ask: CaptureAsk) -> TimelineAnswer:
+    def timeline(self, ask: CaptureRequest) -> TimelineResponse:
         """The tracks of a trace, how long it is, and its steps."""
-        opened = self._store.open(ask)
+        opened = self._store.load(ask)
         timeline = get_timeline(opened)
-        return TimelineAnswer(
+        return TimelineResponse(
             timeline.start_ps,
             timeline.end_ps,
             len(opened.trace),
             list_tracks(timeline),
-            _tell_steps(opened, ask.marker),
+            _make_step_columns(opened, ask.marker),
             len(get_flows(opened).source),
             list(opened.trace.problems),
         )
 
-    def tiles(self, ask: TilesAsk) -> Tiles:
+    def tiles(self, ask: TilesRequest) -> Tiles:
         """What is seen of some tracks, in tiles of one level of detail.
 
         Events shorter than 2 ** level ps that begin in the same cell of that size are one entry,
         of which ``count`` says how many they are and ``event`` which one is the longest.
         """
-        timeline = get_timeline(self._store.open(ask))
+        timeline = get_timeline(self._store.load(ask))
         tiles = range(ask.first, ask.last + 1)
-        if len(tiles) > _MOST_TILES:
-            raise UsageError(f"at most {_MOST_TILES} tiles can be asked for at once")
-        return cut_tiles(timeline, ask.level, tiles, _check(timeline, ask.tracks))
+        if len(tiles) > _MAX_TILES:
+            raise UsageError(f"at most {_MAX_TILES} tiles can be asked for at once")
+        return make_tiles(timeline, ask.level, tiles, _check_tracks(timeline, ask.tracks))
 
-    def event(self, ask: EventAsk) -> Told:
+    def event(self, ask: EventRequest) -> EventDetails:
         """One event: what is said of it, what it is in, and how it compares with its like."""
-        opened = self._store.open(ask)
-        return tell(get_timeline(opened), get_flows(opened), ask.event)
+        opened = self._store.load(ask)
+        return get_event_details(get_timeline(opened), get_flows(opened), ask.event)
 
-    def search(self, ask: SearchAsk) -> Found:
+    def search(self, ask: SearchRequest) -> SearchResult:
         """Events in whose names, or in one of whose arguments, a query is, in the whole trace.
 
         All words of it have to be there in any order; an asterisk stands for anything, and a query
         in quotation marks is the whole name. An argument is looked at as ``key=value``.
         """
-        fits = find_expression(ask.query) if ask.regex else find_words(ask.query)
-        timeline = get_timeline(self._store.open(ask))
-        return search(timeline, fits, ask.offset, arguments=ask.arguments)
+        fits = make_regex_matcher(ask.query) if ask.regex else make_word_matcher(ask.query)
+        timeline = get_timeline(self._store.load(ask))
+        return search_events(timeline, fits, ask.offset, include_args=ask.arguments)
 
-    def selection(self, ask: StretchAsk) -> Selected:
+    def selection(self, ask: TimeRangeRequest) -> SelectionSummary:
         """What went on in some tracks in a stretch of time, by name and by track."""
-        timeline = get_timeline(self._store.open(ask))
-        return sum_selection(timeline, ask.start, ask.end, _check(timeline, ask.tracks))
+        timeline = get_timeline(self._store.load(ask))
+        return summarize_selection(
+            timeline, ask.start, ask.end, _check_tracks(timeline, ask.tracks)
+        )
 
-    def flows(self, ask: StretchAsk) -> Arrows:
+    def flows(self, ask: TimeRangeRequest) -> FlowArrows:
         """Who brought about what, in a stretch of time: arrows from calls to their kernels."""
-        opened = self._store.open(ask)
+        opened = self._store.load(ask)
         timeline = get_timeline(opened)
-        tracks = _check(timeline, ask.tracks)
-        return show_arrows(timeline, get_flows(opened), ask.start, ask.end, tracks)
+        tracks = _check_tracks(timeline, ask.tracks)
+        return select_flow_arrows(timeline, get_flows(opened), ask.start, ask.end, tracks)
 
 
-def find_expression(query: str) -> Test:
+def make_regex_matcher(query: str) -> TextMatcher:
     """Whether an expression matches some of a text."""
 
     def find(texts: Sequence[str]) -> Bool:
@@ -134,21 +128,21 @@ def find_expression(query: str) -> Test:
     return find
 
 
-def get_timeline(opened: Opened) -> Timeline:
-    return opened.find("timeline", lambda: Timeline(opened.trace))
+def get_timeline(opened: LoadedCapture) -> Timeline:
+    return opened.get_or_compute("timeline", lambda: Timeline(opened.trace))
 
 
-def get_flows(opened: Opened) -> Flows:
-    return opened.find("flows", lambda: find_flows(opened.trace))
+def get_flows(opened: LoadedCapture) -> Flows:
+    return opened.get_or_compute("flows", lambda: collect_flows(opened.trace))
 
 
-def _tell_steps(opened: Opened, marker: str) -> StepColumns:
-    steps = opened.find(("steps", marker), lambda: find_steps(opened.trace, marker))
+def _make_step_columns(opened: LoadedCapture, marker: str) -> StepColumns:
+    steps = opened.get_or_compute(("steps", marker), lambda: detect_steps(opened.trace, marker))
     start, end = steps.spans.T.astype(np.float64)
     return StepColumns(steps.rule, list(steps.names), start, end)
 
 
-def _check(timeline: Timeline, tracks: list[int]) -> list[int]:
+def _check_tracks(timeline: Timeline, tracks: list[int]) -> list[int]:
     known = len(timeline.trace.tracks)
     unknown = [track for track in tracks if track >= known]
     if unknown:
@@ -156,32 +150,36 @@ def _check(timeline: Timeline, tracks: list[int]) -> list[int]:
     return tracks
 
 
-def _copies(store: Store, ask: CaptureAsk) -> Iterator[tuple[str, object]]:
-    timeline = get_timeline(store.open(ask))
-    answer = _Viewer(store).timeline(ask)
-    level, tiles = pick_level(timeline, _MOST_COPIED)
-    drawn = cut_tiles(timeline, level, tiles, [track.id for track in answer.tracks])
-    drawn.words = pick_words(timeline, np.unique(drawn.name).tolist())
+def _iter_timeline_static(store: CaptureStore, ask: CaptureRequest) -> Iterator[tuple[str, object]]:
+    timeline = get_timeline(store.load(ask))
+    answer = _TimelineRoutes(store).timeline(ask)
+    level, tiles = choose_level(timeline, _MAX_STATIC_ENTRIES)
+    drawn = make_tiles(timeline, level, tiles, [track.id for track in answer.tracks])
+    drawn.words = make_name_table(timeline, np.unique(drawn.name).tolist())
     path = f"timeline?capture={quote(ask.capture, safe='')}"
-    yield path, CopiedTimeline(answer, level, tiles.start, tiles.stop - 1, drawn)
+    yield path, StaticTimeline(answer, level, tiles.start, tiles.stop - 1, drawn)
 
 
-def _explain(opened: Opened) -> Why | None:
+def _explain_no_timeline(opened: LoadedCapture) -> EmptyReason | None:
     if len(opened.trace):
         return None
-    return Why("Nothing was recorded.", "Let the profiler run while the program does something.")
+    return EmptyReason(
+        "Nothing was recorded.", "Let the profiler run while the program does something."
+    )
 
 
-def _routes(store: Store) -> Sequence[Route]:
-    viewer = _Viewer(store)
+def _make_timeline_routes(store: CaptureStore) -> Sequence[Route]:
+    viewer = _TimelineRoutes(store)
     return [
-        Route("timeline", CaptureAsk, viewer.timeline),
-        Route("timeline/tiles", TilesAsk, viewer.tiles),
-        Route("timeline/event", EventAsk, viewer.event),
-        Route("timeline/search", SearchAsk, viewer.search),
-        Route("timeline/selection", StretchAsk, viewer.selection),
-        Route("timeline/flows", StretchAsk, viewer.flows),
+        Route("timeline", CaptureRequest, viewer.timeline),
+        Route("timeline/tiles", TilesRequest, viewer.tiles),
+        Route("timeline/event", EventRequest, viewer.event),
+        Route("timeline/search", SearchRequest, viewer.search),
+        Route("timeline/selection", TimeRangeRequest, viewer.selection),
+        Route("timeline/flows", TimeRangeRequest, viewer.flows),
     ]
 
 
-TOOL = Tool("trace", "Trace", _routes, _explain, _copies)
+TIMELINE_TOOL = Tool(
+    "trace", "Trace", _make_timeline_routes, _explain_no_timeline, _iter_timeline_static
+)

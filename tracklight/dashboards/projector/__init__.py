@@ -6,59 +6,59 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from tracklight.dashboards.projector.answers import (
-    About,
-    BookmarksAnswer,
-    ClustersAnswer,
-    ColumnAnswer,
-    EditAnswer,
+from tracklight.analysis.embeddings.loading import choose_match_column, decode_row_bits, match_rows
+from tracklight.analysis.embeddings.search import LabelSearcher
+from tracklight.analysis.embeddings.sprites import SpriteCutter
+from tracklight.dashboards.projector.edits import LabelEdit
+from tracklight.dashboards.projector.jobs import ClusterJobs, ProjectorJobs
+from tracklight.dashboards.projector.layouts import LayoutJobs as Layouts
+from tracklight.dashboards.projector.library import EmbeddingLibrary
+from tracklight.dashboards.projector.responses import (
+    make_column_response,
+    make_embedding_info,
+    make_file_stream,
+    make_neighbors_response,
+    make_point_response,
+)
+from tracklight.dashboards.projector.schemas import (
+    BookmarkRequest,
+    BookmarksResponse,
+    ClusterRequest,
+    ClustersResponse,
+    ColumnRequest,
+    ColumnResponse,
+    EditRequest,
+    EditResponse,
+    EmbeddingFileRequest,
+    EmbeddingInfo,
+    EmbeddingRequest,
     EmbeddingRow,
-    EmbeddingsAnswer,
-    JobRow,
-    LayoutAnswer,
-    MatchAnswer,
-    NeighboursAnswer,
-    PointAnswer,
-    QualityAnswer,
-    SearchAnswer,
+    EmbeddingsResponse,
+    JobRequest,
+    JobStatus,
+    LayoutRequest,
+    LayoutResponse,
+    MatchRequest,
+    MatchResponse,
+    NeighborsRequest,
+    NeighborsResponse,
+    PointRequest,
+    PointResponse,
+    ProjectionRequest,
+    QualityRequest,
+    QualityResponse,
+    SearchRequest,
+    SearchResponse,
+    SpriteTileRequest,
+    UploadRequest,
 )
-from tracklight.dashboards.projector.asks import (
-    BookmarkAsk,
-    ClusterAsk,
-    ColumnAsk,
-    EditAsk,
-    EmbeddingAsk,
-    FileAsk,
-    JobAsk,
-    LayoutAsk,
-    MatchAsk,
-    NeighboursAsk,
-    ProjectAsk,
-    QualityAsk,
-    RowAsk,
-    SearchAsk,
-    TileAsk,
-    UploadAsk,
-)
-from tracklight.dashboards.projector.clustering import Clusters
-from tracklight.dashboards.projector.copies import Source, iter_copies
-from tracklight.dashboards.projector.desk import Desk
-from tracklight.dashboards.projector.drawer import Edit
-from tracklight.dashboards.projector.files import make_file
-from tracklight.dashboards.projector.library import Library
-from tracklight.dashboards.projector.matching import choose_column, match_rows
-from tracklight.dashboards.projector.nearest import find_neighbours
-from tracklight.dashboards.projector.opened import read_bits
-from tracklight.dashboards.projector.projecting import Projector as Layouts
-from tracklight.dashboards.projector.searching import Searcher
-from tracklight.dashboards.projector.sprites import Sprites
-from tracklight.dashboards.projector.telling import tell_about, tell_column, tell_point
-from tracklight.plugin import Blob, Context, Dashboard, Nothing, Route, Stream
+from tracklight.dashboards.projector.static_export import StaticExportSource, iter_static_responses
+from tracklight.plugin import Blob, Context, Dashboard, Empty, Route, Stream
 
-_MOST_UPLOADED_BYTES = 1 << 30
+_MAX_UPLOADED_BYTES = 1 << 30
 
 
-def _has_mark(ask: EmbeddingAsk) -> bool:
+def _has_mark(ask: EmbeddingRequest) -> bool:
     return ask.mark is not None
 
 
@@ -72,134 +72,138 @@ class Projector(Dashboard):
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
-        self._library = Library(context)
-        self._desk = Desk(context)
-        self._searcher = Searcher()
-        self._layouts = Layouts(self._library, self._desk, self._searcher)
-        self._clusters = Clusters(self._library, self._desk)
-        self._sprites = Sprites()
+        self._library = EmbeddingLibrary(context)
+        self._jobs = ProjectorJobs(context)
+        self._searcher = LabelSearcher()
+        self._layouts = Layouts(self._library, self._jobs, self._searcher)
+        self._clusters = ClusterJobs(self._library, self._jobs)
+        self._sprites = SpriteCutter()
 
     def routes(self) -> Sequence[Route]:
         return [
-            Route("embeddings", Nothing, self.embeddings, "GET"),
-            Route("about", EmbeddingAsk, self.about, "GET"),
-            Route("column", ColumnAsk, self.column, "GET", immutable=_has_mark),
-            Route("sprite", TileAsk, self.sprite, "GET", immutable=_has_mark),
-            Route("picture", RowAsk, self.picture, "GET", immutable=_has_mark),
-            Route("point", RowAsk, self.point, "GET"),
-            Route("project", ProjectAsk, self.project),
-            Route("project", JobAsk, self.cancel, "DELETE"),
-            Route("layout", LayoutAsk, self.layout, "GET"),
-            Route("quality", QualityAsk, self.quality, "GET"),
-            Route("neighbours", NeighboursAsk, self.neighbours),
-            Route("search", SearchAsk, self.search),
-            Route("match", MatchAsk, self.match),
-            Route("cluster", ClusterAsk, self.cluster),
-            Route("clusters", JobAsk, self.clusters, "GET"),
-            Route("edit", EditAsk, self.edit, mutates=True),
-            Route("bookmarks", EmbeddingAsk, self.bookmarks, "GET"),
-            Route("bookmark", BookmarkAsk, self.bookmark, mutates=True),
-            Route("file", FileAsk, self.file, "GET"),
-            Route("upload", UploadAsk, self.upload, upload_bytes=_MOST_UPLOADED_BYTES),
+            Route("embeddings", Empty, self.embeddings, "GET"),
+            Route("about", EmbeddingRequest, self.about, "GET"),
+            Route("column", ColumnRequest, self.column, "GET", immutable=_has_mark),
+            Route("sprite", SpriteTileRequest, self.sprite, "GET", immutable=_has_mark),
+            Route("picture", PointRequest, self.picture, "GET", immutable=_has_mark),
+            Route("point", PointRequest, self.point, "GET"),
+            Route("project", ProjectionRequest, self.project),
+            Route("project", JobRequest, self.cancel, "DELETE"),
+            Route("layout", LayoutRequest, self.layout, "GET"),
+            Route("quality", QualityRequest, self.quality, "GET"),
+            Route("neighbours", NeighborsRequest, self.neighbors),
+            Route("search", SearchRequest, self.search),
+            Route("match", MatchRequest, self.match),
+            Route("cluster", ClusterRequest, self.cluster),
+            Route("clusters", JobRequest, self.clusters, "GET"),
+            Route("edit", EditRequest, self.edit, mutates=True),
+            Route("bookmarks", EmbeddingRequest, self.bookmarks, "GET"),
+            Route("bookmark", BookmarkRequest, self.bookmark, mutates=True),
+            Route("file", EmbeddingFileRequest, self.file, "GET"),
+            Route("upload", UploadRequest, self.upload, upload_bytes=_MAX_UPLOADED_BYTES),
         ]
 
     def close(self) -> None:
-        self._desk.close()
+        self._jobs.close()
 
     def export_static(self, runs: Sequence[str]) -> Iterator[tuple[str, object]]:
-        return iter_copies(Source(self._library, self._sprites), runs)
+        return iter_static_responses(StaticExportSource(self._library, self._sprites), runs)
 
-    def embeddings(self, ask: Nothing) -> EmbeddingsAnswer:
+    def embeddings(self, ask: Empty) -> EmbeddingsResponse:
         """All embeddings of the log, and those that were brought along since the server started."""
         return self._library.list_rows()
 
-    def about(self, ask: EmbeddingAsk) -> About:
+    def about(self, ask: EmbeddingRequest) -> EmbeddingInfo:
         """An embedding at a glance: how large it is, its columns, what does not fit."""
-        found = self._library.find(ask)
-        return tell_about(found, self._library.open(found))
+        found = self._library.resolve(ask)
+        return make_embedding_info(found, self._library.load(found))
 
-    def column(self, ask: ColumnAsk) -> ColumnAnswer:
+    def column(self, ask: ColumnRequest) -> ColumnResponse:
         """A column of labels."""
-        return tell_column(self._library.open(self._library.find(ask)).get_column(ask.name))
+        return make_column_response(
+            self._library.load(self._library.resolve(ask)).get_column(ask.name)
+        )
 
-    def sprite(self, ask: TileAsk) -> Blob:
+    def sprite(self, ask: SpriteTileRequest) -> Blob:
         """Pictures of many points."""
-        found = self._library.find(ask)
-        return self._sprites.cut_tile(found.mark, self._library.open(found), ask.tile)
+        found = self._library.resolve(ask)
+        return self._sprites.cut_tile(found.mark, self._library.load(found), ask.tile)
 
-    def picture(self, ask: RowAsk) -> Blob:
+    def picture(self, ask: PointRequest) -> Blob:
         """The picture of a point."""
-        found = self._library.find(ask)
-        return self._sprites.cut_one(found.mark, self._library.open(found), ask.row)
+        found = self._library.resolve(ask)
+        return self._sprites.cut_cell(found.mark, self._library.load(found), ask.row)
 
-    def point(self, ask: RowAsk) -> PointAnswer:
+    def point(self, ask: PointRequest) -> PointResponse:
         """All labels of a point, and its vector."""
-        return tell_point(self._library.open(self._library.find(ask)), ask.row)
+        return make_point_response(self._library.load(self._library.resolve(ask)), ask.row)
 
-    def project(self, ask: ProjectAsk) -> JobRow:
+    def project(self, ask: ProjectionRequest) -> JobStatus:
         """Start a layout, or find the one that was started like this before."""
         return self._layouts.start(ask)
 
-    def cancel(self, ask: JobAsk) -> JobRow:
+    def cancel(self, ask: JobRequest) -> JobStatus:
         """Stop a job; the layout that it has come to stays."""
-        return self._desk.cancel(ask.job)
+        return self._jobs.cancel(ask.job)
 
-    def layout(self, ask: LayoutAsk) -> LayoutAnswer:
+    def layout(self, ask: LayoutRequest) -> LayoutResponse:
         """How far a layout is, and where its points are by now."""
-        return self._layouts.tell(ask)
+        return self._layouts.get_response(ask)
 
-    def quality(self, ask: QualityAsk) -> QualityAnswer:
+    def quality(self, ask: QualityRequest) -> QualityResponse:
         """How far the neighbours that a layout shows can be trusted."""
-        return self._layouts.judge(ask)
+        return self._layouts.get_quality(ask)
 
-    def neighbours(self, ask: NeighboursAsk) -> NeighboursAnswer:
+    def neighbors(self, ask: NeighborsRequest) -> NeighborsResponse:
         """The nearest of a point, or of the middle of some, by their vectors; always exact."""
-        return find_neighbours(self._library.open(self._library.find(ask)), ask)
+        return make_neighbors_response(self._library.load(self._library.resolve(ask)), ask)
 
-    def search(self, ask: SearchAsk) -> SearchAnswer:
+    def search(self, ask: SearchRequest) -> SearchResponse:
         """Points by a text in their labels, or by an expression."""
-        opened = self._library.open(self._library.find(ask))
-        found = self._searcher.find(opened, ask.query, ask.regex, ask.column)
+        opened = self._library.load(self._library.resolve(ask))
+        found = self._searcher.search(opened, ask.query, ask.regex, ask.column)
         rows = np.flatnonzero(found).astype(np.int32)
-        return SearchAnswer(len(rows), rows)
+        return SearchResponse(len(rows), rows)
 
-    def match(self, ask: MatchAsk) -> MatchAnswer:
+    def match(self, ask: MatchRequest) -> MatchResponse:
         """Which points of two embeddings are the same."""
-        mine, other = (self._library.open(self._library.find(it)) for it in (ask, ask.other))
-        rows = match_rows(mine, other, choose_column(mine, other, ask.column))
-        return MatchAnswer(rows, int(np.count_nonzero(rows >= 0)))
+        mine, other = (self._library.load(self._library.resolve(it)) for it in (ask, ask.other))
+        rows = match_rows(mine, other, choose_match_column(mine, other, ask.column))
+        return MatchResponse(rows, int(np.count_nonzero(rows >= 0)))
 
-    def cluster(self, ask: ClusterAsk) -> JobRow:
+    def cluster(self, ask: ClusterRequest) -> JobStatus:
         """Look for groups of points: as many as are asked for, or those that are dense."""
         return self._clusters.start(ask)
 
-    def clusters(self, ask: JobAsk) -> ClustersAnswer:
+    def clusters(self, ask: JobRequest) -> ClustersResponse:
         """The groups that were found, named by words in the labels of their points."""
-        return self._clusters.tell(ask.job)
+        return self._clusters.get_response(ask.job)
 
-    def edit(self, ask: EditAsk) -> EditAnswer:
+    def edit(self, ask: EditRequest) -> EditResponse:
         """Give some points another label. It is kept beside the notes on the log."""
-        found = self._library.find(ask)
-        chosen = read_bits(ask.rows, self._library.open(found).rows)
-        revision = self._library.drawer.edit(found.id, Edit(ask.column, ask.text, ask.rows))
-        return EditAnswer(revision, int(np.count_nonzero(chosen)))
+        found = self._library.resolve(ask)
+        chosen = decode_row_bits(ask.rows, self._library.load(found).row_count)
+        revision = self._library.edits.add_edit(found.id, LabelEdit(ask.column, ask.text, ask.rows))
+        return EditResponse(revision, int(np.count_nonzero(chosen)))
 
-    def bookmarks(self, ask: EmbeddingAsk) -> BookmarksAnswer:
+    def bookmarks(self, ask: EmbeddingRequest) -> BookmarksResponse:
         """Views that were saved: beside the vectors by TensorBoard, or here under a name."""
-        found = self._library.find(ask)
-        saved = self._library.drawer.get(found.id).views
-        return BookmarksAnswer(self._library.read_bookmarks(found), saved)
+        found = self._library.resolve(ask)
+        saved = self._library.edits.get(found.id).views
+        return BookmarksResponse(self._library.read_bookmarks(found), saved)
 
-    def bookmark(self, ask: BookmarkAsk) -> BookmarksAnswer:
+    def bookmark(self, ask: BookmarkRequest) -> BookmarksResponse:
         """Keep a view under a name, or forget it."""
-        return BookmarksAnswer([], self._library.drawer.save(ask.id, ask.name, ask.state))
+        return BookmarksResponse([], self._library.edits.save_view(ask.id, ask.name, ask.state))
 
-    def file(self, ask: FileAsk) -> Stream:
+    def file(self, ask: EmbeddingFileRequest) -> Stream:
         """Labels as they were edited, vectors, or a layout with the labels beside it."""
-        found = self._library.find(ask)
-        return make_file(self._library.open(found), self._desk, ask, self._library.get_name(found))
+        found = self._library.resolve(ask)
+        return make_file_stream(
+            self._library.load(found), self._jobs, ask, self._library.get_name(found)
+        )
 
-    def upload(self, ask: UploadAsk) -> EmbeddingRow:
+    def upload(self, ask: UploadRequest) -> EmbeddingRow:
         """Look at a file with vectors, or give one that was brought along labels or pictures. It
         is kept in memory until the server ends or others have come."""
         if ask.labels_of is not None:

@@ -1,50 +1,121 @@
-"""The embeddings of a log and those that were brought along, ready for the next ask."""
+"""The embeddings of a log as rows: under which id they go, and when they were written anew."""
 
 from __future__ import annotations
 
 import io
+import posixpath
 import secrets
 import threading
-from collections import OrderedDict
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import msgspec
 
-from tracklight.dashboards.projector.answers import EmbeddingRow, EmbeddingsAnswer, VersionRow
-from tracklight.dashboards.projector.asks import EmbeddingAsk
-from tracklight.dashboards.projector.drawer import Drawer, apply_edits
-from tracklight.dashboards.projector.listing import find_mark, make_row, name_embeddings
-from tracklight.dashboards.projector.opened import (
-    Opened,
-    open_version,
+from tracklight.analysis.embeddings.discovery import discover_embeddings
+from tracklight.analysis.embeddings.loading import (
+    Embedding,
+    EmbeddingVersion,
+    LoadedEmbedding,
+    from_vectors,
+    load_embedding,
+    read_tensor_vectors,
     with_labels,
     with_sprite,
-    with_vectors,
 )
-from tracklight.embeddings.bookmarks import Bookmark, read_bookmarks
-from tracklight.embeddings.find import find_embeddings
-from tracklight.embeddings.model import Embedding
-from tracklight.embeddings.vectors import take_vectors
-from tracklight.errors import FormatError, LogError, UnknownRun
-from tracklight.logdir.discover import iter_upwards
+from tracklight.analysis.embeddings.projections.gpu import list_devices
+from tracklight.analysis.embeddings.projector_files import Bookmark, read_bookmarks
+from tracklight.dashboards.projector.edits import EditStore, apply_edits
+from tracklight.dashboards.projector.schemas import (
+    EmbeddingRequest,
+    EmbeddingRow,
+    EmbeddingsResponse,
+    VersionRow,
+)
+from tracklight.errors import FormatError, LogError, RunNotFoundError
+from tracklight.formats.checkpoints.registry import open_tensor_bytes
+from tracklight.formats.checkpoints.tensor_file import TensorFile
+from tracklight.logdir.confined_files import ConfinedFiles
+from tracklight.logdir.discover import iter_ancestors
 from tracklight.plugin import Context
-from tracklight.projections.devices import list_devices
-from tracklight.tensorfiles.model import TensorFile
-from tracklight.tensorfiles.opening import read_dropped
-from tracklight.tensorfiles.place import Place
-from tracklight.types import SavedFile
+from tracklight.types import TensorFileEntry
+from tracklight.util.hashing import hash_key
 from tracklight.util.lru_cache import LruCache
 
+
+def assign_ids(embeddings: Iterable[Embedding]) -> Mapping[str, Embedding]:
+    """Ids that stay the same for as long as runs and tensors keep their names."""
+    seen: Counter[tuple[str, str]] = Counter()
+    named = {}
+    for item in embeddings:
+        name = item.run, item.name
+        # User edits are stored under these ids, so the hash must not change.
+        named[hash_key(*name, str(seen[name]), size_bytes=9)] = item
+        seen[name] += 1
+    return named
+
+
+def make_embedding_row(files: ConfinedFiles, key: str, item: Embedding) -> EmbeddingRow:
+    last = item.versions[-1] if item.versions else None
+    return EmbeddingRow(
+        id=key,
+        run=item.run,
+        name=item.name,
+        source="log",
+        file=posixpath.basename(last.path) if last else "",
+        has_labels=bool(last and last.metadata_path),
+        has_sprite=bool(last and last.sprite_path),
+        has_bookmarks=bool(item.bookmarks_path),
+        problem=item.problem,
+        versions=[
+            VersionRow(
+                index, version.step, compute_mark(files, version), *_flatten_shape(version.shape)
+            )
+            for index, version in enumerate(item.versions)
+        ],
+    )
+
+
+def compute_mark(files: ConfinedFiles, version: EmbeddingVersion) -> str:
+    """Another one whenever a file of a version was written anew."""
+    path = f"{version.path}.index" if version.kind == "checkpoint" else version.path
+    paths = path, version.metadata_path, version.sprite_path
+    states = (f"{path} {_get_file_state(files, path)}" for path in paths)
+    return hash_key(version.key, *states, size_bytes=9)
+
+
+def _get_file_state(place: ConfinedFiles, path: str) -> str:
+    try:
+        return place.get_fingerprint(path) if path else ""
+    except LogError:  # it leads out of the log, and will be refused when it is opened
+        return ""
+
+
+def _flatten_shape(shape: tuple[int, ...]) -> tuple[int, int]:
+    rows = shape[0] if shape else 0
+    dimensions = 1 if len(shape) > 1 else 0
+    for size in shape[1:]:
+        dimensions *= size
+    return rows, dimensions
+
+
+# The embeddings of a log and those that were brought along, ready for the next ask.
+
 _IDLE_S = 900.0
-_KEPT_BYTES = 3 << 30
-_MOST_EDITED = 4
-_MOST_UPLOADS = 16
-_GONE = "the log no longer has this embedding, or it was written anew; load the page again"
+
+_MAX_CACHE_BYTES = 3 << 30
+
+_MAX_EDITED = 4
+
+_MAX_UPLOADS = 16
+
+_NOT_FOUND_MESSAGE = (
+    "the log no longer has this embedding, or it was written anew; load the page again"
+)
 
 
 @dataclass(frozen=True)
-class Found:
+class EmbeddingRef:
     """An embedding at one of its steps, and the mark it has now."""
 
     id: str
@@ -53,34 +124,38 @@ class Found:
     mark: str
 
 
-class Library:
+class EmbeddingLibrary:
     """May be asked from any thread; an embedding is read by one of them."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self.place = Place([root.path for root in context.log.roots])
-        self._opened: LruCache[str, Opened] = LruCache(
-            max_bytes=_KEPT_BYTES, idle_s=_IDLE_S, keep_oversized=True
+        self.files = ConfinedFiles([root.path for root in context.log.roots])
+        self._loaded: LruCache[str, LoadedEmbedding] = LruCache(
+            max_bytes=_MAX_CACHE_BYTES, idle_s=_IDLE_S, keep_oversized=True
         )
-        self._edited: LruCache[str, Opened] = LruCache(max_items=_MOST_EDITED, idle_s=_IDLE_S)
-        self.drawer = Drawer(root.path for root in context.log.roots)
-        self._uploads: OrderedDict[str, tuple[EmbeddingRow, Opened]] = OrderedDict()
-        self._listed: tuple[Sequence[SavedFile], Mapping[str, Embedding]] | None = None
+        self._edited: LruCache[str, LoadedEmbedding] = LruCache(
+            max_items=_MAX_EDITED, idle_s=_IDLE_S
+        )
+        self.edits = EditStore(root.path for root in context.log.roots)
+        self._uploads: OrderedDict[str, tuple[EmbeddingRow, LoadedEmbedding]] = OrderedDict()
+        self._listed: tuple[Sequence[TensorFileEntry], Mapping[str, Embedding]] | None = None
         self._lock = threading.Lock()
 
-    def list_rows(self) -> EmbeddingsAnswer:
+    def list_rows(self) -> EmbeddingsResponse:
         cursor = self._context.cursor()
         with self._lock:
             uploads = [row for row, _ in self._uploads.values()]
-        logged = [make_row(self.place, key, item) for key, item in self.list_logged().items()]
-        return EmbeddingsAnswer(cursor, [*uploads, *logged], list_devices())
+        logged = [
+            make_embedding_row(self.files, key, item) for key, item in self.list_logged().items()
+        ]
+        return EmbeddingsResponse(cursor, [*uploads, *logged], list_devices())
 
     def list_logged(self) -> Mapping[str, Embedding]:
         """Those of the log by their ids; looked for again only when files with tensors changed."""
         files = self._context.log.tensor_files()
         listed = self._listed
         if listed is None or listed[0] != files:
-            found = name_embeddings(find_embeddings(self.place, self._context.log.roots))
+            found = assign_ids(discover_embeddings(self.files, self._context.log.roots))
             self._listed = listed = (files, found)
         return listed[1]
 
@@ -90,7 +165,7 @@ class Library:
         Many programs write embeddings into a folder without an event file. If no folder above it
         is a run either, the embeddings belong to the log as a whole.
         """
-        for name in iter_upwards(folder):
+        for name in iter_ancestors(folder):
             if self._is_run(name):
                 return name in runs
         return True
@@ -98,69 +173,73 @@ class Library:
     def _is_run(self, name: str) -> bool:
         try:
             self._context.log.tags(name)
-        except UnknownRun:
+        except RunNotFoundError:
             return False
         return True
 
-    def find(self, ask: EmbeddingAsk) -> Found:
+    def resolve(self, ask: EmbeddingRequest) -> EmbeddingRef:
         """What an ask means now; raises LogError where that is no longer there."""
         with self._lock:
             upload = self._uploads.get(ask.id)
         if upload is not None:
-            return Found(ask.id, 0, None, upload[0].versions[0].mark)
+            return EmbeddingRef(ask.id, 0, None, upload[0].versions[0].mark)
         item = self._get_logged(ask.id)
         index = len(item.versions) - 1 if ask.index is None else ask.index
         if not 0 <= index < len(item.versions):
-            raise LogError(item.problem or _GONE)
-        mark = find_mark(self.place, item.versions[index])
+            raise LogError(item.problem or _NOT_FOUND_MESSAGE)
+        mark = compute_mark(self.files, item.versions[index])
         if ask.mark not in (None, mark):
-            raise LogError(_GONE)
-        return Found(ask.id, index, item.versions[index].step, mark)
+            raise LogError(_NOT_FOUND_MESSAGE)
+        return EmbeddingRef(ask.id, index, item.versions[index].step, mark)
 
-    def open(self, found: Found) -> Opened:
+    def load(self, ref: EmbeddingRef) -> LoadedEmbedding:
         """Return the vectors of an embedding and its labels with the user's edits."""
-        kept = self.drawer.get(found.id)
-        opened = self._open(found)
+        kept = self.edits.get(ref.id)
+        opened = self._load_unedited(ref)
         if kept.edits:
-            before, key = opened, f"{found.mark} {kept.revision}"
+            before, key = opened, f"{ref.mark} {kept.revision}"
             opened = self._edited.get_or_build(key, lambda: apply_edits(before, kept))
-        if self.drawer.problem:
-            opened = replace(opened, problems=[*opened.problems, self.drawer.problem])
+        if self.edits.problem:
+            opened = replace(opened, problems=[*opened.problems, self.edits.problem])
         return opened
 
-    def _open(self, found: Found) -> Opened:
+    def _load_unedited(self, ref: EmbeddingRef) -> LoadedEmbedding:
         """The same as it was written, read if it is not at hand."""
         with self._lock:
-            upload = self._uploads.get(found.id)
+            upload = self._uploads.get(ref.id)
         if upload is not None:
             return upload[1]
-        version = self._get_logged(found.id).versions[found.index]
-        return self._opened.get_or_build(
-            found.mark, lambda: open_version(self.place, version), lambda it: it.size_bytes
+        version = self._get_logged(ref.id).versions[ref.index]
+        return self._loaded.get_or_build(
+            ref.mark, lambda: load_embedding(self.files, version), lambda it: it.size_bytes
         )
 
-    def get_name(self, found: Found) -> str:
+    def get_name(self, ref: EmbeddingRef) -> str:
         with self._lock:
-            upload = self._uploads.get(found.id)
+            upload = self._uploads.get(ref.id)
         if upload is not None:
             return upload[0].name
-        item = self._get_logged(found.id)
+        item = self._get_logged(ref.id)
         return item.name if item.run in ("", ".") else f"{item.run}-{item.name}"
 
-    def read_bookmarks(self, found: Found) -> list[Bookmark]:
+    def read_bookmarks(self, ref: EmbeddingRef) -> list[Bookmark]:
         """The views that were saved beside an embedding."""
-        item = self.list_logged().get(found.id)  # none for what was brought along
+        item = self.list_logged().get(ref.id)  # none for what was brought along
         path = item.bookmarks_path if item else ""
         if not path:
             return []
-        rows, dimensions = self.open(found).vectors.values.shape
-        with self.place.open(path) as file:
+        rows, dimensions = self.load(ref).vectors.values.shape
+        with self.files.open(path) as file:
             return read_bookmarks(file, (rows, dimensions))
 
     def add(self, name: str, data: bytes) -> EmbeddingRow:
         """Keep what somebody brings along, until others have come; the largest is given."""
-        tensors = read_dropped(data, name)
-        tables = [info for info in tensors.tensors() if not info.is_state and len(info.shape) > 1]
+        tensors = open_tensor_bytes(data, name)
+        tables = [
+            info
+            for info in tensors.list_tensors()
+            if not info.is_optimizer_state and len(info.shape) > 1
+        ]
         if not tables:
             raise FormatError(f'"{name}" holds no table of numbers, the rows of which are vectors')
         tables.sort(key=lambda info: info.shape[0])
@@ -168,13 +247,13 @@ class Library:
 
     def add_labels(self, embedding: str, data: bytes) -> EmbeddingRow:
         """Labels for an embedding that was brought along, in the place of those it has."""
-        return self._change(embedding, lambda it: with_labels(it, lambda: io.BytesIO(data)))
+        return self._replace_upload(embedding, lambda it: with_labels(it, lambda: io.BytesIO(data)))
 
     def add_sprite(self, embedding: str, data: bytes) -> EmbeddingRow:
-        return self._change(embedding, lambda it: with_sprite(it, lambda: io.BytesIO(data)))
+        return self._replace_upload(embedding, lambda it: with_sprite(it, lambda: io.BytesIO(data)))
 
     def _add_table(self, file: str, tensors: TensorFile, key: str, name: str) -> EmbeddingRow:
-        opened = with_vectors(take_vectors(tensors, key))
+        opened = from_vectors(read_tensor_vectors(tensors, key))
         row = EmbeddingRow(
             id=f"upload-{secrets.token_hex(8)}",
             run="",
@@ -187,9 +266,11 @@ class Library:
             problem="",
             versions=[],
         )
-        return self._put(row, opened)
+        return self._store_upload(row, opened)
 
-    def _change(self, embedding: str, change: Callable[[Opened], Opened]) -> EmbeddingRow:
+    def _replace_upload(
+        self, embedding: str, change: Callable[[LoadedEmbedding], LoadedEmbedding]
+    ) -> EmbeddingRow:
         with self._lock:
             upload = self._uploads.get(embedding)
         if upload is None:
@@ -200,9 +281,9 @@ class Library:
         opened = change(before)
         if len(opened.problems) > len(before.problems) and opened.columns is before.columns:
             raise FormatError(opened.problems[-1])
-        return self._put(row, opened)
+        return self._store_upload(row, opened)
 
-    def _put(self, row: EmbeddingRow, opened: Opened) -> EmbeddingRow:
+    def _store_upload(self, row: EmbeddingRow, opened: LoadedEmbedding) -> EmbeddingRow:
         rows, dimensions = opened.vectors.values.shape
         row = msgspec.structs.replace(
             row,
@@ -212,12 +293,12 @@ class Library:
         )
         with self._lock:
             self._uploads[row.id] = (row, opened)
-            while len(self._uploads) > _MOST_UPLOADS:
+            while len(self._uploads) > _MAX_UPLOADS:
                 self._uploads.popitem(last=False)
         return row
 
     def _get_logged(self, embedding: str) -> Embedding:
         item = self.list_logged().get(embedding)
         if item is None:
-            raise LogError(_GONE)
+            raise LogError(_NOT_FOUND_MESSAGE)
         return item

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tracklight.dashboards.scalars.answers import AtAnswer, QueryAnswer, RangeAnswer
-from tracklight.dashboards.scalars.asks import AtAsk, QueryAsk, RangeAsk, TableAsk
-from tracklight.dashboards.scalars.charts import Charts
-from tracklight.dashboards.scalars.copies import iter_copies
-from tracklight.dashboards.scalars.download import make_file
-from tracklight.dashboards.scalars.tables import find_points, sum_up
+from tracklight.dashboards.scalars.charts import ChartBuilder
+from tracklight.dashboards.scalars.schemas import (
+    ChartsRequest,
+    ChartsResponse,
+    DownloadRequest,
+    NearestPointsRequest,
+    NearestPointsResponse,
+    RangeStatsRequest,
+    RangeStatsResponse,
+)
+from tracklight.dashboards.scalars.static_export import iter_static_export
+from tracklight.dashboards.scalars.tables import (
+    compute_range_stats,
+    get_nearest_points,
+    make_download,
+)
 from tracklight.plugin import Blob, Dashboard, Route
 
 
@@ -22,29 +32,29 @@ class Scalars(Dashboard):
 
     def routes(self) -> Sequence[Route]:
         return [
-            Route("query", QueryAsk, self.query),
-            Route("at", AtAsk, self.at),
-            Route("range", RangeAsk, self.range),
-            Route("table", TableAsk, self.table),
-            Route("table", TableAsk, self.table, "GET"),
+            Route("query", ChartsRequest, self.query),
+            Route("at", NearestPointsRequest, self.at),
+            Route("range", RangeStatsRequest, self.range),
+            Route("table", DownloadRequest, self.table),
+            Route("table", DownloadRequest, self.table, "GET"),
         ]
 
     def export_static(self, runs: Sequence[str]) -> Iterator[tuple[str, object]]:
-        return iter_copies(self.context, runs)
+        return iter_static_export(self.context, runs)
 
-    def query(self, ask: QueryAsk) -> QueryAnswer:
+    def query(self, request: ChartsRequest) -> ChartsResponse:
         """Charts of any set of series, reduced to the pixels that will show them."""
         cursor = self.context.cursor()
-        return QueryAnswer(cursor, Charts(self.context, ask).answer())
+        return ChartsResponse(cursor, ChartBuilder(self.context, request).build())
 
-    def at(self, ask: AtAsk) -> AtAnswer:
+    def at(self, request: NearestPointsRequest) -> NearestPointsResponse:
         """The exact point of each series that is nearest to a place on the axis."""
-        return find_points(self.context, ask)
+        return get_nearest_points(self.context, request)
 
-    def range(self, ask: RangeAsk) -> RangeAnswer:
+    def range(self, request: RangeStatsRequest) -> RangeStatsResponse:
         """Each series between two places in a few numbers."""
-        return sum_up(self.context, ask)
+        return compute_range_stats(self.context, request)
 
-    def table(self, ask: TableAsk) -> Blob:
+    def table(self, request: DownloadRequest) -> Blob:
         """Every point behind a view as CSV, JSON or Parquet."""
-        return make_file(self.context, ask)
+        return make_download(self.context, request)

@@ -1,4 +1,4 @@
-/** The binary form of answers; `tracklight/server/columns.py` says how it is laid out. */
+/** The binary form of answers; `tracklight/server/responses.py` says how it is laid out. */
 
 export const COLUMNS_TYPE = 'application/vnd.tracklight.columns';
 

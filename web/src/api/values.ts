@@ -11,7 +11,7 @@ export interface RunSteps {
 }
 
 /**
- * The address of a value, the same to the letter as `value_path` in `tracklight/media` makes it:
+ * The address of a value, the same to the letter as `value_path` in `tracklight/analysis/media` makes it:
  * copies of boards carry values under it.
  */
 export function valuePath(

@@ -2,7 +2,7 @@ import { ApiError } from '../client';
 import type { ColumnsAnswer } from '../runcolumns';
 import { unpack } from './unpack';
 
-/** What a copy begins with; `tracklight/snapshot` writes it. */
+/** What a copy begins with; `tracklight/server/static_export` writes it. */
 export interface Head {
   readonly made: number;
   /** The query of the address that was copied. */

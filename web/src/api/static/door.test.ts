@@ -7,7 +7,7 @@ import { type Carried, Contents } from './contents';
 import { makeDoor } from './door';
 import { makeAsk } from './scalars/samples';
 
-/** As `tracklight/snapshot` packs; arrays stand as columns of f8. */
+/** As `tracklight/server/static_export` packs; arrays stand as columns of f8. */
 async function pack(answer: unknown): Promise<string> {
   const body: number[] = [];
   const header = JSON.stringify(answer, (_, value: unknown) => {

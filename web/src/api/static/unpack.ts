@@ -1,7 +1,7 @@
 import { ApiError } from '../client';
 import { decodeColumns } from '../columns';
 
-/** What `pack` in `tracklight/snapshot` has packed: columns, deflated, in base64. */
+/** What `pack` in `tracklight/server/static_export` has packed: columns, deflated, in base64. */
 export async function unpack(text: string): Promise<unknown> {
   if (typeof DecompressionStream === 'undefined') throw tooOld();
   const letters = atob(text);

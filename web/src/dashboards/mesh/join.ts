@@ -2,7 +2,7 @@ import type { Stamp, TagRow } from '../../api/types';
 
 const TAG = /^(?<name>.*)_(?<part>VERTEX|FACE|COLOR)(?<again>_\d+)?$/s;
 
-/** The mesh that a series belongs to; `tracklight/meshes/names.py` does the same. */
+/** The mesh that a series belongs to; `tracklight/analysis/meshes.py` does the same. */
 export function meshOf(tag: string): string {
   const found = TAG.exec(tag)?.groups;
   return found ? (found.name ?? '') + (found.again ?? '') : tag;

@@ -1,4 +1,4 @@
-/** What the server says of a timeline; `tracklight/profiles/timeline` says what it means. */
+/** What the server says of a timeline; `tracklight/analysis/profiles/timeline` says what it means. */
 
 export interface TrackRow {
   readonly id: number;

@@ -1,0 +1,71 @@
+"""What is told of a node is what stands in its attributes."""
+
+from __future__ import annotations
+
+from tracklight.analysis.graphs.graphdef import describe_node, get_dtype_name
+from tracklight.analysis.graphs.model import TensorSpec, format_shape
+from tracklight.formats import proto
+
+
+def _shape(*sizes: int) -> object:
+    return proto.TensorShapeProto(dim=[proto.Dim(size=size) for size in sizes])
+
+
+def _node(op: str, **attributes: object) -> object:
+    attrs = [proto.Attr(key=key.encode(), value=value) for key, value in attributes.items()]
+    return proto.NodeDef(name=b"n", op=op.encode(), device=b"/device:GPU:0", attr=attrs)
+
+
+def test_shapes_and_types_of_outputs() -> None:
+    shapes = proto.AttrList(
+        shape=[_shape(-1, 3), _shape(), proto.TensorShapeProto(unknown_rank=True)]
+    )
+    node = _node("Op", _output_shapes=proto.AttrValue(list=shapes), T=proto.AttrValue(type=14))
+    detail = describe_node(node)
+    assert detail.outputs == (
+        TensorSpec("bfloat16", (None, 3)),
+        TensorSpec("bfloat16", ()),
+        TensorSpec("bfloat16", None),
+    )
+    assert [output.count_elements() for output in detail.outputs] == [None, 1, None]
+    assert [format_shape(it.shape) for it in detail.outputs] == [
+        "?\N{MULTIPLICATION SIGN}3",
+        "scalar",
+        "",
+    ]
+    assert detail.device == "/device:GPU:0"
+    assert dict(detail.attributes) == {"T": "bfloat16"}
+
+
+def test_a_variable_owns_its_numbers() -> None:
+    shape, kind = proto.AttrValue(shape=_shape(3, 5)), proto.AttrValue(type=1)
+    handle = describe_node(_node("VarHandleOp", shape=shape, dtype=kind))
+    assert (handle.parameters, handle.outputs) == (15, (TensorSpec("resource", ()),))
+    assert describe_node(_node("VariableV2", shape=shape, dtype=kind)).parameters == 15
+    assert describe_node(_node("VarHandleOp", dtype=kind)).parameters == 0
+    assert describe_node(_node("Placeholder", shape=shape, dtype=kind)).parameters == 0
+
+
+def test_values_are_written_as_people_do() -> None:
+    node = _node(
+        "Op",
+        padding=proto.AttrValue(s=b"SAME"),
+        strides=proto.AttrValue(list=proto.AttrList(i=[1, 2])),
+        value=proto.AttrValue(tensor=proto.TensorProto(dtype=1, tensor_shape=_shape(2))),
+        f=proto.AttrValue(func=proto.NameAttrList(name=b"body")),
+        branches=proto.AttrValue(list=proto.AttrList(func=[proto.NameAttrList(name=b"then")])),
+        long=proto.AttrValue(s=b"x" * 5000),
+        nothing=proto.AttrValue(),
+    )
+    detail = describe_node(node)
+    assert detail.attributes["padding"] == "SAME"
+    assert detail.attributes["strides"] == "[1, 2]"
+    assert detail.attributes["value"] == "float32 2"
+    assert detail.attributes["nothing"] == ""
+    assert len(detail.attributes["long"]) == 1001
+    assert detail.functions == ("body", "then")
+
+
+def test_types_that_are_not_known_keep_their_number() -> None:
+    assert get_dtype_name(101) == "float32"
+    assert get_dtype_name(77) == "type 77"

@@ -1,0 +1,105 @@
+"""A function that JAX lowered: every line is a node, in its scope, with what it reads."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.analysis.graphs.conftest import FILES
+from tests.analysis.graphs.test_graphdef import edges_of
+from tracklight.analysis.graphs.model import Graph, NodeDetails, TensorSpec
+from tracklight.analysis.graphs.parsers import parse_graph_file
+from tracklight.analysis.graphs.stablehlo import parse_stablehlo
+from tracklight.errors import FormatError
+
+TEXTS = {name: (FILES / name).read_text() for name in ("step.mlir", "step_located.mlir")}
+
+
+def describe_all(graph: Graph) -> dict[str, NodeDetails]:
+    return {name: graph.describe(place) for place, name in enumerate(graph.names)}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_every_line_is_a_node(name: str) -> None:
+    graph = parse_graph_file(name, TEXTS[name].encode())
+    bodies = [graph, *graph.functions.values()]
+    found = Counter(op for body in bodies for op in body.ops)
+    expected = re.findall(r'^ +%\S+ = "?(?:stablehlo|func)?\.?(\w+)', TEXTS[name], re.MULTILINE)
+    assert {op: found[op] for op in expected} == Counter(expected)
+    assert all(body.problems == () for body in bodies)
+    calls = [
+        call
+        for body in bodies
+        for detail in describe_all(body).values()
+        for call in detail.functions
+    ]
+    assert sorted(calls) == sorted(graph.functions)
+
+
+def test_loops_and_choices_read_what_is_inside_of_them() -> None:
+    graph = parse_stablehlo(TEXTS["step.mlir"])
+    reads: dict[str, list[str]] = {}
+    for source, _, target, _, _ in edges_of(graph):
+        reads.setdefault(target, []).append(source)
+    assert reads["while_1"] == ["while", "while_1/cond/compare", "while_1/do/add"]
+    assert reads["case"] == ["convert", "case/0/negate", "case/1/subtract"]
+    assert ("while", "2", "while_1", 0, False) in edges_of(graph)
+    told = describe_all(graph)
+    assert told["dot_general"].outputs == (TensorSpec("float32", (3, 5)),)
+    assert [output.dtype for output in told["while"].outputs] == ["float32", "int32", "float32"]
+    assert told["compare"].outputs == (TensorSpec("bool", ()),)
+    assert told["dot_general"].attributes["settings"].startswith("contracting_dims = [1] x [0]")
+    assert told["constant"].attributes == {"value": "0.000000e+00"}
+    sizes = {name: len(body) for name, body in graph.functions.items()}
+    assert sizes["relu"] == 5
+    assert graph.functions["relu"].ops[0] == "_Arg"
+    assert graph.functions["relu"].ops[-1] == "_Retval"
+
+
+def test_scopes_and_lines_where_they_are_told() -> None:
+    told = describe_all(parse_stablehlo(TEXTS["step_located.mlir"]))
+    assert {"params['b']", "params['w']", "x"} < set(told)
+    assert re.fullmatch(r"make.py:\d+ in step", told["step/encoder/dot_general"].source)
+    assert "step/loop/while/cond/compare" in told
+    assert told["step/choice/case"].outputs == (TensorSpec("float32", ()),)
+
+
+def test_types_as_numpy_calls_them() -> None:
+    kinds = "bf16 ui8 i64 f8E4M3FN complex<f32> i1"
+    arguments = ", ".join(f"%arg{at}: tensor<?x{kind}>" for at, kind in enumerate(kinds.split()))
+    graph = parse_stablehlo(f"func.func public @main({arguments}) -> () {{\n  return\n}}")
+    names = [graph.describe(place).outputs[0].dtype for place in range(len(graph))]
+    assert names == ["bfloat16", "uint8", "int64", "f8E4M3FN", "complex64", "bool"]
+    assert graph.describe(0).outputs[0].shape == (None,)
+
+
+def test_what_is_odd_is_read_or_refused() -> None:
+    with pytest.raises(FormatError, match="holds no function"):
+        parse_stablehlo("module {}")
+    nested = "func.func @main() {\n" + '%0 = "stablehlo.case"(%1) ({\n' * 200
+    with pytest.raises(FormatError, match="more than 100 deep"):
+        parse_stablehlo(nested)
+    graph = parse_stablehlo("func.func @f(%a: tensor<2xf32>) {\n%0 = stablehlo.add %a, %gone")
+    assert graph.problems == ("1 input is named but not there: %gone",)
+
+
+LINES = TEXTS["step_located.mlir"].splitlines()
+WORDS = st.sampled_from(
+    ["", "}", "{", "}) : ", "%0 = ", "loc(#loc1)", "#loc1 = loc(#loc1)", "(" * 50]
+)
+
+
+@given(st.lists(st.tuples(st.integers(0, len(LINES) - 1), WORDS), max_size=12))
+def test_any_text_is_read_or_refused(changes: list[tuple[int, str]]) -> None:
+    lines = list(LINES)
+    for at, word in changes:
+        lines[at] = word
+    try:
+        graph = parse_stablehlo("\n".join(lines))
+    except FormatError:
+        return
+    assert len(describe_all(graph)) == len(graph)

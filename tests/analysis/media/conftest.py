@@ -1,0 +1,37 @@
+"""A context of a real log, as a dashboard gets it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.index import logs
+from tracklight.plugin import Context
+from tracklight.server import responses
+from tracklight.server.source import LogOverview
+
+Open = Callable[[Path], Context]
+
+
+@pytest.fixture
+def open_log() -> Iterator[Open]:
+    opened = []
+
+    def open_(path: Path) -> Context:
+        catalog = logs.open_catalog(path)
+        catalog.refresh()
+        opened.append(catalog)
+        overview = LogOverview(catalog)
+        return Context(
+            catalog,
+            overview.scalar_tags,
+            overview.runs_with_scalar,
+            lambda: str(catalog.version),
+            responses.describe_error,
+        )
+
+    yield open_
+    for catalog in opened:
+        catalog.close()

@@ -1,0 +1,33 @@
+"""One value is read as it was logged, and never another one in its place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.analysis.media.conftest import Open
+from tests.index import logs
+from tracklight.analysis.media.values import StepsRequest, ValueReader, ValueRequest, list_steps
+from tracklight.errors import LogError
+from tracklight.formats.values import Images
+
+
+def test_every_value_is_the_one_that_was_logged(tmp_path: Path, open_log: Open) -> None:
+    logs.write(tmp_path, "a", b"".join(logs.picture(step, bytes([step])) for step in range(9)))
+    context = open_log(tmp_path)
+    (steps,) = list_steps(context, StepsRequest(["picture"])).series
+    reader = ValueReader(context)
+    for index, mark in zip(steps.index.tolist(), steps.mark.tolist(), strict=True):
+        value = reader.read(ValueRequest("a", "picture", index, mark))
+        assert isinstance(value, Images)
+        assert value.encoded == (bytes([index]),)
+
+
+@pytest.mark.parametrize("ask", [(0, 1), (9, None)])
+def test_what_is_no_longer_there_is_said(
+    tmp_path: Path, open_log: Open, ask: tuple[int, int | None]
+) -> None:
+    logs.write(tmp_path, "a", logs.picture(1, b"x"))
+    with pytest.raises(LogError, match="no longer has this value"):
+        ValueReader(open_log(tmp_path)).read(ValueRequest("a", "picture", *ask))

@@ -1,0 +1,180 @@
+"""Traces that no profiler should write, and some do: a sentence, or what can be made of them."""
+
+from __future__ import annotations
+
+import json
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.analysis.profiles.run_all_analyses import look_at
+from tests.analysis.profiles.sample_captures import read_bytes
+from tracklight.analysis.profiles.captures.files import open_capture
+from tracklight.analysis.profiles.steps import StepPart, analyze_steps
+from tracklight.analysis.profiles.trace import Trace
+from tracklight.cli.demo.writers import Plane, encode_space
+from tracklight.errors import FormatError
+
+_DAYS_US = 86_400e6
+
+
+def event(**fields: Any) -> dict[str, Any]:
+    return {"ph": "X", "name": "work", "pid": 1, "tid": 1, "ts": 1.0, "dur": 2.0} | fields
+
+
+def open_chrome(folder: Path, events: list[dict[str, Any]]) -> Trace:
+    path = folder / "a.trace.json"
+    path.write_text(json.dumps({"traceEvents": events}), encoding="utf-8")
+    return open_capture(path)
+
+
+def open_planes(folder: Path, *planes: Plane) -> Trace:
+    path = folder / "a.xplane.pb"
+    path.write_bytes(encode_space(list(planes), "host"))
+    return open_capture(path)
+
+
+CHROME: dict[str, tuple[list[dict[str, Any]], int]] = {
+    "none": ([], 0),
+    "one": ([event()], 1),
+    "an instant": ([event(dur=0)], 1),
+    "all at once": ([event(dur=0)] * 2000, 2000),
+    "very deep": ([event(ts=at, dur=9000 - 2 * at) for at in range(2000)], 2000),
+    "backwards": ([event(name=f"ProfilerStep#{at}", ts=-9 * at) for at in range(9)], 9),
+    "an end before its beginning": ([event(ph="B", ts=5), event(ph="E", ts=1)], 1),
+    "an end of nothing": ([event(ph="E")], 0),
+    "no numbers": ([event(ts="soon"), event(dur=None), event(ts=[1])], 0),
+    "numbers in texts": ([event(ts="7.5", dur="2")], 1),
+    "infinite": ([event(ts="inf"), event(dur="nan"), event(dur=-1)], 0),
+    "names of any type": ([event(name=None, cat=5, pid=None, tid={"a": 1})], 1),
+    "a long name": ([event(name="x" * 100_000)], 1),
+    "a kernel of anything": (
+        [
+            event(cat="kernel", pid=0, tid=7, args={
+                "correlation": "1", "grid": "x", "block": [1, 2], "registers per thread": -5,
+                "shared memory": {}, "est. achieved occupancy %": "much", "External id": 1 << 80,
+            }),
+            event(cat="cuda_runtime", args={"correlation": 1}),
+        ],
+        2,
+    ),
+    "memory of anything": (
+        [
+            event(ph="i", name="[memory]", cat="cpu_instant_event", args={
+                "Bytes": 1 << 70, "Addr": "x", "Device Type": "1", "Total Allocated": None,
+            })
+        ],
+        1,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CHROME)
+def test_chrome_traces_give_what_there_is(case: str, tmp_path: Path) -> None:
+    events, count = CHROME[case]
+    trace = open_chrome(tmp_path, events)
+    assert len(trace) == count
+    assert look_at(trace)[0].startswith(f"{count:,} event")
+
+
+def test_events_of_another_age_are_left_out_with_a_word(tmp_path: Path) -> None:
+    """Old versions of PyTorch's profiler mark the end of the record decades ahead."""
+    ages = [event(ts=at) for at in range(5)]
+    trace = open_chrome(tmp_path, [*ages, event(ts=9000 * _DAYS_US), event(dur=300 * _DAYS_US)])
+    assert len(trace) == 5
+    assert trace.problems == ("2 events are left out, as no capture lasts for so many days",)
+    assert trace.problems[0] in look_at(trace)
+
+
+def test_a_trace_of_nothing_but_such_is_refused_in_words(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match="1 event is left out"):
+        open_chrome(tmp_path, [event(dur=1e300)])
+
+
+def test_what_is_said_of_events_stays_with_them(tmp_path: Path) -> None:
+    far = event(ts=1e17, args={"correlation": 1})
+    trace = open_chrome(
+        tmp_path, [far, *(event(ts=at, args={"correlation": at}) for at in range(4))]
+    )
+    events, numbers = trace.get_int_args("correlation")
+    assert sorted(zip(events.tolist(), numbers.tolist(), strict=True)) == [
+        (at, at) for at in range(4)
+    ]
+
+
+def test_times_since_1970_are_brought_near(tmp_path: Path) -> None:
+    host = Plane("/host:CPU")
+    line = host.add_line(1, "python")
+    line.add("train", 0, 50, _r=1, step_num=1)
+    line.begins_ns = 1_790_000_000_000_000_000
+    trace = open_planes(tmp_path, host)
+    assert (trace.start_ps.tolist(), trace.problems) == ([0], ())
+    assert look_at(trace)
+
+
+def make_skewed(behind_us: float) -> list[Plane]:
+    """Ten steps, each of which launches ten kernels of 5 µs that run at once."""
+    host, device = Plane("/host:CPU"), Plane("/device:GPU:0")
+    thread, stream = host.add_line(1, "python"), device.add_line(7, "Stream #7(Compute)")
+    for step in range(10):
+        begins = 100_000 + 200 * step
+        thread.add("train", begins, 150, _r=1, step_num=step)
+        for kernel in range(10):
+            number, at = 10 * step + kernel + 1, begins + 10 * kernel
+            thread.add("cuLaunchKernel", at, 3, correlation_id=number)
+            stream.add("gemm", at + 4 - behind_us, 5, correlation_id=number)
+    return [host, device]
+
+
+@pytest.mark.parametrize(
+    ("behind_us", "said"),
+    [
+        (0, ()),
+        (40, ()),  # not more than clocks are known to differ
+        (3_000, ("the clock of /device:GPU:0 was 3 ms behind the host's: corrected",)),
+        (-3.6e9, ("the clock of /device:GPU:0 was 3600 s ahead of the host's: corrected",)),
+    ],
+)
+def test_a_clock_that_is_wrong_is_set_right(
+    behind_us: float, said: tuple[str, ...], tmp_path: Path
+) -> None:
+    trace = open_planes(tmp_path, *make_skewed(behind_us))
+    assert trace.problems == said
+    parts = analyze_steps(trace).breakdown
+    computed = parts.exclusive_ps[1:-1, StepPart.DEVICE_COMPUTE] / 1e6
+    np.testing.assert_allclose(computed, 50 if said or not behind_us else computed)
+    look_at(trace)
+
+
+@pytest.mark.parametrize("number", [-(1 << 63), -1, (1 << 63) - 1])
+def test_lines_that_begin_at_any_time(number: int, tmp_path: Path) -> None:
+    host = Plane("/host:CPU")
+    far, near = host.add_line(1, "far"), host.add_line(2, "near")
+    far.add("work", 1, 2)
+    far.begins_ns = number
+    for at in range(3):
+        near.add("work", at, 1)
+    trace = open_planes(tmp_path, host)
+    assert len(trace) >= 3
+    assert look_at(trace)
+
+
+def test_files_that_break_off_anywhere_are_read_as_far_as_they_go(tmp_path: Path) -> None:
+    data = read_bytes("customloop")
+    path = tmp_path / "a.xplane.pb"
+    for share in (0.001, 0.2, 0.6, 0.95):
+        path.write_bytes(data[: int(share * len(data))])
+        try:
+            look_at(open_capture(path))
+        except FormatError as error:
+            assert "a.xplane.pb" in str(error)
+
+
+def test_a_file_of_something_else_is_refused_in_words(tmp_path: Path) -> None:
+    path = tmp_path / "a.xplane.pb"
+    path.write_bytes(b"\x89PNG\r\n" + struct.pack("<QQ", 1, 2) * 20)
+    with pytest.raises(FormatError, match=r"a\.xplane\.pb"):
+        open_capture(path)

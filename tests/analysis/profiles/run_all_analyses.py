@@ -1,0 +1,34 @@
+"""Asks of a trace all that any tool asks of one."""
+
+from __future__ import annotations
+
+from tracklight.analysis.profiles.kernels import list_kernels
+from tracklight.analysis.profiles.memory import analyze_memory
+from tracklight.analysis.profiles.ops import assign_ops, compute_op_stats
+from tracklight.analysis.profiles.steps import analyze_steps, detect_steps
+from tracklight.analysis.profiles.summary import iter_summary_lines, summarize
+from tracklight.analysis.profiles.timeline.details import (
+    collect_flows,
+    get_event_details,
+    summarize_selection,
+)
+from tracklight.analysis.profiles.timeline.layout import Timeline, list_tracks
+from tracklight.analysis.profiles.timeline.tiles import make_tiles
+from tracklight.analysis.profiles.trace import Trace
+
+
+def look_at(trace: Trace) -> list[str]:
+    """What is said of it in words."""
+    division = analyze_steps(trace)
+    parts = division.breakdown
+    assert (parts.exclusive_ps >= 0).all() and (parts.other_ps >= 0).all()
+    compute_op_stats(trace)
+    list_kernels(trace, assign_ops(trace))
+    analyze_memory(trace, detect_steps(trace))
+    timeline, flows = Timeline(trace), collect_flows(trace)
+    tracks = [row.id for row in list_tracks(timeline)]
+    make_tiles(timeline, 30, range(2), tracks)
+    summarize_selection(timeline, 0, 1e15, tracks)
+    if len(trace):
+        get_event_details(timeline, flows, len(trace) - 1)
+    return list(iter_summary_lines(summarize(trace)))

@@ -1,0 +1,38 @@
+"""The captures that tests look at."""
+
+from __future__ import annotations
+
+import json
+import lzma
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from tracklight.analysis.profiles.captures.files import open_capture
+from tracklight.analysis.profiles.captures.xplane import parse_xplane
+from tracklight.analysis.profiles.trace import Trace
+
+DATA = Path(__file__).parents[2] / "data" / "profile"
+#: Those that xprof was asked about.
+CASES = ("cnn", "cnn_steps", "customloop", "inputbound", "inputbound_steps", "jit_steps")
+
+
+def read_bytes(case: str) -> bytes:
+    return lzma.decompress((DATA / f"{case}.xplane.pb.xz").read_bytes())
+
+
+@cache
+def read_case(case: str) -> Trace:
+    return parse_xplane(read_bytes(case))
+
+
+@cache
+def open_file(name: str) -> Trace:
+    return open_capture(DATA / name)
+
+
+@cache
+def read_oracle() -> dict[str, Any]:
+    """What xprof says of each case."""
+    oracle: dict[str, Any] = json.loads(lzma.decompress((DATA / "xprof.json.xz").read_bytes()))
+    return oracle

@@ -1,0 +1,80 @@
+"""Which stage of a pipeline is waited for, in small cases made by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tests.analysis.profiles.trace_builder import Made, make_trace
+from tracklight.analysis.profiles.input_pipeline import list_pipelines
+
+US = 1_000_000
+WINDOW = np.array([[0, 1000]]) * US
+
+
+def iterator(
+    track: int, path: str, start_us: float, end_us: float, number: int, above: int = 0
+) -> Made:
+    """A call of a stage, and of whose input it is."""
+    said = {"id": number, "parent_id": above} if above else {"id": number}
+    return Made(track, f"Iterator::{path}", start_us, end_us, said)
+
+
+def test_what_is_called_is_waited_for_and_not_who_calls_it() -> None:
+    trace = make_trace(
+        iterator(0, "Root", 0, 100, 1),
+        iterator(0, "Root::Batch", 5, 95, 2, 1),
+        iterator(0, "Root::Batch::Map", 10, 90, 3, 2),
+    )
+    ((root, batch, map_),) = list_pipelines(trace, WINDOW)
+    assert [(it.op, it.parent) for it in (root, batch, map_)] == [
+        ("Root", None),
+        ("Batch", 0),
+        ("Map", 1),
+    ]
+    assert [it.critical_ps // US for it in (root, batch, map_)] == [10, 10, 80]
+    assert [it.self_ps // US for it in (root, batch, map_)] == [10, 10, 80]
+
+
+def test_behind_a_buffer_only_what_is_late_is_waited_for() -> None:
+    """The map works from 0 to 60 on another thread, and is waited for from 50 on."""
+    trace = make_trace(
+        iterator(0, "Root", 50, 70, 1),
+        iterator(0, "Root::Prefetch", 50, 70, 2, 1),
+        iterator(1, "Root::Prefetch::Map", 0, 60, 3, 2),
+    )
+    (stages,) = list_pipelines(trace, WINDOW)
+    assert [(it.op, it.critical_ps // US) for it in stages] == [
+        ("Root", 0),
+        ("Prefetch", 10),
+        ("Map", 10),
+    ]
+    assert stages[2].total_ps == 60 * US
+
+
+def test_only_steps_count() -> None:
+    trace = make_trace(iterator(0, "Root", 0, 100, 1))
+    ((root,),) = list_pipelines(trace, np.array([[20, 50], [90, 400]]) * US)
+    assert (root.critical_ps, root.total_ps) == (40 * US, 100 * US)
+
+
+def test_pipelines_are_told_apart_and_passes_are_not() -> None:
+    trace = make_trace(
+        iterator(0, "Root", 0, 10, 1),
+        iterator(0, "Root::ForeverRepeat[0]::Range", 1, 4, 2, 1),
+        iterator(0, "Root::ForeverRepeat[1]::Range", 5, 9, 3, 1),
+        iterator(1, "Root", 0, 10, 7),
+    )
+    training, validation = list_pipelines(trace, WINDOW)
+    assert [(it.path, it.calls) for it in training] == [
+        ("Iterator::Root", 1),
+        ("Iterator::Root::ForeverRepeat::Range", 2),
+    ]
+    assert len(validation) == 1
+
+
+def test_iterators_that_are_each_others_parents_end() -> None:
+    trace = make_trace(
+        iterator(0, "Root", 0, 10, 1, 2),
+        iterator(0, "Root::Map", 1, 4, 2, 1),
+    )
+    assert sum(len(stages) for stages in list_pipelines(trace, WINDOW)) == 2

@@ -1,0 +1,85 @@
+"""What ops cost by their shapes, and how fast devices are."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.analysis.profiles.sample_captures import open_file, read_case
+from tracklight.analysis.profiles.ops import OpSide, assign_ops, compute_op_stats
+from tracklight.analysis.profiles.roofline import (
+    RooflinePoint,
+    compute_roofline_points,
+    estimate_torch_cost,
+    find_peak_rates,
+)
+from tracklight.analysis.profiles.trace import Device, Trace
+from tracklight.analysis.profiles.xla_programs import list_programs, map_instructions
+
+
+def _find(trace: Trace) -> dict[str, RooflinePoint]:
+    placement = map_instructions(trace, list_programs(trace))
+    naming = assign_ops(trace, placement)
+    points = compute_roofline_points(trace, naming, compute_op_stats(trace, naming), placement)
+    return {point.op.name: point for point in points}
+
+
+def test_a_product_of_torch_is_counted_from_what_it_was_given() -> None:
+    point = _find(open_file("torch_f32.pt.trace.json.gz"))["aten::mm (1024x512, 512x1024)"]
+    assert (point.side, point.call_count) == (OpSide.DEVICE, 4)
+    assert point.flops == 4 * 2 * 1024 * 512 * 1024
+    assert point.bytes == 4 * 4 * (1024 * 512 + 512 * 1024 + 1024 * 1024)
+
+
+def test_16_bits_are_faster_than_plain_units_can_be() -> None:
+    peaks = find_peak_rates(open_file("torch_bf16.pt.trace.json.gz").devices[0])
+    assert peaks is not None
+    rates = {
+        name: point.flops / (point.self_ps / 1e12)
+        for name, point in _find(open_file("torch_bf16.pt.trace.json.gz")).items()
+    }
+    assert peaks.fp32 < rates["aten::mm (1024x512, 512x1024)"] < peaks.fp16
+
+
+def test_instructions_of_jax_are_below_the_roof() -> None:
+    trace = open_file("jax_bf16.xplane.pb")
+    peaks = find_peak_rates(trace.devices[0])
+    assert peaks is not None and not peaks.is_estimate
+    for point in _find(trace).values():
+        assert 0 < point.flops / (point.self_ps / 1e12) < peaks.fp16
+
+
+def test_a_host_has_points_where_a_program_tells_their_cost() -> None:
+    assert {point.side for point in _find(read_case("jit_steps")).values()} == {OpSide.HOST}
+    assert _find(read_case("cnn")) == {}
+
+
+@pytest.mark.parametrize(
+    ("op", "dimensions", "flops"),
+    [
+        ("aten::addmm", "[[10], [32, 64], [64, 10], [], []]", 2 * 32 * 64 * 10),
+        ("aten::bmm", "[[8, 4, 16], [8, 16, 2]]", 2 * 8 * 4 * 16 * 2),
+        ("aten::convolution", "[[2, 3, 8, 8], [4, 3, 3, 3], [4]]", 2 * (2 * 4 * 64) * 27),
+        ("aten::relu", "[[2, 3]]", 6),
+        ("aten::copy_", "[[2, 3], [2, 3]]", 0),
+    ],
+)
+def test_operations_are_counted_as_people_count_them(op: str, dimensions: str, flops: int) -> None:
+    cost = estimate_torch_cost(op, dimensions, '["float", "float", "float"]')
+    assert cost is not None and cost.flops == flops
+
+
+@pytest.mark.parametrize("dimensions", ["", "[]", "[[[1], [2]]]", "nothing", "[[1.5]]"])
+def test_what_says_no_shapes_costs_nothing_known(dimensions: str) -> None:
+    assert estimate_torch_cost("aten::mm", dimensions, '["float"]') is None
+
+
+def test_what_a_device_says_of_its_memory_goes_first() -> None:
+    known = find_peak_rates(Device("NVIDIA H200", 132, 1.98e9, 4.814e12, 0, (9, 0)))
+    assert known is not None and known.bytes_per_s == 4.814e12 and known.fp16 == 989e12
+
+
+def test_an_unknown_device_is_reckoned_from_its_units() -> None:
+    guessed = find_peak_rates(Device("Some Device", 100, 1e9, 1e12, 0, (9, 0)))
+    assert guessed == (25.6e12, 204.8e12, 409.6e12, 1e12, True)
+    assert find_peak_rates(Device("Some Device")) is None
+    assert find_peak_rates(Device("NVIDIA T400", 10, 0.0, 0.0, 0, (7, 5))) is None

@@ -1,0 +1,111 @@
+"""Programs of XLA: what their instructions are, cost and took, and how they read."""
+
+from __future__ import annotations
+
+from tests.analysis.profiles.sample_captures import open_file, read_case
+from tracklight.analysis.profiles.roofline import (
+    InstructionTime,
+    compute_instruction_cost,
+    measure_instruction_times,
+)
+from tracklight.analysis.profiles.xla_programs import (
+    XlaProgram,
+    classify_instruction,
+    format_shape,
+    get_matmul_types,
+    iter_program_lines,
+    list_programs,
+    map_instructions,
+)
+from tracklight.formats.profiles.hlo import (
+    HloComputation,
+    HloInstruction,
+    HloModule,
+    HloShape,
+    parse_stack_frames,
+)
+
+
+def _time(name: str) -> dict[str, InstructionTime]:
+    trace = read_case(name) if "." not in name else open_file(name)
+    placement = map_instructions(trace, list_programs(trace))
+    return {each.ref.instruction.name: each for each in measure_instruction_times(trace, placement)}
+
+
+def test_every_kernel_of_a_device_is_placed_and_timed() -> None:
+    trace = open_file("jax_f32.xplane.pb")
+    timed = _time("jax_f32.xplane.pb")
+    assert {name: each.run_count for name, each in timed.items()} == {
+        "gemm_fusion_dot": 4,
+        "gemm_fusion_dot.1": 4,
+        "loop_multiply_fusion": 4,
+    }
+    assert sum(each.total_ps for each in timed.values()) == trace.duration_ps[trace.on_device].sum()
+
+
+def test_a_product_costs_what_its_shapes_say() -> None:
+    # 512 x 1024 times 1024 x 1024 in 32 bits.
+    cost = _time("jax_f32.xplane.pb")["gemm_fusion_dot.1"].cost
+    assert cost.flops >= 2 * 512 * 1024 * 1024
+    assert cost.flops < 1.01 * 2 * 512 * 1024 * 1024
+    half = _time("jax_bf16.xplane.pb")["gemm_fusion_dot.1"].cost
+    # What comes out of it has 32 bits in both.
+    assert cost.bytes - half.bytes == 2 * (512 * 1024 + 1024 * 1024)
+
+
+def test_a_convolution_of_the_host_is_one() -> None:
+    timed = _time("jit_steps")
+    assert timed["convolution.1"].kind == "convolution"
+    assert timed["convolution.1"].cost.flops > 1e6
+    assert timed["wrapped_scatter"].kind == "data movement"
+
+
+def test_a_program_reads_from_its_entry_on() -> None:
+    program = max(
+        list_programs(open_file("jax_bf16.xplane.pb")), key=lambda each: len(each.instructions)
+    )
+    lines = list(iter_program_lines(program))
+    assert lines[0].text.startswith("ENTRY %main")
+    dot = next(line for line in lines if line.instruction and line.instruction.opcode == "dot")
+    assert "f32[4,512,1024] dot(" in dot.text and "lhs_contracting_dims={" in dot.text
+    assert sum(line.instruction is not None for line in lines) == len(program.instructions)
+    assert any("ROOT" in line.text for line in lines)
+
+
+def test_instructions_say_where_they_came_from() -> None:
+    timed = _time("jax_bf16.xplane.pb").values()
+    sources = {each.ref.program.get_source(each.ref.instruction) for each in timed}
+    assert any(".py:" in source for source in sources)
+
+
+def _field(number: int, content: bytes) -> bytes:
+    return bytes([number << 3 | 2, len(content)]) + content
+
+
+def test_frames_are_counted_from_one_on() -> None:
+    place, frame = bytes([1 << 3, 1, 3 << 3, 7]), bytes([1 << 3, 1])
+    data = (
+        _field(1, b"train.py") + _field(3, place) + _field(4, frame) + _field(4, bytes([1 << 3, 9]))
+    )
+    assert parse_stack_frames(data) == ("train.py:7", "")
+    program = XlaProgram(HloModule("m", 1, 1, (), parse_stack_frames(data)))
+    assert program.get_source(HloInstruction(frame=1)) == "train.py:7"
+    assert program.get_source(HloInstruction(frame=3)) == ""
+    assert program.get_source(HloInstruction(source="own.py:2", frame=1)) == "own.py:2"
+
+
+def test_a_program_that_holds_itself_ends() -> None:
+    loop = HloInstruction("fusion", "fusion", HloShape("float32", (4,)), 1, (1,), (7,))
+    program = XlaProgram(HloModule("m", 1, 7, (HloComputation("c", 7, 1, (loop,)),)))
+    assert classify_instruction(program, loop) == "elementwise"
+    assert compute_instruction_cost(program, loop).bytes == 32
+    assert get_matmul_types(program, loop) == frozenset()
+    assert len(list(iter_program_lines(program))) == 4
+
+
+def test_shapes_are_written_as_xla_does() -> None:
+    assert format_shape(HloShape("float32", (2, 3))) == "f32[2,3]"
+    assert (
+        format_shape(HloShape("", (), (HloShape("bfloat16", ()), HloShape("bool", (1,)))))
+        == "(bf16[], pred[1])"
+    )

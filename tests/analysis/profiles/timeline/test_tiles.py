@@ -1,0 +1,112 @@
+"""Tiles: whatever the level, they stand for all events, and the long ones stay as they are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.analysis.profiles.sample_captures import read_case
+from tests.analysis.profiles.timeline.traces import Event, make_empty_trace, make_trace
+from tracklight.analysis.profiles.timeline.layout import Timeline, list_tracks
+from tracklight.analysis.profiles.timeline.tiles import TILE_BITS, Tiles, choose_level, make_tiles
+
+_EVENTS = st.lists(
+    st.tuples(
+        st.integers(0, 1), st.sampled_from("abc"), st.integers(-3000, 3000), st.integers(0, 300)
+    ),
+    min_size=1,
+    max_size=80,
+)
+
+
+def cut_all(timeline: Timeline, level: int) -> Tiles:
+    size = 1 << (level + TILE_BITS)
+    tiles = range(timeline.start_ps // size, timeline.end_ps // size + 1)
+    return make_tiles(timeline, level, tiles, list(range(len(timeline.trace.tracks))))
+
+
+@given(_EVENTS, st.integers(0, 13))
+@settings(deadline=None)
+def test_every_event_is_in_one_entry_of_the_tile_that_it_begins_in(
+    events: list[Event], level: int
+) -> None:
+    timeline = Timeline(make_trace(events))
+    seen = cut_all(timeline, level)
+    # One that reaches into the next tile is told there as well.
+    firsts = np.unique(np.column_stack([seen.event, seen.count]), axis=0)
+    assert firsts[:, 1].sum() == len(events)
+
+
+@given(_EVENTS, st.integers(0, 13))
+@settings(deadline=None)
+def test_what_is_longer_than_a_cell_is_told_by_itself_and_exactly(
+    events: list[Event], level: int
+) -> None:
+    timeline = Timeline(make_trace(events))
+    trace, seen = timeline.trace, cut_all(timeline, level)
+    for event in np.flatnonzero(trace.duration_ps >= 1 << level).tolist():
+        at = np.flatnonzero((seen.event == event) & (seen.count == 1))
+        assert len(at)
+        assert seen.start[at[0]] == trace.start_ps[event]
+        assert seen.duration[at[0]] == trace.duration_ps[event]
+
+
+def test_short_events_of_a_cell_are_one_with_their_number_the_longest_and_how_busy_it_is() -> None:
+    events: list[Event] = [(0, "a", 0, 10), (0, "long", 20, 30), (0, "a", 90, 10)]
+    seen = cut_all(Timeline(make_trace(events)), 10)
+    assert seen.count.tolist() == [3]
+    assert (seen.start[0], seen.duration[0]) == (0, 100)
+    assert seen.event.tolist() == [1]
+    assert seen.busy.tolist() == [127]
+    assert seen.words.texts == []
+
+
+def test_parts_come_tile_by_tile_and_track_by_track() -> None:
+    events: list[Event] = [(0, "a", 0, 900), (1, "b", 0, 10), (1, "b", 1500, 10)]
+    timeline = Timeline(make_trace(events))
+    seen = make_tiles(timeline, 0, range(2), [1, 0])
+    assert seen.ends.tolist() == [1, 2, 3, 3]
+    assert seen.start.tolist() == [0, 0, 1500]
+    assert dict(zip(seen.words.ids.tolist(), seen.words.texts, strict=True)) == {0: "a"}
+
+
+def test_names_that_differ_in_numbers_have_one_colour() -> None:
+    timeline = Timeline(make_trace([(0, "step 1", 0, 1), (0, "step 22", 2, 1), (0, "x", 4, 1)]))
+    one, other, third = timeline.name_hues.tolist()
+    assert one == other != third
+
+
+def test_levels_above_have_less_to_look_at() -> None:
+    timeline = Timeline(read_case("cnn"))
+    counts = [len(cut_all(timeline, level).lane) for level in (20, 26, 32, 38)]
+    assert counts == sorted(counts, reverse=True)
+    assert counts[-1] < counts[0] / 50
+
+
+@pytest.mark.parametrize("most", [1_000, 100_000])
+def test_a_level_is_picked_of_which_all_can_be_carried_along(most: int) -> None:
+    timeline = Timeline(read_case("cnn"))
+    level, tiles = choose_level(timeline, most)
+    seen = make_tiles(timeline, level, tiles, list(range(len(timeline.trace.tracks))))
+    assert len(seen.lane) <= most
+    assert len(tiles) <= 130
+    assert (tiles.start << (level + TILE_BITS)) <= timeline.start_ps
+    assert (tiles.stop << (level + TILE_BITS)) > timeline.end_ps
+
+
+@pytest.mark.parametrize("level", [0, 30, 59])
+def test_where_nothing_is_there_is_nothing(level: int) -> None:
+    far = range(1 << 40, (1 << 40) + 1)
+    assert make_tiles(Timeline(make_empty_trace()), level, far, []).ends.tolist() == []
+    timeline = Timeline(make_trace([(0, "a", 0, 1)]))
+    assert make_tiles(timeline, level, far, [0]).ends.tolist() == [0]
+
+
+def test_the_main_thread_comes_first_then_devices_then_the_busiest() -> None:
+    events: list[Event] = [(0, "k", 0, 1), (1, "f", 0, 2), (2, "f", 0, 50), (3, "f", 0, 9)]
+    rows = list_tracks(Timeline(make_trace([*events, (3, "f", 20, 1)], devices=[0])))
+    assert [row.id for row in rows] == [3, 0, 2, 1]
+    assert [row.is_main for row in rows] == [True, False, False, False]
+    assert rows[0].busy_ps == 10

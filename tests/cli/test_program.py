@@ -1,0 +1,67 @@
+"""Scripts that start TensorBoard, with the one word changed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from tests.server.waiting import wait_until
+from tracklight.cli import program
+from tracklight.errors import UsageError
+
+
+@pytest.fixture(autouse=True)
+def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRACKLIGHT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("TRACKLIGHT_DATA", str(tmp_path / "data"))
+
+
+def count_runs(url: str) -> int:
+    with urllib.request.urlopen(url + "api/runs", timeout=60) as answer:
+        return len(json.load(answer)["runs"])
+
+
+def test_a_program_is_configured_and_launched(small_logdir: Path) -> None:
+    tensorboard = program.TensorBoard()
+    tensorboard.configure(argv=[None, "--logdir", str(small_logdir), "--port", "0"])
+    url = tensorboard.launch()
+    assert tensorboard.board is not None
+    with tensorboard.board as board:
+        assert url == f"http://localhost:{board.port}/"
+        wait_until(lambda: count_runs(url) > 1)
+
+
+def test_flags_may_be_named(small_logdir: Path) -> None:
+    tensorboard = program.TensorBoard()
+    tensorboard.configure(
+        logdir=small_logdir, port=0, path_prefix="/tb", bind_all=False, read_only=True, host=None
+    )
+    assert tensorboard.launch().endswith("/tb/")
+    assert tensorboard.board is not None
+    tensorboard.board.close()
+
+
+def test_what_makes_no_sense_is_told_when_it_is_configured() -> None:
+    tensorboard = program.TensorBoard()
+    with pytest.raises(UsageError, match="--prot"):
+        tensorboard.configure(argv=["tensorboard", "--prot=1"])
+    with pytest.raises(UsageError, match="shows boards"):
+        tensorboard.configure(argv=["tensorboard", "--inspect", "--logdir", "logs"])
+
+
+def test_a_program_may_block(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    tensorboard = program.TensorBoard()
+    tensorboard.configure(argv=["", "--logdir", str(tmp_path), "--host", "203.0.113.7"])
+    assert tensorboard.main() == 3
+    assert "cannot listen" in capsys.readouterr().err
+
+
+def test_the_command_is_there_as_a_module() -> None:
+    asked = [sys.executable, "-m", "tracklight.main", "--version"]
+    said = subprocess.run(asked, capture_output=True, text=True, check=True)
+    assert said.stdout.startswith("tracklight ")

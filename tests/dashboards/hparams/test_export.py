@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+
+import pytest
+
+from tracklight.dashboards.hparams.export import ExportTable, write_table
+
+SHEET = ExportTable(
+    ["name", "l_r", "a|b"],
+    [
+        ["a/b", 0.001, True],
+        ["=x", math.nan, None],
+        ["c&d\ne", 1.5e-7, "50 %_{}"],
+        ["d", 16.0, -math.inf],
+    ],
+)
+
+
+def read(kind: str) -> str:
+    return write_table(SHEET, kind).content.decode()  # type: ignore[arg-type]
+
+
+def test_csv() -> None:
+    rows = list(csv.reader(io.StringIO(read("csv"))))
+    assert rows == [
+        ["name", "l_r", "a|b"],
+        ["a/b", "0.001", "true"],
+        ["'=x", "nan", ""],
+        ["c&d\ne", "1.5e-07", "50 %_{}"],
+        ["d", "16", "-inf"],
+    ]
+
+
+def test_json() -> None:
+    found = json.loads(read("json"))
+    assert found["header"] == SHEET.headings
+    assert found["rows"][:2] == [["a/b", 0.001, True], ["=x", "NaN", None]]
+    assert found["rows"][3] == ["d", 16.0, "-Infinity"]
+
+
+def test_markdown() -> None:
+    lines = read("markdown").splitlines()
+    assert lines[0] == r"| name | l\_r | a\|b |"
+    assert lines[1] == "| --- | --- | --- |"
+    assert lines[4] == r"| c&d e | 1.5e-07 | 50 %\_{} |"
+
+
+def test_latex() -> None:
+    lines = read("latex").splitlines()
+    assert lines[1] == r"\begin{tabular}{lll}"
+    assert lines[2] == r"name & l\_r & a|b \\ \hline"
+    assert lines[3] == r"a/b & $0.001$ & true \\"
+    assert lines[4] == r"=x & $\mathrm{NaN}$ & - \\"
+    assert lines[5] == r"c\&d e & $1.5\cdot 10^{-7}$ & 50 \%\_\{\} \\"
+    assert lines[6] == r"d & $16$ & $-\infty$ \\"
+    assert lines[-1] == r"\end{table}"
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [("csv", "csv"), ("json", "json"), ("latex", "tex"), ("markdown", "md")],
+)
+def test_files_have_names(kind: str, name: str) -> None:
+    assert write_table(SHEET, kind).filename == f"hparams.{name}"  # type: ignore[arg-type]

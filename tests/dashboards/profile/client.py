@@ -1,0 +1,50 @@
+"""The dashboard on a log, asked as the page asks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tests.dashboards.opening import make_context
+from tests.index import logs
+from tracklight.dashboards.profile.dashboard import Profile
+from tracklight.dashboards.profile.schemas import CaptureRow
+from tracklight.plugin import Empty
+
+SESSION = "2026_11_15_00_37_55"
+
+
+def put_xplane(
+    logdir: Path, run: str, data: bytes, host: str = "vm", session: str = SESSION
+) -> Path:
+    folder = logdir / run / "plugins" / "profile" / session
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{host}.xplane.pb"
+    path.write_bytes(data)
+    return path
+
+
+class Asked:
+    def __init__(self, logdir: Path, cache: bool | Path = False) -> None:
+        self.catalog = logs.open_catalog(logdir, cache)
+        self.profile = Profile(make_context(self.catalog))
+        self._routes = {route.path: route for route in self.profile.routes()}
+
+    def rows(self) -> list[CaptureRow]:
+        return self.profile.captures(Empty()).captures
+
+    def row(self, run: str) -> CaptureRow:
+        return next(row for row in self.rows() if row.run == run)
+
+    def get(self, path: str, run: str, before: str = "", **more: str) -> Any:
+        """What a route answers about the capture of a run."""
+        route = self._routes[path]
+        ask = {"capture": self.row(run).id, **more}
+        if before:
+            ask["before"] = self.row(before).id
+        return route.handler(msgspec.convert(ask, route.request_type, strict=False))
+
+    def close(self) -> None:
+        self.catalog.close()

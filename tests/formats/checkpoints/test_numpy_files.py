@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import contextlib
+import io
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from tracklight.errors import FormatError, UsageError
+from tracklight.formats.checkpoints.numpy_files import NpyFile, NpzFile
+
+
+def saved(array: NDArray[Any]) -> io.BytesIO:
+    buffer = io.BytesIO()
+    np.save(buffer, array)
+    return buffer
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.arange(6, dtype=np.float32).reshape(2, 3),
+        np.asfortranarray(np.arange(6, dtype=np.int64).reshape(2, 3)),
+        np.arange(6, dtype=">f8").reshape(3, 2),
+        np.zeros((0, 4), np.float16),
+        np.array(True),
+    ],
+)
+def test_arrays_come_back(array: NDArray[Any]) -> None:
+    file = NpyFile(saved(array), "a")
+    assert [info.shape for info in file.list_tensors()] == [array.shape]
+    read = file.read("a")
+    assert read.dtype == array.dtype.newbyteorder("=")
+    assert np.array_equal(read, array)
+    with pytest.raises(UsageError):
+        file.read("b")
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_archives_hold_several(save: Any) -> None:
+    buffer = io.BytesIO()
+    save(buffer, a=np.eye(2), b=np.asfortranarray(np.arange(6).reshape(2, 3)))
+    file = NpzFile(buffer)
+    assert [info.name for info in file.list_tensors()] == ["a", "b"]
+    assert file.read("b").tolist() == [[0, 1, 2], [3, 4, 5]]
+    with pytest.raises(UsageError):
+        file.read("c")
+
+
+def test_objects_are_not_read_since_they_are_pickles() -> None:
+    with pytest.raises(FormatError, match="of which only numbers are read"):
+        NpyFile(saved(np.array([{}, []], object)), "a")
+
+
+def test_what_is_wrong_is_told() -> None:
+    whole = saved(np.eye(9)).getvalue()
+    with pytest.raises(FormatError, match="may still be being written"):
+        NpyFile(io.BytesIO(whole[:-1]), "a").read("a")
+    with pytest.raises(FormatError, match="header of a NumPy file is not right"):
+        NpyFile(io.BytesIO(b"hello"), "a")
+    large = whole.replace(b"(9, 9), }          ", b"(999999999, 9999), }")
+    with pytest.raises(FormatError, match="takes more than"):
+        NpyFile(io.BytesIO(large), "a").read("a")
+
+
+@given(st.binary(max_size=100), st.integers(0, 300))
+def test_any_bytes_are_read_or_refused(data: bytes, cut: int) -> None:
+    whole = saved(np.eye(3)).getvalue()
+    for part in (data, whole[:cut], whole[:10] + data + whole[10 + len(data) :]):
+        with contextlib.suppress(FormatError):
+            NpyFile(io.BytesIO(part), "a").read("a")
+        with contextlib.suppress(FormatError):
+            NpzFile(io.BytesIO(part)).list_tensors()

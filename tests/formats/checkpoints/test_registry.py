@@ -1,0 +1,101 @@
+"""Files of weights; ``told.json`` is what the libraries that wrote them say they hold."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.formats.checkpoints.digests import describe
+from tracklight.errors import FormatError, MissingDependencyError
+from tracklight.formats.checkpoints.registry import open_tensor_bytes, open_tensor_file
+
+DATA = Path(__file__).parents[2] / "data" / "weights"
+TOLD = json.loads((DATA / "told.json").read_text())
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_every_tensor_is_what_was_saved(name: str) -> None:
+    with (DATA / name).open("rb") as file:
+        opened = open_tensor_file(file, name)
+        found = {info.key: describe(opened.read(info.key)) for info in opened.list_tensors()}
+        assert all(list(info.shape) == found[info.key]["shape"] for info in opened.list_tensors())
+    assert {key: found[key] for key in TOLD[name]} == TOLD[name]
+
+
+@pytest.mark.parametrize(
+    ("name", "names"),
+    [
+        ("checkpoint.pth", {"words.weight", "out.0.weight", "out.0.bias"}),
+        ("model.pt", {"words.weight", "out.0.weight"}),
+        ("lone.pt", {"lone"}),
+        ("keras.weights.h5", {"words", "out/0", "out/1"}),
+        ("whole.keras", {"words", "out/0"}),
+        ("old.h5", {"sequential/words/embeddings", "sequential/out/kernel"}),
+    ],
+)
+def test_weights_go_by_the_names_that_people_know(name: str, names: set[str]) -> None:
+    opened = open_tensor_bytes((DATA / name).read_bytes(), name)
+    shown = {info.name for info in opened.list_tensors() if not info.is_optimizer_state}
+    assert names <= shown
+    assert not any("optim" in name or "exp_avg" in name for name in shown)
+
+
+def test_tables_and_arrays_are_opened_as_well() -> None:
+    buffer = io.BytesIO()
+    np.save(buffer, np.eye(3))
+    assert (
+        open_tensor_bytes(buffer.getvalue(), "eye.npy").read("eye").tolist() == np.eye(3).tolist()
+    )
+    assert open_tensor_bytes(b"1\t2\n3\t4\n", "a.TSV").read("a").tolist() == [[1, 2], [3, 4]]
+    assert open_tensor_bytes(b"x,y\n1.5,2\n", "a.csv").list_tensors()[0].shape == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "sentence"),
+    [
+        ("old.pt", (DATA / "old.pt").read_bytes(), r'"old\.pt" cannot be read: torch before 1\.6'),
+        ("a.pt", b"hello", "still writing it"),
+        ("a.pt", (DATA / "odd.pt").read_bytes()[:-90], "damaged, or still being written"),
+        ("a.pt", (DATA / "whole.keras").read_bytes(), r"torch\.save did not write"),
+        ("a.keras", (DATA / "odd.pt").read_bytes(), "without weights"),
+        ("a.h5", (DATA / "old.h5").read_bytes()[:900], "damaged, or still being written"),
+        ("a.npz", b"PK\x03\x04", "damaged, or still being written"),
+        ("a.doc", b"", r'"a\.doc" is of no known kind; give one that ends with \.npy'),
+    ],
+)
+def test_what_cannot_be_read_is_a_sentence(name: str, data: bytes, sentence: str) -> None:
+    with pytest.raises(FormatError, match=sentence):
+        open_tensor_bytes(data, name)
+
+
+def test_hdf5_without_its_library_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "h5py", None)
+    with pytest.raises(MissingDependencyError, match=r"tracklight\[projector\]"):
+        open_tensor_bytes(b"", "a.h5")
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from(["odd.pt", "checkpoint.pth", "model.pt", "odd.safetensors"]),
+    st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), max_size=4),
+    st.floats(0, 1),
+)
+def test_files_with_wrong_bytes_are_read_or_refused(
+    name: str, changes: list[tuple[float, int]], cut: float
+) -> None:
+    data = bytearray((DATA / name).read_bytes())
+    for place, byte in changes:
+        data[int(place * len(data))] = byte
+    for part in (data, data[: int(cut * len(data))]):
+        with contextlib.suppress(FormatError):
+            opened = open_tensor_bytes(bytes(part), name)
+            for info in opened.list_tensors():
+                with contextlib.suppress(FormatError):
+                    opened.read(info.key)

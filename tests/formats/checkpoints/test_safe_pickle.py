@@ -1,0 +1,85 @@
+"""Pickles are looked at and never run."""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import os
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tracklight.errors import FormatError
+from tracklight.formats.checkpoints import safe_pickle
+from tracklight.formats.checkpoints.safe_pickle import GlobalName, OpaqueObject, load_pickle
+
+PLAIN = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**60), 2**60)
+    | st.floats(allow_nan=False)
+    | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner) | st.tuples(inner, inner),
+    max_leaves=20,
+)
+
+
+@given(PLAIN, st.integers(2, 5))
+def test_plain_values_come_back(value: Any, protocol: int) -> None:
+    assert load_pickle(pickle.dumps(value, protocol)) == value
+
+
+def test_ordered_dicts_are_dicts() -> None:
+    ordered = collections.OrderedDict(a=1, b=[2])
+    assert load_pickle(pickle.dumps(ordered, 2)) == {"a": 1, "b": [2]}
+
+
+class Evil:
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __reduce__(self) -> Any:
+        return os.system, (f"touch {self.path}",)
+
+
+def test_calls_are_not_made(tmp_path: Path) -> None:
+    path = tmp_path / "touched"
+    value = load_pickle(pickle.dumps({"a": Evil(str(path))}, 2))
+    assert isinstance(value["a"], OpaqueObject)
+    assert isinstance(value["a"].kind, GlobalName)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("data", "sentence"),
+    [
+        (b"\x80\x02K\x01", "pickle exhausted|without an end"),
+        (b"\x80\x02u.", "makes no sense|did not open"),
+        (b"\x80\x02K\x01t.", "did not open"),
+        (b"cos\nsystem\n(S'ls'\ntR.", "which no file of weights needs"),
+        (b"\x80\x02}(K\x01\x85K\x02u.", "a key that is a tuple"),
+        (b"\x80\x02K\x01(K\x01K\x02u.", "what is no dict"),
+        (b"\x80\x02X\x01\x00\x00\x00aK\x01K\x02\x87Q.", "refers to a 'a'"),
+        (b"\x80\x02r\xff\xff\xff\xff.", "makes no sense"),
+        (b"ctorch._utils\n_rebuild_tensor_v2\n(K\x01K\x01K\x01K\x01tR.", "makes no sense"),
+    ],
+)
+def test_what_makes_no_sense_is_a_sentence(data: bytes, sentence: str) -> None:
+    with pytest.raises(FormatError, match=sentence):
+        load_pickle(data)
+
+
+def test_a_pickle_that_is_far_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(safe_pickle, "_MAX_BYTES", 10)
+    with pytest.raises(FormatError, match="more than 10"):
+        load_pickle(pickle.dumps("a long text"))
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_read_or_refused(data: bytes) -> None:
+    with contextlib.suppress(FormatError):
+        load_pickle(b"\x80\x02" + data)

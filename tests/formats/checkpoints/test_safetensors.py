@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tracklight.errors import FormatError, UsageError
+from tracklight.formats.checkpoints.safetensors import SafetensorsFile
+
+
+def make(header: Any, data: bytes = b"\x00" * 16) -> io.BytesIO:
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    return io.BytesIO(len(text).to_bytes(8, "little") + text + data)
+
+
+def entry(dtype: str = "F32", shape: Any = (2, 2), offsets: Any = (0, 16)) -> Any:
+    return {"w": {"dtype": dtype, "shape": shape, "data_offsets": offsets}}
+
+
+def test_tensors_are_listed_and_read() -> None:
+    file = SafetensorsFile(make({"__metadata__": {"format": "pt"}, **entry()}))
+    assert [info.key for info in file.list_tensors()] == ["w"]
+    assert file.read("w").tolist() == [[0, 0], [0, 0]]
+    with pytest.raises(UsageError, match='no tensor "v"'):
+        file.read("v")
+
+
+@pytest.mark.parametrize(
+    ("file", "sentence"),
+    [
+        (io.BytesIO(b"abc"), "of only 3 bytes"),
+        (io.BytesIO(b"\xff" * 20), "whose header has"),
+        (make(b"{"), "header of a safetensors file is not right"),
+        (make({"w": 3}), "header of a safetensors file is not right"),
+        (make(entry(offsets=(0, 20))), "ends beyond its file, which may still be being written"),
+        (make(entry(offsets=(4, 2))), "ends beyond its file"),
+        (make(entry(shape=(3, 2))), r'"w" has 16 bytes for \[3, 2\]'),
+        (make(entry(shape=(-1, 2))), "no array has the shape"),
+        (make(entry(shape=(1 << 40, 1 << 40))), "takes more than"),
+    ],
+)
+def test_what_is_wrong_is_told(file: io.BytesIO, sentence: str) -> None:
+    with pytest.raises(FormatError, match=sentence):
+        SafetensorsFile(file)
+
+
+def test_an_unknown_type_costs_only_its_own_tensor() -> None:
+    file = SafetensorsFile(make({**entry(dtype="F4"), "v": entry()["w"]}))
+    with pytest.raises(FormatError, match="of the type F4, which is not known"):
+        file.read("w")
+    assert file.read("v").shape == (2, 2)
+
+
+@given(st.binary(max_size=80), st.binary(max_size=20))
+def test_any_bytes_are_read_or_refused(header: bytes, data: bytes) -> None:
+    for file in (io.BytesIO(header), make(header, data)):
+        with contextlib.suppress(FormatError):
+            opened = SafetensorsFile(file)
+            for info in opened.list_tensors():
+                opened.read(info.key)

@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.formats.checkpoints.sstable_writer import compress
+from tracklight.errors import FormatError
+from tracklight.formats.checkpoints.sstable import decompress_snappy
+
+PIECES = st.lists(st.binary(max_size=90) | st.sampled_from([b"ab" * 50, b"x" * 300]), max_size=9)
+
+
+@given(PIECES)
+def test_what_arrow_compresses_comes_back(pieces: list[bytes]) -> None:
+    data = b"".join(pieces)
+    assert decompress_snappy(compress(data), len(data)) == data
+
+
+def test_long_literals_and_far_copies_come_back() -> None:
+    data = bytes(range(256)) * 300 + b"\x07" * 70_000
+    assert decompress_snappy(compress(data), len(data)) == data
+    # As Arrow never writes them: a literal of four length bytes, a copy by a 32-bit distance.
+    assert decompress_snappy(b"\x06\xfc\x01\x00\x00\x00ab\x0f\x02\x00\x00\x00", 6) == b"ababab"
+
+
+@pytest.mark.parametrize(
+    ("data", "sentence"),
+    [
+        (b"\x65\x00a", "of 101 bytes, more than 100"),
+        (b"\x05\x00a", "of 5 bytes that holds 1"),
+        (b"\x01\x04ab", "of 1 bytes that holds 2"),
+        (b"\x05\x10a", "ends early"),
+        (b"\x05\x00a\x01", "ends early"),
+        (b"\x05\x00a\x01\x02", "what was 2 bytes before"),
+        (b"\x05\x00a\x01\x00", "what was 0 bytes before"),
+    ],
+)
+def test_what_is_wrong_is_told(data: bytes, sentence: str) -> None:
+    with pytest.raises(FormatError, match=sentence):
+        decompress_snappy(data, 100)
+
+
+@given(st.binary(max_size=100))
+def test_any_bytes_are_read_or_refused(data: bytes) -> None:
+    with contextlib.suppress(FormatError):
+        assert len(decompress_snappy(data, 1000)) <= 1000

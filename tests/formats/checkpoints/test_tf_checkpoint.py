@@ -1,0 +1,200 @@
+"""Checkpoints that TensorFlow wrote; ``told.json`` is what its own reader found in them."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.formats.checkpoints.digests import describe
+from tests.formats.checkpoints.sstable_writer import table
+from tracklight.errors import FormatError, LogError, UsageError
+from tracklight.formats import proto
+from tracklight.formats.checkpoints.tf_checkpoint import TensorFlowCheckpoint
+from tracklight.formats.tensor import DType
+from tracklight.formats.tfrecord import masked_crc32c
+from tracklight.logdir.confined_files import ConfinedFiles
+
+DATA = Path(__file__).parents[2] / "data" / "checkpoints"
+TOLD = json.loads((DATA / "told.json").read_text())
+
+
+def open_checkpoint(folder: Path, name: str, **options: Any) -> TensorFlowCheckpoint:
+    return TensorFlowCheckpoint(ConfinedFiles([str(folder)]), str(folder / name), **options)
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_every_tensor_is_what_tensorflow_reads(name: str) -> None:
+    checkpoint = open_checkpoint(DATA, name)
+    assert {key: describe(checkpoint.read(key)) for key in TOLD[name]} == TOLD[name]
+    shapes = {info.key: list(info.shape) for info in checkpoint.list_tensors()}
+    told = {key: found["shape"] for key, found in TOLD[name].items()}
+    told.pop("_CHECKPOINTABLE_OBJECT_GRAPH", None)
+    assert shapes == told
+
+
+def test_variables_of_objects_go_by_their_names() -> None:
+    shown = [
+        info.name
+        for info in open_checkpoint(DATA, "objects").list_tensors()
+        if not info.is_optimizer_state
+    ]
+    assert {"words/table", "network/list/0", "network/odd/na.me"} <= set(shown)
+
+
+def test_what_an_optimizer_keeps_is_set_apart() -> None:
+    shown = {
+        name: {
+            i.name
+            for i in open_checkpoint(DATA, name).list_tensors()
+            if i.shape and not i.is_optimizer_state
+        }
+        for name in ("keras", "slices", "objects")
+    }
+    # Keras reaches its weights through the optimizer, TensorFlow 1 only appends to names.
+    names = {"sequential/words/embeddings", "sequential/out/kernel", "sequential/out/bias"}
+    assert shown["keras"] == names
+    assert shown["slices"] == {"rows", "columns"}
+    assert not any("Adam" in name for name in shown["objects"])
+
+
+def test_types_have_the_names_that_numpy_gives_them() -> None:
+    dtypes = {info.key: info.dtype for info in open_checkpoint(DATA, "dtypes").list_tensors()}
+    for name in ("float32", "float64", "float16", "bfloat16", "uint4", "bool", "float8_e5m2"):
+        assert dtypes[name] == name
+    texts = {info.key: info.dtype for info in open_checkpoint(DATA, "texts").list_tensors()}
+    assert texts["texts"] == "string"
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    for path in DATA.glob("shards.*"):
+        shutil.copyfile(path, tmp_path / path.name)
+    return tmp_path
+
+
+def test_one_without_an_index_may_still_be_being_written(copy: Path) -> None:
+    (copy / "shards.index").unlink()
+    with pytest.raises(FormatError, match=r'"shards" is not whole: it has no index\. It may still'):
+        open_checkpoint(copy, "shards")
+
+
+def test_one_whose_index_is_cut_short_as_well(copy: Path) -> None:
+    data = (copy / "shards.index").read_bytes()
+    (copy / "shards.index").write_bytes(data[:-5])
+    with pytest.raises(FormatError, match="not whole: its end is missing"):
+        open_checkpoint(copy, "shards")
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda path: path.unlink(), "data-00001-of-00003 is missing. It may still"),
+        (lambda path: path.write_bytes(b"abc"), "data-00001-of-00003 ends too early"),
+        (lambda path: path.write_bytes(b"a" * 16), "cannot be read: its checksum is wrong"),
+    ],
+)
+def test_one_bad_shard_costs_only_its_own_tensors(copy: Path, change: Any, sentence: str) -> None:
+    change(copy / "shards.data-00001-of-00003")
+    checkpoint = open_checkpoint(copy, "shards")
+    with pytest.raises(FormatError, match=f'the tensor "layer1/w" of .*"shards" .*{sentence}'):
+        checkpoint.read("layer1/w")
+    assert checkpoint.read("layer2/w").tolist() == [[2, 2, 2], [2, 2, 2]]
+
+
+def test_a_tensor_that_is_not_there_is_told() -> None:
+    with pytest.raises(UsageError, match='"texts" has no tensor "nothing"'):
+        open_checkpoint(DATA, "texts").read("nothing")
+
+
+def test_large_tensors_are_refused_before_memory_is_taken() -> None:
+    with pytest.raises(FormatError, match="more than 100"):
+        open_checkpoint(DATA, "slices", max_bytes=100).read("rows")
+    with pytest.raises(FormatError, match=r"its texts take [0-9]+ bytes, more than 60"):
+        open_checkpoint(DATA, "texts", max_bytes=60).read("texts")
+
+
+def test_shards_outside_of_the_log_directory_are_not_read(copy: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    (copy / "shards.index").rename(folder / "shards.index")
+    (folder / "shards.data-00001-of-00003").symlink_to(copy / "shards.data-00001-of-00003")
+    with pytest.raises(LogError, match="leads out of the log directory"):
+        open_checkpoint(folder, "shards").read("layer1/w")
+
+
+def write(
+    folder: Path, entries: dict[bytes, Any], data: bytes, **header: int
+) -> TensorFlowCheckpoint:
+    """A checkpoint of any entries; those that are bytes are taken as they are."""
+    pairs = {b"": proto.BundleHeaderProto(num_shards=1, **header).SerializeToString()}
+    for key, entry in entries.items():
+        pairs[key] = entry if isinstance(entry, bytes) else entry.SerializeToString()
+    (folder / "made.index").write_bytes(table(pairs))
+    (folder / "made.data-00000-of-00001").write_bytes(data)
+    return open_checkpoint(folder, "made")
+
+
+def make_entry(data: bytes, shape: list[int], dtype: int = DType.FLOAT, **fields: Any) -> Any:
+    dims = proto.TensorShapeProto(dim=[proto.Dim(size=size) for size in shape])
+    fields = {"size": len(data), "crc32c": masked_crc32c(data), **fields}
+    return proto.BundleEntryProto(dtype=dtype, shape=dims, **fields)
+
+
+def test_numbers_of_the_other_endianness_are_turned(tmp_path: Path) -> None:
+    data = np.array([1.5, -2.0], ">f4").tobytes()
+    checkpoint = write(tmp_path, {b"w": make_entry(data, [2])}, data, endianness=1)
+    array = checkpoint.read("w")
+    assert array.tolist() == [1.5, -2.0]
+    assert array.dtype == np.dtype("<f4")
+
+
+LENGTHS_CRC = struct.pack("<I", masked_crc32c(b"\x05\0\0\0"))
+
+
+@pytest.mark.parametrize(
+    ("data", "shape", "fields", "sentence"),
+    [
+        (b"abcd", [2], {}, r"shape \[2\] takes 8 bytes, but it has 4"),
+        (b"abcd", [1], {"offset": -1}, "negative"),
+        (b"abcd", [-1], {}, "does not tell its shape"),
+        (b"abcd", [1], {"dtype": DType.VARIANT}, "variant, which holds no values"),
+        (b"abcd", [1], {"dtype": 77}, "unknown dtype 77"),
+        (b"abcd", [9], {"dtype": DType.STRING}, "9 texts in 4 bytes"),
+        (b"\x01abcdz", [1], {"dtype": DType.STRING}, "checksum of the lengths"),
+        (b"\x05" + LENGTHS_CRC + b"abc", [1], {"dtype": DType.STRING}, "texts do not add up"),
+    ],
+)
+def test_what_is_wrong_with_an_entry_is_told(
+    tmp_path: Path, data: bytes, shape: list[int], fields: dict[str, Any], sentence: str
+) -> None:
+    checkpoint = write(tmp_path, {b"w": make_entry(data, shape, **fields)}, data)
+    with pytest.raises(FormatError, match=sentence):
+        checkpoint.read("w")
+
+
+def test_a_part_that_is_missing_is_told(tmp_path: Path) -> None:
+    part = proto.TensorSliceProto(extent=[proto.SliceExtent(start=0, length=1)])
+    entry = make_entry(b"", [2], slices=[part])
+    with pytest.raises(FormatError, match=r"its part \[\(0, 1\)\] is missing"):
+        write(tmp_path, {b"w": entry}, b"").read("w")
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@given(st.dictionaries(st.binary(max_size=8), st.binary(max_size=60), max_size=4), st.binary())
+def test_any_entries_are_read_or_refused(
+    tmp_path: Path, entries: dict[bytes, bytes], data: bytes
+) -> None:
+    with contextlib.suppress(FormatError):
+        checkpoint = write(tmp_path, {b"k" + key: value for key, value in entries.items()}, data)
+        for info in checkpoint.list_tensors():
+            with contextlib.suppress(FormatError):
+                checkpoint.read(info.key)

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import pytest
+
+from tracklight.errors import FormatError
+from tracklight.formats.checkpoints.tf_checkpoint import SliceExtent, encode_slice_key, to_slices
+
+
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [
+        (0, "80"),
+        (63, "bf"),
+        (64, "c040"),
+        (1000, "c3e8"),
+        (8191, "dfff"),
+        (8192, "e02000"),
+        (20_000, "e04e20"),
+        (1_500_000, "f016e360"),
+        (-1, "7f"),
+        (-65, "3fbf"),
+    ],
+)
+def test_numbers_are_coded_as_tensorflow_does(number: int, code: str) -> None:
+    assert encode_slice_key(b"", [SliceExtent(number, 0)]) == bytes.fromhex(f"0000010101{code}80")
+
+
+def test_codes_sort_like_their_numbers() -> None:
+    numbers = [-9000, -65, -64, -1, 0, 1, 63, 64, 8191, 8192, 2**20, 2**27, 2**54]
+    codes = [encode_slice_key(b"a", [SliceExtent(number, 1)]) for number in numbers]
+    assert codes == sorted(codes)
+
+
+def test_bytes_that_end_a_name_are_escaped() -> None:
+    assert encode_slice_key(b"a\x00b\xff", []) == b"\x00a\x00\xffb\xff\x00\x00\x01\x00"
+
+
+def test_a_stretch_without_length_is_the_whole_dimension() -> None:
+    place = to_slices([SliceExtent(2, 3), SliceExtent(0, -1)], (10, 4))
+    assert place == (slice(2, 5), slice(0, 4))
+
+
+@pytest.mark.parametrize(
+    ("extents", "sentence"),
+    [
+        ([SliceExtent(0, 1)], "a part of 1 dimensions of a tensor of 2"),
+        ([SliceExtent(8, 3), SliceExtent(0, 4)], "a part from 8 to 11 of a dimension of 10"),
+        ([SliceExtent(-1, 3), SliceExtent(0, 4)], "a part from -1 to 2"),
+        ([SliceExtent(3, -2), SliceExtent(0, 4)], "a part from 3 to 1"),
+    ],
+)
+def test_parts_that_do_not_fit_are_told(extents: list[SliceExtent], sentence: str) -> None:
+    with pytest.raises(FormatError, match=sentence):
+        to_slices(extents, (10, 4))
+
+
+def test_a_place_beyond_any_memory_is_refused() -> None:
+    with pytest.raises(FormatError, match="a part of a tensor at"):
+        encode_slice_key(b"a", [SliceExtent(2**62, 1)])

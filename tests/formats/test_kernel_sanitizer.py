@@ -1,0 +1,63 @@
+"""The kernel touches no memory but its own: it is run under AddressSanitizer and UBSan."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).parents[2]
+FORMATS = ROOT / "tracklight" / "formats"
+SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"]
+
+
+@pytest.fixture(scope="module")
+def libasan() -> Path:
+    """The library that has to be loaded before Python, as Python itself is not sanitized."""
+    if shutil.which("gcc") is None:
+        pytest.skip("gcc is not installed")
+    command = ["gcc", "-print-file-name=libasan.so"]
+    path = Path(subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip())
+    if not path.is_absolute():
+        pytest.skip("gcc has no AddressSanitizer (Debian: libgcc-dev)")
+    return path
+
+
+@pytest.fixture(scope="module")
+def kernel(libasan: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("Cython", reason="Cython is not installed")
+    include = Path(sysconfig.get_path("include"))
+    if not (include / "Python.h").exists():
+        pytest.skip("Python's C headers are not installed")
+    folder = tmp_path_factory.mktemp("kernel")
+    source, library = folder / "_scan.c", folder / "_scan.so"
+    cython = [sys.executable, "-m", "cython", "-3", str(FORMATS / "_scan.pyx"), "-o", str(source)]
+    subprocess.run(cython, check=True)
+    places = [f"-I{place}" for place in (include, FORMATS, np.get_include())]
+    command = ["gcc", "-O1", "-g", "-w", "-shared", "-fPIC", *SANITIZE, *places]
+    subprocess.run([*command, str(source), "-o", str(library)], check=True)
+    return library
+
+
+def test_no_fault_on_files_good_and_bad(kernel: Path, libasan: Path) -> None:
+    environment = {
+        **os.environ,
+        "LD_PRELOAD": str(libasan),
+        "PYTHONMALLOC": "malloc",  # else small objects share blocks and hide what is beyond them
+        "ASAN_OPTIONS": "detect_leaks=0",  # Python itself leaves some memory to the system
+        "UBSAN_OPTIONS": "print_stacktrace=1",
+    }
+    command = [sys.executable, "-m", "tests.formats.kernel_sanitizer", str(kernel)]
+    ended = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 0, ended.stderr[-5000:]
+    assert ended.stdout == "no fault\n"

@@ -1,0 +1,106 @@
+"""Messages are read field by field, strictly, and no further than their end."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests import builders as b
+from tracklight.errors import FormatError
+from tracklight.formats.wire_format import (
+    FIXED32,
+    FIXED64,
+    LENGTH_DELIMITED,
+    VARINT,
+    Field,
+    iter_fields,
+    read_varint,
+    to_int64,
+)
+
+
+def read(data: bytes) -> list[Field]:
+    return list(iter_fields(data, 0, len(data)))
+
+
+class TestVarint:
+    @given(st.integers(0, (1 << 64) - 1), st.binary(max_size=3))
+    def test_is_read_up_to_its_last_byte(self, value: int, after: bytes) -> None:
+        data = b.varint(value)
+        assert read_varint(data + after, 0, len(data + after)) == (value, len(data))
+
+    def test_may_be_longer_than_needed(self) -> None:
+        assert read_varint(b"\x81\x80\x00", 0, 3) == (1, 3)
+
+    def test_bits_beyond_the_sixty_fourth_are_dropped(self) -> None:
+        assert read_varint(b"\xff" * 9 + b"\x7f", 0, 10) == ((1 << 64) - 1, 10)
+
+    @pytest.mark.parametrize("data", [b"", b"\x80", b"\x80" * 9, b"\x80" * 10 + b"\x01"])
+    def test_must_end(self, data: bytes) -> None:
+        with pytest.raises(FormatError):
+            read_varint(data, 0, len(data))
+
+    def test_must_end_inside_its_message(self) -> None:
+        with pytest.raises(FormatError):
+            read_varint(b"\x80\x01", 0, 1)
+
+    @pytest.mark.parametrize("value", [0, 1, -1, (1 << 63) - 1, -(1 << 63)])
+    def test_may_stand_for_a_signed_number(self, value: int) -> None:
+        assert to_int64(read_varint(b.varint(value), 0, 10)[0]) == value
+
+
+class TestFields:
+    def test_of_every_type(self) -> None:
+        data = b.integer(1, 300) + b.double(2, 1.0) + b.blob(3, b"abc") + b.single(1000, 1.0)
+        assert read(data) == [
+            Field(1, VARINT, 300, 1, 3),
+            Field(2, FIXED64, 0, 4, 12),
+            Field(3, LENGTH_DELIMITED, 0, 14, 17),
+            Field(1000, FIXED32, 0, 19, 23),
+        ]
+
+    def test_of_a_message_inside_another(self) -> None:
+        data = b"before" + b.integer(1, 5) + b"after"
+        assert list(iter_fields(data, 6, 8)) == [Field(1, VARINT, 5, 7, 8)]
+
+    def test_none(self) -> None:
+        assert read(b"") == []
+
+    def test_come_one_by_one(self) -> None:
+        fields = iter_fields(b.integer(1, 5) + b"\x80", 0, 3)
+        assert next(fields).value == 5
+        with pytest.raises(FormatError):
+            next(fields)
+
+    @pytest.mark.parametrize(
+        "data",
+        [
+            b"\x00\x01",  # field number 0
+            b"\x02\x00",
+            b"\x08",  # no value
+            b"\x09" + bytes(7),
+            b"\x0d" + bytes(3),
+            b"\x0a",
+            b"\x0a\x01",
+            b"\x0a" + b.varint((1 << 64) - 1),
+            b"\x0b\x0c",  # groups
+            b"\x0c",
+            b"\x0e",  # no such types
+            b"\x0f",
+        ],
+        ids=bytes.hex,
+    )
+    def test_that_do_not_fit(self, data: bytes) -> None:
+        with pytest.raises(FormatError):
+            read(data)
+
+    @given(st.binary(max_size=60))
+    def test_of_any_bytes_are_refused_or_follow_each_other(self, data: bytes) -> None:
+        try:
+            fields = read(data)
+        except FormatError:
+            return
+        ends = [0, *(field.end for field in fields)]
+        assert ends[-1] == len(data)
+        assert all(end < field.end for end, field in zip(ends, fields, strict=False))

@@ -1,0 +1,56 @@
+"""Many messages at once: the compiled kernel and plain Python find the same."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tracklight.errors import FormatError
+from tracklight.formats import proto, wire_format
+from tracklight.formats.wire_format import decode_texts, scan_messages
+
+_xplane = pytest.importorskip("tracklight.formats._xplane")
+
+
+def test_the_wanted_fields_of_many_messages_are_found_in_their_order() -> None:
+    nodes = [
+        proto.NodeDef(name=b"a", op=b"Relu", input=[b"x", b"y"]),
+        proto.NodeDef(),
+        proto.NodeDef(name="wörter".encode()),
+    ]
+    data = b"".join(node.SerializeToString() for node in nodes)
+    sizes = np.array([node.ByteSize() for node in nodes])
+    spans = np.stack([np.cumsum(sizes) - sizes, sizes], axis=1)
+    of, field, start, size = np.ascontiguousarray(scan_messages(data, spans, 0b1010).T)
+    assert list(zip(of, field, decode_texts(data, start, size), strict=True)) == [
+        (0, 1, "a"),
+        (0, 3, "x"),
+        (0, 3, "y"),
+        (2, 1, "wörter"),
+    ]
+
+
+def test_what_is_no_text_stays_visible_and_no_message_is_said_to_be_none() -> None:
+    assert decode_texts(b"a\xffb", np.array([0, 1]), np.array([3, 0])) == ["a\\xffb", ""]
+    with pytest.raises(FormatError, match="cannot be decoded"):
+        scan_messages(b"\x0a\x09x", np.array([[0, 3]]), 2)
+
+
+@given(st.lists(st.binary(max_size=40), max_size=5), st.integers(0, 2**64 - 1))
+@settings(max_examples=300, deadline=None)
+def test_both_readers_agree_on_anything(messages: list[bytes], wanted: int) -> None:
+    data = b"".join(messages)
+    sizes = np.array([len(message) for message in messages], np.int64)
+    spans = np.stack([np.cumsum(sizes) - sizes, sizes], axis=1)
+    answers = []
+    for scan in (_xplane.scan_each, wire_format.scan_messages_in_python):
+        try:
+            answers.append(scan(data, spans, wanted).tolist())
+        except FormatError:
+            answers.append(None)
+    assert answers[0] == answers[1]
+    texts = (_xplane.take_texts, wire_format.decode_texts_in_python)
+    starts = np.ascontiguousarray(spans[:, 0])
+    assert texts[0](data, starts, sizes) == texts[1](data, starts, sizes)

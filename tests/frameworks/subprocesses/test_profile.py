@@ -1,0 +1,32 @@
+"""Steps that `tracklight.profile` captures by the profilers of frameworks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.frameworks.programs import need, run_program
+from tests.frameworks.programs.profile_program import LOAD_S
+from tests.writer.event_files import read_scalars
+from tracklight.analysis.profiles.captures.files import list_captures, open_capture
+from tracklight.analysis.profiles.steps import detect_steps
+from tracklight.logdir.roots import Root
+
+NAMES = {"torch": "ProfilerStep#{}", "jax": "train {}", "tensorflow": "train {}"}
+
+
+@pytest.mark.parametrize("framework", NAMES)
+def test_the_steps_asked_for_are_captured(framework: str, tmp_path: Path) -> None:
+    need(framework)
+    recording = run_program("capture_program.py", framework, tmp_path)
+    assert recording == [False, True, True, True, True, False, False]
+    (capture,) = list_captures([Root("", str(tmp_path))])
+    steps = detect_steps(open_capture(capture.path))
+    assert steps.names == tuple(NAMES[framework].format(number) for number in range(11, 15))
+    assert capture.run == "."
+    # Waiting for data is a part of the step that the data is for.
+    assert np.diff(steps.spans).min() / 1e12 >= LOAD_S
+    tags = {tag for tag, _, _ in read_scalars(tmp_path)}
+    assert "system/process_cpu_percent" in tags

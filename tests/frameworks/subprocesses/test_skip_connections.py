@@ -1,0 +1,28 @@
+"""The skip connections of one network are found in the graphs of every framework."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.dashboards.graphs.graph_log import Scene
+from tests.frameworks.programs import need, run_program
+from tracklight.plugin import Empty
+
+BLOCKS = 3
+
+
+@pytest.mark.parametrize("backend", ["tensorflow", "jax", "torch"])
+def test_every_block_has_one(backend: str, tmp_path: Path) -> None:
+    need("keras", backend)
+    run_program("skip_program.py", tmp_path / "run", KERAS_BACKEND=backend)
+    scene = Scene(tmp_path)
+    kinds = set()
+    for graph in scene.dashboard.graphs(Empty()).graphs:
+        told = scene.ask("statistics", id=graph.id)
+        assert len(told.skips) == BLOCKS, graph.title
+        assert told.misfits == []
+        kinds.add(graph.kind)
+    assert kinds == {"conceptual", "op"}
+    scene.catalog.close()

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from tests import builders as b
+from tests.index import logs
+from tracklight.index.tags import summarize
+from tracklight.types import Point, Series, SeriesSummary
+
+
+def make_series(steps: list[int], values: list[float], overwritten: Sequence[int] = ()) -> Series:
+    marks = np.zeros(len(steps), bool)
+    marks[list(overwritten)] = True
+    wall = np.arange(len(steps), dtype=np.float64)
+    return Series("run", "loss", np.array(steps), wall, np.array(values), marks)
+
+
+def test_last_lowest_and_highest_leave_out_what_was_overwritten() -> None:
+    found = summarize(make_series([0, 1, 2, 2, 3], [5.0, 1.0, 99.0, 7.0, 3.0], [2]))
+    assert found == SeriesSummary(4, Point(3, 4.0, 3.0), Point(1, 1.0, 1.0), Point(2, 3.0, 7.0))
+
+
+def test_only_finite_values_are_lowest_or_highest() -> None:
+    found = summarize(make_series([0, 1, 2], [-np.inf, 2.0, np.nan]))
+    assert found.min == found.max == Point(1, 1.0, 2.0)
+    assert found.last is not None and np.isnan(found.last.value)
+    assert summarize(make_series([0], [np.nan])).min is None
+    assert summarize(make_series([], [])) == SeriesSummary(0, None, None, None)
+
+
+def test_the_last_point_is_that_of_the_highest_step() -> None:
+    found = summarize(make_series([10, 20, 20, 11], [1.0, 2.0, 3.0, 4.0]))
+    assert found.last == Point(20, 2.0, 3.0)
+
+
+def test_a_catalog_digests_what_is_there(tmp_path: Path) -> None:
+    logs.write(tmp_path, "a", logs.points(range(3)))
+    logs.write(tmp_path, "b", logs.points(range(7)))
+    catalog = logs.open_catalog(tmp_path, shards=2)
+    keys = [("b", "loss"), ("gone", "loss"), ("a", "loss"), ("a", "gone")]
+    counts = [found and found.count for found in catalog.summaries(keys)]
+    assert counts == [7, None, 3, None]
+
+
+def test_a_catalog_tells_what_plugins_were_told(tmp_path: Path) -> None:
+    def tagged(content: bytes) -> bytes:
+        metadata = b.blob(9, b.blob(1, b.blob(1, b"mine"), b.blob(2, content)))
+        value = b.value("tag", b.simple(0.0), metadata)
+        return b.record(b.event(b.summary(value), step=0))
+
+    logs.write(tmp_path, "a", tagged(b"one") + tagged(b"two"))
+    logs.write(tmp_path, "b", tagged(b"three"))
+    logs.write(tmp_path, "c", logs.points(range(3)))
+    catalog = logs.open_catalog(tmp_path, shards=2)
+    assert catalog.plugin_data("tag") == {"a": b"one", "b": b"three"}

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from tracklight.notebook.frame import find_public_url, list_service_flags
+
+
+@pytest.fixture(autouse=True)
+def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (
+        "CODESPACE_NAME",
+        "COLAB_RELEASE_TAG",
+        "GITHUB_CODESPACES_PORT_FORWARDING_DOMAIN",
+        "KAGGLE_KERNEL_RUN_TYPE",
+        "VSCODE_PROXY_URI",
+    ):
+        monkeypatch.delenv(name, raising=False)
+
+
+def run_servers(monkeypatch: pytest.MonkeyPatch, *bases: str) -> None:
+    """Let the notebook servers of this machine be those at the given paths."""
+    package, module = ModuleType("jupyter_server"), ModuleType("jupyter_server.serverapp")
+    servers: list[dict[str, Any]] = [{"base_url": base, "port": 8888} for base in bases]
+    module.list_running_servers = lambda: iter(servers)  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "jupyter_server", package)
+    monkeypatch.setitem(sys.modules, "jupyter_server.serverapp", module)
+
+
+def test_on_a_machine_of_ones_own_nothing_is_needed() -> None:
+    assert list_service_flags() == [] and find_public_url(6006) is None
+
+
+def test_colab_is_known_by_its_module_and_by_its_release(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLAB_RELEASE_TAG", "r")
+    by_release = list_service_flags()
+    assert "--trusted-host=*.googleusercontent.com" in by_release
+    monkeypatch.delenv("COLAB_RELEASE_TAG")
+    monkeypatch.setitem(sys.modules, "google.colab", ModuleType("google.colab"))
+    assert list_service_flags() == by_release
+
+
+def test_kaggle_shows_ports_below_the_path_of_its_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KAGGLE_KERNEL_RUN_TYPE", "Interactive")
+    assert "--trusted-host=*.kaggle.net" in list_service_flags()
+    run_servers(monkeypatch, "/k/311788458/eyJhbGciOi/proxy/")
+    assert find_public_url(6006) == (
+        "https://kkb-production.jupyter-proxy.kaggle.net/k/311788458/eyJhbGciOi/proxy/proxy/6006"
+    )
+
+
+def test_kaggle_without_a_server_shows_no_ports(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KAGGLE_KERNEL_RUN_TYPE", "Batch")
+    run_servers(monkeypatch)
+    assert find_public_url(6006) is None
+    monkeypatch.setitem(sys.modules, "jupyter_server.serverapp", None)
+    assert find_public_url(6006) is None
+
+
+def test_codespaces_give_each_port_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CODESPACE_NAME", "super-disco-x7")
+    assert find_public_url(6006) == "https://super-disco-x7-6006.app.github.dev"
+    monkeypatch.setenv("GITHUB_CODESPACES_PORT_FORWARDING_DOMAIN", "preview.app.github.dev")
+    assert find_public_url(6007) == "https://super-disco-x7-6007.preview.app.github.dev"
+    assert "--trusted-host=*.github.dev" in list_service_flags()
+
+
+def test_code_server_says_where_it_shows_ports(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VSCODE_PROXY_URI", "https://code.lab.example/proxy/{{port}}/")
+    assert find_public_url(6006) == "https://code.lab.example/proxy/6006"
+    # Below which page this would lie, nobody can tell here.
+    monkeypatch.setenv("VSCODE_PROXY_URI", "./proxy/{{port}}")
+    assert find_public_url(6006) is None

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from tracklight.cli import main
+from tracklight.cli.demo.embeddings import write_embeddings
+from tracklight.logdir.roots import parse_roots
+from tracklight.reader.inspect_embeddings import (
+    InspectedEmbedding,
+    iter_embedding_lines,
+    summarize_embeddings,
+    summarize_tensor_file,
+)
+
+DATA = Path(__file__).parents[1] / "data"
+
+
+def sum_up(root: Path) -> list[InspectedEmbedding]:
+    return list(summarize_embeddings(parse_roots(str(root))))
+
+
+def test_the_demo_has_labels_and_pictures(tmp_path: Path) -> None:
+    write_embeddings(tmp_path / "run", seed=0, now=1e9)
+    words, found = sum_up(tmp_path)
+    assert (words.name, words.steps) == ("word_vectors", [0, 250, 1000, 4000, 16_000])
+    assert words.labels == ["word", "group", "letters", "count"]
+    assert found == InspectedEmbedding(
+        "run", "penultimate_layer", 400, 24, [], ["shape", "index", "split"], True, []
+    )
+    assert list(iter_embedding_lines([found]))[:4] == [
+        "run  penultimate_layer",
+        "  400 vectors of 24 numbers",
+        "  labels: shape, index, split",
+        "  a picture of each",
+    ]
+
+
+def test_what_does_not_fit_is_told(tmp_path: Path) -> None:
+    vectors = np.ones((5, 3), np.float32)
+    vectors[2, 1] = np.nan
+    np.save(tmp_path / "v.npy", vectors)
+    (tmp_path / "m.tsv").write_text("a\nb\n")
+    Image.new("L", (4, 4)).save(tmp_path / "s.png")
+    (tmp_path / "projector_config.pbtxt").write_text(
+        'embeddings { tensor_path: "v.npy" metadata_path: "m.tsv" '
+        'sprite { image_path: "s.png" single_image_dim: 4 single_image_dim: 4 } }'
+    )
+    (found,) = sum_up(tmp_path)
+    for sentence, part in zip(
+        found.problems,
+        ("1 of 5 vectors holds NaN", "2 rows of labels for 5", "room for 1 pictures"),
+        strict=True,
+    ):
+        assert part in sentence
+
+
+def test_files_of_weights_are_looked_into() -> None:
+    found = {
+        item.name: item.vectors
+        for item in summarize_tensor_file(str(DATA / "weights/checkpoint.pth"))
+    }
+    assert found == {"words.weight": 9, "out.0.weight": 3}
+    (item,) = summarize_tensor_file(str(DATA / "checkpoints/parts.index"))
+    assert (item.name, item.vectors, item.dimensions) == ("table", 70, 150)
+
+
+def test_steps_are_listed_but_not_thousands(tmp_path: Path) -> None:
+    for step in range(30):
+        shutil.copyfile(DATA / "weights/lone.pt", tmp_path / f"lone-{step}.pt")
+    (found,) = sum_up(tmp_path)
+    assert found.steps == list(range(30))
+    assert any(line.endswith("18, 19 and 10 more") for line in iter_embedding_lines([found]))
+
+
+def test_the_shell_has_it_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    np.save(tmp_path / "v.npy", np.ones((5, 3)))
+    main(["inspect", "--embeddings", "--json", "--logdir", str(tmp_path)])
+    (found,) = json.loads(capsys.readouterr().out)["embeddings"]
+    assert (found["name"], found["vectors"], found["problems"]) == ("v", 5, [])
+    main(["inspect", "--embeddings", str(tmp_path / "v.npy")])
+    assert "5 vectors of 3 numbers" in capsys.readouterr().out
+    (tmp_path / "nothing").mkdir()
+    main(["inspect", "--embeddings", "--logdir", str(tmp_path / "nothing")])
+    assert capsys.readouterr().out == "no embedding is here\n"

@@ -1,0 +1,100 @@
+"""``tracklight inspect --graph`` on logs of real programs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.archives import extract
+from tests.index import logs
+from tracklight.cli import main
+from tracklight.cli.demo.resnet import write_resnet
+
+DATA = Path(__file__).parent.parent / "data"
+CORPUS = DATA / "corpus"
+CROSS = "\N{MULTIPLICATION SIGN}"
+
+
+@pytest.fixture
+def seed002(tmp_path: Path) -> Path:
+    extract(CORPUS / "seed002.tar.xz", tmp_path)
+    return tmp_path
+
+
+def show(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(["inspect", "--graph", *arguments]) == 0
+    return capsys.readouterr().out
+
+
+def test_a_graph_in_a_few_lines(seed002: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = show(capsys, str(seed002), "--run", "re:traced$", "--tag", "__run_graph__")
+    lines = [line.strip() for line in said.splitlines()]
+    assert lines[0].endswith("traced  __run_graph__  (graphs)")
+    assert lines[1] == "12 nodes in 3 levels, 10 edges, 2 control edges, 1 function"
+    assert lines[2].startswith("operations: Placeholder 7, ")
+    assert f"images float32 8{CROSS}28{CROSS}28{CROSS}1" in lines[3]
+
+
+def test_a_graph_that_was_left_empty_is_said(
+    seed002: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = show(capsys, str(seed002), "--json")
+    found = {(one["run"].split("/")[-1], one["tag"]): one for one in json.loads(said)["graphs"]}
+    assert found["traced", "__run_graph__"]["summary"]["nodes"] == 12
+    assert found["traced", "__run_graph__"]["summary"]["ops"]["Placeholder"] == 7
+    empty = found["20240527-031421", "model_trace"]
+    assert (empty["summary"], empty["problem"]) == (
+        None,
+        "this graph is empty: it was logged without any nodes",
+    )
+
+
+def test_parameters_of_a_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    extract(CORPUS / "seed000.tar.xz", tmp_path)
+    said = show(capsys, str(tmp_path), "--run", "re:dense")
+    # 28 * 28 * 512 + 512, 512 * 256 + 256, 256 * 10 + 10 (the tutorial's three layers).
+    assert "535,818 parameters" in said
+
+
+def test_a_log_without_graphs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    logs.write(tmp_path, "run", logs.points(range(3)))
+    assert show(capsys, str(tmp_path)) == "no graph was logged here\n"
+
+
+def test_a_graph_that_is_damaged_is_said(
+    small_logdir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "5 bytes that are no GraphDef message" in show(capsys, str(small_logdir))
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("torch_export.onnx", "20 nodes in 5 levels, 21 edges"),
+        ("function.pb", "7 nodes in 3 levels, 5 edges, 2 control edges, 5 functions"),
+        ("function.pbtxt", "7 nodes in 3 levels, 5 edges, 2 control edges, 5 functions"),
+    ],
+)
+def test_files_of_models(name: str, line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    said = show(capsys, str(DATA / "graphs" / name)).splitlines()
+    assert said[:2] == [f"{name}  (file)", f"  {line}"]
+
+
+def test_a_file_that_holds_no_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "model.h5").write_bytes(b"\x89HDF")
+    assert main(["inspect", "--graph", str(tmp_path / "model.h5")]) == 1
+    assert "model.h5 cannot be shown: it is an HDF5 file" in capsys.readouterr().err
+
+
+def test_graphs_of_tensorboardx_and_of_the_demo(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = show(capsys, str(DATA / "graphs/tensorboardx"))
+    assert "12 nodes in 5 levels, 11 edges" in said
+    write_resnet(tmp_path / "resnet50", now=1_800_000_000)
+    said = show(capsys, str(tmp_path))
+    # As many as Keras counts of ResNet50, less the biases that stand before a normalization.
+    assert "25,610,152 parameters" in said
+    assert said.count("parameters") == 2

@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from tests.server.memory_source import MemorySource
+from tracklight.server.alerts.monitor import AlertMonitor
+from tracklight.server.notes import AlertRule
+
+NAN = AlertRule("nan", "*", "nan")
+ABOVE = AlertRule("above", "loss", "above", 5.0)
+
+
+@pytest.fixture
+def log() -> MemorySource:
+    log = MemorySource(logged={"a": {"loss": [1.0, 9.0, 2.0]}, "b": {"loss": [math.nan]}})
+    log.refresh()
+    return log
+
+
+def write(log: MemorySource, run: str, *values: float, tag: str = "loss") -> None:
+    log.logged.setdefault(run, {}).setdefault(tag, []).extend(values)
+    log.refresh()
+
+
+def test_what_was_there_is_judged_by_its_present_state(log: MemorySource) -> None:
+    monitor = AlertMonitor(log)
+    fired = monitor.set_rules([NAN, ABOVE], ["a", "b"])
+    assert [(one.rule, one.run, one.step) for one in fired] == [("nan", "b", 0)]
+    assert fired[0].text == "b: loss is NaN at step 0"
+    assert monitor.alerts.list_newest() == fired
+
+
+def test_only_new_points_are_looked_at(log: MemorySource) -> None:
+    monitor = AlertMonitor(log)
+    monitor.set_rules([ABOVE], ["a", "b"])
+    assert monitor.check_new_points(["a"]) == []
+    write(log, "a", 3.0, 8.0)
+    assert [(one.step, one.value) for one in monitor.check_new_points(["a"])] == [(4, 8.0)]
+    write(log, "a", 9.0)
+    assert monitor.check_new_points(["a"]) == []
+
+
+def test_an_alarm_rings_again_after_it_recovered(log: MemorySource) -> None:
+    monitor = AlertMonitor(log)
+    monitor.set_rules([ABOVE], ["a"])
+    write(log, "a", 8.0)
+    (rang,) = monitor.check_new_points(["a"])
+    write(log, "a", 1.0)
+    (over,) = monitor.check_new_points(["a"])
+    assert (over.id, over.recovered) == (rang.id, True)
+    write(log, "a", 8.0)
+    (again,) = monitor.check_new_points(["a"])
+    assert again.id != rang.id
+    assert monitor.alerts.list_newest() == [again, over]
+
+
+def test_a_spike_between_two_looks_rings_and_recovers(log: MemorySource) -> None:
+    monitor = AlertMonitor(log)
+    monitor.set_rules([ABOVE], ["a"])
+    write(log, "a", 8.0, 1.0)
+    assert [one.recovered for one in monitor.check_new_points(["a"])] == [False, True]
+
+
+def test_all_points_of_a_run_that_is_new_are_looked_at(log: MemorySource) -> None:
+    monitor = AlertMonitor(log)
+    monitor.set_rules([ABOVE, NAN], ["a", "b"])
+    write(log, "new", 9.0, 1.0)
+    write(log, "new", math.inf, tag="other")
+    found = {(one.rule, one.tag, one.recovered) for one in monitor.check_new_points(["new"])}
+    assert found == {("above", "loss", False), ("above", "loss", True), ("nan", "other", False)}
+
+
+def test_a_rule_that_goes_takes_its_alarms_along(log: MemorySource) -> None:
+    monitor = AlertMonitor(log)
+    monitor.set_rules([NAN], ["a", "b"])
+    assert monitor.set_rules([NAN, ABOVE], ["a", "b"]) == []
+    assert len(monitor.alerts.list_newest()) == 1
+    monitor.set_rules([AlertRule("nan", "a*", "nan")], ["a", "b"])
+    assert monitor.alerts.list_newest() == []
+
+
+def test_a_rule_that_comes_back_is_new(log: MemorySource) -> None:
+    monitor = AlertMonitor(log)
+    monitor.set_rules([ABOVE], ["a"])
+    monitor.set_rules([], ["a"])
+    write(log, "a", 99.0, 1.0)
+    monitor.set_rules([ABOVE], ["a"])
+    write(log, "a", 1.0)
+    assert monitor.check_new_points(["a"]) == []
+
+
+def test_a_run_that_is_gone_is_forgotten(log: MemorySource) -> None:
+    monitor = AlertMonitor(log)
+    monitor.set_rules([NAN], ["a", "b"])
+    del log.logged["b"]
+    log.refresh()
+    monitor.remove_runs(["b"])
+    assert monitor.alerts.list_newest() == []
+    assert monitor.check_new_points(["b"]) == []
+
+
+def test_a_series_that_was_written_anew_is_judged_from_its_start(log: MemorySource) -> None:
+    monitor = AlertMonitor(log)
+    monitor.set_rules([ABOVE], ["a"])
+    log.logged["a"]["loss"] = [7.0]
+    log.refresh()
+    assert [one.step for one in monitor.check_new_points(["a"])] == [0]

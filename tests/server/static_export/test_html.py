@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+
+from tests.server.columns_decoder import read_columns
+from tracklight.errors import LogError
+from tracklight.server.static_export import writer
+
+NASTY = "</script><script>alert(1)</script><!-- \u2028\u2029 & \" ' \\ ]]>"
+
+
+def test_no_name_can_end_a_script() -> None:
+    text = writer.escape_json({NASTY: [NASTY]})
+    assert not set(text) & set("<>&\u2028\u2029")
+    assert json.loads(text) == {NASTY: [NASTY]}
+
+
+def test_a_program_cannot_end_its_own_script() -> None:
+    embedded = writer.embed_script('a="</script>";b="<!--"')
+    assert embedded == '<script>a="<\\/script>";b="<\\!--"</script>'
+
+
+class Answer(msgspec.Struct):
+    name: str
+    value: np.ndarray
+
+
+def test_an_answer_is_packed_with_its_columns() -> None:
+    packed = writer.pack_response(Answer(NASTY, np.array([1.5, np.nan])))
+    answer = read_columns(zlib.decompress(base64.b64decode(packed), wbits=-15))
+    assert answer["name"] == NASTY
+    np.testing.assert_array_equal(answer["value"], [1.5, np.nan])
+
+
+def test_a_page_that_was_not_built_is_said(tmp_path: Path) -> None:
+    with pytest.raises(LogError, match="was not built"):
+        writer.read_asset("board.js", tmp_path)

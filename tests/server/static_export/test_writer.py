@@ -1,0 +1,218 @@
+from __future__ import annotations
+
+import base64
+import json
+import re
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests import builders as b
+from tests.index import logs
+from tests.server.columns_decoder import read_columns
+from tracklight.errors import LogError, UsageError
+from tracklight.index.catalog import Catalog
+from tracklight.plugin import Blob
+from tracklight.server.notes import NotesStore, RunNoteUpdate
+from tracklight.server.static_export import writer
+from tracklight.server.static_export.contents import ExportContents
+from tracklight.server.static_export.view import parse_view
+from tracklight.server.static_export.writer import write_static_export
+from tracklight.util.user_dirs import get_notes_path
+
+NASTY = "</script><b>\u2028"
+
+
+class Everything:
+    """Whatever it is, it is in here."""
+
+    def __contains__(self, _: object) -> bool:
+        return True
+
+
+@pytest.fixture(autouse=True)
+def built_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests of what is written need no page that was built."""
+    programs = {"board.js": "start('</script>')", "board.css": "body{}"}
+    monkeypatch.setattr(writer, "read_program", lambda name: programs[name])
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> Iterator[Catalog]:
+    logdir = tmp_path / "private" / "logs"
+    logs.write(logdir, "a", logs.points(range(5)) + logs.points(range(3), tag=NASTY))
+    logs.write(logdir, "b", logs.points(range(7)))
+    logs.write(logdir, "c", b.scalar("other", 0, 1.0))
+    catalog = logs.open_catalog(logdir)
+    yield catalog
+    catalog.close()
+
+
+def copy(catalog: Catalog, target: Path, view: str = "") -> None:
+    write_static_export(
+        ExportContents(catalog, parse_view(view), Everything(), Everything()), target
+    )
+
+
+def read_head(script: str) -> dict[str, Any]:
+    head: dict[str, Any] = json.loads(script.split("tracklight.head=")[1].rstrip().rstrip(";"))
+    return head
+
+
+def read_parts(text: str) -> dict[str, Any]:
+    found = re.findall(r'tracklight\.put\(("[^"]*"),"([^"]*)"\)', text)
+    return {
+        json.loads(address): read_columns(zlib.decompress(base64.b64decode(data), wbits=-15))
+        for address, data in found
+    }
+
+
+def test_a_folder_has_a_page_and_its_data(catalog: Catalog, tmp_path: Path) -> None:
+    target = tmp_path / "copy"
+    copy(catalog, target, "?sel=none;%2Ba,b&smooth=0.5")
+    html = (target / "index.html").read_text()
+    assert re.findall(r'(?:src|href)="([^"]+)"', html) == ["board.css", "data/board.js", "board.js"]
+    script = (target / "data/board.js").read_text()
+    head = read_head(script)
+    assert head["view"] == "sel=none%3B%2Ba%2Cb&smooth=0.5"
+    assert [run["name"] for run in head["answers"]["api/runs"]["runs"]] == ["a", "b"]
+    assert {tag["tag"] for tag in head["answers"]["api/tags"]["tags"]} == {NASTY, "loss"}
+    files = json.loads(script.split("tracklight.files=")[1].split(";tracklight.head")[0])
+    parts: dict[str, Any] = {}
+    for address, name in files.items():
+        part = read_parts((target / name).read_text())
+        assert list(part) == [address]
+        parts |= part
+    tags = {one["tag"]: one for one in parts["api/scalars/series"]["tags"]}
+    assert tags["loss"]["runs"] == ["a", "b"]
+    series = parts[f"api/scalars/{tags['loss']['path']}"]["series"]
+    assert [list(one["value"]) for one in series] == [[*range(5)], [*range(7)]]
+
+
+def test_one_file_holds_it_all(catalog: Catalog, tmp_path: Path) -> None:
+    target = tmp_path / "board.html"
+    copy(catalog, target)
+    html = target.read_text(encoding="utf-8")
+    assert html.count("<script>") == html.count("</script>") == 6
+    assert "src=" not in html and "href=" not in html
+    assert NASTY not in html and "\u2028" not in html
+    assert len(read_parts(html)) == 4
+
+
+def test_where_the_log_lies_is_not_told(catalog: Catalog, tmp_path: Path) -> None:
+    target = tmp_path / "board.html"
+    copy(catalog, target)
+    assert "private" not in target.read_text(encoding="utf-8")
+
+
+def test_only_what_is_said_of_the_copied_runs_goes_along(catalog: Catalog, tmp_path: Path) -> None:
+    store = NotesStore(get_notes_path(root.path for root in catalog.roots))
+    store.update(
+        lambda book: book.with_run_update(RunNoteUpdate(["a", "b"], alias="mine", note="secret"))
+    )
+    copy(catalog, tmp_path / "copy", "sel=none;%2Bb&colour=group")
+    head = read_head((tmp_path / "copy/data/board.js").read_text())
+    notes = head["answers"]["api/notes"]["runs"]
+    assert (notes["b"]["alias"], notes["b"]["note"]) == ("mine", "secret")
+    assert (notes["a"]["note"], notes["a"]["hidden"]) == ("", True)
+
+
+def test_columns_of_runs_go_along(catalog: Catalog, tmp_path: Path) -> None:
+    copy(catalog, tmp_path / "copy")
+    head = read_head((tmp_path / "copy/data/board.js").read_text())
+    assert head["columns"]["runs"] == ["a", "b", "c"]
+    assert head["columns"]["columns"]["max:loss"] == [4.0, 6.0, None]
+
+
+def test_runs_that_colours_depend_on_are_known_but_hidden(catalog: Catalog, tmp_path: Path) -> None:
+    copy(catalog, tmp_path / "copy", "sel=none;%2Bb&colour=group")
+    head = read_head((tmp_path / "copy/data/board.js").read_text())
+    assert [run["name"] for run in head["answers"]["api/runs"]["runs"]] == ["a", "b", "c"]
+    notes = head["answers"]["api/notes"]["runs"]
+    assert {run: said["hidden"] for run, said in notes.items()} == {"a": True, "c": True}
+    assert [tag["tag"] for tag in head["answers"]["api/tags"]["tags"]] == ["loss"]
+    assert head["columns"]["columns"]["max:loss"] == [4.0, 6.0, None]
+
+
+def test_only_the_tags_that_were_chosen(catalog: Catalog, tmp_path: Path) -> None:
+    write_static_export(
+        ExportContents(catalog, parse_view(""), {"a"}, {"loss"}), tmp_path / "board.html"
+    )
+    parts = read_parts((tmp_path / "board.html").read_text())
+    assert [one["tag"] for one in parts["api/scalars/series"]["tags"]] == ["loss"]
+    assert len(parts) == 2
+
+
+def test_a_view_without_runs_is_no_copy(catalog: Catalog, tmp_path: Path) -> None:
+    with pytest.raises(LogError, match="shows no run"):
+        copy(catalog, tmp_path / "copy", "sel=none")
+
+
+def test_what_is_there_is_not_written_over(catalog: Catalog, tmp_path: Path) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "mine.txt").touch()
+    with pytest.raises(UsageError, match="new or empty"):
+        copy(catalog, tmp_path / "full")
+
+
+def test_a_board_that_is_too_large_for_one_file(
+    catalog: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tracklight.server.static_export.writer._MAX_FILE_BYTES", 10)
+    with pytest.raises(UsageError, match="copy it into a directory"):
+        copy(catalog, tmp_path / "board.html")
+    assert not (tmp_path / "board.html").exists()
+
+
+def test_numbers_survive_the_trip(tmp_path: Path) -> None:
+    values = [1e300, 0.1, float("nan"), -float("inf"), 5e-324]
+    text = b"".join(b.record(_double(step, value)) for step, value in enumerate(values))
+    logs.write(tmp_path / "logs", "run", text)
+    catalog = logs.open_catalog(tmp_path / "logs")
+    copy(catalog, tmp_path / "board.html")
+    parts = read_parts((tmp_path / "board.html").read_text())
+    np.testing.assert_array_equal(parts["api/scalars/series/0"]["series"][0]["value"], values)
+    catalog.close()
+
+
+def _double(step: int, value: float) -> bytes:
+    content = b.content(np.array(value).tobytes())
+    return b.event(b.summary(b.value("loss", b.tensor(2, content))), step=step, wall=1.7e9 + step)
+
+
+def test_a_file_is_carried_as_its_bytes_and_its_type() -> None:
+    content = bytes(range(256)) * 8
+    packed = base64.b64decode(writer.pack_response(Blob(content, "image/png", immutable=True)))
+    carried = read_columns(zlib.decompress(packed, wbits=-15))
+    assert carried["media_type"] == "image/png"
+    assert carried["content"].tobytes() == content
+
+
+def write_tutorial_embeddings(folder: Path) -> None:
+    """As tutorials do: a config, vectors and labels, and no event file."""
+    folder.mkdir(parents=True)
+    rows = np.random.default_rng(0).normal(size=(20, 4))
+    np.savetxt(folder / "tensors.tsv", rows, delimiter="\t")
+    (folder / "metadata.tsv").write_text("".join(f"word {row}\n" for row in range(20)))
+    (folder / "projector_config.pbtxt").write_text(
+        'embeddings { tensor_name: "words" tensor_path: "tensors.tsv" '
+        'metadata_path: "metadata.tsv" }\n'
+    )
+
+
+@pytest.mark.parametrize("has_runs", [True, False])
+def test_embeddings_without_an_event_file_are_copied(tmp_path: Path, has_runs: bool) -> None:
+    write_tutorial_embeddings(tmp_path / "logs" / "words")
+    if has_runs:
+        logs.write(tmp_path / "logs", "a", logs.points(range(5)))
+    catalog = logs.open_catalog(tmp_path / "logs")
+    copy(catalog, tmp_path / "board")
+    catalog.close()
+    files = sorted(path.name for path in (tmp_path / "board" / "data").iterdir())
+    assert [name for name in files if name.startswith("projector-")]
+    head = (tmp_path / "board" / "data" / "board.js").read_text()
+    assert "api/projector/embeddings" in head

@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.server.memory_source import MemorySource
+from tracklight.server.source import LogOverview
+from tracklight.types import Progress
+
+
+@pytest.fixture
+def overview(source: MemorySource) -> LogOverview:
+    source.refresh()
+    return LogOverview(source)
+
+
+def test_runs_are_asked_for_once_until_something_changes(
+    overview: LogOverview, source: MemorySource
+) -> None:
+    before = overview.runs()
+    assert overview.runs() is before
+    source.version += 1
+    assert overview.runs() is not before
+
+
+def test_runs_grow_while_the_log_is_being_read(overview: LogOverview, source: MemorySource) -> None:
+    before = overview.runs()
+    source.progress = Progress(1, 2, 500, 1000)
+    assert overview.runs() is not before

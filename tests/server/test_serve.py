@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.applications import Starlette
+from starlette.routing import Mount
+from starlette.testclient import TestClient
+
+import tracklight
+from tests.server.waiting import wait_until
+from tracklight.errors import BindError
+
+
+@pytest.fixture(autouse=True)
+def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRACKLIGHT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("TRACKLIGHT_DATA", str(tmp_path / "data"))
+
+
+def ask(url: str) -> Any:
+    with urllib.request.urlopen(url, timeout=60) as answer:
+        return json.load(answer)
+
+
+def test_a_board_is_served_beside_the_program(small_logdir: Path) -> None:
+    with tracklight.serve(small_logdir, exclude="kinds") as board:
+        assert board.url == f"http://localhost:{board.port}/"
+        assert repr(board) == f"<Board at {board.url}>"
+        wait_until(lambda: ask(board.url + "api/health")["status"] == "ok")
+        names = [run["name"] for run in ask(board.url + "api/runs")["runs"]]
+        assert "run10/train" in names
+        assert "kinds" not in names
+    assert not board.is_serving
+    with pytest.raises(urllib.error.URLError):
+        ask(board.url + "api/health")
+
+
+def test_two_boards_stand_beside_each_other_and_close_in_any_order(small_logdir: Path) -> None:
+    first, second = (tracklight.serve(small_logdir, cache=False) for _ in range(2))
+    assert first.port != second.port
+    first.close()
+    assert ask(second.url + "api/health")["version"] == tracklight.__version__
+    second.close()
+    second.close()
+
+
+def test_a_port_that_is_taken_is_told_at_once(small_logdir: Path) -> None:
+    with tracklight.serve(small_logdir, cache=False) as board:
+        with pytest.raises(BindError):
+            tracklight.serve(small_logdir, board.port, cache=False)
+
+
+@pytest.fixture(params=["told", "not told"])
+def mounted(request: pytest.FixtureRequest, small_logdir: Path) -> Iterator[TestClient]:
+    """An application with a board below /board, which it tells when it starts, or does not."""
+    board = tracklight.asgi(small_logdir, cache=False, trusted_hosts=["lab.example"])
+    told = {"lifespan": board.lifespan} if request.param == "told" else {}
+    app = Starlette(routes=[Mount("/board", app=board)], **told)  # type: ignore[arg-type]
+    with TestClient(app, base_url="http://lab.example") as client:
+        yield client
+        if not told:
+            client.portal.call(board.close)  # type: ignore[union-attr]
+
+
+def test_a_board_is_part_of_another_application(mounted: TestClient) -> None:
+    wait_until(lambda: mounted.get("/board/api/health").json()["status"] == "ok")
+    assert len(mounted.get("/board/api/runs").json()["runs"]) == 3
+    assert mounted.get("/board/metrics").status_code == 200
+    assert mounted.get("/board").url.path == "/board/"
+    assert mounted.get("/api/health").status_code == 404
+    rebound = mounted.get("/board/api/runs", headers={"host": "evil.example"})
+    assert rebound.status_code == 403
+
+
+def test_a_board_may_be_the_whole_application(small_logdir: Path) -> None:
+    board = tracklight.asgi(small_logdir, cache=False)
+    with TestClient(board, base_url="http://localhost") as client:
+        wait_until(lambda: client.get("/api/health").json()["status"] == "ok")
+
+
+def test_notes_on_a_board_that_is_only_read_cannot_be_changed(small_logdir: Path) -> None:
+    board = tracklight.asgi(small_logdir, cache=False, read_only=True)
+    change = {"names": ["run2/train"], "alias": "best"}
+    with TestClient(board, base_url="http://localhost") as client:
+        assert client.patch("/api/notes/runs", json=change).status_code == 403
+        query = {"charts": [{"id": "loss", "tags": ["loss"]}]}
+        assert client.post("/api/scalars/query", json=query).status_code == 200
+
+
+def test_a_program_may_wait_until_ctrl_c(small_logdir: Path) -> None:
+    # Who starts these tests in the background may have its children ignore Ctrl-C.
+    hear = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    serve = f"import tracklight; tracklight.serve({str(small_logdir)!r}, block=True, cache=False)"
+    with subprocess.Popen(
+        [sys.executable, "-W", "error", "-c", f"{hear}; {serve}; print('after')"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("tracklight at http://localhost:")
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.read() == "after\n"
+        assert process.wait(60) == 0

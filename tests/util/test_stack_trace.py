@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+from tracklight.util.stack_trace import (
+    extract_jax_line,
+    extract_python_line,
+    extract_torchscript_line,
+)
+
+PYTHON = """
+  File "/home/me/train.py", line 3, in <module>
+    model(x)
+  File "/home/me/net.py", line 12, in forward
+    return self.head(x)
+  File "/venv/lib/python3.12/site-packages/torch/nn/modules/linear.py", line 134, in forward
+    return F.linear(input, self.weight, self.bias)
+"""
+TORCH = """\
+/venv/lib/python3.12/site-packages/torch/nn/modules/linear.py(134): forward
+C:\\me\\net.py(12): forward
+C:\\me\\train.py(3): <module>
+"""
+
+
+def test_the_innermost_line_of_the_user() -> None:
+    assert extract_python_line(PYTHON) == "net.py:12 in forward"
+    assert extract_torchscript_line(TORCH) == "net.py:12 in forward"
+    assert (
+        extract_jax_line("/home/me/net.py:12:4 (make.<locals>.forward)") == "net.py:12 in forward"
+    )
+
+
+def test_a_line_of_a_library_where_there_is_no_other() -> None:
+    model = 'File "/x/site-packages/transformers/bert.py", line 7'
+    torch = 'File "/x/site-packages/torch/nn/linear.py", line 134'
+    assert extract_python_line(f"{model}\n{torch}") == "bert.py:7"
+    assert extract_python_line(torch) == "linear.py:134"
+
+
+def test_no_line_where_there_is_none() -> None:
+    assert (
+        extract_python_line("")
+        == extract_torchscript_line("nothing")
+        == extract_jax_line("unknown")
+        == ""
+    )

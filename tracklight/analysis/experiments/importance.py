@@ -1,0 +1,219 @@
+"""Hyperparameter importance: permutation importance on the out-of-bag rows of a random forest.
+
+A forest predicts the metric from the hyperparameters. The importance of a hyperparameter is the
+increase of the error of each tree, on sessions that were not in its bootstrap sample, when the
+values of the hyperparameter are permuted. The out-of-bag R² tells how far to trust the result.
+
+The forest was compared with Optuna's PED-ANOVA, fANOVA and mean decrease impurity on functions
+with known importances, and ranks hyperparameters best: `tests/analysis/experiments/importance_problems.py`
+and ARCHITECTURE.md have the numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+
+import numpy as np
+
+from tracklight.analysis.experiments.features import (
+    MAX_BINS,
+    Feature,
+    build_features,
+    estimate_directions,
+    find_best_range,
+    list_conditional,
+)
+from tracklight.analysis.experiments.forest import Bins, RegressionTree, grow_tree
+from tracklight.analysis.experiments.hparam_columns import HParamColumn
+from tracklight.types import Float64, Int64
+
+#: With fewer sessions, no importance is computed.
+MIN_SESSIONS = 8
+
+_TREES = 50
+#: Larger studies are sampled: more sessions take longer and hardly change the ranks.
+_MAX_SESSIONS = 2000
+_MAX_FEATURES = 100
+#: Interactions are looked for among so many of the most important hyperparameters.
+_MAX_PAIRED = 4
+#: Interactions with a smaller share are not reported.
+_MIN_PAIR_SHARE = 0.05
+
+
+@dataclass(frozen=True)
+class HParamImportance:
+    """Importance of one hyperparameter; the shares of all add up to one."""
+
+    name: str
+    label: str
+    share: float
+    deviation: float
+    direction: int
+    """1 if higher values are better, -1 if lower values are, 0 if neither is clear."""
+    best: str | None
+
+
+@dataclass(frozen=True)
+class ImportanceResult:
+    """Result of `measure`; ``r2`` is the out-of-bag R² of the forest."""
+
+    sessions: int
+    r2: float = 0.0
+    shares: list[HParamImportance] = field(default_factory=list)
+    pairs: list[tuple[str, str, float]] = field(default_factory=list)
+
+
+def compute_importance(
+    columns: Sequence[HParamColumn], rows: Int64, values: Float64, sign: int, seed: int = 0
+) -> ImportanceResult:
+    """Compute the importance of hyperparameters for a metric.
+
+    Args:
+        columns: The hyperparameters of all sessions.
+        rows: The sessions to use.
+        values: The metric of these sessions. NaN and infinities count as the worst value.
+        sign: 1 if higher values are better, -1 if lower values are.
+        seed: Seed of the forest; equal seeds give equal results.
+    """
+    if len(rows) > _MAX_SESSIONS:
+        chosen = np.random.default_rng(seed).choice(len(rows), _MAX_SESSIONS, replace=False)
+        rows, values = rows[chosen], values[chosen]
+    target = _clip_outliers(values, sign)
+    features = build_features(columns, rows)[:_MAX_FEATURES]
+    if len(rows) < MIN_SESSIONS or not features or np.ptp(target) == 0:
+        return ImportanceResult(len(rows))
+    forest = _Forest(features, target, np.random.default_rng(seed))
+    return _make_result(forest, features, target, sign)
+
+
+def _clip_outliers(values: Float64, sign: int) -> Float64:
+    """Clip values that would dominate the squared error, and replace those that are not finite."""
+    finite = np.isfinite(values)
+    if not finite.any():
+        return np.zeros(len(values))
+    own = values[finite]
+    low, high = np.quantile(own, [0.25, 0.75])
+    reach = 3 * (high - low) or np.ptp(own)
+    clipped = np.clip(values, max(own.min(), low - reach), min(own.max(), high + reach))
+    worst = clipped[finite].min() if sign > 0 else clipped[finite].max()
+    return np.where(np.isfinite(values), clipped, worst)
+
+
+class _Forest:
+    """Trees with their out-of-bag rows, and the errors of permuted features."""
+
+    def __init__(self, features: Sequence[Feature], target: Float64, rng: np.random.Generator):
+        self._bins = np.stack([feature.bins for feature in features], axis=1)
+        self._unordered = [n for n, feature in enumerate(features) if not feature.is_ordered]
+        self._missing = {n: features[n].is_missing for n in list_conditional(features)}
+        self._target = target
+        self._rng = rng
+        self._sums, self._prediction_counts = np.zeros(len(target)), np.zeros(len(target))
+        singles = [[n] for n in range(len(features))]
+        grown = [self._grow() for _ in range(_TREES)]
+        self.losses = np.array([self._permute(*one, singles) for one in grown])
+        """Increase of the error when a feature is permuted, by tree and feature."""
+        self._grown = grown
+
+    @property
+    def r2(self) -> float:
+        """Out-of-bag R²: predictions come only from trees that have not seen the session."""
+        known = self._prediction_counts > 0
+        target = self._target[known]
+        error = np.mean((target - self._sums[known] / self._prediction_counts[known]) ** 2)
+        return float(1 - error / np.var(target)) if np.var(target) else 0.0
+
+    def permute_together(self, sets: list[list[int]]) -> Float64:
+        """Return the mean increase of the error when the features of each set are permuted."""
+        return np.asarray(np.mean([self._permute(*one, sets) for one in self._grown], axis=0))
+
+    def _grow(self) -> tuple[RegressionTree, Bins, Int64]:
+        count = len(self._target)
+        sample = self._rng.integers(0, count, count)
+        out_of_bag = np.setdiff1d(np.arange(count), sample)
+        bins = self._bins.copy()
+        self._impute(bins)
+        self._order_categories(bins, sample)
+        tree = grow_tree(bins[sample], self._target[sample], MAX_BINS + 2, self._rng)
+        self._sums[out_of_bag] += tree.predict(bins[out_of_bag])
+        self._prediction_counts[out_of_bag] += 1
+        return tree, bins, out_of_bag
+
+    def _impute(self, bins: Bins) -> None:
+        """Give rows without a conditional feature random values of the others.
+
+        Otherwise that it is missing would tell the value of the feature that it depends on, and
+        the importance of that one would be divided between the two.
+        """
+        for n, missing in self._missing.items():
+            bins[missing, n] = self._rng.choice(bins[~missing, n], int(missing.sum()))
+
+    def _order_categories(self, bins: Bins, sample: Int64) -> None:
+        """Sort categories by their mean in the sample, so that one bound gives the best split."""
+        for n in self._unordered:
+            counts = np.bincount(bins[sample, n], minlength=MAX_BINS + 2)
+            sums = np.bincount(bins[sample, n], self._target[sample], MAX_BINS + 2)
+            means = np.where(counts > 0, sums / np.maximum(counts, 1), self._target.mean())
+            bins[:, n] = means.argsort(kind="stable").argsort()[bins[:, n]]
+
+    def _permute(
+        self, tree: RegressionTree, bins: Bins, rows: Int64, sets: list[list[int]]
+    ) -> Float64:
+        own, target = bins[rows], self._target[rows]
+        if not len(own):
+            return np.zeros(len(sets))
+        copies = np.repeat(own[None], len(sets) + 1, axis=0)
+        for copy, permuted in zip(copies[1:], sets, strict=True):
+            for n in permuted:
+                copy[:, n] = self._rng.permutation(copy[:, n])
+        predicted = tree.predict(copies.reshape(-1, own.shape[1])).reshape(len(copies), -1)
+        errors = np.mean((predicted - target) ** 2, axis=1)
+        return np.asarray(errors[1:] - errors[0])
+
+
+def _make_result(
+    forest: _Forest, features: Sequence[Feature], target: Float64, sign: int
+) -> ImportanceResult:
+    means = np.maximum(forest.losses.mean(axis=0), 0)
+    whole = float(means.sum()) or 1.0
+    errors = forest.losses.std(axis=0) / np.sqrt(len(forest.losses))
+    order = np.argsort(-means, kind="stable").tolist()
+    directions = estimate_directions(features, target)
+    shares = [
+        HParamImportance(
+            features[n].name,
+            features[n].label,
+            float(means[n]) / whole,
+            float(errors[n]) / whole,
+            directions[n] * sign,
+            find_best_range(features[n], target, sign),
+        )
+        for n in order
+    ]
+    pairs = _list_interactions(forest, features, means, order[:_MAX_PAIRED])
+    return ImportanceResult(len(target), forest.r2, shares, pairs)
+
+
+def _list_interactions(
+    forest: _Forest, features: Sequence[Feature], means: Float64, order: list[int]
+) -> list[tuple[str, str, float]]:
+    """Find interactions.
+
+    Without one, permuting two features increases the error by the sum of their own increases.
+    """
+    sets = [list(pair) for pair in combinations(order, 2)]
+    whole = float(means.sum())
+    if not sets or not whole:
+        return []
+    shared = [
+        sum(means[pair]) - loss
+        for pair, loss in zip(sets, forest.permute_together(sets), strict=True)
+    ]
+    found = [
+        (features[a].name, features[b].name, float(both / whole))
+        for (a, b), both in zip(sets, shared, strict=True)
+        if both / whole >= _MIN_PAIR_SHARE
+    ]
+    return sorted(found, key=lambda pair: -pair[2])

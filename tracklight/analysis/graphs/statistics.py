@@ -1,0 +1,374 @@
+"""A graph in a few lines: how large, how deep, made of what."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from heapq import nlargest
+from math import isnan, nan
+from typing import Literal
+
+import numpy as np
+
+from tracklight.analysis.graphs.comparison import CHANGE_NAMES, Comparison
+from tracklight.analysis.graphs.graphdef import NodeExecution
+from tracklight.analysis.graphs.hierarchy import Hierarchy
+from tracklight.analysis.graphs.model import (
+    MAX_ELEMENTS,
+    Graph,
+    NodeDetails,
+    TensorSpec,
+    count_known_elements,
+    format_shape,
+)
+from tracklight.types import Float64, Int32, Int64
+
+_MAX_SUMMARY_TENSORS = 5
+
+_MAX_SUMMARY_OPS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class LargeTensor:
+    name: str
+    dtype: str
+    shape: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class GraphSummary:
+    """``functions`` are counted, their nodes are not."""
+
+    nodes: int
+    edges: int
+    control_edges: int
+    depth: int
+    functions: int
+    ops: dict[str, int]
+    """The most frequent first."""
+    parameters: int
+    largest: tuple[LargeTensor, ...]
+    problems: tuple[str, ...]
+
+
+def summarize_graph(graph: Graph) -> GraphSummary:
+    control = int(graph.edges.control.sum())
+    details = [graph.describe(place) for place in range(len(graph))]
+    tensors = _iter_tensors(graph.names, details)
+    return GraphSummary(
+        nodes=len(graph),
+        edges=len(graph.edges) - control,
+        control_edges=control,
+        depth=max((name.count("/") + 1 for name in graph.names), default=0),
+        functions=len(graph.functions),
+        ops=dict(Counter(graph.ops).most_common()),
+        parameters=sum(detail.parameters for detail in details),
+        largest=tuple(nlargest(_MAX_SUMMARY_TENSORS, tensors, key=lambda it: it.count)),
+        problems=graph.problems,
+    )
+
+
+def iter_summary_lines(summary: GraphSummary) -> Iterator[str]:
+    """The summary for people."""
+    counts = [(summary.edges, "edge"), (summary.control_edges, "control edge")]
+    counts.append((summary.functions, "function"))
+    rest = [_format_count(number, noun) for number, noun in counts if number]
+    size = f"{_format_count(summary.nodes, 'node')} in {_format_count(summary.depth, 'level')}"
+    yield ", ".join([size, *rest])
+    if summary.parameters:
+        yield f"{summary.parameters:,} parameters"
+    if summary.ops:
+        yield f"operations: {_list_ops(summary.ops)}"
+    if summary.largest:
+        tensors = (f"{it.name} {it.dtype} {it.shape}".replace("  ", " ") for it in summary.largest)
+        yield f"largest tensors: {', '.join(tensors)}"
+    yield from summary.problems
+
+
+def _format_count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def _list_ops(ops: dict[str, int]) -> str:
+    first = [
+        f"{name or 'unnamed'} {count:,}" for name, count in list(ops.items())[:_MAX_SUMMARY_OPS]
+    ]
+    more = len(ops) - len(first)
+    return ", ".join(first) + (f" and {more:,} other kinds" if more else "")
+
+
+def _iter_tensors(names: Sequence[str], details: Sequence[NodeDetails]) -> Iterator[LargeTensor]:
+    for name, detail in zip(names, details, strict=True):
+        for output in detail.outputs:
+            count = output.count_elements()
+            if count is not None and count > 1:
+                yield LargeTensor(name, output.dtype, format_shape(output.shape), count)
+
+
+# Which operations of TensorFlow a TPU runs, as far as can be told without one.
+
+#: Operations by which a graph is known to be one of TensorFlow's.
+_TENSORFLOW_OPS = frozenset(
+    {"Const", "NoOp", "Placeholder", "ReadVariableOp", "VarHandleOp", "VariableV2", "_Arg"}
+)
+
+
+def is_tensorflow_graph(ops: Iterable[str]) -> bool:
+    return not _TENSORFLOW_OPS.isdisjoint(ops)
+
+
+#: Those for which TensorFlow 2.21 has a kernel for XLA's compiler, through which a TPU is used, and
+#: those that only lead values in and out or call others. The public build registers kernels for XLA
+#: on a CPU only, so this is a stand-in: nearly all are the same ones.
+TPU_OPS = frozenset(
+    """
+    Abs Acos Acosh Add AddN AddV2 AdjustContrastv2 AdjustHue AdjustSaturation All Angle Any
+    ApproxTopK ApproximateEqual ArgMax ArgMin Asin Asinh Assert AssignAddVariableOp
+    AssignSubVariableOp AssignVariableOp AssignVariableXlaConcatND Atan Atan2 Atanh AvgPool
+    AvgPool3D AvgPool3DGrad AvgPoolGrad BatchMatMul BatchMatMulV2 BatchMatMulV3 BatchToSpace
+    BatchToSpaceND BesselI0e BesselI1e Betainc BiasAdd BiasAddGrad BiasAddV1 Bincount Bitcast
+    BitwiseAnd BitwiseOr BitwiseXor BroadcastArgs BroadcastGradientArgs BroadcastTo Bucketize Case
+    Cast Ceil CheckNumerics Cholesky ClipByValue CollectiveAssignGroupV2 CollectiveReduceV2 Complex
+    ComplexAbs Concat ConcatOffset ConcatV2 Conj ConjugateTranspose Const ControlTrigger Conv Conv2D
+    Conv2DBackpropFilter Conv2DBackpropInput Conv3D Conv3DBackpropFilterV2 Conv3DBackpropInputV2 Cos
+    Cosh Cross Cumprod Cumsum CumulativeLogsumexp DataFormatDimMap DataFormatVecPermute
+    DenseBincount DepthToSpace DepthwiseConv2dNative DepthwiseConv2dNativeBackpropFilter
+    DepthwiseConv2dNativeBackpropInput Dequantize DeviceIndex Diag DiagPart Digamma Div DivNoNan
+    DynamicPartition DynamicStitch Einsum Elu EluGrad Empty EmptyTensorList EnsureShape Equal Erf
+    Erfc Erfinv Exp ExpandDims Expm1 ExtractImagePatches FFT FFT2D FFT3D FakeParam
+    FakeQuantWithMinMaxArgs FakeQuantWithMinMaxArgsGradient FakeQuantWithMinMaxVars
+    FakeQuantWithMinMaxVarsGradient FakeQuantWithMinMaxVarsPerChannel
+    FakeQuantWithMinMaxVarsPerChannelGradient Fill Floor FloorDiv FloorMod FusedBatchNorm
+    FusedBatchNormGrad FusedBatchNormGradV2 FusedBatchNormGradV3 FusedBatchNormV2 FusedBatchNormV3
+    Gather GatherNd GatherV2 Greater GreaterEqual HSVToRGB IFFT IFFT2D IFFT3D IRFFT IRFFT2D IRFFT3D
+    Identity IdentityN If Igamma IgammaGradA Igammac Imag InTopKV2 Inv Invert InvertPermutation
+    IsFinite IsInf IsNan L2Loss LRN LRNGrad LeakyRelu LeakyReluGrad LeftShift Less LessEqual Lgamma
+    LinSpace ListDiff Log Log1p LogSoftmax LogicalAnd LogicalNot LogicalOr LowerBound MatMul
+    MatrixBandPart MatrixDiag MatrixDiagPart MatrixDiagPartV2 MatrixDiagPartV3 MatrixDiagV2
+    MatrixDiagV3 MatrixInverse MatrixSetDiag MatrixSetDiagV2 MatrixSetDiagV3 MatrixSolve
+    MatrixTriangularSolve Max MaxPool MaxPool3D MaxPool3DGrad MaxPool3DGradGrad MaxPoolGrad
+    MaxPoolGradGrad MaxPoolGradGradV2 MaxPoolGradV2 MaxPoolV2 Maximum Mean Min Minimum MirrorPad
+    MirrorPadGrad Mod Mul MulNoNan Multinomial Ndtri Neg NextAfter NoOp NonMaxSuppressionV3
+    NonMaxSuppressionV4 NotEqual OneHot OnesLike Pack Pad PadV2 ParallelDynamicStitch
+    ParameterizedTruncatedNormal PartitionedCall PlaceholderWithDefault Polygamma PopulationCount
+    Pow PreventGradient Prod Qr QuantizeAndDequantizeV2 QuantizeAndDequantizeV3
+    QuantizeAndDequantizeV4 RFFT RFFT2D RFFT3D RGBToHSV RandomGammaGrad RandomShuffle
+    RandomStandardNormal RandomUniform RandomUniformInt Range Rank ReadVariableOp
+    ReadVariableXlaSplitND Real RealDiv Reciprocal ReciprocalGrad Relu Relu6 Relu6Grad ReluGrad
+    Reshape ResizeBilinear ResizeBilinearGrad ResizeNearestNeighbor ResourceApplyAdaMax
+    ResourceApplyAdadelta ResourceApplyAdagrad ResourceApplyAdagradDA ResourceApplyAdagradV2
+    ResourceApplyAdam ResourceApplyAddSign ResourceApplyCenteredRMSProp ResourceApplyFtrl
+    ResourceApplyFtrlV2 ResourceApplyGradientDescent ResourceApplyKerasMomentum
+    ResourceApplyMomentum ResourceApplyPowerSign ResourceApplyProximalAdagrad
+    ResourceApplyProximalGradientDescent ResourceApplyRMSProp ResourceGather ResourceScatterAdd
+    ResourceScatterDiv ResourceScatterMax ResourceScatterMin ResourceScatterMul ResourceScatterNdAdd
+    ResourceScatterNdSub ResourceScatterNdUpdate ResourceScatterSub ResourceScatterUpdate
+    ResourceStridedSliceAssign Reverse ReverseSequence ReverseV2 RightShift Rint RngReadAndSkip
+    RngSkip Roll Round Rsqrt RsqrtGrad ScatterNd SegmentMaxV2 SegmentMinV2 SegmentProdV2
+    SegmentSumV2 Select SelectV2 SelfAdjointEigV2 Selu SeluGrad Shape ShapeN Sigmoid SigmoidGrad
+    Sign Sin Sinh Size Slice Snapshot Softmax SoftmaxCrossEntropyWithLogits Softplus SoftplusGrad
+    Softsign SoftsignGrad SpaceToBatch SpaceToBatchND SpaceToDepth SparseMatMul
+    SparseSoftmaxCrossEntropyWithLogits SparseToDense Split SplitV Sqrt SqrtGrad Square
+    SquaredDifference Squeeze StackCloseV2 StackPopV2 StackPushV2 StackV2 StatefulPartitionedCall
+    StatefulStandardNormalV2 StatefulTruncatedNormal StatefulUniform StatefulUniformFullInt
+    StatefulUniformInt StatelessCase StatelessIf StatelessMultinomial
+    StatelessParameterizedTruncatedNormal StatelessRandomGetAlg StatelessRandomGetKeyCounter
+    StatelessRandomGetKeyCounterAlg StatelessRandomNormal StatelessRandomNormalV2
+    StatelessRandomUniform StatelessRandomUniformFullInt StatelessRandomUniformFullIntV2
+    StatelessRandomUniformInt StatelessRandomUniformIntV2 StatelessRandomUniformV2
+    StatelessTruncatedNormal StatelessTruncatedNormalV2 StatelessWhile StochasticCastToInt
+    StopGradient StridedSlice StridedSliceGrad Sub Sum Svd SymbolicGradient Tan Tanh TanhGrad
+    TensorArrayCloseV3 TensorArrayConcatV3 TensorArrayGatherV3 TensorArrayGradV3 TensorArrayReadV3
+    TensorArrayScatterV3 TensorArraySizeV3 TensorArraySplitV3 TensorArrayV3 TensorArrayWriteV3
+    TensorListConcatV2 TensorListElementShape TensorListFromTensor TensorListGather
+    TensorListGetItem TensorListLength TensorListPopBack TensorListPushBack TensorListReserve
+    TensorListSetItem TensorListSplit TensorListStack TensorScatterAdd TensorScatterMax
+    TensorScatterMin TensorScatterSub TensorScatterUpdate TensorStridedSliceUpdate Tile ToBool
+    TopKV2 Transpose TridiagonalMatMul TridiagonalSolve TruncateDiv TruncateMod TruncatedNormal
+    UniformDequantize UniformQuantize UniformQuantizedAdd UniformQuantizedClipByValue
+    UniformQuantizedConvolution UniformQuantizedDot UniformRequantize Unique UniqueV2 Unpack
+    UnsortedSegmentMax UnsortedSegmentMin UnsortedSegmentProd UnsortedSegmentSum UpperBound
+    VarIsInitializedOp VariableShape Where While Xdivy XlaAllReduce XlaBroadcastHelper XlaCallModule
+    XlaConcatND XlaConv XlaConvV2 XlaCustomCall XlaCustomCallV2 XlaDequantize XlaDot XlaDotV2
+    XlaDynamicSlice XlaDynamicUpdateSlice XlaEinsum XlaGather XlaIf XlaKeyValueSort
+    XlaOptimizationBarrier XlaPad XlaRecv XlaReduce XlaReducePrecision XlaReduceScatter
+    XlaReduceWindow XlaRemoveDynamicDimensionSize XlaReplicaId XlaRngBitGenerator XlaScatter
+    XlaSelectAndScatter XlaSelfAdjointEig XlaSend XlaSetBound XlaSetDynamicDimensionSize XlaSharding
+    XlaSort XlaSplitND XlaSpmdFullToShardShape XlaSpmdShardToFullShape XlaSvd XlaVariadicReduce
+    XlaVariadicReduceV2 XlaVariadicSort XlaWhile Xlog1py Xlogy ZerosLike Zeta _Arg _ArrayToList
+    _EagerConst _FusedBatchNormEx _FusedConv2D _ListToArray _Retval _UnaryOpsComposition
+    _XlaAotOnlyVarHandleOp
+    _DeviceArg _DeviceRetval Placeholder PlaceholderV2 PartitionedCall
+    """.split()
+)
+
+
+# What every node of a graph is, as columns: found by looking at each of them once.
+
+_CLUSTER = "_XlaCluster"
+
+_BITS = re.compile(r"[a-z]+(\d+)")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelColumn:
+    """A word for each node; 0 is the empty one, for nodes of which nothing is known."""
+
+    names: Sequence[str]
+    code: Int32
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NodeStatistics:
+    """Columns by rank."""
+
+    op: LabelColumn
+    device: LabelColumn
+    cluster: LabelColumn
+    parameters: Int64
+    output_elements: Int64
+    """How many numbers the largest output holds, a size that is not known counting as one."""
+    output_bytes: Float64
+    """How many bytes that takes."""
+
+
+def compute_node_statistics(hierarchy: Hierarchy) -> NodeStatistics:
+    graph, places = hierarchy.graph, hierarchy.node_by_rank.tolist()
+    # Of each node only this is kept: all details of a huge graph would fill the memory.
+    rows = [_summarize_node(graph.describe(place)) for place in places]
+    device, cluster, parameters, elements, size = zip(*rows, strict=True) if rows else ((),) * 5
+    return NodeStatistics(
+        _encode_labels(graph.ops[place] for place in places),
+        _encode_labels(device),
+        _encode_labels(cluster),
+        np.array(parameters, np.int64),
+        np.array(elements, np.int64),
+        np.array(size, np.float64),
+    )
+
+
+def _summarize_node(detail: NodeDetails) -> tuple[str, str, int, int, float]:
+    elements, size_bytes = max(map(_measure, detail.outputs), default=(0, 0.0))
+    cluster = detail.attributes.get(_CLUSTER, "")
+    return detail.device, cluster, min(detail.parameters, MAX_ELEMENTS), elements, size_bytes
+
+
+def get_item_bytes(dtype: str) -> float:
+    """How many bytes one number takes; 0 for what is no number."""
+    if dtype == "bool":
+        return 1.0
+    found = _BITS.match(dtype)
+    return int(found[1]) / 8 if found else 0.0
+
+
+def _measure(output: TensorSpec) -> tuple[int, float]:
+    count = count_known_elements(output) or 0
+    return count, count * get_item_bytes(output.dtype)
+
+
+def _encode_labels(words: Iterable[str]) -> LabelColumn:
+    codes = {"": 0}
+    column = [codes.setdefault(word, len(codes)) for word in words]
+    return LabelColumn(list(codes), np.array(column, np.int32))
+
+
+# By what the nodes of a graph can be coloured: only what the graph or a profile tells.
+
+ScaleName = Literal["device", "op", "time", "memory", "parameters", "cluster", "tpu", "change"]
+
+ScaleUnit = Literal["", "us", "bytes"]
+
+_TPU_LABELS = ("runs on a TPU", "does not run on a TPU")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CategoryScale:
+    """A word for each leaf, by rank; -1 for those of which nothing is known."""
+
+    by: ScaleName
+    title: str
+    names: Sequence[str]
+    code: Int32
+
+    def count(self, first: int, last: int) -> list[tuple[int, int]]:
+        """How often each word comes in a range of leaves, the most frequent first."""
+        known = self.code[first:last]
+        counts = np.bincount(known[known >= 0], minlength=len(self.names))
+        order = np.argsort(-counts, kind="stable")
+        return [(int(place), int(counts[place])) for place in order if counts[place]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NumberScale:
+    """A number for each leaf, by rank; NaN for those of which nothing is known."""
+
+    by: ScaleName
+    title: str
+    unit: ScaleUnit
+    value: Float64
+
+    def total(self, first: int, last: int) -> float:
+        known = self.value[first:last]
+        known = known[~np.isnan(known)]
+        return float(known.sum()) if len(known) else nan
+
+
+ColorScale = CategoryScale | NumberScale
+
+
+def list_color_scales(
+    hierarchy: Hierarchy,
+    census: NodeStatistics,
+    profile: Mapping[str, NodeExecution],
+    comparison: Comparison | None = None,
+) -> list[ColorScale]:
+    """All scales that say anything about this graph."""
+    found: list[ColorScale] = [
+        CategoryScale("op", "Operation", *_drop_unknown(census.op)),
+        CategoryScale("device", "Device", *_drop_unknown(census.device)),
+        CategoryScale("cluster", "XLA cluster", *_drop_unknown(census.cluster)),
+        NumberScale(
+            "parameters", "Parameters", "", np.where(census.parameters, census.parameters, nan)
+        ),
+        *_iter_profiled(hierarchy, profile),
+    ]
+    if is_tensorflow_graph(census.op.names):
+        found.append(_make_tpu_scale(census))
+    if comparison is not None:
+        code = comparison.change[hierarchy.node_by_rank]
+        found.append(CategoryScale("change", "Change", CHANGE_NAMES, code))
+    return [scale for scale in found if _has_data(scale)]
+
+
+def _iter_profiled(
+    hierarchy: Hierarchy, profile: Mapping[str, NodeExecution]
+) -> Iterator[ColorScale]:
+    if not profile:
+        return
+    names = hierarchy.graph.names
+    ran = [profile.get(names[place]) for place in hierarchy.node_by_rank.tolist()]
+    times = [nan if one is None else one.duration_us for one in ran]
+    memory = [nan if one is None else float(one.memory_bytes) for one in ran]
+    yield NumberScale("time", "Compute time", "us", np.array(times))
+    yield NumberScale("memory", "Memory", "bytes", np.array(memory))
+
+
+def _drop_unknown(labels: LabelColumn) -> tuple[Sequence[str], Int32]:
+    return labels.names[1:], labels.code - np.int32(1)
+
+
+def _make_tpu_scale(census: NodeStatistics) -> CategoryScale:
+    known = np.array([-1 if not op else int(op not in TPU_OPS) for op in census.op.names])
+    return CategoryScale(
+        "tpu", "TPU compatibility", _TPU_LABELS, known[census.op.code].astype(np.int32)
+    )
+
+
+def _has_data(scale: ColorScale) -> bool:
+    if isinstance(scale, CategoryScale):
+        return bool((scale.code >= 0).any())
+    total = scale.total(0, len(scale.value))
+    return not isnan(total) and total > 0

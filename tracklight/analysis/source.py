@@ -1,0 +1,151 @@
+"""The types that dashboards are made of, below everything that works with them.
+
+Plugins and built-in dashboards import them from `tracklight.plugin`, which adds series queries,
+media and jobs. They are apart from it because those modules and the server build on these types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol, TypeVar
+
+import msgspec
+
+from tracklight.index.series_query import SeriesQuery, View
+from tracklight.logdir.roots import Root
+from tracklight.types import (
+    CaptureFile,
+    Point,
+    RunInfo,
+    Series,
+    SeriesSummary,
+    SettingsFile,
+    SharedTag,
+    TagInfo,
+    TensorFileEntry,
+    ValueLocations,
+)
+
+ResultT = TypeVar("ResultT")
+
+
+class Problem(msgspec.Struct):
+    """What is wrong, and what to do next."""
+
+    what: str
+    next: str
+
+
+class Empty(msgspec.Struct):
+    """An empty request, or an empty response to a request that succeeded."""
+
+
+@dataclass(frozen=True)
+class Blob:
+    """A file as a response. With a ``filename`` browsers save it, otherwise they show it."""
+
+    content: bytes
+    media_type: str
+    filename: str | None = None
+    immutable: bool = False
+    """True if this URL always has the same response; browsers then keep it."""
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A file that is too large to be built in memory; browsers save it."""
+
+    chunks: Iterator[bytes]
+    """Iterated in worker threads while the response is sent. Errors cannot be reported any more
+    once the first chunk has been sent, so check the request before."""
+    media_type: str
+    filename: str
+
+
+#: Files beside event files; the methods of `Source` that list them have the same names.
+FileKind = Literal["settings", "captures", "tensor_files"]
+
+
+class Source(Protocol):
+    """Read access to the log. All methods may be called from any thread at any time."""
+
+    @property
+    def version(self) -> int:
+        """A number that grows with every change."""
+
+    @property
+    def roots(self) -> Sequence[Root]:
+        """The log directories, to read files other than event files."""
+
+    @property
+    def cache_folder(self) -> Path | None:
+        """A folder for cached results of this log; None if nothing may be written."""
+
+    def runs(self) -> tuple[RunInfo, ...]:
+        """All runs, in natural order."""
+
+    def tags(self, run: str) -> tuple[TagInfo, ...]:
+        """The tags of one run."""
+
+    def shared_tags(self, runs: Sequence[str]) -> tuple[SharedTag, ...]:
+        """The tags of several runs, each with the runs that have it."""
+
+    def scalar(self, run: str, tag: str) -> Series:
+        """All points of one scalar series, overwritten ones included."""
+
+    def summaries(self, keys: Sequence[tuple[str, str]]) -> Sequence[SeriesSummary | None]:
+        """First, last, lowest and highest point of several series (run, tag); None if missing."""
+
+    def last_points(self, keys: Sequence[tuple[str, str]]) -> Sequence[Point | None]:
+        """The last written point of several series, without reading the rest."""
+
+    def plugin_data(self, tag: str) -> Mapping[str, bytes]:
+        """The ``plugin_data.content`` of the tag's summary metadata, for every run with the tag."""
+
+    def settings(self) -> Sequence[SettingsFile]:
+        """Files with hyperparameters in or above the folders of runs, such as ``hparams.yaml``."""
+
+    def read_settings(self, file: SettingsFile) -> bytes:
+        """The content of such a file, truncated if it is too large; OSError if it is gone."""
+
+    def captures(self) -> Sequence[CaptureFile]:
+        """The profiler captures, by run and session."""
+
+    def fetch_capture(self, capture: CaptureFile) -> AbstractContextManager[Path]:
+        """A local path of a capture; a remote one is downloaded for the ``with`` block."""
+
+    def tensor_files(self) -> Sequence[TensorFileEntry]:
+        """Checkpoints and other files with tensors, and projector configurations."""
+
+    def query(
+        self, keys: Sequence[tuple[str, str]], query: SeriesQuery, view: View[ResultT]
+    ) -> list[ResultT]:
+        """Apply ``view`` to several series (run, tag) after axis, smoothing and baseline."""
+
+    def locate(self, run: str, tag: str) -> ValueLocations:
+        """Steps, wall times and file positions of the values of a tag that is not a scalar."""
+
+    def read(self, locations: ValueLocations, index: int) -> bytes:
+        """One of these values, as the bytes of its ``Summary.Value`` message."""
+
+    def read_many(self, locations: ValueLocations, indexes: Sequence[int]) -> list[bytes]:
+        """Several of these values; raises if one of them cannot be read."""
+
+
+@dataclass(frozen=True)
+class Context:
+    """What the server gives to a dashboard."""
+
+    log: Source
+    scalar_tags: Callable[[], Sequence[str]]
+    """Returns all scalar tags."""
+    runs_with: Callable[[str], Sequence[str]]
+    """Returns the names of the runs that have a scalar with this tag, in natural order."""
+    cursor: Callable[[], str]
+    """Returns the current position in the stream of changes. Get it before reading the log, so
+    that a change in between is reported twice and not missed."""
+    describe_error: Callable[[Exception], Problem]
+    """Turns an error into a message for the page, for responses of which a part failed."""

@@ -1,0 +1,280 @@
+"""ResNet-50 as TensorFlow would log it: every operation, its variables, and a step of training."""
+
+from __future__ import annotations
+
+import json
+from math import prod
+from pathlib import Path
+from typing import Any
+
+from tracklight.cli.demo.graph_builder import (
+    BATCH,
+    GraphBuilder,
+    add_classifier,
+    add_convolution,
+    add_loss,
+    add_norm,
+    add_training,
+    make_int_list,
+)
+from tracklight.cli.demo.writers import EventFile
+from tracklight.formats import proto
+from tracklight.formats.proto import Message
+from tracklight.formats.tensor import DType
+from tracklight.writer.values import build_graph_value
+
+#: How many blocks each stage has, and how many channels are inside of its blocks.
+STAGES = ((3, 64), (4, 128), (6, 256), (3, 512))
+
+#: A block gives as many channels as it has inside, times this.
+EXPANSION = 4
+
+SIDE, CLASSES = 224, 1000
+
+
+def build_resnet_graph() -> Message:
+    builder = GraphBuilder("/device:CPU:0")
+    images = builder.add("data/images", "Placeholder", (), (BATCH, SIDE, SIDE, 3))
+    labels = builder.add("data/labels", "Placeholder", (), (BATCH,), dtype=DType.INT64)
+    builder.device = "/device:GPU:0"
+    flow, side, channels = _add_stem(builder, images), SIDE // 4, 64
+    for number, (blocks, width) in enumerate(STAGES, 1):
+        builder.device = f"/device:GPU:{number // 3}"
+        for block in range(1, blocks + 1):
+            stride = 2 if block == 1 and number > 1 else 1
+            side //= stride
+            scope = f"resnet50/stage{number}/block{block}"
+            flow = _add_block(builder, scope, flow, (side, channels, width), stride)
+            channels = EXPANSION * width
+    pooled = builder.add("resnet50/head/pool/Mean", "Mean", [flow], (BATCH, channels))
+    logits = add_classifier(builder, "resnet50/head/dense", pooled, channels, CLASSES)
+    add_training(builder, add_loss(builder, logits, labels))
+    return builder.graph()
+
+
+def _add_stem(builder: GraphBuilder, flow: str) -> str:
+    shape = (BATCH, SIDE // 2, SIDE // 2, 64)
+    flow = add_convolution(builder, "resnet50/stem/conv", flow, (7, 7, 3, 64), shape, 2)
+    flow = add_norm(builder, "resnet50/stem/norm", flow, shape)
+    flow = builder.add("resnet50/stem/Relu", "Relu", [flow], shape)
+    attrs = {"ksize": make_int_list(1, 3, 3, 1), "strides": make_int_list(1, 2, 2, 1)}
+    attrs["padding"] = proto.AttrValue(s=b"SAME")
+    pooled = (BATCH, SIDE // 4, SIDE // 4, 64)
+    return builder.add("resnet50/stem/MaxPool", "MaxPool", [flow], pooled, attrs=attrs)
+
+
+def _add_block(
+    builder: GraphBuilder, scope: str, flow: str, sizes: tuple[int, int, int], stride: int
+) -> str:
+    """Three convolutions, and a way around them that is one itself where the size changes."""
+    side, channels, width = sizes
+    given, wide = flow, (BATCH, side, side, EXPANSION * width)
+    narrow = (BATCH, side, side, width)
+    plan = (((1, 1, channels, width), narrow, stride), ((3, 3, width, width), narrow, 1))
+    for number, (kernel, shape, step) in enumerate(plan, 1):
+        flow = add_convolution(builder, f"{scope}/conv{number}", flow, kernel, shape, step)
+        flow = add_norm(builder, f"{scope}/norm{number}", flow, shape)
+        flow = builder.add(f"{scope}/Relu_{number}", "Relu", [flow], shape)
+    last = (1, 1, width, EXPANSION * width)
+    flow = add_convolution(builder, f"{scope}/conv3", flow, last, wide)
+    flow = add_norm(builder, f"{scope}/norm3", flow, wide)
+    around = given
+    if channels != wide[-1]:
+        kernel = (1, 1, channels, wide[-1])
+        around = add_convolution(builder, f"{scope}/shortcut/conv", given, kernel, wide, stride)
+        around = add_norm(builder, f"{scope}/shortcut/norm", around, wide)
+    total = builder.add(f"{scope}/add", "AddV2", [flow, around], wide)
+    return builder.add(f"{scope}/Relu_3", "Relu", [total], wide)
+
+
+# ResNet-50 as Keras would describe it: layers in models, and which of them read from which.
+
+Json = dict[str, Any]
+
+Shape = tuple[int | None, ...]
+
+
+class _KerasModel:
+    """A functional model that is put together layer by layer."""
+
+    def __init__(self, name: str, shape: Shape) -> None:
+        self.name = name
+        self.layers: list[Json] = []
+        self.shapes = {"input": shape}
+        self._append("InputLayer", "input", {"batch_shape": shape}, [])
+
+    def add(self, kind: str, name: str, sources: list[str], shape: Shape, **config: Any) -> str:
+        tensors = [_tensor(source, self.shapes[source]) for source in sources]
+        given = [self.shapes[source] for source in sources]
+        arguments = tensors if len(tensors) == 1 else [tensors]
+        layer = self._append(kind, name, config, [{"args": arguments, "kwargs": {}}])
+        layer["build_config"] = {"input_shape": given[0] if len(given) == 1 else given}
+        self.shapes[name] = shape
+        return name
+
+    def add_model(self, model: _KerasModel, source: str) -> str:
+        call = {"args": [_tensor(source, self.shapes[source])], "kwargs": {}}
+        self.layers.append(model.describe() | {"name": model.name, "inbound_nodes": [call]})
+        self.shapes[model.name] = model.shapes[model.last]
+        return model.name
+
+    @property
+    def last(self) -> str:
+        return list(self.shapes)[-1]
+
+    def describe(self) -> Json:
+        config = {
+            "name": self.name,
+            "trainable": True,
+            "layers": self.layers,
+            "input_layers": [["input", 0, 0]],
+            "output_layers": [[self.last, 0, 0]],
+        }
+        return {"module": "keras", "class_name": "Functional", "config": config}
+
+    def _append(self, kind: str, name: str, config: Json, calls: list[Json]) -> Json:
+        layer = {
+            "module": "keras.layers",
+            "class_name": kind,
+            "config": {"name": name, "dtype": "float32", **config},
+            "name": name,
+            "inbound_nodes": calls,
+        }
+        self.layers.append(layer)
+        return layer
+
+
+def encode_keras_model() -> bytes:
+    """What ``model.to_json()`` would give."""
+    model = _KerasModel("resnet50", (None, SIDE, SIDE, 3))
+    flow, side, channels = model.add_model(_make_keras_stem(), "input"), SIDE // 4, 64
+    for number, (blocks, width) in enumerate(STAGES, 1):
+        stride = 1 if number == 1 else 2
+        stage = _KerasModel(f"stage{number}", (None, side, side, channels))
+        inside, side, channels = "input", side // stride, EXPANSION * width
+        for block in range(1, blocks + 1):
+            inside = _add_keras_block(stage, f"block{block}", inside, side, width, stride)
+            stride = 1
+        flow = model.add_model(stage, flow)
+    flow = model.add("GlobalAveragePooling2D", "pool", [flow], (None, channels))
+    model.add("Dense", "predictions", [flow], (None, CLASSES), units=CLASSES, use_bias=True)
+    return json.dumps(model.describe(), separators=(",", ":")).encode()
+
+
+def _make_keras_stem() -> _KerasModel:
+    stem = _KerasModel("stem", (None, SIDE, SIDE, 3))
+    flow = _add_keras_convolution(stem, "conv", "input", (None, SIDE // 2, SIDE // 2, 64), 7, 2)
+    flow = stem.add("Activation", "relu", [flow], stem.shapes[flow], activation="relu")
+    shape = (None, SIDE // 4, SIDE // 4, 64)
+    stem.add("MaxPooling2D", "pool", [flow], shape, pool_size=[3, 3], strides=[2, 2])
+    return stem
+
+
+def _add_keras_block(
+    model: _KerasModel, name: str, given: str, side: int, width: int, stride: int
+) -> str:
+    narrow, wide = (None, side, side, width), (None, side, side, EXPANSION * width)
+    flow = given
+    for number, (size, step) in enumerate(((1, stride), (3, 1)), 1):
+        flow = _add_keras_convolution(model, f"{name}_conv{number}", flow, narrow, size, step)
+        flow = model.add("Activation", f"{name}_relu{number}", [flow], narrow, activation="relu")
+    flow = _add_keras_convolution(model, f"{name}_conv3", flow, wide, 1, 1)
+    around = given
+    if model.shapes[given] != wide:
+        around = _add_keras_convolution(model, f"{name}_shortcut", given, wide, 1, stride)
+    flow = model.add("Add", f"{name}_add", [flow, around], wide)
+    return model.add("Activation", f"{name}_out", [flow], wide, activation="relu")
+
+
+def _add_keras_convolution(
+    model: _KerasModel, name: str, source: str, shape: Shape, size: int, stride: int
+) -> str:
+    config: Json = {"filters": shape[-1], "kernel_size": [size, size], "strides": [stride, stride]}
+    config |= {"padding": "same", "use_bias": False, "groups": 1, "data_format": "channels_last"}
+    flow = model.add("Conv2D", name, [source], shape, **config)
+    norm = {"axis": -1, "momentum": 0.99, "epsilon": 0.001, "center": True, "scale": True}
+    return model.add("BatchNormalization", f"{name}_norm", [flow], shape, **norm)
+
+
+def _tensor(layer: str, shape: Shape) -> Json:
+    config = {"shape": shape, "dtype": "float32", "keras_history": [layer, 0, 0]}
+    return {"class_name": "__keras_tensor__", "config": config}
+
+
+# How long each operation of a graph took in one step, and what memory, on made-up devices.
+
+_BATCH_SIZE = 32
+
+_FLOPS_PER_US = 12e6
+
+_BYTES_PER_US = 0.6e6
+
+_LAUNCH_US = 3.0
+
+_STARTED_US = 1_700_000_000_000_000
+
+
+def make_run_metadata(graph: Message) -> Message:
+    """The metadata of a run in which operations ran one after the other."""
+    devices: dict[bytes, list[Message]] = {}
+    shapes = {node.name: _get_shape(node) for node in graph.node}
+    at_us = 0.0
+    for node in graph.node:
+        if node.op in (b"Placeholder", b"NoOp", b"VarHandleOp"):
+            continue
+        took_us = _estimate_us(node, shapes)
+        devices.setdefault(node.device, []).append(
+            _make_node_stats(node, shapes[node.name], at_us, took_us)
+        )
+        at_us += took_us
+    listed = [proto.DeviceStepStats(device=it, node_stats=done) for it, done in devices.items()]
+    stats = proto.StepStats(dev_stats=listed)
+    return proto.RunMetadata(step_stats=stats.SerializeToString())
+
+
+def _make_node_stats(
+    node: Message, shape: tuple[int, ...], at_us: float, took_us: float
+) -> Message:
+    used = proto.AllocatorMemoryUsed(allocator_name=b"GPU_0_bfc", total_bytes=4 * prod(shape))
+    return proto.NodeExecStats(
+        node_name=node.name,
+        all_start_micros=_STARTED_US + int(at_us),
+        all_end_rel_micros=max(1, round(took_us)),
+        all_end_rel_nanos=round(1000 * took_us),
+        memory=[used],
+    )
+
+
+def _estimate_us(node: Message, shapes: dict[bytes, tuple[int, ...]]) -> float:
+    """Products take as long as they multiply, all others as long as they move numbers."""
+    inputs = [shapes[name] for name in node.input if name in shapes]
+    made = shapes[node.name]
+    if node.op in (b"Conv2D", b"MatMul"):
+        multiplied = prod(made) * prod(inputs[1][:-1])
+        return _LAUNCH_US + 2 * multiplied / _FLOPS_PER_US
+    moved = 4 * (prod(made) + sum(map(prod, inputs)))
+    return _LAUNCH_US + moved / _BYTES_PER_US
+
+
+def _get_shape(node: Message) -> tuple[int, ...]:
+    for attribute in node.attr:
+        if attribute.key == b"_output_shapes":
+            (shape,) = attribute.value.list.shape
+            return tuple(_BATCH_SIZE if dim.size < 0 else dim.size for dim in shape.dim)
+    return ()
+
+
+# A classifier of photographs of which only the model was logged: layers and operations.
+
+_STEP = 100
+
+
+def write_resnet(run: Path, *, now: float) -> None:
+    started = now - 90 * 60
+    with EventFile(run, started) as file:
+        graph = build_resnet_graph()
+        file.log_graph(started + 1, graph)
+        file.log_run_metadata(started + 3, _STEP, f"step {_STEP}", make_run_metadata(graph))
+        file.log(
+            started + 2, 0, build_graph_value("keras", "graph_keras_model", encode_keras_model())
+        )

@@ -1,0 +1,128 @@
+"""NumPy's own files: ``.npy`` with one array, ``.npz`` with several."""
+
+from __future__ import annotations
+
+import tokenize
+import warnings
+import zipfile
+from collections.abc import Callable, Sequence
+from typing import Any, BinaryIO, NamedTuple, TypeVar, cast
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from tracklight.errors import FormatError, UsageError
+from tracklight.formats.checkpoints.tensor_file import (
+    TensorInfo,
+    check_array_size,
+    get_file_size,
+    read_array,
+)
+
+T = TypeVar("T")
+
+#: What a damaged archive makes zipfile and its decompressors raise.
+ZIP_ERRORS = (zipfile.BadZipFile, EOFError, ValueError, RuntimeError, OSError, OverflowError)
+
+
+#: NumPy reads the header as Python would a literal, and lets out what goes wrong there.
+_HEADER_ERRORS = (
+    *(ValueError, TypeError, SyntaxError, tokenize.TokenError),
+    *(RecursionError, MemoryError, OverflowError),
+)
+
+
+class _Header(NamedTuple):
+    shape: tuple[int, ...]
+    is_fortran: bool
+    dtype: np.dtype[Any]
+
+
+class NpyFile:
+    """A ``.npy`` file, whose array goes by the name of the file."""
+
+    def __init__(self, file: BinaryIO, name: str) -> None:
+        self._file = file
+        self._name = name
+        file.seek(0)
+        self._header = _read_header(file)
+        self._start = file.tell()
+
+    def list_tensors(self) -> Sequence[TensorInfo]:
+        shape, _, dtype = self._header
+        return [TensorInfo(self._name, self._name, dtype.name, shape)]
+
+    def read(self, key: str) -> NDArray[Any]:
+        if key != self._name:
+            raise UsageError(f'the file has no array "{key}"')
+        size = check_array_size(self._header.shape, self._header.dtype.itemsize)
+        if get_file_size(self._file) - self._start < size:
+            raise FormatError(
+                f'the array "{key}" ends beyond its file, which may still be being written'
+            )
+        return _arrange(self._file, self._start, self._header)
+
+
+class NpzFile:
+    """A ``.npz`` file: an archive of ``.npy`` files."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._archive = open_archive(file)
+        names = [name for name in self._archive.namelist() if name.endswith(".npy")]
+        self._names = {name.removesuffix(".npy"): name for name in names}
+
+    def list_tensors(self) -> Sequence[TensorInfo]:
+        found = []
+        for key in self._names:
+            shape, _, dtype = self._look(key, _read_header)
+            found.append(TensorInfo(key, key, dtype.name, shape))
+        return found
+
+    def read(self, key: str) -> NDArray[Any]:
+        if key not in self._names:
+            raise UsageError(f'the archive has no array "{key}"')
+        return self._look(key, _read_member)
+
+    def _look(self, key: str, read: Callable[[BinaryIO], T]) -> T:
+        try:
+            with self._archive.open(self._names[key]) as member:
+                return read(cast(BinaryIO, member))
+        except ZIP_ERRORS as error:
+            raise FormatError(f'the array "{key}" of the archive is damaged: {error}') from None
+
+
+def open_archive(file: BinaryIO) -> zipfile.ZipFile:
+    """An archive to read from; raises FormatError where it is none."""
+    try:
+        return zipfile.ZipFile(file)
+    except ZIP_ERRORS as error:
+        raise FormatError(f"an archive that is damaged, or still being written: {error}") from None
+
+
+def _read_member(member: BinaryIO) -> NDArray[Any]:
+    header = _read_header(member)
+    check_array_size(header.shape, header.dtype.itemsize)
+    return _arrange(member, member.tell(), header)
+
+
+def _read_header(file: BinaryIO) -> _Header:
+    try:
+        version = npy.read_magic(file)
+        read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of files that Python 2 wrote
+            header = _Header(*read(file))
+    except _HEADER_ERRORS as error:
+        raise FormatError(f"the header of a NumPy file is not right: {error}") from None
+    if header.dtype.kind not in "biufc":
+        # An array of objects is a pickle, which could run any program.
+        raise FormatError(f"an array of {header.dtype}, of which only numbers are read")
+    return header
+
+
+def _arrange(file: BinaryIO, start: int, header: _Header) -> NDArray[Any]:
+    shape, is_fortran, dtype = header
+    array = read_array(file, start, dtype, shape[::-1] if is_fortran else shape)
+    array = array.T if is_fortran else array
+    return array.astype(dtype.newbyteorder("="), copy=False)

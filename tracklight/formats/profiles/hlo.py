@@ -1,0 +1,259 @@
+"""Lists that are read when somebody looks at them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from functools import cached_property, lru_cache, partial
+from typing import NamedTuple, TypeVar, overload
+
+from tracklight.errors import FormatError
+from tracklight.formats import proto
+from tracklight.formats.proto import Message
+from tracklight.formats.wire_format import decode_text
+
+T = TypeVar("T")
+
+
+class LazySequence(Sequence[T]):
+    def __init__(self, read: Callable[[], Sequence[T]]) -> None:
+        self._read = read
+
+    @cached_property
+    def _all(self) -> Sequence[T]:
+        return self._read()
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self._all)
+
+    @overload
+    def __getitem__(self, at: int) -> T: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[T]: ...
+    def __getitem__(self, at: int | slice) -> T | Sequence[T]:
+        return self._all[at]
+
+
+# Read XLA programs (HLO modules) that profiles contain.
+
+#: Instructions that run another computation, which is then profiled on its own.
+_CONTROL_FLOW = frozenset({"while", "conditional", "call", "async-start"})
+
+#: `PrimitiveType` of xla_data.proto.
+_TYPES = {
+    1: "bool", 2: "int8", 3: "int16", 4: "int32", 5: "int64", 6: "uint8", 7: "uint16",
+    8: "uint32", 9: "uint64", 10: "float16", 11: "float32", 12: "float64", 15: "complex64",
+    16: "bfloat16", 18: "complex128", 19: "float8", 20: "float8", 23: "float8", 24: "float8",
+    25: "float8", 28: "float8", 29: "float8",
+}  # fmt: skip
+
+
+class HloShape(NamedTuple):
+    dtype: str
+    """Empty for tuples and for types without elements, such as tokens."""
+    dimensions: tuple[int, ...] = ()
+    parts: tuple[HloShape, ...] = ()
+    """The elements of a tuple."""
+    layout: tuple[int, ...] = ()
+    """Dimensions from minor to major."""
+
+
+class HloInstruction(NamedTuple):
+    name: str = ""
+    opcode: str = ""
+    shape: HloShape = HloShape("")
+    id: int = 0
+    operands: tuple[int, ...] = ()
+    calls: tuple[int, ...] = ()
+    """Computations that it runs."""
+    op_type: str = ""
+    op_name: str = ""
+    """Name of the framework's op that it was compiled from."""
+    source: str = ""
+    """File and line of the user's program."""
+    fusion_kind: str = ""
+    target: str = ""
+    """Function that a custom call calls."""
+    parameter: int = 0
+    contracting_dimensions: tuple[int, ...] = ()
+    """Contracting dimensions of the first operand of a dot."""
+    kernel_output_dimension: int = 0
+    """Output feature dimension of the kernel of a convolution."""
+    config: str = ""
+    """Backend configuration, usually JSON."""
+    frame: int = 0
+    """One-based index into `Module.frames`, used if `source` is empty; 0 for none."""
+
+
+class HloComputation(NamedTuple):
+    name: str
+    id: int
+    root: int
+    instructions: Sequence[HloInstruction]
+    """Decoded on first access; damaged instructions are left out."""
+
+
+class HloModule(NamedTuple):
+    name: str
+    id: int
+    entry: int
+    computations: tuple[HloComputation, ...]
+    frames: Sequence[str] = ()
+    """File and line of each stack frame of the user's program; decoded on first access."""
+
+
+def parse_hlo_module(data: bytes) -> HloModule:
+    """Decode an HloProto.
+
+    Raises:
+        FormatError: The bytes are not an HloProto.
+    """
+    module = proto.parse("HloProto", data).hlo_module
+    return HloModule(
+        decode_text(module.name),
+        module.id,
+        module.entry_computation_id,
+        tuple(map(_convert_computation, module.computations)),
+        LazySequence(partial(parse_stack_frames, module.stack_frame_index)),
+    )
+
+
+def parse_stack_frames(data: bytes) -> tuple[str, ...]:
+    """Decode an HloStackFrameIndex to the file and line of each frame; empty if it is damaged.
+
+    Files, locations and frames refer to each other by one-based indexes; 0 means unknown.
+    """
+    try:
+        index = proto.parse("HloStackFrameIndex", data)
+    except FormatError:
+        return ()
+    files = ["", *map(decode_text, index.file_names)]
+    locations = [""]
+    for location in index.file_locations:
+        file = _get(files, location.file_name_id)
+        locations.append(f"{file}:{location.line}" if file else "")
+    return tuple(_get(locations, frame.file_location_id) for frame in index.stack_frames)
+
+
+def iter_executed_computations(module: HloModule) -> Iterator[HloComputation]:
+    """Yield the computations whose instructions are executed one by one.
+
+    These are the entry and what it runs by control flow. All others are bodies of fusions, or
+    functions of reductions.
+    """
+    by_id = {each.id: each for each in module.computations}
+    pending, seen = [module.entry], {module.entry}
+    while pending:
+        computation = by_id.get(pending.pop())
+        if computation is not None:
+            yield computation
+            called = {
+                number
+                for each in computation.instructions
+                if each.opcode in _CONTROL_FLOW
+                for number in each.calls
+            }
+            pending += called - seen
+            seen |= called
+
+
+def get_instruction_dtypes(module: HloModule) -> dict[str, frozenset[str]]:
+    """Return the element types of the operands and the result of each executed instruction."""
+    types: dict[str, frozenset[str]] = {}
+    for computation in iter_executed_computations(module):
+        gives = {each.id: _get_dtypes(each.shape) for each in computation.instructions}
+        for each in computation.instructions:
+            taken = (gives.get(operand, frozenset()) for operand in each.operands)
+            types[each.name] = gives[each.id].union(*taken)
+    return types
+
+
+@lru_cache(maxsize=8_192)
+def _get_dtypes(shape: HloShape) -> frozenset[str]:
+    return frozenset(iter_dtypes(shape))
+
+
+def iter_dtypes(shape: HloShape) -> Iterator[str]:
+    if shape.dtype:
+        yield shape.dtype
+    for part in shape.parts:
+        yield from iter_dtypes(part)
+
+
+def _get(texts: Sequence[str], index: int) -> str:
+    return texts[index] if 0 <= index < len(texts) else ""
+
+
+def _convert_computation(message: Message) -> HloComputation:
+    read = partial(_read_instructions, list(message.instructions))
+    return HloComputation(
+        decode_text(message.name), message.id, message.root_id, LazySequence(read)
+    )
+
+
+def _read_instructions(encoded: list[bytes]) -> list[HloInstruction]:
+    instructions = []
+    for data in encoded:
+        with suppress(FormatError):
+            instructions.append(_read_instruction(data))
+    return instructions
+
+
+def _read_instruction(data: bytes) -> HloInstruction:
+    message = proto.parse("HloInstructionProto", data)
+    metadata = _read_metadata(message.metadata)
+    return HloInstruction(
+        name=decode_text(message.name),
+        opcode=decode_text(message.opcode),
+        shape=_read_shape(message.shape),
+        id=message.id,
+        operands=tuple(message.operand_ids),
+        calls=tuple(message.called_computation_ids),
+        op_type=metadata.op_type,
+        op_name=metadata.op_name,
+        source=metadata.source,
+        fusion_kind=decode_text(message.fusion_kind),
+        target=decode_text(message.custom_call_target),
+        parameter=message.parameter_number,
+        contracting_dimensions=tuple(message.dot_dimension_numbers.lhs_contracting_dimensions),
+        kernel_output_dimension=message.convolution_dimension_numbers.kernel_output_feature_dimension,
+        config=decode_text(message.backend_config),
+        frame=metadata.frame,
+    )
+
+
+class _Metadata(NamedTuple):
+    op_type: str
+    op_name: str
+    source: str
+    frame: int
+
+
+# Instructions compiled from the same op are next to each other and have the same metadata.
+@lru_cache(maxsize=8_192)
+def _read_metadata(data: bytes) -> _Metadata:
+    message = proto.parse("HloOpMetadata", data)
+    source, line = decode_text(message.source_file), message.source_line
+    return _Metadata(
+        decode_text(message.op_type),
+        decode_text(message.op_name),
+        f"{source}:{line}" if source and line else source,
+        message.stack_frame_id,
+    )
+
+
+@lru_cache(maxsize=8_192)
+def _read_shape(data: bytes) -> HloShape:
+    return _convert_shape(proto.parse("HloShapeProto", data))
+
+
+def _convert_shape(message: Message) -> HloShape:
+    return HloShape(
+        _TYPES.get(message.element_type, ""),
+        tuple(message.dimensions),
+        tuple(map(_convert_shape, message.tuple_shapes)),
+        tuple(message.layout.minor_to_major),
+    )

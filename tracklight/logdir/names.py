@@ -1,0 +1,193 @@
+"""Patterns for names of runs and tags: the one rule for all commands, settings and the Python API.
+
+docs/patterns.md documents it for users. A pattern is one of
+
+    train/loss      a name
+    lr*/train       a glob, see below
+    re:^lr.*loss$   a regular expression, which may match anywhere in the name
+    /^lr.*loss$/    the same in another spelling
+
+A name that is equal to the pattern always matches. A glob has to match the whole name:
+
+    *       any characters except ``/``, or none; a pattern that is only ``*`` matches every name
+    ?       one character except ``/``
+    [abc]   one of these characters, ``[a-z]`` a range, ``[!abc]`` none of these
+    **      any characters, including ``/``; ``**/train`` matches ``train`` and ``a/b/train``
+
+Matching is case-sensitive. Where runs are included or excluded (`RunFilter`), a pattern that
+matches a directory also covers everything below it, so ``old`` means ``old`` and
+``old/2024/train``. The run in the root directory itself is named ``.``.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from tracklight.errors import UsageError
+
+_TOKEN = re.compile(r"\*\*/|\*\*|\*|\?|\[!?.[^\]]*\]|.", re.DOTALL)
+
+_RANGE = re.compile("(.)-(.)|(.)", re.DOTALL)
+
+REGEX_PREFIX = "re:"
+
+_GLOB_CHARACTERS = frozenset("*?[")
+
+_WILDCARDS = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+
+
+@dataclass(frozen=True, slots=True)
+class RunFilter:
+    """Selects the runs that match an include pattern (if there is any) and no exclude pattern."""
+
+    include: Callable[[str], bool] | None
+    exclude: Callable[[str], bool] | None
+
+    @classmethod
+    def parse(cls, include: Iterable[str] = (), exclude: Iterable[str] = ()) -> RunFilter:
+        return cls(_compile_directories(include), _compile_directories(exclude))
+
+    def matches(self, run: str) -> bool:
+        return not self.excludes(run) and (self.include is None or self.include(run))
+
+    def excludes(self, directory: str) -> bool:
+        """Whether this directory, and so everything below it, is excluded."""
+        return self.exclude is not None and self.exclude(directory)
+
+
+def compile_pattern(pattern: str) -> Callable[[str], bool]:
+    """Return a function that tells whether a name matches a pattern; UsageError if it is invalid.
+
+    >>> matches = compile_pattern("lr*/train")
+    >>> matches("lr0.1/train"), matches("lr0.1/seed1/train")
+    (True, False)
+    """
+    expression = _find_regex(pattern)
+    search = compile_glob(pattern).fullmatch if expression is None else expression.search
+    return lambda name: name == pattern or search(name) is not None
+
+
+def compile_series_pattern(pattern: str) -> Callable[[str, str], bool]:
+    """Return a function that tells whether the series of a run and a tag matches a pattern.
+
+    A pattern is matched against the tag. A glob or name with a ``/`` is also matched against the
+    tag with the run in front of it, beginning at any directory of the run: ``*/loss`` matches the
+    tag ``loss`` of the runs ``train`` and ``a/b/train`` as well as the tag ``val/loss`` of any run.
+    """
+    matches = compile_pattern(pattern)
+    if "/" not in pattern or _find_regex(pattern) is not None:
+        return lambda run, tag: matches(tag)
+
+    def matches_series(run: str, tag: str) -> bool:
+        path = tag
+        for part in ("", *reversed(run.split("/"))):
+            path = f"{part}/{path}" if part else path
+            if matches(path):
+                return True
+        return False
+
+    return matches_series
+
+
+def is_plain_name(pattern: str) -> bool:
+    """Whether a pattern can only match the name that is equal to it."""
+    return _GLOB_CHARACTERS.isdisjoint(pattern) and _find_regex(pattern) is None
+
+
+def compile_glob(pattern: str) -> re.Pattern[str]:
+    """Return a regular expression of which a matching name is a full match."""
+    return re.compile(".*" if pattern == "*" else _translate(pattern), re.DOTALL)
+
+
+def _find_regex(pattern: str) -> re.Pattern[str] | None:
+    if pattern.startswith(REGEX_PREFIX):
+        text = pattern.removeprefix(REGEX_PREFIX)
+    elif len(pattern) > 2 and pattern.startswith("/") and pattern.endswith("/"):
+        text = pattern[1:-1]
+    else:
+        return None
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise UsageError(f'"{pattern}" is no regular expression: {error}') from None
+
+
+def _compile_directories(patterns: Iterable[str]) -> Callable[[str], bool] | None:
+    """Like `compile_pattern` for several patterns, which also match everything below a match."""
+    globs, expressions = [], []
+    for pattern in patterns:
+        expression = _find_regex(pattern)
+        if expression is None:
+            globs.append(_translate(pattern))
+        else:
+            expressions.append(expression)
+    if not globs and not expressions:
+        return None
+    glob = re.compile(f"(?:{'|'.join(globs)})(?:/.*)?", re.DOTALL) if globs else None
+
+    def matches(run: str) -> bool:
+        if glob is not None and glob.fullmatch(run):
+            return True
+        return any(it.search(part) for it in expressions for part in _iter_directories(run))
+
+    return matches
+
+
+def _iter_directories(run: str) -> Iterator[str]:
+    """Yield a run name and the names of the directories above it."""
+    while run:
+        yield run
+        run = run.rpartition("/")[0]
+
+
+def _translate(pattern: str) -> str:
+    stripped = pattern.rstrip("/") or pattern
+    expression = "".join(_translate_token(token) for token in _TOKEN.findall(stripped))
+    try:
+        re.compile(expression)
+    except re.error as error:  # all that can be wrong is a range that runs backwards, as in [z-a]
+        raise UsageError(f'the pattern "{pattern}" is not a glob: {error.msg}') from None
+    return expression
+
+
+def _translate_token(token: str) -> str:
+    if token in _WILDCARDS:
+        return _WILDCARDS[token]
+    if len(token) > 1:  # only a set in brackets is longer than one character
+        return _translate_set(token)
+    return re.escape(token)
+
+
+def _translate_set(token: str) -> str:
+    negated = token.startswith("[!") and len(token) > 3
+    members = token[2 if negated else 1 : -1]
+    body = "".join(
+        f"{re.escape(low)}-{re.escape(high)}" if low else re.escape(one)
+        for low, high, one in _RANGE.findall(members)
+    )
+    return f"(?!/)[{'^' if negated else ''}{body}]"
+
+
+# The order a person expects of names with numbers in them: run2 before run10.
+
+_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?")
+
+
+def natural_key(name: str) -> tuple[str, str]:
+    """Sort key for run names: part by part of the path, numbers by value, case aside.
+
+    Numbers are those of learning rates, so ``lr3e-4`` is before ``lr1e-3`` and ``lr0.15`` before
+    ``lr0.2``. Going part by part keeps a run and the runs below it together: ``a``, ``a/eval``,
+    ``a-2``.
+    """
+    by_part = name.casefold().replace("/", "\0")
+    return _NUMBER.sub(_write_sortable, by_part), name
+
+
+def _write_sortable(number: re.Match[str]) -> str:
+    # The bytes of floats that are not negative sort as the floats do, and a number of any length
+    # is a float. The zero puts it where digits stand among other characters.
+    return "0" + struct.pack(">d", float(number[0])).hex()

@@ -1,0 +1,148 @@
+"""The public class `Profile`: starts and stops a profiler around the steps to record."""
+
+from __future__ import annotations
+
+import os
+import sys
+from types import TracebackType
+from typing import Any
+
+from tracklight.profiler.framework_profilers import Profiler, StepMarker, create_profiler
+from tracklight.profiler.stack_sampling import StackSamplingProfiler
+from tracklight.profiler.system_metrics import SystemMetricsLogger
+from tracklight.writer import warnings
+from tracklight.writer.warnings import ArgumentError, warn_or_raise
+
+_STACK_SAMPLING = "python"
+#: In order of preference: JAX programs often load data with one of the others, and PyTorch programs
+#: may import TensorFlow only to write logs.
+_FRAMEWORKS = ("jax", "torch", "tensorflow")
+
+
+class Profile:
+    """Record a profile of a ``with`` block, or of some of its steps.
+
+    Call `step` at the end of each step. A step includes the time spent waiting for data before it.
+    A block without calls of `step` is a single step.
+
+    Args:
+        logdir: Directory of the run.
+        steps: Number of steps to record, None for all. Later steps run at full speed.
+        skip: Number of steps to skip before recording. The first steps are not typical, as they
+            compile and fill caches.
+        first_step: Number of the first step, for a training that was resumed.
+        framework: ``"torch"``, ``"jax"``, ``"tensorflow"``, or ``"python"`` for the sampling
+            profiler. By default, the framework that the program has imported.
+        sample: Whether to log CPU, memory and GPU use each second (extra ``system``).
+        strict: Whether misuse raises an exception instead of a warning.
+    """
+
+    def __init__(
+        self,
+        logdir: str | os.PathLike[str],
+        steps: int | None = None,
+        *,
+        skip: int = 0,
+        first_step: int = 0,
+        framework: str | None = None,
+        sample: bool = True,
+        strict: bool | None = None,
+    ) -> None:
+        self._folder = os.path.expanduser(os.fspath(logdir))
+        self._strict = warnings.is_strict() if strict is None else strict
+        self._framework = framework
+        self._start_after = self._stop_after = None
+        self._profiler: Profiler | None = None
+        self._system_metrics: SystemMetricsLogger | None = None
+        self._first, self._count = first_step, 0
+        self._is_inside = False
+        with self._catch_errors():
+            self._start_after, self._stop_after = _as_range(steps, skip)
+            if sample:
+                self._system_metrics = SystemMetricsLogger(self._folder, strict=self._strict)
+
+    @property
+    def is_recording(self) -> bool:
+        return self._profiler is not None
+
+    def __enter__(self) -> Profile:
+        self._is_inside = True
+        with self._catch_errors():
+            if self._system_metrics is not None:
+                self._system_metrics.start()
+        self._begin_step()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._is_inside = False
+        with self._catch_errors():
+            self._stop(is_within_step=self._count > 0)
+        with self._catch_errors():
+            if self._system_metrics is not None:
+                self._system_metrics.stop()
+
+    def step(self) -> None:
+        """End the current step and begin the next one."""
+        with self._catch_errors():
+            if not self._is_inside:
+                warn_or_raise("step", "belongs inside of the `with` of its profile")
+                return
+            self._count += 1
+            if self._system_metrics is not None:
+                self._system_metrics.step = self._first + self._count
+            if self._count == self._stop_after:
+                self._stop(is_within_step=False)
+        self._begin_step()
+
+    def _begin_step(self) -> None:
+        with self._catch_errors():
+            if self._count == self._start_after:
+                self._start()
+            if self._profiler is not None:
+                self._step_marker.begin(self._first + self._count)
+
+    def _start(self) -> None:
+        framework = self._framework or _detect_framework()
+        if "://" in self._folder:
+            raise ArgumentError("logdir", f"must be a folder of this machine, not {self._folder}")
+        profiler = (
+            StackSamplingProfiler() if framework == _STACK_SAMPLING else create_profiler(framework)
+        )
+        profiler.start(self._folder)
+        self._profiler, self._step_marker = profiler, StepMarker(profiler)
+
+    def _stop(self, is_within_step: bool) -> None:
+        """Stop recording, without a step that has not ended: it would look like a short one."""
+        profiler, self._profiler = self._profiler, None
+        if profiler is None:
+            return
+        if not is_within_step:
+            self._step_marker.end()
+        profiler.stop()
+        if is_within_step:
+            self._step_marker.end()
+
+    def _catch_errors(self) -> warnings.catch_errors:
+        return warnings.catch_errors("profile", strict=self._strict)
+
+
+def _as_range(steps: Any, skip: Any) -> tuple[int, int | None]:
+    """Return after how many steps recording begins and ends."""
+    for name, value in (("steps", 1 if steps is None else steps), ("skip", skip)):
+        if type(value) is not int or value < (name == "steps"):
+            raise ArgumentError(name, f"must be a number of steps, not {value!r:.100}")
+    return skip, None if steps is None else skip + steps
+
+
+def _detect_framework() -> str:
+    """Return the framework that runs the program: the backend of Keras if it is loaded."""
+    keras = sys.modules.get("keras")
+    if keras is not None and hasattr(keras, "backend"):
+        backend = str(keras.backend.backend())
+        return backend if backend in _FRAMEWORKS else _STACK_SAMPLING
+    return next((name for name in _FRAMEWORKS if name in sys.modules), _STACK_SAMPLING)

@@ -1,1 +1,0 @@
-"""What a program waited for when it waited for its input."""

@@ -1,1 +1,0 @@
-"""What was taken of memory, given back, and kept."""

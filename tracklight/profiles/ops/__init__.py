@@ -1,1 +1,0 @@
-"""Which op each event is, and how long ops took."""

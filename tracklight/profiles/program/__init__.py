@@ -1,1 +1,0 @@
-"""Programs of XLA: what their instructions are, cost and took, and how they read."""

@@ -1,1 +1,0 @@
-"""What ops compute and move, against what their device can."""

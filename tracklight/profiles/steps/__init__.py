@@ -1,1 +1,0 @@
-"""Steps found, and what their time went into."""

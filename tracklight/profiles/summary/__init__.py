@@ -1,1 +1,0 @@
-"""A capture at a glance, and two of them side by side."""

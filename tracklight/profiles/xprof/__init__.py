@@ -1,1 +1,0 @@
-"""Steps and ops by xprof's own rules, to be held against xprof."""

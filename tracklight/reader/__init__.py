@@ -1,0 +1,58 @@
+"""The Python reading API: `open` returns a `Log`, which returns series, tables and values.
+
+Start at `opening.py` and `log.py`. The package stands on the index and on the readers of sessions,
+graphs and meshes; it must not import dashboards or the server.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+from tracklight.reader.changes import LogChanges
+from tracklight.reader.log import Log, RunView
+from tracklight.reader.opening import open
+from tracklight.reader.tables import Table, WideTable
+from tracklight.reader.values import Values
+
+if TYPE_CHECKING:
+    from tracklight.analysis.pr_curves import PRCurve
+    from tracklight.reader.graph import Edge, Graph, Node
+    from tracklight.reader.hparams import HParamsTable, Trial
+    from tracklight.reader.mesh import Mesh
+
+__all__ = [
+    "Edge",
+    "Graph",
+    "HParamsTable",
+    "Log",
+    "LogChanges",
+    "Mesh",
+    "Node",
+    "PRCurve",
+    "RunView",
+    "Table",
+    "Trial",
+    "Values",
+    "WideTable",
+    "open",
+]
+
+#: Imported when they are first used, as `Log` does it.
+_LAZY = {
+    "Edge": "tracklight.reader.graph",
+    "Graph": "tracklight.reader.graph",
+    "HParamsTable": "tracklight.reader.hparams",
+    "Mesh": "tracklight.reader.mesh",
+    "Node": "tracklight.reader.graph",
+    "PRCurve": "tracklight.analysis.pr_curves",
+    "Trial": "tracklight.reader.hparams",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'tracklight.reader' has no attribute {name!r}")
+    value: object = getattr(importlib.import_module(_LAZY[name]), name)
+    globals()[name] = value
+    return value

@@ -1,0 +1,216 @@
+"""Hyperparameters of all runs, with the metrics that came of them, as one table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Any, Literal, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracklight.analysis.experiments.hparam_columns import HParamColumn
+from tracklight.analysis.experiments.metrics import Metric, make_reduction
+from tracklight.analysis.experiments.sessions import Session, inherit_hparams
+from tracklight.analysis.experiments.study import Study, StudySnapshot
+from tracklight.analysis.source import Context, Problem
+from tracklight.errors import UsageError, list_similar_names
+from tracklight.formats.hparams import HParamValue
+from tracklight.index.catalog import Catalog
+from tracklight.reader.selection import NameFilter, select_names, warn_no_match
+from tracklight.reader.tables import Column, Frame, ObjectColumn, TimeColumn
+from tracklight.types import Kind
+
+Reduction = Literal["last", "min", "max"]
+
+HPARAM_PREFIX, METRIC_PREFIX = "hparams.", "metrics."
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One training run, or a directory of runs, with its hyperparameters and results.
+
+    Attributes:
+        run: The run, or the directory above its runs, that logged the hyperparameters.
+        group: Trials of the same group are repeats of one setting.
+        hparams: The hyperparameters by name. Numbers are floats, as they are stored.
+        metrics: The metrics by name; those that the trial has no value for are left out.
+        status: ``"unknown"``, ``"success"``, ``"failure"`` or ``"running"``.
+        start_time: When it started; None if unknown.
+        end_time: When it ended; None if it has not, or if that was not logged.
+    """
+
+    run: str
+    group: str
+    hparams: Mapping[str, HParamValue]
+    metrics: Mapping[str, float]
+    status: str
+    start_time: datetime | None
+    end_time: datetime | None
+
+
+class HParamsTable(Frame):
+    """Hyperparameters and metrics, one row per trial.
+
+    The columns are ``run``, ``group``, ``status``, ``start_time``, ``end_time``, then
+    ``hparams.<name>`` and ``metrics.<name>``. The name of a metric is its tag, after the run below
+    the trial that logged it, if that is another one: ``validation/epoch_loss``.
+
+    Iterating gives a `Trial` for each row, and so does an index.
+
+    Example:
+        >>> table = log.hparams()
+        >>> table[0].hparams["lr"], table["metrics.accuracy"].max()
+        (0.1, 0.93)
+        >>> table.to_pandas().sort_values("metrics.accuracy")
+    """
+
+    _noun = "trial"
+
+    def __init__(
+        self,
+        trials: Sequence[Trial],
+        hparams: Mapping[str, Column],
+        metrics: Mapping[str, NDArray[np.float64]],
+    ) -> None:
+        super().__init__(
+            {
+                "run": ObjectColumn([trial.run for trial in trials], "string"),
+                "group": ObjectColumn([trial.group for trial in trials], "string"),
+                "status": ObjectColumn([trial.status for trial in trials], "string"),
+                "start_time": _to_times([trial.start_time for trial in trials]),
+                "end_time": _to_times([trial.end_time for trial in trials]),
+                **{f"{HPARAM_PREFIX}{name}": column for name, column in hparams.items()},
+                **{f"{METRIC_PREFIX}{name}": column for name, column in metrics.items()},
+            }
+        )
+        self.trials = tuple(trials)
+        self.hparams = tuple(hparams)
+        self.metrics = tuple(metrics)
+
+    def __iter__(self) -> Iterator[Trial]:
+        return iter(self.trials)
+
+    @overload
+    def __getitem__(self, key: str) -> NDArray[Any]: ...
+    @overload
+    def __getitem__(self, key: int) -> Trial: ...
+    def __getitem__(self, key: str | int) -> NDArray[Any] | Trial:
+        """Return a column by its name, or a trial by its position."""
+        return super().__getitem__(key) if isinstance(key, str) else self.trials[key]
+
+
+class HParamsReader:
+    """Read the trials of a log; what was read before is kept until the log changes."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._study = Study(_create_context(catalog))
+
+    def read(self, metrics: NameFilter = None, reduce: Reduction = "last") -> HParamsTable:
+        state = self._study.get_snapshot()
+        chosen = _select_metrics(state, metrics)
+        found = self._study.read_metrics(state, [*chosen.values()], make_reduction(reduce, 0, 0))
+        columns = {
+            name: np.where(np.isnan(steps), np.nan, values)
+            for name, (values, steps) in zip(chosen, found, strict=True)
+        }
+        has_value = {name: ~np.isnan(steps) for name, (_, steps) in zip(chosen, found, strict=True)}
+        trials = [
+            _make_trial(
+                state,
+                session,
+                {
+                    name: float(column[row])
+                    for name, column in columns.items()
+                    if has_value[name][row]
+                },
+            )
+            for row, session in enumerate(state.sessions)
+        ]
+        hparams = {column.name: _to_column(column, len(trials)) for column in state.hparams}
+        return HParamsTable(trials, hparams, columns)
+
+    def read_run(self, run: str) -> dict[str, HParamValue]:
+        """Return the hyperparameters of a run: its own, or those of the trial it belongs to."""
+        state = self._study.get_snapshot()
+        own = {session.name: session.hparams for session in state.sessions}
+        return dict(inherit_hparams(own, [run]).get(run, {}))
+
+
+def _select_metrics(state: StudySnapshot, choice: NameFilter) -> dict[str, Metric]:
+    named = _name_metrics(state.metrics)
+
+    def unknown(name: str) -> UsageError:
+        nearest = list_similar_names(name, named)
+        advice = f' Did you mean "{nearest[0]}"?' if nearest else ""
+        return UsageError(f'No trial has the metric "{name}".{advice}')
+
+    chosen = select_names(choice, named, unknown, lambda it: warn_no_match("metric", it, [*named]))
+    return {name: named[name] for name in chosen}
+
+
+def _name_metrics(metrics: Sequence[Metric]) -> dict[str, Metric]:
+    """Metrics by ``<group>/<tag>``; by the key of the HTTP API where that is not unique."""
+    named: dict[str, Metric] = {}
+    for metric in metrics:
+        name = f"{metric.group}/{metric.tag}" if metric.group else metric.tag
+        named[metric.key if name in named else name] = metric
+    return named
+
+
+def _make_trial(state: StudySnapshot, session: Session, metrics: Mapping[str, float]) -> Trial:
+    start, end, _ = state.get_times(session)
+    return Trial(
+        session.name,
+        session.group,
+        dict(session.hparams),
+        metrics,
+        session.status.name.lower(),
+        _to_datetime(start),
+        _to_datetime(end),
+    )
+
+
+def _to_datetime(seconds: float) -> datetime | None:
+    try:
+        return None if math.isnan(seconds) else datetime.fromtimestamp(seconds, timezone.utc)
+    except (OverflowError, OSError, ValueError):  # a log may claim any time
+        return None
+
+
+def _to_times(moments: Sequence[datetime | None]) -> TimeColumn:
+    return TimeColumn(
+        np.array([math.nan if it is None else it.timestamp() for it in moments], float)
+    )
+
+
+def _to_column(column: HParamColumn, rows: int) -> Column:
+    if column.type == "number":
+        return column.values
+    values = [column.get_value(row) for row in range(rows)]
+    return ObjectColumn(values, column.type)
+
+
+def _create_context(catalog: Catalog) -> Context:
+    """What the readers of sessions see of a log, without a server."""
+    known: tuple[int, dict[str, tuple[str, ...]]] = (-1, {})
+
+    def get_scalars() -> dict[str, tuple[str, ...]]:
+        nonlocal known
+        if known[0] != catalog.version:
+            runs = [run.name for run in catalog.runs()]
+            shared = catalog.shared_tags(runs)
+            scalars = {tag.tag: tag.runs for tag in shared if tag.kind is Kind.SCALAR}
+            known = catalog.version, scalars
+        return known[1]
+
+    return Context(
+        log=catalog,
+        scalar_tags=lambda: [*get_scalars()],
+        runs_with=lambda tag: get_scalars().get(tag, ()),
+        cursor=lambda: str(catalog.version),
+        describe_error=lambda error: Problem(str(error), ""),
+    )

@@ -1,0 +1,94 @@
+"""`open` reads a log directory and returns a `Log`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from tracklight.errors import LogdirNotFoundError
+from tracklight.index.catalog import Catalog
+from tracklight.logdir.access import open_filesystem
+from tracklight.logdir.roots import LogdirSpec, Root, find_nearest_path, is_url, parse_roots
+from tracklight.reader.log import Log
+from tracklight.util.memory import parse_bytes
+
+
+def open(
+    logdir: LogdirSpec,
+    *,
+    include: str | Iterable[str] = (),
+    exclude: str | Iterable[str] = (),
+    cache: bool | str | os.PathLike[str] = True,
+    memory: str | int = "2GB",
+    missing_ok: bool = False,
+) -> Log:
+    """Read a log directory, or several.
+
+    Args:
+        logdir: A directory, an event file or a URL; several of them as ``"a:logs/a,b:logs/b"``, a
+            list, or a mapping from names to paths.
+        include: Globs over run names; only runs that match one of them are read.
+        exclude: Globs over run names; runs that match one of them are not read.
+        cache: Whether to keep what was read in the user's cache folder, so that the next call reads
+            only what is new; or another folder to keep it in.
+        memory: How much memory points may take; points beyond this are kept on disk.
+        missing_ok: Whether the directory may not exist yet. The log is then empty until a later
+            `Log.refresh` finds it.
+
+    Returns:
+        The log. Close it, or use it in a ``with`` block.
+
+    Raises:
+        LogdirNotFoundError: The directory does not exist. It is also a ``FileNotFoundError``.
+        UsageError: An argument makes no sense.
+
+    Example:
+        >>> log = tracklight.open("logs")
+        >>> log.runs
+        ('resnet/train', 'resnet/validation')
+    """
+    catalog = create_catalog(logdir, include, exclude, cache, memory)
+    log = Log(catalog)
+    try:
+        if not missing_ok:
+            _check_roots_exist(catalog.roots)
+        log.refresh()
+    except BaseException:
+        log.close()
+        raise
+    return log
+
+
+def create_catalog(
+    logdir: LogdirSpec,
+    include: str | Iterable[str],
+    exclude: str | Iterable[str],
+    cache: bool | str | os.PathLike[str],
+    memory: str | int,
+) -> Catalog:
+    """Create the index for the arguments of `open`; nothing is read yet."""
+    return Catalog(
+        parse_roots(logdir),
+        include=_as_tuple(include),
+        exclude=_as_tuple(exclude),
+        cache=cache if isinstance(cache, bool) else Path(cache),
+        memory_bytes=parse_bytes(memory),
+    )
+
+
+def _check_roots_exist(roots: Iterable[Root]) -> None:
+    for root in roots:
+        if not open_filesystem(root.path)[0].exists(root.path):
+            nearest = None if is_url(root.path) else find_nearest_path(root.path)
+            raise LogdirNotFoundError(_shorten(root.path), nearest and _shorten(nearest))
+
+
+def _shorten(path: str) -> str:
+    """Make a path below the working directory relative, as the user has probably written it."""
+    return path.removeprefix(os.getcwd() + os.sep)
+
+
+def _as_tuple(patterns: str | Iterable[str]) -> tuple[str, ...]:
+    """A single glob, and not each of its letters."""
+    return (patterns,) if isinstance(patterns, str) else tuple(patterns)

@@ -1,0 +1,98 @@
+"""Select runs and tags by name, glob or regular expression."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from tracklight.errors import NoMatchWarning, TracklightError, list_similar_names
+from tracklight.logdir.names import REGEX_PREFIX, compile_glob, compile_pattern, is_plain_name
+
+NamePattern = str | re.Pattern[str]
+
+#: A name, a glob, ``re:`` and a regular expression, a compiled one, several of these, or all.
+NameFilter = NamePattern | Iterable[NamePattern] | None
+
+_MAX_NAMED = 3
+_PACKAGE = str(Path(__file__).parent.parent) + os.sep
+
+
+def select_names(
+    name_filter: NameFilter,
+    names: Iterable[str],
+    make_error: Callable[[str], TracklightError],
+    on_no_match: Callable[[str], None] = lambda pattern: None,
+) -> tuple[str, ...]:
+    """Return the names that are selected, in the order in which they are given.
+
+    A regular expression may match anywhere in a name; a glob must match all of it.
+
+    Args:
+        choice: What to select; None selects all names.
+        names: The names to select from.
+        unknown: Makes the error for a plain name that does not exist.
+        unmatched: Called with each pattern that matches no name, which is not an error.
+    """
+    names = tuple(dict.fromkeys(names))
+    if name_filter is None:
+        return names
+    choosers = [name_filter] if isinstance(name_filter, str | re.Pattern) else list(name_filter)
+    known = frozenset(names)
+    selected: set[str] = set()
+    for chooser in choosers:
+        if isinstance(chooser, str) and chooser in known:
+            selected.add(chooser)
+            continue
+        match = _compile(chooser, make_error)
+        found = [name for name in names if match(name)]
+        if not found:
+            on_no_match(chooser if isinstance(chooser, str) else chooser.pattern)
+        selected.update(found)
+    return tuple(name for name in names if name in selected)
+
+
+def _compile(
+    chooser: NamePattern, unknown: Callable[[str], TracklightError]
+) -> Callable[[str], object]:
+    if isinstance(chooser, re.Pattern):
+        return chooser.search
+    if is_plain_name(chooser):
+        raise unknown(chooser)
+    return compile_pattern(chooser)
+
+
+def warn_no_match(noun: str, pattern: str, known: Sequence[str]) -> None:
+    """Warn that a pattern matches no run or no tag, and name those that come close."""
+    warn_caller(f'No {noun} matches "{pattern}". {_suggest_names(noun, pattern, known)}')
+
+
+def warn_caller(message: str) -> None:
+    """Issue a warning that points at the caller's line outside of this package."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, NoMatchWarning, stacklevel=level)
+
+
+def _suggest_names(noun: str, pattern: str, known: Sequence[str]) -> str:
+    if not known:
+        return f"There are no {noun}s to choose from."
+    deeper = re.sub(r"\*+", "**", pattern)
+    if not pattern.startswith(REGEX_PREFIX) and deeper != pattern and "*" in pattern:
+        match = compile_glob(deeper).fullmatch
+        if any(match(name) for name in known):
+            return f'"*" does not match "/"; did you mean "{deeper}"?'
+    words = re.sub(r"[*?\[\]^$]+", "", pattern.removeprefix(REGEX_PREFIX))
+    nearest = list_similar_names(words, known, limit=_MAX_NAMED, cutoff=0.3)
+    if nearest:
+        return f"Similar {noun}s: {_quote(nearest)}."
+    more = ", …" if len(known) > _MAX_NAMED else ""
+    return f"Known {noun}s: {_quote(known[:_MAX_NAMED])}{more}."
+
+
+def _quote(names: Iterable[str]) -> str:
+    return ", ".join(f'"{name}"' for name in names)

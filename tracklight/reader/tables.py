@@ -1,0 +1,390 @@
+"""Columns of one length, and their conversion to pandas, Polars and Arrow.
+
+Every table of the reading API is a `Frame`. Wall times are seconds as NumPy arrays and become
+timezone-aware datetimes (UTC) in the other libraries.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracklight.errors import UsageError, import_optional, list_similar_names
+from tracklight.types import Float64, Int32, Int64, Series, get_preview_indexes, to_datetimes
+from tracklight.util import html
+
+if TYPE_CHECKING:
+    import pandas  # type: ignore[import-untyped]
+    import polars
+    import pyarrow  # type: ignore[import-untyped]
+
+_MAX_HTML_COLUMNS = 20
+
+
+@dataclass(frozen=True, eq=False)
+class CategoryColumn:
+    """A column that repeats few names: each once, and a code for every row."""
+
+    categories: list[str]
+    codes: Int32
+
+    @classmethod
+    def repeat(cls, names: Sequence[str], lengths: Sequence[int]) -> CategoryColumn:
+        """The first name as often as the first length says, then the second, and so on."""
+        numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
+        codes = np.array([numbers[name] for name in names], np.int32)
+        return cls(list(numbers), np.repeat(codes, lengths))
+
+    def to_unicode(self) -> list[str]:
+        """The names for libraries that store UTF-8; names of directories may be any bytes."""
+        return [
+            name.encode("utf-8", "backslashreplace").decode("utf-8") for name in self.categories
+        ]
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+
+@dataclass(frozen=True, eq=False)
+class TimeColumn:
+    """A column of wall times in seconds; NaN where there is none."""
+
+    seconds: Float64
+
+    def __len__(self) -> int:
+        return len(self.seconds)
+
+
+@dataclass(frozen=True, eq=False)
+class ObjectColumn:
+    """A column of Python values, None where there is none."""
+
+    values: list[Any]
+    type: Literal["bool", "string", "mixed"]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def to_text(self) -> list[str | None]:
+        """The values of a mixed column for libraries that want one type in a column."""
+        return [None if value is None else str(value) for value in self.values]
+
+
+Column = CategoryColumn | TimeColumn | ObjectColumn | NDArray[Any]
+
+
+class Frame:
+    """Columns of one length, by name."""
+
+    #: What a row is called in ``repr``.
+    _noun = "row"
+
+    def __init__(self, columns: Mapping[str, Column], index: Sequence[str] = ()) -> None:
+        self._columns = dict(columns)
+        self._index = tuple(index)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(self._columns)
+
+    def __len__(self) -> int:
+        return len(next(iter(self._columns.values()))) if self._columns else 0
+
+    def __getitem__(self, column: str) -> NDArray[Any]:
+        """Return one column as an array; names as strings and wall times in seconds.
+
+        Raises:
+            KeyError: There is no such column; the message names the most similar one.
+        """
+        try:
+            return _to_array(self._columns[column])
+        except KeyError:
+            nearest = list_similar_names(str(column), self._columns)
+            advice = f'; did you mean "{nearest[0]}"?' if nearest else ""
+            raise KeyError(f'no column "{column}"{advice}') from None
+
+    def __repr__(self) -> str:
+        columns = [*self.columns[:10], *(["…"] if len(self.columns) > 10 else [])]
+        name = type(self).__name__
+        count = html.format_count(len(self), self._noun)
+        return f"<{name} of {count}: {', '.join(columns)}>"
+
+    def _repr_html_(self) -> str:
+        names = self.columns[:_MAX_HTML_COLUMNS]
+        hidden = len(self.columns) - len(names)
+        shown = get_preview_indexes(len(self))
+        rows = [
+            ["…"] * len(names)
+            if at is None
+            else [_get_cell(self._columns[name], at) for name in names]
+            for at in shown
+        ]
+        return html.render_block(
+            f"{type(self).__name__}: {html.format_count(len(self), self._noun)}",
+            html.render_table(names, rows),
+            html.render_note(html.format_count(hidden, "more column")) if hidden else "",
+        )
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Convert to a pandas data frame.
+
+        Returns:
+            A frame in which names are categories and wall times are datetimes in UTC.
+
+        Raises:
+            MissingExtra: pandas is not installed.
+
+        Example:
+            >>> frame = log.scalars(tag="loss").to_pandas()
+            >>> frame.groupby("run", observed=True)["value"].min()
+        """
+        pd = import_optional("pandas", "a pandas table", "pandas")
+        columns = {name: _to_pandas(pd, column) for name, column in self._columns.items()}
+        frame = pd.DataFrame(columns, copy=False)
+        return frame.set_index(list(self._index)) if self._index else frame
+
+    def to_polars(self) -> polars.DataFrame:
+        """Convert to a Polars data frame.
+
+        Returns:
+            A frame in which names are enums and wall times are datetimes in UTC.
+
+        Raises:
+            MissingExtra: Polars is not installed.
+
+        Example:
+            >>> log.scalars(tag="loss").to_polars().group_by("run").agg(pl.col("value").min())
+        """
+        pl = import_optional("polars", "a Polars table", "polars")
+        frame: polars.DataFrame = pl.DataFrame(
+            {name: _to_polars(pl, column) for name, column in self._columns.items()}
+        )
+        return frame
+
+    def to_arrow(self) -> pyarrow.Table:
+        """Convert to an Arrow table.
+
+        Returns:
+            A table in which names are dictionary-encoded and wall times are timestamps in UTC.
+
+        Raises:
+            MissingExtra: pyarrow is not installed.
+
+        Example:
+            >>> pyarrow.parquet.write_table(log.scalars().to_arrow(), "scalars.parquet")
+        """
+        pa = import_optional("pyarrow", "an Arrow table", "arrow")
+        return pa.table({name: _to_arrow(pa, column) for name, column in self._columns.items()})
+
+
+def _to_array(column: Column) -> NDArray[Any]:
+    if isinstance(column, CategoryColumn):
+        return np.array(column.categories, object)[column.codes]
+    if isinstance(column, TimeColumn):
+        return column.seconds
+    if isinstance(column, ObjectColumn):
+        array = np.empty(len(column), object)
+        array[:] = column.values
+        return array
+    return column
+
+
+def _get_cell(column: Column, row: int) -> object:
+    if isinstance(column, CategoryColumn):
+        return column.categories[column.codes[row]]
+    if isinstance(column, TimeColumn):
+        return html.format_time(float(column.seconds[row]))
+    if isinstance(column, ObjectColumn):
+        return column.values[row]
+    return column[row].item()
+
+
+def _to_pandas(pd: Any, column: Column) -> Any:
+    if isinstance(column, CategoryColumn):
+        return pd.Categorical.from_codes(column.codes, column.categories)
+    if isinstance(column, TimeColumn):
+        return pd.Series(to_datetimes(column.seconds)).dt.tz_localize("UTC").array
+    if isinstance(column, ObjectColumn):
+        if column.type == "bool":
+            return pd.array(column.values, dtype="boolean")
+        return pd.Series(column.values, dtype=object).array
+    return column
+
+
+def _to_polars(pl: Any, column: Column) -> Any:
+    if isinstance(column, CategoryColumn):
+        names = column.to_unicode()
+        return pl.Series(names, dtype=pl.Enum(names)).gather(column.codes)
+    if isinstance(column, TimeColumn):
+        return pl.Series(to_datetimes(column.seconds)).dt.replace_time_zone("UTC")
+    if isinstance(column, ObjectColumn):
+        if column.type == "bool":
+            return pl.Series(column.values, dtype=pl.Boolean)
+        return pl.Series(column.to_text(), dtype=pl.String)
+    return column
+
+
+def _to_arrow(pa: Any, column: Column) -> Any:
+    if isinstance(column, CategoryColumn):
+        return pa.DictionaryArray.from_arrays(
+            column.codes, pa.array(column.to_unicode(), pa.string())
+        )
+    if isinstance(column, TimeColumn):
+        return pa.array(to_datetimes(column.seconds)).cast(pa.timestamp("us", tz="UTC"))
+    if isinstance(column, ObjectColumn):
+        if column.type == "bool":
+            return pa.array(column.values, pa.bool_())
+        return pa.array(column.to_text(), pa.string())
+    return column
+
+
+def check_one_of(name: str, value: str, allowed: Sequence[str]) -> None:
+    """Raise a UsageError if an argument is none of the allowed words."""
+    if value not in allowed:
+        words = ", ".join(f'"{word}"' for word in allowed)
+        raise UsageError(f'{name}="{value}" is not one of {words}')
+
+
+# Points of many series as one table: long, or wide with a column per series.
+
+WideColumns = Literal["tag", "run", "run/tag"]
+
+
+class Table(Frame):
+    """Points of many series, one row per point.
+
+    The columns are ``run``, ``tag``, ``step``, ``wall_time`` and ``value``, and ``overwritten`` if
+    overwritten points are included.
+
+    Example:
+        >>> table = log.scalars(run="resnet/*", tag="loss")
+        >>> table.columns
+        ('run', 'tag', 'step', 'wall_time', 'value')
+        >>> table["value"].min(), len(table)
+        (0.031, 2000)
+    """
+
+    _noun = "point"
+
+    def __init__(self, series: Sequence[Series], *, overwritten: bool = False) -> None:
+        lengths = [len(one) for one in series]
+        columns: dict[str, Column] = {
+            "run": CategoryColumn.repeat([one.run for one in series], lengths),
+            "tag": CategoryColumn.repeat([one.tag for one in series], lengths),
+            "step": _join([one.step for one in series], np.int64),
+            "wall_time": TimeColumn(_join([one.wall_time for one in series], np.float64)),
+            "value": _join_values([one.value for one in series]),
+        }
+        if overwritten:
+            columns["overwritten"] = _join([one.overwritten for one in series], np.bool_)
+        super().__init__(columns)
+        self._series = tuple(series)
+
+    def to_wide(self, columns: WideColumns = "tag") -> WideTable:
+        """Pivot to one row per step, with a column per tag, per run, or per run and tag.
+
+        Overwritten points are left out. Steps at which a series has no value are NaN. If several
+        writers logged the same step of one series, the value written last is used.
+
+        Args:
+            columns: ``"tag"`` gives a row per run and step with one column per tag;
+                ``"run/tag"`` gives a row per step with one column per series, named
+                ``<run>/<tag>``; ``"run"`` does so for a single tag, with the bare run names.
+
+        Returns:
+            A table that converts to pandas, Polars and Arrow like this one.
+
+        Raises:
+            UsageError: ``columns="run"`` was asked for, but the table has several tags.
+
+        Example:
+            >>> log.scalars(run="resnet/train").to_wide().to_pandas()[["loss", "accuracy"]].plot()
+        """
+        check_one_of("columns", columns, ("tag", "run", "run/tag"))
+        series = [one.without_overwritten() for one in self._series]
+        tags = list(dict.fromkeys(one.tag for one in series))
+        if columns == "run" and len(tags) > 1:
+            raise UsageError(
+                f'columns="run" needs a table of one tag, and this one has {len(tags):,}; '
+                'use columns="run/tag"'
+            )
+        labels = {
+            "tag": [one.tag for one in series],
+            "run": [one.run for one in series],
+            "run/tag": _name_series(series),
+        }[columns]
+        return _pivot(series, labels, by_run=columns == "tag")
+
+
+class WideTable(Frame):
+    """Scalars with one row per step, or per run and step, and one column per series or tag.
+
+    In pandas the columns ``run`` and ``step`` are the index, so that the frame plots as it is.
+    """
+
+
+def _pivot(series: Sequence[Series], labels: Sequence[str], *, by_run: bool) -> WideTable:
+    lengths = [len(one) for one in series]
+    all_steps = _join([one.step for one in series], np.int64)
+    steps, step_codes = np.unique(all_steps, return_inverse=True)
+    runs = CategoryColumn.repeat([one.run for one in series], lengths)
+    keys = step_codes.reshape(-1)
+    if by_run:
+        keys = runs.codes.astype(np.int64) * max(len(steps), 1) + keys
+    rows, row_of = np.unique(keys, return_inverse=True)
+    row_of = row_of.reshape(-1)
+    index: dict[str, Column] = {}
+    if by_run:
+        index["run"] = CategoryColumn(
+            runs.categories, (rows // max(len(steps), 1)).astype(np.int32)
+        )
+        rows = rows % max(len(steps), 1)
+    index["step"] = steps[rows] if len(rows) else np.empty(0, np.int64)
+    cells = _fill(series, labels, row_of, len(rows))
+    named = {f"{name} (tag)" if name in index else name: cell for name, cell in cells.items()}
+    return WideTable({**index, **named}, index=tuple(index))
+
+
+def _fill(
+    series: Sequence[Series], labels: Sequence[str], row_of: Int64, rows: int
+) -> dict[str, NDArray[Any]]:
+    """One column per label; integers stay integers where no row is missing."""
+    places: dict[str, list[tuple[Int64, NDArray[Any]]]] = {}
+    bounds = pairwise(accumulate((len(one) for one in series), initial=0))
+    for label, one, (start, stop) in zip(labels, series, bounds, strict=True):
+        places.setdefault(label, []).append((row_of[start:stop], one.value))
+    cells: dict[str, NDArray[Any]] = {}
+    for label, parts in places.items():
+        values = _join_values([value for _, value in parts])
+        where = np.concatenate([rows_of for rows_of, _ in parts])
+        is_full = len(np.unique(where)) == rows
+        cell = np.zeros(rows, values.dtype) if is_full else np.full(rows, np.nan)
+        cell[where] = values
+        cells[label] = cell
+    return cells
+
+
+def _name_series(series: Sequence[Series]) -> list[str]:
+    """``run/tag``; the run ``a`` with the tag ``b/c`` must not be taken for ``a/b`` with ``c``."""
+    names = [f"{one.run}/{one.tag}" for one in series]
+    counts = Counter(names)
+    pairs = zip(series, names, strict=True)
+    return [name if counts[name] == 1 else f"{one.run}: {one.tag}" for one, name in pairs]
+
+
+def _join(columns: Sequence[NDArray[Any]], kind: type[np.generic]) -> NDArray[Any]:
+    return np.concatenate(columns) if columns else np.empty(0, kind)
+
+
+def _join_values(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Integers stay what they are as long as no other kind of number is beside them."""
+    columns = [column for column in columns if len(column)]
+    kind = np.float64 if len({column.dtype for column in columns}) != 1 else columns[0].dtype.type
+    return _join([column.astype(kind, copy=False) for column in columns], kind)

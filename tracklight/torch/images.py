@@ -1,0 +1,230 @@
+"""Pictures in the old form: one a value, and batches as one picture with all of them in a grid."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import math
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracklight.formats import proto
+from tracklight.formats.proto import Message
+from tracklight.writer.arguments import as_number, as_numbers, has_nan
+from tracklight.writer.media import as_pixels
+from tracklight.writer.warnings import ArgumentError, warn_or_raise
+
+Pixels = NDArray[np.uint8]
+
+_GRID_COLUMNS = 8
+
+_TARGET_LAYOUTS = {2: "HW", 3: "HWC", 4: "NHWC"}
+
+_BOX_COLOR = "Red"
+
+_BOX_LINE_WIDTH_PX = 2
+
+
+def build_image(tag: str, data: Any, dataformats: Any) -> Message:
+    return _build_image_value(tag, _to_image_pixels(data, dataformats))
+
+
+def build_image_with_boxes(
+    tag: str, data: Any, boxes: Any, rescale: float, dataformats: Any, labels: Any
+) -> Message:
+    """A picture with boxes [n, 4] of left, top, right and bottom drawn on it."""
+    corners = as_numbers(boxes, "box_tensor")
+    if corners.ndim != 2 or corners.shape[1] != 4:
+        raise ArgumentError("box_tensor", f"has shape {list(corners.shape)}; give [n, 4]")
+    names = [labels] if isinstance(labels, str) else labels
+    if names is not None and len(names) != len(corners):
+        warn_or_raise("labels", f"are {len(names)} for {len(corners)} boxes, so none is shown")
+        names = None
+    pixels = _draw_boxes(_to_image_pixels(data, dataformats), corners, names, rescale)
+    return _build_image_value(tag, pixels)
+
+
+def build_figure(tag: str, figure: Any, close: bool) -> Message:
+    """A Matplotlib figure, or a list of them of one size."""
+    if not isinstance(figure, list):
+        return _build_image_value(tag, _render_figure(figure, close))
+    frames = [_render_figure(item, close) for item in figure]
+    if len({frame.shape for frame in frames}) != 1:
+        raise ArgumentError("figure", "must be figures of one size, or log each under its own tag")
+    return _build_image_value(tag, make_grid(np.stack(frames)))
+
+
+def to_pixels(array: NDArray[Any]) -> Pixels:
+    """Floats in [0, 1] as bytes, cut off as PyTorch does; whole numbers are bytes already."""
+    if array.dtype.kind != "f":
+        return as_pixels(array)
+    if has_nan(array):
+        warn_or_raise("img_tensor", "has NaN in it, which was shown as 0")
+        array = np.nan_to_num(array, nan=0.0)
+    return (array.astype(np.float32) * 255).clip(0, 255).astype(np.uint8)
+
+
+def make_grid(pictures: NDArray[Any], columns: int = _GRID_COLUMNS) -> NDArray[Any]:
+    """Pictures [n, height, width, channels] as one, row by row."""
+    count, height, width, channels = pictures.shape
+    columns = min(count, columns)
+    rows = math.ceil(count / columns)
+    cells = np.zeros((rows * columns, height, width, channels), pictures.dtype)
+    cells[:count] = pictures
+    grid = cells.reshape(rows, columns, height, width, channels).swapaxes(1, 2)
+    return np.reshape(grid, (rows * height, columns * width, channels))
+
+
+def encode_pil_png(pixels: Pixels) -> bytes:
+    """A PNG file with the very bytes that PyTorch writes."""
+    # Only who logs pictures has to load this.
+    from PIL import Image
+
+    stream = io.BytesIO()
+    Image.fromarray(pixels).save(stream, format="PNG")
+    return stream.getvalue()
+
+
+def _to_image_pixels(data: Any, dataformats: Any) -> Pixels:
+    array = as_numbers(data, "img_tensor")
+    pictures = _to_channels_last(array, str(dataformats).upper())
+    if not pictures.size:
+        raise ArgumentError("img_tensor", f"is empty, of shape {list(array.shape)}")
+    if pictures.shape[-1] not in (1, 2, 3, 4):
+        channels = f"has {pictures.shape[-1]} channels in shape {list(array.shape)}"
+        raise ArgumentError("img_tensor", f"{channels} of {dataformats!r}; give 1 to 4")
+    if pictures.shape[-1] == 1:
+        pictures = pictures.repeat(3, axis=-1)
+    return to_pixels(pictures if pictures.ndim == 3 else make_grid(pictures))
+
+
+def _to_channels_last(array: NDArray[Any], given: str) -> NDArray[Any]:
+    """The array as [height, width, channels], with the number of pictures in front if there is."""
+    wanted = _TARGET_LAYOUTS.get(len(given), "")
+    if sorted(given) != sorted(wanted):
+        raise ArgumentError(
+            "dataformats", f"{given!r} must be NCHW, CHW, HW or an order of these letters"
+        )
+    if array.ndim != len(given):
+        raise ArgumentError(
+            "img_tensor", f"has shape {list(array.shape)}, dataformats is {given!r}"
+        )
+    ordered: NDArray[Any] = array.transpose([given.index(letter) for letter in wanted])
+    return ordered[..., None] if ordered.ndim == 2 else ordered
+
+
+def _build_image_value(tag: str, pixels: Pixels) -> Message:
+    height, width, channels = pixels.shape
+    image = proto.Image(
+        height=height,
+        width=width,
+        colorspace=channels,
+        encoded_image_string=encode_pil_png(pixels),
+    )
+    return proto.Value(tag=tag.encode(), image=image)
+
+
+def _draw_boxes(
+    pixels: Pixels, boxes: NDArray[Any], labels: Sequence[str] | None, rescale: float
+) -> Pixels:
+    from PIL import Image, ImageDraw
+
+    image = Image.fromarray(pixels)
+    draw = ImageDraw.Draw(image)
+    for index, box in enumerate(boxes.tolist()):
+        _draw_box(draw, box, None if labels is None else labels[index])
+    if rescale != 1:
+        size = int(image.width * rescale), int(image.height * rescale)
+        image = image.resize(size, Image.Resampling.LANCZOS)
+    return np.asarray(image)
+
+
+def _draw_box(draw: Any, box: Sequence[float], label: str | None) -> None:
+    from PIL import ImageFont
+
+    left, top, right, bottom = box
+    around = [(left, top), (left, bottom), (right, bottom), (right, top), (left, top)]
+    draw.line(around, width=_BOX_LINE_WIDTH_PX, fill=_BOX_COLOR)
+    if label:
+        font = ImageFont.load_default()
+        text_left, text_top, text_right, text_bottom = font.getbbox(label)
+        width, height = text_right - text_left, text_bottom - text_top
+        margin = math.ceil(0.05 * height)
+        plate = [(left, bottom - height - 2 * margin), (left + width, bottom)]
+        draw.rectangle(plate, fill=_BOX_COLOR)
+        draw.text((left + margin, bottom - height - margin), label, fill="black", font=font)
+
+
+def _render_figure(figure: Any, close: bool) -> Pixels:
+    if not hasattr(figure, "set_canvas"):
+        raise ArgumentError("figure", f"must be a Matplotlib figure, not a {type(figure).__name__}")
+    agg = importlib.import_module("matplotlib.backends.backend_agg")
+    shown_on = figure.canvas
+    canvas = agg.FigureCanvasAgg(figure)
+    canvas.draw()
+    pixels: Pixels = np.asarray(canvas.buffer_rgba())[:, :, :3].copy()
+    figure.set_canvas(shown_on)
+    if close and "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close(figure)
+    return pixels
+
+
+# Videos as animated GIF files, which readers show as pictures.
+
+_MS_PER_S = 1000
+
+
+def build_video(tag: str, data: Any, fps: Any) -> Message:
+    """Videos [n, time, channels, height, width], all of them side by side."""
+    array = as_numbers(data, "vid_tensor")
+    if array.ndim != 5 or not array.size or array.shape[2] not in (1, 3, 4):
+        shape = list(array.shape)
+        raise ArgumentError(
+            "vid_tensor", f"has shape {shape}; give [n, time, channels, height, width]"
+        )
+    rate = as_number(fps, "fps")
+    if not rate > 0:
+        raise ArgumentError("fps", f"must be above 0, not {rate:g}")
+    frames = to_pixels(_tile_videos(array))
+    _, height, width, channels = frames.shape
+    image = proto.Image(
+        height=height,
+        width=width,
+        colorspace=channels,
+        encoded_image_string=_encode_gif(frames, rate),
+    )
+    return proto.Value(tag=tag.encode(), image=image)
+
+
+def _tile_videos(videos: NDArray[Any]) -> NDArray[Any]:
+    """One video [time, height, width, channels], as many cells as the next power of two."""
+    count, time, channels, height, width = videos.shape
+    cells = 1 << (count - 1).bit_length()
+    rows = 1 << (count.bit_length() - 1) // 2
+    padded = np.zeros((cells, *videos.shape[1:]), videos.dtype)
+    padded[:count] = videos
+    grid = padded.reshape(rows, cells // rows, time, channels, height, width)
+    grid = grid.transpose(2, 0, 4, 1, 5, 3)
+    return np.reshape(grid, (time, rows * height, cells // rows * width, channels))
+
+
+def _encode_gif(frames: NDArray[np.uint8], fps: float) -> bytes:
+    from PIL import Image
+
+    images = [
+        Image.fromarray(frame.squeeze(-1) if frame.shape[-1] == 1 else frame) for frame in frames
+    ]
+    stream = io.BytesIO()
+    images[0].save(
+        stream,
+        format="GIF",
+        save_all=True,
+        append_images=images[1:],
+        duration=_MS_PER_S / fps,
+        loop=0,
+    )
+    return stream.getvalue()

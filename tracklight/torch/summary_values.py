@@ -1,0 +1,354 @@
+"""Builds values as ``torch.utils.tensorboard`` does, field by field."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracklight.formats import proto
+from tracklight.formats.media import encode_wav
+from tracklight.formats.proto import Message
+from tracklight.formats.summary import MeshContent
+from tracklight.formats.tensor import DType, encode_tensor
+from tracklight.writer.arguments import as_array, as_number, as_numbers, has_nan
+from tracklight.writer.histograms import (
+    HistogramCounts,
+    acquire_copy,
+    compute_exponential_histogram,
+    compute_exponential_limits,
+    release_copy,
+)
+from tracklight.writer.values import MAX_TENSOR_BYTES, MAX_TEXT_BYTES
+from tracklight.writer.values import build_layout as build_any_layout
+from tracklight.writer.warnings import ArgumentError, warn_or_raise
+
+_MAX_AMPLITUDE = np.iinfo(np.int16).max
+
+#: Where the numbers of a tensor are put. Those of other types go as memory: the original's form of
+#: them is one that no reader understands.
+_TENSOR_FIELDS = {
+    "float32": (DType.FLOAT, "float_val"),
+    "float64": (DType.DOUBLE, "double_val"),
+    "int8": (DType.INT8, "int_val"),
+    "int16": (DType.INT16, "int_val"),
+    "int32": (DType.INT32, "int_val"),
+    "int64": (DType.INT64, "int64_val"),
+    "bool": (DType.BOOL, "bool_val"),
+    "complex64": (DType.COMPLEX64, "scomplex_val"),
+    "complex128": (DType.COMPLEX128, "dcomplex_val"),
+}
+
+
+def build_metadata(plugin: str, content: Message | None = None) -> Message:
+    """Metadata without a data class, which readers fill in by the plugin's name."""
+    data = b"" if content is None else content.SerializeToString()
+    plugin_data = proto.PluginData(plugin_name=plugin.encode(), content=data)
+    return proto.SummaryMetadata(plugin_data=plugin_data)
+
+
+def build_scalar(tag: str, value: Any, is_double: bool) -> Message:
+    """A number in the new form."""
+    number = as_number(value, "scalar_value")
+    tensor = (
+        proto.TensorProto(dtype=DType.DOUBLE, double_val=[number])
+        if is_double
+        else proto.TensorProto(dtype=DType.FLOAT, float_val=[number])
+    )
+    return proto.Value(tag=tag.encode(), tensor=tensor, metadata=build_metadata("scalars"))
+
+
+def build_tensor(tag: str, tensor: Any) -> Message:
+    array = as_array(tensor, "tensor")
+    if array.nbytes > MAX_TENSOR_BYTES:
+        raise ArgumentError(
+            "tensor", f"takes {array.nbytes} bytes; {MAX_TENSOR_BYTES} are the most"
+        )
+    known = _TENSOR_FIELDS.get(array.dtype.name)
+    message = encode_tensor(array) if known is None else _build_tensor_proto(*known, array)
+    return proto.Value(tag=tag.encode(), tensor=message, metadata=build_metadata("tensor"))
+
+
+def build_text(tag: str, text: Any) -> Message:
+    if not isinstance(text, str):
+        warn_or_raise("text_string", f"must be a str, not a {type(text).__name__}")
+        text = str(text)
+    data = text.encode("utf-8", "replace")
+    if len(data) > MAX_TEXT_BYTES:
+        raise ArgumentError("text_string", f"has {len(data)} bytes; {MAX_TEXT_BYTES} are the most")
+    message = proto.TensorProto(dtype=DType.STRING, tensor_shape=_build_shape(1), string_val=[data])
+    metadata = build_metadata("text", proto.TextPluginData())
+    return proto.Value(tag=f"{tag}/text_summary".encode(), tensor=message, metadata=metadata)
+
+
+def build_audio(tag: str, sound: Any, sample_rate: Any) -> Message:
+    samples = as_numbers(sound, "snd_tensor").squeeze()
+    rate = int(as_number(sample_rate, "sample_rate"))
+    # The original takes the second channel for more samples; that of tensorboardX does as here.
+    channels = 2 if samples.ndim == 2 and samples.shape[1] == 2 else 1
+    if samples.ndim != channels or not samples.size:
+        shapes = "give [1, samples], or [samples, 2] for stereo"
+        raise ArgumentError("snd_tensor", f"has shape {list(np.shape(sound))}; {shapes}")
+    audio = proto.Audio(
+        sample_rate=rate,
+        num_channels=channels,
+        length_frames=len(samples),
+        encoded_audio_string=encode_wav(_as_int16(samples), rate),
+        content_type=b"audio/wav",
+    )
+    return proto.Value(tag=tag.encode(), audio=audio)
+
+
+def build_layout(tag: str, layout: Any) -> Message:
+    value = build_any_layout(layout)
+    value.metadata.ClearField("data_class")
+    return value
+
+
+def build_mesh(
+    tag: str, vertices: Any, colors: Any, faces: Any, config: Mapping[str, Any] | None
+) -> list[Message]:
+    given = {
+        MeshContent.VERTEX: ("vertices", vertices),
+        MeshContent.FACE: ("faces", faces),
+        MeshContent.COLOR: ("colors", colors),
+    }
+    parts = {
+        part: _as_triples(array, argument)
+        for part, (argument, array) in given.items()
+        if array is not None
+    }
+    components = sum(1 << part for part in parts)
+    return [_build_mesh_part(tag, part, parts[part], components, config) for part in parts]
+
+
+def _build_mesh_part(
+    tag: str,
+    part: MeshContent,
+    array: NDArray[Any],
+    components: int,
+    config: Mapping[str, Any] | None,
+) -> Message:
+    content = proto.MeshPluginData(
+        name=tag.encode(),
+        content_type=part,
+        json_config=json.dumps(config or {}, sort_keys=True).encode(),
+        shape=array.shape,
+        components=components,
+    )
+    tensor = _build_tensor_proto(DType.FLOAT, "float_val", array)
+    tagged = f"{tag}_{part.name}".encode()
+    return proto.Value(tag=tagged, tensor=tensor, metadata=build_metadata("mesh", content))
+
+
+def _build_tensor_proto(dtype: DType, field: str, array: NDArray[Any]) -> Message:
+    """A tensor with its numbers in the repeated field of their type."""
+    flat = array.reshape(-1)
+    if flat.dtype.kind == "c":
+        flat = flat.view(flat.real.dtype)
+    numbers = {field: flat.tolist()}
+    return proto.TensorProto(dtype=dtype, tensor_shape=_build_shape(*array.shape), **numbers)
+
+
+def build_float_tensor(array: NDArray[Any]) -> Message:
+    """Numbers of any type as a tensor of float32."""
+    return _build_tensor_proto(DType.FLOAT, "float_val", array)
+
+
+def _build_shape(*sizes: int) -> Message:
+    return proto.TensorShapeProto(dim=[proto.Dim(size=size) for size in sizes])
+
+
+def _as_int16(samples: NDArray[Any]) -> NDArray[np.int16]:
+    if samples.dtype == np.int16:
+        return samples
+    if has_nan(samples):
+        warn_or_raise("snd_tensor", "has NaN in it, which became silence")
+        samples = np.nan_to_num(samples, nan=0.0)
+    if np.abs(samples).max() > 1:
+        warn_or_raise("snd_tensor", "goes beyond [-1, 1]; it was clipped")
+        samples = samples.clip(-1, 1)
+    return (samples * _MAX_AMPLITUDE).astype(np.int16)
+
+
+def _as_triples(data: Any, argument: str) -> NDArray[Any]:
+    array = as_numbers(data, argument)
+    if array.ndim != 3 or array.shape[-1] != 3:
+        raise ArgumentError(argument, f"has shape {list(array.shape)}; give [batch, n, 3]")
+    return array
+
+
+# Histograms in the old form, with the buckets that ``torch.utils.tensorboard`` makes.
+
+Floats = NDArray[np.float64]
+
+
+def make_default_bins() -> list[float]:
+    """The edges that ``bins="tensorflow"`` stands for."""
+    limits = compute_exponential_limits()
+    return [*(-limits[::-1]).tolist(), 0, *limits.tolist()]
+
+
+def defer_histogram(
+    tag: str, values: Any, bins: Any, max_bins: Any
+) -> tuple[Callable[[], Message], int]:
+    """What builds the histogram of the numbers as they are now, and how many bytes it holds.
+
+    All that may be wrong is found at once, where it can still be told whose line it was.
+    """
+    numbers = _copy_finite(values)
+    if isinstance(bins, str) and bins == "tensorflow" and max_bins is None:
+
+        def build() -> Message:
+            spread = compute_exponential_histogram(numbers)
+            release_copy(numbers)
+            return _build_histogram_value(tag, spread)
+
+        return build, numbers.nbytes
+    value = _build_histogram_value(tag, _compute_counts(numbers.astype(np.float64), bins, max_bins))
+    return lambda: value, 0
+
+
+def build_raw_histogram(tag: str, totals: dict[str, Any], limits: Any, counts: Any) -> Message:
+    """From what was counted elsewhere: totals, the upper limit of every bucket and its count."""
+    edges = as_numbers(limits, "bucket_limits").reshape(-1)
+    filled = as_numbers(counts, "bucket_counts").reshape(-1)
+    if edges.size != filled.size:
+        raise ArgumentError("bucket_limits", f"are {edges.size} for {filled.size} bucket_counts")
+    numbers = {name: as_number(value, name) for name, value in totals.items()}
+    histogram = proto.HistogramProto(bucket_limit=edges.tolist(), bucket=filled.tolist(), **numbers)
+    return proto.Value(tag=tag.encode(), histo=histogram)
+
+
+def _copy_finite(values: Any) -> NDArray[Any]:
+    """A copy, which is not changed by what the program does next."""
+    numbers: NDArray[Any] = acquire_copy(as_numbers(values, "values")).reshape(-1)
+    if not numbers.size:
+        raise ArgumentError("values", "is empty; a histogram needs a number at least")
+    if np.isfinite(numbers.min()) and np.isfinite(numbers.max()):
+        return numbers
+    finite: NDArray[Any] = numbers[np.isfinite(numbers)]
+    if not finite.size:
+        raise ArgumentError("values", "has no finite number in it")
+    others = numbers.size - finite.size
+    warn_or_raise("values", f"has {others} NaN or infinite numbers, which were left out")
+    return finite
+
+
+def _compute_counts(finite: Floats, bins: Any, max_bins: Any) -> HistogramCounts:
+    if isinstance(bins, str) and bins == "tensorflow":
+        bins = make_default_bins()
+    counts, edges = np.histogram(finite, bins)
+    if max_bins is not None and len(counts) > max_bins:
+        counts, edges = _merge_buckets(counts, edges, int(max_bins))
+    used = np.flatnonzero(counts)
+    if not used.size:
+        raise ArgumentError("bins", "leaves out all values")
+    first, last = used[0], used[-1]
+    return HistogramCounts(
+        # Only the right edges are written, so an empty bucket in front tells the first left one.
+        edges=edges[[first, *range(first, last + 2)]].astype(np.float64),
+        counts=np.array([0, *counts[first : last + 1]], np.float64),
+        min=float(finite.min()),
+        max=float(finite.max()),
+        num=finite.size,
+        sum=float(finite.sum()),
+        sum_squares=float(np.einsum("i,i->", finite, finite)),
+    )
+
+
+def _merge_buckets(
+    counts: NDArray[Any], edges: NDArray[Any], max_bins: int
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Every few neighbours as one; the last one may be narrower."""
+    few = len(counts) // max_bins
+    joined = np.add.reduceat(counts, np.arange(0, len(counts), few))
+    return joined, np.append(edges[:-1:few], edges[-1])
+
+
+def _build_histogram_value(tag: str, spread: HistogramCounts) -> Message:
+    histogram = proto.HistogramProto(
+        min=spread.min,
+        max=spread.max,
+        num=spread.num,
+        sum=spread.sum,
+        sum_squares=spread.sum_squares,
+        bucket_limit=spread.edges[1:].tolist(),
+        bucket=spread.counts.tolist(),
+    )
+    return proto.Value(tag=tag.encode(), histo=histogram)
+
+
+# Precision and recall, counted as ``torch.utils.tensorboard`` counts.
+
+#: More are not written, so that the same program gives the same curve.
+MAX_THRESHOLDS = 127
+
+#: What precision and recall divide by where nothing was found.
+_MIN_COUNT = 1e-7
+
+
+def build_pr_curve(
+    tag: str, labels: Any, predictions: Any, num_thresholds: Any, weights: Any
+) -> Message:
+    truth = as_numbers(labels, "labels").reshape(-1).astype(np.float64)
+    scores = _as_scores(predictions)
+    weight = np.ones(1) if weights is None else as_numbers(weights, "weights").reshape(-1)
+    if truth.shape != scores.shape or weight.size not in (1, truth.size):
+        sizes = f"{truth.size} labels, {scores.size} predictions, {weight.size} weights"
+        raise ArgumentError("predictions", f"and the rest must be as many: {sizes}")
+    count = _as_threshold_count(num_thresholds)
+    # In the scores' own precision, as a score at an edge would otherwise change its bucket.
+    bucket = np.floor(scores * (count - 1)).astype(np.int64)
+    positives = _count_at_thresholds(bucket, truth * weight, count)
+    negatives = _count_at_thresholds(bucket, (1.0 - truth) * weight, count)
+    return _build_pr_curve_value(tag, _compute_curve_rows(positives, negatives), count)
+
+
+def build_raw_pr_curve(tag: str, rows: dict[str, Any], num_thresholds: Any) -> Message:
+    """From counts of true and false positives and negatives, precision and recall."""
+    arrays = {name: as_numbers(row, name).reshape(-1) for name, row in rows.items()}
+    if len({array.size for array in arrays.values()}) != 1:
+        sizes = {name: array.size for name, array in arrays.items()}
+        raise ArgumentError("true_positive_counts", f"and the rest must be as many: {sizes}")
+    return _build_pr_curve_value(
+        tag, np.stack(list(arrays.values())), _as_threshold_count(num_thresholds)
+    )
+
+
+def _count_at_thresholds(bucket: NDArray[np.int64], weight: Floats, count: int) -> Floats:
+    """For every threshold, the weight of all scores that are not below it."""
+    totals = np.bincount(bucket, weight, count)[::-1].cumsum()[::-1]
+    return totals
+
+
+def _compute_curve_rows(positives: Floats, negatives: Floats) -> Floats:
+    missed = positives[0] - positives
+    precision = positives / np.maximum(_MIN_COUNT, positives + negatives)
+    recall = positives / np.maximum(_MIN_COUNT, positives + missed)
+    return np.stack([positives, negatives, negatives[0] - negatives, missed, precision, recall])
+
+
+def _build_pr_curve_value(tag: str, rows: NDArray[Any], count: int) -> Message:
+    metadata = build_metadata("pr_curves", proto.PrCurvePluginData(num_thresholds=count))
+    return proto.Value(tag=tag.encode(), tensor=build_float_tensor(rows), metadata=metadata)
+
+
+def _as_scores(predictions: Any) -> NDArray[Any]:
+    scores = as_numbers(predictions, "predictions").reshape(-1)
+    if not np.isfinite(scores).all():
+        raise ArgumentError("predictions", "must be in [0, 1], but some are not finite")
+    if scores.size and (scores.min() < 0 or scores.max() > 1):
+        warn_or_raise("predictions", "must be in [0, 1]; they were clipped")
+        return np.clip(scores, 0, 1)
+    return scores
+
+
+def _as_threshold_count(num_thresholds: Any) -> int:
+    count = as_number(num_thresholds, "num_thresholds")
+    if count != int(count) or count < 2:
+        raise ArgumentError("num_thresholds", f"must be an int of at least 2, not {count:g}")
+    return min(int(count), MAX_THRESHOLDS)

@@ -1,0 +1,136 @@
+"""Arrays and numbers from any framework, without importing one.
+
+A tensor can only be here if its framework is loaded already, so its own methods do all the work.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from tracklight.formats.record_buffer import MAX_TAG_CHARACTERS
+from tracklight.writer.warnings import ArgumentError, warn_or_raise
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array: TypeAlias = NDArray[Any]
+
+#: ml_dtypes' names for what numpy cannot compute with.
+_NARROW_DTYPES = ("bfloat16", "float8", "float4", "int4", "uint4", "int2", "uint2")
+
+_INT64_RANGE = range(-(1 << 63), 1 << 63)
+
+
+def as_array(value: object, argument: str = "data") -> Array:
+    """An array of numbers or texts that numpy can work with."""
+    import numpy as np
+
+    try:
+        array = np.asarray(_to_host(value))
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise ArgumentError(argument, f"is no array: {error}") from error
+    if array.dtype.name.startswith(_NARROW_DTYPES):
+        return array.astype(np.float32)
+    return array
+
+
+def as_numbers(value: object, argument: str = "data") -> Array:
+    """An array of real numbers."""
+    array = as_array(value, argument)
+    if array.dtype.kind not in "fiub":
+        raise ArgumentError(argument, f"must be numbers, not {array.dtype}")
+    return array
+
+
+def as_number(value: object, argument: str = "data") -> float:
+    """The one number that a value holds."""
+    if isinstance(value, (str, bytes)) or value is None:
+        raise ArgumentError(argument, f"must be a number, not a {type(value).__name__}")
+    array = as_numbers(value, argument)
+    if array.size != 1:
+        raise ArgumentError(
+            argument, f"must be one number, not an array of shape {list(array.shape)}"
+        )
+    return float(array.reshape(()))
+
+
+def as_step(value: object, argument: str = "step") -> int:
+    """A step as an int; a fraction is cut off, with a complaint."""
+    if value is None:
+        raise ArgumentError(argument, "is not given, and `set_step` was not called")
+    if isinstance(value, (str, bytes)):
+        raise ArgumentError(argument, f"must be an int, not a {type(value).__name__}")
+    number: Any = value if isinstance(value, (int, float)) else as_array(value, argument).tolist()
+    while isinstance(number, list) and len(number) == 1:
+        number = number[0]
+    if not isinstance(number, (int, float)) or not math.isfinite(number):
+        raise ArgumentError(argument, f"must be an int, not {number!r:.100}")
+    step = int(number)
+    if step not in _INT64_RANGE:
+        raise ArgumentError(argument, f"{step} does not fit 64 bits")
+    if step != number:
+        warn_or_raise(argument, f"must be an int; {number} was cut to {step}")
+    return step
+
+
+def has_nan(array: Array) -> bool:
+    import numpy as np
+
+    return bool(array.dtype.kind == "f" and np.isnan(array).any())
+
+
+def _to_host(value: object) -> Any:
+    """What numpy can read: tensors are brought to the CPU, also those inside of lists."""
+    if isinstance(value, (list, tuple)):
+        return [_to_host(item) for item in value] if _holds_tensors(value) else value
+    if hasattr(value, "detach"):
+        return _torch_to_host(value)
+    for method in ("numpy", "get"):  # TensorFlow's eager tensors; CuPy's arrays
+        if hasattr(value, method) and hasattr(value, "dtype"):
+            return getattr(value, method)()
+    return value
+
+
+def _torch_to_host(tensor: Any) -> np.ndarray[Any, Any]:
+    tensor = tensor.detach()
+    if str(tensor.layout) != "torch.strided":
+        tensor = tensor.to_dense()
+    if str(tensor.dtype).startswith(("torch.bfloat16", "torch.float8")):
+        tensor = tensor.float()
+    array: np.ndarray[Any, Any] = tensor.cpu().resolve_conj().resolve_neg().numpy()
+    return array
+
+
+def _holds_tensors(items: Iterable[object]) -> bool:
+    return any(hasattr(item, "dtype") or isinstance(item, (list, tuple)) for item in items)
+
+
+# What a tag may be called.
+
+_UNNAMED = "unnamed"
+
+
+def as_tag(name: object, argument: str = "name") -> str:
+    """A name that every reader can show: never empty, and text that UTF-8 can hold.
+
+    All other characters are left as they are: slashes, spaces, colons, quotes, line ends.
+    """
+    if not isinstance(name, str):
+        warn_or_raise(argument, f"must be a str, not a {type(name).__name__}")
+        name = name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name)
+    if not name:
+        warn_or_raise(argument, f"is empty; logged as {_UNNAMED!r}")
+        return _UNNAMED
+    if len(name) > MAX_TAG_CHARACTERS:
+        raise ArgumentError(
+            argument, f"has {len(name)} characters; {MAX_TAG_CHARACTERS} are the most"
+        )
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        warn_or_raise(argument, "has half a surrogate pair, which became a question mark")
+        return name.encode("utf-8", "replace").decode()
+    return name
