@@ -27,7 +27,7 @@ from tests.web.sounds import (
 )
 from tracklight.formats.media import decode_wav, encode_wav
 
-pytestmark = [pytest.mark.browser, pytest.mark.smoke]
+pytestmark = pytest.mark.browser
 
 Open = Callable[..., Page]
 

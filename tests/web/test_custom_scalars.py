@@ -29,7 +29,7 @@ from tracklight.formats.summary import (
 from tracklight.formats.tfrecord import encode_record
 from tracklight.server.page import PAGE_DIR
 
-pytestmark = [pytest.mark.browser, pytest.mark.smoke]
+pytestmark = pytest.mark.browser
 
 CHARTS = {
     "Quality": [

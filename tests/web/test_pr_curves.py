@@ -24,7 +24,7 @@ from tests.web.writing import append
 from tracklight.analysis.pr_curves import PRCurve, compute_metrics, parse_pr_curve
 from tracklight.formats.values import Tensor
 
-pytestmark = [pytest.mark.browser, pytest.mark.smoke]
+pytestmark = pytest.mark.browser
 
 OpenPage = Callable[..., Page]
 TAB = "?tab=pr_curves"

@@ -29,7 +29,7 @@ from tests.web.run_table import (
 from tests.web.study import LASTS, NAMES, STUDY, mean_and_spread
 from tests.web.writing import append, scalars
 
-pytestmark = [pytest.mark.browser, pytest.mark.smoke]
+pytestmark = pytest.mark.browser
 
 ACCURACY = "cols=hparam:lr,last:val/acc"
 CLIPBOARD = "navigator.clipboard.readText()"

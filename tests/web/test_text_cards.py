@@ -16,7 +16,7 @@ from tests.web.library import CARD, entries, event, tell, texts
 from tests.web.patience import becomes, holds
 from tracklight.formats import summary
 
-pytestmark = [pytest.mark.browser, pytest.mark.smoke]
+pytestmark = pytest.mark.browser
 
 Open = Callable[..., Page]
 CLIPBOARD = "navigator.clipboard.readText()"
