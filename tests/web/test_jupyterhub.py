@@ -1,12 +1,12 @@
-"""A board in a notebook that a real JupyterHub has started, behind its proxy.
+"""A board in a notebook of a real JupyterHub, behind its proxy.
 
-Run where both are installed: ``pip install jupyterhub`` and
-``npm install --global configurable-http-proxy``.
+Needs ``pip install jupyterhub`` and ``npm install --global configurable-http-proxy``.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.index import logs
 from tests.server.waiting import wait_until
@@ -45,15 +45,21 @@ c.Spawner.env_keep = ["PATH", "TRACKLIGHT_DATA", "TRACKLIGHT_CACHE"]
 """
 
 
-@pytest.fixture
-def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """The address of a hub below a path of its own, with a user who has a notebook."""
+@pytest.fixture(scope="module")
+def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The login page of a hub below a path prefix; its user has a notebook."""
     for module in ("jupyterhub", "jupyterlab", "jupyter_server_proxy"):
         pytest.importorskip(module)
     if shutil.which("configurable-http-proxy") is None:
         pytest.skip("configurable-http-proxy is not installed")
-    monkeypatch.setenv("TRACKLIGHT_DATA", str(tmp_path / "data"))
-    monkeypatch.setenv("TRACKLIGHT_CACHE", str(tmp_path / "cache"))
+    tmp_path = tmp_path_factory.mktemp("hub")
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setenv("TRACKLIGHT_DATA", str(tmp_path / "data"))
+        monkeypatch.setenv("TRACKLIGHT_CACHE", str(tmp_path / "cache"))
+        yield from run_hub(tmp_path)
+
+
+def run_hub(tmp_path: Path) -> Iterator[str]:
     home = tmp_path / "ada"
     logs.write(home / "logs", "conv", logs.points(range(30)))
     write_notebook(home / "board.ipynb")
@@ -69,16 +75,16 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
             paths=os.pathsep.join(path for path in sys.path if path),
         )
     )
-    with (tmp_path / "hub.txt").open("w") as said:
+    with (tmp_path / "hub.log").open("w") as output:
         process = subprocess.Popen(
             [sys.executable, "-m", "jupyterhub", "-f", str(config)],
             cwd=tmp_path,
-            stdout=said,
-            stderr=said,
+            stdout=output,
+            stderr=output,
         )
     login = f"http://127.0.0.1:{port}/lab7/hub/login"
-    # The proxy is there before the hub is, and says so in a page of its own.
-    wait_until(lambda: is_answered(login), 90)
+    # The proxy starts before the hub and answers with an error page until then.
+    wait_until(lambda: is_reachable(login), 90)
     yield login
     process.terminate()
     process.wait(60)
@@ -86,7 +92,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         os.kill(board.pid, signal.SIGTERM)
 
 
-def is_answered(address: str) -> bool:
+def is_reachable(address: str) -> bool:
     try:
         urllib.request.urlopen(address, timeout=60).close()
     except OSError:
@@ -94,20 +100,30 @@ def is_answered(address: str) -> bool:
     return True
 
 
-def test_a_hub_shows_a_board_in_a_cell(browser: Browser, hub: str) -> None:
+@pytest.fixture(scope="module")
+def lab(browser: Browser, hub: str) -> Iterator[Page]:
+    """The user's notebook in JupyterLab, after logging in."""
     context = browser.new_context(viewport={"width": 1440, "height": 1800})
     page = context.new_page()
     page.goto(hub)
     page.locator("input[name=username]").fill("ada")
     page.locator("input[name=password]").fill("open sesame")
     page.locator("input[type=submit]").click()
-    run_cell(page)
-    frame = page.locator("iframe[title=tracklight]")
-    expect(frame).to_be_visible(timeout=60_000)
+    yield page
+    context.close()
+
+
+def test_hub_starts_the_notebook_server(lab: Page) -> None:
+    expect(lab).to_have_url(re.compile("/lab7/user/ada/lab"), timeout=120_000)
+
+
+def test_cell_shows_a_board_and_a_chart(lab: Page) -> None:
+    run_cell(lab)
+    frame = lab.locator("iframe[title=tracklight]")
+    expect(frame).to_be_visible(timeout=120_000)
     (board,) = list_instances()
     assert f"/lab7/user/ada/proxy/{board.port}/" in (frame.get_attribute("src") or "")
-    inside = page.frame_locator("iframe[title=tracklight]")
-    expect(inside.get_by_text("loss", exact=True).first).to_be_visible(timeout=60_000)
-    expect(inside.get_by_text("conv", exact=True).first).to_be_visible()
-    expect(page.locator("figure.tracklight-chart").get_by_role("listitem")).to_have_text(["conv"])
-    context.close()
+    content = lab.frame_locator("iframe[title=tracklight]")
+    expect(content.get_by_text("loss", exact=True).first).to_be_visible(timeout=120_000)
+    expect(content.get_by_text("conv", exact=True).first).to_be_visible()
+    expect(lab.locator("figure.tracklight-chart").get_by_role("listitem")).to_have_text(["conv"])
