@@ -1,4 +1,7 @@
-"""``python -m benchmarks``: tracklight beside others, in one run on one machine."""
+"""Run all benchmarks: ``python -m benchmarks``.
+
+Peers are measured in the same run on the same machine.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +50,7 @@ MEASURES = {
     "import": write.measure_import,
     "help": shell.measure,
 }
-#: Takes ten minutes, so it is measured only when it is named.
+#: Takes ten minutes; runs only if it is named.
 LONG = {"soak": screen.soak}
 
 
@@ -63,7 +66,7 @@ def main() -> None:
         print(f"measuring {name} …", flush=True)
         rows += (MEASURES | LONG)[name](options.quick)
     print(f"\n{describe_machine()}\n\n{format_table(rows)}")
-    # A part of the table, or one of small logs, is nothing to cite.
+    # Partial runs and small logs are not written to results.md.
     if not options.quick and set(options.only) >= set(MEASURES):
         write_results(rows)
 

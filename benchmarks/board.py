@@ -1,4 +1,4 @@
-"""tracklight's own server, seen from outside as TensorBoard is in ``peers``."""
+"""Start tracklight's server the way a user does; `peers` does the same for TensorBoard."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from benchmarks.website import Website, start_website
 
 @contextmanager
 def start_tracklight(logdir: Path) -> Iterator[Website]:
-    """Run ``tracklight --logdir`` as its users do, with a cache that is empty and its own."""
+    """Run ``tracklight --logdir`` with its own, empty cache."""
     command = [sys.executable, "-m", "tracklight", f"--logdir={logdir}", "--port=0"]
     with tempfile.TemporaryDirectory() as cache:
         with start_website(command, {"XDG_CACHE_HOME": cache}) as site:
@@ -21,7 +21,7 @@ def start_tracklight(logdir: Path) -> Iterator[Website]:
 
 
 def read_last_step(site: Website, run: str, tag: str) -> int:
-    """The newest step that the page would show; -1 while it does not know the tag."""
+    """Return the newest step that the page would show; -1 if the tag is unknown."""
     if run not in {row["name"] for row in site.get("api/runs")["runs"]}:
         return -1
     rows = {row["tag"]: row for row in site.get("api/tags", run=run)["tags"]}

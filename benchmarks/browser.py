@@ -1,6 +1,6 @@
-"""A real Chromium that opens boards, and what it measured itself while it did.
+"""Open boards in Chromium and measure with the browser's own clock.
 
-Rendering is done by the processor: there is no graphics card here, as on most servers.
+Rendering uses the CPU (no GPU).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FLAGS = [
 SIZE: ViewportSize = {"width": 1440, "height": 900}
 PATIENCE_MS = 120_000
 
-#: When the page was asked for until its first chart stood, by the browser's own clock.
+#: Time from navigation to the first chart.
 _FIRST_CHART = """
 selector => new Promise(resolve => {
   const look = () => document.querySelector(selector)
@@ -34,7 +34,7 @@ selector => new Promise(resolve => {
 })
 """
 
-#: Times between frames, while something else moves the pointer.
+#: Frame times while the pointer moves.
 _RECORD_FRAMES = """
 () => {
   window.frames_ms = [];
@@ -47,7 +47,7 @@ _RECORD_FRAMES = """
   window.frames_at = requestAnimationFrame(tick);
 }
 """
-#: Notes for how long the page could not answer.
+#: Records long tasks.
 WATCH_TASKS = """
 (() => {
   window.tasks_ms = [0];
@@ -71,7 +71,7 @@ def start_chromium() -> Iterator[Browser]:
 
 @contextmanager
 def open_page(browser: Browser) -> Iterator[Page]:
-    """A page of a user who was never here: nothing is kept by the browser."""
+    """Open a page with an empty browser cache."""
     context = browser.new_context(viewport=SIZE)
     page = context.new_page()
     page.set_default_timeout(PATIENCE_MS)
@@ -80,13 +80,13 @@ def open_page(browser: Browser) -> Iterator[Page]:
 
 
 def time_first(page: Page, url: str, selector: str) -> float:
-    """Seconds from the navigation until what ``selector`` names is there and painted."""
+    """Return the seconds from navigation until ``selector`` is painted."""
     page.goto(url, wait_until="commit")
     return float(page.evaluate(_FIRST_CHART, selector)) / 1000
 
 
 def time_tab(page: Page, title: str, selector: str) -> float:
-    """Seconds from a click on a tab of an open page until what ``selector`` names is painted."""
+    """Return the seconds from a click on a tab until ``selector`` is painted."""
     link = page.get_by_role("link", name=title, exact=True)
     began = link.evaluate("link => { const now = performance.now(); link.click(); return now; }")
     return (float(page.evaluate(_FIRST_CHART, selector)) - float(began)) / 1000
@@ -95,7 +95,7 @@ def time_tab(page: Page, title: str, selector: str) -> float:
 def time_frames_ms(
     page: Page, left: float, right: float, y: float, moves: int, *, fall: float = 0
 ) -> list[float]:
-    """Times between frames while the pointer goes from ``left`` to ``right``, and down."""
+    """Return the frame times while the pointer moves from ``left`` to ``right`` and down."""
     page.mouse.move(left, y)
     page.evaluate(_RECORD_FRAMES)
     for at in range(moves):
@@ -104,12 +104,12 @@ def time_frames_ms(
 
 
 def read_longest_ms(page: Page) -> float:
-    """The longest that a page did not answer since it was told to watch, 0 where it always did."""
+    """Return the duration of the longest task since recording started; 0 without any."""
     return float(max(page.evaluate("window.tasks_ms")))
 
 
 def read_heap_mib(page: Page) -> float:
-    """What the page's own objects take after everything that can go has gone."""
+    """Return the JavaScript heap size after garbage collection."""
     session = page.context.new_cdp_session(page)
     session.send("HeapProfiler.collectGarbage")
     return float(session.send("Runtime.getHeapUsage")["usedSize"]) / (1 << 20)

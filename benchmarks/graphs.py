@@ -1,7 +1,7 @@
-"""A graph of a hundred thousand nodes: how soon it is seen, is opened further, and what it takes.
+"""Graph of 100,000 nodes: first render, expanding a group, memory.
 
-The server keeps the graph and sends what is open of it, so that the page never holds more than it
-shows. TensorBoard sends all of it as text, which its page parses and sorts into groups.
+tracklight sends only the expanded groups. TensorBoard sends the whole graph as text, which the page
+parses and groups.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _KINDS = (b"Conv2D", b"FusedBatchNormV3", b"Relu", b"AddV2")
 _STAGE, _LAYER = "model/stage_0", "model/stage_0/layer_0"
 _PEER_NODE = "tf-graph-scene g.node"
 
-#: Press Enter on the chosen node and wait until something inside of it is painted.
+#: Press Enter on the selected node and wait until a node inside it is painted.
 _OPEN = """
 ([surface, inside]) => new Promise(resolve => {
   const began = performance.now();
@@ -73,7 +73,7 @@ def measure(quick: bool) -> Iterator[Row]:
 
 
 def write_graph(folder: Path, layers: int) -> None:
-    """Stages of layers of operations, each reading the one before and some a skipped one."""
+    """Write a graph of stages and layers; some operations have skip connections."""
     graph = proto.GraphDef()
     before = b""
     for stage in range(_STAGES):
@@ -102,7 +102,7 @@ def _fill(node: Message, name: bytes, op: bytes, inputs: list[bytes]) -> None:
 
 
 def _look(browser: Browser, site: Website) -> tuple[float, float, float]:
-    """Seconds until the first picture and until a group is open, and the heap after that."""
+    """Return the seconds to the first render and to an expanded group, and the heap size."""
     with open_page(browser) as page:
         first_s = time_first(page, f"{site.url}?tab=graphs", f"[data-node='{_STAGE}']")
         _open(page, _STAGE)
@@ -111,7 +111,7 @@ def _look(browser: Browser, site: Website) -> tuple[float, float, float]:
 
 
 def _open(page: Page, group: str) -> float:
-    """Seconds in which a group is opened."""
+    """Return the seconds to expand a group."""
     page.locator(f"[data-node='{group}']").dispatch_event("click")
     page.locator(f"[data-node='{group}'][aria-pressed=true]").wait_for()
     inside = f"[data-node^='{group}/']"
@@ -122,7 +122,7 @@ def _look_there(browser: Browser, site: Website) -> tuple[float | None, float]:
     with open_page(browser) as page:
         page.goto(f"{site.url}#graphs&run=run", wait_until="commit")
         try:
-            # Its nodes are inside of shadows, where only the browser's driver finds them.
+            # The nodes are in shadow trees, which only the browser driver can query.
             page.locator(_PEER_NODE).first.wait_for(state="attached")
         except PlaywrightTimeoutError:
             return None, read_heap_mib(page)

@@ -1,9 +1,8 @@
-"""How soon histograms are seen: 1,000 steps of 50 tags, in Chromium, beside TensorBoard.
+"""Histograms: 1,000 steps of 50 tags, compared with TensorBoard.
 
-The log has been read and a browser that was never there opens the tab; the clock runs from the
-navigation until the first card has its ridges, and its bands. TensorBoard draws as many histograms,
-51, and of distributions the 100 that it has kept by chance; here all 1,000 are looked at. The tab:
-the page is open at another one, and the clock runs from the click.
+The log has been loaded. Page: from navigation (empty browser cache) until the first card is drawn.
+TensorBoard also draws 51 histograms; for distributions it uses the 100 sampled steps, tracklight
+all 1,000. Tab: from a click on the tab while another one is open.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from benchmarks.page import OUR_CHART
 from benchmarks.report import Row, Timing, repeat
 from benchmarks.website import Website
 
-#: Of one histogram, and of the distribution that Plottable draws.
+#: One histogram, and the distribution drawn by Plottable.
 THEIR_CARDS = {
     "histograms": "vz-histogram-timeseries .histogram",
     "distributions": "vz-distribution-chart svg path",
@@ -62,7 +61,7 @@ def _time(browser: Browser, url: str, selector: str, times: int) -> Timing:
 
 
 def _time_tab(browser: Browser, url: str, name: str, times: int) -> Timing:
-    """The code of the dashboard has to be loaded then, as the browser never had it."""
+    """The browser has to load the code of the dashboard first."""
 
     def once() -> float:
         with open_page(browser) as page:
@@ -73,7 +72,7 @@ def _time_tab(browser: Browser, url: str, name: str, times: int) -> Timing:
 
 
 def _time_peer(browser: Browser, url: str, times: int) -> Timing:
-    """Its cards are inside of others' shadows, where only the browser's driver finds them."""
+    """The cards are in shadow trees, which only the browser driver can query."""
     selector = THEIR_CARDS[url.rpartition("#")[2]]
 
     def once() -> float:
@@ -86,7 +85,7 @@ def _time_peer(browser: Browser, url: str, times: int) -> Timing:
 
 
 def _wait(site: Website, path: str, shape: Histograms) -> None:
-    """Until the last step has been read."""
+    """Wait until the last step has been read."""
     while True:
         series = site.post(path, {"tags": [_TAG]})["series"]
         if series and max(series[0]["step"]) >= shape.steps - 1:
@@ -95,7 +94,7 @@ def _wait(site: Website, path: str, shape: Histograms) -> None:
 
 
 def _wait_for_peer(site: Website) -> None:
-    """Its reader has all runs when it lists the tags; what it keeps of them it never says."""
+    """Wait until TensorBoard lists the tags; it has read all runs then."""
     while not any(site.get("data/plugin/histograms/tags").values()):
         time.sleep(0.2)
     time.sleep(2)

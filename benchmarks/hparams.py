@@ -1,4 +1,4 @@
-"""A search with thousands of sessions: how soon its table is there, is filtered, and is brushed."""
+"""HParams with thousands of trials: time to the table, to a filter, and per brush frame."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _HPARAMS, _METRICS, _STEPS = 30, 10, 5
 _ROW = "[data-session]"
 _LINES = "[data-drawn]"
 _COUNT = "[role=toolbar][aria-label=HParams] [role=status]"
-#: Room above and below the axes of parallel coordinates, in pixels.
+#: Margin above and below the axes of parallel coordinates, in pixels.
 _HEAD, _FOOT = 48, 26
 _MOVES = 120
-#: Of so many pages the middle one counts.
+#: The median of this many page loads is reported.
 _LOOKS = 5
-#: The time from the next key until the count is another and painted.
+#: Time from the next key press until the new count is painted.
 _WATCH_COUNT = """
 ([selector, before]) => {
   window.counted = new Promise(resolve => {
@@ -72,7 +72,7 @@ def measure(quick: bool) -> Iterator[Row]:
 
 
 def write_sessions(folder: Path, count: int) -> None:
-    """A random search, every session a run with its hyperparameters and short curves."""
+    """Write a random search; every trial is a run with hyperparameters and short series."""
     rng = np.random.default_rng(5)
     for number in range(count):
         path = folder / f"trial-{number:05}" / FILE_NAME
@@ -95,14 +95,14 @@ def _iter_events(number: int, rng: np.random.Generator) -> Iterator[bytes]:
 
 
 def _wait_until_read(site: Website, runs: int) -> None:
-    """Until it has all sessions, as is waited for TensorBoard; each has answered once then."""
+    """Wait until all trials are loaded, as for TensorBoard; each server has then replied once."""
     while site.get("api/status")["status"]["loading"] or len(site.get("api/runs")["runs"]) < runs:
         time.sleep(0.2)
     site.read("api/hparams/sessions", how="last")
 
 
 def _look(browser: Browser, site: Website) -> tuple[float, float, float]:
-    """Seconds until there are rows and until they are filtered, and the usual frame of a brush."""
+    """Return the seconds to the table and to the filtered table, and the median brush frame."""
     looks = []
     for _ in range(_LOOKS):
         with open_page(browser) as page:
@@ -116,7 +116,7 @@ def _look(browser: Browser, site: Website) -> tuple[float, float, float]:
 
 
 def _time_brush(page: Page) -> float:
-    """A drag along the whole of an axis, which leaves ever more lines."""
+    """Drag along a whole axis."""
     axis = page.get_by_role("group", name="Axis lr", exact=True).bounding_box()
     lines = page.locator(_LINES).bounding_box()
     assert axis and lines
@@ -130,7 +130,7 @@ def _time_brush(page: Page) -> float:
 
 
 def _time_filter(page: Page) -> float:
-    """From the last key of a filter until the page says how many are left."""
+    """Return the seconds from the last key of a filter until the count is updated."""
     before = page.locator(_COUNT).inner_text()
     box = page.get_by_role("searchbox", name=re.compile("Filter sessions"))
     box.focus()
@@ -140,7 +140,7 @@ def _time_filter(page: Page) -> float:
 
 
 def _ask_tensorboard(folder: Path, sessions: int) -> float:
-    """Seconds in which TensorBoard answers with its first page, once it has read the log."""
+    """Return the seconds of TensorBoard's response with its first page, after loading."""
     with peers.start_tensorboard(folder) as site:
         deadline = time.monotonic() + 600
         while time.monotonic() < deadline:

@@ -1,8 +1,8 @@
-"""How long it takes to open a log of large images, and how much of it is read for that.
+"""Log of large images: time to open it, and bytes read.
 
-tracklight steps over a large record and reads it when somebody looks at the image. TensorBoard's
-data server reads all of them, by default without their checksums, and keeps ten a tag. Both are
-measured with the log in the page cache, and with the page cache emptied of it before each start.
+tracklight skips large records and reads an image on demand. TensorBoard's data server reads all of
+them, by default without verifying checksums, and keeps ten per tag. Measured with a warm and with a
+cold page cache.
 """
 
 from __future__ import annotations

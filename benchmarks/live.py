@@ -1,8 +1,8 @@
-"""How long after a point was written it can be seen.
+"""Latency from a written point to the HTTP API.
 
-A writer appends a point to the only event file of a log, after a pause of random length, and then
-asks the server for the newest step, as a page would, until it is that of the point. So the figure
-holds the watcher, the reading and an HTTP request. TensorBoard looks every five seconds.
+A writer appends a point to the only event file of a log after a random pause, then polls the server
+for the newest step until it is the new one. The figure includes file watching, reading and an HTTP
+request. TensorBoard reloads every five seconds.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ POLL_S = 0.005
 
 
 class Program(NamedTuple):
-    """How a board is started and asked, and how long to wait at most between two points."""
+    """How to start and query a server, and the longest pause between two points."""
 
     start: Callable[[Path], AbstractContextManager[Website]]
     read_last_step: Callable[[Website, str, str], int]
@@ -37,7 +37,7 @@ class Program(NamedTuple):
 
 
 OURS = Program(board.start_tracklight, board.read_last_step, 1.0)
-#: Pauses as long as its own, so that a point falls anywhere between two of its looks.
+#: As long as the reload interval, so that points are written at any phase of it.
 THEIRS = Program(peers.start_tensorboard, peers.read_last_step, 5.0)
 
 
@@ -58,7 +58,7 @@ def _iter_delays(program: Program, count: int) -> Iterator[float]:
         _append(path, version_record())
         with program.start(Path(folder)) as site:
             read_step = partial(program.read_last_step, site, RUN, TAG)
-            _measure_delay(path, 0, read_step)  # holds the start of the server, too
+            _measure_delay(path, 0, read_step)  # includes the start of the server
             for step in range(1, count + 1):
                 time.sleep(random.uniform(0, program.longest_pause_s))
                 yield _measure_delay(path, step, read_step)

@@ -1,8 +1,9 @@
-"""Writes the logs that are measured, once; they stay in ``benchmarks/.logs`` and are used again.
+"""Write the benchmark logs to ``benchmarks/.logs``, once.
 
-Every record of a block has the same length, so a block is one array of bytes with a row a record:
-a template is repeated and its columns of wall times, steps, values and checksums are filled in.
-Templates come from TensorBoard's own message classes, so what is read is what TensorFlow writes.
+All records of a block have the same length, so a block is a byte array with one row per record: a
+template is repeated, and the columns of wall time, step, value and checksum are filled in.
+Templates come from TensorBoard's own message classes, so the bytes are those that TensorFlow
+writes.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ IMAGES = SummaryMetadata(plugin_data=SummaryMetadata.PluginData(plugin_name="ima
 
 @dataclass(frozen=True)
 class Scalars:
-    """A log of scalars: every run has every tag at every step, as a training loop writes them."""
+    """Scalars: every run has every tag at every step."""
 
     runs: int
     tags: int
@@ -57,7 +58,7 @@ class Scalars:
 
 @dataclass(frozen=True)
 class Images:
-    """A log of PNG images of noise, which no compression makes smaller: 3 bytes a pixel."""
+    """PNG images of noise, which is incompressible: 3 bytes per pixel."""
 
     runs: int
     steps: int
@@ -76,7 +77,7 @@ class Images:
 
 @dataclass(frozen=True)
 class Histograms:
-    """A run with histograms of 30 buckets: every tag at every step, as a callback writes them."""
+    """One run with histograms of 30 buckets: every tag at every step."""
 
     tags: int
     steps: int
@@ -86,7 +87,7 @@ class Histograms:
 
 
 def get_scalars(shape: Scalars) -> Path:
-    """The folder of a log of this shape, written now unless it is there already."""
+    """Return the folder of a log with this shape; write it if it does not exist."""
     name = f"scalars-{shape.runs}x{shape.tags}x{shape.steps}"
     return get_log(name, lambda folder: _write_scalars(folder, shape))
 
@@ -107,7 +108,7 @@ def count_bytes(folder: Path) -> int:
 
 
 def get_log(name: str, write: Callable[[Path], None]) -> Path:
-    """Write under another name first, so that a log that is there is a whole one."""
+    """Write under a temporary name first, so that an existing log is always complete."""
     folder = LOGS / name
     if not folder.exists():
         print(f"writing {folder.name} …", flush=True)
@@ -136,7 +137,7 @@ def _write_scalars(folder: Path, shape: Scalars) -> None:
         values = random.normal(size=(shape.steps, shape.tags)).astype("<f4")
         with path.open("wb") as file:
             file.write(encode_record(version_record()))
-            # A step of 0 is not on the wire at all, and a longer step takes more bytes there.
+            # Step 0 is omitted on the wire, and larger steps take more bytes.
             for first, end in ((0, 1), (1, 1 << 7), (1 << 7, 1 << 14), (1 << 14, 1 << 21)):
                 if first < shape.steps:
                     steps = np.arange(first, min(end, shape.steps))
@@ -144,7 +145,7 @@ def _write_scalars(folder: Path, shape: Scalars) -> None:
 
 
 def _scalar_block(tags: list[str], steps: NDArray[np.int64], values: Fill) -> bytes:
-    """Records of all tags at each of ``steps``, which are all of one length on the wire."""
+    """Return the records of all tags at ``steps``, which must encode to the same length."""
     first = int(steps[0])
     templates = [np.frombuffer(scalar_record(tag, first, START_S, 1.5), np.uint8) for tag in tags]
     rows = np.tile(np.stack(templates), (len(steps), 1))
@@ -158,7 +159,7 @@ def _scalar_block(tags: list[str], steps: NDArray[np.int64], values: Fill) -> by
 
 
 def scalar_record(tag: str, step: int, wall_s: float, value: float) -> bytes:
-    """One value as ``tf.summary.scalar`` writes it; at step 0 it says which plugin owns it."""
+    """Encode a value like ``tf.summary.scalar``; with plugin metadata at step 0."""
     tensor = TensorProto(dtype=DT_FLOAT, tensor_content=struct.pack("<f", value), tensor_shape={})
     metadata = SCALARS if step == 0 else None
     return _record(Summary.Value(tag=tag, tensor=tensor, metadata=metadata), step, wall_s)
@@ -185,10 +186,12 @@ def _image_record(step: int, parts: list[bytes]) -> bytes:
 
 
 def _encode_png(pixels: Rows) -> bytes:
-    """A PNG image, stored as it is: to try and compress noise would take most of the time here."""
+    """Encode a PNG without compression: compressing noise would take most of the time."""
     height, width, _ = pixels.shape
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    lines = np.pad(pixels.reshape(height, -1), ((0, 0), (1, 0)))  # 0 before a line: no filter
+    lines = np.pad(
+        pixels.reshape(height, -1), ((0, 0), (1, 0))
+    )  # filter type 0 (none) before each line
     body = zlib.compress(lines.tobytes(), 0)
     chunks = _png_chunk(b"IHDR", header) + _png_chunk(b"IDAT", body) + _png_chunk(b"IEND", b"")
     return b"\x89PNG\r\n\x1a\n" + chunks
@@ -229,7 +232,7 @@ def _record(value: Summary.Value, step: int, wall_s: float) -> bytes:
 
 
 def _frame_rows(payloads: Rows) -> bytes:
-    """TFRecord framing of payloads of one length: length, its checksum, payload, its checksum."""
+    """Frame payloads of the same length as TFRecords: length, CRC, payload, CRC."""
     count, size = payloads.shape
     rows = np.empty((count, size + 16), np.uint8)
     rows[:, :8] = np.frombuffer(struct.pack("<Q", size), np.uint8)
@@ -254,7 +257,7 @@ CRC_TABLE = _make_crc_table()
 
 
 def _masked_crc32c(rows: Rows) -> NDArray[np.uint32]:
-    """Checksums of all rows side by side, one column of bytes after the other."""
+    """Return the checksums of all rows, computed column by column."""
     crc = np.full(len(rows), 0xFFFFFFFF, np.uint32)
     for column in np.ascontiguousarray(rows.T):
         crc = CRC_TABLE[(crc ^ column) & 0xFF] ^ crc >> 8

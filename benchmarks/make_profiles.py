@@ -1,7 +1,7 @@
-"""Captures as large as one likes: a small real one, over and over, each time later.
+"""Large captures: copies of a small real one, shifted in time.
 
-What tells one step from the next (numbers of steps, of launches and of what one thread hands to
-another) goes on counting, so that profilers' own tools find as many steps as there are.
+Step numbers, launch ids and flow ids continue across copies, so that profiling tools find all
+steps.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from benchmarks.make_logs import get_log
 from tracklight.formats.wire_format import LENGTH_DELIMITED, VARINT, Field, iter_fields
 
 _DATA = Path(__file__).parent.parent / "tests" / "data" / "profile"
-#: Fields of messages of an XSpace, by their numbers.
+#: Field numbers of the XSpace messages.
 _PLANE, _LINE, _STAT_NAME, _EVENT, _OFFSET, _STAT = 1, 3, 5, 4, 2, 4
 _KEY, _VALUE, _NAME = 1, 2, 2
 _NUMBERS = (3, 4)
@@ -26,17 +26,17 @@ _FAR = 1_000_000
 
 
 def get_xplane(copies: int, *, name: str = "jax_bf16") -> Path:
-    """A capture of JAX on a GPU; four steps a copy."""
+    """Return a capture of JAX on a GPU; four steps per copy."""
     return get_log(f"profile-{name}-{copies}", lambda folder: _write_xplane(folder, name, copies))
 
 
 def get_kineto(copies: int, *, name: str = "tcpu") -> Path:
-    """A capture of PyTorch with stacks, unpacked; three steps a copy."""
+    """Return an unpacked capture of PyTorch with stacks; three steps per copy."""
     return get_log(f"profile-{name}-{copies}", lambda folder: _write_kineto(folder, name, copies))
 
 
 def find_file(folder: Path) -> Path:
-    """The one file of a capture."""
+    """Return the only file of a capture."""
     (path,) = (path for path in folder.rglob("*") if path.is_file())
     return path
 
@@ -55,7 +55,7 @@ def _write_xplane(folder: Path, name: str, copies: int) -> None:
 
 
 def _find_end_ps(data: bytes) -> int:
-    """How long all lines together last: no event begins later than any offset."""
+    """Return the end of the last line."""
     offsets = [0]
     for plane in _iter_inside(data, _PLANE):
         for line in _iter_inside(plane, _LINE):
@@ -82,7 +82,7 @@ def _iter_plane(plane: bytes, copies: int, period_ps: int) -> Iterator[bytes]:
 
 
 def _iter_counted(plane: bytes) -> Iterator[int]:
-    """The numbers of what is said that tell one step from another."""
+    """Yield the stats that identify steps, launches and flows."""
     for entry in _iter_inside(plane, _STAT_NAME):
         fields = {field.number: field for field in iter_fields(entry, 0, len(entry))}
         if _VALUE in fields and _KEY in fields:

@@ -1,9 +1,8 @@
-"""How much memory each program holds once it has read a log and answered for one chart.
+"""Memory after loading a log and serving one chart.
 
-Ours is the process of ``tracklight --logdir``; TensorBoard's are the process of
-``tensorboard --logdir`` and its data server, once as they are and once told to keep every
-point, as tracklight does. RSS is compared; PSS stands beside it. TensorBoard does not find
-TensorFlow here: where it is installed it is imported, and takes a gigabyte.
+Compares the process of ``tracklight --logdir`` with ``tensorboard --logdir`` and its data server,
+by default and with all points kept. RSS is compared, PSS is reported. TensorFlow is hidden from
+TensorBoard, which would import it and take another gigabyte.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from benchmarks.report import Row
 from benchmarks.website import Memory, Website
 
 TAG = "metric/00000"
-#: TensorBoard reloads every five seconds; this lets it, and us, come to rest.
+#: Lets both programs become idle; TensorBoard reloads every five seconds.
 REST_S = 6.0
 PEERS = {(): "1,000 points a tag", ("--samples_per_plugin=scalars=10000000",): "all points"}
 
@@ -39,7 +38,7 @@ def measure(quick: bool) -> Iterator[Row]:
 
 
 def _wait(site: Website, read_last_step: Callable[..., int], shape: Scalars) -> None:
-    """Until all runs are read; TensorBoard has then been asked for the points of a chart, too."""
+    """Wait until all runs are read, and request one chart."""
     for run in shape.run_names:
         while read_last_step(site, run, TAG) < shape.steps - 1:
             time.sleep(0.1)

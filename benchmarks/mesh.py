@@ -1,7 +1,6 @@
-"""A cloud of a million points: how soon it is seen, and whether the page answers while it turns.
+"""Point cloud of a million points: time to the first render, and frame times while rotating.
 
-There is no graphics card, which is the hard case: the processor draws every point. While a hand
-turns the cloud only a part of it is drawn, and all of it when the hand rests.
+Without a GPU, the hardest case. During a drag only a part of the points is drawn, afterwards all.
 """
 
 from __future__ import annotations
@@ -85,7 +84,7 @@ def write_cloud(folder: Path, count: int) -> None:
 
 
 def turn(page: Page) -> list[float]:
-    """Times between frames while a hand drags over the picture."""
+    """Return the frame times during a drag."""
     box = page.locator(_PICTURE).bounding_box()
     assert box
     y = box["y"] + box["height"] / 2

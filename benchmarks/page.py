@@ -1,12 +1,10 @@
-"""What a person feels: the page in Chromium, beside TensorBoard's where it has the like.
+"""The page in Chromium, compared with TensorBoard's page.
 
-The first answer: from the start of the process until the first byte of an answer over HTTP, with a
-log of 4 million points to read. The first chart: the log has been read, a browser that was never
-there opens the page, and the clock runs from the navigation until a chart has its lines. One tag
-over 500 runs: the smoothing is changed, so that everything is asked and drawn again; the clock runs
-from the request until the chart has drawn the answer. The hover: the pointer crosses that chart,
-and the time between frames is that of the browser. The filter: from the keystroke until the frame
-in which the list of 10,000 runs has changed is painted.
+- First response: from process start to the first byte over HTTP, with 4 million points to read.
+- First chart: after loading, from navigation (empty browser cache) until a chart is drawn.
+- One tag in 500 runs: from the request after a change of the smoothing until the chart is drawn.
+- Hover: frame times while the pointer crosses that chart.
+- Filter: from the key press until the list of 10,000 runs is repainted.
 """
 
 from __future__ import annotations
@@ -30,13 +28,13 @@ from benchmarks.website import Website
 Start = Callable[[Path], AbstractContextManager[Website]]
 
 OUR_CHART = "[data-drawn]:not([data-drawn='0'])"
-#: Its lines are pixels of a canvas, so what tells is the first row of the table below them.
+#: The lines are canvas pixels, so the first row of the table below is used instead.
 THEIR_CHART = "scalar-card tb-data-table-content-row"
 LARGEST_WIRE_BYTES = 2_000_000
 LARGEST_CODE_BYTES = 250_000
 LARGEST_HEAP_MIB = 300
 
-#: From the last request for scalars until the chart that was drawn with its answer.
+#: From the last scalars request until the chart with its response is drawn.
 _QUERY_AND_DRAW = """
 async () => {
   const seen = performance.getEntriesByType('resource').length;
@@ -93,7 +91,7 @@ def measure_first_chart(quick: bool) -> Iterator[Row]:
     logdir, times = get_scalars(shape), 1 if quick else 4
     taken: list[Timing] = []
     with start_chromium() as browser:
-        # In turns, so that a machine that slows down for a while does so for both.
+        # Alternating, so that temporary slowdowns affect both.
         for _ in range(1 if quick else 3):
             with board.start_tracklight(logdir) as site:
                 _wait(site, board.read_last_step, shape)
@@ -156,7 +154,7 @@ def measure_many_runs(quick: bool) -> Iterator[Row]:
 
 
 def _time_answer(start: Start, logdir: Path) -> float:
-    """Both programs say their address before or when they answer; whoever asks then may wait."""
+    """Return the seconds until the first response after the URL was printed."""
     began = time.perf_counter()
     with start(logdir) as site:
         while True:
@@ -189,7 +187,7 @@ def _hover(page: Page) -> list[float]:
 
 
 def _weigh_json(logdir: Path, shape: Scalars) -> int:
-    """Bytes that TensorBoard sends for the same tag when it is told to keep all points."""
+    """Return the bytes that TensorBoard sends for the same tag with all points kept."""
     with peers.start_tensorboard(logdir, "--samples_per_plugin=scalars=10000000") as site:
         _wait(site, peers.read_last_step, shape)
         path = "data/plugin/scalars/scalars"

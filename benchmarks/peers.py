@@ -1,7 +1,7 @@
-"""TensorBoard, seen from outside: as its users run it, and its data server alone.
+"""TensorBoard as users run it, and its data server alone.
 
-The data server prints how long its load cycle took, to the nanosecond. That figure is taken as it
-stands: it leaves out the start of the process, as ours leaves out that of Python.
+The data server prints the duration of its load cycle, which excludes process start; ours excludes
+the start of Python.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from benchmarks.website import MIB, Website, start_process, start_website, wait_
 
 @dataclass(frozen=True)
 class DataServer:
-    """A data server that has gone through its log once."""
+    """A data server after its first load cycle."""
 
     load_s: float
     port: int
 
     def list_scalars(self) -> dict[str, Any]:
-        """All tags of all runs, asked for as TensorBoard itself asks."""
+        """Return all tags of all runs, requested like TensorBoard does."""
         address = f"localhost:{self.port}"
         limit = [("grpc.max_receive_message_length", 256 * MIB)]
         with grpc.insecure_channel(address, options=limit) as channel:
@@ -56,7 +56,7 @@ def load_with_data_server(logdir: Path, *flags: str) -> float:
         return server.load_s
 
 
-#: Where TensorFlow is installed TensorBoard imports it, and holds a gigabyte that is not its own.
+#: Hides TensorFlow, which TensorBoard would import (about 1 GB).
 _TENSORBOARD = """
 import sys
 sys.modules["tensorflow"] = None
@@ -72,7 +72,7 @@ def start_tensorboard(logdir: Path, *flags: str) -> AbstractContextManager[Websi
 
 
 def read_last_step(tensorboard: Website, run: str, tag: str) -> int:
-    """The newest step that TensorBoard's page would show; -1 while it does not know the tag."""
+    """Return the newest step that TensorBoard's page would show; -1 if the tag is unknown."""
     tags = tensorboard.get("data/plugin/scalars/tags")
     if tag not in tags.get(run, {}):
         return -1
@@ -81,7 +81,7 @@ def read_last_step(tensorboard: Website, run: str, tag: str) -> int:
 
 
 def _parse_duration_s(text: str) -> float:
-    """Seconds of a duration as Rust prints it: ``2.05s``, ``31.4ms`` or ``950µs``."""
+    """Parse a duration as Rust prints it: ``2.05s``, ``31.4ms`` or ``950µs``."""
     found = re.fullmatch(r"([\d.]+)(s|ms|µs)", text)
     if found is None:
         raise ValueError(f"not a duration: {text!r}")

@@ -1,11 +1,8 @@
-"""Thousands of pictures in one tag: the page in Chromium, and the server's memory.
+"""Thousands of images in one tag: the page in Chromium, and the server's memory.
 
-Opened: the log has been read, a browser that was never there opens the page, and the clock runs
-from the navigation until the pictures of a step are decoded and painted. A step: the slider is
-moved somewhere else, and the clock runs from there until the pictures of that very step are
-painted; the page cache was emptied of the log, so they come from the disk. TensorBoard keeps ten
-steps of a tag, so there is no such jump in it; its first picture is looked for in all the shadow
-trees of its page.
+Page: after loading, from navigation (empty browser cache) until the images of a step are painted.
+Step: from moving the slider until the images of that step are painted, with a cold page cache.
+TensorBoard keeps ten steps per tag, so only its first image is compared.
 """
 
 from __future__ import annotations
@@ -27,10 +24,10 @@ from benchmarks.website import Website
 
 TAG = "samples"
 LARGEST_GROWTH_MIB = 20
-#: So many times as many pictures are looked at in the end: more than any cache holds.
+#: Factor by which more images are requested at the end: more than any cache holds.
 _ROUNDS = 3
 
-#: Until pictures of a step are seen, by the browser's own clock; any step if none is named.
+#: Time until the images of a step (of any step if none is given) are painted.
 _SEEN = """
 step => new Promise(resolve => {
   const sheet = step === null ? '[data-step]' : `[data-step="${step}"]`;
@@ -112,7 +109,7 @@ def _jump(page: Page, logdir: Path, step: int) -> float:
 
 
 def _measure_growth(site: Website, shape: Images, count: int) -> Row:
-    """What the server holds before any picture, after some, and after some more."""
+    """Return the memory of the server before, after some, and after many images."""
     series = site.post("api/images/steps", {"tags": [TAG]})["series"][0]
     places = iter(zip(series["index"], series["mark"], strict=True))
     held = [site.measure_memory().rss_mib]
@@ -141,7 +138,7 @@ def _wait_for_us(site: Website, shape: Images) -> None:
 
 
 def _wait_for_them(site: Website, shape: Images) -> int:
-    """How many steps it kept once it has read all of them."""
+    """Wait until TensorBoard has read all steps, and return how many it kept."""
     while True:
         tags = site.get("data/plugin/images/tags")
         if TAG in tags.get("run_000", {}):

@@ -1,7 +1,7 @@
-"""What is measured inside a Python process of its own, so that nothing is warm but the page cache.
+"""Measurements in a new Python process, so that only the page cache is warm.
 
-The clock starts after the imports, as that of TensorBoard's data server does, and stops when every
-tag of every run has been listed, all points have been counted and one series has been read.
+The clock starts after the imports, like that of TensorBoard's data server, and stops when all tags
+are listed, all points are counted and one series is read.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import tracklight
 
 @dataclass(frozen=True)
 class Opened:
-    """What opening a log gave, and took."""
+    """Result and cost of opening a log."""
 
     seconds: float
     points: int
@@ -28,7 +28,7 @@ class Opened:
 
 
 def read_log(logdir: Path, cache: Path | None = None) -> Opened:
-    """Open ``logdir`` in a new process, with a cache in the folder ``cache`` or without any."""
+    """Open ``logdir`` in a new process, with a cache in ``cache`` or without one."""
     command = [sys.executable, "-m", "benchmarks.probe", str(logdir)]
     if cache is not None:
         command.append(f"--cache={cache}")
@@ -37,7 +37,7 @@ def read_log(logdir: Path, cache: Path | None = None) -> Opened:
 
 
 def _open_here(logdir: str, cache: str | None) -> Opened:
-    open_log = tracklight.open  # imported when first asked for, which is not to be timed
+    open_log = tracklight.open  # lazy import, not to be timed
     read_before = _count_read_bytes()
     start = time.perf_counter()
     with open_log(logdir, cache=cache or False) as log:
@@ -50,7 +50,7 @@ def _open_here(logdir: str, cache: str | None) -> Opened:
 
 
 def _count_read_bytes() -> int:
-    """Bytes this process has asked the system to read so far, from the page cache or the disk."""
+    """Return the bytes that this process has read, from the page cache or the disk."""
     fields = Path("/proc/self/io").read_text().split()
     return int(fields[fields.index("rchar:") + 1])
 

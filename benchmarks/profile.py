@@ -1,8 +1,8 @@
-"""Captures of profilers: how soon the overview and the timeline are there, and what they take.
+"""Profiler captures: time and memory for overview and timeline.
 
-xprof, which reads those of TensorFlow and JAX, is asked where it is installed, beside tracklight or
-in a Python that XPROF_PYTHON names. Those of PyTorch have no other reader any more. The captures
-are small real ones over and over; PROFILE_CAPTURE names another one of JAX.
+Compared with xprof (TensorFlow and JAX) if it is installed here or in the Python that XPROF_PYTHON
+names; PyTorch captures have no other reader. Captures are repeated small real ones; PROFILE_CAPTURE
+names another JAX capture.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from benchmarks.profile_probe import Taken, look, look_with_xprof
 from benchmarks.report import Row, Timing, format_s
 
 _TIMES = 3
-#: Copies of a small capture that make 23 MB, a million events, and 255 MB.
+#: Number of copies for 23 MB, a million events, and 255 MB.
 _JAX, _MANY, _TORCH = 3_300, 5_000, 190
 _TRACE = "[role=application][data-complete=true]"
 _MOVES = 120
@@ -97,7 +97,7 @@ def _measure_pan(folder: Path) -> Iterator[Row]:
 
 
 def _pan(page: Page) -> list[float]:
-    """Times between frames while a hand drags a tenth of the trace along."""
+    """Return the frame times while dragging by a tenth of the trace."""
     picture = page.locator(_TRACE)
     picture.focus()
     for _ in range(6):

@@ -1,7 +1,7 @@
-"""A capture opened in a process of its own, by us or by xprof: seconds, and memory at its most.
+"""Open a capture in a new process with tracklight or xprof: seconds and peak memory.
 
-The clock starts after the imports. xprof is asked as TensorBoard's plugin asks it, with nothing of
-the capture kept from before.
+The clock starts after the imports. xprof is called like TensorBoard's plugin does, without cached
+results.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ class Taken(NamedTuple):
 
 
 def look(what: str, path: Path) -> Taken:
-    """Open a capture, and make what the overview or the first picture of the timeline needs."""
+    """Open a capture and compute the overview or the first view of the timeline."""
     return _run([sys.executable, "-m", "benchmarks.profile_probe", what, str(path)])
 
 
 def look_with_xprof(what: str, path: Path) -> Taken | None:
-    """The same by xprof; None where there is none, here or where XPROF_PYTHON says."""
+    """Do the same with xprof; return None if it is not installed."""
     python = os.environ.get("XPROF_PYTHON") or sys.executable
     if python == sys.executable and importlib.util.find_spec("xprof") is None:
         return None
-    # It writes what it finds out beside the capture, and would find that the next time.
+    # xprof caches its results next to the capture.
     with tempfile.TemporaryDirectory() as folder:
         copy = shutil.copy(path, folder)
         return _run([python, "-c", _XPROF, copy, _XPROF_TOOLS[what]])

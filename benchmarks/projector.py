@@ -1,8 +1,7 @@
-"""Vectors: how long layouts take, how soon a million points are seen and how fast searched.
+"""Embeddings: duration of layouts, first render and search of a million points.
 
-TensorBoard lays out at most 10,000 points by t-SNE and 5,000 by UMAP, in its page and without end.
-So its time for as many steps as ours takes is told from its first ones: until they begin, and how
-long each then takes. There is no graphics card for either.
+TensorBoard computes t-SNE of at most 10,000 points and UMAP of 5,000 in the page, without an end.
+Its time for the same number of steps is extrapolated from the first ones. No GPU for either.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from tracklight.types import Float32
 
 _DIMENSIONS = 50
 _STEPS = 750
-#: So many steps of TensorBoard's are timed.
+#: Number of timed steps of TensorBoard.
 _TIMED = 15
 _PANEL = "vz-projector-projections-panel"
 _POINTS = "[role=application][data-drawn]"
@@ -100,7 +99,7 @@ def _show_many(count: int) -> Iterator[Row]:
 
 
 def make_vectors(count: int) -> Float32:
-    """Groups of points, as layers of networks make them."""
+    """Return clusters of points."""
     rng = np.random.default_rng(0)
     middles = rng.normal(0, 2, (40, _DIMENSIONS)).astype(np.float32)
     vectors = rng.standard_normal((count, _DIMENSIONS), np.float32)
@@ -123,7 +122,7 @@ def write_vectors(
     labels = ""
     if with_labels:
         names = (_NAMES[row % len(_NAMES)] for row in range(len(vectors)))
-        # Most are unlike all others, and some are not.
+        # Most labels are unique, some are not.
         lines = (name if row % 1000 < 5 else f"{name} {row}" for row, name in enumerate(names))
         (run / "labels.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
         labels = 'metadata_path: "labels.tsv"'
@@ -134,7 +133,7 @@ def write_vectors(
 
 
 def _time_layout(site: Website, method: dict[str, Any]) -> tuple[float, float]:
-    """Seconds until a layout is there, and how far it can be trusted."""
+    """Return the seconds of a layout and its trustworthiness."""
     (row,) = _wait_for_rows(site)
     began = time.perf_counter()
     job = site.post("api/projector/project", {"id": row["id"], "method": method})
@@ -142,7 +141,7 @@ def _time_layout(site: Website, method: dict[str, Any]) -> tuple[float, float]:
         if time.perf_counter() - began > _PATIENCE_S:
             raise TimeoutError("the layout was never ready")
         time.sleep(0.05)
-        # What was seen already is not sent again.
+        # Only new positions are sent.
         job = site.get("api/projector/layout", job=job["job"], seen=str(job["frame"]))["job"]
     if job["state"] != "done":
         raise RuntimeError(job["problem"])
@@ -151,7 +150,7 @@ def _time_layout(site: Website, method: dict[str, Any]) -> tuple[float, float]:
 
 
 def _time_search(site: Website) -> float:
-    """Seconds for one search of all labels, the best of some."""
+    """Return the seconds of one search of all labels (best of several)."""
     (row,) = _wait_for_rows(site)
     ask = {"id": row["id"], "query": _EXPRESSION, "regex": True}
     taken = []
@@ -163,7 +162,7 @@ def _time_search(site: Website) -> float:
 
 
 def _wait_for_rows(site: Website) -> list[dict[str, Any]]:
-    """The embeddings, once the log was looked at."""
+    """Wait until the log is loaded, and return the embeddings."""
     while True:
         rows: list[dict[str, Any]] = site.get("api/projector/embeddings")["embeddings"]
         if rows:
@@ -172,11 +171,11 @@ def _wait_for_rows(site: Website) -> list[dict[str, Any]]:
 
 
 def _time_tensorboard(browser: Browser, site: Website) -> float:
-    """Seconds that its page would take for as many steps as ours does."""
+    """Return the extrapolated seconds for as many steps as ours."""
     with open_page(browser) as page:
         page.goto(f"{site.url}#projector")
         panel = _find_projector(page).locator(_PANEL)
-        # It begins with components; a click on the tab of t-SNE before that is lost.
+        # PCA comes first; a click on the t-SNE tab before that has no effect.
         panel.locator(".ink-tab[data-tab=tsne]").wait_for()
         page.wait_for_timeout(5000)
         panel.locator(".ink-tab[data-tab=tsne]").click()
@@ -187,7 +186,7 @@ def _time_tensorboard(browser: Browser, site: Website) -> float:
 
 
 def _find_projector(page: Page) -> Frame:
-    """The frame in which its projector is."""
+    """Return the frame of the projector."""
     while True:
         for inner in page.frames:
             if "projector_binary" in inner.url and inner.locator(_PANEL).count():
@@ -196,7 +195,7 @@ def _find_projector(page: Page) -> Frame:
 
 
 def _wait_for_step(page: Page, counter: Any, step: int) -> float:
-    """When a step was first seen to have been done."""
+    """Return the time at which a step was first reported."""
     deadline = time.perf_counter() + _PATIENCE_S
     while time.perf_counter() < deadline:
         text = counter.first.text_content() or ""

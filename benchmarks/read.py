@@ -1,12 +1,11 @@
-"""How long it takes until every point of a log has been read, without and with our cache.
+"""Time to read all points of a log, without and with the cache.
 
-Cold: a new process opens the log with no cache. TensorBoard's figure is the load cycle that its
-data server reports of itself. By default that server checks no checksums and keeps 1,000 points a
-tag; tracklight always checks both checksums of a record and keeps every point. The log was read
-once just before, so both find it in the page cache.
+Cold: a new process opens the log without a cache. TensorBoard's figure is the load cycle reported
+by its data server, which by default verifies no checksums and keeps 1,000 points per tag;
+tracklight verifies both checksums of each record and keeps every point. The log is in the page
+cache for both.
 
-Warm: a new process opens the same log with the cache that a process before it left behind.
-TensorBoard has no cache: for it every start is a cold one.
+Warm: a new process opens the same log with the cache of an earlier one. TensorBoard has no cache.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from benchmarks.peers import load_with_data_server
 from benchmarks.probe import read_log
 from benchmarks.report import Row, Timing, compare, repeat
 
-#: What TensorBoard's data server is told, and how that reads in the table.
+#: Flags of TensorBoard's data server, and their description in the table.
 PEERS = {
     (): "1,000 points a tag, no checksums",
     ("--checksum",): "1,000 points a tag",

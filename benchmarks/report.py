@@ -1,4 +1,4 @@
-"""The table: what was measured, beside the peer, with the ratio and what it must be."""
+"""The result table: figures, peers, ratios and requirements."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import psutil
 
 RESULTS = Path(__file__).parent / "results.md"
 COLUMNS = ("measured", "tracklight", "the other", "ratio", "must be", "is")
-#: Whose versions stand above the table, where they are installed.
+#: Packages whose versions are listed above the table.
 PROGRAMS = (
     "tracklight",
     "tensorboard",
@@ -29,7 +29,7 @@ PROGRAMS = (
 
 @dataclass(frozen=True)
 class Timing:
-    """Seconds of the same thing done several times, each in a process of its own."""
+    """Seconds of repeated measurements, each in its own process."""
 
     seconds: tuple[float, ...]
 
@@ -46,7 +46,7 @@ class Timing:
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table; ``reached`` is None where nothing is asked for."""
+    """One line of the table; ``reached`` is None if there is no requirement."""
 
     what: str
     ours: str
@@ -66,7 +66,7 @@ def repeat(times: int, measure_s: Callable[[], float]) -> Timing:
 
 
 def compare(what: str, ours: Timing, theirs: Timing, note: str, least: float | None = None) -> Row:
-    """A row of two timings, where ours must be ``least`` times as fast if that is given."""
+    """Return a row that compares two timings; ours must be ``least`` times as fast, if given."""
     ratio = theirs.median_s / ours.median_s
     must = "" if least is None else f"at least {least:g}x"
     reached = None if least is None else ratio >= least
@@ -94,7 +94,7 @@ def describe_machine() -> str:
 
 
 def write_results(rows: Iterable[Row]) -> None:
-    text = "# Results of `make bench`\n\n{}\n\nHow each row is measured stands in {}.\n\n{}\n"
+    text = "# Results of `make bench`\n\n{}\n\nHow each row is measured is described in {}.\n\n{}\n"
     modules = "the docstrings of `benchmarks/*.py`"
     RESULTS.write_text(text.format(describe_machine(), modules, format_table(rows)))
 

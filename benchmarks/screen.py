@@ -1,9 +1,9 @@
-"""Live pages: how soon a point that was flushed is on the screen, and whether nothing is missed.
+"""Live pages: latency from flush to screen, and a soak test.
 
-The screen: a writer appends points to one run, and the clock runs until the chart in Chromium has
-drawn the step. The soak: ten pages watch a log that grows by a point a tag and second; at the end
-every page must show the last step of every run, and the server must hold what it held after the
-first minute. It takes ten minutes, so it runs only when it is asked for by name.
+Latency: from appending a point until the chart in Chromium has drawn the step. Soak: ten pages show
+a log that grows by one point per tag and second; at the end every page must show the last step of
+every run, and the server must use no more memory than after the first minute. The soak takes ten
+minutes and runs only if it is named.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _LAST_STEPS = "() => [...document.querySelectorAll('[data-card]')].map(c => +c.d
 
 
 class GrowingLog:
-    """A log that gets one point for each run and tag at a time."""
+    """A log to which one point per run and tag is appended at a time."""
 
     def __init__(self, folder: Path) -> None:
         self._paths = [folder / run / FILE_NAME for run in RUNS]

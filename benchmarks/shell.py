@@ -1,7 +1,6 @@
-"""How long a shell waits for the command to say something, from start to end of the process.
+"""Duration of ``--help``, from start to end of the process.
 
-Both programs are asked for their help in turn, as what a person types first and as what every
-script pays at least. What was compiled to bytecode before is used.
+Both programs run alternately, with bytecode already compiled.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""How long it takes until very many tags can be listed.
+"""Time to list very many tags.
 
-Ours: a new process opens the log with no cache and lists all tags of all runs. TensorBoard's: the
-load cycle of its data server and one request for all tags, made through TensorBoard's own client.
+tracklight: a new process opens the log without a cache and lists all tags. TensorBoard: the load
+cycle of its data server plus one request for all tags with TensorBoard's client.
 """
 
 from __future__ import annotations

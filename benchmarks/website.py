@@ -1,4 +1,4 @@
-"""A program that serves a page: started, asked, weighed and stopped."""
+"""Start, query, measure and stop a program that serves a page."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MIB = 1 << 20
 
 @dataclass(frozen=True)
 class Memory:
-    """Of a process and its children. What they share counts for each in RSS, but once in PSS."""
+    """Memory of a process and its children. Shared pages count for each in RSS, once in PSS."""
 
     rss_mib: float
     pss_mib: float
@@ -31,7 +31,7 @@ class Memory:
 
 @dataclass(frozen=True)
 class Website:
-    """Where a running program answers, and the process it was started as."""
+    """URL and process of a running program."""
 
     url: str
     process: psutil.Process
@@ -61,7 +61,7 @@ class Website:
 def start_website(
     command: list[str], environment: Mapping[str, str] | None = None
 ) -> Iterator[Website]:
-    """Run ``command`` and wait until it says under which address it can be opened."""
+    """Run ``command`` and wait until it prints its URL."""
     with start_process(command, environment) as process:
         url = wait_for(process, r"(http://\S+/)")
         yield Website(url, psutil.Process(process.pid))
@@ -71,7 +71,7 @@ def start_website(
 def start_process(
     command: list[str], environment: Mapping[str, str] | None = None
 ) -> Iterator[subprocess.Popen[str]]:
-    """A process whose output can be read, and which does not outlive the block."""
+    """Start a process with readable output; it is stopped at the end of the block."""
     process = subprocess.Popen(
         command,
         stdin=subprocess.PIPE,
@@ -87,7 +87,7 @@ def start_process(
 
 
 def wait_for(process: subprocess.Popen[str], pattern: str) -> str:
-    """The first group of ``pattern`` in the first line that has it."""
+    """Return the first group of ``pattern`` in the first matching line."""
     assert process.stdout is not None
     seen = []
     for line in process.stdout:

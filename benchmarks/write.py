@@ -1,19 +1,18 @@
-"""What logging costs a program, beside the writers of PyTorch, TensorFlow and tensorboardX.
+"""Cost of logging, compared with the writers of PyTorch, TensorFlow and tensorboardX.
 
-One call: scalars in a loop without end; histograms twenty in a row, one for each layer of a model,
-and then a pause of 50 ms that is not counted. Each writer has its default settings and a process of
-its own that may use two CPUs, and they take turns, so that whatever else the machine does is the
-same to all. Two clocks run on the thread that logs: its CPU time, which leaves out that it waits,
-and the time that passes, in which it also waits for its writer's thread, be it for the
-interpreter's lock or for room in a queue. The ratio is the smaller of the two. The CPU time of all
-threads, until the file is closed, tells what was only moved elsewhere; it decides nothing.
-PyTorch's writer does not find TensorFlow, so that it writes by itself as in most installations.
+One call: scalars in a tight loop; histograms in bursts of twenty, one per layer of a model,
+followed by a pause of 50 ms that is not counted. Each writer has its default settings and its own
+process with two CPUs; the writers alternate, so that other load affects all of them. Two clocks
+measure the logging thread: CPU time, and wall
+time, which includes waiting for the GIL or for space in a queue. The
+ratio is the smaller of the two. The CPU time of all threads until the file is closed is reported
+only. TensorFlow is hidden from PyTorch's writer, as in most installations.
 
-A stream: millions of scalars, from the first call until the file is closed; then every record is
-read back with its checksums. The file is in the page cache then, as for the other writers.
+Stream: millions of scalars, from the first call until the file is closed; then every record is read
+back and verified.
 
-The import: new interpreters import NumPy and our logging side in turn. Their own start, the same
-for both, is not counted; what was compiled to bytecode before is used.
+Import: new interpreters import NumPy and our logging API alternately. Interpreter start is not
+counted; bytecode is already compiled.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ PEERS = {
     "tensorflow": "tf.summary",
     "tensorboardX": "tensorboardX",
 }
-#: How many times as cheap ours must be; nothing is asked for beside tensorboardX.
+#: Required ratio; none for tensorboardX.
 LEAST = {
     "scalar": {"torch": 20, "tensorflow": 50},
     "histogram": {"torch": 8, "tensorflow": 8},
@@ -53,9 +52,9 @@ def measure(quick: bool) -> Iterator[Row]:
     peers = [peer for peer in PEERS if _is_there(peer)]
     for kind in LEAST:
         costs = _take_medians([*OURS, *peers], kind, 1 if quick else 5)
-        for door in OURS:
+        for api in OURS:
             for peer in peers:
-                yield _compare(door, peer, kind, costs)
+                yield _compare(api, peer, kind, costs)
     yield _measure_stream(peers, 200_000 if quick else 5_000_000, 1 if quick else 3)
 
 
@@ -85,11 +84,11 @@ def _take_medians(writers: Sequence[str], kind: str, times: int) -> dict[str, Co
     }
 
 
-def _compare(door: str, peer: str, kind: str, costs: dict[str, Cost]) -> Row:
-    what = f"`{door}.{OURS[door][kind]}`"
+def _compare(api: str, peer: str, kind: str, costs: dict[str, Cost]) -> Row:
+    what = f"`{api}.{OURS[api][kind]}`"
     if kind == "histogram":
         what += f" of {HISTOGRAM_SIZE:,} float32"
-    ours, theirs = costs[door], costs[peer]
+    ours, theirs = costs[api], costs[peer]
     ratio = min(theirs.cpu_s / ours.cpu_s, theirs.elapsed_s / ours.elapsed_s)
     least = LEAST[kind].get(peer)
     must = "" if least is None else f"at least {least:g}x"

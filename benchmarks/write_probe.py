@@ -1,7 +1,7 @@
-"""What logging costs, measured inside a process that has one writer and nothing else to do.
+"""Measure the cost of logging in a process with one writer.
 
-Every writer has its own default settings. A measurement goes on for two seconds, so that the
-writer's own thread is at work meanwhile and flushes fall into it.
+Every writer has its default settings. A measurement takes two seconds, so that it includes the work
+of the writer's thread and flushes.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ import numpy as np
 TAG = "train/loss"
 HISTOGRAM_SIZE = 100_000
 SECONDS = 2.0
-#: How many calls are made in a row, and how long the program does something else then.
+#: Number of calls in a burst, and the pause after it.
 ROUNDS = {"scalar": (500, 0.0), "histogram": (20, 0.05)}
-#: One for the training, one for what a writer does beside it.
+#: One for the training thread, one for the writer.
 CPUS = 2
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What one call costs, on the thread that makes it and in the whole process."""
+    """Cost of one call, for the calling thread and for the whole process."""
 
     cpu_s: float
     elapsed_s: float
@@ -40,7 +40,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Calls:
-    """One writer's words for the same things."""
+    """The calls of one writer."""
 
     scalar: Callable[[str, float, int], object]
     histogram: Callable[[str, Any, int], object]
@@ -48,12 +48,12 @@ class Calls:
 
 
 def measure_cost(writer: str, kind: str) -> Cost:
-    """What a call costs in a new process; ``kind`` is "scalar" or "histogram"."""
+    """Measure the cost of a call in a new process; ``kind`` is "scalar" or "histogram"."""
     return Cost(**_run("cost", writer, kind))
 
 
 def measure_stream_s(writer: str, count: int, logdir: Path) -> float:
-    """How long a new process takes to log ``count`` scalars, until the file is closed."""
+    """Return the seconds in which a new process logs ``count`` scalars and closes the file."""
     return float(_run("stream", writer, str(count), f"--logdir={logdir}"))
 
 
@@ -89,7 +89,7 @@ def _open_tracklight_torch(logdir: str) -> Calls:
 
 
 def _open_torch(logdir: str) -> Calls:
-    # Not to be had: then it writes by itself, as where there is PyTorch alone.
+    # Not importable, as in an installation with PyTorch alone.
     sys.modules["tensorflow"] = None  # type: ignore[assignment]
     from torch.utils.tensorboard import SummaryWriter
 
