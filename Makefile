@@ -13,7 +13,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 OLD    := $(shell $(PYTHON) -c 'import sys; print("y" if sys.version_info < (3, 11) else "")')
 PIP    := $(BIN)/python -m pip install --quiet $(if $(OLD),,--constraint tools/constraints.txt)
 
-KERNEL := $(wildcard $(addprefix tracklight/*/,*.pyx *.pxi *.h */*.pyx)) tools/build_kernel.py
+KERNEL := $(shell find tracklight -name '*.pyx' -o -name '*.pxi' -o -name '*.h') tools/build_kernel.py
 WEB    := $(shell find web -type f -not -path '*/node_modules/*' -not -path '*/test-results/*')
 
 .DEFAULT_GOAL := help
@@ -76,15 +76,14 @@ pins:  ## Pin the newest versions of everything in tools/constraints.txt
 clean:  ## Remove everything that was made here
 	rm -rf .make .venv build dist docs/_build demo-logs web/node_modules tracklight/server/static
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	rm -f tracklight/formats/_[sex]*.c tracklight/index/_loops.c tracklight/projections/_[fn]*.c \
-		tracklight/analysis/profiles/_nesting.c
+	find tracklight -name '_*.c' -exec rm -f {} +
 	find tracklight -name '_*.so' -exec rm -f {} +
 	find tracklight tests tools benchmarks -name __pycache__ -prune -exec rm -rf {} +
 
 help:  ## Say what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /make \1\t/' | expand -t 13
 
-# What has been set up so far. What a machine lacks gets no stamp, so that it is looked for again.
+# Stamps of completed set-up steps. A step that could not be completed has none and runs again.
 
 .make/venv:
 	@mkdir -p .make

@@ -17,7 +17,6 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-#: Two read (logs, profiles), one writes, one smooths and reduces, two lay out points, one events.
 KERNELS = [
     "tracklight/formats/_scan",
     "tracklight/formats/_encode",
@@ -70,7 +69,7 @@ def say_missing(what: str, remedy: str) -> None:
 
 
 def find_missing() -> str | None:
-    """Say what this machine lacks to compile an extension, if anything."""
+    """Return what this machine lacks to compile an extension, or None."""
     if not (Path(sysconfig.get_path("include")) / "Python.h").exists():
         return "Python's C headers are not installed"
     if sys.platform == "win32":

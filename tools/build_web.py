@@ -1,9 +1,9 @@
 """Build the page from web/ into tracklight/server/static: ``python tools/build_web.py``.
 
-The page carries a digest of the sources it was made from, so a page that fits is used as it is and
-npm is needed only when web/ has changed. TRACKLIGHT_WEB=skip leaves the page alone.
-``python tools/build_web.py install`` only installs the npm packages, for the web checks;
-``python tools/build_web.py npm`` only tells, by its exit status, whether there is an npm to use.
+The build contains a hash of its sources, so npm is needed only when web/ has changed.
+TRACKLIGHT_WEB=skip skips the build. ``python tools/build_web.py install`` only installs the npm
+packages, for the web checks; ``python tools/build_web.py npm`` exits with status 0 if npm is
+available.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ NOT_SOURCES = {"node_modules", "test-results"}
 
 
 def find_requirements() -> list[str]:
-    """The Python packages that building the page needs on this machine, now."""
+    """Return the Python packages that this machine needs to build the page."""
     return [NODE_PACKAGE] if is_stale() and not find_npm() else []
 
 
 def is_stale() -> bool:
-    """Whether the page has to be built: it is wanted, and the one there is of other sources."""
+    """Return whether the page has to be built: it is requested, and the existing one is stale."""
     if os.environ.get("TRACKLIGHT_WEB") == "skip":
         return False
     return _read_if_there(DIGEST) != compute_source_digest()
 
 
 def build() -> None:
-    """Bring the page up to date, or keep the one there is where that is impossible."""
+    """Build the page, or keep an existing one if that is impossible."""
     if not is_stale():
         return
     npm = find_npm()
@@ -55,13 +55,13 @@ def build() -> None:
         _run(npm, "run", "build")
         DIGEST.write_text(compute_source_digest(), encoding="ascii")
     elif (STATIC / "index.html").exists():
-        _say("there is no npm to use, so the page stays as it was built from an earlier web/")
+        _say("npm is not available; the existing page was built from other sources and is kept")
     else:
         sys.exit(NO_NPM)
 
 
 def install(npm: list[str]) -> None:
-    """Install the npm packages, unless those of this very lock file are there."""
+    """Install the npm packages, unless those of this lock file are installed."""
     lock = hashlib.sha256((WEB / "package-lock.json").read_bytes()).hexdigest()
     if _read_if_there(INSTALLED) != lock:
         _run(npm, "ci", "--no-audit", "--no-fund")
@@ -69,7 +69,7 @@ def install(npm: list[str]) -> None:
 
 
 def find_npm() -> list[str] | None:
-    """The command that runs npm: the machine's own if it is new enough, else NODE_PACKAGE's."""
+    """Return the npm command: the installed one if it is recent enough, else NODE_PACKAGE's."""
     npm, node = shutil.which("npm"), shutil.which("node")
     if npm and node and _read_version(node) >= OLDEST_NODE:
         return [npm]

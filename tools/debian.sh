@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Install Debian packages where nobody has to be asked: as root, or with a sudo that wants no password.
+# Install Debian packages without interaction: as root, or with passwordless sudo.
 # usage: tools/debian.sh WHY PACKAGE...
 set -euo pipefail
 

@@ -1,4 +1,4 @@
-"""Say how much the core install downloads: ``python tools/measure_install.py``."""
+"""Print the download size of the core install: ``python tools/measure_install.py``."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Make the pictures in the docs: ``python tools/take_screenshots.py``, or with names of some.
+"""Take the screenshots of the docs: ``python tools/take_screenshots.py [NAME ...]``.
 
-The demo log is written, served and opened in Chromium, one tab after the other. A picture is taken
-when the page stands still, so that nothing has to be known of what a dashboard loads; some films
-in the log never do.
+Writes and serves the demo log and opens each dashboard in Chromium. A screenshot is taken when the
+page no longer changes, or after a timeout for pages with videos.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ VIEWS = {
     "projector": "tab=projector",
     "profile": "tab=profile&runs=flowers/before",
 }
-#: Where the pointer rests, to show what is told there.
+#: Pointer position, to show the tooltip there.
 POINTERS = {"board": (560, 270), "scalars": (760, 270)}
 _STILL_S = 1.0
 _LONGEST_S = 20.0
@@ -54,7 +53,7 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(VIEWS))
     names = parser.parse_args().names or [*VIEWS]
     with tempfile.TemporaryDirectory(prefix="tracklight-screenshots-") as folder:
-        os.environ["TRACKLIGHT_DATA"] = folder  # notes of whoever runs this are nobody's business
+        os.environ["TRACKLIGHT_DATA"] = folder  # do not show the notes of the user
         logdir = Path(folder) / "demo"
         write_demo(logdir)
         with tracklight.serve(logdir, cache=False) as board, sync_playwright() as playwright:
@@ -83,7 +82,7 @@ def _take(browser: Browser, url: str, name: str) -> None:
 
 
 def _wait_until_still(page: Page) -> bytes:
-    """The picture of a page that has not changed for a while, or of one that moves by itself."""
+    """Take a screenshot when the page no longer changes, or after a timeout."""
     deadline_s = time.monotonic() + _LONGEST_S
     before, picture = b"", page.screenshot()
     while picture != before and time.monotonic() < deadline_s:
