@@ -32,7 +32,7 @@ def test_the_compiled_loop_measures_the_same(events: list[tuple[int, int]]) -> N
     rows = np.array(sorted(events), np.int64).reshape(-1, 2)
     start, end = rows[:, 0].copy(), rows.sum(axis=1)
     assert arrays.NATIVE is not None
-    found = arrays.NATIVE.measure_inner(start, end)
+    found = arrays.NATIVE.compute_child_time(start, end)
     assert found.tolist() == compute_child_time_python(start, end).tolist()
 
 
@@ -40,4 +40,4 @@ def test_the_compiled_loop_measures_the_same(events: list[tuple[int, int]]) -> N
 def test_the_compiled_loop_refuses_columns_of_other_lengths() -> None:
     assert arrays.NATIVE is not None
     with pytest.raises(ValueError, match="as many ends"):
-        arrays.NATIVE.measure_inner(np.zeros(2, np.int64), np.zeros(1, np.int64))
+        arrays.NATIVE.compute_child_time(np.zeros(2, np.int64), np.zeros(1, np.int64))

@@ -85,7 +85,7 @@ def test_events_of_another_age_are_left_out_with_a_word(tmp_path: Path) -> None:
     ages = [event(ts=at) for at in range(5)]
     trace = open_chrome(tmp_path, [*ages, event(ts=9000 * _DAYS_US), event(dur=300 * _DAYS_US)])
     assert len(trace) == 5
-    assert trace.problems == ("2 events are left out, as no capture lasts for so many days",)
+    assert trace.problems == ("Ignored 2 events with a time that is more than ten days from the others",)
     assert trace.problems[0] in look_at(trace)
 
 
@@ -134,8 +134,8 @@ def make_skewed(behind_us: float) -> list[Plane]:
     [
         (0, ()),
         (40, ()),  # not more than clocks are known to differ
-        (3_000, ("the clock of /device:GPU:0 was 3 ms behind the host's: corrected",)),
-        (-3.6e9, ("the clock of /device:GPU:0 was 3600 s ahead of the host's: corrected",)),
+        (3_000, ("The clock of /device:GPU:0 was 3 ms behind the host clock; corrected",)),
+        (-3.6e9, ("The clock of /device:GPU:0 was 3600 s ahead of the host clock; corrected",)),
     ],
 )
 def test_a_clock_that_is_wrong_is_set_right(

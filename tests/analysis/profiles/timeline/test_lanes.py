@@ -68,8 +68,8 @@ def test_the_compiled_loop_finds_the_same_lanes(events: list[tuple[int, int, int
     start, took, hair = (np.ascontiguousarray(column) for column in rows.T)
     ends = start, start + took, np.minimum(hair, took)
     assert NATIVE is not None
-    found = NATIVE.find_free(*ends, MAX_LANES)
-    assert found.tolist() == list(lanes._iter_free_python(*ends))
+    found = NATIVE.assign_free_lanes(*ends, MAX_LANES)
+    assert found.tolist() == lanes.assign_free_lanes_python(*ends).tolist()
 
 
 def test_a_trace_that_is_nested_without_end_has_an_end() -> None:
