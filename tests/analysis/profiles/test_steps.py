@@ -14,5 +14,5 @@ def test_one_event_is_one_step() -> None:
 def test_what_repeats_is_a_step() -> None:
     repeated = [Made(0, "epoch", 100 * each, 100 * each + 80) for each in range(4)]
     steps = detect_steps(make_trace(*repeated, Made(0, "once", 401, 404)))
-    assert steps.rule == "what repeats at the top of the busiest thread"
+    assert steps.rule == "repeating events of the busiest thread"
     assert len(steps.names) == 4

@@ -21,7 +21,7 @@ def hidden(summary: ProfileSummary, name: str) -> float:
 def test_batches_of_keras_are_steps_though_nothing_marks_them() -> None:
     """xprof finds no step in these, and says that there is nothing to do."""
     fast, waits = summarize(read_case("cnn")), summarize(read_case("inputbound"))
-    assert fast.rule == waits.rule == "batches that Keras profiled"
+    assert fast.rule == waits.rule == "batches profiled by Keras"
     assert (fast.steps.averaged, waits.steps.averaged) == (4, 4)
     assert fast.steps.mean_ms == pytest.approx(12.4, abs=0.05)
     assert waits.steps.mean_ms == pytest.approx(49.3, abs=0.05)
@@ -31,12 +31,12 @@ def test_batches_of_keras_are_steps_though_nothing_marks_them() -> None:
 
 def test_marks_of_the_program_go_before_all_else() -> None:
     summary = summarize(read_case("customloop"))
-    assert (summary.rule, summary.steps.averaged) == ("marks of steps by the program", 6)
+    assert (summary.rule, summary.steps.averaged) == ("step markers of the program", 6)
 
 
 def test_a_mark_that_somebody_chose_goes_before_those() -> None:
     summary = summarize(read_case("customloop"), marker="FunctionRun")
-    assert summary.rule == "events that are called FunctionRun, as chosen"
+    assert summary.rule == "events named FunctionRun, as chosen"
     assert summary.steps.averaged == 6
 
 
@@ -84,7 +84,7 @@ def test_a_copy_behind_a_product_is_hidden() -> None:
 @pytest.mark.parametrize("name", ["jax_f32.xplane.pb", "jax_bf16.xplane.pb"])
 def test_steps_of_jax(name: str) -> None:
     summary = summarize(open_file(name))
-    assert (summary.rule, summary.steps.averaged) == ("marks of steps by the program", 4)
+    assert (summary.rule, summary.steps.averaged) == ("step markers of the program", 4)
     assert 0 < part(summary, "device compute") < summary.steps.mean_ms
 
 
