@@ -46,8 +46,8 @@ _ADVICE: dict[str, dict[str, Advice]] = {
             ")",
         ),
         "jax": Advice(
-            "Load the next batch in a thread while the current step runs, and move it to the device "
-            "ahead of time with jax.device_put.",
+            "Load the next batch in a thread while the current step runs, and move it to the "
+            "device ahead of time with jax.device_put.",
             "batch = jax.device_put(next(batches))  # before waiting for the current step",
         ),
         "": Advice("Load the next batch in another thread or process while the current step runs."),
@@ -76,8 +76,8 @@ _ADVICE: dict[str, dict[str, Advice]] = {
             "model.compile(..., jit_compile=True, steps_per_execution=16)",
         ),
         "torch": Advice(
-            "Give the device more work at a time: larger batches, torch.compile. Do not read values "
-            "of tensors (item, print, cpu) in every step.",
+            "Give the device more work at a time: larger batches, torch.compile. Do not read "
+            "values of tensors (item, print, cpu) in every step.",
             "model = torch.compile(model)",
         ),
         "jax": Advice(
@@ -141,14 +141,15 @@ _ADVICE: dict[str, dict[str, Advice]] = {
     },
     "retracing": {
         "": Advice(
-            "Call a tf.function with tensors of the same shape instead of Python numbers, and create "
-            "it once, outside of loops.",
+            "Call a tf.function with tensors of the same shape instead of Python numbers, and "
+            "create it once, outside of loops.",
             "@tf.function(reduce_retracing=True)\ndef train_step(x, y): ...",
         )
     },
     "eager": {
         "tensorflow": Advice(
-            "Run the step in a tf.function, and do not compile a Keras model with run_eagerly=True.",
+            "Run the step in a tf.function, and do not compile a Keras model with "
+            "run_eagerly=True.",
             "@tf.function\ndef train_step(x, y): ...",
         ),
         "": Advice("Compile the whole step."),

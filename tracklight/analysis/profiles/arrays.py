@@ -83,7 +83,7 @@ def compute_parents(end: Int64, skipped: Iterable[int] = ()) -> Int64:
     for event, event_end in enumerate(end.tolist()):
         if event in ignored:
             continue
-        # An event that ended before this one started also ends earlier, so comparing ends is enough.
+        # Events that ended before this one started also end earlier: comparing ends is enough.
         while stack and stack[-1][1] < event_end:
             stack.pop()
         if stack:
@@ -95,8 +95,8 @@ def compute_parents(end: Int64, skipped: Iterable[int] = ()) -> Int64:
 def compute_child_time(start: Int64, end: Int64) -> Int64:
     """Return how long other events ran directly inside each event of one thread.
 
-    Events are sorted by start. Profilers close the calls that are open at the end of a capture in any
-    order, so an event that outlasts its parent counts as its child for as long as both run.
+    Events are sorted by start. Profilers close the calls that are open at the end of a capture in
+    any order, so an event that outlasts its parent counts as its child for as long as both run.
     """
     if NATIVE is not None:
         child_time: Int64 = NATIVE.compute_child_time(start, end)

@@ -1,7 +1,7 @@
 """Findings: what to change in a program, by how much time of a step it would save at most.
 
-A finding says what was measured, the threshold it exceeds, what to do about it in the framework that
-wrote the capture, and which events prove it. Start with `list_findings`.
+A finding says what was measured, the threshold it exceeds, what to do about it in the framework
+that wrote the capture, and which events prove it. Start with `list_findings`.
 """
 
 from __future__ import annotations

@@ -192,8 +192,8 @@ def _merge_same_instruction(times: list[InstructionTime]) -> list[InstructionTim
 def estimate_torch_cost(op: str, dimensions: str, types: str) -> Cost | None:
     """Estimate the cost of one call; None if its inputs are unknown.
 
-    Output shapes are not recorded. Those of matrix products and convolutions follow from the inputs;
-    the output of any other op is assumed to be as large as its largest input.
+    Output shapes are not recorded. Those of matrix products and convolutions follow from the
+    inputs; the output of any other op is assumed to be as large as its largest input.
 
     Args:
         op: Type of the op, such as ``aten::mm``.
@@ -282,7 +282,8 @@ _PEAK_RATES: dict[str, PeakRates] = {
     "RTX 3090": PeakRates(35.6 * _TERA, 35.6 * _TERA, 71 * _TERA, 0.936e12),
     "MI300X": PeakRates(163 * _TERA, 654 * _TERA, 1307 * _TERA, 5.3e12),
 }
-#: Operations per cycle of a multiprocessor, in FP32 and in FP16 on tensor cores, by compute capability.
+#: By compute capability: operations per cycle of a multiprocessor, in FP32 and in FP16 on tensor
+#: cores.
 _PER_CYCLE = {
     (7, 0): (128, 1024), (7, 5): (128, 1024), (8, 0): (128, 2048), (8, 6): (256, 1024),
     (8, 9): (256, 1024), (9, 0): (256, 4096), (10, 0): (256, 8192), (12, 0): (256, 1024),

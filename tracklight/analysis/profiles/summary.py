@@ -351,7 +351,7 @@ def iter_environment(trace: Trace, framework: Framework) -> Iterator[tuple[str, 
 def _iter_devices(devices: tuple[Device, ...]) -> Iterator[tuple[str, str]]:
     for device in dict.fromkeys(device for device in devices if device.name):
         count = devices.count(device)
-        yield "Device", device.name if count == 1 else f"{count} × {device.name}"
+        yield "Device", device.name if count == 1 else f"{count} x {device.name}"
         if device.memory_bytes:
             yield "Device memory", f"{device.memory_bytes / 2**30:.1f} GiB"
         if device.multiprocessors:
@@ -384,8 +384,8 @@ def iter_summary_lines(summary: ProfileSummary) -> Iterator[str]:
 def _iter_python_lines(ops: list[OpRow]) -> Iterator[str]:
     """Yield where a plain Python program spent its time, as lines of code and functions.
 
-    In the user's files, the innermost events of the sampler are lines of code, and functions consist
-    of them. Lines are ranked by self time, functions by total time.
+    In the user's files, the innermost events of the sampler are lines of code, and functions
+    consist of them. Lines are ranked by self time, functions by total time.
     """
     by_self_time = [op for op in ops if op.self_ms >= _MIN_SHOWN_MS][:_MAX_SHOWN_OPS]
     if by_self_time:

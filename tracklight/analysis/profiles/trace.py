@@ -154,10 +154,7 @@ class Trace:
         return events, [texts[index] for index in inverse.tolist()]
 
     def get_unique_text_args(self, key: str) -> tuple[Int64, Int64, list[str]]:
-        """Return the events with a text argument of this key, indices into the texts, and the texts.
-
-        Each text is decoded and listed once.
-        """
+        """Return the events with a text argument of this key, text indices and unique texts."""
         rows = self._select_rows(key, TEXT)
         ids, inverse = unique_inverse(self.args.bits[rows])
         return self.args.event[rows], inverse, [self.get_text(id) for id in ids.tolist()]

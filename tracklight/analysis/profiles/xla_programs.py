@@ -40,8 +40,8 @@ LOW_PRECISION_TYPES = frozenset({"float16", "bfloat16", "float8"})
 _NAME_SEPARATORS = re.compile(r"[.-]")
 _LIBRARY_KERNEL = re.compile(r"gemm|nvjet|cutlass|matmul", re.I)
 _MATMUL_TARGET = re.compile(r"gemm|matmul", re.I)
-#: Results of `_InstructionMapper._resolve` that are no index of an instruction: an event that ran no
-#: known instruction, and one that may be a matrix product of a library.
+#: Results of `_InstructionMapper._resolve` that are no index of an instruction: the event ran no
+#: known instruction, or it may be a matrix product of a library.
 _UNKNOWN, _UNRESOLVED = -1, -2
 
 _KIND_BY_OPCODE = {

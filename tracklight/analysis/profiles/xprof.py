@@ -50,8 +50,8 @@ _MIN_STEPS_TO_TRIM = 5
 class EventGraph:
     """Which host events caused which others, by the links that TensorFlow records.
 
-    An event is a child of the innermost event around it on its thread, of the executor iteration that
-    requested it, and of the event that handed it over to another thread.
+    An event is a child of the innermost event around it on its thread, of the executor iteration
+    that requested it, and of the event that handed it over to another thread.
     """
 
     def __init__(self, trace: Trace, events: Int64) -> None:

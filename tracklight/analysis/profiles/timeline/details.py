@@ -1,7 +1,7 @@
 """Details that the trace viewer shows: one event, a selected range of time, and flows.
 
-A flow leads from one event to another that it caused on a different track: from a launch on the host
-to its kernel, or from a thread that hands over work to the one that takes it.
+A flow leads from one event to another that it caused on a different track: from a launch on the
+host to its kernel, or from a thread that hands over work to the one that takes it.
 """
 
 from __future__ import annotations

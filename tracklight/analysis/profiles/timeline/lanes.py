@@ -18,8 +18,8 @@ from tracklight.types import Bool, Int32, Int64
 #: Deeper events share the last lane. This bounds the height of a track and the time to lay it out.
 MAX_LANES = 250
 
-# Start and end are read from the clock one after the other, so neighbors may overlap slightly: by at
-# most this time, and by at most a thousandth of either event.
+# Start and end are read from the clock one after the other, so neighbors may overlap slightly: by
+# at most this time, and by at most a thousandth of either event.
 _MAX_OVERLAP_PS = 10_000_000
 _MAX_OVERLAP_DIVISOR = 1_000
 

@@ -1,7 +1,7 @@
 """Levels of detail of a timeline, so that the cost of a query depends on what it returns.
 
-An entry is what the viewer draws as one box: an event, or several neighbors that are too short to be
-told apart at a level. At level ``n``, a cell is ``2 ** n`` picoseconds wide.
+An entry is what the viewer draws as one box: an event, or several neighbors that are too short to
+be distinguished at a level. At level ``n``, a cell is ``2 ** n`` picoseconds wide.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def _make_entries(columns: list[Any]) -> Entries:
 def merge_entries(entries: Entries, level: int) -> Entries:
     """Merge neighbors of a row that are shorter than a cell and start in the same cell.
 
-    Cells start at multiples of their width, so merging a part of the entries gives the same result as
-    merging all of them.
+    Cells start at multiples of their width, so merging a part of the entries gives the same result
+    as merging all of them.
     """
     first = _get_group_starts(entries, level)
     if len(first) == len(entries.row):
