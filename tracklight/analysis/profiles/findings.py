@@ -120,15 +120,15 @@ class Evidence(msgspec.Struct):
     end_ps: int
 
 
-def collect_evidence(trace: Trace, mask: Bool, steps: Steps) -> Evidence:
+def _collect_evidence(trace: Trace, mask: Bool, steps: Steps) -> Evidence:
     """Return the longest of some events that start in a step."""
     events = np.flatnonzero(mask)
-    events = events[locate_steps(steps, trace.start_ps[events]) >= 0]
+    events = events[_locate_steps(steps, trace.start_ps[events]) >= 0]
     if not len(events):
         return Evidence([], 0, "", *_get_total_span(steps))
     by_duration = np.argsort(-trace.duration_ps[events], kind="stable")
     rows = [
-        make_evidence_row(trace, event)
+        _make_evidence_row(trace, event)
         for event in events[by_duration][:_MAX_EVIDENCE_ROWS].tolist()
     ]
     name_time = np.bincount(trace.name[events], trace.duration_ps[events].astype(float))
@@ -136,15 +136,15 @@ def collect_evidence(trace: Trace, mask: Bool, steps: Steps) -> Evidence:
     return Evidence(rows, len(events), query, *_get_step_span(steps, rows[0].start_ps))
 
 
-def collect_gap_evidence(trace: Trace, known: Bool, steps: Steps) -> Evidence:
+def _collect_gap_evidence(trace: Trace, known: Bool, steps: Steps) -> Evidence:
     """Return the longest gaps in steps without any known event, each with the event before it."""
     events = np.flatnonzero(known)
     events = events[np.argsort(trace.start_ps[events], kind="stable")]
     start, latest_end = trace.start_ps[events], np.maximum.accumulate(trace.end_ps[events])
     gap_start, gap_end = latest_end[:-1], start[1:]
     gap = gap_end - gap_start
-    step = locate_steps(steps, gap_start)
-    is_gap = (step >= 0) & (step == locate_steps(steps, gap_end)) & (gap > 0)
+    step = _locate_steps(steps, gap_start)
+    is_gap = (step >= 0) & (step == _locate_steps(steps, gap_end)) & (gap > 0)
     gaps = np.flatnonzero(is_gap)
     gaps = gaps[np.argsort(-gap[gaps], kind="stable")][:_MAX_EVIDENCE_ROWS]
     last = _get_last_ending(trace.end_ps[events], latest_end)
@@ -164,7 +164,7 @@ def collect_gap_evidence(trace: Trace, known: Bool, steps: Steps) -> Evidence:
     return Evidence(rows, int(is_gap.sum()), "", *span)
 
 
-def locate_steps(steps: Steps, times_ps: Int64) -> Int64:
+def _locate_steps(steps: Steps, times_ps: Int64) -> Int64:
     """Return the step that contains each time, -1 for none."""
     if not len(steps.spans):
         return np.full(len(times_ps), -1, np.int64)
@@ -172,7 +172,7 @@ def locate_steps(steps: Steps, times_ps: Int64) -> Int64:
     return np.where((step >= 0) & (times_ps < steps.spans[step, 1]), step, -1)
 
 
-def make_evidence_row(trace: Trace, event: int) -> EvidenceRow:
+def _make_evidence_row(trace: Trace, event: int) -> EvidenceRow:
     return EvidenceRow(
         event=event,
         name=trace.names[trace.name[event]],
@@ -193,7 +193,7 @@ def _format_track(trace: Trace, event: int) -> str:
 
 
 def _get_step_span(steps: Steps, time_ps: int) -> tuple[int, int]:
-    step = int(locate_steps(steps, np.array([time_ps]))[0])
+    step = int(_locate_steps(steps, np.array([time_ps]))[0])
     start, end = steps.spans[step].tolist() if step >= 0 else _get_total_span(steps)
     return int(start), int(end)
 
@@ -299,7 +299,7 @@ def _check_parts(
 ) -> Iterator[Finding]:
     time_ms = data.get_part_ms(*parts)
     if data.exceeds_threshold(name, time_ms):
-        evidence = collect_evidence(data.trace, data.mask_parts(*parts), data.analysis.steps)
+        evidence = _collect_evidence(data.trace, data.mask_parts(*parts), data.analysis.steps)
         yield _make_finding(data, name, time_ms, description, evidence)
 
 
@@ -308,13 +308,13 @@ def _check_events(data: FindingInput, name: str, description: str, mask: Bool) -
     if not mask.any():
         return
     steps = data.analysis.steps
-    step = locate_steps(steps, data.trace.start_ps)
+    step = _locate_steps(steps, data.trace.start_ps)
     events = mask & (step >= 0)
     time_ps = np.zeros(len(steps.names), np.int64)
     np.add.at(time_ps, step[events], data.trace.duration_ps[events])
     time_ms = data.analysis.average_ms(time_ps)
     if data.exceeds_threshold(name, time_ms):
-        evidence = collect_evidence(data.trace, mask, steps)
+        evidence = _collect_evidence(data.trace, mask, steps)
         yield _make_finding(data, name, time_ms, description, evidence)
 
 
@@ -329,7 +329,7 @@ def _check_small_kernels(data: FindingInput) -> Iterator[Finding]:
     gap = trace.start_ps[after] - trace.end_ps[before]
     same_track = trace.track[after] == trace.track[before]
     is_overhead = same_track & (gap > 0) & (gap < _MAX_LAUNCH_GAP_PS)
-    step = locate_steps(steps, trace.start_ps[after])
+    step = _locate_steps(steps, trace.start_ps[after])
     in_step = is_overhead & (step >= 0)
     time_ps = np.zeros(len(steps.names), np.int64)
     np.add.at(time_ps, step[in_step], gap[in_step])
@@ -338,7 +338,7 @@ def _check_small_kernels(data: FindingInput) -> Iterator[Finding]:
         mask = np.zeros(len(trace), bool)
         mask[after[is_overhead]] = True
         description = "is gaps of less than 20 µs between kernels"
-        evidence = collect_evidence(trace, mask, steps)
+        evidence = _collect_evidence(trace, mask, steps)
         yield _make_finding(data, "small kernels", time_ms, description, evidence)
 
 
@@ -346,7 +346,7 @@ def _check_other(data: FindingInput) -> Iterator[Finding]:
     time_ms = data.analysis.average_ms(data.analysis.breakdown.other_ps)
     if data.exceeds_threshold("other", time_ms):
         has_part = data.analysis.event_parts >= 0
-        evidence = collect_gap_evidence(data.trace, has_part, data.analysis.steps)
+        evidence = _collect_gap_evidence(data.trace, has_part, data.analysis.steps)
         yield _make_finding(data, "other", time_ms, "has no recorded events", evidence)
 
 
@@ -357,7 +357,7 @@ def _check_precision(data: FindingInput) -> Iterator[Finding]:
     if low_share is None or low_share >= threshold or is_device_idle:
         return
     is_kernel = data.trace.on_device & data.mask_parts(StepPart.DEVICE_COMPUTE)
-    evidence = collect_evidence(data.trace, is_kernel, data.analysis.steps)
+    evidence = _collect_evidence(data.trace, is_kernel, data.analysis.steps)
     savings_ms = device_ms * (1 - 1 / _LOW_PRECISION_SPEEDUP)
     finding = _make_finding(data, "precision", savings_ms, "", evidence)
     finding.what = (

@@ -76,7 +76,7 @@ def detect_tensor_core_use(kernel: str, op_type: str) -> TensorCoreUse:
         return TensorCoreUse.NO
     if _TENSOR_CORE_KERNEL.search(kernel):
         return TensorCoreUse.YES
-    if is_tensor_core_op(op_type) and is_matmul_kernel(kernel):
+    if is_tensor_core_op(op_type) and _is_matmul_kernel(kernel):
         return TensorCoreUse.UNKNOWN
     return TensorCoreUse.NO
 
@@ -86,7 +86,7 @@ def is_tensor_core_op(op_type: str) -> bool:
     return op_type in (MATMUL, CONVOLUTION) or bool(_TENSOR_CORE_OP.match(op_type))
 
 
-def is_matmul_kernel(kernel: str) -> bool:
+def _is_matmul_kernel(kernel: str) -> bool:
     """Return whether a kernel does the work of a matrix product or convolution.
 
     Such ops also launch kernels that transpose, fill or reduce.
@@ -181,7 +181,7 @@ def _make_kernel(
     if use == TensorCoreUse.UNKNOWN and op.name in low_precision:
         use = TensorCoreUse.YES  # the only way in which kernels of XLA multiply these types
     is_eligible = use == TensorCoreUse.YES or (
-        is_tensor_core_op(op.type) and is_matmul_kernel(name)
+        is_tensor_core_op(op.type) and _is_matmul_kernel(name)
     )
     return KernelStats(name, op, launch, use, is_eligible)
 
@@ -297,12 +297,12 @@ def measure_precision(trace: Trace, event_parts: Int64 | None = None) -> Precisi
     """
     event_parts = classify_events(trace) if event_parts is None else event_parts
     kernels = np.flatnonzero((event_parts == StepPart.DEVICE_COMPUTE) & trace.on_device)
-    precision, duration = classify_precision(trace)[kernels], trace.duration_ps[kernels]
+    precision, duration = _classify_precision(trace)[kernels], trace.duration_ps[kernels]
     low, full, unknown = (int(duration[precision == kind].sum()) for kind in PrecisionKind)
     return Precision(low, full, unknown)
 
 
-def classify_precision(trace: Trace) -> Int32:
+def _classify_precision(trace: Trace) -> Int32:
     """Return the `PrecisionKind` of each event. That of host events is unknown."""
     precision = np.full(len(trace), PrecisionKind.UNKNOWN, np.int32)
     kernels = np.flatnonzero(trace.on_device)

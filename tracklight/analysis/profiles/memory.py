@@ -67,7 +67,7 @@ class MemoryEvent(NamedTuple):
         return self.heap_bytes + self.stack_bytes
 
 
-def collect_allocator_events(trace: Trace) -> dict[str, list[MemoryEvent]]:
+def _collect_allocator_events(trace: Trace) -> dict[str, list[MemoryEvent]]:
     """Return the events of each allocator, sorted by time."""
     allocators: dict[str, list[MemoryEvent]] = {}
     for allocator, event in (*_iter_xplane_events(trace), *_iter_torch_events(trace)):
@@ -82,7 +82,7 @@ def has_allocator_events(trace: Trace) -> bool:
     return any(name in (_ALLOCATION, _DEALLOCATION, _TORCH_MEMORY) for name in trace.names)
 
 
-def is_device_allocator(allocator: str) -> bool:
+def _is_device_allocator(allocator: str) -> bool:
     return bool(_DEVICE_ALLOCATOR.search(allocator)) and "host" not in allocator.lower()
 
 
@@ -124,7 +124,7 @@ def _iter_torch_events(trace: Trace) -> Iterator[tuple[str, MemoryEvent]]:
     if not len(events):
         return
     args = _EventArgs(trace, events)
-    enclosing_ops = get_enclosing_events(trace, trace.match_categories("cpu_op"), events)
+    enclosing_ops = _get_enclosing_events(trace, trace.match_categories("cpu_op"), events)
     for event, op in zip(events.tolist(), enclosing_ops.tolist(), strict=True):
         heap_bytes = args.get_int("total_allocated", event)
         size_bytes = args.get_int("allocated", event)
@@ -160,7 +160,7 @@ def _get_type_name(number: int) -> str:
         return ""
 
 
-def get_enclosing_events(trace: Trace, candidates: Bool, events: Int64) -> Int64:
+def _get_enclosing_events(trace: Trace, candidates: Bool, events: Int64) -> Int64:
     """Return the innermost candidate around each event on its track, -1 for none.
 
     Args:
@@ -264,7 +264,7 @@ def analyze_memory(trace: Trace, steps: Steps) -> list[Allocator]:
     """Return all allocators: those of devices first, then by their peak."""
     allocators = [
         _make_allocator(name, events, steps)
-        for name, events in collect_allocator_events(trace).items()
+        for name, events in _collect_allocator_events(trace).items()
     ]
     return sorted(
         allocators,
@@ -281,7 +281,7 @@ def _make_allocator(name: str, events: list[MemoryEvent], steps: Steps) -> Alloc
     ]
     return Allocator(
         name=name,
-        is_device=is_device_allocator(name),
+        is_device=_is_device_allocator(name),
         events=events,
         peak_index=peak_index,
         peak_groups=sorted(groups, key=lambda group: -group.bytes),

@@ -154,14 +154,14 @@ def assign_ops(trace: Trace, instructions: InstructionMap | None = None) -> Even
     """
     builder = EventOpsBuilder(trace)
     if any(trace.categories):
-        assign_chrome_ops(trace, builder)
+        _assign_chrome_ops(trace, builder)
     else:
         instructions = instructions or map_instructions(trace, list_programs(trace))
         _assign_xplane_ops(trace, builder, instructions)
     return builder.build()
 
 
-def assign_chrome_ops(trace: Trace, builder: EventOpsBuilder) -> None:
+def _assign_chrome_ops(trace: Trace, builder: EventOpsBuilder) -> None:
     """Assign the ops of PyTorch, or of any other trace in the Chrome format."""
     is_python = trace.match_categories(_PYTHON_CATEGORY) & ~trace.on_device
     builder.set_by_name(is_python, OpSide.PYTHON, lambda name: Op(name, "Python"))

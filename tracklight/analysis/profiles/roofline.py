@@ -62,12 +62,12 @@ class Cost(NamedTuple):
 
 def compute_instruction_cost(program: XlaProgram, instruction: HloInstruction) -> Cost:
     shapes = [_get_result_shape(instruction), *_get_operand_shapes(program, instruction)]
-    return Cost(_count_flops(program, instruction, 0), sum(map(compute_shape_bytes, shapes)))
+    return Cost(_count_flops(program, instruction, 0), sum(map(_compute_shape_bytes, shapes)))
 
 
-def compute_shape_bytes(shape: HloShape) -> int:
+def _compute_shape_bytes(shape: HloShape) -> int:
     own_bytes = prod(shape.dimensions) * _XLA_TYPE_BYTES.get(shape.dtype, 0)
-    return own_bytes + sum(compute_shape_bytes(part) for part in shape.parts)
+    return own_bytes + sum(_compute_shape_bytes(part) for part in shape.parts)
 
 
 def _count_elements(shape: HloShape) -> int:

@@ -140,12 +140,12 @@ def analyze_steps(trace: Trace, marker: str = "", rules: StepRules = "ours") -> 
         49.2
     """
     event_parts = classify_events(trace)
-    is_work = mask_work_events(trace, event_parts)
+    is_work = _mask_work_events(trace, event_parts)
     if rules == "xprof":
         return StepAnalysis(*_analyze_with_xprof_rules(trace), event_parts, is_work, slice(None))
     steps = detect_steps(trace, marker)
     averaged = slice(1, -1) if len(steps.names) > MIN_STEPS_TO_TRIM else slice(None)
-    breakdown = break_down_steps(trace, steps, event_parts, is_work)
+    breakdown = _break_down_steps(trace, steps, event_parts, is_work)
     return StepAnalysis(steps, breakdown, event_parts, is_work, averaged)
 
 
@@ -264,7 +264,7 @@ def _select_top_level(trace: Trace) -> Int64:
 # --- Breaking down their time --------------------------------------------------------------------
 
 
-def break_down_steps(
+def _break_down_steps(
     trace: Trace, steps: Steps, event_parts: Int64, is_work: Bool
 ) -> StepBreakdown:
     """Divide the time of steps among parts.
@@ -273,7 +273,7 @@ def break_down_steps(
         trace: The trace.
         steps: Its steps.
         event_parts: The result of `classify_events`.
-        is_work: The result of `mask_work_events`.
+        is_work: The result of `_mask_work_events`.
     """
     has_part = event_parts >= 0
     start, end = trace.start_ps[has_part], trace.end_ps[has_part]
@@ -291,7 +291,7 @@ def break_down_steps(
     )
 
 
-def mask_work_events(trace: Trace, event_parts: Int64) -> Bool:
+def _mask_work_events(trace: Trace, event_parts: Int64) -> Bool:
     """Return a mask of the events that do work, and do not only wait for others.
 
     Host events around ops wait while the ops run, on the host or on a device.

@@ -194,21 +194,21 @@ def summarize_analysis(
         span_ms=float(span_ps) / PS_PER_MS,
         framework=framework,
         rule=analysis.steps.rule,
-        markers=list_step_markers(trace),
-        steps=measure_steps(analysis),
+        markers=_list_step_markers(trace),
+        steps=_measure_steps(analysis),
         parts=list(_iter_part_times(analysis)),
-        overlap=measure_overlap(trace, analysis),
-        placement=measure_op_placement(op_stats),
+        overlap=_measure_overlap(trace, analysis),
+        placement=_measure_op_placement(op_stats),
         precision=_make_precision_times(precision),
-        ops=list_top_ops(op_stats),
-        environment=[EnvironmentFact(*fact) for fact in iter_environment(trace, framework)],
+        ops=_list_top_ops(op_stats),
+        environment=[EnvironmentFact(*fact) for fact in _iter_environment(trace, framework)],
         findings=findings,
         thresholds=[*iter_thresholds(thresholds)],
         problems=list(trace.problems),
     )
 
 
-def measure_steps(analysis: StepAnalysis) -> StepTimes:
+def _measure_steps(analysis: StepAnalysis) -> StepTimes:
     count = len(analysis.steps.names)
     total_ms = analysis.breakdown.total_ps[analysis.averaged_slice] / PS_PER_MS
     if not len(total_ms):
@@ -244,7 +244,7 @@ def _iter_part_times(analysis: StepAnalysis) -> Iterator[PartTime]:
     yield PartTime("other", "all others", ms, ms / step_ms, 0.0, description)
 
 
-def measure_overlap(trace: Trace, analysis: StepAnalysis) -> Overlap | None:
+def _measure_overlap(trace: Trace, analysis: StepAnalysis) -> Overlap | None:
     """Return how long host and devices worked at the same time; None without device events."""
     is_work = analysis.is_work
     on_device, on_host = is_work & trace.on_device, is_work & ~trace.on_device
@@ -267,7 +267,7 @@ def _measure_busy_ms(trace: Trace, analysis: StepAnalysis, mask: Bool) -> float:
     return analysis.average_ms(measure_coverage(start, end, analysis.steps.spans))
 
 
-def measure_op_placement(op_stats: OpStats) -> OpPlacement:
+def _measure_op_placement(op_stats: OpStats) -> OpPlacement:
     on_host, on_device = op_stats.sides == OpSide.HOST, op_stats.sides == OpSide.DEVICE
     return OpPlacement(
         host_ms=float(op_stats.self_ps[on_host].sum()) / PS_PER_MS,
@@ -277,7 +277,7 @@ def measure_op_placement(op_stats: OpStats) -> OpPlacement:
     )
 
 
-def list_top_ops(op_stats: OpStats) -> list[OpRow]:
+def _list_top_ops(op_stats: OpStats) -> list[OpRow]:
     """List the ops with the longest self time.
 
     Python functions contain ops and are listed only if there is nothing else. Functions made of
@@ -304,7 +304,7 @@ def list_top_ops(op_stats: OpStats) -> list[OpRow]:
     ]
 
 
-def list_step_markers(trace: Trace) -> list[StepMarker]:
+def _list_step_markers(trace: Trace) -> list[StepMarker]:
     """List repeating host events that could mark steps, longest total time first.
 
     Ops are left out, as steps consist of them.
@@ -331,7 +331,7 @@ def _make_precision_times(precision: Precision) -> PrecisionTimes:
     )
 
 
-def iter_environment(trace: Trace, framework: Framework) -> Iterator[tuple[str, str]]:
+def _iter_environment(trace: Trace, framework: Framework) -> Iterator[tuple[str, str]]:
     """Yield names and values that describe the program and the machine it ran on."""
     yield "Profiler", _FRAMEWORK_NAMES[framework]
     if trace.start_time_ns:

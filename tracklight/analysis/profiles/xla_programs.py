@@ -318,11 +318,11 @@ def _iter_computation_lines(
     yield ProgramLine(f"{'ENTRY ' if is_entry else ''}%{computation.name} {{", None)
     for instruction in computation.instructions:
         root = "ROOT " if instruction.id == computation.root else ""
-        yield ProgramLine(f"  {root}{format_instruction(program, instruction)}", instruction)
+        yield ProgramLine(f"  {root}{_format_instruction(program, instruction)}", instruction)
     yield ProgramLine("}", None)
 
 
-def format_instruction(program: XlaProgram, instruction: HloInstruction) -> str:
+def _format_instruction(program: XlaProgram, instruction: HloInstruction) -> str:
     """Format an instruction: ``%dot.1 = f32[8,8] dot(%a, %b), lhs_contracting_dims={1}``."""
     call = [_format_call(program, instruction), *_iter_attributes(program, instruction)]
     return f"%{instruction.name} = {format_shape(instruction.shape)} {', '.join(call)}"

@@ -189,7 +189,7 @@ class EventGroups:
     """Roots that the program named, and the names of their groups."""
 
 
-def group_events(trace: Trace, events: Int64) -> EventGroups:
+def _group_events(trace: Trace, events: Int64) -> EventGroups:
     """Group host events: a root event and everything that it caused."""
     graph = EventGraph(trace, events)
     groups = EventGroups()
@@ -289,7 +289,7 @@ def _has_root_ancestor(graph: EventGraph, root: int) -> bool:
     )
 
 
-def list_host_events(trace: Trace, process: str = "/host:CPU") -> Int64:
+def _list_host_events(trace: Trace, process: str = "/host:CPU") -> Int64:
     """Return the events of the threads of a host process."""
     is_host = np.array([track.process == process for track in trace.tracks], bool)
     return np.flatnonzero(is_host[trace.track]) if len(trace) else np.empty(0, np.int64)
@@ -311,8 +311,8 @@ class XprofStep(NamedTuple):
 
 def list_xprof_steps(trace: Trace) -> list[XprofStep]:
     """List the steps that xprof shows. There are none if the program marked none."""
-    events = list_host_events(trace)
-    groups = group_events(trace, events)
+    events = _list_host_events(trace)
+    groups = _group_events(trace, events)
     group_of = np.array([groups.group_of.get(event, -1) for event in events.tolist()], np.int64)
     measured = (
         _measure_step(trace, events[group_of == group], groups)
@@ -324,7 +324,7 @@ def list_xprof_steps(trace: Trace) -> list[XprofStep]:
 
 def _measure_step(trace: Trace, events: Int64, groups: EventGroups) -> XprofStep | None:
     is_root = np.array([event in groups.named_roots for event in events], bool)
-    is_marker = _match_names(trace, events, is_step_marker) | is_root
+    is_marker = _match_names(trace, events, _is_step_marker) | is_root
     if not is_marker.any():
         return None
     marker = events[is_marker][np.argmax(trace.duration_ps[events[is_marker]])]
@@ -348,7 +348,7 @@ def _measure_step(trace: Trace, events: Int64, groups: EventGroups) -> XprofStep
     )
 
 
-def is_step_marker(name: str) -> bool:
+def _is_step_marker(name: str) -> bool:
     """Return whether a program marks steps with events of this name."""
     return name.startswith(_STEP_MARKER_PREFIXES) and "/" not in name
 
@@ -400,7 +400,7 @@ def compute_host_op_times(trace: Trace, with_allocations: bool = False) -> HostO
         with_allocations: Count each allocation of an op as another call of it, as xprof does.
     """
     result = HostOps({}, 0)
-    events = list_host_events(trace)
+    events = _list_host_events(trace)
     tracks = trace.track[events]
     op_of = dict(_iter_event_ops(trace, events, with_allocations))
     for track in np.unique(tracks).tolist():

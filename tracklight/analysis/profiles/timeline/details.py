@@ -195,22 +195,22 @@ def get_event_details(timeline: Timeline, flows: Flows, event: int) -> EventDeta
     incoming = flows.source[flows.target == event][:_MAX_LINKED]
     outgoing = flows.target[flows.source == event][:_MAX_LINKED]
     return EventDetails(
-        row=make_event_row(timeline, event),
+        row=_make_event_row(timeline, event),
         category=trace.categories[trace.category[event]],
         self_ps=float(timeline.self_ps[event]),
         arguments=[
             EventArgument(key, _shorten_value(value))
             for key, value in trace.get_args(event).items()
         ],
-        stack=[make_event_row(timeline, each) for each in _list_ancestors(timeline, event)],
+        stack=[_make_event_row(timeline, each) for each in _list_ancestors(timeline, event)],
         children=_sum_children(timeline, event),
-        came_from=[make_event_row(timeline, each) for each in incoming.tolist()],
-        led_to=[make_event_row(timeline, each) for each in outgoing.tolist()],
+        came_from=[_make_event_row(timeline, each) for each in incoming.tolist()],
+        led_to=[_make_event_row(timeline, each) for each in outgoing.tolist()],
         same=_compare_same_name(timeline, event),
     )
 
 
-def make_event_row(timeline: Timeline, event: int) -> EventRow:
+def _make_event_row(timeline: Timeline, event: int) -> EventRow:
     trace = timeline.trace
     return EventRow(
         event=event,

@@ -160,7 +160,7 @@ def list_tracks(timeline: Timeline) -> list[TrackRow]:
     """List tracks with events: the main thread, then devices, then other threads by busy time."""
     trace = timeline.trace
     counts = np.bincount(trace.track, minlength=len(trace.tracks)).tolist()
-    busy_ps = measure_busy_ps(timeline)
+    busy_ps = _measure_busy_ps(timeline)
     main = _get_main_track(trace.tracks, counts)
     rows = [
         TrackRow(
@@ -179,7 +179,7 @@ def list_tracks(timeline: Timeline) -> list[TrackRow]:
     return sorted(rows, key=lambda row: _get_sort_key(row, trace.tracks[row.id]))
 
 
-def measure_busy_ps(timeline: Timeline) -> Float64:
+def _measure_busy_ps(timeline: Timeline) -> Float64:
     """Return how long each track was busy: the total duration of its topmost lane."""
     trace = timeline.trace
     is_top = timeline.lane == 0

@@ -43,7 +43,7 @@ def _make_entries(columns: list[Any]) -> Entries:
     return Entries(*columns)
 
 
-def merge_entries(entries: Entries, level: int) -> Entries:
+def _merge_entries(entries: Entries, level: int) -> Entries:
     """Merge neighbors of a row that are shorter than a cell and start in the same cell.
 
     Cells start at multiples of their width, so merging a part of the entries gives the same result
@@ -98,7 +98,7 @@ class Pyramid:
         self._levels: list[tuple[int, Entries, Int64]] = [(0, finest, self._get_row_bounds(finest))]
         for level in range(_LEVEL_STEP, MAX_LEVELS, _LEVEL_STEP):
             finer = self._levels[-1][1]
-            coarser = merge_entries(finer, level)
+            coarser = _merge_entries(finer, level)
             if len(coarser.row) <= len(finer.row) // 2:
                 self._levels.append((level, coarser, self._get_row_bounds(coarser)))
             if len(coarser.row) <= rows:
@@ -110,7 +110,7 @@ class Pyramid:
         slices = (self._get_visible_slice(entries, bounds, row, start, end) for row in rows)
         visible = [entries.take(each) for each in slices if each.start < each.stop]
         joined = concat_entries([entries.take(slice(0, 0)), *visible])
-        return merge_entries(_drop_hidden(joined, start, level), level)
+        return _merge_entries(_drop_hidden(joined, start, level), level)
 
     def get_level(self, max_entries: int) -> int:
         """Return the finest stored level with at most this many entries."""
