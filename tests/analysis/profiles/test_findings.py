@@ -67,10 +67,10 @@ def test_reports_device_waiting_for_host() -> None:
 
 
 def test_findings_are_sorted_by_savings() -> None:
-    finding = get_findings(
+    findings = get_findings(
         busy(), EventSpec(0, "IteratorGetNext", 0, 100), EventSpec(2, "XlaCompile", 200, 500)
-    ).values()
-    assert [finding.name for finding in finding] == ["compilation", "input"]
+    )
+    assert list(findings) == ["compilation", "input"]
 
 
 def test_reports_retracing() -> None:
@@ -110,7 +110,8 @@ def test_reports_gaps_without_events() -> None:
 def test_evidence_span_is_the_step_of_the_longest_event() -> None:
     events = list(iter_steps(busy(), EventSpec(0, "IteratorGetNext", 0, 100)))
     events.append(EventSpec(3, "IteratorGetNext", 1000, 1900))
-    (finding,) = (it for it in summarize(make_trace(*events)).findings if it.name == "input")
+    findings = summarize(make_trace(*events)).findings
+    (finding,) = (finding for finding in findings if finding.name == "input")
     assert finding.evidence[0].duration_ps == 900_000_000
     assert (finding.start_ps, finding.end_ps) == (1_000_000_000, 2_000_000_000)
     assert finding.query == '"IteratorGetNext"'

@@ -31,9 +31,9 @@ def make_all_tiles(timeline: Timeline, level: int) -> Tiles:
 @settings(deadline=None)
 def test_every_event_is_in_one_entry(events: list[Event], level: int) -> None:
     timeline = Timeline(make_trace(events))
-    tiles_ = make_all_tiles(timeline, level)
+    result = make_all_tiles(timeline, level)
     # Events that reach into the next tile are in both tiles.
-    firsts = np.unique(np.column_stack([tiles_.event, tiles_.count]), axis=0)
+    firsts = np.unique(np.column_stack([result.event, result.count]), axis=0)
     assert firsts[:, 1].sum() == len(events)
 
 
@@ -41,31 +41,31 @@ def test_every_event_is_in_one_entry(events: list[Event], level: int) -> None:
 @settings(deadline=None)
 def test_events_longer_than_a_cell_are_exact(events: list[Event], level: int) -> None:
     timeline = Timeline(make_trace(events))
-    trace, tiles_ = timeline.trace, make_all_tiles(timeline, level)
+    trace, result = timeline.trace, make_all_tiles(timeline, level)
     for event in np.flatnonzero(trace.duration_ps >= 1 << level).tolist():
-        at = np.flatnonzero((tiles_.event == event) & (tiles_.count == 1))
+        at = np.flatnonzero((result.event == event) & (result.count == 1))
         assert len(at)
-        assert tiles_.start[at[0]] == trace.start_ps[event]
-        assert tiles_.duration[at[0]] == trace.duration_ps[event]
+        assert result.start[at[0]] == trace.start_ps[event]
+        assert result.duration[at[0]] == trace.duration_ps[event]
 
 
 def test_merges_short_events_of_a_cell() -> None:
     events: list[Event] = [(0, "a", 0, 10), (0, "long", 20, 30), (0, "a", 90, 10)]
-    tiles_ = make_all_tiles(Timeline(make_trace(events)), 10)
-    assert tiles_.count.tolist() == [3]
-    assert (tiles_.start[0], tiles_.duration[0]) == (0, 100)
-    assert tiles_.event.tolist() == [1]
-    assert tiles_.busy.tolist() == [127]
-    assert tiles_.words.texts == []
+    result = make_all_tiles(Timeline(make_trace(events)), 10)
+    assert result.count.tolist() == [3]
+    assert (result.start[0], result.duration[0]) == (0, 100)
+    assert result.event.tolist() == [1]
+    assert result.busy.tolist() == [127]
+    assert result.words.texts == []
 
 
 def test_entries_are_ordered_by_tile_and_track() -> None:
     events: list[Event] = [(0, "a", 0, 900), (1, "b", 0, 10), (1, "b", 1500, 10)]
     timeline = Timeline(make_trace(events))
-    tiles_ = make_tiles(timeline, 0, range(2), [1, 0])
-    assert tiles_.ends.tolist() == [1, 2, 3, 3]
-    assert tiles_.start.tolist() == [0, 0, 1500]
-    assert dict(zip(tiles_.words.ids.tolist(), tiles_.words.texts, strict=True)) == {0: "a"}
+    result = make_tiles(timeline, 0, range(2), [1, 0])
+    assert result.ends.tolist() == [1, 2, 3, 3]
+    assert result.start.tolist() == [0, 0, 1500]
+    assert dict(zip(result.words.ids.tolist(), result.words.texts, strict=True)) == {0: "a"}
 
 
 def test_names_that_differ_in_numbers_share_a_hue() -> None:
@@ -85,8 +85,8 @@ def test_higher_levels_have_fewer_entries() -> None:
 def test_chooses_level_with_at_most_max_entries(max_entries: int) -> None:
     timeline = Timeline(read_case("cnn"))
     level, tiles = choose_level(timeline, max_entries)
-    tiles_ = make_tiles(timeline, level, tiles, list(range(len(timeline.trace.tracks))))
-    assert len(tiles_.lane) <= max_entries
+    result = make_tiles(timeline, level, tiles, list(range(len(timeline.trace.tracks))))
+    assert len(result.lane) <= max_entries
     assert len(tiles) <= 130
     assert (tiles.start << (level + TILE_BITS)) <= timeline.start_ps
     assert (tiles.stop << (level + TILE_BITS)) > timeline.end_ps
