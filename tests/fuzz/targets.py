@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from tests import builders as b
-from tests.analysis.profiles.run_all_analyses import look_at
+from tests.analysis.profiles.run_all_analyses import run_all_analyses
 from tests.scanning import assert_agree
 from tracklight.analysis.graphs.parsers import parse_graph_file
 from tracklight.analysis.profiles.captures.files import open_capture
@@ -170,7 +170,7 @@ def run_profile(data: bytes) -> None:
             trace = open_capture(path)
         except FormatError:
             return
-        look_at(trace)
+        run_all_analyses(trace)
 
 
 def iter_captures() -> Iterator[bytes]:

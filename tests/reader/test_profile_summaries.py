@@ -41,7 +41,7 @@ def test_a_capture_in_a_few_lines(logs: Path, capsys: pytest.CaptureFixture[str]
     assert main(["inspect", "--profile", "--logdir", str(logs / "run")]) == 0
     said = capsys.readouterr().out
     assert "train  2026_11_15_00_37_55  host.with.dots" in said
-    assert "steps: batches that Keras profiled" in said
+    assert "steps: batches profiled by Keras" in said
     assert "86.8 %  input: 42.787 ms" in said
 
 

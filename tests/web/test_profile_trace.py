@@ -99,7 +99,7 @@ def test_events_are_drawn_where_they_are_found_and_followed_to_what_they_brought
     choose(page, "Choose a capture", "slow")
     field = stage(page)
     details = page.get_by_role("complementary", name="Details")
-    expect(details).to_contain_text("steps of PyTorch")
+    expect(details).to_contain_text("steps marked by the profiler")
     expect(page.get_by_role("list", name="Tracks").get_by_role("listitem")).to_have_count(2)
     # Two calls of one name are alike, and between them there is nothing.
     holds(

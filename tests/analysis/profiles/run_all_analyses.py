@@ -1,4 +1,4 @@
-"""Asks of a trace all that any tool asks of one."""
+"""Run every analysis on a trace, to test that none of them fails."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ from tracklight.analysis.profiles.timeline.tiles import make_tiles
 from tracklight.analysis.profiles.trace import Trace
 
 
-def look_at(trace: Trace) -> list[str]:
-    """What is said of it in words."""
-    division = analyze_steps(trace)
-    parts = division.breakdown
-    assert (parts.exclusive_ps >= 0).all() and (parts.other_ps >= 0).all()
+def run_all_analyses(trace: Trace) -> list[str]:
+    """Run all analyses and return the summary as lines."""
+    breakdown = analyze_steps(trace).breakdown
+    assert (breakdown.exclusive_ps >= 0).all() and (breakdown.other_ps >= 0).all()
     compute_op_stats(trace)
     list_kernels(trace, assign_ops(trace))
     analyze_memory(trace, detect_steps(trace))

@@ -1,4 +1,4 @@
-"""The captures that tests look at."""
+"""Captures in ``tests/data/profile``, and what xprof says about them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tracklight.analysis.profiles.captures.xplane import parse_xplane
 from tracklight.analysis.profiles.trace import Trace
 
 DATA = Path(__file__).parents[2] / "data" / "profile"
-#: Those that xprof was asked about.
+#: Captures with results of xprof.
 CASES = ("cnn", "cnn_steps", "customloop", "inputbound", "inputbound_steps", "jit_steps")
 
 
@@ -23,16 +23,18 @@ def read_bytes(case: str) -> bytes:
 
 @cache
 def read_case(case: str) -> Trace:
+    """Read one of `CASES`."""
     return parse_xplane(read_bytes(case))
 
 
 @cache
 def open_file(name: str) -> Trace:
+    """Open a capture by its file name."""
     return open_capture(DATA / name)
 
 
 @cache
 def read_oracle() -> dict[str, Any]:
-    """What xprof says of each case."""
+    """Return the results of xprof by case."""
     oracle: dict[str, Any] = json.loads(lzma.decompress((DATA / "xprof.json.xz").read_bytes()))
     return oracle

@@ -1,4 +1,4 @@
-"""Profiles of memory in pprof's form: a real one of JAX, and broken ones."""
+"""Memory profiles in the pprof format: a real one of JAX, and damaged ones."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tracklight.formats.profiles.pprof import PprofFrame, PprofProfile, PprofSam
 PROFILE = DATA / "jax.memory.prof"
 
 
-def test_memory_of_jax_is_held_by_lines_of_the_program() -> None:
-    # The program keeps a matrix of 1000 x 1000, its square, and three of 10 x 10.
+def test_jax_heap_samples_name_lines_of_the_program() -> None:
+    # The program holds a 1000 x 1000 matrix, its square, and three 10 x 10 matrices.
     profile = parse_pprof(PROFILE.read_bytes())
     assert profile.types == ("allocations", "space")
     buffers = [each for each in list_heap_samples(profile) if each.kind == "buffer"]
@@ -26,27 +26,27 @@ def test_memory_of_jax_is_held_by_lines_of_the_program() -> None:
     assert len(buffers[0].stack) > 3
 
 
-def test_the_innermost_line_stands_for_all_where_none_is_the_users() -> None:
+def test_location_is_innermost_frame_without_user_code() -> None:
     inner = PprofFrame("full", "/usr/lib/python3/dist-packages/jax/lax.py", 3)
-    held = list_heap_samples(
+    samples = list_heap_samples(
         PprofProfile(("allocations", "space"), (PprofSample((inner,), (1, 8), {}),))
     )
-    assert held[0].location == "full /usr/lib/python3/dist-packages/jax/lax.py:3"
+    assert samples[0].location == "full /usr/lib/python3/dist-packages/jax/lax.py:3"
     assert list_heap_samples(PprofProfile(("count",), (PprofSample((), (), {}),)))[0].bytes == 0
 
 
-def test_one_that_is_not_packed_is_the_same() -> None:
-    packed = PROFILE.read_bytes()
-    assert parse_pprof(gzip.decompress(packed)) == parse_pprof(packed)
+def test_uncompressed_profile_is_equal() -> None:
+    compressed = PROFILE.read_bytes()
+    assert parse_pprof(gzip.decompress(compressed)) == parse_pprof(compressed)
 
 
 @pytest.mark.parametrize("data", [b"", b"\x1f\x8bnothing", b"\x0a\x02\x08\x01", b"\xff" * 40])
-def test_what_is_no_profile_is_said_to_be_none(data: bytes) -> None:
+def test_rejects_invalid_profiles(data: bytes) -> None:
     with pytest.raises(FormatError):
         parse_pprof(data)
 
 
-def test_a_profile_that_breaks_off_is_a_sentence_or_less_of_it() -> None:
+def test_truncated_profile_is_read_or_rejected() -> None:
     whole = gzip.decompress(PROFILE.read_bytes())
     for size in range(0, len(whole), 97):
         try:

@@ -1,10 +1,10 @@
-"""Which stage of a pipeline is waited for, in small cases made by hand."""
+"""Which stage of a tf.data pipeline a program waits for, in small traces."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from tests.analysis.profiles.trace_builder import Made, make_trace
+from tests.analysis.profiles.trace_builder import EventSpec, make_trace
 from tracklight.analysis.profiles.input_pipeline import list_pipelines
 
 US = 1_000_000
@@ -12,14 +12,14 @@ WINDOW = np.array([[0, 1000]]) * US
 
 
 def iterator(
-    track: int, path: str, start_us: float, end_us: float, number: int, above: int = 0
-) -> Made:
-    """A call of a stage, and of whose input it is."""
-    said = {"id": number, "parent_id": above} if above else {"id": number}
-    return Made(track, f"Iterator::{path}", start_us, end_us, said)
+    track: int, path: str, start_us: float, end_us: float, id: int, parent_id: int = 0
+) -> EventSpec:
+    """Make a call of a stage with the ids of its iterator and the one it feeds."""
+    args = {"id": id, "parent_id": parent_id} if parent_id else {"id": id}
+    return EventSpec(track, f"Iterator::{path}", start_us, end_us, args)
 
 
-def test_what_is_called_is_waited_for_and_not_who_calls_it() -> None:
+def test_waiting_counts_for_the_called_stage() -> None:
     trace = make_trace(
         iterator(0, "Root", 0, 100, 1),
         iterator(0, "Root::Batch", 5, 95, 2, 1),
@@ -35,8 +35,8 @@ def test_what_is_called_is_waited_for_and_not_who_calls_it() -> None:
     assert [it.self_ps // US for it in (root, batch, map_)] == [10, 10, 80]
 
 
-def test_behind_a_buffer_only_what_is_late_is_waited_for() -> None:
-    """The map works from 0 to 60 on another thread, and is waited for from 50 on."""
+def test_prefetched_work_counts_only_if_late() -> None:
+    """The map runs from 0 to 60 on another thread, and the program waits from 50 on."""
     trace = make_trace(
         iterator(0, "Root", 50, 70, 1),
         iterator(0, "Root::Prefetch", 50, 70, 2, 1),
@@ -51,13 +51,13 @@ def test_behind_a_buffer_only_what_is_late_is_waited_for() -> None:
     assert stages[2].total_ps == 60 * US
 
 
-def test_only_steps_count() -> None:
+def test_only_waiting_in_steps_counts() -> None:
     trace = make_trace(iterator(0, "Root", 0, 100, 1))
     ((root,),) = list_pipelines(trace, np.array([[20, 50], [90, 400]]) * US)
     assert (root.critical_ps, root.total_ps) == (40 * US, 100 * US)
 
 
-def test_pipelines_are_told_apart_and_passes_are_not() -> None:
+def test_separates_pipelines_and_merges_passes() -> None:
     trace = make_trace(
         iterator(0, "Root", 0, 10, 1),
         iterator(0, "Root::ForeverRepeat[0]::Range", 1, 4, 2, 1),
@@ -72,7 +72,7 @@ def test_pipelines_are_told_apart_and_passes_are_not() -> None:
     assert len(validation) == 1
 
 
-def test_iterators_that_are_each_others_parents_end() -> None:
+def test_cyclic_iterator_parents_terminate() -> None:
     trace = make_trace(
         iterator(0, "Root", 0, 10, 1, 2),
         iterator(0, "Root::Map", 1, 4, 2, 1),

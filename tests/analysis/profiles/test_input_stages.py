@@ -1,4 +1,4 @@
-"""What kinds of datasets do, and what helps them."""
+"""What kinds of tf.data stages do, and advice on them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tracklight.analysis.profiles.input_pipeline import classify_stage, get_stag
 
 
 @pytest.mark.parametrize(
-    ("op", "work", "helps"),
+    ("op", "work", "advice"),
     [
         ("Map", "preparing", "num_parallel_calls"),
         ("ParallelMapV2", "preparing", "already runs in parallel"),
@@ -17,9 +17,9 @@ from tracklight.analysis.profiles.input_pipeline import classify_stage, get_stag
         ("ParallelInterleaveV4", "preparing", "cycle_length"),
         ("BatchV2", "gathering", "prefetch"),
         ("Prefetch", "handing over", "below it"),
-        ("Unheard", "preparing", ""),
+        ("Unknown", "preparing", ""),
     ],
 )
-def test_what_helps_a_stage(op: str, work: str, helps: str) -> None:
+def test_stage_work_and_advice(op: str, work: str, advice: str) -> None:
     assert classify_stage(op) == work
-    assert helps in get_stage_advice(op)
+    assert advice in get_stage_advice(op)

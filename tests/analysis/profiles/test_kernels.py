@@ -1,4 +1,4 @@
-"""Kernels of captures of a real device, and which of them use its tensor cores."""
+"""Kernels in captures of a real device, and their use of tensor cores."""
 
 from __future__ import annotations
 
@@ -18,23 +18,25 @@ from tracklight.analysis.profiles.ops import assign_ops
 from tracklight.analysis.profiles.xla_programs import list_programs, map_instructions
 
 
-def _find(name: str) -> list[KernelStats]:
+def _list_kernels(name: str) -> list[KernelStats]:
     trace = open_file(name)
-    placement = map_instructions(trace, list_programs(trace))
-    return list_kernels(trace, assign_ops(trace, placement), placement)
+    instructions = map_instructions(trace, list_programs(trace))
+    return list_kernels(trace, assign_ops(trace, instructions), instructions)
 
 
-def test_how_a_kernel_was_launched_is_read_from_xla() -> None:
-    kernel = next(each for each in _find("jax_bf16.xplane.pb") if each.name == "gemm_fusion_dot_1")
+def test_reads_launch_config_from_xplane() -> None:
+    kernel = next(
+        each for each in _list_kernels("jax_bf16.xplane.pb") if each.name == "gemm_fusion_dot_1"
+    )
     assert kernel.op == ("gemm_fusion_dot.1", "matrix product")
     assert kernel.launch == ((256, 1, 1), (128, 1, 1), 106, 65584, 18.75)
     assert (kernel.count, kernel.launch.blocks) == (4, 256)
     assert kernel.min_ps <= kernel.total_ps / 4 <= kernel.max_ps
 
 
-def test_how_a_kernel_was_launched_is_read_from_torch() -> None:
+def test_reads_launch_config_from_torch_trace() -> None:
     trace = open_file("tgpu.pt.trace.json.gz")
-    kernels = _find("tgpu.pt.trace.json.gz")
+    kernels = _list_kernels("tgpu.pt.trace.json.gz")
     (kernel,) = [each for each in kernels if "sgemm_largek" in each.name]
     assert kernel.op.type == "aten::addmm"
     assert kernel.launch == ((1, 1, 10), (16, 16, 1), 32, 4356, 1.0)
@@ -49,16 +51,16 @@ def test_how_a_kernel_was_launched_is_read_from_torch() -> None:
         ("torch_f32.pt.trace.json.gz", {TensorCoreUse.NO}),
         ("torch_bf16.pt.trace.json.gz", {TensorCoreUse.YES}),
         ("jax_bf16.xplane.pb", {TensorCoreUse.YES}),
-        # Triton may round 32 bits down and says nowhere whether it does.
+        # Triton may use TF32, but does not record whether it does.
         ("jax_f32.xplane.pb", {TensorCoreUse.UNKNOWN}),
     ],
 )
-def test_products_of_16_bits_use_tensor_cores(name: str, uses: set[TensorCoreUse]) -> None:
-    eligible = [kernel for kernel in _find(name) if kernel.is_eligible]
+def test_detects_tensor_core_use_by_precision(name: str, uses: set[TensorCoreUse]) -> None:
+    eligible = [kernel for kernel in _list_kernels(name) if kernel.is_eligible]
     assert {kernel.tensor_cores for kernel in eligible} == uses
     if TensorCoreUse.YES in uses:
-        ran = sum(each.total_ps for each in eligible if each.tensor_cores == TensorCoreUse.YES)
-        assert ran > 0.8 * sum(each.total_ps for each in eligible)
+        used_ps = sum(each.total_ps for each in eligible if each.tensor_cores == TensorCoreUse.YES)
+        assert used_ps > 0.8 * sum(each.total_ps for each in eligible)
 
 
 @pytest.mark.parametrize(
@@ -73,11 +75,11 @@ def test_products_of_16_bits_use_tensor_cores(name: str, uses: set[TensorCoreUse
         ("my_own_gemm", TensorCoreUse.UNKNOWN),
     ],
 )
-def test_names_tell_what_they_can(kernel: str, use: TensorCoreUse) -> None:
+def test_detects_tensor_core_use_by_kernel_name(kernel: str, use: TensorCoreUse) -> None:
     assert detect_tensor_core_use(kernel, "aten::mm") == use
 
 
-def test_only_products_are_eligible() -> None:
+def test_only_matmuls_and_convolutions_are_eligible() -> None:
     assert all(
         map(
             is_tensor_core_op, ("aten::addmm", "_FusedMatMul", "Conv2DBackpropInput", "convolution")
@@ -88,12 +90,12 @@ def test_only_products_are_eligible() -> None:
     )
 
 
-def test_a_capture_of_a_host_has_no_kernels() -> None:
+def test_cpu_capture_has_no_kernels() -> None:
     trace = read_case("cnn")
     assert list_kernels(trace, assign_ops(trace)) == []
 
 
-def test_what_nobody_says_is_not_known() -> None:
+def test_missing_occupancy_is_nan() -> None:
     trace = open_file("torch_overlap.pt.trace.json.gz")
     kernels = list_kernels(trace, assign_ops(trace))
     assert kernels and all(isnan(k.launch.occupancy) or k.launch.occupancy >= 0 for k in kernels)

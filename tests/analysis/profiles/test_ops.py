@@ -1,4 +1,4 @@
-"""Ops of real captures, and of small ones of which it is known what is right."""
+"""Op statistics of real captures and of small traces with known results."""
 
 from __future__ import annotations
 
@@ -24,37 +24,37 @@ def _write(path: Path, *events: dict[str, object]) -> Trace:
 
 def _rows(ops: OpStats, side: OpSide) -> dict[str, tuple[str, int, float, float]]:
     return {
-        op.name: (op.type, int(count), total / 1e6, own / 1e6)
-        for op, its, count, total, own in zip(
+        op.name: (op.type, int(count), total / 1e6, self_ps / 1e6)
+        for op, op_side, count, total, self_ps in zip(
             ops.ops, ops.sides, ops.counts, ops.total_ps, ops.self_ps, strict=True
         )
-        if its == side
+        if op_side == side
     }
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case != "jit_steps"])
-def test_the_host_has_the_ops_that_xprof_was_held_against(case: str) -> None:
-    # Ops of one name and unlike types are one there; here each is a row of its own.
+def test_host_ops_match_xprof(case: str) -> None:
+    # xprof merges ops of the same name and different types; `OpStats` lists them separately.
     trace = read_case(case)
-    known = compute_host_op_times(trace).ops
+    expected = compute_host_op_times(trace).ops
     ops = compute_op_stats(trace)
     sums: dict[str, list[int]] = {}
     for op, side, count, total in zip(ops.ops, ops.sides, ops.counts, ops.total_ps, strict=True):
         if side == OpSide.HOST:
-            met = sums.setdefault(op.name, [0, 0])
-            met[0] += int(count)
-            met[1] += int(total)
-    assert sums == {name: [each.count, each.total_ps] for name, each in known.items()}
+            op_sums = sums.setdefault(op.name, [0, 0])
+            op_sums[0] += int(count)
+            op_sums[1] += int(total)
+    assert sums == {name: [each.count, each.total_ps] for name, each in expected.items()}
 
 
-def test_an_instruction_of_a_program_is_called_what_it_does() -> None:
+def test_type_of_xla_instruction_is_its_kind() -> None:
     host = _rows(compute_op_stats(read_case("jit_steps")), OpSide.HOST)
     assert host["MatMul.8"][:2] == ("matrix product", 6)
     assert host["convolution.1"][:2] == ("convolution", 6)
     assert host["wrapped_reduce-window.1"][:2] == ("reduction", 6)
 
 
-def test_a_kernel_of_a_graph_is_found_by_its_name() -> None:
+def test_maps_cuda_graph_kernels_by_name() -> None:
     device = _rows(compute_op_stats(open_file("jax_bf16.xplane.pb")), OpSide.DEVICE)
     assert {name: row[:2] for name, row in device.items()} == {
         "gemm_fusion_dot.1": ("matrix product", 4),
@@ -63,20 +63,20 @@ def test_a_kernel_of_a_graph_is_found_by_its_name() -> None:
     }
 
 
-def test_what_a_device_does_is_called_after_the_op_that_launched_it() -> None:
+def test_kernels_are_named_after_the_op_that_launched_them() -> None:
     ops = compute_op_stats(open_file("tgpu.pt.trace.json.gz"))
     host, device = _rows(ops, OpSide.HOST), _rows(ops, OpSide.DEVICE)
     name = "aten::convolution_backward (32x64x30x30, 32x32x62x62, 64x32x3x3)"
-    # Seven kernels a call, two of them of one name: three calls all the same.
+    # Each call launches seven kernels, two of them with the same name.
     assert host[name][:2] == device[name][:2] == ("aten::convolution_backward", 3)
     trace = open_file("tgpu.pt.trace.json.gz")
-    ran = trace.match_categories("kernel", "gpu_memcpy", "gpu_memset")
+    on_device = trace.match_categories("kernel", "gpu_memcpy", "gpu_memset")
     assert sum(row[2] for row in device.values()) == pytest.approx(
-        trace.duration_ps[ran].sum() / 1e6
+        trace.duration_ps[on_device].sum() / 1e6
     )
 
 
-def test_time_inside_of_an_op_is_not_its_own(tmp_path: Path) -> None:
+def test_self_time_excludes_nested_ops(tmp_path: Path) -> None:
     trace = _write(
         tmp_path / "a.pt.trace.json",
         {"cat": "cpu_op", "name": "outer", "ts": 0, "dur": 10},
@@ -95,7 +95,7 @@ def test_time_inside_of_an_op_is_not_its_own(tmp_path: Path) -> None:
     assert trace.duration_ps[longest] == 3_000_000
 
 
-def test_a_call_that_outlasts_the_one_around_it_stands_inside_of_it(tmp_path: Path) -> None:
+def test_call_that_outlasts_its_parent_is_nested(tmp_path: Path) -> None:
     trace = _write(
         tmp_path / "a.pt.trace.json",
         {"cat": "python_function", "name": "main", "ts": 0, "dur": 10},
@@ -105,7 +105,7 @@ def test_a_call_that_outlasts_the_one_around_it_stands_inside_of_it(tmp_path: Pa
     assert python == {"main": ("Python", 1, 10.0, 1.0), "step": ("Python", 1, 9.5, 9.5)}
 
 
-def test_kernels_that_overlap_are_not_inside_of_each_other(tmp_path: Path) -> None:
+def test_overlapping_kernels_are_not_nested(tmp_path: Path) -> None:
     trace = _write(
         tmp_path / "a.pt.trace.json",
         {"cat": "kernel", "name": "one", "ts": 0, "dur": 4, "tid": 7, "pid": 0},
@@ -116,7 +116,7 @@ def test_kernels_that_overlap_are_not_inside_of_each_other(tmp_path: Path) -> No
     assert ops.idle_ps[OpSide.DEVICE] == 0
 
 
-def test_a_trace_of_anybody_has_ops_of_its_own_categories(tmp_path: Path) -> None:
+def test_categories_of_unknown_trace_are_op_types(tmp_path: Path) -> None:
     trace = _write(
         tmp_path / "a.pt.trace.json",
         {"cat": "io", "name": "read", "ts": 0, "dur": 4},
@@ -128,7 +128,7 @@ def test_a_trace_of_anybody_has_ops_of_its_own_categories(tmp_path: Path) -> Non
     }
 
 
-def test_nothing_has_no_ops(tmp_path: Path) -> None:
+def test_empty_trace_has_no_ops(tmp_path: Path) -> None:
     ops = compute_op_stats(_write(tmp_path / "a.pt.trace.json"))
     assert ops.ops == []
     np.testing.assert_array_equal(ops.counts, [])

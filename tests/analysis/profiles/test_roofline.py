@@ -1,4 +1,4 @@
-"""What ops cost by their shapes, and how fast devices are."""
+"""Costs of ops and peak rates of devices."""
 
 from __future__ import annotations
 
@@ -16,41 +16,42 @@ from tracklight.analysis.profiles.trace import Device, Trace
 from tracklight.analysis.profiles.xla_programs import list_programs, map_instructions
 
 
-def _find(trace: Trace) -> dict[str, RooflinePoint]:
-    placement = map_instructions(trace, list_programs(trace))
-    naming = assign_ops(trace, placement)
-    points = compute_roofline_points(trace, naming, compute_op_stats(trace, naming), placement)
+def _get_points(trace: Trace) -> dict[str, RooflinePoint]:
+    instructions = map_instructions(trace, list_programs(trace))
+    event_ops = assign_ops(trace, instructions)
+    op_stats = compute_op_stats(trace, event_ops)
+    points = compute_roofline_points(trace, event_ops, op_stats, instructions)
     return {point.op.name: point for point in points}
 
 
-def test_a_product_of_torch_is_counted_from_what_it_was_given() -> None:
-    point = _find(open_file("torch_f32.pt.trace.json.gz"))["aten::mm (1024x512, 512x1024)"]
+def test_cost_of_torch_matmul_follows_from_input_shapes() -> None:
+    point = _get_points(open_file("torch_f32.pt.trace.json.gz"))["aten::mm (1024x512, 512x1024)"]
     assert (point.side, point.call_count) == (OpSide.DEVICE, 4)
     assert point.flops == 4 * 2 * 1024 * 512 * 1024
     assert point.bytes == 4 * 4 * (1024 * 512 + 512 * 1024 + 1024 * 1024)
 
 
-def test_16_bits_are_faster_than_plain_units_can_be() -> None:
+def test_bf16_matmul_exceeds_fp32_peak_rate() -> None:
     peaks = find_peak_rates(open_file("torch_bf16.pt.trace.json.gz").devices[0])
     assert peaks is not None
     rates = {
         name: point.flops / (point.self_ps / 1e12)
-        for name, point in _find(open_file("torch_bf16.pt.trace.json.gz")).items()
+        for name, point in _get_points(open_file("torch_bf16.pt.trace.json.gz")).items()
     }
     assert peaks.fp32 < rates["aten::mm (1024x512, 512x1024)"] < peaks.fp16
 
 
-def test_instructions_of_jax_are_below_the_roof() -> None:
+def test_jax_instructions_are_below_the_roof() -> None:
     trace = open_file("jax_bf16.xplane.pb")
     peaks = find_peak_rates(trace.devices[0])
     assert peaks is not None and not peaks.is_estimate
-    for point in _find(trace).values():
+    for point in _get_points(trace).values():
         assert 0 < point.flops / (point.self_ps / 1e12) < peaks.fp16
 
 
-def test_a_host_has_points_where_a_program_tells_their_cost() -> None:
-    assert {point.side for point in _find(read_case("jit_steps")).values()} == {OpSide.HOST}
-    assert _find(read_case("cnn")) == {}
+def test_host_ops_have_points_if_a_program_gives_their_cost() -> None:
+    assert {point.side for point in _get_points(read_case("jit_steps")).values()} == {OpSide.HOST}
+    assert _get_points(read_case("cnn")) == {}
 
 
 @pytest.mark.parametrize(
@@ -63,23 +64,29 @@ def test_a_host_has_points_where_a_program_tells_their_cost() -> None:
         ("aten::copy_", "[[2, 3], [2, 3]]", 0),
     ],
 )
-def test_operations_are_counted_as_people_count_them(op: str, dimensions: str, flops: int) -> None:
+def test_estimates_flops_of_torch_ops(op: str, dimensions: str, flops: int) -> None:
     cost = estimate_torch_cost(op, dimensions, '["float", "float", "float"]')
     assert cost is not None and cost.flops == flops
 
 
+def test_item_sizes_belong_to_their_inputs() -> None:
+    """The first input is a scalar, which has no shape."""
+    cost = estimate_torch_cost("aten::pow", "[[], [2, 3]]", '["Scalar", "c10::Half"]')
+    assert cost is not None and cost.bytes == 2 * 6 * 2
+
+
 @pytest.mark.parametrize("dimensions", ["", "[]", "[[[1], [2]]]", "nothing", "[[1.5]]"])
-def test_what_says_no_shapes_costs_nothing_known(dimensions: str) -> None:
+def test_cost_is_unknown_without_shapes(dimensions: str) -> None:
     assert estimate_torch_cost("aten::mm", dimensions, '["float"]') is None
 
 
-def test_what_a_device_says_of_its_memory_goes_first() -> None:
-    known = find_peak_rates(Device("NVIDIA H200", 132, 1.98e9, 4.814e12, 0, (9, 0)))
-    assert known is not None and known.bytes_per_s == 4.814e12 and known.fp16 == 989e12
+def test_measured_bandwidth_overrides_data_sheet() -> None:
+    rates = find_peak_rates(Device("NVIDIA H200", 132, 1.98e9, 4.814e12, 0, (9, 0)))
+    assert rates is not None and rates.bytes_per_s == 4.814e12 and rates.fp16 == 989e12
 
 
-def test_an_unknown_device_is_reckoned_from_its_units() -> None:
-    guessed = find_peak_rates(Device("Some Device", 100, 1e9, 1e12, 0, (9, 0)))
-    assert guessed == (25.6e12, 204.8e12, 409.6e12, 1e12, True)
+def test_estimates_peak_rates_of_unknown_device() -> None:
+    rates = find_peak_rates(Device("Some Device", 100, 1e9, 1e12, 0, (9, 0)))
+    assert rates == (25.6e12, 204.8e12, 409.6e12, 1e12, True)
     assert find_peak_rates(Device("Some Device")) is None
     assert find_peak_rates(Device("NVIDIA T400", 10, 0.0, 0.0, 0, (7, 5))) is None

@@ -1,3 +1,5 @@
+"""Formatting of durations."""
+
 from __future__ import annotations
 
 import pytest
@@ -20,5 +22,5 @@ from tracklight.analysis.profiles.trace import format_ms
         (0.00002, "20 ns"),
     ],
 )
-def test_duration_is_in_the_unit_that_reads_best(ms: float, text: str) -> None:
+def test_formats_duration_in_most_readable_unit(ms: float, text: str) -> None:
     assert format_ms(ms) == text

@@ -1,4 +1,4 @@
-"""Programs of XLA: what their instructions are, cost and took, and how they read."""
+"""XLA programs: mapping, cost, time and text of their instructions."""
 
 from __future__ import annotations
 
@@ -26,41 +26,42 @@ from tracklight.formats.profiles.hlo import (
 )
 
 
-def _time(name: str) -> dict[str, InstructionTime]:
+def _measure_times(name: str) -> dict[str, InstructionTime]:
     trace = read_case(name) if "." not in name else open_file(name)
-    placement = map_instructions(trace, list_programs(trace))
-    return {each.ref.instruction.name: each for each in measure_instruction_times(trace, placement)}
+    instructions = map_instructions(trace, list_programs(trace))
+    times = measure_instruction_times(trace, instructions)
+    return {time.ref.instruction.name: time for time in times}
 
 
-def test_every_kernel_of_a_device_is_placed_and_timed() -> None:
+def test_every_kernel_is_mapped_to_an_instruction() -> None:
     trace = open_file("jax_f32.xplane.pb")
-    timed = _time("jax_f32.xplane.pb")
-    assert {name: each.run_count for name, each in timed.items()} == {
+    times = _measure_times("jax_f32.xplane.pb")
+    assert {name: each.run_count for name, each in times.items()} == {
         "gemm_fusion_dot": 4,
         "gemm_fusion_dot.1": 4,
         "loop_multiply_fusion": 4,
     }
-    assert sum(each.total_ps for each in timed.values()) == trace.duration_ps[trace.on_device].sum()
+    assert sum(each.total_ps for each in times.values()) == trace.duration_ps[trace.on_device].sum()
 
 
-def test_a_product_costs_what_its_shapes_say() -> None:
-    # 512 x 1024 times 1024 x 1024 in 32 bits.
-    cost = _time("jax_f32.xplane.pb")["gemm_fusion_dot.1"].cost
+def test_cost_of_matmul_follows_from_shapes() -> None:
+    # A product of 512 x 1024 and 1024 x 1024 matrices in 32 bits.
+    cost = _measure_times("jax_f32.xplane.pb")["gemm_fusion_dot.1"].cost
     assert cost.flops >= 2 * 512 * 1024 * 1024
     assert cost.flops < 1.01 * 2 * 512 * 1024 * 1024
-    half = _time("jax_bf16.xplane.pb")["gemm_fusion_dot.1"].cost
-    # What comes out of it has 32 bits in both.
+    half = _measure_times("jax_bf16.xplane.pb")["gemm_fusion_dot.1"].cost
+    # The output has 32 bits in both.
     assert cost.bytes - half.bytes == 2 * (512 * 1024 + 1024 * 1024)
 
 
-def test_a_convolution_of_the_host_is_one() -> None:
-    timed = _time("jit_steps")
-    assert timed["convolution.1"].kind == "convolution"
-    assert timed["convolution.1"].cost.flops > 1e6
-    assert timed["wrapped_scatter"].kind == "data movement"
+def test_classifies_host_instructions() -> None:
+    times = _measure_times("jit_steps")
+    assert times["convolution.1"].kind == "convolution"
+    assert times["convolution.1"].cost.flops > 1e6
+    assert times["wrapped_scatter"].kind == "data movement"
 
 
-def test_a_program_reads_from_its_entry_on() -> None:
+def test_program_text_starts_with_entry() -> None:
     program = max(
         list_programs(open_file("jax_bf16.xplane.pb")), key=lambda each: len(each.instructions)
     )
@@ -72,9 +73,9 @@ def test_a_program_reads_from_its_entry_on() -> None:
     assert any("ROOT" in line.text for line in lines)
 
 
-def test_instructions_say_where_they_came_from() -> None:
-    timed = _time("jax_bf16.xplane.pb").values()
-    sources = {each.ref.program.get_source(each.ref.instruction) for each in timed}
+def test_instructions_have_source_lines() -> None:
+    times = _measure_times("jax_bf16.xplane.pb").values()
+    sources = {each.ref.program.get_source(each.ref.instruction) for each in times}
     assert any(".py:" in source for source in sources)
 
 
@@ -82,10 +83,13 @@ def _field(number: int, content: bytes) -> bytes:
     return bytes([number << 3 | 2, len(content)]) + content
 
 
-def test_frames_are_counted_from_one_on() -> None:
-    place, frame = bytes([1 << 3, 1, 3 << 3, 7]), bytes([1 << 3, 1])
+def test_stack_frames_are_numbered_from_one() -> None:
+    location, frame = bytes([1 << 3, 1, 3 << 3, 7]), bytes([1 << 3, 1])
     data = (
-        _field(1, b"train.py") + _field(3, place) + _field(4, frame) + _field(4, bytes([1 << 3, 9]))
+        _field(1, b"train.py")
+        + _field(3, location)
+        + _field(4, frame)
+        + _field(4, bytes([1 << 3, 9]))
     )
     assert parse_stack_frames(data) == ("train.py:7", "")
     program = XlaProgram(HloModule("m", 1, 1, (), parse_stack_frames(data)))
@@ -94,7 +98,7 @@ def test_frames_are_counted_from_one_on() -> None:
     assert program.get_source(HloInstruction(source="own.py:2", frame=1)) == "own.py:2"
 
 
-def test_a_program_that_holds_itself_ends() -> None:
+def test_recursive_program_terminates() -> None:
     loop = HloInstruction("fusion", "fusion", HloShape("float32", (4,)), 1, (1,), (7,))
     program = XlaProgram(HloModule("m", 1, 7, (HloComputation("c", 7, 1, (loop,)),)))
     assert classify_instruction(program, loop) == "elementwise"
@@ -103,7 +107,7 @@ def test_a_program_that_holds_itself_ends() -> None:
     assert len(list(iter_program_lines(program))) == 4
 
 
-def test_shapes_are_written_as_xla_does() -> None:
+def test_formats_shapes_like_xla() -> None:
     assert format_shape(HloShape("float32", (2, 3))) == "f32[2,3]"
     assert (
         format_shape(HloShape("", (), (HloShape("bfloat16", ()), HloShape("bool", (1,)))))

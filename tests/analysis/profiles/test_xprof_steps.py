@@ -1,4 +1,4 @@
-"""By xprof's rules, our steps are xprof's, to the last digit that it prints."""
+"""Steps by xprof's rules are equal to those of xprof."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ import pytest
 from tests.analysis.profiles.sample_captures import CASES, read_case, read_oracle
 from tracklight.analysis.profiles.xprof import list_xprof_steps
 
-PS_A_MS = 1e9
+PS_PER_MS = 1e9
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_the_steps_and_their_parts(case: str) -> None:
-    found = [
+def test_steps_match_xprof(case: str) -> None:
+    steps = [
         {
             "name": step.name,
-            "compute_ms": step.compute_ps / PS_A_MS,
-            "input_ms": step.input_ps / PS_A_MS,
-            "other_ms": step.other_ps / PS_A_MS,
-            "total_ms": step.total_ps / PS_A_MS,
+            "compute_ms": step.compute_ps / PS_PER_MS,
+            "input_ms": step.input_ps / PS_PER_MS,
+            "other_ms": step.other_ps / PS_PER_MS,
+            "total_ms": step.total_ps / PS_PER_MS,
         }
         for step in list_xprof_steps(read_case(case))
     ]
     expected = [pytest.approx(step, abs=1e-9) for step in read_oracle()[case]["steps"]]
-    assert found == expected
+    assert steps == expected

@@ -1,4 +1,4 @@
-"""The dashboard on a log, asked as the page asks."""
+"""Request the routes of the dashboard as the page does."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ def put_xplane(
     return path
 
 
-class Asked:
+class ProfileClient:
+    """The dashboard on a log directory."""
+
     def __init__(self, logdir: Path, cache: bool | Path = False) -> None:
         self.catalog = logs.open_catalog(logdir, cache)
         self.profile = Profile(make_context(self.catalog))
@@ -38,13 +40,13 @@ class Asked:
     def row(self, run: str) -> CaptureRow:
         return next(row for row in self.rows() if row.run == run)
 
-    def get(self, path: str, run: str, before: str = "", **more: str) -> Any:
-        """What a route answers about the capture of a run."""
+    def get(self, path: str, run: str, before: str = "", **params: str) -> Any:
+        """Return the response of a route for the capture of a run."""
         route = self._routes[path]
-        ask = {"capture": self.row(run).id, **more}
+        request = {"capture": self.row(run).id, **params}
         if before:
-            ask["before"] = self.row(before).id
-        return route.handler(msgspec.convert(ask, route.request_type, strict=False))
+            request["before"] = self.row(before).id
+        return route.handler(msgspec.convert(request, route.request_type, strict=False))
 
     def close(self) -> None:
         self.catalog.close()

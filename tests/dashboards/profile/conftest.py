@@ -1,4 +1,4 @@
-"""A log with captures of several programs, and the dashboard on it."""
+"""A log with captures of several programs, and a client of its dashboard."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.analysis.profiles.sample_captures import DATA, read_bytes
-from tests.dashboards.profile.client import Asked, put_xplane
+from tests.dashboards.profile.client import ProfileClient, put_xplane
 
 
 @pytest.fixture(scope="session")
@@ -26,7 +26,7 @@ def profiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def asked(profiled: Path) -> Iterator[Asked]:
-    asked = Asked(profiled)
-    yield asked
-    asked.close()
+def client(profiled: Path) -> Iterator[ProfileClient]:
+    client = ProfileClient(profiled)
+    yield client
+    client.close()

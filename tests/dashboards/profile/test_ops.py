@@ -1,4 +1,4 @@
-"""What is told of ops, kernels, memory, programs and the roofline, as the page asks."""
+"""Ops, kernels, memory, XLA programs and roofline."""
 
 from __future__ import annotations
 
@@ -9,41 +9,41 @@ from pathlib import Path
 import pytest
 
 from tests.analysis.profiles.sample_captures import DATA, read_bytes
-from tests.dashboards.profile.client import Asked, put_xplane
+from tests.dashboards.profile.client import ProfileClient, put_xplane
 from tracklight.errors import UsageError
 
 
 @pytest.fixture(scope="module")
-def tools(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
+def tools(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProfileClient]:
     logdir = tmp_path_factory.mktemp("tools")
     put_xplane(logdir, "jax", (DATA / "jax_bf16.xplane.pb").read_bytes())
     put_xplane(logdir, "keras", read_bytes("cnn"))
     (logdir / "held").mkdir()
     (logdir / "held" / "memory.prof").write_bytes((DATA / "jax.memory.prof").read_bytes())
-    asked = Asked(logdir)
-    yield asked
-    asked.close()
+    client = ProfileClient(logdir)
+    yield client
+    client.close()
 
 
-def _empty(tools: Asked, run: str) -> dict[str, str]:
-    """Why tools have nothing to show of a capture."""
+def _empty(tools: ProfileClient, run: str) -> dict[str, str]:
+    """Return why tools are empty, by name."""
     return {row.name: row.why for row in tools.get("tools", run).tools if row.why}
 
 
-def test_every_tool_is_there_or_says_why_not(tools: Asked) -> None:
+def test_tools_explain_why_they_are_empty(tools: ProfileClient) -> None:
     mine = {"ops", "kernels", "memory", "program", "roofline"}
     assert not mine & set(_empty(tools, "jax"))
     host = _empty(tools, "keras")
     assert mine & set(host) == {"kernels", "program", "roofline"}
-    assert host["kernels"] == "no device took part in this capture"
+    assert host["kernels"] == "No device was used in this capture."
     held = _empty(tools, "held")
     assert "memory" not in held
     assert {held[name] for name in mine - {"memory"}} == {
-        "this is a profile of memory, which knows nothing of time"
+        "This is a memory profile, which has no times."
     }
 
 
-def test_ops_add_up_to_what_the_device_did(tools: Asked) -> None:
+def test_device_ops_add_up_to_kernel_time(tools: ProfileClient) -> None:
     ops, kernels = tools.get("ops", "jax"), tools.get("kernels", "jax")
     device = ops.self_ms[ops.sides == 1].sum()
     assert device == pytest.approx(kernels.total_ms.sum())
@@ -51,7 +51,7 @@ def test_ops_add_up_to_what_the_device_did(tools: Asked) -> None:
     assert (ops.counts[ops.sides == 1] == 4).all()
 
 
-def test_a_kernel_is_told_with_its_launch_and_device(tools: Asked) -> None:
+def test_kernels_have_launch_config_and_device(tools: ProfileClient) -> None:
     kernels = tools.get("kernels", "jax")
     at = kernels.names.index("gemm_fusion_dot_1")
     assert (kernels.grids[at], kernels.blocks[at]) == ("256,1,1", "128,1,1")
@@ -62,7 +62,7 @@ def test_a_kernel_is_told_with_its_launch_and_device(tools: Asked) -> None:
     assert kernels.min_ms[at] <= kernels.total_ms[at] / 4 <= kernels.max_ms[at]
 
 
-def test_memory_over_time_has_its_peak(tools: Asked) -> None:
+def test_memory_over_time_contains_peak(tools: ProfileClient) -> None:
     (allocator,) = tools.get("memory", "keras").allocators
     assert (allocator.allocations, allocator.frees) == (60, 60)
     assert allocator.peak.heap == allocator.heap.max() == 11_986_944
@@ -72,7 +72,7 @@ def test_memory_over_time_has_its_peak(tools: Asked) -> None:
     assert tools.get("memory", "held").allocators == []
 
 
-def test_a_profile_of_memory_is_told_by_line(tools: Asked) -> None:
+def test_heap_profile_is_listed_by_line(tools: ProfileClient) -> None:
     held = tools.get("heap", "held")
     assert held.total_bytes == held.bytes.sum() == 8_001_200
     assert "<stdin>" in held.wheres[0]
@@ -80,7 +80,7 @@ def test_a_profile_of_memory_is_told_by_line(tools: Asked) -> None:
     assert tools.get("heap", "jax").wheres == []
 
 
-def test_a_program_is_told_as_rows_and_as_text(tools: Asked) -> None:
+def test_program_rows_and_text_agree(tools: ProfileClient) -> None:
     program = tools.get("program", "jax")
     assert program.programs[0].name == "jit_step"
     assert program.unplaced_ms == 0
@@ -89,11 +89,11 @@ def test_a_program_is_told_as_rows_and_as_text(tools: Asked) -> None:
     text = tools.get("program/text", "jax", program=str(index))
     took = {name: ms for name, ms in zip(text.names, text.ms, strict=True) if not math.isnan(ms)}
     assert took == pytest.approx(dict(zip(program.names, program.total_ms, strict=True)))
-    with pytest.raises(UsageError, match="counted from 0"):
+    with pytest.raises(UsageError, match="No program 99: "):
         tools.get("program/text", "jax", program="99")
 
 
-def test_the_roof_is_that_of_the_device(tools: Asked) -> None:
+def test_roofline_has_peak_rates_of_the_device(tools: ProfileClient) -> None:
     roofline = tools.get("roofline", "jax")
     assert roofline.device == "NVIDIA H200"
     roofs = {roof.name: roof.flops_per_s for roof in roofline.roofs}
@@ -101,21 +101,21 @@ def test_the_roof_is_that_of_the_device(tools: Asked) -> None:
     assert (roofline.flops / (roofline.self_ms / 1e3) < 989e12).all()
 
 
-def test_a_copy_knows_what_tools_show_first(tools: Asked) -> None:
-    copied = dict(tools.profile.export_static(["jax", "held"]))
+def test_static_export_contains_default_view_of_tools(tools: ProfileClient) -> None:
+    exported = dict(tools.profile.export_static(["jax", "held"]))
     jax, held = (tools.row(run).id for run in ("jax", "held"))
     for path in ("ops", "kernels", "memory", "program", "roofline"):
-        assert f"{path}?capture={jax}" in copied
-    assert f"heap?capture={held}" in copied
-    assert any(path.startswith(f"program/text?capture={jax}&program=") for path in copied)
+        assert f"{path}?capture={jax}" in exported
+    assert f"heap?capture={held}" in exported
+    assert any(path.startswith(f"program/text?capture={jax}&program=") for path in exported)
 
 
-def test_answers_are_kept_between_servers(tmp_path: Path) -> None:
+def test_results_are_cached_between_servers(tmp_path: Path) -> None:
     put_xplane(tmp_path / "logs", "jax", (DATA / "jax_bf16.xplane.pb").read_bytes())
-    answers = []
+    responses = []
     for _ in range(2):
-        asked = Asked(tmp_path / "logs", tmp_path / "cache")
-        answers.append(asked.get("kernels", "jax"))
-        asked.close()
-    assert answers[0].names == answers[1].names
-    assert answers[0].total_ms.tolist() == answers[1].total_ms.tolist()
+        client = ProfileClient(tmp_path / "logs", tmp_path / "cache")
+        responses.append(client.get("kernels", "jax"))
+        client.close()
+    assert responses[0].names == responses[1].names
+    assert responses[0].total_ms.tolist() == responses[1].total_ms.tolist()

@@ -1,1 +1,17 @@
-"""What profilers record, whichever wrote it: read into one form, steps found, time divided."""
+"""Analysis of profiler captures of TensorFlow, JAX, PyTorch and the built-in Python sampler.
+
+Start with `trace.Trace`, the in-memory form of every capture, and `captures.files.open_capture`,
+which reads one. `steps` divides a trace into steps and says what their time went into; `summary`
+combines all results for the overview. `timeline` answers the queries of the trace viewer.
+
+Modules, each importing only those before it:
+
+- `trace`, `arrays`: the data model and the array operations that analyses share
+- `captures`: find, group, read and export capture files
+- `xla_programs`, `ops`, `xprof`, `steps`: which op each event is, and which step it belongs to
+- `kernels`, `roofline`, `memory`: device kernels, FLOPs and bytes, allocations
+- `advice`, `findings`, `input_pipeline`, `summary`, `comparison`: what to change
+- `timeline`: lanes, levels of detail, search and event details
+
+This package may import `formats`, `logdir` and `index`, but nothing that serves HTTP.
+"""

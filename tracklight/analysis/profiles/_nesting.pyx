@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""What can only be found one event after the other: what runs inside of what, and free lanes."""
+"""Compiled loops over nested events that cannot be vectorized."""
 
 from libc.stdint cimport INT64_MIN, int32_t, int64_t
 from libc.stdlib cimport free, malloc
@@ -7,87 +7,102 @@ from libc.stdlib cimport free, malloc
 import numpy as np
 
 
-def measure_inner(const int64_t[::1] start, const int64_t[::1] end):
-    """How long others ran inside of each event; see ``nesting.measure_inner``."""
+def compute_child_time(const int64_t[::1] start, const int64_t[::1] end):
+    """Return the time of the direct children of each event; see ``arrays.compute_child_time``."""
     if end.shape[0] != start.shape[0]:
-        raise ValueError("events have as many ends as starts")
-    taken = np.zeros(start.shape[0], np.int64)
-    cdef int64_t[::1] out = taken
-    # The place of each open event, the innermost last.
+        raise ValueError("start and end must have the same length")
+    child_time = np.zeros(start.shape[0], np.int64)
+    cdef int64_t[::1] out = child_time
+    # Numbers of the open events, innermost last.
     cdef int64_t *stack = <int64_t *> malloc((start.shape[0] + 1) * sizeof(int64_t))
     if stack == NULL:
         raise MemoryError
-    cdef int64_t at, around, depth = 0
+    cdef int64_t event, parent, depth = 0
     with nogil:
-        for at in range(start.shape[0]):
-            while depth > 0 and end[stack[depth - 1]] <= start[at]:
+        for event in range(start.shape[0]):
+            while depth > 0 and end[stack[depth - 1]] <= start[event]:
                 depth -= 1
             if depth > 0:
-                around = stack[depth - 1]
-                out[around] += min(end[at], end[around]) - start[at]
-            stack[depth] = at
+                parent = stack[depth - 1]
+                out[parent] += min(end[event], end[parent]) - start[event]
+            stack[depth] = event
             depth += 1
     free(stack)
-    return taken
+    return child_time
 
 
-cdef struct Open:
-    int64_t ended  # for certain, and
-    int64_t softly  # less the hair by which clocks may be off
+cdef struct LaneEvent:
+    int64_t end
+    int64_t tolerant_end  # end less the tolerance for imprecise clocks
     int32_t lane
 
 
-def find_free(
-    const int64_t[::1] start, const int64_t[::1] end, const int64_t[::1] hair, int32_t most
+def assign_free_lanes(
+    const int64_t[::1] start,
+    const int64_t[::1] end,
+    const int64_t[::1] tolerance,
+    int32_t max_lanes,
 ):
-    """Below what contains an event, the first lane that is free; see ``timeline.lanes``."""
+    """Return the first free lane below the enclosing event; see ``timeline.lanes``."""
     lanes = np.empty(start.shape[0], np.int32)
-    cdef int32_t[::1] found = lanes
-    # Each event is opened once, so that there are never more of them than events.
-    cdef Open *stack = <Open *> malloc((start.shape[0] + 1) * sizeof(Open))
-    cdef Open *busy = <Open *> malloc(most * sizeof(Open))
-    if stack == NULL or busy == NULL:
+    cdef int32_t[::1] out = lanes
+    # Each event is pushed once, so the stack never holds more than all events.
+    cdef LaneEvent *stack = <LaneEvent *> malloc((start.shape[0] + 1) * sizeof(LaneEvent))
+    cdef LaneEvent *last = <LaneEvent *> malloc(max_lanes * sizeof(LaneEvent))
+    if stack == NULL or last == NULL:
         free(stack)
-        free(busy)
+        free(last)
         raise MemoryError
     with nogil:
-        _fill(start, end, hair, most, found, stack, busy)
+        _assign(start, end, tolerance, max_lanes, out, stack, last)
     free(stack)
-    free(busy)
+    free(last)
     return lanes
 
 
-cdef void _fill(
+cdef void _assign(
     const int64_t[::1] start,
     const int64_t[::1] end,
-    const int64_t[::1] hair,
-    int32_t most,
-    int32_t[::1] found,
-    Open *stack,
-    Open *busy,
+    const int64_t[::1] tolerance,
+    int32_t max_lanes,
+    int32_t[::1] out,
+    LaneEvent *stack,
+    LaneEvent *last,
 ) noexcept nogil:
-    cdef int64_t at, late, depth = 0
+    """Fill ``out``. ``stack`` holds the open events, ``last`` the last event of each lane."""
+    cdef int64_t event, tolerant_start, depth = 0
     cdef int32_t lane
-    cdef Open now
-    for lane in range(most):
-        busy[lane].ended = busy[lane].softly = INT64_MIN
-    for at in range(start.shape[0]):
-        late = start[at] + hair[at]
-        while depth > 0 and stack[depth - 1].softly <= start[at] and stack[depth - 1].ended <= late:
+    cdef LaneEvent current
+    for lane in range(max_lanes):
+        last[lane].end = last[lane].tolerant_end = INT64_MIN
+    for event in range(start.shape[0]):
+        tolerant_start = start[event] + tolerance[event]
+        while (
+            depth > 0
+            and stack[depth - 1].tolerant_end <= start[event]
+            and stack[depth - 1].end <= tolerant_start
+        ):
             depth -= 1
-        now.ended, now.softly = end[at], end[at] - hair[at]
-        lane = _find_around(stack, depth, now.softly, most) + 1
-        while lane < most - 1 and not (busy[lane].softly <= start[at] and busy[lane].ended <= late):
+        current.end, current.tolerant_end = end[event], end[event] - tolerance[event]
+        lane = _get_enclosing_lane(stack, depth, current.tolerant_end, max_lanes) + 1
+        while lane < max_lanes - 1 and not (
+            last[lane].tolerant_end <= start[event] and last[lane].end <= tolerant_start
+        ):
             lane += 1
-        now.lane = found[at] = lane
-        busy[lane] = stack[depth] = now
+        current.lane = out[event] = lane
+        last[lane] = stack[depth] = current
         depth += 1
 
 
-cdef int32_t _find_around(Open *stack, int64_t depth, int64_t ended, int32_t most) noexcept nogil:
-    """The lane of the innermost that ends no earlier, but never the last one; -1: none does."""
+cdef int32_t _get_enclosing_lane(
+    LaneEvent *stack, int64_t depth, int64_t end, int32_t max_lanes
+) noexcept nogil:
+    """Return the lane of the innermost event that ends no earlier, -1 for none.
+
+    Never the last lane, so that there is one below it.
+    """
     while depth > 0:
         depth -= 1
-        if stack[depth].ended >= ended:
-            return min(stack[depth].lane, most - 2)
+        if stack[depth].end >= end:
+            return min(stack[depth].lane, max_lanes - 2)
     return -1

@@ -1,4 +1,7 @@
-"""Plain arithmetic on columns: numbers told apart, nesting, sets of times, time divided."""
+"""Array operations that the analyses share: unique values, nesting and time intervals.
+
+Interval sets are int64 arrays of shape (n, 2) with a start and an end per row, sorted and disjoint.
+"""
 
 from __future__ import annotations
 
@@ -10,32 +13,10 @@ import numpy as np
 
 from tracklight.types import Bool, Int64
 
-# Tells numbers apart, many of them at once.
-
-#: Profilers number from 1 on; up to this, a table of all numbers is no matter.
+#: Profilers number things from 1. Up to this value, a lookup table is cheap.
 _MAX_TABLE_VALUE = 1 << 20
 
-
-def unique_inverse(values: np.ndarray[Any, Any]) -> tuple[Int64, Int64]:
-    """As `np.unique` with ``return_inverse``, in a fraction of the time where numbers are small."""
-    if not len(values) or values.min() < 0 or values.max() >= _MAX_TABLE_VALUE:
-        unlike, which = np.unique(values, return_inverse=True)
-        return unlike.astype(np.int64), which
-    unlike = np.flatnonzero(np.bincount(values))
-    places = np.zeros(int(unlike[-1]) + 1, np.int64)
-    places[unlike] = np.arange(len(unlike))
-    return unlike, places[values]
-
-
-def unique_counts(values: Int64) -> tuple[Int64, Int64]:
-    """As `np.unique` with ``return_counts``, which hashes what is sorted faster."""
-    ordered = np.sort(values)
-    changes = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
-    first = np.concatenate([np.zeros(min(len(values), 1), np.int64), changes])
-    return ordered[first], np.diff(np.append(first, len(values)))
-
-
-# Which event of a track another one stands inside of, and for how long.
+Value = TypeVar("Value")
 
 
 def _import_native() -> ModuleType | None:
@@ -46,62 +27,101 @@ def _import_native() -> ModuleType | None:
     return _nesting
 
 
-#: The compiled loops; None where there was no compiler.
+#: The compiled loops, or None if the package was installed without a C compiler.
 NATIVE = _import_native()
 
 
-def compute_parents(end: Int64, skipped: Iterable[int] = ()) -> Int64:
-    """Of each event of one track, in order of their starts, the innermost that contains it.
+class Interner(dict[Value, int], Generic[Value]):
+    """Assign consecutive ids to values in the order in which they are first seen.
 
-    -1: none does.
-    One that only reaches into another is not inside of it. ``skipped`` ones have no parent and are
-    nobody's.
+    A plain dict lookup with ``__missing__``, because readers look up millions of values.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.interned: list[Value] = []
+
+    def __missing__(self, value: Value) -> int:
+        id = self[value] = len(self.interned)
+        self.interned.append(value)
+        return id
+
+
+class StringInterner(Interner[str]):
+    """An interner of names and texts."""
+
+
+def unique_inverse(values: np.ndarray[Any, Any]) -> tuple[Int64, Int64]:
+    """Do what `np.unique` does with ``return_inverse``, several times faster for small integers."""
+    if not len(values) or values.min() < 0 or values.max() >= _MAX_TABLE_VALUE:
+        unique, inverse = np.unique(values, return_inverse=True)
+        return unique.astype(np.int64), inverse
+    unique = np.flatnonzero(np.bincount(values))
+    table = np.zeros(int(unique[-1]) + 1, np.int64)
+    table[unique] = np.arange(len(unique))
+    return unique, table[values]
+
+
+def unique_counts(values: Int64) -> tuple[Int64, Int64]:
+    """Do what `np.unique` does with ``return_counts``, by sorting instead of slower hashing."""
+    ordered = np.sort(values)
+    changes = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
+    first = np.concatenate([np.zeros(min(len(values), 1), np.int64), changes])
+    return ordered[first], np.diff(np.append(first, len(values)))
+
+
+def compute_parents(end: Int64, skipped: Iterable[int] = ()) -> Int64:
+    """Return the innermost event that contains each event of one track, -1 for none.
+
+    Args:
+        end: Ends of the events, which are sorted by start.
+        skipped: Events that get no parent and become no parent.
     """
     parents = np.full(len(end), -1, np.int64)
-    left_out = set(skipped)
-    open_: list[tuple[int, int]] = []
-    for event, last in enumerate(end.tolist()):
-        if event in left_out:
+    ignored = set(skipped)
+    stack: list[tuple[int, int]] = []
+    for event, event_end in enumerate(end.tolist()):
+        if event in ignored:
             continue
-        while open_ and open_[-1][1] < last:
-            open_.pop()
-        # All that is left ends no earlier; what ended before this began, ends before it ends.
-        if open_:
-            parents[event] = open_[-1][0]
-        open_.append((event, last))
+        # Events that ended before this one started also end earlier: comparing ends is enough.
+        while stack and stack[-1][1] < event_end:
+            stack.pop()
+        if stack:
+            parents[event] = stack[-1][0]
+        stack.append((event, event_end))
     return parents
 
 
 def compute_child_time(start: Int64, end: Int64) -> Int64:
-    """For how long others ran inside of each event of one thread, in order of their starts.
+    """Return how long other events ran directly inside each event of one thread.
 
-    Profilers end the calls that are open when they stop in any order, so one that outlasts the call
-    that it began in stands inside of it all the same, for as long as both go on.
+    Events are sorted by start. Profilers close the calls that are open at the end of a capture in
+    any order, so an event that outlasts its parent counts as its child for as long as both run.
     """
     if NATIVE is not None:
-        found: Int64 = NATIVE.measure_inner(start, end)
-        return found
+        child_time: Int64 = NATIVE.compute_child_time(start, end)
+        return child_time
     return compute_child_time_python(start, end)
 
 
 def compute_child_time_python(start: Int64, end: Int64) -> Int64:
-    taken = [0] * len(start)
-    open_: list[tuple[int, int]] = []
-    for event, (first, last) in enumerate(zip(start.tolist(), end.tolist(), strict=True)):
-        while open_ and open_[-1][1] <= first:
-            open_.pop()
-        if open_:
-            around, ends = open_[-1]
-            taken[around] += min(last, ends) - first
-        open_.append((event, last))
-    return np.array(taken, np.int64)
-
-
-# Sets of times: rows of a start and an end, in order and apart.
+    """Python version of ``_nesting.compute_child_time``."""
+    child_time = [0] * len(start)
+    stack: list[tuple[int, int]] = []
+    for event, (event_start, event_end) in enumerate(
+        zip(start.tolist(), end.tolist(), strict=True)
+    ):
+        while stack and stack[-1][1] <= event_start:
+            stack.pop()
+        if stack:
+            parent, parent_end = stack[-1]
+            child_time[parent] += min(event_end, parent_end) - event_start
+        stack.append((event, event_end))
+    return np.array(child_time, np.int64)
 
 
 def merge_intervals(rows: Int64) -> Int64:
-    """Rows in any order, which may overlap, as a set."""
+    """Return unsorted, possibly overlapping intervals as an interval set."""
     rows = rows[rows[:, 1] > rows[:, 0]]
     if not len(rows):
         return np.empty((0, 2), np.int64)
@@ -117,98 +137,81 @@ def union_intervals(sets: Iterable[Int64]) -> Int64:
 
 
 def intersect_intervals(one: Int64, other: Int64) -> Int64:
-    """What is in both sets."""
     edges = np.unique(np.concatenate([one.ravel(), other.ravel()]))
     inside = _is_covered(one, edges[:-1]) & _is_covered(other, edges[:-1])
     return merge_intervals(np.column_stack([edges[:-1], edges[1:]])[inside])
 
 
 def measure_intervals(rows: Int64) -> int:
+    """Return the total length of an interval set."""
     return int((rows[:, 1] - rows[:, 0]).sum())
 
 
-def _is_covered(rows: Int64, at: Int64) -> Bool:
-    """Whether a set holds what comes right after each of some times."""
-    begun = np.searchsorted(rows[:, 0], at, "right")
-    ended = np.searchsorted(rows[:, 1], at, "right")
-    covers: Bool = begun > ended
-    return covers
-
-
-# Divides time among what went on: every instant once, to the most telling thing of it.
+def _is_covered(rows: Int64, times: Int64) -> Bool:
+    """Return whether an interval set contains the instant right after each time."""
+    started = np.searchsorted(rows[:, 0], times, "right")
+    ended = np.searchsorted(rows[:, 1], times, "right")
+    is_covered: Bool = started > ended
+    return is_covered
 
 
 def attribute_time(start: Int64, end: Int64, kind: Int64, spans: Int64, kinds: int) -> Int64:
-    """How much of each span belongs to each kind: one row a span, one column a kind.
+    """Divide the time of each span among kinds of events, counting every instant once.
 
-    ``spans`` are rows of a start and an end, in order and apart. An instant at which several kinds
-    go on belongs to the highest; one at which nothing does belongs to none.
+    An instant at which events of several kinds run is attributed to the highest kind.
+
+    Args:
+        start: Start of each event.
+        end: End of each event.
+        kind: Kind of each event, from 0 to ``kinds - 1``.
+        spans: Interval set.
+        kinds: Number of kinds.
+
+    Returns:
+        One row per span and one column per kind. Idle time is in no column.
     """
-    # Two at one time are no matter: nothing lies between them.
+    # Duplicate edges are harmless: the interval between them is empty.
     edges = np.sort(np.concatenate([start, end, spans.ravel()]))
     if len(edges) < 2:
         return np.zeros((len(spans), kinds), np.int64)
     highest = _get_highest_kind(edges, start, end, kind, kinds)
-    which = np.searchsorted(spans[:, 0], edges[:-1], "right") - 1
-    inside = (which >= 0) & (edges[:-1] < spans[which, 1]) & (highest >= 0)
-    cell = which[inside] * kinds + highest[inside]
-    # Doubles would do for an hour of picoseconds, and not for a day of them.
-    out = np.zeros(len(spans) * kinds, np.int64)
-    np.add.at(out, cell, np.diff(edges)[inside])
-    return out.reshape(len(spans), kinds)
+    span = np.searchsorted(spans[:, 0], edges[:-1], "right") - 1
+    inside = (span >= 0) & (edges[:-1] < spans[span, 1]) & (highest >= 0)
+    cell = span[inside] * kinds + highest[inside]
+    # Sum integers: float64 is exact for about an hour of picoseconds, but not for a day.
+    time = np.zeros(len(spans) * kinds, np.int64)
+    np.add.at(time, cell, np.diff(edges)[inside])
+    return time.reshape(len(spans), kinds)
 
 
 def measure_coverage(start: Int64, end: Int64, spans: Int64) -> Int64:
-    """How much of each span, a row of a start and an end, something goes on in."""
+    """Return for how much of each span at least one event runs."""
     if not len(start):
         return np.zeros(len(spans), np.int64)
     order = np.argsort(start, kind="stable")
     start, end = start[order], np.maximum.accumulate(end[order])
-    begins = np.append(True, start[1:] > end[:-1])
-    first, last = start[begins], end[np.append(begins[1:], True)]
-    before = np.append(0, np.cumsum(last - first))
-    stretch = np.searchsorted(first, spans, "right") - 1
-    into = np.clip(spans, first[stretch], last[stretch]) - first[stretch]
-    covered = np.where(stretch < 0, 0, before[stretch] + into)
-    through: Int64 = covered[:, 1] - covered[:, 0]
-    return through
+    is_first = np.append(True, start[1:] > end[:-1])
+    first, last = start[is_first], end[np.append(is_first[1:], True)]
+    busy_before = np.append(0, np.cumsum(last - first))
+    interval = np.searchsorted(first, spans, "right") - 1
+    busy_in_interval = np.clip(spans, first[interval], last[interval]) - first[interval]
+    busy_until = np.where(interval < 0, 0, busy_before[interval] + busy_in_interval)
+    coverage: Int64 = busy_until[:, 1] - busy_until[:, 0]
+    return coverage
 
 
 def _get_highest_kind(edges: Int64, start: Int64, end: Int64, kind: Int64, kinds: int) -> Int64:
-    """The highest kind that goes on between each edge and the next; -1: none."""
+    """Return the highest kind that runs between each pair of neighboring edges, -1 for none."""
     highest = np.full(len(edges) - 1, -1, np.int64)
     for each in range(kinds):
-        mine = kind == each
-        if mine.any():
-            highest[_is_busy(edges, start[mine], end[mine])] = each
+        mask = kind == each
+        if mask.any():
+            highest[_is_busy(edges, start[mask], end[mask])] = each
     return highest
 
 
 def _is_busy(edges: Int64, start: Int64, end: Int64) -> Bool:
-    """Between which edges at least one of these goes on."""
-    begun = np.bincount(np.searchsorted(edges, start), minlength=len(edges))
+    """Return whether any event runs between each pair of neighboring edges."""
+    started = np.bincount(np.searchsorted(edges, start), minlength=len(edges))
     ended = np.bincount(np.searchsorted(edges, end), minlength=len(edges))
-    return np.cumsum(begun - ended)[:-1] > 0
-
-
-# Numbers things in the order in which they are met.
-
-Value = TypeVar("Value")
-
-
-class Interner(dict[Value, int], Generic[Value]):
-    """Asking for a thing gives its number; a million asks must cost little, so this is a dict."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.interned: list[Value] = []
-
-    def __missing__(self, thing: Value) -> int:
-        place = self[thing] = len(self.interned)
-        self.interned.append(thing)
-        return place
-
-
-class StringInterner(Interner[str]):
-    def intern(self, word: str) -> int:
-        return self[word]
+    return np.cumsum(started - ended)[:-1] > 0

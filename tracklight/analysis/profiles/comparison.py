@@ -1,4 +1,4 @@
-"""Two captures side by side: what became of the parts of a step, of ops and of findings."""
+"""Compare two captures: step time, its parts, ops, findings and environment."""
 
 from __future__ import annotations
 
@@ -10,27 +10,26 @@ import msgspec
 from tracklight.analysis.profiles.findings import Finding
 from tracklight.analysis.profiles.ops import OpSide, OpStats
 from tracklight.analysis.profiles.summary import ProfileSummary
-from tracklight.analysis.profiles.trace import format_ms
+from tracklight.analysis.profiles.trace import PS_PER_MS, format_ms
 
-_PS_PER_MS = 1e9
 _MAX_OPS = 200
-#: Less than this is no difference.
+#: Relative differences below this count as no difference.
 _SAME_TOLERANCE = 0.05
-#: Functions of Python stand around ops, which would be counted twice.
+#: Python functions contain ops and are left out, so that time is not counted twice.
 _SIDES: dict[int, Literal["host", "device"]] = {OpSide.HOST: "host", OpSide.DEVICE: "device"}
 
 _OpKey = tuple[str, str, Literal["host", "device"]]
 
 
 class StepPair(msgspec.Struct):
-    """How long an average step took."""
+    """Duration of an average step."""
 
     before_ms: float
     after_ms: float
 
 
 class PartPair(msgspec.Struct):
-    """A part of an average step, in milliseconds."""
+    """Time of an average step in one part."""
 
     name: str
     label: str
@@ -41,21 +40,20 @@ class PartPair(msgspec.Struct):
 
 
 class OpPair(msgspec.Struct):
-    """An op by itself, in milliseconds a step; one that did not run took none."""
+    """Self time and number of calls of an op per step; 0 if it did not run."""
 
     name: str
     type: str
     side: Literal["host", "device"]
     before_count: float
     after_count: float
-    """How often it ran in a step."""
     before_ms: float
     after_ms: float
     delta_ms: float
 
 
 class FindingPair(msgspec.Struct):
-    """What became of a finding, by what it could win."""
+    """How a finding changed, by the time it would save."""
 
     name: str
     title: str
@@ -65,7 +63,7 @@ class FindingPair(msgspec.Struct):
 
 
 class FactPair(msgspec.Struct):
-    """Something about where programs ran that is not the same."""
+    """A difference in the environment."""
 
     name: str
     before: str
@@ -73,7 +71,7 @@ class FactPair(msgspec.Struct):
 
 
 class Comparison(msgspec.Struct):
-    """What changed from one capture to another; ops by how much they did, at most 200."""
+    """What changed between two captures; the 200 ops that changed most."""
 
     verdict: str
     step: StepPair
@@ -84,89 +82,103 @@ class Comparison(msgspec.Struct):
 
 
 class ComparedCapture(NamedTuple):
-    """One of the two."""
+    """One side of a comparison."""
 
     summary: ProfileSummary
     op_stats: OpStats
 
 
 def compare_captures(before: ComparedCapture, after: ComparedCapture) -> Comparison:
-    one, other = before.summary, after.summary
+    """Return what changed from one capture to another."""
+    old, new = before.summary, after.summary
     parts = [
-        PartPair(a.name, a.label, a.ms, b.ms, a.hidden_ms, b.hidden_ms)
-        for a, b in zip(one.parts, other.parts, strict=True)
+        PartPair(
+            name=old_part.name,
+            label=old_part.label,
+            before_ms=old_part.ms,
+            after_ms=new_part.ms,
+            before_hidden_ms=old_part.hidden_ms,
+            after_hidden_ms=new_part.hidden_ms,
+        )
+        for old_part, new_part in zip(old.parts, new.parts, strict=True)
     ]
     return Comparison(
-        verdict=_make_verdict(one, other, parts),
-        step=StepPair(one.steps.mean_ms, other.steps.mean_ms),
+        verdict=_make_verdict(old, new, parts),
+        step=StepPair(old.steps.mean_ms, new.steps.mean_ms),
         parts=parts,
         ops=_pair_ops(before, after),
-        findings=list(_iter_findings(one.findings, other.findings)),
-        environment=list(_iter_environment(one, other)),
+        findings=list(_iter_finding_pairs(old.findings, new.findings)),
+        environment=list(_iter_fact_pairs(old, new)),
     )
 
 
 def _make_verdict(before: ProfileSummary, after: ProfileSummary, parts: list[PartPair]) -> str:
-    was_ms, is_ms = before.steps.mean_ms, after.steps.mean_ms
-    if not was_ms or not is_ms:
-        return "Steps were not found in both of them, so times of steps cannot be compared."
-    took = f"A step takes {format_ms(is_ms)}; it took {format_ms(was_ms)}"
-    if abs(is_ms - was_ms) < _SAME_TOLERANCE * was_ms:
-        return f"{took}, which is about the same."
-    if is_ms < was_ms:
-        most = min(parts, key=lambda part: part.after_ms - part.before_ms)
-        won_ms = most.before_ms - most.after_ms
-        how = f"{was_ms / is_ms:.1f} times as fast"
-        return f"{took}: {how}. Largest gain: {most.label} ({format_ms(won_ms)})."
-    most = max(parts, key=lambda part: part.after_ms - part.before_ms)
-    lost_ms = most.after_ms - most.before_ms
-    how = f"{is_ms / was_ms:.1f} times as slow"
-    return f"{took}: {how}. Largest loss: {most.label} ({format_ms(lost_ms)})."
+    before_ms, after_ms = before.steps.mean_ms, after.steps.mean_ms
+    if not before_ms or not after_ms:
+        return "Cannot compare step times: one of the captures has no steps."
+    times = f"A step takes {format_ms(after_ms)}; it took {format_ms(before_ms)}"
+    if abs(after_ms - before_ms) < _SAME_TOLERANCE * before_ms:
+        return f"{times}, which is about the same."
+    if after_ms < before_ms:
+        part = min(parts, key=lambda part: part.after_ms - part.before_ms)
+        gain_ms = part.before_ms - part.after_ms
+        factor = f"{before_ms / after_ms:.1f} times as fast"
+        return f"{times}: {factor}. Largest gain: {part.label} ({format_ms(gain_ms)})."
+    part = max(parts, key=lambda part: part.after_ms - part.before_ms)
+    loss_ms = part.after_ms - part.before_ms
+    factor = f"{after_ms / before_ms:.1f} times as slow"
+    return f"{times}: {factor}. Largest loss: {part.label} ({format_ms(loss_ms)})."
 
 
 def _pair_ops(before: ComparedCapture, after: ComparedCapture) -> list[OpPair]:
-    one, other = _get_ops_per_step(before), _get_ops_per_step(after)
+    old, new = _get_ops_per_step(before), _get_ops_per_step(after)
     pairs = []
-    for name, kind, side in one.keys() | other.keys():
-        was_count, was_ms = one.get((name, kind, side), (0.0, 0.0))
-        count, ms = other.get((name, kind, side), (0.0, 0.0))
-        pairs.append(OpPair(name, kind, side, was_count, count, was_ms, ms, ms - was_ms))
+    for key in old.keys() | new.keys():
+        before_count, before_ms = old.get(key, (0.0, 0.0))
+        after_count, after_ms = new.get(key, (0.0, 0.0))
+        delta_ms = after_ms - before_ms
+        pairs.append(OpPair(*key, before_count, after_count, before_ms, after_ms, delta_ms))
     pairs.sort(key=lambda pair: (-abs(pair.delta_ms), pair.name, pair.side))
     return pairs[:_MAX_OPS]
 
 
-def _get_ops_per_step(it: ComparedCapture) -> dict[_OpKey, tuple[float, float]]:
-    """How often each op ran in a step, and its own milliseconds."""
-    steps = max(it.summary.steps.count, 1)
-    ops = it.op_stats
-    rows = zip(ops.ops, ops.sides.tolist(), ops.counts.tolist(), ops.self_ps.tolist(), strict=True)
+def _get_ops_per_step(capture: ComparedCapture) -> dict[_OpKey, tuple[float, float]]:
+    """Return the number of calls and the self time in ms of each op per step."""
+    steps = max(capture.summary.steps.count, 1)
+    stats = capture.op_stats
+    columns = (stats.sides.tolist(), stats.counts.tolist(), stats.self_ps.tolist())
     return {
-        (op.name, op.type, _SIDES[side]): (count / steps, own / _PS_PER_MS / steps)
-        for op, side, count, own in rows
+        (op.name, op.type, _SIDES[side]): (count / steps, self_ps / PS_PER_MS / steps)
+        for op, side, count, self_ps in zip(stats.ops, *columns, strict=True)
         if side in _SIDES
     }
 
 
-def _iter_findings(before: list[Finding], after: list[Finding]) -> Iterator[FindingPair]:
-    one, other = ({it.name: it for it in found} for found in (before, after))
-    for name in dict.fromkeys([*one, *other]):
-        was_ms, ms = (found[name].win_ms if name in found else 0.0 for found in (one, other))
-        title = (one.get(name) or other[name]).title
-        yield FindingPair(name, title, _get_change(was_ms, ms), was_ms, ms)
+def _iter_finding_pairs(before: list[Finding], after: list[Finding]) -> Iterator[FindingPair]:
+    old = {finding.name: finding for finding in before}
+    new = {finding.name: finding for finding in after}
+    for name in dict.fromkeys([*old, *new]):
+        before_ms = old[name].win_ms if name in old else 0.0
+        after_ms = new[name].win_ms if name in new else 0.0
+        title = (old.get(name) or new[name]).title
+        yield FindingPair(name, title, _get_change(before_ms, after_ms), before_ms, after_ms)
 
 
-def _get_change(was_ms: float, ms: float) -> Literal["gone", "new", "less", "more", "same"]:
-    if not ms:
+def _get_change(
+    before_ms: float, after_ms: float
+) -> Literal["gone", "new", "less", "more", "same"]:
+    if not after_ms:
         return "gone"
-    if not was_ms:
+    if not before_ms:
         return "new"
-    if abs(ms - was_ms) < _SAME_TOLERANCE * was_ms:
+    if abs(after_ms - before_ms) < _SAME_TOLERANCE * before_ms:
         return "same"
-    return "less" if ms < was_ms else "more"
+    return "less" if after_ms < before_ms else "more"
 
 
-def _iter_environment(before: ProfileSummary, after: ProfileSummary) -> Iterator[FactPair]:
-    one, other = ({it.name: it.value for it in each.environment} for each in (before, after))
-    for name in dict.fromkeys([*one, *other]):
-        if one.get(name) != other.get(name):
-            yield FactPair(name, one.get(name, ""), other.get(name, ""))
+def _iter_fact_pairs(before: ProfileSummary, after: ProfileSummary) -> Iterator[FactPair]:
+    old = {fact.name: fact.value for fact in before.environment}
+    new = {fact.name: fact.value for fact in after.environment}
+    for name in dict.fromkeys([*old, *new]):
+        if old.get(name) != new.get(name):
+            yield FactPair(name, old.get(name, ""), new.get(name, ""))

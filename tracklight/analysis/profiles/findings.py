@@ -1,4 +1,8 @@
-"""What to change, with its evidence and by how much it could win."""
+"""Findings: what to change in a program, by how much time of a step it would save at most.
+
+A finding says what was measured, the threshold it exceeds, what to do about it in the framework
+that wrote the capture, and which events prove it. Start with `list_findings`.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +19,7 @@ from tracklight.analysis.profiles.trace import Framework, Trace, format_ms
 from tracklight.errors import UsageError
 from tracklight.types import Bool, Int64
 
-# From which share of a step on each thing is told, and how somebody says otherwise.
-
-#: Shares of a step; of precision, the share of 16 bits below which something is said.
+#: Minimum share of a step by finding. For precision, the minimum share of low precision.
 DEFAULT_THRESHOLDS: Mapping[str, float] = {
     "input": 0.05,
     "kernel launch": 0.15,
@@ -32,9 +34,22 @@ DEFAULT_THRESHOLDS: Mapping[str, float] = {
     "other": 0.15,
 }
 
+_MAX_EVIDENCE_ROWS = 20
+#: Precision does not matter if the device computes for less than this share of a step.
+_MIN_DEVICE_SHARE = 0.1
+#: Minimum speedup of matrix products in 16 bits on most devices.
+_LOW_PRECISION_SPEEDUP = 2
+#: In shorter gaps between kernels, the device waits for a launch and nothing else.
+_MAX_LAUNCH_GAP_PS = 20_000_000
+#: Values of ``tf_function_call`` for calls that traced the function first.
+_TRACED_CALLS = frozenset({"traced-xla", "traced-nonXla"})
+
+
+# --- Thresholds ----------------------------------------------------------------------------------
+
 
 class ThresholdRow(msgspec.Struct):
-    """Percent of a step, or for precision of what the device computes."""
+    """Threshold of a finding, in percent of a step; for precision, of the device's compute time."""
 
     name: str
     title: str
@@ -43,17 +58,28 @@ class ThresholdRow(msgspec.Struct):
 
 
 def parse_thresholds(text: str) -> Mapping[str, float]:
-    """Those of a text such as ``input:10,host:30``, in percent; what it does not name is usual."""
-    chosen = dict(DEFAULT_THRESHOLDS)
+    """Parse thresholds in percent, such as ``input:10,host:30``, over the defaults.
+
+    Raises:
+        UsageError: A part is not the name of a finding, a colon and a number from 0 to 100.
+    """
+    thresholds = dict(DEFAULT_THRESHOLDS)
     for part in filter(None, text.split(",")):
         name, _, percent = part.partition(":")
         share = _parse_share(percent)
         if name not in DEFAULT_THRESHOLDS or share is None:
+            names = ", ".join(DEFAULT_THRESHOLDS)
             raise UsageError(
-                f'"{part}" is no threshold; write one of {", ".join(DEFAULT_THRESHOLDS)}, a colon and a percent'
+                f'Invalid threshold "{part}". Use NAME:PERCENT, where NAME is one of {names}'
             )
-        chosen[name] = share
-    return chosen
+        thresholds[name] = share
+    return thresholds
+
+
+def iter_thresholds(thresholds: Mapping[str, float]) -> Iterator[ThresholdRow]:
+    for name, share in thresholds.items():
+        default = DEFAULT_THRESHOLDS[name]
+        yield ThresholdRow(name, FINDING_TITLES[name], _to_percent(share), _to_percent(default))
 
 
 def _parse_share(percent: str) -> float | None:
@@ -64,24 +90,15 @@ def _parse_share(percent: str) -> float | None:
     return share if 0 <= share <= 1 else None
 
 
-def iter_thresholds(chosen: Mapping[str, float]) -> Iterator[ThresholdRow]:
-    for name, share in chosen.items():
-        yield ThresholdRow(
-            name, FINDING_TITLES[name], _to_percent(share), _to_percent(DEFAULT_THRESHOLDS[name])
-        )
-
-
 def _to_percent(share: float) -> float:
     return round(100 * share, 6)
 
 
-# The very events that something was found out from, so that they can be looked at.
-
-_MAX_ROWS = 20
+# --- Evidence ------------------------------------------------------------------------------------
 
 
 class EvidenceRow(msgspec.Struct):
-    """An event by its place in the trace."""
+    """An event that proves a finding."""
 
     event: int
     name: str
@@ -91,78 +108,83 @@ class EvidenceRow(msgspec.Struct):
 
 
 class Evidence(msgspec.Struct):
-    """The longest of some events, and how to find all of them."""
+    """The longest events that prove a finding, and how to find all of them."""
 
     rows: list[EvidenceRow]
     events: int
-    """How many there are."""
+    """Number of all such events."""
     query: str
-    """Finds those of the name that took longest in all."""
+    """A search for the name with the longest total time."""
     start_ps: int
+    """Start and end of the step with the longest event."""
     end_ps: int
-    """The step with the longest of them."""
 
 
-def collect_evidence(trace: Trace, mask: Bool, steps: Steps) -> Evidence:
-    """Of the events that a mask is true of, those inside of steps."""
+def _collect_evidence(trace: Trace, mask: Bool, steps: Steps) -> Evidence:
+    """Return the longest of some events that start in a step."""
     events = np.flatnonzero(mask)
-    events = events[locate_steps(steps, trace.start_ps[events]) >= 0]
+    events = events[_locate_steps(steps, trace.start_ps[events]) >= 0]
     if not len(events):
         return Evidence([], 0, "", *_get_total_span(steps))
-    longest = events[np.argsort(-trace.duration_ps[events], kind="stable")][:_MAX_ROWS]
-    took = np.bincount(trace.name[events], trace.duration_ps[events].astype(float))
-    query = f'"{trace.names[int(np.argmax(took))]}"'
-    rows = [make_evidence_row(trace, event) for event in longest.tolist()]
+    by_duration = np.argsort(-trace.duration_ps[events], kind="stable")
+    rows = [
+        _make_evidence_row(trace, event)
+        for event in events[by_duration][:_MAX_EVIDENCE_ROWS].tolist()
+    ]
+    name_time = np.bincount(trace.name[events], trace.duration_ps[events].astype(float))
+    query = f'"{trace.names[int(np.argmax(name_time))]}"'
     return Evidence(rows, len(events), query, *_get_step_span(steps, rows[0].start_ps))
 
 
-def collect_gap_evidence(trace: Trace, known: Bool, steps: Steps) -> Evidence:
-    """The longest stretches of steps in which nothing was recorded, each after some event."""
+def _collect_gap_evidence(trace: Trace, known: Bool, steps: Steps) -> Evidence:
+    """Return the longest gaps in steps without any known event, each with the event before it."""
     events = np.flatnonzero(known)
     events = events[np.argsort(trace.start_ps[events], kind="stable")]
-    start, end = trace.start_ps[events], np.maximum.accumulate(trace.end_ps[events])
-    last = _get_last_ending(trace.end_ps[events], end)
-    gap = start[1:] - end[:-1]
-    inside = locate_steps(steps, end[:-1])
-    inside = (inside >= 0) & (inside == locate_steps(steps, start[1:])) & (gap > 0)
-    places = np.flatnonzero(inside)
-    places = places[np.argsort(-gap[places], kind="stable")][:_MAX_ROWS]
-    rows = [
-        EvidenceRow(
-            event=(event := int(events[last[place]])),
-            name=f"nothing, after {trace.names[trace.name[event]]}",
-            track=_format_track(trace, event),
-            start_ps=int(end[place]),
-            duration_ps=int(gap[place]),
+    start, latest_end = trace.start_ps[events], np.maximum.accumulate(trace.end_ps[events])
+    gap_start, gap_end = latest_end[:-1], start[1:]
+    gap = gap_end - gap_start
+    step = _locate_steps(steps, gap_start)
+    is_gap = (step >= 0) & (step == _locate_steps(steps, gap_end)) & (gap > 0)
+    gaps = np.flatnonzero(is_gap)
+    gaps = gaps[np.argsort(-gap[gaps], kind="stable")][:_MAX_EVIDENCE_ROWS]
+    last = _get_last_ending(trace.end_ps[events], latest_end)
+    rows = []
+    for index in gaps.tolist():
+        event = int(events[last[index]])
+        rows.append(
+            EvidenceRow(
+                event=event,
+                name=f"gap after {trace.names[trace.name[event]]}",
+                track=_format_track(trace, event),
+                start_ps=int(gap_start[index]),
+                duration_ps=int(gap[index]),
+            )
         )
-        for place in places.tolist()
-    ]
-    window = _get_step_span(steps, rows[0].start_ps) if rows else _get_total_span(steps)
-    return Evidence(rows, int(inside.sum()), "", *window)
+    span = _get_step_span(steps, rows[0].start_ps) if rows else _get_total_span(steps)
+    return Evidence(rows, int(is_gap.sum()), "", *span)
 
 
-def locate_steps(steps: Steps, at_ps: Int64) -> Int64:
-    """Which step each time is in; -1: in none."""
-    which = np.searchsorted(steps.spans[:, 0], at_ps, "right") - 1
+def _locate_steps(steps: Steps, times_ps: Int64) -> Int64:
+    """Return the step that contains each time, -1 for none."""
     if not len(steps.spans):
-        return np.full(len(at_ps), -1, np.int64)
-    return np.where((which >= 0) & (at_ps < steps.spans[which, 1]), which, -1)
+        return np.full(len(times_ps), -1, np.int64)
+    step = np.searchsorted(steps.spans[:, 0], times_ps, "right") - 1
+    return np.where((step >= 0) & (times_ps < steps.spans[step, 1]), step, -1)
 
 
-def make_evidence_row(trace: Trace, event: int) -> EvidenceRow:
+def _make_evidence_row(trace: Trace, event: int) -> EvidenceRow:
     return EvidenceRow(
-        event,
-        trace.names[trace.name[event]],
-        _format_track(trace, event),
-        int(trace.start_ps[event]),
-        int(trace.duration_ps[event]),
+        event=event,
+        name=trace.names[trace.name[event]],
+        track=_format_track(trace, event),
+        start_ps=int(trace.start_ps[event]),
+        duration_ps=int(trace.duration_ps[event]),
     )
 
 
-def _get_last_ending(ends: Int64, reached: Int64) -> Int64:
-    """Of each place the event up to there that ends last."""
-    is_last = ends == reached
-    return np.maximum.accumulate(np.where(is_last, np.arange(len(ends)), 0))
+def _get_last_ending(end: Int64, latest_end: Int64) -> Int64:
+    """Return, for each position, the index of the event so far that ends last."""
+    return np.maximum.accumulate(np.where(end == latest_end, np.arange(len(end)), 0))
 
 
 def _format_track(trace: Trace, event: int) -> str:
@@ -170,9 +192,9 @@ def _format_track(trace: Trace, event: int) -> str:
     return f"{track.process} {track.name}".strip()
 
 
-def _get_step_span(steps: Steps, at_ps: int) -> tuple[int, int]:
-    which = int(locate_steps(steps, np.array([at_ps]))[0])
-    start, end = steps.spans[which].tolist() if which >= 0 else _get_total_span(steps)
+def _get_step_span(steps: Steps, time_ps: int) -> tuple[int, int]:
+    step = int(_locate_steps(steps, np.array([time_ps]))[0])
+    start, end = steps.spans[step].tolist() if step >= 0 else _get_total_span(steps)
     return int(start), int(end)
 
 
@@ -180,47 +202,37 @@ def _get_total_span(steps: Steps) -> tuple[int, int]:
     return (int(steps.spans[0, 0]), int(steps.spans[-1, 1])) if len(steps.spans) else (0, 0)
 
 
-# What to change, by how many milliseconds of a step it could win at most.
-#
-# Each finding says what was measured, from which threshold on it is told, what to do about it in the
-# framework that wrote the capture, and by which events it can be checked.
-
-#: What a device computes for less of a step is not worth a word about its precision.
-_MIN_DEVICE_SHARE = 0.1
-
-#: What products of matrices gain from 16 bits on most devices, at the least.
-_LOW_PRECISION_SPEEDUP = 2
-
-#: Between two kernels that lie closer, the device waits for a launch and not for anything else.
-_MAX_LAUNCH_GAP_PS = 20_000_000
-
-_TRACED_CALLS = frozenset({"traced-xla", "traced-nonXla"})
+# --- Findings ------------------------------------------------------------------------------------
 
 
 class Finding(msgspec.Struct):
+    """Something to change in the program."""
+
     name: str
     title: str
     what: str
+    """What was measured, in a sentence."""
     share: float
-    """Of a step."""
+    """Share of a step."""
     threshold: str
+    """From which value on it is reported, in words."""
     advice: str
     code: str
-    """Lines to paste; empty where there are none."""
+    """Lines to paste; empty if there are none."""
     win_ms: float
-    """What a step could win if all of it went away."""
+    """Time of a step that would be saved if all of it went away."""
     evidence: list[EvidenceRow]
-    """The longest of the events, at most twenty."""
+    """The longest events, at most twenty."""
     events: int
     query: str
-    """What to search the trace for, to find those that took longest together."""
+    """A search of the trace for the events with the longest total time."""
     start_ps: int
+    """Start and end of the step with the longest event."""
     end_ps: int
-    """The step with the longest event."""
 
 
 class FindingInput(NamedTuple):
-    """What findings are made from."""
+    """What findings are derived from."""
 
     trace: Trace
     analysis: StepAnalysis
@@ -233,133 +245,146 @@ class FindingInput(NamedTuple):
         return self.analysis.average_ms(self.analysis.breakdown.total_ps)
 
     def get_part_ms(self, *parts: StepPart) -> float:
-        return self.analysis.average_ms(
-            self.analysis.breakdown.exclusive_ps[:, list(parts)].sum(axis=1)
-        )
-
-    def exceeds_threshold(self, name: str, took_ms: float) -> bool:
-        return took_ms / self.step_ms >= self.thresholds[name]
+        """Return the time of an average step in some parts."""
+        part_ps = self.analysis.breakdown.exclusive_ps[:, list(parts)].sum(axis=1)
+        return self.analysis.average_ms(part_ps)
 
     def mask_parts(self, *parts: StepPart) -> Bool:
         return np.isin(self.analysis.event_parts, parts)
 
+    def exceeds_threshold(self, name: str, time_ms: float) -> bool:
+        return time_ms / self.step_ms >= self.thresholds[name]
 
-def list_findings(measured: FindingInput) -> list[Finding]:
-    """The findings, those that could win most first."""
-    if not measured.step_ms:
+
+def list_findings(data: FindingInput) -> list[Finding]:
+    """List the findings, those that save most time first."""
+    if not data.step_ms:
         return []
-    found = (finding for finding in _iter_findings(measured) if finding.win_ms > 0)
-    return sorted(found, key=lambda finding: -finding.win_ms)
+    findings = (finding for finding in _iter_findings(data) if finding.win_ms > 0)
+    return sorted(findings, key=lambda finding: -finding.win_ms)
 
 
-def _iter_findings(it: FindingInput) -> Iterator[Finding]:
-    yield from _check_parts(it, "input", (StepPart.INPUT,), "waits for its input")
-    yield from _check_parts(it, "kernel launch", (StepPart.KERNEL_LAUNCH,), "launches kernels")
-    copies = (StepPart.HOST_TO_DEVICE, StepPart.OUTPUT)
-    yield from _check_parts(it, "copies", copies, "copies to or from the device, unhidden")
-    yield from _check_parts(it, "collectives", (StepPart.COLLECTIVES,), "exchanges between devices")
-    if it.trace.on_device.any():
-        does = "is work of the host, for which the device waits"
-        yield from _check_parts(it, "host", (StepPart.HOST_COMPUTE,), does)
-    yield from _check_parts(it, "compilation", (StepPart.COMPILATION,), "compiles")
-    yield from _check_events(it, "retracing", _mask_retraced(it.trace), "traces functions anew")
-    does = "runs ops one by one, in no function"
-    yield from _check_events(it, "eager", _mask_eager(it.trace), does)
-    yield from _check_small_kernels(it)
-    yield from _check_other(it)
-    yield from _check_precision(it)
+def _iter_findings(data: FindingInput) -> Iterator[Finding]:
+    trace = data.trace
+    yield from _check_parts(data, "input", "is spent waiting for input", StepPart.INPUT)
+    yield from _check_parts(
+        data, "kernel launch", "is spent launching kernels", StepPart.KERNEL_LAUNCH
+    )
+    yield from _check_parts(
+        data,
+        "copies",
+        "is spent on copies to or from the device that nothing hides",
+        StepPart.HOST_TO_DEVICE,
+        StepPart.OUTPUT,
+    )
+    yield from _check_parts(
+        data, "collectives", "is spent on communication between devices", StepPart.COLLECTIVES
+    )
+    if trace.on_device.any():
+        yield from _check_parts(
+            data, "host", "is work of the host while the device waits", StepPart.HOST_COMPUTE
+        )
+    yield from _check_parts(data, "compilation", "is spent compiling", StepPart.COMPILATION)
+    yield from _check_events(data, "retracing", "is spent tracing functions", _mask_retraced(trace))
+    yield from _check_events(
+        data, "eager", "is spent on ops outside of compiled functions", _mask_eager(trace)
+    )
+    yield from _check_small_kernels(data)
+    yield from _check_other(data)
+    yield from _check_precision(data)
 
 
 def _check_parts(
-    it: FindingInput, name: str, parts: tuple[StepPart, ...], does: str
+    data: FindingInput, name: str, description: str, *parts: StepPart
 ) -> Iterator[Finding]:
-    took_ms = it.get_part_ms(*parts)
-    if it.exceeds_threshold(name, took_ms):
-        evidence = collect_evidence(it.trace, it.mask_parts(*parts), it.analysis.steps)
-        yield _make_finding(it, name, took_ms, does, evidence)
+    time_ms = data.get_part_ms(*parts)
+    if data.exceeds_threshold(name, time_ms):
+        evidence = _collect_evidence(data.trace, data.mask_parts(*parts), data.analysis.steps)
+        yield _make_finding(data, name, time_ms, description, evidence)
 
 
-def _check_events(it: FindingInput, name: str, mask: Bool, does: str) -> Iterator[Finding]:
-    """For what is no part of its own: the time of some calls of one thread, within steps."""
+def _check_events(data: FindingInput, name: str, description: str, mask: Bool) -> Iterator[Finding]:
+    """Check the total duration of some events of one thread, which are not a part of their own."""
     if not mask.any():
         return
-    steps = it.analysis.steps
-    which = locate_steps(steps, it.trace.start_ps)
-    took = np.zeros(len(steps.names), np.int64)
-    mine = mask & (which >= 0)
-    np.add.at(took, which[mine], it.trace.duration_ps[mine])
-    took_ms = it.analysis.average_ms(took)
-    if it.exceeds_threshold(name, took_ms):
-        yield _make_finding(it, name, took_ms, does, collect_evidence(it.trace, mask, steps))
+    steps = data.analysis.steps
+    step = _locate_steps(steps, data.trace.start_ps)
+    events = mask & (step >= 0)
+    time_ps = np.zeros(len(steps.names), np.int64)
+    np.add.at(time_ps, step[events], data.trace.duration_ps[events])
+    time_ms = data.analysis.average_ms(time_ps)
+    if data.exceeds_threshold(name, time_ms):
+        evidence = _collect_evidence(data.trace, mask, steps)
+        yield _make_finding(data, name, time_ms, description, evidence)
 
 
-def _check_small_kernels(it: FindingInput) -> Iterator[Finding]:
-    """Where kernels follow one another closely, what lies between them is the cost of launches."""
-    trace = it.trace
-    kernels = np.flatnonzero(trace.on_device & (it.analysis.event_parts == StepPart.DEVICE_COMPUTE))
+def _check_small_kernels(data: FindingInput) -> Iterator[Finding]:
+    """Check the short gaps between kernels, which are the overhead of launches."""
+    trace, steps = data.trace, data.analysis.steps
+    is_kernel = trace.on_device & (data.analysis.event_parts == StepPart.DEVICE_COMPUTE)
+    kernels = np.flatnonzero(is_kernel)
     if len(kernels) < 2:
         return
-    gap = trace.start_ps[kernels[1:]] - trace.end_ps[kernels[:-1]]
-    same = trace.track[kernels[1:]] == trace.track[kernels[:-1]]
-    waits = same & (gap > 0) & (gap < _MAX_LAUNCH_GAP_PS)
-    which = locate_steps(it.analysis.steps, trace.start_ps[kernels[1:]])
-    took = np.zeros(len(it.analysis.steps.names), np.int64)
-    np.add.at(took, which[waits & (which >= 0)], gap[waits & (which >= 0)])
-    took_ms = it.analysis.average_ms(took)
-    if it.exceeds_threshold("small kernels", took_ms):
+    before, after = kernels[:-1], kernels[1:]
+    gap = trace.start_ps[after] - trace.end_ps[before]
+    same_track = trace.track[after] == trace.track[before]
+    is_overhead = same_track & (gap > 0) & (gap < _MAX_LAUNCH_GAP_PS)
+    step = _locate_steps(steps, trace.start_ps[after])
+    in_step = is_overhead & (step >= 0)
+    time_ps = np.zeros(len(steps.names), np.int64)
+    np.add.at(time_ps, step[in_step], gap[in_step])
+    time_ms = data.analysis.average_ms(time_ps)
+    if data.exceeds_threshold("small kernels", time_ms):
         mask = np.zeros(len(trace), bool)
-        mask[kernels[1:][waits]] = True
-        evidence = collect_evidence(trace, mask, it.analysis.steps)
-        does = "lies between kernels that follow one another within 20 µs"
-        yield _make_finding(it, "small kernels", took_ms, does, evidence)
+        mask[after[is_overhead]] = True
+        description = "is gaps of less than 20 µs between kernels"
+        evidence = _collect_evidence(trace, mask, steps)
+        yield _make_finding(data, "small kernels", time_ms, description, evidence)
 
 
-def _check_other(it: FindingInput) -> Iterator[Finding]:
-    took_ms = it.analysis.average_ms(it.analysis.breakdown.other_ps)
-    if it.exceeds_threshold("other", took_ms):
-        evidence = collect_gap_evidence(it.trace, it.analysis.event_parts >= 0, it.analysis.steps)
-        does = "does nothing that was recorded"
-        yield _make_finding(it, "other", took_ms, does, evidence)
+def _check_other(data: FindingInput) -> Iterator[Finding]:
+    time_ms = data.analysis.average_ms(data.analysis.breakdown.other_ps)
+    if data.exceeds_threshold("other", time_ms):
+        has_part = data.analysis.event_parts >= 0
+        evidence = _collect_gap_evidence(data.trace, has_part, data.analysis.steps)
+        yield _make_finding(data, "other", time_ms, "has no recorded events", evidence)
 
 
-def _check_precision(it: FindingInput) -> Iterator[Finding]:
-    share, device_ms = it.precision.low_share, it.get_part_ms(StepPart.DEVICE_COMPUTE)
-    least = it.thresholds["precision"]
-    if share is None or share >= least or device_ms < _MIN_DEVICE_SHARE * it.step_ms:
+def _check_precision(data: FindingInput) -> Iterator[Finding]:
+    low_share, device_ms = data.precision.low_share, data.get_part_ms(StepPart.DEVICE_COMPUTE)
+    threshold = data.thresholds["precision"]
+    is_device_idle = device_ms < _MIN_DEVICE_SHARE * data.step_ms
+    if low_share is None or low_share >= threshold or is_device_idle:
         return
-    kernels = it.trace.on_device & it.mask_parts(StepPart.DEVICE_COMPUTE)
-    made = _make_finding(
-        it,
-        "precision",
-        device_ms * (1 - 1 / _LOW_PRECISION_SPEEDUP),
-        "",
-        collect_evidence(it.trace, kernels, it.analysis.steps),
+    is_kernel = data.trace.on_device & data.mask_parts(StepPart.DEVICE_COMPUTE)
+    evidence = _collect_evidence(data.trace, is_kernel, data.analysis.steps)
+    savings_ms = device_ms * (1 - 1 / _LOW_PRECISION_SPEEDUP)
+    finding = _make_finding(data, "precision", savings_ms, "", evidence)
+    finding.what = (
+        f"{100 * low_share:.0f} % of the device's compute time ({format_ms(device_ms)} per step) "
+        "is in 16 bits"
     )
-    made.what = (
-        f"{100 * share:.0f} % of what the device computes is in 16 bits "
-        f"({format_ms(device_ms)} a step)"
-    )
-    made.threshold = (
-        f"below {100 * least:.3g} %, where the device computes "
+    finding.threshold = (
+        f"below {100 * threshold:.3g} %, if the device computes for at least "
         f"{100 * _MIN_DEVICE_SHARE:.0f} % of a step"
     )
-    yield made
+    yield finding
 
 
 def _make_finding(
-    it: FindingInput, name: str, took_ms: float, does: str, evidence: Evidence
+    data: FindingInput, name: str, time_ms: float, description: str, evidence: Evidence
 ) -> Finding:
-    share = took_ms / it.step_ms
-    advice = get_advice(name, it.framework)
+    share = time_ms / data.step_ms
+    advice = get_advice(name, data.framework)
     return Finding(
         name=name,
         title=FINDING_TITLES[name],
-        what=f"{100 * share:.0f} % of a step ({format_ms(took_ms)}) {does}",
+        what=f"{100 * share:.0f} % of a step ({format_ms(time_ms)}) {description}",
         share=share,
-        threshold=f"from {100 * it.thresholds[name]:.3g} % on",
+        threshold=f"at least {100 * data.thresholds[name]:.3g} %",
         advice=advice.text,
         code=advice.code,
-        win_ms=took_ms,
+        win_ms=time_ms,
         evidence=evidence.rows,
         events=evidence.events,
         query=evidence.query,
@@ -369,7 +394,7 @@ def _make_finding(
 
 
 def _mask_retraced(trace: Trace) -> Bool:
-    """Calls of TensorFlow's functions for which these had to be traced first."""
+    """Return a mask of the calls of a tf.function that traced it first."""
     mask = np.zeros(len(trace), bool)
     for event, call in zip(*trace.get_text_args("tf_function_call"), strict=True):
         mask[event] = call in _TRACED_CALLS
@@ -377,7 +402,7 @@ def _mask_retraced(trace: Trace) -> Bool:
 
 
 def _mask_eager(trace: Trace) -> Bool:
-    """Ops of TensorFlow that Python ran by themselves."""
+    """Return a mask of the TensorFlow ops that Python ran one by one."""
     events, is_function = trace.get_int_args("is_func")
     mask = np.zeros(len(trace), bool)
     mask[events[is_function == 0]] = True

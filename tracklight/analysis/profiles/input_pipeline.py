@@ -1,4 +1,9 @@
-"""What a program waited for when it waited for its input."""
+"""Input pipelines: which stage of a tf.data pipeline, or which DataLoader, the program waits for.
+
+Each tf.data iterator names the iterator that it feeds. While the program waits for a stage, and a
+stage that feeds it works on any thread, it waits for the latter; the rest is the stage's own. So
+work that is prefetched while the program computes costs nothing, however long it takes.
+"""
 
 from __future__ import annotations
 
@@ -19,20 +24,22 @@ from tracklight.analysis.profiles.arrays import (
 )
 from tracklight.analysis.profiles.findings import Finding
 from tracklight.analysis.profiles.steps import StepAnalysis, StepPart
-from tracklight.analysis.profiles.trace import Framework, Trace
+from tracklight.analysis.profiles.trace import PS_PER_MS, Framework, Trace
 from tracklight.types import Int64
 
-# What kinds of datasets do for a pipeline, and what makes a slow one faster.
+#: Names of the events of tf.data stages start with this.
+STAGE_PREFIX = "Iterator::"
 
+#: What a stage does. Unknown stages are "preparing".
 StageWork = Literal["reading", "preparing", "gathering", "handing over"]
 
 INPUT_PART_DESCRIPTIONS: dict[str, str] = {
-    "reading": "Files are read, or other sources asked.",
-    "preparing": "Functions of the pipeline are run on examples.",
-    "gathering": "Examples are shuffled and put into batches.",
-    "handing over": "Waiting for what other threads prepare, and taking it from them.",
-    "copying": "Batches are copied to the device, and nothing is computed meanwhile.",
-    "loading": "The program waits in its loader.",
+    "reading": "Reading files or other sources.",
+    "preparing": "Running functions of the pipeline on examples.",
+    "gathering": "Shuffling and batching examples.",
+    "handing over": "Waiting for examples that other threads prepare.",
+    "copying": "Copying batches to the device while nothing is computed.",
+    "loading": "Waiting for the data loader.",
 }
 
 _WORK_BY_PREFIX: tuple[tuple[StageWork, tuple[str, ...]], ...] = (
@@ -45,69 +52,64 @@ _WORK_BY_PREFIX: tuple[tuple[StageWork, tuple[str, ...]], ...] = (
 
 _PARALLEL_ADVICE = (
     "It already runs in parallel: do less in it, run it on batches instead of single examples, or "
-    "cache() what it gives."
+    "cache() its output."
 )
-
 _ADVICE_BY_PREFIX: tuple[tuple[str, str], ...] = (
     ("MapAndBatch", _PARALLEL_ADVICE),
     ("ParallelMap", _PARALLEL_ADVICE),
-    ("ParallelInterleave", "Read more files at once: a larger cycle_length."),
-    ("Map", "Give map() num_parallel_calls=tf.data.AUTOTUNE, and cache() what does not change."),
-    ("Interleave", "Give interleave() num_parallel_calls=tf.data.AUTOTUNE."),
+    ("ParallelInterleave", "Read more files at once with a larger cycle_length."),
+    ("Map", "Pass num_parallel_calls=tf.data.AUTOTUNE to map(), and cache() what does not change."),
+    ("Interleave", "Pass num_parallel_calls=tf.data.AUTOTUNE to interleave()."),
     ("FlatMap", "Use interleave() with num_parallel_calls=tf.data.AUTOTUNE instead of flat_map()."),
-    ("Generator", "A generator runs in Python, one example at a time: read files with tf.data."),
+    ("Generator", "Generators run in Python, one example at a time: read files with tf.data."),
     ("TFRecord", "Read several files at once with interleave(), and cache() what fits in memory."),
     ("TextLine", "Read several files at once with interleave(), and cache() what fits in memory."),
-    ("PaddedBatch", "Batch examples of about one length together, and prefetch() afterwards."),
-    ("Batch", "Give batch() num_parallel_calls=tf.data.AUTOTUNE, and end with prefetch()."),
-    ("Shuffle", "A smaller buffer is sooner full; shuffle before what makes examples large."),
-    ("Filter", "Filter once, and keep what is left: cache(), or other files."),
-    ("Prefetch", "What feeds it is not ready in time: look at the stages below it."),
+    ("PaddedBatch", "Batch examples of similar length, and prefetch() afterwards."),
+    ("Batch", "Pass num_parallel_calls=tf.data.AUTOTUNE to batch(), and end with prefetch()."),
+    ("Shuffle", "Use a smaller buffer, and shuffle before stages that make examples larger."),
+    ("Filter", "Filter once and keep the result with cache() or in new files."),
+    ("Prefetch", "Its input is not ready in time: look at the stages below it."),
     ("Root", "End the pipeline with prefetch(tf.data.AUTOTUNE)."),
 )
+_PREFETCH_ADVICE = "End the pipeline with prefetch(tf.data.AUTOTUNE) to overlap it with steps."
 
-
-def classify_stage(op: str) -> StageWork:
-    """What a kind of dataset does; those of which nothing is known prepare."""
-    parallel = op.removeprefix("Parallel")
-    found = (work for work, starts in _WORK_BY_PREFIX if parallel.startswith(starts))
-    return "preparing" if op.startswith("MapAndBatch") else next(found, "preparing")
-
-
-def get_stage_advice(op: str) -> str:
-    return next((advice for start, advice in _ADVICE_BY_PREFIX if op.startswith(start)), "")
-
-
-# The stages of tf.data pipelines, and which of them a program really waited for.
-#
-# Each iterator says whose input it is. While a stage is waited for and one that feeds it works, on
-# whichever thread, it is that one that is waited for; what is left is the stage's own. So what is
-# prefetched while the program computes costs nothing, however long it takes.
-
-STAGE_PREFIX = "Iterator::"
-
-#: Iterators that are made anew for each pass have numbers; what is read from them is one stage.
+#: Iterators created for each pass are numbered; all passes are one stage.
 _ITERATION_INDEX = re.compile(r"(?<=Repeat)\[\d+\]|(?<=FlatMap)\[\d+\]|(?<=Interleave)\[\d+\]")
-
+#: A stage with several inputs numbers them.
 _INPUT_INDEX = re.compile(r"\[\d+\]\Z")
+_LOADER_PREFIX = "enumerate(Data"
+#: Shares of a step from which on a program is highly or moderately input-bound.
+_HIGH_SHARE, _MODERATE_SHARE = 0.2, 0.05
+_INPUT_FINDINGS = ("input", "copies")
+
+_EMPTY_REASONS: dict[Framework, str] = {
+    "tensorflow": "No tf.data pipeline ran during the capture.",
+    "torch": "No DataLoader was used during the capture.",
+    "jax": "JAX does not record how Python loads batches. Wrap the loading in "
+    'jax.profiler.TraceAnnotation("IteratorGetNext").',
+    "python": "The Python sampler cannot tell loading from other work.",
+    "chrome": "This trace has no events that are known to load batches.",
+}
+
+
+# --- Stages of tf.data pipelines -----------------------------------------------------------------
 
 
 class PipelineStage(NamedTuple):
-    """One dataset of a pipeline; times are sums in ps."""
+    """A dataset of a pipeline. Times are totals over all calls."""
 
     path: str
     parent: int | None
-    """Its place among the stages, the one that it feeds."""
+    """Index of the stage that it feeds."""
     calls: int
     total_ps: int
     self_ps: int
-    """Without the stages that it called on its own thread."""
+    """Time without the stages that it called on its own thread."""
     critical_ps: int
-    """How long the program waited for nothing else."""
+    """How long the program waited for this stage and no other."""
     parallelism: int | None
-    """How many of its calls may run at once, where it says so."""
+    """How many of its calls may run at once, if recorded."""
     longest_event: int
-    """The event that took longest."""
 
     @property
     def op(self) -> str:
@@ -115,13 +117,28 @@ class PipelineStage(NamedTuple):
         return self.path.rpartition("::")[2].partition("[")[0]
 
 
-def list_pipelines(trace: Trace, window: Int64) -> list[list[PipelineStage]]:
-    """Each pipeline's stages, those that are fed before those that feed them.
+def classify_stage(op: str) -> StageWork:
+    """Return what a kind of dataset does."""
+    if op.startswith("MapAndBatch"):
+        return "preparing"
+    sequential_op = op.removeprefix("Parallel")
+    works = (work for work, prefixes in _WORK_BY_PREFIX if sequential_op.startswith(prefixes))
+    return next(works, "preparing")
 
-    ``window`` are the times, as a set, in which waiting counts.
+
+def get_stage_advice(op: str) -> str:
+    """Return how to speed up a kind of dataset; empty if there is no advice."""
+    return next((advice for prefix, advice in _ADVICE_BY_PREFIX if op.startswith(prefix)), "")
+
+
+def list_pipelines(trace: Trace, window: Int64) -> list[list[PipelineStage]]:
+    """List the stages of each pipeline, parents before the stages that feed them.
+
+    Args:
+        trace: The trace.
+        window: Interval set of the times in which waiting counts.
     """
-    mask = trace.match_names(lambda name: name.startswith(STAGE_PREFIX))
-    events = np.flatnonzero(mask)
+    events = np.flatnonzero(trace.match_names(lambda name: name.startswith(STAGE_PREFIX)))
     if len(window):
         inside = (trace.end_ps[events] > window[0, 0]) & (trace.start_ps[events] < window[-1, 1])
         events = events[inside]
@@ -129,34 +146,34 @@ def list_pipelines(trace: Trace, window: Int64) -> list[list[PipelineStage]]:
         return []
     roots = _get_root_ids(trace, events)
     return [
-        _PipelineAnalyzer(trace, events[roots == root], window).measure()
+        _PipelineAnalyzer(trace, events[roots == root], window).list_stages()
         for root in np.unique(roots)
     ]
 
 
 def _get_root_ids(trace: Trace, events: Int64) -> Int64:
-    """Of each event, which root iterator it works for; all of one where iterators say nothing."""
-    ids, parents = _get_int_args(trace, "id"), _get_int_args(trace, "parent_id")
-    above = {ids[event]: parents[event] for event in parents if event in ids}
-    found: dict[int, int] = {}
+    """Return the root iterator of each event; 0 for all if iterators have no ids."""
+    ids, parent_ids = _get_int_args(trace, "id"), _get_int_args(trace, "parent_id")
+    parent_of = {ids[event]: parent_ids[event] for event in parent_ids if event in ids}
+    roots: dict[int, int] = {}
     for event in events.tolist():
-        at = ids.get(event, 0)
-        if at not in found:
-            found[at] = _get_root(at, above)
-    return np.array([found[ids.get(event, 0)] for event in events.tolist()], np.int64)
+        id = ids.get(event, 0)
+        if id not in roots:
+            roots[id] = _get_root(id, parent_of)
+    return np.array([roots[ids.get(event, 0)] for event in events.tolist()], np.int64)
 
 
-def _get_root(at: int, above: dict[int, int]) -> int:
-    met = {at}
-    while at in above and above[at] not in met:
-        at = above[at]
-        met.add(at)
-    return at
+def _get_root(id: int, parent_of: dict[int, int]) -> int:
+    visited = {id}
+    while id in parent_of and parent_of[id] not in visited:
+        id = parent_of[id]
+        visited.add(id)
+    return id
 
 
 def _get_int_args(trace: Trace, key: str) -> dict[int, int]:
-    events, numbers = trace.get_int_args(key)
-    return dict(zip(events.tolist(), numbers.tolist(), strict=True))
+    events, values = trace.get_int_args(key)
+    return dict(zip(events.tolist(), values.tolist(), strict=True))
 
 
 class _PipelineAnalyzer:
@@ -165,95 +182,75 @@ class _PipelineAnalyzer:
         self._window = window
         self._events: dict[str, list[int]] = defaultdict(list)
         for event in events.tolist():
-            self._events[_ITERATION_INDEX.sub("", trace.names[trace.name[event]])].append(event)
+            path = _ITERATION_INDEX.sub("", trace.names[trace.name[event]])
+            self._events[path].append(event)
         self._paths = sorted(self._events, key=lambda path: (path.count("::"), path))
-        self._alone = _measure_self_time(trace, events)
-        self._parallel = _get_int_args(trace, "parallelism")
+        self._self_ps = _measure_self_time(trace, events)
+        self._parallelism = _get_int_args(trace, "parallelism")
 
-    def measure(self) -> list[PipelineStage]:
-        waited = self._find_waited()
-        return [self._make(path, waited) for path in self._paths]
+    def list_stages(self) -> list[PipelineStage]:
+        waited = self._get_waited()
+        return [self._make_stage(path, waited) for path in self._paths]
 
-    def _find_waited(self) -> dict[str, Int64]:
-        """When each stage was waited for, by the program or by who is waited for."""
+    def _get_waited(self) -> dict[str, Int64]:
+        """Return when the program, or a stage it waited for, waited for each stage."""
         waited: dict[str, Int64] = {}
         for path in self._paths:
             events = np.array(self._events[path])
             spans = np.column_stack([self._trace.start_ps[events], self._trace.end_ps[events]])
-            above = self._find_parent(path)
-            within = self._window if above is None else waited[above]
-            waited[path] = intersect_intervals(merge_intervals(spans), within)
+            parent = self._find_parent(path)
+            parent_waited = self._window if parent is None else waited[parent]
+            waited[path] = intersect_intervals(merge_intervals(spans), parent_waited)
         return waited
 
     def _find_parent(self, path: str) -> str | None:
-        """The nearest stage above, as some leave no events; a number says which input it is."""
+        """Return the nearest stage above, as some stages record no events."""
         while "::" in path:
             path = _INPUT_INDEX.sub("", path.rpartition("::")[0])
             if path in self._events:
                 return path
         return None
 
-    def _make(self, path: str, waited: dict[str, Int64]) -> PipelineStage:
+    def _make_stage(self, path: str, waited: dict[str, Int64]) -> PipelineStage:
         events = np.array(self._events[path])
-        took = self._trace.duration_ps[events]
+        duration = self._trace.duration_ps[events]
         parent = self._find_parent(path)
-        below = (waited[other] for other in self._paths if self._find_parent(other) == path)
-        parallel = [self._parallel[e] for e in self._events[path] if e in self._parallel]
+        children = (waited[other] for other in self._paths if self._find_parent(other) == path)
+        parallelism = [
+            self._parallelism[event] for event in self._events[path] if event in self._parallelism
+        ]
         return PipelineStage(
             path=path,
             parent=None if parent is None else self._paths.index(parent),
             calls=len(events),
-            total_ps=int(took.sum()),
-            self_ps=sum(self._alone[event] for event in self._events[path]),
-            critical_ps=measure_intervals(waited[path]) - measure_intervals(union_intervals(below)),
-            parallelism=parallel[-1] if parallel else None,
-            longest_event=int(events[np.argmax(took)]),
+            total_ps=int(duration.sum()),
+            self_ps=sum(self._self_ps[event] for event in self._events[path]),
+            critical_ps=measure_intervals(waited[path])
+            - measure_intervals(union_intervals(children)),
+            parallelism=parallelism[-1] if parallelism else None,
+            longest_event=int(events[np.argmax(duration)]),
         )
 
 
 def _measure_self_time(trace: Trace, events: Int64) -> dict[int, int]:
-    """How long each call of a stage took without those that it made on its own thread."""
-    alone: dict[int, int] = {}
-    for mine in _iter_tracks(trace, events):
-        took = trace.duration_ps[mine].copy()
-        parents = compute_parents(trace.end_ps[mine])
-        inner = parents >= 0
-        np.subtract.at(took, parents[inner], trace.duration_ps[mine][inner])
-        alone.update(zip(mine.tolist(), took.tolist(), strict=True))
-    return alone
+    """Return the time of each call without the calls that it made on its own thread."""
+    self_ps: dict[int, int] = {}
+    track_changes = np.flatnonzero(np.diff(trace.track[events])) + 1
+    for track_events in np.split(events, track_changes):
+        duration = trace.duration_ps[track_events]
+        parents = compute_parents(trace.end_ps[track_events])
+        has_parent = parents >= 0
+        time = duration.copy()
+        np.subtract.at(time, parents[has_parent], duration[has_parent])
+        self_ps.update(zip(track_events.tolist(), time.tolist(), strict=True))
+    return self_ps
 
 
-def _iter_tracks(trace: Trace, events: Int64) -> Iterator[Int64]:
-    yield from np.split(events, np.flatnonzero(np.diff(trace.track[events])) + 1)
-
-
-# What a program waited for when it waited for its input.
-
-_PS_PER_MS = 1e9
-
-_LOADER_PREFIX = "enumerate(Data"
-
-#: Shares of a step from which on a program is held up by its input much, or somewhat.
-_HIGH_SHARE, _MODERATE_SHARE = 0.2, 0.05
-
-_PREFETCH_ADVICE = (
-    "End the pipeline with prefetch(tf.data.AUTOTUNE), so that it works while a step does."
-)
-
-_INPUT_FINDINGS = ("input", "copies")
-
-_EMPTY_REASONS: dict[Framework, str] = {
-    "tensorflow": "No tf.data pipeline ran while this was recorded.",
-    "torch": "No DataLoader was asked for a batch while this was recorded.",
-    "jax": "JAX records nothing of how Python loads batches: put "
-    'jax.profiler.TraceAnnotation("IteratorGetNext") around it.',
-    "python": "A sampler of Python cannot tell loading from other work.",
-    "chrome": "Nothing in this trace is known to load batches.",
-}
+# --- Input analysis ------------------------------------------------------------------------------
 
 
 class InputPart(msgspec.Struct):
-    """Milliseconds of an average step that were waited for this and nothing else."""
+    """Time of an average step in which the program waited for this kind of work only."""
 
     name: str
     what: str
@@ -262,7 +259,7 @@ class InputPart(msgspec.Struct):
 
 
 class StageRow(msgspec.Struct):
-    """One stage of a pipeline; milliseconds of an average step, on all threads together."""
+    """A stage of a pipeline; times per average step, summed over all threads."""
 
     id: int
     name: str
@@ -272,12 +269,12 @@ class StageRow(msgspec.Struct):
     total_ms: float
     self_ms: float
     critical_ms: float
-    """How long the program waited for this stage and nothing else."""
+    """How long the program waited for this stage and no other."""
     parallel: int | None
     is_slowest: bool
     advice: str
     event: int
-    """The call that took longest."""
+    """The longest call."""
 
 
 class PipelineRow(msgspec.Struct):
@@ -286,7 +283,7 @@ class PipelineRow(msgspec.Struct):
 
 
 class LoaderRow(msgspec.Struct):
-    """A loader of PyTorch, and the batches that were waited for."""
+    """A PyTorch DataLoader and the waits for its batches."""
 
     name: str
     calls: int
@@ -294,10 +291,11 @@ class LoaderRow(msgspec.Struct):
     mean_ms: float
     max_ms: float
     event: int
+    """The longest wait."""
 
 
 class InputAnalysis(msgspec.Struct):
-    """``ms`` of an average step wait for input; ``hidden_ms`` more were behind other work."""
+    """How long an average step waits for input (``ms``), and behind other work (``hidden_ms``)."""
 
     share: float
     ms: float
@@ -308,32 +306,41 @@ class InputAnalysis(msgspec.Struct):
     loaders: list[LoaderRow]
     findings: list[Finding]
     why: str
-    """Why there is neither a pipeline nor a loader."""
+    """Why there is neither a pipeline nor a loader; empty if there is one."""
 
 
 def explain_no_input(trace: Trace, analysis: StepAnalysis, framework: Framework) -> str:
-    """Why nothing can be said of a program's input; empty where something can."""
-    named = any(name.startswith((STAGE_PREFIX, _LOADER_PREFIX)) for name in trace.names)
-    return (
-        "" if named or (analysis.event_parts == StepPart.INPUT).any() else _EMPTY_REASONS[framework]
-    )
+    """Return why there is nothing to analyze; empty if there is something."""
+    has_input = any(name.startswith((STAGE_PREFIX, _LOADER_PREFIX)) for name in trace.names)
+    if has_input or (analysis.event_parts == StepPart.INPUT).any():
+        return ""
+    return _EMPTY_REASONS[framework]
 
 
 def analyze_input(
     trace: Trace, analysis: StepAnalysis, framework: Framework, findings: Iterable[Finding]
 ) -> InputAnalysis:
-    window = merge_intervals(analysis.steps.spans[analysis.averaged_slice])
+    """Return how long steps waited for input, and for which stage.
+
+    Args:
+        trace: The trace.
+        analysis: Its steps.
+        framework: The framework that wrote it.
+        findings: All findings, of which those about input are kept.
+    """
     pipelines = [
         _make_pipeline_row(number, stages, analysis)
-        for number, stages in enumerate(list_pipelines(trace, window), 1)
+        for number, stages in enumerate(list_pipelines(trace, _get_window(analysis)), 1)
     ]
     loaders = list(_iter_loaders(trace))
-    step_ms = analysis.average_ms(analysis.breakdown.total_ps) or 1.0
-    ms = analysis.average_ms(analysis.breakdown.exclusive_ps[:, StepPart.INPUT])
+    breakdown = analysis.breakdown
+    step_ms = analysis.average_ms(breakdown.total_ps) or 1.0
+    ms = analysis.average_ms(breakdown.exclusive_ps[:, StepPart.INPUT])
+    inclusive_ms = analysis.average_ms(breakdown.inclusive_ps[:, StepPart.INPUT])
     return InputAnalysis(
         share=ms / step_ms,
         ms=ms,
-        hidden_ms=analysis.average_ms(analysis.breakdown.inclusive_ps[:, StepPart.INPUT]) - ms,
+        hidden_ms=inclusive_ms - ms,
         verdict=_make_verdict(ms / step_ms, pipelines),
         parts=list(_iter_input_parts(analysis, pipelines, loaders, step_ms)),
         pipelines=pipelines,
@@ -344,43 +351,52 @@ def analyze_input(
 
 
 def add_stage_advice(findings: Iterable[Finding], trace: Trace, analysis: StepAnalysis) -> None:
-    """Say of a finding about input which stage of a pipeline it is, and what helps that one."""
-    about = [finding for finding in findings if finding.name == "input"]
-    window = merge_intervals(analysis.steps.spans[analysis.averaged_slice])
-    stages = [stage for found in list_pipelines(trace, window) for stage in found] if about else []
+    """Replace the advice of a finding about input by that on the slowest stage of its pipeline."""
+    finding = next((finding for finding in findings if finding.name == "input"), None)
+    if finding is None:
+        return
+    pipelines = list_pipelines(trace, _get_window(analysis))
+    stages = [stage for pipeline in pipelines for stage in pipeline]
     slowest = max(stages, key=lambda stage: stage.critical_ps, default=None)
     if slowest is not None and slowest.critical_ps:
         share = slowest.critical_ps / max(sum(stage.critical_ps for stage in stages), 1)
-        said = (
-            f"{100 * share:.0f} % of that is the stage {slowest.op}. {get_stage_advice(slowest.op)}"
-        )
-        ahead = "" if any(stage.op == "Prefetch" for stage in stages) else _PREFETCH_ADVICE
-        about[0].advice = f"{said} {ahead}".strip()
+        has_prefetch = any(stage.op == "Prefetch" for stage in stages)
+        sentences = [
+            f"{100 * share:.0f} % of that is the stage {slowest.op}.",
+            get_stage_advice(slowest.op),
+            "" if has_prefetch else _PREFETCH_ADVICE,
+        ]
+        finding.advice = " ".join(filter(None, sentences))
+
+
+def _get_window(analysis: StepAnalysis) -> Int64:
+    return merge_intervals(analysis.steps.spans[analysis.averaged_slice])
 
 
 def _make_pipeline_row(
-    number: int, stages: list[PipelineStage], division: StepAnalysis
+    number: int, stages: list[PipelineStage], analysis: StepAnalysis
 ) -> PipelineRow:
-    ms = _PS_PER_MS * max(division.averaged_count, 1)
-    slowest = max(stage.critical_ps for stage in stages)
-    step_ms = division.average_ms(division.breakdown.total_ps)
-    matters = sum(stage.critical_ps for stage in stages) / ms >= _MODERATE_SHARE * step_ms
+    ps_per_step_ms = PS_PER_MS * max(analysis.averaged_count, 1)
+    slowest_ps = max(stage.critical_ps for stage in stages)
+    waited_ms = sum(stage.critical_ps for stage in stages) / ps_per_step_ms
+    step_ms = analysis.average_ms(analysis.breakdown.total_ps)
+    needs_advice = waited_ms >= _MODERATE_SHARE * step_ms
     rows = [
         StageRow(
-            id=place,
-            name=stage.path.removeprefix("Iterator::"),
+            id=id,
+            name=stage.path.removeprefix(STAGE_PREFIX),
             op=stage.op,
             parent=stage.parent,
             calls=stage.calls,
-            total_ms=stage.total_ps / ms,
-            self_ms=stage.self_ps / ms,
-            critical_ms=stage.critical_ps / ms,
+            total_ms=stage.total_ps / ps_per_step_ms,
+            self_ms=stage.self_ps / ps_per_step_ms,
+            critical_ms=stage.critical_ps / ps_per_step_ms,
             parallel=stage.parallelism,
-            is_slowest=stage.critical_ps == slowest > 0,
-            advice=get_stage_advice(stage.op) if matters else "",
+            is_slowest=stage.critical_ps == slowest_ps > 0,
+            advice=get_stage_advice(stage.op) if needs_advice else "",
             event=stage.longest_event,
         )
-        for place, stage in enumerate(stages)
+        for id, stage in enumerate(stages)
     ]
     return PipelineRow(f"pipeline {number}", rows)
 
@@ -388,42 +404,46 @@ def _make_pipeline_row(
 def _iter_loaders(trace: Trace) -> Iterator[LoaderRow]:
     events = np.flatnonzero(trace.match_names(lambda name: name.startswith(_LOADER_PREFIX)))
     for name in np.unique(trace.name[events]).tolist():
-        mine = events[trace.name[events] == name]
-        took = trace.duration_ps[mine] / _PS_PER_MS
+        waits = events[trace.name[events] == name]
+        duration_ms = trace.duration_ps[waits] / PS_PER_MS
         yield LoaderRow(
             name=trace.names[name],
-            calls=len(mine),
-            total_ms=float(took.sum()),
-            mean_ms=float(took.mean()),
-            max_ms=float(took.max()),
-            event=int(mine[np.argmax(took)]),
+            calls=len(waits),
+            total_ms=float(duration_ms.sum()),
+            mean_ms=float(duration_ms.mean()),
+            max_ms=float(duration_ms.max()),
+            event=int(waits[np.argmax(duration_ms)]),
         )
 
 
 def _iter_input_parts(
-    division: StepAnalysis, pipelines: list[PipelineRow], loaders: list[LoaderRow], step_ms: float
+    analysis: StepAnalysis,
+    pipelines: list[PipelineRow],
+    loaders: list[LoaderRow],
+    step_ms: float,
 ) -> Iterator[InputPart]:
-    """What was waited for, by kinds of work, in the order in which a batch comes along."""
-    waited: dict[str, float] = defaultdict(float)
+    """Yield the waiting time by kind of work, in the order in which a batch is made."""
+    waited_ms: dict[str, float] = defaultdict(float)
     for pipeline in pipelines:
         for stage in pipeline.stages:
-            waited[classify_stage(stage.op)] += stage.critical_ms
+            waited_ms[classify_stage(stage.op)] += stage.critical_ms
+    exclusive_ps = analysis.breakdown.exclusive_ps
     if loaders:
-        waited["loading"] = division.average_ms(division.breakdown.exclusive_ps[:, StepPart.INPUT])
-    waited["copying"] = division.average_ms(
-        division.breakdown.exclusive_ps[:, StepPart.HOST_TO_DEVICE]
-    )
-    for name, what in INPUT_PART_DESCRIPTIONS.items():
-        if waited[name]:
-            yield InputPart(name, what, waited[name], waited[name] / step_ms)
+        waited_ms["loading"] = analysis.average_ms(exclusive_ps[:, StepPart.INPUT])
+    waited_ms["copying"] = analysis.average_ms(exclusive_ps[:, StepPart.HOST_TO_DEVICE])
+    for name, description in INPUT_PART_DESCRIPTIONS.items():
+        if waited_ms[name]:
+            yield InputPart(name, description, waited_ms[name], waited_ms[name] / step_ms)
 
 
 def _make_verdict(share: float, pipelines: list[PipelineRow]) -> str:
     percent = f"{100 * share:.1f} %"
     if share < _MODERATE_SHARE:
-        return f"Input is no matter here: a step waits for it {percent} of its time."
-    much = "much" if share >= _HIGH_SHARE else "somewhat"
-    said = f"The program is held up {much} by its input: {percent} of a step is spent waiting."
+        return f"The program is not input-bound: {percent} of a step is spent waiting for input."
+    degree = "highly" if share >= _HIGH_SHARE else "moderately"
+    verdict = (
+        f"The program is {degree} input-bound: {percent} of a step is spent waiting for input."
+    )
     stages = [stage for pipeline in pipelines for stage in pipeline.stages if stage.is_slowest]
     slowest = max(stages, key=lambda stage: stage.critical_ms, default=None)
-    return f"{said} Most of that is the stage {slowest.op}." if slowest else said
+    return f"{verdict} Most of it is the stage {slowest.op}." if slowest else verdict

@@ -1,4 +1,9 @@
-"""Which op each event is, and how long ops took."""
+"""Which op each event is, and how long each op took.
+
+An op is an op of a framework, an instruction of an XLA program or a Python function. A kernel is
+named after the op that launched it, so that host time and device time appear under the same name.
+Start with `compute_op_stats`.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +16,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tracklight.analysis.profiles import arrays
-from tracklight.analysis.profiles.arrays import compute_child_time
+from tracklight.analysis.profiles.arrays import (
+    compute_child_time,
+    unique_counts,
+    unique_inverse,
+)
 from tracklight.analysis.profiles.trace import Trace
 from tracklight.analysis.profiles.xla_programs import (
     InstructionMap,
@@ -22,17 +30,23 @@ from tracklight.analysis.profiles.xla_programs import (
 )
 from tracklight.types import Bool, Int32, Int64
 
-# Which op an event is, by its name: one of TensorFlow, tf.data or JAX, a copy, or none.
-
 _TF_NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_./>-]*\Z")
-
 _TF_TYPE = re.compile(r"[A-Z_][A-Za-z0-9_]*\Z")
-
 _JAX_TYPE = re.compile(r"[a-z_][a-z0-9_]*(\[.*\])?\Z", re.DOTALL)
-
 _NUMBER_SUFFIX = re.compile(r"(.*)_[+-]?\d+\Z", re.DOTALL)
-
 _COPY_NAMES = ("MemcpyHToD", "MemcpyDToH", "MemcpyDToD", "MemcpyHToH")
+
+_OP_CATEGORY, _PYTHON_CATEGORY = "cpu_op", "python_function"
+#: Events that enclose ops, launch them or only mark a time.
+_NON_OP_CATEGORIES = frozenset({
+    "gpu_user_annotation", "user_annotation", "cuda_runtime", "cuda_driver", "overhead", "Trace",
+    "cpu_instant_event", "thread_state", _PYTHON_CATEGORY,
+})  # fmt: skip
+_DEVICE_CATEGORIES = ("kernel", "gpu_memcpy", "gpu_memset")
+
+ALLOCATION_NAMES = ("MemoryAllocation", "MemoryDeallocation")
+#: A ``tf_op`` argument that stands for a whole program.
+_MODULE_PREFIX = "XlaModule:"
 
 
 class Op(NamedTuple):
@@ -40,8 +54,43 @@ class Op(NamedTuple):
     type: str
 
 
+class OpSide(IntEnum):
+    """Where an op runs."""
+
+    HOST = 0
+    DEVICE = 1
+    PYTHON = 2
+
+
+class EventOps(NamedTuple):
+    """The op of each event."""
+
+    op_index: Int32
+    """For each event, an index into ``ops``; -1 for none."""
+    ops: list[Op]
+    sides: list[OpSide]
+    launch_event: Int64
+    """For each event, the event that launched it, or itself. All kernels of one launch are one
+    call of their op."""
+
+
+class OpStats(NamedTuple):
+    """Statistics with one row per op, sorted by descending self time."""
+
+    ops: list[Op]
+    sides: Int32
+    counts: Int64
+    total_ps: Int64
+    self_ps: Int64
+    """Time without nested ops."""
+    longest_event: Int64
+    idle_ps: dict[OpSide, int]
+    """Gaps between the first and the last op of each thread or device queue, summed up."""
+
+
 @lru_cache(maxsize=65_536)
 def parse_op_name(name: str) -> Op | None:
+    """Return the op that an event name of TensorFlow, tf.data or JAX stands for, if any."""
     left, colon, right = name.partition(":")
     if not colon:
         copy = next((each for each in _COPY_NAMES if left.lower().startswith(each.lower())), None)
@@ -50,39 +99,19 @@ def parse_op_name(name: str) -> Op | None:
         return Op(name, "Dataset")
     if _TF_NAME.match(left) and _TF_TYPE.match(right):
         return Op(left, right)
-    kind = right or _strip_number(left.rpartition("/")[2])
-    if _JAX_TYPE.match(kind):
-        return Op(left, kind.partition("[")[0])
-    return None if right else Op(left, kind)
+    type = right or _strip_number(left.rpartition("/")[2])
+    if _JAX_TYPE.match(type):
+        return Op(left, type.partition("[")[0])
+    return None if right else Op(left, type)
 
 
 def _strip_number(name: str) -> str:
-    numbered = _NUMBER_SUFFIX.match(name)
-    return numbered[1] if numbered else name
-
-
-# Which op each event is, as that is written down while it is found out.
-
-
-class OpSide(IntEnum):
-    """Who does an op."""
-
-    HOST = 0
-    DEVICE = 1
-    PYTHON = 2
-
-
-class EventOps(NamedTuple):
-    op_index: Int32
-    """Of each event, which op it is; -1: none."""
-    ops: list[Op]
-    sides: list[OpSide]
-    launch_event: Int64
-    """Of each event, by which event it was called; what one call launched is one call."""
+    match = _NUMBER_SUFFIX.match(name)
+    return match[1] if match else name
 
 
 class EventOpsBuilder:
-    """Ops by number, in the order in which they are met."""
+    """Assign ops to events. Later assignments overwrite earlier ones."""
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
@@ -94,250 +123,226 @@ class EventOpsBuilder:
         self.op_index[event] = self._get_index(op, side)
 
     def set_by_name(self, mask: Bool, side: OpSide, parse: Callable[[str], Op | None]) -> None:
-        """Name events by nothing but what they are called; each name is looked at once."""
+        """Assign ops by the names of events. Each unique name is parsed once."""
         events = np.flatnonzero(mask)
         names, inverse = np.unique(self.trace.name[events], return_inverse=True)
         self.set_many(events, inverse, [parse(self.trace.names[name]) for name in names], side)
 
     def set_many(self, events: Int64, index: Int64, ops: Sequence[Op | None], side: OpSide) -> None:
-        """Name events each by one of some ops; None takes the name away."""
-        used = np.bincount(index, minlength=len(ops)) > 0
-        places = [
-            self._get_index(op, side) if op is not None and is_used else -1
-            for op, is_used in zip(ops, used.tolist(), strict=True)
+        """Assign ``ops[index[i]]`` to ``events[i]``; None removes the op of an event."""
+        is_used = np.bincount(index, minlength=len(ops)) > 0
+        indices = [
+            self._get_index(op, side) if op is not None and used else -1
+            for op, used in zip(ops, is_used.tolist(), strict=True)
         ]
-        self.op_index[events] = np.array(places, np.int32)[index]
-
-    def _get_index(self, op: Op, side: OpSide) -> int:
-        return self._indices.setdefault((op, side), len(self._indices))
+        self.op_index[events] = np.array(indices, np.int32)[index]
 
     def build(self) -> EventOps:
         ops, sides = [op for op, _ in self._indices], [side for _, side in self._indices]
         return EventOps(self.op_index, ops, sides, self.launch_event)
 
-
-# Ops of PyTorch's traces, and of any other in Chrome's form.
-
-_OP_CATEGORY, _PYTHON_CATEGORY = "cpu_op", "python_function"
-
-#: What stands around ops, launches them, or only happens at a time.
-_NON_OP_CATEGORIES = frozenset({
-    "gpu_user_annotation", "user_annotation", "cuda_runtime", "cuda_driver", "overhead", "Trace",
-    "cpu_instant_event", "thread_state", _PYTHON_CATEGORY,
-})  # fmt: skip
-
-_DEVICE_CATEGORIES = ("kernel", "gpu_memcpy", "gpu_memset")
+    def _get_index(self, op: Op, side: OpSide) -> int:
+        return self._indices.setdefault((op, side), len(self._indices))
 
 
-def assign_chrome_ops(trace: Trace, builder: EventOpsBuilder) -> None:
+def assign_ops(trace: Trace, instructions: InstructionMap | None = None) -> EventOps:
+    """Return the op of each event.
+
+    Args:
+        trace: The trace.
+        instructions: The XLA instructions of events, if they are already known.
+    """
+    builder = EventOpsBuilder(trace)
+    if any(trace.categories):
+        _assign_chrome_ops(trace, builder)
+    else:
+        instructions = instructions or map_instructions(trace, list_programs(trace))
+        _assign_xplane_ops(trace, builder, instructions)
+    return builder.build()
+
+
+def _assign_chrome_ops(trace: Trace, builder: EventOpsBuilder) -> None:
+    """Assign the ops of PyTorch, or of any other trace in the Chrome format."""
     is_python = trace.match_categories(_PYTHON_CATEGORY) & ~trace.on_device
     builder.set_by_name(is_python, OpSide.PYTHON, lambda name: Op(name, "Python"))
     if _OP_CATEGORY in trace.categories:
-        builder.set_by_name(
-            trace.match_categories(_OP_CATEGORY), OpSide.HOST, lambda name: Op(name, name)
-        )
+        is_op = trace.match_categories(_OP_CATEGORY)
+        builder.set_by_name(is_op, OpSide.HOST, lambda name: Op(name, name))
         _assign_shapes(trace, builder)
         _assign_kernels(trace, builder)
         return
-    # Who wrote this is not known: all that it tells apart is taken for what ops do.
+    # An unknown writer: take every other category for a type of ops.
     for category in {*trace.categories} - _NON_OP_CATEGORIES:
-        mine = trace.match_categories(category) & ~trace.on_device & (trace.duration_ps > 0)
-        builder.set_by_name(mine, OpSide.HOST, lambda name, kind=category: Op(name, kind))  # type: ignore[misc]
+        mask = trace.match_categories(category) & ~trace.on_device & (trace.duration_ps > 0)
+        builder.set_by_name(mask, OpSide.HOST, lambda name, type=category: Op(name, type))  # type: ignore[misc]
     _assign_kernels(trace, builder)
 
 
-def _assign_shapes(trace: Trace, book: EventOpsBuilder) -> None:
-    """Tell ops apart by the shapes of what they were given, where the capture recorded them."""
-    events, which, texts = trace.get_unique_text_args("input_dims")
-    is_op = book.op_index[events] >= 0
-    events, which = events[is_op], which[is_op]
-    pairs, pair = arrays.unique_inverse(trace.name[events].astype(np.int64) * len(texts) + which)
-    named = (divmod(each, len(texts)) for each in pairs.tolist())
-    ops = [_make_shaped_op(trace.names[name], texts[text]) for name, text in named]
-    book.set_many(events, pair, ops, OpSide.HOST)
+def _assign_shapes(trace: Trace, builder: EventOpsBuilder) -> None:
+    """Distinguish ops of one name by the shapes of their inputs, if these were recorded."""
+    events, text_index, texts = trace.get_unique_text_args("input_dims")
+    is_op = builder.op_index[events] >= 0
+    events, text_index = events[is_op], text_index[is_op]
+    keys = trace.name[events].astype(np.int64) * len(texts) + text_index
+    unique_keys, index = unique_inverse(keys)
+    pairs = (divmod(key, len(texts)) for key in unique_keys.tolist())
+    ops = [_make_shaped_op(trace.names[name], texts[text]) for name, text in pairs]
+    builder.set_many(events, index, ops, OpSide.HOST)
 
 
-def _make_shaped_op(kind: str, text: str) -> Op:
-    shapes = _format_shapes(text)
-    return Op(f"{kind} ({shapes})" if shapes else kind, kind)
+def _make_shaped_op(type: str, input_dims: str) -> Op:
+    shapes = _format_shapes(input_dims)
+    return Op(f"{type} ({shapes})" if shapes else type, type)
 
 
 @lru_cache(maxsize=65_536)
-def _format_shapes(text: str) -> str:
+def _format_shapes(input_dims: str) -> str:
+    """Format ``[[8, 3], [3]]`` as ``8x3, 3``."""
     try:
-        shapes = json.loads(text)
+        shapes = json.loads(input_dims)
         return ", ".join("x".join(map(str, _iter_sizes(shape))) for shape in shapes if shape)
     except (ValueError, TypeError, RecursionError):
         return ""
 
 
 def _iter_sizes(shape: object) -> Iterator[object]:
-    """A shape, or the shapes of a list of tensors one after the other."""
+    """Yield the sizes of a shape, or the shapes of a list of tensors."""
     for each in shape if isinstance(shape, list) else ():
         yield "(" + "x".join(map(str, each)) + ")" if isinstance(each, list) else each
 
 
-def _assign_kernels(trace: Trace, book: EventOpsBuilder) -> None:
-    """Call what runs on a device after the op that launched it."""
-    kernels = trace.match_categories(*_DEVICE_CATEGORIES) & trace.on_device
-    book.set_by_name(kernels, OpSide.DEVICE, lambda name: Op(name, "kernel"))
-    events, numbers = trace.get_int_args("external")
-    is_op = (book.op_index[events] >= 0) & ~trace.on_device[events]
-    launchers = dict(zip(numbers[is_op].tolist(), events[is_op].tolist(), strict=True))
-    mine = kernels[events]
-    launched = zip(events[mine].tolist(), numbers[mine].tolist(), strict=True)
-    naming = book.build()
-    for event, launcher in ((event, launchers.get(number)) for event, number in launched):
+def _assign_kernels(trace: Trace, builder: EventOpsBuilder) -> None:
+    """Name device events after the op that launched them."""
+    is_kernel = trace.match_categories(*_DEVICE_CATEGORIES) & trace.on_device
+    builder.set_by_name(is_kernel, OpSide.DEVICE, lambda name: Op(name, "kernel"))
+    events, ids = trace.get_int_args("external")
+    is_op = (builder.op_index[events] >= 0) & ~trace.on_device[events]
+    launchers = dict(zip(ids[is_op].tolist(), events[is_op].tolist(), strict=True))
+    launched = is_kernel[events]
+    event_ops = builder.build()
+    for event, id in zip(events[launched].tolist(), ids[launched].tolist(), strict=True):
+        launcher = launchers.get(id)
         if launcher is not None:
-            book.set(event, naming.ops[naming.op_index[launcher]], OpSide.DEVICE)
-            book.launch_event[event] = launcher
+            builder.set(event, event_ops.ops[event_ops.op_index[launcher]], OpSide.DEVICE)
+            builder.launch_event[event] = launcher
 
 
-# Which op each event is: one of a framework, an instruction of a program, a function of Python.
-#
-# An op of a device is called after what launched it, so that the time that a device took and the time
-# that its host took stand under one name.
-
-_ALLOCATION_NAMES = ("MemoryAllocation", "MemoryDeallocation")
-
-#: What is said to be an op and is the whole program.
-_MODULE_PREFIX = "XlaModule:"
-
-
-def assign_ops(trace: Trace, instructions: InstructionMap | None = None) -> EventOps:
-    """Name the ops; ``placement`` saves finding out which instructions events are once more."""
-    book = EventOpsBuilder(trace)
-    if any(trace.categories):
-        assign_chrome_ops(trace, book)
-    else:
-        instructions = instructions or map_instructions(trace, list_programs(trace))
-        _assign_xplane_ops(trace, book, instructions)
-    return book.build()
+def _assign_xplane_ops(
+    trace: Trace, builder: EventOpsBuilder, instructions: InstructionMap
+) -> None:
+    """Assign the ops of TensorFlow and JAX, from the least to the most specific source."""
+    on_host = ~trace.on_device
+    builder.set_by_name(on_host, OpSide.HOST, parse_op_name)
+    builder.set_by_name(trace.on_device & (trace.duration_ps > 0), OpSide.DEVICE, _make_kernel_op)
+    _assign_tf_ops(trace, builder)
+    _assign_instructions(trace, builder, instructions)
+    is_frame = on_host & trace.match_names(lambda name: name.startswith("$"))
+    builder.set_by_name(is_frame, OpSide.PYTHON, lambda name: Op(name[1:], "Python"))
 
 
-def _assign_xplane_ops(trace: Trace, book: EventOpsBuilder, placement: InstructionMap) -> None:
-    """Name the ops of TensorFlow and JAX: what is known more closely is written over the rest."""
-    host = ~trace.on_device
-    book.set_by_name(host, OpSide.HOST, parse_op_name)
-    book.set_by_name(trace.on_device & (trace.duration_ps > 0), OpSide.DEVICE, _make_kernel_op)
-    _assign_tf_ops(trace, book)
-    _assign_instructions(trace, book, placement)
-    frames = host & trace.match_names(lambda name: name.startswith("$"))
-    book.set_by_name(frames, OpSide.PYTHON, lambda name: Op(name[1:], "Python"))
-
-
-def _assign_tf_ops(trace: Trace, book: EventOpsBuilder) -> None:
-    """Name events after the op that they are said to be of; a host's own name goes before that."""
-    events, which, texts = trace.get_unique_text_args("tf_op")
+def _assign_tf_ops(trace: Trace, builder: EventOpsBuilder) -> None:
+    """Assign the op in the ``tf_op`` argument; on the host only to events that have none yet."""
+    events, index, texts = trace.get_unique_text_args("tf_op")
     ops = [
         parse_op_name(text) or Op(text, "") if text not in ("", _MODULE_PREFIX) else None
         for text in texts
     ]
-    is_named = np.array([op is not None for op in ops], bool)[which]
-    is_named &= ~trace.match_names(lambda name: name in _ALLOCATION_NAMES)[events]
+    has_op = np.array([op is not None for op in ops], bool)[index]
+    has_op &= ~trace.match_names(lambda name: name in ALLOCATION_NAMES)[events]
     on_device = trace.on_device[events]
-    for side, mine in (
-        (OpSide.HOST, ~on_device & (book.op_index[events] < 0)),
-        (OpSide.DEVICE, on_device),
+    for side, mask in (
+        (OpSide.HOST, has_op & ~on_device & (builder.op_index[events] < 0)),
+        (OpSide.DEVICE, has_op & on_device),
     ):
-        book.set_many(events[is_named & mine], which[is_named & mine], ops, side)
+        builder.set_many(events[mask], index[mask], ops, side)
 
 
 def list_instruction_ops(instructions: InstructionMap) -> list[Op]:
-    """The op that each instruction is."""
+    """Return the op of each instruction of a map."""
     return [
-        Op(each.instruction.name, classify_instruction(*each)) for each in instructions.instructions
+        Op(ref.instruction.name, classify_instruction(*ref)) for ref in instructions.instructions
     ]
 
 
-def _assign_instructions(trace: Trace, book: EventOpsBuilder, placement: InstructionMap) -> None:
-    events, which, _ = placement
-    named = list_instruction_ops(placement)
+def _assign_instructions(
+    trace: Trace, builder: EventOpsBuilder, instructions: InstructionMap
+) -> None:
+    events, index, _ = instructions
+    ops = list_instruction_ops(instructions)
     for side in (OpSide.HOST, OpSide.DEVICE):
-        mine = trace.on_device[events] == (side == OpSide.DEVICE)
-        book.set_many(events[mine], which[mine], named, side)
+        mask = trace.on_device[events] == (side == OpSide.DEVICE)
+        builder.set_many(events[mask], index[mask], ops, side)
 
 
 def _make_kernel_op(name: str) -> Op:
-    """A kernel of which nothing else is known; copies are known by their names."""
     return Op(name, "copy" if name.lower().startswith("memcpy") else "kernel")
 
 
-# How long ops took, on the host and on devices: all of them, each counted once.
-
-
-class OpStats(NamedTuple):
-    """One row an op, those that took longest by themselves first."""
-
-    ops: list[Op]
-    sides: Int32
-    counts: Int64
-    total_ps: Int64
-    self_ps: Int64
-    """Without what ran inside of it."""
-    longest_event: Int64
-    """The event that took longest."""
-    idle_ps: dict[OpSide, int]
-    """How long threads, or devices, did nothing between their first op and their last."""
-
-
 def compute_op_stats(trace: Trace, event_ops: EventOps | None = None) -> OpStats:
+    """Return how often each op ran and how long it took.
+
+    Args:
+        trace: The trace.
+        event_ops: The result of `assign_ops`, if it is already known.
+    """
     event_ops = event_ops or assign_ops(trace)
-    alone, idle = _measure_times(trace, event_ops)
-    named = np.flatnonzero(event_ops.op_index >= 0)
-    op, count = event_ops.op_index[named], len(event_ops.ops)
-    calls = _count_calls(op, event_ops.launch_event[named], trace.name[named], count)
-    own = _sum_by_op(op, alone[named], count)
-    order = np.argsort(-own, kind="stable")
-    # An op whose every event was given another name is none.
+    self_ps, idle_ps = _measure_times(trace, event_ops)
+    events = np.flatnonzero(event_ops.op_index >= 0)
+    op, count = event_ops.op_index[events], len(event_ops.ops)
+    duration = trace.duration_ps[events]
+    calls = _count_calls(op, event_ops.launch_event[events], trace.name[events], count)
+    op_self_ps = _sum_by_op(op, self_ps[events], count)
+    order = np.argsort(-op_self_ps, kind="stable")
+    # Drop ops whose events were all reassigned to other ops.
     order = order[calls[order] > 0]
     return OpStats(
-        ops=[event_ops.ops[at] for at in order.tolist()],
+        ops=[event_ops.ops[index] for index in order.tolist()],
         sides=np.array(event_ops.sides, np.int32)[order],
         counts=calls[order],
-        total_ps=_sum_by_op(op, trace.duration_ps[named], count)[order],
-        self_ps=own[order],
-        longest_event=_get_longest_events(op, named, trace.duration_ps[named], count)[order],
-        idle_ps=idle,
+        total_ps=_sum_by_op(op, duration, count)[order],
+        self_ps=op_self_ps[order],
+        longest_event=_get_longest_events(op, events, duration, count)[order],
+        idle_ps=idle_ps,
     )
 
 
-def _measure_times(trace: Trace, naming: EventOps) -> tuple[Int64, dict[OpSide, int]]:
-    """How long each event took by itself, and how long nobody did anything."""
-    alone = trace.duration_ps.copy()
-    idle = dict.fromkeys(OpSide, 0)
-    side_of = np.array([*naming.sides, -1], np.int64)[naming.op_index]
+def _measure_times(trace: Trace, event_ops: EventOps) -> tuple[Int64, dict[OpSide, int]]:
+    """Return the self time of each event and the idle time of each side."""
+    self_ps = trace.duration_ps.copy()
+    idle_ps = dict.fromkeys(OpSide, 0)
+    event_side = np.array([*event_ops.sides, -1], np.int64)[event_ops.op_index]
     for side in OpSide:
-        events = np.flatnonzero(side_of == side)
-        for mine in np.split(events, np.flatnonzero(np.diff(trace.track[events])) + 1):
-            start, end = trace.start_ps[mine], trace.end_ps[mine]
-            if side != OpSide.DEVICE:  # whose kernels overlap, and are never nested
-                alone[mine] -= compute_child_time(start, end)
-            idle[side] += _measure_idle(start, end)
-    return alone, idle
+        side_events = np.flatnonzero(event_side == side)
+        track_changes = np.flatnonzero(np.diff(trace.track[side_events])) + 1
+        for events in np.split(side_events, track_changes):
+            start, end = trace.start_ps[events], trace.end_ps[events]
+            if side != OpSide.DEVICE:  # kernels overlap but do not nest
+                self_ps[events] -= compute_child_time(start, end)
+            idle_ps[side] += _measure_idle(start, end)
+    return self_ps, idle_ps
 
 
 def _measure_idle(start: Int64, end: Int64) -> int:
-    """How long nothing ran between the first beginning and the last end."""
+    """Return the total length of the gaps between events that are sorted by start."""
     busy_until = np.maximum.accumulate(end)[:-1]
     return int(np.maximum(start[1:] - busy_until, 0).sum())
 
 
-def _count_calls(op: Int32, call: Int64, name: Int32, count: int) -> Int64:
-    """Count a call that launches several kernels once.
+def _count_calls(op: Int32, launch_event: Int64, name: Int32, count: int) -> Int64:
+    """Count the calls of each op. A call that launches several kernels counts once.
 
-    Where it is not known what launched them, as often as the commonest of its kernels ran.
+    If launches are unknown, an op was called as often as its most frequent kernel ran.
     """
     keys = op.astype(np.int64) << 32
-    called = np.bincount(arrays.unique_counts(keys | call)[0] >> 32, minlength=count)
-    pairs, times = arrays.unique_counts(keys | name)
-    commonest = np.zeros(count, np.int64)
-    np.maximum.at(commonest, pairs >> 32, times)
-    return np.minimum(called, commonest)
+    launches = np.bincount(unique_counts(keys | launch_event)[0] >> 32, minlength=count)
+    kernel_keys, kernel_counts = unique_counts(keys | name)
+    max_kernel_count = np.zeros(count, np.int64)
+    np.maximum.at(max_kernel_count, kernel_keys >> 32, kernel_counts)
+    return np.minimum(launches, max_kernel_count)
 
 
 def _sum_by_op(op: Int32, ps: Int64, count: int) -> Int64:
-    """Sum by op in whole picoseconds, of which a day is more than doubles hold."""
+    """Sum integers, as a day of picoseconds exceeds the precision of float64."""
     sums = np.zeros(count, np.int64)
     np.add.at(sums, op, ps)
     return sums

@@ -1,4 +1,14 @@
-"""Steps found, and what their time went into."""
+"""Steps of a trace, and what their time went into.
+
+Steps are found by one rule after the other, because programs mark their steps in many ways or not
+at all. The result says by which rule.
+
+The time of a step is divided among parts, host and device together, so that every instant counts
+once: for the part that is closest to the purpose of the step. Device compute hides what the host
+does meanwhile. The time of each part on its own is kept as well, to show how much was hidden.
+
+Start with `analyze_steps`.
+"""
 
 from __future__ import annotations
 
@@ -17,134 +27,37 @@ from tracklight.analysis.profiles.arrays import (
     unique_inverse,
 )
 from tracklight.analysis.profiles.ops import parse_op_name
-from tracklight.analysis.profiles.trace import Trace
+from tracklight.analysis.profiles.trace import PS_PER_MS, Trace
 from tracklight.types import Bool, Int64
 
-# Finds the steps of a trace: by one rule after the other, until one finds some.
-#
-# Programs mark their steps in many ways and many do not at all, so there is always an answer, and it
-# always says by which rule it was found.
+#: "ours" are the rules of this module; "xprof" are those of `analysis.profiles.xprof`.
+StepRules = Literal["ours", "xprof"]
 
-#: A pattern that repeats less often may be chance.
+#: If there are more steps than this, averages leave out the first, which includes warm-up, and the
+#: last, which may be incomplete.
+MIN_STEPS_TO_TRIM = 5
+
+#: A pattern that repeats less often may be a coincidence.
 _MIN_REPEATS = 3
-
 _IMPLICIT_ROOTS = ("FunctionRun", "SessionRun", "RunGraph", "ExecutorState::Process")
-
-
-class Steps(NamedTuple):
-    rule: str
-    names: tuple[str, ...]
-    spans: Int64
-    """Rows of a start and an end, in ps, in order and apart."""
-
-
-def detect_steps(trace: Trace, marker: str = "") -> Steps:
-    """Find the steps, by the ``marker`` that somebody chose if there is one."""
-    rules: dict[str, Callable[[Trace], Int64]] = {
-        f"events that are called {marker}, as chosen": lambda trace: _select_named(trace, marker),
-        "marks of steps by the program": _select_step_markers,
-        "batches that Keras profiled": lambda trace: _select_prefixed(trace, "Profiled batch"),
-        "steps of PyTorch's profiler, or of ours": _select_profiler_steps,
-        "what repeats at the top of the busiest thread": _select_repeating,
-    }
-    if not marker:
-        del rules[next(iter(rules))]
-    for rule, find in rules.items():
-        events = find(trace)
-        if len(events):
-            return _make_steps(trace, rule, events)
-    return _make_single_step(trace)
-
-
-def _make_steps(trace: Trace, rule: str, events: Int64) -> Steps:
-    """Let each step reach from its mark to the mark's end, or to the next if that comes before.
-
-    A mark inside of another one is none of its own.
-    """
-    events = events[np.argsort(trace.start_ps[events], kind="stable")]
-    end = trace.end_ps[events]
-    events = events[~np.append(False, end[1:] <= np.maximum.accumulate(end)[:-1])]
-    start, end = trace.start_ps[events], trace.end_ps[events]
-    end[:-1] = np.minimum(end[:-1], start[1:])
-    return Steps(rule, _name_steps(trace, events), np.column_stack([start, end]))
-
-
-def _name_steps(trace: Trace, events: Int64) -> tuple[str, ...]:
-    at, numbers = trace.get_int_args("step_num")
-    number = dict(zip(at.tolist(), numbers.tolist(), strict=True))
-    names = [trace.names[trace.name[event]] for event in events.tolist()]
-    return tuple(
-        f"{name} {number[event]}" if event in number else name if "#" in name else f"{name} {at}"
-        for at, (event, name) in enumerate(zip(events.tolist(), names, strict=True))
-    )
-
-
-def _select_named(trace: Trace, name: str) -> Int64:
-    return np.flatnonzero(trace.match_names(lambda each: each == name))
-
-
-def _select_prefixed(trace: Trace, start: str) -> Int64:
-    return np.flatnonzero(trace.match_names(lambda name: name.startswith(start)) & ~trace.on_device)
-
-
-def _select_profiler_steps(trace: Trace) -> Int64:
-    return _select_prefixed(trace, "ProfilerStep#")
-
-
-def _select_step_markers(trace: Trace) -> Int64:
-    """What the program put a root around, and called something."""
-    events, level = trace.get_int_args("_r")
-    is_root = np.zeros(len(trace), bool)
-    is_root[events[level > 0]] = True
-    return np.flatnonzero(is_root & trace.match_names(lambda name: name not in _IMPLICIT_ROOTS))
-
-
-def _select_repeating(trace: Trace) -> Int64:
-    """The name that fills most of the busiest thread's time and comes again and again."""
-    top = _select_top_level(trace)
-    if not len(top):
-        return top
-    busy = np.bincount(trace.track[top], trace.duration_ps[top].astype(float))
-    mine = top[trace.track[top] == np.argmax(busy)]
-    _, which, counts = np.unique(trace.name[mine], return_inverse=True, return_counts=True)
-    time = np.bincount(which, trace.duration_ps[mine].astype(float))
-    time[counts < _MIN_REPEATS] = -1
-    repeats: Int64 = mine[(which == np.argmax(time)) & (time.max() > 0)]
-    return repeats
-
-
-def _select_top_level(trace: Trace) -> Int64:
-    """Events of hosts that stand inside of no other."""
-    found: list[Int64] = []
-    for track in np.unique(trace.track[~trace.on_device]).tolist():
-        first, last = np.searchsorted(trace.track, [track, track + 1])
-        parents = compute_parents(trace.end_ps[first:last])
-        found.append(first + np.flatnonzero(parents < 0))
-    return np.concatenate([np.empty(0, np.int64), *found])
-
-
-def _make_single_step(trace: Trace) -> Steps:
-    if not len(trace):
-        return Steps("none: nothing was recorded", (), np.empty((0, 2), np.int64))
-    span = np.array([[trace.start_ps.min(), trace.end_ps.max()]])
-    return Steps("none: nothing repeats, so the whole capture is one step", ("all",), span)
-
-
-# What the time of a step went into, host and device together, each instant once.
-#
-# Of several things that go on at once, the one that is closest to the work that a step is for counts:
-# what a device computes hides what its host does meanwhile. How much each part took by itself is kept
-# beside that, so that it can be said what was hidden.
-
-#: Not a layer that happens to be called so, and not the compiler's other services.
+#: Matches the compiler itself, but neither a layer of that name nor other services of the compiler.
 _COMPILE_NAME = re.compile(r"[^/]*\b(Xla|backend_)?[Cc]ompile(AndLoad|Module)?\b")
-
-#: Where fewer events of a host than this are ops, its profiler does not record them.
+#: If fewer of the host events are ops, the profiler did not record ops.
 _MIN_OP_SHARE = 0.2
 
 
+class Steps(NamedTuple):
+    """The steps of a trace, in order."""
+
+    rule: str
+    """How the steps were found, in words."""
+    names: tuple[str, ...]
+    spans: Int64
+    """An interval set: start and end of each step in ps."""
+
+
 class StepPart(IntEnum):
-    """In rising order: of two that go on at once, the later one counts."""
+    """What a step spends time on. Of parts that run at the same time, the highest counts."""
 
     HOST_COMPUTE = 0
     COMPILATION = 1
@@ -161,99 +74,269 @@ class StepPart(IntEnum):
         return self.name.lower().replace("_", " ")
 
 
-#: What each part is, in a sentence.
 STEP_PART_DESCRIPTIONS = {
-    StepPart.HOST_COMPUTE: "Ops and other work of the processor.",
-    StepPart.COMPILATION: "Programs are compiled.",
-    StepPart.KERNEL_LAUNCH: "The host hands work to the device.",
-    StepPart.HOST_TO_DEVICE: "Data is copied to the device.",
-    StepPart.INPUT: "The program waits for its next batch.",
-    StepPart.COLLECTIVES: "Devices exchange what they computed.",
-    StepPart.DEVICE_TO_DEVICE: "Data is copied or set within devices.",
-    StepPart.OUTPUT: "Data is copied from the device.",
-    StepPart.DEVICE_COMPUTE: "Kernels run on the device.",
+    StepPart.HOST_COMPUTE: "Ops and other work on the CPU.",
+    StepPart.COMPILATION: "Compiling programs.",
+    StepPart.KERNEL_LAUNCH: "The host submits work to the device.",
+    StepPart.HOST_TO_DEVICE: "Copying data to the device.",
+    StepPart.INPUT: "Waiting for the next batch.",
+    StepPart.COLLECTIVES: "Communication between devices.",
+    StepPart.DEVICE_TO_DEVICE: "Copying or setting memory within devices.",
+    StepPart.OUTPUT: "Copying data from the device.",
+    StepPart.DEVICE_COMPUTE: "Kernels running on the device.",
 }
 
 
 class StepBreakdown(NamedTuple):
-    """One row a step, one column a part; in ps."""
+    """Time per step (row) and part (column)."""
 
     exclusive_ps: Int64
-    """Each instant once."""
+    """Every instant counted once."""
     inclusive_ps: Int64
     """Each part as if there were no other."""
     total_ps: Int64
-    """How long each step took."""
+    """Duration of each step."""
 
     @property
     def other_ps(self) -> Int64:
+        """Time of each step that belongs to no part."""
         known: Int64 = self.exclusive_ps.sum(axis=1)
         return self.total_ps - known
 
 
-def break_down_steps(
+class StepAnalysis(NamedTuple):
+    """The steps of a trace and the breakdown of their time."""
+
+    steps: Steps
+    breakdown: StepBreakdown
+    event_parts: Int64
+    """The `StepPart` of each event; -1 for none."""
+    is_work: Bool
+    """Mask of the events that do work, as opposed to waiting for others."""
+    averaged_slice: slice
+    """The steps that averages are taken over."""
+
+    @property
+    def averaged_count(self) -> int:
+        return len(self.breakdown.total_ps[self.averaged_slice])
+
+    def average_ms(self, column_ps: Int64) -> float:
+        """Return the mean of a column with one row per step."""
+        total_ps = float(column_ps[self.averaged_slice].sum())
+        return total_ps / max(self.averaged_count, 1) / PS_PER_MS
+
+
+def analyze_steps(trace: Trace, marker: str = "", rules: StepRules = "ours") -> StepAnalysis:
+    """Find the steps of a trace and break down their time.
+
+    Args:
+        trace: The trace.
+        marker: Name of the events that mark steps; detected if empty.
+        rules: Which rules to apply.
+
+    Example:
+        >>> analysis = analyze_steps(trace)
+        >>> analysis.average_ms(analysis.breakdown.total_ps)
+        49.2
+    """
+    event_parts = classify_events(trace)
+    is_work = _mask_work_events(trace, event_parts)
+    if rules == "xprof":
+        return StepAnalysis(*_analyze_with_xprof_rules(trace), event_parts, is_work, slice(None))
+    steps = detect_steps(trace, marker)
+    averaged = slice(1, -1) if len(steps.names) > MIN_STEPS_TO_TRIM else slice(None)
+    breakdown = _break_down_steps(trace, steps, event_parts, is_work)
+    return StepAnalysis(steps, breakdown, event_parts, is_work, averaged)
+
+
+def _analyze_with_xprof_rules(trace: Trace) -> tuple[Steps, StepBreakdown]:
+    xprof_steps = xprof.list_xprof_steps(trace)
+    time = np.zeros((len(xprof_steps), len(StepPart)), np.int64)
+    for row, step in zip(time, xprof_steps, strict=True):
+        row[StepPart.HOST_COMPUTE], row[StepPart.INPUT] = step.compute_ps, step.input_ps
+    total = np.array([step.total_ps for step in xprof_steps], np.int64)
+    start = np.array([step.start_ps for step in xprof_steps], np.int64)
+    names = tuple(step.name for step in xprof_steps)
+    rule = "xprof's rules" if xprof_steps else "none: xprof finds no step markers"
+    steps = Steps(rule, names, np.column_stack([start, start + total]).reshape(-1, 2))
+    return steps, StepBreakdown(time, time.copy(), total)
+
+
+# --- Finding steps -------------------------------------------------------------------------------
+
+
+def detect_steps(trace: Trace, marker: str = "") -> Steps:
+    """Find the steps of a trace.
+
+    Args:
+        trace: The trace.
+        marker: Name of the events that mark steps. Without it, or if there are no such events, step
+            markers are detected.
+    """
+    rules: dict[str, Callable[[Trace], Int64]] = {
+        f"events named {marker}, as chosen": lambda trace: _select_named(trace, marker),
+        "step markers of the program": _select_step_markers,
+        "batches profiled by Keras": lambda trace: _select_prefixed(trace, "Profiled batch"),
+        "steps marked by the profiler": lambda trace: _select_prefixed(trace, "ProfilerStep#"),
+        "repeating events of the busiest thread": _select_repeating,
+    }
+    if not marker:
+        del rules[next(iter(rules))]
+    for rule, select in rules.items():
+        events = select(trace)
+        if len(events):
+            return _make_steps(trace, rule, events)
+    return _make_single_step(trace)
+
+
+def _make_steps(trace: Trace, rule: str, events: Int64) -> Steps:
+    """Make a step of each marker, up to its end or the next marker. Nested markers are ignored."""
+    events = events[np.argsort(trace.start_ps[events], kind="stable")]
+    end = trace.end_ps[events]
+    events = events[~np.append(False, end[1:] <= np.maximum.accumulate(end)[:-1])]
+    start, end = trace.start_ps[events], trace.end_ps[events]
+    end[:-1] = np.minimum(end[:-1], start[1:])
+    return Steps(rule, _name_steps(trace, events), np.column_stack([start, end]))
+
+
+def _name_steps(trace: Trace, events: Int64) -> tuple[str, ...]:
+    """Return the names of markers with the number of the step, unless they contain one."""
+    numbered, numbers = trace.get_int_args("step_num")
+    step_num = dict(zip(numbered.tolist(), numbers.tolist(), strict=True))
+    names = []
+    for position, event in enumerate(events.tolist()):
+        name = trace.names[trace.name[event]]
+        if event in step_num:
+            names.append(f"{name} {step_num[event]}")
+        else:
+            names.append(name if "#" in name else f"{name} {position}")
+    return tuple(names)
+
+
+def _make_single_step(trace: Trace) -> Steps:
+    if not len(trace):
+        return Steps("none: nothing was recorded", (), np.empty((0, 2), np.int64))
+    span = np.array([[trace.start_ps.min(), trace.end_ps.max()]])
+    return Steps("none: nothing repeats, so the whole capture is one step", ("all",), span)
+
+
+def _select_named(trace: Trace, name: str) -> Int64:
+    return np.flatnonzero(trace.match_names(lambda each: each == name))
+
+
+def _select_prefixed(trace: Trace, prefix: str) -> Int64:
+    is_match = trace.match_names(lambda name: name.startswith(prefix))
+    return np.flatnonzero(is_match & ~trace.on_device)
+
+
+def _select_step_markers(trace: Trace) -> Int64:
+    """Return root events that the program named."""
+    events, level = trace.get_int_args("_r")
+    is_root = np.zeros(len(trace), bool)
+    is_root[events[level > 0]] = True
+    return np.flatnonzero(is_root & trace.match_names(lambda name: name not in _IMPLICIT_ROOTS))
+
+
+def _select_repeating(trace: Trace) -> Int64:
+    """Return the events of the repeating name that fills most of the busiest thread's time."""
+    top_level = _select_top_level(trace)
+    if not len(top_level):
+        return top_level
+    busy = np.bincount(trace.track[top_level], trace.duration_ps[top_level].astype(float))
+    events = top_level[trace.track[top_level] == np.argmax(busy)]
+    _, inverse, counts = np.unique(trace.name[events], return_inverse=True, return_counts=True)
+    time = np.bincount(inverse, trace.duration_ps[events].astype(float))
+    time[counts < _MIN_REPEATS] = -1
+    repeating: Int64 = events[(inverse == np.argmax(time)) & (time.max() > 0)]
+    return repeating
+
+
+def _select_top_level(trace: Trace) -> Int64:
+    """Return host events that are not nested in another."""
+    top_level: list[Int64] = []
+    for track in np.unique(trace.track[~trace.on_device]).tolist():
+        first, last = np.searchsorted(trace.track, [track, track + 1])
+        parents = compute_parents(trace.end_ps[first:last])
+        top_level.append(first + np.flatnonzero(parents < 0))
+    return np.concatenate([np.empty(0, np.int64), *top_level])
+
+
+# --- Breaking down their time --------------------------------------------------------------------
+
+
+def _break_down_steps(
     trace: Trace, steps: Steps, event_parts: Int64, is_work: Bool
 ) -> StepBreakdown:
-    """Divide steps by what `find_parts` and `find_work` give."""
-    known = event_parts >= 0
-    start, end = trace.start_ps[known], trace.end_ps[known]
-    counted = attribute_time(start, end, event_parts[known], steps.spans, len(StepPart))
-    # What only waits counts where nothing else goes on, and is hidden behind nothing.
-    event_parts = np.where(is_work, event_parts, -1)[known]
-    alone = [
-        measure_coverage(start[event_parts == each], end[event_parts == each], steps.spans)
-        for each in StepPart
+    """Divide the time of steps among parts.
+
+    Args:
+        trace: The trace.
+        steps: Its steps.
+        event_parts: The result of `classify_events`.
+        is_work: The result of `_mask_work_events`.
+    """
+    has_part = event_parts >= 0
+    start, end = trace.start_ps[has_part], trace.end_ps[has_part]
+    exclusive = attribute_time(start, end, event_parts[has_part], steps.spans, len(StepPart))
+    # Events that only wait count where nothing else runs, but are never hidden time.
+    work_parts = np.where(is_work, event_parts, -1)[has_part]
+    inclusive = [
+        measure_coverage(start[work_parts == part], end[work_parts == part], steps.spans)
+        for part in StepPart
     ]
     return StepBreakdown(
-        counted, np.maximum(np.column_stack(alone), counted), np.diff(steps.spans)[:, 0]
+        exclusive,
+        np.maximum(np.column_stack(inclusive), exclusive),
+        np.diff(steps.spans)[:, 0],
     )
 
 
-def mask_work_events(trace: Trace, event_parts: Int64) -> Bool:
-    """Of each event, whether somebody works in it, and does not only wait for others.
+def _mask_work_events(trace: Trace, event_parts: Int64) -> Bool:
+    """Return a mask of the events that do work, and do not only wait for others.
 
-    What stands around ops on a host waits for as long as they run, wherever that is.
+    Host events around ops wait while the ops run, on the host or on a device.
     """
-    works = (event_parts >= 0) & ~trace.match_names(lambda name: "Synchronize" in name)
-    computes = (event_parts == StepPart.HOST_COMPUTE) & ~trace.on_device
-    # An op of TensorFlow or JAX has a colon in its name, and most events are none.
-    named = trace.match_names(lambda name: ":" in name and parse_op_name(name) is not None)
-    ops = named | trace.match_categories("cpu_op")
-    told = int((ops & computes).sum()) > _MIN_OP_SHARE * int(computes.sum())
-    return works & (ops | ~computes) if told else works
+    is_work = (event_parts >= 0) & ~trace.match_names(lambda name: "Synchronize" in name)
+    is_host_compute = (event_parts == StepPart.HOST_COMPUTE) & ~trace.on_device
+    # Ops of TensorFlow and JAX have a colon in their names. Most events are no ops.
+    is_op = trace.match_names(lambda name: ":" in name and parse_op_name(name) is not None)
+    is_op = is_op | trace.match_categories("cpu_op")
+    has_ops = int((is_op & is_host_compute).sum()) > _MIN_OP_SHARE * int(is_host_compute.sum())
+    return is_work & (is_op | ~is_host_compute) if has_ops else is_work
 
 
 def classify_events(trace: Trace) -> Int64:
-    """Which part each event is; -1: it only stands around others, as a mark of a step does."""
-    part = np.empty(len(trace), np.int64)
-    for mine, say in (
+    """Return the `StepPart` of each event; -1 for events that only enclose others."""
+    event_parts = np.empty(len(trace), np.int64)
+    for mask, classify in (
         (~trace.on_device, _classify_host_event),
         (trace.on_device, _classify_device_event),
     ):
-        names, which = unique_inverse(trace.name[mine])
-        said = [
-            -1 if _is_enclosing(name) else say(name) for name in map(trace.names.__getitem__, names)
-        ]
-        part[mine] = np.array(said, np.int64)[which]
-    launches = _mask_launches(trace) | trace.match_categories("cuda_runtime", "cuda_driver")
-    part[launches & (part >= 0)] = StepPart.KERNEL_LAUNCH
-    marks = trace.match_categories("gpu_user_annotation", "python_function", "overhead", "Trace")
-    part[marks] = -1
-    return part
+        name_ids, inverse = unique_inverse(trace.name[mask])
+        names = map(trace.names.__getitem__, name_ids)
+        parts = [-1 if _is_enclosing(name) else classify(name) for name in names]
+        event_parts[mask] = np.array(parts, np.int64)[inverse]
+    is_launch = _mask_launches(trace) | trace.match_categories("cuda_runtime", "cuda_driver")
+    event_parts[is_launch & (event_parts >= 0)] = StepPart.KERNEL_LAUNCH
+    is_annotation = trace.match_categories(
+        "gpu_user_annotation", "python_function", "overhead", "Trace"
+    )
+    event_parts[is_annotation] = -1
+    return event_parts
 
 
 def _mask_launches(trace: Trace) -> Bool:
-    """Of each event, whether it is a host's call that something on a device came of."""
-    launches = np.zeros(len(trace), bool)
+    """Return a mask of the host events that launched something on a device."""
+    is_launch = np.zeros(len(trace), bool)
     if trace.on_device.any():
         events, _ = trace.get_int_args("correlation_id")
-        launches[events] = True
-        launches &= ~trace.on_device
-    return launches
+        is_launch[events] = True
+        is_launch &= ~trace.on_device
+    return is_launch
 
 
 def _is_enclosing(name: str) -> bool:
-    """Whether it is something around a step, or around all that a thread does."""
+    """Return whether an event encloses a step, or is a Python stack frame."""
     return name.startswith(("Profiled batch", "ProfilerStep#", "train", "test", "$"))
 
 
@@ -277,54 +360,3 @@ def _classify_device_event(name: str) -> int:
     if "h2d" in lowered:
         return StepPart.HOST_TO_DEVICE
     return StepPart.OUTPUT if "d2h" in lowered else StepPart.DEVICE_TO_DEVICE
-
-
-# The steps of a trace and the parts of their time, by one of two sets of rules.
-
-#: Ours put host and device together; xprof's are those that xprof goes by.
-StepRules = Literal["ours", "xprof"]
-
-#: Of more steps than this, the first and the last say little: one warms up, one may be cut short.
-MIN_STEPS_TO_TRIM = 5
-
-
-class StepAnalysis(NamedTuple):
-    steps: Steps
-    breakdown: StepBreakdown
-    event_parts: Int64
-    """Which part each event is; -1: none."""
-    is_work: Bool
-    """In which events somebody works, and does not only wait."""
-    averaged_slice: slice
-    """The steps that averages are of."""
-
-    @property
-    def averaged_count(self) -> int:
-        return len(self.breakdown.total_ps[self.averaged_slice])
-
-    def average_ms(self, column: Int64) -> float:
-        """The mean over steps of what has a row a step, in ps."""
-        return float(column[self.averaged_slice].sum()) / max(self.averaged_count, 1) / 1e9
-
-
-def analyze_steps(trace: Trace, marker: str = "", rules: StepRules = "ours") -> StepAnalysis:
-    part = classify_events(trace)
-    works = mask_work_events(trace, part)
-    if rules == "xprof":
-        return StepAnalysis(*_analyze_with_xprof_rules(trace), part, works, slice(None))
-    steps = detect_steps(trace, marker)
-    inner = slice(1, -1) if len(steps.names) > MIN_STEPS_TO_TRIM else slice(None)
-    return StepAnalysis(steps, break_down_steps(trace, steps, part, works), part, works, inner)
-
-
-def _analyze_with_xprof_rules(trace: Trace) -> tuple[Steps, StepBreakdown]:
-    found = xprof.list_xprof_steps(trace)
-    counted = np.zeros((len(found), len(StepPart)), np.int64)
-    for row, step in zip(counted, found, strict=True):
-        row[StepPart.HOST_COMPUTE], row[StepPart.INPUT] = step.compute_ps, step.input_ps
-    total = np.array([step.total_ps for step in found], np.int64)
-    start = np.array([step.start_ps for step in found], np.int64)
-    names = tuple(step.name for step in found)
-    rule = "as xprof finds them" if found else "none: xprof finds no marks of steps here"
-    steps = Steps(rule, names, np.column_stack([start, start + total]).reshape(-1, 2))
-    return steps, StepBreakdown(counted, counted.copy(), total)

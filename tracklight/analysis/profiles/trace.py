@@ -1,4 +1,9 @@
-"""What is known of the devices that a capture was taken of."""
+"""The in-memory form of a trace, whichever profiler wrote it.
+
+Events are stored as columns. Times are picoseconds since the start of the capture, the finest
+resolution of any supported profiler. Event arguments (shapes, grid sizes, correlation ids) are kept
+in a table of their own, because most of them are never read.
+"""
 
 from __future__ import annotations
 
@@ -17,25 +22,28 @@ from tracklight.errors import FormatError
 from tracklight.formats.profiles.hlo import HloModule, parse_hlo_module
 from tracklight.types import Bool, Float64, Int32, Int64
 
+PS_PER_MS = 1e9
+
+#: The program that recorded a trace. "python" is the built-in sampler, "chrome" any other writer of
+#: the Chrome trace format.
+Framework = Literal["tensorflow", "torch", "jax", "python", "chrome"]
+
+#: Kinds of values in an `ArgTable`.
+INT, FLOAT, TEXT = range(3)
+
+_TORCH_CATEGORIES = frozenset({"cpu_op", "kernel", "cuda_runtime", "gpu_memcpy"})
+_SIGNIFICANT_DIGITS = 3
+
 
 class Device(NamedTuple):
-    """0 where a profiler does not say."""
+    """An accelerator. Numbers that the profiler does not record are 0."""
 
     name: str = ""
     multiprocessors: int = 0
     clock_hz: float = 0.0
     memory_bytes_per_s: float = 0.0
-    """How fast its memory is."""
     memory_bytes: int = 0
     compute_capability: tuple[int, int] = (0, 0)
-    """The version of what it can compute, as its maker counts."""
-
-
-# The one form of a trace, whichever profiler wrote it: events as columns, in tracks.
-#
-# Times are picoseconds since the capture began, the finest that any profiler gives. What is said of
-# events (the arguments of a call, a kernel's grid) stays in a table of its own, as most of it is
-# never looked at.
 
 
 class Track(NamedTuple):
@@ -48,20 +56,26 @@ class Track(NamedTuple):
 
 
 class ArgTable(NamedTuple):
-    """What is said of events: one row for each thing said."""
+    """Event arguments: one row per event and key."""
 
     event: Int64
     key: Int32
-    """Which of the keys."""
+    """Index into `Trace.arg_keys`."""
     kind: NDArray[np.uint8]
+    """`INT`, `FLOAT` or `TEXT`."""
     bits: Int64
-    """A whole number, the bits of a real one, or which text it is, for `read_text`."""
+    """An integer, the bits of a float, or the id of a text for `Trace.get_text`."""
 
     def reorder(self, order: Int64, count: int) -> ArgTable:
-        """The same of events that are put in another order, of ``count`` those in ``order``."""
-        places = np.full(count, -1, np.int64)
-        places[order] = np.arange(len(order))
-        event = places[self.event]
+        """Return the table for events that were reordered or filtered.
+
+        Args:
+            order: Old event numbers in their new order. Rows of missing events are dropped.
+            count: Number of events before reordering.
+        """
+        new_number = np.full(count, -1, np.int64)
+        new_number[order] = np.arange(len(order))
+        event = new_number[self.event]
         if len(order) == count:
             return self._replace(event=event)
         return self._replace(event=event).take(event >= 0)
@@ -70,18 +84,16 @@ class ArgTable(NamedTuple):
         return ArgTable(self.event[rows], self.key[rows], self.kind[rows], self.bits[rows])
 
 
-INT, FLOAT, TEXT = range(3)
-
-
 @dataclass(frozen=True)
 class Trace:
-    """Events ordered by track, then by start, and the longer of two that start at once first."""
+    """A trace. Events are sorted by track, then start, then descending duration."""
 
     tracks: tuple[Track, ...]
     names: tuple[str, ...]
     categories: tuple[str, ...]
-    """What the profiler itself tells apart; one without a name where it does not."""
+    """Event categories of the Chrome trace format; a single empty string for XPlane files."""
     track: Int32
+    """The track of each event, an index into ``tracks``; likewise ``name`` and ``category``."""
     name: Int32
     category: Int32
     start_ps: Int64
@@ -89,16 +101,17 @@ class Trace:
     arg_keys: tuple[str, ...]
     args: ArgTable
     get_text: Callable[[int], str] = field(repr=False)
+    """Returns the text of an id in ``args``."""
     start_time_ns: int = 0
-    """When the capture began, in nanoseconds since 1970; 0: nobody says."""
+    """Start of the capture in Unix time; 0 if unknown."""
     problems: tuple[str, ...] = ()
+    """Warnings about what was skipped or corrected while reading."""
     iter_hlo_protos: Callable[[], Iterable[bytes]] = field(default=tuple, repr=False)
-    """The programs of XLA that ran, where the capture carries them."""
+    """Iterates over the serialized XLA programs in the capture."""
     devices: tuple[Device, ...] = ()
-    """What the capture says of the devices, in the order of their numbers."""
-
+    """Devices by their ordinal."""
     environment: tuple[tuple[str, str], ...] = ()
-    """What the capture says of the program and where it ran: names and values."""
+    """Names and values that describe where the program ran."""
 
     def __len__(self) -> int:
         return len(self.start_ps)
@@ -109,49 +122,49 @@ class Trace:
 
     @cached_property
     def on_device(self) -> Bool:
-        """Of each event, whether a device did it."""
+        """Mask of the events that ran on a device."""
         return np.array([track.is_device for track in self.tracks], bool)[self.track]
 
     @cached_property
     def hlo_modules(self) -> tuple[HloModule, ...]:
-        """The programs of XLA, decoded once; one that is damaged is left out."""
-        return tuple(_iter_modules(self.iter_hlo_protos()))
+        """The XLA programs, parsed once. Damaged programs are skipped."""
+        return tuple(_iter_hlo_modules(self.iter_hlo_protos()))
 
     def match_names(self, predicate: Callable[[str], bool]) -> Bool:
-        """Of each event, whether its name fits; each name is looked at once."""
+        """Return a mask of the events whose name matches. Each unique name is tested once."""
         return np.array([predicate(name) for name in self.names], bool)[self.name]
 
     def match_categories(self, *names: str) -> Bool:
-        """Of each event, whether its category is one of these."""
+        """Return a mask of the events in any of the given categories."""
         return np.array([name in names for name in self.categories], bool)[self.category]
 
     def get_int_args(self, key: str) -> tuple[Int64, Int64]:
-        """The events of which a whole number is said under a key, and the numbers."""
+        """Return the events with an integer argument of this key, and its values."""
         rows = self._select_rows(key, INT)
         return self.args.event[rows], self.args.bits[rows]
 
     def get_float_args(self, key: str) -> tuple[Int64, Float64]:
-        """The events of which a real number is said under a key, and the numbers."""
+        """Return the events with a float argument of this key, and its values."""
         rows = self._select_rows(key, FLOAT)
         return self.args.event[rows], self.args.bits[rows].view(np.float64)
 
     def get_text_args(self, key: str) -> tuple[Int64, list[str]]:
-        """The events of which a text is said under a key, and the texts."""
-        events, which, texts = self.get_unique_text_args(key)
-        return events, [texts[each] for each in which.tolist()]
+        """Return the events with a text argument of this key, and its values."""
+        events, inverse, texts = self.get_unique_text_args(key)
+        return events, [texts[index] for index in inverse.tolist()]
 
     def get_unique_text_args(self, key: str) -> tuple[Int64, Int64, list[str]]:
-        """The same with each text once, and of each event which of them is said."""
+        """Return the events with a text argument of this key, text indices and unique texts."""
         rows = self._select_rows(key, TEXT)
-        unlike, which = unique_inverse(self.args.bits[rows])
-        return self.args.event[rows], which, [self.get_text(text) for text in unlike.tolist()]
+        ids, inverse = unique_inverse(self.args.bits[rows])
+        return self.args.event[rows], inverse, [self.get_text(id) for id in ids.tolist()]
 
     def get_args(self, event: int) -> dict[str, int | float | str]:
-        """All that is said of one event."""
+        """Return all arguments of one event."""
         return self.get_args_of_rows(np.flatnonzero(self.args.event == event))
 
     def get_args_of_rows(self, rows: Int64) -> dict[str, int | float | str]:
-        """What some rows of the table say."""
+        """Return the arguments in some rows of ``args``."""
         return {self.arg_keys[self.args.key[row]]: self._get_value(row) for row in rows.tolist()}
 
     def _get_value(self, row: int) -> int | float | str:
@@ -169,28 +182,34 @@ class Trace:
 
 
 def make_empty_trace(problems: tuple[str, ...] = ()) -> Trace:
-    """A trace in which nothing was recorded."""
-    wide, narrow = np.empty(0, np.int64), np.empty(0, np.int32)
-    said = ArgTable(wide, narrow, np.empty(0, np.uint8), wide)
-    return Trace((), (), (), narrow, narrow, narrow, wide, wide, (), said, str, problems=problems)
+    """Return a trace without events."""
+    int64, int32 = np.empty(0, np.int64), np.empty(0, np.int32)
+    args = ArgTable(int64, int32, np.empty(0, np.uint8), int64)
+    return Trace((), (), (), int32, int32, int32, int64, int64, (), args, str, problems=problems)
 
 
-def _iter_modules(programs: Iterable[bytes]) -> Iterator[HloModule]:
-    with suppress(FormatError):  # the file breaks off
-        for program in programs:
+def _iter_hlo_modules(protos: Iterable[bytes]) -> Iterator[HloModule]:
+    with suppress(FormatError):  # the file is truncated
+        for proto in protos:
             with suppress(FormatError):
-                yield parse_hlo_module(program)
+                yield parse_hlo_module(proto)
 
 
-# Durations in words, for sentences that the page and the command line show.
-#
-# `formatMs` in ``web/src/base/format.ts`` formats the same way.
-
-_DIGITS = 3
+def detect_framework(trace: Trace) -> Framework:
+    """Return the framework that wrote a trace, judged by its categories and event names."""
+    if any(trace.categories):
+        if _TORCH_CATEGORIES.intersection(trace.categories):
+            return "torch"
+        return "python" if "python_function" in trace.categories else "chrome"
+    is_jax = any("PjRt" in name or "pjit" in name.lower() for name in trace.names)
+    return "jax" if is_jax else "tensorflow"
 
 
 def format_ms(ms: float) -> str:
-    """Return a duration in the unit that reads best: ``3.7 s``, ``49.2 ms``, ``38.4 µs``."""
+    """Format a duration in the most readable unit: ``3.7 s``, ``49.2 ms``, ``38.4 µs``.
+
+    `formatMs` in ``web/src/base/format.ts`` formats the same way.
+    """
     size = abs(ms)
     if size >= 1000:
         return f"{_format_3_digits(ms / 1000)} s"
@@ -205,27 +224,6 @@ def _format_3_digits(value: float) -> str:
     """Round to three significant digits, without an exponent."""
     if value == 0:
         return "0"
-    decimals = _DIGITS - 1 - floor(log10(abs(value)))
-    text = f"{round(value, max(decimals, 0)):.{max(decimals, 0)}f}"
+    decimals = max(_SIGNIFICANT_DIGITS - 1 - floor(log10(abs(value))), 0)
+    text = f"{round(value, decimals):.{decimals}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-Framework = Literal["tensorflow", "torch", "jax", "python", "chrome"]
-
-
-def detect_framework(trace: Trace) -> Framework:
-    """Who wrote it: PyTorch tells categories apart, and JAX names what it calls."""
-    if any(trace.categories):
-        return _detect_chrome_framework(trace)
-    is_jax = any("PjRt" in name or "pjit" in name.lower() for name in trace.names)
-    return "jax" if is_jax else "tensorflow"
-
-
-def _detect_chrome_framework(trace: Trace) -> Framework:
-    """PyTorch writes its ops beside functions of Python, and our own sampler only those."""
-    if _TORCH_CATEGORIES.intersection(trace.categories):
-        return "torch"
-    return "python" if "python_function" in trace.categories else "chrome"
-
-
-_TORCH_CATEGORIES = frozenset({"cpu_op", "kernel", "cuda_runtime", "gpu_memcpy"})

@@ -1,4 +1,8 @@
-"""Programs of XLA: what their instructions are, cost and took, and how they read."""
+"""XLA programs in a capture: their instructions, which events ran them, and their text.
+
+A program is an HLO module as XLA compiled it. The events of a device are mapped to its instructions
+by the arguments that the profiler recorded, or else by their names.
+"""
 
 from __future__ import annotations
 
@@ -21,198 +25,24 @@ from tracklight.formats.profiles.hlo import (
 )
 from tracklight.types import Int64
 
-# The programs of XLA that a capture carries, and which of their instructions an event is.
-
-#: What names of instructions have and names of kernels cannot.
-_NAME_SEPARATORS = re.compile(r"[.-]")
-
-_LIBRARY_KERNEL = re.compile(r"gemm|nvjet|cutlass|matmul", re.I)
-
-_MATMUL_TARGET = re.compile(r"gemm|matmul", re.I)
-
-#: No place among those of a placement.
-_UNKNOWN, _UNRESOLVED = -1, -2
-
-
-class InstructionRef(NamedTuple):
-    """An instruction, and where it stands."""
-
-    program: XlaProgram
-    instruction: HloInstruction
-
-
-class XlaProgram:
-    def __init__(self, module: HloModule) -> None:
-        self.module = module
-        self.computations = {each.id: each for each in module.computations}
-
-    @property
-    def entry(self) -> HloComputation | None:
-        return self.computations.get(self.module.entry)
-
-    @cached_property
-    def instructions(self) -> dict[str, HloInstruction]:
-        return {each.name: each for each in self.iter_instructions()}
-
-    @cached_property
-    def by_id(self) -> dict[int, HloInstruction]:
-        """Numbers are the program's, not the computation's."""
-        return {each.id: each for each in self.iter_instructions()}
-
-    @cached_property
-    def executed(self) -> dict[str, HloInstruction]:
-        """Those that run by themselves, and are not a part of another."""
-        computations = iter_executed_computations(self.module)
-        return {each.name: each for it in computations for each in it.instructions}
-
-    @cached_property
-    def by_kernel_name(self) -> dict[str, HloInstruction]:
-        """Instructions under the names of the kernels that are made of them."""
-        return {_NAME_SEPARATORS.sub("_", name): each for name, each in self.executed.items()}
-
-    @cached_property
-    def library_matmuls(self) -> list[HloInstruction]:
-        """Products that are left to a library, in the order in which they run."""
-        ordered = self.entry.instructions if self.entry else ()
-        return [each for each in ordered if _MATMUL_TARGET.search(each.target)]
-
-    def get_source(self, instruction: HloInstruction) -> str:
-        """File and line of the user's program; empty where nobody says."""
-        frame = instruction.frame - 1
-        known = 0 <= frame < len(self.module.frames)
-        return instruction.source or (self.module.frames[frame] if known else "")
-
-    def iter_instructions(self) -> Iterator[HloInstruction]:
-        for computation in self.module.computations:
-            yield from computation.instructions
-
-
-def list_programs(trace: Trace) -> list[XlaProgram]:
-    """The programs of a capture that have something in them."""
-    return [XlaProgram(module) for module in trace.hlo_modules if module.computations]
-
-
-class InstructionMap(NamedTuple):
-    """Which instruction events are, where that is known."""
-
-    events: Int64
-    instance: Int64
-    """Of each, one of the places."""
-    instructions: list[InstructionRef]
-
-
-def map_instructions(trace: Trace, programs: list[XlaProgram]) -> InstructionMap:
-    """Find the instructions that events are.
-
-    Kernels that were launched together, as one graph, only say which graph it was; their own names
-    tell which instruction most of them are, and what is left of one launch are the library's
-    products, in their order.
-    """
-    placing = _InstructionMapper(trace, programs)
-    placing.add(*trace.get_unique_text_args("hlo_op"))
-    placing.add_library_matmuls()
-    return placing.build()
-
-
-class _InstructionMapper:
-    def __init__(self, trace: Trace, programs: list[XlaProgram]) -> None:
-        self._trace = trace
-        self._programs = programs
-        self._by_id = {program.module.id: program for program in programs}
-        self._events: list[Int64] = []
-        self._index: list[Int64] = []
-        self._instructions: list[InstructionRef] = []
-        self._unresolved: Int64 = np.empty(0, np.int64)
-        self._program_id = self._spread_int_arg("program_id")
-
-    def add(self, events: Int64, which: Int64, ops: list[str]) -> None:
-        """Find the instructions of events that say they are of an op; like ones only once."""
-        numbers, of_program = unique_inverse(self._program_id[events])
-        names = self._trace.name[events].astype(np.int64)
-        keys = (of_program * len(ops) + which) * len(self._trace.names) + names
-        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-        places = np.array(
-            [
-                self._resolve(int(numbers[of_program[at]]), ops[which[at]], int(names[at]))
-                for at in first.tolist()
-            ],
-            np.int64,
-        )[inverse]
-        self._append(events[places >= 0], places[places >= 0])
-        self._unresolved = events[places == _UNRESOLVED]
-
-    def _append(self, events: Int64, which: Int64) -> None:
-        self._events.append(events)
-        self._index.append(which)
-
-    def _spread_int_arg(self, key: str) -> Int64:
-        """Of each event the number that is said under a key, 0 where there is none."""
-        spread = np.zeros(len(self._trace), np.int64)
-        events, numbers = self._trace.get_int_args(key)
-        spread[events] = numbers
-        return spread
-
-    def _resolve(self, program_id: int, op: str, name: int) -> int:
-        program = self._by_id.get(program_id) or _find_program_of_op(self._programs, op)
-        if program is None:
-            return _UNKNOWN
-        kernel = self._trace.names[name]
-        own = program.executed.get(op.rpartition("::")[2]) or program.by_kernel_name.get(kernel)
-        if own is not None:
-            return self._add_instruction(InstructionRef(program, own))
-        return _UNRESOLVED if _LIBRARY_KERNEL.search(kernel) else _UNKNOWN
-
-    def _add_instruction(self, placed: InstructionRef) -> int:
-        self._instructions.append(placed)
-        return len(self._instructions) - 1
-
-    def add_library_matmuls(self) -> None:
-        """Only where there are as many kernels as products is it known which is which."""
-        of_program: dict[int, Int64] = {}
-        for events in self._iter_unresolved_launches():
-            program = self._by_id.get(int(self._program_id[events[0]]))
-            if program is None or len(program.library_matmuls) != len(events):
-                continue
-            if program.module.id not in of_program:
-                placed = [InstructionRef(program, each) for each in program.library_matmuls]
-                of_program[program.module.id] = np.array(
-                    [self._add_instruction(it) for it in placed]
-                )
-            self._append(events, of_program[program.module.id])
-
-    def _iter_unresolved_launches(self) -> Iterator[Int64]:
-        """What is left of each launch of a program, in order of time."""
-        left, launch = self._unresolved, self._spread_int_arg("correlation_id")
-        if len(left):
-            keys = (self._trace.start_ps[left], launch[left], self._program_id[left])
-            left = left[np.lexsort(keys)]
-            changes = np.diff(launch[left]).astype(bool) | np.diff(self._program_id[left]).astype(
-                bool
-            )
-            yield from np.split(left, np.flatnonzero(changes) + 1)
-
-    def build(self) -> InstructionMap:
-        nothing = np.empty(0, np.int64)
-        events, which = (np.concatenate([nothing, *it]) for it in (self._events, self._index))
-        return InstructionMap(events, which, self._instructions)
-
-
-def _find_program_of_op(programs: list[XlaProgram], op: str) -> XlaProgram | None:
-    return next((each for each in programs if op in each.executed), None)
-
-
-# What instructions of XLA do, in the few words that people sort them by.
-
-MATMUL, CONVOLUTION, COLLECTIVE = "matrix product", "convolution", "collective"
-
-REDUCTION, ELEMENTWISE, DATA_MOVEMENT, CONTROL_FLOW = (
-    "reduction",
-    "elementwise",
-    "data movement",
-    "control flow",
-)
+# Kinds of instructions.
+MATMUL = "matrix product"
+CONVOLUTION = "convolution"
+COLLECTIVE = "collective"
+REDUCTION = "reduction"
+ELEMENTWISE = "elementwise"
+DATA_MOVEMENT = "data movement"
+CONTROL_FLOW = "control flow"
 
 LOW_PRECISION_TYPES = frozenset({"float16", "bfloat16", "float8"})
+
+#: Characters of instruction names that are replaced by underscores in kernel names.
+_NAME_SEPARATORS = re.compile(r"[.-]")
+_LIBRARY_KERNEL = re.compile(r"gemm|nvjet|cutlass|matmul", re.I)
+_MATMUL_TARGET = re.compile(r"gemm|matmul", re.I)
+#: Results of `_InstructionMapper._resolve` that are no index of an instruction: the event ran no
+#: known instruction, or it may be a matrix product of a library.
+_UNKNOWN, _UNRESOLVED = -1, -2
 
 _KIND_BY_OPCODE = {
     **dict.fromkeys(("dot", "ragged-dot"), MATMUL),
@@ -227,44 +57,218 @@ _KIND_BY_OPCODE = {
     ),
     **dict.fromkeys(("while", "conditional", "call", "async-start", "async-done"), CONTROL_FLOW),
 }  # fmt: skip
-
 _COLLECTIVE_PREFIXES = ("all-", "reduce-scatter", "collective-", "partition-id", "replica-id")
-
-#: Of what a fusion holds, the first of these names it.
+#: The kind of a fusion is the first of these that it contains.
 _KIND_PRIORITY = (COLLECTIVE, CONVOLUTION, MATMUL, REDUCTION, ELEMENTWISE)
-
-#: Fusions hold fusions, and a damaged program may hold itself.
+#: Fusions contain fusions, and a damaged program may contain itself.
 _MAX_FUSION_DEPTH = 8
+
+_SHORT_TYPE_NAMES = {
+    "float16": "f16", "float32": "f32", "float64": "f64", "bfloat16": "bf16", "float8": "f8",
+    "int8": "s8", "int16": "s16", "int32": "s32", "int64": "s64", "uint8": "u8", "uint16": "u16",
+    "uint32": "u32", "uint64": "u64", "bool": "pred", "complex64": "c64", "complex128": "c128",
+}  # fmt: skip
+
+
+class XlaProgram:
+    """An HLO module with lookup tables of its instructions."""
+
+    def __init__(self, module: HloModule) -> None:
+        self.module = module
+        self.computations = {each.id: each for each in module.computations}
+
+    @property
+    def entry(self) -> HloComputation | None:
+        return self.computations.get(self.module.entry)
+
+    @cached_property
+    def instructions(self) -> dict[str, HloInstruction]:
+        """All instructions by name."""
+        return {each.name: each for each in self.iter_instructions()}
+
+    @cached_property
+    def by_id(self) -> dict[int, HloInstruction]:
+        """All instructions by id, which is unique in the program."""
+        return {each.id: each for each in self.iter_instructions()}
+
+    @cached_property
+    def executed(self) -> dict[str, HloInstruction]:
+        """Instructions by name that run on their own, not as part of a fusion."""
+        computations = iter_executed_computations(self.module)
+        return {each.name: each for it in computations for each in it.instructions}
+
+    @cached_property
+    def by_kernel_name(self) -> dict[str, HloInstruction]:
+        """Executed instructions by the name of the kernel that XLA generates for them."""
+        return {_NAME_SEPARATORS.sub("_", name): each for name, each in self.executed.items()}
+
+    @cached_property
+    def library_matmuls(self) -> list[HloInstruction]:
+        """Matrix products that call a library such as cuBLAS, in execution order."""
+        ordered = self.entry.instructions if self.entry else ()
+        return [each for each in ordered if _MATMUL_TARGET.search(each.target)]
+
+    def get_source(self, instruction: HloInstruction) -> str:
+        """Return file and line in the user's program; empty if unknown."""
+        frame = instruction.frame - 1
+        is_known = 0 <= frame < len(self.module.frames)
+        return instruction.source or (self.module.frames[frame] if is_known else "")
+
+    def iter_instructions(self) -> Iterator[HloInstruction]:
+        for computation in self.module.computations:
+            yield from computation.instructions
+
+
+class InstructionRef(NamedTuple):
+    """An instruction and the program that contains it."""
+
+    program: XlaProgram
+    instruction: HloInstruction
+
+
+class InstructionMap(NamedTuple):
+    """Which instruction each event ran, for the events of which that is known."""
+
+    events: Int64
+    instance: Int64
+    """For each event, an index into ``instructions``."""
+    instructions: list[InstructionRef]
+
+
+def list_programs(trace: Trace) -> list[XlaProgram]:
+    """List the programs of a capture that have any computation."""
+    return [XlaProgram(module) for module in trace.hlo_modules if module.computations]
+
+
+def map_instructions(trace: Trace, programs: list[XlaProgram]) -> InstructionMap:
+    """Find the instruction that each event ran.
+
+    Kernels of a CUDA graph are only labeled with the graph. Most of them are found by their name.
+    The rest of each launch are matrix products of a library, in program order.
+    """
+    mapper = _InstructionMapper(trace, programs)
+    mapper.add(*trace.get_unique_text_args("hlo_op"))
+    mapper.add_library_matmuls()
+    return mapper.build()
+
+
+class _InstructionMapper:
+    def __init__(self, trace: Trace, programs: list[XlaProgram]) -> None:
+        self._trace = trace
+        self._programs = programs
+        self._by_id = {program.module.id: program for program in programs}
+        self._events: list[Int64] = []
+        self._instances: list[Int64] = []
+        self._instructions: list[InstructionRef] = []
+        self._unresolved: Int64 = np.empty(0, np.int64)
+        self._program_id = self._get_int_column("program_id")
+
+    def add(self, events: Int64, op_index: Int64, ops: list[str]) -> None:
+        """Map events by their ``hlo_op`` argument. Equal events are resolved once."""
+        program_ids, program_index = unique_inverse(self._program_id[events])
+        names = self._trace.name[events].astype(np.int64)
+        keys = (program_index * len(ops) + op_index) * len(self._trace.names) + names
+        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+        resolved = [
+            self._resolve(int(program_ids[program_index[at]]), ops[op_index[at]], int(names[at]))
+            for at in first.tolist()
+        ]
+        instance = np.array(resolved, np.int64)[inverse]
+        self._append(events[instance >= 0], instance[instance >= 0])
+        self._unresolved = events[instance == _UNRESOLVED]
+
+    def add_library_matmuls(self) -> None:
+        """Map the unresolved kernels of launches with as many of them as library products."""
+        instances: dict[int, Int64] = {}
+        for events in self._iter_unresolved_launches():
+            program = self._by_id.get(int(self._program_id[events[0]]))
+            if program is None or len(program.library_matmuls) != len(events):
+                continue
+            if program.module.id not in instances:
+                refs = [InstructionRef(program, each) for each in program.library_matmuls]
+                added = [self._add_instruction(ref) for ref in refs]
+                instances[program.module.id] = np.array(added)
+            self._append(events, instances[program.module.id])
+
+    def build(self) -> InstructionMap:
+        empty = np.empty(0, np.int64)
+        return InstructionMap(
+            np.concatenate([empty, *self._events]),
+            np.concatenate([empty, *self._instances]),
+            self._instructions,
+        )
+
+    def _append(self, events: Int64, instance: Int64) -> None:
+        self._events.append(events)
+        self._instances.append(instance)
+
+    def _get_int_column(self, key: str) -> Int64:
+        """Return the value of an argument for every event, 0 where it is missing."""
+        column = np.zeros(len(self._trace), np.int64)
+        events, values = self._trace.get_int_args(key)
+        column[events] = values
+        return column
+
+    def _resolve(self, program_id: int, op: str, name: int) -> int:
+        program = self._by_id.get(program_id) or _find_program_of_op(self._programs, op)
+        if program is None:
+            return _UNKNOWN
+        kernel = self._trace.names[name]
+        instruction = program.executed.get(op.rpartition("::")[2])
+        instruction = instruction or program.by_kernel_name.get(kernel)
+        if instruction is not None:
+            return self._add_instruction(InstructionRef(program, instruction))
+        return _UNRESOLVED if _LIBRARY_KERNEL.search(kernel) else _UNKNOWN
+
+    def _add_instruction(self, ref: InstructionRef) -> int:
+        self._instructions.append(ref)
+        return len(self._instructions) - 1
+
+    def _iter_unresolved_launches(self) -> Iterator[Int64]:
+        """Yield the unresolved events of each launch of a program, sorted by time."""
+        events, launch_id = self._unresolved, self._get_int_column("correlation_id")
+        if len(events):
+            start, program_id = self._trace.start_ps, self._program_id
+            events = events[np.lexsort((start[events], launch_id[events], program_id[events]))]
+            is_new_launch = np.diff(launch_id[events]) != 0
+            is_new_program = np.diff(program_id[events]) != 0
+            yield from np.split(events, np.flatnonzero(is_new_launch | is_new_program) + 1)
+
+
+def _find_program_of_op(programs: list[XlaProgram], op: str) -> XlaProgram | None:
+    return next((each for each in programs if op in each.executed), None)
 
 
 def classify_instruction(program: XlaProgram, instruction: HloInstruction) -> str:
-    held = set(_iter_kinds(program, instruction, 0))
-    return next((kind for kind in _KIND_PRIORITY if kind in held), next(iter(held), ELEMENTWISE))
+    """Return the kind of an instruction; of a fusion, that of its most expensive instruction."""
+    kinds = set(_iter_kinds(program, instruction, 0))
+    return next((kind for kind in _KIND_PRIORITY if kind in kinds), next(iter(kinds), ELEMENTWISE))
 
 
 def get_matmul_types(program: XlaProgram, instruction: HloInstruction) -> frozenset[str]:
-    """The types of the numbers that an instruction, or one that it holds, multiplies."""
+    """Return the types of the numbers that an instruction, or its fused instructions, multiply."""
     return frozenset(_iter_matmul_types(program, instruction, 0))
+
+
+def iter_fused_instructions(
+    program: XlaProgram, instruction: HloInstruction
+) -> Iterator[HloInstruction]:
+    """Yield the instructions of a fusion; nothing for other instructions."""
+    for id in instruction.calls if instruction.opcode == "fusion" else ():
+        computation = program.computations.get(id)
+        yield from computation.instructions if computation else ()
 
 
 def _iter_matmul_types(
     program: XlaProgram, instruction: HloInstruction, depth: int
 ) -> Iterator[str]:
     if _classify_unfused(instruction) in (MATMUL, CONVOLUTION):
-        for operand in instruction.operands[:2]:
-            given = program.by_id.get(operand)
-            yield from iter_dtypes(given.shape) if given else ()
-    for each in iter_fused_instructions(program, instruction) if depth <= _MAX_FUSION_DEPTH else ():
-        yield from _iter_matmul_types(program, each, depth + 1)
-
-
-def iter_fused_instructions(
-    program: XlaProgram, instruction: HloInstruction
-) -> Iterator[HloInstruction]:
-    """The instructions that a fusion was made of."""
-    for number in instruction.calls if instruction.opcode == "fusion" else ():
-        computation = program.computations.get(number)
-        yield from computation.instructions if computation else ()
+        for operand_id in instruction.operands[:2]:
+            operand = program.by_id.get(operand_id)
+            yield from iter_dtypes(operand.shape) if operand else ()
+    if depth <= _MAX_FUSION_DEPTH:
+        for each in iter_fused_instructions(program, instruction):
+            yield from _iter_matmul_types(program, each, depth + 1)
 
 
 def _iter_kinds(program: XlaProgram, instruction: HloInstruction, depth: int) -> Iterator[str]:
@@ -291,23 +295,16 @@ def _classify_custom_call(target: str) -> str:
     return f"custom call: {target}" if target else "custom call"
 
 
-# A program of XLA as people read it: one line an instruction, computations one after the other.
-
-_SHORT_TYPE_NAMES = {
-    "float16": "f16", "float32": "f32", "float64": "f64", "bfloat16": "bf16", "float8": "f8",
-    "int8": "s8", "int16": "s16", "int32": "s32", "int64": "s64", "uint8": "u8", "uint16": "u16",
-    "uint32": "u32", "uint64": "u64", "bool": "pred", "complex64": "c64", "complex128": "c128",
-}  # fmt: skip
-
-
 class ProgramLine(NamedTuple):
+    """A line of the text of a program."""
+
     text: str
     instruction: HloInstruction | None
-    """What the line is of; None for what stands around instructions."""
+    """None for lines that begin or end a computation."""
 
 
 def iter_program_lines(program: XlaProgram) -> Iterator[ProgramLine]:
-    """The entry first, as that is where a reader begins."""
+    """Yield the text of a program in HLO syntax, the entry computation first."""
     entry = program.entry
     others = (each for each in program.module.computations if each is not entry)
     for computation in (*((entry,) if entry else ()), *others):
@@ -321,20 +318,21 @@ def _iter_computation_lines(
     yield ProgramLine(f"{'ENTRY ' if is_entry else ''}%{computation.name} {{", None)
     for instruction in computation.instructions:
         root = "ROOT " if instruction.id == computation.root else ""
-        yield ProgramLine(f"  {root}{format_instruction(program, instruction)}", instruction)
+        yield ProgramLine(f"  {root}{_format_instruction(program, instruction)}", instruction)
     yield ProgramLine("}", None)
 
 
-def format_instruction(program: XlaProgram, instruction: HloInstruction) -> str:
-    said = ", ".join([_format_call(program, instruction), *_iter_attributes(program, instruction)])
-    return f"%{instruction.name} = {format_shape(instruction.shape)} {said}"
+def _format_instruction(program: XlaProgram, instruction: HloInstruction) -> str:
+    """Format an instruction: ``%dot.1 = f32[8,8] dot(%a, %b), lhs_contracting_dims={1}``."""
+    call = [_format_call(program, instruction), *_iter_attributes(program, instruction)]
+    return f"%{instruction.name} = {format_shape(instruction.shape)} {', '.join(call)}"
 
 
 def _format_call(program: XlaProgram, instruction: HloInstruction) -> str:
     if instruction.opcode == "parameter":
         return f"parameter({instruction.parameter})"
-    given = (program.by_id.get(operand) for operand in instruction.operands)
-    names = ", ".join(f"%{each.name}" if each else "%?" for each in given)
+    operands = (program.by_id.get(id) for id in instruction.operands)
+    names = ", ".join(f"%{each.name}" if each else "%?" for each in operands)
     return f"{instruction.opcode}({names})"
 
 
@@ -345,7 +343,7 @@ def _iter_attributes(program: XlaProgram, instruction: HloInstruction) -> Iterat
         yield f'custom_call_target="{instruction.target}"'
     if instruction.contracting_dimensions:
         yield f"lhs_contracting_dims={{{','.join(map(str, instruction.contracting_dimensions))}}}"
-    called = [program.computations.get(number) for number in instruction.calls]
+    called = [program.computations.get(id) for id in instruction.calls]
     if called:
         yield f"calls={', '.join(f'%{each.name}' if each else '%?' for each in called)}"
     if instruction.op_name:
@@ -353,7 +351,7 @@ def _iter_attributes(program: XlaProgram, instruction: HloInstruction) -> Iterat
 
 
 def format_shape(shape: HloShape) -> str:
-    """As XLA writes it: ``f32[512,1024]``."""
+    """Format a shape as XLA does: ``f32[512,1024]``."""
     if shape.parts:
         return f"({', '.join(map(format_shape, shape.parts))})"
     return f"{_SHORT_TYPE_NAMES.get(shape.dtype, '?')}[{','.join(map(str, shape.dimensions))}]"

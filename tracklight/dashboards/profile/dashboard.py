@@ -1,4 +1,4 @@
-"""The tools that a capture is looked at with, in their order."""
+"""The Profile dashboard: its tools, the download of capture files and the static export."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from tracklight.dashboards.profile.store import CaptureStore, Tool, make_tools_r
 from tracklight.errors import TracklightError
 from tracklight.plugin import Context, Dashboard, Empty, Route, Stream
 
+#: In display order.
 TOOLS: tuple[Tool, ...] = (
     overview.OVERVIEW_TOOL,
     overview.INPUT_TOOL,
@@ -33,63 +34,12 @@ TOOLS: tuple[Tool, ...] = (
     overview.COMPARE_TOOL,
 )
 
-
-# A capture as a file: as it is, or in the form that Perfetto opens.
-
 _UNSAFE_CHARACTERS = re.compile(r"[^\w.-]+")
-
 _CHUNK_BYTES = 1 << 20
 
 
-def make_file_stream(store: CaptureStore, ask: CaptureFileRequest) -> Stream:
-    file = store.listing.get_file(ask.capture, ask.host)
-    base = re.split(r"[/\\]", file.path)[-1]
-    if ask.format == "original":
-        name = f"{file.run}-{file.session}-{base}" if file.session not in base else base
-        chunks = _iter_file_chunks(store, ask)
-        return Stream(chunks, "application/octet-stream", _UNSAFE_CHARACTERS.sub("-", name))
-    # Read now: what fails later cannot be told any more.
-    trace = store.load(ask).trace
-    name = (
-        _UNSAFE_CHARACTERS.sub("-", f"{file.run}-{file.session}-{file.host}").strip("-.") or "trace"
-    )
-    return Stream(iter_chrome_trace(trace), "application/gzip", f"{name}.trace.json.gz")
-
-
-def _iter_file_chunks(store: CaptureStore, ask: CaptureFileRequest) -> Iterator[bytes]:
-    with store.open_file(ask) as path, path.open("rb") as opened:
-        while chunk := opened.read(_CHUNK_BYTES):
-            yield chunk
-
-
-# What a copy of a board, which has no server, knows of captures.
-
-
-def iter_static_responses(
-    context: Context, store: CaptureStore, runs: Sequence[str]
-) -> Iterator[tuple[str, object]]:
-    """The captures of some runs, each as every tool shows it at first."""
-    listing = store.listing.list_captures()
-    listing.captures = [row for row in listing.captures if row.run in frozenset(runs)]
-    if not listing.captures:
-        return
-    yield "captures", listing
-    for row in listing.captures:
-        ask = CaptureRequest(row.id)
-        try:
-            opened = store.load(ask)
-        except (TracklightError, OSError):
-            continue  # the page says that the copy has nothing of it
-        yield f"tools?capture={row.id}", make_tools_response(TOOLS, opened)
-        if len(row.hosts) > 1:
-            yield f"hosts?capture={row.id}", get_hosts_response(context, store, ask)
-        for tool in TOOLS:
-            if tool.explain_empty(opened) is None:
-                yield from tool.iter_static_responses(store, ask)
-
-
 class Profile(Dashboard):
-    """Reads each capture once, and answers all that is asked of it from that."""
+    """Shows the captures of profilers. Each capture is read once for all tools."""
 
     name = "profile"
     title = "Profile"
@@ -113,24 +63,68 @@ class Profile(Dashboard):
     def export_static(self, runs: Sequence[str]) -> Iterator[tuple[str, object]]:
         return iter_static_responses(self.context, self._store, runs)
 
-    def captures(self, ask: Empty) -> CapturesResponse:
-        """All captures of the log, by run and time."""
+    def captures(self, request: Empty) -> CapturesResponse:
+        """List all captures of the log, by run and time."""
         return self._store.listing.list_captures()
 
-    def opening(self, ask: CaptureRequest) -> OpeningResponse:
-        """How far the reading of a capture has come; this starts nothing."""
-        return self._store.get_opening(ask)
+    def opening(self, request: CaptureRequest) -> OpeningResponse:
+        """Return the progress of reading a capture, without starting to read it."""
+        return self._store.get_opening(request)
 
-    def tools(self, ask: CaptureRequest) -> ToolsResponse:
-        """What a capture can be looked at with, and why it cannot be with the rest."""
+    def tools(self, request: CaptureRequest) -> ToolsResponse:
+        """List the tools, and why some of them have nothing to show of a capture."""
         return self._store.get_or_compute(
-            ask, "tools", ToolsResponse, lambda opened: make_tools_response(TOOLS, opened)
+            request, "tools", ToolsResponse, lambda capture: make_tools_response(TOOLS, capture)
         )
 
-    def hosts(self, ask: CaptureRequest) -> HostsResponse:
-        """How an average step went on every host of a capture."""
-        return get_hosts_response(self.context, self._store, ask)
+    def hosts(self, request: CaptureRequest) -> HostsResponse:
+        """Return the average step of every host of a capture."""
+        return get_hosts_response(self.context, self._store, request)
 
-    def file(self, ask: CaptureFileRequest) -> Stream:
-        """A capture as its profiler wrote it, or in the form that Perfetto opens."""
-        return make_file_stream(self._store, ask)
+    def file(self, request: CaptureFileRequest) -> Stream:
+        """Download a capture file as it is, or in the Chrome trace format for Perfetto."""
+        return make_file_stream(self._store, request)
+
+
+def make_file_stream(store: CaptureStore, request: CaptureFileRequest) -> Stream:
+    file = store.listing.get_file(request.capture, request.host)
+    if request.format == "original":
+        filename = re.split(r"[/\\]", file.path)[-1]
+        if file.session not in filename:
+            filename = f"{file.run}-{file.session}-{filename}"
+        chunks = _iter_file_chunks(store, request)
+        return Stream(chunks, "application/octet-stream", _UNSAFE_CHARACTERS.sub("-", filename))
+    # Load the trace now: once the first chunk is sent, errors cannot be reported any more.
+    trace = store.load(request).trace
+    name = _UNSAFE_CHARACTERS.sub("-", f"{file.run}-{file.session}-{file.host}").strip("-.")
+    filename = f"{name or 'trace'}.trace.json.gz"
+    return Stream(iter_chrome_trace(trace), "application/gzip", filename)
+
+
+def _iter_file_chunks(store: CaptureStore, request: CaptureFileRequest) -> Iterator[bytes]:
+    with store.open_file(request) as path, path.open("rb") as file:
+        while chunk := file.read(_CHUNK_BYTES):
+            yield chunk
+
+
+def iter_static_responses(
+    context: Context, store: CaptureStore, runs: Sequence[str]
+) -> Iterator[tuple[str, object]]:
+    """Yield what a static export contains of some runs: the default view of every tool."""
+    listing = store.listing.list_captures()
+    listing.captures = [row for row in listing.captures if row.run in frozenset(runs)]
+    if not listing.captures:
+        return
+    yield "captures", listing
+    for row in listing.captures:
+        request = CaptureRequest(row.id)
+        try:
+            capture = store.load(request)
+        except (TracklightError, OSError):
+            continue  # the page says that the export does not contain it
+        yield f"tools?capture={row.id}", make_tools_response(TOOLS, capture)
+        if len(row.hosts) > 1:
+            yield f"hosts?capture={row.id}", get_hosts_response(context, store, request)
+        for tool in TOOLS:
+            if tool.explain_empty(capture) is None:
+                yield from tool.iter_static_responses(store, request)

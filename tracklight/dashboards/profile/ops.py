@@ -1,4 +1,4 @@
-"""Op statistics: what took how long, on the host, on devices and in Python."""
+"""Tools about ops: op statistics, kernels, XLA programs and the roofline."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ import numpy as np
 
 from tracklight.analysis.media.values import has_fingerprint
 from tracklight.analysis.profiles.kernels import KernelStats, list_kernels
-from tracklight.analysis.profiles.ops import OpSide, OpStats
+from tracklight.analysis.profiles.ops import OpSide
 from tracklight.analysis.profiles.roofline import (
     InstructionTime,
+    PeakRates,
     RooflinePoint,
     compute_roofline_points,
     find_peak_rates,
     measure_instruction_times,
 )
+from tracklight.analysis.profiles.trace import PS_PER_MS, Device
 from tracklight.analysis.profiles.xla_programs import XlaProgram, format_shape, iter_program_lines
 from tracklight.dashboards.profile.schemas import (
     CaptureRequest,
@@ -35,96 +37,83 @@ from tracklight.dashboards.profile.store import (
     LoadedCapture,
     Tool,
     explain_empty,
-    get_event_ops,
-    get_instructions,
-    get_op_stats,
-    get_programs,
 )
 from tracklight.errors import UsageError
 from tracklight.plugin import Route
 from tracklight.types import Float64
 
-_PS_PER_MS = 1e9
+_MAX_PROGRAM_LINES = 100_000
+_MAX_ROOFLINE_POINTS = 1000
 
 
-def get_ops_response(store: CaptureStore, ask: CaptureRequest) -> OpsResponse:
-    def make(opened: LoadedCapture) -> OpsResponse:
-        steps = len(opened.analyze_steps(ask.marker, ask.rules).steps.names)
-        return _make_ops_response(get_op_stats(opened, ask.rules), steps)
-
-    return store.get_or_compute(ask, "ops", OpsResponse, make)
+# --- Op statistics -------------------------------------------------------------------------------
 
 
-def _make_ops_response(ops: OpStats, steps: int) -> OpsResponse:
-    return OpsResponse(
-        names=[op.name for op in ops.ops],
-        types=[op.type for op in ops.ops],
-        sides=ops.sides.astype(np.uint8),
-        counts=ops.counts.astype(np.int32),
-        total_ms=ops.total_ps / _PS_PER_MS,
-        self_ms=ops.self_ps / _PS_PER_MS,
-        longest=ops.longest_event.astype(np.int32),
-        host_idle_ms=ops.idle_ps[OpSide.HOST] / _PS_PER_MS,
-        device_idle_ms=ops.idle_ps[OpSide.DEVICE] / _PS_PER_MS,
-        steps=steps,
-    )
+def get_ops_response(store: CaptureStore, request: CaptureRequest) -> OpsResponse:
+    def compute(capture: LoadedCapture) -> OpsResponse:
+        stats = capture.get_op_stats(request.rules)
+        return OpsResponse(
+            names=[op.name for op in stats.ops],
+            types=[op.type for op in stats.ops],
+            sides=stats.sides.astype(np.uint8),
+            counts=stats.counts.astype(np.int32),
+            total_ms=stats.total_ps / PS_PER_MS,
+            self_ms=stats.self_ps / PS_PER_MS,
+            longest=stats.longest_event.astype(np.int32),
+            host_idle_ms=stats.idle_ps[OpSide.HOST] / PS_PER_MS,
+            device_idle_ms=stats.idle_ps[OpSide.DEVICE] / PS_PER_MS,
+            steps=len(capture.analyze_steps(request.marker, request.rules).steps.names),
+        )
+
+    return store.get_or_compute(request, "ops", OpsResponse, compute)
 
 
-def _explain_no_ops(opened: LoadedCapture) -> EmptyReason | None:
-    if get_op_stats(opened).ops:
+def _explain_no_ops(capture: LoadedCapture) -> EmptyReason | None:
+    if capture.get_op_stats().ops:
         return None
-    return explain_empty(opened) or EmptyReason(
-        "no event of this capture is an op",
-        "give TensorFlow's profiler host_tracer_level=2, or PyTorch's ProfilerActivity.CPU",
+    return explain_empty(capture) or EmptyReason(
+        "No ops were recorded.",
+        "Set host_tracer_level=2 in TensorFlow's profiler, or ProfilerActivity.CPU in PyTorch's.",
     )
 
 
 def _make_ops_routes(store: CaptureStore) -> Sequence[Route]:
-    def ops(ask: CaptureRequest) -> OpsResponse:
-        """How long each op took, with and without what ran inside of it."""
-        return get_ops_response(store, ask)
+    def ops(request: CaptureRequest) -> OpsResponse:
+        """Return how long each op took, with and without nested ops."""
+        return get_ops_response(store, request)
 
     return [Route("ops", CaptureRequest, ops, "GET", immutable=has_fingerprint)]
 
 
-def _iter_ops_static(store: CaptureStore, ask: CaptureRequest) -> Iterator[tuple[str, object]]:
-    yield f"ops?capture={ask.capture}", get_ops_response(store, ask)
+def _iter_ops_static(store: CaptureStore, request: CaptureRequest) -> Iterator[tuple[str, object]]:
+    yield f"ops?capture={request.capture}", get_ops_response(store, request)
 
 
 OPS_TOOL = Tool("ops", "Ops", _make_ops_routes, _explain_no_ops, _iter_ops_static)
 
 
-# Kernels: how they were launched, how well they fit the device, and who uses tensor cores.
+# --- Kernels -------------------------------------------------------------------------------------
 
 
-def get_kernels_response(store: CaptureStore, ask: CaptureRequest) -> KernelsResponse:
-    def make(opened: LoadedCapture) -> KernelsResponse:
-        return _make_kernels_response(opened, len(opened.get_steps(ask.marker).names))
+def get_kernels_response(store: CaptureStore, request: CaptureRequest) -> KernelsResponse:
+    def compute(capture: LoadedCapture) -> KernelsResponse:
+        return _make_kernels_response(capture, len(capture.get_steps(request.marker).names))
 
-    return store.get_or_compute(ask, "kernels", KernelsResponse, make)
-
-
-def get_kernels(opened: LoadedCapture) -> list[KernelStats]:
-    def find() -> list[KernelStats]:
-        return list_kernels(opened.trace, get_event_ops(opened), get_instructions(opened))
-
-    return opened.get_or_compute("kernels", find)
+    return store.get_or_compute(request, "kernels", KernelsResponse, compute)
 
 
-def _make_kernels_response(opened: LoadedCapture, steps: int) -> KernelsResponse:
-    kernels, devices = get_kernels(opened), opened.trace.devices
+def get_kernels(capture: LoadedCapture) -> list[KernelStats]:
+    return capture.get_or_compute(
+        "kernels", lambda: list_kernels(capture.trace, capture.event_ops, capture.instructions)
+    )
+
+
+def _make_kernels_response(capture: LoadedCapture, steps: int) -> KernelsResponse:
+    kernels, devices = get_kernels(capture), capture.trace.devices
     launches = [kernel.launch for kernel in kernels]
-    cores = devices[0].multiprocessors if devices else 0
+    multiprocessors = devices[0].multiprocessors if devices else 0
     return KernelsResponse(
-        devices=[
-            DeviceRow(
-                each.name,
-                each.multiprocessors,
-                each.memory_bytes,
-                _format_capability(each.compute_capability),
-            )
-            for each in devices
-        ],
+        devices=[_make_device_row(device) for device in devices],
         names=[kernel.name for kernel in kernels],
         ops=[kernel.op.name for kernel in kernels],
         types=[kernel.op.type for kernel in kernels],
@@ -133,50 +122,60 @@ def _make_kernels_response(opened: LoadedCapture, steps: int) -> KernelsResponse
         registers=np.array([launch.registers for launch in launches], np.int32),
         shared_bytes=np.array([launch.shared_bytes for launch in launches], np.int32),
         occupancy=np.array([launch.occupancy for launch in launches], np.float32),
-        occupancy_is="achieved" if any(opened.trace.categories) else "theoretical",
-        fill=np.array([_get_fill(launch.blocks, cores) for launch in launches], np.float32),
+        occupancy_is="achieved" if any(capture.trace.categories) else "theoretical",
+        fill=np.array(
+            [_get_fill(launch.blocks, multiprocessors) for launch in launches], np.float32
+        ),
         tensor_cores=np.array([kernel.tensor_cores for kernel in kernels], np.uint8),
         eligible=np.array([kernel.is_eligible for kernel in kernels], np.uint8),
         counts=np.array([kernel.count for kernel in kernels], np.int32),
-        total_ms=np.array([kernel.total_ps for kernel in kernels], np.float64) / _PS_PER_MS,
-        min_ms=np.array([kernel.min_ps for kernel in kernels], np.float64) / _PS_PER_MS,
-        max_ms=np.array([kernel.max_ps for kernel in kernels], np.float64) / _PS_PER_MS,
+        total_ms=np.array([kernel.total_ps for kernel in kernels], np.float64) / PS_PER_MS,
+        min_ms=np.array([kernel.min_ps for kernel in kernels], np.float64) / PS_PER_MS,
+        max_ms=np.array([kernel.max_ps for kernel in kernels], np.float64) / PS_PER_MS,
         longest=np.array([kernel.longest_event for kernel in kernels], np.int32),
         steps=steps,
     )
 
 
-def _format_capability(capability: tuple[int, int]) -> str:
-    return ".".join(map(str, capability)) if any(capability) else ""
+def _make_device_row(device: Device) -> DeviceRow:
+    capability = device.compute_capability
+    return DeviceRow(
+        name=device.name,
+        multiprocessors=device.multiprocessors,
+        memory_bytes=device.memory_bytes,
+        capability=".".join(map(str, capability)) if any(capability) else "",
+    )
 
 
-def _get_fill(blocks: int, cores: int) -> float:
-    return min(blocks / cores, 1.0) if blocks and cores else float("nan")
+def _get_fill(blocks: int, multiprocessors: int) -> float:
+    return min(blocks / multiprocessors, 1.0) if blocks and multiprocessors else float("nan")
 
 
-def _explain_no_kernels(opened: LoadedCapture) -> EmptyReason | None:
-    trace = opened.trace
+def _explain_no_kernels(capture: LoadedCapture) -> EmptyReason | None:
+    trace = capture.trace
     if trace.on_device.any():
         if "kernel_details" in trace.arg_keys or "kernel" in trace.categories:
             return None
-        return EmptyReason("a device ran, but nothing says how its kernels were launched")
-    return explain_empty(opened) or EmptyReason(
-        "no device took part in this capture",
-        "take one on a machine with a GPU; PyTorch needs ProfilerActivity.CUDA, and TensorFlow "
-        "and JAX that libcupti can be loaded",
+        return EmptyReason("A device was used, but kernel launches were not recorded.")
+    return explain_empty(capture) or EmptyReason(
+        "No device was used in this capture.",
+        "Record one on a machine with a GPU. PyTorch needs ProfilerActivity.CUDA; TensorFlow and "
+        "JAX need libcupti.",
     )
 
 
 def _make_kernels_routes(store: CaptureStore) -> Sequence[Route]:
-    def kernels(ask: CaptureRequest) -> KernelsResponse:
-        """The kernels that ran on devices, and how they were launched."""
-        return get_kernels_response(store, ask)
+    def kernels(request: CaptureRequest) -> KernelsResponse:
+        """Return the kernels that ran on devices, and how they were launched."""
+        return get_kernels_response(store, request)
 
     return [Route("kernels", CaptureRequest, kernels, "GET", immutable=has_fingerprint)]
 
 
-def _iter_kernels_static(store: CaptureStore, ask: CaptureRequest) -> Iterator[tuple[str, object]]:
-    yield f"kernels?capture={ask.capture}", get_kernels_response(store, ask)
+def _iter_kernels_static(
+    store: CaptureStore, request: CaptureRequest
+) -> Iterator[tuple[str, object]]:
+    yield f"kernels?capture={request.capture}", get_kernels_response(store, request)
 
 
 KERNELS_TOOL = Tool(
@@ -184,189 +183,117 @@ KERNELS_TOOL = Tool(
 )
 
 
-# Roofline: how near ops come to what their device can do, and what holds them back.
-
-_MAX_ROOFLINE_POINTS = 1000
+# --- XLA programs --------------------------------------------------------------------------------
 
 
-def get_roofline_response(store: CaptureStore, ask: CaptureRequest) -> RooflineResponse:
-    def make(opened: LoadedCapture) -> RooflineResponse:
-        return _make_roofline_response(opened, len(opened.get_steps(ask.marker).names))
+def get_programs_response(store: CaptureStore, request: CaptureRequest) -> ProgramsResponse:
+    def compute(capture: LoadedCapture) -> ProgramsResponse:
+        return _make_programs_response(capture, len(capture.get_steps(request.marker).names))
 
-    return store.get_or_compute(ask, "roofline", RooflineResponse, make)
-
-
-def get_roofline_points(opened: LoadedCapture) -> list[RooflinePoint]:
-    def find() -> list[RooflinePoint]:
-        return compute_roofline_points(
-            opened.trace, get_event_ops(opened), get_op_stats(opened), get_instructions(opened)
-        )
-
-    return opened.get_or_compute("points", find)
+    return store.get_or_compute(request, "program", ProgramsResponse, compute)
 
 
-def _make_roofline_response(opened: LoadedCapture, steps: int) -> RooflineResponse:
-    points = get_roofline_points(opened)[:_MAX_ROOFLINE_POINTS]
-    roofs, bytes_per_s, is_guess = _get_roofs(opened)
-    devices = opened.trace.devices
-    return RooflineResponse(
-        device=devices[0].name if devices else "",
-        roofs=roofs,
-        bytes_per_s=bytes_per_s,
-        is_guess=is_guess,
-        names=[point.op.name for point in points],
-        types=[point.op.type for point in points],
-        counts=np.array([point.call_count for point in points], np.int32),
-        self_ms=np.array([point.self_ps for point in points], np.float64) / _PS_PER_MS,
-        flops=np.array([point.flops for point in points], np.float64),
-        bytes=np.array([point.bytes for point in points], np.float64),
-        longest=np.array([point.longest_event for point in points], np.int32),
-        steps=steps,
-    )
+def get_program_text_response(
+    store: CaptureStore, request: ProgramTextRequest
+) -> ProgramTextResponse:
+    """Return the text of a program with the time of each line.
 
-
-def _get_roofs(opened: LoadedCapture) -> tuple[list[Roof], float, bool]:
-    """A device may be there and not have been used; its roof says nothing of the host."""
-    devices = opened.trace.devices
-    peaks = find_peak_rates(devices[0]) if devices and opened.trace.on_device.any() else None
-    if peaks is None:
-        return [], 0.0, False
-    named = {
-        "32 bits": peaks.fp32,
-        "TF32 on tensor cores": peaks.tf32,
-        "16 bits on tensor cores": peaks.fp16,
-    }
-    roofs = [Roof(name, most) for name, most in named.items() if most]
-    return roofs, peaks.bytes_per_s, peaks.is_estimate
-
-
-def _explain_no_roofline(opened: LoadedCapture) -> EmptyReason | None:
-    if get_programs(opened) or len(opened.trace.get_text_args("input_dims")[0]):
-        return None
-    return explain_empty(opened) or EmptyReason(
-        "it is not known how much any op of this capture computes",
-        "PyTorch records shapes with record_shapes=True; TensorFlow and JAX tell of programs that "
-        "XLA compiled",
-    )
-
-
-def _make_roofline_routes(store: CaptureStore) -> Sequence[Route]:
-    def roofline(ask: CaptureRequest) -> RooflineResponse:
-        """What ops computed and moved in which time, and what their device could have done."""
-        return get_roofline_response(store, ask)
-
-    return [Route("roofline", CaptureRequest, roofline, "GET", immutable=has_fingerprint)]
-
-
-def _iter_roofline_static(store: CaptureStore, ask: CaptureRequest) -> Iterator[tuple[str, object]]:
-    yield f"roofline?capture={ask.capture}", get_roofline_response(store, ask)
-
-
-ROOFLINE_TOOL = Tool(
-    "roofline", "Roofline", _make_roofline_routes, _explain_no_roofline, _iter_roofline_static
-)
-
-
-# Programs: what the compiler made of the model, and how long each instruction took.
-
-_MAX_LINES = 100_000
-
-
-def get_programs_response(store: CaptureStore, ask: CaptureRequest) -> ProgramsResponse:
-    def make(opened: LoadedCapture) -> ProgramsResponse:
-        return _make_programs_response(opened, len(opened.get_steps(ask.marker).names))
-
-    return store.get_or_compute(ask, "program", ProgramsResponse, make)
-
-
-def get_program_text_response(store: CaptureStore, ask: ProgramTextRequest) -> ProgramTextResponse:
-    opened = store.load(ask)
-    programs = get_programs(opened)
-    if not 0 <= ask.program < len(programs):
-        raise UsageError(f"this capture has {len(programs)} programs, counted from 0 on")
-    program = programs[ask.program]
-    took = {
-        each.ref.instruction.name: each.total_ps
-        for each in get_instruction_times(opened)
-        if each.ref.program is program
+    Raises:
+        UsageError: The capture has no program of this index.
+    """
+    capture = store.load(request)
+    programs = capture.programs
+    if not 0 <= request.program < len(programs):
+        raise UsageError(f"No program {request.program}: this capture has {len(programs)}")
+    program = programs[request.program]
+    total_ps = {
+        time.ref.instruction.name: time.total_ps
+        for time in get_instruction_times(capture)
+        if time.ref.program is program
     }
     lines = list(iter_program_lines(program))
-    names = [line.instruction.name if line.instruction else "" for line in lines[:_MAX_LINES]]
+    shown = lines[:_MAX_PROGRAM_LINES]
+    names = [line.instruction.name if line.instruction else "" for line in shown]
     return ProgramTextResponse(
         name=program.module.name,
-        lines=[line.text for line in lines[:_MAX_LINES]],
+        lines=[line.text for line in shown],
         names=names,
-        ms=np.array([took.get(name, np.nan) for name in names], np.float64) / _PS_PER_MS,
-        rest=max(0, len(lines) - _MAX_LINES),
+        ms=np.array([total_ps.get(name, np.nan) for name in names], np.float64) / PS_PER_MS,
+        rest=len(lines) - len(shown),
     )
 
 
-def get_instruction_times(opened: LoadedCapture) -> list[InstructionTime]:
-    return opened.get_or_compute(
-        "timed", lambda: measure_instruction_times(opened.trace, get_instructions(opened))
+def get_instruction_times(capture: LoadedCapture) -> list[InstructionTime]:
+    return capture.get_or_compute(
+        "instruction_times", lambda: measure_instruction_times(capture.trace, capture.instructions)
     )
 
 
-def _make_programs_response(opened: LoadedCapture, steps: int) -> ProgramsResponse:
-    timed, programs = get_instruction_times(opened), get_programs(opened)
-    places = {id(program): at for at, program in enumerate(programs)}
-    of = np.array([places[id(each.ref.program)] for each in timed], np.int64)
-    total_ms = np.array([each.total_ps for each in timed], np.float64) / _PS_PER_MS
-    instructions = [each.ref.instruction for each in timed]
+def _make_programs_response(capture: LoadedCapture, steps: int) -> ProgramsResponse:
+    times, programs = get_instruction_times(capture), capture.programs
+    index_of = {id(program): index for index, program in enumerate(programs)}
+    program_index = np.array([index_of[id(time.ref.program)] for time in times], np.int64)
+    total_ms = np.array([time.total_ps for time in times], np.float64) / PS_PER_MS
+    program_ms = np.bincount(program_index, total_ms, len(programs)).astype(np.float64)
+    instructions = [time.ref.instruction for time in times]
     return ProgramsResponse(
-        programs=_make_program_rows(
-            programs, np.bincount(of, total_ms, len(programs)).astype(np.float64)
-        ),
-        names=[each.name for each in instructions],
-        opcodes=[each.opcode for each in instructions],
-        kinds=[each.kind for each in timed],
-        scopes=[each.op_name for each in instructions],
-        sources=[each.ref.program.get_source(each.ref.instruction) for each in timed],
-        shapes=[format_shape(each.shape) for each in instructions],
-        programs_of=of.astype(np.int32),
-        counts=np.array([each.run_count for each in timed], np.int32),
+        programs=_make_program_rows(programs, program_ms),
+        names=[instruction.name for instruction in instructions],
+        opcodes=[instruction.opcode for instruction in instructions],
+        kinds=[time.kind for time in times],
+        scopes=[instruction.op_name for instruction in instructions],
+        sources=[time.ref.program.get_source(time.ref.instruction) for time in times],
+        shapes=[format_shape(instruction.shape) for instruction in instructions],
+        programs_of=program_index.astype(np.int32),
+        counts=np.array([time.run_count for time in times], np.int32),
         total_ms=total_ms,
-        flops=np.array([each.run_count * each.cost.flops for each in timed], np.float64),
-        bytes=np.array([each.run_count * each.cost.bytes for each in timed], np.float64),
-        longest=np.array([each.longest_event for each in timed], np.int32),
-        unplaced_ms=_measure_unmapped_ms(opened),
+        flops=np.array([time.run_count * time.cost.flops for time in times], np.float64),
+        bytes=np.array([time.run_count * time.cost.bytes for time in times], np.float64),
+        longest=np.array([time.longest_event for time in times], np.int32),
+        unplaced_ms=_measure_unmapped_ms(capture),
         steps=steps,
     )
 
 
-def _make_program_rows(programs: list[XlaProgram], took_ms: Float64) -> list[ProgramRow]:
-    """Those that took longest first; what only prepared something took no time here."""
+def _make_program_rows(programs: list[XlaProgram], total_ms: Float64) -> list[ProgramRow]:
+    """Return programs by time; those that took none by their number of instructions."""
     rows = [
-        ProgramRow(at, each.module.name, each.module.id, len(each.instructions), float(took_ms[at]))
-        for at, each in enumerate(programs)
+        ProgramRow(
+            index=index,
+            name=program.module.name,
+            number=program.module.id,
+            instructions=len(program.instructions),
+            total_ms=float(total_ms[index]),
+        )
+        for index, program in enumerate(programs)
     ]
     return sorted(rows, key=lambda row: (-row.total_ms, -row.instructions))
 
 
-def _measure_unmapped_ms(opened: LoadedCapture) -> float:
-    trace, placed = opened.trace, get_instructions(opened).events
-    left = trace.on_device.copy()
-    left[placed] = False
-    return float(trace.duration_ps[left].sum()) / _PS_PER_MS
+def _measure_unmapped_ms(capture: LoadedCapture) -> float:
+    """Return the time of device events that belong to no known instruction."""
+    is_unmapped = capture.trace.on_device.copy()
+    is_unmapped[capture.instructions.events] = False
+    return float(capture.trace.duration_ps[is_unmapped].sum()) / PS_PER_MS
 
 
-def _explain_no_programs(opened: LoadedCapture) -> EmptyReason | None:
-    if get_programs(opened):
+def _explain_no_programs(capture: LoadedCapture) -> EmptyReason | None:
+    if capture.programs:
         return None
-    return explain_empty(opened) or EmptyReason(
-        "this capture carries no program of XLA",
-        "JAX's captures do, and TensorFlow's of models compiled with jit_compile=True",
+    return explain_empty(capture) or EmptyReason(
+        "This capture contains no XLA program.",
+        "Captures of JAX do, and those of TensorFlow models compiled with jit_compile=True.",
     )
 
 
 def _make_program_routes(store: CaptureStore) -> Sequence[Route]:
-    def program(ask: CaptureRequest) -> ProgramsResponse:
-        """The programs of XLA that a capture carries, and how long their instructions took."""
-        return get_programs_response(store, ask)
+    def program(request: CaptureRequest) -> ProgramsResponse:
+        """Return the XLA programs of a capture, and how long their instructions took."""
+        return get_programs_response(store, request)
 
-    def text(ask: ProgramTextRequest) -> ProgramTextResponse:
-        """One program as people read it, with the time that each line took."""
-        return get_program_text_response(store, ask)
+    def text(request: ProgramTextRequest) -> ProgramTextResponse:
+        """Return the text of an XLA program with the time of each line."""
+        return get_program_text_response(store, request)
 
     return [
         Route("program", CaptureRequest, program, "GET", immutable=has_fingerprint),
@@ -374,17 +301,95 @@ def _make_program_routes(store: CaptureStore) -> Sequence[Route]:
     ]
 
 
-def _iter_program_static(store: CaptureStore, ask: CaptureRequest) -> Iterator[tuple[str, object]]:
-    answer = get_programs_response(store, ask)
-    yield f"program?capture={ask.capture}", answer
-    for row in answer.programs[:1]:
-        path = f"program/text?capture={ask.capture}&program={row.index}"
-        yield (
-            path,
-            get_program_text_response(store, ProgramTextRequest(ask.capture, program=row.index)),
-        )
+def _iter_program_static(
+    store: CaptureStore, request: CaptureRequest
+) -> Iterator[tuple[str, object]]:
+    response = get_programs_response(store, request)
+    yield f"program?capture={request.capture}", response
+    for row in response.programs[:1]:
+        text_request = ProgramTextRequest(request.capture, program=row.index)
+        path = f"program/text?capture={request.capture}&program={row.index}"
+        yield path, get_program_text_response(store, text_request)
 
 
 PROGRAM_TOOL = Tool(
     "program", "Program", _make_program_routes, _explain_no_programs, _iter_program_static
+)
+
+
+# --- Roofline ------------------------------------------------------------------------------------
+
+
+def get_roofline_response(store: CaptureStore, request: CaptureRequest) -> RooflineResponse:
+    def compute(capture: LoadedCapture) -> RooflineResponse:
+        return _make_roofline_response(capture, len(capture.get_steps(request.marker).names))
+
+    return store.get_or_compute(request, "roofline", RooflineResponse, compute)
+
+
+def get_roofline_points(capture: LoadedCapture) -> list[RooflinePoint]:
+    return capture.get_or_compute(
+        "roofline_points",
+        lambda: compute_roofline_points(
+            capture.trace, capture.event_ops, capture.get_op_stats(), capture.instructions
+        ),
+    )
+
+
+def _make_roofline_response(capture: LoadedCapture, steps: int) -> RooflineResponse:
+    points = get_roofline_points(capture)[:_MAX_ROOFLINE_POINTS]
+    devices = capture.trace.devices
+    # A device may be present without being used. Its peak rates say nothing about the host.
+    rates = find_peak_rates(devices[0]) if devices and capture.trace.on_device.any() else None
+    return RooflineResponse(
+        device=devices[0].name if devices else "",
+        roofs=_list_roofs(rates) if rates else [],
+        bytes_per_s=rates.bytes_per_s if rates else 0.0,
+        is_guess=rates.is_estimate if rates else False,
+        names=[point.op.name for point in points],
+        types=[point.op.type for point in points],
+        counts=np.array([point.call_count for point in points], np.int32),
+        self_ms=np.array([point.self_ps for point in points], np.float64) / PS_PER_MS,
+        flops=np.array([point.flops for point in points], np.float64),
+        bytes=np.array([point.bytes for point in points], np.float64),
+        longest=np.array([point.longest_event for point in points], np.int32),
+        steps=steps,
+    )
+
+
+def _list_roofs(rates: PeakRates) -> list[Roof]:
+    roofs = {
+        "32 bits": rates.fp32,
+        "TF32 on tensor cores": rates.tf32,
+        "16 bits on tensor cores": rates.fp16,
+    }
+    return [Roof(name, flops_per_s) for name, flops_per_s in roofs.items() if flops_per_s]
+
+
+def _explain_no_roofline(capture: LoadedCapture) -> EmptyReason | None:
+    if capture.programs or len(capture.trace.get_text_args("input_dims")[0]):
+        return None
+    return explain_empty(capture) or EmptyReason(
+        "The cost of the ops in this capture is unknown.",
+        "Pass record_shapes=True to PyTorch's profiler. For TensorFlow and JAX, costs are computed "
+        "from XLA programs.",
+    )
+
+
+def _make_roofline_routes(store: CaptureStore) -> Sequence[Route]:
+    def roofline(request: CaptureRequest) -> RooflineResponse:
+        """Return FLOPs, bytes and time of ops, and the peak rates of their device."""
+        return get_roofline_response(store, request)
+
+    return [Route("roofline", CaptureRequest, roofline, "GET", immutable=has_fingerprint)]
+
+
+def _iter_roofline_static(
+    store: CaptureStore, request: CaptureRequest
+) -> Iterator[tuple[str, object]]:
+    yield f"roofline?capture={request.capture}", get_roofline_response(store, request)
+
+
+ROOFLINE_TOOL = Tool(
+    "roofline", "Roofline", _make_roofline_routes, _explain_no_roofline, _iter_roofline_static
 )

@@ -1,4 +1,4 @@
-"""The overview of a capture, and its steps one by one."""
+"""Overview, input analysis and comparison of captures, and the hosts of a capture side by side."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from tracklight.analysis.profiles.input_pipeline import (
 )
 from tracklight.analysis.profiles.steps import StepPart
 from tracklight.analysis.profiles.summary import ProfileSummary, summarize_analysis
+from tracklight.analysis.profiles.trace import PS_PER_MS
 from tracklight.dashboards.profile.schemas import (
     CaptureRequest,
     HostsResponse,
@@ -29,65 +30,61 @@ from tracklight.dashboards.profile.store import (
     LoadedCapture,
     Tool,
     explain_empty,
-    get_op_stats,
 )
 from tracklight.errors import TracklightError, UsageError
 from tracklight.plugin import Context, Route
-from tracklight.types import Float64, Int64
 
-_PS_PER_MS = 1e9
+#: A static export contains comparisons with this many other captures.
+_MAX_STATIC_BASELINES = 4
 
 
-def get_overview(store: CaptureStore, ask: CaptureRequest) -> ProfileSummary:
-    def make(opened: LoadedCapture) -> ProfileSummary:
-        division = opened.analyze_steps(ask.marker, ask.rules)
-        thresholds = parse_thresholds(ask.thresholds)
+# --- Overview and steps --------------------------------------------------------------------------
+
+
+def get_overview(store: CaptureStore, request: CaptureRequest) -> ProfileSummary:
+    def compute(capture: LoadedCapture) -> ProfileSummary:
         return summarize_analysis(
-            opened.trace, division, get_op_stats(opened, ask.rules), thresholds
+            capture.trace,
+            capture.analyze_steps(request.marker, request.rules),
+            capture.get_op_stats(request.rules),
+            parse_thresholds(request.thresholds),
         )
 
-    return store.get_or_compute(ask, "overview", ProfileSummary, make)
+    return store.get_or_compute(request, "overview", ProfileSummary, compute)
 
 
-def get_steps_response(store: CaptureStore, ask: CaptureRequest) -> StepsResponse:
-    return store.get_or_compute(
-        ask, "steps", StepsResponse, lambda opened: _make_steps_response(opened, ask)
-    )
+def get_steps_response(store: CaptureStore, request: CaptureRequest) -> StepsResponse:
+    def compute(capture: LoadedCapture) -> StepsResponse:
+        analysis = capture.analyze_steps(request.marker, request.rules)
+        steps, breakdown = analysis.steps, analysis.breakdown
+        return StepsResponse(
+            names=list(steps.names),
+            start_ms=steps.spans[:, 0] / PS_PER_MS,
+            total_ms=breakdown.total_ps / PS_PER_MS,
+            parts=[
+                PartColumns(
+                    name=part.name.lower(),
+                    label=part.label,
+                    counted=breakdown.exclusive_ps[:, part] / PS_PER_MS,
+                    alone=breakdown.inclusive_ps[:, part] / PS_PER_MS,
+                )
+                for part in StepPart
+            ],
+            other=breakdown.other_ps / PS_PER_MS,
+            averaged=analysis.averaged_slice.indices(len(steps.names))[:2],
+        )
 
-
-def _make_steps_response(opened: LoadedCapture, ask: CaptureRequest) -> StepsResponse:
-    steps, parts, *_, inner = opened.analyze_steps(ask.marker, ask.rules)
-    count = len(steps.names)
-    return StepsResponse(
-        names=list(steps.names),
-        start_ms=_ps_to_ms(steps.spans[:, 0]),
-        total_ms=_ps_to_ms(parts.total_ps),
-        parts=[
-            PartColumns(
-                part.name.lower(),
-                part.label,
-                _ps_to_ms(parts.exclusive_ps[:, part]),
-                _ps_to_ms(parts.inclusive_ps[:, part]),
-            )
-            for part in StepPart
-        ],
-        other=_ps_to_ms(parts.other_ps),
-        averaged=inner.indices(count)[:2],
-    )
-
-
-def _ps_to_ms(ps: Int64) -> Float64:
-    return ps / _PS_PER_MS
+    return store.get_or_compute(request, "steps", StepsResponse, compute)
 
 
 def _make_overview_routes(store: CaptureStore) -> Sequence[Route]:
-    def overview(ask: CaptureRequest) -> ProfileSummary:
-        """A capture at a glance: its steps, what their time went into, and what to do about it."""
-        return get_overview(store, ask)
+    def overview(request: CaptureRequest) -> ProfileSummary:
+        """Return the overview of a capture: steps, where their time went, and findings."""
+        return get_overview(store, request)
 
-    def steps(ask: CaptureRequest) -> StepsResponse:
-        """What the time of every step went into."""
-        return get_steps_response(store, ask)
+    def steps(request: CaptureRequest) -> StepsResponse:
+        """Return what the time of every step went into."""
+        return get_steps_response(store, request)
 
     return [
         Route("overview", CaptureRequest, overview, "GET", immutable=has_fingerprint),
@@ -95,9 +92,11 @@ def _make_overview_routes(store: CaptureStore) -> Sequence[Route]:
     ]
 
 
-def _iter_overview_static(store: CaptureStore, ask: CaptureRequest) -> Iterator[tuple[str, object]]:
-    yield f"overview?capture={ask.capture}", get_overview(store, ask)
-    yield f"steps?capture={ask.capture}", get_steps_response(store, ask)
+def _iter_overview_static(
+    store: CaptureStore, request: CaptureRequest
+) -> Iterator[tuple[str, object]]:
+    yield f"overview?capture={request.capture}", get_overview(store, request)
+    yield f"steps?capture={request.capture}", get_steps_response(store, request)
 
 
 OVERVIEW_TOOL = Tool(
@@ -105,96 +104,103 @@ OVERVIEW_TOOL = Tool(
 )
 
 
-# Two captures side by side.
-
-_MAX_STATIC_BASELINES = 4
+# --- Hosts ---------------------------------------------------------------------------------------
 
 
-def get_comparison(store: CaptureStore, ask: CaptureRequest) -> Comparison:
-    if not ask.before:
-        raise UsageError("there is nothing to compare with: name another capture as before")
-    return compare_captures(
-        _get_compared(store, make_baseline_request(ask)), _get_compared(store, ask)
-    )
+def get_hosts_response(
+    context: Context, store: CaptureStore, request: CaptureRequest
+) -> HostsResponse:
+    """Return the average step of every host of a capture, as the slowest one delays the others."""
+    return HostsResponse(list(_iter_host_rows(context, store, request)))
 
 
-def _get_compared(store: CaptureStore, ask: CaptureRequest) -> ComparedCapture:
-    return ComparedCapture(get_overview(store, ask), get_op_stats(store.load(ask), ask.rules))
+def _iter_host_rows(
+    context: Context, store: CaptureStore, request: CaptureRequest
+) -> Iterator[HostStepRow]:
+    for file in store.listing.get_files(request.capture):
+        host_request = CaptureRequest(request.capture, file.host, request.marker, request.rules)
+        try:
+            summary = get_overview(store, host_request)
+        except (TracklightError, OSError) as error:
+            yield HostStepRow(file.host, None, {}, context.describe_error(error))
+            continue
+        parts_ms = {part.name: part.ms for part in summary.parts}
+        yield HostStepRow(file.host, summary.steps.mean_ms, parts_ms, None)
 
 
-def _make_compare_routes(store: CaptureStore) -> Sequence[Route]:
-    def answer(ask: CaptureRequest) -> Comparison:
-        """What became of the parts of a step, of ops and of findings since another capture."""
-        return get_comparison(store, ask)
-
-    return [Route("compare", CaptureRequest, answer, "GET")]
+# --- Input analysis ------------------------------------------------------------------------------
 
 
-def _iter_compare_static(store: CaptureStore, ask: CaptureRequest) -> Iterator[tuple[str, object]]:
-    """With some others that have a trace as well; of all there would be too many."""
-    rows = store.listing.list_captures().captures
-    others = [row.id for row in rows if row.id != ask.capture and row.kind != "pprof"]
-    for before in others[:_MAX_STATIC_BASELINES]:
-        with suppress(TracklightError, OSError):
-            told = get_comparison(store, CaptureRequest(ask.capture, before=before))
-            yield f"compare?capture={ask.capture}&before={before}", told
+def get_input_analysis(store: CaptureStore, request: CaptureRequest) -> InputAnalysis:
+    def compute(capture: LoadedCapture) -> InputAnalysis:
+        analysis = capture.analyze_steps(request.marker, request.rules)
+        findings = get_overview(store, request).findings
+        return analyze_input(capture.trace, analysis, capture.framework, findings)
+
+    return store.get_or_compute(request, "input", InputAnalysis, compute)
 
 
-COMPARE_TOOL = Tool("compare", "Compare", _make_compare_routes, explain_empty, _iter_compare_static)
-
-
-# Input analysis: what a program waits for when it waits for its next batch.
-
-
-def get_input_analysis(store: CaptureStore, ask: CaptureRequest) -> InputAnalysis:
-    """What a program waited for when it waited for its input, stage by stage."""
-
-    def make(opened: LoadedCapture) -> InputAnalysis:
-        division = opened.analyze_steps(ask.marker, ask.rules)
-        findings = get_overview(store, ask).findings
-        return analyze_input(opened.trace, division, opened.framework, findings)
-
-    return store.get_or_compute(ask, "input", InputAnalysis, make)
-
-
-def _explain_no_input(opened: LoadedCapture) -> EmptyReason | None:
-    if (empty := explain_empty(opened)) is not None:
+def _explain_no_input(capture: LoadedCapture) -> EmptyReason | None:
+    if (empty := explain_empty(capture)) is not None:
         return empty
-    why = explain_no_input(opened.trace, opened.analyze_steps(), opened.framework)
-    return EmptyReason(why) if why else None
+    message = explain_no_input(capture.trace, capture.analyze_steps(), capture.framework)
+    return EmptyReason(message) if message else None
 
 
 def _make_input_routes(store: CaptureStore) -> Sequence[Route]:
-    def answer(ask: CaptureRequest) -> InputAnalysis:
-        """What a program waited for when it waited for its input, stage by stage."""
-        return get_input_analysis(store, ask)
+    def input_analysis(request: CaptureRequest) -> InputAnalysis:
+        """Return how long the program waited for input, stage by stage."""
+        return get_input_analysis(store, request)
 
-    return [Route("input", CaptureRequest, answer, "GET", immutable=has_fingerprint)]
+    return [Route("input", CaptureRequest, input_analysis, "GET", immutable=has_fingerprint)]
 
 
-def _iter_input_static(store: CaptureStore, ask: CaptureRequest) -> Iterator[tuple[str, object]]:
-    yield f"input?capture={ask.capture}", get_input_analysis(store, ask)
+def _iter_input_static(
+    store: CaptureStore, request: CaptureRequest
+) -> Iterator[tuple[str, object]]:
+    yield f"input?capture={request.capture}", get_input_analysis(store, request)
 
 
 INPUT_TOOL = Tool("input", "Input", _make_input_routes, _explain_no_input, _iter_input_static)
 
 
-# The hosts of one capture beside one another, as the slowest makes all others wait.
+# --- Comparison ----------------------------------------------------------------------------------
 
 
-def get_hosts_response(context: Context, store: CaptureStore, ask: CaptureRequest) -> HostsResponse:
-    return HostsResponse(list(_iter_host_rows(context, store, ask)))
+def get_comparison(store: CaptureStore, request: CaptureRequest) -> Comparison:
+    """Compare a capture with the one that the request names as ``before``.
+
+    Raises:
+        UsageError: The request names no other capture.
+    """
+    if not request.before:
+        raise UsageError('There is nothing to compare with. Pass a capture id as "before"')
+    baseline = make_baseline_request(request)
+    return compare_captures(_get_compared(store, baseline), _get_compared(store, request))
 
 
-def _iter_host_rows(
-    context: Context, store: CaptureStore, ask: CaptureRequest
-) -> Iterator[HostStepRow]:
-    for file in store.listing.get_files(ask.capture):
-        one = CaptureRequest(ask.capture, file.host, ask.marker, ask.rules)
-        try:
-            told = get_overview(store, one)
-        except (TracklightError, OSError) as error:
-            yield HostStepRow(file.host, None, {}, context.describe_error(error))
-            continue
-        parts = {part.name: part.ms for part in told.parts}
-        yield HostStepRow(file.host, told.steps.mean_ms, parts, None)
+def _get_compared(store: CaptureStore, request: CaptureRequest) -> ComparedCapture:
+    op_stats = store.load(request).get_op_stats(request.rules)
+    return ComparedCapture(get_overview(store, request), op_stats)
+
+
+def _make_compare_routes(store: CaptureStore) -> Sequence[Route]:
+    def comparison(request: CaptureRequest) -> Comparison:
+        """Return what changed since another capture: parts of a step, ops and findings."""
+        return get_comparison(store, request)
+
+    return [Route("compare", CaptureRequest, comparison, "GET")]
+
+
+def _iter_compare_static(
+    store: CaptureStore, request: CaptureRequest
+) -> Iterator[tuple[str, object]]:
+    rows = store.listing.list_captures().captures
+    others = [row.id for row in rows if row.id != request.capture and row.kind != "pprof"]
+    for before in others[:_MAX_STATIC_BASELINES]:
+        with suppress(TracklightError, OSError):
+            comparison = get_comparison(store, CaptureRequest(request.capture, before=before))
+            yield f"compare?capture={request.capture}&before={before}", comparison
+
+
+COMPARE_TOOL = Tool("compare", "Compare", _make_compare_routes, explain_empty, _iter_compare_static)

@@ -1,4 +1,8 @@
-"""What the page asks of the Profile dashboard."""
+"""Requests and responses of the Profile dashboard.
+
+Responses with many rows are columns: arrays or lists of equal length. Unless a name says otherwise,
+times are totals over the whole capture.
+"""
 
 from __future__ import annotations
 
@@ -9,110 +13,65 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracklight.analysis.profiles.steps import StepRules
-from tracklight.analysis.profiles.timeline.layout import (
-    TrackRow,
-)
+from tracklight.analysis.profiles.timeline.layout import TrackRow
 from tracklight.analysis.profiles.timeline.pyramid import MAX_LEVELS
-from tracklight.analysis.profiles.timeline.tiles import (
-    Tiles,
-)
+from tracklight.analysis.profiles.timeline.tiles import Tiles
 from tracklight.plugin import Problem
-from tracklight.types import (
-    CaptureKind,
-    Float32,
-    Float64,
-    Int32,
-)
+from tracklight.types import CaptureKind, Float32, Float64, Int32
 
 RequestText = Annotated[str, msgspec.Meta(max_length=2000)]
+EventNumber = Annotated[int, msgspec.Meta(ge=0, le=2_000_000_000)]
+#: A time in a trace. The bounds are beyond any trace, but fit into 64 bits.
+TimePs = Annotated[float, msgspec.Meta(ge=-(2.0**60), le=2.0**60)]
+TrackIds = Annotated[list[EventNumber], msgspec.Meta(max_length=10_000)]
+
+
+# --- Captures ------------------------------------------------------------------------------------
 
 
 class CaptureRequest(msgspec.Struct):
-    """A capture by the ``id`` that the listing gives it; of several hosts, by default the first."""
+    """A capture by its ``id`` in the listing, and one of its hosts; by default the first."""
 
     capture: RequestText
     host: RequestText = ""
     marker: RequestText = ""
-    """What events are called that are taken for steps; by default that is found out."""
+    """Name of the events that mark steps; detected if empty."""
     rules: StepRules = "ours"
     before: RequestText = ""
-    """Another capture to compare with."""
+    """Id of another capture to compare with."""
     before_host: RequestText = ""
     mark: int | None = None
-    """With it, the answer can never be another one."""
+    """Version of the capture. With it, the response can be cached forever."""
     thresholds: RequestText = ""
-    """From which percent of a step on things are told, if not as usual: ``input:10,host:30``."""
+    """Thresholds of findings in percent, if not the defaults: ``input:10,host:30``."""
+
+
+def make_baseline_request(request: CaptureRequest) -> CaptureRequest:
+    """Return the same request for the capture to compare with."""
+    return CaptureRequest(
+        capture=request.before,
+        host=request.before_host,
+        marker=request.marker,
+        rules=request.rules,
+        thresholds=request.thresholds,
+    )
 
 
 class CaptureFileRequest(CaptureRequest):
-    """The file itself, or the same in Chrome's form, which Perfetto opens."""
+    """A capture file: as it is, or in the Chrome trace format, which Perfetto opens."""
 
     format: Literal["original", "chrome"] = "original"
 
 
-def make_baseline_request(request: CaptureRequest) -> CaptureRequest:
-    """The same, of the capture that is compared with."""
-    before, host = request.before, request.before_host
-    return CaptureRequest(
-        before, host, request.marker, request.rules, thresholds=request.thresholds
-    )
-
-
-# What the page asks of a timeline; times are picoseconds since the trace began.
-
-EventNumber = Annotated[int, msgspec.Meta(ge=0, le=2_000_000_000)]
-
-#: Anything may be asked for, but where no trace reaches there is nothing.
-TimePs = Annotated[float, msgspec.Meta(ge=-(2.0**60), le=2.0**60)]
-
-TrackIds = Annotated[list[EventNumber], msgspec.Meta(max_length=10_000)]
-
-
-class TilesRequest(CaptureRequest):
-    """The tiles from ``first`` to ``last`` of some tracks; 1,024 times 2 ** level ps each."""
-
-    level: Annotated[int, msgspec.Meta(ge=0, lt=MAX_LEVELS)] = 0
-    first: int = 0
-    last: int = 0
-    tracks: TrackIds = msgspec.field(default_factory=list)
-
-
-class EventRequest(CaptureRequest):
-    """One event, by its place in the trace."""
-
-    event: EventNumber = 0
-
-
-class SearchRequest(CaptureRequest):
-    """What names, and with ``arguments`` these too, are looked through for.
-
-    Words that all have to be in one, or with ``regex`` an expression; of very many events, those
-    from the ``offset`` on.
-    """
-
-    query: Annotated[str, msgspec.Meta(max_length=1000)] = ""
-    regex: bool = False
-    arguments: bool = False
-    offset: EventNumber = 0
-
-
-class TimeRangeRequest(CaptureRequest):
-    """A stretch of time in some tracks."""
-
-    start: TimePs = 0.0
-    end: TimePs = 0.0
-    tracks: TrackIds = msgspec.field(default_factory=list)
-
-
 class HostRow(msgspec.Struct):
-    """One file of a capture."""
+    """The file of one host of a capture."""
 
     name: str
     bytes: int
 
 
 class CaptureRow(msgspec.Struct):
-    """One capture; ``mark`` is another one whenever a file of it was written."""
+    """A capture. Its ``mark`` changes whenever a file of it is written."""
 
     id: str
     run: str
@@ -121,7 +80,7 @@ class CaptureRow(msgspec.Struct):
     kind: CaptureKind
     wall_s: float
     step: int | None
-    """The last step that the run logged a scalar of before; null where it logged none."""
+    """The last step at which the run logged a scalar before the capture; null if it logged none."""
     bytes: int
     mark: int
     hosts: list[HostRow]
@@ -135,7 +94,7 @@ class CapturesResponse(msgspec.Struct):
 
 
 class OpeningResponse(msgspec.Struct):
-    """How far the reading of a capture has come; ``share`` is null where that is not known."""
+    """Progress of reading a capture; ``share`` is null if it is not being read."""
 
     state: str
     share: float | None
@@ -144,7 +103,7 @@ class OpeningResponse(msgspec.Struct):
 
 
 class ToolRow(msgspec.Struct):
-    """``why`` is empty where there is something to show."""
+    """A tool of the dashboard; ``why`` and ``next`` say why it is empty and what to do about it."""
 
     name: str
     title: str
@@ -153,24 +112,27 @@ class ToolRow(msgspec.Struct):
 
 
 class ToolsResponse(msgspec.Struct):
-    """All tools, whether or not they have something to show, in their order."""
+    """All tools in display order, whether or not they have something to show."""
 
     tools: list[ToolRow]
 
 
+# --- Overview ------------------------------------------------------------------------------------
+
+
 class PartColumns(msgspec.Struct):
-    """One part of every step, in milliseconds."""
+    """Time of every step in one part, in milliseconds."""
 
     name: str
     label: str
     counted: Float64
-    """Each instant once."""
+    """Every instant counted once, for the part of the highest priority."""
     alone: Float64
     """As if there were no other part."""
 
 
 class StepsResponse(msgspec.Struct):
-    """One row a step, in milliseconds; ``averaged`` says which of them averages are of."""
+    """Columns with one row per step, in milliseconds."""
 
     names: list[str]
     start_ms: Float64
@@ -178,11 +140,11 @@ class StepsResponse(msgspec.Struct):
     parts: list[PartColumns]
     other: Float64
     averaged: tuple[int, int]
-    """The first of them, and the one after the last."""
+    """First and last (exclusive) of the steps that averages are taken over."""
 
 
 class HostStepRow(msgspec.Struct):
-    """How an average step of one host went; null where its file cannot be read, and why."""
+    """The average step of one host; ``step_ms`` is null if its file cannot be read."""
 
     name: str
     step_ms: float | None
@@ -196,12 +158,14 @@ class HostsResponse(msgspec.Struct):
     hosts: list[HostStepRow]
 
 
-class OpsResponse(msgspec.Struct):
-    """Ops, those that took longest by themselves first.
+# --- Ops, kernels, programs and roofline ---------------------------------------------------------
 
-    ``sides`` are 0 for the host, 1 for devices, 2 for functions of Python. Times are those of the
-    whole capture, in milliseconds; ``steps`` is how many steps it has. ``longest`` is the event of
-    each op that took longest.
+
+class OpsResponse(msgspec.Struct):
+    """Ops, longest self time first.
+
+    ``sides`` are 0 for the host, 1 for devices and 2 for Python functions. ``longest`` is the
+    longest event of each op. ``steps`` is the number of steps of the capture.
     """
 
     names: list[str]
@@ -217,7 +181,7 @@ class OpsResponse(msgspec.Struct):
 
 
 class DeviceRow(msgspec.Struct):
-    """A device; 0 and the empty text where the capture does not say."""
+    """A device. Unknown numbers are 0, unknown texts are empty."""
 
     name: str
     multiprocessors: int
@@ -226,13 +190,13 @@ class DeviceRow(msgspec.Struct):
 
 
 class KernelsResponse(msgspec.Struct):
-    """Kernels, those that ran longest first; one row for each way to launch one for an op.
+    """Kernels, longest total time first; one row per kernel, op and launch configuration.
 
-    ``grids`` and ``blocks`` are the numbers with commas between them. ``occupancy`` is in percent,
-    NaN where unknown, and as ``occupancy_is`` says: what the launch allows, or what was achieved at
-    most. ``fill`` is the share of the multiprocessors that the grid is enough for. ``tensor_cores``
-    is 0 for no, 1 for yes, 2 where nobody knows; ``eligible`` is 1 where the op could use them.
-    Times are those of the whole capture, in milliseconds.
+    ``grids`` and ``blocks`` are comma-separated sizes. ``occupancy`` is in percent, NaN if unknown;
+    ``occupancy_is`` says whether it is the maximum for the launch or an estimate of what was
+    achieved. ``fill`` is the share of the multiprocessors that the grid has blocks for.
+    ``tensor_cores`` is 0 for no, 1 for yes and 2 for unknown; ``eligible`` is 1 if the kernel could
+    use them.
     """
 
     devices: list[DeviceRow]
@@ -256,36 +220,8 @@ class KernelsResponse(msgspec.Struct):
     steps: int
 
 
-class Roof(msgspec.Struct):
-    """The most operations a second of one kind of units."""
-
-    name: str
-    flops_per_s: float
-
-
-class RooflineResponse(msgspec.Struct):
-    """Ops of which it is known what they cost, those that took longest first.
-
-    ``flops`` and ``bytes`` are counted from shapes, for all calls together. Without ``roofs``
-    nobody says how fast the device is; ``is_guess`` where that was reckoned from its units.
-    """
-
-    device: str
-    roofs: list[Roof]
-    bytes_per_s: float
-    is_guess: bool
-    names: list[str]
-    types: list[str]
-    counts: Int32
-    self_ms: Float64
-    flops: Float64
-    bytes: Float64
-    longest: Int32
-    steps: int
-
-
 class ProgramRow(msgspec.Struct):
-    """A program; ``index`` is what its text is asked for by."""
+    """An XLA program; ``index`` identifies it in requests for its text."""
 
     index: int
     name: str
@@ -295,12 +231,12 @@ class ProgramRow(msgspec.Struct):
 
 
 class ProgramsResponse(msgspec.Struct):
-    """Programs and the instructions of them that ran, those that took longest first.
+    """XLA programs and their executed instructions, longest total time first.
 
-    ``programs_of`` are places in ``programs``. ``scopes`` are what the framework calls that which
-    an instruction came of, with slashes between its parts. ``flops`` and ``bytes`` are counted from
-    shapes, for all runs together. ``unplaced_ms`` is what ran on devices and is no known
-    instruction.
+    ``programs_of`` are indices into ``programs``. ``scopes`` are the framework's names of what an
+    instruction was compiled from, with slashes between their parts. ``flops`` and ``bytes`` are
+    computed from shapes, for all runs together. ``unplaced_ms`` is the device time of events that
+    belong to no known instruction.
     """
 
     programs: list[ProgramRow]
@@ -321,15 +257,15 @@ class ProgramsResponse(msgspec.Struct):
 
 
 class ProgramTextRequest(CaptureRequest):
-    """A program by its ``index``."""
+    """The text of the XLA program with the index ``program``."""
 
     program: int = 0
 
 
 class ProgramTextResponse(msgspec.Struct):
-    """A program line by line; ``ms`` is NaN on lines of what did not run by itself.
+    """The lines of a program; ``ms`` is NaN for lines that did not run on their own.
 
-    ``rest`` is how many lines there are beyond those.
+    ``rest`` is the number of lines that were left out at the end.
     """
 
     name: str
@@ -340,13 +276,44 @@ class ProgramTextResponse(msgspec.Struct):
     rest: int
 
 
-class AllocationColumns(msgspec.Struct):
-    """Memory that was taken alike: one row each, the largest first.
+class Roof(msgspec.Struct):
+    """Peak rate of a device in one precision."""
 
-    ``bytes`` and ``requested`` are those of all ``counts`` of them together. ``regions`` also says
-    ``before`` for what was there when the capture began, mostly weights. ``events`` are where
-    the first was taken, -1 for not in this capture. ``steps`` is, of what was lost, in how many
-    steps.
+    name: str
+    flops_per_s: float
+
+
+class RooflineResponse(msgspec.Struct):
+    """Ops with a known cost, longest self time first.
+
+    ``flops`` and ``bytes`` are computed from shapes, for all calls together. ``roofs`` is empty if
+    the peak rates of the device are unknown; ``is_guess`` if they were computed from its units.
+    """
+
+    device: str
+    roofs: list[Roof]
+    bytes_per_s: float
+    is_guess: bool
+    names: list[str]
+    types: list[str]
+    counts: Int32
+    self_ms: Float64
+    flops: Float64
+    bytes: Float64
+    longest: Int32
+    steps: int
+
+
+# --- Memory --------------------------------------------------------------------------------------
+
+
+class AllocationColumns(msgspec.Struct):
+    """Groups of equal allocations, largest first.
+
+    ``bytes`` and ``requested`` are totals of each group. ``regions`` is ``before`` for memory that
+    was in use before the capture, mostly weights. ``events`` are the first allocations, -1 if they
+    are not in the capture. ``steps`` is, for leaks, the number of steps that made such an
+    allocation.
     """
 
     ops: list[str]
@@ -361,7 +328,7 @@ class AllocationColumns(msgspec.Struct):
 
 
 class MemoryPeak(msgspec.Struct):
-    """The moment at which most was in use; null where nobody says."""
+    """State of an allocator when most memory was in use. Unknown numbers are null."""
 
     ms: float
     event: int
@@ -371,14 +338,13 @@ class MemoryPeak(msgspec.Struct):
     free: int | None
     fragmentation: float | None
     ever: int | None
-    """The most that ever was in use, before the capture as well."""
+    """Most memory in use since the start of the program."""
 
 
 class AllocatorRow(msgspec.Struct):
-    """An allocator over time: ``ms`` since the capture began, and bytes.
+    """An allocator and columns of its use over time: ``ms`` since the start, and bytes.
 
-    Of many events, those at which most and least was in use are kept. ``capacity`` is all that it
-    could have given, null where nobody says.
+    If there are too many events, minima and maxima are kept. ``capacity`` is null if unknown.
     """
 
     name: str
@@ -393,12 +359,14 @@ class AllocatorRow(msgspec.Struct):
     cache: Float64
     events: Int32
     pieces: AllocationColumns
+    """What was in use at the peak."""
     leaks: AllocationColumns
     step_heaps: Float64
+    """Heap in use at the end of each step."""
 
 
 class MemoryResponse(msgspec.Struct):
-    """All allocators, those of devices first; steps by their starts and ends in milliseconds."""
+    """All allocators, those of devices first; start and end of steps in milliseconds."""
 
     allocators: list[AllocatorRow]
     step_names: list[str]
@@ -407,10 +375,10 @@ class MemoryResponse(msgspec.Struct):
 
 
 class HeapResponse(msgspec.Struct):
-    """What is held, the largest first; ``total_bytes`` is that of all, told or not.
+    """Samples of a memory profile, largest first.
 
-    ``wheres`` are functions, files and lines of the user's program, ``stacks`` all that was called,
-    a line each, the innermost first.
+    ``wheres`` are function, file and line in the user's code. ``stacks`` are call stacks, one frame
+    per line, innermost first. ``total_bytes`` includes samples that were left out.
     """
 
     wheres: list[str]
@@ -422,30 +390,71 @@ class HeapResponse(msgspec.Struct):
     total_bytes: float
 
 
+# --- Timeline ------------------------------------------------------------------------------------
+
+
+class TilesRequest(CaptureRequest):
+    """The tiles from ``first`` to ``last`` of some tracks; each is 1,024 * 2 ** level ps wide."""
+
+    level: Annotated[int, msgspec.Meta(ge=0, lt=MAX_LEVELS)] = 0
+    first: int = 0
+    last: int = 0
+    tracks: TrackIds = msgspec.field(default_factory=list)
+
+
+class EventRequest(CaptureRequest):
+    """An event by its number in the trace."""
+
+    event: EventNumber = 0
+
+
+class SearchRequest(CaptureRequest):
+    """A search for names, and with ``arguments`` for arguments of events.
+
+    The query is a list of words, or with ``regex`` a regular expression. ``offset`` is the number
+    of matching events to skip.
+    """
+
+    query: Annotated[str, msgspec.Meta(max_length=1000)] = ""
+    regex: bool = False
+    arguments: bool = False
+    offset: EventNumber = 0
+
+
+class TimeRangeRequest(CaptureRequest):
+    """A range of time in some tracks, in picoseconds."""
+
+    start: TimePs = 0.0
+    end: TimePs = 0.0
+    tracks: TrackIds = msgspec.field(default_factory=list)
+
+
 class StepColumns(msgspec.Struct):
+    """The steps of a trace, in picoseconds."""
+
     rule: str
-    """How they were found."""
+    """How the steps were found, in words."""
     names: list[str]
     start: Float64
     end: Float64
 
 
 class TimelineResponse(msgspec.Struct):
-    """A trace as a whole; times are picoseconds since it began."""
+    """An overview of a trace. Times are picoseconds since the start of the capture."""
 
     start_ps: float
     end_ps: float
     events: int
     tracks: list[TrackRow]
-    """In the order to show them in: the main thread, devices, other threads."""
+    """In display order: the main thread, devices, other threads."""
     steps: StepColumns
     flows: int
-    """How many arrows lead from one event to another."""
+    """Number of flows between events."""
     problems: list[str]
 
 
 class StaticTimeline(msgspec.Struct):
-    """What a copy of the board carries: all tracks in all tiles of one level of detail."""
+    """The timeline of a static export: all tracks in all tiles of one level of detail."""
 
     timeline: TimelineResponse
     level: int

@@ -1,4 +1,8 @@
-"""The captures of a log, when they were taken, and which step their runs had come to."""
+"""Captures of a log: list them, load their traces, and cache what is computed from them.
+
+`CaptureStore` is shared by all tools of the dashboard and may be used from any thread. A `Tool` is
+one tab of the dashboard, defined in the other modules of this package.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +26,7 @@ from tracklight.analysis.profiles.captures.files import (
     open_capture,
 )
 from tracklight.analysis.profiles.ops import EventOps, OpStats, assign_ops, compute_op_stats
-from tracklight.analysis.profiles.steps import (
-    StepAnalysis,
-    StepRules,
-    Steps,
-    analyze_steps,
-)
+from tracklight.analysis.profiles.steps import StepAnalysis, StepRules, Steps, analyze_steps
 from tracklight.analysis.profiles.trace import Framework, Trace, detect_framework, make_empty_trace
 from tracklight.analysis.profiles.xla_programs import (
     InstructionMap,
@@ -44,7 +43,6 @@ from tracklight.dashboards.profile.schemas import (
     OpeningResponse,
     ToolRow,
     ToolsResponse,
-    make_baseline_request,
 )
 from tracklight.errors import LogError, TracklightError
 from tracklight.plugin import Context, Problem, Route, Source
@@ -53,9 +51,25 @@ from tracklight.util.file_cache import FileCache
 from tracklight.util.hashing import hash_key
 from tracklight.util.lru_cache import LruCache
 
+#: Memory for all loaded traces together.
+_MAX_CACHED_BYTES = 1 << 30
+#: Traces that were not used for this long are released.
+_IDLE_S = 600.0
+_MAX_RESULT_FILES = 500
+#: Estimates of the memory of a trace.
+_EVENT_BYTES = 28
+_NAME_BYTES = 100
+#: If more values are derived from a trace (by choosing many step markers), the oldest are dropped.
+_MAX_DERIVED = 64
+
+T = TypeVar("T")
+
+
+# --- Listing -------------------------------------------------------------------------------------
+
 
 class CaptureListing:
-    """Finds captures again only when the log has changed."""
+    """The captures of a log, grouped again whenever the log changes."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -64,35 +78,47 @@ class CaptureListing:
     def list_captures(self) -> CapturesResponse:
         cursor = self._context.cursor()
         steps = _RunSteps(self._context.log)
-        rows = [_make_capture_row(key, files, steps) for key, files in self._get_groups().items()]
+        rows = [_make_capture_row(id, files, steps) for id, files in self._get_groups().items()]
         return CapturesResponse(cursor, rows)
 
     def get_files(self, capture: str) -> list[CaptureFile]:
+        """Return the files of a capture, one per host.
+
+        Raises:
+            LogError: There is no such capture, or not any more.
+        """
         files = self._get_groups().get(capture)
         if files is None:
-            raise LogError("the log no longer has this capture; load the page again")
+            raise LogError("This capture is no longer in the log. Reload the page")
         return files
 
     def get_file(self, capture: str, host: str) -> CaptureFile:
+        """Return the file of a host; of the first one if the host is empty.
+
+        Raises:
+            LogError: There is no such capture or host.
+        """
         files = self.get_files(capture)
-        found = next((file for file in files if host in ("", file.host)), None)
-        if found is None:
-            raise LogError(f'this capture has nothing of a host "{host}"')
-        return found
+        file = next((file for file in files if host in ("", file.host)), None)
+        if file is None:
+            hosts = ", ".join(f'"{file.host}"' for file in files)
+            raise LogError(f'This capture has no host "{host}". Its hosts are {hosts}')
+        return file
 
     def _get_groups(self) -> dict[str, list[CaptureFile]]:
         version = self._context.log.version
-        kept = self._cached
-        if kept is None or kept[0] != version:
-            self._cached = kept = version, dict(iter_capture_groups(self._context.log.captures()))
-        return kept[1]
+        cached = self._cached
+        if cached is None or cached[0] != version:
+            groups = dict(iter_capture_groups(self._context.log.captures()))
+            self._cached = cached = version, groups
+        return cached[1]
 
 
-def _make_capture_row(key: str, files: Sequence[CaptureFile], steps: _RunSteps) -> CaptureRow:
+def _make_capture_row(id: str, files: Sequence[CaptureFile], steps: _RunSteps) -> CaptureRow:
     first = files[0]
     wall_s = get_capture_time_s(first)
     return CaptureRow(
-        id=key,
+        id=id,
         run=first.run,
         session=first.session,
         title=_make_title(first.session, wall_s),
@@ -106,55 +132,49 @@ def _make_capture_row(key: str, files: Sequence[CaptureFile], steps: _RunSteps) 
 
 
 def _make_title(session: str, wall_s: float) -> str:
-    """What somebody called it, else when it was taken."""
+    """Return the name that a user gave to a session, or else the time of the capture."""
     try:
-        taken = datetime.strptime(session, SESSION_FORMAT)
+        time = datetime.strptime(session, SESSION_FORMAT)
     except ValueError:
         if not session.isdigit():
             return session
-        taken = datetime.fromtimestamp(wall_s)
-    return taken.strftime("%Y-%m-%d %H:%M:%S")
+        time = datetime.fromtimestamp(wall_s)
+    return time.strftime("%Y-%m-%d %H:%M:%S")
 
 
 class _RunSteps:
-    """Which step runs had come to, by the scalar that each logged most often."""
+    """Steps of runs over time, according to the scalar that each run logged most often."""
 
     def __init__(self, log: Source) -> None:
         self._log = log
         self._series: dict[str, Series | None] = {}
 
     def find_step(self, run: str, wall_s: float) -> int | None:
+        """Return the last step that a run logged before a time."""
         if run not in self._series:
-            self._series[run] = self._read(run)
+            self._series[run] = self._find_series(run)
         series = self._series[run]
         if series is None:
             return None
         before = np.flatnonzero(series.wall_time <= wall_s)
         return int(series.step[before[-1]]) if len(before) else None
 
-    def _read(self, run: str) -> Series | None:
+    def _find_series(self, run: str) -> Series | None:
         scalars = [info for info in self._log.tags(run) if info.kind is Kind.SCALAR]
         if not scalars:
             return None
-        return self._log.scalar(
-            run, max(scalars, key=lambda info: info.count).tag
-        ).without_overwritten()
+        tag = max(scalars, key=lambda info: info.count).tag
+        return self._log.scalar(run, tag).without_overwritten()
 
 
-# A trace that is at hand, with what was derived from it.
-
-Derived = TypeVar("Derived")
-
-_EVENT_BYTES = 28
-
-_NAME_BYTES = 100
-
-#: Of more markers than this, the steps of those chosen first are forgotten.
-_MAX_DERIVED = 64
+# --- Loading and caching -------------------------------------------------------------------------
 
 
 class LoadedCapture:
-    """One host's part of a capture; may be asked from any thread."""
+    """The trace of one host of a capture, and what was derived from it.
+
+    May be used from any thread. Derived values are computed by one thread at a time.
+    """
 
     def __init__(self, file: CaptureFile, trace: Trace) -> None:
         self.file = file
@@ -164,70 +184,81 @@ class LoadedCapture:
 
     @property
     def memory_bytes(self) -> int:
-        """About what it takes in memory, and what is derived from it as much again."""
-        said = sum(column.nbytes for column in self.trace.args)
-        held = self.file.bytes if self.file.kind == "xplane" else 0
-        columns = 2 * (said + _EVENT_BYTES * len(self.trace))
-        return columns + _NAME_BYTES * len(self.trace.names) + held
+        """Estimated memory, assuming that derived values take as much as the trace."""
+        args_bytes = sum(column.nbytes for column in self.trace.args)
+        columns_bytes = 2 * (args_bytes + _EVENT_BYTES * len(self.trace))
+        # Texts of XPlane files stay in the content of the file.
+        content_bytes = self.file.bytes if self.file.kind == "xplane" else 0
+        return columns_bytes + _NAME_BYTES * len(self.trace.names) + content_bytes
 
     @property
     def framework(self) -> Framework:
         return self.get_or_compute("framework", lambda: detect_framework(self.trace))
 
-    def analyze_steps(self, marker: str = "", rules: StepRules = "ours") -> StepAnalysis:
-        """The steps, and what their time went into."""
+    @property
+    def programs(self) -> list[XlaProgram]:
+        return self.get_or_compute("programs", lambda: list_programs(self.trace))
+
+    @property
+    def instructions(self) -> InstructionMap:
         return self.get_or_compute(
-            ("divide", marker, rules), lambda: analyze_steps(self.trace, marker, rules)
+            "instructions", lambda: map_instructions(self.trace, self.programs)
+        )
+
+    @property
+    def event_ops(self) -> EventOps:
+        return self.get_or_compute("event_ops", lambda: assign_ops(self.trace, self.instructions))
+
+    def get_op_stats(self, rules: StepRules = "ours") -> OpStats:
+        if rules == "xprof":
+            return self.get_or_compute("xprof_ops", lambda: compute_xprof_op_stats(self.trace))
+        return self.get_or_compute("ops", lambda: compute_op_stats(self.trace, self.event_ops))
+
+    def analyze_steps(self, marker: str = "", rules: StepRules = "ours") -> StepAnalysis:
+        return self.get_or_compute(
+            ("analyze_steps", marker, rules), lambda: analyze_steps(self.trace, marker, rules)
         )
 
     def get_steps(self, marker: str = "") -> Steps:
         return self.analyze_steps(marker).steps
 
-    def get_or_compute(self, key: Hashable, compute: Callable[[], Derived]) -> Derived:
-        """What was made under this key before, or is now; by one thread at a time."""
+    def get_or_compute(self, key: Hashable, compute: Callable[[], T]) -> T:
+        """Return a derived value, computed at most once per key while it is cached."""
         with self._lock:
             if key not in self._derived:
                 self._derived[key] = compute()
                 while len(self._derived) > _MAX_DERIVED:
                     del self._derived[next(iter(self._derived))]
-            return cast(Derived, self._derived[key])
+            return cast(T, self._derived[key])
 
 
 def load_file(file: CaptureFile, path: Path, on_progress: Callable[[float], None]) -> LoadedCapture:
-    """Read a capture; profiles of memory have no trace."""
+    """Read a capture file. Memory profiles (pprof) have an empty trace."""
     trace = make_empty_trace() if file.kind == "pprof" else open_capture(path, on_progress)
     return LoadedCapture(file, trace)
 
 
-# Cache results of slow analyses in the cache folder, so that the next server has them.
-#
-# The key of a result names everything that it depends on. A result that cannot be read is computed
-# again.
-
-Result = TypeVar("Result")
-
-_MAX_FILES = 500
-
-
 class ResultCache:
-    """Results by key. Without a folder, every one is computed again."""
+    """Results of slow analyses in files, which outlive the server.
+
+    The key of a result names everything that it depends on. A result that cannot be read is
+    computed again. Without a folder, nothing is cached.
+    """
 
     def __init__(self, folder: Path | None) -> None:
-        self._cache = None if folder is None else FileCache(folder, max_files=_MAX_FILES)
+        self._cache = None if folder is None else FileCache(folder, max_files=_MAX_RESULT_FILES)
 
-    def get_or_compute(
-        self, key: str, type_: type[Result], compute: Callable[[], Result]
-    ) -> Result:
-        """Return the result of a key as a struct of that kind; compute and keep it if needed."""
+    def get_or_compute(self, key: str, type_: type[T], compute: Callable[[], T]) -> T:
+        """Return the result of a key, decoded as a struct of the given type."""
         if self._cache is None:
             return compute()
         name = f"{_get_code_version()} {type_.__qualname__} {key}"
         content = self._cache.find(name)
-        found = None if content is None else _decode(content, type_)
-        if found is None:
-            found = compute()
-            self._cache.put(name, msgspec.msgpack.encode(found, enc_hook=_write_column))
-        return found
+        result = None if content is None else _decode(content, type_)
+        if result is None:
+            result = compute()
+            self._cache.put(name, msgspec.msgpack.encode(result, enc_hook=_encode_array))
+        return result
 
 
 @cache
@@ -239,37 +270,30 @@ def _get_code_version() -> str:
     return hash_key(repr([(name, stat.st_size, stat.st_mtime_ns) for name, stat in stats]))
 
 
-def _decode(content: bytes, kind: type[Result]) -> Result | None:
+def _decode(content: bytes, type_: type[T]) -> T | None:
     """Return a result, or None if the content is damaged."""
     try:
-        return msgspec.msgpack.decode(content, type=kind, dec_hook=_read_column)
+        return msgspec.msgpack.decode(content, type=type_, dec_hook=_decode_array)
     except (msgspec.DecodeError, ValueError, TypeError):
         return None
 
 
-def _write_column(value: Any) -> object:
+def _encode_array(value: Any) -> object:
     if not isinstance(value, np.ndarray):
-        raise NotImplementedError(f"{type(value).__name__} is no column")
+        raise NotImplementedError(f"Cannot encode a {type(value).__name__}")
     return [value.dtype.str, value.tobytes()]
 
 
-def _read_column(_: type, value: Any) -> object:
+def _decode_array(_: type, value: Any) -> object:
     dtype, content = value
     return np.frombuffer(content, np.dtype(dtype))
 
 
-# The captures that were looked at last, ready for the next ask, and what was found out of them.
-
-#: What traces take in memory, together.
-_MAX_CACHED_BYTES = 1 << 30
-
-_IDLE_S = 600.0
-
-Response = TypeVar("Response")
-
-
 class CaptureStore:
-    """May be asked from any thread; a capture is read by one of them, and others wait for it."""
+    """Load captures and cache results.
+
+    If several threads request a capture at the same time, one reads it and the others wait.
+    """
 
     def __init__(self, context: Context) -> None:
         self.listing = CaptureListing(context)
@@ -283,26 +307,31 @@ class CaptureStore:
         self._problems: dict[str, Problem] = {}
 
     def load(self, request: CaptureRequest) -> LoadedCapture:
-        """The trace of one host of a capture, read if it is not at hand."""
+        """Return the trace of one host of a capture, and read it if it is not cached.
+
+        Raises:
+            LogError: There is no such capture or host.
+            FormatError: The file cannot be read.
+        """
         file = self.listing.get_file(request.capture, request.host)
         return self._loaded.get_or_build(
-            _make_key(file), lambda: self._read(file), lambda opened: opened.memory_bytes
+            _make_key(file), lambda: self._load_file(file), lambda capture: capture.memory_bytes
         )
-
-    def load_baseline(self, request: CaptureRequest) -> LoadedCapture | None:
-        """The same of the capture that is compared with, if there is one."""
-        return self.load(make_baseline_request(request)) if request.before else None
 
     def get_or_compute(
         self,
         request: CaptureRequest,
         name: str,
-        type_: type[Response],
-        compute: Callable[[LoadedCapture], Response],
-    ) -> Response:
-        """What was made of a capture before, by this process or another; else it is made now.
+        type_: type[T],
+        compute: Callable[[LoadedCapture], T],
+    ) -> T:
+        """Return a result from the cache, or compute it.
 
-        ``what`` has to tell this answer from all others of the same capture.
+        Args:
+            request: The capture and the parameters that results depend on.
+            name: Distinguishes results of the same request.
+            type_: Type of the result.
+            compute: Called with the loaded capture.
         """
         file = self.listing.get_file(request.capture, request.host)
         key = f"{_make_key(file)} {name} {request.marker} {request.rules} {request.thresholds}"
@@ -310,12 +339,13 @@ class CaptureStore:
 
     @contextmanager
     def open_file(self, request: CaptureRequest) -> Iterator[Path]:
-        """The file itself, as one on this machine."""
+        """Give access to the capture file itself, as a local copy if it is remote."""
         file = self.listing.get_file(request.capture, request.host)
         with self._context.log.fetch_capture(file) as path:
             yield path
 
     def get_opening(self, request: CaptureRequest) -> OpeningResponse:
+        """Return the progress of reading a capture, without starting to read it."""
         file = self.listing.get_file(request.capture, request.host)
         key = _make_key(file)
         share, problem = self._progress.get(key), self._problems.get(key)
@@ -326,18 +356,18 @@ class CaptureStore:
         is_ready = self._loaded.find(key) is not None
         return OpeningResponse("ready" if is_ready else "idle", None, "", None)
 
-    def _read(self, file: CaptureFile) -> LoadedCapture:
+    def _load_file(self, file: CaptureFile) -> LoadedCapture:
         key = _make_key(file)
 
-        def tell(share: float) -> None:
+        def on_progress(share: float) -> None:
             self._progress[key] = share
 
-        tell(0.0)
+        on_progress(0.0)
         try:
             with self._context.log.fetch_capture(file) as path:
-                opened = load_file(file, path, tell)
+                capture = load_file(file, path, on_progress)
             self._problems.pop(key, None)
-            return opened
+            return capture
         except (TracklightError, OSError) as error:
             self._problems[key] = self._context.describe_error(error)
             raise
@@ -349,71 +379,40 @@ def _make_key(file: CaptureFile) -> str:
     return f"{file.path} {file.version}"
 
 
-# Which instruction and which op each event is: several tools ask, and it takes long to find.
-
-
-def get_programs(capture: LoadedCapture) -> list[XlaProgram]:
-    return capture.get_or_compute("programs", lambda: list_programs(capture.trace))
-
-
-def get_instructions(capture: LoadedCapture) -> InstructionMap:
-    return capture.get_or_compute(
-        "placement", lambda: map_instructions(capture.trace, get_programs(capture))
-    )
-
-
-def get_event_ops(capture: LoadedCapture) -> EventOps:
-    return capture.get_or_compute(
-        "naming", lambda: assign_ops(capture.trace, get_instructions(capture))
-    )
-
-
-def get_op_stats(capture: LoadedCapture, rules: StepRules = "ours") -> OpStats:
-    if rules == "xprof":
-        return capture.get_or_compute("ops of xprof", lambda: compute_xprof_op_stats(capture.trace))
-    return capture.get_or_compute(
-        "ops", lambda: compute_op_stats(capture.trace, get_event_ops(capture))
-    )
-
-
-# What a tool is that a capture is looked at with; each is a module of this folder.
+# --- Tools ---------------------------------------------------------------------------------------
 
 
 class EmptyReason(NamedTuple):
-    """Why a tool has nothing to show of a capture, and what would give it something."""
+    """Why a tool has nothing to show of a capture, and what to do about it."""
 
     message: str
     hint: str = ""
 
 
 class Tool(NamedTuple):
-    """What one tool adds to the dashboard."""
+    """A tab of the dashboard."""
 
     name: str
     title: str
     make_routes: Callable[[CaptureStore], Sequence[Route]]
     explain_empty: Callable[[LoadedCapture], EmptyReason | None]
-    """Why it is empty; None: it is not."""
-    iter_static_responses: Callable[
-        [CaptureStore, CaptureRequest], Iterable[tuple[str, object]]
-    ] = lambda store, ask: ()
-    """What a copy without a server knows of one capture: paths with their query, and answers."""
+    """Returns why the tool has nothing to show; None if it has something."""
+    iter_static_responses: Callable[[CaptureStore, CaptureRequest], Iterable[tuple[str, object]]]
+    """Yields what a static export contains of a capture: paths with their query, and responses."""
 
 
-def make_tools_response(tools: Iterable[Tool], opened: LoadedCapture) -> ToolsResponse:
-    explained = ((tool, tool.explain_empty(opened) or EmptyReason("")) for tool in tools)
-    return ToolsResponse([ToolRow(tool.name, tool.title, *why) for tool, why in explained])
+def make_tools_response(tools: Iterable[Tool], capture: LoadedCapture) -> ToolsResponse:
+    reasons = ((tool, tool.explain_empty(capture) or EmptyReason("")) for tool in tools)
+    return ToolsResponse([ToolRow(tool.name, tool.title, *reason) for tool, reason in reasons])
 
 
-def explain_empty(opened: LoadedCapture) -> EmptyReason | None:
-    """Why there are no events to say anything of."""
-    if opened.file.kind == "pprof":
+def explain_empty(capture: LoadedCapture) -> EmptyReason | None:
+    """Return why a capture has no events; None if it has some."""
+    if capture.file.kind == "pprof":
         return EmptyReason(
-            "this is a profile of memory, which knows nothing of time",
-            "record a trace as well: jax.profiler.trace(log_dir)",
+            "This is a memory profile, which has no times.",
+            "Record a trace as well: jax.profiler.trace(log_dir).",
         )
-    return (
-        None
-        if len(opened.trace)
-        else EmptyReason("nothing was recorded", "record at least one step")
-    )
+    if not len(capture.trace):
+        return EmptyReason("Nothing was recorded.", "Record at least one step.")
+    return None

@@ -1,4 +1,4 @@
-"""The trace viewer: the timeline at any level of detail, and what is asked about it."""
+"""The trace viewer: the timeline at any level of detail, search and details of events."""
 
 from __future__ import annotations
 
@@ -51,133 +51,135 @@ from tracklight.plugin import Route
 from tracklight.types import Bool
 
 _MAX_TILES = 64
-
-#: Entries that a copy of the board carries; they take about two megabytes.
+#: Entries in the timeline of a static export, about two megabytes.
 _MAX_STATIC_ENTRIES = 60_000
 
 
 class _TimelineRoutes:
-    """Answers what is asked about timelines."""
+    """Handlers of the routes of the trace viewer."""
 
     def __init__(self, store: CaptureStore) -> None:
         self._store = store
 
-    def timeline(self, ask: CaptureRequest) -> TimelineResponse:
-        """The tracks of a trace, how long it is, and its steps."""
-        opened = self._store.load(ask)
-        timeline = get_timeline(opened)
+    def timeline(self, request: CaptureRequest) -> TimelineResponse:
+        """Return the tracks, the duration and the steps of a trace."""
+        capture = self._store.load(request)
+        timeline = get_timeline(capture)
         return TimelineResponse(
-            timeline.start_ps,
-            timeline.end_ps,
-            len(opened.trace),
-            list_tracks(timeline),
-            _make_step_columns(opened, ask.marker),
-            len(get_flows(opened).source),
-            list(opened.trace.problems),
+            start_ps=timeline.start_ps,
+            end_ps=timeline.end_ps,
+            events=len(capture.trace),
+            tracks=list_tracks(timeline),
+            steps=_make_step_columns(capture, request.marker),
+            flows=len(get_flows(capture).source),
+            problems=list(capture.trace.problems),
         )
 
-    def tiles(self, ask: TilesRequest) -> Tiles:
-        """What is seen of some tracks, in tiles of one level of detail.
+    def tiles(self, request: TilesRequest) -> Tiles:
+        """Return what is visible of some tracks, in tiles of one level of detail.
 
-        Events shorter than 2 ** level ps that begin in the same cell of that size are one entry,
-        of which ``count`` says how many they are and ``event`` which one is the longest.
+        Neighboring events that are shorter than 2 ** level ps and start in the same cell of that
+        width are one entry: ``count`` is their number and ``event`` the longest of them.
         """
-        timeline = get_timeline(self._store.load(ask))
-        tiles = range(ask.first, ask.last + 1)
+        timeline = get_timeline(self._store.load(request))
+        tiles = range(request.first, request.last + 1)
         if len(tiles) > _MAX_TILES:
-            raise UsageError(f"at most {_MAX_TILES} tiles can be asked for at once")
-        return make_tiles(timeline, ask.level, tiles, _check_tracks(timeline, ask.tracks))
+            raise UsageError(f"Cannot return {len(tiles)} tiles at once, at most {_MAX_TILES}")
+        return make_tiles(timeline, request.level, tiles, _check_tracks(timeline, request.tracks))
 
-    def event(self, ask: EventRequest) -> EventDetails:
-        """One event: what is said of it, what it is in, and how it compares with its like."""
-        opened = self._store.load(ask)
-        return get_event_details(get_timeline(opened), get_flows(opened), ask.event)
+    def event(self, request: EventRequest) -> EventDetails:
+        """Return the arguments, stack, children and flows of an event, and its rank by name."""
+        capture = self._store.load(request)
+        return get_event_details(get_timeline(capture), get_flows(capture), request.event)
 
-    def search(self, ask: SearchRequest) -> SearchResult:
-        """Events in whose names, or in one of whose arguments, a query is, in the whole trace.
+    def search(self, request: SearchRequest) -> SearchResult:
+        """Search the whole trace for events by name, or also by argument.
 
-        All words of it have to be there in any order; an asterisk stands for anything, and a query
-        in quotation marks is the whole name. An argument is looked at as ``key=value``.
+        All words of the query have to occur, in any order. An asterisk matches anything. A query in
+        quotation marks has to be the whole name. Arguments are searched as ``key=value``.
         """
-        fits = make_regex_matcher(ask.query) if ask.regex else make_word_matcher(ask.query)
-        timeline = get_timeline(self._store.load(ask))
-        return search_events(timeline, fits, ask.offset, include_args=ask.arguments)
-
-    def selection(self, ask: TimeRangeRequest) -> SelectionSummary:
-        """What went on in some tracks in a stretch of time, by name and by track."""
-        timeline = get_timeline(self._store.load(ask))
-        return summarize_selection(
-            timeline, ask.start, ask.end, _check_tracks(timeline, ask.tracks)
+        make_matcher = make_regex_matcher if request.regex else make_word_matcher
+        timeline = get_timeline(self._store.load(request))
+        return search_events(
+            timeline, make_matcher(request.query), request.offset, include_args=request.arguments
         )
 
-    def flows(self, ask: TimeRangeRequest) -> FlowArrows:
-        """Who brought about what, in a stretch of time: arrows from calls to their kernels."""
-        opened = self._store.load(ask)
-        timeline = get_timeline(opened)
-        tracks = _check_tracks(timeline, ask.tracks)
-        return select_flow_arrows(timeline, get_flows(opened), ask.start, ask.end, tracks)
+    def selection(self, request: TimeRangeRequest) -> SelectionSummary:
+        """Sum up the events of some tracks in a range of time, by name and by track."""
+        timeline = get_timeline(self._store.load(request))
+        tracks = _check_tracks(timeline, request.tracks)
+        return summarize_selection(timeline, request.start, request.end, tracks)
+
+    def flows(self, request: TimeRangeRequest) -> FlowArrows:
+        """Return the flows between some tracks in a range of time, as from launches to kernels."""
+        capture = self._store.load(request)
+        timeline = get_timeline(capture)
+        tracks = _check_tracks(timeline, request.tracks)
+        flows = get_flows(capture)
+        return select_flow_arrows(timeline, flows, request.start, request.end, tracks)
 
 
 def make_regex_matcher(query: str) -> TextMatcher:
-    """Whether an expression matches some of a text."""
+    """Return a matcher of texts in which a regular expression matches."""
 
-    def find(texts: Sequence[str]) -> Bool:
+    def match(texts: Sequence[str]) -> Bool:
         lines = "\n".join(text.replace("\n", " ") for text in texts)
         return match_lines(query, lines, len(texts))
 
-    return find
+    return match
 
 
-def get_timeline(opened: LoadedCapture) -> Timeline:
-    return opened.get_or_compute("timeline", lambda: Timeline(opened.trace))
+def get_timeline(capture: LoadedCapture) -> Timeline:
+    return capture.get_or_compute("timeline", lambda: Timeline(capture.trace))
 
 
-def get_flows(opened: LoadedCapture) -> Flows:
-    return opened.get_or_compute("flows", lambda: collect_flows(opened.trace))
+def get_flows(capture: LoadedCapture) -> Flows:
+    return capture.get_or_compute("flows", lambda: collect_flows(capture.trace))
 
 
-def _make_step_columns(opened: LoadedCapture, marker: str) -> StepColumns:
-    steps = opened.get_or_compute(("steps", marker), lambda: detect_steps(opened.trace, marker))
+def _make_step_columns(capture: LoadedCapture, marker: str) -> StepColumns:
+    steps = capture.get_or_compute(("steps", marker), lambda: detect_steps(capture.trace, marker))
     start, end = steps.spans.T.astype(np.float64)
     return StepColumns(steps.rule, list(steps.names), start, end)
 
 
 def _check_tracks(timeline: Timeline, tracks: list[int]) -> list[int]:
-    known = len(timeline.trace.tracks)
-    unknown = [track for track in tracks if track >= known]
+    count = len(timeline.trace.tracks)
+    unknown = [track for track in tracks if track >= count]
     if unknown:
-        raise UsageError(f"there is no track {unknown[0]}: this capture has {known}")
+        raise UsageError(f"No track {unknown[0]}: this capture has {count} tracks")
     return tracks
 
 
-def _iter_timeline_static(store: CaptureStore, ask: CaptureRequest) -> Iterator[tuple[str, object]]:
-    timeline = get_timeline(store.load(ask))
-    answer = _TimelineRoutes(store).timeline(ask)
-    level, tiles = choose_level(timeline, _MAX_STATIC_ENTRIES)
-    drawn = make_tiles(timeline, level, tiles, [track.id for track in answer.tracks])
-    drawn.words = make_name_table(timeline, np.unique(drawn.name).tolist())
-    path = f"timeline?capture={quote(ask.capture, safe='')}"
-    yield path, StaticTimeline(answer, level, tiles.start, tiles.stop - 1, drawn)
-
-
-def _explain_no_timeline(opened: LoadedCapture) -> EmptyReason | None:
-    if len(opened.trace):
+def _explain_no_timeline(capture: LoadedCapture) -> EmptyReason | None:
+    if len(capture.trace):
         return None
-    return EmptyReason(
-        "Nothing was recorded.", "Let the profiler run while the program does something."
-    )
+    return EmptyReason("Nothing was recorded.", "Run the profiler while the program does work.")
 
 
 def _make_timeline_routes(store: CaptureStore) -> Sequence[Route]:
-    viewer = _TimelineRoutes(store)
+    handlers = _TimelineRoutes(store)
     return [
-        Route("timeline", CaptureRequest, viewer.timeline),
-        Route("timeline/tiles", TilesRequest, viewer.tiles),
-        Route("timeline/event", EventRequest, viewer.event),
-        Route("timeline/search", SearchRequest, viewer.search),
-        Route("timeline/selection", TimeRangeRequest, viewer.selection),
-        Route("timeline/flows", TimeRangeRequest, viewer.flows),
+        Route("timeline", CaptureRequest, handlers.timeline),
+        Route("timeline/tiles", TilesRequest, handlers.tiles),
+        Route("timeline/event", EventRequest, handlers.event),
+        Route("timeline/search", SearchRequest, handlers.search),
+        Route("timeline/selection", TimeRangeRequest, handlers.selection),
+        Route("timeline/flows", TimeRangeRequest, handlers.flows),
     ]
+
+
+def _iter_timeline_static(
+    store: CaptureStore, request: CaptureRequest
+) -> Iterator[tuple[str, object]]:
+    timeline = get_timeline(store.load(request))
+    response = _TimelineRoutes(store).timeline(request)
+    level, range_ = choose_level(timeline, _MAX_STATIC_ENTRIES)
+    tiles = make_tiles(timeline, level, range_, [track.id for track in response.tracks])
+    # Without a server, names cannot be requested later: include all of them.
+    tiles.words = make_name_table(timeline, np.unique(tiles.name).tolist())
+    path = f"timeline?capture={quote(request.capture, safe='')}"
+    yield path, StaticTimeline(response, level, range_.start, range_.stop - 1, tiles)
 
 
 TIMELINE_TOOL = Tool(

@@ -1,4 +1,4 @@
-"""What captures say of the devices that they were taken of."""
+"""Device properties in captures."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from tracklight.analysis.profiles.captures.metadata import parse_kineto_devices,
 from tracklight.analysis.profiles.trace import Device
 
 
-def test_profilers_of_xla_say_how_fast_a_device_is() -> None:
+def test_reads_device_from_xplane() -> None:
     (device,) = open_file("jax_f32.xplane.pb").devices
     assert device == Device("NVIDIA H200", 132, 1.98e9, 4814304000000.0, 150109880320, (9, 0))
 
 
-def test_torch_says_what_it_has() -> None:
+def test_reads_device_from_torch_trace() -> None:
     (device,) = open_file("tgpu.pt.trace.json.gz").devices
     assert device == Device("NVIDIA H200", 132, 0.0, 0.0, 150109880320, (9, 0))
 
 
-def test_a_capture_of_a_host_has_none() -> None:
+def test_cpu_capture_has_no_devices() -> None:
     assert read_case("cnn").devices == ()
 
 
-def test_what_is_no_number_is_not_known() -> None:
-    said = {"core_count": "many", "clock_rate": -1, "memory_size": float("nan")}
-    assert parse_xplane_device(said) == Device()
+def test_invalid_device_properties_are_ignored() -> None:
+    stats = {"core_count": "many", "clock_rate": -1, "memory_size": float("nan")}
+    assert parse_xplane_device(stats) == Device()
     assert parse_kineto_devices([{"numSms": None, "name": 7}, "none"]) == (Device("7"),)
     assert parse_kineto_devices("nothing") == ()

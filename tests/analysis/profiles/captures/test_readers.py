@@ -1,4 +1,4 @@
-"""Traces as they are read: whole ones, odd ones and broken ones."""
+"""Reading of complete, unusual and damaged traces."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from tracklight.formats.profiles import chrome_trace, xplane
 from tracklight.formats.profiles.xplane import parse_xspace
 
 _xplane = pytest.importorskip("tracklight.formats._xplane")
-_SCANS = {"scan_line": xplane, "scan_fields": wire_format, "scan_names": xplane}
+_SCANNERS = {"scan_xline": xplane, "scan_fields": wire_format, "scan_metadata_names": xplane}
 
 
-def test_both_readers_of_lines_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compiled_and_python_scanners_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     data = read_bytes("customloop")
     compiled = [line for plane in parse_xspace(data).planes for line in plane.lines]
     names = [(plane.name, plane.event_names) for plane in parse_xspace(data).planes]
-    for name, where in _SCANS.items():
-        monkeypatch.setattr(xplane, name, getattr(where, f"{name}_in_python"))
-    plain = [line for plane in parse_xspace(data).planes for line in plane.lines]
+    for name, module in _SCANNERS.items():
+        monkeypatch.setattr(xplane, name, getattr(module, f"{name}_in_python"))
+    python = [line for plane in parse_xspace(data).planes for line in plane.lines]
     assert len(compiled) == 5
     assert names == [(plane.name, plane.event_names) for plane in parse_xspace(data).planes]
-    for one, other in zip(compiled, plain, strict=True):
+    for one, other in zip(compiled, python, strict=True):
         assert one[:3] == other[:3]
         np.testing.assert_array_equal(one.events, other.events)
         np.testing.assert_array_equal(one.stats, other.stats)
@@ -42,27 +42,25 @@ def test_both_readers_of_lines_agree(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @given(st.binary(max_size=200))
 @settings(max_examples=300, deadline=None)
-def test_both_readers_of_lines_agree_on_anything(data: bytes) -> None:
-    answers = []
+def test_compiled_and_python_scanners_agree_on_arbitrary_bytes(data: bytes) -> None:
+    results = []
     for scan in (_xplane.scan_line, xplane.scan_xline_in_python):
         try:
-            answers.append([rows.tolist() for rows in scan(data, 0, len(data))])
+            results.append([rows.tolist() for rows in scan(data, 0, len(data))])
         except FormatError:
-            answers.append([])
-    assert answers[0] == answers[1]
-    (one, one_whole), (other, other_whole) = (
+            results.append([])
+    assert results[0] == results[1]
+    (one, one_complete), (other, other_complete) = (
         scan(data, 0, len(data))
         for scan in (_xplane.scan_fields, wire_format.scan_fields_in_python)
     )
-    assert one_whole == other_whole
+    assert one_complete == other_complete
     np.testing.assert_array_equal(one, other)
 
 
 @given(st.sampled_from(CASES), st.integers(0, 10**6), st.binary(min_size=1, max_size=8))
 @settings(max_examples=40, deadline=None)
-def test_a_file_with_other_bytes_in_it_gives_something_or_says_why(
-    case: str, at: int, noise: bytes
-) -> None:
+def test_corrupted_xplane_is_read_or_reported(case: str, at: int, noise: bytes) -> None:
     data = read_bytes(case)
     at %= len(data)
     trace = parse_xplane(data[:at] + noise + data[at + len(noise) :])
@@ -71,22 +69,22 @@ def test_a_file_with_other_bytes_in_it_gives_something_or_says_why(
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.99])
-def test_a_file_that_breaks_off_gives_what_stands_before(share: float) -> None:
+def test_truncated_xplane_is_read_up_to_the_truncation(share: float) -> None:
     data = read_bytes("cnn")
     trace = parse_xplane(data[: int(share * len(data))])
     assert len(trace) <= len(read_case("cnn"))
     assert not trace.problems if not share else "breaks off" in trace.problems[0]
 
 
-def test_what_is_said_of_events() -> None:
+def test_reads_arguments_of_xplane_events() -> None:
     trace = open_file("jax_bf16.xplane.pb")
     kernel = np.flatnonzero(trace.on_device)[0]
-    told = trace.get_args(int(kernel))
-    assert str(told["kernel_details"]).startswith("regs:")
-    assert isinstance(told["correlation_id"], int)
+    args = trace.get_args(int(kernel))
+    assert str(args["kernel_details"]).startswith("regs:")
+    assert isinstance(args["correlation_id"], int)
 
 
-def test_a_kernel_of_torch() -> None:
+def test_reads_arguments_of_torch_kernels() -> None:
     trace = open_file("torch_bf16.pt.trace.json.gz")
     names = {trace.names[name] for name in trace.name[trace.on_device]}
     assert any("bf16" in name for name in names)
@@ -104,7 +102,7 @@ def event(start_us: float, duration_us: float, name: str = "work") -> dict[str, 
     return {"ph": "X", "name": name, "pid": 1, "tid": 1, "ts": start_us, "dur": duration_us}
 
 
-def test_a_file_is_read_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reads_file_in_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chrome_trace, "CHUNK_BYTES", 512)
     args = {"args": {"list": [{"a": 1}, {"b": "}, {"}], "correlation": 7}}
     events = [event(10.0 * n, 5.0) | args for n in range(200)]
@@ -115,29 +113,29 @@ def test_a_file_is_read_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("tail", ["", "]", '], "traceName": "}]"}', ', {"ph": "X", "na'])
-def test_ends_of_files(tmp_path: Path, tail: str) -> None:
+def test_reads_unterminated_files(tmp_path: Path, tail: str) -> None:
     trace = read_chrome_trace(
         write_json(tmp_path / "a.pt.trace.json", [event(1, 2), event(3, 4)], tail)
     )
     assert trace.duration_ps.tolist() == [2_000_000, 4_000_000]
 
 
-def test_a_bare_list_with_beginnings_and_ends_apart(tmp_path: Path) -> None:
+def test_pairs_begin_and_end_events_in_bare_list(tmp_path: Path) -> None:
     path = tmp_path / "a.pt.trace.json"
-    marks = [
+    events = [
         {"ph": "B", "name": "outer", "pid": 1, "tid": 2, "ts": 1},
         {"ph": "B", "name": "inner", "pid": 1, "tid": 2, "ts": "2.5"},
         {"ph": "E", "pid": 1, "tid": 2, "ts": 3},
         {"ph": "E", "pid": 1, "tid": 2, "ts": 9},
         {"ph": "E", "pid": 1, "tid": 2, "ts": 10},
     ]
-    path.write_text(json.dumps(marks), encoding="utf-8")
+    path.write_text(json.dumps(events), encoding="utf-8")
     trace = read_chrome_trace(path)
     assert [trace.names[name] for name in trace.name] == ["outer", "inner"]
     assert trace.duration_ps.tolist() == [8_000_000, 500_000]
 
 
-def test_what_json_forbids_and_profilers_write(tmp_path: Path) -> None:
+def test_reads_invalid_json_that_profilers_write(tmp_path: Path) -> None:
     path = tmp_path / "a.pt.trace.json"
     path.write_bytes(
         b'{"traceEvents": [{"ph":"X","name":"a\x01\xff","pid":1,"tid":1,"ts":1,"dur":2,'
@@ -148,23 +146,23 @@ def test_what_json_forbids_and_profilers_write(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (b"", "there is no list of events"),
         (b"{}", "there is no list of events"),
         (gzip.compress(b"{" + b" " * 100, mtime=0)[:-10], "there is no list of events"),
         (b"\x1f\x8b nothing packed", "cannot be unpacked"),
     ],
-    ids=["empty", "no list", "torn", "not packed"],
+    ids=["empty", "no list", "truncated", "not compressed"],
 )
-def test_files_that_are_none(tmp_path: Path, content: bytes, said: str) -> None:
+def test_rejects_files_without_events(tmp_path: Path, content: bytes, message: str) -> None:
     path = tmp_path / "a.pt.trace.json.gz"
     path.write_bytes(content)
-    with pytest.raises(FormatError, match=said):
+    with pytest.raises(FormatError, match=message):
         open_capture(path)
 
 
-def test_every_capture_here_is_opened() -> None:
+def test_opens_all_sample_captures() -> None:
     files = [file for file in DATA.iterdir() if file.name.endswith((".pb", ".json.gz"))]
     assert len(files) == 8
     for file in files:

@@ -1,4 +1,4 @@
-"""Events in lanes: those that nest below each other, and none on another."""
+"""Assignment of events to lanes."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ _EVENTS = st.lists(
 )
 
 
-def test_a_lane_is_how_deep_an_event_is_nested() -> None:
+def test_lane_is_nesting_depth() -> None:
     trace = make_trace([(0, "a", 0, 100), (0, "b", 10, 50), (0, "c", 20, 5), (0, "b", 70, 10)])
     assert assign_lanes(trace).tolist() == [0, 1, 2, 1]
 
 
-def test_what_only_reaches_into_another_goes_below_it_and_what_follows_comes_up_again() -> None:
+def test_overlapping_event_gets_next_free_lane() -> None:
     trace = make_trace([(0, "a", 0, 10), (0, "b", 5, 10), (0, "c", 16, 10), (0, "d", 17, 1)])
     assert assign_lanes(trace).tolist() == [0, 1, 0, 1]
 
 
-def test_neighbours_that_overlap_by_a_hair_stay_in_one_lane() -> None:
+def test_slightly_overlapping_neighbors_share_a_lane() -> None:
     ms = 1_000_000_000
     trace = make_trace([(0, "step", 0, 60 * ms), (0, "step", 60 * ms - 6_000, 60 * ms)])
     assert assign_lanes(trace).tolist() == [0, 0]
@@ -36,20 +36,20 @@ def test_neighbours_that_overlap_by_a_hair_stay_in_one_lane() -> None:
 
 @given(_EVENTS)
 @settings(deadline=None)
-def test_no_event_lies_on_another(events: list[Event]) -> None:
+def test_events_of_a_lane_do_not_overlap(events: list[Event]) -> None:
     trace = make_trace(events)
-    found = assign_lanes(trace)
+    result = assign_lanes(trace)
     for track in range(len(trace.tracks)):
-        for lane in range(found.max(initial=0) + 1):
-            mine = np.flatnonzero((trace.track == track) & (found == lane))
+        for lane in range(result.max(initial=0) + 1):
+            mine = np.flatnonzero((trace.track == track) & (result == lane))
             assert (trace.start_ps[mine[1:]] >= trace.end_ps[mine[:-1]]).all()
 
 
 @given(_EVENTS)
 @settings(deadline=None)
-def test_an_event_is_below_the_one_that_it_is_directly_inside_of(events: list[Event]) -> None:
+def test_event_is_below_its_enclosing_event(events: list[Event]) -> None:
     trace = make_trace(events)
-    found, start, end = assign_lanes(trace), trace.start_ps, trace.end_ps
+    result, start, end = assign_lanes(trace), trace.start_ps, trace.end_ps
     for event in range(len(trace)):
         before = np.arange(event)
         around = before[
@@ -57,22 +57,22 @@ def test_an_event_is_below_the_one_that_it_is_directly_inside_of(events: list[Ev
             & (start[event] < end[before])
             & (end[event] <= end[before])
         ]
-        assert not len(around) or found[event] > found[around[-1]]
+        assert not len(around) or result[event] > result[around[-1]]
 
 
-@pytest.mark.skipif(NATIVE is None, reason="the kernel is not built")
+@pytest.mark.skipif(NATIVE is None, reason="the extension is not built")
 @given(st.lists(st.tuples(st.integers(0, 90), st.integers(0, 40), st.integers(0, 4)), max_size=80))
 @settings(deadline=None)
-def test_the_compiled_loop_finds_the_same_lanes(events: list[tuple[int, int, int]]) -> None:
+def test_compiled_and_python_lanes_agree(events: list[tuple[int, int, int]]) -> None:
     rows = np.array(sorted(events), np.int64).reshape(-1, 3)
-    start, took, hair = (np.ascontiguousarray(column) for column in rows.T)
-    ends = start, start + took, np.minimum(hair, took)
+    start, duration, tolerance = (np.ascontiguousarray(column) for column in rows.T)
+    columns = start, start + duration, np.minimum(tolerance, duration)
     assert NATIVE is not None
-    found = NATIVE.find_free(*ends, MAX_LANES)
-    assert found.tolist() == list(lanes._iter_free_python(*ends))
+    result = NATIVE.assign_free_lanes(*columns, MAX_LANES)
+    assert result.tolist() == lanes.assign_free_lanes_python(*columns).tolist()
 
 
-def test_a_trace_that_is_nested_without_end_has_an_end() -> None:
+def test_deep_nesting_is_limited_to_max_lanes() -> None:
     deep = 5_000
     trace = make_trace([(0, "f", at, 2 * (deep - at)) for at in range(deep)])
     lanes = assign_lanes(trace)
@@ -80,7 +80,7 @@ def test_a_trace_that_is_nested_without_end_has_an_end() -> None:
     assert lanes.max() == MAX_LANES - 1
 
 
-def test_threads_of_real_captures_are_as_deep_as_their_calls() -> None:
+def test_lanes_of_real_captures() -> None:
     torch, tensorflow = open_file("tgpu.pt.trace.json.gz"), read_case("cnn_steps")
     assert assign_lanes(torch).max() == 6
     assert assign_lanes(tensorflow).max() < 10

@@ -1,4 +1,4 @@
-"""Tiles: whatever the level, they stand for all events, and the long ones stay as they are."""
+"""Tiles contain all events at every level, and long events exactly."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _EVENTS = st.lists(
 )
 
 
-def cut_all(timeline: Timeline, level: int) -> Tiles:
+def make_all_tiles(timeline: Timeline, level: int) -> Tiles:
     size = 1 << (level + TILE_BITS)
     tiles = range(timeline.start_ps // size, timeline.end_ps // size + 1)
     return make_tiles(timeline, level, tiles, list(range(len(timeline.trace.tracks))))
@@ -29,82 +29,78 @@ def cut_all(timeline: Timeline, level: int) -> Tiles:
 
 @given(_EVENTS, st.integers(0, 13))
 @settings(deadline=None)
-def test_every_event_is_in_one_entry_of_the_tile_that_it_begins_in(
-    events: list[Event], level: int
-) -> None:
+def test_every_event_is_in_one_entry(events: list[Event], level: int) -> None:
     timeline = Timeline(make_trace(events))
-    seen = cut_all(timeline, level)
-    # One that reaches into the next tile is told there as well.
-    firsts = np.unique(np.column_stack([seen.event, seen.count]), axis=0)
+    result = make_all_tiles(timeline, level)
+    # Events that reach into the next tile are in both tiles.
+    firsts = np.unique(np.column_stack([result.event, result.count]), axis=0)
     assert firsts[:, 1].sum() == len(events)
 
 
 @given(_EVENTS, st.integers(0, 13))
 @settings(deadline=None)
-def test_what_is_longer_than_a_cell_is_told_by_itself_and_exactly(
-    events: list[Event], level: int
-) -> None:
+def test_events_longer_than_a_cell_are_exact(events: list[Event], level: int) -> None:
     timeline = Timeline(make_trace(events))
-    trace, seen = timeline.trace, cut_all(timeline, level)
+    trace, result = timeline.trace, make_all_tiles(timeline, level)
     for event in np.flatnonzero(trace.duration_ps >= 1 << level).tolist():
-        at = np.flatnonzero((seen.event == event) & (seen.count == 1))
+        at = np.flatnonzero((result.event == event) & (result.count == 1))
         assert len(at)
-        assert seen.start[at[0]] == trace.start_ps[event]
-        assert seen.duration[at[0]] == trace.duration_ps[event]
+        assert result.start[at[0]] == trace.start_ps[event]
+        assert result.duration[at[0]] == trace.duration_ps[event]
 
 
-def test_short_events_of_a_cell_are_one_with_their_number_the_longest_and_how_busy_it_is() -> None:
+def test_merges_short_events_of_a_cell() -> None:
     events: list[Event] = [(0, "a", 0, 10), (0, "long", 20, 30), (0, "a", 90, 10)]
-    seen = cut_all(Timeline(make_trace(events)), 10)
-    assert seen.count.tolist() == [3]
-    assert (seen.start[0], seen.duration[0]) == (0, 100)
-    assert seen.event.tolist() == [1]
-    assert seen.busy.tolist() == [127]
-    assert seen.words.texts == []
+    result = make_all_tiles(Timeline(make_trace(events)), 10)
+    assert result.count.tolist() == [3]
+    assert (result.start[0], result.duration[0]) == (0, 100)
+    assert result.event.tolist() == [1]
+    assert result.busy.tolist() == [127]
+    assert result.words.texts == []
 
 
-def test_parts_come_tile_by_tile_and_track_by_track() -> None:
+def test_entries_are_ordered_by_tile_and_track() -> None:
     events: list[Event] = [(0, "a", 0, 900), (1, "b", 0, 10), (1, "b", 1500, 10)]
     timeline = Timeline(make_trace(events))
-    seen = make_tiles(timeline, 0, range(2), [1, 0])
-    assert seen.ends.tolist() == [1, 2, 3, 3]
-    assert seen.start.tolist() == [0, 0, 1500]
-    assert dict(zip(seen.words.ids.tolist(), seen.words.texts, strict=True)) == {0: "a"}
+    result = make_tiles(timeline, 0, range(2), [1, 0])
+    assert result.ends.tolist() == [1, 2, 3, 3]
+    assert result.start.tolist() == [0, 0, 1500]
+    assert dict(zip(result.words.ids.tolist(), result.words.texts, strict=True)) == {0: "a"}
 
 
-def test_names_that_differ_in_numbers_have_one_colour() -> None:
+def test_names_that_differ_in_numbers_share_a_hue() -> None:
     timeline = Timeline(make_trace([(0, "step 1", 0, 1), (0, "step 22", 2, 1), (0, "x", 4, 1)]))
     one, other, third = timeline.name_hues.tolist()
     assert one == other != third
 
 
-def test_levels_above_have_less_to_look_at() -> None:
+def test_higher_levels_have_fewer_entries() -> None:
     timeline = Timeline(read_case("cnn"))
-    counts = [len(cut_all(timeline, level).lane) for level in (20, 26, 32, 38)]
+    counts = [len(make_all_tiles(timeline, level).lane) for level in (20, 26, 32, 38)]
     assert counts == sorted(counts, reverse=True)
     assert counts[-1] < counts[0] / 50
 
 
-@pytest.mark.parametrize("most", [1_000, 100_000])
-def test_a_level_is_picked_of_which_all_can_be_carried_along(most: int) -> None:
+@pytest.mark.parametrize("max_entries", [1_000, 100_000])
+def test_chooses_level_with_at_most_max_entries(max_entries: int) -> None:
     timeline = Timeline(read_case("cnn"))
-    level, tiles = choose_level(timeline, most)
-    seen = make_tiles(timeline, level, tiles, list(range(len(timeline.trace.tracks))))
-    assert len(seen.lane) <= most
+    level, tiles = choose_level(timeline, max_entries)
+    result = make_tiles(timeline, level, tiles, list(range(len(timeline.trace.tracks))))
+    assert len(result.lane) <= max_entries
     assert len(tiles) <= 130
     assert (tiles.start << (level + TILE_BITS)) <= timeline.start_ps
     assert (tiles.stop << (level + TILE_BITS)) > timeline.end_ps
 
 
 @pytest.mark.parametrize("level", [0, 30, 59])
-def test_where_nothing_is_there_is_nothing(level: int) -> None:
+def test_tiles_outside_of_the_trace_are_empty(level: int) -> None:
     far = range(1 << 40, (1 << 40) + 1)
     assert make_tiles(Timeline(make_empty_trace()), level, far, []).ends.tolist() == []
     timeline = Timeline(make_trace([(0, "a", 0, 1)]))
     assert make_tiles(timeline, level, far, [0]).ends.tolist() == [0]
 
 
-def test_the_main_thread_comes_first_then_devices_then_the_busiest() -> None:
+def test_tracks_are_ordered_main_devices_busiest() -> None:
     events: list[Event] = [(0, "k", 0, 1), (1, "f", 0, 2), (2, "f", 0, 50), (3, "f", 0, 9)]
     rows = list_tracks(Timeline(make_trace([*events, (3, "f", 20, 1)], devices=[0])))
     assert [row.id for row in rows] == [3, 0, 2, 1]

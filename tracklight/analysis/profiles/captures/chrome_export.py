@@ -1,4 +1,4 @@
-"""A trace in Chrome's form, which Perfetto and other viewers open."""
+"""Write a trace in the Chrome trace format, which Perfetto and other viewers open."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ import msgspec
 import numpy as np
 
 from tracklight.analysis.profiles.trace import Trace
+from tracklight.types import Int64
 
 _EVENTS_PER_CHUNK = 5_000
 _PS_PER_US = 1e6
 
 
 def iter_chrome_trace(trace: Trace) -> Iterator[bytes]:
-    """The bytes of a packed file, some thousand events at a time."""
-    packer = zlib.compressobj(6, wbits=31)
+    """Yield the chunks of a gzip-compressed JSON file."""
+    compressor = zlib.compressobj(6, wbits=31)
     for text in _iter_json(trace):
-        yield packer.compress(text)
-    yield packer.flush()
+        yield compressor.compress(text)
+    yield compressor.flush()
 
 
 def _iter_json(trace: Trace) -> Iterator[bytes]:
@@ -34,23 +35,24 @@ def _iter_json(trace: Trace) -> Iterator[bytes]:
 
 
 def _iter_event_lists(trace: Trace) -> Iterator[list[dict[str, Any]]]:
-    processes = {name: at for at, name in enumerate(dict.fromkeys(t.process for t in trace.tracks))}
+    processes = dict.fromkeys(track.process for track in trace.tracks)
+    pid_of = {process: pid for pid, process in enumerate(processes)}
     yield [
-        {"ph": "M", "name": "process_name", "pid": pid, "args": {"name": name}}
-        for name, pid in processes.items()
+        {"ph": "M", "name": "process_name", "pid": pid, "args": {"name": process}}
+        for process, pid in pid_of.items()
     ]
     yield [
         {
             "ph": "M",
             "name": "thread_name",
-            "pid": processes[track.process],
+            "pid": pid_of[track.process],
             "tid": tid,
             "args": {"name": track.name},
         }
         for tid, track in enumerate(trace.tracks)
     ]
-    pids = [processes[track.process] for track in trace.tracks]
-    # What is said stands in no order: it is sorted once, so that each event finds its own.
+    pids = [pid_of[track.process] for track in trace.tracks]
+    # Rows of arguments are unordered. Sort them once, so that those of an event are a slice.
     order = np.argsort(trace.args.event, kind="stable")
     ends = np.searchsorted(trace.args.event[order], np.arange(len(trace) + 1))
     for first in range(0, len(trace), _EVENTS_PER_CHUNK):
@@ -61,9 +63,9 @@ def _iter_event_lists(trace: Trace) -> Iterator[list[dict[str, Any]]]:
         ]
 
 
-def _make_event(trace: Trace, event: int, pids: list[int], rows: Any) -> dict[str, Any]:
+def _make_event(trace: Trace, event: int, pids: list[int], arg_rows: Int64) -> dict[str, Any]:
     track = int(trace.track[event])
-    made = {
+    fields = {
         "ph": "X",
         "name": trace.names[trace.name[event]],
         "cat": trace.categories[trace.category[event]],
@@ -72,6 +74,6 @@ def _make_event(trace: Trace, event: int, pids: list[int], rows: Any) -> dict[st
         "ts": int(trace.start_ps[event]) / _PS_PER_US,
         "dur": int(trace.duration_ps[event]) / _PS_PER_US,
     }
-    if len(rows):
-        made["args"] = trace.get_args_of_rows(rows)
-    return made
+    if len(arg_rows):
+        fields["args"] = trace.get_args_of_rows(arg_rows)
+    return fields

@@ -1,4 +1,7 @@
-"""Finds what profilers left below a log directory, and opens it."""
+"""Find capture files, group them into captures and open them.
+
+A capture consists of one file per host or worker that recorded at the same time.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +23,27 @@ from tracklight.logdir.roots import Root
 from tracklight.types import CaptureFile
 from tracklight.util.hashing import hash_key
 
-_XPLANE_SUFFIX = ".xplane.pb"
+#: Name of a session folder, in the local time of the machine that recorded it.
+SESSION_FORMAT = "%Y_%m_%d_%H_%M_%S"
 
-#: Protobuf itself allows no more.
+_XPLANE_SUFFIX = ".xplane.pb"
+#: The limit of protobuf itself.
 _MAX_XPLANE_BYTES = 2 << 30
+#: Workers of one program finish recording within this time of each other.
+_MAX_WORKER_GAP_S = 60.0
+#: File names contain nanoseconds, in older versions milliseconds.
+_SESSION_UNITS_PER_S = (1e9, 1e6, 1e3, 1.0)
+_MIN_TIME_S, _MAX_TIME_S = 1e9, 1e10
+#: Time zones are at most 26 hours apart, in steps of 15 minutes.
+_MAX_ZONE_OFFSET_S, _ZONE_STEP_S = 26 * 3600, 900
+#: A file is written at most this long after the time in the name of its session.
+_MAX_WRITE_DELAY_S = 300
+
+_GroupKey = tuple[str, ...]
 
 
 class Capture(NamedTuple):
-    """One file; those of one run and session are of several hosts or workers."""
+    """A capture file with a trace."""
 
     run: str
     session: str
@@ -36,25 +52,39 @@ class Capture(NamedTuple):
 
 
 def list_captures(roots: Iterable[Root]) -> list[Capture]:
-    """Those with events; profiles of memory have none."""
-    files = LocalFileSystem()
-    found = (
-        Capture(it.run, it.session, it.host, Path(it.path))
+    """List the capture files with a trace, sorted by run, session and host.
+
+    Memory profiles (pprof) have no trace and are not listed.
+    """
+    file_system = LocalFileSystem()
+    captures = (
+        Capture(file.run, file.session, file.host, Path(file.path))
         for root in roots
-        for it in discover(root, files).captures
-        if it.kind != "pprof"
+        for file in discover(root, file_system).captures
+        if file.kind != "pprof"
     )
-    return sorted(found, key=lambda each: [natural_key(name) for name in each[:3]])
+    return sorted(captures, key=lambda capture: [natural_key(name) for name in capture[:3]])
 
 
 def open_capture(path: Path, on_progress: Callable[[float], None] = lambda share: None) -> Trace:
-    """Read a capture; FormatError says what is wrong with one that gives nothing.
+    """Read a capture file.
 
-    ``tell`` hears how much of it was read, as far as that is worth telling.
+    Args:
+        path: An XPlane protobuf (``.xplane.pb``) or a Chrome trace (``.json`` or ``.json.gz``).
+        on_progress: Called with the share of the file that was read, from 0 to 1.
+
+    Raises:
+        FormatError: The file contains no readable event. Damaged files that do are read as far as
+            possible; `Trace.problems` says what is missing.
+
+    Example:
+        >>> trace = open_capture(Path("logs/plugins/profile/run/host.xplane.pb"))
+        >>> len(trace)
+        12345
     """
     trace = align_device_clocks(_read_trace(path, on_progress))
     if trace.problems and not len(trace):
-        raise FormatError(f'cannot read "{path.name}": {trace.problems[0]}')
+        raise FormatError(f'Cannot read "{path.name}": {trace.problems[0]}')
     return trace
 
 
@@ -62,68 +92,55 @@ def _read_trace(path: Path, on_progress: Callable[[float], None]) -> Trace:
     if not path.name.endswith(_XPLANE_SUFFIX):
         return read_chrome_trace(path, on_progress)
     if path.stat().st_size > _MAX_XPLANE_BYTES:
-        raise FormatError(f'"{path.name}" is larger than a profile can be (2 GB)')
+        raise FormatError(f'"{path.name}" is larger than 2 GB, the limit of the XPlane format')
     return parse_xplane(path.read_bytes())
 
 
-# Which files are one capture: what several hosts recorded at one time.
-
-#: Workers of one program end what they record within this time of one another.
-_MAX_WORKER_GAP_S = 60.0
-
-SESSION_FORMAT = "%Y_%m_%d_%H_%M_%S"
-
-#: Names hold times in nanoseconds, or of older versions in milliseconds.
-_SESSION_UNITS_PER_S = (1e9, 1e6, 1e3, 1.0)
-
-_VALID_TIME_RANGE_S = (1e9, 1e10)
-
-#: How far apart clocks on walls are, in what steps, and how long after its name a file is written.
-_WIDEST_ZONE_S, _ZONE_S, _SOON_S = 26 * 3600, 900, 300
-
-_GroupKey = tuple[str, ...]
-
-
 def iter_capture_groups(files: Iterable[CaptureFile]) -> Iterator[tuple[str, list[CaptureFile]]]:
-    """The files of each capture under a name that stays, by run and time."""
+    """Group files into captures; yield the id and the files of each, by run and time."""
     by_run: dict[str, list[CaptureFile]] = defaultdict(list)
     for file in files:
         by_run[file.run].append(file)
-    for run, own in by_run.items():
+    for run, run_files in by_run.items():
         groups: dict[_GroupKey, list[CaptureFile]] = {}
-        for file in sorted(own, key=get_capture_time_s):
+        for file in sorted(run_files, key=get_capture_time_s):
             groups.setdefault(_get_group_key(groups, file), []).append(file)
         for key, group in groups.items():
             yield make_capture_id(run, *key), sorted(group, key=lambda file: file.host)
 
 
+def make_capture_id(run: str, *group: str) -> str:
+    """Return the id of a capture in URLs, which is stable across server restarts."""
+    return hash_key(run, *group, size_bytes=8)
+
+
 def get_capture_time_s(file: CaptureFile) -> float:
-    """When it was taken: what its name says, else when it was written."""
+    """Return when a capture was recorded: the time in its name, or else when it was written."""
     if file.session.isdigit():
-        times = (int(file.session) / unit for unit in _SESSION_UNITS_PER_S)
-        return next(
-            (at for at in times if _VALID_TIME_RANGE_S[0] <= at < _VALID_TIME_RANGE_S[1]),
-            file.mtime_s,
-        )
+        times_s = (int(file.session) / unit for unit in _SESSION_UNITS_PER_S)
+        valid_s = (time_s for time_s in times_s if _MIN_TIME_S <= time_s < _MAX_TIME_S)
+        return next(valid_s, file.mtime_s)
     try:
-        named_s = datetime.strptime(file.session, SESSION_FORMAT).timestamp()
+        session_s = datetime.strptime(file.session, SESSION_FORMAT).timestamp()
     except (ValueError, OverflowError, OSError):
         return file.mtime_s
-    return file.mtime_s if _is_written_at_session_time(file.mtime_s - named_s) else named_s
+    return file.mtime_s if _is_written_at_session_time(file.mtime_s - session_s) else session_s
 
 
-def _is_written_at_session_time(after_s: float) -> bool:
-    """Whether a file was written a moment after its name says, by a clock of any zone.
+def _is_written_at_session_time(delay_s: float) -> bool:
+    """Return whether a file was written right after the time in its name, in any time zone.
 
-    Folders are named by the clock on the wall, wherever that hung, so the file knows better; unless
-    it was copied since.
+    Session folders are named in the local time of another machine, so the modification time is more
+    reliable, unless the file was copied later.
     """
-    zones_s = after_s // _ZONE_S * _ZONE_S
-    return abs(zones_s) <= _WIDEST_ZONE_S and after_s - zones_s <= _SOON_S
+    zone_offset_s = delay_s // _ZONE_STEP_S * _ZONE_STEP_S
+    return abs(zone_offset_s) <= _MAX_ZONE_OFFSET_S and delay_s - zone_offset_s <= (
+        _MAX_WRITE_DELAY_S
+    )
 
 
 def _get_group_key(groups: dict[_GroupKey, list[CaptureFile]], file: CaptureFile) -> _GroupKey:
-    """The folder is the group; where there is none, workers that recorded at about one time."""
+    """Return the group of a file: its session folder, or else workers that recorded together."""
     if file.kind != "chrome" or not file.session.isdigit():
         return file.kind, file.session
     for key, group in groups.items():
@@ -131,8 +148,3 @@ def _get_group_key(groups: dict[_GroupKey, list[CaptureFile]], file: CaptureFile
         if key[0] == "near" and is_near and all(file.host != other.host for other in group):
             return key
     return "near", file.session, file.host
-
-
-def make_capture_id(run: str, *group: str) -> str:
-    """Return the id of a capture in URLs."""
-    return hash_key(run, *group, size_bytes=8)

@@ -1,4 +1,8 @@
-"""What profilers say of versions, and of a program's place among others."""
+"""Parse device properties and software versions from profiler metadata.
+
+Profilers write the same number as text in one version and as a number in the next, so values of any
+type are accepted and invalid ones are treated as missing.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from typing import Any
 
 from tracklight.analysis.profiles.trace import Device
 
-#: What profilers call versions, and whether they are numbers of the form 13020 for 13.2.
+#: Metadata keys, their labels, and whether the version is packed as 13020 for 13.2.
 _VERSION_KEYS = {
     "jax_version": ("JAX", False),
     "jaxlib_version": ("jaxlib", False),
@@ -15,36 +19,15 @@ _VERSION_KEYS = {
     "cuda_runtime_version": ("CUDA runtime", True),
     "cupti_version": ("CUPTI", False),
 }
-
-_DISTRIBUTED_KEYS = {"backend": "Exchange", "rank": "Rank", "world_size": "Processes"}
-
-
-def parse_versions(stats: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """The versions among what a profiler says, in our order."""
-    return tuple(
-        (name, _format_version(stats[key], is_packed))
-        for key, (name, is_packed) in _VERSION_KEYS.items()
-        if stats.get(key) not in (None, "", 0)
-    )
-
-
-def parse_chrome_environment(header: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """The same of what stands before the events of PyTorch's traces."""
-    given = header.get("distributedInfo")
-    shared = given if isinstance(given, dict) else {}
-    facts = ((name, str(shared[key])) for key, name in _DISTRIBUTED_KEYS.items() if key in shared)
-    return (*parse_versions(header), *facts)
-
-
-def _format_version(version: Any, is_packed: bool) -> str:
-    text = str(version)
-    if is_packed and text.isdigit():
-        return f"{int(text) // 1000}.{int(text) % 1000 // 10}"
-    return text
+_DISTRIBUTED_KEYS = {
+    "backend": "Distributed backend",
+    "rank": "Rank",
+    "world_size": "World size",
+}
 
 
 def parse_xplane_device(stats: Mapping[str, float | str]) -> Device:
-    """A device of which TensorFlow or JAX say this."""
+    """Return the device that the stats of an XPlane describe."""
     return Device(
         name=str(stats.get("gpu_device_name") or stats.get("device_type_string") or ""),
         multiprocessors=int(_parse_number(stats.get("core_count"))),
@@ -59,25 +42,53 @@ def parse_xplane_device(stats: Mapping[str, float | str]) -> Device:
 
 
 def parse_kineto_devices(properties: object) -> tuple[Device, ...]:
-    """The devices that PyTorch lists, whether or not anything ran on them."""
-    listed: Iterable[Any] = properties if isinstance(properties, list) else ()
+    """Return the devices in the ``deviceProperties`` of a PyTorch trace, used or not."""
+    entries: Iterable[Any] = properties if isinstance(properties, list) else ()
     return tuple(
         Device(
-            name=str(each.get("name", "")),
-            multiprocessors=int(_parse_number(each.get("numSms"))),
-            memory_bytes=int(_parse_number(each.get("totalGlobalMem"))),
+            name=str(entry.get("name", "")),
+            multiprocessors=int(_parse_number(entry.get("numSms"))),
+            memory_bytes=int(_parse_number(entry.get("totalGlobalMem"))),
             compute_capability=(
-                int(_parse_number(each.get("computeMajor"))),
-                int(_parse_number(each.get("computeMinor"))),
+                int(_parse_number(entry.get("computeMajor"))),
+                int(_parse_number(entry.get("computeMinor"))),
             ),
         )
-        for each in listed
-        if isinstance(each, dict)
+        for entry in entries
+        if isinstance(entry, dict)
     )
 
 
+def parse_versions(stats: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Return labels and versions of the software that a profiler recorded."""
+    return tuple(
+        (label, _format_version(stats[key], is_packed))
+        for key, (label, is_packed) in _VERSION_KEYS.items()
+        if stats.get(key) not in (None, "", 0)
+    )
+
+
+def parse_chrome_environment(header: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Return versions and distributed settings from the header of a PyTorch trace."""
+    info = header.get("distributedInfo")
+    distributed = info if isinstance(info, dict) else {}
+    facts = (
+        (label, str(distributed[key]))
+        for key, label in _DISTRIBUTED_KEYS.items()
+        if key in distributed
+    )
+    return (*parse_versions(header), *facts)
+
+
+def _format_version(version: Any, is_packed: bool) -> str:
+    text = str(version)
+    if is_packed and text.isdigit():
+        return f"{int(text) // 1000}.{int(text) % 1000 // 10}"
+    return text
+
+
 def _parse_number(value: object) -> float:
-    """What profilers write as text in one version and as a number in the next."""
+    """Return a number or the number in a text; 0 if it is neither or out of range."""
     try:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):

@@ -1,7 +1,12 @@
-"""Leaves out what is said to have happened when nothing can have.
+"""Clean up event times: drop implausible events and align device clocks with the host.
 
-Some versions of profilers write marks decades ahead, and damaged files anything. One such event
-would stretch a capture of seconds over years, and years do not fit into picoseconds of 64 bits.
+Some profiler versions write markers that are decades off, and damaged files contain arbitrary
+times. One such event would stretch a capture of seconds over years, which do not fit into 64-bit
+picoseconds.
+
+A kernel cannot start before the call that launches it. If one does, the clock of its device is
+behind the host's; if all of them start very late, it is ahead. Events of host and device would then
+never fall into the same step. Launches and kernels are matched by their correlation ids.
 """
 
 from __future__ import annotations
@@ -11,87 +16,77 @@ from dataclasses import replace
 
 import numpy as np
 
-from tracklight.analysis.profiles.trace import Trace, format_ms
+from tracklight.analysis.profiles.trace import PS_PER_MS, Trace, format_ms
 from tracklight.types import Bool, Float64, Int64
 
-#: Some ten days: no capture is as long, and sums of a few of them still fit.
+#: About eleven days. No capture is that long, and sums of a few such times fit into 64 bits.
 _MAX_SPAN_PS = 1e18
+_CORRELATION_KEYS = ("correlation_id", "correlation")
+#: Device clocks are only this precise. Smaller offsets are left alone.
+_MIN_BEHIND_PS = 100_000_000
+#: When there are many launches, not all of them wait this long.
+_MIN_AHEAD_PS = 10_000_000_000_000
 
 
 def mask_plausible_events(start_ps: Float64, duration_ps: Float64 | Int64) -> Bool:
-    """Of each event whether it is within days of most others, and no longer than days."""
+    """Return a mask of the events that are within days of the median event and last no longer."""
     if not len(start_ps):
         return np.zeros(0, bool)
     half = (len(start_ps) - 1) // 2
-    near: Bool = np.abs(start_ps - np.partition(start_ps, half)[half]) < _MAX_SPAN_PS
-    return near & (duration_ps < _MAX_SPAN_PS)
+    median = np.partition(start_ps, half)[half]
+    is_near: Bool = np.abs(start_ps - median) < _MAX_SPAN_PS
+    return is_near & (duration_ps < _MAX_SPAN_PS)
 
 
-def iter_implausible_warnings(possible: Bool) -> Iterator[str]:
-    count = len(possible) - int(possible.sum())
+def iter_implausible_warnings(is_plausible: Bool) -> Iterator[str]:
+    count = len(is_plausible) - int(is_plausible.sum())
     if count:
-        events = "1 event is" if count == 1 else f"{count:,} events are"
-        yield f"{events} left out, as no capture lasts for so many days"
-
-
-# Sets the clock of a device right, where the capture itself shows that it is wrong.
-#
-# No kernel begins before the call that launches it. Where one does, the device's clock is behind that
-# of its host, and where all begin long after, it is ahead: then steps of the host and work of the
-# device would never meet. Who is launched by whom is told by numbers.
-
-_CORRELATION_KEYS = ("correlation_id", "correlation")
-
-#: Clocks of devices are only known to so much; what is less is left as it is.
-_MIN_BEHIND_PS = 100_000_000
-
-#: So long does no launch wait, if there are many.
-_MIN_AHEAD_PS = 10_000_000_000_000
-
-_PS_PER_MS = 1e9
+        events = "1 event" if count == 1 else f"{count:,} events"
+        yield f"Ignored {events} with a time that is more than ten days from the others"
 
 
 def align_device_clocks(trace: Trace) -> Trace:
-    """The trace with devices moved in time so that what is launched follows its launch."""
+    """Return the trace with device events shifted so that kernels start after their launch."""
     problems = list(trace.problems)
     start = trace.start_ps
     for process in sorted({track.process for track in trace.tracks if track.is_device}):
-        mine = np.array([track.process == process for track in trace.tracks])[trace.track]
-        waits = _measure_launch_delays(trace, mine & trace.on_device)
-        shift = _compute_shift(waits)
-        if shift:
-            start = start + np.where(mine & trace.on_device, shift, 0)
-            way = "behind" if shift > 0 else "ahead of"
+        in_process = np.array([track.process == process for track in trace.tracks])[trace.track]
+        mask = in_process & trace.on_device
+        shift_ps = _compute_shift(_measure_launch_delays(trace, mask))
+        if shift_ps:
+            start = start + np.where(mask, shift_ps, 0)
+            direction = "behind" if shift_ps > 0 else "ahead of"
+            offset = format_ms(abs(shift_ps) / PS_PER_MS)
             problems.append(
-                f"the clock of {process} was {format_ms(abs(shift) / _PS_PER_MS)} {way} the host's: "
-                "corrected"
+                f"The clock of {process} was {offset} {direction} the host clock; corrected"
             )
     if start is trace.start_ps:
         return trace
     return replace(trace, start_ps=start - min(int(start.min()), 0), problems=tuple(problems))
 
 
-def _compute_shift(waits: Int64) -> int:
-    if not len(waits):
+def _compute_shift(delays: Int64) -> int:
+    if not len(delays):
         return 0
-    # The shortest, but for a few that may be numbered wrong.
-    few = len(waits) // 100
-    least = int(np.partition(waits, few)[few])
-    return -least if least < -_MIN_BEHIND_PS or least > _MIN_AHEAD_PS else 0
+    # The shortest delay, except for the 1 % whose ids may be wrong.
+    rank = len(delays) // 100
+    shortest = int(np.partition(delays, rank)[rank])
+    return -shortest if shortest < -_MIN_BEHIND_PS or shortest > _MIN_AHEAD_PS else 0
 
 
-def _measure_launch_delays(trace: Trace, mine: Bool) -> Int64:
-    """From the beginning of each launch to that of what it launched."""
+def _measure_launch_delays(trace: Trace, is_kernel: Bool) -> Int64:
+    """Return the time from each launch to the start of its kernel."""
     for key in _CORRELATION_KEYS:
-        events, numbers = trace.get_int_args(key)
+        events, ids = trace.get_int_args(key)
         if len(events):
-            calls = ~trace.on_device[events]
-            order = np.argsort(numbers[calls], kind="stable")
-            launched, launches = numbers[calls][order], events[calls][order]
-            kernels, asked = events[mine[events]], numbers[mine[events]]
-            place = np.searchsorted(launched, asked)
-            met = place < len(launched)
-            met[met] = launched[place[met]] == asked[met]
-            waits: Int64 = trace.start_ps[kernels[met]] - trace.start_ps[launches[place[met]]]
-            return waits
+            on_host = ~trace.on_device[events]
+            order = np.argsort(ids[on_host], kind="stable")
+            launch_ids, launches = ids[on_host][order], events[on_host][order]
+            kernels, kernel_ids = events[is_kernel[events]], ids[is_kernel[events]]
+            match = np.searchsorted(launch_ids, kernel_ids)
+            matches = match < len(launch_ids)
+            matches[matches] = launch_ids[match[matches]] == kernel_ids[matches]
+            launch_start = trace.start_ps[launches[match[matches]]]
+            delays: Int64 = trace.start_ps[kernels[matches]] - launch_start
+            return delays
     return np.empty(0, np.int64)

@@ -1,4 +1,8 @@
-"""Who brought about what elsewhere: a call of the host and its kernel, a thread and the next."""
+"""Details that the trace viewer shows: one event, a selected range of time, and flows.
+
+A flow leads from one event to another that it caused on a different track: from a launch on the
+host to its kernel, or from a thread that hands over work to the one that takes it.
+"""
 
 from __future__ import annotations
 
@@ -14,22 +18,27 @@ from tracklight.analysis.profiles.trace import Trace
 from tracklight.errors import UsageError
 from tracklight.types import Bool, Float64, Int32, Int64
 
-#: What PyTorch, and what TensorFlow and JAX call the number that a launch and its kernel share.
+#: Ids that a launch and its kernel share: of PyTorch, and of TensorFlow and JAX.
 _CORRELATION_KEYS = ("correlation", "correlation_id")
-
-#: More arrows than these cannot be followed by any eye.
 _MAX_ARROWS = 1_000
+_MAX_CHILDREN = 50
+_MAX_LINKED = 20
+_MAX_VALUE_LENGTH = 20_000
+_MAX_SELECTED_NAMES = 500
+
+
+# --- Flows ---------------------------------------------------------------------------------------
 
 
 class Flows(NamedTuple):
-    """Pairs of events, by the start of the second one."""
+    """Pairs of events, sorted by the start of the target."""
 
     source: Int64
     target: Int64
 
 
 class FlowArrows(msgspec.Struct):
-    """Arrows that are seen; ``count`` is how many there would be."""
+    """Columns of the arrows to draw; ``count`` is the number of visible flows."""
 
     count: int
     source: Int32
@@ -39,92 +48,92 @@ class FlowArrows(msgspec.Struct):
     source_lane: Int32
     target_lane: Int32
     source_ps: Float64
-    """When what it leads from began."""
+    """Start of the source event."""
     target_ps: Float64
 
 
 def collect_flows(trace: Trace) -> Flows:
+    """Return all flows of a trace."""
     pairs = [*(_pair_launches(trace, key) for key in _CORRELATION_KEYS), _pair_handoffs(trace)]
-    source = np.concatenate([pair[0] for pair in pairs])
-    target = np.concatenate([pair[1] for pair in pairs])
+    source = np.concatenate([sources for sources, _ in pairs])
+    target = np.concatenate([targets for _, targets in pairs])
     order = np.argsort(trace.start_ps[target], kind="stable")
     return Flows(source[order], target[order])
-
-
-def _pair_launches(trace: Trace, key: str) -> tuple[Int64, Int64]:
-    events, numbers = trace.get_int_args(key)
-    on_device = trace.on_device[events]
-    return _pair(events, numbers, ~on_device, on_device)
-
-
-def _pair_handoffs(trace: Trace) -> tuple[Int64, Int64]:
-    """From the thread that hands work on to the one that takes it, where only one could."""
-    given, gives = _get_contexts(trace, "_pt", "_p")
-    taken, takes = _get_contexts(trace, "_ct", "_c")
-    contexts, which = np.unique(np.concatenate([gives, takes]), axis=0, return_inverse=True)
-    which = which.reshape(-1)
-    events = np.concatenate([given, taken])
-    is_giver = np.arange(len(events)) < len(given)
-    givers = np.bincount(which[is_giver], minlength=len(contexts))
-    sure = givers[which] == 1
-    return _pair(events[sure], which[sure], is_giver[sure], ~is_giver[sure])
-
-
-def _get_contexts(trace: Trace, kind: str, number: str) -> tuple[Int64, Int64]:
-    """Events that say both, and rows of what they say."""
-    kinds, numbers = trace.get_int_args(kind), trace.get_int_args(number)
-    events, at, also_at = np.intersect1d(kinds[0], numbers[0], return_indices=True)
-    return events, np.column_stack([kinds[1][at], numbers[1][also_at]])
-
-
-def _pair(events: Int64, numbers: Int64, gives: Bool, takes: Bool) -> tuple[Int64, Int64]:
-    """Each that takes with the first that gives the same number."""
-    sources, source_numbers = events[gives], numbers[gives]
-    targets, target_numbers = events[takes], numbers[takes]
-    if not len(sources):
-        return sources, targets[:0]
-    order = np.argsort(source_numbers, kind="stable")
-    sources, source_numbers = sources[order], source_numbers[order]
-    at = np.minimum(np.searchsorted(source_numbers, target_numbers), len(sources) - 1)
-    met = (source_numbers[at] == target_numbers) & (sources[at] != targets)
-    return sources[at[met]], targets[met]
 
 
 def select_flow_arrows(
     timeline: Timeline, flows: Flows, start_ps: float, end_ps: float, tracks: list[int]
 ) -> FlowArrows:
-    """The arrows that cross a stretch of time between some tracks, spread over all of them."""
+    """Return the arrows between some tracks that cross a range of time.
+
+    If there are too many, an evenly spaced sample of them is returned.
+    """
     trace = timeline.trace
-    shown = np.isin(np.arange(len(trace.tracks)), tracks)
-    began, came = trace.start_ps[flows.source], trace.start_ps[flows.target]
-    seen = np.flatnonzero(
-        (np.minimum(began, came) < end_ps)
-        & (np.maximum(began, came) >= start_ps)
-        & shown[trace.track[flows.source]]
-        & shown[trace.track[flows.target]]
+    is_shown = np.isin(np.arange(len(trace.tracks)), tracks)
+    source_start, target_start = trace.start_ps[flows.source], trace.start_ps[flows.target]
+    visible = np.flatnonzero(
+        (np.minimum(source_start, target_start) < end_ps)
+        & (np.maximum(source_start, target_start) >= start_ps)
+        & is_shown[trace.track[flows.source]]
+        & is_shown[trace.track[flows.target]]
     )
-    picked = seen[:: max(1, -(-len(seen) // _MAX_ARROWS))]
-    source, target = flows.source[picked], flows.target[picked]
+    sample = visible[:: max(1, -(-len(visible) // _MAX_ARROWS))]
+    source, target = flows.source[sample], flows.target[sample]
     return FlowArrows(
-        len(seen),
-        source.astype(np.int32),
-        target.astype(np.int32),
-        trace.track[source],
-        trace.track[target],
-        timeline.lane[source],
-        timeline.lane[target],
-        trace.start_ps[source].astype(np.float64),
-        trace.start_ps[target].astype(np.float64),
+        count=len(visible),
+        source=source.astype(np.int32),
+        target=target.astype(np.int32),
+        source_track=trace.track[source],
+        target_track=trace.track[target],
+        source_lane=timeline.lane[source],
+        target_lane=timeline.lane[target],
+        source_ps=trace.start_ps[source].astype(np.float64),
+        target_ps=trace.start_ps[target].astype(np.float64),
     )
 
 
-# All that is known of one event: what is said of it, and its place among the others.
+def _pair_launches(trace: Trace, key: str) -> tuple[Int64, Int64]:
+    events, ids = trace.get_int_args(key)
+    on_device = trace.on_device[events]
+    return _pair(events, ids, ~on_device, on_device)
 
-_MAX_CHILDREN = 50
 
-_MAX_LINKED = 20
+def _pair_handoffs(trace: Trace) -> tuple[Int64, Int64]:
+    """Pair producers and consumers of TensorFlow contexts that have exactly one producer."""
+    producers, produced = _get_contexts(trace, "_pt", "_p")
+    consumers, consumed = _get_contexts(trace, "_ct", "_c")
+    contexts, ids = np.unique(np.concatenate([produced, consumed]), axis=0, return_inverse=True)
+    ids = ids.reshape(-1)
+    events = np.concatenate([producers, consumers])
+    is_producer = np.arange(len(events)) < len(producers)
+    producer_counts = np.bincount(ids[is_producer], minlength=len(contexts))
+    is_unique = producer_counts[ids] == 1
+    is_producer = is_producer[is_unique]
+    return _pair(events[is_unique], ids[is_unique], is_producer, ~is_producer)
 
-_MAX_VALUE_LENGTH = 20_000
+
+def _get_contexts(trace: Trace, type_key: str, id_key: str) -> tuple[Int64, Int64]:
+    """Return the events with both arguments, and rows of their values."""
+    type_events, types = trace.get_int_args(type_key)
+    id_events, ids = trace.get_int_args(id_key)
+    events, at_type, at_id = np.intersect1d(type_events, id_events, return_indices=True)
+    return events, np.column_stack([types[at_type], ids[at_id]])
+
+
+def _pair(events: Int64, ids: Int64, is_source: Bool, is_target: Bool) -> tuple[Int64, Int64]:
+    """Pair each target with the first source of the same id."""
+    sources, source_ids = events[is_source], ids[is_source]
+    targets, target_ids = events[is_target], ids[is_target]
+    if not len(sources):
+        return sources, targets[:0]
+    order = np.argsort(source_ids, kind="stable")
+    sources, source_ids = sources[order], source_ids[order]
+    match = np.minimum(np.searchsorted(source_ids, target_ids), len(sources) - 1)
+    is_match = (source_ids[match] == target_ids) & (sources[match] != targets)
+    return sources[match[is_match]], targets[is_match]
+
+
+# --- One event -----------------------------------------------------------------------------------
 
 
 class EventRow(msgspec.Struct):
@@ -142,7 +151,7 @@ class EventArgument(msgspec.Struct):
 
 
 class SameNameStats(msgspec.Struct):
-    """The event among those of the same name."""
+    """How an event compares with all events of the same name."""
 
     count: int
     total_ps: float
@@ -150,7 +159,7 @@ class SameNameStats(msgspec.Struct):
     min_ps: float
     max_ps: float
     place: int
-    """Which one of them it is, by their starts, counted from 0."""
+    """Position of the event among them by start, from 0."""
     rank: int
     """How many took longer."""
     previous: int | None
@@ -164,46 +173,52 @@ class EventDetails(msgspec.Struct):
     self_ps: float
     arguments: list[EventArgument]
     stack: list[EventRow]
-    """What is around it, the outermost first."""
+    """Enclosing events, outermost first."""
     children: list[NameRow]
-    """What is directly inside of it, by name."""
+    """Direct children by name."""
     came_from: list[EventRow]
+    """Sources of flows to this event."""
     led_to: list[EventRow]
+    """Targets of flows from this event."""
     same: SameNameStats
 
 
 def get_event_details(timeline: Timeline, flows: Flows, event: int) -> EventDetails:
+    """Return everything known about an event.
+
+    Raises:
+        UsageError: The trace has no event of this number.
+    """
     trace = timeline.trace
     if event >= len(trace):
-        raise UsageError(f"there is no event {event}: this capture has {len(trace):,}")
+        raise UsageError(f"No event {event}: this capture has {len(trace):,} events")
+    incoming = flows.source[flows.target == event][:_MAX_LINKED]
+    outgoing = flows.target[flows.source == event][:_MAX_LINKED]
     return EventDetails(
-        make_event_row(timeline, event),
-        trace.categories[trace.category[event]],
-        float(timeline.self_ps[event]),
-        [EventArgument(key, _shorten_value(value)) for key, value in trace.get_args(event).items()],
-        [make_event_row(timeline, each) for each in _list_ancestors(timeline, event)],
-        _sum_children(timeline, event),
-        [
-            make_event_row(timeline, each)
-            for each in _limit_linked(flows.source[flows.target == event])
+        row=_make_event_row(timeline, event),
+        category=trace.categories[trace.category[event]],
+        self_ps=float(timeline.self_ps[event]),
+        arguments=[
+            EventArgument(key, _shorten_value(value))
+            for key, value in trace.get_args(event).items()
         ],
-        [
-            make_event_row(timeline, each)
-            for each in _limit_linked(flows.target[flows.source == event])
-        ],
-        _compare_same_name(timeline, event),
+        stack=[_make_event_row(timeline, each) for each in _list_ancestors(timeline, event)],
+        children=_sum_children(timeline, event),
+        came_from=[_make_event_row(timeline, each) for each in incoming.tolist()],
+        led_to=[_make_event_row(timeline, each) for each in outgoing.tolist()],
+        same=_compare_same_name(timeline, event),
     )
 
 
-def make_event_row(timeline: Timeline, event: int) -> EventRow:
+def _make_event_row(timeline: Timeline, event: int) -> EventRow:
     trace = timeline.trace
     return EventRow(
-        event,
-        trace.names[trace.name[event]],
-        int(trace.track[event]),
-        int(timeline.lane[event]),
-        float(trace.start_ps[event]),
-        float(trace.duration_ps[event]),
+        event=event,
+        name=trace.names[trace.name[event]],
+        track=int(trace.track[event]),
+        lane=int(timeline.lane[event]),
+        start_ps=float(trace.start_ps[event]),
+        duration_ps=float(trace.duration_ps[event]),
     )
 
 
@@ -211,50 +226,44 @@ def _shorten_value(value: int | float | str) -> int | float | str:
     return value[:_MAX_VALUE_LENGTH] if isinstance(value, str) else value
 
 
-def _limit_linked(events: Int64) -> list[int]:
-    return [int(event) for event in events[:_MAX_LINKED]]
-
-
 def _list_ancestors(timeline: Timeline, event: int) -> list[int]:
-    stack: list[int] = []
+    ancestors: list[int] = []
     while (event := int(timeline.parent[event])) >= 0:
-        stack.append(event)
-    return stack[::-1]
+        ancestors.append(event)
+    return ancestors[::-1]
 
 
 def _sum_children(timeline: Timeline, event: int) -> list[NameRow]:
     children = np.flatnonzero(timeline.parent == event)
-    took = timeline.trace.duration_ps[children]
-    return sum_by_name(timeline, children, took)[:_MAX_CHILDREN]
+    duration_ps = timeline.trace.duration_ps[children]
+    return sum_by_name(timeline, children, duration_ps)[:_MAX_CHILDREN]
 
 
 def _compare_same_name(timeline: Timeline, event: int) -> SameNameStats:
     trace = timeline.trace
-    alike = np.flatnonzero(trace.name == trace.name[event])
-    alike = alike[np.argsort(trace.start_ps[alike], kind="stable")]
-    took = trace.duration_ps[alike]
-    place = int(np.flatnonzero(alike == event)[0])
+    events = np.flatnonzero(trace.name == trace.name[event])
+    events = events[np.argsort(trace.start_ps[events], kind="stable")]
+    duration = trace.duration_ps[events]
+    place = int(np.flatnonzero(events == event)[0])
     return SameNameStats(
-        count=len(alike),
-        total_ps=float(took.sum()),
-        mean_ps=float(took.mean()),
-        min_ps=float(took.min()),
-        max_ps=float(took.max()),
+        count=len(events),
+        total_ps=float(duration.sum()),
+        mean_ps=float(duration.mean()),
+        min_ps=float(duration.min()),
+        max_ps=float(duration.max()),
         place=place,
-        rank=int((took > trace.duration_ps[event]).sum()),
-        previous=int(alike[place - 1]) if place else None,
-        next=int(alike[place + 1]) if place + 1 < len(alike) else None,
-        longest=int(alike[np.argmax(took)]),
+        rank=int((duration > trace.duration_ps[event]).sum()),
+        previous=int(events[place - 1]) if place else None,
+        next=int(events[place + 1]) if place + 1 < len(events) else None,
+        longest=int(events[np.argmax(duration)]),
     )
 
 
-# What went on in a stretch of time: by name, and in each track.
-
-_MAX_SELECTED_NAMES = 500
+# --- A selected range of time --------------------------------------------------------------------
 
 
 class SelectedName(msgspec.Struct):
-    """Events of one name, as far as they lie in the stretch."""
+    """Events of one name. ``total_ps`` and ``self_ps`` count only their part in the range."""
 
     id: int
     text: str
@@ -275,7 +284,7 @@ class SelectedTrack(msgspec.Struct):
 class SelectionSummary(msgspec.Struct):
     count: int
     unlike: int
-    """How many names there are; of very many only the first are told."""
+    """Number of unique names, of which only the longest are listed."""
     names: list[SelectedName]
     tracks: list[SelectedTrack]
 
@@ -283,17 +292,19 @@ class SelectionSummary(msgspec.Struct):
 def summarize_selection(
     timeline: Timeline, start_ps: float, end_ps: float, tracks: list[int]
 ) -> SelectionSummary:
+    """Sum up the events of some tracks in a range of time, by name and by track."""
     trace = timeline.trace
-    chosen = np.isin(np.arange(len(trace.tracks)), tracks)
+    is_selected = np.isin(np.arange(len(trace.tracks)), tracks)
     inside = (trace.start_ps < end_ps) & (trace.end_ps > start_ps)
-    # What has no length is in it where it stands.
+    # Instant events have no extent that could overlap the range.
     inside |= (trace.duration_ps == 0) & (trace.start_ps >= start_ps) & (trace.start_ps < end_ps)
-    events = np.flatnonzero(inside & chosen[trace.track])
-    took = _clip_durations(timeline, events, start_ps, end_ps)
-    unlike = len(np.unique(trace.name[events]))
-    names = _sum_selected_names(timeline, events, took)
+    events = np.flatnonzero(inside & is_selected[trace.track])
+    duration = _clip_durations(timeline, events, start_ps, end_ps)
     return SelectionSummary(
-        len(events), unlike, names, _sum_selected_tracks(timeline, events, took)
+        count=len(events),
+        unlike=len(np.unique(trace.name[events])),
+        names=_sum_selected_names(timeline, events, duration),
+        tracks=_sum_selected_tracks(timeline, events, duration),
     )
 
 
@@ -301,51 +312,51 @@ def _clip_durations(timeline: Timeline, events: Int64, start_ps: float, end_ps: 
     trace = timeline.trace
     start, duration = trace.start_ps[events], trace.duration_ps[events]
     low, high = np.maximum(start, int(start_ps)), np.minimum(start + duration, int(end_ps))
-    took: Int64 = (high - low).clip(0)
-    return took
+    clipped: Int64 = (high - low).clip(0)
+    return clipped
 
 
-def _sum_selected_names(timeline: Timeline, events: Int64, took: Int64) -> list[SelectedName]:
+def _sum_selected_names(timeline: Timeline, events: Int64, duration: Int64) -> list[SelectedName]:
     trace = timeline.trace
-    ids, which, counts = np.unique(trace.name[events], return_inverse=True, return_counts=True)
-    total, own = (
-        np.bincount(which, each, len(ids)) for each in (took, _get_self_ps(timeline, events, took))
-    )
-    order = np.lexsort((trace.duration_ps[events], which))
+    ids, inverse, counts = np.unique(trace.name[events], return_inverse=True, return_counts=True)
+    total = np.bincount(inverse, duration, len(ids))
+    self_time = np.bincount(inverse, _get_self_ps(timeline, events, duration), len(ids))
+    # Sorted by name and duration: the last event of each name is its longest.
+    order = np.lexsort((trace.duration_ps[events], inverse))
     last = np.cumsum(counts) - 1
     first = last - counts + 1
     longest, shortest = events[order[last]], events[order[first]]
     return [
         SelectedName(
-            int(ids[at]),
-            shorten_name(trace.names[ids[at]]),
-            int(counts[at]),
-            float(total[at]),
-            float(own[at]),
-            float(trace.duration_ps[shortest[at]]),
-            float(trace.duration_ps[longest[at]]),
-            int(longest[at]),
+            id=int(ids[at]),
+            text=shorten_name(trace.names[ids[at]]),
+            count=int(counts[at]),
+            total_ps=float(total[at]),
+            self_ps=float(self_time[at]),
+            min_ps=float(trace.duration_ps[shortest[at]]),
+            max_ps=float(trace.duration_ps[longest[at]]),
+            longest=int(longest[at]),
         )
         for at in np.argsort(-total, kind="stable")[:_MAX_SELECTED_NAMES].tolist()
     ]
 
 
-def _get_self_ps(timeline: Timeline, events: Int64, took: Int64) -> Int64:
-    """How long each was in the stretch without those inside of it."""
-    own = np.zeros(len(timeline.trace), np.int64)
-    own[events] = took
+def _get_self_ps(timeline: Timeline, events: Int64, duration: Int64) -> Int64:
+    """Return the duration of each event in the range without its children."""
+    self_ps = np.zeros(len(timeline.trace), np.int64)
+    self_ps[events] = duration
     parent = timeline.parent[events]
-    inner = np.flatnonzero(parent >= 0)
-    np.subtract.at(own, parent[inner], took[inner])
-    return own[events].clip(0)
+    children = np.flatnonzero(parent >= 0)
+    np.subtract.at(self_ps, parent[children], duration[children])
+    return self_ps[events].clip(0)
 
 
-def _sum_selected_tracks(timeline: Timeline, events: Int64, took: Int64) -> list[SelectedTrack]:
+def _sum_selected_tracks(timeline: Timeline, events: Int64, duration: Int64) -> list[SelectedTrack]:
     trace = timeline.trace
     track = trace.track[events]
     counts = np.bincount(track, minlength=len(trace.tracks))
-    top = timeline.lane[events] == 0
-    busy = np.bincount(track[top], took[top].astype(np.float64), len(trace.tracks))
+    is_top = timeline.lane[events] == 0
+    busy = np.bincount(track[is_top], duration[is_top].astype(np.float64), len(trace.tracks))
     return [
         SelectedTrack(each, int(counts[each]), float(busy[each]))
         for each in np.flatnonzero(counts).tolist()

@@ -1,7 +1,7 @@
-"""Puts the events of each track into lanes, so that none lies on another.
+"""Assign the events of each track to lanes, so that no two events of a lane overlap.
 
-Where events nest, the lane is the depth. Those that only reach into each other, as copies and
-kernels of one stream do, take the next lane that is free.
+The lane of a nested event is its depth. Events that overlap without nesting, as copies and kernels
+of one stream do, get the next free lane.
 """
 
 from __future__ import annotations
@@ -15,81 +15,94 @@ from tracklight.analysis.profiles.arrays import NATIVE
 from tracklight.analysis.profiles.trace import Trace
 from tracklight.types import Bool, Int32, Int64
 
-#: What is nested deeper shares the last one: no screen is so high, and no trace may take forever.
+#: Deeper events share the last lane. This bounds the height of a track and the time to lay it out.
 MAX_LANES = 250
 
-
-#: Clocks are read one after the other, so neighbours overlap by a hair: by no more than this, and
-#: than a thousandth of either.
+# Start and end are read from the clock one after the other, so neighbors may overlap slightly: by
+# at most this time, and by at most a thousandth of either event.
 _MAX_OVERLAP_PS = 10_000_000
 _MAX_OVERLAP_DIVISOR = 1_000
 
 
 def assign_lanes(trace: Trace) -> Int32:
-    """The lane of each event, counted from the top of its track."""
+    """Return the lane of each event, counted from the top of its track."""
     lanes = np.zeros(len(trace), np.int32)
     bounds = np.searchsorted(trace.track, np.arange(len(trace.tracks) + 1)).tolist()
     for first, last in pairwise(bounds):
-        start, took = trace.start_ps[first:last], trace.duration_ps[first:last]
-        hair = np.minimum(took // _MAX_OVERLAP_DIVISOR, _MAX_OVERLAP_PS)
-        nested = _assign_nested(start, start + took, hair)
-        lanes[first:last] = _assign_free(start, start + took, hair) if nested is None else nested
+        start, duration = trace.start_ps[first:last], trace.duration_ps[first:last]
+        end = start + duration
+        tolerance = np.minimum(duration // _MAX_OVERLAP_DIVISOR, _MAX_OVERLAP_PS)
+        nested = _assign_nested(start, end, tolerance)
+        lanes[first:last] = assign_free_lanes(start, end, tolerance) if nested is None else nested
     return lanes
 
 
-def _assign_nested(start: Int64, end: Int64, hair: Int64) -> Int32 | None:
-    """The lanes of events that all nest, one lane at a time; None where some do not."""
+def _assign_nested(start: Int64, end: Int64, tolerance: Int64) -> Int32 | None:
+    """Return lanes if all events nest, filling one lane at a time; None if some only overlap."""
     lanes = np.full(len(start), MAX_LANES - 1, np.int32)
-    left = np.arange(len(start))
+    remaining = np.arange(len(start))
     for lane in range(MAX_LANES - 1):
-        if not len(left):
+        if not len(remaining):
             break
-        is_free = _starts_after_others(start[left], end[left], hair[left])
-        free = left[is_free]
-        around = end[free][np.cumsum(is_free) - 1]
-        if (end[left] - hair[left] > around).any():
+        is_free = _starts_after_others(start[remaining], end[remaining], tolerance[remaining])
+        free = remaining[is_free]
+        enclosing_end = end[free][np.cumsum(is_free) - 1]
+        if (end[remaining] - tolerance[remaining] > enclosing_end).any():
             return None
         lanes[free] = lane
-        left = left[~is_free]
+        remaining = remaining[~is_free]
     return lanes
 
 
-def _starts_after_others(start: Int64, end: Int64, hair: Int64) -> Bool:
-    """Of each event, whether it begins when all before it have ended, but for a hair."""
-    latest = np.maximum.accumulate(end)[:-1]
-    softly = np.maximum.accumulate(end - hair)[:-1]
-    goes_on = (softly <= start[1:]) & (latest <= start[1:] + hair[1:])
-    return np.append(True, goes_on | (latest <= start[1:]))
+def _starts_after_others(start: Int64, end: Int64, tolerance: Int64) -> Bool:
+    """Return whether each event starts after all previous ones have ended, within the tolerance."""
+    latest_end = np.maximum.accumulate(end)[:-1]
+    tolerant_end = np.maximum.accumulate(end - tolerance)[:-1]
+    is_after = latest_end <= start[1:]
+    is_almost_after = (tolerant_end <= start[1:]) & (latest_end <= start[1:] + tolerance[1:])
+    return np.append(True, is_almost_after | is_after)
 
 
-def _assign_free(start: Int64, end: Int64, hair: Int64) -> Int32:
-    """The same one event at a time: below what contains it, the first lane that is free."""
+def assign_free_lanes(start: Int64, end: Int64, tolerance: Int64) -> Int32:
+    """Return the first free lane below the enclosing event, event by event."""
     if NATIVE is not None:
-        found: Int32 = NATIVE.find_free(start, end, hair, MAX_LANES)
-        return found
-    return np.array(list(_iter_free_python(start, end, hair)), np.int32)
+        lanes: Int32 = NATIVE.assign_free_lanes(start, end, tolerance, MAX_LANES)
+        return lanes
+    return assign_free_lanes_python(start, end, tolerance)
 
 
-def _iter_free_python(start: Int64, end: Int64, hair: Int64) -> Iterator[int]:
-    open_: list[tuple[int, int, int]] = []
-    busy_until = [(-(1 << 62), -(1 << 62))] * MAX_LANES
-    for began, ended, slack in zip(start.tolist(), end.tolist(), hair.tolist(), strict=True):
-        late = began + slack
-        while open_ and open_[-1][1] <= began and open_[-1][0] <= late:
-            open_.pop()
-        lane = _get_enclosing_lane(open_, ended - slack) + 1 if open_ else 0
+def assign_free_lanes_python(start: Int64, end: Int64, tolerance: Int64) -> Int32:
+    """Python version of ``_nesting.assign_free_lanes``."""
+    return np.array(list(_iter_free_lanes(start, end, tolerance)), np.int32)
+
+
+def _iter_free_lanes(start: Int64, end: Int64, tolerance: Int64) -> Iterator[int]:
+    stack: list[tuple[int, int, int]] = []
+    """Open events, innermost last: end, end less the tolerance, and lane."""
+    last = [(-(1 << 62), -(1 << 62))] * MAX_LANES
+    """End of the last event of each lane, with and without the tolerance."""
+    events = zip(start.tolist(), end.tolist(), tolerance.tolist(), strict=True)
+    for event_start, event_end, event_tolerance in events:
+        tolerant_start = event_start + event_tolerance
+        while stack and stack[-1][1] <= event_start and stack[-1][0] <= tolerant_start:
+            stack.pop()
+        tolerant_end = event_end - event_tolerance
+        lane = _get_enclosing_lane(stack, tolerant_end) + 1 if stack else 0
         while lane < MAX_LANES - 1 and not (
-            busy_until[lane][1] <= began and busy_until[lane][0] <= late
+            last[lane][1] <= event_start and last[lane][0] <= tolerant_start
         ):
             lane += 1
-        busy_until[lane] = ended, ended - slack
-        open_.append((ended, ended - slack, lane))
+        last[lane] = event_end, tolerant_end
+        stack.append((event_end, tolerant_end, lane))
         yield lane
 
 
-def _get_enclosing_lane(open_: list[tuple[int, int, int]], ended: int) -> int:
-    """The lane of the innermost that ends no earlier, but never the last one; -1: none does."""
-    for last, _, lane in reversed(open_):
-        if last >= ended:
+def _get_enclosing_lane(stack: list[tuple[int, int, int]], end: int) -> int:
+    """Return the lane of the innermost event that ends no earlier, -1 for none.
+
+    Never the last lane, so that there is one below it.
+    """
+    for event_end, _, lane in reversed(stack):
+        if event_end >= end:
             return min(lane, MAX_LANES - 2)
     return -1

@@ -1,4 +1,8 @@
-"""What is drawn: events, and many that are too short to be told apart as one."""
+"""Levels of detail of a timeline, so that the cost of a query depends on what it returns.
+
+An entry is what the viewer draws as one box: an event, or several neighbors that are too short to
+be distinguished at a level. At level ``n``, a cell is ``2 ** n`` picoseconds wide.
+"""
 
 from __future__ import annotations
 
@@ -8,24 +12,27 @@ import numpy as np
 
 from tracklight.types import Int32, Int64
 
+#: Cells of higher levels would be longer than any trace.
+MAX_LEVELS = 60
+_LEVEL_STEP = 2
+
 
 class Entries(NamedTuple):
-    """Columns ordered by row, then by start; those of one row never overlap."""
+    """Columns of entries, sorted by row and start. Entries of one row never overlap."""
 
     row: Int32
     start: Int64
     end: Int64
     event: Int32
-    """The longest one that is in it."""
+    """The longest event of the entry."""
     longest_ps: Int64
-    """How long that one is."""
+    """Duration of that event."""
     event_count: Int32
-    """How many are in it."""
     busy_ps: Int64
-    """How long all that is in it took together."""
+    """Total duration of the events of the entry."""
 
-    def take(self, which: Int64 | slice) -> Entries:
-        return _make_entries([column[which] for column in self])
+    def take(self, rows: Int64 | slice) -> Entries:
+        return _make_entries([column[rows] for column in self])
 
 
 def concat_entries(parts: list[Entries]) -> Entries:
@@ -36,101 +43,97 @@ def _make_entries(columns: list[Any]) -> Entries:
     return Entries(*columns)
 
 
-def merge_entries(entries: Entries, level: int) -> Entries:
-    """Make one of neighbours in a row that are shorter than 2 ** level ps and begin in one cell.
+def _merge_entries(entries: Entries, level: int) -> Entries:
+    """Merge neighbors of a row that are shorter than a cell and start in the same cell.
 
-    Cells begin at multiples of their size, so that whoever merges a part gets what is in the whole.
+    Cells start at multiples of their width, so merging a part of the entries gives the same result
+    as merging all of them.
     """
     first = _get_group_starts(entries, level)
     if len(first) == len(entries.row):
         return entries
     sizes = np.diff(np.append(first, len(entries.row)))
     longest: Int64 = np.maximum.reduceat(entries.longest_ps, first)
-    # Written from the back, so that of two that are as long the first one stays.
-    hits = np.flatnonzero(entries.longest_ps == np.repeat(longest, sizes))[::-1]
+    # Assigned in reverse, so that the first of several equally long events wins.
+    candidates = np.flatnonzero(entries.longest_ps == np.repeat(longest, sizes))[::-1]
     event = np.empty(len(first), np.int32)
-    event[np.searchsorted(first, hits, "right") - 1] = entries.event[hits]
+    event[np.searchsorted(first, candidates, "right") - 1] = entries.event[candidates]
     return Entries(
-        entries.row[first],
-        entries.start[first],
-        np.maximum.reduceat(entries.end, first),
-        event,
-        longest,
-        np.add.reduceat(entries.event_count, first),
-        np.add.reduceat(entries.busy_ps, first),
+        row=entries.row[first],
+        start=entries.start[first],
+        end=np.maximum.reduceat(entries.end, first),
+        event=event,
+        longest_ps=longest,
+        event_count=np.add.reduceat(entries.event_count, first),
+        busy_ps=np.add.reduceat(entries.busy_ps, first),
     )
 
 
 def _get_group_starts(entries: Entries, level: int) -> Int64:
-    """Where each group begins; whatever is long enough to be seen is one by itself."""
+    """Return the first entry of each group to merge. Entries longer than a cell stay alone."""
     if not len(entries.row):
         return np.empty(0, np.int64)
     is_long = entries.end - entries.start >= 1 << level
     cell = entries.start >> level
-    begins = np.ones(len(cell), bool)
-    begins[1:] = (
+    is_first = np.ones(len(cell), bool)
+    is_first[1:] = (
         is_long[1:] | is_long[:-1] | (cell[1:] != cell[:-1]) | (entries.row[1:] != entries.row[:-1])
     )
-    return np.flatnonzero(begins)
-
-
-# All entries of a trace, finer and coarser, so that a look at any stretch costs what it shows.
-
-#: Picoseconds of a cell are two to the power of a level; beyond this there is no time.
-MAX_LEVELS = 60
-
-_LEVEL_STEP = 2
+    return np.flatnonzero(is_first)
 
 
 class Pyramid:
-    """The finest entries, and coarser ones wherever those are at most half as many.
+    """Entries at several levels, kept wherever a level has at most half as many as the one below.
 
-    So all of them together are no more than twice the events, and what is asked for at a level in
-    between is merged from at most a few times as many as are shown.
+    So all levels together hold at most twice as many entries as there are events, and a query at a
+    level in between merges at most a few times as many entries as it returns.
+
+    Args:
+        finest: One entry per event.
+        rows: Number of rows.
     """
 
     def __init__(self, finest: Entries, rows: int) -> None:
         self._rows = rows
-        self._levels: list[tuple[int, Entries, Int64]] = [(0, finest, self._bounds(finest))]
+        self._levels: list[tuple[int, Entries, Int64]] = [(0, finest, self._get_row_bounds(finest))]
         for level in range(_LEVEL_STEP, MAX_LEVELS, _LEVEL_STEP):
-            below = self._levels[-1][1]
-            coarser = merge_entries(below, level)
-            if len(coarser.row) <= len(below.row) // 2:
-                self._levels.append((level, coarser, self._bounds(coarser)))
+            finer = self._levels[-1][1]
+            coarser = _merge_entries(finer, level)
+            if len(coarser.row) <= len(finer.row) // 2:
+                self._levels.append((level, coarser, self._get_row_bounds(coarser)))
             if len(coarser.row) <= rows:
                 break
 
     def query(self, level: int, start: int, end: int, rows: range) -> Entries:
-        """The entries of some rows that are seen from ``start`` to ``end``, merged for a level."""
-        _, entries, bounds = next(floor for floor in self._levels[::-1] if floor[0] <= level)
-        seen = [self._get_visible_slice(entries, bounds, row, start, end) for row in rows]
-        found = [entries.take(span) for span in seen if span.start < span.stop]
-        return merge_entries(
-            _drop_hidden(concat_entries([entries.take(slice(0, 0)), *found]), start, level), level
-        )
+        """Return the entries of some rows that are visible from ``start`` to ``end``."""
+        _, entries, bounds = next(item for item in reversed(self._levels) if item[0] <= level)
+        slices = (self._get_visible_slice(entries, bounds, row, start, end) for row in rows)
+        visible = [entries.take(each) for each in slices if each.start < each.stop]
+        joined = concat_entries([entries.take(slice(0, 0)), *visible])
+        return _merge_entries(_drop_hidden(joined, start, level), level)
 
     def get_level(self, max_entries: int) -> int:
-        """The finest level that is known to have no more than so many entries."""
+        """Return the finest stored level with at most this many entries."""
         levels = (level for level, entries, _ in self._levels if len(entries.row) <= max_entries)
         return next(levels, MAX_LEVELS - 1)
 
     def _get_visible_slice(
         self, entries: Entries, bounds: Int64, row: int, start: int, end: int
     ) -> slice:
-        """As no two of a row overlap, their ends are as ordered as their starts."""
+        # Entries of a row do not overlap, so their ends are sorted as well.
         first, last = int(bounds[row]), int(bounds[row + 1])
-        since = int(np.searchsorted(entries.end[first:last], start, "right"))
-        until = int(np.searchsorted(entries.start[first:last], end, "left"))
-        # One without a length that stands right at the start ended there, and is seen.
-        while since and entries.start[first + since - 1] >= start:
-            since -= 1
-        return slice(first + since, first + until)
+        visible_from = int(np.searchsorted(entries.end[first:last], start, "right"))
+        visible_to = int(np.searchsorted(entries.start[first:last], end, "left"))
+        # Entries without a duration right at the start are visible.
+        while visible_from and entries.start[first + visible_from - 1] >= start:
+            visible_from -= 1
+        return slice(first + visible_from, first + visible_to)
 
-    def _bounds(self, entries: Entries) -> Int64:
+    def _get_row_bounds(self, entries: Entries) -> Int64:
         return np.searchsorted(entries.row, np.arange(self._rows + 1))
 
 
 def _drop_hidden(entries: Entries, start: int, level: int) -> Entries:
-    """Leave out what began before and is too short to be seen: it was merged where it began."""
-    is_seen = (entries.start >= start) | (entries.end - entries.start >= 1 << level)
-    return entries if is_seen.all() else entries.take(np.flatnonzero(is_seen))
+    """Drop short entries that start before the range: they are part of an entry before it."""
+    is_visible = (entries.start >= start) | (entries.end - entries.start >= 1 << level)
+    return entries if is_visible.all() else entries.take(np.flatnonzero(is_visible))

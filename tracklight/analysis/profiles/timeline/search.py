@@ -1,4 +1,4 @@
-"""Finds events by their names, or by what is said of them, in the whole trace."""
+"""Search a whole trace for events by their names or arguments."""
 
 from __future__ import annotations
 
@@ -19,96 +19,104 @@ _MARK_COUNT = 1_000
 
 
 class NameRow(msgspec.Struct):
-    """All found events of one name."""
+    """Events of one name."""
 
     id: int
     text: str
     count: int
     total_ps: float
     longest: int
-    """The event that took longest."""
+    """The longest event."""
 
 
 class SearchResult(msgspec.Struct):
+    """The matching events: totals over all of them, and columns of one page."""
+
     count: int
     total_ps: float
     names: list[NameRow]
-    """Those that took longest together, first."""
+    """By total duration, longest first."""
     ids: Int32
-    """All names that fit."""
+    """All matching names."""
     told: NDArray[np.uint8]
-    """A bit for each event of the trace, where arguments were looked through; else nothing."""
+    """One bit per event of the trace if arguments were searched; empty otherwise."""
     offset: int
-    """Which one of all, in order of their starts, is the first of the following."""
+    """Number of matching events, by start, before the first one in the columns."""
     event: Int32
     track: Int32
     lane: Int32
     start: Float64
     duration: Float64
     marks: NDArray[np.uint8]
-    """The whole trace in a thousand parts: where there is any."""
+    """For each thousandth of the trace, whether it contains a match."""
 
 
 def search_events(
     timeline: Timeline, matches: TextMatcher, offset: int = 0, *, include_args: bool = False
 ) -> SearchResult:
-    """Find the events whose names fit, and with ``arguments`` those of which one of them does."""
+    """Return the events with a matching name, or with ``include_args`` a matching argument."""
     trace = timeline.trace
-    names = matches(trace.names)
-    found = names[trace.name]
+    name_matches = matches(trace.names)
+    is_match = name_matches[trace.name]
     if include_args:
-        found = found | timeline.arg_index.match(matches)
-    events = np.flatnonzero(found)
+        is_match = is_match | timeline.arg_index.match(matches)
+    events = np.flatnonzero(is_match)
     events = events[np.argsort(trace.start_ps[events], kind="stable")]
-    shown = events[offset : offset + _MAX_HITS]
+    page = events[offset : offset + _MAX_HITS]
     return SearchResult(
-        len(events),
-        float(trace.duration_ps[events].sum()),
-        sum_by_name(timeline, events, trace.duration_ps[events])[:_MAX_NAMES],
-        np.flatnonzero(names).astype(np.int32),
-        np.packbits(found, bitorder="little") if include_args else np.empty(0, np.uint8),
-        offset,
-        shown.astype(np.int32),
-        trace.track[shown],
-        timeline.lane[shown],
-        trace.start_ps[shown].astype(np.float64),
-        trace.duration_ps[shown].astype(np.float64),
-        _make_marks(timeline, events),
+        count=len(events),
+        total_ps=float(trace.duration_ps[events].sum()),
+        names=sum_by_name(timeline, events, trace.duration_ps[events])[:_MAX_NAMES],
+        ids=np.flatnonzero(name_matches).astype(np.int32),
+        told=np.packbits(is_match, bitorder="little") if include_args else np.empty(0, np.uint8),
+        offset=offset,
+        event=page.astype(np.int32),
+        track=trace.track[page],
+        lane=timeline.lane[page],
+        start=trace.start_ps[page].astype(np.float64),
+        duration=trace.duration_ps[page].astype(np.float64),
+        marks=_make_marks(timeline, events),
     )
 
 
-def sum_by_name(timeline: Timeline, events: Int64, took: Int64) -> list[NameRow]:
-    """Events by their names; ``took`` says how long each one counts."""
+def sum_by_name(timeline: Timeline, events: Int64, duration_ps: Int64) -> list[NameRow]:
+    """Group events by name, longest total duration first.
+
+    Args:
+        timeline: The timeline of the trace.
+        events: Numbers of the events.
+        duration_ps: How much of each event to count.
+    """
     trace = timeline.trace
-    ids, which, counts = np.unique(trace.name[events], return_inverse=True, return_counts=True)
-    total = np.bincount(which, took.astype(np.float64), len(ids))
-    by_length = np.argsort(trace.duration_ps[events], kind="stable")
+    ids, inverse, counts = np.unique(trace.name[events], return_inverse=True, return_counts=True)
+    total = np.bincount(inverse, duration_ps.astype(np.float64), len(ids))
+    by_duration = np.argsort(trace.duration_ps[events], kind="stable")
     longest = np.zeros(len(ids), np.int64)
-    longest[which[by_length]] = events[by_length]
-    rows = zip(ids.tolist(), counts.tolist(), total.tolist(), longest.tolist(), strict=True)
-    made = (NameRow(id, shorten_name(trace.names[id]), *rest) for id, *rest in rows)
-    return sorted(made, key=lambda row: -row.total_ps)
+    longest[inverse[by_duration]] = events[by_duration]
+    columns = zip(ids.tolist(), counts.tolist(), total.tolist(), longest.tolist(), strict=True)
+    rows = (NameRow(id, shorten_name(trace.names[id]), *rest) for id, *rest in columns)
+    return sorted(rows, key=lambda row: -row.total_ps)
 
 
 def _make_marks(timeline: Timeline, events: Int64) -> NDArray[np.uint8]:
     span = max(timeline.end_ps - timeline.start_ps, 1)
-    at = (timeline.trace.start_ps[events] - timeline.start_ps) * (_MARK_COUNT / span)
+    position = (timeline.trace.start_ps[events] - timeline.start_ps) * (_MARK_COUNT / span)
     marks = np.zeros(_MARK_COUNT, np.uint8)
-    marks[np.minimum(at.astype(np.int64), _MARK_COUNT - 1)] = 1
+    marks[np.minimum(position.astype(np.int64), _MARK_COUNT - 1)] = 1
     return marks
 
 
 def make_word_matcher(query: str) -> TextMatcher:
-    """Whether all words of a query are in a text; an asterisk stands for anything.
+    """Return a matcher of texts that contain all words of a query, in any order and case.
 
-    A query in quotation marks is the whole text.
+    An asterisk matches anything. A query in quotation marks has to be the whole text.
     """
-    fits = _make_text_predicate(query)
+    predicate = _make_text_predicate(query)
 
-    def find(texts: Sequence[str]) -> Bool:
-        return np.array([fits(text) for text in texts], bool)
+    def match(texts: Sequence[str]) -> Bool:
+        return np.array([predicate(text) for text in texts], bool)
 
-    return find
+    return match
 
 
 def _make_text_predicate(query: str) -> Callable[[str], bool]:
@@ -117,24 +125,24 @@ def _make_text_predicate(query: str) -> Callable[[str], bool]:
         return query[1:-1].__eq__
     words = query.lower().split()
     if not words:
-        return lambda name: False
+        return lambda text: False
     if not any("*" in word for word in words):
-        return lambda name: all(word in name.lower() for word in words)
-    patterns = [_make_wildcard_predicate(word) for word in words]
-    return lambda name: all(pattern(name.lower()) for pattern in patterns)
+        return lambda text: all(word in text.lower() for word in words)
+    predicates = [_make_wildcard_predicate(word) for word in words]
+    return lambda text: all(predicate(text.lower()) for predicate in predicates)
 
 
 def _make_wildcard_predicate(word: str) -> Callable[[str], bool]:
-    """The parts between asterisks one after the other, which is found in one pass."""
+    """Return whether the parts between asterisks follow each other, in a single pass."""
     parts = [part for part in re.split(r"\*+", word) if part]
 
-    def is_in(name: str) -> bool:
-        at = 0
+    def contains(text: str) -> bool:
+        position = 0
         for part in parts:
-            at = name.find(part, at)
-            if at < 0:
+            position = text.find(part, position)
+            if position < 0:
                 return False
-            at += len(part)
+            position += len(part)
         return True
 
-    return is_in
+    return contains
