@@ -68,7 +68,7 @@ class DataFlow:
 
 
 def normalize_op(op: str) -> str:
-    """Return a name that is the same in all frameworks: ``add`` for ``aten::add_`` and ``AddV2``."""
+    """Return a name across frameworks, such as ``add`` for ``aten::add_`` and ``AddV2``."""
     return op.rpartition(":")[2].rpartition(".")[2].lower().removesuffix("v2").rstrip("_")
 
 
