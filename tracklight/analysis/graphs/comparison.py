@@ -237,7 +237,8 @@ def _index_edges(graph: Graph, keys: Sequence[NodeKey]) -> dict[_EdgeKey, int]:
     seen: Counter[tuple[NodeKey, NodeKey, str, bool]] = Counter()
     edges: dict[_EdgeKey, int] = {}
     for number, edge in enumerate(_iter_edges(graph, keys)):
-        edges[(*edge, seen[edge])] = number
+        key = (*edge, seen[edge])
+        edges[key] = number
         seen[edge] += 1
     return edges
 

@@ -13,7 +13,7 @@ from tracklight.formats.values import HistogramBatch
 from tracklight.types import Bool, Float64, Int64, ValueLocations
 
 #: Limit on the bytes read of one series; of large histograms fewer are selected.
-_MAX_SELECTED_BYTES = 64 << 20
+MAX_SELECTED_BYTES = 64 << 20
 
 #: Edges beyond this are infinite: old writers end the last bucket at the largest double.
 _UNBOUNDED = 1e300
@@ -75,7 +75,7 @@ def limit_selection(
     if not selection.total:
         return selection
     size_bytes = max(1, int(locations.size[selection.index].mean()))
-    rows = pick_evenly(selection.x, max(1, min(max_count, _MAX_SELECTED_BYTES // size_bytes)))
+    rows = pick_evenly(selection.x, max(1, min(max_count, MAX_SELECTED_BYTES // size_bytes)))
     return HistogramSelection(selection.index[rows], selection.x[rows], selection.total)
 
 

@@ -56,7 +56,7 @@ _MAX_HISTOGRAMS = 100_000
 #: Limit on the reported errors of one series.
 _MAX_ERRORS = 20
 
-_MAX_DOWNLOAD_BYTES = 128 << 20
+MAX_DOWNLOAD_BYTES = 128 << 20
 #: How many histograms of a series are read at once for a download.
 _BATCH_SIZE = 1000
 _COLUMNS = ("step", "wall_time", "left", "right", "count")
@@ -372,10 +372,10 @@ def _check_size(selections: Sequence[tuple[ValueLocations, HistogramSelection]])
     size_bytes = sum(
         int(locations.size[selection.index].sum()) for locations, selection in selections
     )
-    if size_bytes > _MAX_DOWNLOAD_BYTES:
+    if size_bytes > MAX_DOWNLOAD_BYTES:
         raise UsageError(
             f"these histograms take {size_bytes >> 20:,} MB in the log, more than the limit of "
-            f"{_MAX_DOWNLOAD_BYTES >> 20:,} MB for a download; select fewer runs, tags or steps"
+            f"{MAX_DOWNLOAD_BYTES >> 20:,} MB for a download; select fewer runs, tags or steps"
         )
 
 

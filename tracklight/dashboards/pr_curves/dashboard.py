@@ -43,12 +43,12 @@ from tracklight.util.lru_cache import LruCache
 #: Limit on the thresholds of one curve; more points are not visible.
 _MAX_THRESHOLDS = 2000
 #: Limit on the curves of one response.
-_MAX_CURVES = 2000
+MAX_CURVES = 2000
 
 #: Limits on the measured steps of one series and of all series of a request. The first and the
 #: last step of each series are always measured.
 _MAX_SERIES_STEPS = 200
-_MAX_TOTAL_STEPS = 4000
+MAX_TOTAL_STEPS = 4000
 _CACHE_BYTES = 8 << 20
 #: Approximate size of a cached value with its key.
 _CACHED_VALUE_BYTES = 256
@@ -115,9 +115,9 @@ class CurveReader:
         """
         series = list_steps(self._context, StepsRequest(request.tags, request.runs)).series
         curves = list(_iter_curves(series, request.step))
-        if len(curves) > _MAX_CURVES:
+        if len(curves) > MAX_CURVES:
             raise UsageError(
-                f"{len(curves):,} curves are more than the limit of {_MAX_CURVES:,}; "
+                f"{len(curves):,} curves are more than the limit of {MAX_CURVES:,}; "
                 "select fewer tags or runs"
             )
         return [self._read_row(steps, row) for steps, row in curves]
@@ -190,7 +190,7 @@ class CurveHistory:
 
     def compute(self, request: HistoryRequest) -> list[HistoryRow]:
         series = list_steps(self._context, StepsRequest(request.tags, request.runs)).series
-        max_steps = max(2, min(_MAX_SERIES_STEPS, _MAX_TOTAL_STEPS // max(len(series), 1)))
+        max_steps = max(2, min(_MAX_SERIES_STEPS, MAX_TOTAL_STEPS // max(len(series), 1)))
         return [self._compute_series(steps, max_steps) for steps in series]
 
     def _compute_series(self, steps: SeriesSteps, max_steps: int) -> HistoryRow:
