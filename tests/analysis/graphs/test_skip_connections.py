@@ -1,4 +1,4 @@
-"""Skip connections are found."""
+"""Detection of skip connections."""
 
 from __future__ import annotations
 

@@ -27,9 +27,9 @@ def describe_all(graph: Graph) -> dict[str, NodeDetails]:
 def test_every_operation_is_a_node(name: str) -> None:
     graph = parse_graph_file(name, TEXTS[name].encode())
     bodies = [graph, *graph.functions.values()]
-    found = Counter(op for body in bodies for op in body.ops)
+    ops = Counter(op for body in bodies for op in body.ops)
     expected = re.findall(r'^ +%\S+ = "?(?:stablehlo|func)?\.?(\w+)', TEXTS[name], re.MULTILINE)
-    assert {op: found[op] for op in expected} == Counter(expected)
+    assert {op: ops[op] for op in expected} == Counter(expected)
     assert all(body.problems == () for body in bodies)
     calls = [
         call for body in bodies for node in describe_all(body).values() for call in node.functions

@@ -1,4 +1,4 @@
-"""Dependencies and paths are found in any direction."""
+"""Tracing dependencies and shortest paths."""
 
 from __future__ import annotations
 

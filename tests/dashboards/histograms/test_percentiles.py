@@ -36,10 +36,10 @@ def tables(draw: st.DrawFn) -> Rows:
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(tables(), min_size=1, max_size=4))
-def test_percentiles_match_tensorboard(given: list[Rows]) -> None:
+def test_percentiles_match_tensorboard(histograms: list[Rows]) -> None:
     compressor = pytest.importorskip("tensorboard.plugins.distribution.compressor")
-    result = compute_percentiles(make_columns(*given))
-    for table, row in zip(given, result, strict=True):
+    result = compute_percentiles(make_columns(*histograms))
+    for table, row in zip(histograms, result, strict=True):
         if sum(row[2] for row in table):
             expected = [value for _, value in compressor.compress_histogram(table)]
             assert_allclose(row, expected, rtol=1e-9, atol=1e-9)
@@ -68,10 +68,10 @@ def test_percentiles_are_within_a_bucket_of_the_raw_data(compute_histogram, seed
 
 def test_result_does_not_depend_on_table_size(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(1)
-    given = [
+    histograms = [
         [(edge, edge + 1, int(rng.integers(0, 9))) for edge in range(size)]
         for size in rng.integers(1, 90, 60)
     ]
-    whole = compute_percentiles(make_columns(*given))
+    whole = compute_percentiles(make_columns(*histograms))
     monkeypatch.setattr(binning, "MAX_CELLS", 100)
-    assert_allclose(compute_percentiles(make_columns(*given)), whole)
+    assert_allclose(compute_percentiles(make_columns(*histograms)), whole)

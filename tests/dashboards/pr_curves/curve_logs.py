@@ -45,5 +45,5 @@ def write(
 
 def request(context: Context, route: str, method: str = "POST", /, **fields: object) -> Any:
     routes = {(it.path, it.method): it for it in PrCurves(context).routes()}
-    found = routes[route, method]
-    return found.handler(msgspec.convert(fields, found.request_type))
+    selected = routes[route, method]
+    return selected.handler(msgspec.convert(fields, selected.request_type))

@@ -33,7 +33,7 @@ _SUMMARY_OP = re.compile(r"[A-Za-z]+Summary(V2)?")
 _CONSTANT_OPS = frozenset({"Constant", "prim::Constant", "onnx::Constant"})
 #: Operations that feed a tensor into a graph or function.
 _INPUT_OPS = frozenset({"Placeholder", ARGUMENT})
-#: Hubs are looked for in groups with at least this many children.
+#: Only groups with at least this many children have hubs.
 _MIN_CHILDREN = 15
 #: A child with this many neighbors or fewer is no hub.
 _MIN_HUB_DEGREE = 4

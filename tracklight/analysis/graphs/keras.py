@@ -209,7 +209,7 @@ def iter_nested_layers(value: Any, depth: int) -> Iterator[Json]:
 
 
 def as_list(value: Any) -> list[Any]:
-    """Return a list as it is, and an empty list for any other value."""
+    """Return a list unchanged, and an empty list for any other value."""
     return value if isinstance(value, list) else []
 
 

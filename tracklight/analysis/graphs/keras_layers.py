@@ -253,12 +253,12 @@ def _count_rms_norm(config: Json, shape: _InputShape) -> Any:
 
 
 def _count_normalization(config: Json, shape: _InputShape) -> Any:
-    """A mean and a variance, and how much they were taken of; nothing where they are shape."""
+    """Mean, variance and a count; no weights if mean and variance are given."""
     if config.get("mean") is not None:
         return 0
     axis = config["axis"]
-    kept = [] if axis is None else axis if isinstance(axis, list) else [axis]
-    return 2 * prod(_require_size(shape[index]) for index in kept) + 1
+    axes = [] if axis is None else axis if isinstance(axis, list) else [axis]
+    return 2 * prod(_require_size(shape[index]) for index in axes) + 1
 
 
 def _count_conv_lstm(config: Json, shape: _InputShape) -> Any:

@@ -276,11 +276,11 @@ class TensorLookup:
         """Return size, label and dtype of the tensors on some edges, from an even sample."""
         sample = edges if len(edges) <= sample_size else edges[:: -(-len(edges) // sample_size)]
         by_output = {self._get_output_key(edge): edge for edge in sample.tolist()}
-        found = [self.find_edge_tensor(edge) for edge in by_output.values()]
-        tensors = [tensor for tensor in found if tensor is not None]
+        specs = [self.find_edge_tensor(edge) for edge in by_output.values()]
+        tensors = [spec for spec in specs if spec is not None]
         scale = len(edges) / len(sample)
         shape = format_shape(tensors[0].shape) if tensors else ""
-        label = shape if len(found) == 1 else f"{round(len(found) * scale):,} tensors"
+        label = shape if len(specs) == 1 else f"{round(len(specs) * scale):,} tensors"
         return _sum_elements(tensors) * scale, label, _get_common_dtype(tensors)
 
     def _get_output_key(self, edge: int) -> tuple[int, str]:
