@@ -34,7 +34,7 @@ def test_an_event_that_a_finding_names_is_the_one_that_the_timeline_tells_of(ask
     [
         ("timeline/tiles", {"last": "100"}, "at most 64 tiles"),
         ("timeline/event", {"event": "99999999"}, "no event 99999999"),
-        ("timeline/search", {"query": "(", "regex": "true"}, "no regular expression"),
+        ("timeline/search", {"query": "(", "regex": "true"}, "regular expression"),
     ],
 )
 def test_wrong_questions_are_answered_with_a_sentence(
