@@ -164,6 +164,27 @@ class Location:
         """Return the path from the root for a path in this subgraph."""
         return self.prefix + path
 
+    def resolve_group(self, fold: bool) -> Group:
+        """Return the group at this location; a node is a group that contains only itself."""
+        node = self.subgraph.hierarchy.node_by_path.get(self.path)
+        if node is not None:
+            return self.subgraph.get_node_group(node)
+        return self.subgraph.get_group(self.path, fold)
+
+    def list_ancestors(self, group: Group, fold: bool) -> list[str]:
+        """Return the full paths of the groups to open so that a group of this subgraph is visible.
+
+        For a group in a function body these are the groups around the call, the body, and the
+        groups inside of it.
+        """
+        inner = [self.full_path(path) for path in self.subgraph.list_ancestors(group, fold)]
+        call = self.call
+        if call is None:
+            return inner
+        node = call.subgraph.hierarchy.node_by_path[call.path]
+        outer = call.list_ancestors(call.subgraph.get_node_group(node), fold)
+        return [*outer, self.prefix, *inner]
+
 
 class GraphIndex:
     """Access to a graph and its functions by path. Thread-safe.

@@ -14,7 +14,12 @@ from tracklight.analysis.graphs.model import format_shape
 from tracklight.analysis.graphs.parsers import GRAPH_PARSERS, parse_graph_file
 from tracklight.analysis.media.values import has_fingerprint
 from tracklight.dashboards.graphs.library import GraphLibrary, iter_graphs
-from tracklight.dashboards.graphs.overview import build_overview, build_statistics, color_group
+from tracklight.dashboards.graphs.overview import (
+    build_overview,
+    build_statistics,
+    color_group,
+    list_changes,
+)
 from tracklight.dashboards.graphs.schemas import (
     ChangesRequest,
     ChangesResponse,
@@ -45,8 +50,6 @@ from tracklight.dashboards.graphs.views import (
     build_group,
     build_node,
     build_path,
-    list_changes,
-    resolve_group,
     search_nodes,
     trace_dependencies,
 )
@@ -182,7 +185,7 @@ class Graphs(Dashboard):
 def export_graph_file(graph_index: GraphIndex, request: GraphFileRequest, title: str) -> Stream:
     """Return all nodes of a group and the edges between them as a file."""
     location = graph_index.locate(request.group)
-    group = resolve_group(location, True)
+    group = location.resolve_group(True)
     if request.format == "json":
         lines, media_type = _iter_json(location, group), "application/json"
     else:

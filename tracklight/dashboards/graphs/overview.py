@@ -1,15 +1,21 @@
-"""Responses about a graph as a whole: totals, default view, statistics and colors."""
+"""Responses about a graph as a whole: totals, default view, statistics, colors and changes."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, islice
 from math import isnan
 
 import numpy as np
 
-from tracklight.analysis.graphs.comparison import Change
+from tracklight.analysis.graphs.comparison import (
+    CHANGE_NAMES,
+    Change,
+    ChangeName,
+    Comparison,
+    combine_changes,
+)
 from tracklight.analysis.graphs.graph_index import GraphIndex, Location, Subgraph
 from tracklight.analysis.graphs.graphdef import NodeExecution
 from tracklight.analysis.graphs.groups import Child
@@ -21,7 +27,7 @@ from tracklight.analysis.graphs.insights import (
     iter_shape_issues,
     iter_skip_connections,
 )
-from tracklight.analysis.graphs.model import count_known_elements, format_shape
+from tracklight.analysis.graphs.model import count_known_elements, format_output, format_shape
 from tracklight.analysis.graphs.statistics import (
     CategoryScale,
     ColorScale,
@@ -30,6 +36,10 @@ from tracklight.analysis.graphs.statistics import (
 )
 from tracklight.dashboards.graphs.schemas import (
     ChangeCounts,
+    ChangedEdgeRow,
+    ChangedNodeRow,
+    ChangesRequest,
+    ChangesResponse,
     ColoringRequest,
     ColoringResponse,
     NamedCount,
@@ -56,6 +66,8 @@ _MAX_OPEN_GROUPS = 20
 _MIN_OPEN_SHARE = 0.6
 _MAX_BOXES = 16
 _MAX_SEARCHED_NODES = 20_000
+
+_DIFFERENCES = (Change.ADDED, Change.REMOVED, Change.CHANGED)
 
 _MAX_CATEGORIES = 200
 _MAX_RANKED = 20
@@ -303,3 +315,83 @@ def _make_shape_issue_row(subgraph: Subgraph, issue: ShapeIssue) -> ShapeIssueRo
 def _get_path_and_op(subgraph: Subgraph, rank: int) -> tuple[str, str]:
     node = int(subgraph.hierarchy.node_by_rank[rank])
     return subgraph.hierarchy.paths[node], subgraph.graph.ops[node]
+
+
+def list_bundle_changes(
+    graph_index: GraphIndex, subgraph: Subgraph, edges: Int32, bundle: Int32, count: int
+) -> list[ChangeName | None]:
+    """Return the change of each bundle of edges; None outside of comparisons."""
+    if graph_index.comparison is None or subgraph is not graph_index.root:
+        return [None] * count
+    order = np.argsort(bundle, kind="stable")
+    changes = graph_index.comparison.edges.change[edges[order]]
+    starts = np.searchsorted(bundle[order], np.arange(count + 1)).tolist()
+    return [
+        combine_changes(changes[starts[number] : starts[number + 1]].tolist())
+        for number in range(count)
+    ]
+
+
+def get_edge_change(
+    graph_index: GraphIndex, subgraph: Subgraph, edge: int
+) -> tuple[ChangeName | None, str]:
+    """Return the change of an edge, and the previous tensor if it was changed or removed."""
+    if graph_index.comparison is None or subgraph is not graph_index.root:
+        return None, ""
+    change = Change(int(graph_index.comparison.edges.change[edge]))
+    before, _ = graph_index.comparison.edges.get_tensors(edge)
+    if before is None or change not in (Change.CHANGED, Change.REMOVED):
+        return CHANGE_NAMES[change], ""
+    return CHANGE_NAMES[change], format_output(before)
+
+
+def list_changes(graph_index: GraphIndex, request: ChangesRequest) -> ChangesResponse:
+    """Return the nodes and edges in which two compared graphs differ.
+
+    Raises:
+        UsageError: The graph is not a comparison.
+    """
+    comparison = graph_index.comparison
+    if comparison is None:
+        raise UsageError("this graph is not a comparison of two graphs")
+    root = Location(graph_index.root, "", "")
+    nodes = _iter_changed(comparison.change, request.most)
+    edges = _iter_changed(comparison.edges.change, request.most)
+    return ChangesResponse(
+        [_make_changed_node_row(root, comparison, node, request.fold) for node in nodes],
+        [_make_changed_edge_row(root, comparison, edge, request.fold) for edge in edges],
+    )
+
+
+def _iter_changed(changes: Int32, max_count: int) -> Iterator[int]:
+    for change in _DIFFERENCES:
+        yield from np.flatnonzero(changes == change)[:max_count].tolist()
+
+
+def _make_changed_node_row(
+    root: Location, comparison: Comparison, node: int, fold: bool
+) -> ChangedNodeRow:
+    subgraph = root.subgraph
+    return ChangedNodeRow(
+        path=subgraph.hierarchy.paths[node],
+        op=subgraph.graph.ops[node],
+        change=CHANGE_NAMES[comparison.change[node]],
+        inside=root.list_ancestors(subgraph.get_node_group(node), fold),
+    )
+
+
+def _make_changed_edge_row(
+    root: Location, comparison: Comparison, edge: int, fold: bool
+) -> ChangedEdgeRow:
+    subgraph, edges = root.subgraph, comparison.graph.edges
+    source, target = int(edges.source[edge]), int(edges.target[edge])
+    before, after = comparison.edges.get_tensors(edge)
+    return ChangedEdgeRow(
+        source=subgraph.hierarchy.paths[source],
+        target=subgraph.hierarchy.paths[target],
+        control=bool(edges.control[edge]),
+        change=CHANGE_NAMES[comparison.edges.change[edge]],
+        before="" if before is None else format_output(before),
+        after="" if after is None else format_output(after),
+        inside=root.list_ancestors(subgraph.get_node_group(target), fold),
+    )

@@ -1,4 +1,4 @@
-"""Responses about parts of a graph: search results, paths, changes, groups and nodes.
+"""Responses about parts of a graph: search results, paths, groups and nodes.
 
 Positions are full paths and ranks, so that the page can mark them in any open group.
 """
@@ -14,13 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from tracklight.analysis.graphs.comparison import (
-    CHANGE_NAMES,
-    Change,
-    ChangeName,
-    Comparison,
-    combine_changes,
-)
+from tracklight.analysis.graphs.comparison import ChangeName
 from tracklight.analysis.graphs.graph_index import GraphIndex, Location, Subgraph, bundle_call_edges
 from tracklight.analysis.graphs.graphdef import NodeExecution
 from tracklight.analysis.graphs.groups import (
@@ -34,15 +28,12 @@ from tracklight.analysis.graphs.groups import (
     compute_roles,
 )
 from tracklight.analysis.graphs.hierarchy import UNIQUE_STRUCTURE
-from tracklight.analysis.graphs.model import count_known_elements, format_output, format_shape
+from tracklight.analysis.graphs.model import count_known_elements, format_shape
 from tracklight.analysis.graphs.queries import SearchHit, compress_ranks, parse_query
+from tracklight.dashboards.graphs.overview import get_edge_change, list_bundle_changes
 from tracklight.dashboards.graphs.schemas import (
     AttributeRow,
     BoundaryColumns,
-    ChangedEdgeRow,
-    ChangedNodeRow,
-    ChangesRequest,
-    ChangesResponse,
     ChildRow,
     DifferenceRow,
     EdgeColumns,
@@ -77,36 +68,9 @@ _MAX_CHAIN_LENGTH = 20
 _MAX_COUNTED_NODES = 20_000
 _MAX_GROUP_OPS = 50
 
-_DIFFERENCES = (Change.ADDED, Change.REMOVED, Change.CHANGED)
-
 Profile = Mapping[str, NodeExecution]
 #: Edge count, control edge count, size, label, dtype and change of each bundle.
 _BundleColumns = tuple[Int32, Int32, Float64, list[str], list[str], list[ChangeName | None]]
-
-
-def resolve_group(location: Location, fold: bool) -> Group:
-    """Return the group at a location; a node is a group that contains only itself."""
-    subgraph = location.subgraph
-    node = subgraph.hierarchy.node_by_path.get(location.path)
-    return (
-        subgraph.get_group(location.path, fold) if node is None else subgraph.get_node_group(node)
-    )
-
-
-def list_ancestors(location: Location, group: Group, fold: bool) -> list[str]:
-    """Return the full paths of the groups to open so that a group is visible.
-
-    For a group in a function body these are the groups around the call, the body, and the groups
-    inside of it.
-    """
-    subgraph = location.subgraph
-    inner = [location.full_path(path) for path in subgraph.list_ancestors(group, fold)]
-    call = location.call
-    if call is None:
-        return inner
-    node = call.subgraph.hierarchy.node_by_path[call.path]
-    outer = list_ancestors(call, call.subgraph.get_node_group(node), fold)
-    return [*outer, location.prefix, *inner]
 
 
 # Search, dependencies and paths
@@ -146,13 +110,13 @@ def _make_hit_row(location: Location, hit: SearchHit, fold: bool) -> SearchHitRo
         first=group.first,
         last=group.last,
         body=location.prefix,
-        inside=list_ancestors(location, group, fold),
+        inside=location.list_ancestors(group, fold),
     )
 
 
 def trace_dependencies(graph_index: GraphIndex, request: TraceRequest) -> TraceResponse:
     location = graph_index.locate(request.path)
-    group = resolve_group(location, True)
+    group = location.resolve_group(True)
     ranks, ends = location.subgraph.adjacency.trace(
         range(group.first, group.last), request.direction == "inputs", request.control
     )
@@ -171,7 +135,7 @@ def build_path(graph_index: GraphIndex, request: PathRequest) -> PathResponse:
     start, end = graph_index.locate(request.start), graph_index.locate(request.end)
     if start.prefix != end.prefix:
         raise UsageError("both ends of a path must be in the same graph or function body")
-    groups = resolve_group(start, True), resolve_group(end, True)
+    groups = start.resolve_group(True), end.resolve_group(True)
     direction, ranks = start.subgraph.adjacency.compute_path(
         *(range(group.first, group.last) for group in groups)
     )
@@ -187,90 +151,7 @@ def _make_path_node_row(location: Location, rank: int, fold: bool) -> PathNodeRo
         path=location.full_path(subgraph.hierarchy.paths[node]),
         op=subgraph.graph.ops[node],
         rank=rank,
-        inside=list_ancestors(location, subgraph.get_node_group(node), fold),
-    )
-
-
-# Comparisons
-
-
-def list_bundle_changes(
-    graph_index: GraphIndex, subgraph: Subgraph, edges: Int32, bundle: Int32, count: int
-) -> list[ChangeName | None]:
-    """Return the change of each bundle of edges; None outside of comparisons."""
-    if graph_index.comparison is None or subgraph is not graph_index.root:
-        return [None] * count
-    order = np.argsort(bundle, kind="stable")
-    changes = graph_index.comparison.edges.change[edges[order]]
-    starts = np.searchsorted(bundle[order], np.arange(count + 1)).tolist()
-    return [
-        combine_changes(changes[starts[number] : starts[number + 1]].tolist())
-        for number in range(count)
-    ]
-
-
-def get_edge_change(
-    graph_index: GraphIndex, subgraph: Subgraph, edge: int
-) -> tuple[ChangeName | None, str]:
-    """Return the change of an edge, and the previous tensor if it was changed or removed."""
-    if graph_index.comparison is None or subgraph is not graph_index.root:
-        return None, ""
-    change = Change(int(graph_index.comparison.edges.change[edge]))
-    before, _ = graph_index.comparison.edges.get_tensors(edge)
-    if before is None or change not in (Change.CHANGED, Change.REMOVED):
-        return CHANGE_NAMES[change], ""
-    return CHANGE_NAMES[change], format_output(before)
-
-
-def list_changes(graph_index: GraphIndex, request: ChangesRequest) -> ChangesResponse:
-    """Return the nodes and edges in which two compared graphs differ.
-
-    Raises:
-        UsageError: The graph is not a comparison.
-    """
-    comparison = graph_index.comparison
-    if comparison is None:
-        raise UsageError("this graph is not a comparison of two graphs")
-    root = Location(graph_index.root, "", "")
-    nodes = _iter_changed(comparison.change, request.most)
-    edges = _iter_changed(comparison.edges.change, request.most)
-    return ChangesResponse(
-        [_make_changed_node_row(root, comparison, node, request.fold) for node in nodes],
-        [_make_changed_edge_row(root, comparison, edge, request.fold) for edge in edges],
-    )
-
-
-def _iter_changed(changes: Int32, max_count: int) -> Iterator[int]:
-    for change in _DIFFERENCES:
-        yield from np.flatnonzero(changes == change)[:max_count].tolist()
-
-
-def _make_changed_node_row(
-    root: Location, comparison: Comparison, node: int, fold: bool
-) -> ChangedNodeRow:
-    subgraph = root.subgraph
-    return ChangedNodeRow(
-        path=subgraph.hierarchy.paths[node],
-        op=subgraph.graph.ops[node],
-        change=CHANGE_NAMES[comparison.change[node]],
-        inside=list_ancestors(root, subgraph.get_node_group(node), fold),
-    )
-
-
-def _make_changed_edge_row(
-    root: Location, comparison: Comparison, edge: int, fold: bool
-) -> ChangedEdgeRow:
-    subgraph, edges = root.subgraph, comparison.graph.edges
-    source, target = int(edges.source[edge]), int(edges.target[edge])
-    before, after = comparison.edges.get_tensors(edge)
-    return ChangedEdgeRow(
-        source=subgraph.hierarchy.paths[source],
-        target=subgraph.hierarchy.paths[target],
-        control=bool(edges.control[edge]),
-        change=CHANGE_NAMES[comparison.edges.change[edge]],
-        before="" if before is None else format_output(before),
-        after="" if after is None else format_output(after),
-        inside=list_ancestors(root, subgraph.get_node_group(target), fold),
+        inside=location.list_ancestors(subgraph.get_node_group(node), fold),
     )
 
 
@@ -508,7 +389,7 @@ def build_node(graph_index: GraphIndex, request: NodeRequest, profile: Profile) 
     """Return the details of a node or group."""
     location = graph_index.locate(request.path)
     node = location.subgraph.hierarchy.node_by_path.get(location.path)
-    group = resolve_group(location, request.fold)
+    group = location.resolve_group(request.fold)
     response = _make_node_response(graph_index, location, group, request)
     if node is None:
         _fill_group(graph_index, location, group, response, request)
@@ -539,7 +420,7 @@ def _make_node_response(
         tensors=[],
         functions=[],
         ops=[],
-        inside=list_ancestors(location, group, request.fold),
+        inside=location.list_ancestors(group, request.fold),
         first=group.first,
         last=group.last,
         body=location.prefix,
@@ -607,7 +488,7 @@ def _make_neighbor_row(
         dtype="" if tensor is None else tensor.dtype,
         size=None if tensor is None else _nan_to_none(count_known_elements(tensor)),
         count=1,
-        inside=list_ancestors(location, subgraph.get_node_group(neighbor), fold),
+        inside=location.list_ancestors(subgraph.get_node_group(neighbor), fold),
         change=change,
         was=previous,
     )
