@@ -65,6 +65,6 @@ def test_static_export_has_charts_and_buckets(folder: Path, open_log: Open) -> N
         assert (exact.step, exact.counts.tolist()) == (step, [step, 0.25])
 
 
-def test_a_value_that_is_gone_is_said(folder: Path, open_log: Open) -> None:
+def test_missing_histogram_raises_log_error(folder: Path, open_log: Open) -> None:
     with pytest.raises(LogError, match="no longer has"):
         request(open_log(folder), "exact", run="c", tag="w", index=5)

@@ -14,7 +14,7 @@ from tracklight.dashboards.histograms.binning import BASIS_POINTS, compute_perce
 from tracklight.writer.histograms import compute_exponential_histogram, compute_uniform_histogram
 
 
-def test_expected_example() -> None:
+def test_published_example() -> None:
     table = [(-1, -0.9, 2), (-0.9, 0, 0), (0, 1, 3), (1, 2.5, 1)]
     (result,) = compute_percentiles(make_columns(table))
     expected = [-1, -0.97996, -0.95239, -0.90745, 1 / 3, 0.716333, 1.0717, 1.8988, 2.5]
