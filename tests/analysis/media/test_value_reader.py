@@ -24,10 +24,10 @@ def test_reads_the_requested_value(tmp_path: Path, open_log: Open) -> None:
         assert value.encoded == (bytes([index]),)
 
 
-@pytest.mark.parametrize("request", [(0, 1), (9, None)])
+@pytest.mark.parametrize(("index", "fingerprint"), [(0, 1), (9, None)])
 def test_missing_value_raises_log_error(
-    tmp_path: Path, open_log: Open, request: tuple[int, int | None]
+    tmp_path: Path, open_log: Open, index: int, fingerprint: int | None
 ) -> None:
     logs.write(tmp_path, "a", logs.picture(1, b"x"))
     with pytest.raises(LogError, match="no longer has this value"):
-        ValueReader(open_log(tmp_path)).read(ValueRequest("a", "picture", *request))
+        ValueReader(open_log(tmp_path)).read(ValueRequest("a", "picture", index, fingerprint))
