@@ -11,7 +11,7 @@ import pytest
 
 from tests.analysis.media.conftest import Open, open_log
 from tests.archives import extract
-from tests.dashboards.pr_curves.curve_logs import ask
+from tests.dashboards.pr_curves.curve_logs import request
 from tests.interop.test_corpus import read_oracle
 from tracklight.plugin import Context
 
@@ -50,7 +50,7 @@ def test_every_curve_of_the_corpus(case: str, series: int, tmp_path: Path, open_
 
 def compare(context: Context, run: str, tag: str, theirs: list[dict[str, Any]]) -> None:
     for entry in theirs:
-        (curve,) = ask(context, "curves", tags=[tag], runs=[run], step=entry["step"]).curves
+        (curve,) = request(context, "curves", tags=[tag], runs=[run], step=entry["step"]).curves
         columns = curve.columns
         assert (curve.step, curve.wall_time) == (entry["step"], entry["wall_time"])
         shown = len(entry["precision"])

@@ -66,7 +66,7 @@ def test_a_log_without_graphs(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 def test_a_graph_that_is_damaged_is_said(
     small_logdir: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert "5 bytes that are no GraphDef message" in show(capsys, str(small_logdir))
+    assert "5 bytes are not a GraphDef message" in show(capsys, str(small_logdir))
 
 
 @pytest.mark.parametrize(

@@ -173,7 +173,7 @@ def test_expressions_and_arguments_are_looked_for_as_well(board: str, open_page:
         expect(bar.get_by_role("button", name=switch, pressed=False)).to_be_visible()
 
     search.fill("(")
-    expect(page.get_by_text("this is no regular expression")).to_be_visible()
+    expect(page.get_by_text("invalid regular expression")).to_be_visible()
 
 
 def test_search_sends_one_valid_request_for_each_query(board: str, open_page: OpenPage) -> None:

@@ -1,4 +1,4 @@
-"""The graphs that real frameworks logged, as they stand in event files."""
+"""Graphs that were logged by real frameworks."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class Logged(NamedTuple):
 
 @pytest.fixture(scope="session")
 def logged(tmp_path_factory: pytest.TempPathFactory) -> list[Logged]:
-    """Every graph of the corpus."""
-    found = []
+    """Return every graph of the corpus."""
+    graphs = []
     for case in CASES:
         folder = tmp_path_factory.mktemp(case)
         extract(CORPUS / f"{case}.tar.xz", folder)
-        found += list(_iter_logged(case, folder))
-    return found
+        graphs += list(_iter_logged(case, folder))
+    return graphs
 
 
 def _iter_logged(case: str, folder: Path) -> Iterator[Logged]:

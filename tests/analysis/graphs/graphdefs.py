@@ -1,4 +1,4 @@
-"""Small graphs, written node by node."""
+"""Builders for small ``GraphDef`` messages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from tracklight.formats import proto
 from tracklight.formats.proto import Message
 
-#: A name with the names of its inputs, as a GraphDef writes them.
+#: Node names and their inputs, formatted as in a GraphDef.
 Inputs = Mapping[str, Sequence[str]]
 
 
@@ -16,6 +16,7 @@ def graphdef(
     ops: Mapping[str, str] | None = None,
     shapes: Mapping[str, Sequence[int]] | None = None,
 ) -> Message:
+    """Return a graph with these nodes; the default operation is ``Op``."""
     graph = proto.GraphDef()
     for name, inputs in nodes.items():
         add_node(graph.node.add(), name, inputs, (ops or {}).get(name, "Op"))
@@ -48,8 +49,8 @@ def add_function(
         pair.key, pair.value = key.encode(), value.encode()
 
 
-def call(graph: Message, place: int, attribute: str, function: str) -> None:
-    """Let a node run a function."""
-    attr = graph.node[place].attr.add()
+def call(graph: Message, node: int, attribute: str, function: str) -> None:
+    """Let a node call a function."""
+    attr = graph.node[node].attr.add()
     attr.key = attribute.encode()
     attr.value.func.name = function.encode()

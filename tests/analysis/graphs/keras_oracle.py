@@ -1,7 +1,7 @@
-"""Who reads from whom in a Keras model, by a plain walk through its JSON.
+"""Independent computation of the nodes and edges of a Keras model from its JSON.
 
-It knows nothing of tracklight's reader: every layer is looked at on its own, and models are
-replaced by their first and last layers at the end.
+It does not use tracklight's parser. Every layer is handled on its own, and nested models are
+replaced by their input and output layers.
 """
 
 from __future__ import annotations
@@ -13,54 +13,54 @@ Edge = tuple[str, str]
 
 
 def list_nodes(model: Json, scope: str = "") -> list[str]:
-    found = []
+    result = []
     for layer in model["config"]["layers"]:
-        path = scope + name_of(layer)
-        found += list_nodes(layer, path + "/") if is_model(layer) else [path]
-    return found
+        path = scope + get_name(layer)
+        result += list_nodes(layer, path + "/") if is_model(layer) else [path]
+    return result
 
 
 def list_edges(model: Json, scope: str = "") -> set[Edge]:
-    layers = {name_of(layer): layer for layer in model["config"]["layers"]}
-    found: set[Edge] = set()
-    before: str | None = None
+    layers = {get_name(layer): layer for layer in model["config"]["layers"]}
+    result: set[Edge] = set()
+    previous: str | None = None
     for name, layer in layers.items():
         if model["class_name"] == "Sequential":
-            calls = [] if before is None else [[(before, 0)]]
+            calls = [] if previous is None else [[(previous, 0)]]
         else:
             calls = [list(iter_tensors(call)) for call in layer.get("inbound_nodes") or []]
         for call in calls:
             for number, (source, output) in enumerate(call):
-                start = scope + source + leave(layers[source], output)
-                found.add((start, scope + name + enter(layer, number)))
+                start = scope + source + resolve_output(layers[source], output)
+                result.add((start, scope + name + resolve_input(layer, number)))
         if is_model(layer):
-            found |= list_edges(layer, f"{scope}{name}/")
-        before = name
-    return found
+            result |= list_edges(layer, f"{scope}{name}/")
+        previous = name
+    return result
 
 
-def enter(layer: Json, number: int) -> str:
+def resolve_input(layer: Json, number: int) -> str:
     if not is_model(layer):
         return ""
-    inner = {name_of(it): it for it in layer["config"]["layers"]}
-    ends = triples(layer["config"].get("input_layers")) or [[next(iter(inner)), 0, 0]]
-    name = ends[number][0]
-    return f"/{name}" + enter(inner[name], 0)
+    inner = {get_name(it): it for it in layer["config"]["layers"]}
+    tensors = as_triples(layer["config"].get("input_layers")) or [[next(iter(inner)), 0, 0]]
+    name = tensors[number][0]
+    return f"/{name}" + resolve_input(inner[name], 0)
 
 
-def leave(layer: Json, output: int) -> str:
+def resolve_output(layer: Json, output: int) -> str:
     if not is_model(layer):
         return ""
-    inner = {name_of(it): it for it in layer["config"]["layers"]}
-    ends = triples(layer["config"].get("output_layers")) or [[list(inner)[-1], 0, 0]]
-    name, _, inside = ends[output]
-    return f"/{name}" + leave(inner[name], inside)
+    inner = {get_name(it): it for it in layer["config"]["layers"]}
+    tensors = as_triples(layer["config"].get("output_layers")) or [[list(inner)[-1], 0, 0]]
+    name, _, inner_output = tensors[output]
+    return f"/{name}" + resolve_output(inner[name], inner_output)
 
 
-def triples(given: Any) -> list[Any]:
-    if not given:
+def as_triples(value: Any) -> list[Any]:
+    if not value:
         return []
-    return [given] if isinstance(given[0], str) else list(given)
+    return [value] if isinstance(value[0], str) else list(value)
 
 
 def iter_tensors(call: Any) -> Any:
@@ -78,7 +78,7 @@ def iter_tensors(call: Any) -> Any:
             yield from iter_tensors(part)
 
 
-def name_of(layer: Json) -> str:
+def get_name(layer: Json) -> str:
     return str(layer.get("name") or layer["config"]["name"])
 
 

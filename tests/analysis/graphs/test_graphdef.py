@@ -1,4 +1,4 @@
-"""Nodes and edges are those that stand in the GraphDef, all of them."""
+"""Parsed graphs have exactly the nodes and edges of the GraphDef."""
 
 from __future__ import annotations
 
@@ -31,30 +31,30 @@ def edges_of(graph: Graph) -> list[Edge]:
 
 
 def edges_in(nodes: Iterable[Any], prefix: str = "", known: set[str] | None = None) -> list[Edge]:
-    """Computed from the messages of TensorBoard, without any of tracklight's code."""
+    """Return the edges of TensorBoard's messages, without using tracklight's code."""
     nodes = list(nodes)
     names = known or {node.name for node in nodes}
-    found = []
+    edges = []
     for node in nodes:
         for position, text in enumerate(node.input):
             name, *output = text.lstrip("^").split(":")
             if name in names:
                 port = "" if text.startswith("^") else ":".join(output) or "0"
                 edge = (prefix + name, port, prefix + node.name, position, text.startswith("^"))
-                found.append(edge)
-    return found
+                edges.append(edge)
+    return edges
 
 
 def assert_functions(ours: Graph, library: Any) -> None:
-    """Bodies are whole as well: arguments, nodes, results, and the edges between them."""
+    """Check the arguments, nodes, results and edges of all function bodies."""
     assert set(ours.functions) == {it.signature.name for it in library.function}
     for theirs in library.function:
         body = ours.functions[theirs.signature.name]
         arguments = [argument.name for argument in theirs.signature.input_arg]
         names = [*arguments, *(node.name for node in theirs.node_def), *theirs.ret]
         assert sorted(body.names) == sorted(names)
-        made = {*arguments, *(node.name for node in theirs.node_def)}
-        expected = edges_in(theirs.node_def, known=made)
+        sources = {*arguments, *(node.name for node in theirs.node_def)}
+        expected = edges_in(theirs.node_def, known=sources)
         expected += [
             (value.split(":")[0], ":".join(value.split(":")[1:]) or "0", key, 0, False)
             for key, value in theirs.ret.items()
@@ -63,7 +63,7 @@ def assert_functions(ours: Graph, library: Any) -> None:
         assert body.problems == ()
 
 
-def test_every_logged_graph_is_whole(logged: list[Logged]) -> None:
+def test_parses_all_nodes_and_edges_of_logged_graphs(logged: list[Logged]) -> None:
     graph_pb2 = pytest.importorskip("tensorboard.compat.proto.graph_pb2")
     plain = [one for one in logged if one.plugin == "graphs"]
     assert len(plain) >= 7
@@ -76,7 +76,7 @@ def test_every_logged_graph_is_whole(logged: list[Logged]) -> None:
         assert_functions(ours, theirs.library)
 
 
-def test_the_graphs_of_a_trace_keep_their_control_edges(logged: list[Logged]) -> None:
+def test_run_metadata_keeps_control_edges(logged: list[Logged]) -> None:
     graph_pb2 = pytest.importorskip("tensorboard.compat.proto.graph_pb2")
     config_pb2 = pytest.importorskip("tensorboard.compat.proto.config_pb2")
     traced = [one for one in logged if one.plugin.startswith("graph_run") and one.data]
@@ -100,24 +100,25 @@ INPUTS = st.builds("{}{}{}".format, st.sampled_from(["", "^"]), NAMES, st.sample
 
 
 @given(st.lists(st.tuples(NAMES, st.lists(INPUTS, max_size=4)), max_size=6))
-def test_any_wiring_is_read(nodes: list[tuple[str, list[str]]]) -> None:
-    """Self-loops, cycles, names that are there twice and inputs that are not."""
+def test_parses_arbitrary_inputs(nodes: list[tuple[str, list[str]]]) -> None:
+    """Including self-loops, cycles, duplicate names and missing inputs."""
     graph = proto.GraphDef(
         node=[
             proto.NodeDef(name=name.encode(), op=b"Op", input=[it.encode() for it in inputs])
             for name, inputs in nodes
         ]
     )
-    read = parse_graphdef(graph.SerializeToString())
-    there = {name for name, _ in nodes}
-    given_inputs = [text.lstrip("^").split(":")[0] for _, inputs in nodes for text in inputs]
-    assert len(read.edges) == sum(name in there for name in given_inputs)
-    missing = set(given_inputs) - there
-    assert any("not there" in problem for problem in read.problems) == bool(missing)
-    assert any("several nodes" in problem for problem in read.problems) == (len(there) < len(nodes))
+    parsed = parse_graphdef(graph.SerializeToString())
+    known_names = {name for name, _ in nodes}
+    input_names = [text.lstrip("^").split(":")[0] for _, inputs in nodes for text in inputs]
+    assert len(parsed.edges) == sum(name in known_names for name in input_names)
+    missing = set(input_names) - known_names
+    assert any("missing input" in problem for problem in parsed.problems) == bool(missing)
+    has_duplicates = len(known_names) < len(nodes)
+    assert any("duplicate name" in problem for problem in parsed.problems) == has_duplicates
 
 
-def test_the_body_of_a_function_is_between_its_ends() -> None:
+def test_function_body_has_nodes_for_arguments_and_results() -> None:
     body = proto.FunctionDef(
         signature=proto.OpDef(
             name=b"double",
@@ -142,29 +143,28 @@ def test_the_body_of_a_function_is_between_its_ends() -> None:
     assert function.describe(0).outputs[0].dtype == "float32"
 
 
-def test_conditions_and_loops_have_bodies_with_shapes() -> None:
-    """A graph of TensorFlow's own with a call, a loop and a choice."""
+def test_parses_bodies_of_branches_and_loops() -> None:
+    """The file was written by TensorFlow and has a call, a loop and a branch."""
     graph = parse_graphdef((FILES / "function.pb").read_bytes())
-    calls = {op: graph.describe(at).functions for at, op in enumerate(graph.ops)}
+    calls = {op: graph.describe(node).functions for node, op in enumerate(graph.ops)}
     (step,) = calls["PartitionedCall"]
     body = graph.functions[step]
-    inner = {op: body.describe(at).functions for at, op in enumerate(body.ops)}
+    inner = {op: body.describe(node).functions for node, op in enumerate(body.ops)}
     assert len(inner["StatelessWhile"]) == len(inner["StatelessIf"]) == 2
     assert {*inner["StatelessWhile"], *inner["StatelessIf"], step} == set(graph.functions)
     assert body.describe(0).outputs == (TensorSpec("float32", (None, 4)),)
 
 
-def test_a_trace_of_pytorch_lacks_nothing(logged: list[Logged]) -> None:
-    """Modules that its nodes take parameters from are scopes, and no inputs that are missing."""
+def test_modules_of_pytorch_traces_are_not_missing_inputs(logged: list[Logged]) -> None:
     (trace,) = [one for one in logged if one.run == "torch/runs/graph"]
     graph = parse_graphdef(trace.data)
     assert graph.problems == ()
-    told = {name: graph.describe(at) for at, name in enumerate(graph.names)}
-    assert told["Multi/Sequential[enc]/Linear[0]/bias/bias.1"].attributes == {"name": "bias"}
-    assert told["Multi/Sequential[enc]/Linear[0]/input.1"].outputs[0].shape == (1, 8)
+    details = {name: graph.describe(node) for node, name in enumerate(graph.names)}
+    assert details["Multi/Sequential[enc]/Linear[0]/bias/bias.1"].attributes == {"name": "bias"}
+    assert details["Multi/Sequential[enc]/Linear[0]/input.1"].outputs[0].shape == (1, 8)
 
 
-def test_a_graph_of_tensorboardx() -> None:
+def test_parses_graph_written_by_tensorboardx() -> None:
     (file,) = (FILES / "tensorboardx").iterdir()
     with tracklight.open(file.parent, cache=False) as log:
         graph = parse_graphdef(log.tensors(".", "__run_graph__")[-1].item())
@@ -173,7 +173,7 @@ def test_a_graph_of_tensorboardx() -> None:
     assert ("Sequential/Linear[0]/input.3", "0", f"{linear}/input.5", 0, False) in edges_of(graph)
 
 
-def test_hostile_sizes_and_shapes_of_graphs() -> None:
+def test_implausible_sizes_are_ignored() -> None:
     deep = "/".join(["s"] * 50)
     huge = proto.AttrValue(
         shape=proto.TensorShapeProto(dim=[proto.Dim(size=2**62), proto.Dim(size=2**62)])
@@ -186,16 +186,16 @@ def test_hostile_sizes_and_shapes_of_graphs() -> None:
     graph = parse_graphdef(proto.GraphDef(node=nodes).SerializeToString())
     summary = summarize_graph(graph)
     assert (summary.depth, summary.edges) == (50, 10_001)
-    # No machine holds as much, so that nothing is claimed.
+    # The product of the dimensions is implausibly large.
     assert (summary.parameters, summary.largest) == (0, ())
 
 
 @pytest.mark.parametrize("data", [b"\x0a\xff", b"\x0a\x05abc", bytes(9)])
-def test_a_torn_graph_is_said_to_be_one(data: bytes) -> None:
-    with pytest.raises(FormatError, match="no GraphDef"):
+def test_damaged_graph_raises_format_error(data: bytes) -> None:
+    with pytest.raises(FormatError, match="not a GraphDef"):
         parse_graphdef(data)
 
 
-def test_an_empty_trace_is_said_to_be_one() -> None:
-    with pytest.raises(FormatError, match="holds no graph"):
+def test_run_metadata_without_graph_raises_format_error() -> None:
+    with pytest.raises(FormatError, match="has no graph"):
         parse_run_metadata(proto.RunMetadata().SerializeToString())

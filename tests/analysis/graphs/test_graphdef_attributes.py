@@ -1,4 +1,4 @@
-"""What is told of a node is what stands in its attributes."""
+"""Details of nodes are taken from their attributes."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ def test_shapes_and_types_of_outputs() -> None:
         shape=[_shape(-1, 3), _shape(), proto.TensorShapeProto(unknown_rank=True)]
     )
     node = _node("Op", _output_shapes=proto.AttrValue(list=shapes), T=proto.AttrValue(type=14))
-    detail = describe_node(node)
-    assert detail.outputs == (
+    details = describe_node(node)
+    assert details.outputs == (
         TensorSpec("bfloat16", (None, 3)),
         TensorSpec("bfloat16", ()),
         TensorSpec("bfloat16", None),
     )
-    assert [output.count_elements() for output in detail.outputs] == [None, 1, None]
-    assert [format_shape(it.shape) for it in detail.outputs] == [
+    assert [output.count_elements() for output in details.outputs] == [None, 1, None]
+    assert [format_shape(output.shape) for output in details.outputs] == [
         "?\N{MULTIPLICATION SIGN}3",
         "scalar",
         "",
     ]
-    assert detail.device == "/device:GPU:0"
-    assert dict(detail.attributes) == {"T": "bfloat16"}
+    assert details.device == "/device:GPU:0"
+    assert dict(details.attributes) == {"T": "bfloat16"}
 
 
-def test_a_variable_owns_its_numbers() -> None:
+def test_variables_own_parameters() -> None:
     shape, kind = proto.AttrValue(shape=_shape(3, 5)), proto.AttrValue(type=1)
     handle = describe_node(_node("VarHandleOp", shape=shape, dtype=kind))
     assert (handle.parameters, handle.outputs) == (15, (TensorSpec("resource", ()),))
@@ -46,7 +46,7 @@ def test_a_variable_owns_its_numbers() -> None:
     assert describe_node(_node("Placeholder", shape=shape, dtype=kind)).parameters == 0
 
 
-def test_values_are_written_as_people_do() -> None:
+def test_formats_attribute_values() -> None:
     node = _node(
         "Op",
         padding=proto.AttrValue(s=b"SAME"),
@@ -57,15 +57,15 @@ def test_values_are_written_as_people_do() -> None:
         long=proto.AttrValue(s=b"x" * 5000),
         nothing=proto.AttrValue(),
     )
-    detail = describe_node(node)
-    assert detail.attributes["padding"] == "SAME"
-    assert detail.attributes["strides"] == "[1, 2]"
-    assert detail.attributes["value"] == "float32 2"
-    assert detail.attributes["nothing"] == ""
-    assert len(detail.attributes["long"]) == 1001
-    assert detail.functions == ("body", "then")
+    details = describe_node(node)
+    assert details.attributes["padding"] == "SAME"
+    assert details.attributes["strides"] == "[1, 2]"
+    assert details.attributes["value"] == "float32 2"
+    assert details.attributes["nothing"] == ""
+    assert len(details.attributes["long"]) == 1001
+    assert details.functions == ("body", "then")
 
 
-def test_types_that_are_not_known_keep_their_number() -> None:
+def test_unknown_types_keep_their_number() -> None:
     assert get_dtype_name(101) == "float32"
     assert get_dtype_name(77) == "type 77"

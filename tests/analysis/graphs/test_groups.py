@@ -1,4 +1,4 @@
-"""However scopes are opened, every edge is in the picture once at each border that it crosses."""
+"""Every edge is shown once in its group and once at each boundary that it crosses."""
 
 from __future__ import annotations
 
@@ -13,77 +13,81 @@ from tracklight.analysis.graphs.graphdef import build_graph
 from tracklight.analysis.graphs.groups import Group, bundle_boundary_edges, bundle_child_edges
 
 NAMES = st.sampled_from([f"{scope}{name}" for scope in ("", "s/", "s/t/", "u/") for name in "abc"])
-NUMBERED = st.sampled_from([f"{scope}n_{at}" for scope in ("", "s/") for at in range(8)])
+NUMBERED = st.sampled_from([f"{scope}n_{number}" for scope in ("", "s/") for number in range(8)])
 NODES = st.one_of(NAMES, NUMBERED)
 GRAPHS = st.dictionaries(NODES, st.lists(NODES, max_size=4), max_size=20)
 
 
-def draw(nodes: dict[str, list[str]]) -> Subgraph:
+def make_subgraph(nodes: dict[str, list[str]]) -> Subgraph:
     return Subgraph(build_graph(graphdef(nodes)))
 
 
-def list_levels(sheet: Subgraph, fold: bool) -> list[Group]:
-    """All groups of a graph, series included."""
-    found = [
-        sheet.get_scope_group(scope, fold) for scope in range(len(sheet.hierarchy.scopes.paths))
+def list_groups(subgraph: Subgraph, fold: bool) -> list[Group]:
+    """Return all groups of a graph, including series."""
+    groups = [
+        subgraph.get_scope_group(scope, fold)
+        for scope in range(len(subgraph.hierarchy.scopes.paths))
     ]
     series = [
-        sheet.get_group(child.path, fold)
-        for level in found
-        for child in level.children
+        subgraph.get_group(child.path, fold)
+        for group in groups
+        for child in group.children
         if child.kind == "series"
     ]
-    return found + series
+    return groups + series
 
 
 @given(GRAPHS, st.booleans())
-def test_edges_join_the_children_that_hold_their_ends(
+def test_child_edges_connect_the_children_with_their_ends(
     nodes: dict[str, list[str]], fold: bool
 ) -> None:
-    sheet = draw(nodes)
-    rank, edges = sheet.hierarchy.rank, sheet.graph.edges
+    subgraph = make_subgraph(nodes)
+    rank, edges = subgraph.hierarchy.rank, subgraph.graph.edges
     ends = list(zip(rank[edges.source].tolist(), rank[edges.target].tolist(), strict=True))
-    for level in list_levels(sheet, fold):
-        holder = {
-            leaf: place
-            for place, child in enumerate(level.children)
+    for group in list_groups(subgraph, fold):
+        child_of = {
+            leaf: index
+            for index, child in enumerate(group.children)
             for leaf in range(child.first, child.last)
         }
-        assert sorted(holder) == list(range(level.first, level.last))
+        assert sorted(child_of) == list(range(group.first, group.last))
         expected = Counter(
-            (holder[source], holder[target])
+            (child_of[source], child_of[target])
             for source, target in ends
-            if source in holder
-            and target in holder
-            and (holder[source] != holder[target] or source == target)
-            and (holder[source] != holder[target] or level.children[holder[source]].kind == "op")
+            if source in child_of
+            and target in child_of
+            and (child_of[source] != child_of[target] or source == target)
+            and (
+                child_of[source] != child_of[target]
+                or group.children[child_of[source]].kind == "op"
+            )
         )
-        found = bundle_child_edges(sheet.hierarchy, level)
-        pairs = zip(found.source[found.bundle], found.target[found.bundle], strict=True)
+        bundles = bundle_child_edges(subgraph.hierarchy, group)
+        pairs = zip(bundles.source[bundles.bundle], bundles.target[bundles.bundle], strict=True)
         assert Counter((int(one), int(other)) for one, other in pairs) == expected
 
 
 @given(GRAPHS, st.booleans(), st.booleans())
-def test_what_crosses_a_border_is_led_to_the_box_where_both_ends_meet(
+def test_boundary_edges_lead_to_the_box_in_the_common_group(
     nodes: dict[str, list[str]], fold: bool, incoming: bool
 ) -> None:
-    sheet = draw(nodes)
-    rank, edges = sheet.hierarchy.rank, sheet.graph.edges
+    subgraph = make_subgraph(nodes)
+    rank, edges = subgraph.hierarchy.rank, subgraph.graph.edges
     near, far = (edges.target, edges.source) if incoming else (edges.source, edges.target)
-    for level in list_levels(sheet, fold):
-        around = sheet.list_enclosing_groups(level, fold)
-        border = bundle_boundary_edges(sheet.hierarchy, level, around, incoming)
+    for group in list_groups(subgraph, fold):
+        enclosing = subgraph.list_enclosing_groups(group, fold)
+        boundary = bundle_boundary_edges(subgraph.hierarchy, group, enclosing, incoming)
         crossing = [
             edge
             for edge in range(len(edges))
-            if level.first <= rank[near[edge]] < level.last
-            and not level.first <= rank[far[edge]] < level.last
+            if group.first <= rank[near[edge]] < group.last
+            and not group.first <= rank[far[edge]] < group.last
         ]
-        assert sorted(border.edges.tolist()) == crossing
-        boxes = {child.path: child for outer in around for child in outer.children}
-        for edge, bundle in zip(border.edges.tolist(), border.bundle.tolist(), strict=True):
-            partner = boxes[border.partner[bundle]]
-            child = level.children[border.child[bundle]]
+        assert sorted(boundary.edges.tolist()) == crossing
+        boxes = {child.path: child for outer in enclosing for child in outer.children}
+        for edge, bundle in zip(boundary.edges.tolist(), boundary.bundle.tolist(), strict=True):
+            partner = boxes[boundary.partner[bundle]]
+            child = group.children[boundary.child[bundle]]
             assert partner.first <= rank[far[edge]] < partner.last
             assert child.first <= rank[near[edge]] < child.last
-            assert not partner.first <= level.first < partner.last
+            assert not partner.first <= group.first < partner.last

@@ -1,4 +1,4 @@
-"""Layers of models in either form of Keras, joined as the model computes."""
+"""Models of Keras 2 and 3 are parsed to their layers and connections."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def tensor(layer: str, output: int = 0) -> Json:
 
 
 def layer(name: str, *calls: Any, kind: str = "Dense", **config: Any) -> Json:
-    """A layer as Keras 3 writes it: each call is its positional arguments, or all of them."""
+    """Return a layer in the format of Keras 3; a call is its positional arguments, or a dict."""
     nodes = [call if isinstance(call, dict) else {"args": call, "kwargs": {}} for call in calls]
     return {
         "class_name": kind,
@@ -38,15 +38,15 @@ def model(name: str, layers: list[Json], inputs: Any, outputs: Any, *calls: Any)
     return layer(name, *calls, kind="Functional", **config)
 
 
-def read(described: Json) -> Graph:
-    return parse_keras(json.dumps(described).encode())
+def parse(model: Json) -> Graph:
+    return parse_keras(json.dumps(model).encode())
 
 
-def pairs_of(graph: Graph) -> set[tuple[str, str]]:
-    return {(source, target) for source, _, target in edges_of(graph)}
+def get_pairs(graph: Graph) -> set[tuple[str, str]]:
+    return {(source, target) for source, _, target in get_edges(graph)}
 
 
-def edges_of(graph: Graph) -> set[tuple[str, str, str]]:
+def get_edges(graph: Graph) -> set[tuple[str, str, str]]:
     edges = graph.edges
     return {
         (graph.names[source], output, graph.names[target])
@@ -54,15 +54,15 @@ def edges_of(graph: Graph) -> set[tuple[str, str, str]]:
     }
 
 
-def test_layers_one_after_the_other() -> None:
+def test_sequential_model() -> None:
     layers = [layer("a", kind="InputLayer"), layer("b"), layer("c")]
-    graph = read({"class_name": "Sequential", "config": {"name": "s", "layers": layers}})
+    graph = parse({"class_name": "Sequential", "config": {"name": "s", "layers": layers}})
     assert list(graph.names) == ["a", "b", "c"]
     assert list(graph.ops) == ["InputLayer", "Dense", "Dense"]
-    assert edges_of(graph) == {("a", "0", "b"), ("b", "0", "c")}
+    assert get_edges(graph) == {("a", "0", "b"), ("b", "0", "c")}
 
 
-def test_tensors_by_keyword_and_numbers_among_the_arguments() -> None:
+def test_keyword_and_constant_arguments() -> None:
     layers = [
         layer("q", kind="InputLayer"),
         layer("v", kind="InputLayer"),
@@ -70,8 +70,8 @@ def test_tensors_by_keyword_and_numbers_among_the_arguments() -> None:
         layer("plus", [tensor("attend"), 1.0], kind="Add"),
         layer("both", [[tensor("plus"), tensor("q")]], kind="Concatenate"),
     ]
-    graph = read(model("m", layers, [["q", 0, 0], ["v", 0, 0]], [["both", 0, 0]]))
-    assert edges_of(graph) == {
+    graph = parse(model("m", layers, [["q", 0, 0], ["v", 0, 0]], [["both", 0, 0]]))
+    assert get_edges(graph) == {
         ("q", "0", "attend"),
         ("v", "0", "attend"),
         ("attend", "0", "plus"),
@@ -80,32 +80,32 @@ def test_tensors_by_keyword_and_numbers_among_the_arguments() -> None:
     }
 
 
-def test_a_layer_that_is_called_twice_is_one_node() -> None:
+def test_shared_layer_is_one_node() -> None:
     layers = [layer("x", kind="InputLayer"), layer("y", kind="InputLayer")]
     layers.append(layer("shared", [tensor("x")], [tensor("y")]))
-    graph = read(model("m", layers, [["x", 0, 0], ["y", 0, 0]], [["shared", 0, 0]]))
+    graph = parse(model("m", layers, [["x", 0, 0], ["y", 0, 0]], [["shared", 0, 0]]))
     assert list(graph.names) == ["x", "y", "shared"]
-    assert edges_of(graph) == {("x", "0", "shared"), ("y", "0", "shared")}
+    assert get_edges(graph) == {("x", "0", "shared"), ("y", "0", "shared")}
 
 
-def test_a_model_inside_is_a_scope_with_doors() -> None:
-    """Each of its inputs gets its own tensor, each reader the output it reads."""
+def test_nested_model_is_a_scope() -> None:
+    """Inputs and outputs of the nested model are resolved to its layers."""
     inside = [
         layer("in1", kind="InputLayer"),
         layer("in2", kind="InputLayer"),
         layer("d1", [tensor("in1")]),
         layer("d2", [tensor("in2")]),
     ]
-    doors = [["in1", 0, 0], ["in2", 0, 0]], [["d1", 0, 0], ["d2", 0, 0]]
+    ends = [["in1", 0, 0], ["in2", 0, 0]], [["d1", 0, 0], ["d2", 0, 0]]
     layers = [
         layer("a", kind="InputLayer"),
         layer("b", kind="InputLayer"),
-        model("inner", inside, *doors, [[tensor("a"), tensor("b")]]),
+        model("inner", inside, *ends, [[tensor("a"), tensor("b")]]),
         layer("last", [tensor("inner", 1)]),
     ]
-    graph = read(model("m", layers, [["a", 0, 0], ["b", 0, 0]], ["last", 0, 0]))
+    graph = parse(model("m", layers, [["a", 0, 0], ["b", 0, 0]], ["last", 0, 0]))
     assert "inner" not in graph.names
-    assert edges_of(graph) == {
+    assert get_edges(graph) == {
         ("a", "0", "inner/in1"),
         ("b", "0", "inner/in2"),
         ("inner/in1", "0", "inner/d1"),
@@ -114,18 +114,17 @@ def test_a_model_inside_is_a_scope_with_doors() -> None:
     }
 
 
-def test_models_in_a_row() -> None:
-    """A model inside of a sequence is entered at its first and left at its last layer."""
+def test_nested_sequential_model() -> None:
     inside = {
         "class_name": "Sequential",
         "config": {"name": "s", "layers": [layer("p"), layer("q")]},
     }
     layers = [layer("a", kind="InputLayer"), inside, layer("z")]
-    graph = read({"class_name": "Sequential", "config": {"name": "m", "layers": layers}})
-    assert edges_of(graph) == {("a", "0", "s/p"), ("s/p", "0", "s/q"), ("s/q", "0", "z")}
+    graph = parse({"class_name": "Sequential", "config": {"name": "m", "layers": layers}})
+    assert get_edges(graph) == {("a", "0", "s/p"), ("s/p", "0", "s/q"), ("s/q", "0", "z")}
 
 
-def test_the_form_of_keras_2() -> None:
+def test_calls_in_keras_2_format() -> None:
     layers = [
         layer("x", kind="InputLayer"),
         layer("y", kind="InputLayer"),
@@ -133,8 +132,8 @@ def test_the_form_of_keras_2() -> None:
         layer("att") | {"inbound_nodes": [[["d", 0, 0, {"value": ["y", 0, 0], "scale": 2}]]]},
         layer("cat") | {"inbound_nodes": [[["d", 0, 0, {}], ["att", 0, 0, {}]]]},
     ]
-    graph = read(model("m", layers, [["x", 0, 0], ["y", 0, 0]], [["cat", 0, 0]]))
-    assert edges_of(graph) == {
+    graph = parse(model("m", layers, [["x", 0, 0], ["y", 0, 0]], [["cat", 0, 0]]))
+    assert get_edges(graph) == {
         ("x", "0", "d"),
         ("d", "0", "att"),
         ("y", "0", "att"),
@@ -143,7 +142,7 @@ def test_the_form_of_keras_2() -> None:
     }
 
 
-def test_real_models_are_connected(logged: list[Logged]) -> None:
+def test_logged_models_match_independent_computation(logged: list[Logged]) -> None:
     models = [one for one in logged if one.plugin == "graph_keras_model"]
     assert len(models) >= 10
     for one in models:
@@ -151,75 +150,75 @@ def test_real_models_are_connected(logged: list[Logged]) -> None:
         assert graph.problems == (), one[:3]
         described = json.loads(one.data)
         assert list(graph.names) == keras_oracle.list_nodes(described)
-        assert pairs_of(graph) == keras_oracle.list_edges(described)
-        # Nothing stands apart: all but the inputs read from somewhere.
-        lone = set(range(len(graph))) - set(graph.edges.target.tolist())
-        kinds = {graph.ops[place] for place in lone}
-        assert kinds <= {"InputLayer"} or len(lone) == 1, one[:3]
+        assert get_pairs(graph) == keras_oracle.list_edges(described)
+        # All layers except inputs have an input.
+        roots = set(range(len(graph))) - set(graph.edges.target.tolist())
+        kinds = {graph.ops[node] for node in roots}
+        assert kinds <= {"InputLayer"} or len(roots) == 1, one[:3]
 
 
 @pytest.mark.parametrize("name", ["keras2_functional.json", "keras2_sequential.json"])
-def test_models_of_keras_2_itself(name: str) -> None:
-    told = json.loads((FILES / name).read_bytes())
-    graph = parse_keras(told["model"].encode())
-    described = json.loads(told["model"])
+def test_models_written_by_keras_2(name: str) -> None:
+    expected = json.loads((FILES / name).read_bytes())
+    graph = parse_keras(expected["model"].encode())
+    described = json.loads(expected["model"])
     assert graph.problems == ()
     assert list(graph.names) == keras_oracle.list_nodes(described)
-    assert pairs_of(graph) == keras_oracle.list_edges(described)
-    counts = {path: graph.describe(at).parameters for at, path in enumerate(graph.names)}
-    assert {path: counts[path] for path in told["counts"]} == told["counts"]
-    assert sum(counts.values()) == told["total"]
+    assert get_pairs(graph) == keras_oracle.list_edges(described)
+    counts = {path: graph.describe(node).parameters for node, path in enumerate(graph.names)}
+    assert {path: counts[path] for path in expected["counts"]} == expected["counts"]
+    assert sum(counts.values()) == expected["total"]
 
 
-def test_shapes_come_from_who_reads() -> None:
-    """Keras 3 says of every tensor what it is; Keras 2 says what the reader was built for."""
-    told = json.loads((FILES / "keras2_functional.json").read_bytes())
-    graph = parse_keras(told["model"].encode())
-    shapes = {path: graph.describe(at).outputs for at, path in enumerate(graph.names)}
+def test_output_shapes_come_from_the_layers_that_read_them() -> None:
+    """Keras 3 stores the shape of every tensor, Keras 2 the input shape of every layer."""
+    expected = json.loads((FILES / "keras2_functional.json").read_bytes())
+    graph = parse_keras(expected["model"].encode())
+    shapes = {path: graph.describe(node).outputs for node, path in enumerate(graph.names)}
     assert shapes["stem"] == (TensorSpec("float32", (None, 16, 16, 8)),)
     assert shapes["pool"] == (TensorSpec("float32", (None, 8)),)
     known = tensor("x")
     known["config"] |= {"shape": [None, 7], "dtype": "bfloat16"}
     layers = [layer("x", kind="Lambda"), layer("y", [known])]
-    graph = read(model("m", layers, [["x", 0, 0]], [["y", 0, 0]]))
+    graph = parse(model("m", layers, [["x", 0, 0]], [["y", 0, 0]]))
     assert graph.describe(0).outputs == (TensorSpec("bfloat16", (None, 7)),)
 
 
-def test_a_model_of_a_class_of_its_own() -> None:
-    """Only what it tells is known: the layers that it was given, or itself."""
-    told = {"class_name": "Mine", "config": {"name": "mine", "units": 3}}
-    graph = read(told)
+def test_subclassed_model() -> None:
+    """It has the layers in its config, or is a single node."""
+    expected = {"class_name": "Mine", "config": {"name": "mine", "units": 3}}
+    graph = parse(expected)
     assert (list(graph.names), list(graph.ops)) == (["mine"], ["Mine"])
     assert graph.describe(0).attributes["units"] == "3"
-    held = layer("first", dtype="float32", units=4, use_bias=True)
-    held["build_config"] = {"input_shape": [None, 2]}
+    nested = layer("first", dtype="float32", units=4, use_bias=True)
+    nested["build_config"] = {"input_shape": [None, 2]}
     others = [layer("second", dtype="float32"), {"class_name": "Zeros", "config": {}}]
-    graph = read({"class_name": "Mine", "config": {"name": "mine", "a": held, "b": others}})
+    graph = parse({"class_name": "Mine", "config": {"name": "mine", "a": nested, "b": others}})
     assert list(graph.names) == ["first", "second"]
     assert graph.describe(0).parameters == 12
 
 
-def test_a_layer_that_reads_from_itself_and_models_in_circles() -> None:
+def test_self_loops_and_cycles() -> None:
     layers = [layer("a", [tensor("b")]), layer("b", [tensor("a")], [tensor("b")])]
-    graph = read(model("m", layers, [["a", 0, 0]], [["b", 0, 0]]))
-    assert edges_of(graph) == {("b", "0", "a"), ("a", "0", "b"), ("b", "0", "b")}
+    graph = parse(model("m", layers, [["a", 0, 0]], [["b", 0, 0]]))
+    assert get_edges(graph) == {("b", "0", "a"), ("a", "0", "b"), ("b", "0", "b")}
 
 
 @pytest.mark.parametrize(("depth", "is_read"), [(50, True), (150, False), (5000, False)])
-def test_models_inside_of_models(depth: int, is_read: bool) -> None:
+def test_deeply_nested_models(depth: int, is_read: bool) -> None:
     inner = '{"class_name": "Dense", "config": {"name": "d"}}'
     for _ in range(depth):
         inner = f'{{"class_name": "Sequential", "config": {{"name": "m", "layers": [{inner}]}}}}'
     if is_read:
         assert list(parse_keras(inner.encode()).names) == ["m/" * (depth - 1) + "d"]
     else:
-        with pytest.raises(FormatError, match=r"deep|no JSON"):
+        with pytest.raises(FormatError, match=r"deep|not JSON"):
             parse_keras(inner.encode())
 
 
 @pytest.mark.parametrize("depth", [50, 400, 900, 5000, 100_000])
-def test_arguments_inside_of_arguments(depth: int) -> None:
-    """However deep, it is read or refused."""
+def test_deeply_nested_arguments(depth: int) -> None:
+    """They are parsed or raise a FormatError."""
     nested = "[" * depth + "]" * depth
     one = f'{{"config": {{"name": "a", "x": {nested}}}, "inbound_nodes": {nested}}}'
     data = f'{{"class_name": "Functional", "config": {{"layers": [{one}]}}}}'
@@ -227,13 +226,13 @@ def test_arguments_inside_of_arguments(depth: int) -> None:
         graph = parse_keras(data.encode())
     except FormatError as error:
         assert depth > 50
-        assert "deep" in str(error) or "no JSON" in str(error)
+        assert "deep" in str(error) or "not JSON" in str(error)
     else:
         assert graph.describe(0).attributes["x"] in (nested, "…")
 
 
 @pytest.mark.parametrize("data", [b"{", b"[]", b'{"config": 3}', b"\xff"])
-def test_what_is_no_model_is_said(data: bytes) -> None:
+def test_invalid_json_raises_format_error(data: bytes) -> None:
     with pytest.raises(FormatError, match="model's description"):
         parse_keras(data)
 
@@ -269,9 +268,9 @@ CONFIG = st.fixed_dictionaries(
 
 
 @given(st.fixed_dictionaries({"config": CONFIG | JSON}, optional={"class_name": JSON}) | JSON)
-def test_any_json_is_read_or_refused(described: object) -> None:
+def test_arbitrary_json_is_parsed_or_raises_format_error(described: object) -> None:
     try:
         graph = parse_keras(json.dumps(described).encode())
     except FormatError:
         return
-    assert all(graph.describe(place).parameters >= 0 for place in range(len(graph)))
+    assert all(graph.describe(node).parameters >= 0 for node in range(len(graph)))

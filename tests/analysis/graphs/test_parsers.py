@@ -1,4 +1,4 @@
-"""Files that somebody drops in are known by their bytes, or refused in a sentence."""
+"""The format of model files is detected by content; unsupported files raise an error."""
 
 from __future__ import annotations
 
@@ -32,76 +32,76 @@ def pack(name: str, content: bytes) -> bytes:
 
 def describe(graph: Graph) -> object:
     bodies = {name: describe(body) for name, body in graph.functions.items()}
-    details = [graph.describe(place) for place in range(len(graph))]
+    details = [graph.describe(node) for node in range(len(graph))]
     return list(graph.names), list(graph.ops), edges_of(graph), details, bodies
 
 
-def test_text_and_bytes_are_the_same_graph() -> None:
+def test_text_and_binary_graphdef_are_equal() -> None:
     text, plain = (parse_graph_file(name, DATA[name]) for name in ("function.pbtxt", "function.pb"))
     assert describe(text) == describe(plain)
     assert len(plain.functions) == 5
 
 
-def test_an_exported_model_of_tensorflow() -> None:
+def test_saved_model() -> None:
     graph = parse_graph_file("model", DATA["saved_model.pb"])
     assert "StatefulPartitionedCall" in graph.ops
-    assert sum(graph.describe(place).parameters for place in range(len(graph))) == 8
+    assert sum(graph.describe(node).parameters for node in range(len(graph))) == 8
 
 
-def test_a_meta_graph() -> None:
+def test_meta_graph() -> None:
     graph = proto.parse("GraphDef", DATA["function.pb"])
-    # Its first field tells of the writer, its third of what to save.
+    # Add the fields meta_info_def and saver_def, which tracklight does not declare.
     data = b"\x0a\x03\x0a\x011" + proto.MetaGraphDef(graph_def=graph).SerializeToString()
     assert len(parse_graph_file("model.meta", data + b"\x1a\x00")) == len(graph.node)
 
 
 @pytest.mark.parametrize("name", ["a.onnx", "b"])
-def test_names_do_not_matter(name: str) -> None:
+def test_file_name_does_not_matter(name: str) -> None:
     assert "Clip" in parse_graph_file(name, DATA["choice.onnx"]).ops
 
 
 @pytest.mark.parametrize("data", [MODEL, b"\xef\xbb\xbf" + MODEL, pack("config.json", MODEL)])
-def test_models_of_keras(data: bytes) -> None:
+def test_keras_models(data: bytes) -> None:
     assert "Conv2D" in parse_graph_file("model.keras", data).ops
 
 
 @pytest.mark.parametrize(
-    ("data", "sentence"),
+    ("data", "message"),
     [
         (b"", "the file is empty"),
         (b"\x89HDF\r\n", "model.to_json()"),
-        (b"\x80\x04", "a pickle, which is never opened here"),
-        (b"\x1f\x8b\x08", "unpack it first"),
+        (b"\x80\x04", "a pickle, which is not opened"),
+        (b"\x1f\x8b\x08", "decompress it first"),
         (b"\x1c\0\0\0TFL3", "TensorFlow Lite"),
-        (pack("data.pkl", b""), "no .keras file; export it as ONNX"),
+        (pack("data.pkl", b""), "not a .keras file; export it as ONNX"),
         (pack("config.json", MODEL)[:-30], "the archive is damaged"),
-        (pack("config.json", b"{}"), "no configuration of layers"),
+        (pack("config.json", b"{}"), "no layer configuration"),
         (b"hello world", "none of a GraphDef"),
         (b"\x08\x01\x08\x01", "it is none of a GraphDef"),
         (b"#" * 100_000, "none of a GraphDef"),
-        (b"node {\n  name: 3 3\n}", "the text is no GraphDef message: 2:9"),
-        (b"node { attr { " * 2000, "no GraphDef message"),
-        (b"saved_model_schema_version: 1", "the saved model holds no graph"),
+        (b"node {\n  name: 3 3\n}", "the text is not a GraphDef message: 2:9"),
+        (b"node { attr { " * 2000, "not a GraphDef message"),
+        (b"saved_model_schema_version: 1", "the saved model has no graph"),
         (b"versions { producer: 3 }", "its graph has no nodes"),
         (DATA["function.pb"][:-9], "ends too early"),
         (DATA["choice.onnx"][:-9], "ends too early"),
-        (DATA["function.pbtxt"][:-99], "no GraphDef message"),
+        (DATA["function.pbtxt"][:-99], "not a GraphDef message"),
     ],
 )
-def test_what_cannot_be_read_is_said(data: bytes, sentence: str) -> None:
+def test_unsupported_file_raises_format_error(data: bytes, message: str) -> None:
     with pytest.raises(FormatError) as caught:
         parse_graph_file("some.file", data)
     assert str(caught.value).startswith("some.file cannot be shown: ")
-    assert sentence in str(caught.value)
+    assert message in str(caught.value)
 
 
-def test_more_text_than_can_be_read_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_large_text_raises_format_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parsers, "MAX_PBTXT_CHARACTERS", 100)
-    with pytest.raises(FormatError, match=r"write the graph as bytes \(\.pb\)"):
+    with pytest.raises(FormatError, match=r"write a binary graph \(\.pb\)"):
         parse_graph_file("function.pbtxt", DATA["function.pbtxt"])
 
 
-def test_an_event_file_is_told_apart() -> None:
+def test_event_file_raises_format_error() -> None:
     (file,) = (FILES / "tensorboardx").iterdir()
     with pytest.raises(FormatError, match="open its folder as a log"):
         parse_graph_file(file.name, file.read_bytes())
@@ -115,12 +115,12 @@ SMALL = [DATA["choice.onnx"], DATA["function.pb"], b'node { name: "a" op: "DT_IN
     st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), max_size=6),
     st.floats(0, 1),
 )
-def test_any_bytes_are_read_or_refused(
+def test_arbitrary_bytes_are_parsed_or_raise_format_error(
     whole: bytes, changes: list[tuple[float, int]], end: float
 ) -> None:
     data = bytearray(whole)
-    for at, byte in changes:
-        data[int(at * len(data))] = byte
+    for position, byte in changes:
+        data[int(position * len(data))] = byte
     for part in (bytes(data), bytes(data[: int(end * len(data))])):
         try:
             assert len(parse_graph_file("file", part).names) >= 0
@@ -128,7 +128,7 @@ def test_any_bytes_are_read_or_refused(
             assert str(error)
 
 
-def test_types_inside_of_texts_stay_as_they_are() -> None:
+def test_type_names_in_strings_are_not_replaced() -> None:
     text = b'node { name: "DT_FLOAT" op: "A" attr { key: "T" value { type: DT_HALF_REF } } }'
     graph = parse_graph_file("a.pbtxt", text)
     assert list(graph.names) == ["DT_FLOAT"]

@@ -1,3 +1,5 @@
+"""Suspicious shapes of operands are reported."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -13,45 +15,47 @@ from tracklight.analysis.graphs.insights import DataFlow, iter_shape_issues
 UNKNOWN = -1
 
 
-def judge(op: str, one: Sequence[int], other: Sequence[int], source: str = "Placeholder") -> str:
-    """What is said of an operation on two values of these shapes."""
+def find_issues(
+    op: str, one: Sequence[int], other: Sequence[int], source: str = "Placeholder"
+) -> str:
+    """Return the issues of an operation on two tensors of these shapes."""
     ops = {"a": "Placeholder", "b": source, "both": op}
     shapes = {"a": one, "b": other}
     graph = graphdef({"a": [], "b": [], "both": ["a", "b"]}, ops, shapes)
-    sheet = Subgraph(parse_graphdef(graph.SerializeToString()))
-    return "; ".join(misfit.message for misfit in iter_shape_issues(sheet, DataFlow(sheet)))
+    subgraph = Subgraph(parse_graphdef(graph.SerializeToString()))
+    return "; ".join(issue.message for issue in iter_shape_issues(subgraph, DataFlow(subgraph)))
 
 
 @pytest.mark.parametrize(
     ("one", "other"),
     [([4, 8], [4, 8]), ([4, 8], [8]), ([4, 8], [1, 8]), ([UNKNOWN, 8], [4, 8]), ([4, 8], [])],
 )
-def test_what_fits_is_not_told(one: list[int], other: list[int]) -> None:
-    assert judge("Sub", one, other) == ""
+def test_compatible_shapes_have_no_issue(one: list[int], other: list[int]) -> None:
+    assert find_issues("Sub", one, other) == ""
 
 
-def test_a_column_and_a_row_give_a_square() -> None:
-    assert judge("Sub", [32], [32, 1]) == f"32 and 32{X}1 are spread to 32{X}32"
-    # Of numbers that are not fed in, that is how a grid is made.
-    assert judge("Sub", [32], [32, 1], source="Const") == ""
+def test_row_and_column_are_broadcast_to_a_square() -> None:
+    assert find_issues("Sub", [32], [32, 1]) == f"32 and 32{X}1 are broadcast to 32{X}32"
+    # With constants it is intended.
+    assert find_issues("Sub", [32], [32, 1], source="Const") == ""
 
 
-def test_sizes_that_differ_do_not_fit() -> None:
-    assert judge("aten::add", [4, 8], [4, 6]) == f"4{X}8 and 4{X}6 do not fit together"
-    assert judge("Conv2D", [4, 8], [4, 6]) == ""
+def test_incompatible_elementwise_shapes() -> None:
+    assert find_issues("aten::add", [4, 8], [4, 6]) == f"4{X}8 and 4{X}6 cannot be broadcast"
+    assert find_issues("Conv2D", [4, 8], [4, 6]) == ""
 
 
-def test_a_product_needs_one_size_twice() -> None:
-    assert judge("MatMul", [4, 8], [8, 2]) == ""
-    assert judge("MatMul", [4, 8], [9, 2]) == f"4{X}8 times 9{X}2: 8 is not 9"
-    assert judge("MatMul", [4, UNKNOWN], [9, 2]) == ""
+def test_incompatible_matrix_product() -> None:
+    assert find_issues("MatMul", [4, 8], [8, 2]) == ""
+    assert find_issues("MatMul", [4, 8], [9, 2]) == f"4{X}8 times 9{X}2: 8 is not 9"
+    assert find_issues("MatMul", [4, UNKNOWN], [9, 2]) == ""
 
 
-def test_an_operand_may_be_turned_around() -> None:
+def test_transposed_operand() -> None:
     graph = graphdef(
         {"a": [], "b": [], "both": ["a", "b"]}, {"both": "MatMul"}, {"a": [4, 8], "b": [2, 8]}
     )
-    turned = graph.node[2].attr.add()
-    turned.key, turned.value.b = b"transpose_b", True
-    sheet = Subgraph(parse_graphdef(graph.SerializeToString()))
-    assert list(iter_shape_issues(sheet, DataFlow(sheet))) == []
+    transpose = graph.node[2].attr.add()
+    transpose.key, transpose.value.b = b"transpose_b", True
+    subgraph = Subgraph(parse_graphdef(graph.SerializeToString()))
+    assert list(iter_shape_issues(subgraph, DataFlow(subgraph))) == []

@@ -1,4 +1,4 @@
-"""A function that JAX lowered: every line is a node, in its scope, with what it reads."""
+"""StableHLO texts are parsed to nodes, edges, scopes and source lines."""
 
 from __future__ import annotations
 
@@ -20,71 +20,70 @@ TEXTS = {name: (FILES / name).read_text() for name in ("step.mlir", "step_locate
 
 
 def describe_all(graph: Graph) -> dict[str, NodeDetails]:
-    return {name: graph.describe(place) for place, name in enumerate(graph.names)}
+    return {name: graph.describe(node) for node, name in enumerate(graph.names)}
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_every_line_is_a_node(name: str) -> None:
+def test_every_operation_is_a_node(name: str) -> None:
     graph = parse_graph_file(name, TEXTS[name].encode())
     bodies = [graph, *graph.functions.values()]
-    found = Counter(op for body in bodies for op in body.ops)
+    ops = Counter(op for body in bodies for op in body.ops)
     expected = re.findall(r'^ +%\S+ = "?(?:stablehlo|func)?\.?(\w+)', TEXTS[name], re.MULTILINE)
-    assert {op: found[op] for op in expected} == Counter(expected)
+    assert {op: ops[op] for op in expected} == Counter(expected)
     assert all(body.problems == () for body in bodies)
     calls = [
-        call
-        for body in bodies
-        for detail in describe_all(body).values()
-        for call in detail.functions
+        call for body in bodies for node in describe_all(body).values() for call in node.functions
     ]
     assert sorted(calls) == sorted(graph.functions)
 
 
-def test_loops_and_choices_read_what_is_inside_of_them() -> None:
+def test_loops_and_branches_read_the_results_of_their_regions() -> None:
     graph = parse_stablehlo(TEXTS["step.mlir"])
-    reads: dict[str, list[str]] = {}
+    inputs: dict[str, list[str]] = {}
     for source, _, target, _, _ in edges_of(graph):
-        reads.setdefault(target, []).append(source)
-    assert reads["while_1"] == ["while", "while_1/cond/compare", "while_1/do/add"]
-    assert reads["case"] == ["convert", "case/0/negate", "case/1/subtract"]
+        inputs.setdefault(target, []).append(source)
+    assert inputs["while_1"] == ["while", "while_1/cond/compare", "while_1/do/add"]
+    assert inputs["case"] == ["convert", "case/0/negate", "case/1/subtract"]
     assert ("while", "2", "while_1", 0, False) in edges_of(graph)
-    told = describe_all(graph)
-    assert told["dot_general"].outputs == (TensorSpec("float32", (3, 5)),)
-    assert [output.dtype for output in told["while"].outputs] == ["float32", "int32", "float32"]
-    assert told["compare"].outputs == (TensorSpec("bool", ()),)
-    assert told["dot_general"].attributes["settings"].startswith("contracting_dims = [1] x [0]")
-    assert told["constant"].attributes == {"value": "0.000000e+00"}
+    details = describe_all(graph)
+    assert details["dot_general"].outputs == (TensorSpec("float32", (3, 5)),)
+    assert [output.dtype for output in details["while"].outputs] == ["float32", "int32", "float32"]
+    assert details["compare"].outputs == (TensorSpec("bool", ()),)
+    assert details["dot_general"].attributes["settings"].startswith("contracting_dims = [1] x [0]")
+    assert details["constant"].attributes == {"value": "0.000000e+00"}
     sizes = {name: len(body) for name, body in graph.functions.items()}
     assert sizes["relu"] == 5
     assert graph.functions["relu"].ops[0] == "_Arg"
     assert graph.functions["relu"].ops[-1] == "_Retval"
 
 
-def test_scopes_and_lines_where_they_are_told() -> None:
-    told = describe_all(parse_stablehlo(TEXTS["step_located.mlir"]))
-    assert {"params['b']", "params['w']", "x"} < set(told)
-    assert re.fullmatch(r"make.py:\d+ in step", told["step/encoder/dot_general"].source)
-    assert "step/loop/while/cond/compare" in told
-    assert told["step/choice/case"].outputs == (TensorSpec("float32", ()),)
+def test_debug_info_gives_scopes_and_source_lines() -> None:
+    details = describe_all(parse_stablehlo(TEXTS["step_located.mlir"]))
+    assert {"params['b']", "params['w']", "x"} < set(details)
+    assert re.fullmatch(r"make.py:\d+ in step", details["step/encoder/dot_general"].source)
+    assert "step/loop/while/cond/compare" in details
+    assert details["step/choice/case"].outputs == (TensorSpec("float32", ()),)
 
 
-def test_types_as_numpy_calls_them() -> None:
+def test_types_have_numpy_names() -> None:
     kinds = "bf16 ui8 i64 f8E4M3FN complex<f32> i1"
-    arguments = ", ".join(f"%arg{at}: tensor<?x{kind}>" for at, kind in enumerate(kinds.split()))
+    arguments = ", ".join(
+        f"%arg{number}: tensor<?x{kind}>" for number, kind in enumerate(kinds.split())
+    )
     graph = parse_stablehlo(f"func.func public @main({arguments}) -> () {{\n  return\n}}")
-    names = [graph.describe(place).outputs[0].dtype for place in range(len(graph))]
+    names = [graph.describe(node).outputs[0].dtype for node in range(len(graph))]
     assert names == ["bfloat16", "uint8", "int64", "f8E4M3FN", "complex64", "bool"]
     assert graph.describe(0).outputs[0].shape == (None,)
 
 
-def test_what_is_odd_is_read_or_refused() -> None:
-    with pytest.raises(FormatError, match="holds no function"):
+def test_invalid_texts() -> None:
+    with pytest.raises(FormatError, match="has no function"):
         parse_stablehlo("module {}")
     nested = "func.func @main() {\n" + '%0 = "stablehlo.case"(%1) ({\n' * 200
-    with pytest.raises(FormatError, match="more than 100 deep"):
+    with pytest.raises(FormatError, match="more than 100 levels deep"):
         parse_stablehlo(nested)
     graph = parse_stablehlo("func.func @f(%a: tensor<2xf32>) {\n%0 = stablehlo.add %a, %gone")
-    assert graph.problems == ("1 input is named but not there: %gone",)
+    assert graph.problems == ("1 missing input: %gone",)
 
 
 LINES = TEXTS["step_located.mlir"].splitlines()
@@ -94,10 +93,10 @@ WORDS = st.sampled_from(
 
 
 @given(st.lists(st.tuples(st.integers(0, len(LINES) - 1), WORDS), max_size=12))
-def test_any_text_is_read_or_refused(changes: list[tuple[int, str]]) -> None:
+def test_arbitrary_text_is_parsed_or_raises_format_error(changes: list[tuple[int, str]]) -> None:
     lines = list(LINES)
-    for at, word in changes:
-        lines[at] = word
+    for number, word in changes:
+        lines[number] = word
     try:
         graph = parse_stablehlo("\n".join(lines))
     except FormatError:

@@ -1,4 +1,4 @@
-"""A context of a real log, as a dashboard gets it."""
+"""The context of a dashboard for a real log."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ Open = Callable[[Path], Context]
 
 @pytest.fixture
 def open_log() -> Iterator[Open]:
-    opened = []
+    catalogs = []
 
     def open_(path: Path) -> Context:
         catalog = logs.open_catalog(path)
         catalog.refresh()
-        opened.append(catalog)
+        catalogs.append(catalog)
         overview = LogOverview(catalog)
         return Context(
             catalog,
@@ -33,5 +33,5 @@ def open_log() -> Iterator[Open]:
         )
 
     yield open_
-    for catalog in opened:
+    for catalog in catalogs:
         catalog.close()

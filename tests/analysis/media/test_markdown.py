@@ -1,4 +1,4 @@
-"""Markdown becomes the HTML that people expect of it, and no word is lost."""
+"""Markdown is rendered to the expected HTML, and no text is lost."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def render(text: str) -> str:
         ("- [x] a\n- [ ] b", '<ul>\n<li class="task">☑ a</li>\n<li class="task">☐ b</li>\n</ul>'),
     ],
 )
-def test_marks(text: str, html: str) -> None:
+def test_markup(text: str, html: str) -> None:
     assert render(text) == html
 
 
-def test_a_table_with_aligned_columns() -> None:
+def test_table_with_aligned_columns() -> None:
     html = render("| a | b | c |\n|:--|--:|:-:|\n| 1 | 2 | 3 |")
     assert '<th class="left">a</th>\n<th class="right">b</th>\n<th class="center">c</th>' in html
     assert '<td class="right">2</td>' in html
@@ -44,7 +44,7 @@ def test_a_table_with_aligned_columns() -> None:
 @pytest.mark.parametrize(
     "word", ["<unk>", "<s>", "</s>", "<pad>", "<|endoftext|>", "<mask>", "<eos>"]
 )
-def test_the_words_of_models_stay(word: str) -> None:
+def test_special_tokens_of_models_stay_visible(word: str) -> None:
     shown = word.replace("<", "&lt;").replace(">", "&gt;")
     assert render(f"the {word} cat") == f"<p>the {shown} cat</p>"
     assert render(word) == f"<p>{shown}</p>"
@@ -72,11 +72,11 @@ LINK = 'target="_blank" rel="noopener noreferrer"'
         ("![](c.png)", '<span class="picture">c.png</span>'),
     ],
 )
-def test_links_and_pictures(text: str, html: str) -> None:
+def test_links_and_images(text: str, html: str) -> None:
     assert render(text) == f"<p>{html}</p>"
 
 
-def test_code_is_marked_by_class() -> None:
+def test_code_is_highlighted_by_class() -> None:
     html = render("```python\ndef f():  # why\n    return 1\n```")
     assert html.startswith('<pre><code class="language-python"><span class="hl-keyword">def</span>')
     assert '<span class="hl-comment"># why</span>' in html
@@ -84,7 +84,7 @@ def test_code_is_marked_by_class() -> None:
 
 
 @pytest.mark.parametrize("info", ["", "klingon", "python-but-not"])
-def test_code_in_no_known_language_is_left(info: str) -> None:
+def test_code_in_unknown_language_is_not_highlighted(info: str) -> None:
     assert render(f"```{info}\n\n a<b\n\n```") == "<pre><code>\n a&lt;b\n\n</code></pre>"
 
 
@@ -104,30 +104,28 @@ def test_formulas(text: str, part: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["$5 and $6", "from 5$ to 6$", "a $ b $ c", r"\$x\$", "US$1/US$2"])
-def test_money_is_no_formula(text: str) -> None:
+def test_currency_is_not_math(text: str) -> None:
     assert "<math" not in render(text)
 
 
 @pytest.mark.parametrize("tex", [r"\nonsense{x}", r"\frac", "x^2^3", r"\left(", r"\def\a{b}\a"])
-def test_bad_tex_is_shown_as_its_source(tex: str) -> None:
+def test_unsupported_tex_is_shown_as_source(tex: str) -> None:
     html = render(f"so ${tex}$ there")
     shown = tex.replace("<", "&lt;")
-    assert (
-        html == f'<p>so <code class="tex" title="This TeX cannot be set">{shown}</code> there</p>'
-    )
+    assert html == f'<p>so <code class="tex" title="Unsupported TeX">{shown}</code> there</p>'
 
 
-def test_deep_nesting_loses_nothing() -> None:
+def test_deeply_nested_text_is_not_rendered() -> None:
     rendered = render_markdown(">" * 80 + " deep down")
-    assert rendered.html is None, "the parser would leave the words out"
+    assert rendered.html is None, "the parser would drop the text"
     assert rendered.note is not None
 
 
-def test_a_board_that_shows_no_text_loads_no_parser() -> None:
+def test_parser_is_imported_lazily() -> None:
     code = (
         "import sys, tracklight.server.app, tracklight.dashboards.text\n"
         "heavy = {'markdown_it', 'mdit_py_plugins', 'nh3', 'pygments', 'latex2mathml'}\n"
         "sys.exit(' '.join(heavy & set(sys.modules)) or None)"
     )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert (found.returncode, found.stderr) == (0, "")
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (result.returncode, result.stderr) == (0, "")

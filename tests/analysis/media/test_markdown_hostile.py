@@ -1,4 +1,4 @@
-"""No text out of a log gets to do anything in the page; tests/web has browsers look at it."""
+"""Rendered Markdown contains allowed HTML only; tests/web checks it in browsers."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ _ATTRIBUTES = {"href", "title", "class", "rel", "target", "start", *MATH_ATTRIBU
 
 
 class Inspector(HTMLParser):
-    """Collects what does not belong into safe HTML."""
+    """Collect tags and attributes that are not allowed."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
-        self.faults: list[str] = []
+        self.violations: list[str] = []
         self.feed(html)
         self.close()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag not in KNOWN_TAGS | MATH_TAGS | {"s"}:
-            self.faults.append(f"<{tag}>")
-        self.faults += _iter_faults(attrs)
+            self.violations.append(f"<{tag}>")
+        self.violations += _iter_faults(attrs)
 
     def handle_comment(self, data: str) -> None:
-        self.faults.append(f"<!--{data}-->")
+        self.violations.append(f"<!--{data}-->")
 
     def handle_decl(self, decl: str) -> None:
-        self.faults.append(f"<!{decl}>")
+        self.violations.append(f"<!{decl}>")
 
     handle_pi = unknown_decl = handle_decl
 
@@ -60,24 +60,24 @@ def _iter_faults(attrs: list[tuple[str, str | None]]) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("text", VECTORS)
-def test_nothing_hostile_passes(text: str) -> None:
+def test_attack_vectors_are_harmless(text: str) -> None:
     html = render_markdown(text).html
     assert html is not None
-    assert Inspector(html).faults == []
+    assert Inspector(html).violations == []
 
 
 @pytest.mark.parametrize("text", VECTORS)
-def test_the_second_wall_holds_by_itself(text: str) -> None:
-    assert Inspector(sanitize(text)).faults == []
+def test_sanitizer_alone_removes_attack_vectors(text: str) -> None:
+    assert Inspector(sanitize(text)).violations == []
 
 
 @pytest.mark.slow
 @settings(max_examples=300)
 @given(st.text())
-def test_any_text_is_rendered(text: str) -> None:
+def test_renders_arbitrary_text(text: str) -> None:
     rendered = render_markdown(text)
     assert rendered.html is not None, rendered.note
-    assert Inspector(rendered.html).faults == []
+    assert Inspector(rendered.html).violations == []
 
 
 _PIECES = st.sampled_from(
@@ -90,10 +90,10 @@ _PIECES = st.sampled_from(
 
 @settings(max_examples=500)
 @given(st.lists(_PIECES, max_size=40).map(" ".join) | st.lists(_PIECES, max_size=40).map("".join))
-def test_any_mixture_is_safe(text: str) -> None:
+def test_arbitrary_mixtures_are_safe(text: str) -> None:
     rendered = render_markdown(text)
     assert rendered.html is not None, rendered.note
-    assert Inspector(rendered.html).faults == []
+    assert Inspector(rendered.html).violations == []
 
 
 _PATHOLOGICAL = {
@@ -124,8 +124,8 @@ _PATHOLOGICAL = {
 
 
 @pytest.mark.parametrize("text", _PATHOLOGICAL.values(), ids=_PATHOLOGICAL.keys())
-def test_what_is_made_to_take_long_ends_in_time(text: str) -> None:
+def test_pathological_texts_end_in_time(text: str) -> None:
     start = time.thread_time()
     rendered = render_markdown(text)
-    assert time.thread_time() - start < 10, "a bound, not a measurement"
+    assert time.thread_time() - start < 10, "a generous limit"
     assert (rendered.html is None) == (rendered.note is not None)

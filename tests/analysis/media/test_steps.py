@@ -1,4 +1,4 @@
-"""Every step of a tag is listed, and each value has a name of its own."""
+"""All steps of a tag are listed, with unique fingerprints."""
 
 from __future__ import annotations
 
@@ -11,43 +11,41 @@ from tracklight.analysis.media.values import StepsRequest, list_steps
 TAG = "picture"
 
 
-def _write(tmp_path: Path, run: str, steps: list[int]) -> None:
+def write_images(tmp_path: Path, run: str, steps: list[int]) -> None:
     logs.write(tmp_path, run, b"".join(logs.picture(step, bytes([step])) for step in steps))
 
 
-def test_no_step_is_left_out(tmp_path: Path, open_log: Open) -> None:
-    _write(tmp_path, "a", list(range(200)))
-    _write(tmp_path, "b", [5, 6])
-    answer = list_steps(open_log(tmp_path), StepsRequest([TAG]))
-    assert {series.run: series.step.tolist() for series in answer.series} == {
+def test_lists_all_steps(tmp_path: Path, open_log: Open) -> None:
+    write_images(tmp_path, "a", list(range(200)))
+    write_images(tmp_path, "b", [5, 6])
+    response = list_steps(open_log(tmp_path), StepsRequest([TAG]))
+    assert {series.run: series.step.tolist() for series in response.series} == {
         "a": list(range(200)),
         "b": [5, 6],
     }
 
 
-def test_only_the_runs_that_were_asked_for(tmp_path: Path, open_log: Open) -> None:
-    _write(tmp_path, "a", [1])
-    _write(tmp_path, "b", [1])
-    answer = list_steps(open_log(tmp_path), StepsRequest([TAG], ["b", "nowhere"]))
-    assert [series.run for series in answer.series] == ["b"]
+def test_lists_requested_runs_only(tmp_path: Path, open_log: Open) -> None:
+    write_images(tmp_path, "a", [1])
+    write_images(tmp_path, "b", [1])
+    response = list_steps(open_log(tmp_path), StepsRequest([TAG], ["b", "nowhere"]))
+    assert [series.run for series in response.series] == ["b"]
 
 
-def test_values_that_were_written_over_are_asked_for_by_name(
-    tmp_path: Path, open_log: Open
-) -> None:
-    _write(tmp_path, "a", [1, 2, 3, 2, 3])
+def test_overwritten_values_are_listed_on_request(tmp_path: Path, open_log: Open) -> None:
+    write_images(tmp_path, "a", [1, 2, 3, 2, 3])
     context = open_log(tmp_path)
     (current,) = list_steps(context, StepsRequest([TAG])).series
     assert (current.step.tolist(), current.index.tolist()) == ([1, 2, 3], [0, 3, 4])
-    (every,) = list_steps(context, StepsRequest([TAG], overwritten=True)).series
-    assert every.step.tolist() == [1, 2, 3, 2, 3]
+    (all_values,) = list_steps(context, StepsRequest([TAG], overwritten=True)).series
+    assert all_values.step.tolist() == [1, 2, 3, 2, 3]
 
 
-def test_marks_tell_values_apart_and_last(tmp_path: Path, open_log: Open) -> None:
-    _write(tmp_path, "a", list(range(200)))
-    marks = [
+def test_fingerprints_are_unique_and_stable(tmp_path: Path, open_log: Open) -> None:
+    write_images(tmp_path, "a", list(range(200)))
+    fingerprints = [
         list_steps(open_log(tmp_path), StepsRequest([TAG])).series[0].mark.tolist()
         for _ in range(2)
     ]
-    assert marks[0] == marks[1]
-    assert len(set(marks[0])) == 200
+    assert fingerprints[0] == fingerprints[1]
+    assert len(set(fingerprints[0])) == 200

@@ -1,3 +1,5 @@
+"""Values are thinned evenly, and bytes are shared between series."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -8,19 +10,19 @@ from tracklight.analysis.media.static_export import ByteBudget, thin_evenly
 
 
 @given(st.integers(0, 5000), st.integers(1, 60))
-def test_values_are_evenly_chosen(count: int, most: int) -> None:
-    chosen = thin_evenly(count, most)
-    assert len(chosen) == min(count, most)
-    gaps = np.diff(chosen)
+def test_indexes_are_evenly_spaced(count: int, max_count: int) -> None:
+    indexes = thin_evenly(count, max_count)
+    assert len(indexes) == min(count, max_count)
+    gaps = np.diff(indexes)
     assert (gaps > 0).all()
     if count:
-        assert chosen[-1] == count - 1
-    if len(chosen) > 1:
-        assert chosen[0] == 0
+        assert indexes[-1] == count - 1
+    if len(indexes) > 1:
+        assert indexes[0] == 0
         assert gaps.max() - gaps.min() <= 1
 
 
-def test_what_one_series_leaves_over_is_for_the_next() -> None:
+def test_unused_bytes_are_left_for_later_series() -> None:
     budget = ByteBudget(series=3, limit_bytes=90)
     assert budget.next_share() == 30
     assert budget.spend(10)

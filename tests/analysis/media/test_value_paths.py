@@ -1,4 +1,4 @@
-"""Addresses are written as `encodeURIComponent` does, as copies look answers up by them."""
+"""Paths of values are encoded like ``encodeURIComponent`` does in the page."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from tracklight.analysis.media.static_export import steps_path, value_path
 from tracklight.analysis.media.values import ValueRequest
 
 
-def test_fields_stand_in_the_order_of_the_route() -> None:
+def test_fields_are_in_order() -> None:
     path = value_path("thumbnail", ValueRequest("a", "b", 3, -7), part=1, size=256)
     assert path == "thumbnail?run=a&tag=b&index=3&mark=-7&part=1&size=256"
 
 
-def test_without_a_mark_there_is_none() -> None:
+def test_fingerprint_is_optional() -> None:
     assert value_path("about", ValueRequest("a", "b", 0)) == "about?run=a&tag=b&index=0"
 
 
 @pytest.mark.parametrize(
-    ("name", "written"),
+    ("name", "encoded"),
     [
         ("a/b c", "a%2Fb%20c"),
         ("!'()*-._~", "!'()*-._~"),
@@ -26,6 +26,6 @@ def test_without_a_mark_there_is_none() -> None:
         ("\U0001f600", "%F0%9F%98%80"),
     ],
 )
-def test_names_are_written_as_a_browser_does(name: str, written: str) -> None:
-    assert steps_path(name) == f"steps/{written}"
-    assert value_path("v", ValueRequest(name, name, 0)) == f"v?run={written}&tag={written}&index=0"
+def test_names_are_encoded_like_in_a_browser(name: str, encoded: str) -> None:
+    assert steps_path(name) == f"steps/{encoded}"
+    assert value_path("v", ValueRequest(name, name, 0)) == f"v?run={encoded}&tag={encoded}&index=0"

@@ -1,4 +1,4 @@
-"""One value is read as it was logged, and never another one in its place."""
+"""Values are read as logged, and never another value in their place."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from tracklight.errors import LogError
 from tracklight.formats.values import Images
 
 
-def test_every_value_is_the_one_that_was_logged(tmp_path: Path, open_log: Open) -> None:
+def test_reads_the_requested_value(tmp_path: Path, open_log: Open) -> None:
     logs.write(tmp_path, "a", b"".join(logs.picture(step, bytes([step])) for step in range(9)))
     context = open_log(tmp_path)
     (steps,) = list_steps(context, StepsRequest(["picture"])).series
     reader = ValueReader(context)
-    for index, mark in zip(steps.index.tolist(), steps.mark.tolist(), strict=True):
-        value = reader.read(ValueRequest("a", "picture", index, mark))
+    for index, fingerprint in zip(steps.index.tolist(), steps.mark.tolist(), strict=True):
+        value = reader.read(ValueRequest("a", "picture", index, fingerprint))
         assert isinstance(value, Images)
         assert value.encoded == (bytes([index]),)
 
 
-@pytest.mark.parametrize("ask", [(0, 1), (9, None)])
-def test_what_is_no_longer_there_is_said(
-    tmp_path: Path, open_log: Open, ask: tuple[int, int | None]
+@pytest.mark.parametrize(("index", "fingerprint"), [(0, 1), (9, None)])
+def test_missing_value_raises_log_error(
+    tmp_path: Path, open_log: Open, index: int, fingerprint: int | None
 ) -> None:
     logs.write(tmp_path, "a", logs.picture(1, b"x"))
     with pytest.raises(LogError, match="no longer has this value"):
-        ValueReader(open_log(tmp_path)).read(ValueRequest("a", "picture", *ask))
+        ValueReader(open_log(tmp_path)).read(ValueRequest("a", "picture", index, fingerprint))

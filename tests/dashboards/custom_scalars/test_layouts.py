@@ -1,3 +1,5 @@
+"""Logged layouts are read and merged."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,18 +30,20 @@ from tracklight.types import LayoutCategory, LayoutChart, LayoutMargin
 LOSS = MultilineChart("Loss", ["loss", "val.*loss"])
 SPREAD = MarginChart("Spread", [MarginSeries("loss", "low", "high")])
 
-Open = Callable[..., CustomScalars]
+OpenDashboard = Callable[..., CustomScalars]
 
 
 @pytest.fixture
-def board(tmp_path: Path) -> Iterator[Open]:
-    """The dashboard on a log in which each run has logged some layouts, one after the other."""
+def open_dashboard(tmp_path: Path) -> Iterator[OpenDashboard]:
+    """Return a function that writes layouts for each run and opens the dashboard."""
     catalogs: list[Catalog] = []
 
-    def open_board(runs: Mapping[str, Sequence[Message]]) -> CustomScalars:
+    def open_log(runs: Mapping[str, Sequence[Message]]) -> CustomScalars:
         for run, values in runs.items():
             (tmp_path / run).mkdir(parents=True)
-            events = [encode_event(1.7e9 + at, at, [value]) for at, value in enumerate(values)]
+            events = [
+                encode_event(1.7e9 + step, step, [value]) for step, value in enumerate(values)
+            ]
             path = tmp_path / run / "events.out.tfevents.1"
             path.write_bytes(b"".join(map(encode_record, events)))
         catalog = logs.open_catalog(tmp_path)
@@ -50,77 +54,81 @@ def board(tmp_path: Path) -> Iterator[Open]:
         context = Context(catalog, tags, runs_with, lambda: "cursor", responses.describe_error)
         return CustomScalars(context)
 
-    yield open_board
+    yield open_log
     for catalog in catalogs:
         catalog.close()
 
 
-def read(board: CustomScalars) -> LayoutResponse:
-    return board.layout(Empty())
+def get_layout(dashboard: CustomScalars) -> LayoutResponse:
+    return dashboard.layout(Empty())
 
 
-def test_a_layout_is_read_as_it_was_logged(board: Open) -> None:
-    answer = read(board({"a": [custom_scalars_layout({"Quality": [LOSS, SPREAD]})]}))
+def test_reads_layout_as_logged(open_dashboard: OpenDashboard) -> None:
+    response = get_layout(
+        open_dashboard({"a": [custom_scalars_layout({"Quality": [LOSS, SPREAD]})]})
+    )
     margin = LayoutMargin("loss", "low", "high")
     charts = (
         LayoutChart("Loss", tags=("loss", "val.*loss")),
         LayoutChart("Spread", margins=(margin,)),
     )
-    assert answer.categories == [LayoutCategory("Quality", False, charts)]
-    assert (answer.runs, answer.problems) == (["a"], [])
+    assert response.categories == [LayoutCategory("Quality", False, charts)]
+    assert (response.runs, response.problems) == (["a"], [])
 
 
-def test_layouts_of_runs_come_together_and_each_chart_once(board: Open) -> None:
-    answer = read(
-        board(
+def test_merges_layouts_of_runs(open_dashboard: OpenDashboard) -> None:
+    response = get_layout(
+        open_dashboard(
             {
                 "run2": [custom_scalars_layout({"Quality": [LOSS, SPREAD], "More": [LOSS]})],
                 "run10": [custom_scalars_layout({"More": [SPREAD], "Quality": [SPREAD]})],
             }
         )
     )
-    titles = {it.title: [chart.title for chart in it.charts] for it in answer.categories}
+    titles = {it.title: [chart.title for chart in it.charts] for it in response.categories}
     assert titles == {"Quality": ["Loss", "Spread"], "More": ["Loss", "Spread"]}
 
 
-def test_the_layout_logged_last_counts(board: Open) -> None:
-    answer = read(
-        board(
+def test_last_layout_of_a_run_counts(open_dashboard: OpenDashboard) -> None:
+    response = get_layout(
+        open_dashboard(
             {"a": [custom_scalars_layout({"Old": [LOSS]}), custom_scalars_layout({"New": [LOSS]})]}
         )
     )
-    assert [it.title for it in answer.categories] == ["New"]
+    assert [it.title for it in response.categories] == ["New"]
 
 
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (b"\x12\xff\xff\xff\x0f", "no layout"),
-        ([b"a", b"b"], "no layout"),
-        (b"\x0a" * (1 << 20), "too large"),
+        (b"\x12\xff\xff\xff\x0f", "layout"),
+        ([b"a", b"b"], "not a layout"),
+        (b"\x0a" * (1 << 20), "larger than 1 MiB"),
     ],
 )
-def test_a_broken_layout_is_a_sentence_and_leaves_the_others(
-    board: Open, content: object, reason: str
+def test_unreadable_layout_is_reported(
+    open_dashboard: OpenDashboard, content: object, reason: str
 ) -> None:
     broken = tensor(LAYOUT_TAG, content, make_metadata("custom_scalars"))
-    answer = read(board({"a": [broken], "b": [custom_scalars_layout({"Quality": [LOSS]})]}))
-    assert [it.title for it in answer.categories] == ["Quality"]
-    (problem,) = answer.problems
+    response = get_layout(
+        open_dashboard({"a": [broken], "b": [custom_scalars_layout({"Quality": [LOSS]})]})
+    )
+    assert [it.title for it in response.categories] == ["Quality"]
+    (problem,) = response.problems
     assert '"a"' in problem and reason in problem
 
 
-def test_what_nobody_could_look_at_is_bounded(board: Open) -> None:
+def test_number_of_charts_is_limited(open_dashboard: OpenDashboard) -> None:
     charts = [MultilineChart(str(number), ["x"]) for number in range(1200)]
-    answer = read(board({"a": [custom_scalars_layout({"Many": charts})]}))
-    assert len(answer.categories[0].charts) == 1000
-    assert answer.problems == ["200 more charts are laid out than the 1,000 that are shown."]
+    response = get_layout(open_dashboard({"a": [custom_scalars_layout({"Many": charts})]}))
+    assert len(response.categories[0].charts) == 1000
+    assert response.problems == ["200 charts are not shown: a layout is limited to 1,000 charts."]
 
 
-def test_a_copy_carries_the_layout(board: Open) -> None:
-    dashboard = board({"a": [custom_scalars_layout({"Quality": [LOSS]})]})
-    assert dict(dashboard.export_static(["a"])) == {"layout": read(dashboard)}
+def test_static_export_has_the_layout(open_dashboard: OpenDashboard) -> None:
+    dashboard = open_dashboard({"a": [custom_scalars_layout({"Quality": [LOSS]})]})
+    assert dict(dashboard.export_static(["a"])) == {"layout": get_layout(dashboard)}
 
 
-def test_a_copy_without_a_layout_carries_nothing(board: Open) -> None:
-    assert [*board({}).export_static([])] == []
+def test_static_export_without_layout_is_empty(open_dashboard: OpenDashboard) -> None:
+    assert [*open_dashboard({}).export_static([])] == []

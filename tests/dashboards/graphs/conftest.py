@@ -1,3 +1,5 @@
+"""Fixtures of the Graphs dashboard."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -5,22 +7,22 @@ from pathlib import Path
 
 import pytest
 
-from tests.dashboards.graphs.graph_log import Scene, write_graph
+from tests.dashboards.graphs.graph_log import GraphClient, write_graph
 from tracklight.formats.proto import Message
 
-Show = Callable[[Message], Scene]
+OpenGraph = Callable[[Message], GraphClient]
 
 
 @pytest.fixture
-def show(tmp_path: Path) -> Iterator[Show]:
-    """Logs the graph of a run and shows it."""
-    scenes: list[Scene] = []
+def open_graph(tmp_path: Path) -> Iterator[OpenGraph]:
+    """Return a function that logs the graph of a run and opens the dashboard."""
+    clients: list[GraphClient] = []
 
-    def open_scene(graph: Message) -> Scene:
+    def open_client(graph: Message) -> GraphClient:
         write_graph(tmp_path, graph)
-        scenes.append(Scene(tmp_path))
-        return scenes[-1]
+        clients.append(GraphClient(tmp_path))
+        return clients[-1]
 
-    yield open_scene
-    for scene in scenes:
-        scene.catalog.close()
+    yield open_client
+    for client in clients:
+        client.catalog.close()

@@ -1,4 +1,4 @@
-"""Every node and every edge of every graph that real frameworks logged is in the picture, once."""
+"""All groups of a logged graph together contain every node and edge once."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from tracklight.errors import FormatError
 __all__ = ["logged"]
 
 
-def test_all_groups_together_hold_every_node_and_edge(logged: list[Logged]) -> None:
-    read = 0
+def test_groups_contain_every_node_and_edge(logged: list[Logged]) -> None:
+    parsed = 0
     for one in logged:
         try:
-            atlas = GraphIndex(parse_logged_graph(one.plugin, one.data))
+            graph_index = GraphIndex(parse_logged_graph(one.plugin, one.data))
         except FormatError:
             assert not one.data, one[:3]
             continue
-        read += 1
-        waiting, ops, edges, control = [""], Counter[str](), 0, 0
-        while waiting:
-            group = build_group(atlas, GroupRequest("", group=waiting.pop(), most=2000))
+        parsed += 1
+        queue, ops, edges, control = [""], Counter[str](), 0, 0
+        while queue:
+            group = build_group(graph_index, GroupRequest("", group=queue.pop(), most=2000))
             for child in group.children:
                 if child.kind in ("scope", "series"):
-                    waiting.append(child.path)
+                    queue.append(child.path)
                 else:
                     ops[child.op] += 1
             edges += int(group.edges.count.sum())
             control += int(group.edges.control.sum())
-        assert ops == Counter(atlas.graph.ops), one[:3]
-        assert edges == len(atlas.graph.edges), one[:3]
-        assert control == int(atlas.graph.edges.control.sum()), one[:3]
-    assert read >= 20
+        assert ops == Counter(graph_index.graph.ops), one[:3]
+        assert edges == len(graph_index.graph.edges), one[:3]
+        assert control == int(graph_index.graph.edges.control.sum()), one[:3]
+    assert parsed >= 20

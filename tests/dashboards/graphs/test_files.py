@@ -1,29 +1,31 @@
+"""Graphs are downloaded as JSON and DOT files."""
+
 from __future__ import annotations
 
 import json
 
 from tests.analysis.graphs.graphdefs import graphdef
-from tests.dashboards.graphs.conftest import Show
+from tests.dashboards.graphs.conftest import OpenGraph
 from tests.dashboards.graphs.graph_log import X
 from tests.dashboards.graphs.test_groups import NET
 from tracklight.plugin import Stream
 
 
-def read(stream: Stream) -> str:
+def read_text(stream: Stream) -> str:
     return b"".join(stream.chunks).decode()
 
 
-def test_json_holds_every_node(show: Show) -> None:
-    scene = show(graphdef(NET))
-    file = scene.ask("file", format="json")
-    nodes = json.loads(read(file))["nodes"]
+def test_json_has_every_node(open_graph: OpenGraph) -> None:
+    client = open_graph(graphdef(NET))
+    file = client.request("file", format="json")
+    nodes = json.loads(read_text(file))["nodes"]
     assert {node["name"]: node["inputs"] for node in nodes} == NET
-    assert file.filename == "run-Graph-of-the-run.json"
+    assert file.filename == "run-Run-graph.json"
 
 
-def test_dot_draws_scopes_as_clusters(show: Show) -> None:
-    scene = show(graphdef({**NET, 'odd"name': []}, shapes={"x": (3, 4)}))
-    text = read(scene.ask("file", format="dot"))
+def test_dot_draws_scopes_as_clusters(open_graph: OpenGraph) -> None:
+    client = open_graph(graphdef({**NET, 'odd"name': []}, shapes={"x": (3, 4)}))
+    text = read_text(client.request("file", format="dot"))
     assert text.count("subgraph") == 2
     assert text.count("{") == text.count("}")
     assert f'"x" -> "net/add" [label="3{X}4"];' in text
@@ -31,9 +33,9 @@ def test_dot_draws_scopes_as_clusters(show: Show) -> None:
     assert '"odd\\"name"' in text
 
 
-def test_a_group_by_itself(show: Show) -> None:
-    scene = show(graphdef(NET))
-    text = read(scene.ask("file", format="dot", group="net/conv"))
+def test_download_of_a_group(open_graph: OpenGraph) -> None:
+    client = open_graph(graphdef(NET))
+    text = read_text(client.request("file", format="dot", group="net/conv"))
     assert text.count("->") == 1
-    nodes = json.loads(read(scene.ask("file", group="net/conv")))["nodes"]
+    nodes = json.loads(read_text(client.request("file", group="net/conv")))["nodes"]
     assert [node["name"] for node in nodes] == ["net/conv/w", "net/conv/out"]

@@ -1,3 +1,5 @@
+"""Listing, caching, uploading and comparing graphs."""
+
 from __future__ import annotations
 
 import time
@@ -7,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.analysis.graphs.graphdefs import graphdef
-from tests.dashboards.graphs.conftest import Show
-from tests.dashboards.graphs.graph_log import Scene, write_graph
+from tests.dashboards.graphs.conftest import OpenGraph
+from tests.dashboards.graphs.graph_log import GraphClient, write_graph
 from tracklight.analysis.graphs.model import Graph
 from tracklight.analysis.graphs.parsers import parse_logged_graph
 from tracklight.dashboards.graphs import library
@@ -17,124 +19,124 @@ from tracklight.errors import FormatError, LogError
 from tracklight.plugin import Empty
 
 
-def test_every_graph_is_listed_with_its_steps(tmp_path: Path) -> None:
+def test_lists_graphs_with_their_steps(tmp_path: Path) -> None:
     write_graph(tmp_path, graphdef({"a": []}), step=0)
     write_graph(tmp_path, graphdef({"a": [], "b": []}), step=7)
     write_graph(tmp_path, graphdef({"c": []}), run="other")
-    scene = Scene(tmp_path)
-    listed = scene.dashboard.graphs(Empty()).graphs
+    client = GraphClient(tmp_path)
+    listed = client.dashboard.graphs(Empty()).graphs
     assert [(row.run, row.tag, row.kind) for row in listed] == [
         ("other", RUN_GRAPH_TAG, "op"),
         ("run", RUN_GRAPH_TAG, "op"),
     ]
     assert [step.step for step in listed[1].steps] == [0, 7]
-    assert scene.ask("about").nodes == 2
+    assert client.request("about").nodes == 2
     first = listed[1].steps[0]
-    assert scene.ask("about", index=first.index, mark=first.mark).nodes == 1
+    assert client.request("about", index=first.index, mark=first.mark).nodes == 1
     with pytest.raises(LogError, match="no longer"):
-        scene.ask("about", index=first.index, mark=first.mark + 1)
+        client.request("about", index=first.index, mark=first.mark + 1)
     with pytest.raises(LogError, match="no longer"):
-        scene.ask("about", id="nothing")
-    scene.catalog.close()
+        client.request("about", id="nothing")
+    client.catalog.close()
 
 
-def test_who_asks_at_the_same_time_waits_for_one_reading(
-    show: Show, monkeypatch: pytest.MonkeyPatch
+def test_concurrent_requests_parse_a_graph_once(
+    open_graph: OpenGraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    scene = show(graphdef({"a": []}))
-    read: list[str] = []
+    client = open_graph(graphdef({"a": []}))
+    parsed: list[str] = []
 
-    def read_slowly(plugin: str, data: bytes) -> Graph:
-        read.append(plugin)
+    def parse_slowly(plugin: str, data: bytes) -> Graph:
+        parsed.append(plugin)
         time.sleep(0.05)
         return parse_logged_graph(plugin, data)
 
-    monkeypatch.setattr(library, "read_graph", read_slowly)
+    monkeypatch.setattr(library, "parse_logged_graph", parse_slowly)
     with ThreadPoolExecutor(4) as pool:
-        answers = list(pool.map(lambda _: scene.ask("about").nodes, range(4)))
-    assert (answers, read) == ([1, 1, 1, 1], ["graphs"])
+        node_counts = list(pool.map(lambda _: client.request("about").nodes, range(4)))
+    assert (node_counts, parsed) == ([1, 1, 1, 1], ["graphs"])
 
 
-def test_a_large_graph_is_read_before_it_is_asked_for(
-    show: Show, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    scene = show(graphdef({"a": []}))
-    read: list[str] = []
+def test_large_graph_is_prepared(open_graph: OpenGraph, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = open_graph(graphdef({"a": []}))
+    parsed: list[str] = []
 
-    def count(plugin: str, data: bytes) -> Graph:
-        read.append(plugin)
+    def count_parsing(plugin: str, data: bytes) -> Graph:
+        parsed.append(plugin)
         return parse_logged_graph(plugin, data)
 
-    monkeypatch.setattr(library, "read_graph", count)
-    scene.dashboard.prepare()
-    assert read == []
-    monkeypatch.setattr(library, "_PREPARE_BYTES", 1)
-    scene.dashboard.prepare()
-    assert read == ["graphs"]
-    assert scene.ask("about").nodes == 1
-    assert read == ["graphs"]
+    monkeypatch.setattr(library, "parse_logged_graph", count_parsing)
+    client.dashboard.prepare()
+    assert parsed == []
+    monkeypatch.setattr(library, "PREPARE_BYTES", 1)
+    client.dashboard.prepare()
+    assert parsed == ["graphs"]
+    assert client.request("about").nodes == 1
+    assert parsed == ["graphs"]
 
 
-def test_what_is_wrong_with_a_large_graph_is_told_to_who_asks_for_it(
+def test_error_while_preparing_is_reported_by_the_request(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(library, "_PREPARE_BYTES", 1)
-    write_graph(tmp_path, b"no graph")
-    scene = Scene(tmp_path)
-    scene.dashboard.prepare()
+    monkeypatch.setattr(library, "PREPARE_BYTES", 1)
+    write_graph(tmp_path, b"not a graph")
+    client = GraphClient(tmp_path)
+    client.dashboard.prepare()
     with pytest.raises(FormatError):
-        scene.ask("about")
-    scene.catalog.close()
+        client.request("about")
+    client.catalog.close()
 
 
-def test_a_graph_is_brought_along(show: Show) -> None:
-    scene = show(graphdef({"a": []}))
+def test_upload(open_graph: OpenGraph) -> None:
+    client = open_graph(graphdef({"a": []}))
     body = graphdef({"u": [], "v": ["u"]}).SerializeToString()
-    row = scene.ask("upload", name="model.pb", body=body)
+    row = client.request("upload", name="model.pb", body=body)
     assert (row.kind, row.title) == ("upload", "model.pb")
-    assert scene.ask("about", id=row.id).edges == 1
-    assert row.id in [listed.id for listed in scene.dashboard.graphs(Empty()).graphs]
+    assert client.request("about", id=row.id).edges == 1
+    assert row.id in [listed.id for listed in client.dashboard.graphs(Empty()).graphs]
     for _ in range(8):
-        scene.ask("upload", name="another.pb", body=body)
+        client.request("upload", name="another.pb", body=body)
     with pytest.raises(LogError):
-        scene.ask("about", id=row.id)
+        client.request("about", id=row.id)
 
 
-def test_a_file_that_is_no_graph_is_refused_in_words(show: Show) -> None:
+def test_upload_of_another_file_raises_format_error(open_graph: OpenGraph) -> None:
     with pytest.raises(FormatError):
-        show(graphdef({"a": []})).ask("upload", name="cat.jpg", body=b"\xff\xd8\xff\xe0 a cat")
+        open_graph(graphdef({"a": []})).request(
+            "upload", name="cat.jpg", body=b"\xff\xd8\xff\xe0 a cat"
+        )
 
 
-def test_two_graphs_are_compared(tmp_path: Path) -> None:
+def test_compare_two_graphs(tmp_path: Path) -> None:
     before = {"x": [], "old": ["x"], "s/kept": ["x"], "s/moved": ["x"], "t/kept": []}
     after = {"x": [], "new": ["x"], "s/kept": ["x"], "s/moved": ["s/kept"], "t/kept": []}
     write_graph(tmp_path, graphdef(before), run="before")
     write_graph(tmp_path, graphdef(after, ops={"new": "New"}), run="after")
-    scene = Scene(tmp_path)
+    client = GraphClient(tmp_path)
     one, other = (make_graph_id(run, RUN_GRAPH_TAG, "graphs") for run in ("before", "after"))
-    scene.id = f"compare~{one}~{other}"
-    changes = scene.ask("about").changes
+    client.id = f"compare~{one}~{other}"
+    changes = client.request("about").changes
     assert (changes.same, changes.added, changes.removed, changes.changed) == (3, 1, 1, 1)
-    assert {child.label: child.change for child in scene.group().children} == {
+    assert {child.label: child.change for child in client.group().children} == {
         "x": "same",
         "old": "removed",
         "s": "changed",
         "new": "added",
         "t": "same",
     }
-    moved = scene.ask("node", path="s/moved")
+    moved = client.request("node", path="s/moved")
     assert [(it.what, it.before, it.after) for it in moved.changes] == [
         ("inputs", "x:0", "s/kept:0")
     ]
     assert {it.path for it in moved.inputs} == {"x", "s/kept"}
-    paint = scene.ask("paint", by="change", group="s")
-    assert [paint.names[child[0][0]] for child in paint.share] == ["same", "changed"]
-    scene.catalog.close()
+    coloring = client.request("paint", by="change", group="s")
+    assert [coloring.names[child[0][0]] for child in coloring.share] == ["same", "changed"]
+    client.catalog.close()
 
 
-def test_a_graph_compared_with_itself_is_the_same(show: Show) -> None:
-    scene = show(graphdef({"a": [], "b": ["a", "a"], "c": ["b:1", "^a"]}))
-    scene.id = f"compare~{scene.id}~{scene.id}"
-    assert scene.ask("about").changes.same == 3
-    assert scene.ask("about").edges == 3
-    assert scene.ask("about").edge_changes.same == 4
+def test_compare_graph_with_itself(open_graph: OpenGraph) -> None:
+    client = open_graph(graphdef({"a": [], "b": ["a", "a"], "c": ["b:1", "^a"]}))
+    client.id = f"compare~{client.id}~{client.id}"
+    assert client.request("about").changes.same == 3
+    assert client.request("about").edges == 3
+    assert client.request("about").edge_changes.same == 4

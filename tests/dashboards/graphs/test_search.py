@@ -1,15 +1,17 @@
+"""Search, dependencies and paths."""
+
 from __future__ import annotations
 
 import pytest
 
 from tests.analysis.graphs.graphdefs import add_function, call, graphdef
-from tests.dashboards.graphs.conftest import Show
-from tests.dashboards.graphs.graph_log import Scene
+from tests.dashboards.graphs.conftest import OpenGraph
+from tests.dashboards.graphs.graph_log import GraphClient
 from tests.dashboards.graphs.test_groups import NET
 
 
 @pytest.fixture
-def scene(show: Show) -> Scene:
+def client(open_graph: OpenGraph) -> GraphClient:
     graph = graphdef(
         {**NET, "run": []}, ops={"net/relu": "Relu", "loss": "Sum"}, shapes={"x": (3, 3, 64)}
     )
@@ -18,7 +20,7 @@ def scene(show: Show) -> Scene:
     attr.key, attr.value.s = b"padding", b"SAME"
     add_function(graph, "body", ["p"], {"deep/relu_twin": ["p"]}, {})
     call(graph, 6, "f", "body")
-    return show(graph)
+    return open_graph(graph)
 
 
 @pytest.mark.parametrize(
@@ -39,59 +41,59 @@ def scene(show: Show) -> Scene:
         ("no such thing", []),
     ],
 )
-def test_words_are_found_in_names_ops_shapes_and_attributes(
-    scene: Scene, query: str, paths: list[str]
+def test_search_matches_names_ops_shapes_and_attributes(
+    client: GraphClient, query: str, paths: list[str]
 ) -> None:
-    found = scene.ask("search", query=query)
-    assert [hit.path for hit in found.hits] == paths
-    assert found.total == len(paths)
+    response = client.request("search", query=query)
+    assert [hit.path for hit in response.hits] == paths
+    assert response.total == len(paths)
 
 
-def test_a_hit_says_why_and_what_to_open(scene: Scene) -> None:
-    (hit,) = scene.ask("search", query="padding").hits
+def test_hit_has_matching_text_and_ancestors(client: GraphClient) -> None:
+    (hit,) = client.request("search", query="padding").hits
     assert (hit.where, hit.text, hit.inside) == ("attribute", "padding=SAME", ["net"])
-    hit = scene.ask("search", query="twin").hits[0]
+    hit = client.request("search", query="twin").hits[0]
     assert (hit.body, hit.inside) == ("run|body|", ["run|body|", "run|body|deep"])
 
 
-def test_no_more_are_sent_than_asked_for(scene: Scene) -> None:
-    found = scene.ask("search", query="net", most=2)
-    assert (len(found.hits), found.total) == (2, 5)
+def test_number_of_hits_is_limited(client: GraphClient) -> None:
+    response = client.request("search", query="net", most=2)
+    assert (len(response.hits), response.total) == (2, 5)
 
 
-def marked(scene: Scene, group: str, answer: object) -> list[str]:
-    """The children of a group that a trace lights up."""
-    spans = list(zip(answer.first.tolist(), answer.last.tolist(), strict=True))
+def list_marked(client: GraphClient, group: str, response: object) -> list[str]:
+    """Return the children of a group that a trace contains nodes of."""
+    ranges = list(zip(response.first.tolist(), response.last.tolist(), strict=True))
     return [
         child.label
-        for child in scene.group(group).children
-        if any(first < child.last and child.first < last for first, last in spans)
+        for child in client.group(group).children
+        if any(first < child.last and child.first < last for first, last in ranges)
     ]
 
 
-def test_a_trace_can_be_marked_in_any_group(scene: Scene) -> None:
-    found = scene.ask("trace", path="net/relu", direction="inputs")
-    assert found.total == 4
-    assert marked(scene, "", found) == ["x", "net"]
-    assert marked(scene, "net", found) == ["conv", "relu"]
-    assert set(found.ends) == {"x", "net/conv/w"}
-    onwards = scene.ask("trace", path="net/conv", direction="outputs", control=False)
-    assert marked(scene, "net", onwards) == ["conv", "relu", "add"]
-    assert marked(scene, "", onwards) == ["net", "loss"]
+def test_trace(client: GraphClient) -> None:
+    response = client.request("trace", path="net/relu", direction="inputs")
+    assert response.total == 4
+    assert list_marked(client, "", response) == ["x", "net"]
+    assert list_marked(client, "net", response) == ["conv", "relu"]
+    assert set(response.ends) == {"x", "net/conv/w"}
+    outputs = client.request("trace", path="net/conv", direction="outputs", control=False)
+    assert list_marked(client, "net", outputs) == ["conv", "relu", "add"]
+    assert list_marked(client, "", outputs) == ["net", "loss"]
 
 
-def test_the_way_between_two_groups(scene: Scene) -> None:
-    found = scene.ask("path", start="x", end="loss")
-    assert found.direction == "forward"
-    assert [(node.path, node.inside) for node in found.nodes] == [
+def test_path_between_two_groups(client: GraphClient) -> None:
+    response = client.request("path", start="x", end="loss")
+    assert response.direction == "forward"
+    assert [(node.path, node.inside) for node in response.nodes] == [
         ("x", []),
         ("net/add", ["net"]),
         ("loss", []),
     ]
-    assert scene.ask("path", start="loss", end="net/conv").direction == "backward"
-    assert scene.ask("path", start="run", end="x").direction == "none"
+    assert client.request("path", start="loss", end="net/conv").direction == "backward"
+    assert client.request("path", start="run", end="x").direction == "none"
 
 
-def test_a_trace_inside_of_a_body_stays_there(scene: Scene) -> None:
-    found = scene.ask("trace", path="run|body|deep")
-    assert (found.body, found.total) == ("run|body|", 2)
+def test_trace_in_a_function_body(client: GraphClient) -> None:
+    response = client.request("trace", path="run|body|deep")
+    assert (response.body, response.total) == ("run|body|", 2)

@@ -1,4 +1,4 @@
-"""A dashboard on a log of histograms, without a server around it."""
+"""Fixtures of the Histograms dashboard."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a chart is answered with: which steps, on which grid, and what is odd about them."""
+"""Selection of steps, the grid of a chart, and unusual histograms."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 
 from tests import builders as b
 from tests.analysis.media.conftest import Open
-from tests.dashboards.histograms.requests import ask, query, write
+from tests.dashboards.histograms.requests import query, request, write
 from tests.index import logs
 from tests.index.logs import histogram
 from tracklight.errors import UsageError
@@ -18,24 +18,24 @@ from tracklight.formats import summary
 from tracklight.writer.values import build_histogram
 
 
-def rows(step: int) -> list[list[float]]:
+def make_rows(step: int) -> list[list[float]]:
     return [[0, 1, step], [1, 3, 10]]
 
 
 @pytest.fixture
 def thousand(tmp_path: Path) -> Path:
-    write(tmp_path, "a", *(histogram(step, rows(step)) for step in range(0, 2000, 2)))
+    write(tmp_path, "a", *(histogram(step, make_rows(step)) for step in range(0, 2000, 2)))
     return tmp_path
 
 
-def test_too_many_steps_are_chosen_evenly_and_counted(thousand: Path, open_log: Open) -> None:
+def test_many_steps_are_thinned_evenly(thousand: Path, open_log: Open) -> None:
     (series,) = query(open_log(thousand)).series
     assert (series.count, len(series.step)) == (1000, 51)
     assert series.step[0] == 0 and series.step[-1] == 1998
     assert np.ptp(np.diff(series.step)) <= 2
 
 
-def test_a_range_has_all_its_steps(thousand: Path, open_log: Open) -> None:
+def test_range_has_all_its_steps(thousand: Path, open_log: Open) -> None:
     context = open_log(thousand)
     (series,) = query(context, start=100, stop=140).series
     assert series.step.tolist() == list(range(100, 141, 2))
@@ -62,19 +62,19 @@ def test_runs_share_a_grid(thousand: Path, open_log: Open) -> None:
     context = open_log(thousand)
     chart = query(context, bins=12)
     assert (chart.grid[0], chart.grid[-1]) == (-5, 7)
-    assert [one.run for one in chart.series] == ["a", "b"]
+    assert [series.run for series in chart.series] == ["a", "b"]
     assert chart.series[1].bins.tolist() == [1] * 12
-    assert [one.run for one in query(context, runs=["b", "gone"]).series] == ["b"]
+    assert [series.run for series in query(context, runs=["b", "gone"]).series] == ["b"]
     assert query(context, "unknown").series == []
 
 
-def test_many_runs_come_page_by_page(tmp_path: Path, open_log: Open) -> None:
+def test_runs_are_paged(tmp_path: Path, open_log: Open) -> None:
     for run in "abcdefg":
-        write(tmp_path, run, histogram(0, rows(1)))
+        write(tmp_path, run, histogram(0, make_rows(1)))
     context = open_log(tmp_path)
     chart = query(context, most_runs=3, skip=3)
     assert chart.runs == 7
-    assert [one.run for one in chart.series] == ["d", "e", "f"]
+    assert [series.run for series in chart.series] == ["d", "e", "f"]
     assert query(context, most_runs=3, skip=9).series == []
 
 
@@ -83,20 +83,20 @@ def test_percentiles_without_bins(thousand: Path, open_log: Open) -> None:
     assert chart.grid is None
     (series,) = chart.series
     assert series.bins is None
-    # The first has an empty bucket from 0 to 1, at whose left edge TensorBoard begins as well.
+    # The first one has an empty bucket from 0 to 1; TensorBoard starts at its left edge as well.
     first = series.percentiles.reshape(1000, 9)[0]
     assert_allclose(first[[0, 4, 8]], [0, 1.5, 3])
 
 
-def test_overwritten_histograms_are_not_shown(tmp_path: Path, open_log: Open) -> None:
-    again = [histogram(step, [[0, 1, 100]], wall=1.8e9 + step) for step in (1, 2)]
-    write(tmp_path, "a", *(histogram(step, rows(step)) for step in range(4)), *again)
+def test_overwritten_histograms_are_left_out(tmp_path: Path, open_log: Open) -> None:
+    rewritten = [histogram(step, [[0, 1, 100]], wall=1.8e9 + step) for step in (1, 2)]
+    write(tmp_path, "a", *(histogram(step, make_rows(step)) for step in range(4)), *rewritten)
     (series,) = query(open_log(tmp_path)).series
     assert series.step.tolist() == [0, 1, 2]
     assert series.counted.tolist() == [10, 100, 100]
 
 
-def test_what_is_odd_is_told(tmp_path: Path, open_log: Open) -> None:
+def test_unusual_histograms(tmp_path: Path, open_log: Open) -> None:
     nan, inf = float("nan"), float("inf")
     tables = [
         [],
@@ -118,52 +118,57 @@ def test_what_is_odd_is_told(tmp_path: Path, open_log: Open) -> None:
     assert series.flaws == []
 
 
-def test_our_own_writer_counts_what_is_no_number(tmp_path: Path, open_log: Open) -> None:
+def test_nan_and_infinity_are_counted_by_our_writer(tmp_path: Path, open_log: Open) -> None:
     numbers = [1.0, 2.0, np.nan, np.inf, np.inf, -np.inf]
     data = build_histogram("w", numbers, 2).SerializeToString()
     logs.write(tmp_path, "a", b.record(b.event(b.summary(b.blob(1, data)), step=1, wall=1.7e9)))
     context = open_log(tmp_path)
     (series,) = query(context).series
-    odd = series.nan, series.positive_infinity, series.negative_infinity
-    assert [column.tolist() for column in odd] == [[1], [2], [1]]
+    nonfinite = series.nan, series.positive_infinity, series.negative_infinity
+    assert [column.tolist() for column in nonfinite] == [[1], [2], [1]]
     assert (series.num.tolist(), series.counted.tolist()) == ([2], [2])
-    exact = ask(context, "exact", run="a", tag="w", index=0)
+    exact = request(context, "exact", run="a", tag="w", index=0)
     assert (exact.left.tolist(), exact.counts.tolist()) == ([1, 1.5], [1, 1])
     assert (exact.totals.nan, exact.totals.positive_infinity, exact.totals.sum) == (1, 2, 3)
 
 
-def test_one_that_cannot_be_read_does_not_spoil_the_others(tmp_path: Path, open_log: Open) -> None:
+def test_unreadable_histograms_are_reported(tmp_path: Path, open_log: Open) -> None:
     two_columns = b.value(
         "w", b.metadata("histograms"), b.tensor(b.DOUBLE, b.shape(1, 2), b.content(bytes(16)))
     )
-    flawed = b.record(b.event(b.summary(two_columns), step=1, wall=1.7e9 + 1))
-    records = [histogram(0, rows(0)), flawed, histogram(2, rows(2)), histogram(3, rows(3))]
+    invalid = b.record(b.event(b.summary(two_columns), step=1, wall=1.7e9 + 1))
+    records = [
+        histogram(0, make_rows(0)),
+        invalid,
+        histogram(2, make_rows(2)),
+        histogram(3, make_rows(3)),
+    ]
     path = write(tmp_path, "a", *records)
     context = open_log(tmp_path)
     path.write_bytes(b.flip(path.read_bytes(), sum(map(len, records[:3])) + 60))
     (series,) = query(context).series
     assert series.counted.tolist() == [10, 0, 12, 0]
-    assert [flaw.step for flaw in series.flaws] == [1, 3]
+    assert [error.step for error in series.flaws] == [1, 3]
     assert "no histogram" in series.flaws[0].what and "checksum" in series.flaws[1].what
 
 
-def test_a_giant_is_thinned_out(
+def test_fewer_large_histograms_are_selected(
     tmp_path: Path, open_log: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tracklight.dashboards.histograms.binning._MAX_SELECTED_BYTES", 500)
-    write(tmp_path, "a", *(histogram(step, rows(step)) for step in range(20)))
+    monkeypatch.setattr("tracklight.dashboards.histograms.binning.MAX_SELECTED_BYTES", 500)
+    write(tmp_path, "a", *(histogram(step, make_rows(step)) for step in range(20)))
     (series,) = query(open_log(tmp_path)).series
     assert 1 < len(series.step) < 10
     assert series.count == 20
 
 
-def test_too_much_at_once_is_refused(thousand: Path, open_log: Open) -> None:
+def test_too_many_histograms_raise_usage_error(thousand: Path, open_log: Open) -> None:
     charts = [{"id": str(number), "tag": "w"} for number in range(256)]
-    with pytest.raises(UsageError, match="choose fewer runs"):
-        ask(open_log(thousand), "query", charts=charts, most=2000, most_runs=200)
+    with pytest.raises(UsageError, match="select fewer runs"):
+        request(open_log(thousand), "query", charts=charts, most=2000, most_runs=200)
 
 
-def test_old_and_new_form_agree(tmp_path: Path, open_log: Open) -> None:
+def test_old_and_new_format_agree(tmp_path: Path, open_log: Open) -> None:
     old = b.blob(
         5,
         *(b.double(number, one) for number, one in enumerate([-1.0, 3.0, 6.0, 5.0, 20.0], 1)),
@@ -176,17 +181,17 @@ def test_old_and_new_form_agree(tmp_path: Path, open_log: Open) -> None:
     first, second = query(context, bins=8, percentiles=True).series
     assert_allclose(first.bins, second.bins)
     assert_allclose(first.percentiles, second.percentiles)
-    assert {one.run: one.num[0] for one in (first, second)}["old"] == 6
+    assert {series.run: series.num[0] for series in (first, second)}["old"] == 6
 
 
-def test_values_of_another_kind_are_refused(tmp_path: Path, open_log: Open) -> None:
+def test_values_of_another_kind_are_reported(tmp_path: Path, open_log: Open) -> None:
     text = summary.text("t", "words").SerializeToString()
     logs.write(tmp_path, "a", b.record(b.event(b.summary(b.blob(1, text)), step=0, wall=1.0)))
     (series,) = query(open_log(tmp_path), "t").series
     assert series.flaws and series.counted.tolist() == [0]
 
 
-def test_a_few_far_numbers_do_not_decide_the_grid(tmp_path: Path, open_log: Open) -> None:
+def test_outliers_do_not_extend_the_grid(tmp_path: Path, open_log: Open) -> None:
     tables = [[[-1, 0, 500], [0, 1, 500], [1, 1000, 1]] for _ in range(20)]
     tables.append([[-1e6, 1e6, 1000]])
     write(tmp_path, "a", *(histogram(step, table) for step, table in enumerate(tables)))
@@ -199,12 +204,12 @@ def test_a_few_far_numbers_do_not_decide_the_grid(tmp_path: Path, open_log: Open
     assert query(context, bins=30, ignore_outliers=True, high=9.0).grid[-1] == 9
 
 
-def test_where_nothing_is_far_all_is_shown(thousand: Path, open_log: Open) -> None:
+def test_grid_is_not_cropped_without_outliers(thousand: Path, open_log: Open) -> None:
     chart = query(open_log(thousand), ignore_outliers=True)
     assert (chart.grid[0], chart.grid[-1], chart.cut) == (0, 3, False)
 
 
-def test_constant_steps_are_no_outliers_of_nothing(tmp_path: Path, open_log: Open) -> None:
+def test_constant_steps_are_not_outliers(tmp_path: Path, open_log: Open) -> None:
     write(tmp_path, "a", *(histogram(step, [[step, step, 5]]) for step in range(9)))
     chart = query(open_log(tmp_path), ignore_outliers=True)
     assert (chart.grid[0], chart.grid[-1], chart.cut) == (0, 8, False)

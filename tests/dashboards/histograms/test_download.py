@@ -1,4 +1,4 @@
-"""Every bucket behind a view can be taken away, and a copy of the board carries some."""
+"""Download of buckets, and static export."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.analysis.media.conftest import Open
-from tests.dashboards.histograms.requests import ask, write
+from tests.dashboards.histograms.requests import request, write
 from tests.index.logs import histogram
 from tracklight.analysis.media.values import StepsResponse
 from tracklight.dashboards.histograms.dashboard import Histograms
@@ -24,8 +24,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_csv_has_every_bucket_as_logged(folder: Path, open_log: Open) -> None:
-    blob = ask(open_log(folder), "table", tags=["w"])
+def test_csv_has_every_bucket(folder: Path, open_log: Open) -> None:
+    blob = request(open_log(folder), "table", tags=["w"])
     lines = blob.content.decode().splitlines()
     assert lines[:3] == [
         "run,tag,step,wall_time,left,right,count",
@@ -36,22 +36,22 @@ def test_csv_has_every_bucket_as_logged(folder: Path, open_log: Open) -> None:
     assert len(lines) == 1 + 2 * 1500 + 1
 
 
-def test_a_range_of_one_run_as_json(folder: Path, open_log: Open) -> None:
+def test_json_of_a_range_of_one_run(folder: Path, open_log: Open) -> None:
     fields = {"tags": ["w"], "runs": ["a,b"], "start": 3, "stop": 4, "format": "json"}
-    (series,) = json.loads(ask(open_log(folder), "table", **fields).content)
+    (series,) = json.loads(request(open_log(folder), "table", **fields).content)
     assert series["step"] == [3, 3, 4, 4]
     assert series["count"] == [3, 0.25, 4, 0.25]
 
 
-def test_too_much_is_refused_before_it_is_read(
+def test_too_large_download_raises_usage_error(
     folder: Path, open_log: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tracklight.dashboards.histograms.dashboard._MAX_DOWNLOAD_BYTES", 1000)
-    with pytest.raises(UsageError, match="choose fewer runs"):
-        ask(open_log(folder), "table", tags=["w"])
+    monkeypatch.setattr("tracklight.dashboards.histograms.dashboard.MAX_DOWNLOAD_BYTES", 1000)
+    with pytest.raises(UsageError, match="select fewer runs"):
+        request(open_log(folder), "table", tags=["w"])
 
 
-def test_a_copy_has_charts_and_buckets(folder: Path, open_log: Open) -> None:
+def test_static_export_has_charts_and_buckets(folder: Path, open_log: Open) -> None:
     parts = dict(Histograms(open_log(folder)).export_static(["a,b"]))
     steps, chart = parts["steps/w"], parts["charts/w"]
     assert isinstance(steps, StepsResponse) and isinstance(chart, HistogramChartRow)
@@ -65,6 +65,6 @@ def test_a_copy_has_charts_and_buckets(folder: Path, open_log: Open) -> None:
         assert (exact.step, exact.counts.tolist()) == (step, [step, 0.25])
 
 
-def test_a_value_that_is_gone_is_said(folder: Path, open_log: Open) -> None:
+def test_missing_histogram_raises_log_error(folder: Path, open_log: Open) -> None:
     with pytest.raises(LogError, match="no longer has"):
-        ask(open_log(folder), "exact", run="c", tag="w", index=5)
+        request(open_log(folder), "exact", run="c", tag="w", index=5)

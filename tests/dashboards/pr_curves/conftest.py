@@ -1,4 +1,4 @@
-"""The PR curves dashboard on a log that stands on disk."""
+"""Fixtures of the PR curves dashboard."""
 
 from __future__ import annotations
 

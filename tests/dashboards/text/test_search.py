@@ -57,7 +57,7 @@ def test_an_expression(show: Show) -> None:
 
 @pytest.mark.parametrize("query", ["(", "a{99999999999999}", "(?P<", "[z-a]"])
 def test_what_is_no_expression_gets_a_sentence(show: Show, query: str) -> None:
-    with pytest.raises(UsageError, match="no regular expression"):
+    with pytest.raises(UsageError, match="regular expression"):
         find(show(run=[("words", "x")]), query, regex=True)
 
 

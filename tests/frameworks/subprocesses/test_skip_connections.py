@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.dashboards.graphs.graph_log import Scene
+from tests.dashboards.graphs.graph_log import GraphClient
 from tests.frameworks.programs import need, run_program
 from tracklight.plugin import Empty
 
@@ -17,12 +17,12 @@ BLOCKS = 3
 def test_every_block_has_one(backend: str, tmp_path: Path) -> None:
     need("keras", backend)
     run_program("skip_program.py", tmp_path / "run", KERAS_BACKEND=backend)
-    scene = Scene(tmp_path)
+    client = GraphClient(tmp_path)
     kinds = set()
-    for graph in scene.dashboard.graphs(Empty()).graphs:
-        told = scene.ask("statistics", id=graph.id)
+    for graph in client.dashboard.graphs(Empty()).graphs:
+        told = client.request("statistics", id=graph.id)
         assert len(told.skips) == BLOCKS, graph.title
         assert told.misfits == []
         kinds.add(graph.kind)
     assert kinds == {"conceptual", "op"}
-    scene.catalog.close()
+    client.catalog.close()

@@ -1,4 +1,9 @@
-"""One graph, or the body of one of its functions, ready to be looked at from any group."""
+"""Random access into a graph and the bodies of its functions, for the Graphs dashboard.
+
+A `GraphIndex` holds one graph. It contains a `Subgraph` for the graph itself and one for each
+function body, built when it is first needed. A path such as ``call|function|node`` is resolved to
+a `Location` in a subgraph.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +16,6 @@ from functools import cached_property
 import numpy as np
 
 from tracklight.analysis.graphs.comparison import ChangeName, Comparison, combine_changes
-from tracklight.analysis.graphs.graphdef import ARGUMENT, RESULT
 from tracklight.analysis.graphs.groups import (
     BoundaryEdges,
     Child,
@@ -29,18 +33,27 @@ from tracklight.analysis.graphs.hierarchy import (
     compute_structure_ids,
     get_scope,
 )
-from tracklight.analysis.graphs.model import Graph, TensorLookup
+from tracklight.analysis.graphs.model import ARGUMENT, RESULT, Graph, TensorLookup
 from tracklight.analysis.graphs.queries import Adjacency, TextIndex
 from tracklight.analysis.graphs.statistics import NodeStatistics, compute_node_statistics
 from tracklight.errors import UsageError
 from tracklight.types import Int32
 
-#: So many nodes are quickly looked at.
+#: Up to this many nodes are described one by one instead of computing statistics for all.
 _MAX_DIRECT_NODES = 2000
+#: Functions may be recursive.
+_MAX_CALL_DEPTH = 50
+
+#: Operations whose first input selects the function and is not passed to it.
+_BRANCH_OPS = frozenset({"If", "StatelessIf", "Case", "StatelessCase"})
+_LOOP_OPS = frozenset({"While", "StatelessWhile"})
 
 
 class Subgraph:
-    """May be asked from any thread: what is found twice is found alike."""
+    """One graph or function body with its derived data, computed on demand.
+
+    Thread-safe: concurrent callers may compute the same value twice, with equal results.
+    """
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -51,11 +64,12 @@ class Subgraph:
 
     @cached_property
     def structures(self) -> Int32:
+        """The structure id of each scope."""
         return compute_structure_ids(self.hierarchy)
 
     @cached_property
     def statistics(self) -> NodeStatistics:
-        """Takes a look at every node: of a huge graph about a second."""
+        """Describes every node, which takes about a second for very large graphs."""
         return compute_node_statistics(self.hierarchy)
 
     @cached_property
@@ -67,91 +81,118 @@ class Subgraph:
         return Adjacency(self.hierarchy)
 
     def count_parameters(self, first: int, last: int) -> int:
-        """How many trained numbers a range of leaves owns; of few leaves without a census."""
+        """Return the number of trainable values in a range of ranks."""
         if last - first > _MAX_DIRECT_NODES or len(self.graph) <= _MAX_DIRECT_NODES:
             return int(self.statistics.parameters[first:last].sum())
-        places = self.hierarchy.node_by_rank[first:last].tolist()
-        return sum(self.graph.describe(place).parameters for place in places)
+        nodes = self.hierarchy.node_by_rank[first:last].tolist()
+        return sum(self.graph.describe(node).parameters for node in nodes)
 
     def get_scope_group(self, scope: int, fold: bool) -> Group:
-        found = self._scope_groups.get((scope, fold))
-        if found is None:
-            found = self._scope_groups[scope, fold] = build_scope_group(self.hierarchy, scope, fold)
-        return found
+        group = self._scope_groups.get((scope, fold))
+        if group is None:
+            group = self._scope_groups[scope, fold] = build_scope_group(self.hierarchy, scope, fold)
+        return group
 
     def get_group(self, path: str, fold: bool) -> Group:
-        """The group of a path: the root, a scope or a series."""
+        """Return the group at a path: the root, a scope or a series.
+
+        Raises:
+            UsageError: There is no such group.
+        """
         scope = ROOT if path == "" else self.hierarchy.scope_by_path.get(path)
         if scope is not None:
             return self.get_scope_group(scope, fold)
-        outer = self.get_scope_group(self.hierarchy.scope_by_path.get(get_scope(path), ROOT), True)
+        outer_scope = self.hierarchy.scope_by_path.get(get_scope(path), ROOT)
+        outer = self.get_scope_group(outer_scope, True)
         for child in outer.children:
             if child.path == path and child.kind == "series":
-                return self._get_series(outer, child)
+                return self._get_series_group(outer, child)
         raise UsageError(f'the graph has no group "{path}"')
 
-    def get_node_group(self, place: int) -> Group:
-        """A node as if it were a group with nothing in it but itself."""
-        return build_node_group(self.hierarchy, place)
+    def get_node_group(self, node: int) -> Group:
+        """Return a node as a group that contains only itself."""
+        return build_node_group(self.hierarchy, node)
 
-    def list_enclosing_groups(self, level: Group, fold: bool) -> list[Group]:
-        """All levels that hold this one, from the root inwards."""
-        around: list[Group] = []
+    def list_enclosing_groups(self, group: Group, fold: bool) -> list[Group]:
+        """Return all groups that contain a group, the root first."""
+        enclosing: list[Group] = []
         parent = self.hierarchy.scopes.parent
-        scope = level.scope if level.is_partial else int(parent[level.scope])
+        scope = group.scope if group.is_partial else int(parent[group.scope])
         while scope >= 0:
             outer = self.get_scope_group(scope, fold)
-            series = self._find_series(outer, level.first)
-            around += [outer] if series is None or series.path == level.path else [series, outer]
+            series = self._find_series_group(outer, group.first)
+            if series is None or series.path == group.path:
+                enclosing.append(outer)
+            else:
+                enclosing += [series, outer]
             scope = int(parent[scope])
-        return around[::-1]
+        return enclosing[::-1]
 
-    def list_ancestors(self, level: Group, fold: bool) -> list[str]:
-        """The groups that have to be open for a level to be seen, from the outermost on."""
-        return [outer.path for outer in self.list_enclosing_groups(level, fold) if outer.path]
+    def list_ancestors(self, group: Group, fold: bool) -> list[str]:
+        """Return the paths of the groups to open so that a group is visible, outermost first."""
+        return [outer.path for outer in self.list_enclosing_groups(group, fold) if outer.path]
 
     def list_ancestors_of_rank(self, rank: int) -> list[str]:
-        return self.list_ancestors(
-            self.get_node_group(int(self.hierarchy.node_by_rank[rank])), fold=True
-        )
+        node = int(self.hierarchy.node_by_rank[rank])
+        return self.list_ancestors(self.get_node_group(node), fold=True)
 
-    def _find_series(self, outer: Group, rank: int) -> Group | None:
-        """The series of a level in which a leaf stands."""
+    def _find_series_group(self, outer: Group, rank: int) -> Group | None:
+        """Return the series in a group that contains a leaf."""
         child = outer.children[outer.get_child_index(rank)]
-        return self._get_series(outer, child) if child.kind == "series" else None
+        return self._get_series_group(outer, child) if child.kind == "series" else None
 
-    def _get_series(self, outer: Group, series: Child) -> Group:
-        found = self._series_groups.get(series.path)
-        if found is None:
-            found = self._series_groups[series.path] = build_series_group(
-                self.hierarchy, outer, series
-            )
-        return found
-
-
-# A graph with the bodies of its functions, each a sheet that is made when it is first opened.
-
-#: A function may call itself.
-_MAX_CALL_DEPTH = 50
+    def _get_series_group(self, outer: Group, series: Child) -> Group:
+        group = self._series_groups.get(series.path)
+        if group is None:
+            group = build_series_group(self.hierarchy, outer, series)
+            self._series_groups[series.path] = group
+        return group
 
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """Where a path leads: ``path`` counts inside of a sheet, ``prefix`` leads to the sheet."""
+    """A path inside of a subgraph, and the way to that subgraph."""
 
     subgraph: Subgraph
     prefix: str
+    """The path to the subgraph, ending with a separator; empty for the graph itself."""
     path: str
     call: Location | None = None
-    """The node whose function the sheet is; None in the graph itself."""
+    """The node that calls the function whose body the subgraph is; None in the graph itself."""
 
     def full_path(self, path: str) -> str:
-        """The whole path of something on this sheet."""
+        """Return the path from the root for a path in this subgraph."""
         return self.prefix + path
+
+    def resolve_group(self, fold: bool) -> Group:
+        """Return the group at this location; a node is a group that contains only itself."""
+        node = self.subgraph.hierarchy.node_by_path.get(self.path)
+        if node is not None:
+            return self.subgraph.get_node_group(node)
+        return self.subgraph.get_group(self.path, fold)
+
+    def list_ancestors(self, group: Group, fold: bool) -> list[str]:
+        """Return the full paths of the groups to open so that a group of this subgraph is visible.
+
+        For a group in a function body these are the groups around the call, the body, and the
+        groups inside of it.
+        """
+        inner = [self.full_path(path) for path in self.subgraph.list_ancestors(group, fold)]
+        call = self.call
+        if call is None:
+            return inner
+        node = call.subgraph.hierarchy.node_by_path[call.path]
+        outer = call.list_ancestors(call.subgraph.get_node_group(node), fold)
+        return [*outer, self.prefix, *inner]
 
 
 class GraphIndex:
-    """May be asked from any thread."""
+    """Access to a graph and its functions by path. Thread-safe.
+
+    Args:
+        graph: The graph.
+        comparison: Given if the graph is the union of two compared graphs.
+    """
 
     def __init__(self, graph: Graph, comparison: Comparison | None = None) -> None:
         self.graph = graph
@@ -161,118 +202,110 @@ class GraphIndex:
         self._lock = threading.Lock()
 
     def locate(self, path: str) -> Location:
-        """Follow a path through the calls in it: ``call|function|path inside``."""
+        """Resolve a path such as ``call|function|path inside``.
+
+        Raises:
+            UsageError: A call in the path does not exist.
+        """
         *calls, inner = path.split(FUNCTION_SEPARATOR)
         if len(calls) % 2 or len(calls) > 2 * _MAX_CALL_DEPTH:
             raise UsageError(f'the graph has nothing at "{path}"')
-        spot = Location(self.root, "", "")
+        location = Location(self.root, "", "")
         for node, function in zip(calls[::2], calls[1::2], strict=True):
-            spot = self._enter(spot, node, function)
-        return Location(spot.subgraph, spot.prefix, inner, spot.call)
+            location = self._enter(location, node, function)
+        return Location(location.subgraph, location.prefix, inner, location.call)
 
-    def list_functions(self, sheet: Subgraph, place: int) -> list[str]:
-        """The functions that a node runs and that can be opened."""
-        calls = dict.fromkeys(sheet.graph.describe(place).functions)
-        return [
-            name
-            for name in calls
-            if name in self.graph.functions and FUNCTION_SEPARATOR not in name
-        ]
+    def list_functions(self, subgraph: Subgraph, node: int) -> list[str]:
+        """Return the functions that a node calls and whose bodies are in the graph."""
+        names = dict.fromkeys(subgraph.graph.describe(node).functions)
+        functions = self.graph.functions
+        return [name for name in names if name in functions and FUNCTION_SEPARATOR not in name]
 
-    def find_change(self, sheet: Subgraph, first: int, last: int) -> ChangeName | None:
-        """What became of a range of leaves, in a comparison; nothing in a plain graph."""
-        if self.comparison is None or sheet is not self.root:
+    def find_change(self, subgraph: Subgraph, first: int, last: int) -> ChangeName | None:
+        """Return the change of a range of ranks in a comparison; None in a single graph."""
+        if self.comparison is None or subgraph is not self.root:
             return None
-        return combine_changes(
-            self.comparison.change[sheet.hierarchy.node_by_rank[first:last]].tolist()
-        )
+        nodes = subgraph.hierarchy.node_by_rank[first:last]
+        return combine_changes(self.comparison.change[nodes].tolist())
 
     def get_body(self, function: str) -> Subgraph:
         with self._lock:
-            found = self._bodies.get(function)
-            if found is None:
-                found = self._bodies[function] = Subgraph(self.graph.functions[function])
-            return found
+            body = self._bodies.get(function)
+            if body is None:
+                body = self._bodies[function] = Subgraph(self.graph.functions[function])
+            return body
 
     def iter_bodies(self) -> Iterator[Location]:
-        """The bodies of all functions that can be opened, each at the first call of it."""
+        """Yield the bodies of all functions that can be opened, each at its first call."""
         seen: set[str] = set()
-        waiting = deque([Location(self.root, "", "")])
-        while waiting and len(seen) < len(self.graph.functions):
-            spot = waiting.popleft()
-            for place, name in self._iter_calls(spot.subgraph):
+        queue = deque([Location(self.root, "", "")])
+        while queue and len(seen) < len(self.graph.functions):
+            location = queue.popleft()
+            for node, name in self._iter_calls(location.subgraph):
                 if name not in seen:
                     seen.add(name)
-                    found = self._enter(spot, spot.subgraph.hierarchy.paths[place], name)
-                    waiting.append(found)
-                    yield found
+                    path = location.subgraph.hierarchy.paths[node]
+                    body = self._enter(location, path, name)
+                    queue.append(body)
+                    yield body
 
-    def _iter_calls(self, sheet: Subgraph) -> Iterator[tuple[int, str]]:
-        for place in range(len(sheet.graph)):
-            for name in self.list_functions(sheet, place):
-                yield place, name
+    def _iter_calls(self, subgraph: Subgraph) -> Iterator[tuple[int, str]]:
+        for node in range(len(subgraph.graph)):
+            for name in self.list_functions(subgraph, node):
+                yield node, name
 
-    def _enter(self, spot: Location, node: str, function: str) -> Location:
-        place = spot.subgraph.hierarchy.node_by_path.get(node)
-        if place is None or function not in self.list_functions(spot.subgraph, place):
-            raise UsageError(f'no node "{spot.full_path(node)}" of the graph runs "{function}"')
-        call = Location(spot.subgraph, spot.prefix, node, spot.call)
-        return Location(
-            self.get_body(function),
-            f"{spot.full_path(node)}{FUNCTION_SEPARATOR}{function}{FUNCTION_SEPARATOR}",
-            "",
-            call,
-        )
-
-
-# Leads what goes into a call to the inputs of its function, and out again.
-
-#: The first input of these chooses the function and is not given to it.
-_BRANCH_OPS = frozenset({"If", "StatelessIf", "Case", "StatelessCase"})
-
-_LOOP_OPS = frozenset({"While", "StatelessWhile"})
+    def _enter(self, location: Location, path: str, function: str) -> Location:
+        subgraph = location.subgraph
+        node = subgraph.hierarchy.node_by_path.get(path)
+        full_path = location.full_path(path)
+        if node is None or function not in self.list_functions(subgraph, node):
+            raise UsageError(f'no node "{full_path}" of the graph calls "{function}"')
+        call = Location(subgraph, location.prefix, path, location.call)
+        prefix = f"{full_path}{FUNCTION_SEPARATOR}{function}{FUNCTION_SEPARATOR}"
+        return Location(self.get_body(function), prefix, "", call)
 
 
-def bundle_call_edges(spot: Location, body: Group, fold: bool, incoming: bool) -> BoundaryEdges:
-    """The edges of a call by the ends of its function's body.
+def bundle_call_edges(location: Location, body: Group, fold: bool, incoming: bool) -> BoundaryEdges:
+    """Bundle the edges of a call by the arguments (or results) of the function's body.
 
-    They are edges of the sheet that the call is on, and partners have their whole paths.
+    The edges are those of the subgraph that contains the call; partners have full paths.
     """
-    call = spot.call
+    call = location.call
     assert call is not None
-    sheet = call.subgraph
-    place = sheet.hierarchy.node_by_path[call.path]
-    leaf = sheet.get_node_group(place)
-    outer = bundle_boundary_edges(
-        sheet.hierarchy, leaf, sheet.list_enclosing_groups(leaf, fold), incoming
-    )
-    if not incoming and _is_loop_condition(spot, call):
+    subgraph = call.subgraph
+    node = subgraph.hierarchy.node_by_path[call.path]
+    group = subgraph.get_node_group(node)
+    enclosing = subgraph.list_enclosing_groups(group, fold)
+    outer = bundle_boundary_edges(subgraph.hierarchy, group, enclosing, incoming)
+    if not incoming and _is_loop_condition(location, call):
         outer = outer.filter(np.zeros(len(outer), bool))
-    ends = _get_end_children(spot, body, ARGUMENT if incoming else RESULT)
+    ends = _get_end_children(location, body, ARGUMENT if incoming else RESULT)
     slots = _get_slots(call, outer.edges, incoming)
-    fits = (slots >= 0) & (slots < len(ends))
-    numbers = outer.bundle[fits]
-    child, partner, bundle = number_pairs(ends[slots[fits]], numbers)
-    names = [call.full_path(outer.partner[number]) for number in partner.tolist()]
-    return BoundaryEdges(child, names, outer.edges[fits], bundle)
+    valid = (slots >= 0) & (slots < len(ends))
+    child, partner, bundle = number_pairs(ends[slots[valid]], outer.bundle[valid])
+    paths = [call.full_path(outer.partner[number]) for number in partner.tolist()]
+    return BoundaryEdges(child, paths, outer.edges[valid], bundle)
 
 
-def _is_loop_condition(spot: Location, call: Location) -> bool:
-    """Whether a function says if a loop goes on: what it gives is not what the loop gives, and
-    unlike the body it gives less than it takes."""
+def _is_loop_condition(location: Location, call: Location) -> bool:
+    """Return whether a function decides if a loop continues.
+
+    Its result is not a result of the loop. Unlike the body it has fewer results than arguments.
+    """
     op = call.subgraph.graph.ops[call.subgraph.hierarchy.node_by_path[call.path]]
-    ops = spot.subgraph.graph.ops
+    ops = location.subgraph.graph.ops
     return op in _LOOP_OPS and ops.count(RESULT) != ops.count(ARGUMENT)
 
 
-def _get_end_children(spot: Location, body: Group, op: str) -> Int32:
-    """For each input or output of a function the child of its body that it is, or is in."""
-    graph, rank = spot.subgraph.graph, spot.subgraph.hierarchy.rank
-    places = [place for place, own in enumerate(graph.ops) if own == op]
-    return body.get_child_indexes(rank[np.array(places, np.int32)])
+def _get_end_children(location: Location, body: Group, op: str) -> Int32:
+    """Return the child of the body that contains each argument or result of a function."""
+    graph, rank = location.subgraph.graph, location.subgraph.hierarchy.rank
+    nodes = [node for node, node_op in enumerate(graph.ops) if node_op == op]
+    return body.get_child_indexes(rank[np.array(nodes, np.int32)])
 
 
 def _get_slots(call: Location, edges: Int32, incoming: bool) -> Int32:
+    """Return the argument or result number of each edge of a call; -1 for control edges."""
     graph = call.subgraph.graph
     control = graph.edges.control[edges]
     if incoming:

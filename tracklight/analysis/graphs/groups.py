@@ -1,4 +1,9 @@
-"""What is seen when one group is open: its children, series among them as one."""
+"""What an open group shows: its children, the edges between and around them, and their roles.
+
+A group is the root, a scope, a series of numbered siblings, or (for uniform handling) a single
+node. All edges between the same two boxes are one bundle. Positions are ranks, see
+`tracklight.analysis.graphs.hierarchy`.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +14,6 @@ from typing import Literal
 
 import numpy as np
 
-from tracklight.analysis.graphs.graphdef import ARGUMENT, RESULT
 from tracklight.analysis.graphs.hierarchy import (
     MIN_SERIES_OPS,
     MIN_SERIES_SCOPES,
@@ -18,332 +22,345 @@ from tracklight.analysis.graphs.hierarchy import (
     iter_numbered_runs,
     split_label,
 )
-from tracklight.analysis.graphs.model import Graph
+from tracklight.analysis.graphs.model import ARGUMENT, RESULT, Graph
 from tracklight.types import Bool, Int32
 
 ChildKind = Literal["op", "scope", "series", "input", "output"]
-
 _BOUNDARY_KINDS: dict[str, ChildKind] = {ARGUMENT: "input", RESULT: "output"}
+
+ChildRole = Literal["", "noop", "constant", "summary", "resource", "hub", "lonely"]
+_SUMMARY_OP = re.compile(r"[A-Za-z]+Summary(V2)?")
+_CONSTANT_OPS = frozenset({"Constant", "prim::Constant", "onnx::Constant"})
+#: Operations that feed a tensor into a graph or function.
+_INPUT_OPS = frozenset({"Placeholder", ARGUMENT})
+#: Only groups with at least this many children have hubs.
+_MIN_CHILDREN = 15
+#: A child with this many neighbors or fewer is no hub.
+_MIN_HUB_DEGREE = 4
+#: A scope with at least this share of all nodes is no hub.
+_MIN_SHARE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """A box of a picture. ``item`` is the place of a node, ``~scope``, or None for a series."""
+    """A box in an open group."""
 
     path: str
     label: str
     kind: ChildKind
     item: int | None
+    """The index of a node, ``~scope``, or None for a series."""
     first: int
     last: int
+    """Ranks of the leaves inside; ``last`` is exclusive."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Group:
-    """The children of a scope or of a series, by rank."""
+    """The children of a scope or series, in rank order."""
 
     path: str
     scope: int
-    """The scope that it is, or for a part of one the scope that it is in."""
+    """The scope itself, or the scope that contains a series or node."""
     first: int
     last: int
+    """Ranks of the leaves inside; ``last`` is exclusive."""
     children: Sequence[Child]
     starts: Int32
     """The first rank of each child."""
     is_partial: bool = False
-    """True for a series, and for a single node."""
+    """True for a series and for a single node."""
 
     def get_child_indexes(self, ranks: Int32) -> Int32:
-        """In which child each leaf of this level stands."""
+        """Return the index of the child that contains each leaf."""
         return (np.searchsorted(self.starts, ranks, side="right") - 1).astype(np.int32)
 
     @property
     def is_single(self) -> Bool:
-        """Of each child whether it holds one leaf only."""
+        """Whether each child is a single leaf."""
         single: Bool = np.diff(self.starts, append=self.last) == 1
         return single
 
     def get_child_index(self, rank: int) -> int:
-        """In which child a leaf of this level stands."""
+        """Return the index of the child that contains a leaf."""
         return int(np.searchsorted(self.starts, rank, side="right")) - 1
 
 
 def build_scope_group(hierarchy: Hierarchy, scope: int, fold: bool) -> Group:
+    """Return the children of a scope; with ``fold`` each long series is one child."""
     scopes = hierarchy.scopes
     children = [_make_child(hierarchy, item) for item in scopes.items[scope]]
     if fold:
         children = list(_fold_series(hierarchy, scopes.paths[scope], children))
-    span = int(scopes.first[scope]), int(scopes.last[scope])
-    return _make_group(scopes.paths[scope], scope, span, children)
+    ranks = int(scopes.first[scope]), int(scopes.last[scope])
+    return _make_group(scopes.paths[scope], scope, ranks, children)
 
 
 def build_series_group(hierarchy: Hierarchy, outer: Group, series: Child) -> Group:
-    """The members of a series that stands in ``outer``."""
+    """Return the members of a series that is a child of ``outer``."""
     children = [_make_child(hierarchy, item) for item in hierarchy.scopes.items[outer.scope]]
-    inside = [child for child in children if series.first <= child.first < series.last]
-    span = series.first, series.last
-    return _make_group(series.path, outer.scope, span, inside, is_part=True)
+    members = [child for child in children if series.first <= child.first < series.last]
+    ranks = series.first, series.last
+    return _make_group(series.path, outer.scope, ranks, members, is_partial=True)
 
 
-def build_node_group(hierarchy: Hierarchy, place: int) -> Group:
-    """A node by itself."""
-    child = _make_child(hierarchy, place)
-    span = child.first, child.last
-    return _make_group(child.path, int(hierarchy.node_scope[place]), span, [child], is_part=True)
+def build_node_group(hierarchy: Hierarchy, node: int) -> Group:
+    """Return a group that consists of one node."""
+    child = _make_child(hierarchy, node)
+    scope, ranks = int(hierarchy.node_scope[node]), (child.first, child.last)
+    return _make_group(child.path, scope, ranks, [child], is_partial=True)
 
 
 def _make_group(
-    path: str, scope: int, span: tuple[int, int], children: Sequence[Child], is_part: bool = False
+    path: str,
+    scope: int,
+    ranks: tuple[int, int],
+    children: Sequence[Child],
+    is_partial: bool = False,
 ) -> Group:
     starts = np.array([child.first for child in children], np.int32)
-    return Group(path, scope, *span, children, starts, is_part)
+    return Group(path, scope, *ranks, children, starts, is_partial)
 
 
 def _make_child(hierarchy: Hierarchy, item: int) -> Child:
     if item < 0:
         scopes, scope = hierarchy.scopes, ~item
         path = scopes.paths[scope]
-        span = int(scopes.first[scope]), int(scopes.last[scope])
-        return Child(path, get_label(path), "scope", item, *span)
+        first, last = int(scopes.first[scope]), int(scopes.last[scope])
+        return Child(path, get_label(path), "scope", item, first, last)
     path, rank = hierarchy.paths[item], int(hierarchy.rank[item])
     kind = _BOUNDARY_KINDS.get(hierarchy.graph.ops[item], "op")
     return Child(path, get_label(path), kind, item, rank, rank + 1)
 
 
 def _fold_series(hierarchy: Hierarchy, scope: str, children: Sequence[Child]) -> Iterator[Child]:
-    common = [_get_series_key(hierarchy, child) for child in children]
-    taken = {child.path for child in children}
-    for first, last in iter_numbered_runs([child.label for child in children], common):
+    keys = [_get_series_key(hierarchy, child) for child in children]
+    used_paths = {child.path for child in children}
+    for first, last in iter_numbered_runs([child.label for child in children], keys):
         members = children[first:last]
-        fewest = MIN_SERIES_SCOPES if members[0].kind == "scope" else MIN_SERIES_OPS
-        if len(members) < fewest or len(members) == len(children):
+        min_members = MIN_SERIES_SCOPES if members[0].kind == "scope" else MIN_SERIES_OPS
+        if len(members) < min_members or len(members) == len(children):
             yield from members
         else:
-            yield _make_series(scope, members, taken)
+            yield _make_series(scope, members, used_paths)
 
 
 def _get_series_key(hierarchy: Hierarchy, child: Child) -> tuple[str, object]:
+    """Return what the members of a series have in common: the operation, or the size."""
     if child.item is not None and child.item >= 0:
         return child.kind, hierarchy.graph.ops[child.item]
     return child.kind, child.last - child.first
 
 
-def _make_series(scope: str, members: Sequence[Child], taken: set[str]) -> Child:
+def _make_series(scope: str, members: Sequence[Child], used_paths: set[str]) -> Child:
     (stem, low), (_, high) = split_label(members[0].label), split_label(members[-1].label)
     label = f"{stem}[{low}-{high}]"
     path = f"{scope}/{label}" if scope else label
-    while path in taken:
+    while path in used_paths:
         label, path = f"{label}*", f"{path}*"
-    taken.add(path)
+    used_paths.add(path)
     return Child(path, label, "series", None, members[0].first, members[-1].last)
-
-
-# Edges between what is seen: all that join the same two boxes are one.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EdgeBundles:
-    """Edges between two children of a level, by the places of these."""
+    """Bundles of edges between children of a group."""
 
     source: Int32
     target: Int32
+    """Indexes of children, one row per bundle."""
     edges: Int32
-    """All edges of all bundles."""
+    """The edges of all bundles."""
     bundle: Int32
-    """In which bundle each of the edges is."""
+    """The bundle of each of these edges."""
 
     def __len__(self) -> int:
         return len(self.source)
 
-    def filter(self, kept: Bool) -> EdgeBundles:
-        edges, bundle = _keep_edges(self.edges, self.bundle, kept)
-        return EdgeBundles(self.source[kept], self.target[kept], edges, bundle)
+    def filter(self, mask: Bool) -> EdgeBundles:
+        """Return the bundles for which the mask is true."""
+        edges, bundle = _filter_edges(self.edges, self.bundle, mask)
+        return EdgeBundles(self.source[mask], self.target[mask], edges, bundle)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoundaryEdges:
-    """Edges that lead into a level, or out of it, by the child and who is on the other side."""
+    """Bundles of edges that enter or leave a group, by child and by partner outside."""
 
     child: Int32
+    """The index of the child inside."""
     partner: Sequence[str]
+    """The path of the box outside."""
     edges: Int32
     bundle: Int32
 
     def __len__(self) -> int:
         return len(self.child)
 
-    def filter(self, kept: Bool) -> BoundaryEdges:
-        edges, bundle = _keep_edges(self.edges, self.bundle, kept)
-        partner = [name for name, keep in zip(self.partner, kept.tolist(), strict=True) if keep]
-        return BoundaryEdges(self.child[kept], partner, edges, bundle)
+    def filter(self, mask: Bool) -> BoundaryEdges:
+        """Return the bundles for which the mask is true."""
+        edges, bundle = _filter_edges(self.edges, self.bundle, mask)
+        partner = [path for path, keep in zip(self.partner, mask.tolist(), strict=True) if keep]
+        return BoundaryEdges(self.child[mask], partner, edges, bundle)
 
 
-def bundle_child_edges(hierarchy: Hierarchy, level: Group) -> EdgeBundles:
-    """The edges between the children of a level; of a node to itself as well."""
-    found = hierarchy.get_scope_edges(level.scope)
+def bundle_child_edges(hierarchy: Hierarchy, group: Group) -> EdgeBundles:
+    """Bundle the edges between the children of a group, including loops of single nodes."""
+    selected = hierarchy.get_scope_edges(group.scope)
     edges = hierarchy.graph.edges
-    source, target = hierarchy.rank[edges.source[found]], hierarchy.rank[edges.target[found]]
-    if level.is_partial:
-        inside = _is_inside(source, level) & _is_inside(target, level)
-        found, source, target = found[inside], source[inside], target[inside]
-    tail, head = level.get_child_indexes(source), level.get_child_indexes(target)
-    shown = (tail != head) | ((source == target) & level.is_single[head])
-    tail, head, bundle = number_pairs(tail[shown], head[shown])
-    return EdgeBundles(tail, head, found[shown], bundle)
+    source, target = hierarchy.rank[edges.source[selected]], hierarchy.rank[edges.target[selected]]
+    if group.is_partial:
+        inside = _is_inside(source, group) & _is_inside(target, group)
+        selected, source, target = selected[inside], source[inside], target[inside]
+    tail, head = group.get_child_indexes(source), group.get_child_indexes(target)
+    visible = (tail != head) | ((source == target) & group.is_single[head])
+    tail, head, bundle = number_pairs(tail[visible], head[visible])
+    return EdgeBundles(tail, head, selected[visible], bundle)
 
 
 def bundle_boundary_edges(
-    hierarchy: Hierarchy, level: Group, outer: Sequence[Group], incoming: bool
+    hierarchy: Hierarchy, group: Group, enclosing: Sequence[Group], incoming: bool
 ) -> BoundaryEdges:
-    """The edges that cross the border of a level; ``outer`` are all around it, the root first.
+    """Bundle the edges that cross the boundary of a group.
 
-    The partner is the box on the other side at the level where the two ends meet. It is the same
-    one at each border that the edge crosses on its way.
+    The partner is the box on the other side in the innermost group that contains both ends, so
+    it is the same at each boundary that an edge crosses.
+
+    Args:
+        enclosing: All groups around this one, the root first.
+        incoming: Whether to return edges into the group or out of it.
     """
     edges = hierarchy.graph.edges
     find = hierarchy.get_incoming_edges if incoming else hierarchy.get_outgoing_edges
     near, far = (edges.target, edges.source) if incoming else (edges.source, edges.target)
-    found = find(level.first, level.last)
-    found = found[~_is_inside(hierarchy.rank[far[found]], level)]
-    child = level.get_child_indexes(hierarchy.rank[near[found]])
-    partner, names = _name_partners(hierarchy, found, far, outer)
+    selected = find(group.first, group.last)
+    selected = selected[~_is_inside(hierarchy.rank[far[selected]], group)]
+    child = group.get_child_indexes(hierarchy.rank[near[selected]])
+    partner, paths = _number_partners(hierarchy, selected, far, enclosing)
     child, partner, bundle = number_pairs(child, partner)
-    return BoundaryEdges(child, [names[number] for number in partner.tolist()], found, bundle)
+    return BoundaryEdges(child, [paths[number] for number in partner.tolist()], selected, bundle)
 
 
 def number_pairs(one: Int32, other: Int32) -> tuple[Int32, Int32, Int32]:
-    """The distinct pairs of two columns, and which of them stands in each row."""
+    """Return the distinct pairs of two columns, and the number of the pair in each row."""
     width = int(other.max(initial=0)) + 1
     keys, inverse = np.unique(one.astype(np.int64) * width + other, return_inverse=True)
     pairs = (keys // width).astype(np.int32), (keys % width).astype(np.int32)
     return *pairs, inverse.reshape(-1).astype(np.int32)
 
 
-def _name_partners(
-    hierarchy: Hierarchy, found: Int32, far: Int32, outer: Sequence[Group]
+def _number_partners(
+    hierarchy: Hierarchy, selected: Int32, far: Int32, enclosing: Sequence[Group]
 ) -> tuple[Int32, list[str]]:
-    """For each edge a number, and what each number stands for."""
-    meeting, ranks = hierarchy.edge_scope[found], hierarchy.rank[far[found]]
-    numbers = np.zeros(len(found), np.int32)
-    names: list[str] = []
-    for level in outer:
-        here = np.flatnonzero(meeting == level.scope)
-        if level.is_partial:
-            here = here[_is_inside(ranks[here], level)]
-        children, inverse = np.unique(level.get_child_indexes(ranks[here]), return_inverse=True)
-        numbers[here] = inverse.reshape(-1) + len(names)
-        names += [level.children[number].path for number in children.tolist()]
-    return numbers, names
+    """Return the number of each edge's partner, and the path for each number."""
+    common_scope, ranks = hierarchy.edge_scope[selected], hierarchy.rank[far[selected]]
+    numbers = np.zeros(len(selected), np.int32)
+    paths: list[str] = []
+    for group in enclosing:
+        rows = np.flatnonzero(common_scope == group.scope)
+        if group.is_partial:
+            rows = rows[_is_inside(ranks[rows], group)]
+        children, inverse = np.unique(group.get_child_indexes(ranks[rows]), return_inverse=True)
+        numbers[rows] = inverse.reshape(-1) + len(paths)
+        paths += [group.children[index].path for index in children.tolist()]
+    return numbers, paths
 
 
-def _keep_edges(edges: Int32, bundle: Int32, kept: Bool) -> tuple[Int32, Int32]:
-    """The edges of some bundles, which are numbered anew."""
-    numbers = np.cumsum(kept, dtype=np.int32) - 1
-    chosen = kept[bundle]
-    return edges[chosen], numbers[bundle[chosen]]
+def _filter_edges(edges: Int32, bundle: Int32, mask: Bool) -> tuple[Int32, Int32]:
+    """Return the edges of the selected bundles, with bundles renumbered."""
+    numbers = np.cumsum(mask, dtype=np.int32) - 1
+    kept = mask[bundle]
+    return edges[kept], numbers[bundle[kept]]
 
 
-def _is_inside(ranks: Int32, level: Group) -> Bool:
-    inside: Bool = (ranks >= level.first) & (ranks < level.last)
+def _is_inside(ranks: Int32, group: Group) -> Bool:
+    inside: Bool = (ranks >= group.first) & (ranks < group.last)
     return inside
-
-
-# Which nodes only clutter a picture: they are drawn aside until somebody puts them back.
-#
-# Aside are no-ops, constants, summaries, handles of resources such as variables, and hubs, which
-# far more edges lead to than to others. What a picture is about is never aside: calls of functions,
-# and scopes that hold a good part of the graph.
-
-ChildRole = Literal["", "noop", "constant", "summary", "resource", "hub", "lonely"]
-
-_SUMMARY = re.compile(r"[A-Za-z]+Summary(V2)?")
-
-#: Among fewer boxes nobody stands out.
-_MIN_CHILDREN = 15
-
-_MIN_HUB_DEGREE = 4
-
-#: A scope that holds at least this share of all nodes is no hub.
-_MIN_SHARE = 0.1
-
-#: What gives a graph or a function a tensor from outside.
-_INPUTS = frozenset({"Placeholder", ARGUMENT})
 
 
 def compute_roles(
     hierarchy: Hierarchy,
-    level: Group,
+    group: Group,
     bundles: EdgeBundles,
-    ins: BoundaryEdges,
-    outs: BoundaryEdges,
+    incoming: BoundaryEdges,
+    outgoing: BoundaryEdges,
     is_call: Callable[[int], bool],
 ) -> list[ChildRole]:
-    """Return for each child why it is drawn aside; empty for most.
+    """Return for each child why it is auxiliary and drawn aside; empty for most.
+
+    Auxiliary are no-ops, constants, summaries, handles of resources such as variables, children
+    without edges, and hubs, which have far more neighbors than others. Calls of functions and
+    scopes that contain a good part of the graph are never hubs.
 
     Args:
-        is_call: Whether the node at a place runs a function that can be opened.
+        is_call: Whether a node calls a function that can be opened.
     """
-    crowded = _find_hubs(hierarchy, level, bundles)
-    joined = np.zeros(len(level.children), bool)
-    for ends in (bundles.source, bundles.target, ins.child, outs.child):
-        joined[ends] = True
-    alone = ~joined if joined.any() else np.zeros_like(joined)
+    hubs = _mark_hubs(hierarchy, group, bundles)
+    connected = np.zeros(len(group.children), bool)
+    for ends in (bundles.source, bundles.target, incoming.child, outgoing.child):
+        connected[ends] = True
+    isolated = ~connected if connected.any() else np.zeros_like(connected)
     return [
-        _get_role(hierarchy, child, bool(crowded[at]), bool(alone[at]), is_call)
-        for at, child in enumerate(level.children)
+        _get_role(hierarchy, child, bool(hubs[index]), bool(isolated[index]), is_call)
+        for index, child in enumerate(group.children)
     ]
 
 
 def _get_role(
-    hierarchy: Hierarchy, child: Child, crowded: bool, alone: bool, is_call: Callable[[int], bool]
+    hierarchy: Hierarchy,
+    child: Child,
+    is_hub: bool,
+    is_isolated: bool,
+    is_call: Callable[[int], bool],
 ) -> ChildRole:
     graph = hierarchy.graph
-    place = child.item if child.item is not None and child.item >= 0 else None
-    op = "" if place is None else graph.ops[place]
+    node = child.item if child.item is not None and child.item >= 0 else None
+    op = "" if node is None else graph.ops[node]
     if op == "NoOp":
         return "noop"
-    if op.endswith("Const") or op in ("Constant", "prim::Constant", "onnx::Constant"):
+    if op.endswith("Const") or op in _CONSTANT_OPS:
         return "constant"
-    if _SUMMARY.fullmatch(op):
+    if _SUMMARY_OP.fullmatch(op):
         return "summary"
-    if place is not None and op in _INPUTS and _is_resource(graph, place):
+    if node is not None and op in _INPUT_OPS and _is_resource(graph, node):
         return "resource"
-    if not crowded and not alone:
+    if not is_hub and not is_isolated:
         return ""
-    if place is not None and is_call(place):
+    if node is not None and is_call(node):
         return ""
     if child.kind == "scope" and child.last - child.first >= _MIN_SHARE * len(graph):
-        return "lonely" if alone else ""
-    return "hub" if crowded else "lonely"
+        return "lonely" if is_isolated else ""
+    return "hub" if is_hub else "lonely"
 
 
-def _is_resource(graph: Graph, place: int) -> bool:
-    outputs = graph.describe(place).outputs
+def _is_resource(graph: Graph, node: int) -> bool:
+    outputs = graph.describe(node).outputs
     return len(outputs) > 0 and outputs[0].dtype == "resource"
 
 
-def _find_hubs(hierarchy: Hierarchy, level: Group, bundles: EdgeBundles) -> Bool:
-    """Boxes that far more others lead to, or come from, than is usual here.
-
-    Counted are bundles in which something flows; of who has none, those that only say an order.
-    """
+def _mark_hubs(hierarchy: Hierarchy, group: Group, bundles: EdgeBundles) -> Bool:
+    """Return which children have far more incoming or outgoing bundles than usual."""
     control = hierarchy.graph.edges.control[bundles.edges]
-    flows = np.zeros(len(bundles), bool)
-    flows[bundles.bundle[~control]] = True
-    count = len(level.children)
+    has_data = np.zeros(len(bundles), bool)
+    has_data[bundles.bundle[~control]] = True
+    count = len(group.children)
     if count < _MIN_CHILDREN:
         return np.zeros(count, bool)
-    degrees = [_count_ends(ends, flows, count) for ends in (bundles.target, bundles.source)]
-    into = degrees[0] > _compute_degree_limit(degrees[0], 1)
-    return into | (degrees[1] > _compute_degree_limit(degrees[1], 4))
+    fan_in = _count_ends(bundles.target, has_data, count)
+    fan_out = _count_ends(bundles.source, has_data, count)
+    # Many readers are more usual than many inputs.
+    is_fan_in_hub = fan_in > _compute_degree_limit(fan_in, 1)
+    return is_fan_in_hub | (fan_out > _compute_degree_limit(fan_out, 4))
 
 
-def _count_ends(ends: Int32, flows: Bool, count: int) -> Int32:
-    data = np.bincount(ends[flows], minlength=count)
-    order = np.bincount(ends[~flows], minlength=count)
-    return np.where(data > 0, data, order).astype(np.int32)
+def _count_ends(ends: Int32, has_data: Bool, count: int) -> Int32:
+    """Count the bundles with data of each child, or its control bundles if it has no others."""
+    data = np.bincount(ends[has_data], minlength=count)
+    control = np.bincount(ends[~has_data], minlength=count)
+    return np.where(data > 0, data, control).astype(np.int32)
 
 
-def _compute_degree_limit(degrees: Int32, width: int) -> float:
+def _compute_degree_limit(degrees: Int32, factor: int) -> float:
+    """Return the upper quartile plus a multiple of the interquartile range."""
     low, high = np.percentile(degrees, [25, 75])
-    return max(float(high + width * (high - low)), _MIN_HUB_DEGREE)
+    return max(float(high + factor * (high - low)), _MIN_HUB_DEGREE)

@@ -1,8 +1,9 @@
-"""One graph, whichever framework it is of.
+"""The graph model that all parsers produce, whatever framework a graph comes from.
 
-Names, operations and edges are there at once, as columns; what only somebody who looks at a node
-wants to know of it is found when they do. A hundred thousand nodes are read in a third of
-a second.
+`Graph` holds names, operations and edges as columns. Everything else about a node (shapes,
+attributes, device) is decoded on demand by ``Graph.describe``, so that a graph with 100,000 nodes
+loads in a fraction of a second. `EdgeBuilder` resolves input names to edges while parsing;
+`TensorLookup` finds the tensors that edges carry.
 """
 
 from __future__ import annotations
@@ -16,58 +17,69 @@ import numpy as np
 
 from tracklight.types import Bool, Float64, Int32, Int64
 
-#: Sizes along each dimension, None for one that is not known; None for a rank that is not known.
+#: The size of each dimension, None where it is unknown; None for a tensor of unknown rank.
 Shape = tuple[int | None, ...] | None
 
-#: What a model's own inputs and outputs are called by readers of formats that have no word for it.
+#: The ops of a model's inputs and outputs, for formats that do not represent them as nodes.
 INPUT, OUTPUT = "Input", "Output"
 
-_MAX_ELEMENTS = 2**53
-"""From here on JavaScript counts in steps of two; a file that says so is hostile or damaged."""
+#: The ops of a function's arguments and results, as in TensorFlow's function graphs.
+ARGUMENT, RESULT = "_Arg", "_Retval"
+
+#: The largest integer that JavaScript represents exactly; larger counts come from damaged files.
+MAX_ELEMENTS = 2**53
+
+#: At most this many nodes are described to measure one set of bundles, and this many per bundle.
+_MAX_DESCRIBED = 8000
+_MAX_DESCRIBED_PER_BUNDLE = 256
+
+_MAX_LISTED_NAMES = 3
 
 
 @dataclass(frozen=True, slots=True)
 class TensorSpec:
-    """A tensor that a node gives; ``dtype`` is empty where the graph does not tell."""
+    """Type and shape of a tensor; ``dtype`` is empty if unknown."""
 
     dtype: str
     shape: Shape
 
     def count_elements(self) -> int | None:
-        """How many numbers it holds; None as well for more than any machine can."""
+        """Return the number of elements; None if it is unknown or implausibly large."""
         if self.shape is None or any(size is None for size in self.shape):
             return None
         count = prod(size for size in self.shape if size is not None)
-        return count if count <= _MAX_ELEMENTS else None
+        return count if count <= MAX_ELEMENTS else None
 
 
 @dataclass(frozen=True, slots=True)
 class NodeDetails:
-    """What is known of one node besides its name, operation and edges."""
+    """What is known about a node besides its name, operation and edges."""
 
     outputs: tuple[TensorSpec, ...] = ()
     attributes: Mapping[str, str] = field(default_factory=dict)
     device: str = ""
     parameters: int = 0
-    """How many trained numbers it owns."""
+    """Number of trainable values that the node owns."""
     functions: tuple[str, ...] = ()
-    """The functions of the graph that it runs."""
+    """The functions of the graph that it calls."""
     source: str = ""
-    """The line of a program that it comes from, as in ``model.py:12 in forward``."""
+    """The source line that created it, such as ``model.py:12 in forward``."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Edges:
-    """Who reads what, in the order of the readers and of their inputs."""
+    """Edges as columns, ordered by target and input position."""
 
     source: Int32
+    """Node index."""
     target: Int32
+    """Node index."""
     position: Int32
-    """Which input of the target it is; control inputs are counted along."""
+    """Which input of the target it is; control inputs count as well."""
     output: Sequence[str]
-    """Which output of the source it is: a number, or for functions a name and a number."""
+    """Which output of the source it is: a number, or in functions a name and a number."""
     control: Bool
-    """True where nothing flows but the order of the two matters."""
+    """True for control dependencies, which carry no tensor."""
 
     def __len__(self) -> int:
         return len(self.source)
@@ -75,27 +87,24 @@ class Edges:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Graph:
-    """Nodes by their places in ``names``; a slash in a name opens a scope."""
+    """Nodes by index; slashes in names separate scopes."""
 
     names: Sequence[str]
     ops: Sequence[str]
     edges: Edges
     describe: Callable[[int], NodeDetails]
+    """Decodes the details of the node with an index."""
     functions: Mapping[str, Graph] = field(default_factory=dict)
+    """The bodies of functions that nodes call, by name."""
     problems: tuple[str, ...] = ()
-    """Sentences on what does not fit together."""
+    """Inconsistencies for the user, such as inputs that do not exist."""
 
     def __len__(self) -> int:
         return len(self.names)
 
 
-# Finds the nodes that others name as their inputs.
-
-_MAX_LISTED_NAMES = 3
-
-
 class UniqueNames:
-    """Gives each node a name that no other has: those that come later get a number."""
+    """Make names unique by appending a number to repeated ones."""
 
     def __init__(self) -> None:
         self._counts: dict[str, int] = {}
@@ -109,7 +118,7 @@ class UniqueNames:
 
 
 class InputRef(NamedTuple):
-    """An output of a node that another one reads."""
+    """A reference to an output of another node."""
 
     source: str
     output: str
@@ -117,28 +126,33 @@ class InputRef(NamedTuple):
 
 
 class EdgeBuilder:
-    """Collects edges by name; what leads nowhere is remembered for a sentence."""
+    """Build edges from references by name, and collect references that do not resolve.
+
+    Args:
+        names: The names of all nodes. If a name is repeated, references mean the first one.
+    """
 
     def __init__(self, names: Sequence[str]) -> None:
         self._node_by_name: dict[str, int] = {}
         self._duplicates: dict[str, None] = {}
         self._missing: dict[str, None] = {}
-        # Columns, as a tuple an edge would be one more thing for the garbage collector to walk.
+        # Columns instead of one tuple per edge: fewer objects for the garbage collector.
         self._sources: list[int] = []
         self._targets: list[int] = []
         self._positions: list[int] = []
         self._controls: list[bool] = []
         self._outputs: list[str] = []
-        for place, name in enumerate(names):
-            if self._node_by_name.setdefault(name, place) != place:
+        for node, name in enumerate(names):
+            if self._node_by_name.setdefault(name, node) != node:
                 self._duplicates[name] = None
 
     def add(self, target: int, position: int, source: str, output: str, control: bool) -> None:
-        found = self._node_by_name.get(source)
-        if found is None:
+        """Add an edge from the node named ``source`` to the node with index ``target``."""
+        node = self._node_by_name.get(source)
+        if node is None:
             self.add_missing(source)
             return
-        self._sources.append(found)
+        self._sources.append(node)
         self._targets.append(target)
         self._positions.append(position)
         self._outputs.append(output)
@@ -151,21 +165,25 @@ class EdgeBuilder:
         names: Sequence[str],
         split: Callable[[int, str], InputRef | None],
     ) -> None:
-        """The inputs of many nodes, by the number that each has, from the node ``first`` on.
+        """Add the inputs of consecutive nodes in one go.
 
-        Nearly all are plain names of nodes with one output. The others ``split`` takes apart, with
-        None for what need not be there.
+        Args:
+            first: Index of the first node.
+            counts: Number of inputs of each node.
+            names: The inputs of all nodes, concatenated. Nearly all are plain node names.
+            split: Called with the target and the text of an input that is not a node name;
+                returns None for inputs that may be missing.
         """
         sources = [self._node_by_name.get(name) for name in names]
         targets = np.repeat(np.arange(first, first + len(counts)), counts).tolist()
-        begins = np.repeat(np.cumsum(counts) - counts, counts)
-        positions = (np.arange(len(names)) - begins).tolist()
+        starts = np.repeat(np.cumsum(counts) - counts, counts)
+        positions = (np.arange(len(names)) - starts).tolist()
         begin = 0
-        for at in [at for at, source in enumerate(sources) if source is None]:
-            self._extend(sources[begin:at], targets[begin:at], positions[begin:at])
-            if found := split(targets[at], names[at]):
-                self.add(targets[at], positions[at], *found)
-            begin = at + 1
+        for row in [row for row, source in enumerate(sources) if source is None]:
+            self._extend(sources[begin:row], targets[begin:row], positions[begin:row])
+            if reference := split(targets[row], names[row]):
+                self.add(targets[row], positions[row], *reference)
+            begin = row + 1
         self._extend(sources[begin:], targets[begin:], positions[begin:])
 
     def _extend(self, sources: list[Any], targets: list[int], positions: list[int]) -> None:
@@ -176,6 +194,7 @@ class EdgeBuilder:
         self._controls += [False] * len(sources)
 
     def add_missing(self, source: str) -> None:
+        """Record a reference to a node that does not exist."""
         self._missing[source] = None
 
     def build(self) -> Edges:
@@ -184,127 +203,121 @@ class EdgeBuilder:
         return Edges(source, target, position, self._outputs, np.array(self._controls, bool))
 
     def list_problems(self) -> tuple[str, ...]:
-        said = []
+        """Return messages about missing inputs and duplicate names."""
+        problems = []
         if self._missing:
-            said.append(
-                f"{_count_names(self._missing, 'input')} named but not there: {_join_names(self._missing)}"
-            )
+            inputs = _format_count(self._missing, "missing input")
+            problems.append(f"{inputs}: {_join_names(self._missing)}")
         if self._duplicates:
-            said.append(
-                f"{_count_names(self._duplicates, 'name')} given to several nodes: {_join_names(self._duplicates)}"
-            )
-        return tuple(said)
+            names = _format_count(self._duplicates, "duplicate name")
+            problems.append(f"{names}: {_join_names(self._duplicates)}")
+        return tuple(problems)
 
 
-def _count_names(names: dict[str, None], noun: str) -> str:
-    return f"1 {noun} is" if len(names) == 1 else f"{len(names):,} {noun}s are"
+def _format_count(names: dict[str, None], noun: str) -> str:
+    return f"1 {noun}" if len(names) == 1 else f"{len(names):,} {noun}s"
 
 
 def _join_names(names: Iterable[str]) -> str:
-    first = list(names)
-    more = ", …" if len(first) > _MAX_LISTED_NAMES else ""
-    return ", ".join(first[:_MAX_LISTED_NAMES]) + more
-
-
-# What flows along edges: found node by node when it is asked for, and then remembered.
-
-#: So many nodes are described for one picture; what larger bundles carry is told by a fair sample.
-_MAX_DESCRIBED = 8000
-
-_MAX_DESCRIBED_PER_BUNDLE = 256
-
-MAX_ELEMENTS = 2**53
+    listed = list(names)
+    more = ", …" if len(listed) > _MAX_LISTED_NAMES else ""
+    return ", ".join(listed[:_MAX_LISTED_NAMES]) + more
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BundleTensors:
-    """What flows in some bundles of edges."""
+    """The tensors that bundles of edges carry, one row per bundle."""
 
     size: Float64
-    """How many numbers; NaN where it is not known. Of large bundles it is estimated, and a size
-    that is only known when the model runs counts as one."""
+    """Number of elements; NaN if unknown. Estimated for large bundles; unknown dimensions count
+    as 1."""
     label: list[str]
+    """The shape, or the number of tensors if there are several."""
     dtype: list[str]
 
 
 class TensorLookup:
-    """The outputs of the nodes of one graph."""
+    """Find the tensors that nodes output and edges carry, with a cache per node."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
         self._outputs: dict[int, tuple[TensorSpec, ...]] = {}
 
-    def get_outputs(self, place: int) -> tuple[TensorSpec, ...]:
-        found = self._outputs.get(place)
-        if found is None:
-            found = self._outputs[place] = self._graph.describe(place).outputs
-        return found
+    def get_outputs(self, node: int) -> tuple[TensorSpec, ...]:
+        outputs = self._outputs.get(node)
+        if outputs is None:
+            outputs = self._outputs[node] = self._graph.describe(node).outputs
+        return outputs
 
     def find_edge_tensor(self, edge: int) -> TensorSpec | None:
-        """The tensor that flows along an edge, where the graph tells."""
+        """Return the tensor that an edge carries; None if the graph does not say."""
         edges = self._graph.edges
         outputs = self.get_outputs(int(edges.source[edge]))
         if len(outputs) == 1:
             return outputs[0]
         slot = edges.output[edge].rpartition(":")[2]
-        place = int(slot) if slot.isdecimal() else 0
-        return outputs[place] if place < len(outputs) else None
+        index = int(slot) if slot.isdecimal() else 0
+        return outputs[index] if index < len(outputs) else None
 
     def measure_bundles(self, edges: Int32, bundle: Int32, count: int) -> BundleTensors:
-        """What flows in ``count`` bundles, given which of them each edge is in."""
+        """Summarize the tensors of ``count`` bundles, given the bundle that each edge is in."""
         size, label, dtype = np.full(count, nan), [""] * count, [""] * count
-        data = ~self._graph.edges.control[edges]
-        edges, bundle = edges[data], bundle[data]
+        is_data = ~self._graph.edges.control[edges]
+        edges, bundle = edges[is_data], bundle[is_data]
         order = np.argsort(bundle, kind="stable")
         starts = np.searchsorted(bundle[order], np.arange(count + 1))
-        each = max(1, min(_MAX_DESCRIBED_PER_BUNDLE, _MAX_DESCRIBED // max(count, 1)))
+        sample_size = max(1, min(_MAX_DESCRIBED_PER_BUNDLE, _MAX_DESCRIBED // max(count, 1)))
         for number in np.flatnonzero(np.diff(starts)).tolist():
             inside = edges[order[starts[number] : starts[number + 1]]]
-            size[number], label[number], dtype[number] = self._summarize(inside, each)
+            size[number], label[number], dtype[number] = self._summarize(inside, sample_size)
         return BundleTensors(size, label, dtype)
 
-    def _summarize(self, edges: Int32, each: int) -> tuple[float, str, str]:
-        seen = edges if len(edges) <= each else edges[:: -(-len(edges) // each)]
-        carried = {self._key(edge): self.find_edge_tensor(edge) for edge in seen.tolist()}
-        tensors = [tensor for tensor in carried.values() if tensor is not None]
-        share = len(edges) / len(seen)
+    def _summarize(self, edges: Int32, sample_size: int) -> tuple[float, str, str]:
+        """Return size, label and dtype of the tensors on some edges, from an even sample."""
+        sample = edges if len(edges) <= sample_size else edges[:: -(-len(edges) // sample_size)]
+        by_output = {self._get_output_key(edge): edge for edge in sample.tolist()}
+        specs = [self.find_edge_tensor(edge) for edge in by_output.values()]
+        tensors = [spec for spec in specs if spec is not None]
+        scale = len(edges) / len(sample)
         shape = format_shape(tensors[0].shape) if tensors else ""
-        label = shape if len(carried) == 1 else f"{round(len(carried) * share):,} tensors"
-        return _add_sizes(tensors) * share, label, _join_types(tensors)
+        label = shape if len(specs) == 1 else f"{round(len(specs) * scale):,} tensors"
+        return _sum_elements(tensors) * scale, label, _get_common_dtype(tensors)
 
-    def _key(self, edge: int) -> tuple[int, str]:
+    def _get_output_key(self, edge: int) -> tuple[int, str]:
         edges = self._graph.edges
         return int(edges.source[edge]), edges.output[edge]
 
 
-def _add_sizes(tensors: Iterable[TensorSpec]) -> float:
-    counts = [count for tensor in tensors if (count := count_known_elements(tensor)) is not None]
-    return float(sum(counts)) if counts else nan
-
-
 def count_known_elements(tensor: TensorSpec) -> int | None:
-    """How many numbers it holds for each example of a batch whose size is not known; a shape may
-    claim more than JSON has numbers for."""
+    """Return the number of elements with unknown dimensions counted as 1; None without a rank.
+
+    For a tensor with an unknown batch dimension this is the number of elements per example.
+    """
     if tensor.shape is None:
         return None
     return min(prod(1 if size is None else size for size in tensor.shape), MAX_ELEMENTS)
 
 
-def _join_types(tensors: Iterable[TensorSpec]) -> str:
-    kinds = {tensor.dtype for tensor in tensors}
-    return kinds.pop() if len(kinds) == 1 else ""
+def _sum_elements(tensors: Iterable[TensorSpec]) -> float:
+    counts = [count for tensor in tensors if (count := count_known_elements(tensor)) is not None]
+    return float(sum(counts)) if counts else nan
 
 
-_CROSS = "\N{MULTIPLICATION SIGN}"
+def _get_common_dtype(tensors: Iterable[TensorSpec]) -> str:
+    dtypes = {tensor.dtype for tensor in tensors}
+    return dtypes.pop() if len(dtypes) == 1 else ""
 
 
 def format_shape(shape: Shape) -> str:
-    """Sizes with a cross between them, or ``scalar``; nothing for one that is not known."""
+    """Format a shape with a cross between sizes; ``scalar`` for rank 0, empty for unknown rank."""
     if shape is None:
         return ""
-    return _CROSS.join("?" if size is None else str(size) for size in shape) or "scalar"
+    return (
+        "\N{MULTIPLICATION SIGN}".join("?" if size is None else str(size) for size in shape)
+        or "scalar"
+    )
 
 
 def format_output(output: TensorSpec) -> str:
-    """Its type and its shape, as far as they are known."""
+    """Format type and shape, as far as they are known."""
     return f"{output.dtype} {format_shape(output.shape)}".strip()

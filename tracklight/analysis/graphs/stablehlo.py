@@ -1,4 +1,9 @@
-"""Parts of a line of StableHLO: the types of its results, its settings, and where it comes from."""
+"""Parse StableHLO text, as returned by ``jax.jit(f).lower(x).as_text()``: one operation per line.
+
+The function ``main`` becomes the graph, the others become functions that it calls. Operations in
+a region of a loop or branch are in a scope below that operation, which reads what the region
+returns. With ``debug_info=True`` the text also has named scopes and source lines.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +12,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from tracklight.analysis.graphs.graphdef import ARGUMENT, RESULT
 from tracklight.analysis.graphs.model import (
+    ARGUMENT,
     INPUT,
     OUTPUT,
+    RESULT,
     EdgeBuilder,
     Graph,
     NodeDetails,
@@ -21,141 +27,83 @@ from tracklight.analysis.graphs.model import (
 from tracklight.errors import FormatError
 from tracklight.util.stack_trace import format_source_line
 
-_TENSOR = re.compile(r"tensor<((?:(?:\d{1,19}|\?|\*)x){0,100})(complex<\w+>|\w+)")
+_ENTRY = "main"
+_FUNCTION = re.compile(r"func\.func\b[^@]*@([\w.$-]+|\"[^\"]*\")\((.*)$")
 
+_OPERATION = re.compile(r'(?:%([\w.$-]+)(?::\d+)? = )?"?([a-z_][\w$.]*)"?(.*)$')
+_ARGUMENT = re.compile(r"%([\w.$-]+): ([^%]*)")
+_VALUE = re.compile(r"%([\w.$-]+)(?:#(\d+))?")
+#: ``%iterArg = %init``: a value inside of a loop and the one outside that it starts with.
+_LOOP_VALUE = re.compile(r"%([\w.$-]+) = %([\w.$-]+)(?:#(\d+))?")
+_CALLEE = re.compile(r"@([\w.$-]+)")
+_REGION = re.compile(r"(?:\}\)?\s*)?,?\s*(\w*)\s*(?:\([^)]*\)\s*)?\{$")
+_MAX_REGION_DEPTH = 100
+#: How much of the end of a line is searched for the label of a region.
+_LABEL_LENGTH = 300
+
+_TENSOR = re.compile(r"tensor<((?:(?:\d{1,19}|\?|\*)x){0,100})(complex<\w+>|\w+)")
 _TYPES = {
     "i1": "bool",
     "bf16": "bfloat16",
     "complex<f32>": "complex64",
     "complex<f64>": "complex128",
 }
-
-_NUMBER = re.compile(r"(u?)(?:s?)([if])(\d{1,3})")
-
+_NUMBER_TYPE = re.compile(r"(u?)(?:s?)([if])(\d{1,3})")
 _OPERAND = re.compile(r"%[\w.$#-]+")
-
-_OPERANDS = re.compile(r"\([^()%]{0,200}%[^()]{0,2000}\)")
-
-_AROUND = " ,(){}<>="
-
+_OPERAND_LIST = re.compile(r"\([^()%]{0,200}%[^()]{0,2000}\)")
+_PUNCTUATION = " ,(){}<>="
 _MAX_ATTRIBUTES_LENGTH = 500
 
 _LOCATION = re.compile(r"loc\((#loc\d*|\"(?:[^\"\\]|\\.)*\"|unknown)[^()]*\)\s*$")
-
-_NAMED = re.compile(r'"((?:[^"\\]|\\.)*)"(?:\((#loc\d*)\))?$')
-
-_FILE = re.compile(r'"((?:[^"\\]|\\.)*)":(\d{1,9}):\d')
-
+_LOCATION_DEFINITION = re.compile(r"^(#loc\d*) = loc\((.*)\)$", re.MULTILINE)
+_NAMED_LOCATION = re.compile(r'"((?:[^"\\]|\\.)*)"(?:\((#loc\d*)\))?$')
+_FILE_LOCATION = re.compile(r'"((?:[^"\\]|\\.)*)":(\d{1,9}):\d')
 _CALLSITE = re.compile(r"callsite\((#loc\d*) at ")
-
-_DEFINED = re.compile(r"^(#loc\d*) = loc\((.*)\)$", re.MULTILINE)
-
+_MAX_LOCATION_LENGTH = 2000
 _MAX_LOCATION_STEPS = 20
 
 
-def parse_types(text: str) -> tuple[TensorSpec, ...]:
-    """What a line gives: after its arrow, or after its last colon where all types are the same."""
-    _, arrow, after = text.rpartition("->")
-    told = after if arrow else text.rpartition(" : ")[2] if " : " in text else text
-    return tuple(
-        TensorSpec(_name_type(kind), _read_shape(sizes)) for sizes, kind in _TENSOR.findall(told)
-    )
+def is_stablehlo(text: str) -> bool:
+    """Return whether a text, or the start of one, looks like StableHLO."""
+    return "stablehlo." in text and "func.func" in text
 
 
-def extract_attributes(text: str) -> str:
-    """What stands beside the operands and before the types, cut where it is long."""
-    plain = text.rpartition(" : ")[0] if " : " in text else text
-    plain = _OPERAND.sub("", _OPERANDS.sub("", plain)).strip(_AROUND)
-    plain = re.sub(r"(?:\s*,\s*){2,}", ", ", plain).removeprefix("dense<")
-    return plain if len(plain) <= _MAX_ATTRIBUTES_LENGTH else f"{plain[:_MAX_ATTRIBUTES_LENGTH]}…"
+def parse_stablehlo(text: str) -> Graph:
+    """Parse a StableHLO module.
 
-
-def _read_shape(sizes: str) -> Shape:
-    if "*" in sizes:
-        return None
-    return tuple(int(size) if size.isdecimal() else None for size in sizes.split("x") if size)
-
-
-def _name_type(kind: str) -> str:
-    """``f32`` and ``ui8`` in the words of NumPy."""
-    number = _NUMBER.fullmatch(kind)
-    if kind in _TYPES or number is None:
-        return _TYPES.get(kind, kind)
-    unsigned, family, width = number.groups()
-    return f"{unsigned}{'int' if family == 'i' else 'float'}{width}"
-
-
-class Locations:
-    """Where operations come from, which a text defines apart from them."""
-
-    def __init__(self, text: str) -> None:
-        self._defined = dict(_DEFINED.findall(text))
-
-    def split_location(self, line: str) -> tuple[str, str]:
-        """A line without its location, and the location."""
-        found = _LOCATION.search(line[-2000:])
-        return (line[: len(line) - len(found[0])].rstrip(), found[1]) if found else (line, "")
-
-    def get_argument_name(self, told: str) -> str:
-        """What an argument is called, if its location says so."""
-        _, location = self.split_location(told.rstrip(", )") + ")") if "loc(" in told else ("", "")
-        return location.strip('"').replace("/", ".") if location.startswith('"') else ""
-
-    def get_scope(self, location: str) -> str:
-        """The named scopes around an operation."""
-        found = _NAMED.match(self._defined.get(location, ""))
-        parts = found[1].split("/")[:-1] if found else []
-        return "/".join(re.sub(r"^jit\((.*)\)$", r"\1", part) for part in parts if part)
-
-    def get_source_line(self, location: str) -> str:
-        function = ""
-        for _ in range(_MAX_LOCATION_STEPS):
-            told = self._defined.get(location, "")
-            file, called, named = _FILE.match(told), _CALLSITE.match(told), _NAMED.match(told)
-            if file:
-                return format_source_line(file[1], file[2], function)
-            if called:
-                location = called[1]
-            elif named and named[2]:
-                function, location = named[1], named[2]
-            else:
-                return ""
-        return ""
-
-
-# One function of a StableHLO text, read line by line.
-
-_OPERATION = re.compile(r'(?:%([\w.$-]+)(?::\d+)? = )?"?([a-z_][\w$.]*)"?(.*)$')
-
-_ARGUMENT = re.compile(r"%([\w.$-]+): ([^%]*)")
-
-_VALUE = re.compile(r"%([\w.$-]+)(?:#(\d+))?")
-
-_LOOPED = re.compile(r"%([\w.$-]+) = %([\w.$-]+)(?:#(\d+))?")
-
-_CALLEE = re.compile(r"@([\w.$-]+)")
-
-_REGION = re.compile(r"(?:\}\)?\s*)?,?\s*(\w*)\s*(?:\([^)]*\)\s*)?\{$")
-
-_MAX_REGION_DEPTH = 100
-
-#: How much of a line's end may say what the next part is called.
-_LABEL_LENGTH = 300
+    Raises:
+        FormatError: The text has no function.
+    """
+    locations = Locations(text)
+    functions: dict[str, FunctionParser] = {}
+    current: FunctionParser | None = None
+    for line in map(str.strip, text.splitlines()):
+        header = _FUNCTION.match(line)
+        if header:
+            name = header[1].strip('"')
+            current = functions[name] = FunctionParser(name == _ENTRY, locations)
+            current.parse_signature(header[2])
+        elif current is not None:
+            current.parse_line(line)
+    if not functions:
+        raise FormatError("the text has no function")
+    entry = functions.pop(_ENTRY if _ENTRY in functions else next(iter(functions)))
+    return entry.build_graph({name: it.build_graph({}) for name, it in functions.items()})
 
 
 @dataclass(slots=True)
 class _Node:
     name: str
     op: str
-    reads: list[_ValueRef] = field(default_factory=list)
+    inputs: list[_ValueRef] = field(default_factory=list)
     outputs: tuple[TensorSpec, ...] = ()
-    settings: str = ""
-    calls: tuple[str, ...] = ()
+    attributes: str = ""
+    functions: tuple[str, ...] = ()
     source: str = ""
 
 
 class _ValueRef(NamedTuple):
-    """Which output of which node; of a value that nothing gives, its name."""
+    """An output of a node; the name of a value if nothing defines it."""
 
     source: _Node | str
     output: str
@@ -163,14 +111,19 @@ class _ValueRef(NamedTuple):
 
 @dataclass(slots=True)
 class _Region:
-    """What is between braces, and whose it is."""
+    """A pair of braces and the operation that it belongs to; None for the function itself."""
 
     owner: _Node | None
     label: str = ""
 
 
 class FunctionParser:
-    """One function, line by line."""
+    """Parse one function line by line.
+
+    Args:
+        is_entry: Whether it is the main function, whose arguments are the inputs of the graph.
+        locations: The locations of the whole text.
+    """
 
     def __init__(self, is_entry: bool, locations: Locations) -> None:
         self._locations, self._is_entry = locations, is_entry
@@ -180,166 +133,213 @@ class FunctionParser:
         self._regions: list[_Region] = []
 
     def parse_signature(self, signature: str) -> None:
-        for name, told in _ARGUMENT.findall(signature.partition(" -> ")[0]):
-            own = self._locations.get_argument_name(told) or name
-            self._add_value(name, own, INPUT if self._is_entry else ARGUMENT, told)
+        for value, text in _ARGUMENT.findall(signature.partition(" -> ")[0]):
+            name = self._locations.get_argument_name(text) or value
+            self._add_argument(value, name, INPUT if self._is_entry else ARGUMENT, text)
         self._regions = [_Region(None)]
 
     def parse_line(self, line: str) -> None:
         if not self._regions:
             return
         if line.startswith("}"):
-            self._close(line)
+            self._close_region(line)
         elif line.startswith("^"):
-            self._name_inputs(line)
+            self._add_block_arguments(line)
         elif line.endswith("{") and not line.startswith(("%", '"', "stablehlo")):
-            self._enter(line)
+            self._open_region(line)
         else:
-            self._read_operation(line)
+            self._parse_operation(line)
 
     def build_graph(self, functions: dict[str, Graph]) -> Graph:
         nodes = self._nodes
-        wiring = EdgeBuilder([node.name for node in nodes])
-        for place, node in enumerate(nodes):
-            for position, (source, output) in enumerate(node.reads):
+        edges = EdgeBuilder([node.name for node in nodes])
+        for index, node in enumerate(nodes):
+            for position, (source, output) in enumerate(node.inputs):
                 if isinstance(source, str):
-                    wiring.add_missing(source)
+                    edges.add_missing(source)
                 else:
-                    wiring.add(place, position, source.name, output, False)
+                    edges.add(index, position, source.name, output, False)
         return Graph(
             [node.name for node in nodes],
             [node.op for node in nodes],
-            wiring.build(),
-            lambda place: _describe(nodes[place]),
+            edges.build(),
+            lambda index: _describe(nodes[index]),
             functions,
-            wiring.list_problems(),
+            edges.list_problems(),
         )
 
-    def _read_operation(self, line: str) -> None:
-        found = _OPERATION.match(line)
-        if found is None:
+    def _parse_operation(self, line: str) -> None:
+        match = _OPERATION.match(line)
+        if match is None:
             return
-        op = found[2].removeprefix("stablehlo.").removeprefix("func.")
-        rest, told = self._locations.split_location(found[3])
-        reads = list(self._find_reads(rest))
+        op = match[2].removeprefix("stablehlo.").removeprefix("func.")
+        rest, location = self._locations.split_location(match[3])
+        inputs = list(self._iter_inputs(rest))
         if op == "return":
-            self._return(reads, rest)
+            self._add_results(inputs, rest)
             return
-        node = self._add(op, op, reads, parse_types(rest), told)
-        node.settings = "" if op == "call" else extract_attributes(rest)
-        node.calls = tuple(_CALLEE.findall(rest)) if op == "call" else ()
-        for inside, value, output in _LOOPED.findall(rest):
-            self._values[inside] = self._find(value, output)
-        if found[1]:
-            self._values[found[1]] = _ValueRef(node, "0")
+        node = self._add_node(op, op, inputs, parse_types(rest), location)
+        node.attributes = "" if op == "call" else extract_attributes(rest)
+        node.functions = tuple(_CALLEE.findall(rest)) if op == "call" else ()
+        for inner, value, output in _LOOP_VALUE.findall(rest):
+            self._values[inner] = self._resolve(value, output)
+        if match[1]:
+            self._values[match[1]] = _ValueRef(node, "0")
         if op == "while" or rest.endswith("{"):
             self._regions.append(_Region(node, op if op == "while" else "0"))
 
-    def _enter(self, line: str) -> None:
-        """Another part of the operation that was opened last: a condition, or what is done."""
-        last, label = self._regions[-1], _REGION.search(line[-_LABEL_LENGTH:])
-        following = str(int(last.label) + 1) if last.label.isdecimal() else "0"
-        last.label = label[1] if label and label[1] else following
-        self._name_inputs(line)
+    def _open_region(self, line: str) -> None:
+        """Start the next region of the current operation, such as ``do`` after ``cond``."""
+        region, label = self._regions[-1], _REGION.search(line[-_LABEL_LENGTH:])
+        following = str(int(region.label) + 1) if region.label.isdecimal() else "0"
+        region.label = label[1] if label and label[1] else following
+        self._add_block_arguments(line)
 
-    def _close(self, line: str) -> None:
-        if line.endswith("{"):  # and opens the next part
-            self._enter(line)
+    def _close_region(self, line: str) -> None:
+        if line.endswith("{"):  # closes one region and opens the next
+            self._open_region(line)
             return
         owner = self._regions.pop().owner
         if owner is None:
             return
-        # Only here it is told what the whole gives, and where it comes from.
-        rest, told = self._locations.split_location(line)
+        # The types and the location of an operation with regions are at its end.
+        rest, location = self._locations.split_location(line)
         owner.outputs = owner.outputs or parse_types(rest)
-        owner.source = self._locations.get_source_line(told)
-        scope = self._locations.get_scope(told) if self._is_entry else ""
+        owner.source = self._locations.get_source_line(location)
+        scope = self._locations.get_scope(location) if self._is_entry else ""
         if scope:
             owner.name = self._names.make_unique(f"{scope}/{owner.op}")
 
-    def _name_inputs(self, line: str) -> None:
-        for name, told in _ARGUMENT.findall(line):
-            self._add_value(name, name, ARGUMENT, told)
+    def _add_block_arguments(self, line: str) -> None:
+        for name, text in _ARGUMENT.findall(line):
+            self._add_argument(name, name, ARGUMENT, text)
 
-    def _return(self, reads: list[_ValueRef], rest: str) -> None:
+    def _add_results(self, inputs: list[_ValueRef], rest: str) -> None:
         owner = self._regions[-1].owner
         if owner is not None:
-            owner.reads += reads
+            owner.inputs += inputs
             return
         op = OUTPUT if self._is_entry else RESULT
         types = parse_types(rest)
-        for number, source in enumerate(reads):
-            self._add(f"result_{number}", op, [source], types[number : number + 1], "")
+        for number, value in enumerate(inputs):
+            self._add_node(f"result_{number}", op, [value], types[number : number + 1], "")
 
-    def _add_value(self, value: str, name: str, op: str, told: str) -> None:
-        node = self._add(name, op, [], parse_types(told), "")
+    def _add_argument(self, value: str, name: str, op: str, text: str) -> None:
+        node = self._add_node(name, op, [], parse_types(text), "")
         self._values[value] = _ValueRef(node, "0")
 
-    def _add(
+    def _add_node(
         self,
         name: str,
         op: str,
-        reads: list[_ValueRef],
+        inputs: list[_ValueRef],
         outputs: tuple[TensorSpec, ...],
-        told: str,
+        location: str,
     ) -> _Node:
-        scope = self._locations.get_scope(told) if self._is_entry else ""
-        path = self._names.make_unique("/".join([scope or self._find_region(), name]).strip("/"))
-        node = _Node(path, op, reads, outputs, source=self._locations.get_source_line(told))
+        scope = self._locations.get_scope(location) if self._is_entry else ""
+        path = "/".join([scope or self._get_region_scope(), name]).strip("/")
+        source = self._locations.get_source_line(location)
+        node = _Node(self._names.make_unique(path), op, inputs, outputs, source=source)
         self._nodes.append(node)
         return node
 
-    def _find_region(self) -> str:
+    def _get_region_scope(self) -> str:
         if len(self._regions) > _MAX_REGION_DEPTH:
-            raise FormatError(f"regions are nested more than {_MAX_REGION_DEPTH} deep")
-        last = self._regions[-1] if self._regions else _Region(None)
-        return f"{last.owner.name}/{last.label}" if last.owner else ""
+            raise FormatError(f"regions are nested more than {_MAX_REGION_DEPTH} levels deep")
+        region = self._regions[-1] if self._regions else _Region(None)
+        return f"{region.owner.name}/{region.label}" if region.owner else ""
 
-    def _find_reads(self, rest: str) -> Iterator[_ValueRef]:
-        looped = {inside for inside, _, _ in _LOOPED.findall(rest)}
+    def _iter_inputs(self, rest: str) -> Iterator[_ValueRef]:
+        loop_values = {inner for inner, _, _ in _LOOP_VALUE.findall(rest)}
         for value, output in _VALUE.findall(rest):
-            if value not in looped:
-                yield self._find(value, output)
+            if value not in loop_values:
+                yield self._resolve(value, output)
 
-    def _find(self, value: str, output: str) -> _ValueRef:
-        found = self._values.get(value) or _ValueRef(f"%{value}", "0")
-        return found._replace(output=output) if output else found
+    def _resolve(self, value: str, output: str) -> _ValueRef:
+        reference = self._values.get(value) or _ValueRef(f"%{value}", "0")
+        return reference._replace(output=output) if output else reference
 
 
 def _describe(node: _Node) -> NodeDetails:
     key = "value" if node.op == "constant" else "settings"
-    shown = {key: node.settings} if node.settings else {}
-    return NodeDetails(node.outputs, shown, functions=node.calls, source=node.source)
+    attributes = {key: node.attributes} if node.attributes else {}
+    return NodeDetails(node.outputs, attributes, functions=node.functions, source=node.source)
 
 
-# Reads StableHLO as text, which ``jax.jit(f).lower(x).as_text()`` gives: one operation a line.
-#
-# The function ``main`` is the graph, the others are functions that it calls. Operations inside of a
-# loop or a choice stand in a scope below it; what they return, the loop or the choice reads. With
-# ``debug_info=True`` the text also tells named scopes and lines of the program.
-
-_FUNCTION = re.compile(r"func\.func\b[^@]*@([\w.$-]+|\"[^\"]*\")\((.*)$")
-
-_ENTRY = "main"
+def parse_types(text: str) -> tuple[TensorSpec, ...]:
+    """Return the result types of a line: after the arrow, or after the last colon without one."""
+    _, arrow, after = text.rpartition("->")
+    types = after if arrow else text.rpartition(" : ")[2] if " : " in text else text
+    return tuple(
+        TensorSpec(_get_dtype(kind), _parse_shape(sizes)) for sizes, kind in _TENSOR.findall(types)
+    )
 
 
-def is_stablehlo(text: str) -> bool:
-    return "stablehlo." in text and "func.func" in text
+def extract_attributes(text: str) -> str:
+    """Return the part of an operation without operands and types, truncated if it is long."""
+    plain = text.rpartition(" : ")[0] if " : " in text else text
+    plain = _OPERAND.sub("", _OPERAND_LIST.sub("", plain)).strip(_PUNCTUATION)
+    plain = re.sub(r"(?:\s*,\s*){2,}", ", ", plain).removeprefix("dense<")
+    if len(plain) <= _MAX_ATTRIBUTES_LENGTH:
+        return plain
+    return f"{plain[:_MAX_ATTRIBUTES_LENGTH]}…"
 
 
-def parse_stablehlo(text: str) -> Graph:
-    locations = Locations(text)
-    bodies: dict[str, FunctionParser] = {}
-    body: FunctionParser | None = None
-    for line in map(str.strip, text.splitlines()):
-        opening = _FUNCTION.match(line)
-        if opening:
-            name = opening[1].strip('"')
-            body = bodies[name] = FunctionParser(name == _ENTRY, locations)
-            body.parse_signature(opening[2])
-        elif body is not None:
-            body.parse_line(line)
-    if not bodies:
-        raise FormatError("the text holds no function")
-    entry = bodies.pop(_ENTRY if _ENTRY in bodies else next(iter(bodies)))
-    return entry.build_graph({name: body.build_graph({}) for name, body in bodies.items()})
+def _parse_shape(sizes: str) -> Shape:
+    if "*" in sizes:
+        return None
+    return tuple(int(size) if size.isdecimal() else None for size in sizes.split("x") if size)
+
+
+def _get_dtype(kind: str) -> str:
+    """Convert ``f32`` or ``ui8`` to NumPy's name."""
+    number = _NUMBER_TYPE.fullmatch(kind)
+    if kind in _TYPES or number is None:
+        return _TYPES.get(kind, kind)
+    unsigned, family, width = number.groups()
+    return f"{unsigned}{'int' if family == 'i' else 'float'}{width}"
+
+
+class Locations:
+    """The location definitions (``#loc1 = loc(...)``) of a text."""
+
+    def __init__(self, text: str) -> None:
+        self._definitions = dict(_LOCATION_DEFINITION.findall(text))
+
+    def split_location(self, line: str) -> tuple[str, str]:
+        """Return a line without its location, and the location."""
+        match = _LOCATION.search(line[-_MAX_LOCATION_LENGTH:])
+        if match is None:
+            return line, ""
+        return line[: len(line) - len(match[0])].rstrip(), match[1]
+
+    def get_argument_name(self, text: str) -> str:
+        """Return the name that the location of an argument gives it, or ``""``."""
+        if "loc(" not in text:
+            return ""
+        _, location = self.split_location(text.rstrip(", )") + ")")
+        return location.strip('"').replace("/", ".") if location.startswith('"') else ""
+
+    def get_scope(self, location: str) -> str:
+        """Return the named scopes around an operation, or ``""``."""
+        match = _NAMED_LOCATION.match(self._definitions.get(location, ""))
+        parts = match[1].split("/")[:-1] if match else []
+        return "/".join(re.sub(r"^jit\((.*)\)$", r"\1", part) for part in parts if part)
+
+    def get_source_line(self, location: str) -> str:
+        """Follow a location to its file and line; ``""`` if there is none."""
+        function = ""
+        for _ in range(_MAX_LOCATION_STEPS):
+            definition = self._definitions.get(location, "")
+            file = _FILE_LOCATION.match(definition)
+            callsite = _CALLSITE.match(definition)
+            named = _NAMED_LOCATION.match(definition)
+            if file:
+                return format_source_line(file[1], file[2], function)
+            if callsite:
+                location = callsite[1]
+            elif named and named[2]:
+                function, location = named[1], named[2]
+            else:
+                return ""
+        return ""

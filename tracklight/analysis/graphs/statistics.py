@@ -1,4 +1,8 @@
-"""A graph in a few lines: how large, how deep, made of what."""
+"""Summaries of a whole graph: totals, per-node statistics and color scales.
+
+`summarize_graph` is the short form for the command line. `compute_node_statistics` gives columns
+by rank, from which `list_color_scales` derives what the nodes can be colored by.
+"""
 
 from __future__ import annotations
 
@@ -26,12 +30,21 @@ from tracklight.analysis.graphs.model import (
 from tracklight.types import Float64, Int32, Int64
 
 _MAX_SUMMARY_TENSORS = 5
-
 _MAX_SUMMARY_OPS = 12
+
+#: The attribute with the XLA cluster of a node.
+_CLUSTER = "_XlaCluster"
+_DTYPE_BITS = re.compile(r"[a-z]+(\d+)")
+
+ScaleName = Literal["device", "op", "time", "memory", "parameters", "cluster", "tpu", "change"]
+ScaleUnit = Literal["", "us", "bytes"]
+_TPU_LABELS = ("runs on a TPU", "does not run on a TPU")
 
 
 @dataclass(frozen=True, slots=True)
 class LargeTensor:
+    """An output of a node with many elements."""
+
     name: str
     dtype: str
     shape: str
@@ -40,7 +53,7 @@ class LargeTensor:
 
 @dataclass(frozen=True, slots=True)
 class GraphSummary:
-    """``functions`` are counted, their nodes are not."""
+    """Totals of a graph, without the nodes of its functions."""
 
     nodes: int
     edges: int
@@ -48,15 +61,16 @@ class GraphSummary:
     depth: int
     functions: int
     ops: dict[str, int]
-    """The most frequent first."""
+    """Number of nodes by operation, the most frequent first."""
     parameters: int
     largest: tuple[LargeTensor, ...]
     problems: tuple[str, ...]
 
 
 def summarize_graph(graph: Graph) -> GraphSummary:
+    """Return the totals of a graph; describes every node."""
     control = int(graph.edges.control.sum())
-    details = [graph.describe(place) for place in range(len(graph))]
+    details = [graph.describe(node) for node in range(len(graph))]
     tensors = _iter_tensors(graph.names, details)
     return GraphSummary(
         nodes=len(graph),
@@ -65,14 +79,14 @@ def summarize_graph(graph: Graph) -> GraphSummary:
         depth=max((name.count("/") + 1 for name in graph.names), default=0),
         functions=len(graph.functions),
         ops=dict(Counter(graph.ops).most_common()),
-        parameters=sum(detail.parameters for detail in details),
+        parameters=sum(it.parameters for it in details),
         largest=tuple(nlargest(_MAX_SUMMARY_TENSORS, tensors, key=lambda it: it.count)),
         problems=graph.problems,
     )
 
 
 def iter_summary_lines(summary: GraphSummary) -> Iterator[str]:
-    """The summary for people."""
+    """Format a summary as lines of text."""
     counts = [(summary.edges, "edge"), (summary.control_edges, "control edge")]
     counts.append((summary.functions, "function"))
     rest = [_format_count(number, noun) for number, noun in counts if number]
@@ -81,7 +95,7 @@ def iter_summary_lines(summary: GraphSummary) -> Iterator[str]:
     if summary.parameters:
         yield f"{summary.parameters:,} parameters"
     if summary.ops:
-        yield f"operations: {_list_ops(summary.ops)}"
+        yield f"operations: {_format_ops(summary.ops)}"
     if summary.largest:
         tensors = (f"{it.name} {it.dtype} {it.shape}".replace("  ", " ") for it in summary.largest)
         yield f"largest tensors: {', '.join(tensors)}"
@@ -92,25 +106,175 @@ def _format_count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def _list_ops(ops: dict[str, int]) -> str:
-    first = [
-        f"{name or 'unnamed'} {count:,}" for name, count in list(ops.items())[:_MAX_SUMMARY_OPS]
-    ]
-    more = len(ops) - len(first)
-    return ", ".join(first) + (f" and {more:,} other kinds" if more else "")
+def _format_ops(ops: dict[str, int]) -> str:
+    listed = list(ops.items())[:_MAX_SUMMARY_OPS]
+    texts = [f"{name or 'unnamed'} {count:,}" for name, count in listed]
+    more = len(ops) - len(listed)
+    return ", ".join(texts) + (f" and {more:,} other kinds" if more else "")
 
 
 def _iter_tensors(names: Sequence[str], details: Sequence[NodeDetails]) -> Iterator[LargeTensor]:
-    for name, detail in zip(names, details, strict=True):
-        for output in detail.outputs:
+    for name, node in zip(names, details, strict=True):
+        for output in node.outputs:
             count = output.count_elements()
             if count is not None and count > 1:
                 yield LargeTensor(name, output.dtype, format_shape(output.shape), count)
 
 
-# Which operations of TensorFlow a TPU runs, as far as can be told without one.
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelColumn:
+    """A label for each node, as a code; code 0 is the empty label for unknown."""
 
-#: Operations by which a graph is known to be one of TensorFlow's.
+    names: Sequence[str]
+    code: Int32
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NodeStatistics:
+    """Properties of all nodes, as columns by rank."""
+
+    op: LabelColumn
+    device: LabelColumn
+    cluster: LabelColumn
+    parameters: Int64
+    output_elements: Int64
+    """Elements of the largest output; unknown dimensions count as 1."""
+    output_bytes: Float64
+    """Size of the largest output."""
+
+
+def compute_node_statistics(hierarchy: Hierarchy) -> NodeStatistics:
+    """Describe every node and collect its statistics."""
+    graph, nodes = hierarchy.graph, hierarchy.node_by_rank.tolist()
+    # Keep only these values of each node: the details of a huge graph would fill the memory.
+    rows = [_summarize_node(graph.describe(node)) for node in nodes]
+    device, cluster, parameters, elements, size = zip(*rows, strict=True) if rows else ((),) * 5
+    return NodeStatistics(
+        _encode_labels(graph.ops[node] for node in nodes),
+        _encode_labels(device),
+        _encode_labels(cluster),
+        np.array(parameters, np.int64),
+        np.array(elements, np.int64),
+        np.array(size, np.float64),
+    )
+
+
+def _summarize_node(details: NodeDetails) -> tuple[str, str, int, int, float]:
+    elements, size_bytes = max(map(_measure_output, details.outputs), default=(0, 0.0))
+    cluster = details.attributes.get(_CLUSTER, "")
+    return details.device, cluster, min(details.parameters, MAX_ELEMENTS), elements, size_bytes
+
+
+def get_item_bytes(dtype: str) -> float:
+    """Return the size of one element; 0 for types that are not numbers."""
+    if dtype == "bool":
+        return 1.0
+    match = _DTYPE_BITS.match(dtype)
+    return int(match[1]) / 8 if match else 0.0
+
+
+def _measure_output(output: TensorSpec) -> tuple[int, float]:
+    count = count_known_elements(output) or 0
+    return count, count * get_item_bytes(output.dtype)
+
+
+def _encode_labels(labels: Iterable[str]) -> LabelColumn:
+    codes = {"": 0}
+    column = [codes.setdefault(label, len(codes)) for label in labels]
+    return LabelColumn(list(codes), np.array(column, np.int32))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CategoryScale:
+    """A category for each leaf, by rank."""
+
+    by: ScaleName
+    title: str
+    names: Sequence[str]
+    code: Int32
+    """Index in ``names``; -1 if unknown."""
+
+    def count(self, first: int, last: int) -> list[tuple[int, int]]:
+        """Return category indexes and their counts in a range of ranks, most frequent first."""
+        known = self.code[first:last]
+        counts = np.bincount(known[known >= 0], minlength=len(self.names))
+        order = np.argsort(-counts, kind="stable")
+        return [(int(index), int(counts[index])) for index in order if counts[index]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NumberScale:
+    """A number for each leaf, by rank; NaN if unknown."""
+
+    by: ScaleName
+    title: str
+    unit: ScaleUnit
+    value: Float64
+
+    def total(self, first: int, last: int) -> float:
+        """Return the sum over a range of ranks; NaN if all are unknown."""
+        known = self.value[first:last]
+        known = known[~np.isnan(known)]
+        return float(known.sum()) if len(known) else nan
+
+
+ColorScale = CategoryScale | NumberScale
+
+
+def list_color_scales(
+    hierarchy: Hierarchy,
+    statistics: NodeStatistics,
+    profile: Mapping[str, NodeExecution],
+    comparison: Comparison | None = None,
+) -> list[ColorScale]:
+    """Return the scales for which the graph, a profile or a comparison has data."""
+    parameters = np.where(statistics.parameters, statistics.parameters, nan)
+    scales: list[ColorScale] = [
+        CategoryScale("op", "Operation", *_drop_unknown(statistics.op)),
+        CategoryScale("device", "Device", *_drop_unknown(statistics.device)),
+        CategoryScale("cluster", "XLA cluster", *_drop_unknown(statistics.cluster)),
+        NumberScale("parameters", "Parameters", "", parameters),
+        *_iter_profile_scales(hierarchy, profile),
+    ]
+    if is_tensorflow_graph(statistics.op.names):
+        scales.append(_make_tpu_scale(statistics))
+    if comparison is not None:
+        change = comparison.change[hierarchy.node_by_rank]
+        scales.append(CategoryScale("change", "Change", CHANGE_NAMES, change))
+    return [scale for scale in scales if _has_data(scale)]
+
+
+def _iter_profile_scales(
+    hierarchy: Hierarchy, profile: Mapping[str, NodeExecution]
+) -> Iterator[ColorScale]:
+    if not profile:
+        return
+    names = hierarchy.graph.names
+    executions = [profile.get(names[node]) for node in hierarchy.node_by_rank.tolist()]
+    times = [nan if it is None else it.duration_us for it in executions]
+    memory = [nan if it is None else float(it.memory_bytes) for it in executions]
+    yield NumberScale("time", "Compute time", "us", np.array(times))
+    yield NumberScale("memory", "Memory", "bytes", np.array(memory))
+
+
+def _drop_unknown(labels: LabelColumn) -> tuple[Sequence[str], Int32]:
+    return labels.names[1:], labels.code - np.int32(1)
+
+
+def _make_tpu_scale(statistics: NodeStatistics) -> CategoryScale:
+    op = statistics.op
+    code = np.array([-1 if not name else int(name not in TPU_OPS) for name in op.names])
+    return CategoryScale("tpu", "TPU compatibility", _TPU_LABELS, code[op.code].astype(np.int32))
+
+
+def _has_data(scale: ColorScale) -> bool:
+    if isinstance(scale, CategoryScale):
+        return bool((scale.code >= 0).any())
+    total = scale.total(0, len(scale.value))
+    return not isnan(total) and total > 0
+
+
+#: Operations that only occur in TensorFlow graphs.
 _TENSORFLOW_OPS = frozenset(
     {"Const", "NoOp", "Placeholder", "ReadVariableOp", "VarHandleOp", "VariableV2", "_Arg"}
 )
@@ -120,9 +284,8 @@ def is_tensorflow_graph(ops: Iterable[str]) -> bool:
     return not _TENSORFLOW_OPS.isdisjoint(ops)
 
 
-#: Those for which TensorFlow 2.21 has a kernel for XLA's compiler, through which a TPU is used, and
-#: those that only lead values in and out or call others. The public build registers kernels for XLA
-#: on a CPU only, so this is a stand-in: nearly all are the same ones.
+#: Operations with an XLA kernel in TensorFlow 2.21, plus arguments, results and calls. The public
+#: build registers XLA kernels for CPU only; nearly all of them exist for TPU as well.
 TPU_OPS = frozenset(
     """
     Abs Acos Acosh Add AddN AddV2 AdjustContrastv2 AdjustHue AdjustSaturation All Angle Any
@@ -204,171 +367,3 @@ TPU_OPS = frozenset(
     _DeviceArg _DeviceRetval Placeholder PlaceholderV2 PartitionedCall
     """.split()
 )
-
-
-# What every node of a graph is, as columns: found by looking at each of them once.
-
-_CLUSTER = "_XlaCluster"
-
-_BITS = re.compile(r"[a-z]+(\d+)")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LabelColumn:
-    """A word for each node; 0 is the empty one, for nodes of which nothing is known."""
-
-    names: Sequence[str]
-    code: Int32
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class NodeStatistics:
-    """Columns by rank."""
-
-    op: LabelColumn
-    device: LabelColumn
-    cluster: LabelColumn
-    parameters: Int64
-    output_elements: Int64
-    """How many numbers the largest output holds, a size that is not known counting as one."""
-    output_bytes: Float64
-    """How many bytes that takes."""
-
-
-def compute_node_statistics(hierarchy: Hierarchy) -> NodeStatistics:
-    graph, places = hierarchy.graph, hierarchy.node_by_rank.tolist()
-    # Of each node only this is kept: all details of a huge graph would fill the memory.
-    rows = [_summarize_node(graph.describe(place)) for place in places]
-    device, cluster, parameters, elements, size = zip(*rows, strict=True) if rows else ((),) * 5
-    return NodeStatistics(
-        _encode_labels(graph.ops[place] for place in places),
-        _encode_labels(device),
-        _encode_labels(cluster),
-        np.array(parameters, np.int64),
-        np.array(elements, np.int64),
-        np.array(size, np.float64),
-    )
-
-
-def _summarize_node(detail: NodeDetails) -> tuple[str, str, int, int, float]:
-    elements, size_bytes = max(map(_measure, detail.outputs), default=(0, 0.0))
-    cluster = detail.attributes.get(_CLUSTER, "")
-    return detail.device, cluster, min(detail.parameters, MAX_ELEMENTS), elements, size_bytes
-
-
-def get_item_bytes(dtype: str) -> float:
-    """How many bytes one number takes; 0 for what is no number."""
-    if dtype == "bool":
-        return 1.0
-    found = _BITS.match(dtype)
-    return int(found[1]) / 8 if found else 0.0
-
-
-def _measure(output: TensorSpec) -> tuple[int, float]:
-    count = count_known_elements(output) or 0
-    return count, count * get_item_bytes(output.dtype)
-
-
-def _encode_labels(words: Iterable[str]) -> LabelColumn:
-    codes = {"": 0}
-    column = [codes.setdefault(word, len(codes)) for word in words]
-    return LabelColumn(list(codes), np.array(column, np.int32))
-
-
-# By what the nodes of a graph can be coloured: only what the graph or a profile tells.
-
-ScaleName = Literal["device", "op", "time", "memory", "parameters", "cluster", "tpu", "change"]
-
-ScaleUnit = Literal["", "us", "bytes"]
-
-_TPU_LABELS = ("runs on a TPU", "does not run on a TPU")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CategoryScale:
-    """A word for each leaf, by rank; -1 for those of which nothing is known."""
-
-    by: ScaleName
-    title: str
-    names: Sequence[str]
-    code: Int32
-
-    def count(self, first: int, last: int) -> list[tuple[int, int]]:
-        """How often each word comes in a range of leaves, the most frequent first."""
-        known = self.code[first:last]
-        counts = np.bincount(known[known >= 0], minlength=len(self.names))
-        order = np.argsort(-counts, kind="stable")
-        return [(int(place), int(counts[place])) for place in order if counts[place]]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class NumberScale:
-    """A number for each leaf, by rank; NaN for those of which nothing is known."""
-
-    by: ScaleName
-    title: str
-    unit: ScaleUnit
-    value: Float64
-
-    def total(self, first: int, last: int) -> float:
-        known = self.value[first:last]
-        known = known[~np.isnan(known)]
-        return float(known.sum()) if len(known) else nan
-
-
-ColorScale = CategoryScale | NumberScale
-
-
-def list_color_scales(
-    hierarchy: Hierarchy,
-    census: NodeStatistics,
-    profile: Mapping[str, NodeExecution],
-    comparison: Comparison | None = None,
-) -> list[ColorScale]:
-    """All scales that say anything about this graph."""
-    found: list[ColorScale] = [
-        CategoryScale("op", "Operation", *_drop_unknown(census.op)),
-        CategoryScale("device", "Device", *_drop_unknown(census.device)),
-        CategoryScale("cluster", "XLA cluster", *_drop_unknown(census.cluster)),
-        NumberScale(
-            "parameters", "Parameters", "", np.where(census.parameters, census.parameters, nan)
-        ),
-        *_iter_profiled(hierarchy, profile),
-    ]
-    if is_tensorflow_graph(census.op.names):
-        found.append(_make_tpu_scale(census))
-    if comparison is not None:
-        code = comparison.change[hierarchy.node_by_rank]
-        found.append(CategoryScale("change", "Change", CHANGE_NAMES, code))
-    return [scale for scale in found if _has_data(scale)]
-
-
-def _iter_profiled(
-    hierarchy: Hierarchy, profile: Mapping[str, NodeExecution]
-) -> Iterator[ColorScale]:
-    if not profile:
-        return
-    names = hierarchy.graph.names
-    ran = [profile.get(names[place]) for place in hierarchy.node_by_rank.tolist()]
-    times = [nan if one is None else one.duration_us for one in ran]
-    memory = [nan if one is None else float(one.memory_bytes) for one in ran]
-    yield NumberScale("time", "Compute time", "us", np.array(times))
-    yield NumberScale("memory", "Memory", "bytes", np.array(memory))
-
-
-def _drop_unknown(labels: LabelColumn) -> tuple[Sequence[str], Int32]:
-    return labels.names[1:], labels.code - np.int32(1)
-
-
-def _make_tpu_scale(census: NodeStatistics) -> CategoryScale:
-    known = np.array([-1 if not op else int(op not in TPU_OPS) for op in census.op.names])
-    return CategoryScale(
-        "tpu", "TPU compatibility", _TPU_LABELS, known[census.op.code].astype(np.int32)
-    )
-
-
-def _has_data(scale: ColorScale) -> bool:
-    if isinstance(scale, CategoryScale):
-        return bool((scale.code >= 0).any())
-    total = scale.total(0, len(scale.value))
-    return not isnan(total) and total > 0

@@ -1,9 +1,9 @@
-"""Markdown out of logs as HTML that is safe to put into the page.
+"""Render Markdown from logs to HTML that is safe to insert into the page.
 
-A log may come from anybody. What is shown of it is built from lists of what is allowed, in two
-walls: `parser` makes its HTML out of Markdown and rebuilds the few tags that texts may hold
-themselves; `sanitise` then takes the result apart and keeps what the page knows how to show.
-Nothing is left out: what a wall does not let through is shown as the text that it is.
+Logs are untrusted. Two independent steps protect the page, both based on allowlists:
+`markdown_parser` generates HTML from Markdown and rebuilds the few HTML tags that a text may
+contain, and `safe_html.sanitize` parses the result and keeps only what the page can show. What is
+not allowed is shown as text, not dropped.
 """
 
 from __future__ import annotations
@@ -13,37 +13,41 @@ from dataclasses import dataclass
 
 from tracklight.analysis.media.time_limits import Deadline, DeadlineExceededError
 
-#: Longer texts are shown as they are; nobody reads a book in a card.
+#: Longer texts are shown as plain text.
 MAX_CHARACTERS = 200_000
 _MAX_RENDER_S = 1.0
 
 
 @dataclass(frozen=True)
 class RenderedMarkdown:
-    """A text as HTML; or, with None, a sentence on why it is shown as it was logged."""
+    """The HTML of a text; without it, ``note`` says why the plain text is shown."""
 
     html: str | None
     note: str | None = None
 
 
 def start_deadline() -> Deadline:
-    """The time that one text, or the cells of one table together, may take."""
+    """Start the time limit for one text, or for all cells of one table."""
     return Deadline(_MAX_RENDER_S, time.thread_time)
 
 
 def render_markdown(text: str, deadline: Deadline | None = None) -> RenderedMarkdown:
-    """Render any text, within a bound on size and time; never raises."""
+    """Render a text within limits on size and time. Never raises.
+
+    Args:
+        text: Untrusted Markdown.
+        deadline: A limit shared with other texts; by default a new one is started.
+    """
     if len(text) > MAX_CHARACTERS:
-        return RenderedMarkdown(
-            None, f"Longer than {MAX_CHARACTERS:,} characters: shown as logged."
-        )
-    # Loading the parser takes a tenth of a second, which a board without texts need not wait for.
+        note = f"Longer than {MAX_CHARACTERS:,} characters: shown as logged."
+        return RenderedMarkdown(None, note)
+    # Importing the parser takes 0.1 s, which logs without text need not wait for.
     from tracklight.analysis.media.markdown_parser import render_html
     from tracklight.analysis.media.safe_html import sanitize
 
     try:
         return RenderedMarkdown(sanitize(render_html(text, deadline or start_deadline())))
     except DeadlineExceededError:
-        return RenderedMarkdown(None, "This Markdown takes too long to lay out: shown as logged.")
-    except Exception:  # three libraries that are fed with whatever somebody logged
-        return RenderedMarkdown(None, "This Markdown cannot be laid out: shown as logged.")
+        return RenderedMarkdown(None, "This Markdown takes too long to render: shown as logged.")
+    except Exception:  # third-party parsers on untrusted input
+        return RenderedMarkdown(None, "This Markdown cannot be rendered: shown as logged.")

@@ -1,4 +1,8 @@
-"""Addresses that stand in a text without any mark-up become links."""
+"""Render Markdown to HTML: CommonMark, tables, strikethrough, task lists, bare URLs, math and code.
+
+One parser is built and shared by all threads; the state of a text is in its environment (``env``).
+The result must be passed to `safe_html.sanitize`.
+"""
 
 from __future__ import annotations
 
@@ -29,118 +33,94 @@ from tracklight.analysis.media.safe_html import (
 )
 from tracklight.analysis.media.time_limits import Deadline, DeadlineExceededError
 
-_URL = re.compile(r"https?://[^\s<>\"'`|\\^{}\x00-\x1f]+", re.IGNORECASE)
+#: The parser drops blocks that are nested deeper, so such texts are refused.
+_MAX_NESTING = 60
+#: Browsers take too long to lay out more.
+_MAX_HTML_CHARACTERS = 1_500_000
 
-#: Signs that end a sentence and not an address.
-_TRAILING_PUNCTUATION = ".,;:!?)]*_~"
-
-
-def linkify_urls(state: StateCore) -> None:
-    """A rule of the parser: text outside of links is looked through."""
-    for block in state.tokens:
-        if block.type == "inline" and block.children and "://" in block.content:
-            block.children = list(_iter_linked(block.children))
-
-
-def _iter_linked(children: list[Token]) -> Iterator[Token]:
-    depth = 0
-    for token in children:
-        depth += {"link_open": 1, "link_close": -1}.get(token.type, 0)
-        if token.type == "text" and not depth:
-            yield from _iter_linkified(token)
-        else:
-            yield token
-
-
-def _iter_linkified(token: Token) -> Iterator[Token]:
-    done = 0
-    for match in _URL.finditer(token.content):
-        address = match[0].rstrip(_TRAILING_PUNCTUATION)
-        if address.count("(") > address.count(")") and match[0].startswith(address + ")"):
-            address += ")"
-        yield _make_text(token.content[done : match.start()], token.level)
-        yield Token("link_open", "a", 1, attrs={"href": address})
-        yield _make_text(address, token.level + 1)
-        yield Token("link_close", "a", -1)
-        done = match.start() + len(address)
-    yield _make_text(token.content[done:], token.level)
-
-
-def _make_text(content: str, level: int) -> Token:
-    return Token("text", "", 0, content=content, level=level)
-
-
-# Lists of things to do: ``- [ ] open`` and ``- [x] done``.
-
-_CHECKBOX = re.compile(r"\[([ xX])\]\s")
-
-_CHECKBOX_SYMBOLS = {" ": "☐", "x": "☑", "X": "☑"}
-
-
-def mark_task_items(state: StateCore) -> None:
-    """A rule of the parser: the box at the start of an item becomes a sign of its own."""
-    tokens = state.tokens
-    for item, paragraph, line in zip(tokens, tokens[1:], tokens[2:], strict=False):
-        if (item.type, paragraph.type) == ("list_item_open", "paragraph_open") and line.children:
-            first = line.children[0]
-            box = _CHECKBOX.match(first.content) if first.type == "text" else None
-            if box:
-                item.attrSet("class", "task")
-                first.content = first.content[box.end() :]
-                line.children.insert(
-                    0, Token("text", "", 0, content=f"{_CHECKBOX_SYMBOLS[box[1]]} ")
-                )
-
-
-# TeX to MathML, which browsers set without any script or font of ours.
-
+#: Further formulas of a text are shown as source.
+_MAX_FORMULAS = 1000
 _MAX_TEX_CHARACTERS = 4000
-
-#: A few definitions can stand for billions of words.
+#: Definitions can expand exponentially.
 _DEFINITION = re.compile(r"\\(?:[egx]?def|let|(?:re)?newcommand|providecommand|newenvironment)\b")
 
+_URL = re.compile(r"https?://[^\s<>\"'`|\\^{}\x00-\x1f]+", re.IGNORECASE)
+_TRAILING_PUNCTUATION = ".,;:!?)]*_~"
 
-def convert_tex_to_mathml(tex: str, display: str) -> str | None:
-    """A formula, ``inline`` or as a ``block``; None for TeX that cannot be set."""
-    if len(tex) > _MAX_TEX_CHARACTERS or _DEFINITION.search(tex):
-        return None
-    try:
-        formula = convert_to_element(tex, display=display)
-    except Exception:  # the library has no one error for bad TeX, and is fed with anything
-        return None
-    return _serialize(formula) if _resolve_references(formula) else None
-
-
-def _resolve_references(formula: Element) -> bool:
-    """Make characters of what the library wrote as references; False if it did not know a command.
-
-    Its own way to write a formula out turns words such as ``<script>`` back into tags.
-    """
-    for element in formula.iter():
-        if element.text:
-            element.text = unescape(element.text)
-            if element.tag in ("mi", "mo") and re.match(r"\\[A-Za-z]", element.text):
-                return False
-    return True
-
-
-def _serialize(formula: Element) -> str:
-    # Elements that end in themselves mean something else where HTML is read.
-    return tostring(formula, encoding="unicode", short_empty_elements=False)
-
-
-# How the parts of a Markdown text are written as HTML, where ours differs from the usual.
-
-#: Formulas of one text that are set; the rest is shown as its source.
-_MAX_FORMULAS = 1000
+_CHECKBOX = re.compile(r"\[([ xX])\]\s")
+_CHECKBOX_SYMBOLS = {" ": "☐", "x": "☑", "X": "☑"}
 
 Tokens = Sequence[Token]
-
 Env = MutableMapping[str, Any]
 
 
+def render_html(text: str, deadline: Deadline) -> str:
+    """Render Markdown to HTML, which still has to be sanitized.
+
+    Raises:
+        DeadlineExceededError: The text takes too long or is nested too deeply, or the HTML is too
+            large.
+    """
+    markdown = _make_parser()
+    env: dict[str, Any] = {"deadline": deadline, "formulas": 0}
+    tokens = markdown.parse(text, env)
+    if any(token.level >= _MAX_NESTING - 1 for token in tokens):
+        raise DeadlineExceededError
+    deadline.check()
+    html = cast(str, markdown.renderer.render(tokens, markdown.options, env))
+    if len(html) > _MAX_HTML_CHARACTERS:
+        raise DeadlineExceededError
+    return html
+
+
+@lru_cache(maxsize=1)
+def _make_parser() -> MarkdownIt:
+    markdown = MarkdownIt("commonmark", {"maxNesting": _MAX_NESTING}, renderer_cls=HtmlRenderer)
+    markdown.enable(["table", "strikethrough"])
+    markdown.block.ruler.before("table", "deadline", _check_deadline_block)
+    markdown.inline.ruler.before("text", "deadline", _check_deadline_inline)
+    markdown.block.ruler.at("html_block", _parse_known_html, {"alt": ["paragraph", "blockquote"]})
+    markdown.use(dollarmath_plugin, allow_labels=False)
+    markdown.inline.ruler.at("math_inline", _parse_inline_math)
+    markdown.use(amsmath_plugin)
+    for name in ("math_block", "math_inline", "math_inline_double", "amsmath"):
+        # Override the renderers of the plugins.
+        markdown.add_render_rule(name, getattr(HtmlRenderer, name))
+    markdown.core.ruler.after("inline", "tasks", mark_task_items)
+    markdown.core.ruler.after("inline", "addresses", linkify_urls)
+    return markdown
+
+
+def _check_deadline_block(state: StateBlock, _start: int, _end: int, _silent: bool) -> bool:
+    state.env["deadline"].check()
+    return False
+
+
+def _check_deadline_inline(state: StateInline, _silent: bool) -> bool:
+    state.env["deadline"].check()
+    return False
+
+
+def _parse_known_html(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Block rule: parse HTML only if it starts with a known tag; ``<unk>`` is a model's output."""
+    first = state.src[state.bMarks[start] + state.tShift[start] : state.eMarks[start]]
+    return starts_with_known_tag(first) and html_block(state, start, end, silent)
+
+
+def _parse_inline_math(state: StateInline, silent: bool) -> bool:
+    """Inline rule: a dollar next to a digit outside, or to a space inside, is a currency sign."""
+    start = state.pos
+    if state.src[max(start - 1, 0)].isdigit() or not _parse_dollar_math(state, True):
+        return False
+    end, state.pos = state.pos, start
+    return not state.src[end : end + 1].isdigit() and _parse_dollar_math(state, silent)
+
+
+_parse_dollar_math = math_inline_dollar(allow_space=False, allow_digits=True, allow_double=True)
+
+
 class HtmlRenderer(RendererHTML):
-    """Each method writes the tokens of its name."""
+    """Render tokens to HTML; each method renders the tokens of its name."""
 
     def html_block(self, tokens: Tokens, idx: int, options: OptionsDict, env: Env) -> str:
         return rebuild_tags(tokens[idx].content)
@@ -154,21 +134,21 @@ class HtmlRenderer(RendererHTML):
     code_block = fence
 
     def image(self, tokens: Tokens, idx: int, options: OptionsDict, env: Env) -> str:
-        """Pictures are not loaded from elsewhere: who looks at a log is nobody's business."""
-        address = str(tokens[idx].attrs.get("src", ""))
-        words = escape(tokens[idx].content or address)
-        if not is_web_url(address):
-            return f'<span class="picture">{words}</span>'
-        return f"<a{_format_attributes({'class': 'picture', 'href': address})}>{words}</a>"
+        """Show a link instead: loading an image would tell its server who views the log."""
+        url = str(tokens[idx].attrs.get("src", ""))
+        text = escape(tokens[idx].content or url)
+        if not is_web_url(url):
+            return f'<span class="picture">{text}</span>'
+        return f"<a{_format_attributes({'class': 'picture', 'href': url})}>{text}</a>"
 
     def link_open(self, tokens: Tokens, idx: int, options: OptionsDict, env: Env) -> str:
-        """Where a link that is not followed would lead can still be read."""
+        """Show the target of a link that is not allowed as a tooltip."""
         attributes = {name: str(value) for name, value in tokens[idx].attrs.items()}
-        address = attributes.get("href", "")
-        return f"<a{_format_attributes(attributes if is_web_url(address) else {'title': address})}>"
+        url = attributes.get("href", "")
+        return f"<a{_format_attributes(attributes if is_web_url(url) else {'title': url})}>"
 
     def td_open(self, tokens: Tokens, idx: int, options: OptionsDict, env: Env) -> str:
-        """The page allows no styles: how a column is aligned becomes a class."""
+        """Convert the alignment style to a class; the page's CSP forbids inline styles."""
         side = str(tokens[idx].attrs.get("style", "")).removeprefix("text-align:")
         return f"<{tokens[idx].tag}{_format_attributes({'class': side} if side else {})}>"
 
@@ -196,76 +176,82 @@ def _render_math(tex: str, display: str, env: Env) -> str:
     formula = convert_tex_to_mathml(tex, display) if env["formulas"] <= _MAX_FORMULAS else None
     if formula is not None:
         return formula
-    return f'<code class="tex" title="This TeX cannot be set">{escape(tex.strip())}</code>'
+    return f'<code class="tex" title="Unsupported TeX">{escape(tex.strip())}</code>'
 
 
-# Markdown to HTML: CommonMark, tables, strikethrough, task lists, bare links, maths and code.
-#
-# A parser is built once and used by any number of threads: what belongs to one text is in its
-# environment.
-
-#: Blocks inside blocks; the parser leaves out what is nested deeper, and that must not happen.
-_MAX_NESTING = 60
-
-#: More than a browser lays out while somebody waits.
-_MAX_HTML_CHARACTERS = 1_500_000
-
-
-def render_html(text: str, deadline: Deadline) -> str:
-    """The HTML of a text, which still has to be sanitised."""
-    markdown = _make_parser()
-    env: dict[str, Any] = {"deadline": deadline, "formulas": 0}
-    tokens = markdown.parse(text, env)
-    if any(token.level >= _MAX_NESTING - 1 for token in tokens):
-        raise DeadlineExceededError
-    deadline.check()
-    html = cast(str, markdown.renderer.render(tokens, markdown.options, env))
-    if len(html) > _MAX_HTML_CHARACTERS:
-        raise DeadlineExceededError
-    return html
+def convert_tex_to_mathml(tex: str, display: str) -> str | None:
+    """Convert a formula; ``display`` is ``inline`` or ``block``. None for unsupported TeX."""
+    if len(tex) > _MAX_TEX_CHARACTERS or _DEFINITION.search(tex):
+        return None
+    try:
+        formula = convert_to_element(tex, display=display)
+    except Exception:  # the library has no common base class for its errors
+        return None
+    return _serialize(formula) if _resolve_references(formula) else None
 
 
-@lru_cache(maxsize=1)
-def _make_parser() -> MarkdownIt:
-    markdown = MarkdownIt("commonmark", {"maxNesting": _MAX_NESTING}, renderer_cls=HtmlRenderer)
-    markdown.enable(["table", "strikethrough"])
-    markdown.block.ruler.before("table", "deadline", _check_deadline_block)
-    markdown.inline.ruler.before("text", "deadline", _check_deadline_inline)
-    markdown.block.ruler.at("html_block", _parse_known_html, {"alt": ["paragraph", "blockquote"]})
-    markdown.use(dollarmath_plugin, allow_labels=False)
-    markdown.inline.ruler.at("math_inline", _parse_inline_math)
-    markdown.use(amsmath_plugin)
-    for name in ("math_block", "math_inline", "math_inline_double", "amsmath"):
-        # The plugins brought their own ways to write formulas.
-        markdown.add_render_rule(name, getattr(HtmlRenderer, name))
-    markdown.core.ruler.after("inline", "tasks", mark_task_items)
-    markdown.core.ruler.after("inline", "addresses", linkify_urls)
-    return markdown
+def _resolve_references(formula: Element) -> bool:
+    """Replace character references in the library's output; return False for unknown commands.
+
+    The library's own serializer would turn text such as ``<script>`` into tags.
+    """
+    for element in formula.iter():
+        if element.text:
+            element.text = unescape(element.text)
+            if element.tag in ("mi", "mo") and re.match(r"\\[A-Za-z]", element.text):
+                return False
+    return True
 
 
-def _check_deadline_block(state: StateBlock, _start: int, _end: int, _silent: bool) -> bool:
-    state.env["deadline"].check()
-    return False
+def _serialize(formula: Element) -> str:
+    # HTML parsers do not treat <mi/> as an empty element.
+    return tostring(formula, encoding="unicode", short_empty_elements=False)
 
 
-def _check_deadline_inline(state: StateInline, _silent: bool) -> bool:
-    state.env["deadline"].check()
-    return False
+def linkify_urls(state: StateCore) -> None:
+    """Core rule: turn bare URLs into links, except inside of links."""
+    for block in state.tokens:
+        if block.type == "inline" and block.children and "://" in block.content:
+            block.children = list(_iter_with_links(block.children))
 
 
-def _parse_known_html(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """A line that starts with ``<unk>`` is words of a model, and no HTML."""
-    first = state.src[state.bMarks[start] + state.tShift[start] : state.eMarks[start]]
-    return starts_with_known_tag(first) and html_block(state, start, end, silent)
+def _iter_with_links(children: list[Token]) -> Iterator[Token]:
+    depth = 0
+    for token in children:
+        depth += {"link_open": 1, "link_close": -1}.get(token.type, 0)
+        if token.type == "text" and not depth:
+            yield from _iter_link_tokens(token)
+        else:
+            yield token
 
 
-def _parse_inline_math(state: StateInline, silent: bool) -> bool:
-    """A dollar beside a digit outside of it, or beside a space inside, is money."""
-    start = state.pos
-    if state.src[max(start - 1, 0)].isdigit() or not _parse_dollar_math(state, True):
-        return False
-    end, state.pos = state.pos, start
-    return not state.src[end : end + 1].isdigit() and _parse_dollar_math(state, silent)
+def _iter_link_tokens(token: Token) -> Iterator[Token]:
+    done = 0
+    for match in _URL.finditer(token.content):
+        url = match[0].rstrip(_TRAILING_PUNCTUATION)
+        if url.count("(") > url.count(")") and match[0].startswith(url + ")"):
+            url += ")"
+        yield _make_text(token.content[done : match.start()], token.level)
+        yield Token("link_open", "a", 1, attrs={"href": url})
+        yield _make_text(url, token.level + 1)
+        yield Token("link_close", "a", -1)
+        done = match.start() + len(url)
+    yield _make_text(token.content[done:], token.level)
 
 
-_parse_dollar_math = math_inline_dollar(allow_space=False, allow_digits=True, allow_double=True)
+def _make_text(content: str, level: int) -> Token:
+    return Token("text", "", 0, content=content, level=level)
+
+
+def mark_task_items(state: StateCore) -> None:
+    """Core rule: replace ``[ ]`` and ``[x]`` at the start of list items by a checkbox symbol."""
+    tokens = state.tokens
+    for item, paragraph, line in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        if (item.type, paragraph.type) == ("list_item_open", "paragraph_open") and line.children:
+            first = line.children[0]
+            box = _CHECKBOX.match(first.content) if first.type == "text" else None
+            if box:
+                item.attrSet("class", "task")
+                first.content = first.content[box.end() :]
+                symbol = Token("text", "", 0, content=f"{_CHECKBOX_SYMBOLS[box[1]]} ")
+                line.children.insert(0, symbol)

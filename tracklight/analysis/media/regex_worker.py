@@ -1,9 +1,12 @@
-"""Finds lines; runs as a process of its own where an expression may never come to an end.
+"""Find the lines of texts that match a regular expression; the script of `RegexProcess`.
 
-Python's expressions can take longer than the world lasts, and cannot be stopped while they hold
-the interpreter. A process can. It is started with nothing but the standard library, which takes a
-few hundredths of a second. The first line that it reads is the pattern and how many lines of a text
-are wanted at most, each line after it a text; each is answered with a line, all of them JSON.
+An expression can take exponential time and holds the interpreter meanwhile, so expressions from
+users run in a process that can be killed. It imports the standard library only and starts in a
+few hundredths of a second.
+
+All messages are lines of JSON. The first one contains the pattern, the flags and the maximum
+number of lines to return; the reply is null or an error message. Each further one is a text; the
+reply is a list of `LineMatch`.
 """
 
 from __future__ import annotations
@@ -15,28 +18,29 @@ from collections.abc import Iterator
 
 _MAX_MEMORY_BYTES = 1 << 30
 
+#: Line number from 0, start and end of the match in the line.
 LineMatch = tuple[int, int, int]
 
 
-def match_lines_of_text(pattern: re.Pattern[str], text: str, most: int) -> list[LineMatch]:
-    """The first lines with a match: their number from 0, and where in the line it is."""
-    found = []
+def match_lines_of_text(pattern: re.Pattern[str], text: str, max_lines: int) -> list[LineMatch]:
+    """Return the first match of each matching line, for at most ``max_lines`` lines."""
+    matches = []
     for number, line in enumerate(text.split("\n")):
-        place = next(_iter_places(pattern, line), None)
-        if place is not None:
-            found.append((number, *place))
-            if len(found) == most:
+        span = next(_iter_spans(pattern, line), None)
+        if span is not None:
+            matches.append((number, *span))
+            if len(matches) == max_lines:
                 break
-    return found
+    return matches
 
 
-def _iter_places(pattern: re.Pattern[str], line: str) -> Iterator[tuple[int, int]]:
+def _iter_spans(pattern: re.Pattern[str], line: str) -> Iterator[tuple[int, int]]:
     return (match.span() for match in pattern.finditer(line) if match.end() > match.start())
 
 
 def main() -> None:
-    _bound_memory()
-    source, flags, most = json.loads(sys.stdin.readline())
+    _limit_memory()
+    source, flags, max_lines = json.loads(sys.stdin.readline())
     try:
         pattern = re.compile(source, flags)
     except (re.error, OverflowError, RecursionError) as error:
@@ -44,17 +48,17 @@ def main() -> None:
         return
     _send(None)
     for line in sys.stdin:
-        _send(match_lines_of_text(pattern, json.loads(line), most))
+        _send(match_lines_of_text(pattern, json.loads(line), max_lines))
 
 
-def _send(answer: object) -> None:
-    print(json.dumps(answer), flush=True)
+def _send(message: object) -> None:
+    print(json.dumps(message), flush=True)
 
 
-def _bound_memory() -> None:
+def _limit_memory() -> None:
     try:
         import resource
-    except ImportError:  # only Unix has it
+    except ImportError:  # not available on Windows
         return
     resource.setrlimit(resource.RLIMIT_AS, (_MAX_MEMORY_BYTES, _MAX_MEMORY_BYTES))
 

@@ -1,7 +1,7 @@
-"""The addresses of values, letter by letter as the page writes them.
+"""Choose the values that a static export contains, and give their URLs.
 
-A copy of a board looks its answers up by these, so `valuePath` in ``web/src/api/values.ts`` and
-the functions here must agree.
+The exported page looks responses up by URL, so `value_path` must produce exactly the same text as
+``valuePath`` in ``web/src/api/values.ts``.
 """
 
 from __future__ import annotations
@@ -24,17 +24,33 @@ from tracklight.analysis.source import Blob, Context
 from tracklight.errors import TracklightError
 from tracklight.types import Int64
 
-#: What JavaScript's ``encodeURIComponent`` leaves as it is, beside letters and digits.
+#: Limit on the exported values of one series.
+MAX_EXPORTED_VALUES = 30
+#: Limit on the exported values of one dashboard, before compression.
+MAX_EXPORTED_BYTES = 12 << 20
+
+#: A path below ``api/<dashboard>/`` and the response to a GET of it.
+ExportPart = tuple[str, object]
+#: Returns the responses that the page needs to show one value, each with its `value_path`.
+ExportValue = Callable[[ValueRequest], Iterable[ExportPart]]
+
+#: Characters that JavaScript's ``encodeURIComponent`` leaves as they are, besides letters and
+#: digits.
 _UNESCAPED_CHARACTERS = "!'()*-._~"
 
 
-def value_path(verb: str, ask: ValueRequest, **extra: str | int) -> str:
-    """Where one value is asked for; ``extra`` stands in the order in which it is given."""
+def value_path(verb: str, request: ValueRequest, **extra: str | int) -> str:
+    """Return the URL of a GET request for one value; ``extra`` fields are appended in order.
+
+    Example:
+        >>> value_path("image", ValueRequest("train", "samples", 3), width=64)
+        'image?run=train&tag=samples&index=3&width=64'
+    """
     fields: dict[str, str | int | None] = {
-        "run": ask.run,
-        "tag": ask.tag,
-        "index": ask.index,
-        "mark": ask.mark,
+        "run": request.run,
+        "tag": request.tag,
+        "index": request.index,
+        "mark": request.mark,
         **extra,
     }
     pairs = (
@@ -46,157 +62,157 @@ def value_path(verb: str, ask: ValueRequest, **extra: str | int) -> str:
 
 
 def steps_path(tag: str) -> str:
-    """Where a copy says which steps of a tag it carries."""
+    """Return the path under which an export has the exported steps of a tag."""
     return tag_path("steps", tag)
 
 
 def tag_path(verb: str, tag: str) -> str:
-    """Where a copy answers for all runs of a tag together."""
+    """Return the path under which an export has a response for all runs of a tag."""
     return f"{verb}/{encode_uri_component(tag)}"
 
 
 def encode_uri_component(text: str) -> str:
-    """Encode a text for a URL exactly as JavaScript's function of that name does."""
-    # Text that is not valid Unicode cannot be requested by a page either.
+    """Encode a text for a URL like JavaScript's ``encodeURIComponent``."""
+    # A page cannot request text that is not valid Unicode either.
     return quote(text, safe=_UNESCAPED_CHARACTERS, errors="replace")
 
 
-# Which values a copy of a board carries where there are too many.
+def thin_evenly(count: int, max_count: int = MAX_EXPORTED_VALUES) -> Int64:
+    """Return at most ``max_count`` of ``count`` indexes, evenly spaced.
 
-#: So many values of a series go into a copy.
-MAX_EXPORTED_VALUES = 30
-
-#: So many bytes of one dashboard's values do, before they are packed.
-MAX_EXPORTED_BYTES = 12 << 20
-
-
-def thin_evenly(count: int, most: int = MAX_EXPORTED_VALUES) -> Int64:
-    """Positions of at most ``most`` of ``count`` values, evenly spread: the first and the last are
-    among them, and of one alone it is the last."""
-    if count <= most:
+    The first and the last are included; a single one is the last.
+    """
+    if count <= max_count:
         return np.arange(count)
-    if most < 2:
-        return np.arange(count - most, count)
-    return np.rint(np.linspace(0, count - 1, most)).astype(np.int64)
+    if max_count < 2:
+        return np.arange(count - max_count, count)
+    return np.rint(np.linspace(0, count - 1, max_count)).astype(np.int64)
 
 
 class ByteBudget:
-    """Bytes for some series, of which each may use as much as is left for it if all are to get
-    the same; what one leaves over is for those that come after it."""
+    """A number of bytes to divide among several series.
+
+    Each series gets an equal share of what is left, so that later series can use what earlier
+    ones leave.
+    """
 
     def __init__(self, series: int, limit_bytes: int = MAX_EXPORTED_BYTES) -> None:
         self._series_left = series
         self.left_bytes = limit_bytes
 
     def next_share(self) -> int:
-        """How many bytes the next series may use."""
+        """Return the number of bytes that the next series may use."""
         share = self.left_bytes // max(self._series_left, 1)
         self._series_left -= 1
         return share
 
     def spend(self, size_bytes: int) -> bool:
-        """Take bytes away if there are so many left."""
+        """Subtract bytes; return False, without subtracting, if not enough are left."""
         if size_bytes > self.left_bytes:
             return False
         self.left_bytes -= size_bytes
         return True
 
 
-# What a copy of a board carries of values that are looked at one by one.
-
-ExportPart = tuple[str, object]
-
-#: The answers that a page would ask for to show one value, each under its `value_path`.
-ExportValue = Callable[[ValueRequest], Iterable[ExportPart]]
-
-
 def export_values(
-    context: Context, plugins: Container[str], runs: Sequence[str], copy_value: ExportValue
+    context: Context, plugins: Container[str], runs: Sequence[str], export_value: ExportValue
 ) -> Iterator[ExportPart]:
-    """Some values of every tag of these plugins, and tag by tag the steps that are carried.
+    """Yield values of all tags of some plugins, and for each tag the exported steps.
 
-    The values of a series are evenly chosen, its last one is always among them, and all series
-    share one budget of bytes. A value that cannot be read is left out.
+    The values of a series are chosen evenly and include the last one. All series share a limit
+    on bytes. Values that cannot be read are skipped.
+
+    Args:
+        context: The context of the dashboard.
+        plugins: The plugin names of the tags to export.
+        runs: The runs to export.
+        export_value: Returns the responses for one value.
     """
     tags = [tag for tag in context.log.shared_tags(runs) if tag.plugin in plugins]
-    chosen = frozenset(runs)
-    series = sum(len(chosen.intersection(tag.runs)) for tag in tags)
+    selected = frozenset(runs)
+    series = sum(len(selected.intersection(tag.runs)) for tag in tags)
     listed = ((tag.tag, list_steps(context, StepsRequest([tag.tag], list(runs)))) for tag in tags)
-    return export_listed_values(listed, series, copy_value)
+    return export_listed_values(listed, series, export_value)
 
 
 def export_listed_values(
-    listed: Iterable[tuple[str, StepsResponse]], series: int, copy_value: ExportValue
+    listed: Iterable[tuple[str, StepsResponse]], series: int, export_value: ExportValue
 ) -> Iterator[ExportPart]:
-    """The same of tags whose steps are listed here; ``series`` counts those of all of them."""
+    """Yield values of tags with known steps, like `export_values`.
+
+    Args:
+        listed: Tags and their steps.
+        series: The number of series of all tags.
+        export_value: Returns the responses for one value.
+    """
     budget = ByteBudget(series)
-    for tag, asked in listed:
-        carried = []
-        for steps in asked.series:
-            parts, places = _export_series(steps, copy_value, budget)
+    for tag, response in listed:
+        exported = []
+        for steps in response.series:
+            parts, rows = _export_series(steps, export_value, budget)
             yield from parts
-            carried += [_select_steps(steps, places)] if places else []
-        if carried:
-            yield steps_path(tag), StepsResponse(asked.cursor, carried)
+            exported += [_select_steps(steps, rows)] if rows else []
+        if exported:
+            yield steps_path(tag), StepsResponse(response.cursor, exported)
 
 
 def _export_series(
-    steps: SeriesSteps, copy_value: ExportValue, budget: ByteBudget
+    steps: SeriesSteps, export_value: ExportValue, budget: ByteBudget
 ) -> tuple[list[ExportPart], list[int]]:
-    """The parts of the values that the budget allows, and their places in the series.
+    """Return the responses for the values that fit into the budget, and their rows.
 
-    How large the values are is guessed by the last one, which is copied first.
+    The last value is exported first; its size is the estimate for the others.
     """
     share = budget.next_share()
     last = len(steps.index) - 1
     parts: list[ExportPart] = []
-    places: list[int] = []
+    rows: list[int] = []
 
-    def add(place: int) -> int:
-        copied = _export_value(steps, place, copy_value)
-        size_bytes = sum(map(_estimate_bytes, copied))
-        if copied and budget.spend(size_bytes):
-            parts.extend(copied)
-            places.append(place)
+    def add(row: int) -> int:
+        responses = _export_value(steps, row, export_value)
+        size_bytes = sum(map(_estimate_bytes, responses))
+        if responses and budget.spend(size_bytes):
+            parts.extend(responses)
+            rows.append(row)
         return size_bytes
 
     size_bytes = add(last)
     affordable = share // max(size_bytes, 1)
-    for place in thin_evenly(last + 1, max(1, min(affordable, MAX_EXPORTED_VALUES))).tolist():
-        if place != last:
-            add(place)
-    return parts, sorted(places)
+    for row in thin_evenly(last + 1, max(1, min(affordable, MAX_EXPORTED_VALUES))).tolist():
+        if row != last:
+            add(row)
+    return parts, sorted(rows)
 
 
-def _export_value(steps: SeriesSteps, place: int, copy_value: ExportValue) -> list[ExportPart]:
-    ask = ValueRequest(steps.run, steps.tag, int(steps.index[place]), int(steps.mark[place]))
+def _export_value(steps: SeriesSteps, row: int, export_value: ExportValue) -> list[ExportPart]:
+    request = ValueRequest(steps.run, steps.tag, int(steps.index[row]), int(steps.mark[row]))
     try:
-        return list(copy_value(ask))
+        return list(export_value(request))
     except TracklightError:
         return []
 
 
-def _select_steps(steps: SeriesSteps, places: list[int]) -> SeriesSteps:
+def _select_steps(steps: SeriesSteps, rows: list[int]) -> SeriesSteps:
     return SeriesSteps(
         steps.run,
         steps.tag,
-        steps.index[places],
-        steps.step[places],
-        steps.wall_time[places],
-        steps.mark[places],
+        steps.index[rows],
+        steps.step[rows],
+        steps.wall_time[rows],
+        steps.mark[rows],
     )
 
 
 def _estimate_bytes(part: ExportPart) -> int:
-    """About how many bytes an answer has."""
-    _, answer = part
-    if isinstance(answer, Blob):
-        return len(answer.content)
+    """Return the approximate size of a response."""
+    _, response = part
+    if isinstance(response, Blob):
+        return len(response.content)
     arrays_bytes = 0
 
-    def weigh(value: Any) -> object:
+    def count_array(value: Any) -> object:
         nonlocal arrays_bytes
         arrays_bytes += value.nbytes if isinstance(value, np.ndarray) else 8
         return None
 
-    return len(msgspec.json.encode(answer, enc_hook=weigh)) + arrays_bytes
+    return len(msgspec.json.encode(response, enc_hook=count_array)) + arrays_bytes

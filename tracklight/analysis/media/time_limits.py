@@ -1,4 +1,4 @@
-"""A time after which work on hostile input is given up."""
+"""Time limits for work on untrusted input: deadlines, and regular expressions in a subprocess."""
 
 from __future__ import annotations
 
@@ -18,16 +18,21 @@ from tracklight.analysis.media.regex_worker import LineMatch
 from tracklight.errors import UsageError
 from tracklight.types import Bool
 
+#: Time to start the process on a busy machine and to compile the expression.
+_MAX_START_S = 10.0
+_MAX_MATCHING_S = 10.0
+_TIMEOUT_MESSAGE = "this expression takes too long; simplify it"
+
 
 class DeadlineExceededError(Exception):
-    """The time is up."""
+    """The work takes too long or is too large."""
 
 
 class Deadline:
-    """Looked at in every step of work that could take long.
+    """A point in time that long-running work checks at every step.
 
-    With ``time.thread_time`` for a clock only the work itself counts, so that whether it can be
-    done does not depend on what else the machine does.
+    With ``time.thread_time`` as the clock only the work itself counts, so that the result does
+    not depend on the load of the machine.
     """
 
     def __init__(self, limit_s: float, clock: Callable[[], float] = time.monotonic) -> None:
@@ -39,44 +44,50 @@ class Deadline:
         return self._clock() > self._end
 
     def check(self) -> None:
+        """Raise `DeadlineExceededError` if the deadline has passed."""
         if self.is_expired:
             raise DeadlineExceededError
 
 
-# Regular expressions of users, none of which can take the server with it.
-
-#: What a process may take to start on a busy machine, and to understand an expression.
-_MAX_START_S = 10.0
-
-_MAX_MATCHING_S = 10.0
-
-_TOO_LONG = "this expression takes too long; make it simpler"
-
-
 class RegexProcess:
-    """Looks for an expression in a process of its own, which is ended when the time is up."""
+    """Match a regular expression in a subprocess, which is killed when the time is up.
 
-    def __init__(self, source: str, flags: int, limit_s: float, most_lines: int) -> None:
+    Args:
+        pattern: The expression.
+        flags: Flags of the `re` module.
+        limit_s: Time limit for all texts together.
+        max_lines: Maximum number of matching lines per text.
+
+    Raises:
+        UsageError: The expression is invalid or takes too long to compile.
+    """
+
+    def __init__(self, pattern: str, flags: int, limit_s: float, max_lines: int) -> None:
         command = [sys.executable, "-I", "-S", regex_worker.__file__]
         pipe = subprocess.PIPE
         self._process = subprocess.Popen(
             command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True, encoding="ascii"
         )
         self._timer = self._kill_after(_MAX_START_S)
-        problem = self._find_error([source, flags, most_lines])
-        if problem is not None:
+        error = self._find_error([pattern, flags, max_lines])
+        if error is not None:
             self.close()
-            raise UsageError(problem)
+            raise UsageError(error)
         self._timer.cancel()
         self._timer = self._kill_after(limit_s)
 
     def match(self, text: str) -> list[LineMatch]:
+        """Return the matching lines of a text.
+
+        Raises:
+            DeadlineExceededError: The time is up.
+        """
         return [(line, start, stop) for line, start, stop in self._request(text)]
 
     def close(self) -> None:
         self._timer.cancel()
         self._process.kill()
-        # It waits for the end, and closes the pipes.
+        # Waits for the process and closes the pipes.
         self._process.communicate()
 
     def _kill_after(self, limit_s: float) -> threading.Timer:
@@ -87,10 +98,10 @@ class RegexProcess:
 
     def _find_error(self, expression: list[str | int]) -> str | None:
         try:
-            problem = self._request(expression)
+            error = self._request(expression)
         except DeadlineExceededError:
-            return _TOO_LONG
-        return None if problem is None else f"this is no regular expression: {problem}"
+            return _TIMEOUT_MESSAGE
+        return None if error is None else f"invalid regular expression: {error}"
 
     def _request(self, message: object) -> Any:
         assert self._process.stdin and self._process.stdout
@@ -99,20 +110,29 @@ class RegexProcess:
             self._process.stdin.flush()
         except OSError:
             raise DeadlineExceededError from None
-        answer = self._process.stdout.readline()
-        if not answer.endswith("\n"):
+        response = self._process.stdout.readline()
+        if not response.endswith("\n"):
             raise DeadlineExceededError
-        return json.loads(answer)
+        return json.loads(response)
 
 
 def match_lines(expression: str, text: str, count: int) -> Bool:
-    """Of each of the lines of a text whether an expression matches some of it, in any case."""
-    found = np.zeros(count, np.bool_)
-    matcher = RegexProcess(expression, re.IGNORECASE, _MAX_MATCHING_S, count)
+    """Return which lines of a text match a regular expression, ignoring case.
+
+    Args:
+        expression: The regular expression, from a user.
+        text: The text.
+        count: The number of lines of the text.
+
+    Raises:
+        UsageError: The expression is invalid or takes too long.
+    """
+    is_match = np.zeros(count, np.bool_)
+    process = RegexProcess(expression, re.IGNORECASE, _MAX_MATCHING_S, count)
     try:
-        found[[line for line, _, _ in matcher.match(text)]] = True
+        is_match[[line for line, _, _ in process.match(text)]] = True
     except DeadlineExceededError:
-        raise UsageError(_TOO_LONG) from None
+        raise UsageError(_TIMEOUT_MESSAGE) from None
     finally:
-        matcher.close()
-    return found
+        process.close()
+    return is_match

@@ -1,4 +1,8 @@
-"""At which steps a tag was logged: all that a slider needs, and nothing of the values."""
+"""List the steps at which values were logged, and read single values.
+
+A value is identified by run, tag and index. Its fingerprint distinguishes it from other values
+that may later be at the same index, so that responses for it can be cached forever.
+"""
 
 from __future__ import annotations
 
@@ -19,19 +23,27 @@ from tracklight.util.lru_cache import LruCache
 if TYPE_CHECKING:
     from tracklight.formats.values import DecodedValue
 
-#: Odd constants that spread the bits of a product over its upper half.
-_MIX_A = np.uint64(0x9E3779B97F4A7C15)
+_CACHE_BYTES = 64 << 20
+#: Values larger than the cache are requested several times in a row and then no more, so they are
+#: kept for a short time in a cache of their own.
+_LARGE_CACHE_BYTES = 256 << 20
+_LARGE_CACHE_IDLE_S = 20.0
 
+#: Odd constants for multiplicative hashing.
+_MIX_A = np.uint64(0x9E3779B97F4A7C15)
 _MIX_B = np.uint64(0xBF58476D1CE4E5B9)
+
+#: Run, tag, index and fingerprint.
+_Key = tuple[str, str, int, int]
 
 
 class StepsRequest(msgspec.Struct):
-    """The steps of some tags; ``runs`` null stands for all runs that have them."""
+    """The steps of some tags; without ``runs``, of all runs that have them."""
 
     tags: list[str]
     runs: list[str] | None = None
     overwritten: bool = False
-    """Also those whose place a later value took."""
+    """Include values that were overwritten after a restart."""
 
 
 class SeriesSteps(msgspec.Struct):
@@ -40,11 +52,11 @@ class SeriesSteps(msgspec.Struct):
     run: str
     tag: str
     index: Int32
-    """What the value is asked for by."""
+    """Identifies the value in requests."""
     step: Int64
     wall_time: Float64
     mark: Int32
-    """Tells the value from any other that may come to stand at its index."""
+    """The fingerprint of the value."""
 
 
 class StepsResponse(msgspec.Struct):
@@ -52,27 +64,59 @@ class StepsResponse(msgspec.Struct):
     series: list[SeriesSteps]
 
 
-def list_steps(context: Context, ask: StepsRequest) -> StepsResponse:
-    """When the values of some tags were logged, run by run."""
+class ValueRequest(msgspec.Struct):
+    """One value of a tag of a run, as listed in `SeriesSteps`."""
+
+    run: str
+    tag: str
+    index: Annotated[int, msgspec.Meta(ge=0)]
+    mark: int | None = None
+    """The fingerprint; with it the response never changes."""
+
+
+def has_fingerprint(request: ValueRequest) -> bool:
+    """Return whether the response never changes; for `Route.immutable`."""
+    return request.mark is not None
+
+
+def list_steps(context: Context, request: StepsRequest) -> StepsResponse:
+    """Return the steps at which some tags were logged, by tag and run."""
     cursor = context.cursor()
-    return StepsResponse(
-        cursor, [steps for tag in ask.tags for steps in _iter_steps(context, tag, ask)]
-    )
+    series = [steps for tag in request.tags for steps in _iter_steps(context, tag, request)]
+    return StepsResponse(cursor, series)
 
 
-def compute_fingerprints(located: ValueLocations, at: slice = slice(None)) -> Int32:
-    """A number for each value, or for some, by which an address can name it for good.
+def _iter_steps(context: Context, tag: str, request: StepsRequest) -> Iterator[SeriesSteps]:
+    available = context.log.plugin_data(tag)
+    runs = available if request.runs is None else request.runs
+    for run in (run for run in runs if run in available):
+        locations = context.log.locate(run, tag)
+        index = np.arange(len(locations), dtype=np.int32)
+        if not request.overwritten:
+            index = index[~locations.overwritten]
+        if len(index):
+            yield SeriesSteps(
+                run,
+                tag,
+                index,
+                locations.step[index],
+                locations.wall_time[index],
+                compute_fingerprints(locations)[index],
+            )
 
-    Where a value stands and when it was logged tell it from all that could take its place, and
-    neither has to be read from the file.
+
+def compute_fingerprints(locations: ValueLocations, rows: slice = slice(None)) -> Int32:
+    """Return a fingerprint for each value, or for some rows.
+
+    It is a hash of file, position, step and wall time, so that the value need not be read.
     """
-    file = located.file[at]
-    mixed = _hash_paths(located.paths)[file]
-    for column in (located.record, located.start, located.size, located.step):
-        mixed = _mix(mixed ^ column[at].view(np.uint64))
-    mixed = _mix(mixed ^ located.wall_time[at].view(np.uint64))
-    marks: Int32 = (mixed >> np.uint64(33)).astype(np.int32)
-    return marks
+    file = locations.file[rows]
+    mixed = _hash_paths(locations.paths)[file]
+    for column in (locations.record, locations.start, locations.size, locations.step):
+        mixed = _mix(mixed ^ column[rows].view(np.uint64))
+    mixed = _mix(mixed ^ locations.wall_time[rows].view(np.uint64))
+    fingerprints: Int32 = (mixed >> np.uint64(33)).astype(np.int32)
+    return fingerprints
 
 
 @lru_cache(maxsize=64)
@@ -81,90 +125,53 @@ def _hash_paths(paths: tuple[str, ...]) -> NDArray[np.uint64]:
     return np.array(hashes, np.uint64)
 
 
-def _mix(mixed: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    mixed = (mixed ^ (mixed >> np.uint64(31))) * _MIX_A
-    stirred: NDArray[np.uint64] = (mixed ^ (mixed >> np.uint64(29))) * _MIX_B
-    return stirred
-
-
-def _iter_steps(context: Context, tag: str, ask: StepsRequest) -> Iterator[SeriesSteps]:
-    having = context.log.plugin_data(tag)
-    for run in having if ask.runs is None else [run for run in ask.runs if run in having]:
-        located = context.log.locate(run, tag)
-        kept = np.arange(len(located), dtype=np.int32)
-        if not ask.overwritten:
-            kept = kept[~located.overwritten]
-        if len(kept):
-            yield SeriesSteps(
-                run,
-                tag,
-                kept,
-                located.step[kept],
-                located.wall_time[kept],
-                compute_fingerprints(located)[kept],
-            )
-
-
-# Reads values and keeps the last ones decoded, within a bound.
-
-_Key = tuple[str, str, int, int]
-
-_KEPT_BYTES = 64 << 20
-
-#: A value that is larger than all that is kept is asked for several times in a row, and then not.
-_LARGE_BYTES = 256 << 20
-
-_LARGE_IDLE_S = 20.0
-
-
-class ValueRequest(msgspec.Struct):
-    """One value of a tag of a run, as `SeriesSteps` tells of it."""
-
-    run: str
-    tag: str
-    index: Annotated[int, msgspec.Meta(ge=0)]
-    mark: int | None = None
-    """With it, the answer can never be another one."""
-
-
-def has_fingerprint(ask: ValueRequest) -> bool:
-    """Whether the ask names its value for good: what `Route.immutable` wants to know."""
-    return ask.mark is not None
+def _mix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    values = (values ^ (values >> np.uint64(31))) * _MIX_A
+    mixed: NDArray[np.uint64] = (values ^ (values >> np.uint64(29))) * _MIX_B
+    return mixed
 
 
 class ValueReader:
-    """The values of a log for a dashboard; may be asked from any thread."""
+    """Read and decode values, with a cache. Thread-safe.
 
-    def __init__(self, context: Context, kept_bytes: int = _KEPT_BYTES) -> None:
+    Args:
+        context: The context of the dashboard.
+        cache_bytes: Size limit of the cache, measured in bytes of the log.
+    """
+
+    def __init__(self, context: Context, cache_bytes: int = _CACHE_BYTES) -> None:
         self._log = context.log
-        self._kept_bytes = kept_bytes
-        self._cache: LruCache[_Key, DecodedValue] = LruCache(max_bytes=kept_bytes)
+        self._cache_bytes = cache_bytes
+        self._cache: LruCache[_Key, DecodedValue] = LruCache(max_bytes=cache_bytes)
         self._large_cache: LruCache[_Key, DecodedValue] = LruCache(
-            max_bytes=_LARGE_BYTES, idle_s=_LARGE_IDLE_S
+            max_bytes=_LARGE_CACHE_BYTES, idle_s=_LARGE_CACHE_IDLE_S
         )
 
-    def read(self, ask: ValueRequest) -> DecodedValue:
-        """The value, decoded as its kind says."""
-        located = self._log.locate(ask.run, ask.tag)
-        mark = _find_fingerprint(located, ask.index)
-        if mark is None or ask.mark not in (None, mark):
-            raise LogError(f'the log no longer has this value of "{ask.tag}"; load the page again')
-        key = (ask.run, ask.tag, ask.index, mark)
-        found = self._cache.find(key) or self._large_cache.find(key)
-        if found is None:
-            # Decoding brings protobuf in, which a board of scalars never needs.
+    def read(self, request: ValueRequest) -> DecodedValue:
+        """Return one value, decoded according to the kind of its tag.
+
+        Raises:
+            LogError: The log does not have the value any more.
+            FormatError: The value cannot be decoded.
+        """
+        locations = self._log.locate(request.run, request.tag)
+        fingerprint = _find_fingerprint(locations, request.index)
+        if fingerprint is None or request.mark not in (None, fingerprint):
+            raise LogError(f'the log no longer has this value of "{request.tag}"; reload the page')
+        key = (request.run, request.tag, request.index, fingerprint)
+        value = self._cache.find(key) or self._large_cache.find(key)
+        if value is None:
+            # Imports protobuf, which a log with scalars only does not need.
             from tracklight.formats.values import decode_value
 
-            data = self._log.read(located, ask.index)
-            found = decode_value(data, located.kind)
-            cache = self._cache if len(data) <= self._kept_bytes else self._large_cache
-            cache.put(key, found, len(data))
-        return found
+            data = self._log.read(locations, request.index)
+            value = decode_value(data, locations.kind)
+            cache = self._cache if len(data) <= self._cache_bytes else self._large_cache
+            cache.put(key, value, len(data))
+        return value
 
 
-def _find_fingerprint(located: ValueLocations, index: int) -> int | None:
-    return (
-        int(compute_fingerprints(located, slice(index, index + 1))[0])
-        if index < len(located)
-        else None
-    )
+def _find_fingerprint(locations: ValueLocations, index: int) -> int | None:
+    if index >= len(locations):
+        return None
+    return int(compute_fingerprints(locations, slice(index, index + 1))[0])

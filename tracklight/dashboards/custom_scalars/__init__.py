@@ -1,1 +1,4 @@
-"""The Custom scalars dashboard: charts laid out by who logs them, or in the page."""
+"""The Custom scalars dashboard: charts in the layout that runs logged.
+
+Everything is in `dashboard`. Uses `tracklight.plugin` and `tracklight.analysis.media`.
+"""

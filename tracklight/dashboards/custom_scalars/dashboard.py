@@ -1,4 +1,7 @@
-"""Makes one layout of those that several runs have logged."""
+"""The Custom scalars dashboard: reads the layouts of all runs and merges them.
+
+The points come from the Scalars dashboard; layouts made in the page are stored with the notes.
+"""
 
 from __future__ import annotations
 
@@ -14,90 +17,24 @@ from tracklight.formats.values import Tensor
 from tracklight.plugin import Context, Dashboard, Empty, Route
 from tracklight.types import LayoutCategory, LayoutChart
 
-#: More would be no layout that somebody made to look at.
+#: Limit on the charts of the merged layout.
 _MAX_CHARTS = 1000
-
-
-def merge_layouts(
-    layouts: Iterable[tuple[LayoutCategory, ...]],
-) -> tuple[list[LayoutCategory], list[str]]:
-    """Charts of categories of the same title come together, each chart once.
-
-    Also what has to be said of it, in sentences.
-    """
-    charts: dict[str, dict[LayoutChart, None]] = {}
-    closed: dict[str, bool] = {}
-    for category in (category for layout in layouts for category in layout):
-        closed.setdefault(category.title, category.closed)
-        charts.setdefault(category.title, {}).update(dict.fromkeys(category.charts))
-    categories = [LayoutCategory(it, closed[it], tuple(own)) for it, own in charts.items()]
-    return _limit_charts(categories)
-
-
-def _limit_charts(categories: list[LayoutCategory]) -> tuple[list[LayoutCategory], list[str]]:
-    kept: list[LayoutCategory] = []
-    room = _MAX_CHARTS
-    for category in categories:
-        own = category.charts[:room]
-        room -= len(own)
-        if own:
-            kept.append(LayoutCategory(category.title, category.closed, own))
-    missing = sum(len(it.charts) for it in categories) - (_MAX_CHARTS - room)
-    said = f"{missing:,} more charts are laid out than the {_MAX_CHARTS:,} that are shown."
-    return kept, [said] if missing else []
-
-
-# Finds the layouts that runs have logged.
-
-_CACHE_BYTES = 4 << 20
-
-#: A layout is a page of text, not a library.
 _MAX_LAYOUT_BYTES = 1 << 20
-
-
-class LayoutReader:
-    """The layout that each run logged last."""
-
-    def __init__(self, context: Context) -> None:
-        self._log = context.log
-        self._reader = ValueReader(context, _CACHE_BYTES)
-
-    def read_all(self) -> tuple[dict[str, tuple[LayoutCategory, ...]], list[str]]:
-        """By run, in the order of the runs, and what is wrong with the others, in sentences."""
-        having = self._log.plugin_data(LAYOUT_TAG)
-        found, problems = {}, []
-        for run in (info.name for info in self._log.runs() if info.name in having):
-            try:
-                found[run] = self._read_last(run)
-            except TracklightError as error:
-                problems.append(f'The layout of "{run}" cannot be shown: {error}.')
-        return found, problems
-
-    def _read_last(self, run: str) -> tuple[LayoutCategory, ...]:
-        located = self._log.locate(run, LAYOUT_TAG)
-        places = np.flatnonzero(~located.overwritten)
-        if not len(places):
-            return ()
-        if located.size[places[-1]] > _MAX_LAYOUT_BYTES:
-            raise FormatError("it is far too large for a layout")
-        value = self._reader.read(ValueRequest(run, LAYOUT_TAG, int(places[-1])))
-        data = value.array.item() if isinstance(value, Tensor) and value.array.size == 1 else None
-        if not isinstance(data, bytes):
-            raise FormatError("it holds no layout")
-        return parse_layout(data)
+_CACHE_BYTES = 4 << 20
 
 
 class LayoutResponse(msgspec.Struct):
-    """The layouts of all runs as one; ``problems`` says what is wrong with those left out."""
+    """The merged layout of all runs."""
 
     categories: list[LayoutCategory]
     runs: list[str]
-    """Those whose layouts these are."""
+    """The runs whose layouts were merged."""
     problems: list[str]
+    """Messages about layouts that could not be read and charts that were left out."""
 
 
 class CustomScalars(Dashboard):
-    """Tells of the layouts in the log: points come from Scalars, other layouts from the notes."""
+    """Charts in the layout that runs logged."""
 
     name = "custom_scalars"
     title = "Custom scalars"
@@ -111,12 +48,79 @@ class CustomScalars(Dashboard):
         return [Route("layout", Empty, self.layout, "GET", self.context.cursor)]
 
     def layout(self, _: Empty) -> LayoutResponse:
-        """What the runs want to have shown, put together."""
-        found, problems = self._reader.read_all()
-        categories, left_out = merge_layouts(found.values())
-        return LayoutResponse(categories, [*found], problems + left_out)
+        """Return the merged layout of all runs."""
+        layouts, problems = self._reader.read_all()
+        categories, merge_problems = merge_layouts(layouts.values())
+        return LayoutResponse(categories, [*layouts], problems + merge_problems)
 
     def export_static(self, runs: Sequence[str]) -> Iterator[tuple[str, object]]:
-        answer = self.layout(Empty())
-        if answer.categories:
-            yield "layout", answer
+        response = self.layout(Empty())
+        if response.categories:
+            yield "layout", response
+
+
+class LayoutReader:
+    """Read the last layout of each run, with a cache."""
+
+    def __init__(self, context: Context) -> None:
+        self._log = context.log
+        self._reader = ValueReader(context, _CACHE_BYTES)
+
+    def read_all(self) -> tuple[dict[str, tuple[LayoutCategory, ...]], list[str]]:
+        """Return the layouts by run, and messages about those that cannot be read."""
+        available = self._log.plugin_data(LAYOUT_TAG)
+        layouts, problems = {}, []
+        for run in (info.name for info in self._log.runs() if info.name in available):
+            try:
+                layouts[run] = self._read_last(run)
+            except TracklightError as error:
+                problems.append(f'The layout of run "{run}" cannot be read: {error}.')
+        return layouts, problems
+
+    def _read_last(self, run: str) -> tuple[LayoutCategory, ...]:
+        locations = self._log.locate(run, LAYOUT_TAG)
+        current = np.flatnonzero(~locations.overwritten)
+        if not len(current):
+            return ()
+        last = int(current[-1])
+        if locations.size[last] > _MAX_LAYOUT_BYTES:
+            raise FormatError(f"it is larger than {_MAX_LAYOUT_BYTES >> 20} MiB")
+        value = self._reader.read(ValueRequest(run, LAYOUT_TAG, last))
+        data = value.array.item() if isinstance(value, Tensor) and value.array.size == 1 else None
+        if not isinstance(data, bytes):
+            raise FormatError("the value is not a layout")
+        return parse_layout(data)
+
+
+def merge_layouts(
+    layouts: Iterable[tuple[LayoutCategory, ...]],
+) -> tuple[list[LayoutCategory], list[str]]:
+    """Merge categories of the same title; repeated charts are included once.
+
+    Returns:
+        The categories, limited to a number of charts, and messages about what was left out.
+    """
+    charts: dict[str, dict[LayoutChart, None]] = {}
+    closed: dict[str, bool] = {}
+    for category in (category for layout in layouts for category in layout):
+        closed.setdefault(category.title, category.closed)
+        charts.setdefault(category.title, {}).update(dict.fromkeys(category.charts))
+    categories = [
+        LayoutCategory(title, closed[title], tuple(merged)) for title, merged in charts.items()
+    ]
+    return _limit_charts(categories)
+
+
+def _limit_charts(categories: list[LayoutCategory]) -> tuple[list[LayoutCategory], list[str]]:
+    limited: list[LayoutCategory] = []
+    left = _MAX_CHARTS
+    for category in categories:
+        charts = category.charts[:left]
+        left -= len(charts)
+        if charts:
+            limited.append(LayoutCategory(category.title, category.closed, charts))
+    omitted = sum(len(category.charts) for category in categories) - (_MAX_CHARTS - left)
+    if not omitted:
+        return limited, []
+    message = f"{omitted:,} charts are not shown: a layout is limited to {_MAX_CHARTS:,} charts."
+    return limited, [message]

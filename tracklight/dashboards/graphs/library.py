@@ -1,4 +1,4 @@
-"""The graphs that a log holds."""
+"""The graphs of a log and uploaded graphs, with a cache of those that were opened last."""
 
 from __future__ import annotations
 
@@ -32,22 +32,30 @@ from tracklight.types import Kind, TagInfo
 from tracklight.util.hashing import hash_key
 from tracklight.util.lru_cache import LruCache
 
-#: The tag under which a run's own graph stands.
+#: The tag of the graph that belongs to a run as a whole.
 RUN_GRAPH_TAG = "__run_graph__"
-
-#: What a tag of this plugin holds is no graph but lies over the graph of its run.
+#: Tags of this plugin have execution times and memory for the graph of their run.
 PROFILE_PLUGIN = "graph_tagged_run_metadata"
+#: Prefix of the id of a comparison; the ids of two graphs follow, the older one first.
+COMPARE_PREFIX = "compare~"
 
 GraphKind = Literal["op", "profile", "conceptual"]
-
 _KIND_BY_PLUGIN: dict[str, GraphKind] = {
     "graph_keras_model": "conceptual",
     "graph_run_metadata": "profile",
 }
 
+#: Measured in bytes of the log; a graph takes several times as much memory.
+_CACHE_BYTES = 512 << 20
+_CACHE_IDLE_S = 600.0
+_MAX_UPLOADS = 8
+#: Graphs of at least this size are loaded before the first request.
+PREPARE_BYTES = 4 << 20
+_GONE_MESSAGE = "the log no longer has this graph; reload the page"
+
 
 def iter_graphs(log: Source, runs: Sequence[str] | None = None) -> Iterator[GraphRow]:
-    """Every tag with graphs; of runs that are there."""
+    """Yield all tags with graphs, of some runs or of all."""
     names = [run.name for run in log.runs()] if runs is None else runs
     for run in names:
         tags = log.tags(run)
@@ -58,21 +66,26 @@ def iter_graphs(log: Source, runs: Sequence[str] | None = None) -> Iterator[Grap
 
 
 def _make_row(log: Source, run: str, info: TagInfo, profiles: list[str]) -> GraphRow:
-    located = log.locate(run, info.tag)
-    kept = np.flatnonzero(~located.overwritten)
-    marks = compute_fingerprints(located)
+    locations = log.locate(run, info.tag)
+    current = np.flatnonzero(~locations.overwritten)
+    fingerprints = compute_fingerprints(locations)
     kind = _KIND_BY_PLUGIN.get(info.plugin, "op")
     return GraphRow(
         id=make_graph_id(run, info.tag, info.plugin),
         run=run,
         tag=info.tag,
-        title="Graph of the run" if info.tag == RUN_GRAPH_TAG else info.display_name or info.tag,
+        title="Run graph" if info.tag == RUN_GRAPH_TAG else info.display_name or info.tag,
         kind=kind,
         plugin=info.plugin,
-        bytes=int(located.size[kept[-1]]) if len(kept) else 0,
+        bytes=int(locations.size[current[-1]]) if len(current) else 0,
         steps=[
-            GraphStepRow(at, int(located.step[at]), float(located.wall_time[at]), int(marks[at]))
-            for at in kept.tolist()
+            GraphStepRow(
+                index,
+                int(locations.step[index]),
+                float(locations.wall_time[index]),
+                int(fingerprints[index]),
+            )
+            for index in current.tolist()
         ],
         profiles=[] if kind == "conceptual" else profiles,
     )
@@ -83,25 +96,8 @@ def make_graph_id(run: str, tag: str, plugin: str) -> str:
     return hash_key(run, tag, plugin, size_bytes=8)
 
 
-# The graphs that were looked at last, ready for the next ask.
-
-#: The ids of two graphs follow, the older first: a graph of both.
-COMPARE_PREFIX = "compare~"
-
-_CACHE_IDLE_S = 600.0
-
-#: Counted in bytes of the log; in memory a graph takes several times as much.
-_CACHE_BYTES = 512 << 20
-
-_MAX_UPLOADS = 8
-
-_PREPARE_BYTES = 4 << 20
-
-_GONE_MESSAGE = "the log no longer has this graph; load the page again"
-
-
 class GraphLibrary:
-    """May be asked from any thread; a graph is read by one of them."""
+    """Open graphs by id. Thread-safe; a graph is loaded by one thread while others wait."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -113,91 +109,93 @@ class GraphLibrary:
         self._lock = threading.Lock()
 
     def list_graphs(self) -> GraphsResponse:
+        """Return the graphs of the log, followed by uploads."""
         cursor = self._context.cursor()
         with self._lock:
             uploads = [row for row, _ in self._uploads.values()]
         return GraphsResponse(cursor, [*self._list_rows().values(), *uploads])
 
     def prepare(self) -> None:
-        """Read the graph that is seen first, if it is so large that somebody would wait for it."""
+        """Load the first graph if it is so large that users would have to wait for it."""
         row = next(iter(self._list_rows().values()), None)
-        if row is not None and row.bytes >= _PREPARE_BYTES:
-            # What is wrong with it is told to who asks for it.
+        if row is not None and row.bytes >= PREPARE_BYTES:
+            # A request for the graph reports the error.
             with suppress(TracklightError, OSError):
                 self._open_logged(GraphRequest(row.id))
 
-    def open(self, ask: GraphRequest) -> GraphIndex:
-        """The graph that is asked for, read if it is not at hand."""
+    def open(self, request: GraphRequest) -> GraphIndex:
+        """Return a logged, uploaded or compared graph.
+
+        Raises:
+            LogError: The log does not have the graph any more.
+            FormatError: The graph cannot be parsed.
+        """
         with self._lock:
-            upload = self._uploads.get(ask.id)
+            upload = self._uploads.get(request.id)
         if upload is not None:
             return upload[1]
-        return (
-            self._open_comparison(ask.id)
-            if ask.id.startswith(COMPARE_PREFIX)
-            else self._open_logged(ask)
-        )
+        if request.id.startswith(COMPARE_PREFIX):
+            return self._open_comparison(request.id)
+        return self._open_logged(request)
 
     def add_upload(self, name: str, graph: Graph, size_bytes: int) -> GraphRow:
-        """Keep a graph that somebody brought, until eight others have come."""
-        key = f"upload-{secrets.token_hex(8)}"
-        row = GraphRow(key, "", name, name, "upload", "", size_bytes, [], [])
-        atlas = GraphIndex(graph)
+        """Keep an uploaded graph until eight others have been uploaded."""
+        graph_id = f"upload-{secrets.token_hex(8)}"
+        row = GraphRow(graph_id, "", name, name, "upload", "", size_bytes, [], [])
+        graph_index = GraphIndex(graph)
         with self._lock:
-            self._uploads[key] = (row, atlas)
+            self._uploads[graph_id] = (row, graph_index)
             while len(self._uploads) > _MAX_UPLOADS:
                 self._uploads.popitem(last=False)
         return row
 
-    def find_row(self, graph: str) -> GraphRow | None:
-        """The tag that a graph was logged under; None for one that was brought or compared."""
-        return self._list_rows().get(graph)
+    def find_row(self, graph_id: str) -> GraphRow | None:
+        """Return the row of a logged graph; None for uploads and comparisons."""
+        return self._list_rows().get(graph_id)
 
-    def get_profile(self, ask: GraphRequest, tag: str | None) -> Mapping[str, NodeExecution]:
-        """What is known of a step: from the tag that is named, else from the graph's own trace."""
-        row = self.find_row(ask.id)
+    def get_profile(self, request: GraphRequest, tag: str | None) -> Mapping[str, NodeExecution]:
+        """Return executions by node name, from a tag or else from the graph's own trace."""
+        row = self.find_row(request.id)
         if row is None or (tag is None and row.kind != "profile"):
             return {}
         if tag not in (None, *row.profiles):
             raise LogError(_GONE_MESSAGE)
-        return parse_step_stats(
-            self.read_bytes(row.run, tag or row.tag, None if tag else ask.index)
-        )
+        index = None if tag else request.index
+        return parse_step_stats(self.read_bytes(row.run, tag or row.tag, index))
 
     def read_bytes(self, run: str, tag: str, index: int | None = None) -> bytes:
-        """What was logged under a tag of one text, by default the last of it."""
-        located = self._context.log.locate(run, tag)
-        place = len(located) - 1 if index is None else index
-        if not 0 <= place < len(located):
+        """Return the serialized message that was logged under a tag, by default the last one."""
+        locations = self._context.log.locate(run, tag)
+        row = len(locations) - 1 if index is None else index
+        if not 0 <= row < len(locations):
             raise LogError(_GONE_MESSAGE)
-        return _unwrap(self._context.log.read(located, place), int(located.content[place]))
+        return _unwrap(self._context.log.read(locations, row), int(locations.content[row]))
 
     def _list_rows(self) -> Mapping[str, GraphRow]:
-        """The graphs of the log by their ids; found again only when the log has changed."""
+        """Return the graphs of the log by id, cached until the log changes."""
         version = self._context.log.version
-        listed = self._rows_cache
-        if listed is None or listed[0] != version:
+        cached = self._rows_cache
+        if cached is None or cached[0] != version:
             rows = {row.id: row for row in iter_graphs(self._context.log)}
-            self._rows_cache = listed = (version, rows)
-        return listed[1]
+            self._rows_cache = cached = (version, rows)
+        return cached[1]
 
-    def _open_logged(self, ask: GraphRequest) -> GraphIndex:
-        row = self.find_row(ask.id)
+    def _open_logged(self, request: GraphRequest) -> GraphIndex:
+        row = self.find_row(request.id)
         steps = [] if row is None else row.steps
-        index = steps[-1].index if steps and ask.index is None else ask.index
+        index = steps[-1].index if steps and request.index is None else request.index
         step = next((step for step in steps if step.index == index), None)
-        if row is None or step is None or ask.mark not in (None, step.mark):
+        if row is None or step is None or request.mark not in (None, step.mark):
             raise LogError(_GONE_MESSAGE)
 
-        def read() -> GraphIndex:
-            return GraphIndex(
-                parse_logged_graph(row.plugin, self.read_bytes(row.run, row.tag, step.index))
-            )
+        def load() -> GraphIndex:
+            data = self.read_bytes(row.run, row.tag, step.index)
+            return GraphIndex(parse_logged_graph(row.plugin, data))
 
-        return self._cache.get_or_build(f"{row.id} {step.mark}", read, lambda _: row.bytes)
+        return self._cache.get_or_build(f"{row.id} {step.mark}", load, lambda _: row.bytes)
 
-    def _open_comparison(self, key: str) -> GraphIndex:
-        first, _, second = key.removeprefix(COMPARE_PREFIX).partition("~")
+    def _open_comparison(self, graph_id: str) -> GraphIndex:
+        first, _, second = graph_id.removeprefix(COMPARE_PREFIX).partition("~")
         before, after = self.open(GraphRequest(first)), self.open(GraphRequest(second))
         nodes = len(before.graph) + len(after.graph)
 
@@ -206,12 +204,12 @@ class GraphLibrary:
             return GraphIndex(comparison.graph, comparison)
 
         return self._cache.get_or_build(
-            f"{key} {id(before)} {id(after)}", compare, lambda _: 100 * nodes
+            f"{graph_id} {id(before)} {id(after)}", compare, lambda _: 100 * nodes
         )
 
 
 def _unwrap(data: bytes, content: int) -> bytes:
-    """What a record holds: a field of its own, or a text in a summary."""
+    """Return the message in a record: a field of the event, or a string tensor in a summary."""
     if content == Content.RUN_METADATA:
         return bytes(proto.parse("TaggedRunMetadata", data).run_metadata)
     if content >= Content.GRAPH:

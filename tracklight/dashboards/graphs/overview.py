@@ -1,15 +1,21 @@
-"""Which groups of a graph are open in its default view."""
+"""Responses about a graph as a whole: totals, default view, statistics, colors and changes."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, islice
 from math import isnan
 
 import numpy as np
 
-from tracklight.analysis.graphs.comparison import Change
+from tracklight.analysis.graphs.comparison import (
+    CHANGE_NAMES,
+    Change,
+    ChangeName,
+    Comparison,
+    combine_changes,
+)
 from tracklight.analysis.graphs.graph_index import GraphIndex, Location, Subgraph
 from tracklight.analysis.graphs.graphdef import NodeExecution
 from tracklight.analysis.graphs.groups import Child
@@ -21,7 +27,7 @@ from tracklight.analysis.graphs.insights import (
     iter_shape_issues,
     iter_skip_connections,
 )
-from tracklight.analysis.graphs.model import count_known_elements, format_shape
+from tracklight.analysis.graphs.model import count_known_elements, format_output, format_shape
 from tracklight.analysis.graphs.statistics import (
     CategoryScale,
     ColorScale,
@@ -30,6 +36,10 @@ from tracklight.analysis.graphs.statistics import (
 )
 from tracklight.dashboards.graphs.schemas import (
     ChangeCounts,
+    ChangedEdgeRow,
+    ChangedNodeRow,
+    ChangesRequest,
+    ChangesResponse,
     ColoringRequest,
     ColoringResponse,
     NamedCount,
@@ -44,111 +54,32 @@ from tracklight.dashboards.graphs.schemas import (
 from tracklight.errors import UsageError
 from tracklight.types import Float64, Int32, Int64
 
-_MAX_OPEN_GROUPS = 20
-
-#: A group is opened if it holds at least this share of what surrounds it.
-_MIN_OPEN_SHARE = 0.6
-
-#: Scopes are opened while the picture has at most this many boxes.
-_MAX_BOXES = 16
-
-#: Finding calls takes a look at every node; in larger graphs no function is opened.
-_MAX_SEARCHED_NODES = 20_000
-
-
-def list_default_groups(atlas: GraphIndex) -> list[str]:
-    """Return the groups to open at first, from the outermost on.
-
-    A scope is opened if it is all there is, or most of it while there are few boxes to see. A
-    function is opened if it holds most of the graph: TensorFlow wraps a whole training step in
-    one call, without which there would be nothing of the model to see.
-    """
-    sizes = _Sizes(atlas)
-    spot, scope, boxes, opened = Location(atlas.root, "", ""), ROOT, 0, list[str]()
-    while len(opened) < _MAX_OPEN_GROUPS:
-        sheet = spot.subgraph
-        children = sheet.get_scope_group(scope, fold=True).children
-        boxes += len(children)
-        groups = [child for child in children if sizes.is_group(sheet, child)]
-        largest = max(groups, key=lambda child: sizes.of(sheet, child), default=None)
-        if largest is None or largest.item is None:
-            break
-        holds_most = sizes.of(sheet, largest) >= _MIN_OPEN_SHARE * sum(
-            sizes.of(sheet, child) for child in children
-        )
-        if largest.kind != "scope":
-            if not holds_most:
-                break
-            functions = atlas.list_functions(sheet, largest.item)
-            bodies = [
-                f"{spot.full_path(largest.path)}{FUNCTION_SEPARATOR}{name}{FUNCTION_SEPARATOR}"
-                for name in functions
-            ]
-            opened += bodies
-            spot = atlas.locate(bodies[functions.index(max(functions, key=sizes.of_function))])
-            scope = ROOT
-            continue
-        added = len(sheet.get_scope_group(~largest.item, fold=True).children)
-        if len(children) > 1 and not (holds_most and boxes + added <= _MAX_BOXES):
-            break
-        scope = ~largest.item
-        opened.append(spot.full_path(largest.path))
-    return opened
-
-
-class _Sizes:
-    """Number of nodes in children of a level, those of functions that they call included."""
-
-    def __init__(self, atlas: GraphIndex) -> None:
-        self._atlas = atlas
-        functions = atlas.graph.functions
-        nodes = len(atlas.graph) + sum(len(body) for body in functions.values())
-        self._has_functions = bool(functions) and nodes <= _MAX_SEARCHED_NODES
-        self._of_function: dict[str, int] = {}
-        self._totals: dict[int, list[int]] = {}
-
-    def is_group(self, sheet: Subgraph, child: Child) -> bool:
-        if child.kind == "scope":
-            return True
-        is_searched = self._has_functions and child.kind == "op" and child.item is not None
-        return is_searched and bool(self._atlas.list_functions(sheet, child.item or 0))
-
-    def of(self, sheet: Subgraph, child: Child) -> int:
-        if not self._has_functions:
-            return child.last - child.first
-        totals = self._sum_up(sheet)
-        return totals[child.last] - totals[child.first]
-
-    def of_function(self, name: str) -> int:
-        known = self._of_function.get(name)
-        if known is None:
-            # A function that calls itself is counted once.
-            self._of_function[name] = 0
-            known = self._of_function[name] = self._sum_up(self._atlas.get_body(name))[-1]
-        return known
-
-    def _sum_up(self, sheet: Subgraph) -> list[int]:
-        """Return the size of all nodes before each rank."""
-        totals = self._totals.get(id(sheet))
-        if totals is None:
-            sizes = (self._of_node(sheet, place) for place in sheet.hierarchy.node_by_rank.tolist())
-            totals = self._totals[id(sheet)] = [0, *accumulate(sizes)]
-        return totals
-
-    def _of_node(self, sheet: Subgraph, place: int) -> int:
-        names = self._atlas.list_functions(sheet, place)
-        return 1 + sum(self.of_function(name) for name in names)
-
-
-# A graph at a glance: only what is known without looking at every node.
+Profile = Mapping[str, NodeExecution]
 
 _MAX_OVERVIEW_OPS = 200
-
 _MAX_FUNCTIONS = 1000
 
+#: Limits of the default view: a group is opened if it has at least this share of the nodes of its
+#: parent, while the view has at most this many boxes. Finding calls describes every node, so in
+#: larger graphs no functions are opened.
+_MAX_OPEN_GROUPS = 20
+_MIN_OPEN_SHARE = 0.6
+_MAX_BOXES = 16
+_MAX_SEARCHED_NODES = 20_000
 
-def build_overview(atlas: GraphIndex) -> OverviewResponse:
-    graph, hierarchy, both = atlas.graph, atlas.root.hierarchy, atlas.comparison
+_DIFFERENCES = (Change.ADDED, Change.REMOVED, Change.CHANGED)
+
+_MAX_CATEGORIES = 200
+_MAX_RANKED = 20
+#: Insights are not computed for larger graphs, to keep the response fast.
+_MAX_INSIGHT_NODES = 50_000
+_MAX_INSIGHTS = 200
+
+
+def build_overview(graph_index: GraphIndex) -> OverviewResponse:
+    """Return totals that are known without describing every node."""
+    graph, hierarchy = graph_index.graph, graph_index.root.hierarchy
+    comparison = graph_index.comparison
     control = int(graph.edges.control.sum())
     functions = list(graph.functions.items())[:_MAX_FUNCTIONS]
     return OverviewResponse(
@@ -159,149 +90,308 @@ def build_overview(atlas: GraphIndex) -> OverviewResponse:
         functions=[NamedCount(name, len(body)) for name, body in functions],
         ops=[NamedCount(*pair) for pair in Counter(graph.ops).most_common(_MAX_OVERVIEW_OPS)],
         problems=list(graph.problems),
-        open=list_default_groups(atlas),
-        changes=None if both is None else _count_changes(both.change),
-        edge_changes=None if both is None else _count_changes(both.edges.change),
+        open=list_default_groups(graph_index),
+        changes=None if comparison is None else _count_changes(comparison.change),
+        edge_changes=None if comparison is None else _count_changes(comparison.edges.change),
     )
 
 
 def _count_changes(changes: Int32) -> ChangeCounts:
     counts = np.bincount(changes, minlength=len(Change)).tolist()
     return ChangeCounts(
-        *(counts[change] for change in (Change.SAME, Change.ADDED, Change.REMOVED, Change.CHANGED))
+        same=counts[Change.SAME],
+        added=counts[Change.ADDED],
+        removed=counts[Change.REMOVED],
+        changed=counts[Change.CHANGED],
     )
 
 
-# What somebody would look for in a model: its skip connections, and shapes that are wrong.
+def list_default_groups(graph_index: GraphIndex) -> list[str]:
+    """Return the groups that are open in the default view, outermost first.
 
-#: In larger graphs nobody waits for it.
-_MAX_INSIGHT_NODES = 50_000
-
-_MAX_INSIGHTS = 200
-
-
-def build_insights(sheet: Subgraph) -> tuple[list[SkipConnectionRow], list[ShapeIssueRow]]:
-    if len(sheet.graph) > _MAX_INSIGHT_NODES:
-        return [], []
-    inflow = DataFlow(sheet)
-    skips = islice(iter_skip_connections(sheet, inflow), _MAX_INSIGHTS)
-    misfits = islice(iter_shape_issues(sheet, inflow), _MAX_INSIGHTS)
-    return [_make_skip_row(sheet, it) for it in skips], [
-        _make_shape_issue_row(sheet, it) for it in misfits
-    ]
-
-
-def _make_skip_row(sheet: Subgraph, skip: SkipConnection) -> SkipConnectionRow:
-    path, op = _get_path_and_op(sheet, skip.target)
-    source, _ = _get_path_and_op(sheet, skip.source)
-    return SkipConnectionRow(
-        path, op, source, skip.passed, sheet.list_ancestors_of_rank(skip.target)
-    )
-
-
-def _make_shape_issue_row(sheet: Subgraph, misfit: ShapeIssue) -> ShapeIssueRow:
-    path, op = _get_path_and_op(sheet, misfit.rank)
-    return ShapeIssueRow(path, op, misfit.message, sheet.list_ancestors_of_rank(misfit.rank))
-
-
-def _get_path_and_op(sheet: Subgraph, rank: int) -> tuple[str, str]:
-    place = int(sheet.hierarchy.node_by_rank[rank])
-    return sheet.hierarchy.paths[place], sheet.graph.ops[place]
-
-
-# Colours for the children of a group, and the legends that go with them.
-
-Profile = Mapping[str, NodeExecution]
-
-_MAX_CATEGORIES = 200
-
-_MAX_RANKED = 20
+    A scope is opened if it is the only child, or if it has most of the nodes and the view stays
+    small. A function is opened if it has most of the nodes: TensorFlow wraps a whole training
+    step in one call, so that nothing of the model would be visible otherwise.
+    """
+    sizes = _Sizes(graph_index)
+    location, scope, boxes = Location(graph_index.root, "", ""), ROOT, 0
+    opened: list[str] = []
+    while len(opened) < _MAX_OPEN_GROUPS:
+        subgraph = location.subgraph
+        children = subgraph.get_scope_group(scope, fold=True).children
+        boxes += len(children)
+        groups = [child for child in children if sizes.is_group(subgraph, child)]
+        largest = max(groups, key=lambda child: sizes.get(subgraph, child), default=None)
+        if largest is None or largest.item is None:
+            break
+        total = sum(sizes.get(subgraph, child) for child in children)
+        has_most = sizes.get(subgraph, largest) >= _MIN_OPEN_SHARE * total
+        path = location.full_path(largest.path)
+        if largest.kind != "scope":
+            if not has_most:
+                break
+            functions = graph_index.list_functions(subgraph, largest.item)
+            bodies = [f"{path}{FUNCTION_SEPARATOR}{name}{FUNCTION_SEPARATOR}" for name in functions]
+            opened += bodies
+            main = max(functions, key=sizes.get_function)
+            location, scope = graph_index.locate(bodies[functions.index(main)]), ROOT
+            continue
+        added = len(subgraph.get_scope_group(~largest.item, fold=True).children)
+        if len(children) > 1 and not (has_most and boxes + added <= _MAX_BOXES):
+            break
+        scope = ~largest.item
+        opened.append(path)
+    return opened
 
 
-def color_group(atlas: GraphIndex, ask: ColoringRequest, profile: Profile) -> ColoringResponse:
-    spot = atlas.locate(ask.group)
-    level = spot.subgraph.get_group(spot.path, ask.fold)
-    scales = _list_scales(atlas, spot.subgraph, profile)
-    scale = next((scale for scale in scales if scale.by == ask.by), None)
+class _Sizes:
+    """Number of nodes in children of a group, including the functions that they call."""
+
+    def __init__(self, graph_index: GraphIndex) -> None:
+        self._graph_index = graph_index
+        functions = graph_index.graph.functions
+        nodes = len(graph_index.graph) + sum(len(body) for body in functions.values())
+        self._has_functions = bool(functions) and nodes <= _MAX_SEARCHED_NODES
+        self._function_sizes: dict[str, int] = {}
+        self._totals: dict[int, list[int]] = {}
+
+    def is_group(self, subgraph: Subgraph, child: Child) -> bool:
+        if child.kind == "scope":
+            return True
+        is_searched = self._has_functions and child.kind == "op" and child.item is not None
+        return is_searched and bool(self._graph_index.list_functions(subgraph, child.item or 0))
+
+    def get(self, subgraph: Subgraph, child: Child) -> int:
+        if not self._has_functions:
+            return child.last - child.first
+        totals = self._get_totals(subgraph)
+        return totals[child.last] - totals[child.first]
+
+    def get_function(self, name: str) -> int:
+        size = self._function_sizes.get(name)
+        if size is None:
+            # A recursive function counts once.
+            self._function_sizes[name] = 0
+            size = self._get_totals(self._graph_index.get_body(name))[-1]
+            self._function_sizes[name] = size
+        return size
+
+    def _get_totals(self, subgraph: Subgraph) -> list[int]:
+        """Return the total size of all nodes before each rank."""
+        totals = self._totals.get(id(subgraph))
+        if totals is None:
+            nodes = subgraph.hierarchy.node_by_rank.tolist()
+            sizes = (self._get_node(subgraph, node) for node in nodes)
+            totals = self._totals[id(subgraph)] = [0, *accumulate(sizes)]
+        return totals
+
+    def _get_node(self, subgraph: Subgraph, node: int) -> int:
+        names = self._graph_index.list_functions(subgraph, node)
+        return 1 + sum(self.get_function(name) for name in names)
+
+
+def color_group(
+    graph_index: GraphIndex, request: ColoringRequest, profile: Profile
+) -> ColoringResponse:
+    """Return the category or number of each child of a group.
+
+    Raises:
+        UsageError: The graph has no data for the requested scale.
+    """
+    location = graph_index.locate(request.group)
+    group = location.subgraph.get_group(location.path, request.fold)
+    scales = _list_scales(graph_index, location.subgraph, profile)
+    scale = next((scale for scale in scales if scale.by == request.by), None)
     if scale is None:
-        raise UsageError(f'this graph cannot be coloured by "{ask.by}"')
-    return apply_scale(scale, level.children[ask.offset : ask.offset + ask.most])
+        raise UsageError(f'this graph cannot be colored by "{request.by}"')
+    return apply_scale(scale, group.children[request.offset : request.offset + request.most])
 
 
 def apply_scale(scale: ColorScale, children: Sequence[Child]) -> ColoringResponse:
     if isinstance(scale, NumberScale):
         value = np.array([scale.total(child.first, child.last) for child in children])
         return ColoringResponse(scale.by, "number", [], [], value)
-    share = [scale.count(child.first, child.last) for child in children]
-    return ColoringResponse(scale.by, "category", list(scale.names), share, None)
+    counts = [scale.count(child.first, child.last) for child in children]
+    return ColoringResponse(scale.by, "category", list(scale.names), counts, None)
 
 
-def build_statistics(atlas: GraphIndex, profile: Profile) -> StatisticsResponse:
-    sheet = atlas.root
-    scales = _list_scales(atlas, sheet, profile)
+def build_statistics(graph_index: GraphIndex, profile: Profile) -> StatisticsResponse:
+    """Return color scales, rankings, skip connections and shape issues of a graph."""
+    subgraph = graph_index.root
+    scales = _list_scales(graph_index, subgraph, profile)
     numbers = {scale.by: scale.value for scale in scales if isinstance(scale, NumberScale)}
-    census = sheet.statistics
-    # Two graphs laid over each other have shapes side by side that never met.
-    skips, misfits = build_insights(sheet) if atlas.comparison is None else ([], [])
+    statistics = subgraph.statistics
+    # In the union of two graphs, edges of one meet shapes of the other.
+    skips, issues = build_insights(subgraph) if graph_index.comparison is None else ([], [])
+    largest = _list_top_ranks(statistics.output_elements)
     return StatisticsResponse(
-        scales=[_make_scale_row(atlas, scale) for scale in scales],
-        parameters=int(census.parameters.sum()),
-        largest=[_make_tensor_row(sheet, rank) for rank in _list_top_ranks(census.output_elements)],
-        owners=_make_ranked_rows(sheet, numbers.get("parameters")),
-        slowest=_make_ranked_rows(sheet, numbers.get("time")),
-        hungriest=_make_ranked_rows(sheet, numbers.get("memory")),
+        scales=[_make_scale_row(graph_index, scale) for scale in scales],
+        parameters=int(statistics.parameters.sum()),
+        largest=[_make_tensor_row(subgraph, rank) for rank in largest],
+        owners=_make_ranked_rows(subgraph, numbers.get("parameters")),
+        slowest=_make_ranked_rows(subgraph, numbers.get("time")),
+        hungriest=_make_ranked_rows(subgraph, numbers.get("memory")),
         skips=skips,
-        misfits=misfits,
+        misfits=issues,
     )
 
 
-def _list_scales(atlas: GraphIndex, sheet: Subgraph, profile: Profile) -> list[ColorScale]:
-    comparison = atlas.comparison if sheet is atlas.root else None
-    return list_color_scales(sheet.hierarchy, sheet.statistics, profile, comparison)
+def _list_scales(graph_index: GraphIndex, subgraph: Subgraph, profile: Profile) -> list[ColorScale]:
+    comparison = graph_index.comparison if subgraph is graph_index.root else None
+    return list_color_scales(subgraph.hierarchy, subgraph.statistics, profile, comparison)
 
 
-def _make_scale_row(atlas: GraphIndex, scale: ColorScale) -> ScaleRow:
+def _make_scale_row(graph_index: GraphIndex, scale: ColorScale) -> ScaleRow:
     if isinstance(scale, CategoryScale):
         counts = scale.count(0, len(scale.code))[:_MAX_CATEGORIES]
-        tallies = [NamedCount(scale.names[place], count) for place, count in counts]
-        return ScaleRow(scale.by, scale.title, "category", "", 0.0, 0.0, tallies)
-    # The range is that of the innermost open group of the graph itself, not of a function.
-    outer = [group for group in list_default_groups(atlas) if FUNCTION_SEPARATOR not in group]
-    children = atlas.root.get_group(outer[-1] if outer else "", True).children
-    totals = [scale.total(it.first, it.last) for it in children]
+        categories = [NamedCount(scale.names[index], count) for index, count in counts]
+        return ScaleRow(scale.by, scale.title, "category", "", 0.0, 0.0, categories)
+    # The range is that of the innermost open group outside of functions.
+    opened = [path for path in list_default_groups(graph_index) if FUNCTION_SEPARATOR not in path]
+    children = graph_index.root.get_group(opened[-1] if opened else "", True).children
+    totals = [scale.total(child.first, child.last) for child in children]
     high = max((total for total in totals if not isnan(total)), default=0.0)
     return ScaleRow(scale.by, scale.title, "number", scale.unit, 0.0, high, [])
 
 
 def _list_top_ranks(column: Int64 | Float64) -> list[int]:
-    """The ranks of the highest values above zero, the highest first."""
-    known = np.flatnonzero(column > 0)
-    order = np.argsort(-column[known], kind="stable")[:_MAX_RANKED]
-    return [int(rank) for rank in known[order]]
+    """Return the ranks of the highest values above zero, in descending order."""
+    positive = np.flatnonzero(column > 0)
+    order = np.argsort(-column[positive], kind="stable")[:_MAX_RANKED]
+    return [int(rank) for rank in positive[order]]
 
 
-def _make_ranked_rows(sheet: Subgraph, column: Float64 | None) -> list[RankedRow]:
+def _make_ranked_rows(subgraph: Subgraph, column: Float64 | None) -> list[RankedRow]:
     if column is None:
         return []
     return [
-        RankedRow(*_name_rank(sheet, rank), float(column[rank]), sheet.list_ancestors_of_rank(rank))
+        RankedRow(
+            *_get_path_and_op(subgraph, rank),
+            float(column[rank]),
+            subgraph.list_ancestors_of_rank(rank),
+        )
         for rank in _list_top_ranks(column)
     ]
 
 
-def _make_tensor_row(sheet: Subgraph, rank: int) -> TensorRow:
-    outputs = sheet.tensors.get_outputs(int(sheet.hierarchy.node_by_rank[rank]))
+def _make_tensor_row(subgraph: Subgraph, rank: int) -> TensorRow:
+    outputs = subgraph.tensors.get_outputs(int(subgraph.hierarchy.node_by_rank[rank]))
     largest = max(outputs, key=lambda output: count_known_elements(output) or 0)
     return TensorRow(
-        *_name_rank(sheet, rank),
+        *_get_path_and_op(subgraph, rank),
         largest.dtype,
         format_shape(largest.shape),
         count_known_elements(largest) or 0,
-        float(sheet.statistics.output_bytes[rank]),
-        sheet.list_ancestors_of_rank(rank),
+        float(subgraph.statistics.output_bytes[rank]),
+        subgraph.list_ancestors_of_rank(rank),
     )
 
 
-def _name_rank(sheet: Subgraph, rank: int) -> tuple[str, str]:
-    place = int(sheet.hierarchy.node_by_rank[rank])
-    return sheet.hierarchy.paths[place], sheet.graph.ops[place]
+def build_insights(subgraph: Subgraph) -> tuple[list[SkipConnectionRow], list[ShapeIssueRow]]:
+    """Return skip connections and shape issues; empty for large graphs."""
+    if len(subgraph.graph) > _MAX_INSIGHT_NODES:
+        return [], []
+    data_flow = DataFlow(subgraph)
+    skips = islice(iter_skip_connections(subgraph, data_flow), _MAX_INSIGHTS)
+    issues = islice(iter_shape_issues(subgraph, data_flow), _MAX_INSIGHTS)
+    return (
+        [_make_skip_row(subgraph, skip) for skip in skips],
+        [_make_shape_issue_row(subgraph, issue) for issue in issues],
+    )
+
+
+def _make_skip_row(subgraph: Subgraph, skip: SkipConnection) -> SkipConnectionRow:
+    path, op = _get_path_and_op(subgraph, skip.target)
+    source, _ = _get_path_and_op(subgraph, skip.source)
+    ancestors = subgraph.list_ancestors_of_rank(skip.target)
+    return SkipConnectionRow(path, op, source, skip.passed, ancestors)
+
+
+def _make_shape_issue_row(subgraph: Subgraph, issue: ShapeIssue) -> ShapeIssueRow:
+    path, op = _get_path_and_op(subgraph, issue.rank)
+    return ShapeIssueRow(path, op, issue.message, subgraph.list_ancestors_of_rank(issue.rank))
+
+
+def _get_path_and_op(subgraph: Subgraph, rank: int) -> tuple[str, str]:
+    node = int(subgraph.hierarchy.node_by_rank[rank])
+    return subgraph.hierarchy.paths[node], subgraph.graph.ops[node]
+
+
+def list_bundle_changes(
+    graph_index: GraphIndex, subgraph: Subgraph, edges: Int32, bundle: Int32, count: int
+) -> list[ChangeName | None]:
+    """Return the change of each bundle of edges; None outside of comparisons."""
+    if graph_index.comparison is None or subgraph is not graph_index.root:
+        return [None] * count
+    order = np.argsort(bundle, kind="stable")
+    changes = graph_index.comparison.edges.change[edges[order]]
+    starts = np.searchsorted(bundle[order], np.arange(count + 1)).tolist()
+    return [
+        combine_changes(changes[starts[number] : starts[number + 1]].tolist())
+        for number in range(count)
+    ]
+
+
+def get_edge_change(
+    graph_index: GraphIndex, subgraph: Subgraph, edge: int
+) -> tuple[ChangeName | None, str]:
+    """Return the change of an edge, and the previous tensor if it was changed or removed."""
+    if graph_index.comparison is None or subgraph is not graph_index.root:
+        return None, ""
+    change = Change(int(graph_index.comparison.edges.change[edge]))
+    before, _ = graph_index.comparison.edges.get_tensors(edge)
+    if before is None or change not in (Change.CHANGED, Change.REMOVED):
+        return CHANGE_NAMES[change], ""
+    return CHANGE_NAMES[change], format_output(before)
+
+
+def list_changes(graph_index: GraphIndex, request: ChangesRequest) -> ChangesResponse:
+    """Return the nodes and edges in which two compared graphs differ.
+
+    Raises:
+        UsageError: The graph is not a comparison.
+    """
+    comparison = graph_index.comparison
+    if comparison is None:
+        raise UsageError("this graph is not a comparison of two graphs")
+    root = Location(graph_index.root, "", "")
+    nodes = _iter_changed(comparison.change, request.most)
+    edges = _iter_changed(comparison.edges.change, request.most)
+    return ChangesResponse(
+        [_make_changed_node_row(root, comparison, node, request.fold) for node in nodes],
+        [_make_changed_edge_row(root, comparison, edge, request.fold) for edge in edges],
+    )
+
+
+def _iter_changed(changes: Int32, max_count: int) -> Iterator[int]:
+    for change in _DIFFERENCES:
+        yield from np.flatnonzero(changes == change)[:max_count].tolist()
+
+
+def _make_changed_node_row(
+    root: Location, comparison: Comparison, node: int, fold: bool
+) -> ChangedNodeRow:
+    subgraph = root.subgraph
+    return ChangedNodeRow(
+        path=subgraph.hierarchy.paths[node],
+        op=subgraph.graph.ops[node],
+        change=CHANGE_NAMES[comparison.change[node]],
+        inside=root.list_ancestors(subgraph.get_node_group(node), fold),
+    )
+
+
+def _make_changed_edge_row(
+    root: Location, comparison: Comparison, edge: int, fold: bool
+) -> ChangedEdgeRow:
+    subgraph, edges = root.subgraph, comparison.graph.edges
+    source, target = int(edges.source[edge]), int(edges.target[edge])
+    before, after = comparison.edges.get_tensors(edge)
+    return ChangedEdgeRow(
+        source=subgraph.hierarchy.paths[source],
+        target=subgraph.hierarchy.paths[target],
+        control=bool(edges.control[edge]),
+        change=CHANGE_NAMES[comparison.edges.change[edge]],
+        before="" if before is None else format_output(before),
+        after="" if after is None else format_output(after),
+        inside=root.list_ancestors(subgraph.get_node_group(target), fold),
+    )

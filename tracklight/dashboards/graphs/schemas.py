@@ -1,4 +1,4 @@
-"""What the page asks of the Graphs dashboard."""
+"""Requests and responses of the Graphs dashboard."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ NodePath = Annotated[str, msgspec.Meta(max_length=20_000)]
 
 
 class GraphRequest(msgspec.Struct):
-    """A graph by the ``id`` that the listing gives it; ``index`` null stands for the last one."""
+    """A graph by its ``id`` in the list of graphs; without ``index`` the last logged one."""
 
     id: Annotated[str, msgspec.Meta(max_length=200)]
     index: Count | None = None
     mark: int | None = None
-    """With it, the answer can never be another one."""
+    """The fingerprint of the logged value; with it the response never changes."""
 
 
 class GroupRequest(GraphRequest):
-    """One open group: the root, a scope, a series or the body of a function."""
+    """One group: the root, a scope, a series or the body of a function."""
 
     group: NodePath = ""
     fold: bool = True
-    """Whether series are shown as one."""
+    """Show each series of numbered siblings as one child."""
     offset: Count = 0
     most: Annotated[int, msgspec.Meta(ge=1, le=2000)] = 400
-    """Of more children, so many from the ``offset`` on."""
+    """Maximum number of children, from ``offset`` on."""
 
 
 class GroupsRequest(GraphRequest):
-    """Several open groups at once."""
+    """Several groups at once."""
 
     groups: Annotated[list[NodePath], msgspec.Meta(max_length=500)] = []
     fold: bool = True
@@ -45,20 +45,20 @@ class GroupsRequest(GraphRequest):
 
 
 class ColoringRequest(GroupRequest):
-    """How the children of a group are coloured."""
+    """The colors of the children of a group."""
 
     by: str = "structure"
     profile: str | None = None
 
 
 class StatisticsRequest(GraphRequest):
-    """``profile`` is a tag of the run whose times and memory are laid over the graph."""
+    """``profile`` is a tag of the run with execution times and memory."""
 
     profile: str | None = None
 
 
 class NodeRequest(GraphRequest):
-    """A node or a group, with so many of its edges from the ``offset`` on."""
+    """A node or group, with at most ``most`` of its edges from ``offset`` on."""
 
     path: NodePath = ""
     fold: bool = True
@@ -68,7 +68,7 @@ class NodeRequest(GraphRequest):
 
 
 class SearchRequest(GraphRequest):
-    """Words that all have to be there; see the documentation for ``op:`` and the like."""
+    """A query; all of its words must match."""
 
     query: Annotated[str, msgspec.Meta(max_length=1000)] = ""
     fold: bool = True
@@ -76,16 +76,16 @@ class SearchRequest(GraphRequest):
 
 
 class TraceRequest(GraphRequest):
-    """All that a node or group depends on, or all that depends on it."""
+    """All nodes that a node or group depends on, or that depend on it."""
 
     path: NodePath = ""
     direction: Literal["inputs", "outputs"] = "inputs"
     control: bool = True
-    """Whether edges are followed in which nothing flows."""
+    """Follow control edges."""
 
 
 class PathRequest(GraphRequest):
-    """The shortest way from one node or group to another on the same sheet."""
+    """The shortest path between two nodes or groups of the same graph or function body."""
 
     start: NodePath = ""
     end: NodePath = ""
@@ -93,31 +93,28 @@ class PathRequest(GraphRequest):
 
 
 class ChangesRequest(GraphRequest):
-    """In what two graphs differ: the first so many nodes, and edges, of each kind of change."""
+    """The differences of two graphs: at most ``most`` nodes and edges for each kind of change."""
 
     fold: bool = True
     most: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 100
 
 
 class GraphFileRequest(GraphRequest):
-    """A graph, or one group of it, as a file."""
+    """A graph or group as a file."""
 
     group: NodePath = ""
     format: Literal["json", "dot"] = "json"
 
 
 class UploadRequest(msgspec.Struct):
-    """A file of the user's: ``body`` is what was sent."""
+    """An uploaded file; ``body`` is its content."""
 
     name: Annotated[str, msgspec.Meta(max_length=1000)]
     body: bytes
 
 
-# What the Graphs dashboard answers.
-
-
 class GraphStepRow(msgspec.Struct):
-    """One of the graphs that a tag was logged with."""
+    """One logged graph of a tag."""
 
     index: int
     step: int
@@ -126,7 +123,7 @@ class GraphStepRow(msgspec.Struct):
 
 
 class GraphRow(msgspec.Struct):
-    """A graph that can be looked at."""
+    """A graph that can be opened."""
 
     id: str
     run: str
@@ -135,10 +132,10 @@ class GraphRow(msgspec.Struct):
     kind: Literal["op", "profile", "conceptual", "upload"]
     plugin: str
     bytes: int
-    """The size of the last one."""
+    """The size of the last logged graph."""
     steps: list[GraphStepRow]
     profiles: list[str]
-    """Tags of the run whose times and memory can be laid over it."""
+    """Tags of the run with execution times and memory for this graph."""
 
 
 class GraphsResponse(msgspec.Struct):
@@ -152,7 +149,7 @@ class NamedCount(msgspec.Struct):
 
 
 class ChangeCounts(msgspec.Struct):
-    """How many nodes, or edges, of two graphs are alike."""
+    """Number of nodes or edges for each kind of change."""
 
     same: int
     added: int
@@ -161,25 +158,25 @@ class ChangeCounts(msgspec.Struct):
 
 
 class OverviewResponse(msgspec.Struct):
-    """A graph at a glance."""
+    """Totals of a graph that are known without describing every node."""
 
     nodes: int
     edges: int
     control_edges: int
     depth: int
     functions: list[NamedCount]
-    """With the number of their nodes."""
+    """With the number of nodes of each."""
     ops: list[NamedCount]
     """The most frequent first."""
     problems: list[str]
     open: list[str]
-    """Groups to open at first, as they are all that there is to see."""
+    """Groups that are open in the default view."""
     changes: ChangeCounts | None
     edge_changes: ChangeCounts | None
 
 
 class ChildRow(msgspec.Struct):
-    """A box of the picture."""
+    """A child of a group: one box in the drawing."""
 
     path: str
     label: str
@@ -192,45 +189,44 @@ class ChildRow(msgspec.Struct):
     """Of the first output."""
     dtype: str
     functions: list[str]
-    """Bodies that can be opened: the group ``path|name|``."""
+    """Called functions; the body of each is the group ``path|name|``."""
     aux: ChildRole
-    """Why it would better stand aside."""
+    """Why it is drawn aside; empty for most children."""
     inputs: int
     outputs: int
-    """How many edges lead into it and out of it."""
+    """Number of edges into it and out of it."""
     structure: int
-    """The same number means built alike; -1 for the only one of its kind."""
+    """Scopes with the same number have the same structure; -1 if it is unique."""
     parameters: int
-    """How many trained numbers are in it; -1 in graphs that are too large to be counted at once."""
+    """Number of trainable values inside; -1 in graphs that are too large to count."""
     change: ChangeName | None
-    """In a comparison; a group in which not all is the same has changed."""
+    """Set in comparisons; "changed" if the nodes inside have different changes."""
     chain: list[str]
-    """Groups inside of it that are best opened along with it, as each is all that the one before
-    holds."""
+    """Groups to open together with it, each the only child of the one before."""
 
 
 class EdgeColumns(msgspec.Struct):
-    """Bundles of edges between two children, by the places of these."""
+    """Bundles of edges between two children, given by their indexes."""
 
     source: Int32
     target: Int32
     count: Int32
     control: Int32
-    """In how many of them nothing flows."""
+    """How many of the edges are control edges."""
     size: Float64
-    """How many numbers flow; NaN if that is not known. Of large bundles it is estimated."""
+    """Number of elements of the tensors; NaN if unknown. Estimated for large bundles."""
     label: list[str]
     dtype: list[str]
     change: list[ChangeName | None]
-    """In a comparison, by its name; a bundle in which not all is the same has changed."""
+    """Set in comparisons; "changed" if the edges have different changes."""
 
 
 class BoundaryColumns(msgspec.Struct):
-    """Bundles of edges over the border of the group.
+    """Bundles of edges that cross the boundary of the group.
 
-    The partner is the box on the other side at the level where both ends are in sight of each
-    other; it is the same one at each border that the edges cross. For children that are not in
-    this answer it is the child itself.
+    The partner is the box on the other side in the innermost group that contains both ends, so it
+    is the same at each boundary that an edge crosses. Edges to children that are not in this
+    response are included, with that child as the partner.
     """
 
     child: Int32
@@ -244,12 +240,12 @@ class BoundaryColumns(msgspec.Struct):
 
 
 class GroupResponse(msgspec.Struct):
-    """What is seen of an open group."""
+    """The content of an open group."""
 
     path: str
     kind: Literal["scope", "series", "function"]
     total: int
-    """How many children it has; here are those from ``offset`` on."""
+    """Number of children; this response has those from ``offset`` on."""
     offset: int
     children: list[ChildRow]
     edges: EdgeColumns
@@ -262,19 +258,19 @@ class GroupsResponse(msgspec.Struct):
 
 
 class ColoringResponse(msgspec.Struct):
-    """How each child of a group is coloured; the colours themselves follow from the statistics."""
+    """The category or number of each child; the scale is in the statistics."""
 
     by: str
     kind: Literal["category", "number"]
     names: list[str]
     share: list[list[tuple[int, int]]]
-    """For each child the places in ``names`` and how many of its nodes are of each."""
+    """For each child, indexes in ``names`` and the number of nodes of each."""
     value: Float64 | None
-    """For each child a number, NaN for none."""
+    """For each child a number; NaN if unknown."""
 
 
 class ScaleRow(msgspec.Struct):
-    """Something that the graph can be coloured by, with its range over the first picture."""
+    """A property that nodes can be colored by, with its range in the default view."""
 
     by: str
     title: str
@@ -286,7 +282,7 @@ class ScaleRow(msgspec.Struct):
 
 
 class TensorRow(msgspec.Struct):
-    """An output of a node that is large."""
+    """A large output of a node."""
 
     path: str
     op: str
@@ -298,7 +294,7 @@ class TensorRow(msgspec.Struct):
 
 
 class RankedRow(msgspec.Struct):
-    """A node that is far up in a list."""
+    """A node of a ranking."""
 
     path: str
     op: str
@@ -307,19 +303,19 @@ class RankedRow(msgspec.Struct):
 
 
 class SkipConnectionRow(msgspec.Struct):
-    """A node in which what went through layers meets what it was before them."""
+    """A node that joins the output of layers with their input."""
 
     path: str
     op: str
     source: str
-    """Where the ways part."""
+    """The node where the two paths start."""
     passed: int
-    """How many nodes the longer of them passes."""
+    """Number of nodes on the longer path."""
     inside: list[str]
 
 
 class ShapeIssueRow(msgspec.Struct):
-    """A node with shapes that do not fit, or hardly were meant, in a sentence."""
+    """A node whose input shapes are incompatible or probably unintended."""
 
     path: str
     op: str
@@ -328,7 +324,7 @@ class ShapeIssueRow(msgspec.Struct):
 
 
 class StatisticsResponse(msgspec.Struct):
-    """What is known of the nodes of a graph, all of them together."""
+    """Statistics over all nodes of a graph."""
 
     scales: list[ScaleRow]
     parameters: int
@@ -337,10 +333,10 @@ class StatisticsResponse(msgspec.Struct):
     """The nodes with the most parameters."""
     slowest: list[RankedRow]
     hungriest: list[RankedRow]
-    """The nodes that took the most memory."""
+    """The nodes that used the most memory."""
     skips: list[SkipConnectionRow]
     misfits: list[ShapeIssueRow]
-    """Both are looked for in graphs of up to 50,000 nodes, and told up to 200 of each."""
+    """Both are computed for graphs of up to 50,000 nodes, with at most 200 rows each."""
 
 
 class AttributeRow(msgspec.Struct):
@@ -349,25 +345,25 @@ class AttributeRow(msgspec.Struct):
 
 
 class NeighborRow(msgspec.Struct):
-    """A node or group that gives something to another, or takes something from it."""
+    """A node or group on the other end of an edge."""
 
     path: str
     op: str
     position: int
-    """Which input of the reader it is; -1 between groups."""
+    """Which input of the target it is; -1 between groups."""
     output: str
-    """Which output it comes from."""
+    """Which output of the source it is."""
     control: bool
     shape: str
     dtype: str
     size: float | None
-    """How many numbers flow, where that is known."""
+    """Number of elements, if known."""
     count: int
-    """How many edges these are."""
+    """Number of edges."""
     inside: list[str]
     change: ChangeName | None
     was: str
-    """What flowed before, where that is not what flows now."""
+    """The tensor before the change, if it differs."""
 
 
 class OutputRow(msgspec.Struct):
@@ -377,7 +373,7 @@ class OutputRow(msgspec.Struct):
 
 
 class ExecutionRow(msgspec.Struct):
-    """What a profile says of a node, or of all in a group together."""
+    """Execution of a node, or of all nodes in a group together."""
 
     time_us: float
     memory_bytes: float
@@ -393,7 +389,7 @@ class DifferenceRow(msgspec.Struct):
 
 
 class NodeResponse(msgspec.Struct):
-    """All that is known of a node or a group."""
+    """The details of a node or group."""
 
     path: str
     name: str
@@ -401,7 +397,7 @@ class NodeResponse(msgspec.Struct):
     op: str
     device: str
     source: str
-    """The line of the program that made it."""
+    """The source line that created it."""
     nodes: int
     parameters: int
     attributes: list[AttributeRow]
@@ -413,7 +409,7 @@ class NodeResponse(msgspec.Struct):
     functions: list[str]
     ops: list[NamedCount]
     inside: list[str]
-    """The groups to open so that it is seen, from the root on."""
+    """The groups to open so that it is visible, outermost first."""
     first: int
     last: int
     body: str
@@ -423,7 +419,7 @@ class NodeResponse(msgspec.Struct):
 
 
 class ChangedNodeRow(msgspec.Struct):
-    """A node that only one of two graphs has, or that is another in each."""
+    """A node that was added, removed or changed."""
 
     path: str
     op: str
@@ -432,7 +428,7 @@ class ChangedNodeRow(msgspec.Struct):
 
 
 class ChangedEdgeRow(msgspec.Struct):
-    """The same of an edge, with what flows along it."""
+    """An edge that was added, removed or changed, with the tensors it carries."""
 
     source: str
     target: str
@@ -441,18 +437,18 @@ class ChangedEdgeRow(msgspec.Struct):
     before: str
     after: str
     inside: list[str]
-    """The groups to open so that the target is seen."""
+    """The groups to open so that the target is visible."""
 
 
 class ChangesResponse(msgspec.Struct):
-    """Where two graphs differ, at most so many of each kind as were asked for."""
+    """The differences of two graphs, within the requested limit for each kind."""
 
     nodes: list[ChangedNodeRow]
     edges: list[ChangedEdgeRow]
 
 
 class SearchHitRow(msgspec.Struct):
-    """Something that was found, and why."""
+    """A search result and the text that matched."""
 
     path: str
     kind: ChildKind
@@ -471,14 +467,14 @@ class SearchResponse(msgspec.Struct):
 
 
 class TraceResponse(msgspec.Struct):
-    """Leaves as ranges of ranks on the sheet ``body``."""
+    """Leaves as ranges of ranks in the function body ``body`` (empty: the graph)."""
 
     total: int
     first: Int32
     last: Int32
     body: str
     ends: list[str]
-    """Where it ends, at most 20 of them."""
+    """The nodes where it ends, at most 20."""
 
 
 class PathNodeRow(msgspec.Struct):
@@ -489,13 +485,13 @@ class PathNodeRow(msgspec.Struct):
 
 
 class PathResponse(msgspec.Struct):
-    """From the start to the end, both included; nothing where no way leads there."""
+    """The path including both ends; empty if there is none."""
 
     direction: Direction
     total: int
     first: Int32
     last: Int32
-    """All of its nodes as ranges of ranks on the sheet ``body``."""
+    """Its nodes as ranges of ranks in the function body ``body`` (empty: the graph)."""
     body: str
     nodes: list[PathNodeRow]
-    """In their order, at most the first 500."""
+    """The nodes in order, at most 500."""

@@ -1,4 +1,7 @@
-"""Searches, traces and ways, as paths and ranks that the page can mark in any open group."""
+"""Responses about parts of a graph: search results, paths, groups and nodes.
+
+Positions are full paths and ranks, so that the page can mark them in any open group.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from tracklight.analysis.graphs.comparison import (
-    CHANGE_NAMES,
-    Change,
-    ChangeName,
-    Comparison,
-    combine_changes,
-)
+from tracklight.analysis.graphs.comparison import ChangeName
 from tracklight.analysis.graphs.graph_index import GraphIndex, Location, Subgraph, bundle_call_edges
 from tracklight.analysis.graphs.graphdef import NodeExecution
 from tracklight.analysis.graphs.groups import (
@@ -31,15 +28,12 @@ from tracklight.analysis.graphs.groups import (
     compute_roles,
 )
 from tracklight.analysis.graphs.hierarchy import UNIQUE_STRUCTURE
-from tracklight.analysis.graphs.model import count_known_elements, format_output, format_shape
+from tracklight.analysis.graphs.model import count_known_elements, format_shape
 from tracklight.analysis.graphs.queries import SearchHit, compress_ranks, parse_query
+from tracklight.dashboards.graphs.overview import get_edge_change, list_bundle_changes
 from tracklight.dashboards.graphs.schemas import (
     AttributeRow,
     BoundaryColumns,
-    ChangedEdgeRow,
-    ChangedNodeRow,
-    ChangesRequest,
-    ChangesResponse,
     ChildRow,
     DifferenceRow,
     EdgeColumns,
@@ -64,226 +58,146 @@ from tracklight.errors import UsageError
 from tracklight.types import Bool, Float64, Int32
 
 _MAX_TRACE_ENDS = 20
-
 _MAX_PATH_NODES = 500
-
-#: A word that is in everything is not worth counting to the end.
+#: Hits are counted up to this number.
 _MAX_HITS = 10_000
 
-
-def search_nodes(atlas: GraphIndex, ask: SearchRequest) -> SearchResponse:
-    hits = list(islice(_iter_hits(atlas, ask), _MAX_HITS))
-    shown = [_make_hit_row(spot, hit, ask.fold) for spot, hit in hits[: ask.most]]
-    return SearchResponse(len(hits), shown)
-
-
-def trace_dependencies(atlas: GraphIndex, ask: TraceRequest) -> TraceResponse:
-    spot = atlas.locate(ask.path)
-    level = resolve_group(spot, True)
-    neighbours = spot.subgraph.adjacency
-    start = range(level.first, level.last)
-    ranks, ends = neighbours.trace(start, ask.direction == "inputs", ask.control)
-    hierarchy = spot.subgraph.hierarchy
-    names = [
-        spot.full_path(hierarchy.paths[hierarchy.node_by_rank[rank]])
-        for rank in ends[:_MAX_TRACE_ENDS]
-    ]
-    return TraceResponse(len(ranks), *compress_ranks(ranks), spot.prefix, names)
-
-
-def build_path(atlas: GraphIndex, ask: PathRequest) -> PathResponse:
-    start, end = atlas.locate(ask.start), atlas.locate(ask.end)
-    if start.prefix != end.prefix:
-        raise UsageError("a way leads between two nodes of the graph, or of one function's body")
-    ends = [
-        range(level.first, level.last)
-        for level in (resolve_group(start, True), resolve_group(end, True))
-    ]
-    direction, ranks = start.subgraph.adjacency.compute_path(*ends)
-    spans = compress_ranks(np.array(sorted(ranks), np.int32))
-    nodes = [_make_path_node_row(start, rank, ask) for rank in ranks[:_MAX_PATH_NODES]]
-    return PathResponse(direction, len(ranks), *spans, start.prefix, nodes)
-
-
-def resolve_group(spot: Location, fold: bool) -> Group:
-    """What a path leads to: a node or a group."""
-    place = spot.subgraph.hierarchy.node_by_path.get(spot.path)
-    return (
-        spot.subgraph.get_group(spot.path, fold)
-        if place is None
-        else spot.subgraph.get_node_group(place)
-    )
-
-
-def _iter_hits(atlas: GraphIndex, ask: SearchRequest) -> Iterator[tuple[Location, SearchHit]]:
-    """On the graph itself, then in the functions that it calls by itself."""
-    words = parse_query(ask.query)
-    root = Location(atlas.root, "", "")
-    yield from ((root, hit) for hit in atlas.root.text_index.iter_hits(words, ask.most))
-    for spot in atlas.iter_bodies():
-        yield from ((spot, hit) for hit in spot.subgraph.text_index.iter_hits(words, ask.most))
-
-
-def _make_hit_row(spot: Location, hit: SearchHit, fold: bool) -> SearchHitRow:
-    sheet = spot.subgraph
-    is_scope = hit.item < 0
-    level = sheet.get_scope_group(~hit.item, fold) if is_scope else sheet.get_node_group(hit.item)
-    return SearchHitRow(
-        spot.full_path(level.path),
-        "scope" if is_scope else level.children[0].kind,
-        "" if is_scope else sheet.graph.ops[hit.item],
-        hit.field,
-        hit.text,
-        level.first,
-        level.last,
-        spot.prefix,
-        list_ancestors(spot, level, fold),
-    )
-
-
-def list_ancestors(spot: Location, level: Group, fold: bool) -> list[str]:
-    """The groups to open so that something is seen: those around the call, the body, its scopes."""
-    inner = [spot.full_path(path) for path in spot.subgraph.list_ancestors(level, fold)]
-    if spot.call is None:
-        return inner
-    call = spot.call
-    leaf = call.subgraph.get_node_group(call.subgraph.hierarchy.node_by_path[call.path])
-    return [*list_ancestors(call, leaf, fold), spot.prefix, *inner]
-
-
-def _make_path_node_row(spot: Location, rank: int, ask: PathRequest) -> PathNodeRow:
-    hierarchy = spot.subgraph.hierarchy
-    place = int(hierarchy.node_by_rank[rank])
-    around = list_ancestors(spot, spot.subgraph.get_node_group(place), ask.fold)
-    return PathNodeRow(
-        spot.full_path(hierarchy.paths[place]), spot.subgraph.graph.ops[place], rank, around
-    )
-
-
-# In what two graphs differ, edge by edge and as lists; nothing of a graph by itself.
-
-_DIFFERENCES = (Change.ADDED, Change.REMOVED, Change.CHANGED)
-
-
-def list_bundle_changes(
-    atlas: GraphIndex, sheet: Subgraph, edges: Int32, bundle: Int32, count: int
-) -> list[ChangeName | None]:
-    """What became of bundles of edges; None in a graph by itself."""
-    if atlas.comparison is None or sheet is not atlas.root:
-        return [None] * count
-    order = np.argsort(bundle, kind="stable")
-    kinds = atlas.comparison.edges.change[edges[order]]
-    starts = np.searchsorted(bundle[order], np.arange(count + 1)).tolist()
-    return [combine_changes(kinds[starts[at] : starts[at + 1]].tolist()) for at in range(count)]
-
-
-def get_edge_change(atlas: GraphIndex, sheet: Subgraph, edge: int) -> tuple[ChangeName | None, str]:
-    """What became of an edge, and what flowed along it if that is not what flows now."""
-    if atlas.comparison is None or sheet is not atlas.root:
-        return None, ""
-    change = Change(int(atlas.comparison.edges.change[edge]))
-    before, _ = atlas.comparison.edges.get_tensors(edge)
-    is_told = before is not None and change in (Change.CHANGED, Change.REMOVED)
-    return CHANGE_NAMES[change], format_output(before) if before and is_told else ""
-
-
-def list_changes(atlas: GraphIndex, ask: ChangesRequest) -> ChangesResponse:
-    both = atlas.comparison
-    if both is None:
-        raise UsageError("only two graphs that are compared differ in something")
-    root = Location(atlas.root, "", "")
-    return ChangesResponse(
-        [
-            _make_changed_node_row(root, both, place, ask)
-            for place in _iter_changed(both.change, ask.most)
-        ],
-        [
-            _make_changed_edge_row(root, both, edge, ask)
-            for edge in _iter_changed(both.edges.change, ask.most)
-        ],
-    )
-
-
-def _iter_changed(changes: Int32, most: int) -> Iterator[int]:
-    for kind in _DIFFERENCES:
-        yield from np.flatnonzero(changes == kind)[:most].tolist()
-
-
-def _make_changed_node_row(
-    root: Location, both: Comparison, place: int, ask: ChangesRequest
-) -> ChangedNodeRow:
-    sheet = root.subgraph
-    return ChangedNodeRow(
-        sheet.hierarchy.paths[place],
-        sheet.graph.ops[place],
-        CHANGE_NAMES[both.change[place]],
-        list_ancestors(root, sheet.get_node_group(place), ask.fold),
-    )
-
-
-def _make_changed_edge_row(
-    root: Location, both: Comparison, edge: int, ask: ChangesRequest
-) -> ChangedEdgeRow:
-    sheet, edges = root.subgraph, both.graph.edges
-    source, target = int(edges.source[edge]), int(edges.target[edge])
-    before, after = both.edges.get_tensors(edge)
-    return ChangedEdgeRow(
-        sheet.hierarchy.paths[source],
-        sheet.hierarchy.paths[target],
-        bool(edges.control[edge]),
-        CHANGE_NAMES[both.edges.change[edge]],
-        "" if before is None else format_output(before),
-        "" if after is None else format_output(after),
-        list_ancestors(root, sheet.get_node_group(target), ask.fold),
-    )
-
-
-# What is seen of an open group: its children, and the edges between and around them.
-
-#: Scopes that hold nothing but one other are opened together, but not without end.
+#: A chain of scopes with a single child each is opened together up to this length.
 _MAX_CHAIN_LENGTH = 20
-
-#: Counting parameters takes a look at every node.
+#: Counting parameters describes every node, so it is skipped in larger graphs.
 _MAX_COUNTED_NODES = 20_000
+_MAX_GROUP_OPS = 50
+
+Profile = Mapping[str, NodeExecution]
+#: Edge count, control edge count, size, label, dtype and change of each bundle.
+_BundleColumns = tuple[Int32, Int32, Float64, list[str], list[str], list[ChangeName | None]]
 
 
-def build_group(atlas: GraphIndex, ask: GroupRequest) -> GroupResponse:
-    spot = atlas.locate(ask.group)
-    level = spot.subgraph.get_group(spot.path, ask.fold)
-    scene = _GroupView(
-        atlas,
-        spot,
-        level,
-        bundle_child_edges(spot.subgraph.hierarchy, level),
-        get_boundary_edges(spot, level, ask.fold, incoming=True),
-        get_boundary_edges(spot, level, ask.fold, incoming=False),
+# Search, dependencies and paths
+
+
+def search_nodes(graph_index: GraphIndex, request: SearchRequest) -> SearchResponse:
+    """Search the graph, then the functions that it calls."""
+    hits = list(islice(_iter_hits(graph_index, request), _MAX_HITS))
+    rows = [_make_hit_row(location, hit, request.fold) for location, hit in hits[: request.most]]
+    return SearchResponse(len(hits), rows)
+
+
+def _iter_hits(
+    graph_index: GraphIndex, request: SearchRequest
+) -> Iterator[tuple[Location, SearchHit]]:
+    terms = parse_query(request.query)
+    root = Location(graph_index.root, "", "")
+    for hit in root.subgraph.text_index.iter_hits(terms, request.most):
+        yield root, hit
+    for location in graph_index.iter_bodies():
+        for hit in location.subgraph.text_index.iter_hits(terms, request.most):
+            yield location, hit
+
+
+def _make_hit_row(location: Location, hit: SearchHit, fold: bool) -> SearchHitRow:
+    subgraph = location.subgraph
+    if hit.item < 0:
+        group = subgraph.get_scope_group(~hit.item, fold)
+    else:
+        group = subgraph.get_node_group(hit.item)
+    return SearchHitRow(
+        path=location.full_path(group.path),
+        kind="scope" if hit.item < 0 else group.children[0].kind,
+        op="" if hit.item < 0 else subgraph.graph.ops[hit.item],
+        where=hit.field,
+        text=hit.text,
+        first=group.first,
+        last=group.last,
+        body=location.prefix,
+        inside=location.list_ancestors(group, fold),
     )
-    window = slice(ask.offset, ask.offset + ask.most)
+
+
+def trace_dependencies(graph_index: GraphIndex, request: TraceRequest) -> TraceResponse:
+    location = graph_index.locate(request.path)
+    group = location.resolve_group(True)
+    ranks, ends = location.subgraph.adjacency.trace(
+        range(group.first, group.last), request.direction == "inputs", request.control
+    )
+    hierarchy = location.subgraph.hierarchy
+    end_nodes = [hierarchy.node_by_rank[rank] for rank in ends[:_MAX_TRACE_ENDS]]
+    end_paths = [location.full_path(hierarchy.paths[node]) for node in end_nodes]
+    return TraceResponse(len(ranks), *compress_ranks(ranks), location.prefix, end_paths)
+
+
+def build_path(graph_index: GraphIndex, request: PathRequest) -> PathResponse:
+    """Return the shortest path between two nodes or groups.
+
+    Raises:
+        UsageError: The ends are not in the same graph or function body.
+    """
+    start, end = graph_index.locate(request.start), graph_index.locate(request.end)
+    if start.prefix != end.prefix:
+        raise UsageError("both ends of a path must be in the same graph or function body")
+    groups = start.resolve_group(True), end.resolve_group(True)
+    direction, ranks = start.subgraph.adjacency.compute_path(
+        *(range(group.first, group.last) for group in groups)
+    )
+    ranges = compress_ranks(np.array(sorted(ranks), np.int32))
+    nodes = [_make_path_node_row(start, rank, request.fold) for rank in ranks[:_MAX_PATH_NODES]]
+    return PathResponse(direction, len(ranks), *ranges, start.prefix, nodes)
+
+
+def _make_path_node_row(location: Location, rank: int, fold: bool) -> PathNodeRow:
+    subgraph = location.subgraph
+    node = int(subgraph.hierarchy.node_by_rank[rank])
+    return PathNodeRow(
+        path=location.full_path(subgraph.hierarchy.paths[node]),
+        op=subgraph.graph.ops[node],
+        rank=rank,
+        inside=location.list_ancestors(subgraph.get_node_group(node), fold),
+    )
+
+
+# Groups
+
+
+def build_group(graph_index: GraphIndex, request: GroupRequest) -> GroupResponse:
+    """Return the children of an open group with the edges between and around them."""
+    location = graph_index.locate(request.group)
+    group = location.subgraph.get_group(location.path, request.fold)
+    view = _GroupView(
+        graph_index,
+        location,
+        group,
+        bundle_child_edges(location.subgraph.hierarchy, group),
+        get_boundary_edges(location, group, request.fold, incoming=True),
+        get_boundary_edges(location, group, request.fold, incoming=False),
+    )
+    window = slice(request.offset, request.offset + request.most)
     return GroupResponse(
-        path=ask.group,
-        kind=_get_group_kind(spot, level),
-        total=len(level.children),
-        offset=ask.offset,
-        children=list(_iter_children(scene, ask.fold, window)),
-        edges=_make_edge_columns(scene, window),
-        ins=_make_boundary_columns(scene, window, incoming=True),
-        outs=_make_boundary_columns(scene, window, incoming=False),
+        path=request.group,
+        kind=_get_group_kind(location, group),
+        total=len(group.children),
+        offset=request.offset,
+        children=list(_iter_children(view, request.fold, window)),
+        edges=_make_edge_columns(view, window),
+        ins=_make_boundary_columns(view, window, incoming=True),
+        outs=_make_boundary_columns(view, window, incoming=False),
     )
 
 
-def get_boundary_edges(spot: Location, level: Group, fold: bool, incoming: bool) -> BoundaryEdges:
-    """What crosses the border of a level; for the body of a function what its call is joined to."""
-    sheet = spot.subgraph
-    if level.path or spot.call is None:
-        around = sheet.list_enclosing_groups(level, fold)
-        return bundle_boundary_edges(sheet.hierarchy, level, around, incoming)
-    return bundle_call_edges(spot, level, fold, incoming)
+def get_boundary_edges(
+    location: Location, group: Group, fold: bool, incoming: bool
+) -> BoundaryEdges:
+    """Return the edges across the boundary of a group; for a function body those of the call."""
+    subgraph = location.subgraph
+    if group.path or location.call is None:
+        enclosing = subgraph.list_enclosing_groups(group, fold)
+        return bundle_boundary_edges(subgraph.hierarchy, group, enclosing, incoming)
+    return bundle_call_edges(location, group, fold, incoming)
 
 
-def iter_scope_chain(sheet: Subgraph, scope: int, fold: bool) -> Iterator[int]:
-    """The scopes inside of one that are all that there is to see, one inside of the other."""
+def iter_scope_chain(subgraph: Subgraph, scope: int, fold: bool) -> Iterator[int]:
+    """Yield the scopes inside of a scope, as long as each is the only child of the one before."""
     for _ in range(_MAX_CHAIN_LENGTH):
-        children = sheet.get_scope_group(scope, fold).children
+        children = subgraph.get_scope_group(scope, fold).children
         if len(children) != 1 or children[0].kind != "scope" or children[0].item is None:
             return
         scope = ~children[0].item
@@ -292,63 +206,65 @@ def iter_scope_chain(sheet: Subgraph, scope: int, fold: bool) -> Iterator[int]:
 
 @dataclass(frozen=True, slots=True)
 class _GroupView:
-    atlas: GraphIndex
+    """An open group with all of its edges."""
+
+    graph_index: GraphIndex
     location: Location
     group: Group
     bundles: EdgeBundles
-    ins: BoundaryEdges
-    outs: BoundaryEdges
+    incoming: BoundaryEdges
+    outgoing: BoundaryEdges
 
     @property
     def boundary_subgraph(self) -> Subgraph:
-        """The sheet of the edges over the border."""
+        """The subgraph that the boundary edges belong to: for a body that of the call."""
         call = self.location.call
         return self.location.subgraph if self.group.path or call is None else call.subgraph
 
     def count_inputs(self) -> Int32:
-        return self._count(self.bundles.target, self.ins)
+        return self._count_edges(self.bundles.target, self.incoming)
 
     def count_outputs(self) -> Int32:
-        return self._count(self.bundles.source, self.outs)
+        return self._count_edges(self.bundles.source, self.outgoing)
 
-    def _count(self, ends: Int32, border: BoundaryEdges) -> Int32:
+    def _count_edges(self, ends: Int32, boundary: BoundaryEdges) -> Int32:
         size = len(self.group.children)
         inside = np.bincount(ends[self.bundles.bundle], minlength=size)
-        across = np.bincount(border.child[border.bundle], minlength=size)
+        across = np.bincount(boundary.child[boundary.bundle], minlength=size)
         return (inside + across).astype(np.int32)
 
 
-def _get_group_kind(spot: Location, level: Group) -> Literal["scope", "series", "function"]:
-    if level.is_partial:
+def _get_group_kind(location: Location, group: Group) -> Literal["scope", "series", "function"]:
+    if group.is_partial:
         return "series"
-    return "function" if spot.call is not None and not level.path else "scope"
+    return "function" if location.call is not None and not group.path else "scope"
 
 
-def _iter_children(scene: _GroupView, fold: bool, window: slice) -> Iterator[ChildRow]:
-    spot, level = scene.location, scene.group
+def _iter_children(view: _GroupView, fold: bool, window: slice) -> Iterator[ChildRow]:
+    subgraph = view.location.subgraph
     roles = compute_roles(
-        spot.subgraph.hierarchy,
-        level,
-        scene.bundles,
-        scene.ins,
-        scene.outs,
-        lambda place: bool(scene.atlas.list_functions(spot.subgraph, place)),
+        subgraph.hierarchy,
+        view.group,
+        view.bundles,
+        view.incoming,
+        view.outgoing,
+        lambda node: bool(view.graph_index.list_functions(subgraph, node)),
     )
-    degrees = zip(scene.count_inputs()[window], scene.count_outputs()[window], strict=True)
+    degrees = zip(view.count_inputs()[window], view.count_outputs()[window], strict=True)
     for child, role, (inputs, outputs) in zip(
-        level.children[window], roles[window], degrees, strict=True
+        view.group.children[window], roles[window], degrees, strict=True
     ):
-        row = _make_child_row(scene.atlas, spot, child, role, fold)
+        row = _make_child_row(view.graph_index, view.location, child, role, fold)
         row.inputs, row.outputs = int(inputs), int(outputs)
         yield row
 
 
 def _make_child_row(
-    atlas: GraphIndex, spot: Location, child: Child, role: ChildRole, fold: bool
+    graph_index: GraphIndex, location: Location, child: Child, role: ChildRole, fold: bool
 ) -> ChildRow:
-    sheet, item = spot.subgraph, child.item
+    subgraph, item = location.subgraph, child.item
     row = ChildRow(
-        path=spot.full_path(child.path),
+        path=location.full_path(child.path),
         label=child.label,
         kind=child.kind,
         op="",
@@ -362,146 +278,140 @@ def _make_child_row(
         inputs=0,
         outputs=0,
         structure=UNIQUE_STRUCTURE,
-        parameters=_count_parameters(atlas, sheet, child),
-        change=atlas.find_change(sheet, child.first, child.last),
+        parameters=_count_parameters(subgraph, child),
+        change=graph_index.find_change(subgraph, child.first, child.last),
         chain=[],
     )
     if item is None:
-        row.op = _get_common_op(sheet, child)
+        row.op = _get_common_op(subgraph, child)
     elif item < 0:
-        paths = sheet.hierarchy.scopes.paths
-        row.structure = int(sheet.structures[~item])
-        row.chain = [spot.full_path(paths[scope]) for scope in iter_scope_chain(sheet, ~item, fold)]
+        paths = subgraph.hierarchy.scopes.paths
+        chain = iter_scope_chain(subgraph, ~item, fold)
+        row.structure = int(subgraph.structures[~item])
+        row.chain = [location.full_path(paths[scope]) for scope in chain]
     else:
-        outputs = sheet.tensors.get_outputs(item)
-        row.op = sheet.graph.ops[item]
+        outputs = subgraph.tensors.get_outputs(item)
+        row.op = subgraph.graph.ops[item]
         row.shape = format_shape(outputs[0].shape) if outputs else ""
         row.dtype = outputs[0].dtype if outputs else ""
-        row.functions = atlas.list_functions(sheet, item)
+        row.functions = graph_index.list_functions(subgraph, item)
     return row
 
 
-def _count_parameters(atlas: GraphIndex, sheet: Subgraph, child: Child) -> int:
-    if len(sheet.graph) > _MAX_COUNTED_NODES:
+def _count_parameters(subgraph: Subgraph, child: Child) -> int:
+    if len(subgraph.graph) > _MAX_COUNTED_NODES:
         return -1
-    return int(sheet.statistics.parameters[child.first : child.last].sum())
+    return int(subgraph.statistics.parameters[child.first : child.last].sum())
 
 
-def _get_common_op(sheet: Subgraph, series: Child) -> str:
-    """The operation of a series of nodes; of scopes there is none."""
-    places = sheet.hierarchy.node_by_rank[series.first : series.last].tolist()
-    ops = {sheet.graph.ops[place] for place in places}
+def _get_common_op(subgraph: Subgraph, series: Child) -> str:
+    """Return the operation of a series of nodes; empty for a series of scopes."""
+    nodes = subgraph.hierarchy.node_by_rank[series.first : series.last].tolist()
+    ops = {subgraph.graph.ops[node] for node in nodes}
     return ops.pop() if len(ops) == 1 else ""
 
 
-def _make_edge_columns(scene: _GroupView, window: slice) -> EdgeColumns:
-    bundles = scene.bundles
-    bundles = bundles.filter(
-        _is_in_window(bundles.source, window) & _is_in_window(bundles.target, window)
-    )
-    sheet = scene.location.subgraph
+def _make_edge_columns(view: _GroupView, window: slice) -> EdgeColumns:
+    bundles = view.bundles
+    is_visible = _is_in_window(bundles.source, window) & _is_in_window(bundles.target, window)
+    bundles = bundles.filter(is_visible)
+    subgraph = view.location.subgraph
     return EdgeColumns(
         bundles.source - np.int32(window.start),
         bundles.target - np.int32(window.start),
-        *_measure_bundles(scene, sheet, bundles.edges, bundles.bundle, len(bundles)),
+        *_measure_bundles(view, subgraph, bundles.edges, bundles.bundle, len(bundles)),
     )
 
 
-def _make_boundary_columns(scene: _GroupView, window: slice, incoming: bool) -> BoundaryColumns:
-    border = scene.ins if incoming else scene.outs
-    border = border.filter(_is_in_window(border.child, window))
-    across = _measure_bundles(
-        scene, scene.boundary_subgraph, border.edges, border.bundle, len(border)
-    )
-    prefix = scene.location.prefix if scene.boundary_subgraph is scene.location.subgraph else ""
-    partner = [prefix + path for path in border.partner]
-    beside, names, columns = _make_offscreen_columns(scene, window, incoming)
+def _make_boundary_columns(view: _GroupView, window: slice, incoming: bool) -> BoundaryColumns:
+    boundary = view.incoming if incoming else view.outgoing
+    boundary = boundary.filter(_is_in_window(boundary.child, window))
+    subgraph = view.boundary_subgraph
+    across = _measure_bundles(view, subgraph, boundary.edges, boundary.bundle, len(boundary))
+    prefix = view.location.prefix if subgraph is view.location.subgraph else ""
+    across_paths = [prefix + path for path in boundary.partner]
+    children, offscreen_paths, offscreen = _make_offscreen_columns(view, window, incoming)
     counts, controls, sizes = (
-        np.concatenate([one, other]) for one, other in zip(across[:3], columns[:3], strict=True)
+        np.concatenate([one, other]) for one, other in zip(across[:3], offscreen[:3], strict=True)
     )
     return BoundaryColumns(
-        np.concatenate([border.child, beside]) - np.int32(window.start),
-        [*partner, *names],
+        np.concatenate([boundary.child, children]) - np.int32(window.start),
+        [*across_paths, *offscreen_paths],
         counts,
         controls,
         sizes,
-        [*across[3], *columns[3]],
-        [*across[4], *columns[4]],
-        [*across[5], *columns[5]],
+        [*across[3], *offscreen[3]],
+        [*across[4], *offscreen[4]],
+        [*across[5], *offscreen[5]],
     )
-
-
-_BundleColumns = tuple[Int32, Int32, Float64, list[str], list[str], list[ChangeName | None]]
 
 
 def _make_offscreen_columns(
-    scene: _GroupView, window: slice, incoming: bool
+    view: _GroupView, window: slice, incoming: bool
 ) -> tuple[Int32, list[str], _BundleColumns]:
-    """The bundles that join a child to one which is not in the answer."""
-    bundles = scene.bundles
+    """Return the bundles between a child in the response and one that is not."""
+    bundles = view.bundles
     near, far = (bundles.target, bundles.source) if incoming else (bundles.source, bundles.target)
-    kept = _is_in_window(near, window) & ~_is_in_window(far, window)
-    chosen = bundles.filter(kept)
-    children, outwards = scene.group.children, scene.location.full_path
-    names = [outwards(children[place].path) for place in far[kept].tolist()]
+    selected = _is_in_window(near, window) & ~_is_in_window(far, window)
+    filtered = bundles.filter(selected)
+    children, location = view.group.children, view.location
+    paths = [location.full_path(children[index].path) for index in far[selected].tolist()]
     columns = _measure_bundles(
-        scene, scene.location.subgraph, chosen.edges, chosen.bundle, len(chosen)
+        view, location.subgraph, filtered.edges, filtered.bundle, len(filtered)
     )
-    return near[kept], names, columns
+    return near[selected], paths, columns
 
 
 def _measure_bundles(
-    scene: _GroupView, sheet: Subgraph, edges: Int32, bundle: Int32, count: int
+    view: _GroupView, subgraph: Subgraph, edges: Int32, bundle: Int32, count: int
 ) -> _BundleColumns:
-    flow = sheet.tensors.measure_bundles(edges, bundle, count)
-    control = sheet.graph.edges.control[edges]
+    tensors = subgraph.tensors.measure_bundles(edges, bundle, count)
+    control = subgraph.graph.edges.control[edges]
     return (
         np.bincount(bundle, minlength=count).astype(np.int32),
         np.bincount(bundle[control], minlength=count).astype(np.int32),
-        flow.size,
-        flow.label,
-        flow.dtype,
-        list_bundle_changes(scene.atlas, sheet, edges, bundle, count),
+        tensors.size,
+        tensors.label,
+        tensors.dtype,
+        list_bundle_changes(view.graph_index, subgraph, edges, bundle, count),
     )
 
 
-def _is_in_window(places: Int32, window: slice) -> Bool:
-    inside: Bool = (places >= window.start) & (places < window.stop)
+def _is_in_window(indexes: Int32, window: slice) -> Bool:
+    inside: Bool = (indexes >= window.start) & (indexes < window.stop)
     return inside
 
 
-# All that is known of one node or group.
-
-Profile = Mapping[str, NodeExecution]
-
-_MAX_GROUP_OPS = 50
+# Details of a node or group
 
 
-def build_node(atlas: GraphIndex, ask: NodeRequest, profile: Profile) -> NodeResponse:
-    spot = atlas.locate(ask.path)
-    place = spot.subgraph.hierarchy.node_by_path.get(spot.path)
-    level = resolve_group(spot, ask.fold)
-    node = _make_node_response(atlas, spot, level, ask)
-    if place is None:
-        _fill_group(atlas, spot, level, node, ask)
+def build_node(graph_index: GraphIndex, request: NodeRequest, profile: Profile) -> NodeResponse:
+    """Return the details of a node or group."""
+    location = graph_index.locate(request.path)
+    node = location.subgraph.hierarchy.node_by_path.get(location.path)
+    group = location.resolve_group(request.fold)
+    response = _make_node_response(graph_index, location, group, request)
+    if node is None:
+        _fill_group(graph_index, location, group, response, request)
     else:
-        _fill_node(atlas, spot, place, node, ask)
-    node.ran = _find_execution(spot, level, profile)
-    return node
+        _fill_node(graph_index, location, node, response, request)
+    response.ran = _find_execution(location, group, profile)
+    return response
 
 
 def _make_node_response(
-    atlas: GraphIndex, spot: Location, level: Group, ask: NodeRequest
+    graph_index: GraphIndex, location: Location, group: Group, request: NodeRequest
 ) -> NodeResponse:
+    """Return a response with the fields that nodes and groups have in common."""
     return NodeResponse(
-        path=ask.path,
-        name=level.path,
-        kind="series" if level.is_partial else "scope",
+        path=request.path,
+        name=group.path,
+        kind="series" if group.is_partial else "scope",
         op="",
         device="",
         source="",
-        nodes=level.last - level.first,
-        parameters=spot.subgraph.count_parameters(level.first, level.last),
+        nodes=group.last - group.first,
+        parameters=location.subgraph.count_parameters(group.first, group.last),
         attributes=[],
         inputs=[],
         inputs_total=0,
@@ -510,116 +420,134 @@ def _make_node_response(
         tensors=[],
         functions=[],
         ops=[],
-        inside=list_ancestors(spot, level, ask.fold),
-        first=level.first,
-        last=level.last,
-        body=spot.prefix,
+        inside=location.list_ancestors(group, request.fold),
+        first=group.first,
+        last=group.last,
+        body=location.prefix,
         ran=None,
-        change=atlas.find_change(spot.subgraph, level.first, level.last),
+        change=graph_index.find_change(location.subgraph, group.first, group.last),
         changes=[],
     )
 
 
 def _fill_node(
-    atlas: GraphIndex, spot: Location, place: int, node: NodeResponse, ask: NodeRequest
+    graph_index: GraphIndex,
+    location: Location,
+    node: int,
+    response: NodeResponse,
+    request: NodeRequest,
 ) -> None:
-    graph, hierarchy = spot.subgraph.graph, spot.subgraph.hierarchy
-    detail = graph.describe(place)
-    node.name, node.op = graph.names[place], graph.ops[place]
-    node.kind = spot.subgraph.get_node_group(place).children[0].kind
-    node.device, node.source = detail.device, detail.source
-    node.attributes = [AttributeRow(key, value) for key, value in detail.attributes.items()]
-    node.tensors = [
+    subgraph = location.subgraph
+    graph, hierarchy = subgraph.graph, subgraph.hierarchy
+    details = graph.describe(node)
+    response.name, response.op = graph.names[node], graph.ops[node]
+    response.kind = subgraph.get_node_group(node).children[0].kind
+    response.device, response.source = details.device, details.source
+    response.attributes = [AttributeRow(key, value) for key, value in details.attributes.items()]
+    response.tensors = [
         OutputRow(it.dtype, format_shape(it.shape), count_known_elements(it))
-        for it in detail.outputs
+        for it in details.outputs
     ]
-    node.functions = atlas.list_functions(spot.subgraph, place)
-    shown = slice(ask.offset, ask.offset + ask.most)
-    incoming = hierarchy.get_incoming_edges(node.first, node.last)
+    response.functions = graph_index.list_functions(subgraph, node)
+    incoming = hierarchy.get_incoming_edges(response.first, response.last)
     incoming = incoming[np.argsort(graph.edges.position[incoming], kind="stable")]
-    outgoing = hierarchy.get_outgoing_edges(node.first, node.last)
-    node.inputs_total, node.outputs_total = len(incoming), len(outgoing)
+    outgoing = hierarchy.get_outgoing_edges(response.first, response.last)
+    response.inputs_total, response.outputs_total = len(incoming), len(outgoing)
+    window = slice(request.offset, request.offset + request.most)
     sources, targets = graph.edges.source, graph.edges.target
-    node.inputs = [
-        _make_neighbor_row(atlas, spot, edge, int(sources[edge]), ask) for edge in incoming[shown]
+    response.inputs = [
+        _make_neighbor_row(graph_index, location, edge, int(sources[edge]), request.fold)
+        for edge in incoming[window].tolist()
     ]
-    node.outputs = [
-        _make_neighbor_row(atlas, spot, edge, int(targets[edge]), ask) for edge in outgoing[shown]
+    response.outputs = [
+        _make_neighbor_row(graph_index, location, edge, int(targets[edge]), request.fold)
+        for edge in outgoing[window].tolist()
     ]
-    if atlas.comparison is not None and spot.subgraph is atlas.root:
-        found = atlas.comparison.list_differences(place)
-        node.changes = [DifferenceRow(it.property_name, it.before, it.after) for it in found]
+    if graph_index.comparison is not None and subgraph is graph_index.root:
+        differences = graph_index.comparison.list_differences(node)
+        response.changes = [
+            DifferenceRow(it.property_name, it.before, it.after) for it in differences
+        ]
 
 
 def _make_neighbor_row(
-    atlas: GraphIndex, spot: Location, edge: int, other: int, ask: NodeRequest
+    graph_index: GraphIndex, location: Location, edge: int, neighbor: int, fold: bool
 ) -> NeighborRow:
-    sheet = spot.subgraph
-    change, was = get_edge_change(atlas, sheet, int(edge))
-    edges = sheet.graph.edges
-    control = bool(edges.control[edge])
-    tensor = None if control else sheet.tensors.find_edge_tensor(int(edge))
+    subgraph = location.subgraph
+    change, previous = get_edge_change(graph_index, subgraph, edge)
+    edges = subgraph.graph.edges
+    is_control = bool(edges.control[edge])
+    tensor = None if is_control else subgraph.tensors.find_edge_tensor(edge)
     return NeighborRow(
-        spot.full_path(sheet.hierarchy.paths[other]),
-        sheet.graph.ops[other],
-        int(edges.position[edge]),
-        edges.output[edge],
-        control,
-        "" if tensor is None else format_shape(tensor.shape),
-        "" if tensor is None else tensor.dtype,
-        None if tensor is None else _nan_to_none(count_known_elements(tensor)),
-        1,
-        list_ancestors(spot, sheet.get_node_group(other), ask.fold),
-        change,
-        was,
+        path=location.full_path(subgraph.hierarchy.paths[neighbor]),
+        op=subgraph.graph.ops[neighbor],
+        position=int(edges.position[edge]),
+        output=edges.output[edge],
+        control=is_control,
+        shape="" if tensor is None else format_shape(tensor.shape),
+        dtype="" if tensor is None else tensor.dtype,
+        size=None if tensor is None else _nan_to_none(count_known_elements(tensor)),
+        count=1,
+        inside=location.list_ancestors(subgraph.get_node_group(neighbor), fold),
+        change=change,
+        was=previous,
     )
 
 
 def _fill_group(
-    atlas: GraphIndex, spot: Location, level: Group, node: NodeResponse, ask: NodeRequest
+    graph_index: GraphIndex,
+    location: Location,
+    group: Group,
+    response: NodeResponse,
+    request: NodeRequest,
 ) -> None:
-    graph = spot.subgraph.graph
-    places = spot.subgraph.hierarchy.node_by_rank[level.first : level.last].tolist()
-    ops = Counter(graph.ops[place] for place in places)
-    node.ops = [NamedCount(*pair) for pair in ops.most_common(_MAX_GROUP_OPS)]
-    shown = slice(ask.offset, ask.offset + ask.most)
-    incoming = list(_iter_group_neighbors(atlas, spot, level, ask, incoming=True))
-    outgoing = list(_iter_group_neighbors(atlas, spot, level, ask, incoming=False))
-    node.inputs_total, node.outputs_total = len(incoming), len(outgoing)
-    node.inputs, node.outputs = incoming[shown], outgoing[shown]
+    subgraph = location.subgraph
+    nodes = subgraph.hierarchy.node_by_rank[group.first : group.last].tolist()
+    ops = Counter(subgraph.graph.ops[node] for node in nodes)
+    response.ops = [NamedCount(*pair) for pair in ops.most_common(_MAX_GROUP_OPS)]
+    window = slice(request.offset, request.offset + request.most)
+    incoming, outgoing = (
+        list(
+            _iter_group_neighbors(graph_index, location, group, request.fold, incoming=is_incoming)
+        )
+        for is_incoming in (True, False)
+    )
+    response.inputs_total, response.outputs_total = len(incoming), len(outgoing)
+    response.inputs, response.outputs = incoming[window], outgoing[window]
 
 
 def _iter_group_neighbors(
-    atlas: GraphIndex, spot: Location, level: Group, ask: NodeRequest, incoming: bool
+    graph_index: GraphIndex, location: Location, group: Group, fold: bool, incoming: bool
 ) -> Iterator[NeighborRow]:
-    """Who is on the other side of a group's border, whichever of its children is joined to them."""
-    border = get_boundary_edges(spot, level, ask.fold, incoming)
-    is_body = spot.call is not None and not level.path
-    sheet = spot.call.subgraph if is_body and spot.call is not None else spot.subgraph
-    names = list(dict.fromkeys(border.partner))
-    numbers = {name: number for number, name in enumerate(names)}
-    partner = np.array([numbers[name] for name in border.partner], np.int32)
-    bundle = partner[border.bundle] if len(border) else border.bundle
-    flow = sheet.tensors.measure_bundles(border.edges, bundle, len(names))
-    counts = np.bincount(bundle, minlength=len(names))
-    changes = list_bundle_changes(atlas, sheet, border.edges, bundle, len(names))
-    data = np.bincount(bundle[~sheet.graph.edges.control[border.edges]], minlength=len(names))
+    """Yield the partners across the boundary of a group, those with the most edges first."""
+    boundary = get_boundary_edges(location, group, fold, incoming)
+    call = location.call
+    is_body = call is not None and not group.path
+    subgraph = call.subgraph if is_body and call is not None else location.subgraph
+    paths = list(dict.fromkeys(boundary.partner))
+    numbers = {path: number for number, path in enumerate(paths)}
+    partner = np.array([numbers[path] for path in boundary.partner], np.int32)
+    bundle = partner[boundary.bundle] if len(boundary) else boundary.bundle
+    tensors = subgraph.tensors.measure_bundles(boundary.edges, bundle, len(paths))
+    counts = np.bincount(bundle, minlength=len(paths))
+    changes = list_bundle_changes(graph_index, subgraph, boundary.edges, bundle, len(paths))
+    is_data = ~subgraph.graph.edges.control[boundary.edges]
+    data_counts = np.bincount(bundle[is_data], minlength=len(paths))
     for number in np.argsort(-counts, kind="stable").tolist():
-        path = names[number] if is_body else spot.full_path(names[number])
-        place = sheet.hierarchy.node_by_path.get(names[number])
+        node = subgraph.hierarchy.node_by_path.get(paths[number])
         yield NeighborRow(
-            path,
-            "" if place is None else sheet.graph.ops[place],
-            -1,
-            "",
-            not data[number],
-            flow.label[number],
-            flow.dtype[number],
-            _nan_to_none(flow.size[number]),
-            int(counts[number]),
-            [],
-            changes[number],
-            "",
+            path=paths[number] if is_body else location.full_path(paths[number]),
+            op="" if node is None else subgraph.graph.ops[node],
+            position=-1,
+            output="",
+            control=not data_counts[number],
+            shape=tensors.label[number],
+            dtype=tensors.dtype[number],
+            size=_nan_to_none(tensors.size[number]),
+            count=int(counts[number]),
+            inside=[],
+            change=changes[number],
+            was="",
         )
 
 
@@ -627,18 +555,19 @@ def _nan_to_none(size: float | None) -> float | None:
     return None if size is None or isnan(size) else float(size)
 
 
-def _find_execution(spot: Location, level: Group, profile: Profile) -> ExecutionRow | None:
-    hierarchy = spot.subgraph.hierarchy
-    places = hierarchy.node_by_rank[level.first : level.last].tolist() if profile else []
-    names = (hierarchy.graph.names[place] for place in places)
-    ran = [profile[name] for name in names if name in profile]
-    if not ran:
+def _find_execution(location: Location, group: Group, profile: Profile) -> ExecutionRow | None:
+    hierarchy = location.subgraph.hierarchy
+    nodes = hierarchy.node_by_rank[group.first : group.last].tolist() if profile else []
+    names = (hierarchy.graph.names[node] for node in nodes)
+    executions = [profile[name] for name in names if name in profile]
+    if not executions:
         return None
-    devices = {one.device for one in ran}
+    devices = {it.device for it in executions}
+    profile_start_us = min(it.start_us for it in profile.values())
     return ExecutionRow(
-        time_us=sum(one.duration_us for one in ran),
-        memory_bytes=float(sum(one.memory_bytes for one in ran)),
-        start_us=min(one.start_us for one in ran) - min(one.start_us for one in profile.values()),
+        time_us=sum(it.duration_us for it in executions),
+        memory_bytes=float(sum(it.memory_bytes for it in executions)),
+        start_us=min(it.start_us for it in executions) - profile_start_us,
         device=devices.pop() if len(devices) == 1 else "",
-        outputs=list(ran[0].outputs) if len(ran) == 1 else [],
+        outputs=list(executions[0].outputs) if len(executions) == 1 else [],
     )

@@ -1,4 +1,4 @@
-"""Which histograms of a series are shown: all of a range, or some of them, evenly chosen."""
+"""Select histograms of a series, rebin them to a common grid and compute percentiles."""
 
 from __future__ import annotations
 
@@ -12,139 +12,157 @@ from tracklight.dashboards.histograms.schemas import HistogramAxis
 from tracklight.formats.values import HistogramBatch
 from tracklight.types import Bool, Float64, Int64, ValueLocations
 
-#: What is read of one series at once; of larger histograms fewer are chosen.
-_MAX_SELECTED_BYTES = 64 << 20
+#: Limit on the bytes read of one series; of large histograms fewer are selected.
+MAX_SELECTED_BYTES = 64 << 20
+
+#: Edges beyond this are infinite: old writers end the last bucket at the largest double.
+_UNBOUNDED = 1e300
+#: How many pieces of buckets are computed at once.
+MAX_PIECES = 1 << 21
+
+#: The percentiles of the Distributions tab, in hundredths of a percent: those of a normal
+#: distribution at whole and half standard deviations around its mean, as in TensorBoard.
+BASIS_POINTS = np.array([0, 668, 1587, 3085, 5000, 6915, 8413, 9332, 10000], np.float64)
+_ALL_BASIS_POINTS = 10000.0
+#: How many table cells are computed at once.
+MAX_CELLS = 1 << 20
+
+#: The core range leaves out this share of the values of a step at either end.
+_TAIL_BASIS_POINTS = np.array([40.0, 9960.0])
+#: A step whose width is this many times the 75th percentile of all widths is an outlier.
+_OUTLIER_WIDTH_FACTOR = 2.5
+_WIDTH_PERCENTILE = 75
+#: The full range is used unless it is this many times as wide as the core.
+_MIN_CROP_FACTOR = 1.6
+#: Margin around the core, as a share of its width.
+_MARGIN = 0.04
+
+#: Lowest and highest value.
+ValueRange = tuple[float, float]
 
 
 @dataclass(frozen=True)
 class HistogramSelection:
-    """Places in a series, in the order of the axis, and how many there are in the range."""
+    """Selected histograms of a series, in the order of the axis."""
 
     index: Int64
     x: Float64
     total: int
+    """Number of histograms in the range, including those that were not selected."""
 
 
 def select_range(
-    located: ValueLocations, x: HistogramAxis, start: float | None = None, stop: float | None = None
+    locations: ValueLocations,
+    x: HistogramAxis,
+    start: float | None = None,
+    stop: float | None = None,
 ) -> HistogramSelection:
-    """Those that were not overwritten, in a range; its ends are included."""
-    index = np.flatnonzero(~located.overwritten)
-    place = compute_axis_values(located, index, x)
-    within = np.isfinite(place)
-    within &= place >= (-np.inf if start is None else start)
-    within &= place <= (np.inf if stop is None else stop)
-    index, place = index[within], place[within]
-    order = np.argsort(place, kind="stable")
-    return HistogramSelection(index[order], place[order], len(index))
+    """Select the histograms in a range of the axis, both ends included; not overwritten ones."""
+    index = np.flatnonzero(~locations.overwritten)
+    values = compute_axis_values(locations, index, x)
+    mask = np.isfinite(values)
+    mask &= values >= (-np.inf if start is None else start)
+    mask &= values <= (np.inf if stop is None else stop)
+    index, values = index[mask], values[mask]
+    order = np.argsort(values, kind="stable")
+    return HistogramSelection(index[order], values[order], len(index))
 
 
 def limit_selection(
-    located: ValueLocations, among: HistogramSelection, most: int
+    locations: ValueLocations, selection: HistogramSelection, max_count: int
 ) -> HistogramSelection:
-    """At most so many, and of large histograms fewer."""
-    if not among.total:
-        return among
-    size_bytes = max(1, int(located.size[among.index].mean()))
-    kept = pick_evenly(among.x, max(1, min(most, _MAX_SELECTED_BYTES // size_bytes)))
-    return HistogramSelection(among.index[kept], among.x[kept], among.total)
+    """Thin a selection to at most ``max_count`` histograms, or fewer if they are large."""
+    if not selection.total:
+        return selection
+    size_bytes = max(1, int(locations.size[selection.index].mean()))
+    rows = pick_evenly(selection.x, max(1, min(max_count, MAX_SELECTED_BYTES // size_bytes)))
+    return HistogramSelection(selection.index[rows], selection.x[rows], selection.total)
 
 
-def compute_axis_values(located: ValueLocations, index: Int64, x: HistogramAxis) -> Float64:
-    """Where histograms stand on the axis."""
+def compute_axis_values(locations: ValueLocations, index: Int64, x: HistogramAxis) -> Float64:
+    """Return steps, wall times or seconds since the first histogram."""
     if x == "step":
-        return located.step[index].astype(np.float64)
-    wall = located.wall_time[index]
+        return locations.step[index].astype(np.float64)
+    wall_time = locations.wall_time[index]
     if x == "wall":
-        return wall
-    known = wall[np.isfinite(wall)]
-    return wall - (known[0] if len(known) else np.nan)
+        return wall_time
+    finite = wall_time[np.isfinite(wall_time)]
+    return wall_time - (finite[0] if len(finite) else np.nan)
 
 
-def pick_evenly(place: Float64, most: int) -> Int64:
-    """Rows of a rising column, evenly spread along it: its ends are among them.
+def pick_evenly(values: Float64, max_count: int) -> Int64:
+    """Return rows of an ascending column, evenly spaced by value; first and last are included.
 
-    Where long gaps would leave room for more, the rest is filled evenly by number.
+    If gaps in the values leave some of ``max_count`` unused, further rows are picked evenly.
     """
-    count = len(place)
-    if count <= most:
+    count = len(values)
+    if count <= max_count:
         return np.arange(count)
-    if most == 1:
+    if max_count == 1:
         return np.array([count - 1])
-    wanted = np.linspace(place[0], place[-1], most)
-    after = np.clip(np.searchsorted(place, wanted), 1, count - 1)
+    targets = np.linspace(values[0], values[-1], max_count)
+    after = np.clip(np.searchsorted(values, targets), 1, count - 1)
     before = after - 1
-    nearest = np.where(wanted - place[before] <= place[after] - wanted, before, after)
-    # Of several at one place the last one counts.
+    nearest = np.where(targets - values[before] <= values[after] - targets, before, after)
+    # Of several rows with the last value, use the last one.
     nearest[-1] = count - 1
-    kept = np.unique(nearest)
-    rest = np.setdiff1d(np.arange(count), kept)
-    more = np.linspace(0, len(rest) - 1, most - len(kept)).round().astype(np.int64)
-    return np.union1d(kept, rest[more])
-
-
-# Histograms on one grid, so that those of many steps and runs can be drawn over each other.
-#
-# A bucket's count is spread over the bins of the grid by how much of the bucket lies in each: what
-# one would count if the numbers in a bucket lay evenly. Counts are conserved; they need not stay
-# whole numbers. A bucket without width lies in one bin. The buckets as logged are the dashboard's
-# route ``exact``.
-
-#: An edge beyond it stands for no edge: old writers end their last buckets at the largest double.
-_UNBOUNDED = 1e300
-
-#: Pieces of buckets that are made at once.
-MAX_PIECES = 1 << 21
-
-#: From the least value to the greatest.
-ValueRange = tuple[float, float]
+    picked = np.unique(nearest)
+    rest = np.setdiff1d(np.arange(count), picked)
+    more = np.linspace(0, len(rest) - 1, max_count - len(picked)).round().astype(np.int64)
+    return np.union1d(picked, rest[more])
 
 
 def is_bounded(histograms: HistogramBatch) -> Bool:
-    """The buckets that have a place on an axis: both ends are numbers, and so is the count."""
+    """Return which buckets have finite edges and a finite count."""
     with np.errstate(invalid="ignore"):
-        ends = (np.abs(histograms.left) < _UNBOUNDED) & (np.abs(histograms.right) < _UNBOUNDED)
-    placed: Bool = ends & np.isfinite(histograms.counts)
-    return placed
+        edges = (np.abs(histograms.left) < _UNBOUNDED) & (np.abs(histograms.right) < _UNBOUNDED)
+    bounded: Bool = edges & np.isfinite(histograms.counts)
+    return bounded
 
 
 def find_value_range(histograms: HistogramBatch) -> ValueRange | None:
-    """From the least edge to the greatest of the buckets that count anything."""
-    counting = is_bounded(histograms) & (histograms.counts != 0)
-    if not counting.any():
+    """Return the range of all buckets with a count; None if there are none."""
+    mask = is_bounded(histograms) & (histograms.counts != 0)
+    if not mask.any():
         return None
-    left, right = histograms.left[counting], histograms.right[counting]
+    left, right = histograms.left[mask], histograms.right[mask]
     return float(min(left.min(), right.min())), float(max(left.max(), right.max()))
 
 
-def find_joint_range(reaches: Iterable[ValueRange | None]) -> ValueRange | None:
-    """All of them together; None where there is none."""
-    known = [reach for reach in reaches if reach is not None]
+def find_joint_range(ranges: Iterable[ValueRange | None]) -> ValueRange | None:
+    """Return the smallest range that contains all given ones; None if there are none."""
+    known = [it for it in ranges if it is not None]
     if not known:
         return None
     return min(low for low, _ in known), max(high for _, high in known)
 
 
 def make_grid(low: float, high: float, bins: int) -> Float64:
-    """The edges of bins of one width; numbers that are all the same get some room around them."""
+    """Return the edges of bins of equal width; an empty range is widened."""
     if not high > low or not math.isfinite(high - low):
-        room = max(abs(low) / 10, 0.5)
-        low, high = low - room, low + room
+        margin = max(abs(low) / 10, 0.5)
+        low, high = low - margin, low + margin
     return np.linspace(low, high, bins + 1)
 
 
 def rebin(histograms: HistogramBatch, grid: Float64) -> Float64:
-    """How much of each histogram lies in each bin, as a row of the table."""
+    """Return the counts of each histogram (row) in each bin of a grid (column).
+
+    The count of a bucket is distributed over the bins by overlap, as if its values were uniformly
+    distributed. Counts are conserved, but need not be integers. A bucket without width is in one
+    bin.
+    """
     table = np.zeros((len(histograms), len(grid) - 1))
     left = np.minimum(histograms.left, histograms.right)
     right = np.maximum(histograms.left, histograms.right)
     counts = histograms.counts
-    useful = is_bounded(histograms) & (counts != 0) & (right >= grid[0]) & (left <= grid[-1])
-    rows, useful = histograms.histogram_ids(), np.flatnonzero(useful)
-    at_once = max(1, MAX_PIECES // len(grid))
-    for start in range(0, len(useful), at_once):
-        some = useful[start : start + at_once]
-        _add_buckets(table, grid, rows[some], left[some], right[some], counts[some])
+    in_grid = (right >= grid[0]) & (left <= grid[-1])
+    buckets = np.flatnonzero(is_bounded(histograms) & (counts != 0) & in_grid)
+    rows = histograms.histogram_ids()
+    batch_size = max(1, MAX_PIECES // len(grid))
+    for start in range(0, len(buckets), batch_size):
+        batch = buckets[start : start + batch_size]
+        _add_buckets(table, grid, rows[batch], left[batch], right[batch], counts[batch])
     return table
 
 
@@ -166,110 +184,89 @@ def _add_buckets(
     table += cells.reshape(table.shape)
 
 
-# Below which values so many percent of the counted numbers lie.
-#
-# Within a bucket numbers are taken to be spread evenly. The nine shares are those of a normal
-# distribution at whole and half standard deviations around its middle, and the rule at the edges is
-# the one that TensorBoard publishes its values by, so that both show the same numbers.
-
-#: In hundredths of a percent.
-BASIS_POINTS = np.array([0, 668, 1587, 3085, 5000, 6915, 8413, 9332, 10000], np.float64)
-
-_ALL_BASIS_POINTS = 10000.0
-
-#: Cells of a table that is made at once.
-MAX_CELLS = 1 << 20
-
-
 def compute_percentiles(histograms: HistogramBatch, points: Float64 = BASIS_POINTS) -> Float64:
-    """A row of values for each histogram, by default nine; NaN where nothing was counted."""
-    found = np.full((len(histograms), len(points)), np.nan)
+    """Return a row of percentiles for each histogram; NaN if it has no counts.
+
+    Values in a bucket are taken to be uniformly distributed. At the edges the rule is that of
+    TensorBoard, so that both show the same numbers.
+
+    Args:
+        histograms: The histograms.
+        points: The percentiles in hundredths of a percent.
+    """
+    result = np.full((len(histograms), len(points)), np.nan)
     sizes = np.diff(histograms.starts)
-    # Those of about one size share a table, so that a giant does not widen everybody's.
-    for chosen in _group_by_size(sizes):
-        found[chosen] = _compute_in_table(histograms, chosen, int(sizes[chosen].max()), points)
-    return found
+    # Histograms of similar size share a table, so that one with many buckets does not widen all.
+    for rows in _group_by_size(sizes):
+        result[rows] = _compute_in_table(histograms, rows, int(sizes[rows].max()), points)
+    return result
 
 
 def _group_by_size(sizes: Int64) -> list[Int64]:
     order = np.argsort(sizes, kind="stable")
     order = order[sizes[order] > 0]
-    parts: list[Int64] = []
+    groups: list[Int64] = []
     start = 0
     while start < len(order):
         stop = start + 1
-        first = int(sizes[order[start]])
+        smallest = int(sizes[order[start]])
         while (
             stop < len(order)
-            and sizes[order[stop]] <= 2 * first
+            and sizes[order[stop]] <= 2 * smallest
             and (stop - start) * int(sizes[order[stop]]) < MAX_CELLS
         ):
             stop += 1
-        parts.append(order[start:stop])
+        groups.append(order[start:stop])
         start = stop
-    return parts
+    return groups
 
 
 @np.errstate(all="ignore")
 def _compute_in_table(
-    histograms: HistogramBatch, chosen: Int64, width: int, points: Float64
+    histograms: HistogramBatch, rows: Int64, width: int, points: Float64
 ) -> Float64:
-    """Rows that are shorter than the table end with empty buckets, which change nothing."""
-    begin, last = histograms.starts[chosen], histograms.starts[chosen + 1] - 1
-    places = np.minimum(begin[:, None] + np.arange(width), last[:, None])
-    is_there = begin[:, None] + np.arange(width) <= last[:, None]
-    counts = np.where(is_there, histograms.counts[places], 0.0)
-    right = histograms.right[places]
-    least, most = histograms.left[begin], histograms.right[last]
+    """Compute percentiles of some histograms, padded to ``width`` with empty buckets."""
+    begin, last = histograms.starts[rows], histograms.starts[rows + 1] - 1
+    columns = begin[:, None] + np.arange(width)
+    buckets = np.minimum(columns, last[:, None])
+    counts = np.where(columns <= last[:, None], histograms.counts[buckets], 0.0)
+    right = histograms.right[buckets]
+    low, high = histograms.left[begin], histograms.right[last]
     total = counts.sum(axis=1)
     weights = np.cumsum(counts * _ALL_BASIS_POINTS / total[:, None], axis=1)
-    rows = np.arange(len(chosen))
-    found = np.empty((len(chosen), len(points)))
-    for column, share in enumerate(points):
-        above = weights > share
-        at = np.argmax(above, axis=1)
-        before = np.where(at > 0, weights[rows, at - 1], 0.0)
-        inner = (at > 0) & (before != 0)
-        start = np.where(inner, np.maximum(right[rows, at - 1], least), least)
-        stop = np.minimum(right[rows, at], most)
-        between = start + (share - before) * (stop - start) / (weights[rows, at] - before)
-        found[:, column] = np.where(above.any(axis=1), between, most)
-    found[~(total > 0)] = np.nan
-    return found
+    numbers = np.arange(len(rows))
+    result = np.empty((len(rows), len(points)))
+    for column, point in enumerate(points):
+        above = weights > point
+        bucket = np.argmax(above, axis=1)
+        before = np.where(bucket > 0, weights[numbers, bucket - 1], 0.0)
+        is_inner = (bucket > 0) & (before != 0)
+        start = np.where(is_inner, np.maximum(right[numbers, bucket - 1], low), low)
+        stop = np.minimum(right[numbers, bucket], high)
+        weight = weights[numbers, bucket] - before
+        interpolated = start + (point - before) * (stop - start) / weight
+        result[:, column] = np.where(above.any(axis=1), interpolated, high)
+    result[~(total > 0)] = np.nan
+    return result
 
 
-# Where most of the numbers of a chart are, so that a few far ones do not hide their shape.
-#
-# One weight in ten thousand that is a hundred times as large, or a last step before everything became
-# infinite, would leave all others in one bin.
+def compute_core_range(histograms: Sequence[HistogramBatch], value_range: ValueRange) -> ValueRange:
+    """Return the range that contains nearly all values of nearly all steps.
 
-#: In hundredths of a percent: so many numbers of a step may lie beyond either end.
-_TAIL_BASIS_POINTS = np.array([40.0, 9960.0])
-
-#: A step that spreads so many times as wide as three in four of them is an outlier itself.
-_OUTLIER_WIDTH_FACTOR = 2.5
-
-_WIDTH_PERCENTILE = 75
-
-#: Where all of it is at most so many times as wide as its core, all of it is shown.
-_MIN_CROP_FACTOR = 1.6
-
-_MARGIN = 0.04
-
-
-def compute_core_range(parts: Sequence[HistogramBatch], reach: ValueRange) -> ValueRange:
-    """The part of a reach that holds nearly all numbers of nearly all steps."""
-    low, high = np.concatenate([compute_percentiles(part, _TAIL_BASIS_POINTS) for part in parts]).T
-    finite = np.isfinite(low) & np.isfinite(high)
-    low, high = low[finite], high[finite]
+    Without it, a few outliers, or one diverged step, would put all other values into one bin.
+    """
+    low, high = np.concatenate([compute_percentiles(it, _TAIL_BASIS_POINTS) for it in histograms]).T
+    is_finite = np.isfinite(low) & np.isfinite(high)
+    low, high = low[is_finite], high[is_finite]
     width = high - low
     if not len(width):
-        return reach
-    usual = width <= _OUTLIER_WIDTH_FACTOR * np.percentile(width, _WIDTH_PERCENTILE)
-    if not usual.any() or width.max() == 0:
-        return reach
-    start, stop = float(low[usual].min()), float(high[usual].max())
-    if not stop > start or reach[1] - reach[0] <= _MIN_CROP_FACTOR * (stop - start):
-        return reach
-    room = _MARGIN * (stop - start)
-    return max(reach[0], start - room), min(reach[1], stop + room)
+        return value_range
+    is_usual = width <= _OUTLIER_WIDTH_FACTOR * np.percentile(width, _WIDTH_PERCENTILE)
+    if not is_usual.any() or width.max() == 0:
+        return value_range
+    start, stop = float(low[is_usual].min()), float(high[is_usual].max())
+    full_width = value_range[1] - value_range[0]
+    if not stop > start or full_width <= _MIN_CROP_FACTOR * (stop - start):
+        return value_range
+    margin = _MARGIN * (stop - start)
+    return max(value_range[0], start - margin), min(value_range[1], stop + margin)

@@ -1,4 +1,4 @@
-"""What the page asks of the Histograms dashboard."""
+"""Requests and responses of the Histograms dashboard; arrays are sent as columns."""
 
 from __future__ import annotations
 
@@ -14,15 +14,17 @@ from tracklight.util.json_number import to_json_number
 HistogramAxis = Literal["step", "relative", "wall"]
 
 TableFormat = Literal["csv", "json", "parquet"]
+#: A number, or text for NaN and infinity, which JSON does not have.
+Number = float | str
 
 
 class HistogramChartRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """One tag between two places on the axis, and on a grid between two values."""
+    """One tag, optionally in a range of the axis and on a grid between two values."""
 
     id: str
     tag: str
     skip: Annotated[int, msgspec.Meta(ge=0)] = 0
-    """So many of the runs that have the tag are passed over."""
+    """Number of runs with the tag to skip."""
     start: float | None = None
     stop: float | None = None
     low: float | None = None
@@ -30,11 +32,12 @@ class HistogramChartRequest(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class HistogramsRequest(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """Histograms of some tags of these ``runs``, or of all that have them.
+    """Histograms of some tags; without ``runs``, of all runs that have them.
 
-    A chart has at most ``most_runs`` of them. Of each series at most ``most`` are answered, chosen
-    evenly along the axis: ``step``, ``relative`` (seconds since its first) or ``wall``. With
-    ``bins`` they come on a grid of so many, with ``percentiles`` as the nine values of each.
+    A chart has at most ``most_runs`` runs. Of each series at most ``most`` histograms are
+    returned, chosen evenly along the axis: ``step``, ``relative`` (seconds since the first) or
+    ``wall``. With ``bins`` they are returned on a grid with so many bins, with ``percentiles`` as
+    nine percentiles each.
     """
 
     charts: Annotated[list[HistogramChartRequest], msgspec.Meta(max_length=256)]
@@ -45,11 +48,11 @@ class HistogramsRequest(msgspec.Struct, kw_only=True, forbid_unknown_fields=True
     bins: Annotated[int, msgspec.Meta(ge=0, le=512)] = 30
     percentiles: bool = False
     ignore_outliers: bool = False
-    """Whether a few far numbers, or steps, do not decide how far the grid reaches."""
+    """Do not extend the grid for a few outlying values or steps."""
 
 
 class BucketTableRequest(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """All buckets of some tags as a file, those of steps between two places on the axis."""
+    """All buckets of some tags as a file, optionally in a range of the axis."""
 
     tags: list[str]
     runs: list[str] | None = None
@@ -57,11 +60,6 @@ class BucketTableRequest(msgspec.Struct, kw_only=True, forbid_unknown_fields=Tru
     start: float | None = None
     stop: float | None = None
     format: TableFormat = "csv"
-
-
-# What the Histograms dashboard answers; arrays travel as columns.
-
-Number = float | str
 
 
 class HistogramErrorRow(msgspec.Struct):
@@ -72,14 +70,14 @@ class HistogramErrorRow(msgspec.Struct):
 
 
 class HistogramSeriesRow(msgspec.Struct):
-    """Histograms of one tag of one run, by their place ``x`` on the axis.
+    """Histograms of one tag of one run; ``x`` is their position on the axis.
 
-    ``count`` says how many there are in the range, of which these are some. ``bins`` holds their
-    counts on the chart's grid and ``percentiles`` their nine values, one histogram after the
-    other. ``low`` and ``high`` are the outermost edges of each, ``counted`` is the sum of its
-    buckets and ``num`` what its writer says that it counted, NaN where it says nothing.
-    ``unplaced`` counts what lies in buckets without an end. A ``spoiled`` one has edges or counts
-    that are no numbers, which is what many writers make of data with a NaN in it.
+    ``count`` is the number of histograms in the range, of which these are some. ``bins`` has the
+    counts on the grid of the chart and ``percentiles`` nine values per histogram, concatenated.
+    ``low`` and ``high`` are the outermost edges, ``counted`` is the sum of the buckets, ``num``
+    the number of values according to the writer (NaN if unknown). ``unplaced`` is the count of
+    buckets without a finite edge. ``spoiled`` histograms have edges or counts that are NaN, which
+    many writers produce if the data contains NaN.
     """
 
     run: str
@@ -105,10 +103,11 @@ class HistogramSeriesRow(msgspec.Struct):
 
 
 class HistogramChartRow(msgspec.Struct):
-    """``runs`` counts those that have the tag, also where not all are here.
+    """One chart.
 
-    ``grid`` has the edges of the bins; null where nothing was counted. With ``cut`` there are
-    numbers beyond it.
+    ``runs`` is the number of runs with the tag, including those that are not in ``series``.
+    ``grid`` has the edges of the bins; null if there are no counts. With ``cut`` there are values
+    outside of the grid.
     """
 
     id: str
@@ -120,14 +119,14 @@ class HistogramChartRow(msgspec.Struct):
 
 
 class HistogramsResponse(msgspec.Struct):
-    """One chart for each that was asked for, in that order."""
+    """The requested charts, in order."""
 
     cursor: str
     charts: list[HistogramChartRow]
 
 
 class HistogramTotals(msgspec.Struct):
-    """What the writer knew of all the numbers; those that were none are in no bucket."""
+    """Statistics of all values; NaN and infinite values are not in any bucket."""
 
     min: Number
     max: Number
@@ -140,7 +139,7 @@ class HistogramTotals(msgspec.Struct):
 
 
 class BucketsResponse(msgspec.Struct):
-    """The buckets of one histogram as logged; the last one holds its right edge, too."""
+    """The buckets of one histogram as logged; the last one includes its right edge."""
 
     step: int
     wall_time: Number

@@ -1,4 +1,4 @@
-"""Reads curves at a step."""
+"""The PR curves dashboard: routes, reading of curves, metrics over steps, and static export."""
 
 from __future__ import annotations
 
@@ -40,173 +40,26 @@ from tracklight.types import Float64, Int64, ValueLocations
 from tracklight.util.json_number import to_json_number
 from tracklight.util.lru_cache import LruCache
 
-#: So many points a screen can show of one curve.
+#: Limit on the thresholds of one curve; more points are not visible.
 _MAX_THRESHOLDS = 2000
+#: Limit on the curves of one response.
+MAX_CURVES = 2000
 
-#: So many curves are told at once.
-_MAX_CURVES = 2000
-
-
-class CurveReader:
-    """May be asked from any thread."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
-        self._reader = ValueReader(context)
-
-    def read_all(self, ask: CurvesRequest) -> list[CurveRow]:
-        """A row for each run and tag; one that cannot be read says so in its place."""
-        series = list_steps(self._context, StepsRequest(ask.tags, ask.runs)).series
-        places = list(_iter_curves(series, ask.step))
-        if len(places) > _MAX_CURVES:
-            raise UsageError(
-                f"{len(places):,} curves are more than the {_MAX_CURVES:,} that are told at once; "
-                "ask for fewer tags or runs"
-            )
-        return [self._read(steps, place) for steps, place in places]
-
-    def read_one(self, ask: ValueRequest) -> CurveRow:
-        """The value that is named; raises where it is no curve."""
-        curve = parse_pr_curve(self._reader.read(ask))
-        located = self._context.log.locate(ask.run, ask.tag)
-        kept = thin_evenly(len(curve.threshold), _MAX_THRESHOLDS)
-        return CurveRow(
-            ask.run,
-            ask.tag,
-            ask.index,
-            ask.mark or 0,
-            int(located.step[ask.index]),
-            to_json_number(float(located.wall_time[ask.index])),
-            thresholds=len(curve.threshold),
-            counted=curve.has_counts,
-            measures=make_measures_row(compute_metrics(curve)),
-            columns=make_columns_row(curve, kept),
-        )
-
-    def _read(self, steps: SeriesSteps, place: int) -> CurveRow:
-        index, mark = int(steps.index[place]), int(steps.mark[place])
-        try:
-            return self.read_one(ValueRequest(steps.run, steps.tag, index, mark))
-        except TracklightError as error:
-            wall_time = to_json_number(float(steps.wall_time[place]))
-            told = steps.run, steps.tag, index, mark, int(steps.step[place]), wall_time
-            return CurveRow(*told, error=self._context.describe_error(error))
-
-
-def _iter_curves(
-    series: Sequence[SeriesSteps], step: int | None
-) -> Iterator[tuple[SeriesSteps, int]]:
-    for steps in series:
-        place = find_step_index(steps.step, step)
-        if place is not None:
-            yield steps, place
-
-
-def find_step_index(steps: Int64, step: int | None) -> int | None:
-    """Where the greatest step that is not beyond ``step`` stands; of equal ones the last."""
-    there = np.arange(len(steps)) if step is None else np.flatnonzero(steps <= step)
-    if not len(there):
-        return None
-    greatest = np.argmax(steps[there][::-1])
-    return int(there[len(there) - 1 - greatest])
-
-
-# How curves went over the steps of a run, each in a few numbers.
-
-#: So many steps of a series are measured, and so many of all series of one ask, if that leaves
-#: each the first and the last.
+#: Limits on the measured steps of one series and of all series of a request. The first and the
+#: last step of each series are always measured.
 _MAX_SERIES_STEPS = 200
-
-_MAX_TOTAL_STEPS = 4000
-
+MAX_TOTAL_STEPS = 4000
 _CACHE_BYTES = 8 << 20
-
-#: About what one value takes in the cache with its key.
+#: Approximate size of a cached value with its key.
 _CACHED_VALUE_BYTES = 256
 
+#: Average precision, area under the PR curve and the ROC curve, and best F1; NaN if not defined.
 MeasureValues = tuple[float, float, float, float]
-
 _NO_MEASURES: MeasureValues = (np.nan, np.nan, np.nan, np.nan)
 
 
-class CurveHistory:
-    """Measures each curve once; may be asked from any thread."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
-        self._cache: LruCache[tuple[str, str, int, int], MeasureValues] = LruCache(
-            max_bytes=_CACHE_BYTES
-        )
-
-    def compute(self, ask: HistoryRequest) -> list[HistoryRow]:
-        series = list_steps(self._context, StepsRequest(ask.tags, ask.runs)).series
-        most = max(2, min(_MAX_SERIES_STEPS, _MAX_TOTAL_STEPS // max(len(series), 1)))
-        return [self._compute_series(steps, most) for steps in series]
-
-    def _compute_series(self, steps: SeriesSteps, most: int) -> HistoryRow:
-        order = np.argsort(steps.step, kind="stable")
-        kept = order[thin_evenly(len(order), most)]
-        columns = self._measure(steps, kept.tolist())
-        return HistoryRow(
-            steps.run,
-            steps.tag,
-            len(order),
-            steps.index[kept],
-            steps.step[kept],
-            steps.wall_time[kept],
-            *columns,
-        )
-
-    def _measure(self, steps: SeriesSteps, places: Sequence[int]) -> Float64:
-        located = self._context.log.locate(steps.run, steps.tag)
-        rows = []
-        for place in places:
-            index = int(steps.index[place])
-            key = (steps.run, steps.tag, index, int(steps.mark[place]))
-            found = self._cache.find(key)
-            if found is None:
-                found = self._read(located, index)
-                self._cache.put(key, found, _CACHED_VALUE_BYTES)
-            rows.append(found)
-        columns: Float64 = np.array(rows, np.float64).T
-        return columns
-
-    def _read(self, located: ValueLocations, index: int) -> MeasureValues:
-        """A value that is no curve leaves a gap; the step itself says what is wrong with it."""
-        try:
-            data = self._context.log.read(located, index)
-            told = compute_metrics(parse_pr_curve(decode_value(data, located.kind)))
-        except TracklightError:
-            return _NO_MEASURES
-        numbers = (told.average_precision, told.pr_auc, told.roc_auc, told.best_f1)
-        first, second, third, fourth = (np.nan if n is None else n for n in numbers)
-        return first, second, third, fourth
-
-
-# The curves that a copy of a board takes along.
-
-
-def iter_static_export(
-    context: Context,
-    plugins: Sequence[str],
-    runs: Sequence[str],
-    curves: CurveReader,
-    historian: CurveHistory,
-) -> Iterator[ExportPart]:
-    """Some curves of every tag, and how all of them went."""
-
-    def copy_value(ask: ValueRequest) -> Iterator[ExportPart]:
-        yield value_path("curve", ask), curves.read_one(ask)
-
-    yield from export_values(context, plugins, runs, copy_value)
-    for tag in context.log.shared_tags(runs):
-        if tag.plugin in plugins:
-            told = historian.compute(HistoryRequest([tag.tag], list(runs)))
-            yield tag_path("history", tag.tag), HistoryResponse(context.cursor(), told)
-
-
 class PrCurves(Dashboard):
-    """Answers with curves as they were logged, and with what follows from them."""
+    """Precision-recall curves as logged, and metrics computed from them."""
 
     name = "pr_curves"
     title = "PR curves"
@@ -215,7 +68,7 @@ class PrCurves(Dashboard):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self._curves = CurveReader(context)
-        self._historian = CurveHistory(context)
+        self._history = CurveHistory(context)
 
     def routes(self) -> Sequence[Route]:
         return [
@@ -226,22 +79,181 @@ class PrCurves(Dashboard):
         ]
 
     def export_static(self, runs: Sequence[str]) -> Iterator[tuple[str, object]]:
-        return iter_static_export(self.context, self.plugins, runs, self._curves, self._historian)
+        return iter_static_export(self.context, self.plugins, runs, self._curves, self._history)
 
-    def steps(self, ask: StepsRequest) -> StepsResponse:
-        """At which steps curves were logged."""
-        return list_steps(self.context, ask)
+    def steps(self, request: StepsRequest) -> StepsResponse:
+        """Return the steps at which curves were logged."""
+        return list_steps(self.context, request)
 
-    def curves(self, ask: CurvesRequest) -> CurvesResponse:
-        """The curve of each run and tag at a step, with areas, F1 and points of the ROC curve."""
+    def curves(self, request: CurvesRequest) -> CurvesResponse:
+        """Return the curve of each run and tag at a step, with metrics and the ROC curve."""
         cursor = self.context.cursor()
-        return CurvesResponse(cursor, self._curves.read_all(ask))
+        return CurvesResponse(cursor, self._curves.read_all(request))
 
-    def curve(self, ask: ValueRequest) -> CurveRow:
-        """One curve, named by its place among the steps."""
-        return self._curves.read_one(ask)
+    def curve(self, request: ValueRequest) -> CurveRow:
+        """Return one curve, given by its index among the steps."""
+        return self._curves.read_one(request)
 
-    def history(self, ask: HistoryRequest) -> HistoryResponse:
-        """How the areas and the best F1 of each run and tag went over the steps."""
+    def history(self, request: HistoryRequest) -> HistoryResponse:
+        """Return areas and best F1 of each run and tag over the steps."""
         cursor = self.context.cursor()
-        return HistoryResponse(cursor, self._historian.compute(ask))
+        return HistoryResponse(cursor, self._history.compute(request))
+
+
+class CurveReader:
+    """Read curves. Thread-safe."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._reader = ValueReader(context)
+
+    def read_all(self, request: CurvesRequest) -> list[CurveRow]:
+        """Return a row for each run and tag; if a curve cannot be read, the row has the error.
+
+        Raises:
+            UsageError: Too many curves are requested.
+        """
+        series = list_steps(self._context, StepsRequest(request.tags, request.runs)).series
+        curves = list(_iter_curves(series, request.step))
+        if len(curves) > MAX_CURVES:
+            raise UsageError(
+                f"{len(curves):,} curves are more than the limit of {MAX_CURVES:,}; "
+                "select fewer tags or runs"
+            )
+        return [self._read_row(steps, row) for steps, row in curves]
+
+    def read_one(self, request: ValueRequest) -> CurveRow:
+        """Return one curve.
+
+        Raises:
+            LogError: The log does not have the value any more.
+            FormatError: The value is not a curve.
+        """
+        curve = parse_pr_curve(self._reader.read(request))
+        locations = self._context.log.locate(request.run, request.tag)
+        rows = thin_evenly(len(curve.threshold), _MAX_THRESHOLDS)
+        return CurveRow(
+            request.run,
+            request.tag,
+            request.index,
+            request.mark or 0,
+            int(locations.step[request.index]),
+            to_json_number(float(locations.wall_time[request.index])),
+            thresholds=len(curve.threshold),
+            counted=curve.has_counts,
+            measures=make_measures_row(compute_metrics(curve)),
+            columns=make_columns_row(curve, rows),
+        )
+
+    def _read_row(self, steps: SeriesSteps, row: int) -> CurveRow:
+        index, fingerprint = int(steps.index[row]), int(steps.mark[row])
+        try:
+            return self.read_one(ValueRequest(steps.run, steps.tag, index, fingerprint))
+        except TracklightError as error:
+            return CurveRow(
+                steps.run,
+                steps.tag,
+                index,
+                fingerprint,
+                int(steps.step[row]),
+                to_json_number(float(steps.wall_time[row])),
+                error=self._context.describe_error(error),
+            )
+
+
+def _iter_curves(
+    series: Sequence[SeriesSteps], step: int | None
+) -> Iterator[tuple[SeriesSteps, int]]:
+    for steps in series:
+        row = find_step_index(steps.step, step)
+        if row is not None:
+            yield steps, row
+
+
+def find_step_index(steps: Int64, step: int | None) -> int | None:
+    """Return the index of the highest step up to ``step``; of equal ones the last."""
+    candidates = np.arange(len(steps)) if step is None else np.flatnonzero(steps <= step)
+    if not len(candidates):
+        return None
+    from_end = np.argmax(steps[candidates][::-1])
+    return int(candidates[len(candidates) - 1 - from_end])
+
+
+class CurveHistory:
+    """Compute metrics over steps, with a cache of the metrics of each curve. Thread-safe."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._cache: LruCache[tuple[str, str, int, int], MeasureValues] = LruCache(
+            max_bytes=_CACHE_BYTES
+        )
+
+    def compute(self, request: HistoryRequest) -> list[HistoryRow]:
+        series = list_steps(self._context, StepsRequest(request.tags, request.runs)).series
+        max_steps = max(2, min(_MAX_SERIES_STEPS, MAX_TOTAL_STEPS // max(len(series), 1)))
+        return [self._compute_series(steps, max_steps) for steps in series]
+
+    def _compute_series(self, steps: SeriesSteps, max_steps: int) -> HistoryRow:
+        order = np.argsort(steps.step, kind="stable")
+        rows = order[thin_evenly(len(order), max_steps)]
+        columns = self._measure(steps, rows.tolist())
+        return HistoryRow(
+            steps.run,
+            steps.tag,
+            len(order),
+            steps.index[rows],
+            steps.step[rows],
+            steps.wall_time[rows],
+            *columns,
+        )
+
+    def _measure(self, steps: SeriesSteps, rows: Sequence[int]) -> Float64:
+        locations = self._context.log.locate(steps.run, steps.tag)
+        values = []
+        for row in rows:
+            index = int(steps.index[row])
+            key = (steps.run, steps.tag, index, int(steps.mark[row]))
+            measures = self._cache.find(key)
+            if measures is None:
+                measures = self._read_measures(locations, index)
+                self._cache.put(key, measures, _CACHED_VALUE_BYTES)
+            values.append(measures)
+        columns: Float64 = np.array(values, np.float64).T
+        return columns
+
+    def _read_measures(self, locations: ValueLocations, index: int) -> MeasureValues:
+        """Return the metrics of a curve; NaN, a gap in the chart, if it cannot be read."""
+        try:
+            data = self._context.log.read(locations, index)
+            metrics = compute_metrics(parse_pr_curve(decode_value(data, locations.kind)))
+        except TracklightError:
+            return _NO_MEASURES
+        return (
+            _none_to_nan(metrics.average_precision),
+            _none_to_nan(metrics.pr_auc),
+            _none_to_nan(metrics.roc_auc),
+            _none_to_nan(metrics.best_f1),
+        )
+
+
+def _none_to_nan(number: float | None) -> float:
+    return np.nan if number is None else number
+
+
+def iter_static_export(
+    context: Context,
+    plugins: Sequence[str],
+    runs: Sequence[str],
+    curves: CurveReader,
+    history: CurveHistory,
+) -> Iterator[ExportPart]:
+    """Yield some curves of every tag, and the history of each tag."""
+
+    def export_curve(request: ValueRequest) -> Iterator[ExportPart]:
+        yield value_path("curve", request), curves.read_one(request)
+
+    yield from export_values(context, plugins, runs, export_curve)
+    for tag in context.log.shared_tags(runs):
+        if tag.plugin in plugins:
+            rows = history.compute(HistoryRequest([tag.tag], list(runs)))
+            yield tag_path("history", tag.tag), HistoryResponse(context.cursor(), rows)

@@ -1,4 +1,4 @@
-"""What the page asks of the PR curves dashboard."""
+"""Requests and responses of the PR curves dashboard; arrays are sent as columns."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from tracklight.plugin import Problem
 from tracklight.types import Float32, Float64, Int32, Int64
 
 Tags = Annotated[list[str], msgspec.Meta(max_length=500)]
+Column = Float32 | Float64
 
 
 class CurvesRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """The curves of some tags; ``runs`` null stands for all runs that have them.
+    """The curves of some tags at a step; without ``runs``, of all runs that have them.
 
-    Of each run the last curve at or before ``step``; null asks for the last of all.
+    Of each run the last curve at or before ``step`` is returned; without it, the last curve.
     """
 
     tags: Tags
@@ -26,25 +27,20 @@ class CurvesRequest(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class HistoryRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """The curves of some tags over all steps, each in a few numbers."""
+    """The metrics of some tags over all steps; without ``runs``, of all runs that have them."""
 
     tags: Tags
     runs: list[str] | None = None
 
 
-# What the PR curves dashboard answers; arrays travel as columns.
-
-Column = Float32 | Float64
-
-
 class MeasuresRow(msgspec.Struct):
-    """What a whole curve comes to; null where that is not defined.
+    """Metrics of a curve; null where they are not defined.
 
-    ``average_precision`` adds up the precision over the steps of recall (scikit-learn's
-    ``average_precision_score``), ``area`` joins the points by straight lines that begin at recall
-    0 and precision 1 (its ``auc`` of a ``precision_recall_curve``), and ``roc_area`` does so from
-    (0, 0) to (1, 1). ``best_f1`` is reached at ``best_threshold``; ``prevalence`` is the part of
-    examples that is positive.
+    ``average_precision`` is scikit-learn's ``average_precision_score``. ``area`` is the area under
+    the curve by the trapezoidal rule, starting at recall 0 and precision 1 (scikit-learn's ``auc``
+    of a ``precision_recall_curve``); ``roc_area`` is the area under the ROC curve from (0, 0) to
+    (1, 1). ``best_f1`` is reached at ``best_threshold``; ``prevalence`` is the share of positive
+    examples.
     """
 
     average_precision: float | None
@@ -56,11 +52,11 @@ class MeasuresRow(msgspec.Struct):
 
 
 class ColumnsRow(msgspec.Struct):
-    """One cell for each threshold, or for ``shown`` of them where there are too many.
+    """Columns with one row per threshold, thinned evenly if there are many.
 
-    Counts are as logged, and need not be whole: examples may have weights. ``precision`` is NaN
-    where no example is called positive, and ``recall`` where no example is positive.
-    ``false_positive_rate`` is null where counts do not tell it.
+    Counts are as logged and need not be integers, as examples may have weights. ``precision`` is
+    NaN if no example is predicted positive, ``recall`` if no example is positive.
+    ``false_positive_rate`` is null if there are no counts.
     """
 
     threshold: Column
@@ -77,8 +73,8 @@ class ColumnsRow(msgspec.Struct):
 class CurveRow(msgspec.Struct):
     """The curve of one run and tag at one step.
 
-    ``counted`` is false where only precision and recall were logged. ``thresholds`` counts those
-    that were logged.
+    ``counted`` is false if only precision and recall were logged. ``thresholds`` is the number of
+    logged thresholds.
     """
 
     run: str
@@ -95,16 +91,16 @@ class CurveRow(msgspec.Struct):
 
 
 class CurvesResponse(msgspec.Struct):
-    """A row for each run and tag that has a curve at or before the step."""
+    """A row for each run and tag with a curve at or before the step."""
 
     cursor: str
     curves: list[CurveRow]
 
 
 class HistoryRow(msgspec.Struct):
-    """One run and tag over its steps, as `MeasuresRow` tells; NaN where that is not defined.
+    """The metrics of one run and tag over its steps, see `MeasuresRow`; NaN if not defined.
 
-    ``steps`` counts those of the log; where they are many, only some, evenly chosen, are here.
+    ``steps`` is the number of logged steps, of which these are some, chosen evenly.
     """
 
     run: str
@@ -124,28 +120,28 @@ class HistoryResponse(msgspec.Struct):
     series: list[HistoryRow]
 
 
-def make_measures_row(measures: PRCurveMetrics) -> MeasuresRow:
+def make_measures_row(metrics: PRCurveMetrics) -> MeasuresRow:
     return MeasuresRow(
-        average_precision=measures.average_precision,
-        area=measures.pr_auc,
-        roc_area=measures.roc_auc,
-        best_f1=measures.best_f1,
-        best_threshold=measures.best_threshold,
-        prevalence=measures.prevalence,
+        average_precision=metrics.average_precision,
+        area=metrics.pr_auc,
+        roc_area=metrics.roc_auc,
+        best_f1=metrics.best_f1,
+        best_threshold=metrics.best_threshold,
+        prevalence=metrics.prevalence,
     )
 
 
-def make_columns_row(curve: PRCurve, kept: Int64) -> ColumnsRow:
-    """A curve at some of its thresholds."""
+def make_columns_row(curve: PRCurve, rows: Int64) -> ColumnsRow:
+    """Return a curve at some of its thresholds."""
     rate = curve.false_positive_rate
     return ColumnsRow(
-        threshold=curve.threshold[kept],
-        true_positives=to_float32_if_exact(curve.true_positives[kept]),
-        false_positives=to_float32_if_exact(curve.false_positives[kept]),
-        true_negatives=to_float32_if_exact(curve.true_negatives[kept]),
-        false_negatives=to_float32_if_exact(curve.false_negatives[kept]),
-        precision=to_float32_if_exact(curve.precision[kept]),
-        recall=to_float32_if_exact(curve.recall[kept]),
-        f1=curve.f1[kept],
-        false_positive_rate=None if rate is None else rate[kept],
+        threshold=curve.threshold[rows],
+        true_positives=to_float32_if_exact(curve.true_positives[rows]),
+        false_positives=to_float32_if_exact(curve.false_positives[rows]),
+        true_negatives=to_float32_if_exact(curve.true_negatives[rows]),
+        false_negatives=to_float32_if_exact(curve.false_negatives[rows]),
+        precision=to_float32_if_exact(curve.precision[rows]),
+        recall=to_float32_if_exact(curve.recall[rows]),
+        f1=curve.f1[rows],
+        false_positive_rate=None if rate is None else rate[rows],
     )
