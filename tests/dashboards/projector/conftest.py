@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.analysis.embeddings.projections.clouds import make_clusters
+from tests.analysis.embeddings.projections.point_clouds import make_clusters
 from tests.dashboards.opening import make_context
 from tracklight.dashboards.projector import Projector
 from tracklight.dashboards.projector.schemas import (

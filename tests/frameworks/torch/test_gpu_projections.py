@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.analysis.embeddings.projections.clouds import make_clusters, measure_mixing
+from tests.analysis.embeddings.projections.point_clouds import make_clusters, measure_mixing
 from tracklight.analysis.embeddings.projections import forces as repulsion
 from tracklight.analysis.embeddings.projections import gpu
 from tracklight.analysis.embeddings.projections.affinities import compute_affinities

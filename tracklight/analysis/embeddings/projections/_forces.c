@@ -1757,7 +1757,7 @@ typedef struct {
 /* #### Code section: type_declarations ### */
 
 /*--- Type declarations ---*/
-struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree;
+struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree;
 struct __pyx_array_obj;
 struct __pyx_MemviewEnum_obj;
 struct __pyx_memoryview_obj;
@@ -1766,33 +1766,33 @@ struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_7_forces_Node;
 
 /* "tracklight/analysis/embeddings/projections/_forces.pyx":14
  * 
- * #: Beyond this, points are so close that they count as one.
+ * #: At this depth, the points of a node are so close that they count as one.
  * cdef enum:             # <<<<<<<<<<<<<<
- *     DEEPEST = 48
- *     STACK = 7 * 48 + 8
+ *     MAX_DEPTH = 48
+ *     STACK_SIZE = 7 * 48 + 8
 */
 enum  {
 
   /* "tracklight/analysis/embeddings/projections/_forces.pyx":16
  * cdef enum:
- *     DEEPEST = 48
- *     STACK = 7 * 48 + 8             # <<<<<<<<<<<<<<
+ *     MAX_DEPTH = 48
+ *     STACK_SIZE = 7 * 48 + 8             # <<<<<<<<<<<<<<
  * 
  * cdef struct Node:
 */
-  __pyx_e_10tracklight_8analysis_10embeddings_11projections_7_forces_DEEPEST = 48,
-  __pyx_e_10tracklight_8analysis_10embeddings_11projections_7_forces_STACK = ((7 * 48) + 8)
+  __pyx_e_10tracklight_8analysis_10embeddings_11projections_7_forces_MAX_DEPTH = 48,
+  __pyx_e_10tracklight_8analysis_10embeddings_11projections_7_forces_STACK_SIZE = ((7 * 48) + 8)
 };
 
 /* "tracklight/analysis/embeddings/projections/_forces.pyx":18
- *     STACK = 7 * 48 + 8
+ *     STACK_SIZE = 7 * 48 + 8
  * 
  * cdef struct Node:             # <<<<<<<<<<<<<<
- *     double middle[3]
+ *     double center[3]
  *     double width
 */
 struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_7_forces_Node {
-  double middle[3];
+  double center[3];
   double width;
   int64_t mass;
   int32_t children;
@@ -1802,16 +1802,16 @@ struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_7_forces_Node {
 /* "tracklight/analysis/embeddings/projections/_forces.pyx":26
  * 
  * 
- * cdef class Tree:             # <<<<<<<<<<<<<<
- *     """All points of a layout [n, 2 or 3], which must not change for as long as this is asked."""
+ * cdef class BarnesHutTree:             # <<<<<<<<<<<<<<
+ *     """A quadtree or octree of the points of a layout, which must not change while it is used."""
  * 
 */
-struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree {
+struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree {
   PyObject_HEAD
-  struct __pyx_vtabstruct_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree *__pyx_vtab;
+  struct __pyx_vtabstruct_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree *__pyx_vtab;
   struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_7_forces_Node *nodes;
   int64_t used;
-  int64_t room;
+  int64_t capacity;
   __Pyx_memviewslice layout;
   int dimensions;
   int branches;
@@ -1900,21 +1900,21 @@ struct __pyx_memoryviewslice_obj {
 /* "tracklight/analysis/embeddings/projections/_forces.pyx":26
  * 
  * 
- * cdef class Tree:             # <<<<<<<<<<<<<<
- *     """All points of a layout [n, 2 or 3], which must not change for as long as this is asked."""
+ * cdef class BarnesHutTree:             # <<<<<<<<<<<<<<
+ *     """A quadtree or octree of the points of a layout, which must not change while it is used."""
  * 
 */
 
-struct __pyx_vtabstruct_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree {
-  int64_t (*add_branches)(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree *, int, double);
-  int (*insert)(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree *, int32_t);
-  void (*put)(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree *, int64_t, int32_t);
-  int (*choose)(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree *, int32_t, double *, double, int);
-  void (*find_middles)(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree *);
+struct __pyx_vtabstruct_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree {
+  int64_t (*add_nodes)(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree *, int, double);
+  int (*insert)(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree *, int32_t);
+  void (*add_point)(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree *, int64_t, int32_t);
+  int (*get_branch)(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree *, int32_t, double *, double, int);
+  void (*compute_centers)(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree *);
 };
-static struct __pyx_vtabstruct_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree *__pyx_vtabptr_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree;
-static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_put(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree *, int64_t, int32_t);
-static CYTHON_INLINE int __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_choose(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree *, int32_t, double *, double, int);
+static struct __pyx_vtabstruct_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree *__pyx_vtabptr_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree;
+static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_add_point(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree *, int64_t, int32_t);
+static CYTHON_INLINE int __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_get_branch(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree *, int32_t, double *, double, int);
 
 
 /* "View.MemoryView":128
@@ -3363,11 +3363,11 @@ static PyObject *__pyx_memoryview__get_base(struct __pyx_memoryview_obj *__pyx_v
 static PyObject *__pyx_memoryviewslice_convert_item_to_object(struct __pyx_memoryviewslice_obj *__pyx_v_self, char *__pyx_v_itemp); /* proto*/
 static PyObject *__pyx_memoryviewslice_assign_item_from_object(struct __pyx_memoryviewslice_obj *__pyx_v_self, char *__pyx_v_itemp, PyObject *__pyx_v_value); /* proto*/
 static PyObject *__pyx_memoryviewslice__get_base(struct __pyx_memoryviewslice_obj *__pyx_v_self); /* proto*/
-static int64_t __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_add_branches(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree *__pyx_v_self, int __pyx_v_count, double __pyx_v_width); /* proto*/
-static int __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_insert(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree *__pyx_v_self, int32_t __pyx_v_point); /* proto*/
-static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_put(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree *__pyx_v_self, int64_t __pyx_v_place, int32_t __pyx_v_point); /* proto*/
-static CYTHON_INLINE int __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_choose(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree *__pyx_v_self, int32_t __pyx_v_point, double *__pyx_v_corner, double __pyx_v_width, int __pyx_v_descend); /* proto*/
-static void __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_find_middles(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree *__pyx_v_self); /* proto*/
+static int64_t __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_add_nodes(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree *__pyx_v_self, int __pyx_v_count, double __pyx_v_width); /* proto*/
+static int __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_insert(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree *__pyx_v_self, int32_t __pyx_v_point); /* proto*/
+static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_add_point(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree *__pyx_v_self, int64_t __pyx_v_index, int32_t __pyx_v_point); /* proto*/
+static CYTHON_INLINE int __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_get_branch(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree *__pyx_v_self, int32_t __pyx_v_point, double *__pyx_v_corner, double __pyx_v_width, int __pyx_v_descend); /* proto*/
+static void __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_compute_centers(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree *__pyx_v_self); /* proto*/
 
 /* Module declarations from "libc.math" */
 
@@ -3386,11 +3386,11 @@ static PyObject *contiguous = 0;
 static PyObject *indirect_contiguous = 0;
 static int __pyx_memoryview_thread_locks_used;
 static PyThread_type_lock __pyx_memoryview_thread_locks[8];
-static CYTHON_INLINE double __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_push(struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_7_forces_Node const *, double const *, int64_t, double, int, double *); /*proto*/
-static CYTHON_INLINE int64_t __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_lay(double, int64_t, double *, double *); /*proto*/
-static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_feel(double const *, int, int64_t, double, double const *, double const *, double *); /*proto*/
-static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_pull(double const *, int64_t, int64_t, int64_t, int32_t const *, float const *, int, double *); /*proto*/
-static CYTHON_INLINE uint64_t __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_draw(uint64_t *); /*proto*/
+static CYTHON_INLINE double __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_repel_point(struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_7_forces_Node const *, double const *, int64_t, double, int, double *); /*proto*/
+static CYTHON_INLINE int64_t __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_compute_spline(double, int64_t, double *, double *); /*proto*/
+static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_interpolate(double const *, int, int64_t, double, double const *, double const *, double *); /*proto*/
+static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_attract_point(double const *, int64_t, int64_t, int64_t, int32_t const *, float const *, int, double *); /*proto*/
+static CYTHON_INLINE uint64_t __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_next_random(uint64_t *); /*proto*/
 static CYTHON_INLINE double __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_clip(double); /*proto*/
 static int __pyx_array_allocate_buffer(struct __pyx_array_obj *); /*proto*/
 static struct __pyx_array_obj *__pyx_array_new(PyObject *, Py_ssize_t, char *, char const *, char *); /*proto*/
@@ -3458,11 +3458,11 @@ static const char __pyx_k_Buffer_view_does_not_expose_stri[] = "Buffer view does
 static const char __pyx_k_Can_only_create_a_buffer_that_is[] = "Can only create a buffer that is contiguous in memory.";
 static const char __pyx_k_Cannot_create_writable_memory_vi[] = "Cannot create writable memory view from read-only memoryview";
 static const char __pyx_k_Cannot_transpose_memoryview_with[] = "Cannot transpose memoryview with indirect dimensions";
+static const char __pyx_k_Compiled_loops_of_layouts_the_fo[] = "Compiled loops of layouts: the forces of t-SNE and the epochs of UMAP.\n\nRepulsion is computed on a grid (grid.pxi) or, for few points that are far apart, with a Barnes-Hut\ntree (Barnes and Hut, 1986), whose distant nodes act like one point at their center of mass. All\nloops run without the GIL. `forces_python` has the same functions in NumPy.\n";
 static const char __pyx_k_Empty_shape_tuple_for_cython_arr[] = "Empty shape tuple for cython.array";
 static const char __pyx_k_Indirect_dimensions_not_supporte[] = "Indirect dimensions not supported";
 static const char __pyx_k_Out_of_bounds_on_buffer_access_a[] = "Out of bounds on buffer access (axis %zd)";
 static const char __pyx_k_Unable_to_convert_item_to_object[] = "Unable to convert item to object";
-static const char __pyx_k_What_moves_points_the_two_forces[] = "What moves points: the two forces of t-SNE, and the steps of UMAP.\n\nPoints push each other by way of a grid, as `repulsion` tells. Of few that are far apart, those far\naway push like one in their middle, so they are gathered in a tree whose nodes are halved along\nevery axis (Barnes and Hut, 1986). All loops run without the interpreter\047s lock.\n";
 static const char __pyx_k_got_differing_extents_in_dimensi[] = "got differing extents in dimension %d (got %zd and %zd)";
 /* #### Code section: decls ### */
 static int __pyx_array___pyx_pf_15View_dot_MemoryView_5array___cinit__(struct __pyx_array_obj *__pyx_v_self, PyObject *__pyx_v_shape, Py_ssize_t __pyx_v_itemsize, PyObject *__pyx_v_format, PyObject *__pyx_v_mode, int __pyx_v_allocate_buffer); /* proto */
@@ -3506,24 +3506,24 @@ static void __pyx_memoryviewslice___pyx_pf_15View_dot_MemoryView_16_memoryviewsl
 static PyObject *__pyx_pf___pyx_memoryviewslice___reduce_cython__(CYTHON_UNUSED struct __pyx_memoryviewslice_obj *__pyx_v_self); /* proto */
 static PyObject *__pyx_pf___pyx_memoryviewslice_2__setstate_cython__(CYTHON_UNUSED struct __pyx_memoryviewslice_obj *__pyx_v_self, CYTHON_UNUSED PyObject *__pyx_v___pyx_state); /* proto */
 static PyObject *__pyx_pf_15View_dot_MemoryView___pyx_unpickle_Enum(CYTHON_UNUSED PyObject *__pyx_self, PyObject *__pyx_v___pyx_type, long __pyx_v___pyx_checksum, PyObject *__pyx_v___pyx_state); /* proto */
-static int __pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree___cinit__(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree *__pyx_v_self, __Pyx_memviewslice __pyx_v_layout); /* proto */
-static void __pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_2__dealloc__(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree *__pyx_v_self); /* proto */
-static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_4repel(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree *__pyx_v_self, int64_t __pyx_v_begin, int64_t __pyx_v_end, double __pyx_v_angle, __Pyx_memviewslice __pyx_v_forces); /* proto */
-static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_6__reduce_cython__(CYTHON_UNUSED struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree *__pyx_v_self); /* proto */
-static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_8__setstate_cython__(CYTHON_UNUSED struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree *__pyx_v_self, CYTHON_UNUSED PyObject *__pyx_v___pyx_state); /* proto */
+static int __pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree___cinit__(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree *__pyx_v_self, __Pyx_memviewslice __pyx_v_layout); /* proto */
+static void __pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_2__dealloc__(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree *__pyx_v_self); /* proto */
+static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_4compute_repulsion(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree *__pyx_v_self, int64_t __pyx_v_begin, int64_t __pyx_v_end, double __pyx_v_theta, __Pyx_memviewslice __pyx_v_forces); /* proto */
+static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_6__reduce_cython__(CYTHON_UNUSED struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree *__pyx_v_self); /* proto */
+static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_8__setstate_cython__(CYTHON_UNUSED struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree *__pyx_v_self, CYTHON_UNUSED PyObject *__pyx_v___pyx_state); /* proto */
 static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_check_grid(CYTHON_UNUSED PyObject *__pyx_self, PyObject *__pyx_v_layout, int64_t __pyx_v_nodes, __Pyx_memviewslice __pyx_v_origin, __Pyx_memviewslice __pyx_v_field); /* proto */
-static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_2spread(CYTHON_UNUSED PyObject *__pyx_self, __Pyx_memviewslice __pyx_v_layout, int64_t __pyx_v_nodes, double __pyx_v_step, __Pyx_memviewslice __pyx_v_origin, __Pyx_memviewslice __pyx_v_field); /* proto */
-static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_4read(CYTHON_UNUSED PyObject *__pyx_self, __Pyx_memviewslice __pyx_v_layout, int64_t __pyx_v_nodes, double __pyx_v_step, __Pyx_memviewslice __pyx_v_origin, __Pyx_memviewslice __pyx_v_potential, __Pyx_memviewslice __pyx_v_forces); /* proto */
-static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_6attract(CYTHON_UNUSED PyObject *__pyx_self, __Pyx_memviewslice __pyx_v_layout, __Pyx_memviewslice __pyx_v_starts, __Pyx_memviewslice __pyx_v_others, __Pyx_memviewslice __pyx_v_weights, int64_t __pyx_v_begin, int64_t __pyx_v_end, __Pyx_memviewslice __pyx_v_forces); /* proto */
-static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_8settle(CYTHON_UNUSED PyObject *__pyx_self, __Pyx_memviewslice __pyx_v_layout, __Pyx_memviewslice __pyx_v_heads, __Pyx_memviewslice __pyx_v_tails, __Pyx_memviewslice __pyx_v_periods, __Pyx_memviewslice __pyx_v_due, double __pyx_v_epoch, double __pyx_v_rate, double __pyx_v_a, double __pyx_v_b, int __pyx_v_strangers, __Pyx_memviewslice __pyx_v_random); /* proto */
-static PyObject *__pyx_tp_new__initialisation_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree(PyObject *o, 
+static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_2spread_points(CYTHON_UNUSED PyObject *__pyx_self, __Pyx_memviewslice __pyx_v_layout, int64_t __pyx_v_nodes, double __pyx_v_spacing, __Pyx_memviewslice __pyx_v_origin, __Pyx_memviewslice __pyx_v_field); /* proto */
+static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_4interpolate_forces(CYTHON_UNUSED PyObject *__pyx_self, __Pyx_memviewslice __pyx_v_layout, int64_t __pyx_v_nodes, double __pyx_v_spacing, __Pyx_memviewslice __pyx_v_origin, __Pyx_memviewslice __pyx_v_potential, __Pyx_memviewslice __pyx_v_forces); /* proto */
+static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_6compute_attraction(CYTHON_UNUSED PyObject *__pyx_self, __Pyx_memviewslice __pyx_v_layout, __Pyx_memviewslice __pyx_v_indptr, __Pyx_memviewslice __pyx_v_indices, __Pyx_memviewslice __pyx_v_weights, int64_t __pyx_v_begin, int64_t __pyx_v_end, __Pyx_memviewslice __pyx_v_forces); /* proto */
+static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_8run_umap_epoch(CYTHON_UNUSED PyObject *__pyx_self, __Pyx_memviewslice __pyx_v_layout, __Pyx_memviewslice __pyx_v_heads, __Pyx_memviewslice __pyx_v_tails, __Pyx_memviewslice __pyx_v_periods, __Pyx_memviewslice __pyx_v_next_epochs, double __pyx_v_epoch, double __pyx_v_rate, double __pyx_v_a, double __pyx_v_b, int __pyx_v_negative_samples, __Pyx_memviewslice __pyx_v_random_state); /* proto */
+static PyObject *__pyx_tp_new__initialisation_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree(PyObject *o, 
 #if CYTHON_VECTORCALL_TPNEW
     PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames
 #else
     PyObject *a, PyObject *k
 #endif
 ); /*proto*/
-static PyObject *__pyx_tp_new_vectorcall_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree(PyTypeObject *t, 
+static PyObject *__pyx_tp_new_vectorcall_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree(PyTypeObject *t, 
 #if CYTHON_VECTORCALL_TPNEW
     PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames
 #else
@@ -3531,13 +3531,13 @@ static PyObject *__pyx_tp_new_vectorcall_10tracklight_8analysis_10embeddings_11p
 #endif
 ); /*proto*/
 #if CYTHON_VECTORCALL_TPNEW
-static PyObject *__pyx_tp_new_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree(PyTypeObject *t, PyObject *a, PyObject *k); /*proto*/
+static PyObject *__pyx_tp_new_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree(PyTypeObject *t, PyObject *a, PyObject *k); /*proto*/
 #endif
 #if !CYTHON_VECTORCALL_TPNEW
-#define __pyx_tp_new_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree __pyx_tp_new_vectorcall_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree
+#define __pyx_tp_new_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree __pyx_tp_new_vectorcall_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree
 #endif
 #if CYTHON_VECTORCALL_TPNEW
-static PyObject *__pyx_tp_vectorcall_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree(PyObject *t, PyObject *const *args, size_t nargsf, PyObject *kwnames); /*proto*/
+static PyObject *__pyx_tp_vectorcall_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree(PyObject *t, PyObject *const *args, size_t nargsf, PyObject *kwnames); /*proto*/
 #endif
 static PyObject *__pyx_tp_new__initialisation_array(PyObject *o, 
 #if CYTHON_VECTORCALL_TPNEW
@@ -3660,12 +3660,12 @@ namespace {
     PyObject *__pyx_empty_tuple;
     PyObject *__pyx_empty_bytes;
     PyObject *__pyx_empty_unicode;
-    PyObject *__pyx_type_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree;
+    PyObject *__pyx_type_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree;
     PyObject *__pyx_type___pyx_array;
     PyObject *__pyx_type___pyx_MemviewEnum;
     PyObject *__pyx_type___pyx_memoryview;
     PyObject *__pyx_type___pyx_memoryviewslice;
-    PyTypeObject *__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree;
+    PyTypeObject *__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree;
     PyTypeObject *__pyx_array_type;
     PyTypeObject *__pyx_MemviewEnum_type;
     PyTypeObject *__pyx_memoryview_type;
@@ -3676,7 +3676,7 @@ namespace {
     PyObject *__pyx_slice[1];
     PyObject *__pyx_tuple[2];
     PyObject *__pyx_codeobj_tab[8];
-    PyObject *__pyx_string_tab[167];
+    PyObject *__pyx_string_tab[166];
     PyObject *__pyx_number_tab[6];
 /* #### Code section: module_state_contents ### */
 /* PyFrozenDict.module_state_decls */
@@ -3743,32 +3743,32 @@ static __pyx_mstatetype * const __pyx_mstate_global = &__pyx_mstate_global_stati
 #define __pyx_kp_u_Invalid_mode_expected_c_or_fortr __pyx_string_tab[14]
 #define __pyx_kp_u_Invalid_shape_in_axis __pyx_string_tab[15]
 #define __pyx_kp_u_Note_that_Cython_is_deliberately __pyx_string_tab[16]
-#define __pyx_kp_u_a_grid_has_as_many_nodes_along_e __pyx_string_tab[17]
-#define __pyx_kp_u_a_layout_has_two_or_three_dimens __pyx_string_tab[18]
-#define __pyx_kp_u_a_random_state_that_is_not_0_and __pyx_string_tab[19]
-#define __pyx_kp_u_add_note __pyx_string_tab[20]
-#define __pyx_kp_u_collections_abc __pyx_string_tab[21]
-#define __pyx_kp_u_columns_of_pairs_have_one_length __pyx_string_tab[22]
-#define __pyx_kp_u_disable __pyx_string_tab[23]
-#define __pyx_kp_u_enable __pyx_string_tab[24]
-#define __pyx_kp_u_forces_have_as_many_dimensions_a __pyx_string_tab[25]
-#define __pyx_kp_u_gc __pyx_string_tab[26]
-#define __pyx_kp_u_isenabled __pyx_string_tab[27]
-#define __pyx_kp_u_no_default___reduce___due_to_non __pyx_string_tab[28]
-#define __pyx_kp_u_no_memory_for_a_tree_of_points __pyx_string_tab[29]
-#define __pyx_kp_u_no_such_points __pyx_string_tab[30]
-#define __pyx_kp_u_pairs_that_are_not_there __pyx_string_tab[31]
+#define __pyx_kp_u_a_layout_must_have_two_or_three __pyx_string_tab[17]
+#define __pyx_kp_u_add_note __pyx_string_tab[18]
+#define __pyx_kp_u_collections_abc __pyx_string_tab[19]
+#define __pyx_kp_u_columns_of_edges_must_have_the_s __pyx_string_tab[20]
+#define __pyx_kp_u_disable __pyx_string_tab[21]
+#define __pyx_kp_u_enable __pyx_string_tab[22]
+#define __pyx_kp_u_forces_must_have_the_shape_of_th __pyx_string_tab[23]
+#define __pyx_kp_u_gc __pyx_string_tab[24]
+#define __pyx_kp_u_indptr_points_outside_of_the_ind __pyx_string_tab[25]
+#define __pyx_kp_u_isenabled __pyx_string_tab[26]
+#define __pyx_kp_u_no_default___reduce___due_to_non __pyx_string_tab[27]
+#define __pyx_kp_u_out_of_memory __pyx_string_tab[28]
+#define __pyx_kp_u_the_field_must_have_the_same_num __pyx_string_tab[29]
+#define __pyx_kp_u_the_random_state_must_not_be_0_a __pyx_string_tab[30]
+#define __pyx_kp_u_the_range_is_outside_of_the_layo __pyx_string_tab[31]
 #define __pyx_kp_u_tracklight_analysis_embeddings_p_2 __pyx_string_tab[32]
 #define __pyx_kp_u_tracklight_analysis_embeddings_p_3 __pyx_string_tab[33]
 #define __pyx_kp_u_unable_to_allocate_array_data __pyx_string_tab[34]
 #define __pyx_kp_u_unable_to_allocate_shape_and_str __pyx_string_tab[35]
 #define __pyx_n_u_ASCII __pyx_string_tab[36]
-#define __pyx_n_u_Ellipsis __pyx_string_tab[37]
-#define __pyx_n_u_Sequence __pyx_string_tab[38]
-#define __pyx_n_u_Tree __pyx_string_tab[39]
-#define __pyx_n_u_Tree___reduce_cython __pyx_string_tab[40]
-#define __pyx_n_u_Tree___setstate_cython __pyx_string_tab[41]
-#define __pyx_n_u_Tree_repel __pyx_string_tab[42]
+#define __pyx_n_u_BarnesHutTree __pyx_string_tab[37]
+#define __pyx_n_u_BarnesHutTree___reduce_cython __pyx_string_tab[38]
+#define __pyx_n_u_BarnesHutTree___setstate_cython __pyx_string_tab[39]
+#define __pyx_n_u_BarnesHutTree_compute_repulsion __pyx_string_tab[40]
+#define __pyx_n_u_Ellipsis __pyx_string_tab[41]
+#define __pyx_n_u_Sequence __pyx_string_tab[42]
 #define __pyx_n_u_View_MemoryView __pyx_string_tab[43]
 #define __pyx_n_u_Pyx_PyDict_NextRef __pyx_string_tab[44]
 #define __pyx_n_u_annotate __pyx_string_tab[45]
@@ -3799,100 +3799,99 @@ static __pyx_mstatetype * const __pyx_mstate_global = &__pyx_mstate_global_stati
 #define __pyx_n_u_a __pyx_string_tab[70]
 #define __pyx_n_u_abc __pyx_string_tab[71]
 #define __pyx_n_u_allocate_buffer __pyx_string_tab[72]
-#define __pyx_n_u_angle __pyx_string_tab[73]
-#define __pyx_n_u_angle2 __pyx_string_tab[74]
-#define __pyx_n_u_asyncio_coroutines __pyx_string_tab[75]
-#define __pyx_n_u_attract __pyx_string_tab[76]
-#define __pyx_n_u_axis __pyx_string_tab[77]
-#define __pyx_n_u_b __pyx_string_tab[78]
-#define __pyx_n_u_base __pyx_string_tab[79]
-#define __pyx_n_u_begin __pyx_string_tab[80]
-#define __pyx_n_u_c __pyx_string_tab[81]
-#define __pyx_n_u_cells __pyx_string_tab[82]
-#define __pyx_n_u_check_grid __pyx_string_tab[83]
-#define __pyx_n_u_cline_in_traceback __pyx_string_tab[84]
-#define __pyx_n_u_count __pyx_string_tab[85]
-#define __pyx_n_u_deep __pyx_string_tab[86]
-#define __pyx_n_u_dimensions __pyx_string_tab[87]
-#define __pyx_n_u_down __pyx_string_tab[88]
-#define __pyx_n_u_dtype_is_object __pyx_string_tab[89]
-#define __pyx_n_u_due __pyx_string_tab[90]
-#define __pyx_n_u_encode __pyx_string_tab[91]
-#define __pyx_n_u_end __pyx_string_tab[92]
-#define __pyx_n_u_enumerate __pyx_string_tab[93]
-#define __pyx_n_u_epoch __pyx_string_tab[94]
-#define __pyx_n_u_error __pyx_string_tab[95]
-#define __pyx_n_u_felt __pyx_string_tab[96]
-#define __pyx_n_u_field __pyx_string_tab[97]
-#define __pyx_n_u_flags __pyx_string_tab[98]
-#define __pyx_n_u_force __pyx_string_tab[99]
-#define __pyx_n_u_forces __pyx_string_tab[100]
-#define __pyx_n_u_format __pyx_string_tab[101]
-#define __pyx_n_u_fortran __pyx_string_tab[102]
-#define __pyx_n_u_head __pyx_string_tab[103]
-#define __pyx_n_u_heads __pyx_string_tab[104]
-#define __pyx_n_u_i __pyx_string_tab[105]
-#define __pyx_n_u_id __pyx_string_tab[106]
-#define __pyx_n_u_index __pyx_string_tab[107]
-#define __pyx_n_u_items __pyx_string_tab[108]
-#define __pyx_n_u_itemsize __pyx_string_tab[109]
+#define __pyx_n_u_asyncio_coroutines __pyx_string_tab[73]
+#define __pyx_n_u_axis __pyx_string_tab[74]
+#define __pyx_n_u_b __pyx_string_tab[75]
+#define __pyx_n_u_base __pyx_string_tab[76]
+#define __pyx_n_u_begin __pyx_string_tab[77]
+#define __pyx_n_u_c __pyx_string_tab[78]
+#define __pyx_n_u_cells __pyx_string_tab[79]
+#define __pyx_n_u_check_grid __pyx_string_tab[80]
+#define __pyx_n_u_cline_in_traceback __pyx_string_tab[81]
+#define __pyx_n_u_compute_attraction __pyx_string_tab[82]
+#define __pyx_n_u_compute_repulsion __pyx_string_tab[83]
+#define __pyx_n_u_count __pyx_string_tab[84]
+#define __pyx_n_u_dimensions __pyx_string_tab[85]
+#define __pyx_n_u_dtype_is_object __pyx_string_tab[86]
+#define __pyx_n_u_encode __pyx_string_tab[87]
+#define __pyx_n_u_end __pyx_string_tab[88]
+#define __pyx_n_u_enumerate __pyx_string_tab[89]
+#define __pyx_n_u_epoch __pyx_string_tab[90]
+#define __pyx_n_u_error __pyx_string_tab[91]
+#define __pyx_n_u_field __pyx_string_tab[92]
+#define __pyx_n_u_flags __pyx_string_tab[93]
+#define __pyx_n_u_force __pyx_string_tab[94]
+#define __pyx_n_u_forces __pyx_string_tab[95]
+#define __pyx_n_u_format __pyx_string_tab[96]
+#define __pyx_n_u_fortran __pyx_string_tab[97]
+#define __pyx_n_u_head __pyx_string_tab[98]
+#define __pyx_n_u_heads __pyx_string_tab[99]
+#define __pyx_n_u_i __pyx_string_tab[100]
+#define __pyx_n_u_id __pyx_string_tab[101]
+#define __pyx_n_u_index __pyx_string_tab[102]
+#define __pyx_n_u_indices __pyx_string_tab[103]
+#define __pyx_n_u_indptr __pyx_string_tab[104]
+#define __pyx_n_u_interpolate_forces __pyx_string_tab[105]
+#define __pyx_n_u_items __pyx_string_tab[106]
+#define __pyx_n_u_itemsize __pyx_string_tab[107]
+#define __pyx_n_u_j __pyx_string_tab[108]
+#define __pyx_n_u_k __pyx_string_tab[109]
 #define __pyx_n_u_layout __pyx_string_tab[110]
 #define __pyx_n_u_memview __pyx_string_tab[111]
 #define __pyx_n_u_mode __pyx_string_tab[112]
 #define __pyx_n_u_name __pyx_string_tab[113]
 #define __pyx_n_u_ndim __pyx_string_tab[114]
-#define __pyx_n_u_nodes __pyx_string_tab[115]
-#define __pyx_n_u_obj __pyx_string_tab[116]
-#define __pyx_n_u_origin __pyx_string_tab[117]
-#define __pyx_n_u_others __pyx_string_tab[118]
-#define __pyx_n_u_pack __pyx_string_tab[119]
-#define __pyx_n_u_pair __pyx_string_tab[120]
-#define __pyx_n_u_periods __pyx_string_tab[121]
-#define __pyx_n_u_place __pyx_string_tab[122]
-#define __pyx_n_u_points __pyx_string_tab[123]
-#define __pyx_n_u_pop __pyx_string_tab[124]
-#define __pyx_n_u_potential __pyx_string_tab[125]
-#define __pyx_n_u_power __pyx_string_tab[126]
-#define __pyx_n_u_random __pyx_string_tab[127]
-#define __pyx_n_u_rate __pyx_string_tab[128]
-#define __pyx_n_u_read __pyx_string_tab[129]
-#define __pyx_n_u_register __pyx_string_tab[130]
-#define __pyx_n_u_repel __pyx_string_tab[131]
-#define __pyx_n_u_right __pyx_string_tab[132]
-#define __pyx_n_u_row __pyx_string_tab[133]
-#define __pyx_n_u_self __pyx_string_tab[134]
-#define __pyx_n_u_setdefault __pyx_string_tab[135]
-#define __pyx_n_u_settle __pyx_string_tab[136]
+#define __pyx_n_u_negative_samples __pyx_string_tab[115]
+#define __pyx_n_u_next_epochs __pyx_string_tab[116]
+#define __pyx_n_u_node __pyx_string_tab[117]
+#define __pyx_n_u_nodes __pyx_string_tab[118]
+#define __pyx_n_u_obj __pyx_string_tab[119]
+#define __pyx_n_u_origin __pyx_string_tab[120]
+#define __pyx_n_u_pack __pyx_string_tab[121]
+#define __pyx_n_u_pair __pyx_string_tab[122]
+#define __pyx_n_u_periods __pyx_string_tab[123]
+#define __pyx_n_u_point __pyx_string_tab[124]
+#define __pyx_n_u_points __pyx_string_tab[125]
+#define __pyx_n_u_pop __pyx_string_tab[126]
+#define __pyx_n_u_potential __pyx_string_tab[127]
+#define __pyx_n_u_power __pyx_string_tab[128]
+#define __pyx_n_u_random_state __pyx_string_tab[129]
+#define __pyx_n_u_rate __pyx_string_tab[130]
+#define __pyx_n_u_register __pyx_string_tab[131]
+#define __pyx_n_u_row __pyx_string_tab[132]
+#define __pyx_n_u_run_umap_epoch __pyx_string_tab[133]
+#define __pyx_n_u_sample __pyx_string_tab[134]
+#define __pyx_n_u_self __pyx_string_tab[135]
+#define __pyx_n_u_setdefault __pyx_string_tab[136]
 #define __pyx_n_u_shape __pyx_string_tab[137]
-#define __pyx_n_u_shares __pyx_string_tab[138]
-#define __pyx_n_u_size __pyx_string_tab[139]
-#define __pyx_n_u_slopes __pyx_string_tab[140]
-#define __pyx_n_u_spread __pyx_string_tab[141]
+#define __pyx_n_u_size __pyx_string_tab[138]
+#define __pyx_n_u_slopes __pyx_string_tab[139]
+#define __pyx_n_u_spacing __pyx_string_tab[140]
+#define __pyx_n_u_spread_points __pyx_string_tab[141]
 #define __pyx_n_u_square __pyx_string_tab[142]
 #define __pyx_n_u_start __pyx_string_tab[143]
-#define __pyx_n_u_starts __pyx_string_tab[144]
-#define __pyx_n_u_step __pyx_string_tab[145]
-#define __pyx_n_u_stop __pyx_string_tab[146]
-#define __pyx_n_u_strangers __pyx_string_tab[147]
-#define __pyx_n_u_struct __pyx_string_tab[148]
-#define __pyx_n_u_tail __pyx_string_tab[149]
-#define __pyx_n_u_tails __pyx_string_tab[150]
+#define __pyx_n_u_step __pyx_string_tab[144]
+#define __pyx_n_u_stop __pyx_string_tab[145]
+#define __pyx_n_u_struct __pyx_string_tab[146]
+#define __pyx_n_u_tail __pyx_string_tab[147]
+#define __pyx_n_u_tails __pyx_string_tab[148]
+#define __pyx_n_u_theta __pyx_string_tab[149]
+#define __pyx_n_u_theta2 __pyx_string_tab[150]
 #define __pyx_n_u_total __pyx_string_tab[151]
 #define __pyx_n_u_tracklight_analysis_embeddings_p __pyx_string_tab[152]
-#define __pyx_n_u_turn __pyx_string_tab[153]
-#define __pyx_n_u_unpack __pyx_string_tab[154]
-#define __pyx_n_u_update __pyx_string_tab[155]
-#define __pyx_n_u_values __pyx_string_tab[156]
-#define __pyx_n_u_weights __pyx_string_tab[157]
-#define __pyx_n_u_x __pyx_string_tab[158]
-#define __pyx_n_b_O __pyx_string_tab[159]
-#define __pyx_kp_b_iso88591_Q __pyx_string_tab[160]
-#define __pyx_kp_b_iso88591_vQa_S_6_q_3a_j_t2S_6_E_q_3e2Q_j __pyx_string_tab[161]
-#define __pyx_kp_b_iso88591_V6_axwha_E_avV1A_Qa_Qhc_6_V2V1G __pyx_string_tab[162]
-#define __pyx_kp_b_iso88591_V6_axwha_vV1Cs_as_V6_S_j_E_avV1 __pyx_string_tab[163]
-#define __pyx_kp_b_iso88591_vV1A_S_6_q_3a_j_t2S_F_V6_fFRSSV __pyx_string_tab[164]
-#define __pyx_kp_b_iso88591_fAQ_e6_q_5_at5_at7_S_at3eSYYZZ __pyx_string_tab[165]
-#define __pyx_kp_b_iso88591_A_L_b_4r_I_G6_fF_1_AQ_6_q_3d_AQ __pyx_string_tab[166]
+#define __pyx_n_u_unpack __pyx_string_tab[153]
+#define __pyx_n_u_update __pyx_string_tab[154]
+#define __pyx_n_u_values __pyx_string_tab[155]
+#define __pyx_n_u_weights __pyx_string_tab[156]
+#define __pyx_n_u_x __pyx_string_tab[157]
+#define __pyx_n_b_O __pyx_string_tab[158]
+#define __pyx_kp_b_iso88591_Q __pyx_string_tab[159]
+#define __pyx_kp_b_iso88591_vQa_S_6_q_3a_j_t2S_6_E_q_3e2Q_j __pyx_string_tab[160]
+#define __pyx_kp_b_iso88591_V6_axwha_IU_6_q_Qa_QhnA_1G6_6_9 __pyx_string_tab[161]
+#define __pyx_kp_b_iso88591_V6_axwha_vV1Cs_as_V6_S_j_IU_6_q __pyx_string_tab[162]
+#define __pyx_kp_b_iso88591_vV1A_S_6_q_3a_j_t2S_F_V6_fFRSSV __pyx_string_tab[163]
+#define __pyx_kp_b_iso88591_fAQ_V6_5_at5_at7_atSVV_aabbc_j __pyx_string_tab[164]
+#define __pyx_kp_b_iso88591_A_L_b_4r_I_G6_fF_1_AQ_6_q_3d_AQ __pyx_string_tab[165]
 #define __pyx_int_0 __pyx_number_tab[0]
 #define __pyx_int_neg_1 __pyx_number_tab[1]
 #define __pyx_int_2 __pyx_number_tab[2]
@@ -3913,8 +3912,8 @@ static CYTHON_SMALL_CODE int __pyx_m_clear(PyObject *m) {
   #if CYTHON_PEP489_MULTI_PHASE_INIT
   __Pyx_State_RemoveModule(NULL);
   #endif
-  Py_CLEAR(clear_module_state->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree);
-  Py_CLEAR(clear_module_state->__pyx_type_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree);
+  Py_CLEAR(clear_module_state->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree);
+  Py_CLEAR(clear_module_state->__pyx_type_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree);
   Py_CLEAR(clear_module_state->__pyx_array_type);
   Py_CLEAR(clear_module_state->__pyx_type___pyx_array);
   Py_CLEAR(clear_module_state->__pyx_MemviewEnum_type);
@@ -3929,7 +3928,7 @@ static CYTHON_SMALL_CODE int __pyx_m_clear(PyObject *m) {
   for (int i=0; i<1; ++i) { Py_CLEAR(clear_module_state->__pyx_slice[i]); }
   for (int i=0; i<2; ++i) { Py_CLEAR(clear_module_state->__pyx_tuple[i]); }
   for (int i=0; i<8; ++i) { Py_CLEAR(clear_module_state->__pyx_codeobj_tab[i]); }
-  for (int i=0; i<167; ++i) { Py_CLEAR(clear_module_state->__pyx_string_tab[i]); }
+  for (int i=0; i<166; ++i) { Py_CLEAR(clear_module_state->__pyx_string_tab[i]); }
   for (int i=0; i<6; ++i) { Py_CLEAR(clear_module_state->__pyx_number_tab[i]); }
 /* #### Code section: module_state_clear_contents ### */
 /* CommonTypesMetaclass.module_state_clear */
@@ -3953,8 +3952,8 @@ static CYTHON_SMALL_CODE int __pyx_m_traverse(PyObject *m, visitproc visit, void
   __Pyx_VISIT_CONST(traverse_module_state->__pyx_empty_tuple);
   __Pyx_VISIT_CONST(traverse_module_state->__pyx_empty_bytes);
   __Pyx_VISIT_CONST(traverse_module_state->__pyx_empty_unicode);
-  Py_VISIT(traverse_module_state->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree);
-  Py_VISIT(traverse_module_state->__pyx_type_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree);
+  Py_VISIT(traverse_module_state->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree);
+  Py_VISIT(traverse_module_state->__pyx_type_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree);
   Py_VISIT(traverse_module_state->__pyx_array_type);
   Py_VISIT(traverse_module_state->__pyx_type___pyx_array);
   Py_VISIT(traverse_module_state->__pyx_MemviewEnum_type);
@@ -3969,7 +3968,7 @@ static CYTHON_SMALL_CODE int __pyx_m_traverse(PyObject *m, visitproc visit, void
   for (int i=0; i<1; ++i) { __Pyx_VISIT_CONST(traverse_module_state->__pyx_slice[i]); }
   for (int i=0; i<2; ++i) { __Pyx_VISIT_CONST(traverse_module_state->__pyx_tuple[i]); }
   for (int i=0; i<8; ++i) { __Pyx_VISIT_CONST(traverse_module_state->__pyx_codeobj_tab[i]); }
-  for (int i=0; i<167; ++i) { __Pyx_VISIT_CONST(traverse_module_state->__pyx_string_tab[i]); }
+  for (int i=0; i<166; ++i) { __Pyx_VISIT_CONST(traverse_module_state->__pyx_string_tab[i]); }
   for (int i=0; i<6; ++i) { __Pyx_VISIT_CONST(traverse_module_state->__pyx_number_tab[i]); }
 /* #### Code section: module_state_traverse_contents ### */
 /* CommonTypesMetaclass.module_state_traverse */
@@ -18165,14 +18164,14 @@ static PyObject *__pyx_unpickle_Enum__set_state(struct __pyx_MemviewEnum_obj *__
 */
 
 /* Python wrapper */
-static int __pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_1__cinit__(PyObject *__pyx_v_self, 
+static int __pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_1__cinit__(PyObject *__pyx_v_self, 
 #if CYTHON_VECTORCALL_TPNEW
 PyObject *const *__pyx_args, Py_ssize_t __pyx_nargs, PyObject *__pyx_kwds
 #else
 PyObject *__pyx_args, PyObject *__pyx_kwds
 #endif
 ); /*proto*/
-static int __pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_1__cinit__(PyObject *__pyx_v_self, 
+static int __pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_1__cinit__(PyObject *__pyx_v_self, 
 #if CYTHON_VECTORCALL_TPNEW
 PyObject *const *__pyx_args, Py_ssize_t __pyx_nargs, PyObject *__pyx_kwds
 #else
@@ -18235,11 +18234,11 @@ PyObject *__pyx_args, PyObject *__pyx_kwds
     Py_XDECREF(values[__pyx_temp]);
   }
   __PYX_XCLEAR_MEMVIEW(&__pyx_v_layout, 1);
-  __Pyx_AddTraceback("tracklight.analysis.embeddings.projections._forces.Tree.__cinit__", __pyx_clineno, __pyx_lineno, __pyx_filename);
+  __Pyx_AddTraceback("tracklight.analysis.embeddings.projections._forces.BarnesHutTree.__cinit__", __pyx_clineno, __pyx_lineno, __pyx_filename);
   __Pyx_RefNannyFinishContext();
   return -1;
   __pyx_L4_argument_unpacking_done:;
-  __pyx_r = __pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree___cinit__(((struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree *)__pyx_v_self), __pyx_v_layout);
+  __pyx_r = __pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree___cinit__(((struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree *)__pyx_v_self), __pyx_v_layout);
 
   /* function exit code */
   for (Py_ssize_t __pyx_temp=0; __pyx_temp < (Py_ssize_t)(sizeof(values)/sizeof(values[0])); ++__pyx_temp) {
@@ -18250,11 +18249,11 @@ PyObject *__pyx_args, PyObject *__pyx_kwds
   return __pyx_r;
 }
 
-static int __pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree___cinit__(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree *__pyx_v_self, __Pyx_memviewslice __pyx_v_layout) {
+static int __pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree___cinit__(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree *__pyx_v_self, __Pyx_memviewslice __pyx_v_layout) {
   int64_t __pyx_v_i;
   int __pyx_v_axis;
   double __pyx_v_high;
-  int __pyx_v_is_whole;
+  int __pyx_v_is_complete;
   int __pyx_r;
   __Pyx_RefNannyDeclarations
   int __pyx_t_1;
@@ -18282,17 +18281,17 @@ static int __pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_4
   /* "tracklight/analysis/embeddings/projections/_forces.pyx":40
  *         cdef int axis
  *         cdef double high
- *         cdef bint is_whole = True             # <<<<<<<<<<<<<<
+ *         cdef bint is_complete = True             # <<<<<<<<<<<<<<
  *         if layout.shape[1] not in (2, 3) or layout.shape[0] > 1 << 30:
- *             raise ValueError("a layout has two or three dimensions")
+ *             raise ValueError("a layout must have two or three dimensions")
 */
-  __pyx_v_is_whole = 1;
+  __pyx_v_is_complete = 1;
 
   /* "tracklight/analysis/embeddings/projections/_forces.pyx":41
  *         cdef double high
- *         cdef bint is_whole = True
+ *         cdef bint is_complete = True
  *         if layout.shape[1] not in (2, 3) or layout.shape[0] > 1 << 30:             # <<<<<<<<<<<<<<
- *             raise ValueError("a layout has two or three dimensions")
+ *             raise ValueError("a layout must have two or three dimensions")
  *         self.layout = layout
 */
 
@@ -18334,16 +18333,16 @@ static int __pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_4
 
 
     /* "tracklight/analysis/embeddings/projections/_forces.pyx":42
- *         cdef bint is_whole = True
+ *         cdef bint is_complete = True
  *         if layout.shape[1] not in (2, 3) or layout.shape[0] > 1 << 30:
- *             raise ValueError("a layout has two or three dimensions")             # <<<<<<<<<<<<<<
+ *             raise ValueError("a layout must have two or three dimensions")             # <<<<<<<<<<<<<<
  *         self.layout = layout
  *         self.dimensions = <int>layout.shape[1]
 */
     __pyx_t_6 = NULL;
     __pyx_t_7 = 1;
     {
-      PyObject *__pyx_callargs[2] = {__pyx_t_6, __pyx_mstate_global->__pyx_kp_u_a_layout_has_two_or_three_dimens};
+      PyObject *__pyx_callargs[2] = {__pyx_t_6, __pyx_mstate_global->__pyx_kp_u_a_layout_must_have_two_or_three};
       __pyx_t_5 = __Pyx_PyObject_FastCall((PyObject*)(((PyTypeObject*)PyExc_ValueError)), __pyx_callargs+__pyx_t_7, (2-__pyx_t_7) | (__pyx_t_7*__Pyx_PY_VECTORCALL_ARGUMENTS_OFFSET));
       __Pyx_XDECREF(__pyx_t_6); __pyx_t_6 = 0;
       if (unlikely(!__pyx_t_5)) __PYX_ERR(0, 42, __pyx_L1_error)
@@ -18355,16 +18354,16 @@ static int __pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_4
 
     /* "tracklight/analysis/embeddings/projections/_forces.pyx":41
  *         cdef double high
- *         cdef bint is_whole = True
+ *         cdef bint is_complete = True
  *         if layout.shape[1] not in (2, 3) or layout.shape[0] > 1 << 30:             # <<<<<<<<<<<<<<
- *             raise ValueError("a layout has two or three dimensions")
+ *             raise ValueError("a layout must have two or three dimensions")
  *         self.layout = layout
 */
   }
 
   /* "tracklight/analysis/embeddings/projections/_forces.pyx":43
  *         if layout.shape[1] not in (2, 3) or layout.shape[0] > 1 << 30:
- *             raise ValueError("a layout has two or three dimensions")
+ *             raise ValueError("a layout must have two or three dimensions")
  *         self.layout = layout             # <<<<<<<<<<<<<<
  *         self.dimensions = <int>layout.shape[1]
  *         self.branches = 1 << self.dimensions
@@ -18374,7 +18373,7 @@ static int __pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_4
   __pyx_v_self->layout = __pyx_v_layout;
 
   /* "tracklight/analysis/embeddings/projections/_forces.pyx":44
- *             raise ValueError("a layout has two or three dimensions")
+ *             raise ValueError("a layout must have two or three dimensions")
  *         self.layout = layout
  *         self.dimensions = <int>layout.shape[1]             # <<<<<<<<<<<<<<
  *         self.branches = 1 << self.dimensions
@@ -18486,7 +18485,7 @@ static int __pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_4
  *                     self.low[axis] = min(self.low[axis], layout[i, axis])
  *                     high = max(high, layout[i, axis])             # <<<<<<<<<<<<<<
  *                 self.width = max(self.width, high - self.low[axis])
- *             is_whole = self.add_branches(1, self.width) >= 0
+ *             is_complete = self.add_nodes(1, self.width) >= 0
 */
             __pyx_t_12 = __pyx_v_i;
             __pyx_t_13 = __pyx_v_axis;
@@ -18513,7 +18512,7 @@ static int __pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_4
  *                     self.low[axis] = min(self.low[axis], layout[i, axis])
  *                     high = max(high, layout[i, axis])
  *                 self.width = max(self.width, high - self.low[axis])             # <<<<<<<<<<<<<<
- *             is_whole = self.add_branches(1, self.width) >= 0
+ *             is_complete = self.add_nodes(1, self.width) >= 0
  *             i = 0
 */
 
@@ -18538,33 +18537,33 @@ static int __pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_4
         /* "tracklight/analysis/embeddings/projections/_forces.pyx":53
  *                     high = max(high, layout[i, axis])
  *                 self.width = max(self.width, high - self.low[axis])
- *             is_whole = self.add_branches(1, self.width) >= 0             # <<<<<<<<<<<<<<
+ *             is_complete = self.add_nodes(1, self.width) >= 0             # <<<<<<<<<<<<<<
  *             i = 0
- *             while is_whole and i < layout.shape[0]:
+ *             while is_complete and i < layout.shape[0]:
 */
-        __pyx_v_is_whole = (((struct __pyx_vtabstruct_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree *)__pyx_v_self->__pyx_vtab)->add_branches(__pyx_v_self, 1, __pyx_v_self->width) >= 0);
+        __pyx_v_is_complete = (((struct __pyx_vtabstruct_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree *)__pyx_v_self->__pyx_vtab)->add_nodes(__pyx_v_self, 1, __pyx_v_self->width) >= 0);
 
         /* "tracklight/analysis/embeddings/projections/_forces.pyx":54
  *                 self.width = max(self.width, high - self.low[axis])
- *             is_whole = self.add_branches(1, self.width) >= 0
+ *             is_complete = self.add_nodes(1, self.width) >= 0
  *             i = 0             # <<<<<<<<<<<<<<
- *             while is_whole and i < layout.shape[0]:
- *                 is_whole = self.insert(<int32_t>i)
+ *             while is_complete and i < layout.shape[0]:
+ *                 is_complete = self.insert(<int32_t>i)
 */
         __pyx_v_i = 0;
 
         /* "tracklight/analysis/embeddings/projections/_forces.pyx":55
- *             is_whole = self.add_branches(1, self.width) >= 0
+ *             is_complete = self.add_nodes(1, self.width) >= 0
  *             i = 0
- *             while is_whole and i < layout.shape[0]:             # <<<<<<<<<<<<<<
- *                 is_whole = self.insert(<int32_t>i)
+ *             while is_complete and i < layout.shape[0]:             # <<<<<<<<<<<<<<
+ *                 is_complete = self.insert(<int32_t>i)
  *                 i += 1
 */
         while (1) {
-          if (__pyx_v_is_whole) {
+          if (__pyx_v_is_complete) {
           } else {
 
-            __pyx_t_1 = __pyx_v_is_whole;
+            __pyx_t_1 = __pyx_v_is_complete;
             goto __pyx_L17_bool_binop_done;
           }
           __pyx_t_4 = (__pyx_v_i < (__pyx_v_layout.shape[0]));
@@ -18578,47 +18577,47 @@ static int __pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_4
 
           /* "tracklight/analysis/embeddings/projections/_forces.pyx":56
  *             i = 0
- *             while is_whole and i < layout.shape[0]:
- *                 is_whole = self.insert(<int32_t>i)             # <<<<<<<<<<<<<<
+ *             while is_complete and i < layout.shape[0]:
+ *                 is_complete = self.insert(<int32_t>i)             # <<<<<<<<<<<<<<
  *                 i += 1
- *             if is_whole:
+ *             if is_complete:
 */
-          __pyx_v_is_whole = ((struct __pyx_vtabstruct_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree *)__pyx_v_self->__pyx_vtab)->insert(__pyx_v_self, ((int32_t)__pyx_v_i));
+          __pyx_v_is_complete = ((struct __pyx_vtabstruct_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree *)__pyx_v_self->__pyx_vtab)->insert(__pyx_v_self, ((int32_t)__pyx_v_i));
 
           /* "tracklight/analysis/embeddings/projections/_forces.pyx":57
- *             while is_whole and i < layout.shape[0]:
- *                 is_whole = self.insert(<int32_t>i)
+ *             while is_complete and i < layout.shape[0]:
+ *                 is_complete = self.insert(<int32_t>i)
  *                 i += 1             # <<<<<<<<<<<<<<
- *             if is_whole:
- *                 self.find_middles()
+ *             if is_complete:
+ *                 self.compute_centers()
 */
           __pyx_v_i = (__pyx_v_i + 1);
         }
 
         /* "tracklight/analysis/embeddings/projections/_forces.pyx":58
- *                 is_whole = self.insert(<int32_t>i)
+ *                 is_complete = self.insert(<int32_t>i)
  *                 i += 1
- *             if is_whole:             # <<<<<<<<<<<<<<
- *                 self.find_middles()
- *         if not is_whole:
+ *             if is_complete:             # <<<<<<<<<<<<<<
+ *                 self.compute_centers()
+ *         if not is_complete:
 */
-        if (__pyx_v_is_whole) {
+        if (__pyx_v_is_complete) {
 
           /* "tracklight/analysis/embeddings/projections/_forces.pyx":59
  *                 i += 1
- *             if is_whole:
- *                 self.find_middles()             # <<<<<<<<<<<<<<
- *         if not is_whole:
- *             raise MemoryError("no memory for a tree of points")
+ *             if is_complete:
+ *                 self.compute_centers()             # <<<<<<<<<<<<<<
+ *         if not is_complete:
+ *             raise MemoryError("out of memory")
 */
-          ((struct __pyx_vtabstruct_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree *)__pyx_v_self->__pyx_vtab)->find_middles(__pyx_v_self);
+          ((struct __pyx_vtabstruct_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree *)__pyx_v_self->__pyx_vtab)->compute_centers(__pyx_v_self);
 
           /* "tracklight/analysis/embeddings/projections/_forces.pyx":58
- *                 is_whole = self.insert(<int32_t>i)
+ *                 is_complete = self.insert(<int32_t>i)
  *                 i += 1
- *             if is_whole:             # <<<<<<<<<<<<<<
- *                 self.find_middles()
- *         if not is_whole:
+ *             if is_complete:             # <<<<<<<<<<<<<<
+ *                 self.compute_centers()
+ *         if not is_complete:
 */
         }
       }
@@ -18641,28 +18640,28 @@ static int __pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_4
   }
 
   /* "tracklight/analysis/embeddings/projections/_forces.pyx":60
- *             if is_whole:
- *                 self.find_middles()
- *         if not is_whole:             # <<<<<<<<<<<<<<
- *             raise MemoryError("no memory for a tree of points")
+ *             if is_complete:
+ *                 self.compute_centers()
+ *         if not is_complete:             # <<<<<<<<<<<<<<
+ *             raise MemoryError("out of memory")
  * 
 */
-  __pyx_t_1 = (!__pyx_v_is_whole);
+  __pyx_t_1 = (!__pyx_v_is_complete);
 
   if (unlikely(__pyx_t_1)) {
 
 
     /* "tracklight/analysis/embeddings/projections/_forces.pyx":61
- *                 self.find_middles()
- *         if not is_whole:
- *             raise MemoryError("no memory for a tree of points")             # <<<<<<<<<<<<<<
+ *                 self.compute_centers()
+ *         if not is_complete:
+ *             raise MemoryError("out of memory")             # <<<<<<<<<<<<<<
  * 
  *     def __dealloc__(self):
 */
     __pyx_t_6 = NULL;
     __pyx_t_7 = 1;
     {
-      PyObject *__pyx_callargs[2] = {__pyx_t_6, __pyx_mstate_global->__pyx_kp_u_no_memory_for_a_tree_of_points};
+      PyObject *__pyx_callargs[2] = {__pyx_t_6, __pyx_mstate_global->__pyx_kp_u_out_of_memory};
       __pyx_t_5 = __Pyx_PyObject_FastCall((PyObject*)(((PyTypeObject*)PyExc_MemoryError)), __pyx_callargs+__pyx_t_7, (2-__pyx_t_7) | (__pyx_t_7*__Pyx_PY_VECTORCALL_ARGUMENTS_OFFSET));
       __Pyx_XDECREF(__pyx_t_6); __pyx_t_6 = 0;
       if (unlikely(!__pyx_t_5)) __PYX_ERR(0, 61, __pyx_L1_error)
@@ -18673,10 +18672,10 @@ static int __pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_4
     __PYX_ERR(0, 61, __pyx_L1_error)
 
     /* "tracklight/analysis/embeddings/projections/_forces.pyx":60
- *             if is_whole:
- *                 self.find_middles()
- *         if not is_whole:             # <<<<<<<<<<<<<<
- *             raise MemoryError("no memory for a tree of points")
+ *             if is_complete:
+ *                 self.compute_centers()
+ *         if not is_complete:             # <<<<<<<<<<<<<<
+ *             raise MemoryError("out of memory")
  * 
 */
   }
@@ -18695,7 +18694,7 @@ static int __pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_4
   __pyx_L1_error:;
   __Pyx_XDECREF(__pyx_t_5);
   __Pyx_XDECREF(__pyx_t_6);
-  __Pyx_AddTraceback("tracklight.analysis.embeddings.projections._forces.Tree.__cinit__", __pyx_clineno, __pyx_lineno, __pyx_filename);
+  __Pyx_AddTraceback("tracklight.analysis.embeddings.projections._forces.BarnesHutTree.__cinit__", __pyx_clineno, __pyx_lineno, __pyx_filename);
   __pyx_r = -1;
   __pyx_L0:;
 
@@ -18708,7 +18707,7 @@ static int __pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_4
 }
 
 /* "tracklight/analysis/embeddings/projections/_forces.pyx":63
- *             raise MemoryError("no memory for a tree of points")
+ *             raise MemoryError("out of memory")
  * 
  *     def __dealloc__(self):             # <<<<<<<<<<<<<<
  *         free(self.nodes)
@@ -18716,31 +18715,31 @@ static int __pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_4
 */
 
 /* Python wrapper */
-static void __pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_3__dealloc__(PyObject *__pyx_v_self); /*proto*/
-static void __pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_3__dealloc__(PyObject *__pyx_v_self) {
+static void __pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_3__dealloc__(PyObject *__pyx_v_self); /*proto*/
+static void __pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_3__dealloc__(PyObject *__pyx_v_self) {
   CYTHON_UNUSED PyObject *const *__pyx_kwvalues;
   __Pyx_RefNannyDeclarations
   __Pyx_RefNannySetupContext("__dealloc__ (wrapper)", 0);
   __pyx_kwvalues = __Pyx_KwValues_VARARGS(__pyx_args, __pyx_nargs);
-  __pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_2__dealloc__(((struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree *)__pyx_v_self));
+  __pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_2__dealloc__(((struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree *)__pyx_v_self));
 
   /* function exit code */
   __Pyx_RefNannyFinishContext();
 }
 
-static void __pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_2__dealloc__(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree *__pyx_v_self) {
+static void __pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_2__dealloc__(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree *__pyx_v_self) {
 
   /* "tracklight/analysis/embeddings/projections/_forces.pyx":64
  * 
  *     def __dealloc__(self):
  *         free(self.nodes)             # <<<<<<<<<<<<<<
  * 
- *     cdef int64_t add_branches(self, int count, double width) noexcept nogil:
+ *     cdef int64_t add_nodes(self, int count, double width) noexcept nogil:
 */
   free(__pyx_v_self->nodes);
 
   /* "tracklight/analysis/embeddings/projections/_forces.pyx":63
- *             raise MemoryError("no memory for a tree of points")
+ *             raise MemoryError("out of memory")
  * 
  *     def __dealloc__(self):             # <<<<<<<<<<<<<<
  *         free(self.nodes)
@@ -18754,15 +18753,15 @@ static void __pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_
 /* "tracklight/analysis/embeddings/projections/_forces.pyx":66
  *         free(self.nodes)
  * 
- *     cdef int64_t add_branches(self, int count, double width) noexcept nogil:             # <<<<<<<<<<<<<<
- *         """Append empty nodes and give the place of the first; -1 where there is no memory."""
+ *     cdef int64_t add_nodes(self, int count, double width) noexcept nogil:             # <<<<<<<<<<<<<<
+ *         """Append empty nodes and return the index of the first; -1 if out of memory."""
  *         cdef Node *grown
 */
 
-static int64_t __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_add_branches(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree *__pyx_v_self, int __pyx_v_count, double __pyx_v_width) {
+static int64_t __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_add_nodes(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree *__pyx_v_self, int __pyx_v_count, double __pyx_v_width) {
   struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_7_forces_Node *__pyx_v_grown;
   int64_t __pyx_v_first;
-  int64_t __pyx_v_place;
+  int64_t __pyx_v_index;
   long __pyx_v_axis;
   int64_t __pyx_r;
   int64_t __pyx_t_1;
@@ -18775,11 +18774,11 @@ static int64_t __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_force
   long __pyx_t_8;
 
   /* "tracklight/analysis/embeddings/projections/_forces.pyx":69
- *         """Append empty nodes and give the place of the first; -1 where there is no memory."""
+ *         """Append empty nodes and return the index of the first; -1 if out of memory."""
  *         cdef Node *grown
- *         cdef int64_t first = self.used, place             # <<<<<<<<<<<<<<
- *         if self.used + count > self.room:
- *             self.room = max(2 * self.room, 4 * self.layout.shape[0] + 64)
+ *         cdef int64_t first = self.used, index             # <<<<<<<<<<<<<<
+ *         if self.used + count > self.capacity:
+ *             self.capacity = max(2 * self.capacity, 4 * self.layout.shape[0] + 64)
 */
   __pyx_t_1 = __pyx_v_self->used;
 
@@ -18787,27 +18786,27 @@ static int64_t __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_force
 
   /* "tracklight/analysis/embeddings/projections/_forces.pyx":70
  *         cdef Node *grown
- *         cdef int64_t first = self.used, place
- *         if self.used + count > self.room:             # <<<<<<<<<<<<<<
- *             self.room = max(2 * self.room, 4 * self.layout.shape[0] + 64)
- *             grown = <Node *>realloc(self.nodes, self.room * sizeof(Node))
+ *         cdef int64_t first = self.used, index
+ *         if self.used + count > self.capacity:             # <<<<<<<<<<<<<<
+ *             self.capacity = max(2 * self.capacity, 4 * self.layout.shape[0] + 64)
+ *             grown = <Node *>realloc(self.nodes, self.capacity * sizeof(Node))
 */
-  __pyx_t_2 = ((__pyx_v_self->used + __pyx_v_count) > __pyx_v_self->room);
+  __pyx_t_2 = ((__pyx_v_self->used + __pyx_v_count) > __pyx_v_self->capacity);
 
   if (__pyx_t_2) {
 
 
     /* "tracklight/analysis/embeddings/projections/_forces.pyx":71
- *         cdef int64_t first = self.used, place
- *         if self.used + count > self.room:
- *             self.room = max(2 * self.room, 4 * self.layout.shape[0] + 64)             # <<<<<<<<<<<<<<
- *             grown = <Node *>realloc(self.nodes, self.room * sizeof(Node))
- *             if grown == NULL or self.room > 1 << 30:
+ *         cdef int64_t first = self.used, index
+ *         if self.used + count > self.capacity:
+ *             self.capacity = max(2 * self.capacity, 4 * self.layout.shape[0] + 64)             # <<<<<<<<<<<<<<
+ *             grown = <Node *>realloc(self.nodes, self.capacity * sizeof(Node))
+ *             if grown == NULL or self.capacity > 1 << 30:
 */
 
     __pyx_t_3 = ((4 * (__pyx_v_self->layout.shape[0])) + 64);
 
-    __pyx_t_1 = (2 * __pyx_v_self->room);
+    __pyx_t_1 = (2 * __pyx_v_self->capacity);
     __pyx_t_2 = (__pyx_t_3 > __pyx_t_1);
 
     if (__pyx_t_2) {
@@ -18818,22 +18817,22 @@ static int64_t __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_force
       __pyx_t_4 = __pyx_t_1;
     }
 
-    __pyx_v_self->room = __pyx_t_4;
+    __pyx_v_self->capacity = __pyx_t_4;
 
 
     /* "tracklight/analysis/embeddings/projections/_forces.pyx":72
- *         if self.used + count > self.room:
- *             self.room = max(2 * self.room, 4 * self.layout.shape[0] + 64)
- *             grown = <Node *>realloc(self.nodes, self.room * sizeof(Node))             # <<<<<<<<<<<<<<
- *             if grown == NULL or self.room > 1 << 30:
+ *         if self.used + count > self.capacity:
+ *             self.capacity = max(2 * self.capacity, 4 * self.layout.shape[0] + 64)
+ *             grown = <Node *>realloc(self.nodes, self.capacity * sizeof(Node))             # <<<<<<<<<<<<<<
+ *             if grown == NULL or self.capacity > 1 << 30:
  *                 return -1
 */
-    __pyx_v_grown = ((struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_7_forces_Node *)realloc(__pyx_v_self->nodes, (__pyx_v_self->room * (sizeof(struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_7_forces_Node)))));
+    __pyx_v_grown = ((struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_7_forces_Node *)realloc(__pyx_v_self->nodes, (__pyx_v_self->capacity * (sizeof(struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_7_forces_Node)))));
 
     /* "tracklight/analysis/embeddings/projections/_forces.pyx":73
- *             self.room = max(2 * self.room, 4 * self.layout.shape[0] + 64)
- *             grown = <Node *>realloc(self.nodes, self.room * sizeof(Node))
- *             if grown == NULL or self.room > 1 << 30:             # <<<<<<<<<<<<<<
+ *             self.capacity = max(2 * self.capacity, 4 * self.layout.shape[0] + 64)
+ *             grown = <Node *>realloc(self.nodes, self.capacity * sizeof(Node))
+ *             if grown == NULL or self.capacity > 1 << 30:             # <<<<<<<<<<<<<<
  *                 return -1
  *             self.nodes = grown
 */
@@ -18847,7 +18846,7 @@ static int64_t __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_force
 
       goto __pyx_L5_bool_binop_done;
     }
-    __pyx_t_5 = (__pyx_v_self->room > 0x40000000);
+    __pyx_t_5 = (__pyx_v_self->capacity > 0x40000000);
 
 
     __pyx_t_2 = __pyx_t_5;
@@ -18857,11 +18856,11 @@ static int64_t __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_force
 
 
       /* "tracklight/analysis/embeddings/projections/_forces.pyx":74
- *             grown = <Node *>realloc(self.nodes, self.room * sizeof(Node))
- *             if grown == NULL or self.room > 1 << 30:
+ *             grown = <Node *>realloc(self.nodes, self.capacity * sizeof(Node))
+ *             if grown == NULL or self.capacity > 1 << 30:
  *                 return -1             # <<<<<<<<<<<<<<
  *             self.nodes = grown
- *         for place in range(first, first + count):
+ *         for index in range(first, first + count):
 */
       {
 
@@ -18870,107 +18869,107 @@ static int64_t __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_force
       goto __pyx_L0;
 
       /* "tracklight/analysis/embeddings/projections/_forces.pyx":73
- *             self.room = max(2 * self.room, 4 * self.layout.shape[0] + 64)
- *             grown = <Node *>realloc(self.nodes, self.room * sizeof(Node))
- *             if grown == NULL or self.room > 1 << 30:             # <<<<<<<<<<<<<<
+ *             self.capacity = max(2 * self.capacity, 4 * self.layout.shape[0] + 64)
+ *             grown = <Node *>realloc(self.nodes, self.capacity * sizeof(Node))
+ *             if grown == NULL or self.capacity > 1 << 30:             # <<<<<<<<<<<<<<
  *                 return -1
  *             self.nodes = grown
 */
     }
 
     /* "tracklight/analysis/embeddings/projections/_forces.pyx":75
- *             if grown == NULL or self.room > 1 << 30:
+ *             if grown == NULL or self.capacity > 1 << 30:
  *                 return -1
  *             self.nodes = grown             # <<<<<<<<<<<<<<
- *         for place in range(first, first + count):
- *             self.nodes[place].mass = 0
+ *         for index in range(first, first + count):
+ *             self.nodes[index].mass = 0
 */
     __pyx_v_self->nodes = __pyx_v_grown;
 
     /* "tracklight/analysis/embeddings/projections/_forces.pyx":70
  *         cdef Node *grown
- *         cdef int64_t first = self.used, place
- *         if self.used + count > self.room:             # <<<<<<<<<<<<<<
- *             self.room = max(2 * self.room, 4 * self.layout.shape[0] + 64)
- *             grown = <Node *>realloc(self.nodes, self.room * sizeof(Node))
+ *         cdef int64_t first = self.used, index
+ *         if self.used + count > self.capacity:             # <<<<<<<<<<<<<<
+ *             self.capacity = max(2 * self.capacity, 4 * self.layout.shape[0] + 64)
+ *             grown = <Node *>realloc(self.nodes, self.capacity * sizeof(Node))
 */
   }
 
   /* "tracklight/analysis/embeddings/projections/_forces.pyx":76
  *                 return -1
  *             self.nodes = grown
- *         for place in range(first, first + count):             # <<<<<<<<<<<<<<
- *             self.nodes[place].mass = 0
- *             self.nodes[place].children = -1
+ *         for index in range(first, first + count):             # <<<<<<<<<<<<<<
+ *             self.nodes[index].mass = 0
+ *             self.nodes[index].children = -1
 */
 
   __pyx_t_1 = (__pyx_v_first + __pyx_v_count);
   __pyx_t_6 = __pyx_t_1;
 
   for (__pyx_t_7 = __pyx_v_first; __pyx_t_7 < __pyx_t_6; __pyx_t_7+=1) {
-    __pyx_v_place = __pyx_t_7;
+    __pyx_v_index = __pyx_t_7;
 
     /* "tracklight/analysis/embeddings/projections/_forces.pyx":77
  *             self.nodes = grown
- *         for place in range(first, first + count):
- *             self.nodes[place].mass = 0             # <<<<<<<<<<<<<<
- *             self.nodes[place].children = -1
- *             self.nodes[place].point = -1
+ *         for index in range(first, first + count):
+ *             self.nodes[index].mass = 0             # <<<<<<<<<<<<<<
+ *             self.nodes[index].children = -1
+ *             self.nodes[index].point = -1
 */
-    (__pyx_v_self->nodes[__pyx_v_place]).mass = 0;
+    (__pyx_v_self->nodes[__pyx_v_index]).mass = 0;
 
     /* "tracklight/analysis/embeddings/projections/_forces.pyx":78
- *         for place in range(first, first + count):
- *             self.nodes[place].mass = 0
- *             self.nodes[place].children = -1             # <<<<<<<<<<<<<<
- *             self.nodes[place].point = -1
- *             self.nodes[place].width = width
+ *         for index in range(first, first + count):
+ *             self.nodes[index].mass = 0
+ *             self.nodes[index].children = -1             # <<<<<<<<<<<<<<
+ *             self.nodes[index].point = -1
+ *             self.nodes[index].width = width
 */
-    (__pyx_v_self->nodes[__pyx_v_place]).children = -1;
+    (__pyx_v_self->nodes[__pyx_v_index]).children = -1;
 
     /* "tracklight/analysis/embeddings/projections/_forces.pyx":79
- *             self.nodes[place].mass = 0
- *             self.nodes[place].children = -1
- *             self.nodes[place].point = -1             # <<<<<<<<<<<<<<
- *             self.nodes[place].width = width
+ *             self.nodes[index].mass = 0
+ *             self.nodes[index].children = -1
+ *             self.nodes[index].point = -1             # <<<<<<<<<<<<<<
+ *             self.nodes[index].width = width
  *             for axis in range(3):
 */
-    (__pyx_v_self->nodes[__pyx_v_place]).point = -1;
+    (__pyx_v_self->nodes[__pyx_v_index]).point = -1;
 
     /* "tracklight/analysis/embeddings/projections/_forces.pyx":80
- *             self.nodes[place].children = -1
- *             self.nodes[place].point = -1
- *             self.nodes[place].width = width             # <<<<<<<<<<<<<<
+ *             self.nodes[index].children = -1
+ *             self.nodes[index].point = -1
+ *             self.nodes[index].width = width             # <<<<<<<<<<<<<<
  *             for axis in range(3):
- *                 self.nodes[place].middle[axis] = 0
+ *                 self.nodes[index].center[axis] = 0
 */
-    (__pyx_v_self->nodes[__pyx_v_place]).width = __pyx_v_width;
+    (__pyx_v_self->nodes[__pyx_v_index]).width = __pyx_v_width;
 
     /* "tracklight/analysis/embeddings/projections/_forces.pyx":81
- *             self.nodes[place].point = -1
- *             self.nodes[place].width = width
+ *             self.nodes[index].point = -1
+ *             self.nodes[index].width = width
  *             for axis in range(3):             # <<<<<<<<<<<<<<
- *                 self.nodes[place].middle[axis] = 0
+ *                 self.nodes[index].center[axis] = 0
  *         self.used += count
 */
     for (__pyx_t_8 = 0; __pyx_t_8 < 3; __pyx_t_8+=1) {
       __pyx_v_axis = __pyx_t_8;
 
       /* "tracklight/analysis/embeddings/projections/_forces.pyx":82
- *             self.nodes[place].width = width
+ *             self.nodes[index].width = width
  *             for axis in range(3):
- *                 self.nodes[place].middle[axis] = 0             # <<<<<<<<<<<<<<
+ *                 self.nodes[index].center[axis] = 0             # <<<<<<<<<<<<<<
  *         self.used += count
  *         return first
 */
-      ((__pyx_v_self->nodes[__pyx_v_place]).middle[__pyx_v_axis]) = 0.0;
+      ((__pyx_v_self->nodes[__pyx_v_index]).center[__pyx_v_axis]) = 0.0;
     }
   }
 
 
   /* "tracklight/analysis/embeddings/projections/_forces.pyx":83
  *             for axis in range(3):
- *                 self.nodes[place].middle[axis] = 0
+ *                 self.nodes[index].center[axis] = 0
  *         self.used += count             # <<<<<<<<<<<<<<
  *         return first
  * 
@@ -18978,7 +18977,7 @@ static int64_t __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_force
   __pyx_v_self->used = (__pyx_v_self->used + __pyx_v_count);
 
   /* "tracklight/analysis/embeddings/projections/_forces.pyx":84
- *                 self.nodes[place].middle[axis] = 0
+ *                 self.nodes[index].center[axis] = 0
  *         self.used += count
  *         return first             # <<<<<<<<<<<<<<
  * 
@@ -18993,8 +18992,8 @@ static int64_t __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_force
   /* "tracklight/analysis/embeddings/projections/_forces.pyx":66
  *         free(self.nodes)
  * 
- *     cdef int64_t add_branches(self, int count, double width) noexcept nogil:             # <<<<<<<<<<<<<<
- *         """Append empty nodes and give the place of the first; -1 where there is no memory."""
+ *     cdef int64_t add_nodes(self, int count, double width) noexcept nogil:             # <<<<<<<<<<<<<<
+ *         """Append empty nodes and return the index of the first; -1 if out of memory."""
  *         cdef Node *grown
 */
 
@@ -19011,12 +19010,12 @@ static int64_t __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_force
  *         return first
  * 
  *     cdef bint insert(self, int32_t point) noexcept nogil:             # <<<<<<<<<<<<<<
- *         cdef int64_t place = 0, first
+ *         cdef int64_t index = 0, first
  *         cdef int depth, axis
 */
 
-static int __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_insert(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree *__pyx_v_self, int32_t __pyx_v_point) {
-  int64_t __pyx_v_place;
+static int __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_insert(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree *__pyx_v_self, int32_t __pyx_v_point) {
+  int64_t __pyx_v_index;
   int64_t __pyx_v_first;
   int __pyx_v_depth;
   int __pyx_v_axis;
@@ -19036,11 +19035,11 @@ static int __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_4T
   /* "tracklight/analysis/embeddings/projections/_forces.pyx":87
  * 
  *     cdef bint insert(self, int32_t point) noexcept nogil:
- *         cdef int64_t place = 0, first             # <<<<<<<<<<<<<<
+ *         cdef int64_t index = 0, first             # <<<<<<<<<<<<<<
  *         cdef int depth, axis
  *         cdef double corner[3]
 */
-  __pyx_v_place = 0;
+  __pyx_v_index = 0;
 
   /* "tracklight/analysis/embeddings/projections/_forces.pyx":90
  *         cdef int depth, axis
@@ -19058,7 +19057,7 @@ static int __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_4T
  *         cdef int32_t other
  *         for axis in range(self.dimensions):             # <<<<<<<<<<<<<<
  *             corner[axis] = self.low[axis]
- *         for depth in range(DEEPEST):
+ *         for depth in range(MAX_DEPTH):
 */
 
   __pyx_t_2 = __pyx_v_self->dimensions;
@@ -19071,8 +19070,8 @@ static int __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_4T
  *         cdef int32_t other
  *         for axis in range(self.dimensions):
  *             corner[axis] = self.low[axis]             # <<<<<<<<<<<<<<
- *         for depth in range(DEEPEST):
- *             self.put(place, point)
+ *         for depth in range(MAX_DEPTH):
+ *             self.add_point(index, point)
 */
     (__pyx_v_corner[__pyx_v_axis]) = (__pyx_v_self->low[__pyx_v_axis]);
   }
@@ -19081,12 +19080,12 @@ static int __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_4T
   /* "tracklight/analysis/embeddings/projections/_forces.pyx":94
  *         for axis in range(self.dimensions):
  *             corner[axis] = self.low[axis]
- *         for depth in range(DEEPEST):             # <<<<<<<<<<<<<<
- *             self.put(place, point)
- *             if self.nodes[place].mass == 1:
+ *         for depth in range(MAX_DEPTH):             # <<<<<<<<<<<<<<
+ *             self.add_point(index, point)
+ *             if self.nodes[index].mass == 1:
 */
 
-  __pyx_t_5 = __pyx_e_10tracklight_8analysis_10embeddings_11projections_7_forces_DEEPEST;
+  __pyx_t_5 = __pyx_e_10tracklight_8analysis_10embeddings_11projections_7_forces_MAX_DEPTH;
   __pyx_t_6 = __pyx_t_5;
 
   for (__pyx_t_2 = 0; __pyx_t_2 < __pyx_t_6; __pyx_t_2+=1) {
@@ -19094,40 +19093,40 @@ static int __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_4T
 
     /* "tracklight/analysis/embeddings/projections/_forces.pyx":95
  *             corner[axis] = self.low[axis]
- *         for depth in range(DEEPEST):
- *             self.put(place, point)             # <<<<<<<<<<<<<<
- *             if self.nodes[place].mass == 1:
- *                 self.nodes[place].point = point
+ *         for depth in range(MAX_DEPTH):
+ *             self.add_point(index, point)             # <<<<<<<<<<<<<<
+ *             if self.nodes[index].mass == 1:
+ *                 self.nodes[index].point = point
 */
-    __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_put(__pyx_v_self, __pyx_v_place, __pyx_v_point);
+    __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_add_point(__pyx_v_self, __pyx_v_index, __pyx_v_point);
 
     /* "tracklight/analysis/embeddings/projections/_forces.pyx":96
- *         for depth in range(DEEPEST):
- *             self.put(place, point)
- *             if self.nodes[place].mass == 1:             # <<<<<<<<<<<<<<
- *                 self.nodes[place].point = point
+ *         for depth in range(MAX_DEPTH):
+ *             self.add_point(index, point)
+ *             if self.nodes[index].mass == 1:             # <<<<<<<<<<<<<<
+ *                 self.nodes[index].point = point
  *                 return True
 */
-    __pyx_t_7 = ((__pyx_v_self->nodes[__pyx_v_place]).mass == 1);
+    __pyx_t_7 = ((__pyx_v_self->nodes[__pyx_v_index]).mass == 1);
 
     if (__pyx_t_7) {
 
 
       /* "tracklight/analysis/embeddings/projections/_forces.pyx":97
- *             self.put(place, point)
- *             if self.nodes[place].mass == 1:
- *                 self.nodes[place].point = point             # <<<<<<<<<<<<<<
+ *             self.add_point(index, point)
+ *             if self.nodes[index].mass == 1:
+ *                 self.nodes[index].point = point             # <<<<<<<<<<<<<<
  *                 return True
  *             width /= 2
 */
-      (__pyx_v_self->nodes[__pyx_v_place]).point = __pyx_v_point;
+      (__pyx_v_self->nodes[__pyx_v_index]).point = __pyx_v_point;
 
       /* "tracklight/analysis/embeddings/projections/_forces.pyx":98
- *             if self.nodes[place].mass == 1:
- *                 self.nodes[place].point = point
+ *             if self.nodes[index].mass == 1:
+ *                 self.nodes[index].point = point
  *                 return True             # <<<<<<<<<<<<<<
  *             width /= 2
- *             if self.nodes[place].children < 0:
+ *             if self.nodes[index].children < 0:
 */
       {
 
@@ -19136,52 +19135,52 @@ static int __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_4T
       goto __pyx_L0;
 
       /* "tracklight/analysis/embeddings/projections/_forces.pyx":96
- *         for depth in range(DEEPEST):
- *             self.put(place, point)
- *             if self.nodes[place].mass == 1:             # <<<<<<<<<<<<<<
- *                 self.nodes[place].point = point
+ *         for depth in range(MAX_DEPTH):
+ *             self.add_point(index, point)
+ *             if self.nodes[index].mass == 1:             # <<<<<<<<<<<<<<
+ *                 self.nodes[index].point = point
  *                 return True
 */
     }
 
     /* "tracklight/analysis/embeddings/projections/_forces.pyx":99
- *                 self.nodes[place].point = point
+ *                 self.nodes[index].point = point
  *                 return True
  *             width /= 2             # <<<<<<<<<<<<<<
- *             if self.nodes[place].children < 0:
- *                 if depth == DEEPEST - 1:
+ *             if self.nodes[index].children < 0:
+ *                 if depth == MAX_DEPTH - 1:
 */
     __pyx_v_width = (__pyx_v_width / 2.0);
 
     /* "tracklight/analysis/embeddings/projections/_forces.pyx":100
  *                 return True
  *             width /= 2
- *             if self.nodes[place].children < 0:             # <<<<<<<<<<<<<<
- *                 if depth == DEEPEST - 1:
+ *             if self.nodes[index].children < 0:             # <<<<<<<<<<<<<<
+ *                 if depth == MAX_DEPTH - 1:
  *                     return True
 */
-    __pyx_t_7 = ((__pyx_v_self->nodes[__pyx_v_place]).children < 0);
+    __pyx_t_7 = ((__pyx_v_self->nodes[__pyx_v_index]).children < 0);
 
     if (__pyx_t_7) {
 
 
       /* "tracklight/analysis/embeddings/projections/_forces.pyx":101
  *             width /= 2
- *             if self.nodes[place].children < 0:
- *                 if depth == DEEPEST - 1:             # <<<<<<<<<<<<<<
+ *             if self.nodes[index].children < 0:
+ *                 if depth == MAX_DEPTH - 1:             # <<<<<<<<<<<<<<
  *                     return True
- *                 first = self.add_branches(self.branches, width)
+ *                 first = self.add_nodes(self.branches, width)
 */
-      __pyx_t_7 = (__pyx_v_depth == (__pyx_e_10tracklight_8analysis_10embeddings_11projections_7_forces_DEEPEST - 1));
+      __pyx_t_7 = (__pyx_v_depth == (__pyx_e_10tracklight_8analysis_10embeddings_11projections_7_forces_MAX_DEPTH - 1));
 
       if (__pyx_t_7) {
 
 
         /* "tracklight/analysis/embeddings/projections/_forces.pyx":102
- *             if self.nodes[place].children < 0:
- *                 if depth == DEEPEST - 1:
+ *             if self.nodes[index].children < 0:
+ *                 if depth == MAX_DEPTH - 1:
  *                     return True             # <<<<<<<<<<<<<<
- *                 first = self.add_branches(self.branches, width)
+ *                 first = self.add_nodes(self.branches, width)
  *                 if first < 0:
 */
         {
@@ -19192,28 +19191,28 @@ static int __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_4T
 
         /* "tracklight/analysis/embeddings/projections/_forces.pyx":101
  *             width /= 2
- *             if self.nodes[place].children < 0:
- *                 if depth == DEEPEST - 1:             # <<<<<<<<<<<<<<
+ *             if self.nodes[index].children < 0:
+ *                 if depth == MAX_DEPTH - 1:             # <<<<<<<<<<<<<<
  *                     return True
- *                 first = self.add_branches(self.branches, width)
+ *                 first = self.add_nodes(self.branches, width)
 */
       }
 
       /* "tracklight/analysis/embeddings/projections/_forces.pyx":103
- *                 if depth == DEEPEST - 1:
+ *                 if depth == MAX_DEPTH - 1:
  *                     return True
- *                 first = self.add_branches(self.branches, width)             # <<<<<<<<<<<<<<
+ *                 first = self.add_nodes(self.branches, width)             # <<<<<<<<<<<<<<
  *                 if first < 0:
  *                     return False
 */
-      __pyx_v_first = ((struct __pyx_vtabstruct_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree *)__pyx_v_self->__pyx_vtab)->add_branches(__pyx_v_self, __pyx_v_self->branches, __pyx_v_width);
+      __pyx_v_first = ((struct __pyx_vtabstruct_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree *)__pyx_v_self->__pyx_vtab)->add_nodes(__pyx_v_self, __pyx_v_self->branches, __pyx_v_width);
 
       /* "tracklight/analysis/embeddings/projections/_forces.pyx":104
  *                     return True
- *                 first = self.add_branches(self.branches, width)
+ *                 first = self.add_nodes(self.branches, width)
  *                 if first < 0:             # <<<<<<<<<<<<<<
  *                     return False
- *                 self.nodes[place].children = <int32_t>first
+ *                 self.nodes[index].children = <int32_t>first
 */
       __pyx_t_7 = (__pyx_v_first < 0);
 
@@ -19221,11 +19220,11 @@ static int __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_4T
 
 
         /* "tracklight/analysis/embeddings/projections/_forces.pyx":105
- *                 first = self.add_branches(self.branches, width)
+ *                 first = self.add_nodes(self.branches, width)
  *                 if first < 0:
  *                     return False             # <<<<<<<<<<<<<<
- *                 self.nodes[place].children = <int32_t>first
- *                 other = self.nodes[place].point
+ *                 self.nodes[index].children = <int32_t>first
+ *                 other = self.nodes[index].point
 */
         {
 
@@ -19235,56 +19234,56 @@ static int __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_4T
 
         /* "tracklight/analysis/embeddings/projections/_forces.pyx":104
  *                     return True
- *                 first = self.add_branches(self.branches, width)
+ *                 first = self.add_nodes(self.branches, width)
  *                 if first < 0:             # <<<<<<<<<<<<<<
  *                     return False
- *                 self.nodes[place].children = <int32_t>first
+ *                 self.nodes[index].children = <int32_t>first
 */
       }
 
       /* "tracklight/analysis/embeddings/projections/_forces.pyx":106
  *                 if first < 0:
  *                     return False
- *                 self.nodes[place].children = <int32_t>first             # <<<<<<<<<<<<<<
- *                 other = self.nodes[place].point
- *                 first += self.choose(other, corner, width, False)
+ *                 self.nodes[index].children = <int32_t>first             # <<<<<<<<<<<<<<
+ *                 other = self.nodes[index].point
+ *                 first += self.get_branch(other, corner, width, False)
 */
-      (__pyx_v_self->nodes[__pyx_v_place]).children = ((int32_t)__pyx_v_first);
+      (__pyx_v_self->nodes[__pyx_v_index]).children = ((int32_t)__pyx_v_first);
 
       /* "tracklight/analysis/embeddings/projections/_forces.pyx":107
  *                     return False
- *                 self.nodes[place].children = <int32_t>first
- *                 other = self.nodes[place].point             # <<<<<<<<<<<<<<
- *                 first += self.choose(other, corner, width, False)
- *                 self.put(first, other)
+ *                 self.nodes[index].children = <int32_t>first
+ *                 other = self.nodes[index].point             # <<<<<<<<<<<<<<
+ *                 first += self.get_branch(other, corner, width, False)
+ *                 self.add_point(first, other)
 */
-      __pyx_t_8 = (__pyx_v_self->nodes[__pyx_v_place]).point;
+      __pyx_t_8 = (__pyx_v_self->nodes[__pyx_v_index]).point;
 
       __pyx_v_other = __pyx_t_8;
 
       /* "tracklight/analysis/embeddings/projections/_forces.pyx":108
- *                 self.nodes[place].children = <int32_t>first
- *                 other = self.nodes[place].point
- *                 first += self.choose(other, corner, width, False)             # <<<<<<<<<<<<<<
- *                 self.put(first, other)
+ *                 self.nodes[index].children = <int32_t>first
+ *                 other = self.nodes[index].point
+ *                 first += self.get_branch(other, corner, width, False)             # <<<<<<<<<<<<<<
+ *                 self.add_point(first, other)
  *                 self.nodes[first].point = other
 */
-      __pyx_v_first = (__pyx_v_first + __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_choose(__pyx_v_self, __pyx_v_other, __pyx_v_corner, __pyx_v_width, 0));
+      __pyx_v_first = (__pyx_v_first + __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_get_branch(__pyx_v_self, __pyx_v_other, __pyx_v_corner, __pyx_v_width, 0));
 
       /* "tracklight/analysis/embeddings/projections/_forces.pyx":109
- *                 other = self.nodes[place].point
- *                 first += self.choose(other, corner, width, False)
- *                 self.put(first, other)             # <<<<<<<<<<<<<<
+ *                 other = self.nodes[index].point
+ *                 first += self.get_branch(other, corner, width, False)
+ *                 self.add_point(first, other)             # <<<<<<<<<<<<<<
  *                 self.nodes[first].point = other
- *             place = self.nodes[place].children + self.choose(point, corner, width, True)
+ *             index = self.nodes[index].children + self.get_branch(point, corner, width, True)
 */
-      __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_put(__pyx_v_self, __pyx_v_first, __pyx_v_other);
+      __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_add_point(__pyx_v_self, __pyx_v_first, __pyx_v_other);
 
       /* "tracklight/analysis/embeddings/projections/_forces.pyx":110
- *                 first += self.choose(other, corner, width, False)
- *                 self.put(first, other)
+ *                 first += self.get_branch(other, corner, width, False)
+ *                 self.add_point(first, other)
  *                 self.nodes[first].point = other             # <<<<<<<<<<<<<<
- *             place = self.nodes[place].children + self.choose(point, corner, width, True)
+ *             index = self.nodes[index].children + self.get_branch(point, corner, width, True)
  *         return True
 */
       (__pyx_v_self->nodes[__pyx_v_first]).point = __pyx_v_other;
@@ -19292,29 +19291,29 @@ static int __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_4T
       /* "tracklight/analysis/embeddings/projections/_forces.pyx":100
  *                 return True
  *             width /= 2
- *             if self.nodes[place].children < 0:             # <<<<<<<<<<<<<<
- *                 if depth == DEEPEST - 1:
+ *             if self.nodes[index].children < 0:             # <<<<<<<<<<<<<<
+ *                 if depth == MAX_DEPTH - 1:
  *                     return True
 */
     }
 
     /* "tracklight/analysis/embeddings/projections/_forces.pyx":111
- *                 self.put(first, other)
+ *                 self.add_point(first, other)
  *                 self.nodes[first].point = other
- *             place = self.nodes[place].children + self.choose(point, corner, width, True)             # <<<<<<<<<<<<<<
+ *             index = self.nodes[index].children + self.get_branch(point, corner, width, True)             # <<<<<<<<<<<<<<
  *         return True
  * 
 */
-    __pyx_v_place = ((__pyx_v_self->nodes[__pyx_v_place]).children + __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_choose(__pyx_v_self, __pyx_v_point, __pyx_v_corner, __pyx_v_width, 1));
+    __pyx_v_index = ((__pyx_v_self->nodes[__pyx_v_index]).children + __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_get_branch(__pyx_v_self, __pyx_v_point, __pyx_v_corner, __pyx_v_width, 1));
   }
 
 
   /* "tracklight/analysis/embeddings/projections/_forces.pyx":112
  *                 self.nodes[first].point = other
- *             place = self.nodes[place].children + self.choose(point, corner, width, True)
+ *             index = self.nodes[index].children + self.get_branch(point, corner, width, True)
  *         return True             # <<<<<<<<<<<<<<
  * 
- *     cdef inline void put(self, int64_t place, int32_t point) noexcept nogil:
+ *     cdef inline void add_point(self, int64_t index, int32_t point) noexcept nogil:
 */
   {
 
@@ -19326,7 +19325,7 @@ static int __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_4T
  *         return first
  * 
  *     cdef bint insert(self, int32_t point) noexcept nogil:             # <<<<<<<<<<<<<<
- *         cdef int64_t place = 0, first
+ *         cdef int64_t index = 0, first
  *         cdef int depth, axis
 */
 
@@ -19345,12 +19344,12 @@ static int __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_4T
 /* "tracklight/analysis/embeddings/projections/_forces.pyx":114
  *         return True
  * 
- *     cdef inline void put(self, int64_t place, int32_t point) noexcept nogil:             # <<<<<<<<<<<<<<
+ *     cdef inline void add_point(self, int64_t index, int32_t point) noexcept nogil:             # <<<<<<<<<<<<<<
  *         cdef int axis
- *         self.nodes[place].mass += 1
+ *         self.nodes[index].mass += 1
 */
 
-static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_put(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree *__pyx_v_self, int64_t __pyx_v_place, int32_t __pyx_v_point) {
+static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_add_point(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree *__pyx_v_self, int64_t __pyx_v_index, int32_t __pyx_v_point) {
   int __pyx_v_axis;
   int64_t __pyx_t_1;
   int __pyx_t_2;
@@ -19361,21 +19360,21 @@ static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projecti
   Py_ssize_t __pyx_t_7;
 
   /* "tracklight/analysis/embeddings/projections/_forces.pyx":116
- *     cdef inline void put(self, int64_t place, int32_t point) noexcept nogil:
+ *     cdef inline void add_point(self, int64_t index, int32_t point) noexcept nogil:
  *         cdef int axis
- *         self.nodes[place].mass += 1             # <<<<<<<<<<<<<<
+ *         self.nodes[index].mass += 1             # <<<<<<<<<<<<<<
  *         for axis in range(self.dimensions):
- *             self.nodes[place].middle[axis] += self.layout[point, axis]
+ *             self.nodes[index].center[axis] += self.layout[point, axis]
 */
 
-  __pyx_t_1 = __pyx_v_place;
+  __pyx_t_1 = __pyx_v_index;
   (__pyx_v_self->nodes[__pyx_t_1]).mass = ((__pyx_v_self->nodes[__pyx_t_1]).mass + 1);
 
   /* "tracklight/analysis/embeddings/projections/_forces.pyx":117
  *         cdef int axis
- *         self.nodes[place].mass += 1
+ *         self.nodes[index].mass += 1
  *         for axis in range(self.dimensions):             # <<<<<<<<<<<<<<
- *             self.nodes[place].middle[axis] += self.layout[point, axis]
+ *             self.nodes[index].center[axis] += self.layout[point, axis]
  * 
 */
 
@@ -19386,28 +19385,28 @@ static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projecti
     __pyx_v_axis = __pyx_t_4;
 
     /* "tracklight/analysis/embeddings/projections/_forces.pyx":118
- *         self.nodes[place].mass += 1
+ *         self.nodes[index].mass += 1
  *         for axis in range(self.dimensions):
- *             self.nodes[place].middle[axis] += self.layout[point, axis]             # <<<<<<<<<<<<<<
+ *             self.nodes[index].center[axis] += self.layout[point, axis]             # <<<<<<<<<<<<<<
  * 
- *     cdef inline int choose(self, int32_t point, double *corner, double width, bint descend) noexcept nogil:
+ *     cdef inline int get_branch(
 */
 
-    __pyx_t_1 = __pyx_v_place;
+    __pyx_t_1 = __pyx_v_index;
 
     __pyx_t_5 = __pyx_v_axis;
     __pyx_t_6 = __pyx_v_point;
     __pyx_t_7 = __pyx_v_axis;
-    ((__pyx_v_self->nodes[__pyx_t_1]).middle[__pyx_t_5]) = (((__pyx_v_self->nodes[__pyx_t_1]).middle[__pyx_t_5]) + (*((double const  *) ( /* dim=1 */ ((char *) (((double const  *) ( /* dim=0 */ (__pyx_v_self->layout.data + __pyx_t_6 * __pyx_v_self->layout.strides[0]) )) + __pyx_t_7)) ))));
+    ((__pyx_v_self->nodes[__pyx_t_1]).center[__pyx_t_5]) = (((__pyx_v_self->nodes[__pyx_t_1]).center[__pyx_t_5]) + (*((double const  *) ( /* dim=1 */ ((char *) (((double const  *) ( /* dim=0 */ (__pyx_v_self->layout.data + __pyx_t_6 * __pyx_v_self->layout.strides[0]) )) + __pyx_t_7)) ))));
   }
 
 
   /* "tracklight/analysis/embeddings/projections/_forces.pyx":114
  *         return True
  * 
- *     cdef inline void put(self, int64_t place, int32_t point) noexcept nogil:             # <<<<<<<<<<<<<<
+ *     cdef inline void add_point(self, int64_t index, int32_t point) noexcept nogil:             # <<<<<<<<<<<<<<
  *         cdef int axis
- *         self.nodes[place].mass += 1
+ *         self.nodes[index].mass += 1
 */
 
   /* function exit code */
@@ -19415,14 +19414,14 @@ static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projecti
 }
 
 /* "tracklight/analysis/embeddings/projections/_forces.pyx":120
- *             self.nodes[place].middle[axis] += self.layout[point, axis]
+ *             self.nodes[index].center[axis] += self.layout[point, axis]
  * 
- *     cdef inline int choose(self, int32_t point, double *corner, double width, bint descend) noexcept nogil:             # <<<<<<<<<<<<<<
- *         """The branch that a point belongs to; ``corner`` goes along where one descends."""
- *         cdef int axis, branch = 0
+ *     cdef inline int get_branch(             # <<<<<<<<<<<<<<
+ *         self, int32_t point, double *corner, double width, bint descend
+ *     ) noexcept nogil:
 */
 
-static CYTHON_INLINE int __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_choose(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree *__pyx_v_self, int32_t __pyx_v_point, double *__pyx_v_corner, double __pyx_v_width, int __pyx_v_descend) {
+static CYTHON_INLINE int __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_get_branch(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree *__pyx_v_self, int32_t __pyx_v_point, double *__pyx_v_corner, double __pyx_v_width, int __pyx_v_descend) {
   int __pyx_v_axis;
   int __pyx_v_branch;
   int __pyx_r;
@@ -19434,17 +19433,17 @@ static CYTHON_INLINE int __pyx_f_10tracklight_8analysis_10embeddings_11projectio
   int __pyx_t_6;
   int __pyx_t_7;
 
-  /* "tracklight/analysis/embeddings/projections/_forces.pyx":122
- *     cdef inline int choose(self, int32_t point, double *corner, double width, bint descend) noexcept nogil:
- *         """The branch that a point belongs to; ``corner`` goes along where one descends."""
+  /* "tracklight/analysis/embeddings/projections/_forces.pyx":124
+ *     ) noexcept nogil:
+ *         """Return the child that a point belongs to; with ``descend``, move ``corner`` to it."""
  *         cdef int axis, branch = 0             # <<<<<<<<<<<<<<
  *         for axis in range(self.dimensions):
  *             if self.layout[point, axis] >= corner[axis] + width:
 */
   __pyx_v_branch = 0;
 
-  /* "tracklight/analysis/embeddings/projections/_forces.pyx":123
- *         """The branch that a point belongs to; ``corner`` goes along where one descends."""
+  /* "tracklight/analysis/embeddings/projections/_forces.pyx":125
+ *         """Return the child that a point belongs to; with ``descend``, move ``corner`` to it."""
  *         cdef int axis, branch = 0
  *         for axis in range(self.dimensions):             # <<<<<<<<<<<<<<
  *             if self.layout[point, axis] >= corner[axis] + width:
@@ -19457,7 +19456,7 @@ static CYTHON_INLINE int __pyx_f_10tracklight_8analysis_10embeddings_11projectio
   for (__pyx_t_3 = 0; __pyx_t_3 < __pyx_t_2; __pyx_t_3+=1) {
     __pyx_v_axis = __pyx_t_3;
 
-    /* "tracklight/analysis/embeddings/projections/_forces.pyx":124
+    /* "tracklight/analysis/embeddings/projections/_forces.pyx":126
  *         cdef int axis, branch = 0
  *         for axis in range(self.dimensions):
  *             if self.layout[point, axis] >= corner[axis] + width:             # <<<<<<<<<<<<<<
@@ -19471,7 +19470,7 @@ static CYTHON_INLINE int __pyx_f_10tracklight_8analysis_10embeddings_11projectio
     if (__pyx_t_6) {
 
 
-      /* "tracklight/analysis/embeddings/projections/_forces.pyx":125
+      /* "tracklight/analysis/embeddings/projections/_forces.pyx":127
  *         for axis in range(self.dimensions):
  *             if self.layout[point, axis] >= corner[axis] + width:
  *                 branch |= 1 << axis             # <<<<<<<<<<<<<<
@@ -19480,7 +19479,7 @@ static CYTHON_INLINE int __pyx_f_10tracklight_8analysis_10embeddings_11projectio
 */
       __pyx_v_branch = (__pyx_v_branch | (1 << __pyx_v_axis));
 
-      /* "tracklight/analysis/embeddings/projections/_forces.pyx":126
+      /* "tracklight/analysis/embeddings/projections/_forces.pyx":128
  *             if self.layout[point, axis] >= corner[axis] + width:
  *                 branch |= 1 << axis
  *                 if descend:             # <<<<<<<<<<<<<<
@@ -19489,7 +19488,7 @@ static CYTHON_INLINE int __pyx_f_10tracklight_8analysis_10embeddings_11projectio
 */
       if (__pyx_v_descend) {
 
-        /* "tracklight/analysis/embeddings/projections/_forces.pyx":127
+        /* "tracklight/analysis/embeddings/projections/_forces.pyx":129
  *                 branch |= 1 << axis
  *                 if descend:
  *                     corner[axis] += width             # <<<<<<<<<<<<<<
@@ -19500,7 +19499,7 @@ static CYTHON_INLINE int __pyx_f_10tracklight_8analysis_10embeddings_11projectio
         __pyx_t_7 = __pyx_v_axis;
         (__pyx_v_corner[__pyx_t_7]) = ((__pyx_v_corner[__pyx_t_7]) + __pyx_v_width);
 
-        /* "tracklight/analysis/embeddings/projections/_forces.pyx":126
+        /* "tracklight/analysis/embeddings/projections/_forces.pyx":128
  *             if self.layout[point, axis] >= corner[axis] + width:
  *                 branch |= 1 << axis
  *                 if descend:             # <<<<<<<<<<<<<<
@@ -19509,7 +19508,7 @@ static CYTHON_INLINE int __pyx_f_10tracklight_8analysis_10embeddings_11projectio
 */
       }
 
-      /* "tracklight/analysis/embeddings/projections/_forces.pyx":124
+      /* "tracklight/analysis/embeddings/projections/_forces.pyx":126
  *         cdef int axis, branch = 0
  *         for axis in range(self.dimensions):
  *             if self.layout[point, axis] >= corner[axis] + width:             # <<<<<<<<<<<<<<
@@ -19520,12 +19519,12 @@ static CYTHON_INLINE int __pyx_f_10tracklight_8analysis_10embeddings_11projectio
   }
 
 
-  /* "tracklight/analysis/embeddings/projections/_forces.pyx":128
+  /* "tracklight/analysis/embeddings/projections/_forces.pyx":130
  *                 if descend:
  *                     corner[axis] += width
  *         return branch             # <<<<<<<<<<<<<<
  * 
- *     cdef void find_middles(self) noexcept nogil:
+ *     cdef void compute_centers(self) noexcept nogil:
 */
   {
 
@@ -19534,11 +19533,11 @@ static CYTHON_INLINE int __pyx_f_10tracklight_8analysis_10embeddings_11projectio
   goto __pyx_L0;
 
   /* "tracklight/analysis/embeddings/projections/_forces.pyx":120
- *             self.nodes[place].middle[axis] += self.layout[point, axis]
+ *             self.nodes[index].center[axis] += self.layout[point, axis]
  * 
- *     cdef inline int choose(self, int32_t point, double *corner, double width, bint descend) noexcept nogil:             # <<<<<<<<<<<<<<
- *         """The branch that a point belongs to; ``corner`` goes along where one descends."""
- *         cdef int axis, branch = 0
+ *     cdef inline int get_branch(             # <<<<<<<<<<<<<<
+ *         self, int32_t point, double *corner, double width, bint descend
+ *     ) noexcept nogil:
 */
 
   /* function exit code */
@@ -19548,16 +19547,16 @@ static CYTHON_INLINE int __pyx_f_10tracklight_8analysis_10embeddings_11projectio
   return __pyx_r;
 }
 
-/* "tracklight/analysis/embeddings/projections/_forces.pyx":130
+/* "tracklight/analysis/embeddings/projections/_forces.pyx":132
  *         return branch
  * 
- *     cdef void find_middles(self) noexcept nogil:             # <<<<<<<<<<<<<<
- *         cdef int64_t place
+ *     cdef void compute_centers(self) noexcept nogil:             # <<<<<<<<<<<<<<
+ *         cdef int64_t index
  *         cdef int axis
 */
 
-static void __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_find_middles(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree *__pyx_v_self) {
-  int64_t __pyx_v_place;
+static void __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_compute_centers(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree *__pyx_v_self) {
+  int64_t __pyx_v_index;
   int __pyx_v_axis;
   int64_t __pyx_t_1;
   int64_t __pyx_t_2;
@@ -19569,26 +19568,26 @@ static void __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_4
   int64_t __pyx_t_8;
   int __pyx_t_9;
 
-  /* "tracklight/analysis/embeddings/projections/_forces.pyx":133
- *         cdef int64_t place
+  /* "tracklight/analysis/embeddings/projections/_forces.pyx":135
+ *         cdef int64_t index
  *         cdef int axis
- *         for place in range(self.used):             # <<<<<<<<<<<<<<
+ *         for index in range(self.used):             # <<<<<<<<<<<<<<
  *             for axis in range(self.dimensions):
- *                 if self.nodes[place].mass:
+ *                 if self.nodes[index].mass:
 */
 
   __pyx_t_1 = __pyx_v_self->used;
   __pyx_t_2 = __pyx_t_1;
 
   for (__pyx_t_3 = 0; __pyx_t_3 < __pyx_t_2; __pyx_t_3+=1) {
-    __pyx_v_place = __pyx_t_3;
+    __pyx_v_index = __pyx_t_3;
 
-    /* "tracklight/analysis/embeddings/projections/_forces.pyx":134
+    /* "tracklight/analysis/embeddings/projections/_forces.pyx":136
  *         cdef int axis
- *         for place in range(self.used):
+ *         for index in range(self.used):
  *             for axis in range(self.dimensions):             # <<<<<<<<<<<<<<
- *                 if self.nodes[place].mass:
- *                     self.nodes[place].middle[axis] /= self.nodes[place].mass
+ *                 if self.nodes[index].mass:
+ *                     self.nodes[index].center[axis] /= self.nodes[index].mass
 */
 
     __pyx_t_4 = __pyx_v_self->dimensions;
@@ -19597,36 +19596,36 @@ static void __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_4
     for (__pyx_t_6 = 0; __pyx_t_6 < __pyx_t_5; __pyx_t_6+=1) {
       __pyx_v_axis = __pyx_t_6;
 
-      /* "tracklight/analysis/embeddings/projections/_forces.pyx":135
- *         for place in range(self.used):
+      /* "tracklight/analysis/embeddings/projections/_forces.pyx":137
+ *         for index in range(self.used):
  *             for axis in range(self.dimensions):
- *                 if self.nodes[place].mass:             # <<<<<<<<<<<<<<
- *                     self.nodes[place].middle[axis] /= self.nodes[place].mass
+ *                 if self.nodes[index].mass:             # <<<<<<<<<<<<<<
+ *                     self.nodes[index].center[axis] /= self.nodes[index].mass
  * 
 */
-      __pyx_t_7 = ((__pyx_v_self->nodes[__pyx_v_place]).mass != 0);
+      __pyx_t_7 = ((__pyx_v_self->nodes[__pyx_v_index]).mass != 0);
 
       if (__pyx_t_7) {
 
 
-        /* "tracklight/analysis/embeddings/projections/_forces.pyx":136
+        /* "tracklight/analysis/embeddings/projections/_forces.pyx":138
  *             for axis in range(self.dimensions):
- *                 if self.nodes[place].mass:
- *                     self.nodes[place].middle[axis] /= self.nodes[place].mass             # <<<<<<<<<<<<<<
+ *                 if self.nodes[index].mass:
+ *                     self.nodes[index].center[axis] /= self.nodes[index].mass             # <<<<<<<<<<<<<<
  * 
- *     def repel(self, int64_t begin, int64_t end, double angle, double[:, ::1] forces):
+ *     def compute_repulsion(self, int64_t begin, int64_t end, double theta, double[:, ::1] forces):
 */
 
-        __pyx_t_8 = __pyx_v_place;
+        __pyx_t_8 = __pyx_v_index;
 
         __pyx_t_9 = __pyx_v_axis;
-        ((__pyx_v_self->nodes[__pyx_t_8]).middle[__pyx_t_9]) = (((__pyx_v_self->nodes[__pyx_t_8]).middle[__pyx_t_9]) / (__pyx_v_self->nodes[__pyx_v_place]).mass);
+        ((__pyx_v_self->nodes[__pyx_t_8]).center[__pyx_t_9]) = (((__pyx_v_self->nodes[__pyx_t_8]).center[__pyx_t_9]) / (__pyx_v_self->nodes[__pyx_v_index]).mass);
 
-        /* "tracklight/analysis/embeddings/projections/_forces.pyx":135
- *         for place in range(self.used):
+        /* "tracklight/analysis/embeddings/projections/_forces.pyx":137
+ *         for index in range(self.used):
  *             for axis in range(self.dimensions):
- *                 if self.nodes[place].mass:             # <<<<<<<<<<<<<<
- *                     self.nodes[place].middle[axis] /= self.nodes[place].mass
+ *                 if self.nodes[index].mass:             # <<<<<<<<<<<<<<
+ *                     self.nodes[index].center[axis] /= self.nodes[index].mass
  * 
 */
       }
@@ -19635,11 +19634,11 @@ static void __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_4
   }
 
 
-  /* "tracklight/analysis/embeddings/projections/_forces.pyx":130
+  /* "tracklight/analysis/embeddings/projections/_forces.pyx":132
  *         return branch
  * 
- *     cdef void find_middles(self) noexcept nogil:             # <<<<<<<<<<<<<<
- *         cdef int64_t place
+ *     cdef void compute_centers(self) noexcept nogil:             # <<<<<<<<<<<<<<
+ *         cdef int64_t index
  *         cdef int axis
 */
 
@@ -19648,25 +19647,25 @@ static void __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_4
 
 }
 
-/* "tracklight/analysis/embeddings/projections/_forces.pyx":138
- *                     self.nodes[place].middle[axis] /= self.nodes[place].mass
+/* "tracklight/analysis/embeddings/projections/_forces.pyx":140
+ *                     self.nodes[index].center[axis] /= self.nodes[index].mass
  * 
- *     def repel(self, int64_t begin, int64_t end, double angle, double[:, ::1] forces):             # <<<<<<<<<<<<<<
- *         """Fill the forces on some points, and give their part of the sum that divides them."""
+ *     def compute_repulsion(self, int64_t begin, int64_t end, double theta, double[:, ::1] forces):             # <<<<<<<<<<<<<<
+ *         """Fill the unnormalized forces on a range of points; return its part of the normalization."""
  *         cdef int64_t i
 */
 
 /* Python wrapper */
-static PyObject *__pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_5repel(PyObject *__pyx_v_self, 
+static PyObject *__pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_5compute_repulsion(PyObject *__pyx_v_self, 
 #if CYTHON_VECTORCALL
 PyObject *const *__pyx_args, Py_ssize_t __pyx_nargs, PyObject *__pyx_kwds
 #else
 PyObject *__pyx_args, PyObject *__pyx_kwds
 #endif
 ); /*proto*/
-PyDoc_STRVAR(__pyx_doc_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_4repel, "Fill the forces on some points, and give their part of the sum that divides them.");
-static PyMethodDef __pyx_mdef_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_5repel = {"repel", (PyCFunction)(void(*)(void))(__Pyx_PyCFunction_FastCallWithKeywords)__pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_5repel, __Pyx_METH_FASTCALL|METH_KEYWORDS, __pyx_doc_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_4repel};
-static PyObject *__pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_5repel(PyObject *__pyx_v_self, 
+PyDoc_STRVAR(__pyx_doc_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_4compute_repulsion, "Fill the unnormalized forces on a range of points; return its part of the normalization.");
+static PyMethodDef __pyx_mdef_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_5compute_repulsion = {"compute_repulsion", (PyCFunction)(void(*)(void))(__Pyx_PyCFunction_FastCallWithKeywords)__pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_5compute_repulsion, __Pyx_METH_FASTCALL|METH_KEYWORDS, __pyx_doc_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_4compute_repulsion};
+static PyObject *__pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_5compute_repulsion(PyObject *__pyx_v_self, 
 #if CYTHON_VECTORCALL
 PyObject *const *__pyx_args, Py_ssize_t __pyx_nargs, PyObject *__pyx_kwds
 #else
@@ -19675,7 +19674,7 @@ PyObject *__pyx_args, PyObject *__pyx_kwds
 ) {
   int64_t __pyx_v_begin;
   int64_t __pyx_v_end;
-  double __pyx_v_angle;
+  double __pyx_v_theta;
   __Pyx_memviewslice __pyx_v_forces = { 0, 0, { 0 }, { 0 }, { 0 } };
   #if !CYTHON_VECTORCALL
   CYTHON_UNUSED Py_ssize_t __pyx_nargs;
@@ -19687,7 +19686,7 @@ PyObject *__pyx_args, PyObject *__pyx_kwds
   int __pyx_clineno = 0;
   PyObject *__pyx_r = 0;
   __Pyx_RefNannyDeclarations
-  __Pyx_RefNannySetupContext("repel (wrapper)", 0);
+  __Pyx_RefNannySetupContext("compute_repulsion (wrapper)", 0);
   #if !CYTHON_VECTORCALL
   #if CYTHON_ASSUME_SAFE_SIZE
   __pyx_nargs = PyTuple_GET_SIZE(__pyx_args);
@@ -19697,55 +19696,55 @@ PyObject *__pyx_args, PyObject *__pyx_kwds
   #endif
   __pyx_kwvalues = __Pyx_KwValues_FASTCALL(__pyx_args, __pyx_nargs);
   {
-    PyObject ** const __pyx_pyargnames[] = {&__pyx_mstate_global->__pyx_n_u_begin,&__pyx_mstate_global->__pyx_n_u_end,&__pyx_mstate_global->__pyx_n_u_angle,&__pyx_mstate_global->__pyx_n_u_forces,0};
+    PyObject ** const __pyx_pyargnames[] = {&__pyx_mstate_global->__pyx_n_u_begin,&__pyx_mstate_global->__pyx_n_u_end,&__pyx_mstate_global->__pyx_n_u_theta,&__pyx_mstate_global->__pyx_n_u_forces,0};
     const Py_ssize_t __pyx_kwds_len = (__pyx_kwds) ? __Pyx_NumKwargs_FASTCALL(__pyx_kwds) : 0;
-    if (unlikely(__pyx_kwds_len < 0)) __PYX_ERR(0, 138, __pyx_L3_error)
+    if (unlikely(__pyx_kwds_len < 0)) __PYX_ERR(0, 140, __pyx_L3_error)
     if (__pyx_kwds_len > 0) {
       switch (__pyx_nargs) {
         case  4:
         values[3] = __Pyx_ArgRef_FASTCALL(__pyx_args, 3);
-        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[3])) __PYX_ERR(0, 138, __pyx_L3_error)
+        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[3])) __PYX_ERR(0, 140, __pyx_L3_error)
         CYTHON_FALLTHROUGH;
         case  3:
         values[2] = __Pyx_ArgRef_FASTCALL(__pyx_args, 2);
-        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[2])) __PYX_ERR(0, 138, __pyx_L3_error)
+        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[2])) __PYX_ERR(0, 140, __pyx_L3_error)
         CYTHON_FALLTHROUGH;
         case  2:
         values[1] = __Pyx_ArgRef_FASTCALL(__pyx_args, 1);
-        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[1])) __PYX_ERR(0, 138, __pyx_L3_error)
+        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[1])) __PYX_ERR(0, 140, __pyx_L3_error)
         CYTHON_FALLTHROUGH;
         case  1:
         values[0] = __Pyx_ArgRef_FASTCALL(__pyx_args, 0);
-        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[0])) __PYX_ERR(0, 138, __pyx_L3_error)
+        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[0])) __PYX_ERR(0, 140, __pyx_L3_error)
         CYTHON_FALLTHROUGH;
         case  0: break;
         default: goto __pyx_L5_argtuple_error;
       }
       const Py_ssize_t kwd_pos_args = __pyx_nargs;
-      if (__Pyx_ParseKeywords(__pyx_kwds, __pyx_kwvalues, __pyx_pyargnames, 0, values, kwd_pos_args, __pyx_kwds_len, "repel", 0) < (0)) __PYX_ERR(0, 138, __pyx_L3_error)
+      if (__Pyx_ParseKeywords(__pyx_kwds, __pyx_kwvalues, __pyx_pyargnames, 0, values, kwd_pos_args, __pyx_kwds_len, "compute_repulsion", 0) < (0)) __PYX_ERR(0, 140, __pyx_L3_error)
       for (Py_ssize_t i = __pyx_nargs; i < 4; i++) {
-        if (unlikely(!values[i])) { __Pyx_RaiseArgtupleInvalid("repel", 1, 4, 4, i); __PYX_ERR(0, 138, __pyx_L3_error) }
+        if (unlikely(!values[i])) { __Pyx_RaiseArgtupleInvalid("compute_repulsion", 1, 4, 4, i); __PYX_ERR(0, 140, __pyx_L3_error) }
       }
     } else if (unlikely(__pyx_nargs != 4)) {
       goto __pyx_L5_argtuple_error;
     } else {
       values[0] = __Pyx_ArgRef_FASTCALL(__pyx_args, 0);
-      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[0])) __PYX_ERR(0, 138, __pyx_L3_error)
+      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[0])) __PYX_ERR(0, 140, __pyx_L3_error)
       values[1] = __Pyx_ArgRef_FASTCALL(__pyx_args, 1);
-      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[1])) __PYX_ERR(0, 138, __pyx_L3_error)
+      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[1])) __PYX_ERR(0, 140, __pyx_L3_error)
       values[2] = __Pyx_ArgRef_FASTCALL(__pyx_args, 2);
-      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[2])) __PYX_ERR(0, 138, __pyx_L3_error)
+      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[2])) __PYX_ERR(0, 140, __pyx_L3_error)
       values[3] = __Pyx_ArgRef_FASTCALL(__pyx_args, 3);
-      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[3])) __PYX_ERR(0, 138, __pyx_L3_error)
+      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[3])) __PYX_ERR(0, 140, __pyx_L3_error)
     }
-    __pyx_v_begin = __Pyx_PyLong_As_int64_t(values[0]); if (unlikely((__pyx_v_begin == ((int64_t)-1)) && PyErr_Occurred())) __PYX_ERR(0, 138, __pyx_L3_error)
-    __pyx_v_end = __Pyx_PyLong_As_int64_t(values[1]); if (unlikely((__pyx_v_end == ((int64_t)-1)) && PyErr_Occurred())) __PYX_ERR(0, 138, __pyx_L3_error)
-    __pyx_v_angle = __Pyx_PyFloat_AsDouble(values[2]); if (unlikely((__pyx_v_angle == (double)-1) && PyErr_Occurred())) __PYX_ERR(0, 138, __pyx_L3_error)
-    __pyx_v_forces = __Pyx_PyObject_to_MemoryviewSlice_d_dc_double(values[3], PyBUF_WRITABLE); if (unlikely(!__pyx_v_forces.memview)) __PYX_ERR(0, 138, __pyx_L3_error)
+    __pyx_v_begin = __Pyx_PyLong_As_int64_t(values[0]); if (unlikely((__pyx_v_begin == ((int64_t)-1)) && PyErr_Occurred())) __PYX_ERR(0, 140, __pyx_L3_error)
+    __pyx_v_end = __Pyx_PyLong_As_int64_t(values[1]); if (unlikely((__pyx_v_end == ((int64_t)-1)) && PyErr_Occurred())) __PYX_ERR(0, 140, __pyx_L3_error)
+    __pyx_v_theta = __Pyx_PyFloat_AsDouble(values[2]); if (unlikely((__pyx_v_theta == (double)-1) && PyErr_Occurred())) __PYX_ERR(0, 140, __pyx_L3_error)
+    __pyx_v_forces = __Pyx_PyObject_to_MemoryviewSlice_d_dc_double(values[3], PyBUF_WRITABLE); if (unlikely(!__pyx_v_forces.memview)) __PYX_ERR(0, 140, __pyx_L3_error)
   }
   goto __pyx_L6_skip;
   __pyx_L5_argtuple_error:;
-  __Pyx_RaiseArgtupleInvalid("repel", 1, 4, 4, __pyx_nargs); __PYX_ERR(0, 138, __pyx_L3_error)
+  __Pyx_RaiseArgtupleInvalid("compute_repulsion", 1, 4, 4, __pyx_nargs); __PYX_ERR(0, 140, __pyx_L3_error)
   __pyx_L6_skip:;
   goto __pyx_L4_argument_unpacking_done;
   __pyx_L3_error:;
@@ -19753,11 +19752,11 @@ PyObject *__pyx_args, PyObject *__pyx_kwds
     Py_XDECREF(values[__pyx_temp]);
   }
   __PYX_XCLEAR_MEMVIEW(&__pyx_v_forces, 1);
-  __Pyx_AddTraceback("tracklight.analysis.embeddings.projections._forces.Tree.repel", __pyx_clineno, __pyx_lineno, __pyx_filename);
+  __Pyx_AddTraceback("tracklight.analysis.embeddings.projections._forces.BarnesHutTree.compute_repulsion", __pyx_clineno, __pyx_lineno, __pyx_filename);
   __Pyx_RefNannyFinishContext();
   return NULL;
   __pyx_L4_argument_unpacking_done:;
-  __pyx_r = __pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_4repel(((struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree *)__pyx_v_self), __pyx_v_begin, __pyx_v_end, __pyx_v_angle, __pyx_v_forces);
+  __pyx_r = __pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_4compute_repulsion(((struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree *)__pyx_v_self), __pyx_v_begin, __pyx_v_end, __pyx_v_theta, __pyx_v_forces);
 
   /* function exit code */
   for (Py_ssize_t __pyx_temp=0; __pyx_temp < (Py_ssize_t)(sizeof(values)/sizeof(values[0])); ++__pyx_temp) {
@@ -19771,10 +19770,10 @@ PyObject *__pyx_args, PyObject *__pyx_kwds
   return __pyx_r;
 }
 
-static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_4repel(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree *__pyx_v_self, int64_t __pyx_v_begin, int64_t __pyx_v_end, double __pyx_v_angle, __Pyx_memviewslice __pyx_v_forces) {
+static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_4compute_repulsion(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree *__pyx_v_self, int64_t __pyx_v_begin, int64_t __pyx_v_end, double __pyx_v_theta, __Pyx_memviewslice __pyx_v_forces) {
   int64_t __pyx_v_i;
   double __pyx_v_total;
-  double __pyx_v_angle2;
+  double __pyx_v_theta2;
   PyObject *__pyx_r = NULL;
   __Pyx_RefNannyDeclarations
   int __pyx_t_1;
@@ -19795,23 +19794,23 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
   int __pyx_lineno = 0;
   const char *__pyx_filename = NULL;
   int __pyx_clineno = 0;
-  __Pyx_RefNannySetupContext("repel", 0);
+  __Pyx_RefNannySetupContext("compute_repulsion", 0);
 
-  /* "tracklight/analysis/embeddings/projections/_forces.pyx":141
- *         """Fill the forces on some points, and give their part of the sum that divides them."""
+  /* "tracklight/analysis/embeddings/projections/_forces.pyx":143
+ *         """Fill the unnormalized forces on a range of points; return its part of the normalization."""
  *         cdef int64_t i
- *         cdef double total = 0, angle2 = angle * angle             # <<<<<<<<<<<<<<
+ *         cdef double total = 0, theta2 = theta * theta             # <<<<<<<<<<<<<<
  *         if not 0 <= begin <= end <= min(self.layout.shape[0], forces.shape[0]):
- *             raise ValueError("no such points")
+ *             raise ValueError("the range is outside of the layout")
 */
   __pyx_v_total = 0.0;
-  __pyx_v_angle2 = (__pyx_v_angle * __pyx_v_angle);
+  __pyx_v_theta2 = (__pyx_v_theta * __pyx_v_theta);
 
-  /* "tracklight/analysis/embeddings/projections/_forces.pyx":142
+  /* "tracklight/analysis/embeddings/projections/_forces.pyx":144
  *         cdef int64_t i
- *         cdef double total = 0, angle2 = angle * angle
+ *         cdef double total = 0, theta2 = theta * theta
  *         if not 0 <= begin <= end <= min(self.layout.shape[0], forces.shape[0]):             # <<<<<<<<<<<<<<
- *             raise ValueError("no such points")
+ *             raise ValueError("the range is outside of the layout")
  *         if forces.shape[1] != self.dimensions:
 */
   __pyx_t_1 = (0 <= __pyx_v_begin);
@@ -19842,58 +19841,17 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
   if (unlikely(__pyx_t_5)) {
 
 
-    /* "tracklight/analysis/embeddings/projections/_forces.pyx":143
- *         cdef double total = 0, angle2 = angle * angle
- *         if not 0 <= begin <= end <= min(self.layout.shape[0], forces.shape[0]):
- *             raise ValueError("no such points")             # <<<<<<<<<<<<<<
- *         if forces.shape[1] != self.dimensions:
- *             raise ValueError("forces have as many dimensions as the layout")
-*/
-    __pyx_t_7 = NULL;
-    __pyx_t_8 = 1;
-    {
-      PyObject *__pyx_callargs[2] = {__pyx_t_7, __pyx_mstate_global->__pyx_kp_u_no_such_points};
-      __pyx_t_6 = __Pyx_PyObject_FastCall((PyObject*)(((PyTypeObject*)PyExc_ValueError)), __pyx_callargs+__pyx_t_8, (2-__pyx_t_8) | (__pyx_t_8*__Pyx_PY_VECTORCALL_ARGUMENTS_OFFSET));
-      __Pyx_XDECREF(__pyx_t_7); __pyx_t_7 = 0;
-      if (unlikely(!__pyx_t_6)) __PYX_ERR(0, 143, __pyx_L1_error)
-      __Pyx_GOTREF(__pyx_t_6);
-    }
-    __Pyx_Raise(__pyx_t_6, 0, 0, 0);
-    __Pyx_DECREF(__pyx_t_6); __pyx_t_6 = 0;
-    __PYX_ERR(0, 143, __pyx_L1_error)
-
-    /* "tracklight/analysis/embeddings/projections/_forces.pyx":142
- *         cdef int64_t i
- *         cdef double total = 0, angle2 = angle * angle
- *         if not 0 <= begin <= end <= min(self.layout.shape[0], forces.shape[0]):             # <<<<<<<<<<<<<<
- *             raise ValueError("no such points")
- *         if forces.shape[1] != self.dimensions:
-*/
-  }
-
-  /* "tracklight/analysis/embeddings/projections/_forces.pyx":144
- *         if not 0 <= begin <= end <= min(self.layout.shape[0], forces.shape[0]):
- *             raise ValueError("no such points")
- *         if forces.shape[1] != self.dimensions:             # <<<<<<<<<<<<<<
- *             raise ValueError("forces have as many dimensions as the layout")
- *         with nogil:
-*/
-  __pyx_t_5 = ((__pyx_v_forces.shape[1]) != __pyx_v_self->dimensions);
-
-  if (unlikely(__pyx_t_5)) {
-
-
     /* "tracklight/analysis/embeddings/projections/_forces.pyx":145
- *             raise ValueError("no such points")
+ *         cdef double total = 0, theta2 = theta * theta
+ *         if not 0 <= begin <= end <= min(self.layout.shape[0], forces.shape[0]):
+ *             raise ValueError("the range is outside of the layout")             # <<<<<<<<<<<<<<
  *         if forces.shape[1] != self.dimensions:
- *             raise ValueError("forces have as many dimensions as the layout")             # <<<<<<<<<<<<<<
- *         with nogil:
- *             for i in range(begin, end):
+ *             raise ValueError("forces must have the shape of the layout")
 */
     __pyx_t_7 = NULL;
     __pyx_t_8 = 1;
     {
-      PyObject *__pyx_callargs[2] = {__pyx_t_7, __pyx_mstate_global->__pyx_kp_u_forces_have_as_many_dimensions_a};
+      PyObject *__pyx_callargs[2] = {__pyx_t_7, __pyx_mstate_global->__pyx_kp_u_the_range_is_outside_of_the_layo};
       __pyx_t_6 = __Pyx_PyObject_FastCall((PyObject*)(((PyTypeObject*)PyExc_ValueError)), __pyx_callargs+__pyx_t_8, (2-__pyx_t_8) | (__pyx_t_8*__Pyx_PY_VECTORCALL_ARGUMENTS_OFFSET));
       __Pyx_XDECREF(__pyx_t_7); __pyx_t_7 = 0;
       if (unlikely(!__pyx_t_6)) __PYX_ERR(0, 145, __pyx_L1_error)
@@ -19904,17 +19862,58 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
     __PYX_ERR(0, 145, __pyx_L1_error)
 
     /* "tracklight/analysis/embeddings/projections/_forces.pyx":144
- *         if not 0 <= begin <= end <= min(self.layout.shape[0], forces.shape[0]):
- *             raise ValueError("no such points")
- *         if forces.shape[1] != self.dimensions:             # <<<<<<<<<<<<<<
- *             raise ValueError("forces have as many dimensions as the layout")
- *         with nogil:
+ *         cdef int64_t i
+ *         cdef double total = 0, theta2 = theta * theta
+ *         if not 0 <= begin <= end <= min(self.layout.shape[0], forces.shape[0]):             # <<<<<<<<<<<<<<
+ *             raise ValueError("the range is outside of the layout")
+ *         if forces.shape[1] != self.dimensions:
 */
   }
 
   /* "tracklight/analysis/embeddings/projections/_forces.pyx":146
+ *         if not 0 <= begin <= end <= min(self.layout.shape[0], forces.shape[0]):
+ *             raise ValueError("the range is outside of the layout")
+ *         if forces.shape[1] != self.dimensions:             # <<<<<<<<<<<<<<
+ *             raise ValueError("forces must have the shape of the layout")
+ *         with nogil:
+*/
+  __pyx_t_5 = ((__pyx_v_forces.shape[1]) != __pyx_v_self->dimensions);
+
+  if (unlikely(__pyx_t_5)) {
+
+
+    /* "tracklight/analysis/embeddings/projections/_forces.pyx":147
+ *             raise ValueError("the range is outside of the layout")
  *         if forces.shape[1] != self.dimensions:
- *             raise ValueError("forces have as many dimensions as the layout")
+ *             raise ValueError("forces must have the shape of the layout")             # <<<<<<<<<<<<<<
+ *         with nogil:
+ *             for i in range(begin, end):
+*/
+    __pyx_t_7 = NULL;
+    __pyx_t_8 = 1;
+    {
+      PyObject *__pyx_callargs[2] = {__pyx_t_7, __pyx_mstate_global->__pyx_kp_u_forces_must_have_the_shape_of_th};
+      __pyx_t_6 = __Pyx_PyObject_FastCall((PyObject*)(((PyTypeObject*)PyExc_ValueError)), __pyx_callargs+__pyx_t_8, (2-__pyx_t_8) | (__pyx_t_8*__Pyx_PY_VECTORCALL_ARGUMENTS_OFFSET));
+      __Pyx_XDECREF(__pyx_t_7); __pyx_t_7 = 0;
+      if (unlikely(!__pyx_t_6)) __PYX_ERR(0, 147, __pyx_L1_error)
+      __Pyx_GOTREF(__pyx_t_6);
+    }
+    __Pyx_Raise(__pyx_t_6, 0, 0, 0);
+    __Pyx_DECREF(__pyx_t_6); __pyx_t_6 = 0;
+    __PYX_ERR(0, 147, __pyx_L1_error)
+
+    /* "tracklight/analysis/embeddings/projections/_forces.pyx":146
+ *         if not 0 <= begin <= end <= min(self.layout.shape[0], forces.shape[0]):
+ *             raise ValueError("the range is outside of the layout")
+ *         if forces.shape[1] != self.dimensions:             # <<<<<<<<<<<<<<
+ *             raise ValueError("forces must have the shape of the layout")
+ *         with nogil:
+*/
+  }
+
+  /* "tracklight/analysis/embeddings/projections/_forces.pyx":148
+ *         if forces.shape[1] != self.dimensions:
+ *             raise ValueError("forces must have the shape of the layout")
  *         with nogil:             # <<<<<<<<<<<<<<
  *             for i in range(begin, end):
  *                 if self.dimensions == 2:
@@ -19925,12 +19924,12 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
       __Pyx_FastGIL_Remember();
       /*try:*/ {
 
-        /* "tracklight/analysis/embeddings/projections/_forces.pyx":147
- *             raise ValueError("forces have as many dimensions as the layout")
+        /* "tracklight/analysis/embeddings/projections/_forces.pyx":149
+ *             raise ValueError("forces must have the shape of the layout")
  *         with nogil:
  *             for i in range(begin, end):             # <<<<<<<<<<<<<<
  *                 if self.dimensions == 2:
- *                     total += push(self.nodes, &self.layout[0, 0], i, angle2, 2, &forces[i, 0])
+ *                     total += repel_point(self.nodes, &self.layout[0, 0], i, theta2, 2, &forces[i, 0])
 */
 
         __pyx_t_9 = __pyx_v_end;
@@ -19939,11 +19938,11 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
         for (__pyx_t_11 = __pyx_v_begin; __pyx_t_11 < __pyx_t_10; __pyx_t_11+=1) {
           __pyx_v_i = __pyx_t_11;
 
-          /* "tracklight/analysis/embeddings/projections/_forces.pyx":148
+          /* "tracklight/analysis/embeddings/projections/_forces.pyx":150
  *         with nogil:
  *             for i in range(begin, end):
  *                 if self.dimensions == 2:             # <<<<<<<<<<<<<<
- *                     total += push(self.nodes, &self.layout[0, 0], i, angle2, 2, &forces[i, 0])
+ *                     total += repel_point(self.nodes, &self.layout[0, 0], i, theta2, 2, &forces[i, 0])
  *                 else:
 */
           __pyx_t_5 = (__pyx_v_self->dimensions == 2);
@@ -19951,33 +19950,33 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
           if (__pyx_t_5) {
 
 
-            /* "tracklight/analysis/embeddings/projections/_forces.pyx":149
+            /* "tracklight/analysis/embeddings/projections/_forces.pyx":151
  *             for i in range(begin, end):
  *                 if self.dimensions == 2:
- *                     total += push(self.nodes, &self.layout[0, 0], i, angle2, 2, &forces[i, 0])             # <<<<<<<<<<<<<<
+ *                     total += repel_point(self.nodes, &self.layout[0, 0], i, theta2, 2, &forces[i, 0])             # <<<<<<<<<<<<<<
  *                 else:
- *                     total += push(self.nodes, &self.layout[0, 0], i, angle2, 3, &forces[i, 0])
+ *                     total += repel_point(self.nodes, &self.layout[0, 0], i, theta2, 3, &forces[i, 0])
 */
             __pyx_t_12 = 0;
             __pyx_t_13 = 0;
             __pyx_t_14 = __pyx_v_i;
             __pyx_t_15 = 0;
-            __pyx_v_total = (__pyx_v_total + __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_push(__pyx_v_self->nodes, (&(*((double const  *) ( /* dim=1 */ ((char *) (((double const  *) ( /* dim=0 */ (__pyx_v_self->layout.data + __pyx_t_12 * __pyx_v_self->layout.strides[0]) )) + __pyx_t_13)) )))), __pyx_v_i, __pyx_v_angle2, 2, (&(*((double *) ( /* dim=1 */ ((char *) (((double *) ( /* dim=0 */ (__pyx_v_forces.data + __pyx_t_14 * __pyx_v_forces.strides[0]) )) + __pyx_t_15)) ))))));
+            __pyx_v_total = (__pyx_v_total + __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_repel_point(__pyx_v_self->nodes, (&(*((double const  *) ( /* dim=1 */ ((char *) (((double const  *) ( /* dim=0 */ (__pyx_v_self->layout.data + __pyx_t_12 * __pyx_v_self->layout.strides[0]) )) + __pyx_t_13)) )))), __pyx_v_i, __pyx_v_theta2, 2, (&(*((double *) ( /* dim=1 */ ((char *) (((double *) ( /* dim=0 */ (__pyx_v_forces.data + __pyx_t_14 * __pyx_v_forces.strides[0]) )) + __pyx_t_15)) ))))));
 
-            /* "tracklight/analysis/embeddings/projections/_forces.pyx":148
+            /* "tracklight/analysis/embeddings/projections/_forces.pyx":150
  *         with nogil:
  *             for i in range(begin, end):
  *                 if self.dimensions == 2:             # <<<<<<<<<<<<<<
- *                     total += push(self.nodes, &self.layout[0, 0], i, angle2, 2, &forces[i, 0])
+ *                     total += repel_point(self.nodes, &self.layout[0, 0], i, theta2, 2, &forces[i, 0])
  *                 else:
 */
             goto __pyx_L10;
           }
 
-          /* "tracklight/analysis/embeddings/projections/_forces.pyx":151
- *                     total += push(self.nodes, &self.layout[0, 0], i, angle2, 2, &forces[i, 0])
+          /* "tracklight/analysis/embeddings/projections/_forces.pyx":153
+ *                     total += repel_point(self.nodes, &self.layout[0, 0], i, theta2, 2, &forces[i, 0])
  *                 else:
- *                     total += push(self.nodes, &self.layout[0, 0], i, angle2, 3, &forces[i, 0])             # <<<<<<<<<<<<<<
+ *                     total += repel_point(self.nodes, &self.layout[0, 0], i, theta2, 3, &forces[i, 0])             # <<<<<<<<<<<<<<
  *         return total
  * 
 */
@@ -19986,16 +19985,16 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
             __pyx_t_14 = 0;
             __pyx_t_13 = __pyx_v_i;
             __pyx_t_12 = 0;
-            __pyx_v_total = (__pyx_v_total + __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_push(__pyx_v_self->nodes, (&(*((double const  *) ( /* dim=1 */ ((char *) (((double const  *) ( /* dim=0 */ (__pyx_v_self->layout.data + __pyx_t_15 * __pyx_v_self->layout.strides[0]) )) + __pyx_t_14)) )))), __pyx_v_i, __pyx_v_angle2, 3, (&(*((double *) ( /* dim=1 */ ((char *) (((double *) ( /* dim=0 */ (__pyx_v_forces.data + __pyx_t_13 * __pyx_v_forces.strides[0]) )) + __pyx_t_12)) ))))));
+            __pyx_v_total = (__pyx_v_total + __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_repel_point(__pyx_v_self->nodes, (&(*((double const  *) ( /* dim=1 */ ((char *) (((double const  *) ( /* dim=0 */ (__pyx_v_self->layout.data + __pyx_t_15 * __pyx_v_self->layout.strides[0]) )) + __pyx_t_14)) )))), __pyx_v_i, __pyx_v_theta2, 3, (&(*((double *) ( /* dim=1 */ ((char *) (((double *) ( /* dim=0 */ (__pyx_v_forces.data + __pyx_t_13 * __pyx_v_forces.strides[0]) )) + __pyx_t_12)) ))))));
           }
           __pyx_L10:;
         }
 
       }
 
-      /* "tracklight/analysis/embeddings/projections/_forces.pyx":146
+      /* "tracklight/analysis/embeddings/projections/_forces.pyx":148
  *         if forces.shape[1] != self.dimensions:
- *             raise ValueError("forces have as many dimensions as the layout")
+ *             raise ValueError("forces must have the shape of the layout")
  *         with nogil:             # <<<<<<<<<<<<<<
  *             for i in range(begin, end):
  *                 if self.dimensions == 2:
@@ -20010,14 +20009,14 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
       }
   }
 
-  /* "tracklight/analysis/embeddings/projections/_forces.pyx":152
+  /* "tracklight/analysis/embeddings/projections/_forces.pyx":154
  *                 else:
- *                     total += push(self.nodes, &self.layout[0, 0], i, angle2, 3, &forces[i, 0])
+ *                     total += repel_point(self.nodes, &self.layout[0, 0], i, theta2, 3, &forces[i, 0])
  *         return total             # <<<<<<<<<<<<<<
  * 
  * 
 */
-  __pyx_t_6 = PyFloat_FromDouble(__pyx_v_total); if (unlikely(!__pyx_t_6)) __PYX_ERR(0, 152, __pyx_L1_error)
+  __pyx_t_6 = PyFloat_FromDouble(__pyx_v_total); if (unlikely(!__pyx_t_6)) __PYX_ERR(0, 154, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_6);
   {
     PyObject *__pyx_temp;
@@ -20030,11 +20029,11 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
   __pyx_t_6 = 0;
   goto __pyx_L0;
 
-  /* "tracklight/analysis/embeddings/projections/_forces.pyx":138
- *                     self.nodes[place].middle[axis] /= self.nodes[place].mass
+  /* "tracklight/analysis/embeddings/projections/_forces.pyx":140
+ *                     self.nodes[index].center[axis] /= self.nodes[index].mass
  * 
- *     def repel(self, int64_t begin, int64_t end, double angle, double[:, ::1] forces):             # <<<<<<<<<<<<<<
- *         """Fill the forces on some points, and give their part of the sum that divides them."""
+ *     def compute_repulsion(self, int64_t begin, int64_t end, double theta, double[:, ::1] forces):             # <<<<<<<<<<<<<<
+ *         """Fill the unnormalized forces on a range of points; return its part of the normalization."""
  *         cdef int64_t i
 */
 
@@ -20042,7 +20041,7 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
   __pyx_L1_error:;
   __Pyx_XDECREF(__pyx_t_6);
   __Pyx_XDECREF(__pyx_t_7);
-  __Pyx_AddTraceback("tracklight.analysis.embeddings.projections._forces.Tree.repel", __pyx_clineno, __pyx_lineno, __pyx_filename);
+  __Pyx_AddTraceback("tracklight.analysis.embeddings.projections._forces.BarnesHutTree.compute_repulsion", __pyx_clineno, __pyx_lineno, __pyx_filename);
   __pyx_r = NULL;
   __pyx_L0:;
 
@@ -20060,15 +20059,15 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
 */
 
 /* Python wrapper */
-static PyObject *__pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_7__reduce_cython__(PyObject *__pyx_v_self, 
+static PyObject *__pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_7__reduce_cython__(PyObject *__pyx_v_self, 
 #if CYTHON_VECTORCALL
 PyObject *const *__pyx_args, Py_ssize_t __pyx_nargs, PyObject *__pyx_kwds
 #else
 PyObject *__pyx_args, PyObject *__pyx_kwds
 #endif
 ); /*proto*/
-static PyMethodDef __pyx_mdef_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_7__reduce_cython__ = {"__reduce_cython__", (PyCFunction)(void(*)(void))(__Pyx_PyCFunction_FastCallWithKeywords)__pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_7__reduce_cython__, __Pyx_METH_FASTCALL|METH_KEYWORDS, 0};
-static PyObject *__pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_7__reduce_cython__(PyObject *__pyx_v_self, 
+static PyMethodDef __pyx_mdef_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_7__reduce_cython__ = {"__reduce_cython__", (PyCFunction)(void(*)(void))(__Pyx_PyCFunction_FastCallWithKeywords)__pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_7__reduce_cython__, __Pyx_METH_FASTCALL|METH_KEYWORDS, 0};
+static PyObject *__pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_7__reduce_cython__(PyObject *__pyx_v_self, 
 #if CYTHON_VECTORCALL
 PyObject *const *__pyx_args, Py_ssize_t __pyx_nargs, PyObject *__pyx_kwds
 #else
@@ -20094,14 +20093,14 @@ PyObject *__pyx_args, PyObject *__pyx_kwds
   const Py_ssize_t __pyx_kwds_len = unlikely(__pyx_kwds) ? __Pyx_NumKwargs_FASTCALL(__pyx_kwds) : 0;
   if (unlikely(__pyx_kwds_len < 0)) return NULL;
   if (unlikely(__pyx_kwds_len > 0)) {__Pyx_RejectKeywords("__reduce_cython__", __pyx_kwds); return NULL;}
-  __pyx_r = __pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_6__reduce_cython__(((struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree *)__pyx_v_self));
+  __pyx_r = __pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_6__reduce_cython__(((struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree *)__pyx_v_self));
 
   /* function exit code */
   __Pyx_RefNannyFinishContext();
   return __pyx_r;
 }
 
-static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_6__reduce_cython__(CYTHON_UNUSED struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree *__pyx_v_self) {
+static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_6__reduce_cython__(CYTHON_UNUSED struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree *__pyx_v_self) {
   PyObject *__pyx_r = NULL;
   __Pyx_RefNannyDeclarations
   int __pyx_lineno = 0;
@@ -20126,7 +20125,7 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
 
   /* function exit code */
   __pyx_L1_error:;
-  __Pyx_AddTraceback("tracklight.analysis.embeddings.projections._forces.Tree.__reduce_cython__", __pyx_clineno, __pyx_lineno, __pyx_filename);
+  __Pyx_AddTraceback("tracklight.analysis.embeddings.projections._forces.BarnesHutTree.__reduce_cython__", __pyx_clineno, __pyx_lineno, __pyx_filename);
   __pyx_r = NULL;
   __Pyx_XGIVEREF(__pyx_r);
   __Pyx_RefNannyFinishContext();
@@ -20141,15 +20140,15 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
 */
 
 /* Python wrapper */
-static PyObject *__pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_9__setstate_cython__(PyObject *__pyx_v_self, 
+static PyObject *__pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_9__setstate_cython__(PyObject *__pyx_v_self, 
 #if CYTHON_VECTORCALL
 PyObject *const *__pyx_args, Py_ssize_t __pyx_nargs, PyObject *__pyx_kwds
 #else
 PyObject *__pyx_args, PyObject *__pyx_kwds
 #endif
 ); /*proto*/
-static PyMethodDef __pyx_mdef_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_9__setstate_cython__ = {"__setstate_cython__", (PyCFunction)(void(*)(void))(__Pyx_PyCFunction_FastCallWithKeywords)__pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_9__setstate_cython__, __Pyx_METH_FASTCALL|METH_KEYWORDS, 0};
-static PyObject *__pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_9__setstate_cython__(PyObject *__pyx_v_self, 
+static PyMethodDef __pyx_mdef_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_9__setstate_cython__ = {"__setstate_cython__", (PyCFunction)(void(*)(void))(__Pyx_PyCFunction_FastCallWithKeywords)__pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_9__setstate_cython__, __Pyx_METH_FASTCALL|METH_KEYWORDS, 0};
+static PyObject *__pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_9__setstate_cython__(PyObject *__pyx_v_self, 
 #if CYTHON_VECTORCALL
 PyObject *const *__pyx_args, Py_ssize_t __pyx_nargs, PyObject *__pyx_kwds
 #else
@@ -20211,11 +20210,11 @@ PyObject *__pyx_args, PyObject *__pyx_kwds
   for (Py_ssize_t __pyx_temp=0; __pyx_temp < (Py_ssize_t)(sizeof(values)/sizeof(values[0])); ++__pyx_temp) {
     Py_XDECREF(values[__pyx_temp]);
   }
-  __Pyx_AddTraceback("tracklight.analysis.embeddings.projections._forces.Tree.__setstate_cython__", __pyx_clineno, __pyx_lineno, __pyx_filename);
+  __Pyx_AddTraceback("tracklight.analysis.embeddings.projections._forces.BarnesHutTree.__setstate_cython__", __pyx_clineno, __pyx_lineno, __pyx_filename);
   __Pyx_RefNannyFinishContext();
   return NULL;
   __pyx_L4_argument_unpacking_done:;
-  __pyx_r = __pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_8__setstate_cython__(((struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree *)__pyx_v_self), __pyx_v___pyx_state);
+  __pyx_r = __pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_8__setstate_cython__(((struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree *)__pyx_v_self), __pyx_v___pyx_state);
 
   /* function exit code */
   for (Py_ssize_t __pyx_temp=0; __pyx_temp < (Py_ssize_t)(sizeof(values)/sizeof(values[0])); ++__pyx_temp) {
@@ -20225,7 +20224,7 @@ PyObject *__pyx_args, PyObject *__pyx_kwds
   return __pyx_r;
 }
 
-static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_8__setstate_cython__(CYTHON_UNUSED struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree *__pyx_v_self, CYTHON_UNUSED PyObject *__pyx_v___pyx_state) {
+static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_8__setstate_cython__(CYTHON_UNUSED struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree *__pyx_v_self, CYTHON_UNUSED PyObject *__pyx_v___pyx_state) {
   PyObject *__pyx_r = NULL;
   __Pyx_RefNannyDeclarations
   int __pyx_lineno = 0;
@@ -20250,29 +20249,29 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
 
   /* function exit code */
   __pyx_L1_error:;
-  __Pyx_AddTraceback("tracklight.analysis.embeddings.projections._forces.Tree.__setstate_cython__", __pyx_clineno, __pyx_lineno, __pyx_filename);
+  __Pyx_AddTraceback("tracklight.analysis.embeddings.projections._forces.BarnesHutTree.__setstate_cython__", __pyx_clineno, __pyx_lineno, __pyx_filename);
   __pyx_r = NULL;
   __Pyx_XGIVEREF(__pyx_r);
   __Pyx_RefNannyFinishContext();
   return __pyx_r;
 }
 
-/* "tracklight/analysis/embeddings/projections/_forces.pyx":155
+/* "tracklight/analysis/embeddings/projections/_forces.pyx":157
  * 
  * 
- * cdef inline double push(             # <<<<<<<<<<<<<<
- *     const Node *nodes, const double *layout, int64_t i, double angle2, int dimensions, double *force
+ * cdef inline double repel_point(             # <<<<<<<<<<<<<<
+ *     const Node *nodes, const double *layout, int64_t i, double theta2, int dimensions, double *force
  * ) noexcept nogil:
 */
 
-static CYTHON_INLINE double __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_push(struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_7_forces_Node const *__pyx_v_nodes, double const *__pyx_v_layout, int64_t __pyx_v_i, double __pyx_v_angle2, int __pyx_v_dimensions, double *__pyx_v_force) {
+static CYTHON_INLINE double __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_repel_point(struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_7_forces_Node const *__pyx_v_nodes, double const *__pyx_v_layout, int64_t __pyx_v_i, double __pyx_v_theta2, int __pyx_v_dimensions, double *__pyx_v_force) {
   double __pyx_v_square;
-  double __pyx_v_near;
+  double __pyx_v_kernel;
   double __pyx_v_weight;
   double __pyx_v_total;
-  double __pyx_v_apart[3];
-  double __pyx_v_pushed[3];
-  int32_t __pyx_v_stack[__pyx_e_10tracklight_8analysis_10embeddings_11projections_7_forces_STACK];
+  double __pyx_v_difference[3];
+  double __pyx_v_total_force[3];
+  int32_t __pyx_v_stack[__pyx_e_10tracklight_8analysis_10embeddings_11projections_7_forces_STACK_SIZE];
   int __pyx_v_top;
   int __pyx_v_branch;
   int __pyx_v_axis;
@@ -20288,47 +20287,47 @@ static CYTHON_INLINE double __pyx_f_10tracklight_8analysis_10embeddings_11projec
   long __pyx_t_8;
   long __pyx_t_9;
 
-  /* "tracklight/analysis/embeddings/projections/_forces.pyx":159
+  /* "tracklight/analysis/embeddings/projections/_forces.pyx":161
  * ) noexcept nogil:
- *     """The force on one point; ``dimensions`` is a constant wherever this is put in."""
- *     cdef double square, near, weight, total = 0             # <<<<<<<<<<<<<<
- *     cdef double apart[3]
- *     cdef double pushed[3]
+ *     """Compute the force on one point. It is inlined with a constant number of dimensions."""
+ *     cdef double square, kernel, weight, total = 0             # <<<<<<<<<<<<<<
+ *     cdef double difference[3]
+ *     cdef double total_force[3]
 */
   __pyx_v_total = 0.0;
 
-  /* "tracklight/analysis/embeddings/projections/_forces.pyx":163
- *     cdef double pushed[3]
- *     cdef int32_t stack[STACK]
+  /* "tracklight/analysis/embeddings/projections/_forces.pyx":165
+ *     cdef double total_force[3]
+ *     cdef int32_t stack[STACK_SIZE]
  *     cdef int top = 1, branch, axis             # <<<<<<<<<<<<<<
  *     cdef const Node *node
  *     stack[0] = 0
 */
   __pyx_v_top = 1;
 
-  /* "tracklight/analysis/embeddings/projections/_forces.pyx":165
+  /* "tracklight/analysis/embeddings/projections/_forces.pyx":167
  *     cdef int top = 1, branch, axis
  *     cdef const Node *node
  *     stack[0] = 0             # <<<<<<<<<<<<<<
- *     pushed[0] = pushed[1] = pushed[2] = 0
+ *     total_force[0] = total_force[1] = total_force[2] = 0
  *     while top:
 */
   (__pyx_v_stack[0]) = 0;
 
-  /* "tracklight/analysis/embeddings/projections/_forces.pyx":166
+  /* "tracklight/analysis/embeddings/projections/_forces.pyx":168
  *     cdef const Node *node
  *     stack[0] = 0
- *     pushed[0] = pushed[1] = pushed[2] = 0             # <<<<<<<<<<<<<<
+ *     total_force[0] = total_force[1] = total_force[2] = 0             # <<<<<<<<<<<<<<
  *     while top:
  *         top -= 1
 */
-  (__pyx_v_pushed[0]) = 0.0;
-  (__pyx_v_pushed[1]) = 0.0;
-  (__pyx_v_pushed[2]) = 0.0;
+  (__pyx_v_total_force[0]) = 0.0;
+  (__pyx_v_total_force[1]) = 0.0;
+  (__pyx_v_total_force[2]) = 0.0;
 
-  /* "tracklight/analysis/embeddings/projections/_forces.pyx":167
+  /* "tracklight/analysis/embeddings/projections/_forces.pyx":169
  *     stack[0] = 0
- *     pushed[0] = pushed[1] = pushed[2] = 0
+ *     total_force[0] = total_force[1] = total_force[2] = 0
  *     while top:             # <<<<<<<<<<<<<<
  *         top -= 1
  *         node = &nodes[stack[top]]
@@ -20339,8 +20338,8 @@ static CYTHON_INLINE double __pyx_f_10tracklight_8analysis_10embeddings_11projec
 
     if (!__pyx_t_1) break;
 
-    /* "tracklight/analysis/embeddings/projections/_forces.pyx":168
- *     pushed[0] = pushed[1] = pushed[2] = 0
+    /* "tracklight/analysis/embeddings/projections/_forces.pyx":170
+ *     total_force[0] = total_force[1] = total_force[2] = 0
  *     while top:
  *         top -= 1             # <<<<<<<<<<<<<<
  *         node = &nodes[stack[top]]
@@ -20348,7 +20347,7 @@ static CYTHON_INLINE double __pyx_f_10tracklight_8analysis_10embeddings_11projec
 */
     __pyx_v_top = (__pyx_v_top - 1);
 
-    /* "tracklight/analysis/embeddings/projections/_forces.pyx":169
+    /* "tracklight/analysis/embeddings/projections/_forces.pyx":171
  *     while top:
  *         top -= 1
  *         node = &nodes[stack[top]]             # <<<<<<<<<<<<<<
@@ -20357,7 +20356,7 @@ static CYTHON_INLINE double __pyx_f_10tracklight_8analysis_10embeddings_11projec
 */
     __pyx_v_node = (&(__pyx_v_nodes[(__pyx_v_stack[__pyx_v_top])]));
 
-    /* "tracklight/analysis/embeddings/projections/_forces.pyx":170
+    /* "tracklight/analysis/embeddings/projections/_forces.pyx":172
  *         top -= 1
  *         node = &nodes[stack[top]]
  *         if node.mass == 0 or node.point == i and node.mass == 1:             # <<<<<<<<<<<<<<
@@ -20393,7 +20392,7 @@ static CYTHON_INLINE double __pyx_f_10tracklight_8analysis_10embeddings_11projec
     if (__pyx_t_1) {
 
 
-      /* "tracklight/analysis/embeddings/projections/_forces.pyx":171
+      /* "tracklight/analysis/embeddings/projections/_forces.pyx":173
  *         node = &nodes[stack[top]]
  *         if node.mass == 0 or node.point == i and node.mass == 1:
  *             continue             # <<<<<<<<<<<<<<
@@ -20402,7 +20401,7 @@ static CYTHON_INLINE double __pyx_f_10tracklight_8analysis_10embeddings_11projec
 */
       goto __pyx_L3_continue;
 
-      /* "tracklight/analysis/embeddings/projections/_forces.pyx":170
+      /* "tracklight/analysis/embeddings/projections/_forces.pyx":172
  *         top -= 1
  *         node = &nodes[stack[top]]
  *         if node.mass == 0 or node.point == i and node.mass == 1:             # <<<<<<<<<<<<<<
@@ -20411,21 +20410,21 @@ static CYTHON_INLINE double __pyx_f_10tracklight_8analysis_10embeddings_11projec
 */
     }
 
-    /* "tracklight/analysis/embeddings/projections/_forces.pyx":172
+    /* "tracklight/analysis/embeddings/projections/_forces.pyx":174
  *         if node.mass == 0 or node.point == i and node.mass == 1:
  *             continue
  *         square = 0             # <<<<<<<<<<<<<<
  *         for axis in range(dimensions):
- *             apart[axis] = layout[i * dimensions + axis] - node.middle[axis]
+ *             difference[axis] = layout[i * dimensions + axis] - node.center[axis]
 */
     __pyx_v_square = 0.0;
 
-    /* "tracklight/analysis/embeddings/projections/_forces.pyx":173
+    /* "tracklight/analysis/embeddings/projections/_forces.pyx":175
  *             continue
  *         square = 0
  *         for axis in range(dimensions):             # <<<<<<<<<<<<<<
- *             apart[axis] = layout[i * dimensions + axis] - node.middle[axis]
- *             square += apart[axis] * apart[axis]
+ *             difference[axis] = layout[i * dimensions + axis] - node.center[axis]
+ *             square += difference[axis] * difference[axis]
 */
 
     __pyx_t_3 = __pyx_v_dimensions;
@@ -20434,32 +20433,32 @@ static CYTHON_INLINE double __pyx_f_10tracklight_8analysis_10embeddings_11projec
     for (__pyx_t_5 = 0; __pyx_t_5 < __pyx_t_4; __pyx_t_5+=1) {
       __pyx_v_axis = __pyx_t_5;
 
-      /* "tracklight/analysis/embeddings/projections/_forces.pyx":174
+      /* "tracklight/analysis/embeddings/projections/_forces.pyx":176
  *         square = 0
  *         for axis in range(dimensions):
- *             apart[axis] = layout[i * dimensions + axis] - node.middle[axis]             # <<<<<<<<<<<<<<
- *             square += apart[axis] * apart[axis]
- *         if node.children < 0 or node.width * node.width < angle2 * square:
+ *             difference[axis] = layout[i * dimensions + axis] - node.center[axis]             # <<<<<<<<<<<<<<
+ *             square += difference[axis] * difference[axis]
+ *         if node.children < 0 or node.width * node.width < theta2 * square:
 */
-      (__pyx_v_apart[__pyx_v_axis]) = ((__pyx_v_layout[((__pyx_v_i * __pyx_v_dimensions) + __pyx_v_axis)]) - (__pyx_v_node->middle[__pyx_v_axis]));
+      (__pyx_v_difference[__pyx_v_axis]) = ((__pyx_v_layout[((__pyx_v_i * __pyx_v_dimensions) + __pyx_v_axis)]) - (__pyx_v_node->center[__pyx_v_axis]));
 
-      /* "tracklight/analysis/embeddings/projections/_forces.pyx":175
+      /* "tracklight/analysis/embeddings/projections/_forces.pyx":177
  *         for axis in range(dimensions):
- *             apart[axis] = layout[i * dimensions + axis] - node.middle[axis]
- *             square += apart[axis] * apart[axis]             # <<<<<<<<<<<<<<
- *         if node.children < 0 or node.width * node.width < angle2 * square:
- *             near = 1 / (1 + square)
+ *             difference[axis] = layout[i * dimensions + axis] - node.center[axis]
+ *             square += difference[axis] * difference[axis]             # <<<<<<<<<<<<<<
+ *         if node.children < 0 or node.width * node.width < theta2 * square:
+ *             kernel = 1 / (1 + square)
 */
-      __pyx_v_square = (__pyx_v_square + ((__pyx_v_apart[__pyx_v_axis]) * (__pyx_v_apart[__pyx_v_axis])));
+      __pyx_v_square = (__pyx_v_square + ((__pyx_v_difference[__pyx_v_axis]) * (__pyx_v_difference[__pyx_v_axis])));
     }
 
 
-    /* "tracklight/analysis/embeddings/projections/_forces.pyx":176
- *             apart[axis] = layout[i * dimensions + axis] - node.middle[axis]
- *             square += apart[axis] * apart[axis]
- *         if node.children < 0 or node.width * node.width < angle2 * square:             # <<<<<<<<<<<<<<
- *             near = 1 / (1 + square)
- *             weight = near * (node.mass - (square == 0 and node.mass > 1))
+    /* "tracklight/analysis/embeddings/projections/_forces.pyx":178
+ *             difference[axis] = layout[i * dimensions + axis] - node.center[axis]
+ *             square += difference[axis] * difference[axis]
+ *         if node.children < 0 or node.width * node.width < theta2 * square:             # <<<<<<<<<<<<<<
+ *             kernel = 1 / (1 + square)
+ *             weight = kernel * (node.mass - (square == 0 and node.mass > 1))
 */
     __pyx_t_2 = (__pyx_v_node->children < 0);
 
@@ -20471,7 +20470,7 @@ static CYTHON_INLINE double __pyx_f_10tracklight_8analysis_10embeddings_11projec
 
       goto __pyx_L12_bool_binop_done;
     }
-    __pyx_t_2 = ((__pyx_v_node->width * __pyx_v_node->width) < (__pyx_v_angle2 * __pyx_v_square));
+    __pyx_t_2 = ((__pyx_v_node->width * __pyx_v_node->width) < (__pyx_v_theta2 * __pyx_v_square));
 
 
     __pyx_t_1 = __pyx_t_2;
@@ -20480,21 +20479,21 @@ static CYTHON_INLINE double __pyx_f_10tracklight_8analysis_10embeddings_11projec
     if (__pyx_t_1) {
 
 
-      /* "tracklight/analysis/embeddings/projections/_forces.pyx":177
- *             square += apart[axis] * apart[axis]
- *         if node.children < 0 or node.width * node.width < angle2 * square:
- *             near = 1 / (1 + square)             # <<<<<<<<<<<<<<
- *             weight = near * (node.mass - (square == 0 and node.mass > 1))
+      /* "tracklight/analysis/embeddings/projections/_forces.pyx":179
+ *             square += difference[axis] * difference[axis]
+ *         if node.children < 0 or node.width * node.width < theta2 * square:
+ *             kernel = 1 / (1 + square)             # <<<<<<<<<<<<<<
+ *             weight = kernel * (node.mass - (square == 0 and node.mass > 1))
  *             total += weight
 */
-      __pyx_v_near = (1.0 / (1.0 + __pyx_v_square));
+      __pyx_v_kernel = (1.0 / (1.0 + __pyx_v_square));
 
-      /* "tracklight/analysis/embeddings/projections/_forces.pyx":178
- *         if node.children < 0 or node.width * node.width < angle2 * square:
- *             near = 1 / (1 + square)
- *             weight = near * (node.mass - (square == 0 and node.mass > 1))             # <<<<<<<<<<<<<<
+      /* "tracklight/analysis/embeddings/projections/_forces.pyx":180
+ *         if node.children < 0 or node.width * node.width < theta2 * square:
+ *             kernel = 1 / (1 + square)
+ *             weight = kernel * (node.mass - (square == 0 and node.mass > 1))             # <<<<<<<<<<<<<<
  *             total += weight
- *             weight *= near
+ *             weight *= kernel
 */
       __pyx_t_1 = (__pyx_v_square == 0.0);
 
@@ -20512,32 +20511,32 @@ static CYTHON_INLINE double __pyx_f_10tracklight_8analysis_10embeddings_11projec
       __pyx_t_6 = __pyx_t_1;
 
       __pyx_L14_bool_binop_done:;
-      __pyx_v_weight = (__pyx_v_near * (__pyx_v_node->mass - __pyx_t_6));
+      __pyx_v_weight = (__pyx_v_kernel * (__pyx_v_node->mass - __pyx_t_6));
 
 
-      /* "tracklight/analysis/embeddings/projections/_forces.pyx":179
- *             near = 1 / (1 + square)
- *             weight = near * (node.mass - (square == 0 and node.mass > 1))
+      /* "tracklight/analysis/embeddings/projections/_forces.pyx":181
+ *             kernel = 1 / (1 + square)
+ *             weight = kernel * (node.mass - (square == 0 and node.mass > 1))
  *             total += weight             # <<<<<<<<<<<<<<
- *             weight *= near
+ *             weight *= kernel
  *             for axis in range(dimensions):
 */
       __pyx_v_total = (__pyx_v_total + __pyx_v_weight);
 
-      /* "tracklight/analysis/embeddings/projections/_forces.pyx":180
- *             weight = near * (node.mass - (square == 0 and node.mass > 1))
+      /* "tracklight/analysis/embeddings/projections/_forces.pyx":182
+ *             weight = kernel * (node.mass - (square == 0 and node.mass > 1))
  *             total += weight
- *             weight *= near             # <<<<<<<<<<<<<<
+ *             weight *= kernel             # <<<<<<<<<<<<<<
  *             for axis in range(dimensions):
- *                 pushed[axis] += weight * apart[axis]
+ *                 total_force[axis] += weight * difference[axis]
 */
-      __pyx_v_weight = (__pyx_v_weight * __pyx_v_near);
+      __pyx_v_weight = (__pyx_v_weight * __pyx_v_kernel);
 
-      /* "tracklight/analysis/embeddings/projections/_forces.pyx":181
+      /* "tracklight/analysis/embeddings/projections/_forces.pyx":183
  *             total += weight
- *             weight *= near
+ *             weight *= kernel
  *             for axis in range(dimensions):             # <<<<<<<<<<<<<<
- *                 pushed[axis] += weight * apart[axis]
+ *                 total_force[axis] += weight * difference[axis]
  *         else:
 */
 
@@ -20547,31 +20546,31 @@ static CYTHON_INLINE double __pyx_f_10tracklight_8analysis_10embeddings_11projec
       for (__pyx_t_5 = 0; __pyx_t_5 < __pyx_t_4; __pyx_t_5+=1) {
         __pyx_v_axis = __pyx_t_5;
 
-        /* "tracklight/analysis/embeddings/projections/_forces.pyx":182
- *             weight *= near
+        /* "tracklight/analysis/embeddings/projections/_forces.pyx":184
+ *             weight *= kernel
  *             for axis in range(dimensions):
- *                 pushed[axis] += weight * apart[axis]             # <<<<<<<<<<<<<<
+ *                 total_force[axis] += weight * difference[axis]             # <<<<<<<<<<<<<<
  *         else:
  *             for branch in range(1 << dimensions):
 */
 
         __pyx_t_7 = __pyx_v_axis;
-        (__pyx_v_pushed[__pyx_t_7]) = ((__pyx_v_pushed[__pyx_t_7]) + (__pyx_v_weight * (__pyx_v_apart[__pyx_v_axis])));
+        (__pyx_v_total_force[__pyx_t_7]) = ((__pyx_v_total_force[__pyx_t_7]) + (__pyx_v_weight * (__pyx_v_difference[__pyx_v_axis])));
       }
 
 
-      /* "tracklight/analysis/embeddings/projections/_forces.pyx":176
- *             apart[axis] = layout[i * dimensions + axis] - node.middle[axis]
- *             square += apart[axis] * apart[axis]
- *         if node.children < 0 or node.width * node.width < angle2 * square:             # <<<<<<<<<<<<<<
- *             near = 1 / (1 + square)
- *             weight = near * (node.mass - (square == 0 and node.mass > 1))
+      /* "tracklight/analysis/embeddings/projections/_forces.pyx":178
+ *             difference[axis] = layout[i * dimensions + axis] - node.center[axis]
+ *             square += difference[axis] * difference[axis]
+ *         if node.children < 0 or node.width * node.width < theta2 * square:             # <<<<<<<<<<<<<<
+ *             kernel = 1 / (1 + square)
+ *             weight = kernel * (node.mass - (square == 0 and node.mass > 1))
 */
       goto __pyx_L11;
     }
 
-    /* "tracklight/analysis/embeddings/projections/_forces.pyx":184
- *                 pushed[axis] += weight * apart[axis]
+    /* "tracklight/analysis/embeddings/projections/_forces.pyx":186
+ *                 total_force[axis] += weight * difference[axis]
  *         else:
  *             for branch in range(1 << dimensions):             # <<<<<<<<<<<<<<
  *                 stack[top] = node.children + branch
@@ -20585,7 +20584,7 @@ static CYTHON_INLINE double __pyx_f_10tracklight_8analysis_10embeddings_11projec
       for (__pyx_t_3 = 0; __pyx_t_3 < __pyx_t_9; __pyx_t_3+=1) {
         __pyx_v_branch = __pyx_t_3;
 
-        /* "tracklight/analysis/embeddings/projections/_forces.pyx":185
+        /* "tracklight/analysis/embeddings/projections/_forces.pyx":187
  *         else:
  *             for branch in range(1 << dimensions):
  *                 stack[top] = node.children + branch             # <<<<<<<<<<<<<<
@@ -20594,12 +20593,12 @@ static CYTHON_INLINE double __pyx_f_10tracklight_8analysis_10embeddings_11projec
 */
         (__pyx_v_stack[__pyx_v_top]) = (__pyx_v_node->children + __pyx_v_branch);
 
-        /* "tracklight/analysis/embeddings/projections/_forces.pyx":186
+        /* "tracklight/analysis/embeddings/projections/_forces.pyx":188
  *             for branch in range(1 << dimensions):
  *                 stack[top] = node.children + branch
  *                 top += 1             # <<<<<<<<<<<<<<
  *     for axis in range(dimensions):
- *         force[axis] = pushed[axis]
+ *         force[axis] = total_force[axis]
 */
         __pyx_v_top = (__pyx_v_top + 1);
       }
@@ -20609,11 +20608,11 @@ static CYTHON_INLINE double __pyx_f_10tracklight_8analysis_10embeddings_11projec
     __pyx_L3_continue:;
   }
 
-  /* "tracklight/analysis/embeddings/projections/_forces.pyx":187
+  /* "tracklight/analysis/embeddings/projections/_forces.pyx":189
  *                 stack[top] = node.children + branch
  *                 top += 1
  *     for axis in range(dimensions):             # <<<<<<<<<<<<<<
- *         force[axis] = pushed[axis]
+ *         force[axis] = total_force[axis]
  *     return total
 */
 
@@ -20623,20 +20622,20 @@ static CYTHON_INLINE double __pyx_f_10tracklight_8analysis_10embeddings_11projec
   for (__pyx_t_5 = 0; __pyx_t_5 < __pyx_t_4; __pyx_t_5+=1) {
     __pyx_v_axis = __pyx_t_5;
 
-    /* "tracklight/analysis/embeddings/projections/_forces.pyx":188
+    /* "tracklight/analysis/embeddings/projections/_forces.pyx":190
  *                 top += 1
  *     for axis in range(dimensions):
- *         force[axis] = pushed[axis]             # <<<<<<<<<<<<<<
+ *         force[axis] = total_force[axis]             # <<<<<<<<<<<<<<
  *     return total
  * 
 */
-    (__pyx_v_force[__pyx_v_axis]) = (__pyx_v_pushed[__pyx_v_axis]);
+    (__pyx_v_force[__pyx_v_axis]) = (__pyx_v_total_force[__pyx_v_axis]);
   }
 
 
-  /* "tracklight/analysis/embeddings/projections/_forces.pyx":189
+  /* "tracklight/analysis/embeddings/projections/_forces.pyx":191
  *     for axis in range(dimensions):
- *         force[axis] = pushed[axis]
+ *         force[axis] = total_force[axis]
  *     return total             # <<<<<<<<<<<<<<
  * 
  * 
@@ -20647,11 +20646,11 @@ static CYTHON_INLINE double __pyx_f_10tracklight_8analysis_10embeddings_11projec
   }
   goto __pyx_L0;
 
-  /* "tracklight/analysis/embeddings/projections/_forces.pyx":155
+  /* "tracklight/analysis/embeddings/projections/_forces.pyx":157
  * 
  * 
- * cdef inline double push(             # <<<<<<<<<<<<<<
- *     const Node *nodes, const double *layout, int64_t i, double angle2, int dimensions, double *force
+ * cdef inline double repel_point(             # <<<<<<<<<<<<<<
+ *     const Node *nodes, const double *layout, int64_t i, double theta2, int dimensions, double *force
  * ) noexcept nogil:
 */
 
@@ -20674,12 +20673,12 @@ static CYTHON_INLINE double __pyx_f_10tracklight_8analysis_10embeddings_11projec
 /* "tracklight/analysis/embeddings/projections/grid.pxi":6
  * """
  * 
- * cdef inline int64_t lay(double along, int64_t nodes, double *shares, double *slopes) noexcept nogil:             # <<<<<<<<<<<<<<
- *     """The first of the four nodes around a place, what each counts there, and how that changes."""
- *     cdef double u, v
+ * cdef inline int64_t compute_spline(             # <<<<<<<<<<<<<<
+ *     double position, int64_t nodes, double *weights, double *slopes
+ * ) noexcept nogil:
 */
 
-static CYTHON_INLINE int64_t __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_lay(double __pyx_v_along, int64_t __pyx_v_nodes, double *__pyx_v_shares, double *__pyx_v_slopes) {
+static CYTHON_INLINE int64_t __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_compute_spline(double __pyx_v_position, int64_t __pyx_v_nodes, double *__pyx_v_weights, double *__pyx_v_slopes) {
   double __pyx_v_u;
   double __pyx_v_v;
   int64_t __pyx_v_cell;
@@ -20690,36 +20689,36 @@ static CYTHON_INLINE int64_t __pyx_f_10tracklight_8analysis_10embeddings_11proje
   double __pyx_t_4;
 
 
-  /* "tracklight/analysis/embeddings/projections/grid.pxi":10
+  /* "tracklight/analysis/embeddings/projections/grid.pxi":15
  *     cdef double u, v
  *     cdef int64_t cell
- *     along = along if along > 0 else 0  # as of one that is nowhere             # <<<<<<<<<<<<<<
- *     cell = <int64_t>min(along, <double>(nodes - 4))
- *     u = along - cell
+ *     position = position if position > 0 else 0  # also for NaN             # <<<<<<<<<<<<<<
+ *     cell = <int64_t>min(position, <double>(nodes - 4))
+ *     u = position - cell
 */
-  __pyx_t_2 = (__pyx_v_along > 0.0);
+  __pyx_t_2 = (__pyx_v_position > 0.0);
 
   if (__pyx_t_2) {
 
-    __pyx_t_1 = __pyx_v_along;
+    __pyx_t_1 = __pyx_v_position;
   } else {
 
     __pyx_t_1 = 0.0;
   }
 
-  __pyx_v_along = __pyx_t_1;
+  __pyx_v_position = __pyx_t_1;
 
-  /* "tracklight/analysis/embeddings/projections/grid.pxi":11
+  /* "tracklight/analysis/embeddings/projections/grid.pxi":16
  *     cdef int64_t cell
- *     along = along if along > 0 else 0  # as of one that is nowhere
- *     cell = <int64_t>min(along, <double>(nodes - 4))             # <<<<<<<<<<<<<<
- *     u = along - cell
+ *     position = position if position > 0 else 0  # also for NaN
+ *     cell = <int64_t>min(position, <double>(nodes - 4))             # <<<<<<<<<<<<<<
+ *     u = position - cell
  *     v = 1 - u
 */
 
   __pyx_t_1 = ((double)(__pyx_v_nodes - 4));
 
-  __pyx_t_3 = __pyx_v_along;
+  __pyx_t_3 = __pyx_v_position;
   __pyx_t_2 = (__pyx_t_1 < __pyx_t_3);
 
   if (__pyx_t_2) {
@@ -20733,44 +20732,44 @@ static CYTHON_INLINE int64_t __pyx_f_10tracklight_8analysis_10embeddings_11proje
   __pyx_v_cell = ((int64_t)__pyx_t_4);
 
 
-  /* "tracklight/analysis/embeddings/projections/grid.pxi":12
- *     along = along if along > 0 else 0  # as of one that is nowhere
- *     cell = <int64_t>min(along, <double>(nodes - 4))
- *     u = along - cell             # <<<<<<<<<<<<<<
+  /* "tracklight/analysis/embeddings/projections/grid.pxi":17
+ *     position = position if position > 0 else 0  # also for NaN
+ *     cell = <int64_t>min(position, <double>(nodes - 4))
+ *     u = position - cell             # <<<<<<<<<<<<<<
  *     v = 1 - u
- *     shares[0], shares[3] = v * v * v / 6, u * u * u / 6
+ *     weights[0], weights[3] = v * v * v / 6, u * u * u / 6
 */
-  __pyx_v_u = (__pyx_v_along - __pyx_v_cell);
+  __pyx_v_u = (__pyx_v_position - __pyx_v_cell);
 
-  /* "tracklight/analysis/embeddings/projections/grid.pxi":13
- *     cell = <int64_t>min(along, <double>(nodes - 4))
- *     u = along - cell
+  /* "tracklight/analysis/embeddings/projections/grid.pxi":18
+ *     cell = <int64_t>min(position, <double>(nodes - 4))
+ *     u = position - cell
  *     v = 1 - u             # <<<<<<<<<<<<<<
- *     shares[0], shares[3] = v * v * v / 6, u * u * u / 6
- *     shares[1], shares[2] = 2.0 / 3 - u * u * (2 - u) / 2, 2.0 / 3 - v * v * (2 - v) / 2
+ *     weights[0], weights[3] = v * v * v / 6, u * u * u / 6
+ *     weights[1], weights[2] = 2.0 / 3 - u * u * (2 - u) / 2, 2.0 / 3 - v * v * (2 - v) / 2
 */
   __pyx_v_v = (1.0 - __pyx_v_u);
 
-  /* "tracklight/analysis/embeddings/projections/grid.pxi":14
- *     u = along - cell
+  /* "tracklight/analysis/embeddings/projections/grid.pxi":19
+ *     u = position - cell
  *     v = 1 - u
- *     shares[0], shares[3] = v * v * v / 6, u * u * u / 6             # <<<<<<<<<<<<<<
- *     shares[1], shares[2] = 2.0 / 3 - u * u * (2 - u) / 2, 2.0 / 3 - v * v * (2 - v) / 2
+ *     weights[0], weights[3] = v * v * v / 6, u * u * u / 6             # <<<<<<<<<<<<<<
+ *     weights[1], weights[2] = 2.0 / 3 - u * u * (2 - u) / 2, 2.0 / 3 - v * v * (2 - v) / 2
  *     slopes[0], slopes[3] = -v * v / 2, u * u / 2
 */
   __pyx_t_4 = (((__pyx_v_v * __pyx_v_v) * __pyx_v_v) / 6.0);
 
   __pyx_t_1 = (((__pyx_v_u * __pyx_v_u) * __pyx_v_u) / 6.0);
 
-  (__pyx_v_shares[0]) = __pyx_t_4;
+  (__pyx_v_weights[0]) = __pyx_t_4;
 
-  (__pyx_v_shares[3]) = __pyx_t_1;
+  (__pyx_v_weights[3]) = __pyx_t_1;
 
 
-  /* "tracklight/analysis/embeddings/projections/grid.pxi":15
+  /* "tracklight/analysis/embeddings/projections/grid.pxi":20
  *     v = 1 - u
- *     shares[0], shares[3] = v * v * v / 6, u * u * u / 6
- *     shares[1], shares[2] = 2.0 / 3 - u * u * (2 - u) / 2, 2.0 / 3 - v * v * (2 - v) / 2             # <<<<<<<<<<<<<<
+ *     weights[0], weights[3] = v * v * v / 6, u * u * u / 6
+ *     weights[1], weights[2] = 2.0 / 3 - u * u * (2 - u) / 2, 2.0 / 3 - v * v * (2 - v) / 2             # <<<<<<<<<<<<<<
  *     slopes[0], slopes[3] = -v * v / 2, u * u / 2
  *     slopes[1], slopes[2] = u * (3 * u - 4) / 2, v * (4 - 3 * v) / 2
 */
@@ -20778,14 +20777,14 @@ static CYTHON_INLINE int64_t __pyx_f_10tracklight_8analysis_10embeddings_11proje
 
   __pyx_t_4 = ((2.0 / 3.0) - (((__pyx_v_v * __pyx_v_v) * (2.0 - __pyx_v_v)) / 2.0));
 
-  (__pyx_v_shares[1]) = __pyx_t_1;
+  (__pyx_v_weights[1]) = __pyx_t_1;
 
-  (__pyx_v_shares[2]) = __pyx_t_4;
+  (__pyx_v_weights[2]) = __pyx_t_4;
 
 
-  /* "tracklight/analysis/embeddings/projections/grid.pxi":16
- *     shares[0], shares[3] = v * v * v / 6, u * u * u / 6
- *     shares[1], shares[2] = 2.0 / 3 - u * u * (2 - u) / 2, 2.0 / 3 - v * v * (2 - v) / 2
+  /* "tracklight/analysis/embeddings/projections/grid.pxi":21
+ *     weights[0], weights[3] = v * v * v / 6, u * u * u / 6
+ *     weights[1], weights[2] = 2.0 / 3 - u * u * (2 - u) / 2, 2.0 / 3 - v * v * (2 - v) / 2
  *     slopes[0], slopes[3] = -v * v / 2, u * u / 2             # <<<<<<<<<<<<<<
  *     slopes[1], slopes[2] = u * (3 * u - 4) / 2, v * (4 - 3 * v) / 2
  *     return cell
@@ -20799,8 +20798,8 @@ static CYTHON_INLINE int64_t __pyx_f_10tracklight_8analysis_10embeddings_11proje
   (__pyx_v_slopes[3]) = __pyx_t_1;
 
 
-  /* "tracklight/analysis/embeddings/projections/grid.pxi":17
- *     shares[1], shares[2] = 2.0 / 3 - u * u * (2 - u) / 2, 2.0 / 3 - v * v * (2 - v) / 2
+  /* "tracklight/analysis/embeddings/projections/grid.pxi":22
+ *     weights[1], weights[2] = 2.0 / 3 - u * u * (2 - u) / 2, 2.0 / 3 - v * v * (2 - v) / 2
  *     slopes[0], slopes[3] = -v * v / 2, u * u / 2
  *     slopes[1], slopes[2] = u * (3 * u - 4) / 2, v * (4 - 3 * v) / 2             # <<<<<<<<<<<<<<
  *     return cell
@@ -20815,7 +20814,7 @@ static CYTHON_INLINE int64_t __pyx_f_10tracklight_8analysis_10embeddings_11proje
   (__pyx_v_slopes[2]) = __pyx_t_4;
 
 
-  /* "tracklight/analysis/embeddings/projections/grid.pxi":18
+  /* "tracklight/analysis/embeddings/projections/grid.pxi":23
  *     slopes[0], slopes[3] = -v * v / 2, u * u / 2
  *     slopes[1], slopes[2] = u * (3 * u - 4) / 2, v * (4 - 3 * v) / 2
  *     return cell             # <<<<<<<<<<<<<<
@@ -20831,9 +20830,9 @@ static CYTHON_INLINE int64_t __pyx_f_10tracklight_8analysis_10embeddings_11proje
   /* "tracklight/analysis/embeddings/projections/grid.pxi":6
  * """
  * 
- * cdef inline int64_t lay(double along, int64_t nodes, double *shares, double *slopes) noexcept nogil:             # <<<<<<<<<<<<<<
- *     """The first of the four nodes around a place, what each counts there, and how that changes."""
- *     cdef double u, v
+ * cdef inline int64_t compute_spline(             # <<<<<<<<<<<<<<
+ *     double position, int64_t nodes, double *weights, double *slopes
+ * ) noexcept nogil:
 */
 
   /* function exit code */
@@ -20845,11 +20844,11 @@ static CYTHON_INLINE int64_t __pyx_f_10tracklight_8analysis_10embeddings_11proje
   return __pyx_r;
 }
 
-/* "tracklight/analysis/embeddings/projections/grid.pxi":21
+/* "tracklight/analysis/embeddings/projections/grid.pxi":26
  * 
  * 
  * def check_grid(layout, int64_t nodes, const double[::1] origin, const double[::1] field):             # <<<<<<<<<<<<<<
- *     """Raise ValueError where a grid is not one for this layout."""
+ *     """Raise ValueError if the grid does not fit the layout."""
  *     dimensions = layout.shape[1]
 */
 
@@ -20861,7 +20860,7 @@ PyObject *const *__pyx_args, Py_ssize_t __pyx_nargs, PyObject *__pyx_kwds
 PyObject *__pyx_args, PyObject *__pyx_kwds
 #endif
 ); /*proto*/
-PyDoc_STRVAR(__pyx_doc_10tracklight_8analysis_10embeddings_11projections_7_forces_check_grid, "Raise ValueError where a grid is not one for this layout.");
+PyDoc_STRVAR(__pyx_doc_10tracklight_8analysis_10embeddings_11projections_7_forces_check_grid, "Raise ValueError if the grid does not fit the layout.");
 static PyMethodDef __pyx_mdef_10tracklight_8analysis_10embeddings_11projections_7_forces_1check_grid = {"check_grid", (PyCFunction)(void(*)(void))(__Pyx_PyCFunction_FastCallWithKeywords)__pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_1check_grid, __Pyx_METH_FASTCALL|METH_KEYWORDS, __pyx_doc_10tracklight_8analysis_10embeddings_11projections_7_forces_check_grid};
 static PyObject *__pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_1check_grid(PyObject *__pyx_self, 
 #if CYTHON_VECTORCALL
@@ -20896,53 +20895,53 @@ PyObject *__pyx_args, PyObject *__pyx_kwds
   {
     PyObject ** const __pyx_pyargnames[] = {&__pyx_mstate_global->__pyx_n_u_layout,&__pyx_mstate_global->__pyx_n_u_nodes,&__pyx_mstate_global->__pyx_n_u_origin,&__pyx_mstate_global->__pyx_n_u_field,0};
     const Py_ssize_t __pyx_kwds_len = (__pyx_kwds) ? __Pyx_NumKwargs_FASTCALL(__pyx_kwds) : 0;
-    if (unlikely(__pyx_kwds_len < 0)) __PYX_ERR(2, 21, __pyx_L3_error)
+    if (unlikely(__pyx_kwds_len < 0)) __PYX_ERR(2, 26, __pyx_L3_error)
     if (__pyx_kwds_len > 0) {
       switch (__pyx_nargs) {
         case  4:
         values[3] = __Pyx_ArgRef_FASTCALL(__pyx_args, 3);
-        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[3])) __PYX_ERR(2, 21, __pyx_L3_error)
+        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[3])) __PYX_ERR(2, 26, __pyx_L3_error)
         CYTHON_FALLTHROUGH;
         case  3:
         values[2] = __Pyx_ArgRef_FASTCALL(__pyx_args, 2);
-        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[2])) __PYX_ERR(2, 21, __pyx_L3_error)
+        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[2])) __PYX_ERR(2, 26, __pyx_L3_error)
         CYTHON_FALLTHROUGH;
         case  2:
         values[1] = __Pyx_ArgRef_FASTCALL(__pyx_args, 1);
-        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[1])) __PYX_ERR(2, 21, __pyx_L3_error)
+        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[1])) __PYX_ERR(2, 26, __pyx_L3_error)
         CYTHON_FALLTHROUGH;
         case  1:
         values[0] = __Pyx_ArgRef_FASTCALL(__pyx_args, 0);
-        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[0])) __PYX_ERR(2, 21, __pyx_L3_error)
+        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[0])) __PYX_ERR(2, 26, __pyx_L3_error)
         CYTHON_FALLTHROUGH;
         case  0: break;
         default: goto __pyx_L5_argtuple_error;
       }
       const Py_ssize_t kwd_pos_args = __pyx_nargs;
-      if (__Pyx_ParseKeywords(__pyx_kwds, __pyx_kwvalues, __pyx_pyargnames, 0, values, kwd_pos_args, __pyx_kwds_len, "check_grid", 0) < (0)) __PYX_ERR(2, 21, __pyx_L3_error)
+      if (__Pyx_ParseKeywords(__pyx_kwds, __pyx_kwvalues, __pyx_pyargnames, 0, values, kwd_pos_args, __pyx_kwds_len, "check_grid", 0) < (0)) __PYX_ERR(2, 26, __pyx_L3_error)
       for (Py_ssize_t i = __pyx_nargs; i < 4; i++) {
-        if (unlikely(!values[i])) { __Pyx_RaiseArgtupleInvalid("check_grid", 1, 4, 4, i); __PYX_ERR(2, 21, __pyx_L3_error) }
+        if (unlikely(!values[i])) { __Pyx_RaiseArgtupleInvalid("check_grid", 1, 4, 4, i); __PYX_ERR(2, 26, __pyx_L3_error) }
       }
     } else if (unlikely(__pyx_nargs != 4)) {
       goto __pyx_L5_argtuple_error;
     } else {
       values[0] = __Pyx_ArgRef_FASTCALL(__pyx_args, 0);
-      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[0])) __PYX_ERR(2, 21, __pyx_L3_error)
+      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[0])) __PYX_ERR(2, 26, __pyx_L3_error)
       values[1] = __Pyx_ArgRef_FASTCALL(__pyx_args, 1);
-      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[1])) __PYX_ERR(2, 21, __pyx_L3_error)
+      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[1])) __PYX_ERR(2, 26, __pyx_L3_error)
       values[2] = __Pyx_ArgRef_FASTCALL(__pyx_args, 2);
-      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[2])) __PYX_ERR(2, 21, __pyx_L3_error)
+      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[2])) __PYX_ERR(2, 26, __pyx_L3_error)
       values[3] = __Pyx_ArgRef_FASTCALL(__pyx_args, 3);
-      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[3])) __PYX_ERR(2, 21, __pyx_L3_error)
+      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[3])) __PYX_ERR(2, 26, __pyx_L3_error)
     }
     __pyx_v_layout = values[0];
-    __pyx_v_nodes = __Pyx_PyLong_As_int64_t(values[1]); if (unlikely((__pyx_v_nodes == ((int64_t)-1)) && PyErr_Occurred())) __PYX_ERR(2, 21, __pyx_L3_error)
-    __pyx_v_origin = __Pyx_PyObject_to_MemoryviewSlice_dc_double__const__(values[2], 0); if (unlikely(!__pyx_v_origin.memview)) __PYX_ERR(2, 21, __pyx_L3_error)
-    __pyx_v_field = __Pyx_PyObject_to_MemoryviewSlice_dc_double__const__(values[3], 0); if (unlikely(!__pyx_v_field.memview)) __PYX_ERR(2, 21, __pyx_L3_error)
+    __pyx_v_nodes = __Pyx_PyLong_As_int64_t(values[1]); if (unlikely((__pyx_v_nodes == ((int64_t)-1)) && PyErr_Occurred())) __PYX_ERR(2, 26, __pyx_L3_error)
+    __pyx_v_origin = __Pyx_PyObject_to_MemoryviewSlice_dc_double__const__(values[2], 0); if (unlikely(!__pyx_v_origin.memview)) __PYX_ERR(2, 26, __pyx_L3_error)
+    __pyx_v_field = __Pyx_PyObject_to_MemoryviewSlice_dc_double__const__(values[3], 0); if (unlikely(!__pyx_v_field.memview)) __PYX_ERR(2, 26, __pyx_L3_error)
   }
   goto __pyx_L6_skip;
   __pyx_L5_argtuple_error:;
-  __Pyx_RaiseArgtupleInvalid("check_grid", 1, 4, 4, __pyx_nargs); __PYX_ERR(2, 21, __pyx_L3_error)
+  __Pyx_RaiseArgtupleInvalid("check_grid", 1, 4, 4, __pyx_nargs); __PYX_ERR(2, 26, __pyx_L3_error)
   __pyx_L6_skip:;
   goto __pyx_L4_argument_unpacking_done;
   __pyx_L3_error:;
@@ -20984,31 +20983,31 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
   int __pyx_clineno = 0;
   __Pyx_RefNannySetupContext("check_grid", 0);
 
-  /* "tracklight/analysis/embeddings/projections/grid.pxi":23
+  /* "tracklight/analysis/embeddings/projections/grid.pxi":28
  * def check_grid(layout, int64_t nodes, const double[::1] origin, const double[::1] field):
- *     """Raise ValueError where a grid is not one for this layout."""
+ *     """Raise ValueError if the grid does not fit the layout."""
  *     dimensions = layout.shape[1]             # <<<<<<<<<<<<<<
  *     if dimensions not in (2, 3) or origin.shape[0] != dimensions:
- *         raise ValueError("a layout has two or three dimensions")
+ *         raise ValueError("a layout must have two or three dimensions")
 */
-  __pyx_t_1 = __Pyx_PyObject_GetAttrStr(__pyx_v_layout, __pyx_mstate_global->__pyx_n_u_shape); if (unlikely(!__pyx_t_1)) __PYX_ERR(2, 23, __pyx_L1_error)
+  __pyx_t_1 = __Pyx_PyObject_GetAttrStr(__pyx_v_layout, __pyx_mstate_global->__pyx_n_u_shape); if (unlikely(!__pyx_t_1)) __PYX_ERR(2, 28, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_1);
-  __pyx_t_2 = __Pyx_GetItemInt(__pyx_t_1, 1, long, 1, __Pyx_PyLong_From_long, 0, 0, 1, __Pyx_ReferenceSharing_OwnStrongReference); if (unlikely(!__pyx_t_2)) __PYX_ERR(2, 23, __pyx_L1_error)
+  __pyx_t_2 = __Pyx_GetItemInt(__pyx_t_1, 1, long, 1, __Pyx_PyLong_From_long, 0, 0, 1, __Pyx_ReferenceSharing_OwnStrongReference); if (unlikely(!__pyx_t_2)) __PYX_ERR(2, 28, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_2);
   __Pyx_DECREF(__pyx_t_1); __pyx_t_1 = 0;
   __pyx_v_dimensions = __pyx_t_2;
   __pyx_t_2 = 0;
 
-  /* "tracklight/analysis/embeddings/projections/grid.pxi":24
- *     """Raise ValueError where a grid is not one for this layout."""
+  /* "tracklight/analysis/embeddings/projections/grid.pxi":29
+ *     """Raise ValueError if the grid does not fit the layout."""
  *     dimensions = layout.shape[1]
  *     if dimensions not in (2, 3) or origin.shape[0] != dimensions:             # <<<<<<<<<<<<<<
- *         raise ValueError("a layout has two or three dimensions")
+ *         raise ValueError("a layout must have two or three dimensions")
  *     if not 4 <= nodes <= 1 << 20 or field.shape[0] != nodes**dimensions:
 */
   __Pyx_INCREF(__pyx_v_dimensions);
   __pyx_t_2 = __pyx_v_dimensions;
-  __pyx_t_5 = (__Pyx_PyLong_BoolNeObjC(__pyx_t_2, __pyx_mstate_global->__pyx_int_2, 2, 0)); if (unlikely((__pyx_t_5 < 0))) __PYX_ERR(2, 24, __pyx_L1_error)
+  __pyx_t_5 = (__Pyx_PyLong_BoolNeObjC(__pyx_t_2, __pyx_mstate_global->__pyx_int_2, 2, 0)); if (unlikely((__pyx_t_5 < 0))) __PYX_ERR(2, 29, __pyx_L1_error)
   if (__pyx_t_5) {
 
   } else {
@@ -21017,7 +21016,7 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
 
     goto __pyx_L6_bool_binop_done;
   }
-  __pyx_t_5 = (__Pyx_PyLong_BoolNeObjC(__pyx_t_2, __pyx_mstate_global->__pyx_int_3, 3, 0)); if (unlikely((__pyx_t_5 < 0))) __PYX_ERR(2, 24, __pyx_L1_error)
+  __pyx_t_5 = (__Pyx_PyLong_BoolNeObjC(__pyx_t_2, __pyx_mstate_global->__pyx_int_3, 3, 0)); if (unlikely((__pyx_t_5 < 0))) __PYX_ERR(2, 29, __pyx_L1_error)
 
   __pyx_t_4 = __pyx_t_5;
 
@@ -21034,9 +21033,9 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
 
     goto __pyx_L4_bool_binop_done;
   }
-  __pyx_t_2 = PyLong_FromSsize_t((__pyx_v_origin.shape[0])); if (unlikely(!__pyx_t_2)) __PYX_ERR(2, 24, __pyx_L1_error)
+  __pyx_t_2 = PyLong_FromSsize_t((__pyx_v_origin.shape[0])); if (unlikely(!__pyx_t_2)) __PYX_ERR(2, 29, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_2);
-  __pyx_t_5 = __Pyx_PyObject_CompareBoolNe_int_object(__pyx_t_2, __pyx_v_dimensions, Py_NE); if (unlikely((__pyx_t_5 < 0))) __PYX_ERR(2, 24, __pyx_L1_error)
+  __pyx_t_5 = __Pyx_PyObject_CompareBoolNe_int_object(__pyx_t_2, __pyx_v_dimensions, Py_NE); if (unlikely((__pyx_t_5 < 0))) __PYX_ERR(2, 29, __pyx_L1_error)
   __Pyx_DECREF(__pyx_t_2); __pyx_t_2 = 0;
 
   __pyx_t_3 = __pyx_t_5;
@@ -21045,40 +21044,40 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
   if (unlikely(__pyx_t_3)) {
 
 
-    /* "tracklight/analysis/embeddings/projections/grid.pxi":25
+    /* "tracklight/analysis/embeddings/projections/grid.pxi":30
  *     dimensions = layout.shape[1]
  *     if dimensions not in (2, 3) or origin.shape[0] != dimensions:
- *         raise ValueError("a layout has two or three dimensions")             # <<<<<<<<<<<<<<
+ *         raise ValueError("a layout must have two or three dimensions")             # <<<<<<<<<<<<<<
  *     if not 4 <= nodes <= 1 << 20 or field.shape[0] != nodes**dimensions:
- *         raise ValueError("a grid has as many nodes along each side")
+ *         raise ValueError("the field must have the same number of nodes along each side")
 */
     __pyx_t_1 = NULL;
     __pyx_t_6 = 1;
     {
-      PyObject *__pyx_callargs[2] = {__pyx_t_1, __pyx_mstate_global->__pyx_kp_u_a_layout_has_two_or_three_dimens};
+      PyObject *__pyx_callargs[2] = {__pyx_t_1, __pyx_mstate_global->__pyx_kp_u_a_layout_must_have_two_or_three};
       __pyx_t_2 = __Pyx_PyObject_FastCall((PyObject*)(((PyTypeObject*)PyExc_ValueError)), __pyx_callargs+__pyx_t_6, (2-__pyx_t_6) | (__pyx_t_6*__Pyx_PY_VECTORCALL_ARGUMENTS_OFFSET));
       __Pyx_XDECREF(__pyx_t_1); __pyx_t_1 = 0;
-      if (unlikely(!__pyx_t_2)) __PYX_ERR(2, 25, __pyx_L1_error)
+      if (unlikely(!__pyx_t_2)) __PYX_ERR(2, 30, __pyx_L1_error)
       __Pyx_GOTREF(__pyx_t_2);
     }
     __Pyx_Raise(__pyx_t_2, 0, 0, 0);
     __Pyx_DECREF(__pyx_t_2); __pyx_t_2 = 0;
-    __PYX_ERR(2, 25, __pyx_L1_error)
+    __PYX_ERR(2, 30, __pyx_L1_error)
 
-    /* "tracklight/analysis/embeddings/projections/grid.pxi":24
- *     """Raise ValueError where a grid is not one for this layout."""
+    /* "tracklight/analysis/embeddings/projections/grid.pxi":29
+ *     """Raise ValueError if the grid does not fit the layout."""
  *     dimensions = layout.shape[1]
  *     if dimensions not in (2, 3) or origin.shape[0] != dimensions:             # <<<<<<<<<<<<<<
- *         raise ValueError("a layout has two or three dimensions")
+ *         raise ValueError("a layout must have two or three dimensions")
  *     if not 4 <= nodes <= 1 << 20 or field.shape[0] != nodes**dimensions:
 */
   }
 
-  /* "tracklight/analysis/embeddings/projections/grid.pxi":26
+  /* "tracklight/analysis/embeddings/projections/grid.pxi":31
  *     if dimensions not in (2, 3) or origin.shape[0] != dimensions:
- *         raise ValueError("a layout has two or three dimensions")
+ *         raise ValueError("a layout must have two or three dimensions")
  *     if not 4 <= nodes <= 1 << 20 or field.shape[0] != nodes**dimensions:             # <<<<<<<<<<<<<<
- *         raise ValueError("a grid has as many nodes along each side")
+ *         raise ValueError("the field must have the same number of nodes along each side")
  * 
 */
   __pyx_t_5 = (4 <= __pyx_v_nodes);
@@ -21096,14 +21095,14 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
 
     goto __pyx_L9_bool_binop_done;
   }
-  __pyx_t_2 = PyLong_FromSsize_t((__pyx_v_field.shape[0])); if (unlikely(!__pyx_t_2)) __PYX_ERR(2, 26, __pyx_L1_error)
+  __pyx_t_2 = PyLong_FromSsize_t((__pyx_v_field.shape[0])); if (unlikely(!__pyx_t_2)) __PYX_ERR(2, 31, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_2);
-  __pyx_t_1 = __Pyx_PyLong_From_int64_t(__pyx_v_nodes); if (unlikely(!__pyx_t_1)) __PYX_ERR(2, 26, __pyx_L1_error)
+  __pyx_t_1 = __Pyx_PyLong_From_int64_t(__pyx_v_nodes); if (unlikely(!__pyx_t_1)) __PYX_ERR(2, 31, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_1);
-  __pyx_t_7 = PyNumber_Power(__pyx_t_1, __pyx_v_dimensions, Py_None); if (unlikely(!__pyx_t_7)) __PYX_ERR(2, 26, __pyx_L1_error)
+  __pyx_t_7 = PyNumber_Power(__pyx_t_1, __pyx_v_dimensions, Py_None); if (unlikely(!__pyx_t_7)) __PYX_ERR(2, 31, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_7);
   __Pyx_DECREF(__pyx_t_1); __pyx_t_1 = 0;
-  __pyx_t_4 = __Pyx_PyObject_CompareBoolNe_int_object(__pyx_t_2, __pyx_t_7, Py_NE); if (unlikely((__pyx_t_4 < 0))) __PYX_ERR(2, 26, __pyx_L1_error)
+  __pyx_t_4 = __Pyx_PyObject_CompareBoolNe_int_object(__pyx_t_2, __pyx_t_7, Py_NE); if (unlikely((__pyx_t_4 < 0))) __PYX_ERR(2, 31, __pyx_L1_error)
   __Pyx_DECREF(__pyx_t_2); __pyx_t_2 = 0;
   __Pyx_DECREF(__pyx_t_7); __pyx_t_7 = 0;
 
@@ -21113,40 +21112,40 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
   if (unlikely(__pyx_t_3)) {
 
 
-    /* "tracklight/analysis/embeddings/projections/grid.pxi":27
- *         raise ValueError("a layout has two or three dimensions")
+    /* "tracklight/analysis/embeddings/projections/grid.pxi":32
+ *         raise ValueError("a layout must have two or three dimensions")
  *     if not 4 <= nodes <= 1 << 20 or field.shape[0] != nodes**dimensions:
- *         raise ValueError("a grid has as many nodes along each side")             # <<<<<<<<<<<<<<
+ *         raise ValueError("the field must have the same number of nodes along each side")             # <<<<<<<<<<<<<<
  * 
  * 
 */
     __pyx_t_2 = NULL;
     __pyx_t_6 = 1;
     {
-      PyObject *__pyx_callargs[2] = {__pyx_t_2, __pyx_mstate_global->__pyx_kp_u_a_grid_has_as_many_nodes_along_e};
+      PyObject *__pyx_callargs[2] = {__pyx_t_2, __pyx_mstate_global->__pyx_kp_u_the_field_must_have_the_same_num};
       __pyx_t_7 = __Pyx_PyObject_FastCall((PyObject*)(((PyTypeObject*)PyExc_ValueError)), __pyx_callargs+__pyx_t_6, (2-__pyx_t_6) | (__pyx_t_6*__Pyx_PY_VECTORCALL_ARGUMENTS_OFFSET));
       __Pyx_XDECREF(__pyx_t_2); __pyx_t_2 = 0;
-      if (unlikely(!__pyx_t_7)) __PYX_ERR(2, 27, __pyx_L1_error)
+      if (unlikely(!__pyx_t_7)) __PYX_ERR(2, 32, __pyx_L1_error)
       __Pyx_GOTREF(__pyx_t_7);
     }
     __Pyx_Raise(__pyx_t_7, 0, 0, 0);
     __Pyx_DECREF(__pyx_t_7); __pyx_t_7 = 0;
-    __PYX_ERR(2, 27, __pyx_L1_error)
+    __PYX_ERR(2, 32, __pyx_L1_error)
 
-    /* "tracklight/analysis/embeddings/projections/grid.pxi":26
+    /* "tracklight/analysis/embeddings/projections/grid.pxi":31
  *     if dimensions not in (2, 3) or origin.shape[0] != dimensions:
- *         raise ValueError("a layout has two or three dimensions")
+ *         raise ValueError("a layout must have two or three dimensions")
  *     if not 4 <= nodes <= 1 << 20 or field.shape[0] != nodes**dimensions:             # <<<<<<<<<<<<<<
- *         raise ValueError("a grid has as many nodes along each side")
+ *         raise ValueError("the field must have the same number of nodes along each side")
  * 
 */
   }
 
-  /* "tracklight/analysis/embeddings/projections/grid.pxi":21
+  /* "tracklight/analysis/embeddings/projections/grid.pxi":26
  * 
  * 
  * def check_grid(layout, int64_t nodes, const double[::1] origin, const double[::1] field):             # <<<<<<<<<<<<<<
- *     """Raise ValueError where a grid is not one for this layout."""
+ *     """Raise ValueError if the grid does not fit the layout."""
  *     dimensions = layout.shape[1]
 */
 
@@ -21166,25 +21165,25 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
   return __pyx_r;
 }
 
-/* "tracklight/analysis/embeddings/projections/grid.pxi":30
+/* "tracklight/analysis/embeddings/projections/grid.pxi":35
  * 
  * 
- * def spread(             # <<<<<<<<<<<<<<
+ * def spread_points(             # <<<<<<<<<<<<<<
  *     const double[:, ::1] layout,
  *     int64_t nodes,
 */
 
 /* Python wrapper */
-static PyObject *__pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_3spread(PyObject *__pyx_self, 
+static PyObject *__pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_3spread_points(PyObject *__pyx_self, 
 #if CYTHON_VECTORCALL
 PyObject *const *__pyx_args, Py_ssize_t __pyx_nargs, PyObject *__pyx_kwds
 #else
 PyObject *__pyx_args, PyObject *__pyx_kwds
 #endif
 ); /*proto*/
-PyDoc_STRVAR(__pyx_doc_10tracklight_8analysis_10embeddings_11projections_7_forces_2spread, "Add all points to the nodes around them.");
-static PyMethodDef __pyx_mdef_10tracklight_8analysis_10embeddings_11projections_7_forces_3spread = {"spread", (PyCFunction)(void(*)(void))(__Pyx_PyCFunction_FastCallWithKeywords)__pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_3spread, __Pyx_METH_FASTCALL|METH_KEYWORDS, __pyx_doc_10tracklight_8analysis_10embeddings_11projections_7_forces_2spread};
-static PyObject *__pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_3spread(PyObject *__pyx_self, 
+PyDoc_STRVAR(__pyx_doc_10tracklight_8analysis_10embeddings_11projections_7_forces_2spread_points, "Add the weights of all points to the nodes around them.");
+static PyMethodDef __pyx_mdef_10tracklight_8analysis_10embeddings_11projections_7_forces_3spread_points = {"spread_points", (PyCFunction)(void(*)(void))(__Pyx_PyCFunction_FastCallWithKeywords)__pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_3spread_points, __Pyx_METH_FASTCALL|METH_KEYWORDS, __pyx_doc_10tracklight_8analysis_10embeddings_11projections_7_forces_2spread_points};
+static PyObject *__pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_3spread_points(PyObject *__pyx_self, 
 #if CYTHON_VECTORCALL
 PyObject *const *__pyx_args, Py_ssize_t __pyx_nargs, PyObject *__pyx_kwds
 #else
@@ -21193,7 +21192,7 @@ PyObject *__pyx_args, PyObject *__pyx_kwds
 ) {
   __Pyx_memviewslice __pyx_v_layout = { 0, 0, { 0 }, { 0 }, { 0 } };
   int64_t __pyx_v_nodes;
-  double __pyx_v_step;
+  double __pyx_v_spacing;
   __Pyx_memviewslice __pyx_v_origin = { 0, 0, { 0 }, { 0 }, { 0 } };
   __Pyx_memviewslice __pyx_v_field = { 0, 0, { 0 }, { 0 }, { 0 } };
   #if !CYTHON_VECTORCALL
@@ -21206,7 +21205,7 @@ PyObject *__pyx_args, PyObject *__pyx_kwds
   int __pyx_clineno = 0;
   PyObject *__pyx_r = 0;
   __Pyx_RefNannyDeclarations
-  __Pyx_RefNannySetupContext("spread (wrapper)", 0);
+  __Pyx_RefNannySetupContext("spread_points (wrapper)", 0);
   #if !CYTHON_VECTORCALL
   #if CYTHON_ASSUME_SAFE_SIZE
   __pyx_nargs = PyTuple_GET_SIZE(__pyx_args);
@@ -21216,62 +21215,62 @@ PyObject *__pyx_args, PyObject *__pyx_kwds
   #endif
   __pyx_kwvalues = __Pyx_KwValues_FASTCALL(__pyx_args, __pyx_nargs);
   {
-    PyObject ** const __pyx_pyargnames[] = {&__pyx_mstate_global->__pyx_n_u_layout,&__pyx_mstate_global->__pyx_n_u_nodes,&__pyx_mstate_global->__pyx_n_u_step,&__pyx_mstate_global->__pyx_n_u_origin,&__pyx_mstate_global->__pyx_n_u_field,0};
+    PyObject ** const __pyx_pyargnames[] = {&__pyx_mstate_global->__pyx_n_u_layout,&__pyx_mstate_global->__pyx_n_u_nodes,&__pyx_mstate_global->__pyx_n_u_spacing,&__pyx_mstate_global->__pyx_n_u_origin,&__pyx_mstate_global->__pyx_n_u_field,0};
     const Py_ssize_t __pyx_kwds_len = (__pyx_kwds) ? __Pyx_NumKwargs_FASTCALL(__pyx_kwds) : 0;
-    if (unlikely(__pyx_kwds_len < 0)) __PYX_ERR(2, 30, __pyx_L3_error)
+    if (unlikely(__pyx_kwds_len < 0)) __PYX_ERR(2, 35, __pyx_L3_error)
     if (__pyx_kwds_len > 0) {
       switch (__pyx_nargs) {
         case  5:
         values[4] = __Pyx_ArgRef_FASTCALL(__pyx_args, 4);
-        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[4])) __PYX_ERR(2, 30, __pyx_L3_error)
+        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[4])) __PYX_ERR(2, 35, __pyx_L3_error)
         CYTHON_FALLTHROUGH;
         case  4:
         values[3] = __Pyx_ArgRef_FASTCALL(__pyx_args, 3);
-        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[3])) __PYX_ERR(2, 30, __pyx_L3_error)
+        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[3])) __PYX_ERR(2, 35, __pyx_L3_error)
         CYTHON_FALLTHROUGH;
         case  3:
         values[2] = __Pyx_ArgRef_FASTCALL(__pyx_args, 2);
-        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[2])) __PYX_ERR(2, 30, __pyx_L3_error)
+        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[2])) __PYX_ERR(2, 35, __pyx_L3_error)
         CYTHON_FALLTHROUGH;
         case  2:
         values[1] = __Pyx_ArgRef_FASTCALL(__pyx_args, 1);
-        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[1])) __PYX_ERR(2, 30, __pyx_L3_error)
+        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[1])) __PYX_ERR(2, 35, __pyx_L3_error)
         CYTHON_FALLTHROUGH;
         case  1:
         values[0] = __Pyx_ArgRef_FASTCALL(__pyx_args, 0);
-        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[0])) __PYX_ERR(2, 30, __pyx_L3_error)
+        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[0])) __PYX_ERR(2, 35, __pyx_L3_error)
         CYTHON_FALLTHROUGH;
         case  0: break;
         default: goto __pyx_L5_argtuple_error;
       }
       const Py_ssize_t kwd_pos_args = __pyx_nargs;
-      if (__Pyx_ParseKeywords(__pyx_kwds, __pyx_kwvalues, __pyx_pyargnames, 0, values, kwd_pos_args, __pyx_kwds_len, "spread", 0) < (0)) __PYX_ERR(2, 30, __pyx_L3_error)
+      if (__Pyx_ParseKeywords(__pyx_kwds, __pyx_kwvalues, __pyx_pyargnames, 0, values, kwd_pos_args, __pyx_kwds_len, "spread_points", 0) < (0)) __PYX_ERR(2, 35, __pyx_L3_error)
       for (Py_ssize_t i = __pyx_nargs; i < 5; i++) {
-        if (unlikely(!values[i])) { __Pyx_RaiseArgtupleInvalid("spread", 1, 5, 5, i); __PYX_ERR(2, 30, __pyx_L3_error) }
+        if (unlikely(!values[i])) { __Pyx_RaiseArgtupleInvalid("spread_points", 1, 5, 5, i); __PYX_ERR(2, 35, __pyx_L3_error) }
       }
     } else if (unlikely(__pyx_nargs != 5)) {
       goto __pyx_L5_argtuple_error;
     } else {
       values[0] = __Pyx_ArgRef_FASTCALL(__pyx_args, 0);
-      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[0])) __PYX_ERR(2, 30, __pyx_L3_error)
+      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[0])) __PYX_ERR(2, 35, __pyx_L3_error)
       values[1] = __Pyx_ArgRef_FASTCALL(__pyx_args, 1);
-      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[1])) __PYX_ERR(2, 30, __pyx_L3_error)
+      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[1])) __PYX_ERR(2, 35, __pyx_L3_error)
       values[2] = __Pyx_ArgRef_FASTCALL(__pyx_args, 2);
-      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[2])) __PYX_ERR(2, 30, __pyx_L3_error)
+      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[2])) __PYX_ERR(2, 35, __pyx_L3_error)
       values[3] = __Pyx_ArgRef_FASTCALL(__pyx_args, 3);
-      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[3])) __PYX_ERR(2, 30, __pyx_L3_error)
+      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[3])) __PYX_ERR(2, 35, __pyx_L3_error)
       values[4] = __Pyx_ArgRef_FASTCALL(__pyx_args, 4);
-      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[4])) __PYX_ERR(2, 30, __pyx_L3_error)
+      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[4])) __PYX_ERR(2, 35, __pyx_L3_error)
     }
-    __pyx_v_layout = __Pyx_PyObject_to_MemoryviewSlice_d_dc_double__const__(values[0], 0); if (unlikely(!__pyx_v_layout.memview)) __PYX_ERR(2, 31, __pyx_L3_error)
-    __pyx_v_nodes = __Pyx_PyLong_As_int64_t(values[1]); if (unlikely((__pyx_v_nodes == ((int64_t)-1)) && PyErr_Occurred())) __PYX_ERR(2, 32, __pyx_L3_error)
-    __pyx_v_step = __Pyx_PyFloat_AsDouble(values[2]); if (unlikely((__pyx_v_step == (double)-1) && PyErr_Occurred())) __PYX_ERR(2, 33, __pyx_L3_error)
-    __pyx_v_origin = __Pyx_PyObject_to_MemoryviewSlice_dc_double__const__(values[3], 0); if (unlikely(!__pyx_v_origin.memview)) __PYX_ERR(2, 34, __pyx_L3_error)
-    __pyx_v_field = __Pyx_PyObject_to_MemoryviewSlice_dc_double(values[4], PyBUF_WRITABLE); if (unlikely(!__pyx_v_field.memview)) __PYX_ERR(2, 35, __pyx_L3_error)
+    __pyx_v_layout = __Pyx_PyObject_to_MemoryviewSlice_d_dc_double__const__(values[0], 0); if (unlikely(!__pyx_v_layout.memview)) __PYX_ERR(2, 36, __pyx_L3_error)
+    __pyx_v_nodes = __Pyx_PyLong_As_int64_t(values[1]); if (unlikely((__pyx_v_nodes == ((int64_t)-1)) && PyErr_Occurred())) __PYX_ERR(2, 37, __pyx_L3_error)
+    __pyx_v_spacing = __Pyx_PyFloat_AsDouble(values[2]); if (unlikely((__pyx_v_spacing == (double)-1) && PyErr_Occurred())) __PYX_ERR(2, 38, __pyx_L3_error)
+    __pyx_v_origin = __Pyx_PyObject_to_MemoryviewSlice_dc_double__const__(values[3], 0); if (unlikely(!__pyx_v_origin.memview)) __PYX_ERR(2, 39, __pyx_L3_error)
+    __pyx_v_field = __Pyx_PyObject_to_MemoryviewSlice_dc_double(values[4], PyBUF_WRITABLE); if (unlikely(!__pyx_v_field.memview)) __PYX_ERR(2, 40, __pyx_L3_error)
   }
   goto __pyx_L6_skip;
   __pyx_L5_argtuple_error:;
-  __Pyx_RaiseArgtupleInvalid("spread", 1, 5, 5, __pyx_nargs); __PYX_ERR(2, 30, __pyx_L3_error)
+  __Pyx_RaiseArgtupleInvalid("spread_points", 1, 5, 5, __pyx_nargs); __PYX_ERR(2, 35, __pyx_L3_error)
   __pyx_L6_skip:;
   goto __pyx_L4_argument_unpacking_done;
   __pyx_L3_error:;
@@ -21281,11 +21280,11 @@ PyObject *__pyx_args, PyObject *__pyx_kwds
   __PYX_XCLEAR_MEMVIEW(&__pyx_v_layout, 1);
   __PYX_XCLEAR_MEMVIEW(&__pyx_v_origin, 1);
   __PYX_XCLEAR_MEMVIEW(&__pyx_v_field, 1);
-  __Pyx_AddTraceback("tracklight.analysis.embeddings.projections._forces.spread", __pyx_clineno, __pyx_lineno, __pyx_filename);
+  __Pyx_AddTraceback("tracklight.analysis.embeddings.projections._forces.spread_points", __pyx_clineno, __pyx_lineno, __pyx_filename);
   __Pyx_RefNannyFinishContext();
   return NULL;
   __pyx_L4_argument_unpacking_done:;
-  __pyx_r = __pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_2spread(__pyx_self, __pyx_v_layout, __pyx_v_nodes, __pyx_v_step, __pyx_v_origin, __pyx_v_field);
+  __pyx_r = __pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_2spread_points(__pyx_self, __pyx_v_layout, __pyx_v_nodes, __pyx_v_spacing, __pyx_v_origin, __pyx_v_field);
 
   /* function exit code */
   for (Py_ssize_t __pyx_temp=0; __pyx_temp < (Py_ssize_t)(sizeof(values)/sizeof(values[0])); ++__pyx_temp) {
@@ -21300,17 +21299,17 @@ PyObject *__pyx_args, PyObject *__pyx_kwds
   return __pyx_r;
 }
 
-static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_2spread(CYTHON_UNUSED PyObject *__pyx_self, __Pyx_memviewslice __pyx_v_layout, int64_t __pyx_v_nodes, double __pyx_v_step, __Pyx_memviewslice __pyx_v_origin, __Pyx_memviewslice __pyx_v_field) {
-  int64_t __pyx_v_i;
-  int64_t __pyx_v_place;
+static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_2spread_points(CYTHON_UNUSED PyObject *__pyx_self, __Pyx_memviewslice __pyx_v_layout, int64_t __pyx_v_nodes, double __pyx_v_spacing, __Pyx_memviewslice __pyx_v_origin, __Pyx_memviewslice __pyx_v_field) {
+  int64_t __pyx_v_point;
+  int64_t __pyx_v_node;
   int64_t __pyx_v_row;
   int __pyx_v_axis;
   int __pyx_v_dimensions;
-  int __pyx_v_right;
-  int __pyx_v_down;
-  int __pyx_v_deep;
+  int __pyx_v_i;
+  int __pyx_v_j;
+  int __pyx_v_k;
   int64_t __pyx_v_cells[3];
-  double __pyx_v_shares[3][4];
+  double __pyx_v_weights[3][4];
   double __pyx_v_slopes[4];
   PyObject *__pyx_r = NULL;
   __Pyx_RefNannyDeclarations
@@ -21335,34 +21334,34 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
   int __pyx_lineno = 0;
   const char *__pyx_filename = NULL;
   int __pyx_clineno = 0;
-  __Pyx_RefNannySetupContext("spread", 0);
+  __Pyx_RefNannySetupContext("spread_points", 0);
 
-  /* "tracklight/analysis/embeddings/projections/grid.pxi":39
- *     """Add all points to the nodes around them."""
- *     cdef int64_t i, place, row
+  /* "tracklight/analysis/embeddings/projections/grid.pxi":44
+ *     """Add the weights of all points to the nodes around them."""
+ *     cdef int64_t point, node, row
  *     cdef int axis, dimensions = <int>layout.shape[1]             # <<<<<<<<<<<<<<
- *     cdef int right, down, deep
+ *     cdef int i, j, k
  *     cdef int64_t cells[3]
 */
   __pyx_v_dimensions = ((int)(__pyx_v_layout.shape[1]));
 
-  /* "tracklight/analysis/embeddings/projections/grid.pxi":44
- *     cdef double shares[3][4]
+  /* "tracklight/analysis/embeddings/projections/grid.pxi":49
+ *     cdef double weights[3][4]
  *     cdef double slopes[4]
  *     check_grid(layout, nodes, origin, field)             # <<<<<<<<<<<<<<
  *     with nogil:
- *         for i in range(layout.shape[0]):
+ *         for point in range(layout.shape[0]):
 */
   __pyx_t_2 = NULL;
-  __Pyx_GetModuleGlobalName(__pyx_t_3, __pyx_mstate_global->__pyx_n_u_check_grid); if (unlikely(!__pyx_t_3)) __PYX_ERR(2, 44, __pyx_L1_error)
+  __Pyx_GetModuleGlobalName(__pyx_t_3, __pyx_mstate_global->__pyx_n_u_check_grid); if (unlikely(!__pyx_t_3)) __PYX_ERR(2, 49, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_3);
-  __pyx_t_4 = __pyx_memoryview_fromslice(__pyx_v_layout, 2, (PyObject *(*)(char *)) __pyx_memview_get_double__const__, (int (*)(char *, PyObject *)) NULL, 0);; if (unlikely(!__pyx_t_4)) __PYX_ERR(2, 44, __pyx_L1_error)
+  __pyx_t_4 = __pyx_memoryview_fromslice(__pyx_v_layout, 2, (PyObject *(*)(char *)) __pyx_memview_get_double__const__, (int (*)(char *, PyObject *)) NULL, 0);; if (unlikely(!__pyx_t_4)) __PYX_ERR(2, 49, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_4);
-  __pyx_t_5 = __Pyx_PyLong_From_int64_t(__pyx_v_nodes); if (unlikely(!__pyx_t_5)) __PYX_ERR(2, 44, __pyx_L1_error)
+  __pyx_t_5 = __Pyx_PyLong_From_int64_t(__pyx_v_nodes); if (unlikely(!__pyx_t_5)) __PYX_ERR(2, 49, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_5);
-  __pyx_t_6 = __pyx_memoryview_fromslice(__pyx_v_origin, 1, (PyObject *(*)(char *)) __pyx_memview_get_double__const__, (int (*)(char *, PyObject *)) NULL, 0);; if (unlikely(!__pyx_t_6)) __PYX_ERR(2, 44, __pyx_L1_error)
+  __pyx_t_6 = __pyx_memoryview_fromslice(__pyx_v_origin, 1, (PyObject *(*)(char *)) __pyx_memview_get_double__const__, (int (*)(char *, PyObject *)) NULL, 0);; if (unlikely(!__pyx_t_6)) __PYX_ERR(2, 49, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_6);
-  __pyx_t_7 = __pyx_memoryview_fromslice(__pyx_v_field, 1, (PyObject *(*)(char *)) __pyx_memview_get_double, (int (*)(char *, PyObject *)) __pyx_memview_set_double, 0);; if (unlikely(!__pyx_t_7)) __PYX_ERR(2, 44, __pyx_L1_error)
+  __pyx_t_7 = __pyx_memoryview_fromslice(__pyx_v_field, 1, (PyObject *(*)(char *)) __pyx_memview_get_double, (int (*)(char *, PyObject *)) __pyx_memview_set_double, 0);; if (unlikely(!__pyx_t_7)) __PYX_ERR(2, 49, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_7);
   __pyx_t_8 = 1;
   #if CYTHON_UNPACK_METHODS
@@ -21385,16 +21384,16 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
     __Pyx_DECREF(__pyx_t_6); __pyx_t_6 = 0;
     __Pyx_DECREF(__pyx_t_7); __pyx_t_7 = 0;
     __Pyx_DECREF(__pyx_t_3); __pyx_t_3 = 0;
-    if (unlikely(!__pyx_t_1)) __PYX_ERR(2, 44, __pyx_L1_error)
+    if (unlikely(!__pyx_t_1)) __PYX_ERR(2, 49, __pyx_L1_error)
     __Pyx_GOTREF(__pyx_t_1);
   }
   __Pyx_DECREF(__pyx_t_1); __pyx_t_1 = 0;
 
-  /* "tracklight/analysis/embeddings/projections/grid.pxi":45
+  /* "tracklight/analysis/embeddings/projections/grid.pxi":50
  *     cdef double slopes[4]
  *     check_grid(layout, nodes, origin, field)
  *     with nogil:             # <<<<<<<<<<<<<<
- *         for i in range(layout.shape[0]):
+ *         for point in range(layout.shape[0]):
  *             for axis in range(dimensions):
 */
   {
@@ -21403,26 +21402,26 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
       __Pyx_FastGIL_Remember();
       /*try:*/ {
 
-        /* "tracklight/analysis/embeddings/projections/grid.pxi":46
+        /* "tracklight/analysis/embeddings/projections/grid.pxi":51
  *     check_grid(layout, nodes, origin, field)
  *     with nogil:
- *         for i in range(layout.shape[0]):             # <<<<<<<<<<<<<<
+ *         for point in range(layout.shape[0]):             # <<<<<<<<<<<<<<
  *             for axis in range(dimensions):
- *                 cells[axis] = lay((layout[i, axis] - origin[axis]) / step, nodes, shares[axis], slopes)
+ *                 cells[axis] = compute_spline(
 */
 
         __pyx_t_9 = (__pyx_v_layout.shape[0]);
         __pyx_t_10 = __pyx_t_9;
 
         for (__pyx_t_11 = 0; __pyx_t_11 < __pyx_t_10; __pyx_t_11+=1) {
-          __pyx_v_i = __pyx_t_11;
+          __pyx_v_point = __pyx_t_11;
 
-          /* "tracklight/analysis/embeddings/projections/grid.pxi":47
+          /* "tracklight/analysis/embeddings/projections/grid.pxi":52
  *     with nogil:
- *         for i in range(layout.shape[0]):
+ *         for point in range(layout.shape[0]):
  *             for axis in range(dimensions):             # <<<<<<<<<<<<<<
- *                 cells[axis] = lay((layout[i, axis] - origin[axis]) / step, nodes, shares[axis], slopes)
- *             for right in range(4):
+ *                 cells[axis] = compute_spline(
+ *                     (layout[point, axis] - origin[axis]) / spacing, nodes, weights[axis], slopes
 */
 
           __pyx_t_12 = __pyx_v_dimensions;
@@ -21431,54 +21430,62 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
           for (__pyx_t_14 = 0; __pyx_t_14 < __pyx_t_13; __pyx_t_14+=1) {
             __pyx_v_axis = __pyx_t_14;
 
-            /* "tracklight/analysis/embeddings/projections/grid.pxi":48
- *         for i in range(layout.shape[0]):
+            /* "tracklight/analysis/embeddings/projections/grid.pxi":54
  *             for axis in range(dimensions):
- *                 cells[axis] = lay((layout[i, axis] - origin[axis]) / step, nodes, shares[axis], slopes)             # <<<<<<<<<<<<<<
- *             for right in range(4):
- *                 row = (cells[0] + right) * nodes + cells[1]
+ *                 cells[axis] = compute_spline(
+ *                     (layout[point, axis] - origin[axis]) / spacing, nodes, weights[axis], slopes             # <<<<<<<<<<<<<<
+ *                 )
+ *             for i in range(4):
 */
-            __pyx_t_15 = __pyx_v_i;
+            __pyx_t_15 = __pyx_v_point;
             __pyx_t_16 = __pyx_v_axis;
             __pyx_t_17 = __pyx_v_axis;
-            (__pyx_v_cells[__pyx_v_axis]) = __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_lay((((*((double const  *) ( /* dim=1 */ ((char *) (((double const  *) ( /* dim=0 */ (__pyx_v_layout.data + __pyx_t_15 * __pyx_v_layout.strides[0]) )) + __pyx_t_16)) ))) - (*((double const  *) ( /* dim=0 */ ((char *) (((double const  *) __pyx_v_origin.data) + __pyx_t_17)) )))) / __pyx_v_step), __pyx_v_nodes, (__pyx_v_shares[__pyx_v_axis]), __pyx_v_slopes);
+
+            /* "tracklight/analysis/embeddings/projections/grid.pxi":53
+ *         for point in range(layout.shape[0]):
+ *             for axis in range(dimensions):
+ *                 cells[axis] = compute_spline(             # <<<<<<<<<<<<<<
+ *                     (layout[point, axis] - origin[axis]) / spacing, nodes, weights[axis], slopes
+ *                 )
+*/
+            (__pyx_v_cells[__pyx_v_axis]) = __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_compute_spline((((*((double const  *) ( /* dim=1 */ ((char *) (((double const  *) ( /* dim=0 */ (__pyx_v_layout.data + __pyx_t_15 * __pyx_v_layout.strides[0]) )) + __pyx_t_16)) ))) - (*((double const  *) ( /* dim=0 */ ((char *) (((double const  *) __pyx_v_origin.data) + __pyx_t_17)) )))) / __pyx_v_spacing), __pyx_v_nodes, (__pyx_v_weights[__pyx_v_axis]), __pyx_v_slopes);
           }
 
 
-          /* "tracklight/analysis/embeddings/projections/grid.pxi":49
- *             for axis in range(dimensions):
- *                 cells[axis] = lay((layout[i, axis] - origin[axis]) / step, nodes, shares[axis], slopes)
- *             for right in range(4):             # <<<<<<<<<<<<<<
- *                 row = (cells[0] + right) * nodes + cells[1]
- *                 for down in range(4):
+          /* "tracklight/analysis/embeddings/projections/grid.pxi":56
+ *                     (layout[point, axis] - origin[axis]) / spacing, nodes, weights[axis], slopes
+ *                 )
+ *             for i in range(4):             # <<<<<<<<<<<<<<
+ *                 row = (cells[0] + i) * nodes + cells[1]
+ *                 for j in range(4):
 */
           for (__pyx_t_12 = 0; __pyx_t_12 < 4; __pyx_t_12+=1) {
-            __pyx_v_right = __pyx_t_12;
+            __pyx_v_i = __pyx_t_12;
 
-            /* "tracklight/analysis/embeddings/projections/grid.pxi":50
- *                 cells[axis] = lay((layout[i, axis] - origin[axis]) / step, nodes, shares[axis], slopes)
- *             for right in range(4):
- *                 row = (cells[0] + right) * nodes + cells[1]             # <<<<<<<<<<<<<<
- *                 for down in range(4):
+            /* "tracklight/analysis/embeddings/projections/grid.pxi":57
+ *                 )
+ *             for i in range(4):
+ *                 row = (cells[0] + i) * nodes + cells[1]             # <<<<<<<<<<<<<<
+ *                 for j in range(4):
  *                     if dimensions == 2:
 */
-            __pyx_v_row = ((((__pyx_v_cells[0]) + __pyx_v_right) * __pyx_v_nodes) + (__pyx_v_cells[1]));
+            __pyx_v_row = ((((__pyx_v_cells[0]) + __pyx_v_i) * __pyx_v_nodes) + (__pyx_v_cells[1]));
 
-            /* "tracklight/analysis/embeddings/projections/grid.pxi":51
- *             for right in range(4):
- *                 row = (cells[0] + right) * nodes + cells[1]
- *                 for down in range(4):             # <<<<<<<<<<<<<<
+            /* "tracklight/analysis/embeddings/projections/grid.pxi":58
+ *             for i in range(4):
+ *                 row = (cells[0] + i) * nodes + cells[1]
+ *                 for j in range(4):             # <<<<<<<<<<<<<<
  *                     if dimensions == 2:
- *                         field[row + down] += shares[0][right] * shares[1][down]
+ *                         field[row + j] += weights[0][i] * weights[1][j]
 */
             for (__pyx_t_13 = 0; __pyx_t_13 < 4; __pyx_t_13+=1) {
-              __pyx_v_down = __pyx_t_13;
+              __pyx_v_j = __pyx_t_13;
 
-              /* "tracklight/analysis/embeddings/projections/grid.pxi":52
- *                 row = (cells[0] + right) * nodes + cells[1]
- *                 for down in range(4):
+              /* "tracklight/analysis/embeddings/projections/grid.pxi":59
+ *                 row = (cells[0] + i) * nodes + cells[1]
+ *                 for j in range(4):
  *                     if dimensions == 2:             # <<<<<<<<<<<<<<
- *                         field[row + down] += shares[0][right] * shares[1][down]
+ *                         field[row + j] += weights[0][i] * weights[1][j]
  *                         continue
 */
               __pyx_t_18 = (__pyx_v_dimensions == 2);
@@ -21486,62 +21493,62 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
               if (__pyx_t_18) {
 
 
-                /* "tracklight/analysis/embeddings/projections/grid.pxi":53
- *                 for down in range(4):
+                /* "tracklight/analysis/embeddings/projections/grid.pxi":60
+ *                 for j in range(4):
  *                     if dimensions == 2:
- *                         field[row + down] += shares[0][right] * shares[1][down]             # <<<<<<<<<<<<<<
+ *                         field[row + j] += weights[0][i] * weights[1][j]             # <<<<<<<<<<<<<<
  *                         continue
- *                     place = (row + down) * nodes + cells[2]
+ *                     node = (row + j) * nodes + cells[2]
 */
-                __pyx_t_17 = (__pyx_v_row + __pyx_v_down);
-                *((double *) ( /* dim=0 */ ((char *) (((double *) __pyx_v_field.data) + __pyx_t_17)) )) += (((__pyx_v_shares[0])[__pyx_v_right]) * ((__pyx_v_shares[1])[__pyx_v_down]));
+                __pyx_t_17 = (__pyx_v_row + __pyx_v_j);
+                *((double *) ( /* dim=0 */ ((char *) (((double *) __pyx_v_field.data) + __pyx_t_17)) )) += (((__pyx_v_weights[0])[__pyx_v_i]) * ((__pyx_v_weights[1])[__pyx_v_j]));
 
-                /* "tracklight/analysis/embeddings/projections/grid.pxi":54
+                /* "tracklight/analysis/embeddings/projections/grid.pxi":61
  *                     if dimensions == 2:
- *                         field[row + down] += shares[0][right] * shares[1][down]
+ *                         field[row + j] += weights[0][i] * weights[1][j]
  *                         continue             # <<<<<<<<<<<<<<
- *                     place = (row + down) * nodes + cells[2]
- *                     for deep in range(4):
+ *                     node = (row + j) * nodes + cells[2]
+ *                     for k in range(4):
 */
                 goto __pyx_L12_continue;
 
-                /* "tracklight/analysis/embeddings/projections/grid.pxi":52
- *                 row = (cells[0] + right) * nodes + cells[1]
- *                 for down in range(4):
+                /* "tracklight/analysis/embeddings/projections/grid.pxi":59
+ *                 row = (cells[0] + i) * nodes + cells[1]
+ *                 for j in range(4):
  *                     if dimensions == 2:             # <<<<<<<<<<<<<<
- *                         field[row + down] += shares[0][right] * shares[1][down]
+ *                         field[row + j] += weights[0][i] * weights[1][j]
  *                         continue
 */
               }
 
-              /* "tracklight/analysis/embeddings/projections/grid.pxi":55
- *                         field[row + down] += shares[0][right] * shares[1][down]
+              /* "tracklight/analysis/embeddings/projections/grid.pxi":62
+ *                         field[row + j] += weights[0][i] * weights[1][j]
  *                         continue
- *                     place = (row + down) * nodes + cells[2]             # <<<<<<<<<<<<<<
- *                     for deep in range(4):
- *                         field[place + deep] += shares[0][right] * shares[1][down] * shares[2][deep]
+ *                     node = (row + j) * nodes + cells[2]             # <<<<<<<<<<<<<<
+ *                     for k in range(4):
+ *                         field[node + k] += weights[0][i] * weights[1][j] * weights[2][k]
 */
-              __pyx_v_place = (((__pyx_v_row + __pyx_v_down) * __pyx_v_nodes) + (__pyx_v_cells[2]));
+              __pyx_v_node = (((__pyx_v_row + __pyx_v_j) * __pyx_v_nodes) + (__pyx_v_cells[2]));
 
-              /* "tracklight/analysis/embeddings/projections/grid.pxi":56
+              /* "tracklight/analysis/embeddings/projections/grid.pxi":63
  *                         continue
- *                     place = (row + down) * nodes + cells[2]
- *                     for deep in range(4):             # <<<<<<<<<<<<<<
- *                         field[place + deep] += shares[0][right] * shares[1][down] * shares[2][deep]
+ *                     node = (row + j) * nodes + cells[2]
+ *                     for k in range(4):             # <<<<<<<<<<<<<<
+ *                         field[node + k] += weights[0][i] * weights[1][j] * weights[2][k]
  * 
 */
               for (__pyx_t_14 = 0; __pyx_t_14 < 4; __pyx_t_14+=1) {
-                __pyx_v_deep = __pyx_t_14;
+                __pyx_v_k = __pyx_t_14;
 
-                /* "tracklight/analysis/embeddings/projections/grid.pxi":57
- *                     place = (row + down) * nodes + cells[2]
- *                     for deep in range(4):
- *                         field[place + deep] += shares[0][right] * shares[1][down] * shares[2][deep]             # <<<<<<<<<<<<<<
+                /* "tracklight/analysis/embeddings/projections/grid.pxi":64
+ *                     node = (row + j) * nodes + cells[2]
+ *                     for k in range(4):
+ *                         field[node + k] += weights[0][i] * weights[1][j] * weights[2][k]             # <<<<<<<<<<<<<<
  * 
  * 
 */
-                __pyx_t_17 = (__pyx_v_place + __pyx_v_deep);
-                *((double *) ( /* dim=0 */ ((char *) (((double *) __pyx_v_field.data) + __pyx_t_17)) )) += ((((__pyx_v_shares[0])[__pyx_v_right]) * ((__pyx_v_shares[1])[__pyx_v_down])) * ((__pyx_v_shares[2])[__pyx_v_deep]));
+                __pyx_t_17 = (__pyx_v_node + __pyx_v_k);
+                *((double *) ( /* dim=0 */ ((char *) (((double *) __pyx_v_field.data) + __pyx_t_17)) )) += ((((__pyx_v_weights[0])[__pyx_v_i]) * ((__pyx_v_weights[1])[__pyx_v_j])) * ((__pyx_v_weights[2])[__pyx_v_k]));
               }
               __pyx_L12_continue:;
             }
@@ -21550,11 +21557,11 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
 
       }
 
-      /* "tracklight/analysis/embeddings/projections/grid.pxi":45
+      /* "tracklight/analysis/embeddings/projections/grid.pxi":50
  *     cdef double slopes[4]
  *     check_grid(layout, nodes, origin, field)
  *     with nogil:             # <<<<<<<<<<<<<<
- *         for i in range(layout.shape[0]):
+ *         for point in range(layout.shape[0]):
  *             for axis in range(dimensions):
 */
       /*finally:*/ {
@@ -21567,10 +21574,10 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
       }
   }
 
-  /* "tracklight/analysis/embeddings/projections/grid.pxi":30
+  /* "tracklight/analysis/embeddings/projections/grid.pxi":35
  * 
  * 
- * def spread(             # <<<<<<<<<<<<<<
+ * def spread_points(             # <<<<<<<<<<<<<<
  *     const double[:, ::1] layout,
  *     int64_t nodes,
 */
@@ -21586,7 +21593,7 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
   __Pyx_XDECREF(__pyx_t_5);
   __Pyx_XDECREF(__pyx_t_6);
   __Pyx_XDECREF(__pyx_t_7);
-  __Pyx_AddTraceback("tracklight.analysis.embeddings.projections._forces.spread", __pyx_clineno, __pyx_lineno, __pyx_filename);
+  __Pyx_AddTraceback("tracklight.analysis.embeddings.projections._forces.spread_points", __pyx_clineno, __pyx_lineno, __pyx_filename);
   __pyx_r = NULL;
   __pyx_L0:;
 
@@ -21605,25 +21612,25 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
   return __pyx_r;
 }
 
-/* "tracklight/analysis/embeddings/projections/grid.pxi":60
+/* "tracklight/analysis/embeddings/projections/grid.pxi":67
  * 
  * 
- * def read(             # <<<<<<<<<<<<<<
+ * def interpolate_forces(             # <<<<<<<<<<<<<<
  *     const double[:, ::1] layout,
  *     int64_t nodes,
 */
 
 /* Python wrapper */
-static PyObject *__pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_5read(PyObject *__pyx_self, 
+static PyObject *__pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_5interpolate_forces(PyObject *__pyx_self, 
 #if CYTHON_VECTORCALL
 PyObject *const *__pyx_args, Py_ssize_t __pyx_nargs, PyObject *__pyx_kwds
 #else
 PyObject *__pyx_args, PyObject *__pyx_kwds
 #endif
 ); /*proto*/
-PyDoc_STRVAR(__pyx_doc_10tracklight_8analysis_10embeddings_11projections_7_forces_4read, "Fill the forces on all points, and give the sum of what they feel.");
-static PyMethodDef __pyx_mdef_10tracklight_8analysis_10embeddings_11projections_7_forces_5read = {"read", (PyCFunction)(void(*)(void))(__Pyx_PyCFunction_FastCallWithKeywords)__pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_5read, __Pyx_METH_FASTCALL|METH_KEYWORDS, __pyx_doc_10tracklight_8analysis_10embeddings_11projections_7_forces_4read};
-static PyObject *__pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_5read(PyObject *__pyx_self, 
+PyDoc_STRVAR(__pyx_doc_10tracklight_8analysis_10embeddings_11projections_7_forces_4interpolate_forces, "Fill the forces on all points, and return the sum of the potential at the points.");
+static PyMethodDef __pyx_mdef_10tracklight_8analysis_10embeddings_11projections_7_forces_5interpolate_forces = {"interpolate_forces", (PyCFunction)(void(*)(void))(__Pyx_PyCFunction_FastCallWithKeywords)__pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_5interpolate_forces, __Pyx_METH_FASTCALL|METH_KEYWORDS, __pyx_doc_10tracklight_8analysis_10embeddings_11projections_7_forces_4interpolate_forces};
+static PyObject *__pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_5interpolate_forces(PyObject *__pyx_self, 
 #if CYTHON_VECTORCALL
 PyObject *const *__pyx_args, Py_ssize_t __pyx_nargs, PyObject *__pyx_kwds
 #else
@@ -21632,7 +21639,7 @@ PyObject *__pyx_args, PyObject *__pyx_kwds
 ) {
   __Pyx_memviewslice __pyx_v_layout = { 0, 0, { 0 }, { 0 }, { 0 } };
   int64_t __pyx_v_nodes;
-  double __pyx_v_step;
+  double __pyx_v_spacing;
   __Pyx_memviewslice __pyx_v_origin = { 0, 0, { 0 }, { 0 }, { 0 } };
   __Pyx_memviewslice __pyx_v_potential = { 0, 0, { 0 }, { 0 }, { 0 } };
   __Pyx_memviewslice __pyx_v_forces = { 0, 0, { 0 }, { 0 }, { 0 } };
@@ -21646,7 +21653,7 @@ PyObject *__pyx_args, PyObject *__pyx_kwds
   int __pyx_clineno = 0;
   PyObject *__pyx_r = 0;
   __Pyx_RefNannyDeclarations
-  __Pyx_RefNannySetupContext("read (wrapper)", 0);
+  __Pyx_RefNannySetupContext("interpolate_forces (wrapper)", 0);
   #if !CYTHON_VECTORCALL
   #if CYTHON_ASSUME_SAFE_SIZE
   __pyx_nargs = PyTuple_GET_SIZE(__pyx_args);
@@ -21656,69 +21663,69 @@ PyObject *__pyx_args, PyObject *__pyx_kwds
   #endif
   __pyx_kwvalues = __Pyx_KwValues_FASTCALL(__pyx_args, __pyx_nargs);
   {
-    PyObject ** const __pyx_pyargnames[] = {&__pyx_mstate_global->__pyx_n_u_layout,&__pyx_mstate_global->__pyx_n_u_nodes,&__pyx_mstate_global->__pyx_n_u_step,&__pyx_mstate_global->__pyx_n_u_origin,&__pyx_mstate_global->__pyx_n_u_potential,&__pyx_mstate_global->__pyx_n_u_forces,0};
+    PyObject ** const __pyx_pyargnames[] = {&__pyx_mstate_global->__pyx_n_u_layout,&__pyx_mstate_global->__pyx_n_u_nodes,&__pyx_mstate_global->__pyx_n_u_spacing,&__pyx_mstate_global->__pyx_n_u_origin,&__pyx_mstate_global->__pyx_n_u_potential,&__pyx_mstate_global->__pyx_n_u_forces,0};
     const Py_ssize_t __pyx_kwds_len = (__pyx_kwds) ? __Pyx_NumKwargs_FASTCALL(__pyx_kwds) : 0;
-    if (unlikely(__pyx_kwds_len < 0)) __PYX_ERR(2, 60, __pyx_L3_error)
+    if (unlikely(__pyx_kwds_len < 0)) __PYX_ERR(2, 67, __pyx_L3_error)
     if (__pyx_kwds_len > 0) {
       switch (__pyx_nargs) {
         case  6:
         values[5] = __Pyx_ArgRef_FASTCALL(__pyx_args, 5);
-        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[5])) __PYX_ERR(2, 60, __pyx_L3_error)
+        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[5])) __PYX_ERR(2, 67, __pyx_L3_error)
         CYTHON_FALLTHROUGH;
         case  5:
         values[4] = __Pyx_ArgRef_FASTCALL(__pyx_args, 4);
-        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[4])) __PYX_ERR(2, 60, __pyx_L3_error)
+        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[4])) __PYX_ERR(2, 67, __pyx_L3_error)
         CYTHON_FALLTHROUGH;
         case  4:
         values[3] = __Pyx_ArgRef_FASTCALL(__pyx_args, 3);
-        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[3])) __PYX_ERR(2, 60, __pyx_L3_error)
+        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[3])) __PYX_ERR(2, 67, __pyx_L3_error)
         CYTHON_FALLTHROUGH;
         case  3:
         values[2] = __Pyx_ArgRef_FASTCALL(__pyx_args, 2);
-        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[2])) __PYX_ERR(2, 60, __pyx_L3_error)
+        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[2])) __PYX_ERR(2, 67, __pyx_L3_error)
         CYTHON_FALLTHROUGH;
         case  2:
         values[1] = __Pyx_ArgRef_FASTCALL(__pyx_args, 1);
-        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[1])) __PYX_ERR(2, 60, __pyx_L3_error)
+        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[1])) __PYX_ERR(2, 67, __pyx_L3_error)
         CYTHON_FALLTHROUGH;
         case  1:
         values[0] = __Pyx_ArgRef_FASTCALL(__pyx_args, 0);
-        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[0])) __PYX_ERR(2, 60, __pyx_L3_error)
+        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[0])) __PYX_ERR(2, 67, __pyx_L3_error)
         CYTHON_FALLTHROUGH;
         case  0: break;
         default: goto __pyx_L5_argtuple_error;
       }
       const Py_ssize_t kwd_pos_args = __pyx_nargs;
-      if (__Pyx_ParseKeywords(__pyx_kwds, __pyx_kwvalues, __pyx_pyargnames, 0, values, kwd_pos_args, __pyx_kwds_len, "read", 0) < (0)) __PYX_ERR(2, 60, __pyx_L3_error)
+      if (__Pyx_ParseKeywords(__pyx_kwds, __pyx_kwvalues, __pyx_pyargnames, 0, values, kwd_pos_args, __pyx_kwds_len, "interpolate_forces", 0) < (0)) __PYX_ERR(2, 67, __pyx_L3_error)
       for (Py_ssize_t i = __pyx_nargs; i < 6; i++) {
-        if (unlikely(!values[i])) { __Pyx_RaiseArgtupleInvalid("read", 1, 6, 6, i); __PYX_ERR(2, 60, __pyx_L3_error) }
+        if (unlikely(!values[i])) { __Pyx_RaiseArgtupleInvalid("interpolate_forces", 1, 6, 6, i); __PYX_ERR(2, 67, __pyx_L3_error) }
       }
     } else if (unlikely(__pyx_nargs != 6)) {
       goto __pyx_L5_argtuple_error;
     } else {
       values[0] = __Pyx_ArgRef_FASTCALL(__pyx_args, 0);
-      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[0])) __PYX_ERR(2, 60, __pyx_L3_error)
+      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[0])) __PYX_ERR(2, 67, __pyx_L3_error)
       values[1] = __Pyx_ArgRef_FASTCALL(__pyx_args, 1);
-      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[1])) __PYX_ERR(2, 60, __pyx_L3_error)
+      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[1])) __PYX_ERR(2, 67, __pyx_L3_error)
       values[2] = __Pyx_ArgRef_FASTCALL(__pyx_args, 2);
-      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[2])) __PYX_ERR(2, 60, __pyx_L3_error)
+      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[2])) __PYX_ERR(2, 67, __pyx_L3_error)
       values[3] = __Pyx_ArgRef_FASTCALL(__pyx_args, 3);
-      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[3])) __PYX_ERR(2, 60, __pyx_L3_error)
+      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[3])) __PYX_ERR(2, 67, __pyx_L3_error)
       values[4] = __Pyx_ArgRef_FASTCALL(__pyx_args, 4);
-      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[4])) __PYX_ERR(2, 60, __pyx_L3_error)
+      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[4])) __PYX_ERR(2, 67, __pyx_L3_error)
       values[5] = __Pyx_ArgRef_FASTCALL(__pyx_args, 5);
-      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[5])) __PYX_ERR(2, 60, __pyx_L3_error)
+      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[5])) __PYX_ERR(2, 67, __pyx_L3_error)
     }
-    __pyx_v_layout = __Pyx_PyObject_to_MemoryviewSlice_d_dc_double__const__(values[0], 0); if (unlikely(!__pyx_v_layout.memview)) __PYX_ERR(2, 61, __pyx_L3_error)
-    __pyx_v_nodes = __Pyx_PyLong_As_int64_t(values[1]); if (unlikely((__pyx_v_nodes == ((int64_t)-1)) && PyErr_Occurred())) __PYX_ERR(2, 62, __pyx_L3_error)
-    __pyx_v_step = __Pyx_PyFloat_AsDouble(values[2]); if (unlikely((__pyx_v_step == (double)-1) && PyErr_Occurred())) __PYX_ERR(2, 63, __pyx_L3_error)
-    __pyx_v_origin = __Pyx_PyObject_to_MemoryviewSlice_dc_double__const__(values[3], 0); if (unlikely(!__pyx_v_origin.memview)) __PYX_ERR(2, 64, __pyx_L3_error)
-    __pyx_v_potential = __Pyx_PyObject_to_MemoryviewSlice_dc_double__const__(values[4], 0); if (unlikely(!__pyx_v_potential.memview)) __PYX_ERR(2, 65, __pyx_L3_error)
-    __pyx_v_forces = __Pyx_PyObject_to_MemoryviewSlice_d_dc_double(values[5], PyBUF_WRITABLE); if (unlikely(!__pyx_v_forces.memview)) __PYX_ERR(2, 66, __pyx_L3_error)
+    __pyx_v_layout = __Pyx_PyObject_to_MemoryviewSlice_d_dc_double__const__(values[0], 0); if (unlikely(!__pyx_v_layout.memview)) __PYX_ERR(2, 68, __pyx_L3_error)
+    __pyx_v_nodes = __Pyx_PyLong_As_int64_t(values[1]); if (unlikely((__pyx_v_nodes == ((int64_t)-1)) && PyErr_Occurred())) __PYX_ERR(2, 69, __pyx_L3_error)
+    __pyx_v_spacing = __Pyx_PyFloat_AsDouble(values[2]); if (unlikely((__pyx_v_spacing == (double)-1) && PyErr_Occurred())) __PYX_ERR(2, 70, __pyx_L3_error)
+    __pyx_v_origin = __Pyx_PyObject_to_MemoryviewSlice_dc_double__const__(values[3], 0); if (unlikely(!__pyx_v_origin.memview)) __PYX_ERR(2, 71, __pyx_L3_error)
+    __pyx_v_potential = __Pyx_PyObject_to_MemoryviewSlice_dc_double__const__(values[4], 0); if (unlikely(!__pyx_v_potential.memview)) __PYX_ERR(2, 72, __pyx_L3_error)
+    __pyx_v_forces = __Pyx_PyObject_to_MemoryviewSlice_d_dc_double(values[5], PyBUF_WRITABLE); if (unlikely(!__pyx_v_forces.memview)) __PYX_ERR(2, 73, __pyx_L3_error)
   }
   goto __pyx_L6_skip;
   __pyx_L5_argtuple_error:;
-  __Pyx_RaiseArgtupleInvalid("read", 1, 6, 6, __pyx_nargs); __PYX_ERR(2, 60, __pyx_L3_error)
+  __Pyx_RaiseArgtupleInvalid("interpolate_forces", 1, 6, 6, __pyx_nargs); __PYX_ERR(2, 67, __pyx_L3_error)
   __pyx_L6_skip:;
   goto __pyx_L4_argument_unpacking_done;
   __pyx_L3_error:;
@@ -21729,11 +21736,11 @@ PyObject *__pyx_args, PyObject *__pyx_kwds
   __PYX_XCLEAR_MEMVIEW(&__pyx_v_origin, 1);
   __PYX_XCLEAR_MEMVIEW(&__pyx_v_potential, 1);
   __PYX_XCLEAR_MEMVIEW(&__pyx_v_forces, 1);
-  __Pyx_AddTraceback("tracklight.analysis.embeddings.projections._forces.read", __pyx_clineno, __pyx_lineno, __pyx_filename);
+  __Pyx_AddTraceback("tracklight.analysis.embeddings.projections._forces.interpolate_forces", __pyx_clineno, __pyx_lineno, __pyx_filename);
   __Pyx_RefNannyFinishContext();
   return NULL;
   __pyx_L4_argument_unpacking_done:;
-  __pyx_r = __pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_4read(__pyx_self, __pyx_v_layout, __pyx_v_nodes, __pyx_v_step, __pyx_v_origin, __pyx_v_potential, __pyx_v_forces);
+  __pyx_r = __pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_4interpolate_forces(__pyx_self, __pyx_v_layout, __pyx_v_nodes, __pyx_v_spacing, __pyx_v_origin, __pyx_v_potential, __pyx_v_forces);
 
   /* function exit code */
   for (Py_ssize_t __pyx_temp=0; __pyx_temp < (Py_ssize_t)(sizeof(values)/sizeof(values[0])); ++__pyx_temp) {
@@ -21749,12 +21756,12 @@ PyObject *__pyx_args, PyObject *__pyx_kwds
   return __pyx_r;
 }
 
-static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_4read(CYTHON_UNUSED PyObject *__pyx_self, __Pyx_memviewslice __pyx_v_layout, int64_t __pyx_v_nodes, double __pyx_v_step, __Pyx_memviewslice __pyx_v_origin, __Pyx_memviewslice __pyx_v_potential, __Pyx_memviewslice __pyx_v_forces) {
-  int64_t __pyx_v_i;
+static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_4interpolate_forces(CYTHON_UNUSED PyObject *__pyx_self, __Pyx_memviewslice __pyx_v_layout, int64_t __pyx_v_nodes, double __pyx_v_spacing, __Pyx_memviewslice __pyx_v_origin, __Pyx_memviewslice __pyx_v_potential, __Pyx_memviewslice __pyx_v_forces) {
+  int64_t __pyx_v_point;
   int __pyx_v_axis;
   int __pyx_v_dimensions;
   double __pyx_v_total;
-  double __pyx_v_felt[4];
+  double __pyx_v_values[4];
   PyObject *__pyx_r = NULL;
   __Pyx_RefNannyDeclarations
   PyObject *__pyx_t_1 = NULL;
@@ -21780,43 +21787,43 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
   int __pyx_lineno = 0;
   const char *__pyx_filename = NULL;
   int __pyx_clineno = 0;
-  __Pyx_RefNannySetupContext("read", 0);
+  __Pyx_RefNannySetupContext("interpolate_forces", 0);
 
-  /* "tracklight/analysis/embeddings/projections/grid.pxi":70
- *     """Fill the forces on all points, and give the sum of what they feel."""
- *     cdef int64_t i
+  /* "tracklight/analysis/embeddings/projections/grid.pxi":77
+ *     """Fill the forces on all points, and return the sum of the potential at the points."""
+ *     cdef int64_t point
  *     cdef int axis, dimensions = <int>layout.shape[1]             # <<<<<<<<<<<<<<
  *     cdef double total = 0
- *     cdef double felt[4]
+ *     cdef double values[4]
 */
   __pyx_v_dimensions = ((int)(__pyx_v_layout.shape[1]));
 
-  /* "tracklight/analysis/embeddings/projections/grid.pxi":71
- *     cdef int64_t i
+  /* "tracklight/analysis/embeddings/projections/grid.pxi":78
+ *     cdef int64_t point
  *     cdef int axis, dimensions = <int>layout.shape[1]
  *     cdef double total = 0             # <<<<<<<<<<<<<<
- *     cdef double felt[4]
+ *     cdef double values[4]
  *     check_grid(layout, nodes, origin, potential)
 */
   __pyx_v_total = 0.0;
 
-  /* "tracklight/analysis/embeddings/projections/grid.pxi":73
+  /* "tracklight/analysis/embeddings/projections/grid.pxi":80
  *     cdef double total = 0
- *     cdef double felt[4]
+ *     cdef double values[4]
  *     check_grid(layout, nodes, origin, potential)             # <<<<<<<<<<<<<<
  *     if forces.shape[0] != layout.shape[0] or forces.shape[1] != dimensions:
- *         raise ValueError("forces have as many dimensions as the layout")
+ *         raise ValueError("forces must have the shape of the layout")
 */
   __pyx_t_2 = NULL;
-  __Pyx_GetModuleGlobalName(__pyx_t_3, __pyx_mstate_global->__pyx_n_u_check_grid); if (unlikely(!__pyx_t_3)) __PYX_ERR(2, 73, __pyx_L1_error)
+  __Pyx_GetModuleGlobalName(__pyx_t_3, __pyx_mstate_global->__pyx_n_u_check_grid); if (unlikely(!__pyx_t_3)) __PYX_ERR(2, 80, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_3);
-  __pyx_t_4 = __pyx_memoryview_fromslice(__pyx_v_layout, 2, (PyObject *(*)(char *)) __pyx_memview_get_double__const__, (int (*)(char *, PyObject *)) NULL, 0);; if (unlikely(!__pyx_t_4)) __PYX_ERR(2, 73, __pyx_L1_error)
+  __pyx_t_4 = __pyx_memoryview_fromslice(__pyx_v_layout, 2, (PyObject *(*)(char *)) __pyx_memview_get_double__const__, (int (*)(char *, PyObject *)) NULL, 0);; if (unlikely(!__pyx_t_4)) __PYX_ERR(2, 80, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_4);
-  __pyx_t_5 = __Pyx_PyLong_From_int64_t(__pyx_v_nodes); if (unlikely(!__pyx_t_5)) __PYX_ERR(2, 73, __pyx_L1_error)
+  __pyx_t_5 = __Pyx_PyLong_From_int64_t(__pyx_v_nodes); if (unlikely(!__pyx_t_5)) __PYX_ERR(2, 80, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_5);
-  __pyx_t_6 = __pyx_memoryview_fromslice(__pyx_v_origin, 1, (PyObject *(*)(char *)) __pyx_memview_get_double__const__, (int (*)(char *, PyObject *)) NULL, 0);; if (unlikely(!__pyx_t_6)) __PYX_ERR(2, 73, __pyx_L1_error)
+  __pyx_t_6 = __pyx_memoryview_fromslice(__pyx_v_origin, 1, (PyObject *(*)(char *)) __pyx_memview_get_double__const__, (int (*)(char *, PyObject *)) NULL, 0);; if (unlikely(!__pyx_t_6)) __PYX_ERR(2, 80, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_6);
-  __pyx_t_7 = __pyx_memoryview_fromslice(__pyx_v_potential, 1, (PyObject *(*)(char *)) __pyx_memview_get_double__const__, (int (*)(char *, PyObject *)) NULL, 0);; if (unlikely(!__pyx_t_7)) __PYX_ERR(2, 73, __pyx_L1_error)
+  __pyx_t_7 = __pyx_memoryview_fromslice(__pyx_v_potential, 1, (PyObject *(*)(char *)) __pyx_memview_get_double__const__, (int (*)(char *, PyObject *)) NULL, 0);; if (unlikely(!__pyx_t_7)) __PYX_ERR(2, 80, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_7);
   __pyx_t_8 = 1;
   #if CYTHON_UNPACK_METHODS
@@ -21839,16 +21846,16 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
     __Pyx_DECREF(__pyx_t_6); __pyx_t_6 = 0;
     __Pyx_DECREF(__pyx_t_7); __pyx_t_7 = 0;
     __Pyx_DECREF(__pyx_t_3); __pyx_t_3 = 0;
-    if (unlikely(!__pyx_t_1)) __PYX_ERR(2, 73, __pyx_L1_error)
+    if (unlikely(!__pyx_t_1)) __PYX_ERR(2, 80, __pyx_L1_error)
     __Pyx_GOTREF(__pyx_t_1);
   }
   __Pyx_DECREF(__pyx_t_1); __pyx_t_1 = 0;
 
-  /* "tracklight/analysis/embeddings/projections/grid.pxi":74
- *     cdef double felt[4]
+  /* "tracklight/analysis/embeddings/projections/grid.pxi":81
+ *     cdef double values[4]
  *     check_grid(layout, nodes, origin, potential)
  *     if forces.shape[0] != layout.shape[0] or forces.shape[1] != dimensions:             # <<<<<<<<<<<<<<
- *         raise ValueError("forces have as many dimensions as the layout")
+ *         raise ValueError("forces must have the shape of the layout")
  *     with nogil:
 */
   __pyx_t_10 = ((__pyx_v_forces.shape[0]) != (__pyx_v_layout.shape[0]));
@@ -21870,41 +21877,41 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
   if (unlikely(__pyx_t_9)) {
 
 
-    /* "tracklight/analysis/embeddings/projections/grid.pxi":75
+    /* "tracklight/analysis/embeddings/projections/grid.pxi":82
  *     check_grid(layout, nodes, origin, potential)
  *     if forces.shape[0] != layout.shape[0] or forces.shape[1] != dimensions:
- *         raise ValueError("forces have as many dimensions as the layout")             # <<<<<<<<<<<<<<
+ *         raise ValueError("forces must have the shape of the layout")             # <<<<<<<<<<<<<<
  *     with nogil:
- *         for i in range(layout.shape[0]):
+ *         for point in range(layout.shape[0]):
 */
     __pyx_t_3 = NULL;
     __pyx_t_8 = 1;
     {
-      PyObject *__pyx_callargs[2] = {__pyx_t_3, __pyx_mstate_global->__pyx_kp_u_forces_have_as_many_dimensions_a};
+      PyObject *__pyx_callargs[2] = {__pyx_t_3, __pyx_mstate_global->__pyx_kp_u_forces_must_have_the_shape_of_th};
       __pyx_t_1 = __Pyx_PyObject_FastCall((PyObject*)(((PyTypeObject*)PyExc_ValueError)), __pyx_callargs+__pyx_t_8, (2-__pyx_t_8) | (__pyx_t_8*__Pyx_PY_VECTORCALL_ARGUMENTS_OFFSET));
       __Pyx_XDECREF(__pyx_t_3); __pyx_t_3 = 0;
-      if (unlikely(!__pyx_t_1)) __PYX_ERR(2, 75, __pyx_L1_error)
+      if (unlikely(!__pyx_t_1)) __PYX_ERR(2, 82, __pyx_L1_error)
       __Pyx_GOTREF(__pyx_t_1);
     }
     __Pyx_Raise(__pyx_t_1, 0, 0, 0);
     __Pyx_DECREF(__pyx_t_1); __pyx_t_1 = 0;
-    __PYX_ERR(2, 75, __pyx_L1_error)
+    __PYX_ERR(2, 82, __pyx_L1_error)
 
-    /* "tracklight/analysis/embeddings/projections/grid.pxi":74
- *     cdef double felt[4]
+    /* "tracklight/analysis/embeddings/projections/grid.pxi":81
+ *     cdef double values[4]
  *     check_grid(layout, nodes, origin, potential)
  *     if forces.shape[0] != layout.shape[0] or forces.shape[1] != dimensions:             # <<<<<<<<<<<<<<
- *         raise ValueError("forces have as many dimensions as the layout")
+ *         raise ValueError("forces must have the shape of the layout")
  *     with nogil:
 */
   }
 
-  /* "tracklight/analysis/embeddings/projections/grid.pxi":76
+  /* "tracklight/analysis/embeddings/projections/grid.pxi":83
  *     if forces.shape[0] != layout.shape[0] or forces.shape[1] != dimensions:
- *         raise ValueError("forces have as many dimensions as the layout")
+ *         raise ValueError("forces must have the shape of the layout")
  *     with nogil:             # <<<<<<<<<<<<<<
- *         for i in range(layout.shape[0]):
- *             feel(&layout[i, 0], dimensions, nodes, step, &origin[0], &potential[0], felt)
+ *         for point in range(layout.shape[0]):
+ *             interpolate(
 */
   {
       PyThreadState * _save;
@@ -21912,48 +21919,56 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
       __Pyx_FastGIL_Remember();
       /*try:*/ {
 
-        /* "tracklight/analysis/embeddings/projections/grid.pxi":77
- *         raise ValueError("forces have as many dimensions as the layout")
+        /* "tracklight/analysis/embeddings/projections/grid.pxi":84
+ *         raise ValueError("forces must have the shape of the layout")
  *     with nogil:
- *         for i in range(layout.shape[0]):             # <<<<<<<<<<<<<<
- *             feel(&layout[i, 0], dimensions, nodes, step, &origin[0], &potential[0], felt)
- *             total += felt[3]
+ *         for point in range(layout.shape[0]):             # <<<<<<<<<<<<<<
+ *             interpolate(
+ *                 &layout[point, 0], dimensions, nodes, spacing, &origin[0], &potential[0], values
 */
 
         __pyx_t_11 = (__pyx_v_layout.shape[0]);
         __pyx_t_12 = __pyx_t_11;
 
         for (__pyx_t_13 = 0; __pyx_t_13 < __pyx_t_12; __pyx_t_13+=1) {
-          __pyx_v_i = __pyx_t_13;
+          __pyx_v_point = __pyx_t_13;
 
-          /* "tracklight/analysis/embeddings/projections/grid.pxi":78
- *     with nogil:
- *         for i in range(layout.shape[0]):
- *             feel(&layout[i, 0], dimensions, nodes, step, &origin[0], &potential[0], felt)             # <<<<<<<<<<<<<<
- *             total += felt[3]
- *             for axis in range(dimensions):
+          /* "tracklight/analysis/embeddings/projections/grid.pxi":86
+ *         for point in range(layout.shape[0]):
+ *             interpolate(
+ *                 &layout[point, 0], dimensions, nodes, spacing, &origin[0], &potential[0], values             # <<<<<<<<<<<<<<
+ *             )
+ *             total += values[3]
 */
-          __pyx_t_14 = __pyx_v_i;
+          __pyx_t_14 = __pyx_v_point;
           __pyx_t_15 = 0;
           __pyx_t_16 = 0;
           __pyx_t_17 = 0;
-          __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_feel((&(*((double const  *) ( /* dim=1 */ ((char *) (((double const  *) ( /* dim=0 */ (__pyx_v_layout.data + __pyx_t_14 * __pyx_v_layout.strides[0]) )) + __pyx_t_15)) )))), __pyx_v_dimensions, __pyx_v_nodes, __pyx_v_step, (&(*((double const  *) ( /* dim=0 */ ((char *) (((double const  *) __pyx_v_origin.data) + __pyx_t_16)) )))), (&(*((double const  *) ( /* dim=0 */ ((char *) (((double const  *) __pyx_v_potential.data) + __pyx_t_17)) )))), __pyx_v_felt);
 
-          /* "tracklight/analysis/embeddings/projections/grid.pxi":79
- *         for i in range(layout.shape[0]):
- *             feel(&layout[i, 0], dimensions, nodes, step, &origin[0], &potential[0], felt)
- *             total += felt[3]             # <<<<<<<<<<<<<<
- *             for axis in range(dimensions):
- *                 # Down the slope; that of 1 / (1 + d) is twice the force.
+          /* "tracklight/analysis/embeddings/projections/grid.pxi":85
+ *     with nogil:
+ *         for point in range(layout.shape[0]):
+ *             interpolate(             # <<<<<<<<<<<<<<
+ *                 &layout[point, 0], dimensions, nodes, spacing, &origin[0], &potential[0], values
+ *             )
 */
-          __pyx_v_total = (__pyx_v_total + (__pyx_v_felt[3]));
+          __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_interpolate((&(*((double const  *) ( /* dim=1 */ ((char *) (((double const  *) ( /* dim=0 */ (__pyx_v_layout.data + __pyx_t_14 * __pyx_v_layout.strides[0]) )) + __pyx_t_15)) )))), __pyx_v_dimensions, __pyx_v_nodes, __pyx_v_spacing, (&(*((double const  *) ( /* dim=0 */ ((char *) (((double const  *) __pyx_v_origin.data) + __pyx_t_16)) )))), (&(*((double const  *) ( /* dim=0 */ ((char *) (((double const  *) __pyx_v_potential.data) + __pyx_t_17)) )))), __pyx_v_values);
 
-          /* "tracklight/analysis/embeddings/projections/grid.pxi":80
- *             feel(&layout[i, 0], dimensions, nodes, step, &origin[0], &potential[0], felt)
- *             total += felt[3]
+          /* "tracklight/analysis/embeddings/projections/grid.pxi":88
+ *                 &layout[point, 0], dimensions, nodes, spacing, &origin[0], &potential[0], values
+ *             )
+ *             total += values[3]             # <<<<<<<<<<<<<<
+ *             for axis in range(dimensions):
+ *                 # The force is half of the negative gradient of 1 / (1 + d).
+*/
+          __pyx_v_total = (__pyx_v_total + (__pyx_v_values[3]));
+
+          /* "tracklight/analysis/embeddings/projections/grid.pxi":89
+ *             )
+ *             total += values[3]
  *             for axis in range(dimensions):             # <<<<<<<<<<<<<<
- *                 # Down the slope; that of 1 / (1 + d) is twice the force.
- *                 forces[i, axis] = felt[axis] / (-2 * step)
+ *                 # The force is half of the negative gradient of 1 / (1 + d).
+ *                 forces[point, axis] = values[axis] / (-2 * spacing)
 */
 
           __pyx_t_18 = __pyx_v_dimensions;
@@ -21962,28 +21977,28 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
           for (__pyx_t_20 = 0; __pyx_t_20 < __pyx_t_19; __pyx_t_20+=1) {
             __pyx_v_axis = __pyx_t_20;
 
-            /* "tracklight/analysis/embeddings/projections/grid.pxi":82
+            /* "tracklight/analysis/embeddings/projections/grid.pxi":91
  *             for axis in range(dimensions):
- *                 # Down the slope; that of 1 / (1 + d) is twice the force.
- *                 forces[i, axis] = felt[axis] / (-2 * step)             # <<<<<<<<<<<<<<
+ *                 # The force is half of the negative gradient of 1 / (1 + d).
+ *                 forces[point, axis] = values[axis] / (-2 * spacing)             # <<<<<<<<<<<<<<
  *     return total
  * 
 */
-            __pyx_t_17 = __pyx_v_i;
+            __pyx_t_17 = __pyx_v_point;
             __pyx_t_16 = __pyx_v_axis;
-            *((double *) ( /* dim=1 */ ((char *) (((double *) ( /* dim=0 */ (__pyx_v_forces.data + __pyx_t_17 * __pyx_v_forces.strides[0]) )) + __pyx_t_16)) )) = ((__pyx_v_felt[__pyx_v_axis]) / (-2.0 * __pyx_v_step));
+            *((double *) ( /* dim=1 */ ((char *) (((double *) ( /* dim=0 */ (__pyx_v_forces.data + __pyx_t_17 * __pyx_v_forces.strides[0]) )) + __pyx_t_16)) )) = ((__pyx_v_values[__pyx_v_axis]) / (-2.0 * __pyx_v_spacing));
           }
 
         }
 
       }
 
-      /* "tracklight/analysis/embeddings/projections/grid.pxi":76
+      /* "tracklight/analysis/embeddings/projections/grid.pxi":83
  *     if forces.shape[0] != layout.shape[0] or forces.shape[1] != dimensions:
- *         raise ValueError("forces have as many dimensions as the layout")
+ *         raise ValueError("forces must have the shape of the layout")
  *     with nogil:             # <<<<<<<<<<<<<<
- *         for i in range(layout.shape[0]):
- *             feel(&layout[i, 0], dimensions, nodes, step, &origin[0], &potential[0], felt)
+ *         for point in range(layout.shape[0]):
+ *             interpolate(
 */
       /*finally:*/ {
         /*normal exit:*/{
@@ -21995,14 +22010,14 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
       }
   }
 
-  /* "tracklight/analysis/embeddings/projections/grid.pxi":83
- *                 # Down the slope; that of 1 / (1 + d) is twice the force.
- *                 forces[i, axis] = felt[axis] / (-2 * step)
+  /* "tracklight/analysis/embeddings/projections/grid.pxi":92
+ *                 # The force is half of the negative gradient of 1 / (1 + d).
+ *                 forces[point, axis] = values[axis] / (-2 * spacing)
  *     return total             # <<<<<<<<<<<<<<
  * 
  * 
 */
-  __pyx_t_1 = PyFloat_FromDouble(__pyx_v_total); if (unlikely(!__pyx_t_1)) __PYX_ERR(2, 83, __pyx_L1_error)
+  __pyx_t_1 = PyFloat_FromDouble(__pyx_v_total); if (unlikely(!__pyx_t_1)) __PYX_ERR(2, 92, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_1);
   {
     PyObject *__pyx_temp;
@@ -22015,10 +22030,10 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
   __pyx_t_1 = 0;
   goto __pyx_L0;
 
-  /* "tracklight/analysis/embeddings/projections/grid.pxi":60
+  /* "tracklight/analysis/embeddings/projections/grid.pxi":67
  * 
  * 
- * def read(             # <<<<<<<<<<<<<<
+ * def interpolate_forces(             # <<<<<<<<<<<<<<
  *     const double[:, ::1] layout,
  *     int64_t nodes,
 */
@@ -22032,7 +22047,7 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
   __Pyx_XDECREF(__pyx_t_5);
   __Pyx_XDECREF(__pyx_t_6);
   __Pyx_XDECREF(__pyx_t_7);
-  __Pyx_AddTraceback("tracklight.analysis.embeddings.projections._forces.read", __pyx_clineno, __pyx_lineno, __pyx_filename);
+  __Pyx_AddTraceback("tracklight.analysis.embeddings.projections._forces.interpolate_forces", __pyx_clineno, __pyx_lineno, __pyx_filename);
   __pyx_r = NULL;
   __pyx_L0:;
 
@@ -22045,26 +22060,26 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
   return __pyx_r;
 }
 
-/* "tracklight/analysis/embeddings/projections/grid.pxi":86
+/* "tracklight/analysis/embeddings/projections/grid.pxi":95
  * 
  * 
- * cdef inline void feel(             # <<<<<<<<<<<<<<
+ * cdef inline void interpolate(             # <<<<<<<<<<<<<<
  *     const double *point,
  *     int dimensions,
 */
 
-static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_feel(double const *__pyx_v_point, int __pyx_v_dimensions, int64_t __pyx_v_nodes, double __pyx_v_step, double const *__pyx_v_origin, double const *__pyx_v_potential, double *__pyx_v_felt) {
+static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_interpolate(double const *__pyx_v_point, int __pyx_v_dimensions, int64_t __pyx_v_nodes, double __pyx_v_spacing, double const *__pyx_v_origin, double const *__pyx_v_potential, double *__pyx_v_values) {
   int __pyx_v_axis;
-  int __pyx_v_right;
-  int __pyx_v_down;
-  int __pyx_v_deep;
+  int __pyx_v_i;
+  int __pyx_v_j;
+  int __pyx_v_k;
   int64_t __pyx_v_row;
-  int64_t __pyx_v_place;
+  int64_t __pyx_v_node;
   int64_t __pyx_v_cells[3];
-  double __pyx_v_shares[3][4];
+  double __pyx_v_weights[3][4];
   double __pyx_v_slopes[3][4];
   double __pyx_v_line;
-  double __pyx_v_leaning;
+  double __pyx_v_slope;
   double __pyx_v_area;
   int __pyx_t_1;
   int __pyx_t_2;
@@ -22074,24 +22089,24 @@ static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projecti
   double __pyx_t_6;
   long __pyx_t_7;
 
-  /* "tracklight/analysis/embeddings/projections/grid.pxi":102
+  /* "tracklight/analysis/embeddings/projections/grid.pxi":111
  *     cdef double slopes[3][4]
- *     cdef double line, leaning, area
- *     felt[0] = felt[1] = felt[2] = felt[3] = 0             # <<<<<<<<<<<<<<
+ *     cdef double line, slope, area
+ *     values[0] = values[1] = values[2] = values[3] = 0             # <<<<<<<<<<<<<<
  *     for axis in range(dimensions):
- *         cells[axis] = lay((point[axis] - origin[axis]) / step, nodes, shares[axis], slopes[axis])
+ *         cells[axis] = compute_spline(
 */
-  (__pyx_v_felt[0]) = 0.0;
-  (__pyx_v_felt[1]) = 0.0;
-  (__pyx_v_felt[2]) = 0.0;
-  (__pyx_v_felt[3]) = 0.0;
+  (__pyx_v_values[0]) = 0.0;
+  (__pyx_v_values[1]) = 0.0;
+  (__pyx_v_values[2]) = 0.0;
+  (__pyx_v_values[3]) = 0.0;
 
-  /* "tracklight/analysis/embeddings/projections/grid.pxi":103
- *     cdef double line, leaning, area
- *     felt[0] = felt[1] = felt[2] = felt[3] = 0
+  /* "tracklight/analysis/embeddings/projections/grid.pxi":112
+ *     cdef double line, slope, area
+ *     values[0] = values[1] = values[2] = values[3] = 0
  *     for axis in range(dimensions):             # <<<<<<<<<<<<<<
- *         cells[axis] = lay((point[axis] - origin[axis]) / step, nodes, shares[axis], slopes[axis])
- *     for right in range(4):
+ *         cells[axis] = compute_spline(
+ *             (point[axis] - origin[axis]) / spacing, nodes, weights[axis], slopes[axis]
 */
 
   __pyx_t_1 = __pyx_v_dimensions;
@@ -22100,51 +22115,51 @@ static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projecti
   for (__pyx_t_3 = 0; __pyx_t_3 < __pyx_t_2; __pyx_t_3+=1) {
     __pyx_v_axis = __pyx_t_3;
 
-    /* "tracklight/analysis/embeddings/projections/grid.pxi":104
- *     felt[0] = felt[1] = felt[2] = felt[3] = 0
+    /* "tracklight/analysis/embeddings/projections/grid.pxi":113
+ *     values[0] = values[1] = values[2] = values[3] = 0
  *     for axis in range(dimensions):
- *         cells[axis] = lay((point[axis] - origin[axis]) / step, nodes, shares[axis], slopes[axis])             # <<<<<<<<<<<<<<
- *     for right in range(4):
- *         row = (cells[0] + right) * nodes + cells[1]
+ *         cells[axis] = compute_spline(             # <<<<<<<<<<<<<<
+ *             (point[axis] - origin[axis]) / spacing, nodes, weights[axis], slopes[axis]
+ *         )
 */
-    (__pyx_v_cells[__pyx_v_axis]) = __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_lay((((__pyx_v_point[__pyx_v_axis]) - (__pyx_v_origin[__pyx_v_axis])) / __pyx_v_step), __pyx_v_nodes, (__pyx_v_shares[__pyx_v_axis]), (__pyx_v_slopes[__pyx_v_axis]));
+    (__pyx_v_cells[__pyx_v_axis]) = __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_compute_spline((((__pyx_v_point[__pyx_v_axis]) - (__pyx_v_origin[__pyx_v_axis])) / __pyx_v_spacing), __pyx_v_nodes, (__pyx_v_weights[__pyx_v_axis]), (__pyx_v_slopes[__pyx_v_axis]));
   }
 
 
-  /* "tracklight/analysis/embeddings/projections/grid.pxi":105
- *     for axis in range(dimensions):
- *         cells[axis] = lay((point[axis] - origin[axis]) / step, nodes, shares[axis], slopes[axis])
- *     for right in range(4):             # <<<<<<<<<<<<<<
- *         row = (cells[0] + right) * nodes + cells[1]
- *         for down in range(4):
+  /* "tracklight/analysis/embeddings/projections/grid.pxi":116
+ *             (point[axis] - origin[axis]) / spacing, nodes, weights[axis], slopes[axis]
+ *         )
+ *     for i in range(4):             # <<<<<<<<<<<<<<
+ *         row = (cells[0] + i) * nodes + cells[1]
+ *         for j in range(4):
 */
   for (__pyx_t_1 = 0; __pyx_t_1 < 4; __pyx_t_1+=1) {
-    __pyx_v_right = __pyx_t_1;
+    __pyx_v_i = __pyx_t_1;
 
-    /* "tracklight/analysis/embeddings/projections/grid.pxi":106
- *         cells[axis] = lay((point[axis] - origin[axis]) / step, nodes, shares[axis], slopes[axis])
- *     for right in range(4):
- *         row = (cells[0] + right) * nodes + cells[1]             # <<<<<<<<<<<<<<
- *         for down in range(4):
+    /* "tracklight/analysis/embeddings/projections/grid.pxi":117
+ *         )
+ *     for i in range(4):
+ *         row = (cells[0] + i) * nodes + cells[1]             # <<<<<<<<<<<<<<
+ *         for j in range(4):
  *             if dimensions == 2:
 */
-    __pyx_v_row = ((((__pyx_v_cells[0]) + __pyx_v_right) * __pyx_v_nodes) + (__pyx_v_cells[1]));
+    __pyx_v_row = ((((__pyx_v_cells[0]) + __pyx_v_i) * __pyx_v_nodes) + (__pyx_v_cells[1]));
 
-    /* "tracklight/analysis/embeddings/projections/grid.pxi":107
- *     for right in range(4):
- *         row = (cells[0] + right) * nodes + cells[1]
- *         for down in range(4):             # <<<<<<<<<<<<<<
+    /* "tracklight/analysis/embeddings/projections/grid.pxi":118
+ *     for i in range(4):
+ *         row = (cells[0] + i) * nodes + cells[1]
+ *         for j in range(4):             # <<<<<<<<<<<<<<
  *             if dimensions == 2:
- *                 line, leaning = potential[row + down], 0
+ *                 line, slope = potential[row + j], 0
 */
     for (__pyx_t_2 = 0; __pyx_t_2 < 4; __pyx_t_2+=1) {
-      __pyx_v_down = __pyx_t_2;
+      __pyx_v_j = __pyx_t_2;
 
-      /* "tracklight/analysis/embeddings/projections/grid.pxi":108
- *         row = (cells[0] + right) * nodes + cells[1]
- *         for down in range(4):
+      /* "tracklight/analysis/embeddings/projections/grid.pxi":119
+ *         row = (cells[0] + i) * nodes + cells[1]
+ *         for j in range(4):
  *             if dimensions == 2:             # <<<<<<<<<<<<<<
- *                 line, leaning = potential[row + down], 0
+ *                 line, slope = potential[row + j], 0
  *             else:
 */
       __pyx_t_4 = (__pyx_v_dimensions == 2);
@@ -22152,137 +22167,137 @@ static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projecti
       if (__pyx_t_4) {
 
 
-        /* "tracklight/analysis/embeddings/projections/grid.pxi":109
- *         for down in range(4):
+        /* "tracklight/analysis/embeddings/projections/grid.pxi":120
+ *         for j in range(4):
  *             if dimensions == 2:
- *                 line, leaning = potential[row + down], 0             # <<<<<<<<<<<<<<
+ *                 line, slope = potential[row + j], 0             # <<<<<<<<<<<<<<
  *             else:
- *                 place = (row + down) * nodes + cells[2]
+ *                 node = (row + j) * nodes + cells[2]
 */
-        __pyx_t_5 = (__pyx_v_potential[(__pyx_v_row + __pyx_v_down)]);
+        __pyx_t_5 = (__pyx_v_potential[(__pyx_v_row + __pyx_v_j)]);
 
         __pyx_t_6 = 0.0;
 
         __pyx_v_line = __pyx_t_5;
-        __pyx_v_leaning = __pyx_t_6;
+        __pyx_v_slope = __pyx_t_6;
 
-        /* "tracklight/analysis/embeddings/projections/grid.pxi":108
- *         row = (cells[0] + right) * nodes + cells[1]
- *         for down in range(4):
+        /* "tracklight/analysis/embeddings/projections/grid.pxi":119
+ *         row = (cells[0] + i) * nodes + cells[1]
+ *         for j in range(4):
  *             if dimensions == 2:             # <<<<<<<<<<<<<<
- *                 line, leaning = potential[row + down], 0
+ *                 line, slope = potential[row + j], 0
  *             else:
 */
         goto __pyx_L9;
       }
 
-      /* "tracklight/analysis/embeddings/projections/grid.pxi":111
- *                 line, leaning = potential[row + down], 0
+      /* "tracklight/analysis/embeddings/projections/grid.pxi":122
+ *                 line, slope = potential[row + j], 0
  *             else:
- *                 place = (row + down) * nodes + cells[2]             # <<<<<<<<<<<<<<
- *                 line = leaning = 0
- *                 for deep in range(4):
+ *                 node = (row + j) * nodes + cells[2]             # <<<<<<<<<<<<<<
+ *                 line = slope = 0
+ *                 for k in range(4):
 */
       /*else*/ {
-        __pyx_v_place = (((__pyx_v_row + __pyx_v_down) * __pyx_v_nodes) + (__pyx_v_cells[2]));
+        __pyx_v_node = (((__pyx_v_row + __pyx_v_j) * __pyx_v_nodes) + (__pyx_v_cells[2]));
 
-        /* "tracklight/analysis/embeddings/projections/grid.pxi":112
+        /* "tracklight/analysis/embeddings/projections/grid.pxi":123
  *             else:
- *                 place = (row + down) * nodes + cells[2]
- *                 line = leaning = 0             # <<<<<<<<<<<<<<
- *                 for deep in range(4):
- *                     line += potential[place + deep] * shares[2][deep]
+ *                 node = (row + j) * nodes + cells[2]
+ *                 line = slope = 0             # <<<<<<<<<<<<<<
+ *                 for k in range(4):
+ *                     line += potential[node + k] * weights[2][k]
 */
         __pyx_v_line = 0.0;
-        __pyx_v_leaning = 0.0;
+        __pyx_v_slope = 0.0;
 
-        /* "tracklight/analysis/embeddings/projections/grid.pxi":113
- *                 place = (row + down) * nodes + cells[2]
- *                 line = leaning = 0
- *                 for deep in range(4):             # <<<<<<<<<<<<<<
- *                     line += potential[place + deep] * shares[2][deep]
- *                     leaning += potential[place + deep] * slopes[2][deep]
+        /* "tracklight/analysis/embeddings/projections/grid.pxi":124
+ *                 node = (row + j) * nodes + cells[2]
+ *                 line = slope = 0
+ *                 for k in range(4):             # <<<<<<<<<<<<<<
+ *                     line += potential[node + k] * weights[2][k]
+ *                     slope += potential[node + k] * slopes[2][k]
 */
         for (__pyx_t_3 = 0; __pyx_t_3 < 4; __pyx_t_3+=1) {
-          __pyx_v_deep = __pyx_t_3;
+          __pyx_v_k = __pyx_t_3;
 
-          /* "tracklight/analysis/embeddings/projections/grid.pxi":114
- *                 line = leaning = 0
- *                 for deep in range(4):
- *                     line += potential[place + deep] * shares[2][deep]             # <<<<<<<<<<<<<<
- *                     leaning += potential[place + deep] * slopes[2][deep]
- *             area = shares[0][right] * shares[1][down]
+          /* "tracklight/analysis/embeddings/projections/grid.pxi":125
+ *                 line = slope = 0
+ *                 for k in range(4):
+ *                     line += potential[node + k] * weights[2][k]             # <<<<<<<<<<<<<<
+ *                     slope += potential[node + k] * slopes[2][k]
+ *             area = weights[0][i] * weights[1][j]
 */
-          __pyx_v_line = (__pyx_v_line + ((__pyx_v_potential[(__pyx_v_place + __pyx_v_deep)]) * ((__pyx_v_shares[2])[__pyx_v_deep])));
+          __pyx_v_line = (__pyx_v_line + ((__pyx_v_potential[(__pyx_v_node + __pyx_v_k)]) * ((__pyx_v_weights[2])[__pyx_v_k])));
 
-          /* "tracklight/analysis/embeddings/projections/grid.pxi":115
- *                 for deep in range(4):
- *                     line += potential[place + deep] * shares[2][deep]
- *                     leaning += potential[place + deep] * slopes[2][deep]             # <<<<<<<<<<<<<<
- *             area = shares[0][right] * shares[1][down]
- *             felt[0] += line * slopes[0][right] * shares[1][down]
+          /* "tracklight/analysis/embeddings/projections/grid.pxi":126
+ *                 for k in range(4):
+ *                     line += potential[node + k] * weights[2][k]
+ *                     slope += potential[node + k] * slopes[2][k]             # <<<<<<<<<<<<<<
+ *             area = weights[0][i] * weights[1][j]
+ *             values[0] += line * slopes[0][i] * weights[1][j]
 */
-          __pyx_v_leaning = (__pyx_v_leaning + ((__pyx_v_potential[(__pyx_v_place + __pyx_v_deep)]) * ((__pyx_v_slopes[2])[__pyx_v_deep])));
+          __pyx_v_slope = (__pyx_v_slope + ((__pyx_v_potential[(__pyx_v_node + __pyx_v_k)]) * ((__pyx_v_slopes[2])[__pyx_v_k])));
         }
       }
       __pyx_L9:;
 
-      /* "tracklight/analysis/embeddings/projections/grid.pxi":116
- *                     line += potential[place + deep] * shares[2][deep]
- *                     leaning += potential[place + deep] * slopes[2][deep]
- *             area = shares[0][right] * shares[1][down]             # <<<<<<<<<<<<<<
- *             felt[0] += line * slopes[0][right] * shares[1][down]
- *             felt[1] += line * shares[0][right] * slopes[1][down]
+      /* "tracklight/analysis/embeddings/projections/grid.pxi":127
+ *                     line += potential[node + k] * weights[2][k]
+ *                     slope += potential[node + k] * slopes[2][k]
+ *             area = weights[0][i] * weights[1][j]             # <<<<<<<<<<<<<<
+ *             values[0] += line * slopes[0][i] * weights[1][j]
+ *             values[1] += line * weights[0][i] * slopes[1][j]
 */
-      __pyx_v_area = (((__pyx_v_shares[0])[__pyx_v_right]) * ((__pyx_v_shares[1])[__pyx_v_down]));
+      __pyx_v_area = (((__pyx_v_weights[0])[__pyx_v_i]) * ((__pyx_v_weights[1])[__pyx_v_j]));
 
-      /* "tracklight/analysis/embeddings/projections/grid.pxi":117
- *                     leaning += potential[place + deep] * slopes[2][deep]
- *             area = shares[0][right] * shares[1][down]
- *             felt[0] += line * slopes[0][right] * shares[1][down]             # <<<<<<<<<<<<<<
- *             felt[1] += line * shares[0][right] * slopes[1][down]
- *             felt[2] += leaning * area
+      /* "tracklight/analysis/embeddings/projections/grid.pxi":128
+ *                     slope += potential[node + k] * slopes[2][k]
+ *             area = weights[0][i] * weights[1][j]
+ *             values[0] += line * slopes[0][i] * weights[1][j]             # <<<<<<<<<<<<<<
+ *             values[1] += line * weights[0][i] * slopes[1][j]
+ *             values[2] += slope * area
 */
 
       __pyx_t_7 = 0;
-      (__pyx_v_felt[__pyx_t_7]) = ((__pyx_v_felt[__pyx_t_7]) + ((__pyx_v_line * ((__pyx_v_slopes[0])[__pyx_v_right])) * ((__pyx_v_shares[1])[__pyx_v_down])));
+      (__pyx_v_values[__pyx_t_7]) = ((__pyx_v_values[__pyx_t_7]) + ((__pyx_v_line * ((__pyx_v_slopes[0])[__pyx_v_i])) * ((__pyx_v_weights[1])[__pyx_v_j])));
 
-      /* "tracklight/analysis/embeddings/projections/grid.pxi":118
- *             area = shares[0][right] * shares[1][down]
- *             felt[0] += line * slopes[0][right] * shares[1][down]
- *             felt[1] += line * shares[0][right] * slopes[1][down]             # <<<<<<<<<<<<<<
- *             felt[2] += leaning * area
- *             felt[3] += line * area
+      /* "tracklight/analysis/embeddings/projections/grid.pxi":129
+ *             area = weights[0][i] * weights[1][j]
+ *             values[0] += line * slopes[0][i] * weights[1][j]
+ *             values[1] += line * weights[0][i] * slopes[1][j]             # <<<<<<<<<<<<<<
+ *             values[2] += slope * area
+ *             values[3] += line * area
 */
 
       __pyx_t_7 = 1;
-      (__pyx_v_felt[__pyx_t_7]) = ((__pyx_v_felt[__pyx_t_7]) + ((__pyx_v_line * ((__pyx_v_shares[0])[__pyx_v_right])) * ((__pyx_v_slopes[1])[__pyx_v_down])));
+      (__pyx_v_values[__pyx_t_7]) = ((__pyx_v_values[__pyx_t_7]) + ((__pyx_v_line * ((__pyx_v_weights[0])[__pyx_v_i])) * ((__pyx_v_slopes[1])[__pyx_v_j])));
 
-      /* "tracklight/analysis/embeddings/projections/grid.pxi":119
- *             felt[0] += line * slopes[0][right] * shares[1][down]
- *             felt[1] += line * shares[0][right] * slopes[1][down]
- *             felt[2] += leaning * area             # <<<<<<<<<<<<<<
- *             felt[3] += line * area
+      /* "tracklight/analysis/embeddings/projections/grid.pxi":130
+ *             values[0] += line * slopes[0][i] * weights[1][j]
+ *             values[1] += line * weights[0][i] * slopes[1][j]
+ *             values[2] += slope * area             # <<<<<<<<<<<<<<
+ *             values[3] += line * area
 */
 
       __pyx_t_7 = 2;
-      (__pyx_v_felt[__pyx_t_7]) = ((__pyx_v_felt[__pyx_t_7]) + (__pyx_v_leaning * __pyx_v_area));
+      (__pyx_v_values[__pyx_t_7]) = ((__pyx_v_values[__pyx_t_7]) + (__pyx_v_slope * __pyx_v_area));
 
-      /* "tracklight/analysis/embeddings/projections/grid.pxi":120
- *             felt[1] += line * shares[0][right] * slopes[1][down]
- *             felt[2] += leaning * area
- *             felt[3] += line * area             # <<<<<<<<<<<<<<
+      /* "tracklight/analysis/embeddings/projections/grid.pxi":131
+ *             values[1] += line * weights[0][i] * slopes[1][j]
+ *             values[2] += slope * area
+ *             values[3] += line * area             # <<<<<<<<<<<<<<
 */
 
       __pyx_t_7 = 3;
-      (__pyx_v_felt[__pyx_t_7]) = ((__pyx_v_felt[__pyx_t_7]) + (__pyx_v_line * __pyx_v_area));
+      (__pyx_v_values[__pyx_t_7]) = ((__pyx_v_values[__pyx_t_7]) + (__pyx_v_line * __pyx_v_area));
     }
   }
 
-  /* "tracklight/analysis/embeddings/projections/grid.pxi":86
+  /* "tracklight/analysis/embeddings/projections/grid.pxi":95
  * 
  * 
- * cdef inline void feel(             # <<<<<<<<<<<<<<
+ * cdef inline void interpolate(             # <<<<<<<<<<<<<<
  *     const double *point,
  *     int dimensions,
 */
@@ -22302,25 +22317,25 @@ static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projecti
 
 }
 
-/* "tracklight/analysis/embeddings/projections/_forces.pyx":195
+/* "tracklight/analysis/embeddings/projections/_forces.pyx":197
  * 
  * 
- * def attract(             # <<<<<<<<<<<<<<
+ * def compute_attraction(             # <<<<<<<<<<<<<<
  *     const double[:, ::1] layout,
- *     const int64_t[::1] starts,
+ *     const int64_t[::1] indptr,
 */
 
 /* Python wrapper */
-static PyObject *__pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_7attract(PyObject *__pyx_self, 
+static PyObject *__pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_7compute_attraction(PyObject *__pyx_self, 
 #if CYTHON_VECTORCALL
 PyObject *const *__pyx_args, Py_ssize_t __pyx_nargs, PyObject *__pyx_kwds
 #else
 PyObject *__pyx_args, PyObject *__pyx_kwds
 #endif
 ); /*proto*/
-PyDoc_STRVAR(__pyx_doc_10tracklight_8analysis_10embeddings_11projections_7_forces_6attract, "Fill the forces that draw some points to those they care for.");
-static PyMethodDef __pyx_mdef_10tracklight_8analysis_10embeddings_11projections_7_forces_7attract = {"attract", (PyCFunction)(void(*)(void))(__Pyx_PyCFunction_FastCallWithKeywords)__pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_7attract, __Pyx_METH_FASTCALL|METH_KEYWORDS, __pyx_doc_10tracklight_8analysis_10embeddings_11projections_7_forces_6attract};
-static PyObject *__pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_7attract(PyObject *__pyx_self, 
+PyDoc_STRVAR(__pyx_doc_10tracklight_8analysis_10embeddings_11projections_7_forces_6compute_attraction, "Fill the attractive forces on a range of points. Affinities are in CSR form.");
+static PyMethodDef __pyx_mdef_10tracklight_8analysis_10embeddings_11projections_7_forces_7compute_attraction = {"compute_attraction", (PyCFunction)(void(*)(void))(__Pyx_PyCFunction_FastCallWithKeywords)__pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_7compute_attraction, __Pyx_METH_FASTCALL|METH_KEYWORDS, __pyx_doc_10tracklight_8analysis_10embeddings_11projections_7_forces_6compute_attraction};
+static PyObject *__pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_7compute_attraction(PyObject *__pyx_self, 
 #if CYTHON_VECTORCALL
 PyObject *const *__pyx_args, Py_ssize_t __pyx_nargs, PyObject *__pyx_kwds
 #else
@@ -22328,8 +22343,8 @@ PyObject *__pyx_args, PyObject *__pyx_kwds
 #endif
 ) {
   __Pyx_memviewslice __pyx_v_layout = { 0, 0, { 0 }, { 0 }, { 0 } };
-  __Pyx_memviewslice __pyx_v_starts = { 0, 0, { 0 }, { 0 }, { 0 } };
-  __Pyx_memviewslice __pyx_v_others = { 0, 0, { 0 }, { 0 }, { 0 } };
+  __Pyx_memviewslice __pyx_v_indptr = { 0, 0, { 0 }, { 0 }, { 0 } };
+  __Pyx_memviewslice __pyx_v_indices = { 0, 0, { 0 }, { 0 }, { 0 } };
   __Pyx_memviewslice __pyx_v_weights = { 0, 0, { 0 }, { 0 }, { 0 } };
   int64_t __pyx_v_begin;
   int64_t __pyx_v_end;
@@ -22344,7 +22359,7 @@ PyObject *__pyx_args, PyObject *__pyx_kwds
   int __pyx_clineno = 0;
   PyObject *__pyx_r = 0;
   __Pyx_RefNannyDeclarations
-  __Pyx_RefNannySetupContext("attract (wrapper)", 0);
+  __Pyx_RefNannySetupContext("compute_attraction (wrapper)", 0);
   #if !CYTHON_VECTORCALL
   #if CYTHON_ASSUME_SAFE_SIZE
   __pyx_nargs = PyTuple_GET_SIZE(__pyx_args);
@@ -22354,76 +22369,76 @@ PyObject *__pyx_args, PyObject *__pyx_kwds
   #endif
   __pyx_kwvalues = __Pyx_KwValues_FASTCALL(__pyx_args, __pyx_nargs);
   {
-    PyObject ** const __pyx_pyargnames[] = {&__pyx_mstate_global->__pyx_n_u_layout,&__pyx_mstate_global->__pyx_n_u_starts,&__pyx_mstate_global->__pyx_n_u_others,&__pyx_mstate_global->__pyx_n_u_weights,&__pyx_mstate_global->__pyx_n_u_begin,&__pyx_mstate_global->__pyx_n_u_end,&__pyx_mstate_global->__pyx_n_u_forces,0};
+    PyObject ** const __pyx_pyargnames[] = {&__pyx_mstate_global->__pyx_n_u_layout,&__pyx_mstate_global->__pyx_n_u_indptr,&__pyx_mstate_global->__pyx_n_u_indices,&__pyx_mstate_global->__pyx_n_u_weights,&__pyx_mstate_global->__pyx_n_u_begin,&__pyx_mstate_global->__pyx_n_u_end,&__pyx_mstate_global->__pyx_n_u_forces,0};
     const Py_ssize_t __pyx_kwds_len = (__pyx_kwds) ? __Pyx_NumKwargs_FASTCALL(__pyx_kwds) : 0;
-    if (unlikely(__pyx_kwds_len < 0)) __PYX_ERR(0, 195, __pyx_L3_error)
+    if (unlikely(__pyx_kwds_len < 0)) __PYX_ERR(0, 197, __pyx_L3_error)
     if (__pyx_kwds_len > 0) {
       switch (__pyx_nargs) {
         case  7:
         values[6] = __Pyx_ArgRef_FASTCALL(__pyx_args, 6);
-        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[6])) __PYX_ERR(0, 195, __pyx_L3_error)
+        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[6])) __PYX_ERR(0, 197, __pyx_L3_error)
         CYTHON_FALLTHROUGH;
         case  6:
         values[5] = __Pyx_ArgRef_FASTCALL(__pyx_args, 5);
-        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[5])) __PYX_ERR(0, 195, __pyx_L3_error)
+        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[5])) __PYX_ERR(0, 197, __pyx_L3_error)
         CYTHON_FALLTHROUGH;
         case  5:
         values[4] = __Pyx_ArgRef_FASTCALL(__pyx_args, 4);
-        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[4])) __PYX_ERR(0, 195, __pyx_L3_error)
+        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[4])) __PYX_ERR(0, 197, __pyx_L3_error)
         CYTHON_FALLTHROUGH;
         case  4:
         values[3] = __Pyx_ArgRef_FASTCALL(__pyx_args, 3);
-        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[3])) __PYX_ERR(0, 195, __pyx_L3_error)
+        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[3])) __PYX_ERR(0, 197, __pyx_L3_error)
         CYTHON_FALLTHROUGH;
         case  3:
         values[2] = __Pyx_ArgRef_FASTCALL(__pyx_args, 2);
-        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[2])) __PYX_ERR(0, 195, __pyx_L3_error)
+        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[2])) __PYX_ERR(0, 197, __pyx_L3_error)
         CYTHON_FALLTHROUGH;
         case  2:
         values[1] = __Pyx_ArgRef_FASTCALL(__pyx_args, 1);
-        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[1])) __PYX_ERR(0, 195, __pyx_L3_error)
+        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[1])) __PYX_ERR(0, 197, __pyx_L3_error)
         CYTHON_FALLTHROUGH;
         case  1:
         values[0] = __Pyx_ArgRef_FASTCALL(__pyx_args, 0);
-        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[0])) __PYX_ERR(0, 195, __pyx_L3_error)
+        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[0])) __PYX_ERR(0, 197, __pyx_L3_error)
         CYTHON_FALLTHROUGH;
         case  0: break;
         default: goto __pyx_L5_argtuple_error;
       }
       const Py_ssize_t kwd_pos_args = __pyx_nargs;
-      if (__Pyx_ParseKeywords(__pyx_kwds, __pyx_kwvalues, __pyx_pyargnames, 0, values, kwd_pos_args, __pyx_kwds_len, "attract", 0) < (0)) __PYX_ERR(0, 195, __pyx_L3_error)
+      if (__Pyx_ParseKeywords(__pyx_kwds, __pyx_kwvalues, __pyx_pyargnames, 0, values, kwd_pos_args, __pyx_kwds_len, "compute_attraction", 0) < (0)) __PYX_ERR(0, 197, __pyx_L3_error)
       for (Py_ssize_t i = __pyx_nargs; i < 7; i++) {
-        if (unlikely(!values[i])) { __Pyx_RaiseArgtupleInvalid("attract", 1, 7, 7, i); __PYX_ERR(0, 195, __pyx_L3_error) }
+        if (unlikely(!values[i])) { __Pyx_RaiseArgtupleInvalid("compute_attraction", 1, 7, 7, i); __PYX_ERR(0, 197, __pyx_L3_error) }
       }
     } else if (unlikely(__pyx_nargs != 7)) {
       goto __pyx_L5_argtuple_error;
     } else {
       values[0] = __Pyx_ArgRef_FASTCALL(__pyx_args, 0);
-      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[0])) __PYX_ERR(0, 195, __pyx_L3_error)
+      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[0])) __PYX_ERR(0, 197, __pyx_L3_error)
       values[1] = __Pyx_ArgRef_FASTCALL(__pyx_args, 1);
-      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[1])) __PYX_ERR(0, 195, __pyx_L3_error)
+      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[1])) __PYX_ERR(0, 197, __pyx_L3_error)
       values[2] = __Pyx_ArgRef_FASTCALL(__pyx_args, 2);
-      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[2])) __PYX_ERR(0, 195, __pyx_L3_error)
+      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[2])) __PYX_ERR(0, 197, __pyx_L3_error)
       values[3] = __Pyx_ArgRef_FASTCALL(__pyx_args, 3);
-      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[3])) __PYX_ERR(0, 195, __pyx_L3_error)
+      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[3])) __PYX_ERR(0, 197, __pyx_L3_error)
       values[4] = __Pyx_ArgRef_FASTCALL(__pyx_args, 4);
-      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[4])) __PYX_ERR(0, 195, __pyx_L3_error)
+      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[4])) __PYX_ERR(0, 197, __pyx_L3_error)
       values[5] = __Pyx_ArgRef_FASTCALL(__pyx_args, 5);
-      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[5])) __PYX_ERR(0, 195, __pyx_L3_error)
+      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[5])) __PYX_ERR(0, 197, __pyx_L3_error)
       values[6] = __Pyx_ArgRef_FASTCALL(__pyx_args, 6);
-      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[6])) __PYX_ERR(0, 195, __pyx_L3_error)
+      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[6])) __PYX_ERR(0, 197, __pyx_L3_error)
     }
-    __pyx_v_layout = __Pyx_PyObject_to_MemoryviewSlice_d_dc_double__const__(values[0], 0); if (unlikely(!__pyx_v_layout.memview)) __PYX_ERR(0, 196, __pyx_L3_error)
-    __pyx_v_starts = __Pyx_PyObject_to_MemoryviewSlice_dc_nn_int64_t__const__(values[1], 0); if (unlikely(!__pyx_v_starts.memview)) __PYX_ERR(0, 197, __pyx_L3_error)
-    __pyx_v_others = __Pyx_PyObject_to_MemoryviewSlice_dc_nn_int32_t__const__(values[2], 0); if (unlikely(!__pyx_v_others.memview)) __PYX_ERR(0, 198, __pyx_L3_error)
-    __pyx_v_weights = __Pyx_PyObject_to_MemoryviewSlice_dc_float__const__(values[3], 0); if (unlikely(!__pyx_v_weights.memview)) __PYX_ERR(0, 199, __pyx_L3_error)
-    __pyx_v_begin = __Pyx_PyLong_As_int64_t(values[4]); if (unlikely((__pyx_v_begin == ((int64_t)-1)) && PyErr_Occurred())) __PYX_ERR(0, 200, __pyx_L3_error)
-    __pyx_v_end = __Pyx_PyLong_As_int64_t(values[5]); if (unlikely((__pyx_v_end == ((int64_t)-1)) && PyErr_Occurred())) __PYX_ERR(0, 201, __pyx_L3_error)
-    __pyx_v_forces = __Pyx_PyObject_to_MemoryviewSlice_d_dc_double(values[6], PyBUF_WRITABLE); if (unlikely(!__pyx_v_forces.memview)) __PYX_ERR(0, 202, __pyx_L3_error)
+    __pyx_v_layout = __Pyx_PyObject_to_MemoryviewSlice_d_dc_double__const__(values[0], 0); if (unlikely(!__pyx_v_layout.memview)) __PYX_ERR(0, 198, __pyx_L3_error)
+    __pyx_v_indptr = __Pyx_PyObject_to_MemoryviewSlice_dc_nn_int64_t__const__(values[1], 0); if (unlikely(!__pyx_v_indptr.memview)) __PYX_ERR(0, 199, __pyx_L3_error)
+    __pyx_v_indices = __Pyx_PyObject_to_MemoryviewSlice_dc_nn_int32_t__const__(values[2], 0); if (unlikely(!__pyx_v_indices.memview)) __PYX_ERR(0, 200, __pyx_L3_error)
+    __pyx_v_weights = __Pyx_PyObject_to_MemoryviewSlice_dc_float__const__(values[3], 0); if (unlikely(!__pyx_v_weights.memview)) __PYX_ERR(0, 201, __pyx_L3_error)
+    __pyx_v_begin = __Pyx_PyLong_As_int64_t(values[4]); if (unlikely((__pyx_v_begin == ((int64_t)-1)) && PyErr_Occurred())) __PYX_ERR(0, 202, __pyx_L3_error)
+    __pyx_v_end = __Pyx_PyLong_As_int64_t(values[5]); if (unlikely((__pyx_v_end == ((int64_t)-1)) && PyErr_Occurred())) __PYX_ERR(0, 203, __pyx_L3_error)
+    __pyx_v_forces = __Pyx_PyObject_to_MemoryviewSlice_d_dc_double(values[6], PyBUF_WRITABLE); if (unlikely(!__pyx_v_forces.memview)) __PYX_ERR(0, 204, __pyx_L3_error)
   }
   goto __pyx_L6_skip;
   __pyx_L5_argtuple_error:;
-  __Pyx_RaiseArgtupleInvalid("attract", 1, 7, 7, __pyx_nargs); __PYX_ERR(0, 195, __pyx_L3_error)
+  __Pyx_RaiseArgtupleInvalid("compute_attraction", 1, 7, 7, __pyx_nargs); __PYX_ERR(0, 197, __pyx_L3_error)
   __pyx_L6_skip:;
   goto __pyx_L4_argument_unpacking_done;
   __pyx_L3_error:;
@@ -22431,23 +22446,23 @@ PyObject *__pyx_args, PyObject *__pyx_kwds
     Py_XDECREF(values[__pyx_temp]);
   }
   __PYX_XCLEAR_MEMVIEW(&__pyx_v_layout, 1);
-  __PYX_XCLEAR_MEMVIEW(&__pyx_v_starts, 1);
-  __PYX_XCLEAR_MEMVIEW(&__pyx_v_others, 1);
+  __PYX_XCLEAR_MEMVIEW(&__pyx_v_indptr, 1);
+  __PYX_XCLEAR_MEMVIEW(&__pyx_v_indices, 1);
   __PYX_XCLEAR_MEMVIEW(&__pyx_v_weights, 1);
   __PYX_XCLEAR_MEMVIEW(&__pyx_v_forces, 1);
-  __Pyx_AddTraceback("tracklight.analysis.embeddings.projections._forces.attract", __pyx_clineno, __pyx_lineno, __pyx_filename);
+  __Pyx_AddTraceback("tracklight.analysis.embeddings.projections._forces.compute_attraction", __pyx_clineno, __pyx_lineno, __pyx_filename);
   __Pyx_RefNannyFinishContext();
   return NULL;
   __pyx_L4_argument_unpacking_done:;
-  __pyx_r = __pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_6attract(__pyx_self, __pyx_v_layout, __pyx_v_starts, __pyx_v_others, __pyx_v_weights, __pyx_v_begin, __pyx_v_end, __pyx_v_forces);
+  __pyx_r = __pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_6compute_attraction(__pyx_self, __pyx_v_layout, __pyx_v_indptr, __pyx_v_indices, __pyx_v_weights, __pyx_v_begin, __pyx_v_end, __pyx_v_forces);
 
   /* function exit code */
   for (Py_ssize_t __pyx_temp=0; __pyx_temp < (Py_ssize_t)(sizeof(values)/sizeof(values[0])); ++__pyx_temp) {
     Py_XDECREF(values[__pyx_temp]);
   }
   __PYX_XCLEAR_MEMVIEW(&__pyx_v_layout, 1);
-  __PYX_XCLEAR_MEMVIEW(&__pyx_v_starts, 1);
-  __PYX_XCLEAR_MEMVIEW(&__pyx_v_others, 1);
+  __PYX_XCLEAR_MEMVIEW(&__pyx_v_indptr, 1);
+  __PYX_XCLEAR_MEMVIEW(&__pyx_v_indices, 1);
   __PYX_XCLEAR_MEMVIEW(&__pyx_v_weights, 1);
 
 
@@ -22456,7 +22471,7 @@ PyObject *__pyx_args, PyObject *__pyx_kwds
   return __pyx_r;
 }
 
-static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_6attract(CYTHON_UNUSED PyObject *__pyx_self, __Pyx_memviewslice __pyx_v_layout, __Pyx_memviewslice __pyx_v_starts, __Pyx_memviewslice __pyx_v_others, __Pyx_memviewslice __pyx_v_weights, int64_t __pyx_v_begin, int64_t __pyx_v_end, __Pyx_memviewslice __pyx_v_forces) {
+static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_6compute_attraction(CYTHON_UNUSED PyObject *__pyx_self, __Pyx_memviewslice __pyx_v_layout, __Pyx_memviewslice __pyx_v_indptr, __Pyx_memviewslice __pyx_v_indices, __Pyx_memviewslice __pyx_v_weights, int64_t __pyx_v_begin, int64_t __pyx_v_end, __Pyx_memviewslice __pyx_v_forces) {
   int64_t __pyx_v_i;
   int __pyx_v_dimensions;
   PyObject *__pyx_r = NULL;
@@ -22487,23 +22502,23 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
   int __pyx_lineno = 0;
   const char *__pyx_filename = NULL;
   int __pyx_clineno = 0;
-  __Pyx_RefNannySetupContext("attract", 0);
+  __Pyx_RefNannySetupContext("compute_attraction", 0);
 
-  /* "tracklight/analysis/embeddings/projections/_forces.pyx":206
- *     """Fill the forces that draw some points to those they care for."""
+  /* "tracklight/analysis/embeddings/projections/_forces.pyx":208
+ *     """Fill the attractive forces on a range of points. Affinities are in CSR form."""
  *     cdef int64_t i
  *     cdef int dimensions = <int>layout.shape[1]             # <<<<<<<<<<<<<<
  *     if dimensions not in (2, 3) or forces.shape[1] != dimensions:
- *         raise ValueError("a layout has two or three dimensions")
+ *         raise ValueError("a layout must have two or three dimensions")
 */
   __pyx_v_dimensions = ((int)(__pyx_v_layout.shape[1]));
 
-  /* "tracklight/analysis/embeddings/projections/_forces.pyx":207
+  /* "tracklight/analysis/embeddings/projections/_forces.pyx":209
  *     cdef int64_t i
  *     cdef int dimensions = <int>layout.shape[1]
  *     if dimensions not in (2, 3) or forces.shape[1] != dimensions:             # <<<<<<<<<<<<<<
- *         raise ValueError("a layout has two or three dimensions")
- *     if not 0 <= begin <= end <= min(layout.shape[0], forces.shape[0], starts.shape[0] - 1):
+ *         raise ValueError("a layout must have two or three dimensions")
+ *     if not 0 <= begin <= end <= min(layout.shape[0], forces.shape[0], indptr.shape[0] - 1):
 */
   switch (__pyx_v_dimensions) {
     case 2:
@@ -22534,41 +22549,41 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
   if (unlikely(__pyx_t_1)) {
 
 
-    /* "tracklight/analysis/embeddings/projections/_forces.pyx":208
+    /* "tracklight/analysis/embeddings/projections/_forces.pyx":210
  *     cdef int dimensions = <int>layout.shape[1]
  *     if dimensions not in (2, 3) or forces.shape[1] != dimensions:
- *         raise ValueError("a layout has two or three dimensions")             # <<<<<<<<<<<<<<
- *     if not 0 <= begin <= end <= min(layout.shape[0], forces.shape[0], starts.shape[0] - 1):
- *         raise ValueError("no such points")
+ *         raise ValueError("a layout must have two or three dimensions")             # <<<<<<<<<<<<<<
+ *     if not 0 <= begin <= end <= min(layout.shape[0], forces.shape[0], indptr.shape[0] - 1):
+ *         raise ValueError("the range is outside of the layout")
 */
     __pyx_t_5 = NULL;
     __pyx_t_6 = 1;
     {
-      PyObject *__pyx_callargs[2] = {__pyx_t_5, __pyx_mstate_global->__pyx_kp_u_a_layout_has_two_or_three_dimens};
+      PyObject *__pyx_callargs[2] = {__pyx_t_5, __pyx_mstate_global->__pyx_kp_u_a_layout_must_have_two_or_three};
       __pyx_t_4 = __Pyx_PyObject_FastCall((PyObject*)(((PyTypeObject*)PyExc_ValueError)), __pyx_callargs+__pyx_t_6, (2-__pyx_t_6) | (__pyx_t_6*__Pyx_PY_VECTORCALL_ARGUMENTS_OFFSET));
       __Pyx_XDECREF(__pyx_t_5); __pyx_t_5 = 0;
-      if (unlikely(!__pyx_t_4)) __PYX_ERR(0, 208, __pyx_L1_error)
+      if (unlikely(!__pyx_t_4)) __PYX_ERR(0, 210, __pyx_L1_error)
       __Pyx_GOTREF(__pyx_t_4);
     }
     __Pyx_Raise(__pyx_t_4, 0, 0, 0);
     __Pyx_DECREF(__pyx_t_4); __pyx_t_4 = 0;
-    __PYX_ERR(0, 208, __pyx_L1_error)
+    __PYX_ERR(0, 210, __pyx_L1_error)
 
-    /* "tracklight/analysis/embeddings/projections/_forces.pyx":207
+    /* "tracklight/analysis/embeddings/projections/_forces.pyx":209
  *     cdef int64_t i
  *     cdef int dimensions = <int>layout.shape[1]
  *     if dimensions not in (2, 3) or forces.shape[1] != dimensions:             # <<<<<<<<<<<<<<
- *         raise ValueError("a layout has two or three dimensions")
- *     if not 0 <= begin <= end <= min(layout.shape[0], forces.shape[0], starts.shape[0] - 1):
+ *         raise ValueError("a layout must have two or three dimensions")
+ *     if not 0 <= begin <= end <= min(layout.shape[0], forces.shape[0], indptr.shape[0] - 1):
 */
   }
 
-  /* "tracklight/analysis/embeddings/projections/_forces.pyx":209
+  /* "tracklight/analysis/embeddings/projections/_forces.pyx":211
  *     if dimensions not in (2, 3) or forces.shape[1] != dimensions:
- *         raise ValueError("a layout has two or three dimensions")
- *     if not 0 <= begin <= end <= min(layout.shape[0], forces.shape[0], starts.shape[0] - 1):             # <<<<<<<<<<<<<<
- *         raise ValueError("no such points")
- *     if starts[end] > min(others.shape[0], weights.shape[0]) or starts[begin] < 0:
+ *         raise ValueError("a layout must have two or three dimensions")
+ *     if not 0 <= begin <= end <= min(layout.shape[0], forces.shape[0], indptr.shape[0] - 1):             # <<<<<<<<<<<<<<
+ *         raise ValueError("the range is outside of the layout")
+ *     if indptr[end] > min(indices.shape[0], weights.shape[0]) or indptr[begin] < 0:
 */
   __pyx_t_1 = (0 <= __pyx_v_begin);
   if (__pyx_t_1) {
@@ -22577,7 +22592,7 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
 
       __pyx_t_7 = (__pyx_v_forces.shape[0]);
 
-      __pyx_t_8 = ((__pyx_v_starts.shape[0]) - 1);
+      __pyx_t_8 = ((__pyx_v_indptr.shape[0]) - 1);
 
       __pyx_t_9 = (__pyx_v_layout.shape[0]);
       __pyx_t_3 = (__pyx_t_7 < __pyx_t_9);
@@ -22613,47 +22628,47 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
   if (unlikely(__pyx_t_3)) {
 
 
-    /* "tracklight/analysis/embeddings/projections/_forces.pyx":210
- *         raise ValueError("a layout has two or three dimensions")
- *     if not 0 <= begin <= end <= min(layout.shape[0], forces.shape[0], starts.shape[0] - 1):
- *         raise ValueError("no such points")             # <<<<<<<<<<<<<<
- *     if starts[end] > min(others.shape[0], weights.shape[0]) or starts[begin] < 0:
- *         raise ValueError("pairs that are not there")
+    /* "tracklight/analysis/embeddings/projections/_forces.pyx":212
+ *         raise ValueError("a layout must have two or three dimensions")
+ *     if not 0 <= begin <= end <= min(layout.shape[0], forces.shape[0], indptr.shape[0] - 1):
+ *         raise ValueError("the range is outside of the layout")             # <<<<<<<<<<<<<<
+ *     if indptr[end] > min(indices.shape[0], weights.shape[0]) or indptr[begin] < 0:
+ *         raise ValueError("indptr points outside of the indices")
 */
     __pyx_t_5 = NULL;
     __pyx_t_6 = 1;
     {
-      PyObject *__pyx_callargs[2] = {__pyx_t_5, __pyx_mstate_global->__pyx_kp_u_no_such_points};
+      PyObject *__pyx_callargs[2] = {__pyx_t_5, __pyx_mstate_global->__pyx_kp_u_the_range_is_outside_of_the_layo};
       __pyx_t_4 = __Pyx_PyObject_FastCall((PyObject*)(((PyTypeObject*)PyExc_ValueError)), __pyx_callargs+__pyx_t_6, (2-__pyx_t_6) | (__pyx_t_6*__Pyx_PY_VECTORCALL_ARGUMENTS_OFFSET));
       __Pyx_XDECREF(__pyx_t_5); __pyx_t_5 = 0;
-      if (unlikely(!__pyx_t_4)) __PYX_ERR(0, 210, __pyx_L1_error)
+      if (unlikely(!__pyx_t_4)) __PYX_ERR(0, 212, __pyx_L1_error)
       __Pyx_GOTREF(__pyx_t_4);
     }
     __Pyx_Raise(__pyx_t_4, 0, 0, 0);
     __Pyx_DECREF(__pyx_t_4); __pyx_t_4 = 0;
-    __PYX_ERR(0, 210, __pyx_L1_error)
+    __PYX_ERR(0, 212, __pyx_L1_error)
 
-    /* "tracklight/analysis/embeddings/projections/_forces.pyx":209
+    /* "tracklight/analysis/embeddings/projections/_forces.pyx":211
  *     if dimensions not in (2, 3) or forces.shape[1] != dimensions:
- *         raise ValueError("a layout has two or three dimensions")
- *     if not 0 <= begin <= end <= min(layout.shape[0], forces.shape[0], starts.shape[0] - 1):             # <<<<<<<<<<<<<<
- *         raise ValueError("no such points")
- *     if starts[end] > min(others.shape[0], weights.shape[0]) or starts[begin] < 0:
+ *         raise ValueError("a layout must have two or three dimensions")
+ *     if not 0 <= begin <= end <= min(layout.shape[0], forces.shape[0], indptr.shape[0] - 1):             # <<<<<<<<<<<<<<
+ *         raise ValueError("the range is outside of the layout")
+ *     if indptr[end] > min(indices.shape[0], weights.shape[0]) or indptr[begin] < 0:
 */
   }
 
-  /* "tracklight/analysis/embeddings/projections/_forces.pyx":211
- *     if not 0 <= begin <= end <= min(layout.shape[0], forces.shape[0], starts.shape[0] - 1):
- *         raise ValueError("no such points")
- *     if starts[end] > min(others.shape[0], weights.shape[0]) or starts[begin] < 0:             # <<<<<<<<<<<<<<
- *         raise ValueError("pairs that are not there")
- *     if starts[begin] == starts[end]:
+  /* "tracklight/analysis/embeddings/projections/_forces.pyx":213
+ *     if not 0 <= begin <= end <= min(layout.shape[0], forces.shape[0], indptr.shape[0] - 1):
+ *         raise ValueError("the range is outside of the layout")
+ *     if indptr[end] > min(indices.shape[0], weights.shape[0]) or indptr[begin] < 0:             # <<<<<<<<<<<<<<
+ *         raise ValueError("indptr points outside of the indices")
+ *     if indptr[begin] == indptr[end]:
 */
   __pyx_t_11 = __pyx_v_end;
 
   __pyx_t_10 = (__pyx_v_weights.shape[0]);
 
-  __pyx_t_7 = (__pyx_v_others.shape[0]);
+  __pyx_t_7 = (__pyx_v_indices.shape[0]);
   __pyx_t_1 = (__pyx_t_10 < __pyx_t_7);
 
   if (__pyx_t_1) {
@@ -22664,7 +22679,7 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
     __pyx_t_8 = __pyx_t_7;
   }
 
-  __pyx_t_1 = ((*((int64_t const  *) ( /* dim=0 */ ((char *) (((int64_t const  *) __pyx_v_starts.data) + __pyx_t_11)) ))) > __pyx_t_8);
+  __pyx_t_1 = ((*((int64_t const  *) ( /* dim=0 */ ((char *) (((int64_t const  *) __pyx_v_indptr.data) + __pyx_t_11)) ))) > __pyx_t_8);
 
 
   if (!__pyx_t_1) {
@@ -22676,7 +22691,7 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
     goto __pyx_L8_bool_binop_done;
   }
   __pyx_t_11 = __pyx_v_begin;
-  __pyx_t_1 = ((*((int64_t const  *) ( /* dim=0 */ ((char *) (((int64_t const  *) __pyx_v_starts.data) + __pyx_t_11)) ))) < 0);
+  __pyx_t_1 = ((*((int64_t const  *) ( /* dim=0 */ ((char *) (((int64_t const  *) __pyx_v_indptr.data) + __pyx_t_11)) ))) < 0);
 
 
   __pyx_t_3 = __pyx_t_1;
@@ -22685,52 +22700,52 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
   if (unlikely(__pyx_t_3)) {
 
 
-    /* "tracklight/analysis/embeddings/projections/_forces.pyx":212
- *         raise ValueError("no such points")
- *     if starts[end] > min(others.shape[0], weights.shape[0]) or starts[begin] < 0:
- *         raise ValueError("pairs that are not there")             # <<<<<<<<<<<<<<
- *     if starts[begin] == starts[end]:
+    /* "tracklight/analysis/embeddings/projections/_forces.pyx":214
+ *         raise ValueError("the range is outside of the layout")
+ *     if indptr[end] > min(indices.shape[0], weights.shape[0]) or indptr[begin] < 0:
+ *         raise ValueError("indptr points outside of the indices")             # <<<<<<<<<<<<<<
+ *     if indptr[begin] == indptr[end]:
  *         forces[begin:end] = 0
 */
     __pyx_t_5 = NULL;
     __pyx_t_6 = 1;
     {
-      PyObject *__pyx_callargs[2] = {__pyx_t_5, __pyx_mstate_global->__pyx_kp_u_pairs_that_are_not_there};
+      PyObject *__pyx_callargs[2] = {__pyx_t_5, __pyx_mstate_global->__pyx_kp_u_indptr_points_outside_of_the_ind};
       __pyx_t_4 = __Pyx_PyObject_FastCall((PyObject*)(((PyTypeObject*)PyExc_ValueError)), __pyx_callargs+__pyx_t_6, (2-__pyx_t_6) | (__pyx_t_6*__Pyx_PY_VECTORCALL_ARGUMENTS_OFFSET));
       __Pyx_XDECREF(__pyx_t_5); __pyx_t_5 = 0;
-      if (unlikely(!__pyx_t_4)) __PYX_ERR(0, 212, __pyx_L1_error)
+      if (unlikely(!__pyx_t_4)) __PYX_ERR(0, 214, __pyx_L1_error)
       __Pyx_GOTREF(__pyx_t_4);
     }
     __Pyx_Raise(__pyx_t_4, 0, 0, 0);
     __Pyx_DECREF(__pyx_t_4); __pyx_t_4 = 0;
-    __PYX_ERR(0, 212, __pyx_L1_error)
+    __PYX_ERR(0, 214, __pyx_L1_error)
 
-    /* "tracklight/analysis/embeddings/projections/_forces.pyx":211
- *     if not 0 <= begin <= end <= min(layout.shape[0], forces.shape[0], starts.shape[0] - 1):
- *         raise ValueError("no such points")
- *     if starts[end] > min(others.shape[0], weights.shape[0]) or starts[begin] < 0:             # <<<<<<<<<<<<<<
- *         raise ValueError("pairs that are not there")
- *     if starts[begin] == starts[end]:
+    /* "tracklight/analysis/embeddings/projections/_forces.pyx":213
+ *     if not 0 <= begin <= end <= min(layout.shape[0], forces.shape[0], indptr.shape[0] - 1):
+ *         raise ValueError("the range is outside of the layout")
+ *     if indptr[end] > min(indices.shape[0], weights.shape[0]) or indptr[begin] < 0:             # <<<<<<<<<<<<<<
+ *         raise ValueError("indptr points outside of the indices")
+ *     if indptr[begin] == indptr[end]:
 */
   }
 
-  /* "tracklight/analysis/embeddings/projections/_forces.pyx":213
- *     if starts[end] > min(others.shape[0], weights.shape[0]) or starts[begin] < 0:
- *         raise ValueError("pairs that are not there")
- *     if starts[begin] == starts[end]:             # <<<<<<<<<<<<<<
+  /* "tracklight/analysis/embeddings/projections/_forces.pyx":215
+ *     if indptr[end] > min(indices.shape[0], weights.shape[0]) or indptr[begin] < 0:
+ *         raise ValueError("indptr points outside of the indices")
+ *     if indptr[begin] == indptr[end]:             # <<<<<<<<<<<<<<
  *         forces[begin:end] = 0
  *         return
 */
   __pyx_t_11 = __pyx_v_begin;
   __pyx_t_12 = __pyx_v_end;
-  __pyx_t_3 = ((*((int64_t const  *) ( /* dim=0 */ ((char *) (((int64_t const  *) __pyx_v_starts.data) + __pyx_t_11)) ))) == (*((int64_t const  *) ( /* dim=0 */ ((char *) (((int64_t const  *) __pyx_v_starts.data) + __pyx_t_12)) ))));
+  __pyx_t_3 = ((*((int64_t const  *) ( /* dim=0 */ ((char *) (((int64_t const  *) __pyx_v_indptr.data) + __pyx_t_11)) ))) == (*((int64_t const  *) ( /* dim=0 */ ((char *) (((int64_t const  *) __pyx_v_indptr.data) + __pyx_t_12)) ))));
 
   if (__pyx_t_3) {
 
 
-    /* "tracklight/analysis/embeddings/projections/_forces.pyx":214
- *         raise ValueError("pairs that are not there")
- *     if starts[begin] == starts[end]:
+    /* "tracklight/analysis/embeddings/projections/_forces.pyx":216
+ *         raise ValueError("indptr points outside of the indices")
+ *     if indptr[begin] == indptr[end]:
  *         forces[begin:end] = 0             # <<<<<<<<<<<<<<
  *         return
  *     with nogil:
@@ -22752,7 +22767,7 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
     0,
     1) < 0))
 {
-    __PYX_ERR(0, 214, __pyx_L1_error)
+    __PYX_ERR(0, 216, __pyx_L1_error)
 }
 
 __pyx_t_13.shape[1] = __pyx_v_forces.shape[1];
@@ -22782,8 +22797,8 @@ __pyx_t_13.strides[1] = __pyx_v_forces.strides[1];
         }
     }
 
-    /* "tracklight/analysis/embeddings/projections/_forces.pyx":215
- *     if starts[begin] == starts[end]:
+    /* "tracklight/analysis/embeddings/projections/_forces.pyx":217
+ *     if indptr[begin] == indptr[end]:
  *         forces[begin:end] = 0
  *         return             # <<<<<<<<<<<<<<
  *     with nogil:
@@ -22799,16 +22814,16 @@ __pyx_t_13.strides[1] = __pyx_v_forces.strides[1];
     }
     goto __pyx_L0;
 
-    /* "tracklight/analysis/embeddings/projections/_forces.pyx":213
- *     if starts[end] > min(others.shape[0], weights.shape[0]) or starts[begin] < 0:
- *         raise ValueError("pairs that are not there")
- *     if starts[begin] == starts[end]:             # <<<<<<<<<<<<<<
+    /* "tracklight/analysis/embeddings/projections/_forces.pyx":215
+ *     if indptr[end] > min(indices.shape[0], weights.shape[0]) or indptr[begin] < 0:
+ *         raise ValueError("indptr points outside of the indices")
+ *     if indptr[begin] == indptr[end]:             # <<<<<<<<<<<<<<
  *         forces[begin:end] = 0
  *         return
 */
   }
 
-  /* "tracklight/analysis/embeddings/projections/_forces.pyx":216
+  /* "tracklight/analysis/embeddings/projections/_forces.pyx":218
  *         forces[begin:end] = 0
  *         return
  *     with nogil:             # <<<<<<<<<<<<<<
@@ -22821,12 +22836,12 @@ __pyx_t_13.strides[1] = __pyx_v_forces.strides[1];
       __Pyx_FastGIL_Remember();
       /*try:*/ {
 
-        /* "tracklight/analysis/embeddings/projections/_forces.pyx":217
+        /* "tracklight/analysis/embeddings/projections/_forces.pyx":219
  *         return
  *     with nogil:
  *         for i in range(begin, end):             # <<<<<<<<<<<<<<
  *             if dimensions == 2:
- *                 pull(&layout[0, 0], i, starts[i], starts[i + 1], &others[0], &weights[0], 2, &forces[i, 0])
+ *                 attract_point(
 */
 
         __pyx_t_15 = __pyx_v_end;
@@ -22835,24 +22850,24 @@ __pyx_t_13.strides[1] = __pyx_v_forces.strides[1];
         for (__pyx_t_17 = __pyx_v_begin; __pyx_t_17 < __pyx_t_16; __pyx_t_17+=1) {
           __pyx_v_i = __pyx_t_17;
 
-          /* "tracklight/analysis/embeddings/projections/_forces.pyx":218
+          /* "tracklight/analysis/embeddings/projections/_forces.pyx":220
  *     with nogil:
  *         for i in range(begin, end):
  *             if dimensions == 2:             # <<<<<<<<<<<<<<
- *                 pull(&layout[0, 0], i, starts[i], starts[i + 1], &others[0], &weights[0], 2, &forces[i, 0])
- *             else:
+ *                 attract_point(
+ *                     &layout[0, 0], i, indptr[i], indptr[i + 1], &indices[0], &weights[0], 2, &forces[i, 0]
 */
           __pyx_t_3 = (__pyx_v_dimensions == 2);
 
           if (__pyx_t_3) {
 
 
-            /* "tracklight/analysis/embeddings/projections/_forces.pyx":219
- *         for i in range(begin, end):
+            /* "tracklight/analysis/embeddings/projections/_forces.pyx":222
  *             if dimensions == 2:
- *                 pull(&layout[0, 0], i, starts[i], starts[i + 1], &others[0], &weights[0], 2, &forces[i, 0])             # <<<<<<<<<<<<<<
+ *                 attract_point(
+ *                     &layout[0, 0], i, indptr[i], indptr[i + 1], &indices[0], &weights[0], 2, &forces[i, 0]             # <<<<<<<<<<<<<<
+ *                 )
  *             else:
- *                 pull(&layout[0, 0], i, starts[i], starts[i + 1], &others[0], &weights[0], 3, &forces[i, 0])
 */
             __pyx_t_12 = 0;
             __pyx_t_11 = 0;
@@ -22862,26 +22877,42 @@ __pyx_t_13.strides[1] = __pyx_v_forces.strides[1];
             __pyx_t_21 = 0;
             __pyx_t_22 = __pyx_v_i;
             __pyx_t_23 = 0;
-            __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_pull((&(*((double const  *) ( /* dim=1 */ ((char *) (((double const  *) ( /* dim=0 */ (__pyx_v_layout.data + __pyx_t_12 * __pyx_v_layout.strides[0]) )) + __pyx_t_11)) )))), __pyx_v_i, (*((int64_t const  *) ( /* dim=0 */ ((char *) (((int64_t const  *) __pyx_v_starts.data) + __pyx_t_18)) ))), (*((int64_t const  *) ( /* dim=0 */ ((char *) (((int64_t const  *) __pyx_v_starts.data) + __pyx_t_19)) ))), (&(*((int32_t const  *) ( /* dim=0 */ ((char *) (((int32_t const  *) __pyx_v_others.data) + __pyx_t_20)) )))), (&(*((float const  *) ( /* dim=0 */ ((char *) (((float const  *) __pyx_v_weights.data) + __pyx_t_21)) )))), 2, (&(*((double *) ( /* dim=1 */ ((char *) (((double *) ( /* dim=0 */ (__pyx_v_forces.data + __pyx_t_22 * __pyx_v_forces.strides[0]) )) + __pyx_t_23)) )))));
 
-            /* "tracklight/analysis/embeddings/projections/_forces.pyx":218
+            /* "tracklight/analysis/embeddings/projections/_forces.pyx":221
+ *         for i in range(begin, end):
+ *             if dimensions == 2:
+ *                 attract_point(             # <<<<<<<<<<<<<<
+ *                     &layout[0, 0], i, indptr[i], indptr[i + 1], &indices[0], &weights[0], 2, &forces[i, 0]
+ *                 )
+*/
+            __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_attract_point((&(*((double const  *) ( /* dim=1 */ ((char *) (((double const  *) ( /* dim=0 */ (__pyx_v_layout.data + __pyx_t_12 * __pyx_v_layout.strides[0]) )) + __pyx_t_11)) )))), __pyx_v_i, (*((int64_t const  *) ( /* dim=0 */ ((char *) (((int64_t const  *) __pyx_v_indptr.data) + __pyx_t_18)) ))), (*((int64_t const  *) ( /* dim=0 */ ((char *) (((int64_t const  *) __pyx_v_indptr.data) + __pyx_t_19)) ))), (&(*((int32_t const  *) ( /* dim=0 */ ((char *) (((int32_t const  *) __pyx_v_indices.data) + __pyx_t_20)) )))), (&(*((float const  *) ( /* dim=0 */ ((char *) (((float const  *) __pyx_v_weights.data) + __pyx_t_21)) )))), 2, (&(*((double *) ( /* dim=1 */ ((char *) (((double *) ( /* dim=0 */ (__pyx_v_forces.data + __pyx_t_22 * __pyx_v_forces.strides[0]) )) + __pyx_t_23)) )))));
+
+            /* "tracklight/analysis/embeddings/projections/_forces.pyx":220
  *     with nogil:
  *         for i in range(begin, end):
  *             if dimensions == 2:             # <<<<<<<<<<<<<<
- *                 pull(&layout[0, 0], i, starts[i], starts[i + 1], &others[0], &weights[0], 2, &forces[i, 0])
- *             else:
+ *                 attract_point(
+ *                     &layout[0, 0], i, indptr[i], indptr[i + 1], &indices[0], &weights[0], 2, &forces[i, 0]
 */
             goto __pyx_L16;
           }
 
-          /* "tracklight/analysis/embeddings/projections/_forces.pyx":221
- *                 pull(&layout[0, 0], i, starts[i], starts[i + 1], &others[0], &weights[0], 2, &forces[i, 0])
+          /* "tracklight/analysis/embeddings/projections/_forces.pyx":225
+ *                 )
  *             else:
- *                 pull(&layout[0, 0], i, starts[i], starts[i + 1], &others[0], &weights[0], 3, &forces[i, 0])             # <<<<<<<<<<<<<<
- * 
- * 
+ *                 attract_point(             # <<<<<<<<<<<<<<
+ *                     &layout[0, 0], i, indptr[i], indptr[i + 1], &indices[0], &weights[0], 3, &forces[i, 0]
+ *                 )
 */
           /*else*/ {
+
+            /* "tracklight/analysis/embeddings/projections/_forces.pyx":226
+ *             else:
+ *                 attract_point(
+ *                     &layout[0, 0], i, indptr[i], indptr[i + 1], &indices[0], &weights[0], 3, &forces[i, 0]             # <<<<<<<<<<<<<<
+ *                 )
+ * 
+*/
             __pyx_t_23 = 0;
             __pyx_t_22 = 0;
             __pyx_t_21 = __pyx_v_i;
@@ -22890,14 +22921,22 @@ __pyx_t_13.strides[1] = __pyx_v_forces.strides[1];
             __pyx_t_18 = 0;
             __pyx_t_11 = __pyx_v_i;
             __pyx_t_12 = 0;
-            __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_pull((&(*((double const  *) ( /* dim=1 */ ((char *) (((double const  *) ( /* dim=0 */ (__pyx_v_layout.data + __pyx_t_23 * __pyx_v_layout.strides[0]) )) + __pyx_t_22)) )))), __pyx_v_i, (*((int64_t const  *) ( /* dim=0 */ ((char *) (((int64_t const  *) __pyx_v_starts.data) + __pyx_t_21)) ))), (*((int64_t const  *) ( /* dim=0 */ ((char *) (((int64_t const  *) __pyx_v_starts.data) + __pyx_t_20)) ))), (&(*((int32_t const  *) ( /* dim=0 */ ((char *) (((int32_t const  *) __pyx_v_others.data) + __pyx_t_19)) )))), (&(*((float const  *) ( /* dim=0 */ ((char *) (((float const  *) __pyx_v_weights.data) + __pyx_t_18)) )))), 3, (&(*((double *) ( /* dim=1 */ ((char *) (((double *) ( /* dim=0 */ (__pyx_v_forces.data + __pyx_t_11 * __pyx_v_forces.strides[0]) )) + __pyx_t_12)) )))));
+
+            /* "tracklight/analysis/embeddings/projections/_forces.pyx":225
+ *                 )
+ *             else:
+ *                 attract_point(             # <<<<<<<<<<<<<<
+ *                     &layout[0, 0], i, indptr[i], indptr[i + 1], &indices[0], &weights[0], 3, &forces[i, 0]
+ *                 )
+*/
+            __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_attract_point((&(*((double const  *) ( /* dim=1 */ ((char *) (((double const  *) ( /* dim=0 */ (__pyx_v_layout.data + __pyx_t_23 * __pyx_v_layout.strides[0]) )) + __pyx_t_22)) )))), __pyx_v_i, (*((int64_t const  *) ( /* dim=0 */ ((char *) (((int64_t const  *) __pyx_v_indptr.data) + __pyx_t_21)) ))), (*((int64_t const  *) ( /* dim=0 */ ((char *) (((int64_t const  *) __pyx_v_indptr.data) + __pyx_t_20)) ))), (&(*((int32_t const  *) ( /* dim=0 */ ((char *) (((int32_t const  *) __pyx_v_indices.data) + __pyx_t_19)) )))), (&(*((float const  *) ( /* dim=0 */ ((char *) (((float const  *) __pyx_v_weights.data) + __pyx_t_18)) )))), 3, (&(*((double *) ( /* dim=1 */ ((char *) (((double *) ( /* dim=0 */ (__pyx_v_forces.data + __pyx_t_11 * __pyx_v_forces.strides[0]) )) + __pyx_t_12)) )))));
           }
           __pyx_L16:;
         }
 
       }
 
-      /* "tracklight/analysis/embeddings/projections/_forces.pyx":216
+      /* "tracklight/analysis/embeddings/projections/_forces.pyx":218
  *         forces[begin:end] = 0
  *         return
  *     with nogil:             # <<<<<<<<<<<<<<
@@ -22914,12 +22953,12 @@ __pyx_t_13.strides[1] = __pyx_v_forces.strides[1];
       }
   }
 
-  /* "tracklight/analysis/embeddings/projections/_forces.pyx":195
+  /* "tracklight/analysis/embeddings/projections/_forces.pyx":197
  * 
  * 
- * def attract(             # <<<<<<<<<<<<<<
+ * def compute_attraction(             # <<<<<<<<<<<<<<
  *     const double[:, ::1] layout,
- *     const int64_t[::1] starts,
+ *     const int64_t[::1] indptr,
 */
 
   /* function exit code */
@@ -22928,7 +22967,7 @@ __pyx_t_13.strides[1] = __pyx_v_forces.strides[1];
   __pyx_L1_error:;
   __Pyx_XDECREF(__pyx_t_4);
   __Pyx_XDECREF(__pyx_t_5);
-  __Pyx_AddTraceback("tracklight.analysis.embeddings.projections._forces.attract", __pyx_clineno, __pyx_lineno, __pyx_filename);
+  __Pyx_AddTraceback("tracklight.analysis.embeddings.projections._forces.compute_attraction", __pyx_clineno, __pyx_lineno, __pyx_filename);
   __pyx_r = NULL;
   __pyx_L0:;
 
@@ -22938,21 +22977,21 @@ __pyx_t_13.strides[1] = __pyx_v_forces.strides[1];
   return __pyx_r;
 }
 
-/* "tracklight/analysis/embeddings/projections/_forces.pyx":224
+/* "tracklight/analysis/embeddings/projections/_forces.pyx":230
  * 
  * 
- * cdef inline void pull(             # <<<<<<<<<<<<<<
+ * cdef inline void attract_point(             # <<<<<<<<<<<<<<
  *     const double *layout,
  *     int64_t i,
 */
 
-static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_pull(double const *__pyx_v_layout, int64_t __pyx_v_i, int64_t __pyx_v_begin, int64_t __pyx_v_end, int32_t const *__pyx_v_others, float const *__pyx_v_weights, int __pyx_v_dimensions, double *__pyx_v_force) {
+static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_attract_point(double const *__pyx_v_layout, int64_t __pyx_v_i, int64_t __pyx_v_begin, int64_t __pyx_v_end, int32_t const *__pyx_v_indices, float const *__pyx_v_weights, int __pyx_v_dimensions, double *__pyx_v_force) {
   int64_t __pyx_v_pair;
   int __pyx_v_axis;
   double __pyx_v_square;
   double __pyx_v_weight;
-  double __pyx_v_apart[3];
-  double __pyx_v_pulled[3];
+  double __pyx_v_difference[3];
+  double __pyx_v_total_force[3];
   int64_t __pyx_t_1;
   int64_t __pyx_t_2;
   int64_t __pyx_t_3;
@@ -22961,20 +23000,20 @@ static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projecti
   int __pyx_t_6;
   int __pyx_t_7;
 
-  /* "tracklight/analysis/embeddings/projections/_forces.pyx":240
- *     cdef double apart[3]
- *     cdef double pulled[3]
- *     pulled[0] = pulled[1] = pulled[2] = 0             # <<<<<<<<<<<<<<
+  /* "tracklight/analysis/embeddings/projections/_forces.pyx":246
+ *     cdef double difference[3]
+ *     cdef double total_force[3]
+ *     total_force[0] = total_force[1] = total_force[2] = 0             # <<<<<<<<<<<<<<
  *     for pair in range(begin, end):
  *         square = 0
 */
-  (__pyx_v_pulled[0]) = 0.0;
-  (__pyx_v_pulled[1]) = 0.0;
-  (__pyx_v_pulled[2]) = 0.0;
+  (__pyx_v_total_force[0]) = 0.0;
+  (__pyx_v_total_force[1]) = 0.0;
+  (__pyx_v_total_force[2]) = 0.0;
 
-  /* "tracklight/analysis/embeddings/projections/_forces.pyx":241
- *     cdef double pulled[3]
- *     pulled[0] = pulled[1] = pulled[2] = 0
+  /* "tracklight/analysis/embeddings/projections/_forces.pyx":247
+ *     cdef double total_force[3]
+ *     total_force[0] = total_force[1] = total_force[2] = 0
  *     for pair in range(begin, end):             # <<<<<<<<<<<<<<
  *         square = 0
  *         for axis in range(dimensions):
@@ -22986,21 +23025,21 @@ static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projecti
   for (__pyx_t_3 = __pyx_v_begin; __pyx_t_3 < __pyx_t_2; __pyx_t_3+=1) {
     __pyx_v_pair = __pyx_t_3;
 
-    /* "tracklight/analysis/embeddings/projections/_forces.pyx":242
- *     pulled[0] = pulled[1] = pulled[2] = 0
+    /* "tracklight/analysis/embeddings/projections/_forces.pyx":248
+ *     total_force[0] = total_force[1] = total_force[2] = 0
  *     for pair in range(begin, end):
  *         square = 0             # <<<<<<<<<<<<<<
  *         for axis in range(dimensions):
- *             apart[axis] = layout[i * dimensions + axis] - layout[others[pair] * dimensions + axis]
+ *             difference[axis] = layout[i * dimensions + axis] - layout[indices[pair] * dimensions + axis]
 */
     __pyx_v_square = 0.0;
 
-    /* "tracklight/analysis/embeddings/projections/_forces.pyx":243
+    /* "tracklight/analysis/embeddings/projections/_forces.pyx":249
  *     for pair in range(begin, end):
  *         square = 0
  *         for axis in range(dimensions):             # <<<<<<<<<<<<<<
- *             apart[axis] = layout[i * dimensions + axis] - layout[others[pair] * dimensions + axis]
- *             square += apart[axis] * apart[axis]
+ *             difference[axis] = layout[i * dimensions + axis] - layout[indices[pair] * dimensions + axis]
+ *             square += difference[axis] * difference[axis]
 */
 
     __pyx_t_4 = __pyx_v_dimensions;
@@ -23009,40 +23048,40 @@ static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projecti
     for (__pyx_t_6 = 0; __pyx_t_6 < __pyx_t_5; __pyx_t_6+=1) {
       __pyx_v_axis = __pyx_t_6;
 
-      /* "tracklight/analysis/embeddings/projections/_forces.pyx":244
+      /* "tracklight/analysis/embeddings/projections/_forces.pyx":250
  *         square = 0
  *         for axis in range(dimensions):
- *             apart[axis] = layout[i * dimensions + axis] - layout[others[pair] * dimensions + axis]             # <<<<<<<<<<<<<<
- *             square += apart[axis] * apart[axis]
+ *             difference[axis] = layout[i * dimensions + axis] - layout[indices[pair] * dimensions + axis]             # <<<<<<<<<<<<<<
+ *             square += difference[axis] * difference[axis]
  *         weight = weights[pair] / (1 + square)
 */
-      (__pyx_v_apart[__pyx_v_axis]) = ((__pyx_v_layout[((__pyx_v_i * __pyx_v_dimensions) + __pyx_v_axis)]) - (__pyx_v_layout[(((__pyx_v_others[__pyx_v_pair]) * __pyx_v_dimensions) + __pyx_v_axis)]));
+      (__pyx_v_difference[__pyx_v_axis]) = ((__pyx_v_layout[((__pyx_v_i * __pyx_v_dimensions) + __pyx_v_axis)]) - (__pyx_v_layout[(((__pyx_v_indices[__pyx_v_pair]) * __pyx_v_dimensions) + __pyx_v_axis)]));
 
-      /* "tracklight/analysis/embeddings/projections/_forces.pyx":245
+      /* "tracklight/analysis/embeddings/projections/_forces.pyx":251
  *         for axis in range(dimensions):
- *             apart[axis] = layout[i * dimensions + axis] - layout[others[pair] * dimensions + axis]
- *             square += apart[axis] * apart[axis]             # <<<<<<<<<<<<<<
+ *             difference[axis] = layout[i * dimensions + axis] - layout[indices[pair] * dimensions + axis]
+ *             square += difference[axis] * difference[axis]             # <<<<<<<<<<<<<<
  *         weight = weights[pair] / (1 + square)
  *         for axis in range(dimensions):
 */
-      __pyx_v_square = (__pyx_v_square + ((__pyx_v_apart[__pyx_v_axis]) * (__pyx_v_apart[__pyx_v_axis])));
+      __pyx_v_square = (__pyx_v_square + ((__pyx_v_difference[__pyx_v_axis]) * (__pyx_v_difference[__pyx_v_axis])));
     }
 
 
-    /* "tracklight/analysis/embeddings/projections/_forces.pyx":246
- *             apart[axis] = layout[i * dimensions + axis] - layout[others[pair] * dimensions + axis]
- *             square += apart[axis] * apart[axis]
+    /* "tracklight/analysis/embeddings/projections/_forces.pyx":252
+ *             difference[axis] = layout[i * dimensions + axis] - layout[indices[pair] * dimensions + axis]
+ *             square += difference[axis] * difference[axis]
  *         weight = weights[pair] / (1 + square)             # <<<<<<<<<<<<<<
  *         for axis in range(dimensions):
- *             pulled[axis] += weight * apart[axis]
+ *             total_force[axis] += weight * difference[axis]
 */
     __pyx_v_weight = (((double)(__pyx_v_weights[__pyx_v_pair])) / (1.0 + __pyx_v_square));
 
-    /* "tracklight/analysis/embeddings/projections/_forces.pyx":247
- *             square += apart[axis] * apart[axis]
+    /* "tracklight/analysis/embeddings/projections/_forces.pyx":253
+ *             square += difference[axis] * difference[axis]
  *         weight = weights[pair] / (1 + square)
  *         for axis in range(dimensions):             # <<<<<<<<<<<<<<
- *             pulled[axis] += weight * apart[axis]
+ *             total_force[axis] += weight * difference[axis]
  *     for axis in range(dimensions):
 */
 
@@ -23052,26 +23091,26 @@ static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projecti
     for (__pyx_t_6 = 0; __pyx_t_6 < __pyx_t_5; __pyx_t_6+=1) {
       __pyx_v_axis = __pyx_t_6;
 
-      /* "tracklight/analysis/embeddings/projections/_forces.pyx":248
+      /* "tracklight/analysis/embeddings/projections/_forces.pyx":254
  *         weight = weights[pair] / (1 + square)
  *         for axis in range(dimensions):
- *             pulled[axis] += weight * apart[axis]             # <<<<<<<<<<<<<<
+ *             total_force[axis] += weight * difference[axis]             # <<<<<<<<<<<<<<
  *     for axis in range(dimensions):
- *         force[axis] = pulled[axis]
+ *         force[axis] = total_force[axis]
 */
 
       __pyx_t_7 = __pyx_v_axis;
-      (__pyx_v_pulled[__pyx_t_7]) = ((__pyx_v_pulled[__pyx_t_7]) + (__pyx_v_weight * (__pyx_v_apart[__pyx_v_axis])));
+      (__pyx_v_total_force[__pyx_t_7]) = ((__pyx_v_total_force[__pyx_t_7]) + (__pyx_v_weight * (__pyx_v_difference[__pyx_v_axis])));
     }
 
   }
 
 
-  /* "tracklight/analysis/embeddings/projections/_forces.pyx":249
+  /* "tracklight/analysis/embeddings/projections/_forces.pyx":255
  *         for axis in range(dimensions):
- *             pulled[axis] += weight * apart[axis]
+ *             total_force[axis] += weight * difference[axis]
  *     for axis in range(dimensions):             # <<<<<<<<<<<<<<
- *         force[axis] = pulled[axis]
+ *         force[axis] = total_force[axis]
  * 
 */
 
@@ -23081,21 +23120,21 @@ static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projecti
   for (__pyx_t_6 = 0; __pyx_t_6 < __pyx_t_5; __pyx_t_6+=1) {
     __pyx_v_axis = __pyx_t_6;
 
-    /* "tracklight/analysis/embeddings/projections/_forces.pyx":250
- *             pulled[axis] += weight * apart[axis]
+    /* "tracklight/analysis/embeddings/projections/_forces.pyx":256
+ *             total_force[axis] += weight * difference[axis]
  *     for axis in range(dimensions):
- *         force[axis] = pulled[axis]             # <<<<<<<<<<<<<<
+ *         force[axis] = total_force[axis]             # <<<<<<<<<<<<<<
  * 
  * 
 */
-    (__pyx_v_force[__pyx_v_axis]) = (__pyx_v_pulled[__pyx_v_axis]);
+    (__pyx_v_force[__pyx_v_axis]) = (__pyx_v_total_force[__pyx_v_axis]);
   }
 
 
-  /* "tracklight/analysis/embeddings/projections/_forces.pyx":224
+  /* "tracklight/analysis/embeddings/projections/_forces.pyx":230
  * 
  * 
- * cdef inline void pull(             # <<<<<<<<<<<<<<
+ * cdef inline void attract_point(             # <<<<<<<<<<<<<<
  *     const double *layout,
  *     int64_t i,
 */
@@ -23109,21 +23148,21 @@ static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projecti
 
 }
 
-/* "tracklight/analysis/embeddings/projections/_forces.pyx":253
+/* "tracklight/analysis/embeddings/projections/_forces.pyx":259
  * 
  * 
- * cdef inline uint64_t draw(uint64_t *state) noexcept nogil:             # <<<<<<<<<<<<<<
- *     """A random number: xorshift64*, which is good enough to choose points by."""
+ * cdef inline uint64_t next_random(uint64_t *state) noexcept nogil:             # <<<<<<<<<<<<<<
+ *     """Return a random number (xorshift64*)."""
  *     state[0] ^= state[0] >> 12
 */
 
-static CYTHON_INLINE uint64_t __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_draw(uint64_t *__pyx_v_state) {
+static CYTHON_INLINE uint64_t __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_next_random(uint64_t *__pyx_v_state) {
   uint64_t __pyx_r;
   long __pyx_t_1;
 
-  /* "tracklight/analysis/embeddings/projections/_forces.pyx":255
- * cdef inline uint64_t draw(uint64_t *state) noexcept nogil:
- *     """A random number: xorshift64*, which is good enough to choose points by."""
+  /* "tracklight/analysis/embeddings/projections/_forces.pyx":261
+ * cdef inline uint64_t next_random(uint64_t *state) noexcept nogil:
+ *     """Return a random number (xorshift64*)."""
  *     state[0] ^= state[0] >> 12             # <<<<<<<<<<<<<<
  *     state[0] ^= state[0] << 25
  *     state[0] ^= state[0] >> 27
@@ -23132,8 +23171,8 @@ static CYTHON_INLINE uint64_t __pyx_f_10tracklight_8analysis_10embeddings_11proj
   __pyx_t_1 = 0;
   (__pyx_v_state[__pyx_t_1]) = ((__pyx_v_state[__pyx_t_1]) ^ ((__pyx_v_state[0]) >> 12));
 
-  /* "tracklight/analysis/embeddings/projections/_forces.pyx":256
- *     """A random number: xorshift64*, which is good enough to choose points by."""
+  /* "tracklight/analysis/embeddings/projections/_forces.pyx":262
+ *     """Return a random number (xorshift64*)."""
  *     state[0] ^= state[0] >> 12
  *     state[0] ^= state[0] << 25             # <<<<<<<<<<<<<<
  *     state[0] ^= state[0] >> 27
@@ -23143,7 +23182,7 @@ static CYTHON_INLINE uint64_t __pyx_f_10tracklight_8analysis_10embeddings_11proj
   __pyx_t_1 = 0;
   (__pyx_v_state[__pyx_t_1]) = ((__pyx_v_state[__pyx_t_1]) ^ ((__pyx_v_state[0]) << 25));
 
-  /* "tracklight/analysis/embeddings/projections/_forces.pyx":257
+  /* "tracklight/analysis/embeddings/projections/_forces.pyx":263
  *     state[0] ^= state[0] >> 12
  *     state[0] ^= state[0] << 25
  *     state[0] ^= state[0] >> 27             # <<<<<<<<<<<<<<
@@ -23154,7 +23193,7 @@ static CYTHON_INLINE uint64_t __pyx_f_10tracklight_8analysis_10embeddings_11proj
   __pyx_t_1 = 0;
   (__pyx_v_state[__pyx_t_1]) = ((__pyx_v_state[__pyx_t_1]) ^ ((__pyx_v_state[0]) >> 27));
 
-  /* "tracklight/analysis/embeddings/projections/_forces.pyx":258
+  /* "tracklight/analysis/embeddings/projections/_forces.pyx":264
  *     state[0] ^= state[0] << 25
  *     state[0] ^= state[0] >> 27
  *     return state[0] * <uint64_t>2685821657736338717             # <<<<<<<<<<<<<<
@@ -23167,11 +23206,11 @@ static CYTHON_INLINE uint64_t __pyx_f_10tracklight_8analysis_10embeddings_11proj
   }
   goto __pyx_L0;
 
-  /* "tracklight/analysis/embeddings/projections/_forces.pyx":253
+  /* "tracklight/analysis/embeddings/projections/_forces.pyx":259
  * 
  * 
- * cdef inline uint64_t draw(uint64_t *state) noexcept nogil:             # <<<<<<<<<<<<<<
- *     """A random number: xorshift64*, which is good enough to choose points by."""
+ * cdef inline uint64_t next_random(uint64_t *state) noexcept nogil:             # <<<<<<<<<<<<<<
+ *     """Return a random number (xorshift64*)."""
  *     state[0] ^= state[0] >> 12
 */
 
@@ -23180,7 +23219,7 @@ static CYTHON_INLINE uint64_t __pyx_f_10tracklight_8analysis_10embeddings_11proj
   return __pyx_r;
 }
 
-/* "tracklight/analysis/embeddings/projections/_forces.pyx":261
+/* "tracklight/analysis/embeddings/projections/_forces.pyx":267
  * 
  * 
  * cdef inline double clip(double value) noexcept nogil:             # <<<<<<<<<<<<<<
@@ -23195,7 +23234,7 @@ static CYTHON_INLINE double __pyx_f_10tracklight_8analysis_10embeddings_11projec
   double __pyx_t_3;
   int __pyx_t_4;
 
-  /* "tracklight/analysis/embeddings/projections/_forces.pyx":262
+  /* "tracklight/analysis/embeddings/projections/_forces.pyx":268
  * 
  * cdef inline double clip(double value) noexcept nogil:
  *     return 4 if value > 4 else (-4 if value < -4 else value)             # <<<<<<<<<<<<<<
@@ -23226,7 +23265,7 @@ static CYTHON_INLINE double __pyx_f_10tracklight_8analysis_10embeddings_11projec
   }
   goto __pyx_L0;
 
-  /* "tracklight/analysis/embeddings/projections/_forces.pyx":261
+  /* "tracklight/analysis/embeddings/projections/_forces.pyx":267
  * 
  * 
  * cdef inline double clip(double value) noexcept nogil:             # <<<<<<<<<<<<<<
@@ -23239,25 +23278,25 @@ static CYTHON_INLINE double __pyx_f_10tracklight_8analysis_10embeddings_11projec
   return __pyx_r;
 }
 
-/* "tracklight/analysis/embeddings/projections/_forces.pyx":265
+/* "tracklight/analysis/embeddings/projections/_forces.pyx":271
  * 
  * 
- * def settle(             # <<<<<<<<<<<<<<
+ * def run_umap_epoch(             # <<<<<<<<<<<<<<
  *     double[:, ::1] layout,
  *     const int32_t[::1] heads,
 */
 
 /* Python wrapper */
-static PyObject *__pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_9settle(PyObject *__pyx_self, 
+static PyObject *__pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_9run_umap_epoch(PyObject *__pyx_self, 
 #if CYTHON_VECTORCALL
 PyObject *const *__pyx_args, Py_ssize_t __pyx_nargs, PyObject *__pyx_kwds
 #else
 PyObject *__pyx_args, PyObject *__pyx_kwds
 #endif
 ); /*proto*/
-PyDoc_STRVAR(__pyx_doc_10tracklight_8analysis_10embeddings_11projections_7_forces_8settle, "Draw the pairs together that are due, and drive each away from some random points.");
-static PyMethodDef __pyx_mdef_10tracklight_8analysis_10embeddings_11projections_7_forces_9settle = {"settle", (PyCFunction)(void(*)(void))(__Pyx_PyCFunction_FastCallWithKeywords)__pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_9settle, __Pyx_METH_FASTCALL|METH_KEYWORDS, __pyx_doc_10tracklight_8analysis_10embeddings_11projections_7_forces_8settle};
-static PyObject *__pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_9settle(PyObject *__pyx_self, 
+PyDoc_STRVAR(__pyx_doc_10tracklight_8analysis_10embeddings_11projections_7_forces_8run_umap_epoch, "Run one epoch: attract the edges that are due, and repel random negative samples.\n\n    Same arguments as `forces_python.run_umap_epoch`.\n    ");
+static PyMethodDef __pyx_mdef_10tracklight_8analysis_10embeddings_11projections_7_forces_9run_umap_epoch = {"run_umap_epoch", (PyCFunction)(void(*)(void))(__Pyx_PyCFunction_FastCallWithKeywords)__pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_9run_umap_epoch, __Pyx_METH_FASTCALL|METH_KEYWORDS, __pyx_doc_10tracklight_8analysis_10embeddings_11projections_7_forces_8run_umap_epoch};
+static PyObject *__pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_9run_umap_epoch(PyObject *__pyx_self, 
 #if CYTHON_VECTORCALL
 PyObject *const *__pyx_args, Py_ssize_t __pyx_nargs, PyObject *__pyx_kwds
 #else
@@ -23268,13 +23307,13 @@ PyObject *__pyx_args, PyObject *__pyx_kwds
   __Pyx_memviewslice __pyx_v_heads = { 0, 0, { 0 }, { 0 }, { 0 } };
   __Pyx_memviewslice __pyx_v_tails = { 0, 0, { 0 }, { 0 }, { 0 } };
   __Pyx_memviewslice __pyx_v_periods = { 0, 0, { 0 }, { 0 }, { 0 } };
-  __Pyx_memviewslice __pyx_v_due = { 0, 0, { 0 }, { 0 }, { 0 } };
+  __Pyx_memviewslice __pyx_v_next_epochs = { 0, 0, { 0 }, { 0 }, { 0 } };
   double __pyx_v_epoch;
   double __pyx_v_rate;
   double __pyx_v_a;
   double __pyx_v_b;
-  int __pyx_v_strangers;
-  __Pyx_memviewslice __pyx_v_random = { 0, 0, { 0 }, { 0 }, { 0 } };
+  int __pyx_v_negative_samples;
+  __Pyx_memviewslice __pyx_v_random_state = { 0, 0, { 0 }, { 0 }, { 0 } };
   #if !CYTHON_VECTORCALL
   CYTHON_UNUSED Py_ssize_t __pyx_nargs;
   #endif
@@ -23285,7 +23324,7 @@ PyObject *__pyx_args, PyObject *__pyx_kwds
   int __pyx_clineno = 0;
   PyObject *__pyx_r = 0;
   __Pyx_RefNannyDeclarations
-  __Pyx_RefNannySetupContext("settle (wrapper)", 0);
+  __Pyx_RefNannySetupContext("run_umap_epoch (wrapper)", 0);
   #if !CYTHON_VECTORCALL
   #if CYTHON_ASSUME_SAFE_SIZE
   __pyx_nargs = PyTuple_GET_SIZE(__pyx_args);
@@ -23295,104 +23334,104 @@ PyObject *__pyx_args, PyObject *__pyx_kwds
   #endif
   __pyx_kwvalues = __Pyx_KwValues_FASTCALL(__pyx_args, __pyx_nargs);
   {
-    PyObject ** const __pyx_pyargnames[] = {&__pyx_mstate_global->__pyx_n_u_layout,&__pyx_mstate_global->__pyx_n_u_heads,&__pyx_mstate_global->__pyx_n_u_tails,&__pyx_mstate_global->__pyx_n_u_periods,&__pyx_mstate_global->__pyx_n_u_due,&__pyx_mstate_global->__pyx_n_u_epoch,&__pyx_mstate_global->__pyx_n_u_rate,&__pyx_mstate_global->__pyx_n_u_a,&__pyx_mstate_global->__pyx_n_u_b,&__pyx_mstate_global->__pyx_n_u_strangers,&__pyx_mstate_global->__pyx_n_u_random,0};
+    PyObject ** const __pyx_pyargnames[] = {&__pyx_mstate_global->__pyx_n_u_layout,&__pyx_mstate_global->__pyx_n_u_heads,&__pyx_mstate_global->__pyx_n_u_tails,&__pyx_mstate_global->__pyx_n_u_periods,&__pyx_mstate_global->__pyx_n_u_next_epochs,&__pyx_mstate_global->__pyx_n_u_epoch,&__pyx_mstate_global->__pyx_n_u_rate,&__pyx_mstate_global->__pyx_n_u_a,&__pyx_mstate_global->__pyx_n_u_b,&__pyx_mstate_global->__pyx_n_u_negative_samples,&__pyx_mstate_global->__pyx_n_u_random_state,0};
     const Py_ssize_t __pyx_kwds_len = (__pyx_kwds) ? __Pyx_NumKwargs_FASTCALL(__pyx_kwds) : 0;
-    if (unlikely(__pyx_kwds_len < 0)) __PYX_ERR(0, 265, __pyx_L3_error)
+    if (unlikely(__pyx_kwds_len < 0)) __PYX_ERR(0, 271, __pyx_L3_error)
     if (__pyx_kwds_len > 0) {
       switch (__pyx_nargs) {
         case 11:
         values[10] = __Pyx_ArgRef_FASTCALL(__pyx_args, 10);
-        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[10])) __PYX_ERR(0, 265, __pyx_L3_error)
+        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[10])) __PYX_ERR(0, 271, __pyx_L3_error)
         CYTHON_FALLTHROUGH;
         case 10:
         values[9] = __Pyx_ArgRef_FASTCALL(__pyx_args, 9);
-        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[9])) __PYX_ERR(0, 265, __pyx_L3_error)
+        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[9])) __PYX_ERR(0, 271, __pyx_L3_error)
         CYTHON_FALLTHROUGH;
         case  9:
         values[8] = __Pyx_ArgRef_FASTCALL(__pyx_args, 8);
-        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[8])) __PYX_ERR(0, 265, __pyx_L3_error)
+        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[8])) __PYX_ERR(0, 271, __pyx_L3_error)
         CYTHON_FALLTHROUGH;
         case  8:
         values[7] = __Pyx_ArgRef_FASTCALL(__pyx_args, 7);
-        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[7])) __PYX_ERR(0, 265, __pyx_L3_error)
+        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[7])) __PYX_ERR(0, 271, __pyx_L3_error)
         CYTHON_FALLTHROUGH;
         case  7:
         values[6] = __Pyx_ArgRef_FASTCALL(__pyx_args, 6);
-        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[6])) __PYX_ERR(0, 265, __pyx_L3_error)
+        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[6])) __PYX_ERR(0, 271, __pyx_L3_error)
         CYTHON_FALLTHROUGH;
         case  6:
         values[5] = __Pyx_ArgRef_FASTCALL(__pyx_args, 5);
-        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[5])) __PYX_ERR(0, 265, __pyx_L3_error)
+        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[5])) __PYX_ERR(0, 271, __pyx_L3_error)
         CYTHON_FALLTHROUGH;
         case  5:
         values[4] = __Pyx_ArgRef_FASTCALL(__pyx_args, 4);
-        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[4])) __PYX_ERR(0, 265, __pyx_L3_error)
+        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[4])) __PYX_ERR(0, 271, __pyx_L3_error)
         CYTHON_FALLTHROUGH;
         case  4:
         values[3] = __Pyx_ArgRef_FASTCALL(__pyx_args, 3);
-        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[3])) __PYX_ERR(0, 265, __pyx_L3_error)
+        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[3])) __PYX_ERR(0, 271, __pyx_L3_error)
         CYTHON_FALLTHROUGH;
         case  3:
         values[2] = __Pyx_ArgRef_FASTCALL(__pyx_args, 2);
-        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[2])) __PYX_ERR(0, 265, __pyx_L3_error)
+        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[2])) __PYX_ERR(0, 271, __pyx_L3_error)
         CYTHON_FALLTHROUGH;
         case  2:
         values[1] = __Pyx_ArgRef_FASTCALL(__pyx_args, 1);
-        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[1])) __PYX_ERR(0, 265, __pyx_L3_error)
+        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[1])) __PYX_ERR(0, 271, __pyx_L3_error)
         CYTHON_FALLTHROUGH;
         case  1:
         values[0] = __Pyx_ArgRef_FASTCALL(__pyx_args, 0);
-        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[0])) __PYX_ERR(0, 265, __pyx_L3_error)
+        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[0])) __PYX_ERR(0, 271, __pyx_L3_error)
         CYTHON_FALLTHROUGH;
         case  0: break;
         default: goto __pyx_L5_argtuple_error;
       }
       const Py_ssize_t kwd_pos_args = __pyx_nargs;
-      if (__Pyx_ParseKeywords(__pyx_kwds, __pyx_kwvalues, __pyx_pyargnames, 0, values, kwd_pos_args, __pyx_kwds_len, "settle", 0) < (0)) __PYX_ERR(0, 265, __pyx_L3_error)
+      if (__Pyx_ParseKeywords(__pyx_kwds, __pyx_kwvalues, __pyx_pyargnames, 0, values, kwd_pos_args, __pyx_kwds_len, "run_umap_epoch", 0) < (0)) __PYX_ERR(0, 271, __pyx_L3_error)
       for (Py_ssize_t i = __pyx_nargs; i < 11; i++) {
-        if (unlikely(!values[i])) { __Pyx_RaiseArgtupleInvalid("settle", 1, 11, 11, i); __PYX_ERR(0, 265, __pyx_L3_error) }
+        if (unlikely(!values[i])) { __Pyx_RaiseArgtupleInvalid("run_umap_epoch", 1, 11, 11, i); __PYX_ERR(0, 271, __pyx_L3_error) }
       }
     } else if (unlikely(__pyx_nargs != 11)) {
       goto __pyx_L5_argtuple_error;
     } else {
       values[0] = __Pyx_ArgRef_FASTCALL(__pyx_args, 0);
-      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[0])) __PYX_ERR(0, 265, __pyx_L3_error)
+      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[0])) __PYX_ERR(0, 271, __pyx_L3_error)
       values[1] = __Pyx_ArgRef_FASTCALL(__pyx_args, 1);
-      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[1])) __PYX_ERR(0, 265, __pyx_L3_error)
+      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[1])) __PYX_ERR(0, 271, __pyx_L3_error)
       values[2] = __Pyx_ArgRef_FASTCALL(__pyx_args, 2);
-      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[2])) __PYX_ERR(0, 265, __pyx_L3_error)
+      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[2])) __PYX_ERR(0, 271, __pyx_L3_error)
       values[3] = __Pyx_ArgRef_FASTCALL(__pyx_args, 3);
-      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[3])) __PYX_ERR(0, 265, __pyx_L3_error)
+      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[3])) __PYX_ERR(0, 271, __pyx_L3_error)
       values[4] = __Pyx_ArgRef_FASTCALL(__pyx_args, 4);
-      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[4])) __PYX_ERR(0, 265, __pyx_L3_error)
+      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[4])) __PYX_ERR(0, 271, __pyx_L3_error)
       values[5] = __Pyx_ArgRef_FASTCALL(__pyx_args, 5);
-      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[5])) __PYX_ERR(0, 265, __pyx_L3_error)
+      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[5])) __PYX_ERR(0, 271, __pyx_L3_error)
       values[6] = __Pyx_ArgRef_FASTCALL(__pyx_args, 6);
-      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[6])) __PYX_ERR(0, 265, __pyx_L3_error)
+      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[6])) __PYX_ERR(0, 271, __pyx_L3_error)
       values[7] = __Pyx_ArgRef_FASTCALL(__pyx_args, 7);
-      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[7])) __PYX_ERR(0, 265, __pyx_L3_error)
+      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[7])) __PYX_ERR(0, 271, __pyx_L3_error)
       values[8] = __Pyx_ArgRef_FASTCALL(__pyx_args, 8);
-      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[8])) __PYX_ERR(0, 265, __pyx_L3_error)
+      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[8])) __PYX_ERR(0, 271, __pyx_L3_error)
       values[9] = __Pyx_ArgRef_FASTCALL(__pyx_args, 9);
-      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[9])) __PYX_ERR(0, 265, __pyx_L3_error)
+      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[9])) __PYX_ERR(0, 271, __pyx_L3_error)
       values[10] = __Pyx_ArgRef_FASTCALL(__pyx_args, 10);
-      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[10])) __PYX_ERR(0, 265, __pyx_L3_error)
+      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[10])) __PYX_ERR(0, 271, __pyx_L3_error)
     }
-    __pyx_v_layout = __Pyx_PyObject_to_MemoryviewSlice_d_dc_double(values[0], PyBUF_WRITABLE); if (unlikely(!__pyx_v_layout.memview)) __PYX_ERR(0, 266, __pyx_L3_error)
-    __pyx_v_heads = __Pyx_PyObject_to_MemoryviewSlice_dc_nn_int32_t__const__(values[1], 0); if (unlikely(!__pyx_v_heads.memview)) __PYX_ERR(0, 267, __pyx_L3_error)
-    __pyx_v_tails = __Pyx_PyObject_to_MemoryviewSlice_dc_nn_int32_t__const__(values[2], 0); if (unlikely(!__pyx_v_tails.memview)) __PYX_ERR(0, 268, __pyx_L3_error)
-    __pyx_v_periods = __Pyx_PyObject_to_MemoryviewSlice_dc_double__const__(values[3], 0); if (unlikely(!__pyx_v_periods.memview)) __PYX_ERR(0, 269, __pyx_L3_error)
-    __pyx_v_due = __Pyx_PyObject_to_MemoryviewSlice_dc_double(values[4], PyBUF_WRITABLE); if (unlikely(!__pyx_v_due.memview)) __PYX_ERR(0, 270, __pyx_L3_error)
-    __pyx_v_epoch = __Pyx_PyFloat_AsDouble(values[5]); if (unlikely((__pyx_v_epoch == (double)-1) && PyErr_Occurred())) __PYX_ERR(0, 271, __pyx_L3_error)
-    __pyx_v_rate = __Pyx_PyFloat_AsDouble(values[6]); if (unlikely((__pyx_v_rate == (double)-1) && PyErr_Occurred())) __PYX_ERR(0, 272, __pyx_L3_error)
-    __pyx_v_a = __Pyx_PyFloat_AsDouble(values[7]); if (unlikely((__pyx_v_a == (double)-1) && PyErr_Occurred())) __PYX_ERR(0, 273, __pyx_L3_error)
-    __pyx_v_b = __Pyx_PyFloat_AsDouble(values[8]); if (unlikely((__pyx_v_b == (double)-1) && PyErr_Occurred())) __PYX_ERR(0, 274, __pyx_L3_error)
-    __pyx_v_strangers = __Pyx_PyLong_As_int(values[9]); if (unlikely((__pyx_v_strangers == (int)-1) && PyErr_Occurred())) __PYX_ERR(0, 275, __pyx_L3_error)
-    __pyx_v_random = __Pyx_PyObject_to_MemoryviewSlice_dc_nn_uint64_t(values[10], PyBUF_WRITABLE); if (unlikely(!__pyx_v_random.memview)) __PYX_ERR(0, 276, __pyx_L3_error)
+    __pyx_v_layout = __Pyx_PyObject_to_MemoryviewSlice_d_dc_double(values[0], PyBUF_WRITABLE); if (unlikely(!__pyx_v_layout.memview)) __PYX_ERR(0, 272, __pyx_L3_error)
+    __pyx_v_heads = __Pyx_PyObject_to_MemoryviewSlice_dc_nn_int32_t__const__(values[1], 0); if (unlikely(!__pyx_v_heads.memview)) __PYX_ERR(0, 273, __pyx_L3_error)
+    __pyx_v_tails = __Pyx_PyObject_to_MemoryviewSlice_dc_nn_int32_t__const__(values[2], 0); if (unlikely(!__pyx_v_tails.memview)) __PYX_ERR(0, 274, __pyx_L3_error)
+    __pyx_v_periods = __Pyx_PyObject_to_MemoryviewSlice_dc_double__const__(values[3], 0); if (unlikely(!__pyx_v_periods.memview)) __PYX_ERR(0, 275, __pyx_L3_error)
+    __pyx_v_next_epochs = __Pyx_PyObject_to_MemoryviewSlice_dc_double(values[4], PyBUF_WRITABLE); if (unlikely(!__pyx_v_next_epochs.memview)) __PYX_ERR(0, 276, __pyx_L3_error)
+    __pyx_v_epoch = __Pyx_PyFloat_AsDouble(values[5]); if (unlikely((__pyx_v_epoch == (double)-1) && PyErr_Occurred())) __PYX_ERR(0, 277, __pyx_L3_error)
+    __pyx_v_rate = __Pyx_PyFloat_AsDouble(values[6]); if (unlikely((__pyx_v_rate == (double)-1) && PyErr_Occurred())) __PYX_ERR(0, 278, __pyx_L3_error)
+    __pyx_v_a = __Pyx_PyFloat_AsDouble(values[7]); if (unlikely((__pyx_v_a == (double)-1) && PyErr_Occurred())) __PYX_ERR(0, 279, __pyx_L3_error)
+    __pyx_v_b = __Pyx_PyFloat_AsDouble(values[8]); if (unlikely((__pyx_v_b == (double)-1) && PyErr_Occurred())) __PYX_ERR(0, 280, __pyx_L3_error)
+    __pyx_v_negative_samples = __Pyx_PyLong_As_int(values[9]); if (unlikely((__pyx_v_negative_samples == (int)-1) && PyErr_Occurred())) __PYX_ERR(0, 281, __pyx_L3_error)
+    __pyx_v_random_state = __Pyx_PyObject_to_MemoryviewSlice_dc_nn_uint64_t(values[10], PyBUF_WRITABLE); if (unlikely(!__pyx_v_random_state.memview)) __PYX_ERR(0, 282, __pyx_L3_error)
   }
   goto __pyx_L6_skip;
   __pyx_L5_argtuple_error:;
-  __Pyx_RaiseArgtupleInvalid("settle", 1, 11, 11, __pyx_nargs); __PYX_ERR(0, 265, __pyx_L3_error)
+  __Pyx_RaiseArgtupleInvalid("run_umap_epoch", 1, 11, 11, __pyx_nargs); __PYX_ERR(0, 271, __pyx_L3_error)
   __pyx_L6_skip:;
   goto __pyx_L4_argument_unpacking_done;
   __pyx_L3_error:;
@@ -23403,13 +23442,13 @@ PyObject *__pyx_args, PyObject *__pyx_kwds
   __PYX_XCLEAR_MEMVIEW(&__pyx_v_heads, 1);
   __PYX_XCLEAR_MEMVIEW(&__pyx_v_tails, 1);
   __PYX_XCLEAR_MEMVIEW(&__pyx_v_periods, 1);
-  __PYX_XCLEAR_MEMVIEW(&__pyx_v_due, 1);
-  __PYX_XCLEAR_MEMVIEW(&__pyx_v_random, 1);
-  __Pyx_AddTraceback("tracklight.analysis.embeddings.projections._forces.settle", __pyx_clineno, __pyx_lineno, __pyx_filename);
+  __PYX_XCLEAR_MEMVIEW(&__pyx_v_next_epochs, 1);
+  __PYX_XCLEAR_MEMVIEW(&__pyx_v_random_state, 1);
+  __Pyx_AddTraceback("tracklight.analysis.embeddings.projections._forces.run_umap_epoch", __pyx_clineno, __pyx_lineno, __pyx_filename);
   __Pyx_RefNannyFinishContext();
   return NULL;
   __pyx_L4_argument_unpacking_done:;
-  __pyx_r = __pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_8settle(__pyx_self, __pyx_v_layout, __pyx_v_heads, __pyx_v_tails, __pyx_v_periods, __pyx_v_due, __pyx_v_epoch, __pyx_v_rate, __pyx_v_a, __pyx_v_b, __pyx_v_strangers, __pyx_v_random);
+  __pyx_r = __pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_8run_umap_epoch(__pyx_self, __pyx_v_layout, __pyx_v_heads, __pyx_v_tails, __pyx_v_periods, __pyx_v_next_epochs, __pyx_v_epoch, __pyx_v_rate, __pyx_v_a, __pyx_v_b, __pyx_v_negative_samples, __pyx_v_random_state);
 
   /* function exit code */
   for (Py_ssize_t __pyx_temp=0; __pyx_temp < (Py_ssize_t)(sizeof(values)/sizeof(values[0])); ++__pyx_temp) {
@@ -23419,24 +23458,24 @@ PyObject *__pyx_args, PyObject *__pyx_kwds
   __PYX_XCLEAR_MEMVIEW(&__pyx_v_heads, 1);
   __PYX_XCLEAR_MEMVIEW(&__pyx_v_tails, 1);
   __PYX_XCLEAR_MEMVIEW(&__pyx_v_periods, 1);
-  __PYX_XCLEAR_MEMVIEW(&__pyx_v_due, 1);
+  __PYX_XCLEAR_MEMVIEW(&__pyx_v_next_epochs, 1);
 
 
 
 
 
-  __PYX_XCLEAR_MEMVIEW(&__pyx_v_random, 1);
+  __PYX_XCLEAR_MEMVIEW(&__pyx_v_random_state, 1);
   __Pyx_RefNannyFinishContext();
   return __pyx_r;
 }
 
-static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_8settle(CYTHON_UNUSED PyObject *__pyx_self, __Pyx_memviewslice __pyx_v_layout, __Pyx_memviewslice __pyx_v_heads, __Pyx_memviewslice __pyx_v_tails, __Pyx_memviewslice __pyx_v_periods, __Pyx_memviewslice __pyx_v_due, double __pyx_v_epoch, double __pyx_v_rate, double __pyx_v_a, double __pyx_v_b, int __pyx_v_strangers, __Pyx_memviewslice __pyx_v_random) {
+static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_forces_8run_umap_epoch(CYTHON_UNUSED PyObject *__pyx_self, __Pyx_memviewslice __pyx_v_layout, __Pyx_memviewslice __pyx_v_heads, __Pyx_memviewslice __pyx_v_tails, __Pyx_memviewslice __pyx_v_periods, __Pyx_memviewslice __pyx_v_next_epochs, double __pyx_v_epoch, double __pyx_v_rate, double __pyx_v_a, double __pyx_v_b, int __pyx_v_negative_samples, __Pyx_memviewslice __pyx_v_random_state) {
   int64_t __pyx_v_pair;
   int64_t __pyx_v_points;
   int32_t __pyx_v_head;
   int32_t __pyx_v_tail;
   int __pyx_v_axis;
-  CYTHON_UNUSED int __pyx_v_turn;
+  CYTHON_UNUSED int __pyx_v_sample;
   int __pyx_v_dimensions;
   double __pyx_v_square;
   double __pyx_v_power;
@@ -23473,39 +23512,39 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
   int __pyx_lineno = 0;
   const char *__pyx_filename = NULL;
   int __pyx_clineno = 0;
-  __Pyx_RefNannySetupContext("settle", 0);
+  __Pyx_RefNannySetupContext("run_umap_epoch", 0);
 
-  /* "tracklight/analysis/embeddings/projections/_forces.pyx":279
- * ):
- *     """Draw the pairs together that are due, and drive each away from some random points."""
+  /* "tracklight/analysis/embeddings/projections/_forces.pyx":288
+ *     Same arguments as `forces_python.run_umap_epoch`.
+ *     """
  *     cdef int64_t pair, points = layout.shape[0]             # <<<<<<<<<<<<<<
  *     cdef int32_t head, tail
- *     cdef int axis, turn, dimensions = <int>layout.shape[1]
+ *     cdef int axis, sample, dimensions = <int>layout.shape[1]
 */
   __pyx_v_points = (__pyx_v_layout.shape[0]);
 
-  /* "tracklight/analysis/embeddings/projections/_forces.pyx":281
+  /* "tracklight/analysis/embeddings/projections/_forces.pyx":290
  *     cdef int64_t pair, points = layout.shape[0]
  *     cdef int32_t head, tail
- *     cdef int axis, turn, dimensions = <int>layout.shape[1]             # <<<<<<<<<<<<<<
+ *     cdef int axis, sample, dimensions = <int>layout.shape[1]             # <<<<<<<<<<<<<<
  *     cdef double square, power, force, step
- *     if min(heads.shape[0], tails.shape[0], periods.shape[0], due.shape[0]) != heads.shape[0]:
+ *     if min(heads.shape[0], tails.shape[0], periods.shape[0], next_epochs.shape[0]) != heads.shape[0]:
 */
   __pyx_v_dimensions = ((int)(__pyx_v_layout.shape[1]));
 
-  /* "tracklight/analysis/embeddings/projections/_forces.pyx":283
- *     cdef int axis, turn, dimensions = <int>layout.shape[1]
+  /* "tracklight/analysis/embeddings/projections/_forces.pyx":292
+ *     cdef int axis, sample, dimensions = <int>layout.shape[1]
  *     cdef double square, power, force, step
- *     if min(heads.shape[0], tails.shape[0], periods.shape[0], due.shape[0]) != heads.shape[0]:             # <<<<<<<<<<<<<<
- *         raise ValueError("columns of pairs have one length")
- *     if random.shape[0] != 1 or not random[0] or not 0 < points < 1 << 31:
+ *     if min(heads.shape[0], tails.shape[0], periods.shape[0], next_epochs.shape[0]) != heads.shape[0]:             # <<<<<<<<<<<<<<
+ *         raise ValueError("columns of edges must have the same length")
+ *     if random_state.shape[0] != 1 or not random_state[0] or not 0 < points < 1 << 31:
 */
 
   __pyx_t_1 = (__pyx_v_tails.shape[0]);
 
   __pyx_t_2 = (__pyx_v_periods.shape[0]);
 
-  __pyx_t_3 = (__pyx_v_due.shape[0]);
+  __pyx_t_3 = (__pyx_v_next_epochs.shape[0]);
 
   __pyx_t_4 = (__pyx_v_heads.shape[0]);
   __pyx_t_6 = (__pyx_t_1 < __pyx_t_4);
@@ -23550,43 +23589,43 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
   if (unlikely(__pyx_t_6)) {
 
 
-    /* "tracklight/analysis/embeddings/projections/_forces.pyx":284
+    /* "tracklight/analysis/embeddings/projections/_forces.pyx":293
  *     cdef double square, power, force, step
- *     if min(heads.shape[0], tails.shape[0], periods.shape[0], due.shape[0]) != heads.shape[0]:
- *         raise ValueError("columns of pairs have one length")             # <<<<<<<<<<<<<<
- *     if random.shape[0] != 1 or not random[0] or not 0 < points < 1 << 31:
- *         raise ValueError("a random state that is not 0, and points, are needed")
+ *     if min(heads.shape[0], tails.shape[0], periods.shape[0], next_epochs.shape[0]) != heads.shape[0]:
+ *         raise ValueError("columns of edges must have the same length")             # <<<<<<<<<<<<<<
+ *     if random_state.shape[0] != 1 or not random_state[0] or not 0 < points < 1 << 31:
+ *         raise ValueError("the random state must not be 0, and there must be points")
 */
     __pyx_t_8 = NULL;
     __pyx_t_9 = 1;
     {
-      PyObject *__pyx_callargs[2] = {__pyx_t_8, __pyx_mstate_global->__pyx_kp_u_columns_of_pairs_have_one_length};
+      PyObject *__pyx_callargs[2] = {__pyx_t_8, __pyx_mstate_global->__pyx_kp_u_columns_of_edges_must_have_the_s};
       __pyx_t_7 = __Pyx_PyObject_FastCall((PyObject*)(((PyTypeObject*)PyExc_ValueError)), __pyx_callargs+__pyx_t_9, (2-__pyx_t_9) | (__pyx_t_9*__Pyx_PY_VECTORCALL_ARGUMENTS_OFFSET));
       __Pyx_XDECREF(__pyx_t_8); __pyx_t_8 = 0;
-      if (unlikely(!__pyx_t_7)) __PYX_ERR(0, 284, __pyx_L1_error)
+      if (unlikely(!__pyx_t_7)) __PYX_ERR(0, 293, __pyx_L1_error)
       __Pyx_GOTREF(__pyx_t_7);
     }
     __Pyx_Raise(__pyx_t_7, 0, 0, 0);
     __Pyx_DECREF(__pyx_t_7); __pyx_t_7 = 0;
-    __PYX_ERR(0, 284, __pyx_L1_error)
+    __PYX_ERR(0, 293, __pyx_L1_error)
 
-    /* "tracklight/analysis/embeddings/projections/_forces.pyx":283
- *     cdef int axis, turn, dimensions = <int>layout.shape[1]
+    /* "tracklight/analysis/embeddings/projections/_forces.pyx":292
+ *     cdef int axis, sample, dimensions = <int>layout.shape[1]
  *     cdef double square, power, force, step
- *     if min(heads.shape[0], tails.shape[0], periods.shape[0], due.shape[0]) != heads.shape[0]:             # <<<<<<<<<<<<<<
- *         raise ValueError("columns of pairs have one length")
- *     if random.shape[0] != 1 or not random[0] or not 0 < points < 1 << 31:
+ *     if min(heads.shape[0], tails.shape[0], periods.shape[0], next_epochs.shape[0]) != heads.shape[0]:             # <<<<<<<<<<<<<<
+ *         raise ValueError("columns of edges must have the same length")
+ *     if random_state.shape[0] != 1 or not random_state[0] or not 0 < points < 1 << 31:
 */
   }
 
-  /* "tracklight/analysis/embeddings/projections/_forces.pyx":285
- *     if min(heads.shape[0], tails.shape[0], periods.shape[0], due.shape[0]) != heads.shape[0]:
- *         raise ValueError("columns of pairs have one length")
- *     if random.shape[0] != 1 or not random[0] or not 0 < points < 1 << 31:             # <<<<<<<<<<<<<<
- *         raise ValueError("a random state that is not 0, and points, are needed")
+  /* "tracklight/analysis/embeddings/projections/_forces.pyx":294
+ *     if min(heads.shape[0], tails.shape[0], periods.shape[0], next_epochs.shape[0]) != heads.shape[0]:
+ *         raise ValueError("columns of edges must have the same length")
+ *     if random_state.shape[0] != 1 or not random_state[0] or not 0 < points < 1 << 31:             # <<<<<<<<<<<<<<
+ *         raise ValueError("the random state must not be 0, and there must be points")
  *     with nogil:
 */
-  __pyx_t_10 = ((__pyx_v_random.shape[0]) != 1);
+  __pyx_t_10 = ((__pyx_v_random_state.shape[0]) != 1);
 
   if (!__pyx_t_10) {
 
@@ -23597,7 +23636,7 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
     goto __pyx_L5_bool_binop_done;
   }
   __pyx_t_11 = 0;
-  __pyx_t_10 = (!((*((uint64_t *) ( /* dim=0 */ ((char *) (((uint64_t *) __pyx_v_random.data) + __pyx_t_11)) ))) != 0));
+  __pyx_t_10 = (!((*((uint64_t *) ( /* dim=0 */ ((char *) (((uint64_t *) __pyx_v_random_state.data) + __pyx_t_11)) ))) != 0));
 
   if (!__pyx_t_10) {
 
@@ -23607,11 +23646,11 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
 
     goto __pyx_L5_bool_binop_done;
   }
-  __pyx_t_7 = __Pyx_PyLong_From_int64_t(__pyx_v_points); if (unlikely(!__pyx_t_7)) __PYX_ERR(0, 285, __pyx_L1_error)
+  __pyx_t_7 = __Pyx_PyLong_From_int64_t(__pyx_v_points); if (unlikely(!__pyx_t_7)) __PYX_ERR(0, 294, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_7);
-  __pyx_t_10 = __Pyx_PyObject_CompareBoolLt_int_int(__pyx_mstate_global->__pyx_int_0, __pyx_t_7, Py_LT); if (unlikely((__pyx_t_10 < 0))) __PYX_ERR(0, 285, __pyx_L1_error)
+  __pyx_t_10 = __Pyx_PyObject_CompareBoolLt_int_int(__pyx_mstate_global->__pyx_int_0, __pyx_t_7, Py_LT); if (unlikely((__pyx_t_10 < 0))) __PYX_ERR(0, 294, __pyx_L1_error)
   if (__pyx_t_10) {
-    __pyx_t_10 = __Pyx_PyObject_CompareBoolLt_int_object(__pyx_t_7, __pyx_mstate_global->__pyx_int_2147483648, Py_LT); if (unlikely((__pyx_t_10 < 0))) __PYX_ERR(0, 285, __pyx_L1_error)
+    __pyx_t_10 = __Pyx_PyObject_CompareBoolLt_int_object(__pyx_t_7, __pyx_mstate_global->__pyx_int_2147483648, Py_LT); if (unlikely((__pyx_t_10 < 0))) __PYX_ERR(0, 294, __pyx_L1_error)
   }
   __Pyx_DECREF(__pyx_t_7); __pyx_t_7 = 0;
   __pyx_t_12 = (!__pyx_t_10);
@@ -23624,41 +23663,41 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
   if (unlikely(__pyx_t_6)) {
 
 
-    /* "tracklight/analysis/embeddings/projections/_forces.pyx":286
- *         raise ValueError("columns of pairs have one length")
- *     if random.shape[0] != 1 or not random[0] or not 0 < points < 1 << 31:
- *         raise ValueError("a random state that is not 0, and points, are needed")             # <<<<<<<<<<<<<<
+    /* "tracklight/analysis/embeddings/projections/_forces.pyx":295
+ *         raise ValueError("columns of edges must have the same length")
+ *     if random_state.shape[0] != 1 or not random_state[0] or not 0 < points < 1 << 31:
+ *         raise ValueError("the random state must not be 0, and there must be points")             # <<<<<<<<<<<<<<
  *     with nogil:
  *         for pair in range(heads.shape[0]):
 */
     __pyx_t_8 = NULL;
     __pyx_t_9 = 1;
     {
-      PyObject *__pyx_callargs[2] = {__pyx_t_8, __pyx_mstate_global->__pyx_kp_u_a_random_state_that_is_not_0_and};
+      PyObject *__pyx_callargs[2] = {__pyx_t_8, __pyx_mstate_global->__pyx_kp_u_the_random_state_must_not_be_0_a};
       __pyx_t_7 = __Pyx_PyObject_FastCall((PyObject*)(((PyTypeObject*)PyExc_ValueError)), __pyx_callargs+__pyx_t_9, (2-__pyx_t_9) | (__pyx_t_9*__Pyx_PY_VECTORCALL_ARGUMENTS_OFFSET));
       __Pyx_XDECREF(__pyx_t_8); __pyx_t_8 = 0;
-      if (unlikely(!__pyx_t_7)) __PYX_ERR(0, 286, __pyx_L1_error)
+      if (unlikely(!__pyx_t_7)) __PYX_ERR(0, 295, __pyx_L1_error)
       __Pyx_GOTREF(__pyx_t_7);
     }
     __Pyx_Raise(__pyx_t_7, 0, 0, 0);
     __Pyx_DECREF(__pyx_t_7); __pyx_t_7 = 0;
-    __PYX_ERR(0, 286, __pyx_L1_error)
+    __PYX_ERR(0, 295, __pyx_L1_error)
 
-    /* "tracklight/analysis/embeddings/projections/_forces.pyx":285
- *     if min(heads.shape[0], tails.shape[0], periods.shape[0], due.shape[0]) != heads.shape[0]:
- *         raise ValueError("columns of pairs have one length")
- *     if random.shape[0] != 1 or not random[0] or not 0 < points < 1 << 31:             # <<<<<<<<<<<<<<
- *         raise ValueError("a random state that is not 0, and points, are needed")
+    /* "tracklight/analysis/embeddings/projections/_forces.pyx":294
+ *     if min(heads.shape[0], tails.shape[0], periods.shape[0], next_epochs.shape[0]) != heads.shape[0]:
+ *         raise ValueError("columns of edges must have the same length")
+ *     if random_state.shape[0] != 1 or not random_state[0] or not 0 < points < 1 << 31:             # <<<<<<<<<<<<<<
+ *         raise ValueError("the random state must not be 0, and there must be points")
  *     with nogil:
 */
   }
 
-  /* "tracklight/analysis/embeddings/projections/_forces.pyx":287
- *     if random.shape[0] != 1 or not random[0] or not 0 < points < 1 << 31:
- *         raise ValueError("a random state that is not 0, and points, are needed")
+  /* "tracklight/analysis/embeddings/projections/_forces.pyx":296
+ *     if random_state.shape[0] != 1 or not random_state[0] or not 0 < points < 1 << 31:
+ *         raise ValueError("the random state must not be 0, and there must be points")
  *     with nogil:             # <<<<<<<<<<<<<<
  *         for pair in range(heads.shape[0]):
- *             if due[pair] > epoch:
+ *             if next_epochs[pair] > epoch:
 */
   {
       PyThreadState * _save;
@@ -23666,11 +23705,11 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
       __Pyx_FastGIL_Remember();
       /*try:*/ {
 
-        /* "tracklight/analysis/embeddings/projections/_forces.pyx":288
- *         raise ValueError("a random state that is not 0, and points, are needed")
+        /* "tracklight/analysis/embeddings/projections/_forces.pyx":297
+ *         raise ValueError("the random state must not be 0, and there must be points")
  *     with nogil:
  *         for pair in range(heads.shape[0]):             # <<<<<<<<<<<<<<
- *             if due[pair] > epoch:
+ *             if next_epochs[pair] > epoch:
  *                 continue
 */
 
@@ -23680,51 +23719,51 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
         for (__pyx_t_13 = 0; __pyx_t_13 < __pyx_t_1; __pyx_t_13+=1) {
           __pyx_v_pair = __pyx_t_13;
 
-          /* "tracklight/analysis/embeddings/projections/_forces.pyx":289
+          /* "tracklight/analysis/embeddings/projections/_forces.pyx":298
  *     with nogil:
  *         for pair in range(heads.shape[0]):
- *             if due[pair] > epoch:             # <<<<<<<<<<<<<<
+ *             if next_epochs[pair] > epoch:             # <<<<<<<<<<<<<<
  *                 continue
- *             due[pair] += periods[pair]
+ *             next_epochs[pair] += periods[pair]
 */
           __pyx_t_11 = __pyx_v_pair;
-          __pyx_t_6 = ((*((double *) ( /* dim=0 */ ((char *) (((double *) __pyx_v_due.data) + __pyx_t_11)) ))) > __pyx_v_epoch);
+          __pyx_t_6 = ((*((double *) ( /* dim=0 */ ((char *) (((double *) __pyx_v_next_epochs.data) + __pyx_t_11)) ))) > __pyx_v_epoch);
 
           if (__pyx_t_6) {
 
 
-            /* "tracklight/analysis/embeddings/projections/_forces.pyx":290
+            /* "tracklight/analysis/embeddings/projections/_forces.pyx":299
  *         for pair in range(heads.shape[0]):
- *             if due[pair] > epoch:
+ *             if next_epochs[pair] > epoch:
  *                 continue             # <<<<<<<<<<<<<<
- *             due[pair] += periods[pair]
+ *             next_epochs[pair] += periods[pair]
  *             head, tail = heads[pair], tails[pair]
 */
             goto __pyx_L11_continue;
 
-            /* "tracklight/analysis/embeddings/projections/_forces.pyx":289
+            /* "tracklight/analysis/embeddings/projections/_forces.pyx":298
  *     with nogil:
  *         for pair in range(heads.shape[0]):
- *             if due[pair] > epoch:             # <<<<<<<<<<<<<<
+ *             if next_epochs[pair] > epoch:             # <<<<<<<<<<<<<<
  *                 continue
- *             due[pair] += periods[pair]
+ *             next_epochs[pair] += periods[pair]
 */
           }
 
-          /* "tracklight/analysis/embeddings/projections/_forces.pyx":291
- *             if due[pair] > epoch:
+          /* "tracklight/analysis/embeddings/projections/_forces.pyx":300
+ *             if next_epochs[pair] > epoch:
  *                 continue
- *             due[pair] += periods[pair]             # <<<<<<<<<<<<<<
+ *             next_epochs[pair] += periods[pair]             # <<<<<<<<<<<<<<
  *             head, tail = heads[pair], tails[pair]
  *             square = 0
 */
           __pyx_t_11 = __pyx_v_pair;
           __pyx_t_14 = __pyx_v_pair;
-          *((double *) ( /* dim=0 */ ((char *) (((double *) __pyx_v_due.data) + __pyx_t_14)) )) += (*((double const  *) ( /* dim=0 */ ((char *) (((double const  *) __pyx_v_periods.data) + __pyx_t_11)) )));
+          *((double *) ( /* dim=0 */ ((char *) (((double *) __pyx_v_next_epochs.data) + __pyx_t_14)) )) += (*((double const  *) ( /* dim=0 */ ((char *) (((double const  *) __pyx_v_periods.data) + __pyx_t_11)) )));
 
-          /* "tracklight/analysis/embeddings/projections/_forces.pyx":292
+          /* "tracklight/analysis/embeddings/projections/_forces.pyx":301
  *                 continue
- *             due[pair] += periods[pair]
+ *             next_epochs[pair] += periods[pair]
  *             head, tail = heads[pair], tails[pair]             # <<<<<<<<<<<<<<
  *             square = 0
  *             for axis in range(dimensions):
@@ -23738,8 +23777,8 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
           __pyx_v_head = __pyx_t_15;
           __pyx_v_tail = __pyx_t_16;
 
-          /* "tracklight/analysis/embeddings/projections/_forces.pyx":293
- *             due[pair] += periods[pair]
+          /* "tracklight/analysis/embeddings/projections/_forces.pyx":302
+ *             next_epochs[pair] += periods[pair]
  *             head, tail = heads[pair], tails[pair]
  *             square = 0             # <<<<<<<<<<<<<<
  *             for axis in range(dimensions):
@@ -23747,7 +23786,7 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
 */
           __pyx_v_square = 0.0;
 
-          /* "tracklight/analysis/embeddings/projections/_forces.pyx":294
+          /* "tracklight/analysis/embeddings/projections/_forces.pyx":303
  *             head, tail = heads[pair], tails[pair]
  *             square = 0
  *             for axis in range(dimensions):             # <<<<<<<<<<<<<<
@@ -23761,7 +23800,7 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
           for (__pyx_t_19 = 0; __pyx_t_19 < __pyx_t_18; __pyx_t_19+=1) {
             __pyx_v_axis = __pyx_t_19;
 
-            /* "tracklight/analysis/embeddings/projections/_forces.pyx":295
+            /* "tracklight/analysis/embeddings/projections/_forces.pyx":304
  *             square = 0
  *             for axis in range(dimensions):
  *                 square += (layout[head, axis] - layout[tail, axis]) ** 2             # <<<<<<<<<<<<<<
@@ -23776,7 +23815,7 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
           }
 
 
-          /* "tracklight/analysis/embeddings/projections/_forces.pyx":296
+          /* "tracklight/analysis/embeddings/projections/_forces.pyx":305
  *             for axis in range(dimensions):
  *                 square += (layout[head, axis] - layout[tail, axis]) ** 2
  *             if square > 0:             # <<<<<<<<<<<<<<
@@ -23788,7 +23827,7 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
           if (__pyx_t_6) {
 
 
-            /* "tracklight/analysis/embeddings/projections/_forces.pyx":297
+            /* "tracklight/analysis/embeddings/projections/_forces.pyx":306
  *                 square += (layout[head, axis] - layout[tail, axis]) ** 2
  *             if square > 0:
  *                 power = a * powf(<float>square, <float>b)             # <<<<<<<<<<<<<<
@@ -23797,7 +23836,7 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
 */
             __pyx_v_power = (__pyx_v_a * powf(((float)__pyx_v_square), ((float)__pyx_v_b)));
 
-            /* "tracklight/analysis/embeddings/projections/_forces.pyx":298
+            /* "tracklight/analysis/embeddings/projections/_forces.pyx":307
  *             if square > 0:
  *                 power = a * powf(<float>square, <float>b)
  *                 force = -2 * b * power / (square * (1 + power))             # <<<<<<<<<<<<<<
@@ -23806,7 +23845,7 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
 */
             __pyx_v_force = (((-2.0 * __pyx_v_b) * __pyx_v_power) / (__pyx_v_square * (1.0 + __pyx_v_power)));
 
-            /* "tracklight/analysis/embeddings/projections/_forces.pyx":299
+            /* "tracklight/analysis/embeddings/projections/_forces.pyx":308
  *                 power = a * powf(<float>square, <float>b)
  *                 force = -2 * b * power / (square * (1 + power))
  *                 for axis in range(dimensions):             # <<<<<<<<<<<<<<
@@ -23820,7 +23859,7 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
             for (__pyx_t_19 = 0; __pyx_t_19 < __pyx_t_18; __pyx_t_19+=1) {
               __pyx_v_axis = __pyx_t_19;
 
-              /* "tracklight/analysis/embeddings/projections/_forces.pyx":300
+              /* "tracklight/analysis/embeddings/projections/_forces.pyx":309
  *                 force = -2 * b * power / (square * (1 + power))
  *                 for axis in range(dimensions):
  *                     step = rate * clip(force * (layout[head, axis] - layout[tail, axis]))             # <<<<<<<<<<<<<<
@@ -23833,23 +23872,23 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
               __pyx_t_11 = __pyx_v_axis;
               __pyx_v_step = (__pyx_v_rate * __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_clip((__pyx_v_force * ((*((double *) ( /* dim=1 */ ((char *) (((double *) ( /* dim=0 */ (__pyx_v_layout.data + __pyx_t_21 * __pyx_v_layout.strides[0]) )) + __pyx_t_20)) ))) - (*((double *) ( /* dim=1 */ ((char *) (((double *) ( /* dim=0 */ (__pyx_v_layout.data + __pyx_t_14 * __pyx_v_layout.strides[0]) )) + __pyx_t_11)) )))))));
 
-              /* "tracklight/analysis/embeddings/projections/_forces.pyx":301
+              /* "tracklight/analysis/embeddings/projections/_forces.pyx":310
  *                 for axis in range(dimensions):
  *                     step = rate * clip(force * (layout[head, axis] - layout[tail, axis]))
  *                     layout[head, axis] += step             # <<<<<<<<<<<<<<
  *                     layout[tail, axis] -= step
- *             for turn in range(strangers):
+ *             for sample in range(negative_samples):
 */
               __pyx_t_11 = __pyx_v_head;
               __pyx_t_14 = __pyx_v_axis;
               *((double *) ( /* dim=1 */ ((char *) (((double *) ( /* dim=0 */ (__pyx_v_layout.data + __pyx_t_11 * __pyx_v_layout.strides[0]) )) + __pyx_t_14)) )) += __pyx_v_step;
 
-              /* "tracklight/analysis/embeddings/projections/_forces.pyx":302
+              /* "tracklight/analysis/embeddings/projections/_forces.pyx":311
  *                     step = rate * clip(force * (layout[head, axis] - layout[tail, axis]))
  *                     layout[head, axis] += step
  *                     layout[tail, axis] -= step             # <<<<<<<<<<<<<<
- *             for turn in range(strangers):
- *                 tail = <int32_t>((draw(&random[0]) >> 32) * <uint64_t>points >> 32)
+ *             for sample in range(negative_samples):
+ *                 tail = <int32_t>((next_random(&random_state[0]) >> 32) * <uint64_t>points >> 32)
 */
               __pyx_t_14 = __pyx_v_tail;
               __pyx_t_11 = __pyx_v_axis;
@@ -23857,7 +23896,7 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
             }
 
 
-            /* "tracklight/analysis/embeddings/projections/_forces.pyx":296
+            /* "tracklight/analysis/embeddings/projections/_forces.pyx":305
  *             for axis in range(dimensions):
  *                 square += (layout[head, axis] - layout[tail, axis]) ** 2
  *             if square > 0:             # <<<<<<<<<<<<<<
@@ -23866,41 +23905,41 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
 */
           }
 
-          /* "tracklight/analysis/embeddings/projections/_forces.pyx":303
+          /* "tracklight/analysis/embeddings/projections/_forces.pyx":312
  *                     layout[head, axis] += step
  *                     layout[tail, axis] -= step
- *             for turn in range(strangers):             # <<<<<<<<<<<<<<
- *                 tail = <int32_t>((draw(&random[0]) >> 32) * <uint64_t>points >> 32)
+ *             for sample in range(negative_samples):             # <<<<<<<<<<<<<<
+ *                 tail = <int32_t>((next_random(&random_state[0]) >> 32) * <uint64_t>points >> 32)
  *                 square = 0
 */
 
-          __pyx_t_17 = __pyx_v_strangers;
+          __pyx_t_17 = __pyx_v_negative_samples;
           __pyx_t_18 = __pyx_t_17;
 
           for (__pyx_t_19 = 0; __pyx_t_19 < __pyx_t_18; __pyx_t_19+=1) {
-            __pyx_v_turn = __pyx_t_19;
+            __pyx_v_sample = __pyx_t_19;
 
-            /* "tracklight/analysis/embeddings/projections/_forces.pyx":304
+            /* "tracklight/analysis/embeddings/projections/_forces.pyx":313
  *                     layout[tail, axis] -= step
- *             for turn in range(strangers):
- *                 tail = <int32_t>((draw(&random[0]) >> 32) * <uint64_t>points >> 32)             # <<<<<<<<<<<<<<
+ *             for sample in range(negative_samples):
+ *                 tail = <int32_t>((next_random(&random_state[0]) >> 32) * <uint64_t>points >> 32)             # <<<<<<<<<<<<<<
  *                 square = 0
  *                 for axis in range(dimensions):
 */
             __pyx_t_11 = 0;
-            __pyx_v_tail = ((int32_t)(((__pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_draw((&(*((uint64_t *) ( /* dim=0 */ ((char *) (((uint64_t *) __pyx_v_random.data) + __pyx_t_11)) ))))) >> 32) * ((uint64_t)__pyx_v_points)) >> 32));
+            __pyx_v_tail = ((int32_t)(((__pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_next_random((&(*((uint64_t *) ( /* dim=0 */ ((char *) (((uint64_t *) __pyx_v_random_state.data) + __pyx_t_11)) ))))) >> 32) * ((uint64_t)__pyx_v_points)) >> 32));
 
-            /* "tracklight/analysis/embeddings/projections/_forces.pyx":305
- *             for turn in range(strangers):
- *                 tail = <int32_t>((draw(&random[0]) >> 32) * <uint64_t>points >> 32)
+            /* "tracklight/analysis/embeddings/projections/_forces.pyx":314
+ *             for sample in range(negative_samples):
+ *                 tail = <int32_t>((next_random(&random_state[0]) >> 32) * <uint64_t>points >> 32)
  *                 square = 0             # <<<<<<<<<<<<<<
  *                 for axis in range(dimensions):
  *                     square += (layout[head, axis] - layout[tail, axis]) ** 2
 */
             __pyx_v_square = 0.0;
 
-            /* "tracklight/analysis/embeddings/projections/_forces.pyx":306
- *                 tail = <int32_t>((draw(&random[0]) >> 32) * <uint64_t>points >> 32)
+            /* "tracklight/analysis/embeddings/projections/_forces.pyx":315
+ *                 tail = <int32_t>((next_random(&random_state[0]) >> 32) * <uint64_t>points >> 32)
  *                 square = 0
  *                 for axis in range(dimensions):             # <<<<<<<<<<<<<<
  *                     square += (layout[head, axis] - layout[tail, axis]) ** 2
@@ -23913,7 +23952,7 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
             for (__pyx_t_24 = 0; __pyx_t_24 < __pyx_t_23; __pyx_t_24+=1) {
               __pyx_v_axis = __pyx_t_24;
 
-              /* "tracklight/analysis/embeddings/projections/_forces.pyx":307
+              /* "tracklight/analysis/embeddings/projections/_forces.pyx":316
  *                 square = 0
  *                 for axis in range(dimensions):
  *                     square += (layout[head, axis] - layout[tail, axis]) ** 2             # <<<<<<<<<<<<<<
@@ -23928,7 +23967,7 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
             }
 
 
-            /* "tracklight/analysis/embeddings/projections/_forces.pyx":308
+            /* "tracklight/analysis/embeddings/projections/_forces.pyx":317
  *                 for axis in range(dimensions):
  *                     square += (layout[head, axis] - layout[tail, axis]) ** 2
  *                 if square == 0:             # <<<<<<<<<<<<<<
@@ -23940,7 +23979,7 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
             if (__pyx_t_6) {
 
 
-              /* "tracklight/analysis/embeddings/projections/_forces.pyx":309
+              /* "tracklight/analysis/embeddings/projections/_forces.pyx":318
  *                     square += (layout[head, axis] - layout[tail, axis]) ** 2
  *                 if square == 0:
  *                     continue             # <<<<<<<<<<<<<<
@@ -23949,7 +23988,7 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
 */
               goto __pyx_L19_continue;
 
-              /* "tracklight/analysis/embeddings/projections/_forces.pyx":308
+              /* "tracklight/analysis/embeddings/projections/_forces.pyx":317
  *                 for axis in range(dimensions):
  *                     square += (layout[head, axis] - layout[tail, axis]) ** 2
  *                 if square == 0:             # <<<<<<<<<<<<<<
@@ -23958,7 +23997,7 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
 */
             }
 
-            /* "tracklight/analysis/embeddings/projections/_forces.pyx":310
+            /* "tracklight/analysis/embeddings/projections/_forces.pyx":319
  *                 if square == 0:
  *                     continue
  *                 force = 2 * b / ((0.001 + square) * (1 + a * powf(<float>square, <float>b)))             # <<<<<<<<<<<<<<
@@ -23967,7 +24006,7 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
 */
             __pyx_v_force = ((2.0 * __pyx_v_b) / ((0.001 + __pyx_v_square) * (1.0 + (__pyx_v_a * powf(((float)__pyx_v_square), ((float)__pyx_v_b))))));
 
-            /* "tracklight/analysis/embeddings/projections/_forces.pyx":311
+            /* "tracklight/analysis/embeddings/projections/_forces.pyx":320
  *                     continue
  *                 force = 2 * b / ((0.001 + square) * (1 + a * powf(<float>square, <float>b)))
  *                 for axis in range(dimensions):             # <<<<<<<<<<<<<<
@@ -23981,7 +24020,7 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
             for (__pyx_t_24 = 0; __pyx_t_24 < __pyx_t_23; __pyx_t_24+=1) {
               __pyx_v_axis = __pyx_t_24;
 
-              /* "tracklight/analysis/embeddings/projections/_forces.pyx":313
+              /* "tracklight/analysis/embeddings/projections/_forces.pyx":322
  *                 for axis in range(dimensions):
  *                     layout[head, axis] += rate * clip(
  *                         force * (layout[head, axis] - layout[tail, axis])             # <<<<<<<<<<<<<<
@@ -23992,7 +24031,7 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
               __pyx_t_14 = __pyx_v_tail;
               __pyx_t_11 = __pyx_v_axis;
 
-              /* "tracklight/analysis/embeddings/projections/_forces.pyx":312
+              /* "tracklight/analysis/embeddings/projections/_forces.pyx":321
  *                 force = 2 * b / ((0.001 + square) * (1 + a * powf(<float>square, <float>b)))
  *                 for axis in range(dimensions):
  *                     layout[head, axis] += rate * clip(             # <<<<<<<<<<<<<<
@@ -24012,12 +24051,12 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
 
       }
 
-      /* "tracklight/analysis/embeddings/projections/_forces.pyx":287
- *     if random.shape[0] != 1 or not random[0] or not 0 < points < 1 << 31:
- *         raise ValueError("a random state that is not 0, and points, are needed")
+      /* "tracklight/analysis/embeddings/projections/_forces.pyx":296
+ *     if random_state.shape[0] != 1 or not random_state[0] or not 0 < points < 1 << 31:
+ *         raise ValueError("the random state must not be 0, and there must be points")
  *     with nogil:             # <<<<<<<<<<<<<<
  *         for pair in range(heads.shape[0]):
- *             if due[pair] > epoch:
+ *             if next_epochs[pair] > epoch:
 */
       /*finally:*/ {
         /*normal exit:*/{
@@ -24029,10 +24068,10 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
       }
   }
 
-  /* "tracklight/analysis/embeddings/projections/_forces.pyx":265
+  /* "tracklight/analysis/embeddings/projections/_forces.pyx":271
  * 
  * 
- * def settle(             # <<<<<<<<<<<<<<
+ * def run_umap_epoch(             # <<<<<<<<<<<<<<
  *     double[:, ::1] layout,
  *     const int32_t[::1] heads,
 */
@@ -24043,7 +24082,7 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
   __pyx_L1_error:;
   __Pyx_XDECREF(__pyx_t_7);
   __Pyx_XDECREF(__pyx_t_8);
-  __Pyx_AddTraceback("tracklight.analysis.embeddings.projections._forces.settle", __pyx_clineno, __pyx_lineno, __pyx_filename);
+  __Pyx_AddTraceback("tracklight.analysis.embeddings.projections._forces.run_umap_epoch", __pyx_clineno, __pyx_lineno, __pyx_filename);
   __pyx_r = NULL;
   __pyx_L0:;
 
@@ -24062,21 +24101,21 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
   return __pyx_r;
 }
 /* #### Code section: module_exttypes ### */
-static struct __pyx_vtabstruct_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree __pyx_vtable_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree;
+static struct __pyx_vtabstruct_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree __pyx_vtable_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree;
 
-static PyObject *__pyx_tp_new__initialisation_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree(PyObject *o, 
+static PyObject *__pyx_tp_new__initialisation_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree(PyObject *o, 
 #if CYTHON_VECTORCALL_TPNEW
     PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames
 #else
     PyObject *a, PyObject *k
 #endif
 ) {
-  struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree *p = ((struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree *)o);
-  p->__pyx_vtab = __pyx_vtabptr_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree;
+  struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree *p = ((struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree *)o);
+  p->__pyx_vtab = __pyx_vtabptr_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree;
   p->layout.data = NULL;
   p->layout.memview = NULL;
   {
-    int cinit_result = __pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_1__cinit__(o, 
+    int cinit_result = __pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_1__cinit__(o, 
 #if CYTHON_VECTORCALL_TPNEW
     args, nargs, kwnames
 #else
@@ -24091,7 +24130,7 @@ static PyObject *__pyx_tp_new__initialisation_10tracklight_8analysis_10embedding
   return NULL;
 }
 
-static PyObject *__pyx_tp_new_vectorcall_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree(PyTypeObject *t, 
+static PyObject *__pyx_tp_new_vectorcall_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree(PyTypeObject *t, 
 #if CYTHON_VECTORCALL_TPNEW
     PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames
 #else
@@ -24101,7 +24140,7 @@ static PyObject *__pyx_tp_new_vectorcall_10tracklight_8analysis_10embeddings_11p
   PyObject *o;
   o = __Pyx_AllocateExtensionType(t, 0);
   if (unlikely(!o)) return 0;
-  return __pyx_tp_new__initialisation_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree(o, 
+  return __pyx_tp_new__initialisation_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree(o, 
 #if CYTHON_VECTORCALL_TPNEW
     args, nargs, kwnames
 #else
@@ -24111,27 +24150,27 @@ static PyObject *__pyx_tp_new_vectorcall_10tracklight_8analysis_10embeddings_11p
 }
 
 #if CYTHON_VECTORCALL_TPNEW
-static PyObject *__pyx_tp_new_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree(PyTypeObject *t, PyObject *a, PyObject *k) {
-  return __Pyx_CallTpnewAsVectorcall(__pyx_tp_new_vectorcall_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree, t, a, k);
+static PyObject *__pyx_tp_new_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree(PyTypeObject *t, PyObject *a, PyObject *k) {
+  return __Pyx_CallTpnewAsVectorcall(__pyx_tp_new_vectorcall_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree, t, a, k);
 }
 #endif
 
 #if CYTHON_VECTORCALL_TPNEW
-static PyObject *__pyx_tp_vectorcall_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree(PyObject *t, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
-  if (unlikely((PyTypeObject*)t != __pyx_mstate_global->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree || __Pyx_PyType_HasFeature((PyTypeObject*)t, Py_TPFLAGS_IS_ABSTRACT))) {
+static PyObject *__pyx_tp_vectorcall_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree(PyObject *t, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
+  if (unlikely((PyTypeObject*)t != __pyx_mstate_global->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree || __Pyx_PyType_HasFeature((PyTypeObject*)t, Py_TPFLAGS_IS_ABSTRACT))) {
     return __Pyx_CallNewInitFromVectorcall((PyTypeObject*)t, args, nargsf, kwnames);
   }
   Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
-  PyObject *o = __pyx_tp_new_vectorcall_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree((PyTypeObject*)t, args, nargs, kwnames);
+  PyObject *o = __pyx_tp_new_vectorcall_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree((PyTypeObject*)t, args, nargs, kwnames);
   return o;
 }
 #endif
 
-static void __pyx_tp_dealloc_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree(PyObject *o) {
-  struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree *p = (struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree *)o;
+static void __pyx_tp_dealloc_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree(PyObject *o) {
+  struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree *p = (struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree *)o;
   #if CYTHON_USE_TP_FINALIZE
   if (unlikely(__Pyx_PyObject_GetSlot(o, tp_finalize, destructor)) && (!PyType_IS_GC(Py_TYPE(o)) || !__Pyx_PyObject_GC_IsFinalized(o))) {
-    if (__Pyx_PyObject_GetSlot(o, tp_dealloc, destructor) == __pyx_tp_dealloc_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree) {
+    if (__Pyx_PyObject_GetSlot(o, tp_dealloc, destructor) == __pyx_tp_dealloc_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree) {
       if (PyObject_CallFinalizerFromDealloc(o)) return;
     }
   }
@@ -24140,7 +24179,7 @@ static void __pyx_tp_dealloc_10tracklight_8analysis_10embeddings_11projections_7
     PyObject *etype, *eval, *etb;
     __Pyx_PyErr_FetchException(&etype, &eval, &etb);
     __Pyx_DeallocKeepAliveBegin(o);
-    __pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_3__dealloc__(o);
+    __pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_3__dealloc__(o);
     __Pyx_DeallocKeepAliveEnd(o);
     __Pyx_PyErr_RestoreException(etype, eval, etb);
   }
@@ -24159,40 +24198,40 @@ static void __pyx_tp_dealloc_10tracklight_8analysis_10embeddings_11projections_7
   #endif
 }
 
-static PyMethodDef __pyx_methods_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree[] = {
-  {"repel", (PyCFunction)(void(*)(void))(__Pyx_PyCFunction_FastCallWithKeywords)__pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_5repel, __Pyx_METH_FASTCALL|METH_KEYWORDS, __pyx_doc_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_4repel},
-  {"__reduce_cython__", (PyCFunction)(void(*)(void))(__Pyx_PyCFunction_FastCallWithKeywords)__pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_7__reduce_cython__, __Pyx_METH_FASTCALL|METH_KEYWORDS, 0},
-  {"__setstate_cython__", (PyCFunction)(void(*)(void))(__Pyx_PyCFunction_FastCallWithKeywords)__pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_9__setstate_cython__, __Pyx_METH_FASTCALL|METH_KEYWORDS, 0},
+static PyMethodDef __pyx_methods_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree[] = {
+  {"compute_repulsion", (PyCFunction)(void(*)(void))(__Pyx_PyCFunction_FastCallWithKeywords)__pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_5compute_repulsion, __Pyx_METH_FASTCALL|METH_KEYWORDS, __pyx_doc_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_4compute_repulsion},
+  {"__reduce_cython__", (PyCFunction)(void(*)(void))(__Pyx_PyCFunction_FastCallWithKeywords)__pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_7__reduce_cython__, __Pyx_METH_FASTCALL|METH_KEYWORDS, 0},
+  {"__setstate_cython__", (PyCFunction)(void(*)(void))(__Pyx_PyCFunction_FastCallWithKeywords)__pyx_pw_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_9__setstate_cython__, __Pyx_METH_FASTCALL|METH_KEYWORDS, 0},
   {0, 0, 0, 0}
 };
 #if CYTHON_USE_TYPE_SPECS
-static PyType_Slot __pyx_type_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree_slots[] = {
-  {Py_tp_dealloc, (void *)__pyx_tp_dealloc_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree},
-  {Py_tp_doc, (void *)PyDoc_STR("All points of a layout [n, 2 or 3], which must not change for as long as this is asked.")},
-  {Py_tp_methods, (void *)__pyx_methods_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree},
-  {Py_tp_new, (void *)__pyx_tp_new_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree},
+static PyType_Slot __pyx_type_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree_slots[] = {
+  {Py_tp_dealloc, (void *)__pyx_tp_dealloc_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree},
+  {Py_tp_doc, (void *)PyDoc_STR("A quadtree or octree of the points of a layout, which must not change while it is used.")},
+  {Py_tp_methods, (void *)__pyx_methods_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree},
+  {Py_tp_new, (void *)__pyx_tp_new_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree},
   #if (!CYTHON_COMPILING_IN_PYPY || PYPY_VERSION_NUM >= 0x07030800) && (!CYTHON_COMPILING_IN_LIMITED_API || __PYX_LIMITED_VERSION_HEX >= 0x030E0000)
   #if CYTHON_VECTORCALL_TPNEW
-  {Py_tp_vectorcall, (void *)__pyx_tp_vectorcall_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree},
+  {Py_tp_vectorcall, (void *)__pyx_tp_vectorcall_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree},
   #endif
   #endif
   {0, 0},
 };
-static PyType_Spec __pyx_type_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree_spec = {
-  "tracklight.analysis.embeddings.projections._forces.Tree",
-  sizeof(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree),
+static PyType_Spec __pyx_type_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree_spec = {
+  "tracklight.analysis.embeddings.projections._forces.BarnesHutTree",
+  sizeof(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree),
   0,
   Py_TPFLAGS_DEFAULT|Py_TPFLAGS_HAVE_VERSION_TAG|Py_TPFLAGS_BASETYPE,
-  __pyx_type_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree_slots,
+  __pyx_type_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree_slots,
 };
 #else
 
-static PyTypeObject __pyx_type_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree = {
+static PyTypeObject __pyx_type_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree = {
   PyVarObject_HEAD_INIT(0, 0)
-  "tracklight.analysis.embeddings.projections._forces.""Tree", /*tp_name*/
-  sizeof(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree), /*tp_basicsize*/
+  "tracklight.analysis.embeddings.projections._forces.""BarnesHutTree", /*tp_name*/
+  sizeof(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree), /*tp_basicsize*/
   0, /*tp_itemsize*/
-  __pyx_tp_dealloc_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree, /*tp_dealloc*/
+  __pyx_tp_dealloc_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree, /*tp_dealloc*/
   0, /*tp_vectorcall_offset*/
   0, /*tp_getattr*/
   0, /*tp_setattr*/
@@ -24208,14 +24247,14 @@ static PyTypeObject __pyx_type_10tracklight_8analysis_10embeddings_11projections
   0, /*tp_setattro*/
   0, /*tp_as_buffer*/
   Py_TPFLAGS_DEFAULT|Py_TPFLAGS_HAVE_VERSION_TAG|Py_TPFLAGS_BASETYPE, /*tp_flags*/
-  PyDoc_STR("All points of a layout [n, 2 or 3], which must not change for as long as this is asked."), /*tp_doc*/
+  PyDoc_STR("A quadtree or octree of the points of a layout, which must not change while it is used."), /*tp_doc*/
   0, /*tp_traverse*/
   0, /*tp_clear*/
   0, /*tp_richcompare*/
   0, /*tp_weaklistoffset*/
   0, /*tp_iter*/
   0, /*tp_iternext*/
-  __pyx_methods_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree, /*tp_methods*/
+  __pyx_methods_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree, /*tp_methods*/
   0, /*tp_members*/
   0, /*tp_getset*/
   0, /*tp_base*/
@@ -24227,7 +24266,7 @@ static PyTypeObject __pyx_type_10tracklight_8analysis_10embeddings_11projections
   #endif
   0, /*tp_init*/
   0, /*tp_alloc*/
-  __pyx_tp_new_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree, /*tp_new*/
+  __pyx_tp_new_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree, /*tp_new*/
   0, /*tp_free*/
   0, /*tp_is_gc*/
   0, /*tp_bases*/
@@ -24244,7 +24283,7 @@ static PyTypeObject __pyx_type_10tracklight_8analysis_10embeddings_11projections
   #endif
   #if (!CYTHON_COMPILING_IN_PYPY || PYPY_VERSION_NUM >= 0x07030800) && (!CYTHON_COMPILING_IN_LIMITED_API || __PYX_LIMITED_VERSION_HEX >= 0x030E0000)
   #if CYTHON_VECTORCALL_TPNEW
-  __pyx_tp_vectorcall_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree, /*tp_vectorcall*/
+  __pyx_tp_vectorcall_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree, /*tp_vectorcall*/
   #else
   NULL, /*tp_vectorcall*/
   #endif
@@ -25374,7 +25413,7 @@ static CYTHON_SMALL_CODE int __Pyx_InitConstants(__pyx_mstatetype *__pyx_mstate)
 static CYTHON_SMALL_CODE int __Pyx_modinit_Global_init_code(__pyx_mstatetype *__pyx_mstate); /*proto*/
 static CYTHON_SMALL_CODE int __Pyx_modinit_Variable_export_code(__pyx_mstatetype *__pyx_mstate); /*proto*/
 static CYTHON_SMALL_CODE int __Pyx_modinit_Function_export_code(__pyx_mstatetype *__pyx_mstate); /*proto*/
-static CYTHON_SMALL_CODE int __Pyx_modinit_Exttype___pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree(__pyx_mstatetype *__pyx_mstate); /*proto*/
+static CYTHON_SMALL_CODE int __Pyx_modinit_Exttype___pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree(__pyx_mstatetype *__pyx_mstate); /*proto*/
 static CYTHON_SMALL_CODE int __Pyx_modinit_Exttype___pyx_array_obj(__pyx_mstatetype *__pyx_mstate); /*proto*/
 static CYTHON_SMALL_CODE int __Pyx_modinit_Exttype___pyx_MemviewEnum_obj(__pyx_mstatetype *__pyx_mstate); /*proto*/
 static CYTHON_SMALL_CODE int __Pyx_modinit_Exttype___pyx_memoryview_obj(__pyx_mstatetype *__pyx_mstate); /*proto*/
@@ -25418,41 +25457,41 @@ static int __Pyx_modinit_Function_export_code(__pyx_mstatetype *__pyx_mstate) {
   return 0;
 }
 
-static int __Pyx_modinit_Exttype___pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree(__pyx_mstatetype *__pyx_mstate) {
+static int __Pyx_modinit_Exttype___pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree(__pyx_mstatetype *__pyx_mstate) {
   __Pyx_RefNannyDeclarations
   int __pyx_lineno = 0;
   const char *__pyx_filename = NULL;
   int __pyx_clineno = 0;
   CYTHON_UNUSED_VAR(__pyx_mstate);
-  __Pyx_RefNannySetupContext("__Pyx_modinit_Exttype___pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree", 0);
-  /*--- Exttype __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree ---*/
-  __pyx_vtabptr_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree = &__pyx_vtable_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree;
-  __pyx_vtable_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree.add_branches = (int64_t (*)(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree *, int, double))__pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_add_branches;
-  __pyx_vtable_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree.insert = (int (*)(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree *, int32_t))__pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_insert;
-  __pyx_vtable_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree.put = (void (*)(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree *, int64_t, int32_t))__pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_put;
-  __pyx_vtable_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree.choose = (int (*)(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree *, int32_t, double *, double, int))__pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_choose;
-  __pyx_vtable_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree.find_middles = (void (*)(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree *))__pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_find_middles;
+  __Pyx_RefNannySetupContext("__Pyx_modinit_Exttype___pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree", 0);
+  /*--- Exttype __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree ---*/
+  __pyx_vtabptr_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree = &__pyx_vtable_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree;
+  __pyx_vtable_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree.add_nodes = (int64_t (*)(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree *, int, double))__pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_add_nodes;
+  __pyx_vtable_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree.insert = (int (*)(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree *, int32_t))__pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_insert;
+  __pyx_vtable_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree.add_point = (void (*)(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree *, int64_t, int32_t))__pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_add_point;
+  __pyx_vtable_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree.get_branch = (int (*)(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree *, int32_t, double *, double, int))__pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_get_branch;
+  __pyx_vtable_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree.compute_centers = (void (*)(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree *))__pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_compute_centers;
   #if CYTHON_USE_TYPE_SPECS
-  __pyx_mstate->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree = (PyTypeObject *) __Pyx_PyType_FromModuleAndSpec(__pyx_m, &__pyx_type_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree_spec, NULL); if (unlikely(!__pyx_mstate->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree)) __PYX_ERR(0, 26, __pyx_L1_error)
+  __pyx_mstate->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree = (PyTypeObject *) __Pyx_PyType_FromModuleAndSpec(__pyx_m, &__pyx_type_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree_spec, NULL); if (unlikely(!__pyx_mstate->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree)) __PYX_ERR(0, 26, __pyx_L1_error)
   #else
-  __pyx_mstate->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree = &__pyx_type_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree;
+  __pyx_mstate->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree = &__pyx_type_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree;
   #endif
   #if !CYTHON_COMPILING_IN_LIMITED_API
   #endif
   #if !CYTHON_USE_TYPE_SPECS
-  if (__Pyx_PyType_Ready(__pyx_mstate->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree) < (0)) __PYX_ERR(0, 26, __pyx_L1_error)
+  if (__Pyx_PyType_Ready(__pyx_mstate->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree) < (0)) __PYX_ERR(0, 26, __pyx_L1_error)
   #endif
   #if CYTHON_COMPILING_IN_CPYTHON && PY_VERSION_HEX >= 0x030E0000
-  PyUnstable_Object_EnableDeferredRefcount((PyObject*)__pyx_mstate->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree);
+  PyUnstable_Object_EnableDeferredRefcount((PyObject*)__pyx_mstate->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree);
   #endif
   #if !CYTHON_COMPILING_IN_LIMITED_API
-  if ((CYTHON_USE_TYPE_SLOTS && CYTHON_USE_PYTYPE_LOOKUP) && likely(!__pyx_mstate->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree->tp_dictoffset && __pyx_mstate->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree->tp_getattro == PyObject_GenericGetAttr)) {
-    __pyx_mstate->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree->tp_getattro = PyObject_GenericGetAttr;
+  if ((CYTHON_USE_TYPE_SLOTS && CYTHON_USE_PYTYPE_LOOKUP) && likely(!__pyx_mstate->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree->tp_dictoffset && __pyx_mstate->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree->tp_getattro == PyObject_GenericGetAttr)) {
+    __pyx_mstate->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree->tp_getattro = PyObject_GenericGetAttr;
   }
   #endif
-  if (__Pyx_SetVtable(__pyx_mstate->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree, __pyx_vtabptr_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree) < (0)) __PYX_ERR(0, 26, __pyx_L1_error)
-  if (PyObject_SetAttr(__pyx_m, __pyx_mstate_global->__pyx_n_u_Tree, (PyObject *) __pyx_mstate->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree) < (0)) __PYX_ERR(0, 26, __pyx_L1_error)
-  if (__Pyx_setup_reduce((PyObject *) __pyx_mstate->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree) < (0)) __PYX_ERR(0, 26, __pyx_L1_error)
+  if (__Pyx_SetVtable(__pyx_mstate->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree, __pyx_vtabptr_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree) < (0)) __PYX_ERR(0, 26, __pyx_L1_error)
+  if (PyObject_SetAttr(__pyx_m, __pyx_mstate_global->__pyx_n_u_BarnesHutTree, (PyObject *) __pyx_mstate->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree) < (0)) __PYX_ERR(0, 26, __pyx_L1_error)
+  if (__Pyx_setup_reduce((PyObject *) __pyx_mstate->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree) < (0)) __PYX_ERR(0, 26, __pyx_L1_error)
   __Pyx_RefNannyFinishContext();
   return 0;
   __pyx_L1_error:;
@@ -25696,7 +25735,7 @@ namespace {
   {
       PyModuleDef_HEAD_INIT,
       "_forces",
-      __pyx_k_What_moves_points_the_two_forces, /* m_doc */
+      __pyx_k_Compiled_loops_of_layouts_the_fo, /* m_doc */
     #if CYTHON_USE_MODULE_STATE
       sizeof(__pyx_mstatetype), /* m_size */
     #else
@@ -25951,7 +25990,7 @@ __Pyx_RefNannySetupContext("PyInit__forces", 0);
   (void)__Pyx_modinit_Variable_export_code(__pyx_mstate);
   (void)__Pyx_modinit_Function_export_code(__pyx_mstate);
   /*--- Type init code ---*/
-  if (unlikely((__Pyx_modinit_Exttype___pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree(__pyx_mstate) < 0))) __PYX_ERR(0, 1, __pyx_L1_error)
+  if (unlikely((__Pyx_modinit_Exttype___pyx_obj_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree(__pyx_mstate) < 0))) __PYX_ERR(0, 1, __pyx_L1_error)
   if (unlikely((__Pyx_modinit_Exttype___pyx_array_obj(__pyx_mstate) < 0))) __PYX_ERR(0, 1, __pyx_L1_error)
   if (unlikely((__Pyx_modinit_Exttype___pyx_MemviewEnum_obj(__pyx_mstate) < 0))) __PYX_ERR(0, 1, __pyx_L1_error)
   if (unlikely((__Pyx_modinit_Exttype___pyx_memoryview_obj(__pyx_mstate) < 0))) __PYX_ERR(0, 1, __pyx_L1_error)
@@ -26454,19 +26493,19 @@ __Pyx_RefNannySetupContext("PyInit__forces", 0);
   if (PyDict_SetItem(__pyx_mstate_global->__pyx_d, __pyx_mstate_global->__pyx_n_u_pyx_unpickle_Enum, __pyx_t_4) < (0)) __PYX_ERR(1, 4, __pyx_L1_error)
   __Pyx_DECREF(__pyx_t_4); __pyx_t_4 = 0;
 
-  /* "tracklight/analysis/embeddings/projections/_forces.pyx":138
- *                     self.nodes[place].middle[axis] /= self.nodes[place].mass
+  /* "tracklight/analysis/embeddings/projections/_forces.pyx":140
+ *                     self.nodes[index].center[axis] /= self.nodes[index].mass
  * 
- *     def repel(self, int64_t begin, int64_t end, double angle, double[:, ::1] forces):             # <<<<<<<<<<<<<<
- *         """Fill the forces on some points, and give their part of the sum that divides them."""
+ *     def compute_repulsion(self, int64_t begin, int64_t end, double theta, double[:, ::1] forces):             # <<<<<<<<<<<<<<
+ *         """Fill the unnormalized forces on a range of points; return its part of the normalization."""
  *         cdef int64_t i
 */
-  __pyx_t_4 = __Pyx_CyFunction_New(&__pyx_mdef_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_5repel, __Pyx_CYFUNCTION_CCLASS, __pyx_mstate_global->__pyx_n_u_Tree_repel, NULL, __pyx_mstate_global->__pyx_n_u_tracklight_analysis_embeddings_p, __pyx_mstate_global->__pyx_d, ((PyObject *)__pyx_mstate_global->__pyx_codeobj_tab[0])); if (unlikely(!__pyx_t_4)) __PYX_ERR(0, 138, __pyx_L1_error)
+  __pyx_t_4 = __Pyx_CyFunction_New(&__pyx_mdef_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_5compute_repulsion, __Pyx_CYFUNCTION_CCLASS, __pyx_mstate_global->__pyx_n_u_BarnesHutTree_compute_repulsion, NULL, __pyx_mstate_global->__pyx_n_u_tracklight_analysis_embeddings_p, __pyx_mstate_global->__pyx_d, ((PyObject *)__pyx_mstate_global->__pyx_codeobj_tab[0])); if (unlikely(!__pyx_t_4)) __PYX_ERR(0, 140, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_4);
   #if CYTHON_COMPILING_IN_CPYTHON && PY_VERSION_HEX >= 0x030E0000
   PyUnstable_Object_EnableDeferredRefcount(__pyx_t_4);
   #endif
-  if (__Pyx_SetItemOnTypeDict(__pyx_mstate_global->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_7_forces_Tree, __pyx_mstate_global->__pyx_n_u_repel, __pyx_t_4) < (0)) __PYX_ERR(0, 138, __pyx_L1_error)
+  if (__Pyx_SetItemOnTypeDict(__pyx_mstate_global->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_7_forces_BarnesHutTree, __pyx_mstate_global->__pyx_n_u_compute_repulsion, __pyx_t_4) < (0)) __PYX_ERR(0, 140, __pyx_L1_error)
   __Pyx_DECREF(__pyx_t_4); __pyx_t_4 = 0;
 
   /* "(tree fragment)":1
@@ -26474,7 +26513,7 @@ __Pyx_RefNannySetupContext("PyInit__forces", 0);
  *     raise TypeError, "no default __reduce__ due to non-trivial __cinit__"
  * def __setstate_cython__(self, __pyx_state):
 */
-  __pyx_t_4 = __Pyx_CyFunction_New(&__pyx_mdef_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_7__reduce_cython__, __Pyx_CYFUNCTION_CCLASS, __pyx_mstate_global->__pyx_n_u_Tree___reduce_cython, NULL, __pyx_mstate_global->__pyx_n_u_tracklight_analysis_embeddings_p, __pyx_mstate_global->__pyx_d, ((PyObject *)__pyx_mstate_global->__pyx_codeobj_tab[1])); if (unlikely(!__pyx_t_4)) __PYX_ERR(1, 1, __pyx_L1_error)
+  __pyx_t_4 = __Pyx_CyFunction_New(&__pyx_mdef_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_7__reduce_cython__, __Pyx_CYFUNCTION_CCLASS, __pyx_mstate_global->__pyx_n_u_BarnesHutTree___reduce_cython, NULL, __pyx_mstate_global->__pyx_n_u_tracklight_analysis_embeddings_p, __pyx_mstate_global->__pyx_d, ((PyObject *)__pyx_mstate_global->__pyx_codeobj_tab[1])); if (unlikely(!__pyx_t_4)) __PYX_ERR(1, 1, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_4);
   #if CYTHON_COMPILING_IN_CPYTHON && PY_VERSION_HEX >= 0x030E0000
   PyUnstable_Object_EnableDeferredRefcount(__pyx_t_4);
@@ -26488,7 +26527,7 @@ __Pyx_RefNannySetupContext("PyInit__forces", 0);
  * def __setstate_cython__(self, __pyx_state):             # <<<<<<<<<<<<<<
  *     raise TypeError, "no default __reduce__ due to non-trivial __cinit__"
 */
-  __pyx_t_4 = __Pyx_CyFunction_New(&__pyx_mdef_10tracklight_8analysis_10embeddings_11projections_7_forces_4Tree_9__setstate_cython__, __Pyx_CYFUNCTION_CCLASS, __pyx_mstate_global->__pyx_n_u_Tree___setstate_cython, NULL, __pyx_mstate_global->__pyx_n_u_tracklight_analysis_embeddings_p, __pyx_mstate_global->__pyx_d, ((PyObject *)__pyx_mstate_global->__pyx_codeobj_tab[2])); if (unlikely(!__pyx_t_4)) __PYX_ERR(1, 3, __pyx_L1_error)
+  __pyx_t_4 = __Pyx_CyFunction_New(&__pyx_mdef_10tracklight_8analysis_10embeddings_11projections_7_forces_13BarnesHutTree_9__setstate_cython__, __Pyx_CYFUNCTION_CCLASS, __pyx_mstate_global->__pyx_n_u_BarnesHutTree___setstate_cython, NULL, __pyx_mstate_global->__pyx_n_u_tracklight_analysis_embeddings_p, __pyx_mstate_global->__pyx_d, ((PyObject *)__pyx_mstate_global->__pyx_codeobj_tab[2])); if (unlikely(!__pyx_t_4)) __PYX_ERR(1, 3, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_4);
   #if CYTHON_COMPILING_IN_CPYTHON && PY_VERSION_HEX >= 0x030E0000
   PyUnstable_Object_EnableDeferredRefcount(__pyx_t_4);
@@ -26496,84 +26535,84 @@ __Pyx_RefNannySetupContext("PyInit__forces", 0);
   if (PyDict_SetItem(__pyx_mstate_global->__pyx_d, __pyx_mstate_global->__pyx_n_u_setstate_cython, __pyx_t_4) < (0)) __PYX_ERR(1, 3, __pyx_L1_error)
   __Pyx_DECREF(__pyx_t_4); __pyx_t_4 = 0;
 
-  /* "tracklight/analysis/embeddings/projections/grid.pxi":21
+  /* "tracklight/analysis/embeddings/projections/grid.pxi":26
  * 
  * 
  * def check_grid(layout, int64_t nodes, const double[::1] origin, const double[::1] field):             # <<<<<<<<<<<<<<
- *     """Raise ValueError where a grid is not one for this layout."""
+ *     """Raise ValueError if the grid does not fit the layout."""
  *     dimensions = layout.shape[1]
 */
-  __pyx_t_4 = __Pyx_CyFunction_New(&__pyx_mdef_10tracklight_8analysis_10embeddings_11projections_7_forces_1check_grid, 0, __pyx_mstate_global->__pyx_n_u_check_grid, NULL, __pyx_mstate_global->__pyx_n_u_tracklight_analysis_embeddings_p, __pyx_mstate_global->__pyx_d, ((PyObject *)__pyx_mstate_global->__pyx_codeobj_tab[3])); if (unlikely(!__pyx_t_4)) __PYX_ERR(2, 21, __pyx_L1_error)
+  __pyx_t_4 = __Pyx_CyFunction_New(&__pyx_mdef_10tracklight_8analysis_10embeddings_11projections_7_forces_1check_grid, 0, __pyx_mstate_global->__pyx_n_u_check_grid, NULL, __pyx_mstate_global->__pyx_n_u_tracklight_analysis_embeddings_p, __pyx_mstate_global->__pyx_d, ((PyObject *)__pyx_mstate_global->__pyx_codeobj_tab[3])); if (unlikely(!__pyx_t_4)) __PYX_ERR(2, 26, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_4);
   #if CYTHON_COMPILING_IN_CPYTHON && PY_VERSION_HEX >= 0x030E0000
   PyUnstable_Object_EnableDeferredRefcount(__pyx_t_4);
   #endif
-  if (PyDict_SetItem(__pyx_mstate_global->__pyx_d, __pyx_mstate_global->__pyx_n_u_check_grid, __pyx_t_4) < (0)) __PYX_ERR(2, 21, __pyx_L1_error)
+  if (PyDict_SetItem(__pyx_mstate_global->__pyx_d, __pyx_mstate_global->__pyx_n_u_check_grid, __pyx_t_4) < (0)) __PYX_ERR(2, 26, __pyx_L1_error)
   __Pyx_DECREF(__pyx_t_4); __pyx_t_4 = 0;
 
-  /* "tracklight/analysis/embeddings/projections/grid.pxi":30
+  /* "tracklight/analysis/embeddings/projections/grid.pxi":35
  * 
  * 
- * def spread(             # <<<<<<<<<<<<<<
+ * def spread_points(             # <<<<<<<<<<<<<<
  *     const double[:, ::1] layout,
  *     int64_t nodes,
 */
-  __pyx_t_4 = __Pyx_CyFunction_New(&__pyx_mdef_10tracklight_8analysis_10embeddings_11projections_7_forces_3spread, 0, __pyx_mstate_global->__pyx_n_u_spread, NULL, __pyx_mstate_global->__pyx_n_u_tracklight_analysis_embeddings_p, __pyx_mstate_global->__pyx_d, ((PyObject *)__pyx_mstate_global->__pyx_codeobj_tab[4])); if (unlikely(!__pyx_t_4)) __PYX_ERR(2, 30, __pyx_L1_error)
+  __pyx_t_4 = __Pyx_CyFunction_New(&__pyx_mdef_10tracklight_8analysis_10embeddings_11projections_7_forces_3spread_points, 0, __pyx_mstate_global->__pyx_n_u_spread_points, NULL, __pyx_mstate_global->__pyx_n_u_tracklight_analysis_embeddings_p, __pyx_mstate_global->__pyx_d, ((PyObject *)__pyx_mstate_global->__pyx_codeobj_tab[4])); if (unlikely(!__pyx_t_4)) __PYX_ERR(2, 35, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_4);
   #if CYTHON_COMPILING_IN_CPYTHON && PY_VERSION_HEX >= 0x030E0000
   PyUnstable_Object_EnableDeferredRefcount(__pyx_t_4);
   #endif
-  if (PyDict_SetItem(__pyx_mstate_global->__pyx_d, __pyx_mstate_global->__pyx_n_u_spread, __pyx_t_4) < (0)) __PYX_ERR(2, 30, __pyx_L1_error)
+  if (PyDict_SetItem(__pyx_mstate_global->__pyx_d, __pyx_mstate_global->__pyx_n_u_spread_points, __pyx_t_4) < (0)) __PYX_ERR(2, 35, __pyx_L1_error)
   __Pyx_DECREF(__pyx_t_4); __pyx_t_4 = 0;
 
-  /* "tracklight/analysis/embeddings/projections/grid.pxi":60
+  /* "tracklight/analysis/embeddings/projections/grid.pxi":67
  * 
  * 
- * def read(             # <<<<<<<<<<<<<<
+ * def interpolate_forces(             # <<<<<<<<<<<<<<
  *     const double[:, ::1] layout,
  *     int64_t nodes,
 */
-  __pyx_t_4 = __Pyx_CyFunction_New(&__pyx_mdef_10tracklight_8analysis_10embeddings_11projections_7_forces_5read, 0, __pyx_mstate_global->__pyx_n_u_read, NULL, __pyx_mstate_global->__pyx_n_u_tracklight_analysis_embeddings_p, __pyx_mstate_global->__pyx_d, ((PyObject *)__pyx_mstate_global->__pyx_codeobj_tab[5])); if (unlikely(!__pyx_t_4)) __PYX_ERR(2, 60, __pyx_L1_error)
+  __pyx_t_4 = __Pyx_CyFunction_New(&__pyx_mdef_10tracklight_8analysis_10embeddings_11projections_7_forces_5interpolate_forces, 0, __pyx_mstate_global->__pyx_n_u_interpolate_forces, NULL, __pyx_mstate_global->__pyx_n_u_tracklight_analysis_embeddings_p, __pyx_mstate_global->__pyx_d, ((PyObject *)__pyx_mstate_global->__pyx_codeobj_tab[5])); if (unlikely(!__pyx_t_4)) __PYX_ERR(2, 67, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_4);
   #if CYTHON_COMPILING_IN_CPYTHON && PY_VERSION_HEX >= 0x030E0000
   PyUnstable_Object_EnableDeferredRefcount(__pyx_t_4);
   #endif
-  if (PyDict_SetItem(__pyx_mstate_global->__pyx_d, __pyx_mstate_global->__pyx_n_u_read, __pyx_t_4) < (0)) __PYX_ERR(2, 60, __pyx_L1_error)
+  if (PyDict_SetItem(__pyx_mstate_global->__pyx_d, __pyx_mstate_global->__pyx_n_u_interpolate_forces, __pyx_t_4) < (0)) __PYX_ERR(2, 67, __pyx_L1_error)
   __Pyx_DECREF(__pyx_t_4); __pyx_t_4 = 0;
 
-  /* "tracklight/analysis/embeddings/projections/_forces.pyx":195
+  /* "tracklight/analysis/embeddings/projections/_forces.pyx":197
  * 
  * 
- * def attract(             # <<<<<<<<<<<<<<
+ * def compute_attraction(             # <<<<<<<<<<<<<<
  *     const double[:, ::1] layout,
- *     const int64_t[::1] starts,
+ *     const int64_t[::1] indptr,
 */
-  __pyx_t_4 = __Pyx_CyFunction_New(&__pyx_mdef_10tracklight_8analysis_10embeddings_11projections_7_forces_7attract, 0, __pyx_mstate_global->__pyx_n_u_attract, NULL, __pyx_mstate_global->__pyx_n_u_tracklight_analysis_embeddings_p, __pyx_mstate_global->__pyx_d, ((PyObject *)__pyx_mstate_global->__pyx_codeobj_tab[6])); if (unlikely(!__pyx_t_4)) __PYX_ERR(0, 195, __pyx_L1_error)
+  __pyx_t_4 = __Pyx_CyFunction_New(&__pyx_mdef_10tracklight_8analysis_10embeddings_11projections_7_forces_7compute_attraction, 0, __pyx_mstate_global->__pyx_n_u_compute_attraction, NULL, __pyx_mstate_global->__pyx_n_u_tracklight_analysis_embeddings_p, __pyx_mstate_global->__pyx_d, ((PyObject *)__pyx_mstate_global->__pyx_codeobj_tab[6])); if (unlikely(!__pyx_t_4)) __PYX_ERR(0, 197, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_4);
   #if CYTHON_COMPILING_IN_CPYTHON && PY_VERSION_HEX >= 0x030E0000
   PyUnstable_Object_EnableDeferredRefcount(__pyx_t_4);
   #endif
-  if (PyDict_SetItem(__pyx_mstate_global->__pyx_d, __pyx_mstate_global->__pyx_n_u_attract, __pyx_t_4) < (0)) __PYX_ERR(0, 195, __pyx_L1_error)
+  if (PyDict_SetItem(__pyx_mstate_global->__pyx_d, __pyx_mstate_global->__pyx_n_u_compute_attraction, __pyx_t_4) < (0)) __PYX_ERR(0, 197, __pyx_L1_error)
   __Pyx_DECREF(__pyx_t_4); __pyx_t_4 = 0;
 
-  /* "tracklight/analysis/embeddings/projections/_forces.pyx":265
+  /* "tracklight/analysis/embeddings/projections/_forces.pyx":271
  * 
  * 
- * def settle(             # <<<<<<<<<<<<<<
+ * def run_umap_epoch(             # <<<<<<<<<<<<<<
  *     double[:, ::1] layout,
  *     const int32_t[::1] heads,
 */
-  __pyx_t_4 = __Pyx_CyFunction_New(&__pyx_mdef_10tracklight_8analysis_10embeddings_11projections_7_forces_9settle, 0, __pyx_mstate_global->__pyx_n_u_settle, NULL, __pyx_mstate_global->__pyx_n_u_tracklight_analysis_embeddings_p, __pyx_mstate_global->__pyx_d, ((PyObject *)__pyx_mstate_global->__pyx_codeobj_tab[7])); if (unlikely(!__pyx_t_4)) __PYX_ERR(0, 265, __pyx_L1_error)
+  __pyx_t_4 = __Pyx_CyFunction_New(&__pyx_mdef_10tracklight_8analysis_10embeddings_11projections_7_forces_9run_umap_epoch, 0, __pyx_mstate_global->__pyx_n_u_run_umap_epoch, NULL, __pyx_mstate_global->__pyx_n_u_tracklight_analysis_embeddings_p, __pyx_mstate_global->__pyx_d, ((PyObject *)__pyx_mstate_global->__pyx_codeobj_tab[7])); if (unlikely(!__pyx_t_4)) __PYX_ERR(0, 271, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_4);
   #if CYTHON_COMPILING_IN_CPYTHON && PY_VERSION_HEX >= 0x030E0000
   PyUnstable_Object_EnableDeferredRefcount(__pyx_t_4);
   #endif
-  if (PyDict_SetItem(__pyx_mstate_global->__pyx_d, __pyx_mstate_global->__pyx_n_u_settle, __pyx_t_4) < (0)) __PYX_ERR(0, 265, __pyx_L1_error)
+  if (PyDict_SetItem(__pyx_mstate_global->__pyx_d, __pyx_mstate_global->__pyx_n_u_run_umap_epoch, __pyx_t_4) < (0)) __PYX_ERR(0, 271, __pyx_L1_error)
   __Pyx_DECREF(__pyx_t_4); __pyx_t_4 = 0;
 
   /* "tracklight/analysis/embeddings/projections/_forces.pyx":1
  * # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False             # <<<<<<<<<<<<<<
- * """What moves points: the two forces of t-SNE, and the steps of UMAP.
+ * """Compiled loops of layouts: the forces of t-SNE and the epochs of UMAP.
  * 
 */
   __pyx_t_4 = __Pyx_PyDict_NewPresized(0); if (unlikely(!__pyx_t_4)) __PYX_ERR(0, 1, __pyx_L1_error)
@@ -26745,38 +26784,38 @@ static int __Pyx_InitConstants(__pyx_mstatetype *__pyx_mstate) {
   int __pyx_clineno = 0;
   CYTHON_UNUSED_VAR(__pyx_mstate);
   {
-    const struct { const unsigned int length: 8; } str_length_index[] = {{6},{8},{15},{1},{2},{15},{23},{25},{32},{20},{22},{1},{1},{37},{45},{22},{179},{40},{36},{52},{8},{15},{32},{7},{6},{44},{2},{9},{50},{30},{14},{24},{54},{51},{30},{37},{5},{8},{8},{4},{22},{24},{10},{15},{20},{12},{9},{17},{8},{8},{12},{10},{8},{10},{8},{7},{14},{11},{10},{19},{14},{12},{10},{17},{13},{12},{12},{19},{8},{13},{1},{3},{15},{5},{6},{18},{7},{4},{1},{4},{5},{1},{5},{10},{18},{5},{4},{10},{4},{15},{3},{6},{3},{9},{5},{5},{4},{5},{5},{5},{6},{6},{7},{4},{5},{1},{2},{5},{5},{8},{6},{7},{4},{4},{4},{5},{3},{6},{6},{4},{4},{7},{5},{6},{3},{9},{5},{6},{4},{4},{8},{5},{5},{3},{4},{10},{6},{5},{6},{4},{6},{6},{6},{5},{6},{4},{4},{9},{6},{4},{5},{5},{50},{4},{6},{6},{6},{7},{1}};
-    const struct { const unsigned int length: 10; } bytes_length_index[] = {{1},{9},{87},{283},{188},{347},{546},{201}};
+    const struct { const unsigned int length: 8; } str_length_index[] = {{6},{8},{15},{1},{2},{15},{23},{25},{32},{20},{22},{1},{1},{37},{45},{22},{179},{42},{8},{15},{42},{7},{6},{40},{2},{36},{9},{50},{13},{60},{56},{34},{54},{51},{30},{37},{5},{13},{31},{33},{31},{8},{8},{15},{20},{12},{9},{17},{8},{8},{12},{10},{8},{10},{8},{7},{14},{11},{10},{19},{14},{12},{10},{17},{13},{12},{12},{19},{8},{13},{1},{3},{15},{18},{4},{1},{4},{5},{1},{5},{10},{18},{18},{17},{5},{10},{15},{6},{3},{9},{5},{5},{5},{5},{5},{6},{6},{7},{4},{5},{1},{2},{5},{7},{6},{18},{5},{8},{1},{1},{6},{7},{4},{4},{4},{16},{11},{4},{5},{3},{6},{4},{4},{7},{5},{6},{3},{9},{5},{12},{4},{8},{3},{14},{6},{4},{10},{5},{4},{6},{7},{13},{6},{5},{4},{4},{6},{4},{5},{5},{6},{5},{50},{6},{6},{6},{7},{1}};
+    const struct { const unsigned int length: 10; } bytes_length_index[] = {{1},{9},{87},{281},{190},{352},{550},{203}};
     #ifndef CYTHON_COMPRESS_STRINGS
       #define CYTHON_COMPRESS_STRINGS 90
     #endif
-    #if (CYTHON_COMPRESS_STRINGS) == 1 /* compression: zlib (2074 bytes) */
-static const char cstring[] = "x\332\255U\317s\023\311\025F`{\315\217\260\226\021\266\t!;\302`\221\004\304\332\200I\245\2666e\214\275\353T\262A\2261\354\222\335\331\326LK\032\030\365\214\246{$9\344\300Q\3079\316q\216s\234\243\216:\3528G\035\375\047\360\047\344\353\226\344\037\260\233*\252\242*\215z\272_\277\367\275\357}\357I#B\373\262\2439\225\327\324\020_\337\021\036\245Z\325#\265\006e\342\017\305\277h_\375\2036\034\357`\337\242m\315\251j_\031\016\023V\315w|\256\021fj\246\345\311{\037n[lr\300\205g\231\324<a\2549\336\377<?\275wd\371\365_7\tc\216\320\010\347V\215i\302\321<J\314{\016\263\017\264\206\002\331\002\310\035\326\"\266ej\r\307\244w5\332qq\027\256\nFA\306-T\035Ox\204\025\356j5\270\232\030\363:q)Bi\244cq\355;GPM\324A\314\346\201\250;L\303\236Im\253B=\"(\242I|\360\352I#\246=\333zv\357\341\237\037*\264\036\2254r\215\373\025\303\006P\312%i\025\337\262\005\274\213\003\227\362\242\266S\325\016\034_c\024\270\220\205\013\273\223\027D\2352\215S!\027ZA\345L\204\3450\035\327-V+\214i\262ZT\336\336&6\247E\242\325@\231V\047\240\237k\r\302\0164\006\002\360f;\254\246Qb\3245\016N\211f\023\304\026\312R\264\035\311\211\250\313\232\233\026*\316\021\206\023\r\004\231N\003i\222\t\021`@R\377\345]\225\245\353XLp\254=\252\262\240&1M\035\006\324pl[b\203\233\"\251\030x\365\033Lq\340\022\313\343\010\013\324\016\243\232MYM\324M\213\223\212M)\223O\224\306\240c\223I\022\307\250\344\226$d\204\277fX|t\313d\016\212S%\276-4]\367\250\351\033T\3275\323W\3540\207\335C\261Z\026\261qjX\314\022:\200\216\365\242!\244F4\245y\tQ\245\205S\356\203\256\321\333\010\266\342@e\353\250\262x\024\"2\336\330V\255.\356\023F\354\003n\361\373\264Q\241\246\211\022\361\373\256\347\274\036\363p_\037%Vt\017:\237pK\326\263\350v,_e)s!\266\355\030\262\"\304\363\010\250!\202\024\177\341t\244eY\246Q\033\361\342Fysgg\313\266-\027\361\312\264\351Sf\320=$-\277\305#\322\014%v]\037\357B\201J\000\247\367=\352R[\016\203\342\361\\\320\365g\007\035|\237\242)\364\357hG\354\322\252\256\217\205\213b\200x)\355\343E\215\nK\320\206\3340\345\035|\252>3\344om\022\025""\037\253\341\242[\345\252A,\246~\035\323\267\325\031#\215\321\257\014\257\353\340V7\352\324x\303\375\306\350m\354E.e\333\215V>s-\024\200\352[lb\327\022\222A\351\243\351\023{\342v\242\243\217\3109\332\240\035\371\002\222\216\240\360\023\320?\"O\327\005\3452\027\213\353\206\343A\302\026\243\004-2\251\233^\361\253U\014\030V\263\251z\254\021~\300\014\313)\036\231s\"\244\200\204\034R\225\n\341\264Bk\0263\014j\333\\%\257K\321\0306Lu\360%mi\005\2023\034\237\t\223R\367\270\233L\247\315L\305\013\360\214f?:\006\272\300\320\240\314\244\240G\r;\352:\360\354y\216W\245\266\250Z\3246\2536\251q%\351\221\256\361l\0201\236\253uLd\371\345\226\005I\233\264#\353\314G\217\177\323Q\357\242\367\344\240\226\003ZR\207\371\336P\263\n0\034\317BF\216\3540t\236\361Fv\237K=\3131\271k#\233qO:\256\213Y\203?\034b\273N\033\360\324\274\222x\345?\202\007V8\226J\252\236l6\317isjWQ\224\361\244\300J\330Tu\n\036\036\345\022\035\267\035\274rW\372\340\020\003\266\005\361\304\350\001\207.\027\016\276\262D\200\207\205o\010A0\331\361\305\221 \366q{\027\047\355]<n\357\342\211\366.\216\207\202\360=\006Q\342\232\357\242\241)\376\216|\312\333T\372\340\235\177\276\313\014\247.t\377\024\224\336e\016\247\262\301B\320\nK!\031N}\366\356mp\047\\\016\313\321\271h=^\210\233\311\271\344AB\206\263\227\273\257\303L\230\225\026\242\273\326-\007\027\303\365\350J\264udC{k\275\322\221\335\273\314\373\3713\323\371h:\332\217\327\223l\222\177\177\341\314\364\347]\322\355\004\355\260\036\221\341\371\013\303\331K\335\255\340j@\020{?Z\2156\206\227\346\202\331pZ\001\231\273\032\224\202zhD\363\200\221\215\227\343\375d-\331\357\255\366\276\351\257\365\367\007\217\323\335\227\351\313\357\323\357\177N\177&\362\336\371\360jH\302\346pn1\360\303\r\300?\033\025\342y\204\236O\036\3652\275\354p.\027|\033nE\331(?\314-\006o\243\345\2504\\\272\201Xft3\332\201\373\325\344IB\222v\257\322\237\351\223\2767\310\016\362\303\245k\303\334\215pO\2018\351,\267\024\316\"\265\022\362P>\252\321\223\310\212[I)\251\340|\261\177\266\2772\310\014\346\007\253\203""\355tw/\335\373!\375\341U\372\352\307\364\307\237\322\237tP\223;E\315pj)D\025.\237`\007,\267\272\373\301j\260\031\360p%\232\211H\304\025\t\353\275lo\271W\356g\216+\362+Lf\202l\260\002\203+\341\323\350R\374\215\272\271\322\317\364s\375R\337\0324\323g\300\365|x\351j\260\027f\303\374\t\356\017\347\026\340\211\207w\242[\010\333\212\367\220\366ZR\032N]\354\256\002\373\302\231\351\353\341\355\260\005\364\253\361\306\247(\346|x=\332\216W\222L\222C)\327\373\331\376\255~U2TN\313\373\351\276,\350\251[\255n\251K\203\365p\001\301J\221\031\027\222\205\244\331\233\352m\366Z\310\2416\330\0354?\262\257\005\345pF)aV\362\331\n^\204\033\303\331\363\247HjC_\227>\357\276\005\350\222\324\305\006\244VU\242\231\2126\221p)6\223\025\324q\036\212\336\003JY\313\334\2404\250\245\317\001\023\265\034\025\322LM\232\322zZ\267\016\377\037N@\355\357\244,f\242j\274\021\227\016\247V\"\n}\310\224!\216\213\335G\301\014\260\213\360\221R\203\210\037+\3679hA\352U\014\036\014hZFGH\255}@\313DH7\303\315P\214\373\251\234LA\360\225\336\305\376\352\207R\3726\330\202$n+\326\025S<\310\243\014\363\341\352p.+\337\233(\345b\224\211\3602\037\024T\347\265\001V\312\001z*\235\352\343\353\030\023\331h%\236\211+\311\014\032\254\325{\321\337\3547\245\233vP\t3\303\271\245\360,\220=\205\277\305x6\371,A\023_C\260\265p7\364\242\005\350\276\220\\QP3\247\232\370:\2308;\226hy\354z_\r\007\325u\345a\356\267a\036\301\257\305\371\223\313\223\330\344\034\220\016\232@Gb\001\331\232\275\233\275\277AZ\345\364YI\3028=7\276P\224T\343\355\344f\262\335\313C\302\213\203s\003\260r%x\254\304\224\273:I\347\t\346\312J|6\276\223,\047\273\211w$\203\302`)-)\245\237t<\201w;\366\320\033\030L\277\307\344[P\270\252H\275\332\333@j\253\3576\336\317\2349\177#\374\273\"\023\023\340b\367a\327\013\256\004;\341\253xj\334\342\267z\325\376\366 \017T\250\315\037!\310\222\264[\307\204o\206\347\302\007\200\225?>\371\315e\311\307t\360\034\361\037\343\000\211<\014\376\023=@\331\325\334\313\202\236\272\242\3461\322}\3203\373\313\375\227\212\234\264\364\"}\201<0\326\376u""\370\t\266\303Y\310\347\277\256`\256\020";
-    PyObject *data = __Pyx_DecompressString(cstring, 2074, 1);
+    #if (CYTHON_COMPRESS_STRINGS) == 1 /* compression: zlib (2130 bytes) */
+static const char cstring[] = "x\332\255UMs\323X\026\305!\t\341c\232|8\t4M\217\234\320\230\231\006\323\t\35103E\365T\010\t\244f\246\007\047!0Mu\253\236\245g[ K\262\336\223\343\014,Xz\251\245\226Zj\251\245\227Zz\351\245\226\371\t\374\2049\357\311\316\007a\246\212\252q\225mI\357\276\373\316=\367\334#\205p\345\207\266bW\336P\215\377t\207\273\224*U\227\324\032\324\342\177(\375Ey\364\017\332\260\335\203=\203\356+vUy\244\331\0267j\236\3551\205X\272\242\033\256\330\367\351c\303\032.0\356\032:\325O\004+\266\373?\327O?;\212\374\351\257\353\304\262l\256\020\306\214\232\245p[q)\321\357\331\226y\2404$\310\026@nY-b\032\272\322\260uzW\241m\007{\221\252\250\025\305\271\305\252\355r\227X\305\273J\r\251\206\301\254N\034\212\243\024\3226\230\362\263\315\251\302\353 f\375\200\327mK\3013\235\232F\205\272\204S\234&\360!\253+\202,\345\371\306\363{+\177Z\221h]*hd\n\363*\232\t\240\224\t\322*\236ard\347\007\016e%e\253\252\034\330\236bQ\340B\025\016\342Nn\340uj)\214rq\241\024e\315\204\033\266\245b\273a\325\212\003\232\214\026\025\2737\211\311h\211(&AN\2564<\306\225:\021k\373\266\250\230\327EGu\003\375dH\302\210\256\253\310H5\3334E\026<*\221\212\206[\257aI\264T\257\001\305\211D\200\301H\203*&\265j\274\256\033\214TLJ-\361\013:\265\263\301\222Md\0227\031\256\232\206>:\334U\034\333\260\300\017\0361\264x\030$\232\214<\006\313\262\352\226\r\302\253\3043\271\242\252.\325=\215\252\252\242{\262b\313\266\356\241\001-\203\230XEb\203\253\252\250\035\3112\035\210\224U\203\232\372\347\252\260\274\006\032)\202-H\004r5m\253\246P\242\325\025\001I\304A \272\335@\233\321\356,\205\320]\205*?\334\225]F\214;X\300\303\254\244\301\276\032\025j\371\244\274\214\003\350N{k\032\265:\277O,b\036\240\334\373\024Xt\035]e\367\035\327~3h\310}5\343\265\344\034\264\277`W\rSSr\332\206\047I\024T\021\323\2645Q\004q]r\240\350\204\223\322gV\263\206\211\312\262\311c\245\265\235\365\255\255\307\304\265({\346\361]H\350\324M\351\250+\232\234\020U\375t\031\372\225\364\375\227\000\315n8\036V]\352x\246\320\345\206i\032\016j\333\241M\217Z\032\025~S:\266\036U}~\320\306""\367\t\346N\375\231\266\3716\255\252\352`6\240\r\350@L\317\361E\215r\203\323\206x\240\213=\370T=K\023\377\265!4|\214\206\003C\020W\rbX\362\337\326=S\256YP\213\374\027\307\253*z\241ju\252\275e^#\273\033d\021\227b\262\263+\317r\0144\214\252\033\3260\256\305\005\343\"G\323#\3460\355P\326g\250<z@\333\342\006L\036Aa\047\240\237aXU9e\242\026\203\251\232\355Bq\206E\tf{\330g\265\342U\253\3600v`i\206]:\212a\302\365*\025\302h\205\326\014K\323\250i2Y\252*$\245\231\210Q\301\216\220\"\255@\216\303\356\021\251i!\2763\375\324l\317\342\307\256\243K\202\000,{\317\240\303\230=j\351\024$IW\245\216\215\023]\327v\345\340VMRcr\010\262I\300o\203\360\201y\327a\373\342\313\014\003C\240\323\366\320>\244\305`\030\251\353\330\246(8\333,\2040\370\3717}\3636\233F8\205x]\210\327\204`\027\031\032\026\255\021a\253*|\3021)\263\2403U\002c\302*\244]\000\277\355\032`\311\001\017\0161\\\207\272\206\2553i\002\231\0238\266\343\300`\361>$\246c\357\243(i\047\231\\D\255.Xf\\\024\273\357z\226\3525\21038&;\227\232U4w`\200r6\005pf\332\270`8W\014\276#\336}jv \203\254\\\264\236\270P\004u\030\267\361u=\215s\202\367\016\276\302\234p\270\370Y\346\230\030\363\330TJCS)\035\233J\351\204\251\224\006\034z\262`\317\201\205P\2743=\312\366\251\330\317\332\377\374\220KG/u\276\367\313\037r\207\243S\376\234\337\n\312\001IG/|x\347\337\t\026\203\235\360|\270\032\315E\315\370|\374 &\351\304W\2357A.\230\022\021\274\263\334\331\361/\007\253\341L\270q\024C\273\313\335\362Q\334\207\334\307\351sc\205p,\334\213V\343\251\270\360\361\322\271\261\253\035\322i\373\373A=$\351\305K\351\304\225\316\226\377\"( \321\\\330\214r\351\225I\177\"\030\223@&g\375\262_\017\254h-\235\275\021,\005O\201fZf*v\247\273\177N\236\366\036\366\267w\372;\277\364\177y}\210}c2\321R:9\357{\301\032\340\217\204\213\341v\330\212\266#/^\213\313\351d\336\337\010f\003\0224\323\374\274\377\016\253\345\364\332M\234\245\207\013\341fTD\346\005\004\356tG\272\305d*YH\326\022\004\\O\363\337\004O\316$\313_\003\314\027a!\\\312r\320p\031u>\214\013\361r\\\2165 |\230\024\222\345\244""\234h\275\351\001\322\027\375\027{\375\275\227 &\177\212\230t\364Z\200\036|u\202\033p\334\352\354\371K\376\272\317\202\333\341xHB\026-F{\361jw\252\273\330\335Ir\307\375\370,\217\363~3\235\024]m\006\027\002\036>\212\366c\243\333L\306\023\222\360\336RoKB\311\250\233\365\367@\357\332\t\356\017\047\347|\"\221T\2435\034\272\022\273(h)\035\275\334Y\002\372\271sc7\202\357\202\026\360/\241;_\240\230\213\301\r0};\316\305\371x\257\273\n\226o%\325\336\246d\007x^\365_\375\353\324\256V\247\334\241\376j0/\031\340\340\367v7\327\315\243~Q\310~\257\322\177^>\263\241\346\357\004\343\262\315\023\202\322\226\377\022\305M\\\034\360\264\341\317\312\332Hz\345j\347\035PC\030h`\232\317hX\007Y\017d\331\273\361\\\334\204\026\026\272O\222\\2\337\313\365\362\275r\2576$\356\327\376\257\277\365\177\323\373:\355\323z\277n|\034?7\365\355\377!\017\370]\020\352\030\227\233\313\207\243w\242\261A\337\013\207h\300\217\3768\360\363\340\307O(y\335\033\357\221\036\227<\276\356\277&}R\351W\264S\344\274\007\223S\262OB\315\273\3217R\2513\3005\002\265\377\255\327\374TS\31700S\262\323\345p\300\227\220\3304D?9%5\026\\\014\347\243\\\204\233i\277(\207k?\244R\025\220U\371\3248\337\300\316\251\360v4\036U\342\361\230\304\255\356\313d=i\212\264\373~%\310\245\223\327\202\221`\001\263\226C\316\211\370B\014\005_\017\246\203\345`;p\241k\206\021\235\211\037\307\225nN\314\362\263`\003\371\ni\376\006\270\030\to\201\215V\2643H\275\207\321\333\203\316\205\264\322\374\327\022\366\365\250p\362\022\330.\241\266f\230\023\226\361.\374>*G$z\337]\002\037\347\223\225\304\355}-\315E4H\000\231:u\350\357%)\325h\023\236\261\331-@\313\363\275\363=\3602\343?\224\242\312\317\016\013z\014\203\271\035\215Dw\342\305x[N\322rw\027\322/\366\256\365\313R\362\047\023\017\001~\027\271\030\022\030\320\267\201&\207z<\252\242\370jw\r\305-}X\203\336.\336\014\376.\351\204\031\\\356\254t\\\177\306\337\n^G\243\321S\251\227[\335j\262\331+\000\025\272\363GxbY\304\255JS8\037<\000\254\302\361\312\357\276J\217L\364!\026P\310\212\377\036\032&i\376&\222\346\242|""\364\n\202\321\2459.&\273\275\231\336\263\376\356\313\376K\224\000\005\253}U\010\356\360K\202\323\211\253\235\346\177\000\212u\365\264";
+    PyObject *data = __Pyx_DecompressString(cstring, 2130, 1);
     #define __Pyx_DecompressString_LZSS_UNUSED
     if (unlikely(!data)) __PYX_ERR(0, 1, __pyx_L1_error)
     const char* const bytes = __Pyx_PyBytes_AsString(data);
     #if !CYTHON_ASSUME_SAFE_MACROS
     if (likely(bytes)); else { Py_DECREF(data); __PYX_ERR(0, 1, __pyx_L1_error) }
     #endif
-    #elif (CYTHON_COMPRESS_STRINGS) > 0 && (CYTHON_COMPRESS_STRINGS) <= 90 /* compression: lzss (2693 bytes) */
-static const char cstring[] = "\377 at 0x o\377bject>(t\377ree frag\377ment).: \377<MemoryV\377iew of <\377contiguo\377us and d\263ir4\001\007\rin\021\005s\277trided\"\010 7or \004\031><(\tA\006\377>?Cannot\377 assign \377to read-\277only m\240\002v\376\242\000Invalid\377 mode, esxp\324\000|\000\047c\047t\001\377\047fortran\317\047, gH\000%\005sh\367ape\222\000 axi\377s Note t\375h\226 Cython\375 \021\000delibe\317ratek\000\320\001ct\373er!\001n PEPo-484\212\"re\303!\177s subcl\246\000\373es\261!built\375i\260\000ypes. \377If you n\311e\224 \303\000p\316\000%\tth\277en set\200\000e\373 \047\357\002ation\377_typing\047\366\355$iv\242\000o Fa\177lse.a g\344 \367 ha\223@s ma\317ny n\376\000\241@lo\377ng each \275s\205@a lay\000tn%\002two\210Ath\360A\353di\357@sd\000sa \376\236 dom sta\330\201%\223 \367!0,\360Bpooints\t\000re\301\002\277edadd_\231@e\317coll\305`C\001.a\273bc\014\000umn\377\002p\317airs\236\000\263\000on\377e length\377disableeYn\002\001\230@ce\034\004a\276\004\360\214\007\364@\214\"\272\003gcis\3760\003dno def\377ault __r\377educe__ {du\231\"non-\376`\357vial\033\000cin\247it_\246\000\251d \213` ;a \357\204\002of \321\003M\000Csu\254 \337\003\261\003\210ba\352\001\355o\222Bre\302`ckl\377ight/ana\377lysis/em\357bedd\240@s/p\267roj\201$/_\323\003.\347pyx\013(\314A.px\363iu\227\"\352\204\001allo\375c\216Aarray \037data.\013\020\306\204\003\230\206\001\376\365\205\003s.ASCII\337Ellip\243\000Se\377quenceTr\255e\000\001e.\254&c\350\204\002_\241_\026\001\023\000\377`\374B_\013\nr\257epel\211\207\001.\216\207\007_\357_Pyx\001\000Dic\377t_NextRegf__\262\204\004\212@__\207\205\002\373__\001\005getit\313em\r\001d0\001\027\000fu\303nc\035\001\030\000p\003+\000im\367por\255@__ma\373in;\001modulnM\002nam\002\003ewT\001\376\331 _checks\341uT\000\n\001?\004\025\001typ\274\220`\037\001unpi\264@e7_En \005vt\376a\230\001\017qualO\005\300e\214.\332f{ex\314\001set_\203\005\370\250&\346\000\254.__tes\376\310\001is_coro\377utineaab\375c\316E_buffe\277rangle\000\0022\377asyncio.\256&\006sat\363at\241\210""\001b\377basebegi\177nccells\370\002-_\201\207\001clW\000_\255 \237\204\001\377ebackcou\277ntdeep\332\206\007d\217ownd\223\"\215\000\366\212\003d\353ue\225`o%\000nde\334\234 \350\210\002epo\324 rr\377orfeltfi\377eldflags\374\247\206\002\253\206\003format\336\321\211\004head\000\001siWidiE\000x\344As\000\002wize\366\207\003mem\245\212\001\274\235\212\001\302Andim\247\210\002o\337bjori\317\000ot\237hersp\267\000\261\207\001p\377eriodspl\367ace\215\206\004oppo\377tentialp\217ower\252\210\003\231\212\001\216\213\001r\306\223 st\023\000\247\204\001N\000ht\377rowselfs\373et\243\207\004settl\375e\361\212\002shares\275s\233\000slop\007\000p\362\322\213\001s\212`\024\000tartys\000\002N\000psto\001\000\374\237A\234\000struct\317tail\000\001\030\000taUl\213\207\007.\215\207\005.\213\207\007.\212\207\010\375.\216\207\004turnun\376\347\001updatev\177alueswe\325\207\001\377sxO\200\001\330\004\n\377\210+\220Q\200\001\340\004\377\021\220\026\220v\230Q\230\377a\330\004\007\200{\220(\377\230#\230S\240\003\2406\377\250\026\250q\260\003\2603\377\260a\330\010\016\210j\230\367\001\230\021\036\001t\2102\210\377S\220\013\2306\240\023\240}E\033\006e\2702\270Q\037\006\377\200\001\360\022\000\005!\240\377\005\240V\2506\260\021\260\377!\360\n\000\005\017\210a\377\210x\220w\230h\240a\377\330\t\n\330\010\014\210E\357\220\025\220ay\000V\2401\377\240A\330\014\020\220\010\230\375\005\204\002\020\025\220Q\220h\357\230c\240\022\204\000\021\250#\377\250V\2602\260V\2701\377\270G\3002\300V\3107\377\320RX\320XY\320Y\357`\320`a4\001\t\230\025\377\230a\230q\330\020\027\220\367u\230A\274\000\002\240\047\250\375\022x\000\022\2605\270\001\270\377\021\330\020\024\220H\230E\377\240\021\240!\330\024\027\220\377{\240#\240Q\330\030\035\276\362\000d\240\"\240I\\\0001\377\260B\260a\260w\270b\377\300\006\300a\300r\310\021\377\310!\330\030\031\330\024\035\363\230T\200\002A\t\024\030\230\010\362\330\000Q\305\000?\002f\240B\240\177i\250v\260Q\260bj\000\377\027\300\002\300&\310\001\310\377\022\3101\310F\320RT\377\320TZ""\320Z[\320[\177]\320]^\320^_\230 \275\024\216*\330\004\030\230\203@\016\374\223(\205@v\210V\2201\220\377C\220s\230&\240\006\240\367a\240s\200\"6\270\021\270\237#\270S\300\001\210G\2634\001\357\220\021\220&\260@\023\230D\337\240\014\250G\2606\001&\300\377\001\300\024\300Q\300i\310\367q\320P\225\000U\330\014\025\277\220T\230\021\230!\361(\340\373\020\026\221@s\230(\240$\276t\000v\250T\260\022\371 Q\337\330\004\013\2101\324@\026\000\277\005\033\230%\230v\326@1\373\250A\206\203)\t\230\033\240F\277\250&\260\001\260\024\310@6\277\300\021\300$\300f\236!S\237\320SV\320V\315A\333jv\377\210Q\210e\2206\230\026\376j\000Q\240d\250\047\260\026\377\260q\270\004\270C\270v\276\301\000g\310R\310q\037\016g\257\220S\230\006\205b\010\314!v\177\220W\230A\330\010\t\342j\373w\230\260`\017\210{\230#\253\230Q\224aA\350`f\260b\004\377\240C\240v\250Q\250d\373\260&\262`\022\2702\270T\374\243\000\310A\024\310Q\310g\320\361U\244\000\311@\303Cd\320de\177\320eh\320hi\340\332`\336\004>\200\001\360\034\256\205\001\006\240\377f\250A\250Q\340\004&o\240e\2506\356\002\001\340\371 \3775\220\006\220a\220t\230]5\211bt\2507\237\002\024\211`\376\254\204\001t\3103\310e\320S\307Y\320Y\350a\270,\301e\"\230\367C\230t\311\205\004S\260\004\260\177B\260b\270\013\3001\273m\307H\220E\220`\337A\335\204\001\014\017\357\210s\220!\204@\022\2301\357\330\020\021\330\r\000q\220\t\337\230\027\240\001\240\n\000\022\220E\047\365\205\002w\252\000\213a\315`Q\273\206\n\377\033\2306\240\021\240&\250\377\006\250b\260\006\260a\260\177v\270W\300C\300qC\001\377w\220b\230\001\330\020\030\277\230\002\230\"\230DM\000\027\377\250\010\260\007\260q\330\020\377\031\230\022\2302\230R\230_r\240\026\240s\365@\023\246\002U\001\270\206\n\033\207 \002\234\204\004ST\004\371V\230\207\002\361\205\002S\330\024\032\230\177!\2306\240\031\250!\000\010\350\327\207\n\204\207\001\340\204\001q\233\000a\250t\377\2603\260d\270\"\270J\277\300g\310S\320P\230`\031\365\230\252\207\013\037\204\204\002f\250F\260\377\"\260F\270!\2706\300\357\027\310\003\310\223 \023""\2207v\310b\024\025\307\005B\230d\362\000\377\002\250(\260#\260R\260\373r\270\304e\047\310\030\320Q\370\345\204\002\205\210\t\242\005%\250r\260\024\177\260Q\330\030\036\230c\370\000\376\224\001f\260B\260f\270A\377\270V\3001\200A\360\006\337\000\t\035\230L\310\"\001\330\377\010\013\2104\210r\220\023\277\220I\230[\250\004\334\206\004$\277\270f\300F\310!\223\000\014\177\022\220*\230A\230Q$\001\3776\220\026\220q\230\003\230m3\224\000!\330\021\006\r\016\360\211\001\367\005\220U\247 7\240!\330\377\020\023\2204\220|\2403\373\240a\362\210\003\021\240$\240h\365\250\227!7\354\0003\270d\300\367#\300X\230\"\320QW\320\377WX\320X[\320[\\\371\340\237\211\002\006#\330\010\017\210q";
-    PyObject *data = __Pyx_DecompressString_LZSS(cstring, 2693, 3610);
+    #elif (CYTHON_COMPRESS_STRINGS) > 0 && (CYTHON_COMPRESS_STRINGS) <= 90 /* compression: lzss (2763 bytes) */
+static const char cstring[] = "\377 at 0x o\377bject>(t\377ree frag\377ment).: \377<MemoryV\377iew of <\377contiguo\377us and d\263ir4\001\007\rin\021\005s\277trided\"\010 7or \004\031><(\tA\006\377>?Cannot\377 assign \377to read-\277only m\240\002v\376\242\000Invalid\377 mode, esxp\324\000|\000\047c\047t\001\377\047fortran\317\047, gH\000%\005sh\367ape\222\000 axi\377s Note t\375h\226 Cython\375 \021\000delibe\317ratek\000\320\001ct\373er!\001n PEPo-484\212\"re\303!\177s subcl\246\000\373es\261!built\375i\260\000ypes. \377If you n\311e\224 \303\000p\316\000%\tth\277en set\200\000e\373 \047\357\002ation\377_typing\047\366\355$iv\242\000o Fa\377lse.a la\376Q\000t must \333ha\030\001wo\346!th\326\316Adi\315@sB\000sa\367dd_\303 ecolyl\357@\017\001.abc\014\000wumn\251\002edg\264\000\376>\010he same\377 lengthd\377isableen\004\002\001\314 c\033\017\311\"\252`\307\000\221\004\373gc\217`ptr p\357oint\222 utsb\224` \036\004\253aE\000isP\003\377dno defa\377ult __re\377duce__ d\275u\355\002non-\322`v\347ial\033\000V\000it_\217_out\233\204\001\202ct\001f\337ield \263\020nu\351m\306@\310\204\001n\240`s a\377long eac\343h \217\001\260\001\236`dom\307 st\354@\314#\364abeg 0,\360\204\002\237@re\345#\010\022\000\315\0031\004g\304`\316\016\226C\365`\377cklight/\377analysis\333/e\211\000dd\323@s/oproj\212D/_\322#\357.pyx\013(gri?d.pxiu\226B\235\205\001\337alloc\301\001ar\377ray data\341.\013\020\371\204\003\313\206\001\250\206\003s.A\377SCIIBarn\377esHutTre\325e\000\n.\215Fc\235\205\002__\256\017\rset\272\"_\013\023c\277ompute\331@p\373ul\224\204\001Ellip\376\217 Sequenc\365e\354\207\001.\361\207\007__Py\375x\001\000Dict_N\377extRef__l\225\205\004\231`__\352\205\002__\001\005\177getitem\r\001yd0\001\027\000func\035\001\371g\223\005+\000impor~\274`__main;\001\337modulM\002na\315m\002\003ewT\001\211@_c?hecksuT\000\n\001\372\333\003_\025\001type_\336\005\002unpi\344@e_\233En \005vt\255\205\001\230\001q\207ualO\005\317\204\005\272.\351\204\006e\275x\314\001set_\203\005s|\260\010\321.__tes\310\001\377is_corou\377tineaa""bc\376\376E_buffer\377asyncio.\372\033\006s\362\210\001bbase\377begincce\327lls\346\002_\317acl\362E\000_\233 \275\204\001ebac\215k\266Eat\320\204\001\230\210\001\277Nc/ount\354\207\007d\234\"\226\000\374\342\213\003\337@odeend\357enum\321\211\002epo\336\332 rror\264\206\002fl\347ags\330\207\002\334\207\003for\367mat\266\212\004head\276\000\001siidiA\000x\376\267\207\005ndptrin\177terpola\334`\364\231\210\003\205as\000\002izej\035k\244\211\003mem\253\213\001\243\213\001\345A\377ndimnega\377tive_sam_plesn\345`_\224\002\371s\247\207\001\252\207\002objor\365i\243 p\205 pair\177periods\323\210\002\376\327\210\003poppote\377ntialpowKer\311\207\003_\312\207\002\276\213\001r\343 \373st\025\000owrun\237_umap`\004r\003e\237lfset\372\210\004\226\214\002s\376\266\000slopessTu\000\253\207\001p\370\214\001_\310\211\003s\324`\335r\370@artT\000ps\373to\001\000ructt\367ail\000\001sthe\373ta\000\0022totaUl\201\210\007.\203\210\005.\201\210\007.\200\210\010\355.\204\210\004un\355\001upd\377atevalue\367swe\307\210\001sxO\200\377\001\330\004\n\210+\220Q\377\200\001\340\004\021\220\026\220\377v\230Q\230a\330\004\007\377\200{\220(\230#\230S\377\240\003\2406\250\026\250q\377\260\003\2603\260a\330\010\177\016\210j\230\001\230\021\036\001\377t\2102\210S\220\013\230\3376\240\023\240E\033\006e\270\3672\270Q\037\006\200\001\360\022\377\000\005!\240\005\240V\250\3776\260\021\260!\360\n\000\377\005\017\210a\210x\220w\377\230h\240a\330\t\n\330\377\010\014\210I\220U\230!\376F\000\026\240q\250\001\330\014\337\020\220\010\230\005\204\002\020\025\377\220Q\220h\230n\250A\177\330\025\033\2301\230G\213\000\375\022E\002\047\270\022\2709\300\377G\3107\320RS\320S_Z\320Z[\3405\000\005D\002\3771\330\020\027\220u\230A\376\274\000\002\240#\240R\240v\377\250R\250u\260A\260Q\377\330\020\024\220E\230\025\230\377a\230q\330\024\027\220{\336\033\000Q\330\030\035\362\000d\240_\"\240F\250\047\241\000\"&\000\377S\270\002\270\047\300\021\300\357\"\300A\300\036\000\031\330\024o\034\230D\240=\r\024\030\244\000\337U\240!""\2401>\003e\240\3752\345\0007\260!\2602\260\367Q\260c\237\0007\300!\300\1772\300Q\300c\310\022\243\004\177U\320UV\320VW\226 \275\024\214*\330\004\030\230\201@\016\374\221(\203@v\210V\2201\220\377C\220s\230&\240\006\240\377a\240s\250#\250V\260\3776\270\021\270#\270S\300\371\001\206G\2632\027\220q\330\020\376\322Aq\230\007\230t\240<\377\250w\260i\270q\300\006\377\300a\300t\3101\310I\\\206\002\265#\025\220V\334 A\361(\337\340\020\026\220a\241Bf\250\335Ar\0004\260r\360 1\330\357\004\013\2101\324@\026\000\005_\033\230%\230v\326@1\233@\356\207\203(\t\230\033\347 &\260\001\277\260\024\260V\2706\343 $\317\300f\310F\303B\230 X\320\373XY\333jv\210Q\210e\357\2206\230\027\375\002t\2507?\260&\270\001\270\024\375\000\305\001\277w\310b\320PQ \016g\257\220S\230\006\342B\010\317!v\177\220W\230A\330\010\t\351d\367E\220\025\327\002a\330\014\017\237\210{\230#\230\226`\202`\330\265\024\201#C\252 3\240\363\001T\357\260\026\260q\211`\"\270D\377\300\001\300\027\310\001\310\024\357\310Q\310g\261%]\320]\377^\320^d\320de\320\377eh\320hi\360\006\000\363\021\036J\000\010=\200\001\360\"\372\263\205\001\006\200\002Q\340\004(\250\355\005\361D!\340\376 5\220\006\356\231@t\2305\204,[\310\006\277\310a\310t\320S\340`[\377\320[a\320ab\320b\225c\251\206\n|\307 \021\325\206\002\227\205\001T\353\250\034\245\204\002\023\335\000\002\300\"\357\300K\310q\304mH\220E\233\230\021\345BQ\240\251$\247\206\001\022\333\2401\331`\330\014\341`\230\t\377\240\027\250\001\250\021\330\014\367\022\220\047\330\205\002w\240e\250\336\222a\014\025\220Q\302\206\n\033\230\3776\240\021\240&\250\006\250\377b\260\006\260a\260v\270\337W\300C\300q\203Aw\220\377b\230\001\330\020\030\230\002\277\230\"\230D\240\001Q\000\010\377\260\007\260q\330\020\031\230\377\022\2302\230R\230r\240\377\026\240s\250\047\260\023\260\357B\260b\270)\000\024\220H{\230EM\000!\330\024\033\211 \377\002\240$\240a\240v\250\375ST\004V\3002\300V\310\3351\326b\330\024\032\335\207\002\031\250\371!\000\010\347\207\001\n\230%\230q\371\240w\000\213\207\001+\250Q\250a""\357\250|\2701\355@\003\3004\217\300r\310\032\330\207\002\345A\205\001\021|\275\207\001l\006\037\230v\240Q\245`\377F\260\"\260F\270!\270\3756\237`\003\3101\330\020\023\333\2207\320b\024\025\311\005B\230\375d\364\000\002\250(\260#\260\375R\305\205\0022\270T\300\021\300_\047\310\030\320Q\356\204\002\020\303\010\376\244\005%\250r\260\024\260Q_\330\030\036\230c\372\000q\265 \375f\372\000f\270A\270V\300\3671\200A\355`\t\035\230L\376\312\"\001\330\010\013\2104\210\377r\220\023\220I\230[\250\367\004\250G\243\207\002$\270f\300\347F\310!\223\000\233@*\230A\373\230Q$\0016\220\026\220qo\230\003\2303\224\000!\330\021\006w\r\016\330\274\211\0067\240!\305\001\3774\220|\2403\240a\330\373\024\035R\000\001\250\024\250X\357\260Q\260d\230\211\002#\300T\377\310\023\310H\320TW\320\377WX\320X^\320^_\353\320_\355a\340\001)\330\010\017\003\210q";
+    PyObject *data = __Pyx_DecompressString_LZSS(cstring, 2763, 3786);
     #define __Pyx_DecompressString_UNUSED
     if (unlikely(!data)) __PYX_ERR(0, 1, __pyx_L1_error)
     const char* const bytes = __Pyx_PyBytes_AsString(data);
     #if !CYTHON_ASSUME_SAFE_MACROS
     if (likely(bytes)); else { Py_DECREF(data); __PYX_ERR(0, 1, __pyx_L1_error) }
     #endif
-    #else /* compression: none (3610 bytes) */
-static const char bytes[] = " at 0x object>(tree fragment).: <MemoryView of <contiguous and direct><contiguous and indirect><strided and direct or indirect><strided and direct><strided and indirect>>?Cannot assign to read-only memoryviewInvalid mode, expected \047c\047 or \047fortran\047, got Invalid shape in axis Note that Cython is deliberately stricter than PEP-484 and rejects subclasses of builtin types. If you need to pass subclasses then set the \047annotation_typing\047 directive to False.a grid has as many nodes along each sidea layout has two or three dimensionsa random state that is not 0, and points, are neededadd_notecollections.abccolumns of pairs have one lengthdisableenableforces have as many dimensions as the layoutgcisenabledno default __reduce__ due to non-trivial __cinit__no memory for a tree of pointsno such pointspairs that are not theretracklight/analysis/embeddings/projections/_forces.pyxtracklight/analysis/embeddings/projections/grid.pxiunable to allocate array data.unable to allocate shape and strides.ASCIIEllipsisSequenceTreeTree.__reduce_cython__Tree.__setstate_cython__Tree.repelView.MemoryView__Pyx_PyDict_NextRef__annotate____class____class_getitem____dict____func____getstate____import____main____module____name____new____pyx_checksum__pyx_state__pyx_type__pyx_unpickle_Enum__pyx_vtable____qualname____reduce____reduce_cython____reduce_ex____set_name____setstate____setstate_cython____test___is_coroutineaabcallocate_bufferangleangle2asyncio.coroutinesattractaxisbbasebeginccellscheck_gridcline_in_tracebackcountdeepdimensionsdowndtype_is_objectdueencodeendenumerateepocherrorfeltfieldflagsforceforcesformatfortranheadheadsiidindexitemsitemsizelayoutmemviewmodenamendimnodesobjoriginotherspackpairperiodsplacepointspoppotentialpowerrandomratereadregisterrepelrightrowselfsetdefaultsettleshapesharessizeslopesspreadsquarestartstartsstepstopstrangersstructtailtailstotaltracklight.analysis.embeddings.projections._forcesturnunpackupdatevaluesweightsxO\200\001\330\004\n\210+\220Q\200""\001\340\004\021\220\026\220v\230Q\230a\330\004\007\200{\220(\230#\230S\240\003\2406\250\026\250q\260\003\2603\260a\330\010\016\210j\230\001\230\021\330\004\007\200t\2102\210S\220\013\2306\240\023\240E\250\026\250q\260\003\2603\260e\2702\270Q\330\010\016\210j\230\001\230\021\200\001\360\022\000\005!\240\005\240V\2506\260\021\260!\360\n\000\005\017\210a\210x\220w\230h\240a\330\t\n\330\010\014\210E\220\025\220a\220v\230V\2401\240A\330\014\020\220\010\230\005\230Q\230a\330\020\025\220Q\220h\230c\240\022\2406\250\021\250#\250V\2602\260V\2701\270G\3002\300V\3107\320RX\320XY\320Y`\320`a\330\014\020\220\t\230\025\230a\230q\330\020\027\220u\230A\230S\240\002\240\047\250\022\2506\260\022\2605\270\001\270\021\330\020\024\220H\230E\240\021\240!\330\024\027\220{\240#\240Q\330\030\035\230Q\230d\240\"\240I\250V\2601\260B\260a\260w\270b\300\006\300a\300r\310\021\310!\330\030\031\330\024\035\230T\240\022\2406\250\022\2506\260\022\2605\270\001\270\021\330\024\030\230\010\240\005\240Q\240a\330\030\035\230Q\230f\240B\240i\250v\260Q\260b\270\001\270\027\300\002\300&\310\001\310\022\3101\310F\320RT\320TZ\320Z[\320[]\320]^\320^_\200\001\360\024\000\005!\240\005\240V\2506\260\021\260!\330\004\030\230\001\340\004\016\210a\210x\220w\230h\240a\330\004\007\200v\210V\2201\220C\220s\230&\240\006\240a\240s\250#\250V\2606\270\021\270#\270S\300\001\330\010\016\210j\230\001\230\021\330\t\n\330\010\014\210E\220\025\220a\220v\230V\2401\240A\330\014\020\220\001\220\021\220&\230\001\230\023\230D\240\014\250G\2606\270\021\270&\300\001\300\024\300Q\300i\310q\320PT\320TU\330\014\025\220T\230\021\230!\330\014\020\220\010\230\005\230Q\230a\340\020\026\220a\220s\230(\240$\240a\240v\250T\260\022\2602\260Q\330\004\013\2101\200\001\360\026\000\005\033\230%\230v\240V\2501\250A\330\004\007\200{\220(\230#\230S\240\003\2406\250\026\250q\260\003\2603\260a\330\010\016\210j\230\001\230\021\330\004\007\200t\2102\210S\220\t\230\033\240F\250&\260\001\260\024\260V\2706\300\021\300$\300f\310F\320RS\320SV\320VX\320XY\330""\010\016\210j\230\001\230\021\330\004\007\200v\210Q\210e\2206\230\026\230v\240Q\240d\250\047\260\026\260q\270\004\270C\270v\300Q\300g\310R\310q\330\010\016\210j\230\001\230\021\330\004\007\200v\210Q\210g\220S\230\006\230a\230q\330\010\016\210a\210v\220W\230A\330\010\t\330\t\n\330\010\014\210E\220\025\220a\220w\230a\330\014\017\210{\230#\230Q\330\020\024\220A\220Q\220f\230A\230S\240\004\240C\240v\250Q\250d\260&\270\001\270\022\2702\270T\300\021\300&\310\001\310\024\310Q\310g\320UV\320VZ\320Z]\320]^\320^d\320de\320eh\320hi\340\020\024\220A\220Q\220f\230A\230S\240\004\240C\240v\250Q\250d\260&\270\001\270\022\2702\270T\300\021\300&\310\001\310\024\310Q\310g\320UV\320VZ\320Z]\320]^\320^d\320de\320eh\320hi\200\001\360\034\000\005!\240\006\240f\250A\250Q\340\004&\240e\2506\260\026\260q\270\001\340\004\013\2105\220\006\220a\220t\2305\240\006\240a\240t\2507\260&\270\001\270\024\270S\300\006\300a\300t\3103\310e\320SY\320YZ\320Z[\330\010\016\210j\230\001\230\021\330\004\007\200v\210V\2201\220C\220s\230\"\230C\230t\2406\250\021\250#\250S\260\004\260B\260b\270\013\3001\330\010\016\210j\230\001\230\021\330\t\n\330\010\014\210H\220E\230\021\230%\230v\240Q\240a\330\014\017\210s\220!\2206\230\022\2301\330\020\021\330\014\017\210q\220\t\230\027\240\001\240\021\330\014\022\220\047\230\025\230a\230w\240e\2501\250A\330\014\025\220Q\330\014\020\220\010\230\005\230Q\230a\330\020\033\2306\240\021\240&\250\006\250b\260\006\260a\260v\270W\300C\300q\330\014\017\210w\220b\230\001\330\020\030\230\002\230\"\230D\240\001\240\027\250\010\260\007\260q\330\020\031\230\022\2302\230R\230r\240\026\240s\250\047\260\023\260B\260b\270\001\330\020\024\220H\230E\240\021\240!\330\024\033\2305\240\002\240$\240a\240v\250S\260\006\260a\260v\270V\3002\300V\3101\310F\320RS\330\024\032\230!\2306\240\031\250!\330\024\032\230!\2306\240\031\250!\330\014\020\220\010\230\005\230Q\230a\330\020\027\220{\240$\240a\240q\250\006\250a\250t\2603\260d\270\"\270J\300g\310S\320PQ\330\020\031\230\021\330\020\024\220H\230E\240""\021\240!\330\024\037\230v\240Q\240f\250F\260\"\260F\270!\2706\300\027\310\003\3101\330\020\023\2207\230#\230Q\330\024\025\330\020\030\230\002\230\"\230B\230d\240&\250\002\250(\260#\260R\260r\270\022\2702\270T\300\021\300\047\310\030\320QX\320XY\330\020\024\220H\230E\240\021\240!\330\024\032\230!\2306\240\031\250%\250r\260\024\260Q\330\030\036\230c\240\026\240q\250\006\250f\260B\260f\270A\270V\3001\200A\360\006\000\t\035\230L\250\006\250b\260\001\330\010\013\2104\210r\220\023\220I\230[\250\004\250G\2606\270\021\270$\270f\300F\310!\3101\330\014\022\220*\230A\230Q\330\010\013\2106\220\026\220q\230\003\2303\230d\240!\330\014\022\220*\230A\230Q\330\r\016\330\014\020\220\005\220U\230!\2307\240!\330\020\023\2204\220|\2403\240a\330\024\035\230T\240\021\240$\240h\250a\250t\2607\270!\2703\270d\300#\300X\310S\320PQ\320QW\320WX\320X[\320[\\\340\024\035\230T\240\021\240$\240h\250a\250t\2607\270!\2703\270d\300#\300X\310S\320PQ\320QW\320WX\320X[\320[\\\330\010\017\210q";
+    #else /* compression: none (3786 bytes) */
+static const char bytes[] = " at 0x object>(tree fragment).: <MemoryView of <contiguous and direct><contiguous and indirect><strided and direct or indirect><strided and direct><strided and indirect>>?Cannot assign to read-only memoryviewInvalid mode, expected \047c\047 or \047fortran\047, got Invalid shape in axis Note that Cython is deliberately stricter than PEP-484 and rejects subclasses of builtin types. If you need to pass subclasses then set the \047annotation_typing\047 directive to False.a layout must have two or three dimensionsadd_notecollections.abccolumns of edges must have the same lengthdisableenableforces must have the shape of the layoutgcindptr points outside of the indicesisenabledno default __reduce__ due to non-trivial __cinit__out of memorythe field must have the same number of nodes along each sidethe random state must not be 0, and there must be pointsthe range is outside of the layouttracklight/analysis/embeddings/projections/_forces.pyxtracklight/analysis/embeddings/projections/grid.pxiunable to allocate array data.unable to allocate shape and strides.ASCIIBarnesHutTreeBarnesHutTree.__reduce_cython__BarnesHutTree.__setstate_cython__BarnesHutTree.compute_repulsionEllipsisSequenceView.MemoryView__Pyx_PyDict_NextRef__annotate____class____class_getitem____dict____func____getstate____import____main____module____name____new____pyx_checksum__pyx_state__pyx_type__pyx_unpickle_Enum__pyx_vtable____qualname____reduce____reduce_cython____reduce_ex____set_name____setstate____setstate_cython____test___is_coroutineaabcallocate_bufferasyncio.coroutinesaxisbbasebeginccellscheck_gridcline_in_tracebackcompute_attractioncompute_repulsioncountdimensionsdtype_is_objectencodeendenumerateepocherrorfieldflagsforceforcesformatfortranheadheadsiidindexindicesindptrinterpolate_forcesitemsitemsizejklayoutmemviewmodenamendimnegative_samplesnext_epochsnodenodesobjoriginpackpairperiodspointpointspoppotentialpowerrandom_staterateregisterrowrun_umap_epochsampleselfsetdefaultshapesizeslopesspacingspread_p""ointssquarestartstepstopstructtailtailsthetatheta2totaltracklight.analysis.embeddings.projections._forcesunpackupdatevaluesweightsxO\200\001\330\004\n\210+\220Q\200\001\340\004\021\220\026\220v\230Q\230a\330\004\007\200{\220(\230#\230S\240\003\2406\250\026\250q\260\003\2603\260a\330\010\016\210j\230\001\230\021\330\004\007\200t\2102\210S\220\013\2306\240\023\240E\250\026\250q\260\003\2603\260e\2702\270Q\330\010\016\210j\230\001\230\021\200\001\360\022\000\005!\240\005\240V\2506\260\021\260!\360\n\000\005\017\210a\210x\220w\230h\240a\330\t\n\330\010\014\210I\220U\230!\2306\240\026\240q\250\001\330\014\020\220\010\230\005\230Q\230a\330\020\025\220Q\220h\230n\250A\330\025\033\2301\230G\2406\250\022\2506\260\021\260\047\270\022\2709\300G\3107\320RS\320SZ\320Z[\340\014\020\220\005\220U\230!\2301\330\020\027\220u\230A\230S\240\002\240#\240R\240v\250R\250u\260A\260Q\330\020\024\220E\230\025\230a\230q\330\024\027\220{\240#\240Q\330\030\035\230Q\230d\240\"\240F\250\047\260\021\260\"\260A\260S\270\002\270\047\300\021\300\"\300A\300Q\330\030\031\330\024\034\230D\240\002\240#\240R\240v\250R\250u\260A\260Q\330\024\030\230\005\230U\240!\2401\330\030\035\230Q\230e\2402\240V\2507\260!\2602\260Q\260c\270\022\2707\300!\3002\300Q\300c\310\022\3107\320RS\320SU\320UV\320VW\200\001\360\024\000\005!\240\005\240V\2506\260\021\260!\330\004\030\230\001\340\004\016\210a\210x\220w\230h\240a\330\004\007\200v\210V\2201\220C\220s\230&\240\006\240a\240s\250#\250V\2606\270\021\270#\270S\300\001\330\010\016\210j\230\001\230\021\330\t\n\330\010\014\210I\220U\230!\2306\240\026\240q\250\001\330\014\027\220q\330\020\021\220\026\220q\230\007\230t\240<\250w\260i\270q\300\006\300a\300t\3101\310I\320UV\320VZ\320Z[\340\014\025\220V\2301\230A\330\014\020\220\010\230\005\230Q\230a\340\020\026\220a\220w\230h\240f\250A\250V\2604\260r\270\022\2701\330\004\013\2101\200\001\360\026\000\005\033\230%\230v\240V\2501\250A\330\004\007\200{\220(\230#\230S\240\003\2406\250\026\250q\260\003\2603\260a\330\010\016\210j\230""\001\230\021\330\004\007\200t\2102\210S\220\t\230\033\240F\250&\260\001\260\024\260V\2706\300\021\300$\300f\310F\320RS\320SV\320VX\320XY\330\010\016\210j\230\001\230\021\330\004\007\200v\210Q\210e\2206\230\027\240\006\240a\240t\2507\260&\270\001\270\024\270S\300\006\300a\300w\310b\320PQ\330\010\016\210j\230\001\230\021\330\004\007\200v\210Q\210g\220S\230\006\230a\230q\330\010\016\210a\210v\220W\230A\330\010\t\330\t\n\330\010\014\210E\220\025\220a\220w\230a\330\014\017\210{\230#\230Q\330\020\035\230Q\330\024\025\220V\2301\230C\230t\2403\240f\250A\250T\260\026\260q\270\002\270\"\270D\300\001\300\027\310\001\310\024\310Q\310g\320UV\320VZ\320Z]\320]^\320^d\320de\320eh\320hi\360\006\000\021\036\230Q\330\024\025\220V\2301\230C\230t\2403\240f\250A\250T\260\026\260q\270\002\270\"\270D\300\001\300\027\310\001\310\024\310Q\310g\320UV\320VZ\320Z]\320]^\320^d\320de\320eh\320hi\200\001\360\"\000\005!\240\006\240f\250A\250Q\340\004(\250\005\250V\2606\270\021\270!\340\004\013\2105\220\006\220a\220t\2305\240\006\240a\240t\2507\260&\270\001\270\024\270[\310\006\310a\310t\320SV\320V[\320[a\320ab\320bc\330\010\016\210j\230\001\230\021\330\004\007\200|\2206\230\021\230#\230S\240\002\240#\240T\250\034\260Q\260c\270\023\270D\300\002\300\"\300K\310q\330\010\016\210j\230\001\230\021\330\t\n\330\010\014\210H\220E\230\021\230%\230v\240Q\240a\330\014\017\210{\230!\2306\240\022\2401\330\020\021\330\014\027\220q\230\t\240\027\250\001\250\021\330\014\022\220\047\230\025\230a\230w\240e\2501\250A\330\014\025\220Q\330\014\020\220\010\230\005\230Q\230a\330\020\033\2306\240\021\240&\250\006\250b\260\006\260a\260v\270W\300C\300q\330\014\017\210w\220b\230\001\330\020\030\230\002\230\"\230D\240\001\240\027\250\010\260\007\260q\330\020\031\230\022\2302\230R\230r\240\026\240s\250\047\260\023\260B\260b\270\001\330\020\024\220H\230E\240\021\240!\330\024\033\2305\240\002\240$\240a\240v\250S\260\006\260a\260v\270V\3002\300V\3101\310F\320RS\330\024\032\230!\2306\240\031\250!\330\024\032\230!\2306\240\031\250!""\330\014\020\220\n\230%\230q\240\001\330\020\027\220{\240+\250Q\250a\250|\2701\270D\300\003\3004\300r\310\032\320SZ\320Z]\320]^\330\020\031\230\021\330\020\024\220H\230E\240\021\240!\330\024\037\230v\240Q\240f\250F\260\"\260F\270!\2706\300\027\310\003\3101\330\020\023\2207\230#\230Q\330\024\025\330\020\030\230\002\230\"\230B\230d\240&\250\002\250(\260#\260R\260r\270\022\2702\270T\300\021\300\047\310\030\320QX\320XY\330\020\024\220H\230E\240\021\240!\330\024\032\230!\2306\240\031\250%\250r\260\024\260Q\330\030\036\230c\240\026\240q\250\006\250f\260B\260f\270A\270V\3001\200A\360\006\000\t\035\230L\250\006\250b\260\001\330\010\013\2104\210r\220\023\220I\230[\250\004\250G\2606\270\021\270$\270f\300F\310!\3101\330\014\022\220*\230A\230Q\330\010\013\2106\220\026\220q\230\003\2303\230d\240!\330\014\022\220*\230A\230Q\330\r\016\330\014\020\220\005\220U\230!\2307\240!\330\020\023\2204\220|\2403\240a\330\024\035\230[\250\001\250\024\250X\260Q\260d\270\047\300\021\300#\300T\310\023\310H\320TW\320WX\320X^\320^_\320_b\320bc\340\024\035\230[\250\001\250\024\250X\260Q\260d\270\047\300\021\300#\300T\310\023\310H\320TW\320WX\320X^\320^_\320_b\320bc\330\010\017\210q";
     PyObject *data = NULL;
     #define __Pyx_DecompressString_UNUSED
     #define __Pyx_DecompressString_LZSS_UNUSED
     #endif
     PyObject **stringtab = __pyx_mstate->__pyx_string_tab;
     Py_ssize_t pos = 0;
-    for (int i = 0; i < 159; i++) {
+    for (int i = 0; i < 158; i++) {
       Py_ssize_t bytes_length = str_length_index[i].length;
       PyObject *string = PyUnicode_DecodeUTF8(bytes + pos, bytes_length, NULL);
       if (likely(string) && i >= 36) PyUnicode_InternInPlace(&string);
@@ -26787,8 +26826,8 @@ static const char bytes[] = " at 0x object>(tree fragment).: <MemoryView of <con
       stringtab[i] = string;
       pos += bytes_length;
     }
-    for (int i = 159; i < 167; i++) {
-      Py_ssize_t bytes_length = bytes_length_index[i-159].length;
+    for (int i = 158; i < 166; i++) {
+      Py_ssize_t bytes_length = bytes_length_index[i-158].length;
       PyObject *string = PyBytes_FromStringAndSize(bytes + pos, bytes_length);
       stringtab[i] = string;
       pos += bytes_length;
@@ -26798,14 +26837,14 @@ static const char bytes[] = " at 0x object>(tree fragment).: <MemoryView of <con
       }
     }
     Py_XDECREF(data);
-    for (Py_ssize_t i = 0; i < 167; i++) {
+    for (Py_ssize_t i = 0; i < 166; i++) {
       if (unlikely(PyObject_Hash(stringtab[i]) == -1)) {
         __PYX_ERR(0, 1, __pyx_L1_error)
       }
     }
     #if CYTHON_IMMORTAL_CONSTANTS
     {
-      PyObject **table = stringtab + 159;
+      PyObject **table = stringtab + 158;
       for (Py_ssize_t i=0; i<8; ++i) {
         #if PY_VERSION_HEX >= 0x030F0000
         PyUnstable_SetImmortal(table[i]);
@@ -26894,9 +26933,9 @@ static int __Pyx_CreateCodeObjects(__pyx_mstatetype *__pyx_mstate) {
   PyObject* tuple_dedup_map = PyDict_New();
   if (unlikely(!tuple_dedup_map)) return -1;
   {
-    const __Pyx_PyCode_New_function_description descr = {5, 0, 0, 8, (unsigned int)(CO_OPTIMIZED|CO_NEWLOCALS), 138};
-    PyObject* const varnames[] = {__pyx_mstate->__pyx_n_u_self, __pyx_mstate->__pyx_n_u_begin, __pyx_mstate->__pyx_n_u_end, __pyx_mstate->__pyx_n_u_angle, __pyx_mstate->__pyx_n_u_forces, __pyx_mstate->__pyx_n_u_i, __pyx_mstate->__pyx_n_u_total, __pyx_mstate->__pyx_n_u_angle2};
-    __pyx_mstate_global->__pyx_codeobj_tab[0] = __Pyx_PyCode_New(descr, varnames, __pyx_mstate->__pyx_kp_u_tracklight_analysis_embeddings_p_2, __pyx_mstate->__pyx_n_u_repel, __pyx_mstate->__pyx_kp_b_iso88591_A_L_b_4r_I_G6_fF_1_AQ_6_q_3d_AQ, tuple_dedup_map); if (unlikely(!__pyx_mstate_global->__pyx_codeobj_tab[0])) goto bad;
+    const __Pyx_PyCode_New_function_description descr = {5, 0, 0, 8, (unsigned int)(CO_OPTIMIZED|CO_NEWLOCALS), 140};
+    PyObject* const varnames[] = {__pyx_mstate->__pyx_n_u_self, __pyx_mstate->__pyx_n_u_begin, __pyx_mstate->__pyx_n_u_end, __pyx_mstate->__pyx_n_u_theta, __pyx_mstate->__pyx_n_u_forces, __pyx_mstate->__pyx_n_u_i, __pyx_mstate->__pyx_n_u_total, __pyx_mstate->__pyx_n_u_theta2};
+    __pyx_mstate_global->__pyx_codeobj_tab[0] = __Pyx_PyCode_New(descr, varnames, __pyx_mstate->__pyx_kp_u_tracklight_analysis_embeddings_p_2, __pyx_mstate->__pyx_n_u_compute_repulsion, __pyx_mstate->__pyx_kp_b_iso88591_A_L_b_4r_I_G6_fF_1_AQ_6_q_3d_AQ, tuple_dedup_map); if (unlikely(!__pyx_mstate_global->__pyx_codeobj_tab[0])) goto bad;
   }
   {
     const __Pyx_PyCode_New_function_description descr = {1, 0, 0, 1, (unsigned int)(CO_OPTIMIZED|CO_NEWLOCALS), 1};
@@ -26909,29 +26948,29 @@ static int __Pyx_CreateCodeObjects(__pyx_mstatetype *__pyx_mstate) {
     __pyx_mstate_global->__pyx_codeobj_tab[2] = __Pyx_PyCode_New(descr, varnames, __pyx_mstate->__pyx_kp_u_tree_fragment, __pyx_mstate->__pyx_n_u_setstate_cython, __pyx_mstate->__pyx_kp_b_iso88591_Q, tuple_dedup_map); if (unlikely(!__pyx_mstate_global->__pyx_codeobj_tab[2])) goto bad;
   }
   {
-    const __Pyx_PyCode_New_function_description descr = {4, 0, 0, 5, (unsigned int)(CO_OPTIMIZED|CO_NEWLOCALS), 21};
+    const __Pyx_PyCode_New_function_description descr = {4, 0, 0, 5, (unsigned int)(CO_OPTIMIZED|CO_NEWLOCALS), 26};
     PyObject* const varnames[] = {__pyx_mstate->__pyx_n_u_layout, __pyx_mstate->__pyx_n_u_nodes, __pyx_mstate->__pyx_n_u_origin, __pyx_mstate->__pyx_n_u_field, __pyx_mstate->__pyx_n_u_dimensions};
     __pyx_mstate_global->__pyx_codeobj_tab[3] = __Pyx_PyCode_New(descr, varnames, __pyx_mstate->__pyx_kp_u_tracklight_analysis_embeddings_p_3, __pyx_mstate->__pyx_n_u_check_grid, __pyx_mstate->__pyx_kp_b_iso88591_vQa_S_6_q_3a_j_t2S_6_E_q_3e2Q_j, tuple_dedup_map); if (unlikely(!__pyx_mstate_global->__pyx_codeobj_tab[3])) goto bad;
   }
   {
-    const __Pyx_PyCode_New_function_description descr = {5, 0, 0, 16, (unsigned int)(CO_OPTIMIZED|CO_NEWLOCALS), 30};
-    PyObject* const varnames[] = {__pyx_mstate->__pyx_n_u_layout, __pyx_mstate->__pyx_n_u_nodes, __pyx_mstate->__pyx_n_u_step, __pyx_mstate->__pyx_n_u_origin, __pyx_mstate->__pyx_n_u_field, __pyx_mstate->__pyx_n_u_i, __pyx_mstate->__pyx_n_u_place, __pyx_mstate->__pyx_n_u_row, __pyx_mstate->__pyx_n_u_axis, __pyx_mstate->__pyx_n_u_dimensions, __pyx_mstate->__pyx_n_u_right, __pyx_mstate->__pyx_n_u_down, __pyx_mstate->__pyx_n_u_deep, __pyx_mstate->__pyx_n_u_cells, __pyx_mstate->__pyx_n_u_shares, __pyx_mstate->__pyx_n_u_slopes};
-    __pyx_mstate_global->__pyx_codeobj_tab[4] = __Pyx_PyCode_New(descr, varnames, __pyx_mstate->__pyx_kp_u_tracklight_analysis_embeddings_p_3, __pyx_mstate->__pyx_n_u_spread, __pyx_mstate->__pyx_kp_b_iso88591_V6_axwha_E_avV1A_Qa_Qhc_6_V2V1G, tuple_dedup_map); if (unlikely(!__pyx_mstate_global->__pyx_codeobj_tab[4])) goto bad;
+    const __Pyx_PyCode_New_function_description descr = {5, 0, 0, 16, (unsigned int)(CO_OPTIMIZED|CO_NEWLOCALS), 35};
+    PyObject* const varnames[] = {__pyx_mstate->__pyx_n_u_layout, __pyx_mstate->__pyx_n_u_nodes, __pyx_mstate->__pyx_n_u_spacing, __pyx_mstate->__pyx_n_u_origin, __pyx_mstate->__pyx_n_u_field, __pyx_mstate->__pyx_n_u_point, __pyx_mstate->__pyx_n_u_node, __pyx_mstate->__pyx_n_u_row, __pyx_mstate->__pyx_n_u_axis, __pyx_mstate->__pyx_n_u_dimensions, __pyx_mstate->__pyx_n_u_i, __pyx_mstate->__pyx_n_u_j, __pyx_mstate->__pyx_n_u_k, __pyx_mstate->__pyx_n_u_cells, __pyx_mstate->__pyx_n_u_weights, __pyx_mstate->__pyx_n_u_slopes};
+    __pyx_mstate_global->__pyx_codeobj_tab[4] = __Pyx_PyCode_New(descr, varnames, __pyx_mstate->__pyx_kp_u_tracklight_analysis_embeddings_p_3, __pyx_mstate->__pyx_n_u_spread_points, __pyx_mstate->__pyx_kp_b_iso88591_V6_axwha_IU_6_q_Qa_QhnA_1G6_6_9, tuple_dedup_map); if (unlikely(!__pyx_mstate_global->__pyx_codeobj_tab[4])) goto bad;
   }
   {
-    const __Pyx_PyCode_New_function_description descr = {6, 0, 0, 11, (unsigned int)(CO_OPTIMIZED|CO_NEWLOCALS), 60};
-    PyObject* const varnames[] = {__pyx_mstate->__pyx_n_u_layout, __pyx_mstate->__pyx_n_u_nodes, __pyx_mstate->__pyx_n_u_step, __pyx_mstate->__pyx_n_u_origin, __pyx_mstate->__pyx_n_u_potential, __pyx_mstate->__pyx_n_u_forces, __pyx_mstate->__pyx_n_u_i, __pyx_mstate->__pyx_n_u_axis, __pyx_mstate->__pyx_n_u_dimensions, __pyx_mstate->__pyx_n_u_total, __pyx_mstate->__pyx_n_u_felt};
-    __pyx_mstate_global->__pyx_codeobj_tab[5] = __Pyx_PyCode_New(descr, varnames, __pyx_mstate->__pyx_kp_u_tracklight_analysis_embeddings_p_3, __pyx_mstate->__pyx_n_u_read, __pyx_mstate->__pyx_kp_b_iso88591_V6_axwha_vV1Cs_as_V6_S_j_E_avV1, tuple_dedup_map); if (unlikely(!__pyx_mstate_global->__pyx_codeobj_tab[5])) goto bad;
+    const __Pyx_PyCode_New_function_description descr = {6, 0, 0, 11, (unsigned int)(CO_OPTIMIZED|CO_NEWLOCALS), 67};
+    PyObject* const varnames[] = {__pyx_mstate->__pyx_n_u_layout, __pyx_mstate->__pyx_n_u_nodes, __pyx_mstate->__pyx_n_u_spacing, __pyx_mstate->__pyx_n_u_origin, __pyx_mstate->__pyx_n_u_potential, __pyx_mstate->__pyx_n_u_forces, __pyx_mstate->__pyx_n_u_point, __pyx_mstate->__pyx_n_u_axis, __pyx_mstate->__pyx_n_u_dimensions, __pyx_mstate->__pyx_n_u_total, __pyx_mstate->__pyx_n_u_values};
+    __pyx_mstate_global->__pyx_codeobj_tab[5] = __Pyx_PyCode_New(descr, varnames, __pyx_mstate->__pyx_kp_u_tracklight_analysis_embeddings_p_3, __pyx_mstate->__pyx_n_u_interpolate_forces, __pyx_mstate->__pyx_kp_b_iso88591_V6_axwha_vV1Cs_as_V6_S_j_IU_6_q, tuple_dedup_map); if (unlikely(!__pyx_mstate_global->__pyx_codeobj_tab[5])) goto bad;
   }
   {
-    const __Pyx_PyCode_New_function_description descr = {7, 0, 0, 9, (unsigned int)(CO_OPTIMIZED|CO_NEWLOCALS), 195};
-    PyObject* const varnames[] = {__pyx_mstate->__pyx_n_u_layout, __pyx_mstate->__pyx_n_u_starts, __pyx_mstate->__pyx_n_u_others, __pyx_mstate->__pyx_n_u_weights, __pyx_mstate->__pyx_n_u_begin, __pyx_mstate->__pyx_n_u_end, __pyx_mstate->__pyx_n_u_forces, __pyx_mstate->__pyx_n_u_i, __pyx_mstate->__pyx_n_u_dimensions};
-    __pyx_mstate_global->__pyx_codeobj_tab[6] = __Pyx_PyCode_New(descr, varnames, __pyx_mstate->__pyx_kp_u_tracklight_analysis_embeddings_p_2, __pyx_mstate->__pyx_n_u_attract, __pyx_mstate->__pyx_kp_b_iso88591_vV1A_S_6_q_3a_j_t2S_F_V6_fFRSSV, tuple_dedup_map); if (unlikely(!__pyx_mstate_global->__pyx_codeobj_tab[6])) goto bad;
+    const __Pyx_PyCode_New_function_description descr = {7, 0, 0, 9, (unsigned int)(CO_OPTIMIZED|CO_NEWLOCALS), 197};
+    PyObject* const varnames[] = {__pyx_mstate->__pyx_n_u_layout, __pyx_mstate->__pyx_n_u_indptr, __pyx_mstate->__pyx_n_u_indices, __pyx_mstate->__pyx_n_u_weights, __pyx_mstate->__pyx_n_u_begin, __pyx_mstate->__pyx_n_u_end, __pyx_mstate->__pyx_n_u_forces, __pyx_mstate->__pyx_n_u_i, __pyx_mstate->__pyx_n_u_dimensions};
+    __pyx_mstate_global->__pyx_codeobj_tab[6] = __Pyx_PyCode_New(descr, varnames, __pyx_mstate->__pyx_kp_u_tracklight_analysis_embeddings_p_2, __pyx_mstate->__pyx_n_u_compute_attraction, __pyx_mstate->__pyx_kp_b_iso88591_vV1A_S_6_q_3a_j_t2S_F_V6_fFRSSV, tuple_dedup_map); if (unlikely(!__pyx_mstate_global->__pyx_codeobj_tab[6])) goto bad;
   }
   {
-    const __Pyx_PyCode_New_function_description descr = {11, 0, 0, 22, (unsigned int)(CO_OPTIMIZED|CO_NEWLOCALS), 265};
-    PyObject* const varnames[] = {__pyx_mstate->__pyx_n_u_layout, __pyx_mstate->__pyx_n_u_heads, __pyx_mstate->__pyx_n_u_tails, __pyx_mstate->__pyx_n_u_periods, __pyx_mstate->__pyx_n_u_due, __pyx_mstate->__pyx_n_u_epoch, __pyx_mstate->__pyx_n_u_rate, __pyx_mstate->__pyx_n_u_a, __pyx_mstate->__pyx_n_u_b, __pyx_mstate->__pyx_n_u_strangers, __pyx_mstate->__pyx_n_u_random, __pyx_mstate->__pyx_n_u_pair, __pyx_mstate->__pyx_n_u_points, __pyx_mstate->__pyx_n_u_head, __pyx_mstate->__pyx_n_u_tail, __pyx_mstate->__pyx_n_u_axis, __pyx_mstate->__pyx_n_u_turn, __pyx_mstate->__pyx_n_u_dimensions, __pyx_mstate->__pyx_n_u_square, __pyx_mstate->__pyx_n_u_power, __pyx_mstate->__pyx_n_u_force, __pyx_mstate->__pyx_n_u_step};
-    __pyx_mstate_global->__pyx_codeobj_tab[7] = __Pyx_PyCode_New(descr, varnames, __pyx_mstate->__pyx_kp_u_tracklight_analysis_embeddings_p_2, __pyx_mstate->__pyx_n_u_settle, __pyx_mstate->__pyx_kp_b_iso88591_fAQ_e6_q_5_at5_at7_S_at3eSYYZZ, tuple_dedup_map); if (unlikely(!__pyx_mstate_global->__pyx_codeobj_tab[7])) goto bad;
+    const __Pyx_PyCode_New_function_description descr = {11, 0, 0, 22, (unsigned int)(CO_OPTIMIZED|CO_NEWLOCALS), 271};
+    PyObject* const varnames[] = {__pyx_mstate->__pyx_n_u_layout, __pyx_mstate->__pyx_n_u_heads, __pyx_mstate->__pyx_n_u_tails, __pyx_mstate->__pyx_n_u_periods, __pyx_mstate->__pyx_n_u_next_epochs, __pyx_mstate->__pyx_n_u_epoch, __pyx_mstate->__pyx_n_u_rate, __pyx_mstate->__pyx_n_u_a, __pyx_mstate->__pyx_n_u_b, __pyx_mstate->__pyx_n_u_negative_samples, __pyx_mstate->__pyx_n_u_random_state, __pyx_mstate->__pyx_n_u_pair, __pyx_mstate->__pyx_n_u_points, __pyx_mstate->__pyx_n_u_head, __pyx_mstate->__pyx_n_u_tail, __pyx_mstate->__pyx_n_u_axis, __pyx_mstate->__pyx_n_u_sample, __pyx_mstate->__pyx_n_u_dimensions, __pyx_mstate->__pyx_n_u_square, __pyx_mstate->__pyx_n_u_power, __pyx_mstate->__pyx_n_u_force, __pyx_mstate->__pyx_n_u_step};
+    __pyx_mstate_global->__pyx_codeobj_tab[7] = __Pyx_PyCode_New(descr, varnames, __pyx_mstate->__pyx_kp_u_tracklight_analysis_embeddings_p_2, __pyx_mstate->__pyx_n_u_run_umap_epoch, __pyx_mstate->__pyx_kp_b_iso88591_fAQ_V6_5_at5_at7_atSVV_aabbc_j, tuple_dedup_map); if (unlikely(!__pyx_mstate_global->__pyx_codeobj_tab[7])) goto bad;
   }
   Py_DECREF(tuple_dedup_map);
   return 0;

@@ -14,12 +14,12 @@
         "include_dirs": [
             "tracklight/analysis/embeddings/projections"
         ],
-        "name": "tracklight.analysis.embeddings.projections._near",
+        "name": "tracklight.analysis.embeddings.projections._neighbors",
         "sources": [
-            "tracklight/analysis/embeddings/projections/_near.pyx"
+            "tracklight/analysis/embeddings/projections/_neighbors.pyx"
         ]
     },
-    "module_name": "tracklight.analysis.embeddings.projections._near"
+    "module_name": "tracklight.analysis.embeddings.projections._neighbors"
 }
 END: Cython Metadata */
 
@@ -1272,8 +1272,8 @@ static int __Pyx_init_tpflags_variables(void) {
   #endif
 #endif
 
-#define __PYX_HAVE__tracklight__analysis__embeddings__projections___near
-#define __PYX_HAVE_API__tracklight__analysis__embeddings__projections___near
+#define __PYX_HAVE__tracklight__analysis__embeddings__projections___neighbors
+#define __PYX_HAVE_API__tracklight__analysis__embeddings__projections___neighbors
 /* Early includes */
 #include <math.h>
 #include <stdint.h>
@@ -1500,7 +1500,7 @@ static const char * const __pyx_cfilenm = __FILE__;
 /* #### Code section: filename_table ### */
 
 static const char* const __pyx_f[] = {
-  "tracklight/analysis/embeddings/projections/_near.pyx",
+  "tracklight/analysis/embeddings/projections/_neighbors.pyx",
   "View.MemoryView",
 };
 /* #### Code section: utility_code_proto_before_types ### */
@@ -1756,62 +1756,62 @@ typedef struct {
 /* #### Code section: type_declarations ### */
 
 /*--- Type declarations ---*/
-struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check;
-struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr;
+struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths;
+struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr;
 struct __pyx_array_obj;
 struct __pyx_MemviewEnum_obj;
 struct __pyx_memoryview_obj;
 struct __pyx_memoryviewslice_obj;
-struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_5_near_Found;
+struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_10_neighbors_Candidate;
 
-/* "tracklight/analysis/embeddings/projections/_near.pyx":13
+/* "tracklight/analysis/embeddings/projections/_neighbors.pyx":13
  * 
- * #: Sums are kept in so many lanes, and so many orders are compared, side by side.
+ * #: Numbers of partial sums and of scores that the compiler can process in one vector.
  * cdef enum:             # <<<<<<<<<<<<<<
  *     LANES = 8
  *     WINDOW = 16
 */
 enum  {
-  __pyx_e_10tracklight_8analysis_10embeddings_11projections_5_near_LANES = 8,
-  __pyx_e_10tracklight_8analysis_10embeddings_11projections_5_near_WINDOW = 16
+  __pyx_e_10tracklight_8analysis_10embeddings_11projections_10_neighbors_LANES = 8,
+  __pyx_e_10tracklight_8analysis_10embeddings_11projections_10_neighbors_WINDOW = 16
 };
 
-/* "tracklight/analysis/embeddings/projections/_near.pyx":17
+/* "tracklight/analysis/embeddings/projections/_neighbors.pyx":17
  *     WINDOW = 16
  * 
- * cdef struct Found:             # <<<<<<<<<<<<<<
+ * cdef struct Candidate:             # <<<<<<<<<<<<<<
  *     double distance
- *     int32_t place
+ *     int32_t index
 */
-struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_5_near_Found {
+struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_10_neighbors_Candidate {
   double distance;
-  int32_t place;
+  int32_t index;
 };
 
-/* "tracklight/analysis/embeddings/projections/_near.pyx":329
+/* "tracklight/analysis/embeddings/projections/_neighbors.pyx":332
  * 
  * 
- * def check(length, others):             # <<<<<<<<<<<<<<
- *     """Raise ValueError where columns do not belong together."""
- *     if any(other != length for other in others):
+ * def check_lengths(expected, lengths):             # <<<<<<<<<<<<<<
+ *     """Raise ValueError if arrays do not fit together."""
+ *     if any(length != expected for length in lengths):
 */
-struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check {
+struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths {
   PyObject_HEAD
-  PyObject *__pyx_v_length;
+  PyObject *__pyx_v_expected;
 };
 
 
-/* "tracklight/analysis/embeddings/projections/_near.pyx":331
- * def check(length, others):
- *     """Raise ValueError where columns do not belong together."""
- *     if any(other != length for other in others):             # <<<<<<<<<<<<<<
- *         raise ValueError("columns of one length are needed")
+/* "tracklight/analysis/embeddings/projections/_neighbors.pyx":334
+ * def check_lengths(expected, lengths):
+ *     """Raise ValueError if arrays do not fit together."""
+ *     if any(length != expected for length in lengths):             # <<<<<<<<<<<<<<
+ *         raise ValueError("the arrays must have the same length")
 */
-struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr {
+struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr {
   PyObject_HEAD
-  struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check *__pyx_outer_scope;
+  struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths *__pyx_outer_scope;
   PyObject *__pyx_genexpr_arg_0;
-  PyObject *__pyx_v_other;
+  PyObject *__pyx_v_length;
 };
 
 
@@ -3467,7 +3467,7 @@ static PyObject *__pyx_memoryviewslice__get_base(struct __pyx_memoryviewslice_ob
 
 /* Module declarations from "libc.stdlib" */
 
-/* Module declarations from "tracklight.analysis.embeddings.projections._near" */
+/* Module declarations from "tracklight.analysis.embeddings.projections._neighbors" */
 static PyObject *__pyx_collections_abc_Sequence = 0;
 static PyObject *generic = 0;
 static PyObject *strided = 0;
@@ -3476,18 +3476,18 @@ static PyObject *contiguous = 0;
 static PyObject *indirect_contiguous = 0;
 static int __pyx_memoryview_thread_locks_used;
 static PyThread_type_lock __pyx_memoryview_thread_locks[8];
-static CYTHON_INLINE int __pyx_f_10tracklight_8analysis_10embeddings_11projections_5_near_is_nearer(struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_5_near_Found, struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_5_near_Found); /*proto*/
-static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projections_5_near_sift(struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_5_near_Found *, int64_t, int64_t, struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_5_near_Found); /*proto*/
-static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projections_5_near_pile(struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_5_near_Found *, int64_t); /*proto*/
-static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projections_5_near_sort(struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_5_near_Found *, int64_t); /*proto*/
-static CYTHON_INLINE double __pyx_f_10tracklight_8analysis_10embeddings_11projections_5_near_multiply(float const *, float const *, int64_t); /*proto*/
-static CYTHON_INLINE double __pyx_f_10tracklight_8analysis_10embeddings_11projections_5_near_subtract(float const *, float const *, int64_t); /*proto*/
-static CYTHON_INLINE double __pyx_f_10tracklight_8analysis_10embeddings_11projections_5_near_measure(float const *, float const *, int64_t, char); /*proto*/
-static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projections_5_near_choose(float const *, int64_t, int64_t, struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_5_near_Found *, int64_t); /*proto*/
-static CYTHON_INLINE int __pyx_f_10tracklight_8analysis_10embeddings_11projections_5_near_is_any_below(float const *, float); /*proto*/
-static CYTHON_INLINE float __pyx_f_10tracklight_8analysis_10embeddings_11projections_5_near_sum_squares(float const *, float const *, int64_t); /*proto*/
-static CYTHON_INLINE float __pyx_f_10tracklight_8analysis_10embeddings_11projections_5_near_sum_products(float const *, float const *, int64_t); /*proto*/
-static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projections_5_near_meet(__Pyx_memviewslice, char, __Pyx_memviewslice, int64_t, int64_t, int64_t *, struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_5_near_Found *); /*proto*/
+static CYTHON_INLINE int __pyx_f_10tracklight_8analysis_10embeddings_11projections_10_neighbors_is_nearer(struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_10_neighbors_Candidate, struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_10_neighbors_Candidate); /*proto*/
+static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projections_10_neighbors_sift_down(struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_10_neighbors_Candidate *, int64_t, int64_t, struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_10_neighbors_Candidate); /*proto*/
+static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projections_10_neighbors_heapify(struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_10_neighbors_Candidate *, int64_t); /*proto*/
+static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projections_10_neighbors_sort_heap(struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_10_neighbors_Candidate *, int64_t); /*proto*/
+static CYTHON_INLINE double __pyx_f_10tracklight_8analysis_10embeddings_11projections_10_neighbors_dot_product(float const *, float const *, int64_t); /*proto*/
+static CYTHON_INLINE double __pyx_f_10tracklight_8analysis_10embeddings_11projections_10_neighbors_squared_distance(float const *, float const *, int64_t); /*proto*/
+static CYTHON_INLINE double __pyx_f_10tracklight_8analysis_10embeddings_11projections_10_neighbors_compute_distance(float const *, float const *, int64_t, char); /*proto*/
+static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projections_10_neighbors_select_candidates(float const *, int64_t, int64_t, struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_10_neighbors_Candidate *, int64_t); /*proto*/
+static CYTHON_INLINE int __pyx_f_10tracklight_8analysis_10embeddings_11projections_10_neighbors_is_any_below(float const *, float); /*proto*/
+static CYTHON_INLINE float __pyx_f_10tracklight_8analysis_10embeddings_11projections_10_neighbors_squared_distance_float32(float const *, float const *, int64_t); /*proto*/
+static CYTHON_INLINE float __pyx_f_10tracklight_8analysis_10embeddings_11projections_10_neighbors_dot_product_float32(float const *, float const *, int64_t); /*proto*/
+static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projections_10_neighbors_add_neighbors_of_neighbors(__Pyx_memviewslice, char, __Pyx_memviewslice, int64_t, int64_t, int64_t *, struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_10_neighbors_Candidate *); /*proto*/
 static int __pyx_array_allocate_buffer(struct __pyx_array_obj *); /*proto*/
 static struct __pyx_array_obj *__pyx_array_new(PyObject *, Py_ssize_t, char *, char const *, char *); /*proto*/
 static PyObject *__pyx_memoryview_new(PyObject *, int, int, __Pyx_TypeInfo const *); /*proto*/
@@ -3533,11 +3533,11 @@ static const __Pyx_TypeInfo __Pyx_TypeInfo_double = { "double", NULL, sizeof(dou
 static const __Pyx_TypeInfo __Pyx_TypeInfo_float = { "float", NULL, sizeof(float), { 0 }, 0, 'R', 0, 0 };
 static const __Pyx_TypeInfo __Pyx_TypeInfo_nn_int32_t__const__ = { "const int32_t", NULL, sizeof(int32_t const ), { 0 }, 0, __PYX_IS_UNSIGNED(int32_t const ) ? 'U' : 'I', __PYX_IS_UNSIGNED(int32_t const ), 0 };
 /* #### Code section: before_global_var ### */
-#define __Pyx_MODULE_NAME "tracklight.analysis.embeddings.projections._near"
-extern int __pyx_module_is_main_tracklight__analysis__embeddings__projections___near;
-int __pyx_module_is_main_tracklight__analysis__embeddings__projections___near = 0;
+#define __Pyx_MODULE_NAME "tracklight.analysis.embeddings.projections._neighbors"
+extern int __pyx_module_is_main_tracklight__analysis__embeddings__projections___neighbors;
+int __pyx_module_is_main_tracklight__analysis__embeddings__projections___neighbors = 0;
 
-/* Implementation of "tracklight.analysis.embeddings.projections._near" */
+/* Implementation of "tracklight.analysis.embeddings.projections._neighbors" */
 /* #### Code section: global_var ### */
 static PyObject *__pyx_builtin___import__;
 static PyObject *__pyx_builtin_enumerate;
@@ -3554,11 +3554,11 @@ static const char __pyx_k_Buffer_view_does_not_expose_stri[] = "Buffer view does
 static const char __pyx_k_Can_only_create_a_buffer_that_is[] = "Can only create a buffer that is contiguous in memory.";
 static const char __pyx_k_Cannot_create_writable_memory_vi[] = "Cannot create writable memory view from read-only memoryview";
 static const char __pyx_k_Cannot_transpose_memoryview_with[] = "Cannot transpose memoryview with indirect dimensions";
+static const char __pyx_k_Compiled_selection_of_nearest_ve[] = "Compiled selection of nearest vectors: from approximate scores, or among neighbors of neighbors.\n\nThe nearest candidates are kept in a max-heap, so that one comparison rejects most others. All loops\nrun without the GIL. `neighbors_python` has the same functions in NumPy.\n";
 static const char __pyx_k_Empty_shape_tuple_for_cython_arr[] = "Empty shape tuple for cython.array";
 static const char __pyx_k_Indirect_dimensions_not_supporte[] = "Indirect dimensions not supported";
 static const char __pyx_k_Out_of_bounds_on_buffer_access_a[] = "Out of bounds on buffer access (axis %zd)";
 static const char __pyx_k_Unable_to_convert_item_to_object[] = "Unable to convert item to object";
-static const char __pyx_k_Which_vectors_are_nearest_chosen[] = "Which vectors are nearest, chosen from rough orders or from the neighbours of neighbours.\n\nThe nearest so far are kept in a heap, the farthest of them first, so that most others are turned\naway by one comparison. All loops run without the interpreter\047s lock.\n";
 static const char __pyx_k_got_differing_extents_in_dimensi[] = "got differing extents in dimension %d (got %zd and %zd)";
 /* #### Code section: decls ### */
 static int __pyx_array___pyx_pf_15View_dot_MemoryView_5array___cinit__(struct __pyx_array_obj *__pyx_v_self, PyObject *__pyx_v_shape, Py_ssize_t __pyx_v_itemsize, PyObject *__pyx_v_format, PyObject *__pyx_v_mode, int __pyx_v_allocate_buffer); /* proto */
@@ -3602,19 +3602,19 @@ static void __pyx_memoryviewslice___pyx_pf_15View_dot_MemoryView_16_memoryviewsl
 static PyObject *__pyx_pf___pyx_memoryviewslice___reduce_cython__(CYTHON_UNUSED struct __pyx_memoryviewslice_obj *__pyx_v_self); /* proto */
 static PyObject *__pyx_pf___pyx_memoryviewslice_2__setstate_cython__(CYTHON_UNUSED struct __pyx_memoryviewslice_obj *__pyx_v_self, CYTHON_UNUSED PyObject *__pyx_v___pyx_state); /* proto */
 static PyObject *__pyx_pf_15View_dot_MemoryView___pyx_unpickle_Enum(CYTHON_UNUSED PyObject *__pyx_self, PyObject *__pyx_v___pyx_type, long __pyx_v___pyx_checksum, PyObject *__pyx_v___pyx_state); /* proto */
-static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_near_pick(CYTHON_UNUSED PyObject *__pyx_self, __Pyx_memviewslice __pyx_v_order, __Pyx_memviewslice __pyx_v_own, __Pyx_memviewslice __pyx_v_vectors, __Pyx_memviewslice __pyx_v_queries, PyObject *__pyx_v_metric, int64_t __pyx_v_extra, __Pyx_memviewslice __pyx_v_places, __Pyx_memviewslice __pyx_v_distances, __Pyx_memviewslice __pyx_v_farthest); /* proto */
-static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_near_2estimate(CYTHON_UNUSED PyObject *__pyx_self, __Pyx_memviewslice __pyx_v_vectors, __Pyx_memviewslice __pyx_v_query, PyObject *__pyx_v_metric, __Pyx_memviewslice __pyx_v_distances); /* proto */
-static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_near_4refine(CYTHON_UNUSED PyObject *__pyx_self, __Pyx_memviewslice __pyx_v_vectors, PyObject *__pyx_v_metric, __Pyx_memviewslice __pyx_v_known, __Pyx_memviewslice __pyx_v_known_distances, int64_t __pyx_v_company, int64_t __pyx_v_begin, int64_t __pyx_v_end, __Pyx_memviewslice __pyx_v_places, __Pyx_memviewslice __pyx_v_distances); /* proto */
-static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_near_5check_genexpr(PyObject *__pyx_self, PyObject *__pyx_genexpr_arg_0); /* proto */
-static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_near_6check(CYTHON_UNUSED PyObject *__pyx_self, PyObject *__pyx_v_length, PyObject *__pyx_v_others); /* proto */
-static PyObject *__pyx_tp_new__initialisation_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check(PyObject *o, 
+static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_10_neighbors_select_nearest(CYTHON_UNUSED PyObject *__pyx_self, __Pyx_memviewslice __pyx_v_scores, __Pyx_memviewslice __pyx_v_excluded, __Pyx_memviewslice __pyx_v_vectors, __Pyx_memviewslice __pyx_v_queries, PyObject *__pyx_v_metric, int64_t __pyx_v_extra, __Pyx_memviewslice __pyx_v_indices, __Pyx_memviewslice __pyx_v_distances, __Pyx_memviewslice __pyx_v_farthest); /* proto */
+static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_10_neighbors_2estimate_distances(CYTHON_UNUSED PyObject *__pyx_self, __Pyx_memviewslice __pyx_v_vectors, __Pyx_memviewslice __pyx_v_query, PyObject *__pyx_v_metric, __Pyx_memviewslice __pyx_v_distances); /* proto */
+static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_10_neighbors_4refine_neighbors(CYTHON_UNUSED PyObject *__pyx_self, __Pyx_memviewslice __pyx_v_vectors, PyObject *__pyx_v_metric, __Pyx_memviewslice __pyx_v_known, __Pyx_memviewslice __pyx_v_known_distances, int64_t __pyx_v_fanout, int64_t __pyx_v_begin, int64_t __pyx_v_end, __Pyx_memviewslice __pyx_v_indices, __Pyx_memviewslice __pyx_v_distances); /* proto */
+static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_10_neighbors_13check_lengths_genexpr(PyObject *__pyx_self, PyObject *__pyx_genexpr_arg_0); /* proto */
+static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_10_neighbors_6check_lengths(CYTHON_UNUSED PyObject *__pyx_self, PyObject *__pyx_v_expected, PyObject *__pyx_v_lengths); /* proto */
+static PyObject *__pyx_tp_new__initialisation_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths(PyObject *o, 
 #if CYTHON_VECTORCALL_TPNEW
     PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames
 #else
     PyObject *a, PyObject *k
 #endif
 ); /*proto*/
-static PyObject *__pyx_tp_new_vectorcall_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check(PyTypeObject *t, 
+static PyObject *__pyx_tp_new_vectorcall_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths(PyTypeObject *t, 
 #if CYTHON_VECTORCALL_TPNEW
     PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames
 #else
@@ -3622,36 +3622,36 @@ static PyObject *__pyx_tp_new_vectorcall_10tracklight_8analysis_10embeddings_11p
 #endif
 ); /*proto*/
 #if CYTHON_VECTORCALL_TPNEW
-static PyObject *__pyx_tp_new_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check(PyTypeObject *t, PyObject *a, PyObject *k); /*proto*/
+static PyObject *__pyx_tp_new_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths(PyTypeObject *t, PyObject *a, PyObject *k); /*proto*/
 #endif
 #if !CYTHON_VECTORCALL_TPNEW
-#define __pyx_tp_new_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check __pyx_tp_new_vectorcall_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check
+#define __pyx_tp_new_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths __pyx_tp_new_vectorcall_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths
 #endif
 #if CYTHON_VECTORCALL_TPNEW
-static PyObject *__pyx_tp_vectorcall_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check(PyObject *t, PyObject *const *args, size_t nargsf, PyObject *kwnames); /*proto*/
+static PyObject *__pyx_tp_vectorcall_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths(PyObject *t, PyObject *const *args, size_t nargsf, PyObject *kwnames); /*proto*/
 #endif
-static PyObject *__pyx_tp_new__initialisation_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr(PyObject *o, 
-#if CYTHON_VECTORCALL_TPNEW
-    PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames
-#else
-    PyObject *a, PyObject *k
-#endif
-); /*proto*/
-static PyObject *__pyx_tp_new_vectorcall_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr(PyTypeObject *t, 
+static PyObject *__pyx_tp_new__initialisation_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr(PyObject *o, 
 #if CYTHON_VECTORCALL_TPNEW
     PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames
 #else
     PyObject *a, PyObject *k
 #endif
 ); /*proto*/
+static PyObject *__pyx_tp_new_vectorcall_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr(PyTypeObject *t, 
 #if CYTHON_VECTORCALL_TPNEW
-static PyObject *__pyx_tp_new_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr(PyTypeObject *t, PyObject *a, PyObject *k); /*proto*/
+    PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames
+#else
+    PyObject *a, PyObject *k
+#endif
+); /*proto*/
+#if CYTHON_VECTORCALL_TPNEW
+static PyObject *__pyx_tp_new_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr(PyTypeObject *t, PyObject *a, PyObject *k); /*proto*/
 #endif
 #if !CYTHON_VECTORCALL_TPNEW
-#define __pyx_tp_new_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr __pyx_tp_new_vectorcall_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr
+#define __pyx_tp_new_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr __pyx_tp_new_vectorcall_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr
 #endif
 #if CYTHON_VECTORCALL_TPNEW
-static PyObject *__pyx_tp_vectorcall_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr(PyObject *t, PyObject *const *args, size_t nargsf, PyObject *kwnames); /*proto*/
+static PyObject *__pyx_tp_vectorcall_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr(PyObject *t, PyObject *const *args, size_t nargsf, PyObject *kwnames); /*proto*/
 #endif
 static PyObject *__pyx_tp_new__initialisation_array(PyObject *o, 
 #if CYTHON_VECTORCALL_TPNEW
@@ -3774,14 +3774,14 @@ namespace {
     PyObject *__pyx_empty_tuple;
     PyObject *__pyx_empty_bytes;
     PyObject *__pyx_empty_unicode;
-    PyObject *__pyx_type_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check;
-    PyObject *__pyx_type_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr;
+    PyObject *__pyx_type_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths;
+    PyObject *__pyx_type_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr;
     PyObject *__pyx_type___pyx_array;
     PyObject *__pyx_type___pyx_MemviewEnum;
     PyObject *__pyx_type___pyx_memoryview;
     PyObject *__pyx_type___pyx_memoryviewslice;
-    PyTypeObject *__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check;
-    PyTypeObject *__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr;
+    PyTypeObject *__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths;
+    PyTypeObject *__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr;
     PyTypeObject *__pyx_array_type;
     PyTypeObject *__pyx_MemviewEnum_type;
     PyTypeObject *__pyx_memoryview_type;
@@ -3792,7 +3792,7 @@ namespace {
     PyObject *__pyx_slice[1];
     PyObject *__pyx_tuple[2];
     PyObject *__pyx_codeobj_tab[5];
-    PyObject *__pyx_string_tab[143];
+    PyObject *__pyx_string_tab[145];
     PyObject *__pyx_number_tab[4];
 /* #### Code section: module_state_contents ### */
 /* PyFrozenDict.module_state_decls */
@@ -3802,13 +3802,13 @@ PyObject *__Pyx_PyFrozenDictType;
 
 
 #if CYTHON_USE_FREELISTS
-struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check *__pyx_freelist_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check[8];
-int __pyx_freecount_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check;
+struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths *__pyx_freelist_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths[8];
+int __pyx_freecount_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths;
 #endif
 
 #if CYTHON_USE_FREELISTS
-struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr *__pyx_freelist_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr[8];
-int __pyx_freecount_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr;
+struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr *__pyx_freelist_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr[8];
+int __pyx_freecount_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr;
 #endif
 /* CommonTypesMetaclass.module_state_decls */
 PyTypeObject *__pyx_CommonTypesMetaclassType;
@@ -3878,15 +3878,15 @@ static __pyx_mstatetype * const __pyx_mstate_global = &__pyx_mstate_global_stati
 #define __pyx_kp_u_Note_that_Cython_is_deliberately __pyx_string_tab[15]
 #define __pyx_kp_u_add_note __pyx_string_tab[16]
 #define __pyx_kp_u_collections_abc __pyx_string_tab[17]
-#define __pyx_kp_u_columns_of_one_length_are_needed __pyx_string_tab[18]
-#define __pyx_kp_u_disable __pyx_string_tab[19]
-#define __pyx_kp_u_enable __pyx_string_tab[20]
-#define __pyx_kp_u_gc __pyx_string_tab[21]
-#define __pyx_kp_u_isenabled __pyx_string_tab[22]
-#define __pyx_kp_u_no_default___reduce___due_to_non __pyx_string_tab[23]
-#define __pyx_kp_u_no_memory_for_neighbours __pyx_string_tab[24]
-#define __pyx_kp_u_no_such_rows __pyx_string_tab[25]
-#define __pyx_kp_u_there_are_not_as_many_to_choose __pyx_string_tab[26]
+#define __pyx_kp_u_disable __pyx_string_tab[18]
+#define __pyx_kp_u_enable __pyx_string_tab[19]
+#define __pyx_kp_u_gc __pyx_string_tab[20]
+#define __pyx_kp_u_isenabled __pyx_string_tab[21]
+#define __pyx_kp_u_no_default___reduce___due_to_non __pyx_string_tab[22]
+#define __pyx_kp_u_out_of_memory __pyx_string_tab[23]
+#define __pyx_kp_u_the_arrays_must_have_the_same_le __pyx_string_tab[24]
+#define __pyx_kp_u_the_range_is_outside_of_the_vect __pyx_string_tab[25]
+#define __pyx_kp_u_there_are_not_enough_vectors_to __pyx_string_tab[26]
 #define __pyx_kp_u_tracklight_analysis_embeddings_p_2 __pyx_string_tab[27]
 #define __pyx_kp_u_unable_to_allocate_array_data __pyx_string_tab[28]
 #define __pyx_kp_u_unable_to_allocate_shape_and_str __pyx_string_tab[29]
@@ -3923,86 +3923,88 @@ static __pyx_mstatetype * const __pyx_mstate_global = &__pyx_mstate_global_stati
 #define __pyx_n_u_abc __pyx_string_tab[60]
 #define __pyx_n_u_allocate_buffer __pyx_string_tab[61]
 #define __pyx_n_u_asyncio_coroutines __pyx_string_tab[62]
-#define __pyx_n_u_base __pyx_string_tab[63]
-#define __pyx_n_u_begin __pyx_string_tab[64]
-#define __pyx_n_u_c __pyx_string_tab[65]
-#define __pyx_n_u_check __pyx_string_tab[66]
-#define __pyx_n_u_check_locals_genexpr __pyx_string_tab[67]
-#define __pyx_n_u_cline_in_traceback __pyx_string_tab[68]
-#define __pyx_n_u_close __pyx_string_tab[69]
-#define __pyx_n_u_company __pyx_string_tab[70]
+#define __pyx_n_u_available __pyx_string_tab[63]
+#define __pyx_n_u_base __pyx_string_tab[64]
+#define __pyx_n_u_begin __pyx_string_tab[65]
+#define __pyx_n_u_c __pyx_string_tab[66]
+#define __pyx_n_u_check_lengths __pyx_string_tab[67]
+#define __pyx_n_u_check_lengths_locals_genexpr __pyx_string_tab[68]
+#define __pyx_n_u_cline_in_traceback __pyx_string_tab[69]
+#define __pyx_n_u_close __pyx_string_tab[70]
 #define __pyx_n_u_count __pyx_string_tab[71]
-#define __pyx_n_u_distances __pyx_string_tab[72]
-#define __pyx_n_u_dtype_is_object __pyx_string_tab[73]
-#define __pyx_n_u_encode __pyx_string_tab[74]
-#define __pyx_n_u_end __pyx_string_tab[75]
-#define __pyx_n_u_enumerate __pyx_string_tab[76]
-#define __pyx_n_u_error __pyx_string_tab[77]
-#define __pyx_n_u_estimate __pyx_string_tab[78]
-#define __pyx_n_u_extra __pyx_string_tab[79]
-#define __pyx_n_u_farthest __pyx_string_tab[80]
-#define __pyx_n_u_flags __pyx_string_tab[81]
-#define __pyx_n_u_format __pyx_string_tab[82]
-#define __pyx_n_u_fortran __pyx_string_tab[83]
-#define __pyx_n_u_genexpr __pyx_string_tab[84]
-#define __pyx_n_u_heap __pyx_string_tab[85]
-#define __pyx_n_u_id __pyx_string_tab[86]
-#define __pyx_n_u_index __pyx_string_tab[87]
-#define __pyx_n_u_items __pyx_string_tab[88]
-#define __pyx_n_u_itemsize __pyx_string_tab[89]
-#define __pyx_n_u_known __pyx_string_tab[90]
-#define __pyx_n_u_known_distances __pyx_string_tab[91]
-#define __pyx_n_u_length __pyx_string_tab[92]
-#define __pyx_n_u_letter __pyx_string_tab[93]
-#define __pyx_n_u_memview __pyx_string_tab[94]
-#define __pyx_n_u_metric __pyx_string_tab[95]
-#define __pyx_n_u_mode __pyx_string_tab[96]
-#define __pyx_n_u_name __pyx_string_tab[97]
-#define __pyx_n_u_ndim __pyx_string_tab[98]
-#define __pyx_n_u_next __pyx_string_tab[99]
-#define __pyx_n_u_numbers __pyx_string_tab[100]
-#define __pyx_n_u_obj __pyx_string_tab[101]
-#define __pyx_n_u_order __pyx_string_tab[102]
-#define __pyx_n_u_other __pyx_string_tab[103]
-#define __pyx_n_u_others __pyx_string_tab[104]
-#define __pyx_n_u_own __pyx_string_tab[105]
-#define __pyx_n_u_pack __pyx_string_tab[106]
-#define __pyx_n_u_pick __pyx_string_tab[107]
-#define __pyx_n_u_places __pyx_string_tab[108]
-#define __pyx_n_u_pop __pyx_string_tab[109]
-#define __pyx_n_u_product __pyx_string_tab[110]
-#define __pyx_n_u_queries __pyx_string_tab[111]
-#define __pyx_n_u_query __pyx_string_tab[112]
-#define __pyx_n_u_rank __pyx_string_tab[113]
-#define __pyx_n_u_refine __pyx_string_tab[114]
-#define __pyx_n_u_register __pyx_string_tab[115]
-#define __pyx_n_u_row __pyx_string_tab[116]
-#define __pyx_n_u_rows __pyx_string_tab[117]
+#define __pyx_n_u_dimensions __pyx_string_tab[72]
+#define __pyx_n_u_distances __pyx_string_tab[73]
+#define __pyx_n_u_dtype_is_object __pyx_string_tab[74]
+#define __pyx_n_u_encode __pyx_string_tab[75]
+#define __pyx_n_u_end __pyx_string_tab[76]
+#define __pyx_n_u_enumerate __pyx_string_tab[77]
+#define __pyx_n_u_error __pyx_string_tab[78]
+#define __pyx_n_u_estimate_distances __pyx_string_tab[79]
+#define __pyx_n_u_excluded __pyx_string_tab[80]
+#define __pyx_n_u_expected __pyx_string_tab[81]
+#define __pyx_n_u_extra __pyx_string_tab[82]
+#define __pyx_n_u_fanout __pyx_string_tab[83]
+#define __pyx_n_u_farthest __pyx_string_tab[84]
+#define __pyx_n_u_flags __pyx_string_tab[85]
+#define __pyx_n_u_format __pyx_string_tab[86]
+#define __pyx_n_u_fortran __pyx_string_tab[87]
+#define __pyx_n_u_genexpr __pyx_string_tab[88]
+#define __pyx_n_u_heap __pyx_string_tab[89]
+#define __pyx_n_u_id __pyx_string_tab[90]
+#define __pyx_n_u_index __pyx_string_tab[91]
+#define __pyx_n_u_indices __pyx_string_tab[92]
+#define __pyx_n_u_items __pyx_string_tab[93]
+#define __pyx_n_u_itemsize __pyx_string_tab[94]
+#define __pyx_n_u_known __pyx_string_tab[95]
+#define __pyx_n_u_known_distances __pyx_string_tab[96]
+#define __pyx_n_u_length __pyx_string_tab[97]
+#define __pyx_n_u_lengths __pyx_string_tab[98]
+#define __pyx_n_u_memview __pyx_string_tab[99]
+#define __pyx_n_u_metric __pyx_string_tab[100]
+#define __pyx_n_u_metric_code __pyx_string_tab[101]
+#define __pyx_n_u_mode __pyx_string_tab[102]
+#define __pyx_n_u_name __pyx_string_tab[103]
+#define __pyx_n_u_ndim __pyx_string_tab[104]
+#define __pyx_n_u_next __pyx_string_tab[105]
+#define __pyx_n_u_obj __pyx_string_tab[106]
+#define __pyx_n_u_pack __pyx_string_tab[107]
+#define __pyx_n_u_pop __pyx_string_tab[108]
+#define __pyx_n_u_product __pyx_string_tab[109]
+#define __pyx_n_u_queries __pyx_string_tab[110]
+#define __pyx_n_u_query __pyx_string_tab[111]
+#define __pyx_n_u_rank __pyx_string_tab[112]
+#define __pyx_n_u_refine_neighbors __pyx_string_tab[113]
+#define __pyx_n_u_register __pyx_string_tab[114]
+#define __pyx_n_u_row __pyx_string_tab[115]
+#define __pyx_n_u_rows __pyx_string_tab[116]
+#define __pyx_n_u_scores __pyx_string_tab[117]
 #define __pyx_n_u_seen __pyx_string_tab[118]
-#define __pyx_n_u_send __pyx_string_tab[119]
-#define __pyx_n_u_setdefault __pyx_string_tab[120]
-#define __pyx_n_u_shape __pyx_string_tab[121]
-#define __pyx_n_u_size __pyx_string_tab[122]
-#define __pyx_n_u_square __pyx_string_tab[123]
-#define __pyx_n_u_start __pyx_string_tab[124]
-#define __pyx_n_u_step __pyx_string_tab[125]
-#define __pyx_n_u_stop __pyx_string_tab[126]
-#define __pyx_n_u_struct __pyx_string_tab[127]
-#define __pyx_n_u_throw __pyx_string_tab[128]
-#define __pyx_n_u_total __pyx_string_tab[129]
-#define __pyx_n_u_tracklight_analysis_embeddings_p __pyx_string_tab[130]
-#define __pyx_n_u_unpack __pyx_string_tab[131]
-#define __pyx_n_u_update __pyx_string_tab[132]
-#define __pyx_n_u_value __pyx_string_tab[133]
-#define __pyx_n_u_values __pyx_string_tab[134]
-#define __pyx_n_u_vectors __pyx_string_tab[135]
-#define __pyx_n_u_x __pyx_string_tab[136]
-#define __pyx_n_b_O __pyx_string_tab[137]
-#define __pyx_kp_b_iso88591_j __pyx_string_tab[138]
-#define __pyx_kp_b_iso88591_vQa_s_6_E_q_q_YfAQ_t1_G5_aq_wc __pyx_string_tab[139]
-#define __pyx_kp_b_iso88591_G6_e6_s_6_q_vQd_q_F_YV_q_F_YfAQ __pyx_string_tab[140]
-#define __pyx_kp_b_iso88591_5_a_6_q_vQnG6_F_G7_E_d_Qc_GST_s __pyx_string_tab[141]
-#define __pyx_kp_b_iso88591__5 __pyx_string_tab[142]
+#define __pyx_n_u_select_nearest __pyx_string_tab[119]
+#define __pyx_n_u_send __pyx_string_tab[120]
+#define __pyx_n_u_setdefault __pyx_string_tab[121]
+#define __pyx_n_u_shape __pyx_string_tab[122]
+#define __pyx_n_u_size __pyx_string_tab[123]
+#define __pyx_n_u_square __pyx_string_tab[124]
+#define __pyx_n_u_start __pyx_string_tab[125]
+#define __pyx_n_u_step __pyx_string_tab[126]
+#define __pyx_n_u_stop __pyx_string_tab[127]
+#define __pyx_n_u_struct __pyx_string_tab[128]
+#define __pyx_n_u_throw __pyx_string_tab[129]
+#define __pyx_n_u_total __pyx_string_tab[130]
+#define __pyx_n_u_tracklight_analysis_embeddings_p __pyx_string_tab[131]
+#define __pyx_n_u_unpack __pyx_string_tab[132]
+#define __pyx_n_u_update __pyx_string_tab[133]
+#define __pyx_n_u_value __pyx_string_tab[134]
+#define __pyx_n_u_values __pyx_string_tab[135]
+#define __pyx_n_u_vector_count __pyx_string_tab[136]
+#define __pyx_n_u_vectors __pyx_string_tab[137]
+#define __pyx_n_u_x __pyx_string_tab[138]
+#define __pyx_n_b_O __pyx_string_tab[139]
+#define __pyx_kp_b_iso88591_j __pyx_string_tab[140]
+#define __pyx_kp_b_iso88591_7_Cq_aq_uF_1_q_YfAQ_t1_G5_aq_3a __pyx_string_tab[141]
+#define __pyx_kp_b_iso88591_G6_e6_Cq_aq_1_vQd_q_G6QRRVV__ee __pyx_string_tab[142]
+#define __pyx_kp_b_iso88591_6_q_G6_fA_gV1A_E_d_3c_PQ_F_G1_C __pyx_string_tab[143]
+#define __pyx_kp_b_iso88591__5 __pyx_string_tab[144]
 #define __pyx_int_0 __pyx_number_tab[0]
 #define __pyx_int_neg_1 __pyx_number_tab[1]
 #define __pyx_int_136983863 __pyx_number_tab[2]
@@ -4021,10 +4023,10 @@ static CYTHON_SMALL_CODE int __pyx_m_clear(PyObject *m) {
   #if CYTHON_PEP489_MULTI_PHASE_INIT
   __Pyx_State_RemoveModule(NULL);
   #endif
-  Py_CLEAR(clear_module_state->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check);
-  Py_CLEAR(clear_module_state->__pyx_type_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check);
-  Py_CLEAR(clear_module_state->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr);
-  Py_CLEAR(clear_module_state->__pyx_type_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr);
+  Py_CLEAR(clear_module_state->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths);
+  Py_CLEAR(clear_module_state->__pyx_type_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths);
+  Py_CLEAR(clear_module_state->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr);
+  Py_CLEAR(clear_module_state->__pyx_type_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr);
   Py_CLEAR(clear_module_state->__pyx_array_type);
   Py_CLEAR(clear_module_state->__pyx_type___pyx_array);
   Py_CLEAR(clear_module_state->__pyx_MemviewEnum_type);
@@ -4039,7 +4041,7 @@ static CYTHON_SMALL_CODE int __pyx_m_clear(PyObject *m) {
   for (int i=0; i<1; ++i) { Py_CLEAR(clear_module_state->__pyx_slice[i]); }
   for (int i=0; i<2; ++i) { Py_CLEAR(clear_module_state->__pyx_tuple[i]); }
   for (int i=0; i<5; ++i) { Py_CLEAR(clear_module_state->__pyx_codeobj_tab[i]); }
-  for (int i=0; i<143; ++i) { Py_CLEAR(clear_module_state->__pyx_string_tab[i]); }
+  for (int i=0; i<145; ++i) { Py_CLEAR(clear_module_state->__pyx_string_tab[i]); }
   for (int i=0; i<4; ++i) { Py_CLEAR(clear_module_state->__pyx_number_tab[i]); }
 /* #### Code section: module_state_clear_contents ### */
 /* CommonTypesMetaclass.module_state_clear */
@@ -4066,10 +4068,10 @@ static CYTHON_SMALL_CODE int __pyx_m_traverse(PyObject *m, visitproc visit, void
   __Pyx_VISIT_CONST(traverse_module_state->__pyx_empty_tuple);
   __Pyx_VISIT_CONST(traverse_module_state->__pyx_empty_bytes);
   __Pyx_VISIT_CONST(traverse_module_state->__pyx_empty_unicode);
-  Py_VISIT(traverse_module_state->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check);
-  Py_VISIT(traverse_module_state->__pyx_type_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check);
-  Py_VISIT(traverse_module_state->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr);
-  Py_VISIT(traverse_module_state->__pyx_type_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr);
+  Py_VISIT(traverse_module_state->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths);
+  Py_VISIT(traverse_module_state->__pyx_type_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths);
+  Py_VISIT(traverse_module_state->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr);
+  Py_VISIT(traverse_module_state->__pyx_type_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr);
   Py_VISIT(traverse_module_state->__pyx_array_type);
   Py_VISIT(traverse_module_state->__pyx_type___pyx_array);
   Py_VISIT(traverse_module_state->__pyx_MemviewEnum_type);
@@ -4084,7 +4086,7 @@ static CYTHON_SMALL_CODE int __pyx_m_traverse(PyObject *m, visitproc visit, void
   for (int i=0; i<1; ++i) { __Pyx_VISIT_CONST(traverse_module_state->__pyx_slice[i]); }
   for (int i=0; i<2; ++i) { __Pyx_VISIT_CONST(traverse_module_state->__pyx_tuple[i]); }
   for (int i=0; i<5; ++i) { __Pyx_VISIT_CONST(traverse_module_state->__pyx_codeobj_tab[i]); }
-  for (int i=0; i<143; ++i) { __Pyx_VISIT_CONST(traverse_module_state->__pyx_string_tab[i]); }
+  for (int i=0; i<145; ++i) { __Pyx_VISIT_CONST(traverse_module_state->__pyx_string_tab[i]); }
   for (int i=0; i<4; ++i) { __Pyx_VISIT_CONST(traverse_module_state->__pyx_number_tab[i]); }
 /* #### Code section: module_state_traverse_contents ### */
 /* CommonTypesMetaclass.module_state_traverse */
@@ -18274,24 +18276,24 @@ static PyObject *__pyx_unpickle_Enum__set_state(struct __pyx_MemviewEnum_obj *__
   return __pyx_r;
 }
 
-/* "tracklight/analysis/embeddings/projections/_near.pyx":22
+/* "tracklight/analysis/embeddings/projections/_neighbors.pyx":22
  * 
  * 
- * cdef inline bint is_nearer(Found one, Found other) noexcept nogil:             # <<<<<<<<<<<<<<
- *     """Of equally near ones the first, as in a list."""
+ * cdef inline bint is_nearer(Candidate one, Candidate other) noexcept nogil:             # <<<<<<<<<<<<<<
+ *     """Compare by distance, and by index among equal distances."""
  *     return one.distance < other.distance or (
 */
 
-static CYTHON_INLINE int __pyx_f_10tracklight_8analysis_10embeddings_11projections_5_near_is_nearer(struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_5_near_Found __pyx_v_one, struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_5_near_Found __pyx_v_other) {
+static CYTHON_INLINE int __pyx_f_10tracklight_8analysis_10embeddings_11projections_10_neighbors_is_nearer(struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_10_neighbors_Candidate __pyx_v_one, struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_10_neighbors_Candidate __pyx_v_other) {
   int __pyx_r;
   int __pyx_t_1;
   int __pyx_t_2;
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":24
- * cdef inline bint is_nearer(Found one, Found other) noexcept nogil:
- *     """Of equally near ones the first, as in a list."""
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":24
+ * cdef inline bint is_nearer(Candidate one, Candidate other) noexcept nogil:
+ *     """Compare by distance, and by index among equal distances."""
  *     return one.distance < other.distance or (             # <<<<<<<<<<<<<<
- *         one.distance == other.distance and one.place < other.place
+ *         one.distance == other.distance and one.index < other.index
  *     )
 */
   __pyx_t_2 = (__pyx_v_one.distance < __pyx_v_other.distance);
@@ -18305,10 +18307,10 @@ static CYTHON_INLINE int __pyx_f_10tracklight_8analysis_10embeddings_11projectio
     goto __pyx_L3_bool_binop_done;
   }
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":25
- *     """Of equally near ones the first, as in a list."""
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":25
+ *     """Compare by distance, and by index among equal distances."""
  *     return one.distance < other.distance or (
- *         one.distance == other.distance and one.place < other.place             # <<<<<<<<<<<<<<
+ *         one.distance == other.distance and one.index < other.index             # <<<<<<<<<<<<<<
  *     )
  * 
 */
@@ -18322,7 +18324,7 @@ static CYTHON_INLINE int __pyx_f_10tracklight_8analysis_10embeddings_11projectio
 
     goto __pyx_L3_bool_binop_done;
   }
-  __pyx_t_2 = (__pyx_v_one.place < __pyx_v_other.place);
+  __pyx_t_2 = (__pyx_v_one.index < __pyx_v_other.index);
 
 
   __pyx_t_1 = __pyx_t_2;
@@ -18333,11 +18335,11 @@ static CYTHON_INLINE int __pyx_f_10tracklight_8analysis_10embeddings_11projectio
   }
   goto __pyx_L0;
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":22
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":22
  * 
  * 
- * cdef inline bint is_nearer(Found one, Found other) noexcept nogil:             # <<<<<<<<<<<<<<
- *     """Of equally near ones the first, as in a list."""
+ * cdef inline bint is_nearer(Candidate one, Candidate other) noexcept nogil:             # <<<<<<<<<<<<<<
+ *     """Compare by distance, and by index among equal distances."""
  *     return one.distance < other.distance or (
 */
 
@@ -18346,22 +18348,22 @@ static CYTHON_INLINE int __pyx_f_10tracklight_8analysis_10embeddings_11projectio
   return __pyx_r;
 }
 
-/* "tracklight/analysis/embeddings/projections/_near.pyx":29
+/* "tracklight/analysis/embeddings/projections/_neighbors.pyx":29
  * 
  * 
- * cdef inline void sift(Found *heap, int64_t hole, int64_t count, Found found) noexcept nogil:             # <<<<<<<<<<<<<<
- *     """Put one in at a hole, or below it where there are farther ones."""
+ * cdef inline void sift_down(Candidate *heap, int64_t hole, int64_t count, Candidate candidate) noexcept nogil:             # <<<<<<<<<<<<<<
+ *     """Insert a candidate at a hole of the heap and restore the heap below it."""
  *     cdef int64_t child
 */
 
-static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projections_5_near_sift(struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_5_near_Found *__pyx_v_heap, int64_t __pyx_v_hole, int64_t __pyx_v_count, struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_5_near_Found __pyx_v_found) {
+static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projections_10_neighbors_sift_down(struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_10_neighbors_Candidate *__pyx_v_heap, int64_t __pyx_v_hole, int64_t __pyx_v_count, struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_10_neighbors_Candidate __pyx_v_candidate) {
   int64_t __pyx_v_child;
   int __pyx_t_1;
   int __pyx_t_2;
 
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":32
- *     """Put one in at a hole, or below it where there are farther ones."""
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":32
+ *     """Insert a candidate at a hole of the heap and restore the heap below it."""
  *     cdef int64_t child
  *     while True:             # <<<<<<<<<<<<<<
  *         child = 2 * hole + 1
@@ -18369,7 +18371,7 @@ static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projecti
 */
   while (1) {
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":33
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":33
  *     cdef int64_t child
  *     while True:
  *         child = 2 * hole + 1             # <<<<<<<<<<<<<<
@@ -18378,7 +18380,7 @@ static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projecti
 */
     __pyx_v_child = ((2 * __pyx_v_hole) + 1);
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":34
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":34
  *     while True:
  *         child = 2 * hole + 1
  *         if child >= count:             # <<<<<<<<<<<<<<
@@ -18390,7 +18392,7 @@ static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projecti
     if (__pyx_t_1) {
 
 
-      /* "tracklight/analysis/embeddings/projections/_near.pyx":35
+      /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":35
  *         child = 2 * hole + 1
  *         if child >= count:
  *             break             # <<<<<<<<<<<<<<
@@ -18399,7 +18401,7 @@ static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projecti
 */
       goto __pyx_L4_break;
 
-      /* "tracklight/analysis/embeddings/projections/_near.pyx":34
+      /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":34
  *     while True:
  *         child = 2 * hole + 1
  *         if child >= count:             # <<<<<<<<<<<<<<
@@ -18408,12 +18410,12 @@ static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projecti
 */
     }
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":36
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":36
  *         if child >= count:
  *             break
  *         if child + 1 < count and is_nearer(heap[child], heap[child + 1]):             # <<<<<<<<<<<<<<
  *             child += 1
- *         if not is_nearer(found, heap[child]):
+ *         if not is_nearer(candidate, heap[child]):
 */
     __pyx_t_2 = ((__pyx_v_child + 1) < __pyx_v_count);
 
@@ -18425,7 +18427,7 @@ static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projecti
 
       goto __pyx_L7_bool_binop_done;
     }
-    __pyx_t_2 = __pyx_f_10tracklight_8analysis_10embeddings_11projections_5_near_is_nearer((__pyx_v_heap[__pyx_v_child]), (__pyx_v_heap[(__pyx_v_child + 1)]));
+    __pyx_t_2 = __pyx_f_10tracklight_8analysis_10embeddings_11projections_10_neighbors_is_nearer((__pyx_v_heap[__pyx_v_child]), (__pyx_v_heap[(__pyx_v_child + 1)]));
 
 
     __pyx_t_1 = __pyx_t_2;
@@ -18434,88 +18436,88 @@ static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projecti
     if (__pyx_t_1) {
 
 
-      /* "tracklight/analysis/embeddings/projections/_near.pyx":37
+      /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":37
  *             break
  *         if child + 1 < count and is_nearer(heap[child], heap[child + 1]):
  *             child += 1             # <<<<<<<<<<<<<<
- *         if not is_nearer(found, heap[child]):
+ *         if not is_nearer(candidate, heap[child]):
  *             break
 */
       __pyx_v_child = (__pyx_v_child + 1);
 
-      /* "tracklight/analysis/embeddings/projections/_near.pyx":36
+      /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":36
  *         if child >= count:
  *             break
  *         if child + 1 < count and is_nearer(heap[child], heap[child + 1]):             # <<<<<<<<<<<<<<
  *             child += 1
- *         if not is_nearer(found, heap[child]):
+ *         if not is_nearer(candidate, heap[child]):
 */
     }
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":38
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":38
  *         if child + 1 < count and is_nearer(heap[child], heap[child + 1]):
  *             child += 1
- *         if not is_nearer(found, heap[child]):             # <<<<<<<<<<<<<<
+ *         if not is_nearer(candidate, heap[child]):             # <<<<<<<<<<<<<<
  *             break
  *         heap[hole] = heap[child]
 */
-    __pyx_t_1 = (!__pyx_f_10tracklight_8analysis_10embeddings_11projections_5_near_is_nearer(__pyx_v_found, (__pyx_v_heap[__pyx_v_child])));
+    __pyx_t_1 = (!__pyx_f_10tracklight_8analysis_10embeddings_11projections_10_neighbors_is_nearer(__pyx_v_candidate, (__pyx_v_heap[__pyx_v_child])));
 
     if (__pyx_t_1) {
 
 
-      /* "tracklight/analysis/embeddings/projections/_near.pyx":39
+      /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":39
  *             child += 1
- *         if not is_nearer(found, heap[child]):
+ *         if not is_nearer(candidate, heap[child]):
  *             break             # <<<<<<<<<<<<<<
  *         heap[hole] = heap[child]
  *         hole = child
 */
       goto __pyx_L4_break;
 
-      /* "tracklight/analysis/embeddings/projections/_near.pyx":38
+      /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":38
  *         if child + 1 < count and is_nearer(heap[child], heap[child + 1]):
  *             child += 1
- *         if not is_nearer(found, heap[child]):             # <<<<<<<<<<<<<<
+ *         if not is_nearer(candidate, heap[child]):             # <<<<<<<<<<<<<<
  *             break
  *         heap[hole] = heap[child]
 */
     }
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":40
- *         if not is_nearer(found, heap[child]):
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":40
+ *         if not is_nearer(candidate, heap[child]):
  *             break
  *         heap[hole] = heap[child]             # <<<<<<<<<<<<<<
  *         hole = child
- *     heap[hole] = found
+ *     heap[hole] = candidate
 */
     (__pyx_v_heap[__pyx_v_hole]) = (__pyx_v_heap[__pyx_v_child]);
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":41
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":41
  *             break
  *         heap[hole] = heap[child]
  *         hole = child             # <<<<<<<<<<<<<<
- *     heap[hole] = found
+ *     heap[hole] = candidate
  * 
 */
     __pyx_v_hole = __pyx_v_child;
   }
   __pyx_L4_break:;
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":42
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":42
  *         heap[hole] = heap[child]
  *         hole = child
- *     heap[hole] = found             # <<<<<<<<<<<<<<
+ *     heap[hole] = candidate             # <<<<<<<<<<<<<<
  * 
  * 
 */
-  (__pyx_v_heap[__pyx_v_hole]) = __pyx_v_found;
+  (__pyx_v_heap[__pyx_v_hole]) = __pyx_v_candidate;
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":29
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":29
  * 
  * 
- * cdef inline void sift(Found *heap, int64_t hole, int64_t count, Found found) noexcept nogil:             # <<<<<<<<<<<<<<
- *     """Put one in at a hole, or below it where there are farther ones."""
+ * cdef inline void sift_down(Candidate *heap, int64_t hole, int64_t count, Candidate candidate) noexcept nogil:             # <<<<<<<<<<<<<<
+ *     """Insert a candidate at a hole of the heap and restore the heap below it."""
  *     cdef int64_t child
 */
 
@@ -18524,43 +18526,43 @@ static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projecti
 
 }
 
-/* "tracklight/analysis/embeddings/projections/_near.pyx":45
+/* "tracklight/analysis/embeddings/projections/_neighbors.pyx":45
  * 
  * 
- * cdef inline void pile(Found *heap, int64_t count) noexcept nogil:             # <<<<<<<<<<<<<<
- *     """Make a heap of what is there in any order."""
+ * cdef inline void heapify(Candidate *heap, int64_t count) noexcept nogil:             # <<<<<<<<<<<<<<
+ *     """Make a max-heap of candidates in any order."""
  *     cdef int64_t hole
 */
 
-static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projections_5_near_pile(struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_5_near_Found *__pyx_v_heap, int64_t __pyx_v_count) {
+static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projections_10_neighbors_heapify(struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_10_neighbors_Candidate *__pyx_v_heap, int64_t __pyx_v_count) {
   int64_t __pyx_v_hole;
   int64_t __pyx_t_1;
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":48
- *     """Make a heap of what is there in any order."""
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":48
+ *     """Make a max-heap of candidates in any order."""
  *     cdef int64_t hole
  *     for hole in range(count // 2 - 1, -1, -1):             # <<<<<<<<<<<<<<
- *         sift(heap, hole, count, heap[hole])
+ *         sift_down(heap, hole, count, heap[hole])
  * 
 */
   for (__pyx_t_1 = ((__pyx_v_count / 2) - 1); __pyx_t_1 > -1L; __pyx_t_1-=1) {
     __pyx_v_hole = __pyx_t_1;
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":49
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":49
  *     cdef int64_t hole
  *     for hole in range(count // 2 - 1, -1, -1):
- *         sift(heap, hole, count, heap[hole])             # <<<<<<<<<<<<<<
+ *         sift_down(heap, hole, count, heap[hole])             # <<<<<<<<<<<<<<
  * 
  * 
 */
-    __pyx_f_10tracklight_8analysis_10embeddings_11projections_5_near_sift(__pyx_v_heap, __pyx_v_hole, __pyx_v_count, (__pyx_v_heap[__pyx_v_hole]));
+    __pyx_f_10tracklight_8analysis_10embeddings_11projections_10_neighbors_sift_down(__pyx_v_heap, __pyx_v_hole, __pyx_v_count, (__pyx_v_heap[__pyx_v_hole]));
   }
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":45
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":45
  * 
  * 
- * cdef inline void pile(Found *heap, int64_t count) noexcept nogil:             # <<<<<<<<<<<<<<
- *     """Make a heap of what is there in any order."""
+ * cdef inline void heapify(Candidate *heap, int64_t count) noexcept nogil:             # <<<<<<<<<<<<<<
+ *     """Make a max-heap of candidates in any order."""
  *     cdef int64_t hole
 */
 
@@ -18568,50 +18570,50 @@ static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projecti
 
 }
 
-/* "tracklight/analysis/embeddings/projections/_near.pyx":52
+/* "tracklight/analysis/embeddings/projections/_neighbors.pyx":52
  * 
  * 
- * cdef inline void sort(Found *heap, int64_t count) noexcept nogil:             # <<<<<<<<<<<<<<
- *     """Put the nearest of a heap first."""
+ * cdef inline void sort_heap(Candidate *heap, int64_t count) noexcept nogil:             # <<<<<<<<<<<<<<
+ *     """Sort a heap in ascending order."""
  *     cdef int64_t last
 */
 
-static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projections_5_near_sort(struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_5_near_Found *__pyx_v_heap, int64_t __pyx_v_count) {
+static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projections_10_neighbors_sort_heap(struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_10_neighbors_Candidate *__pyx_v_heap, int64_t __pyx_v_count) {
   int64_t __pyx_v_last;
-  struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_5_near_Found __pyx_v_farthest;
+  struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_10_neighbors_Candidate __pyx_v_farthest;
   int64_t __pyx_t_1;
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":56
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":56
  *     cdef int64_t last
- *     cdef Found farthest
+ *     cdef Candidate farthest
  *     for last in range(count - 1, 0, -1):             # <<<<<<<<<<<<<<
  *         farthest = heap[0]
- *         sift(heap, 0, last, heap[last])
+ *         sift_down(heap, 0, last, heap[last])
 */
   for (__pyx_t_1 = (__pyx_v_count - 1); __pyx_t_1 > 0; __pyx_t_1-=1) {
     __pyx_v_last = __pyx_t_1;
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":57
- *     cdef Found farthest
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":57
+ *     cdef Candidate farthest
  *     for last in range(count - 1, 0, -1):
  *         farthest = heap[0]             # <<<<<<<<<<<<<<
- *         sift(heap, 0, last, heap[last])
+ *         sift_down(heap, 0, last, heap[last])
  *         heap[last] = farthest
 */
     __pyx_v_farthest = (__pyx_v_heap[0]);
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":58
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":58
  *     for last in range(count - 1, 0, -1):
  *         farthest = heap[0]
- *         sift(heap, 0, last, heap[last])             # <<<<<<<<<<<<<<
+ *         sift_down(heap, 0, last, heap[last])             # <<<<<<<<<<<<<<
  *         heap[last] = farthest
  * 
 */
-    __pyx_f_10tracklight_8analysis_10embeddings_11projections_5_near_sift(__pyx_v_heap, 0, __pyx_v_last, (__pyx_v_heap[__pyx_v_last]));
+    __pyx_f_10tracklight_8analysis_10embeddings_11projections_10_neighbors_sift_down(__pyx_v_heap, 0, __pyx_v_last, (__pyx_v_heap[__pyx_v_last]));
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":59
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":59
  *         farthest = heap[0]
- *         sift(heap, 0, last, heap[last])
+ *         sift_down(heap, 0, last, heap[last])
  *         heap[last] = farthest             # <<<<<<<<<<<<<<
  * 
  * 
@@ -18619,11 +18621,11 @@ static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projecti
     (__pyx_v_heap[__pyx_v_last]) = __pyx_v_farthest;
   }
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":52
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":52
  * 
  * 
- * cdef inline void sort(Found *heap, int64_t count) noexcept nogil:             # <<<<<<<<<<<<<<
- *     """Put the nearest of a heap first."""
+ * cdef inline void sort_heap(Candidate *heap, int64_t count) noexcept nogil:             # <<<<<<<<<<<<<<
+ *     """Sort a heap in ascending order."""
  *     cdef int64_t last
 */
 
@@ -18632,17 +18634,17 @@ static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projecti
 
 }
 
-/* "tracklight/analysis/embeddings/projections/_near.pyx":62
+/* "tracklight/analysis/embeddings/projections/_neighbors.pyx":62
  * 
  * 
- * cdef inline double multiply(const float *one, const float *other, int64_t numbers) noexcept nogil:             # <<<<<<<<<<<<<<
+ * cdef inline double dot_product(const float *one, const float *other, int64_t dimensions) noexcept nogil:             # <<<<<<<<<<<<<<
  *     cdef double lanes[LANES]
- *     cdef int64_t place = 0, lane
+ *     cdef int64_t index = 0, lane
 */
 
-static CYTHON_INLINE double __pyx_f_10tracklight_8analysis_10embeddings_11projections_5_near_multiply(float const *__pyx_v_one, float const *__pyx_v_other, int64_t __pyx_v_numbers) {
-  double __pyx_v_lanes[__pyx_e_10tracklight_8analysis_10embeddings_11projections_5_near_LANES];
-  int64_t __pyx_v_place;
+static CYTHON_INLINE double __pyx_f_10tracklight_8analysis_10embeddings_11projections_10_neighbors_dot_product(float const *__pyx_v_one, float const *__pyx_v_other, int64_t __pyx_v_dimensions) {
+  double __pyx_v_lanes[__pyx_e_10tracklight_8analysis_10embeddings_11projections_10_neighbors_LANES];
+  int64_t __pyx_v_index;
   int64_t __pyx_v_lane;
   double __pyx_v_total;
   double __pyx_r;
@@ -18653,140 +18655,140 @@ static CYTHON_INLINE double __pyx_f_10tracklight_8analysis_10embeddings_11projec
   int64_t __pyx_t_5;
   int64_t __pyx_t_6;
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":64
- * cdef inline double multiply(const float *one, const float *other, int64_t numbers) noexcept nogil:
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":64
+ * cdef inline double dot_product(const float *one, const float *other, int64_t dimensions) noexcept nogil:
  *     cdef double lanes[LANES]
- *     cdef int64_t place = 0, lane             # <<<<<<<<<<<<<<
+ *     cdef int64_t index = 0, lane             # <<<<<<<<<<<<<<
  *     cdef double total = 0
  *     for lane in range(LANES):
 */
-  __pyx_v_place = 0;
+  __pyx_v_index = 0;
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":65
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":65
  *     cdef double lanes[LANES]
- *     cdef int64_t place = 0, lane
+ *     cdef int64_t index = 0, lane
  *     cdef double total = 0             # <<<<<<<<<<<<<<
  *     for lane in range(LANES):
  *         lanes[lane] = 0
 */
   __pyx_v_total = 0.0;
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":66
- *     cdef int64_t place = 0, lane
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":66
+ *     cdef int64_t index = 0, lane
  *     cdef double total = 0
  *     for lane in range(LANES):             # <<<<<<<<<<<<<<
  *         lanes[lane] = 0
- *     while place + LANES <= numbers:
+ *     while index + LANES <= dimensions:
 */
 
-  __pyx_t_1 = __pyx_e_10tracklight_8analysis_10embeddings_11projections_5_near_LANES;
+  __pyx_t_1 = __pyx_e_10tracklight_8analysis_10embeddings_11projections_10_neighbors_LANES;
   __pyx_t_2 = __pyx_t_1;
 
   for (__pyx_t_3 = 0; __pyx_t_3 < __pyx_t_2; __pyx_t_3+=1) {
     __pyx_v_lane = __pyx_t_3;
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":67
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":67
  *     cdef double total = 0
  *     for lane in range(LANES):
  *         lanes[lane] = 0             # <<<<<<<<<<<<<<
- *     while place + LANES <= numbers:
+ *     while index + LANES <= dimensions:
  *         for lane in range(LANES):
 */
     (__pyx_v_lanes[__pyx_v_lane]) = 0.0;
   }
 
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":68
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":68
  *     for lane in range(LANES):
  *         lanes[lane] = 0
- *     while place + LANES <= numbers:             # <<<<<<<<<<<<<<
+ *     while index + LANES <= dimensions:             # <<<<<<<<<<<<<<
  *         for lane in range(LANES):
- *             lanes[lane] += <double>one[place + lane] * other[place + lane]
+ *             lanes[lane] += <double>one[index + lane] * other[index + lane]
 */
   while (1) {
-    __pyx_t_4 = ((__pyx_v_place + __pyx_e_10tracklight_8analysis_10embeddings_11projections_5_near_LANES) <= __pyx_v_numbers);
+    __pyx_t_4 = ((__pyx_v_index + __pyx_e_10tracklight_8analysis_10embeddings_11projections_10_neighbors_LANES) <= __pyx_v_dimensions);
 
 
     if (!__pyx_t_4) break;
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":69
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":69
  *         lanes[lane] = 0
- *     while place + LANES <= numbers:
+ *     while index + LANES <= dimensions:
  *         for lane in range(LANES):             # <<<<<<<<<<<<<<
- *             lanes[lane] += <double>one[place + lane] * other[place + lane]
- *         place += LANES
+ *             lanes[lane] += <double>one[index + lane] * other[index + lane]
+ *         index += LANES
 */
 
-    __pyx_t_1 = __pyx_e_10tracklight_8analysis_10embeddings_11projections_5_near_LANES;
+    __pyx_t_1 = __pyx_e_10tracklight_8analysis_10embeddings_11projections_10_neighbors_LANES;
     __pyx_t_2 = __pyx_t_1;
 
     for (__pyx_t_3 = 0; __pyx_t_3 < __pyx_t_2; __pyx_t_3+=1) {
       __pyx_v_lane = __pyx_t_3;
 
-      /* "tracklight/analysis/embeddings/projections/_near.pyx":70
- *     while place + LANES <= numbers:
+      /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":70
+ *     while index + LANES <= dimensions:
  *         for lane in range(LANES):
- *             lanes[lane] += <double>one[place + lane] * other[place + lane]             # <<<<<<<<<<<<<<
- *         place += LANES
- *     for place in range(place, numbers):
+ *             lanes[lane] += <double>one[index + lane] * other[index + lane]             # <<<<<<<<<<<<<<
+ *         index += LANES
+ *     for index in range(index, dimensions):
 */
 
       __pyx_t_5 = __pyx_v_lane;
-      (__pyx_v_lanes[__pyx_t_5]) = ((__pyx_v_lanes[__pyx_t_5]) + (((double)(__pyx_v_one[(__pyx_v_place + __pyx_v_lane)])) * (__pyx_v_other[(__pyx_v_place + __pyx_v_lane)])));
+      (__pyx_v_lanes[__pyx_t_5]) = ((__pyx_v_lanes[__pyx_t_5]) + (((double)(__pyx_v_one[(__pyx_v_index + __pyx_v_lane)])) * (__pyx_v_other[(__pyx_v_index + __pyx_v_lane)])));
     }
 
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":71
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":71
  *         for lane in range(LANES):
- *             lanes[lane] += <double>one[place + lane] * other[place + lane]
- *         place += LANES             # <<<<<<<<<<<<<<
- *     for place in range(place, numbers):
- *         total += <double>one[place] * other[place]
+ *             lanes[lane] += <double>one[index + lane] * other[index + lane]
+ *         index += LANES             # <<<<<<<<<<<<<<
+ *     for index in range(index, dimensions):
+ *         total += <double>one[index] * other[index]
 */
-    __pyx_v_place = (__pyx_v_place + __pyx_e_10tracklight_8analysis_10embeddings_11projections_5_near_LANES);
+    __pyx_v_index = (__pyx_v_index + __pyx_e_10tracklight_8analysis_10embeddings_11projections_10_neighbors_LANES);
   }
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":72
- *             lanes[lane] += <double>one[place + lane] * other[place + lane]
- *         place += LANES
- *     for place in range(place, numbers):             # <<<<<<<<<<<<<<
- *         total += <double>one[place] * other[place]
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":72
+ *             lanes[lane] += <double>one[index + lane] * other[index + lane]
+ *         index += LANES
+ *     for index in range(index, dimensions):             # <<<<<<<<<<<<<<
+ *         total += <double>one[index] * other[index]
  *     for lane in range(LANES):
 */
 
-  __pyx_t_3 = __pyx_v_numbers;
+  __pyx_t_3 = __pyx_v_dimensions;
   __pyx_t_5 = __pyx_t_3;
 
-  for (__pyx_t_6 = __pyx_v_place; __pyx_t_6 < __pyx_t_5; __pyx_t_6+=1) {
-    __pyx_v_place = __pyx_t_6;
+  for (__pyx_t_6 = __pyx_v_index; __pyx_t_6 < __pyx_t_5; __pyx_t_6+=1) {
+    __pyx_v_index = __pyx_t_6;
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":73
- *         place += LANES
- *     for place in range(place, numbers):
- *         total += <double>one[place] * other[place]             # <<<<<<<<<<<<<<
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":73
+ *         index += LANES
+ *     for index in range(index, dimensions):
+ *         total += <double>one[index] * other[index]             # <<<<<<<<<<<<<<
  *     for lane in range(LANES):
  *         total += lanes[lane]
 */
-    __pyx_v_total = (__pyx_v_total + (((double)(__pyx_v_one[__pyx_v_place])) * (__pyx_v_other[__pyx_v_place])));
+    __pyx_v_total = (__pyx_v_total + (((double)(__pyx_v_one[__pyx_v_index])) * (__pyx_v_other[__pyx_v_index])));
   }
 
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":74
- *     for place in range(place, numbers):
- *         total += <double>one[place] * other[place]
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":74
+ *     for index in range(index, dimensions):
+ *         total += <double>one[index] * other[index]
  *     for lane in range(LANES):             # <<<<<<<<<<<<<<
  *         total += lanes[lane]
  *     return total
 */
 
-  __pyx_t_1 = __pyx_e_10tracklight_8analysis_10embeddings_11projections_5_near_LANES;
+  __pyx_t_1 = __pyx_e_10tracklight_8analysis_10embeddings_11projections_10_neighbors_LANES;
   __pyx_t_2 = __pyx_t_1;
 
   for (__pyx_t_3 = 0; __pyx_t_3 < __pyx_t_2; __pyx_t_3+=1) {
     __pyx_v_lane = __pyx_t_3;
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":75
- *         total += <double>one[place] * other[place]
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":75
+ *         total += <double>one[index] * other[index]
  *     for lane in range(LANES):
  *         total += lanes[lane]             # <<<<<<<<<<<<<<
  *     return total
@@ -18796,7 +18798,7 @@ static CYTHON_INLINE double __pyx_f_10tracklight_8analysis_10embeddings_11projec
   }
 
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":76
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":76
  *     for lane in range(LANES):
  *         total += lanes[lane]
  *     return total             # <<<<<<<<<<<<<<
@@ -18809,12 +18811,12 @@ static CYTHON_INLINE double __pyx_f_10tracklight_8analysis_10embeddings_11projec
   }
   goto __pyx_L0;
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":62
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":62
  * 
  * 
- * cdef inline double multiply(const float *one, const float *other, int64_t numbers) noexcept nogil:             # <<<<<<<<<<<<<<
+ * cdef inline double dot_product(const float *one, const float *other, int64_t dimensions) noexcept nogil:             # <<<<<<<<<<<<<<
  *     cdef double lanes[LANES]
- *     cdef int64_t place = 0, lane
+ *     cdef int64_t index = 0, lane
 */
 
   /* function exit code */
@@ -18826,20 +18828,20 @@ static CYTHON_INLINE double __pyx_f_10tracklight_8analysis_10embeddings_11projec
   return __pyx_r;
 }
 
-/* "tracklight/analysis/embeddings/projections/_near.pyx":79
+/* "tracklight/analysis/embeddings/projections/_neighbors.pyx":79
  * 
  * 
- * cdef inline double subtract(const float *one, const float *other, int64_t numbers) noexcept nogil:             # <<<<<<<<<<<<<<
- *     """The square of how far two are apart."""
+ * cdef inline double squared_distance(const float *one, const float *other, int64_t dimensions) noexcept nogil:             # <<<<<<<<<<<<<<
  *     cdef double lanes[LANES]
+ *     cdef int64_t index = 0, lane
 */
 
-static CYTHON_INLINE double __pyx_f_10tracklight_8analysis_10embeddings_11projections_5_near_subtract(float const *__pyx_v_one, float const *__pyx_v_other, int64_t __pyx_v_numbers) {
-  double __pyx_v_lanes[__pyx_e_10tracklight_8analysis_10embeddings_11projections_5_near_LANES];
-  int64_t __pyx_v_place;
+static CYTHON_INLINE double __pyx_f_10tracklight_8analysis_10embeddings_11projections_10_neighbors_squared_distance(float const *__pyx_v_one, float const *__pyx_v_other, int64_t __pyx_v_dimensions) {
+  double __pyx_v_lanes[__pyx_e_10tracklight_8analysis_10embeddings_11projections_10_neighbors_LANES];
+  int64_t __pyx_v_index;
   int64_t __pyx_v_lane;
   double __pyx_v_total;
-  double __pyx_v_apart;
+  double __pyx_v_difference;
   double __pyx_r;
   int __pyx_t_1;
   int __pyx_t_2;
@@ -18848,158 +18850,158 @@ static CYTHON_INLINE double __pyx_f_10tracklight_8analysis_10embeddings_11projec
   int64_t __pyx_t_5;
   int64_t __pyx_t_6;
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":82
- *     """The square of how far two are apart."""
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":81
+ * cdef inline double squared_distance(const float *one, const float *other, int64_t dimensions) noexcept nogil:
  *     cdef double lanes[LANES]
- *     cdef int64_t place = 0, lane             # <<<<<<<<<<<<<<
- *     cdef double total = 0, apart
+ *     cdef int64_t index = 0, lane             # <<<<<<<<<<<<<<
+ *     cdef double total = 0, difference
  *     for lane in range(LANES):
 */
-  __pyx_v_place = 0;
+  __pyx_v_index = 0;
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":83
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":82
  *     cdef double lanes[LANES]
- *     cdef int64_t place = 0, lane
- *     cdef double total = 0, apart             # <<<<<<<<<<<<<<
+ *     cdef int64_t index = 0, lane
+ *     cdef double total = 0, difference             # <<<<<<<<<<<<<<
  *     for lane in range(LANES):
  *         lanes[lane] = 0
 */
   __pyx_v_total = 0.0;
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":84
- *     cdef int64_t place = 0, lane
- *     cdef double total = 0, apart
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":83
+ *     cdef int64_t index = 0, lane
+ *     cdef double total = 0, difference
  *     for lane in range(LANES):             # <<<<<<<<<<<<<<
  *         lanes[lane] = 0
- *     while place + LANES <= numbers:
+ *     while index + LANES <= dimensions:
 */
 
-  __pyx_t_1 = __pyx_e_10tracklight_8analysis_10embeddings_11projections_5_near_LANES;
+  __pyx_t_1 = __pyx_e_10tracklight_8analysis_10embeddings_11projections_10_neighbors_LANES;
   __pyx_t_2 = __pyx_t_1;
 
   for (__pyx_t_3 = 0; __pyx_t_3 < __pyx_t_2; __pyx_t_3+=1) {
     __pyx_v_lane = __pyx_t_3;
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":85
- *     cdef double total = 0, apart
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":84
+ *     cdef double total = 0, difference
  *     for lane in range(LANES):
  *         lanes[lane] = 0             # <<<<<<<<<<<<<<
- *     while place + LANES <= numbers:
+ *     while index + LANES <= dimensions:
  *         for lane in range(LANES):
 */
     (__pyx_v_lanes[__pyx_v_lane]) = 0.0;
   }
 
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":86
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":85
  *     for lane in range(LANES):
  *         lanes[lane] = 0
- *     while place + LANES <= numbers:             # <<<<<<<<<<<<<<
+ *     while index + LANES <= dimensions:             # <<<<<<<<<<<<<<
  *         for lane in range(LANES):
- *             apart = <double>one[place + lane] - other[place + lane]
+ *             difference = <double>one[index + lane] - other[index + lane]
 */
   while (1) {
-    __pyx_t_4 = ((__pyx_v_place + __pyx_e_10tracklight_8analysis_10embeddings_11projections_5_near_LANES) <= __pyx_v_numbers);
+    __pyx_t_4 = ((__pyx_v_index + __pyx_e_10tracklight_8analysis_10embeddings_11projections_10_neighbors_LANES) <= __pyx_v_dimensions);
 
 
     if (!__pyx_t_4) break;
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":87
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":86
  *         lanes[lane] = 0
- *     while place + LANES <= numbers:
+ *     while index + LANES <= dimensions:
  *         for lane in range(LANES):             # <<<<<<<<<<<<<<
- *             apart = <double>one[place + lane] - other[place + lane]
- *             lanes[lane] += apart * apart
+ *             difference = <double>one[index + lane] - other[index + lane]
+ *             lanes[lane] += difference * difference
 */
 
-    __pyx_t_1 = __pyx_e_10tracklight_8analysis_10embeddings_11projections_5_near_LANES;
+    __pyx_t_1 = __pyx_e_10tracklight_8analysis_10embeddings_11projections_10_neighbors_LANES;
     __pyx_t_2 = __pyx_t_1;
 
     for (__pyx_t_3 = 0; __pyx_t_3 < __pyx_t_2; __pyx_t_3+=1) {
       __pyx_v_lane = __pyx_t_3;
 
-      /* "tracklight/analysis/embeddings/projections/_near.pyx":88
- *     while place + LANES <= numbers:
+      /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":87
+ *     while index + LANES <= dimensions:
  *         for lane in range(LANES):
- *             apart = <double>one[place + lane] - other[place + lane]             # <<<<<<<<<<<<<<
- *             lanes[lane] += apart * apart
- *         place += LANES
+ *             difference = <double>one[index + lane] - other[index + lane]             # <<<<<<<<<<<<<<
+ *             lanes[lane] += difference * difference
+ *         index += LANES
 */
-      __pyx_v_apart = (((double)(__pyx_v_one[(__pyx_v_place + __pyx_v_lane)])) - (__pyx_v_other[(__pyx_v_place + __pyx_v_lane)]));
+      __pyx_v_difference = (((double)(__pyx_v_one[(__pyx_v_index + __pyx_v_lane)])) - (__pyx_v_other[(__pyx_v_index + __pyx_v_lane)]));
 
-      /* "tracklight/analysis/embeddings/projections/_near.pyx":89
+      /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":88
  *         for lane in range(LANES):
- *             apart = <double>one[place + lane] - other[place + lane]
- *             lanes[lane] += apart * apart             # <<<<<<<<<<<<<<
- *         place += LANES
- *     for place in range(place, numbers):
+ *             difference = <double>one[index + lane] - other[index + lane]
+ *             lanes[lane] += difference * difference             # <<<<<<<<<<<<<<
+ *         index += LANES
+ *     for index in range(index, dimensions):
 */
 
       __pyx_t_5 = __pyx_v_lane;
-      (__pyx_v_lanes[__pyx_t_5]) = ((__pyx_v_lanes[__pyx_t_5]) + (__pyx_v_apart * __pyx_v_apart));
+      (__pyx_v_lanes[__pyx_t_5]) = ((__pyx_v_lanes[__pyx_t_5]) + (__pyx_v_difference * __pyx_v_difference));
     }
 
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":90
- *             apart = <double>one[place + lane] - other[place + lane]
- *             lanes[lane] += apart * apart
- *         place += LANES             # <<<<<<<<<<<<<<
- *     for place in range(place, numbers):
- *         apart = <double>one[place] - other[place]
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":89
+ *             difference = <double>one[index + lane] - other[index + lane]
+ *             lanes[lane] += difference * difference
+ *         index += LANES             # <<<<<<<<<<<<<<
+ *     for index in range(index, dimensions):
+ *         difference = <double>one[index] - other[index]
 */
-    __pyx_v_place = (__pyx_v_place + __pyx_e_10tracklight_8analysis_10embeddings_11projections_5_near_LANES);
+    __pyx_v_index = (__pyx_v_index + __pyx_e_10tracklight_8analysis_10embeddings_11projections_10_neighbors_LANES);
   }
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":91
- *             lanes[lane] += apart * apart
- *         place += LANES
- *     for place in range(place, numbers):             # <<<<<<<<<<<<<<
- *         apart = <double>one[place] - other[place]
- *         total += apart * apart
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":90
+ *             lanes[lane] += difference * difference
+ *         index += LANES
+ *     for index in range(index, dimensions):             # <<<<<<<<<<<<<<
+ *         difference = <double>one[index] - other[index]
+ *         total += difference * difference
 */
 
-  __pyx_t_3 = __pyx_v_numbers;
+  __pyx_t_3 = __pyx_v_dimensions;
   __pyx_t_5 = __pyx_t_3;
 
-  for (__pyx_t_6 = __pyx_v_place; __pyx_t_6 < __pyx_t_5; __pyx_t_6+=1) {
-    __pyx_v_place = __pyx_t_6;
+  for (__pyx_t_6 = __pyx_v_index; __pyx_t_6 < __pyx_t_5; __pyx_t_6+=1) {
+    __pyx_v_index = __pyx_t_6;
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":92
- *         place += LANES
- *     for place in range(place, numbers):
- *         apart = <double>one[place] - other[place]             # <<<<<<<<<<<<<<
- *         total += apart * apart
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":91
+ *         index += LANES
+ *     for index in range(index, dimensions):
+ *         difference = <double>one[index] - other[index]             # <<<<<<<<<<<<<<
+ *         total += difference * difference
  *     for lane in range(LANES):
 */
-    __pyx_v_apart = (((double)(__pyx_v_one[__pyx_v_place])) - (__pyx_v_other[__pyx_v_place]));
+    __pyx_v_difference = (((double)(__pyx_v_one[__pyx_v_index])) - (__pyx_v_other[__pyx_v_index]));
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":93
- *     for place in range(place, numbers):
- *         apart = <double>one[place] - other[place]
- *         total += apart * apart             # <<<<<<<<<<<<<<
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":92
+ *     for index in range(index, dimensions):
+ *         difference = <double>one[index] - other[index]
+ *         total += difference * difference             # <<<<<<<<<<<<<<
  *     for lane in range(LANES):
  *         total += lanes[lane]
 */
-    __pyx_v_total = (__pyx_v_total + (__pyx_v_apart * __pyx_v_apart));
+    __pyx_v_total = (__pyx_v_total + (__pyx_v_difference * __pyx_v_difference));
   }
 
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":94
- *         apart = <double>one[place] - other[place]
- *         total += apart * apart
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":93
+ *         difference = <double>one[index] - other[index]
+ *         total += difference * difference
  *     for lane in range(LANES):             # <<<<<<<<<<<<<<
  *         total += lanes[lane]
  *     return total
 */
 
-  __pyx_t_1 = __pyx_e_10tracklight_8analysis_10embeddings_11projections_5_near_LANES;
+  __pyx_t_1 = __pyx_e_10tracklight_8analysis_10embeddings_11projections_10_neighbors_LANES;
   __pyx_t_2 = __pyx_t_1;
 
   for (__pyx_t_3 = 0; __pyx_t_3 < __pyx_t_2; __pyx_t_3+=1) {
     __pyx_v_lane = __pyx_t_3;
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":95
- *         total += apart * apart
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":94
+ *         total += difference * difference
  *     for lane in range(LANES):
  *         total += lanes[lane]             # <<<<<<<<<<<<<<
  *     return total
@@ -19009,7 +19011,7 @@ static CYTHON_INLINE double __pyx_f_10tracklight_8analysis_10embeddings_11projec
   }
 
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":96
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":95
  *     for lane in range(LANES):
  *         total += lanes[lane]
  *     return total             # <<<<<<<<<<<<<<
@@ -19022,12 +19024,12 @@ static CYTHON_INLINE double __pyx_f_10tracklight_8analysis_10embeddings_11projec
   }
   goto __pyx_L0;
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":79
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":79
  * 
  * 
- * cdef inline double subtract(const float *one, const float *other, int64_t numbers) noexcept nogil:             # <<<<<<<<<<<<<<
- *     """The square of how far two are apart."""
+ * cdef inline double squared_distance(const float *one, const float *other, int64_t dimensions) noexcept nogil:             # <<<<<<<<<<<<<<
  *     cdef double lanes[LANES]
+ *     cdef int64_t index = 0, lane
 */
 
   /* function exit code */
@@ -19040,15 +19042,15 @@ static CYTHON_INLINE double __pyx_f_10tracklight_8analysis_10embeddings_11projec
   return __pyx_r;
 }
 
-/* "tracklight/analysis/embeddings/projections/_near.pyx":99
+/* "tracklight/analysis/embeddings/projections/_neighbors.pyx":98
  * 
  * 
- * cdef inline double measure(             # <<<<<<<<<<<<<<
- *     const float *one, const float *other, int64_t numbers, char metric
+ * cdef inline double compute_distance(             # <<<<<<<<<<<<<<
+ *     const float *one, const float *other, int64_t dimensions, char metric
  * ) noexcept nogil:
 */
 
-static CYTHON_INLINE double __pyx_f_10tracklight_8analysis_10embeddings_11projections_5_near_measure(float const *__pyx_v_one, float const *__pyx_v_other, int64_t __pyx_v_numbers, char __pyx_v_metric) {
+static CYTHON_INLINE double __pyx_f_10tracklight_8analysis_10embeddings_11projections_10_neighbors_compute_distance(float const *__pyx_v_one, float const *__pyx_v_other, int64_t __pyx_v_dimensions, char __pyx_v_metric) {
   double __pyx_v_distance;
   double __pyx_r;
   int __pyx_t_1;
@@ -19058,52 +19060,52 @@ static CYTHON_INLINE double __pyx_f_10tracklight_8analysis_10embeddings_11projec
   double __pyx_t_5;
   int __pyx_t_6;
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":104
- *     """By the first letter of euclidean, cosine (of vectors of length 1) or dot."""
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":103
+ *     """Return the distance by the first letter of the metric; cosine expects unit vectors."""
  *     cdef double distance
  *     if metric == b"e":             # <<<<<<<<<<<<<<
- *         return sqrt(subtract(one, other, numbers))
- *     distance = -multiply(one, other, numbers)
+ *         return sqrt(squared_distance(one, other, dimensions))
+ *     distance = -dot_product(one, other, dimensions)
 */
   __pyx_t_1 = (__pyx_v_metric == 'e');
 
   if (__pyx_t_1) {
 
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":105
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":104
  *     cdef double distance
  *     if metric == b"e":
- *         return sqrt(subtract(one, other, numbers))             # <<<<<<<<<<<<<<
- *     distance = -multiply(one, other, numbers)
+ *         return sqrt(squared_distance(one, other, dimensions))             # <<<<<<<<<<<<<<
+ *     distance = -dot_product(one, other, dimensions)
  *     return max(1 + distance, 0) if metric == b"c" else distance
 */
     {
 
-      __pyx_r = sqrt(__pyx_f_10tracklight_8analysis_10embeddings_11projections_5_near_subtract(__pyx_v_one, __pyx_v_other, __pyx_v_numbers));
+      __pyx_r = sqrt(__pyx_f_10tracklight_8analysis_10embeddings_11projections_10_neighbors_squared_distance(__pyx_v_one, __pyx_v_other, __pyx_v_dimensions));
     }
     goto __pyx_L0;
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":104
- *     """By the first letter of euclidean, cosine (of vectors of length 1) or dot."""
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":103
+ *     """Return the distance by the first letter of the metric; cosine expects unit vectors."""
  *     cdef double distance
  *     if metric == b"e":             # <<<<<<<<<<<<<<
- *         return sqrt(subtract(one, other, numbers))
- *     distance = -multiply(one, other, numbers)
+ *         return sqrt(squared_distance(one, other, dimensions))
+ *     distance = -dot_product(one, other, dimensions)
 */
   }
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":106
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":105
  *     if metric == b"e":
- *         return sqrt(subtract(one, other, numbers))
- *     distance = -multiply(one, other, numbers)             # <<<<<<<<<<<<<<
+ *         return sqrt(squared_distance(one, other, dimensions))
+ *     distance = -dot_product(one, other, dimensions)             # <<<<<<<<<<<<<<
  *     return max(1 + distance, 0) if metric == b"c" else distance
  * 
 */
-  __pyx_v_distance = (-__pyx_f_10tracklight_8analysis_10embeddings_11projections_5_near_multiply(__pyx_v_one, __pyx_v_other, __pyx_v_numbers));
+  __pyx_v_distance = (-__pyx_f_10tracklight_8analysis_10embeddings_11projections_10_neighbors_dot_product(__pyx_v_one, __pyx_v_other, __pyx_v_dimensions));
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":107
- *         return sqrt(subtract(one, other, numbers))
- *     distance = -multiply(one, other, numbers)
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":106
+ *         return sqrt(squared_distance(one, other, dimensions))
+ *     distance = -dot_product(one, other, dimensions)
  *     return max(1 + distance, 0) if metric == b"c" else distance             # <<<<<<<<<<<<<<
  * 
  * 
@@ -19138,11 +19140,11 @@ static CYTHON_INLINE double __pyx_f_10tracklight_8analysis_10embeddings_11projec
   }
   goto __pyx_L0;
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":99
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":98
  * 
  * 
- * cdef inline double measure(             # <<<<<<<<<<<<<<
- *     const float *one, const float *other, int64_t numbers, char metric
+ * cdef inline double compute_distance(             # <<<<<<<<<<<<<<
+ *     const float *one, const float *other, int64_t dimensions, char metric
  * ) noexcept nogil:
 */
 
@@ -19152,38 +19154,38 @@ static CYTHON_INLINE double __pyx_f_10tracklight_8analysis_10embeddings_11projec
   return __pyx_r;
 }
 
-/* "tracklight/analysis/embeddings/projections/_near.pyx":110
+/* "tracklight/analysis/embeddings/projections/_neighbors.pyx":109
  * 
  * 
- * def pick(             # <<<<<<<<<<<<<<
- *     const float[:, ::1] order,
- *     const int64_t[::1] own,
+ * def select_nearest(             # <<<<<<<<<<<<<<
+ *     const float[:, ::1] scores,
+ *     const int64_t[::1] excluded,
 */
 
 /* Python wrapper */
-static PyObject *__pyx_pw_10tracklight_8analysis_10embeddings_11projections_5_near_1pick(PyObject *__pyx_self, 
+static PyObject *__pyx_pw_10tracklight_8analysis_10embeddings_11projections_10_neighbors_1select_nearest(PyObject *__pyx_self, 
 #if CYTHON_VECTORCALL
 PyObject *const *__pyx_args, Py_ssize_t __pyx_nargs, PyObject *__pyx_kwds
 #else
 PyObject *__pyx_args, PyObject *__pyx_kwds
 #endif
 ); /*proto*/
-PyDoc_STRVAR(__pyx_doc_10tracklight_8analysis_10embeddings_11projections_5_near_pick, "Fill the nearest of each row, and how far the farthest candidate is by the rough order.\n\n    Some more candidates than are wanted are measured precisely. ``own`` is the place of each row\n    itself among the others, or -1.\n    ");
-static PyMethodDef __pyx_mdef_10tracklight_8analysis_10embeddings_11projections_5_near_1pick = {"pick", (PyCFunction)(void(*)(void))(__Pyx_PyCFunction_FastCallWithKeywords)__pyx_pw_10tracklight_8analysis_10embeddings_11projections_5_near_1pick, __Pyx_METH_FASTCALL|METH_KEYWORDS, __pyx_doc_10tracklight_8analysis_10embeddings_11projections_5_near_pick};
-static PyObject *__pyx_pw_10tracklight_8analysis_10embeddings_11projections_5_near_1pick(PyObject *__pyx_self, 
+PyDoc_STRVAR(__pyx_doc_10tracklight_8analysis_10embeddings_11projections_10_neighbors_select_nearest, "Fill the exact nearest vectors of each query.\n\n    Same arguments as `neighbors_python.select_nearest`.\n    ");
+static PyMethodDef __pyx_mdef_10tracklight_8analysis_10embeddings_11projections_10_neighbors_1select_nearest = {"select_nearest", (PyCFunction)(void(*)(void))(__Pyx_PyCFunction_FastCallWithKeywords)__pyx_pw_10tracklight_8analysis_10embeddings_11projections_10_neighbors_1select_nearest, __Pyx_METH_FASTCALL|METH_KEYWORDS, __pyx_doc_10tracklight_8analysis_10embeddings_11projections_10_neighbors_select_nearest};
+static PyObject *__pyx_pw_10tracklight_8analysis_10embeddings_11projections_10_neighbors_1select_nearest(PyObject *__pyx_self, 
 #if CYTHON_VECTORCALL
 PyObject *const *__pyx_args, Py_ssize_t __pyx_nargs, PyObject *__pyx_kwds
 #else
 PyObject *__pyx_args, PyObject *__pyx_kwds
 #endif
 ) {
-  __Pyx_memviewslice __pyx_v_order = { 0, 0, { 0 }, { 0 }, { 0 } };
-  __Pyx_memviewslice __pyx_v_own = { 0, 0, { 0 }, { 0 }, { 0 } };
+  __Pyx_memviewslice __pyx_v_scores = { 0, 0, { 0 }, { 0 }, { 0 } };
+  __Pyx_memviewslice __pyx_v_excluded = { 0, 0, { 0 }, { 0 }, { 0 } };
   __Pyx_memviewslice __pyx_v_vectors = { 0, 0, { 0 }, { 0 }, { 0 } };
   __Pyx_memviewslice __pyx_v_queries = { 0, 0, { 0 }, { 0 }, { 0 } };
   PyObject *__pyx_v_metric = 0;
   int64_t __pyx_v_extra;
-  __Pyx_memviewslice __pyx_v_places = { 0, 0, { 0 }, { 0 }, { 0 } };
+  __Pyx_memviewslice __pyx_v_indices = { 0, 0, { 0 }, { 0 }, { 0 } };
   __Pyx_memviewslice __pyx_v_distances = { 0, 0, { 0 }, { 0 }, { 0 } };
   __Pyx_memviewslice __pyx_v_farthest = { 0, 0, { 0 }, { 0 }, { 0 } };
   #if !CYTHON_VECTORCALL
@@ -19196,7 +19198,7 @@ PyObject *__pyx_args, PyObject *__pyx_kwds
   int __pyx_clineno = 0;
   PyObject *__pyx_r = 0;
   __Pyx_RefNannyDeclarations
-  __Pyx_RefNannySetupContext("pick (wrapper)", 0);
+  __Pyx_RefNannySetupContext("select_nearest (wrapper)", 0);
   #if !CYTHON_VECTORCALL
   #if CYTHON_ASSUME_SAFE_SIZE
   __pyx_nargs = PyTuple_GET_SIZE(__pyx_args);
@@ -19206,109 +19208,109 @@ PyObject *__pyx_args, PyObject *__pyx_kwds
   #endif
   __pyx_kwvalues = __Pyx_KwValues_FASTCALL(__pyx_args, __pyx_nargs);
   {
-    PyObject ** const __pyx_pyargnames[] = {&__pyx_mstate_global->__pyx_n_u_order,&__pyx_mstate_global->__pyx_n_u_own,&__pyx_mstate_global->__pyx_n_u_vectors,&__pyx_mstate_global->__pyx_n_u_queries,&__pyx_mstate_global->__pyx_n_u_metric,&__pyx_mstate_global->__pyx_n_u_extra,&__pyx_mstate_global->__pyx_n_u_places,&__pyx_mstate_global->__pyx_n_u_distances,&__pyx_mstate_global->__pyx_n_u_farthest,0};
+    PyObject ** const __pyx_pyargnames[] = {&__pyx_mstate_global->__pyx_n_u_scores,&__pyx_mstate_global->__pyx_n_u_excluded,&__pyx_mstate_global->__pyx_n_u_vectors,&__pyx_mstate_global->__pyx_n_u_queries,&__pyx_mstate_global->__pyx_n_u_metric,&__pyx_mstate_global->__pyx_n_u_extra,&__pyx_mstate_global->__pyx_n_u_indices,&__pyx_mstate_global->__pyx_n_u_distances,&__pyx_mstate_global->__pyx_n_u_farthest,0};
     const Py_ssize_t __pyx_kwds_len = (__pyx_kwds) ? __Pyx_NumKwargs_FASTCALL(__pyx_kwds) : 0;
-    if (unlikely(__pyx_kwds_len < 0)) __PYX_ERR(0, 110, __pyx_L3_error)
+    if (unlikely(__pyx_kwds_len < 0)) __PYX_ERR(0, 109, __pyx_L3_error)
     if (__pyx_kwds_len > 0) {
       switch (__pyx_nargs) {
         case  9:
         values[8] = __Pyx_ArgRef_FASTCALL(__pyx_args, 8);
-        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[8])) __PYX_ERR(0, 110, __pyx_L3_error)
+        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[8])) __PYX_ERR(0, 109, __pyx_L3_error)
         CYTHON_FALLTHROUGH;
         case  8:
         values[7] = __Pyx_ArgRef_FASTCALL(__pyx_args, 7);
-        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[7])) __PYX_ERR(0, 110, __pyx_L3_error)
+        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[7])) __PYX_ERR(0, 109, __pyx_L3_error)
         CYTHON_FALLTHROUGH;
         case  7:
         values[6] = __Pyx_ArgRef_FASTCALL(__pyx_args, 6);
-        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[6])) __PYX_ERR(0, 110, __pyx_L3_error)
+        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[6])) __PYX_ERR(0, 109, __pyx_L3_error)
         CYTHON_FALLTHROUGH;
         case  6:
         values[5] = __Pyx_ArgRef_FASTCALL(__pyx_args, 5);
-        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[5])) __PYX_ERR(0, 110, __pyx_L3_error)
+        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[5])) __PYX_ERR(0, 109, __pyx_L3_error)
         CYTHON_FALLTHROUGH;
         case  5:
         values[4] = __Pyx_ArgRef_FASTCALL(__pyx_args, 4);
-        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[4])) __PYX_ERR(0, 110, __pyx_L3_error)
+        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[4])) __PYX_ERR(0, 109, __pyx_L3_error)
         CYTHON_FALLTHROUGH;
         case  4:
         values[3] = __Pyx_ArgRef_FASTCALL(__pyx_args, 3);
-        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[3])) __PYX_ERR(0, 110, __pyx_L3_error)
+        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[3])) __PYX_ERR(0, 109, __pyx_L3_error)
         CYTHON_FALLTHROUGH;
         case  3:
         values[2] = __Pyx_ArgRef_FASTCALL(__pyx_args, 2);
-        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[2])) __PYX_ERR(0, 110, __pyx_L3_error)
+        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[2])) __PYX_ERR(0, 109, __pyx_L3_error)
         CYTHON_FALLTHROUGH;
         case  2:
         values[1] = __Pyx_ArgRef_FASTCALL(__pyx_args, 1);
-        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[1])) __PYX_ERR(0, 110, __pyx_L3_error)
+        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[1])) __PYX_ERR(0, 109, __pyx_L3_error)
         CYTHON_FALLTHROUGH;
         case  1:
         values[0] = __Pyx_ArgRef_FASTCALL(__pyx_args, 0);
-        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[0])) __PYX_ERR(0, 110, __pyx_L3_error)
+        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[0])) __PYX_ERR(0, 109, __pyx_L3_error)
         CYTHON_FALLTHROUGH;
         case  0: break;
         default: goto __pyx_L5_argtuple_error;
       }
       const Py_ssize_t kwd_pos_args = __pyx_nargs;
-      if (__Pyx_ParseKeywords(__pyx_kwds, __pyx_kwvalues, __pyx_pyargnames, 0, values, kwd_pos_args, __pyx_kwds_len, "pick", 0) < (0)) __PYX_ERR(0, 110, __pyx_L3_error)
+      if (__Pyx_ParseKeywords(__pyx_kwds, __pyx_kwvalues, __pyx_pyargnames, 0, values, kwd_pos_args, __pyx_kwds_len, "select_nearest", 0) < (0)) __PYX_ERR(0, 109, __pyx_L3_error)
       for (Py_ssize_t i = __pyx_nargs; i < 9; i++) {
-        if (unlikely(!values[i])) { __Pyx_RaiseArgtupleInvalid("pick", 1, 9, 9, i); __PYX_ERR(0, 110, __pyx_L3_error) }
+        if (unlikely(!values[i])) { __Pyx_RaiseArgtupleInvalid("select_nearest", 1, 9, 9, i); __PYX_ERR(0, 109, __pyx_L3_error) }
       }
     } else if (unlikely(__pyx_nargs != 9)) {
       goto __pyx_L5_argtuple_error;
     } else {
       values[0] = __Pyx_ArgRef_FASTCALL(__pyx_args, 0);
-      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[0])) __PYX_ERR(0, 110, __pyx_L3_error)
+      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[0])) __PYX_ERR(0, 109, __pyx_L3_error)
       values[1] = __Pyx_ArgRef_FASTCALL(__pyx_args, 1);
-      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[1])) __PYX_ERR(0, 110, __pyx_L3_error)
+      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[1])) __PYX_ERR(0, 109, __pyx_L3_error)
       values[2] = __Pyx_ArgRef_FASTCALL(__pyx_args, 2);
-      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[2])) __PYX_ERR(0, 110, __pyx_L3_error)
+      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[2])) __PYX_ERR(0, 109, __pyx_L3_error)
       values[3] = __Pyx_ArgRef_FASTCALL(__pyx_args, 3);
-      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[3])) __PYX_ERR(0, 110, __pyx_L3_error)
+      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[3])) __PYX_ERR(0, 109, __pyx_L3_error)
       values[4] = __Pyx_ArgRef_FASTCALL(__pyx_args, 4);
-      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[4])) __PYX_ERR(0, 110, __pyx_L3_error)
+      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[4])) __PYX_ERR(0, 109, __pyx_L3_error)
       values[5] = __Pyx_ArgRef_FASTCALL(__pyx_args, 5);
-      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[5])) __PYX_ERR(0, 110, __pyx_L3_error)
+      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[5])) __PYX_ERR(0, 109, __pyx_L3_error)
       values[6] = __Pyx_ArgRef_FASTCALL(__pyx_args, 6);
-      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[6])) __PYX_ERR(0, 110, __pyx_L3_error)
+      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[6])) __PYX_ERR(0, 109, __pyx_L3_error)
       values[7] = __Pyx_ArgRef_FASTCALL(__pyx_args, 7);
-      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[7])) __PYX_ERR(0, 110, __pyx_L3_error)
+      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[7])) __PYX_ERR(0, 109, __pyx_L3_error)
       values[8] = __Pyx_ArgRef_FASTCALL(__pyx_args, 8);
-      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[8])) __PYX_ERR(0, 110, __pyx_L3_error)
+      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[8])) __PYX_ERR(0, 109, __pyx_L3_error)
     }
-    __pyx_v_order = __Pyx_PyObject_to_MemoryviewSlice_d_dc_float__const__(values[0], 0); if (unlikely(!__pyx_v_order.memview)) __PYX_ERR(0, 111, __pyx_L3_error)
-    __pyx_v_own = __Pyx_PyObject_to_MemoryviewSlice_dc_nn_int64_t__const__(values[1], 0); if (unlikely(!__pyx_v_own.memview)) __PYX_ERR(0, 112, __pyx_L3_error)
-    __pyx_v_vectors = __Pyx_PyObject_to_MemoryviewSlice_d_dc_float__const__(values[2], 0); if (unlikely(!__pyx_v_vectors.memview)) __PYX_ERR(0, 113, __pyx_L3_error)
-    __pyx_v_queries = __Pyx_PyObject_to_MemoryviewSlice_d_dc_float__const__(values[3], 0); if (unlikely(!__pyx_v_queries.memview)) __PYX_ERR(0, 114, __pyx_L3_error)
+    __pyx_v_scores = __Pyx_PyObject_to_MemoryviewSlice_d_dc_float__const__(values[0], 0); if (unlikely(!__pyx_v_scores.memview)) __PYX_ERR(0, 110, __pyx_L3_error)
+    __pyx_v_excluded = __Pyx_PyObject_to_MemoryviewSlice_dc_nn_int64_t__const__(values[1], 0); if (unlikely(!__pyx_v_excluded.memview)) __PYX_ERR(0, 111, __pyx_L3_error)
+    __pyx_v_vectors = __Pyx_PyObject_to_MemoryviewSlice_d_dc_float__const__(values[2], 0); if (unlikely(!__pyx_v_vectors.memview)) __PYX_ERR(0, 112, __pyx_L3_error)
+    __pyx_v_queries = __Pyx_PyObject_to_MemoryviewSlice_d_dc_float__const__(values[3], 0); if (unlikely(!__pyx_v_queries.memview)) __PYX_ERR(0, 113, __pyx_L3_error)
     __pyx_v_metric = ((PyObject*)values[4]);
-    __pyx_v_extra = __Pyx_PyLong_As_int64_t(values[5]); if (unlikely((__pyx_v_extra == ((int64_t)-1)) && PyErr_Occurred())) __PYX_ERR(0, 116, __pyx_L3_error)
-    __pyx_v_places = __Pyx_PyObject_to_MemoryviewSlice_d_dc_nn_int32_t(values[6], PyBUF_WRITABLE); if (unlikely(!__pyx_v_places.memview)) __PYX_ERR(0, 117, __pyx_L3_error)
-    __pyx_v_distances = __Pyx_PyObject_to_MemoryviewSlice_d_dc_double(values[7], PyBUF_WRITABLE); if (unlikely(!__pyx_v_distances.memview)) __PYX_ERR(0, 118, __pyx_L3_error)
-    __pyx_v_farthest = __Pyx_PyObject_to_MemoryviewSlice_dc_float(values[8], PyBUF_WRITABLE); if (unlikely(!__pyx_v_farthest.memview)) __PYX_ERR(0, 119, __pyx_L3_error)
+    __pyx_v_extra = __Pyx_PyLong_As_int64_t(values[5]); if (unlikely((__pyx_v_extra == ((int64_t)-1)) && PyErr_Occurred())) __PYX_ERR(0, 115, __pyx_L3_error)
+    __pyx_v_indices = __Pyx_PyObject_to_MemoryviewSlice_d_dc_nn_int32_t(values[6], PyBUF_WRITABLE); if (unlikely(!__pyx_v_indices.memview)) __PYX_ERR(0, 116, __pyx_L3_error)
+    __pyx_v_distances = __Pyx_PyObject_to_MemoryviewSlice_d_dc_double(values[7], PyBUF_WRITABLE); if (unlikely(!__pyx_v_distances.memview)) __PYX_ERR(0, 117, __pyx_L3_error)
+    __pyx_v_farthest = __Pyx_PyObject_to_MemoryviewSlice_dc_float(values[8], PyBUF_WRITABLE); if (unlikely(!__pyx_v_farthest.memview)) __PYX_ERR(0, 118, __pyx_L3_error)
   }
   goto __pyx_L6_skip;
   __pyx_L5_argtuple_error:;
-  __Pyx_RaiseArgtupleInvalid("pick", 1, 9, 9, __pyx_nargs); __PYX_ERR(0, 110, __pyx_L3_error)
+  __Pyx_RaiseArgtupleInvalid("select_nearest", 1, 9, 9, __pyx_nargs); __PYX_ERR(0, 109, __pyx_L3_error)
   __pyx_L6_skip:;
   goto __pyx_L4_argument_unpacking_done;
   __pyx_L3_error:;
   for (Py_ssize_t __pyx_temp=0; __pyx_temp < (Py_ssize_t)(sizeof(values)/sizeof(values[0])); ++__pyx_temp) {
     Py_XDECREF(values[__pyx_temp]);
   }
-  __PYX_XCLEAR_MEMVIEW(&__pyx_v_order, 1);
-  __PYX_XCLEAR_MEMVIEW(&__pyx_v_own, 1);
+  __PYX_XCLEAR_MEMVIEW(&__pyx_v_scores, 1);
+  __PYX_XCLEAR_MEMVIEW(&__pyx_v_excluded, 1);
   __PYX_XCLEAR_MEMVIEW(&__pyx_v_vectors, 1);
   __PYX_XCLEAR_MEMVIEW(&__pyx_v_queries, 1);
-  __PYX_XCLEAR_MEMVIEW(&__pyx_v_places, 1);
+  __PYX_XCLEAR_MEMVIEW(&__pyx_v_indices, 1);
   __PYX_XCLEAR_MEMVIEW(&__pyx_v_distances, 1);
   __PYX_XCLEAR_MEMVIEW(&__pyx_v_farthest, 1);
-  __Pyx_AddTraceback("tracklight.analysis.embeddings.projections._near.pick", __pyx_clineno, __pyx_lineno, __pyx_filename);
+  __Pyx_AddTraceback("tracklight.analysis.embeddings.projections._neighbors.select_nearest", __pyx_clineno, __pyx_lineno, __pyx_filename);
   __Pyx_RefNannyFinishContext();
   return NULL;
   __pyx_L4_argument_unpacking_done:;
-  if (unlikely(!__Pyx_ArgTypeTest(((PyObject *)__pyx_v_metric), (&PyUnicode_Type), 1, "metric", 1))) __PYX_ERR(0, 115, __pyx_L1_error)
-  __pyx_r = __pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_near_pick(__pyx_self, __pyx_v_order, __pyx_v_own, __pyx_v_vectors, __pyx_v_queries, __pyx_v_metric, __pyx_v_extra, __pyx_v_places, __pyx_v_distances, __pyx_v_farthest);
+  if (unlikely(!__Pyx_ArgTypeTest(((PyObject *)__pyx_v_metric), (&PyUnicode_Type), 1, "metric", 1))) __PYX_ERR(0, 114, __pyx_L1_error)
+  __pyx_r = __pyx_pf_10tracklight_8analysis_10embeddings_11projections_10_neighbors_select_nearest(__pyx_self, __pyx_v_scores, __pyx_v_excluded, __pyx_v_vectors, __pyx_v_queries, __pyx_v_metric, __pyx_v_extra, __pyx_v_indices, __pyx_v_distances, __pyx_v_farthest);
 
   /* function exit code */
   goto __pyx_L0;
@@ -19323,28 +19325,29 @@ PyObject *__pyx_args, PyObject *__pyx_kwds
     Py_XDECREF(values[__pyx_temp]);
   }
   __pyx_L7_cleaned_up:;
-  __PYX_XCLEAR_MEMVIEW(&__pyx_v_order, 1);
-  __PYX_XCLEAR_MEMVIEW(&__pyx_v_own, 1);
+  __PYX_XCLEAR_MEMVIEW(&__pyx_v_scores, 1);
+  __PYX_XCLEAR_MEMVIEW(&__pyx_v_excluded, 1);
   __PYX_XCLEAR_MEMVIEW(&__pyx_v_vectors, 1);
   __PYX_XCLEAR_MEMVIEW(&__pyx_v_queries, 1);
 
-  __PYX_XCLEAR_MEMVIEW(&__pyx_v_places, 1);
+  __PYX_XCLEAR_MEMVIEW(&__pyx_v_indices, 1);
   __PYX_XCLEAR_MEMVIEW(&__pyx_v_distances, 1);
   __PYX_XCLEAR_MEMVIEW(&__pyx_v_farthest, 1);
   __Pyx_RefNannyFinishContext();
   return __pyx_r;
 }
 
-static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_near_pick(CYTHON_UNUSED PyObject *__pyx_self, __Pyx_memviewslice __pyx_v_order, __Pyx_memviewslice __pyx_v_own, __Pyx_memviewslice __pyx_v_vectors, __Pyx_memviewslice __pyx_v_queries, PyObject *__pyx_v_metric, int64_t __pyx_v_extra, __Pyx_memviewslice __pyx_v_places, __Pyx_memviewslice __pyx_v_distances, __Pyx_memviewslice __pyx_v_farthest) {
+static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_10_neighbors_select_nearest(CYTHON_UNUSED PyObject *__pyx_self, __Pyx_memviewslice __pyx_v_scores, __Pyx_memviewslice __pyx_v_excluded, __Pyx_memviewslice __pyx_v_vectors, __Pyx_memviewslice __pyx_v_queries, PyObject *__pyx_v_metric, int64_t __pyx_v_extra, __Pyx_memviewslice __pyx_v_indices, __Pyx_memviewslice __pyx_v_distances, __Pyx_memviewslice __pyx_v_farthest) {
   int64_t __pyx_v_row;
   int64_t __pyx_v_rank;
   int64_t __pyx_v_rows;
   int64_t __pyx_v_count;
-  int64_t __pyx_v_others;
-  int64_t __pyx_v_numbers;
+  int64_t __pyx_v_vector_count;
+  int64_t __pyx_v_dimensions;
+  int64_t __pyx_v_available;
   int64_t __pyx_v_size;
-  char __pyx_v_letter;
-  struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_5_near_Found *__pyx_v_heap;
+  char __pyx_v_metric_code;
+  struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_10_neighbors_Candidate *__pyx_v_heap;
   PyObject *__pyx_r = NULL;
   __Pyx_RefNannyDeclarations
   int64_t __pyx_t_1;
@@ -19362,49 +19365,47 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_ne
   PyObject *__pyx_t_13 = NULL;
   PyObject *__pyx_t_14 = NULL;
   PyObject *__pyx_t_15 = NULL;
-  PyObject *__pyx_t_16 = NULL;
-  PyObject *__pyx_t_17 = NULL;
-  size_t __pyx_t_18;
-  int __pyx_t_19;
-  Py_ssize_t __pyx_t_20;
-  Py_ssize_t __pyx_t_21;
+  size_t __pyx_t_16;
+  int __pyx_t_17;
+  Py_ssize_t __pyx_t_18;
+  Py_ssize_t __pyx_t_19;
+  int64_t __pyx_t_20;
+  int64_t __pyx_t_21;
   int64_t __pyx_t_22;
-  int64_t __pyx_t_23;
-  int64_t __pyx_t_24;
-  Py_ssize_t __pyx_t_25;
-  int32_t __pyx_t_26;
-  double __pyx_t_27;
+  Py_ssize_t __pyx_t_23;
+  int32_t __pyx_t_24;
+  double __pyx_t_25;
   int __pyx_lineno = 0;
   const char *__pyx_filename = NULL;
   int __pyx_clineno = 0;
-  __Pyx_RefNannySetupContext("pick", 0);
+  __Pyx_RefNannySetupContext("select_nearest", 0);
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":126
- *     itself among the others, or -1.
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":124
+ *     Same arguments as `neighbors_python.select_nearest`.
  *     """
- *     cdef int64_t row, rank, rows = order.shape[0], count = places.shape[1]             # <<<<<<<<<<<<<<
- *     cdef int64_t others = order.shape[1], numbers = vectors.shape[1]
- *     cdef int64_t size = min(count + extra, others - 1 if rows and own[0] >= 0 else others)
+ *     cdef int64_t row, rank, rows = scores.shape[0], count = indices.shape[1]             # <<<<<<<<<<<<<<
+ *     cdef int64_t vector_count = scores.shape[1], dimensions = vectors.shape[1]
+ *     cdef int64_t available = vector_count - 1 if rows and excluded[0] >= 0 else vector_count
 */
-  __pyx_v_rows = (__pyx_v_order.shape[0]);
-  __pyx_v_count = (__pyx_v_places.shape[1]);
+  __pyx_v_rows = (__pyx_v_scores.shape[0]);
+  __pyx_v_count = (__pyx_v_indices.shape[1]);
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":127
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":125
  *     """
- *     cdef int64_t row, rank, rows = order.shape[0], count = places.shape[1]
- *     cdef int64_t others = order.shape[1], numbers = vectors.shape[1]             # <<<<<<<<<<<<<<
- *     cdef int64_t size = min(count + extra, others - 1 if rows and own[0] >= 0 else others)
- *     cdef char letter = ord(metric[0])
+ *     cdef int64_t row, rank, rows = scores.shape[0], count = indices.shape[1]
+ *     cdef int64_t vector_count = scores.shape[1], dimensions = vectors.shape[1]             # <<<<<<<<<<<<<<
+ *     cdef int64_t available = vector_count - 1 if rows and excluded[0] >= 0 else vector_count
+ *     cdef int64_t size = min(count + extra, available)
 */
-  __pyx_v_others = (__pyx_v_order.shape[1]);
-  __pyx_v_numbers = (__pyx_v_vectors.shape[1]);
+  __pyx_v_vector_count = (__pyx_v_scores.shape[1]);
+  __pyx_v_dimensions = (__pyx_v_vectors.shape[1]);
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":128
- *     cdef int64_t row, rank, rows = order.shape[0], count = places.shape[1]
- *     cdef int64_t others = order.shape[1], numbers = vectors.shape[1]
- *     cdef int64_t size = min(count + extra, others - 1 if rows and own[0] >= 0 else others)             # <<<<<<<<<<<<<<
- *     cdef char letter = ord(metric[0])
- *     cdef Found *heap
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":126
+ *     cdef int64_t row, rank, rows = scores.shape[0], count = indices.shape[1]
+ *     cdef int64_t vector_count = scores.shape[1], dimensions = vectors.shape[1]
+ *     cdef int64_t available = vector_count - 1 if rows and excluded[0] >= 0 else vector_count             # <<<<<<<<<<<<<<
+ *     cdef int64_t size = min(count + extra, available)
+ *     cdef char metric_code = ord(metric[0])
 */
   __pyx_t_3 = (__pyx_v_rows != 0);
 
@@ -19417,7 +19418,7 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_ne
     goto __pyx_L3_bool_binop_done;
   }
   __pyx_t_4 = 0;
-  __pyx_t_3 = ((*((int64_t const  *) ( /* dim=0 */ ((char *) (((int64_t const  *) __pyx_v_own.data) + __pyx_t_4)) ))) >= 0);
+  __pyx_t_3 = ((*((int64_t const  *) ( /* dim=0 */ ((char *) (((int64_t const  *) __pyx_v_excluded.data) + __pyx_t_4)) ))) >= 0);
 
 
   __pyx_t_2 = __pyx_t_3;
@@ -19425,12 +19426,23 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_ne
   __pyx_L3_bool_binop_done:;
   if (__pyx_t_2) {
 
-    __pyx_t_1 = (__pyx_v_others - 1);
+    __pyx_t_1 = (__pyx_v_vector_count - 1);
   } else {
 
-    __pyx_t_1 = __pyx_v_others;
+    __pyx_t_1 = __pyx_v_vector_count;
   }
 
+  __pyx_v_available = __pyx_t_1;
+
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":127
+ *     cdef int64_t vector_count = scores.shape[1], dimensions = vectors.shape[1]
+ *     cdef int64_t available = vector_count - 1 if rows and excluded[0] >= 0 else vector_count
+ *     cdef int64_t size = min(count + extra, available)             # <<<<<<<<<<<<<<
+ *     cdef char metric_code = ord(metric[0])
+ *     cdef Candidate *heap
+*/
+
+  __pyx_t_1 = __pyx_v_available;
 
   __pyx_t_5 = (__pyx_v_count + __pyx_v_extra);
   __pyx_t_2 = (__pyx_t_1 < __pyx_t_5);
@@ -19443,61 +19455,50 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_ne
     __pyx_t_6 = __pyx_t_5;
   }
 
-
   __pyx_v_size = __pyx_t_6;
 
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":129
- *     cdef int64_t others = order.shape[1], numbers = vectors.shape[1]
- *     cdef int64_t size = min(count + extra, others - 1 if rows and own[0] >= 0 else others)
- *     cdef char letter = ord(metric[0])             # <<<<<<<<<<<<<<
- *     cdef Found *heap
- *     check(rows, (own.shape[0], queries.shape[0], places.shape[0], distances.shape[0], farthest.shape[0]))
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":128
+ *     cdef int64_t available = vector_count - 1 if rows and excluded[0] >= 0 else vector_count
+ *     cdef int64_t size = min(count + extra, available)
+ *     cdef char metric_code = ord(metric[0])             # <<<<<<<<<<<<<<
+ *     cdef Candidate *heap
+ *     check_lengths(rows, (excluded.shape[0], queries.shape[0], farthest.shape[0]))
 */
-  __pyx_t_7 = __Pyx_GetItemInt_Unicode(__pyx_v_metric, 0, long, 1, __Pyx_PyLong_From_long, 0, 0, 1, __Pyx_ReferenceSharing_FunctionArgument); if (unlikely(__pyx_t_7 == (Py_UCS4)-1)) __PYX_ERR(0, 129, __pyx_L1_error)
-  __pyx_v_letter = __Pyx_long_cast(__pyx_t_7);
+  __pyx_t_7 = __Pyx_GetItemInt_Unicode(__pyx_v_metric, 0, long, 1, __Pyx_PyLong_From_long, 0, 0, 1, __Pyx_ReferenceSharing_FunctionArgument); if (unlikely(__pyx_t_7 == (Py_UCS4)-1)) __PYX_ERR(0, 128, __pyx_L1_error)
+  __pyx_v_metric_code = __Pyx_long_cast(__pyx_t_7);
 
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":131
- *     cdef char letter = ord(metric[0])
- *     cdef Found *heap
- *     check(rows, (own.shape[0], queries.shape[0], places.shape[0], distances.shape[0], farthest.shape[0]))             # <<<<<<<<<<<<<<
- *     check(count, (distances.shape[1],))
- *     check(numbers, (queries.shape[1],))
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":130
+ *     cdef char metric_code = ord(metric[0])
+ *     cdef Candidate *heap
+ *     check_lengths(rows, (excluded.shape[0], queries.shape[0], farthest.shape[0]))             # <<<<<<<<<<<<<<
+ *     check_lengths(rows, (indices.shape[0], distances.shape[0]))
+ *     check_lengths(count, (distances.shape[1],))
 */
   __pyx_t_9 = NULL;
-  __Pyx_GetModuleGlobalName(__pyx_t_10, __pyx_mstate_global->__pyx_n_u_check); if (unlikely(!__pyx_t_10)) __PYX_ERR(0, 131, __pyx_L1_error)
+  __Pyx_GetModuleGlobalName(__pyx_t_10, __pyx_mstate_global->__pyx_n_u_check_lengths); if (unlikely(!__pyx_t_10)) __PYX_ERR(0, 130, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_10);
-  __pyx_t_11 = __Pyx_PyLong_From_int64_t(__pyx_v_rows); if (unlikely(!__pyx_t_11)) __PYX_ERR(0, 131, __pyx_L1_error)
+  __pyx_t_11 = __Pyx_PyLong_From_int64_t(__pyx_v_rows); if (unlikely(!__pyx_t_11)) __PYX_ERR(0, 130, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_11);
-  __pyx_t_12 = PyLong_FromSsize_t((__pyx_v_own.shape[0])); if (unlikely(!__pyx_t_12)) __PYX_ERR(0, 131, __pyx_L1_error)
+  __pyx_t_12 = PyLong_FromSsize_t((__pyx_v_excluded.shape[0])); if (unlikely(!__pyx_t_12)) __PYX_ERR(0, 130, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_12);
-  __pyx_t_13 = PyLong_FromSsize_t((__pyx_v_queries.shape[0])); if (unlikely(!__pyx_t_13)) __PYX_ERR(0, 131, __pyx_L1_error)
+  __pyx_t_13 = PyLong_FromSsize_t((__pyx_v_queries.shape[0])); if (unlikely(!__pyx_t_13)) __PYX_ERR(0, 130, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_13);
-  __pyx_t_14 = PyLong_FromSsize_t((__pyx_v_places.shape[0])); if (unlikely(!__pyx_t_14)) __PYX_ERR(0, 131, __pyx_L1_error)
+  __pyx_t_14 = PyLong_FromSsize_t((__pyx_v_farthest.shape[0])); if (unlikely(!__pyx_t_14)) __PYX_ERR(0, 130, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_14);
-  __pyx_t_15 = PyLong_FromSsize_t((__pyx_v_distances.shape[0])); if (unlikely(!__pyx_t_15)) __PYX_ERR(0, 131, __pyx_L1_error)
+  __pyx_t_15 = PyTuple_New(3); if (unlikely(!__pyx_t_15)) __PYX_ERR(0, 130, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_15);
-  __pyx_t_16 = PyLong_FromSsize_t((__pyx_v_farthest.shape[0])); if (unlikely(!__pyx_t_16)) __PYX_ERR(0, 131, __pyx_L1_error)
-  __Pyx_GOTREF(__pyx_t_16);
-  __pyx_t_17 = PyTuple_New(5); if (unlikely(!__pyx_t_17)) __PYX_ERR(0, 131, __pyx_L1_error)
-  __Pyx_GOTREF(__pyx_t_17);
   __Pyx_GIVEREF(__pyx_t_12);
-  if (__Pyx_PyTuple_SET_ITEM(__pyx_t_17, 0, __pyx_t_12) != (0)) __PYX_ERR(0, 131, __pyx_L1_error);
+  if (__Pyx_PyTuple_SET_ITEM(__pyx_t_15, 0, __pyx_t_12) != (0)) __PYX_ERR(0, 130, __pyx_L1_error);
   __Pyx_GIVEREF(__pyx_t_13);
-  if (__Pyx_PyTuple_SET_ITEM(__pyx_t_17, 1, __pyx_t_13) != (0)) __PYX_ERR(0, 131, __pyx_L1_error);
+  if (__Pyx_PyTuple_SET_ITEM(__pyx_t_15, 1, __pyx_t_13) != (0)) __PYX_ERR(0, 130, __pyx_L1_error);
   __Pyx_GIVEREF(__pyx_t_14);
-  if (__Pyx_PyTuple_SET_ITEM(__pyx_t_17, 2, __pyx_t_14) != (0)) __PYX_ERR(0, 131, __pyx_L1_error);
-  __Pyx_GIVEREF(__pyx_t_15);
-  if (__Pyx_PyTuple_SET_ITEM(__pyx_t_17, 3, __pyx_t_15) != (0)) __PYX_ERR(0, 131, __pyx_L1_error);
-  __Pyx_GIVEREF(__pyx_t_16);
-  if (__Pyx_PyTuple_SET_ITEM(__pyx_t_17, 4, __pyx_t_16) != (0)) __PYX_ERR(0, 131, __pyx_L1_error);
+  if (__Pyx_PyTuple_SET_ITEM(__pyx_t_15, 2, __pyx_t_14) != (0)) __PYX_ERR(0, 130, __pyx_L1_error);
   __pyx_t_12 = 0;
   __pyx_t_13 = 0;
   __pyx_t_14 = 0;
-  __pyx_t_15 = 0;
-  __pyx_t_16 = 0;
-  __pyx_t_18 = 1;
+  __pyx_t_16 = 1;
   #if CYTHON_UNPACK_METHODS
   if (unlikely(PyMethod_Check(__pyx_t_10))) {
     __pyx_t_9 = PyMethod_GET_SELF(__pyx_t_10);
@@ -19506,115 +19507,163 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_ne
     __Pyx_INCREF(__pyx_t_9);
     __Pyx_INCREF(__pyx__function);
     __Pyx_DECREF_SET(__pyx_t_10, __pyx__function);
-    __pyx_t_18 = 0;
+    __pyx_t_16 = 0;
   }
   #endif
   {
-    PyObject *__pyx_callargs[3] = {__pyx_t_9, __pyx_t_11, __pyx_t_17};
-    __pyx_t_8 = __Pyx_PyObject_FastCall((PyObject*)__pyx_t_10, __pyx_callargs+__pyx_t_18, (3-__pyx_t_18) | (__pyx_t_18*__Pyx_PY_VECTORCALL_ARGUMENTS_OFFSET));
+    PyObject *__pyx_callargs[3] = {__pyx_t_9, __pyx_t_11, __pyx_t_15};
+    __pyx_t_8 = __Pyx_PyObject_FastCall((PyObject*)__pyx_t_10, __pyx_callargs+__pyx_t_16, (3-__pyx_t_16) | (__pyx_t_16*__Pyx_PY_VECTORCALL_ARGUMENTS_OFFSET));
     __Pyx_XDECREF(__pyx_t_9); __pyx_t_9 = 0;
     __Pyx_DECREF(__pyx_t_11); __pyx_t_11 = 0;
-    __Pyx_DECREF(__pyx_t_17); __pyx_t_17 = 0;
+    __Pyx_DECREF(__pyx_t_15); __pyx_t_15 = 0;
     __Pyx_DECREF(__pyx_t_10); __pyx_t_10 = 0;
+    if (unlikely(!__pyx_t_8)) __PYX_ERR(0, 130, __pyx_L1_error)
+    __Pyx_GOTREF(__pyx_t_8);
+  }
+  __Pyx_DECREF(__pyx_t_8); __pyx_t_8 = 0;
+
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":131
+ *     cdef Candidate *heap
+ *     check_lengths(rows, (excluded.shape[0], queries.shape[0], farthest.shape[0]))
+ *     check_lengths(rows, (indices.shape[0], distances.shape[0]))             # <<<<<<<<<<<<<<
+ *     check_lengths(count, (distances.shape[1],))
+ *     check_lengths(dimensions, (queries.shape[1],))
+*/
+  __pyx_t_10 = NULL;
+  __Pyx_GetModuleGlobalName(__pyx_t_15, __pyx_mstate_global->__pyx_n_u_check_lengths); if (unlikely(!__pyx_t_15)) __PYX_ERR(0, 131, __pyx_L1_error)
+  __Pyx_GOTREF(__pyx_t_15);
+  __pyx_t_11 = __Pyx_PyLong_From_int64_t(__pyx_v_rows); if (unlikely(!__pyx_t_11)) __PYX_ERR(0, 131, __pyx_L1_error)
+  __Pyx_GOTREF(__pyx_t_11);
+  __pyx_t_9 = PyLong_FromSsize_t((__pyx_v_indices.shape[0])); if (unlikely(!__pyx_t_9)) __PYX_ERR(0, 131, __pyx_L1_error)
+  __Pyx_GOTREF(__pyx_t_9);
+  __pyx_t_14 = PyLong_FromSsize_t((__pyx_v_distances.shape[0])); if (unlikely(!__pyx_t_14)) __PYX_ERR(0, 131, __pyx_L1_error)
+  __Pyx_GOTREF(__pyx_t_14);
+  __pyx_t_13 = PyTuple_New(2); if (unlikely(!__pyx_t_13)) __PYX_ERR(0, 131, __pyx_L1_error)
+  __Pyx_GOTREF(__pyx_t_13);
+  __Pyx_GIVEREF(__pyx_t_9);
+  if (__Pyx_PyTuple_SET_ITEM(__pyx_t_13, 0, __pyx_t_9) != (0)) __PYX_ERR(0, 131, __pyx_L1_error);
+  __Pyx_GIVEREF(__pyx_t_14);
+  if (__Pyx_PyTuple_SET_ITEM(__pyx_t_13, 1, __pyx_t_14) != (0)) __PYX_ERR(0, 131, __pyx_L1_error);
+  __pyx_t_9 = 0;
+  __pyx_t_14 = 0;
+  __pyx_t_16 = 1;
+  #if CYTHON_UNPACK_METHODS
+  if (unlikely(PyMethod_Check(__pyx_t_15))) {
+    __pyx_t_10 = PyMethod_GET_SELF(__pyx_t_15);
+    assert(__pyx_t_10);
+    PyObject* __pyx__function = PyMethod_GET_FUNCTION(__pyx_t_15);
+    __Pyx_INCREF(__pyx_t_10);
+    __Pyx_INCREF(__pyx__function);
+    __Pyx_DECREF_SET(__pyx_t_15, __pyx__function);
+    __pyx_t_16 = 0;
+  }
+  #endif
+  {
+    PyObject *__pyx_callargs[3] = {__pyx_t_10, __pyx_t_11, __pyx_t_13};
+    __pyx_t_8 = __Pyx_PyObject_FastCall((PyObject*)__pyx_t_15, __pyx_callargs+__pyx_t_16, (3-__pyx_t_16) | (__pyx_t_16*__Pyx_PY_VECTORCALL_ARGUMENTS_OFFSET));
+    __Pyx_XDECREF(__pyx_t_10); __pyx_t_10 = 0;
+    __Pyx_DECREF(__pyx_t_11); __pyx_t_11 = 0;
+    __Pyx_DECREF(__pyx_t_13); __pyx_t_13 = 0;
+    __Pyx_DECREF(__pyx_t_15); __pyx_t_15 = 0;
     if (unlikely(!__pyx_t_8)) __PYX_ERR(0, 131, __pyx_L1_error)
     __Pyx_GOTREF(__pyx_t_8);
   }
   __Pyx_DECREF(__pyx_t_8); __pyx_t_8 = 0;
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":132
- *     cdef Found *heap
- *     check(rows, (own.shape[0], queries.shape[0], places.shape[0], distances.shape[0], farthest.shape[0]))
- *     check(count, (distances.shape[1],))             # <<<<<<<<<<<<<<
- *     check(numbers, (queries.shape[1],))
- *     if vectors.shape[0] != others or not 0 <= count <= size or others >= 1 << 31:
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":132
+ *     check_lengths(rows, (excluded.shape[0], queries.shape[0], farthest.shape[0]))
+ *     check_lengths(rows, (indices.shape[0], distances.shape[0]))
+ *     check_lengths(count, (distances.shape[1],))             # <<<<<<<<<<<<<<
+ *     check_lengths(dimensions, (queries.shape[1],))
+ *     if vectors.shape[0] != vector_count or not 0 <= count <= size or vector_count >= 1 << 31:
 */
-  __pyx_t_10 = NULL;
-  __Pyx_GetModuleGlobalName(__pyx_t_17, __pyx_mstate_global->__pyx_n_u_check); if (unlikely(!__pyx_t_17)) __PYX_ERR(0, 132, __pyx_L1_error)
-  __Pyx_GOTREF(__pyx_t_17);
+  __pyx_t_15 = NULL;
+  __Pyx_GetModuleGlobalName(__pyx_t_13, __pyx_mstate_global->__pyx_n_u_check_lengths); if (unlikely(!__pyx_t_13)) __PYX_ERR(0, 132, __pyx_L1_error)
+  __Pyx_GOTREF(__pyx_t_13);
   __pyx_t_11 = __Pyx_PyLong_From_int64_t(__pyx_v_count); if (unlikely(!__pyx_t_11)) __PYX_ERR(0, 132, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_11);
-  __pyx_t_9 = PyLong_FromSsize_t((__pyx_v_distances.shape[1])); if (unlikely(!__pyx_t_9)) __PYX_ERR(0, 132, __pyx_L1_error)
-  __Pyx_GOTREF(__pyx_t_9);
-  __pyx_t_16 = PyTuple_New(1); if (unlikely(!__pyx_t_16)) __PYX_ERR(0, 132, __pyx_L1_error)
-  __Pyx_GOTREF(__pyx_t_16);
-  __Pyx_GIVEREF(__pyx_t_9);
-  if (__Pyx_PyTuple_SET_ITEM(__pyx_t_16, 0, __pyx_t_9) != (0)) __PYX_ERR(0, 132, __pyx_L1_error);
-  __pyx_t_9 = 0;
-  __pyx_t_18 = 1;
+  __pyx_t_10 = PyLong_FromSsize_t((__pyx_v_distances.shape[1])); if (unlikely(!__pyx_t_10)) __PYX_ERR(0, 132, __pyx_L1_error)
+  __Pyx_GOTREF(__pyx_t_10);
+  __pyx_t_14 = PyTuple_New(1); if (unlikely(!__pyx_t_14)) __PYX_ERR(0, 132, __pyx_L1_error)
+  __Pyx_GOTREF(__pyx_t_14);
+  __Pyx_GIVEREF(__pyx_t_10);
+  if (__Pyx_PyTuple_SET_ITEM(__pyx_t_14, 0, __pyx_t_10) != (0)) __PYX_ERR(0, 132, __pyx_L1_error);
+  __pyx_t_10 = 0;
+  __pyx_t_16 = 1;
   #if CYTHON_UNPACK_METHODS
-  if (unlikely(PyMethod_Check(__pyx_t_17))) {
-    __pyx_t_10 = PyMethod_GET_SELF(__pyx_t_17);
-    assert(__pyx_t_10);
-    PyObject* __pyx__function = PyMethod_GET_FUNCTION(__pyx_t_17);
-    __Pyx_INCREF(__pyx_t_10);
+  if (unlikely(PyMethod_Check(__pyx_t_13))) {
+    __pyx_t_15 = PyMethod_GET_SELF(__pyx_t_13);
+    assert(__pyx_t_15);
+    PyObject* __pyx__function = PyMethod_GET_FUNCTION(__pyx_t_13);
+    __Pyx_INCREF(__pyx_t_15);
     __Pyx_INCREF(__pyx__function);
-    __Pyx_DECREF_SET(__pyx_t_17, __pyx__function);
-    __pyx_t_18 = 0;
+    __Pyx_DECREF_SET(__pyx_t_13, __pyx__function);
+    __pyx_t_16 = 0;
   }
   #endif
   {
-    PyObject *__pyx_callargs[3] = {__pyx_t_10, __pyx_t_11, __pyx_t_16};
-    __pyx_t_8 = __Pyx_PyObject_FastCall((PyObject*)__pyx_t_17, __pyx_callargs+__pyx_t_18, (3-__pyx_t_18) | (__pyx_t_18*__Pyx_PY_VECTORCALL_ARGUMENTS_OFFSET));
-    __Pyx_XDECREF(__pyx_t_10); __pyx_t_10 = 0;
+    PyObject *__pyx_callargs[3] = {__pyx_t_15, __pyx_t_11, __pyx_t_14};
+    __pyx_t_8 = __Pyx_PyObject_FastCall((PyObject*)__pyx_t_13, __pyx_callargs+__pyx_t_16, (3-__pyx_t_16) | (__pyx_t_16*__Pyx_PY_VECTORCALL_ARGUMENTS_OFFSET));
+    __Pyx_XDECREF(__pyx_t_15); __pyx_t_15 = 0;
     __Pyx_DECREF(__pyx_t_11); __pyx_t_11 = 0;
-    __Pyx_DECREF(__pyx_t_16); __pyx_t_16 = 0;
-    __Pyx_DECREF(__pyx_t_17); __pyx_t_17 = 0;
+    __Pyx_DECREF(__pyx_t_14); __pyx_t_14 = 0;
+    __Pyx_DECREF(__pyx_t_13); __pyx_t_13 = 0;
     if (unlikely(!__pyx_t_8)) __PYX_ERR(0, 132, __pyx_L1_error)
     __Pyx_GOTREF(__pyx_t_8);
   }
   __Pyx_DECREF(__pyx_t_8); __pyx_t_8 = 0;
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":133
- *     check(rows, (own.shape[0], queries.shape[0], places.shape[0], distances.shape[0], farthest.shape[0]))
- *     check(count, (distances.shape[1],))
- *     check(numbers, (queries.shape[1],))             # <<<<<<<<<<<<<<
- *     if vectors.shape[0] != others or not 0 <= count <= size or others >= 1 << 31:
- *         raise ValueError("there are not as many to choose from")
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":133
+ *     check_lengths(rows, (indices.shape[0], distances.shape[0]))
+ *     check_lengths(count, (distances.shape[1],))
+ *     check_lengths(dimensions, (queries.shape[1],))             # <<<<<<<<<<<<<<
+ *     if vectors.shape[0] != vector_count or not 0 <= count <= size or vector_count >= 1 << 31:
+ *         raise ValueError("there are not enough vectors to select from")
 */
-  __pyx_t_17 = NULL;
-  __Pyx_GetModuleGlobalName(__pyx_t_16, __pyx_mstate_global->__pyx_n_u_check); if (unlikely(!__pyx_t_16)) __PYX_ERR(0, 133, __pyx_L1_error)
-  __Pyx_GOTREF(__pyx_t_16);
-  __pyx_t_11 = __Pyx_PyLong_From_int64_t(__pyx_v_numbers); if (unlikely(!__pyx_t_11)) __PYX_ERR(0, 133, __pyx_L1_error)
+  __pyx_t_13 = NULL;
+  __Pyx_GetModuleGlobalName(__pyx_t_14, __pyx_mstate_global->__pyx_n_u_check_lengths); if (unlikely(!__pyx_t_14)) __PYX_ERR(0, 133, __pyx_L1_error)
+  __Pyx_GOTREF(__pyx_t_14);
+  __pyx_t_11 = __Pyx_PyLong_From_int64_t(__pyx_v_dimensions); if (unlikely(!__pyx_t_11)) __PYX_ERR(0, 133, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_11);
-  __pyx_t_10 = PyLong_FromSsize_t((__pyx_v_queries.shape[1])); if (unlikely(!__pyx_t_10)) __PYX_ERR(0, 133, __pyx_L1_error)
+  __pyx_t_15 = PyLong_FromSsize_t((__pyx_v_queries.shape[1])); if (unlikely(!__pyx_t_15)) __PYX_ERR(0, 133, __pyx_L1_error)
+  __Pyx_GOTREF(__pyx_t_15);
+  __pyx_t_10 = PyTuple_New(1); if (unlikely(!__pyx_t_10)) __PYX_ERR(0, 133, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_10);
-  __pyx_t_9 = PyTuple_New(1); if (unlikely(!__pyx_t_9)) __PYX_ERR(0, 133, __pyx_L1_error)
-  __Pyx_GOTREF(__pyx_t_9);
-  __Pyx_GIVEREF(__pyx_t_10);
-  if (__Pyx_PyTuple_SET_ITEM(__pyx_t_9, 0, __pyx_t_10) != (0)) __PYX_ERR(0, 133, __pyx_L1_error);
-  __pyx_t_10 = 0;
-  __pyx_t_18 = 1;
+  __Pyx_GIVEREF(__pyx_t_15);
+  if (__Pyx_PyTuple_SET_ITEM(__pyx_t_10, 0, __pyx_t_15) != (0)) __PYX_ERR(0, 133, __pyx_L1_error);
+  __pyx_t_15 = 0;
+  __pyx_t_16 = 1;
   #if CYTHON_UNPACK_METHODS
-  if (unlikely(PyMethod_Check(__pyx_t_16))) {
-    __pyx_t_17 = PyMethod_GET_SELF(__pyx_t_16);
-    assert(__pyx_t_17);
-    PyObject* __pyx__function = PyMethod_GET_FUNCTION(__pyx_t_16);
-    __Pyx_INCREF(__pyx_t_17);
+  if (unlikely(PyMethod_Check(__pyx_t_14))) {
+    __pyx_t_13 = PyMethod_GET_SELF(__pyx_t_14);
+    assert(__pyx_t_13);
+    PyObject* __pyx__function = PyMethod_GET_FUNCTION(__pyx_t_14);
+    __Pyx_INCREF(__pyx_t_13);
     __Pyx_INCREF(__pyx__function);
-    __Pyx_DECREF_SET(__pyx_t_16, __pyx__function);
-    __pyx_t_18 = 0;
+    __Pyx_DECREF_SET(__pyx_t_14, __pyx__function);
+    __pyx_t_16 = 0;
   }
   #endif
   {
-    PyObject *__pyx_callargs[3] = {__pyx_t_17, __pyx_t_11, __pyx_t_9};
-    __pyx_t_8 = __Pyx_PyObject_FastCall((PyObject*)__pyx_t_16, __pyx_callargs+__pyx_t_18, (3-__pyx_t_18) | (__pyx_t_18*__Pyx_PY_VECTORCALL_ARGUMENTS_OFFSET));
-    __Pyx_XDECREF(__pyx_t_17); __pyx_t_17 = 0;
+    PyObject *__pyx_callargs[3] = {__pyx_t_13, __pyx_t_11, __pyx_t_10};
+    __pyx_t_8 = __Pyx_PyObject_FastCall((PyObject*)__pyx_t_14, __pyx_callargs+__pyx_t_16, (3-__pyx_t_16) | (__pyx_t_16*__Pyx_PY_VECTORCALL_ARGUMENTS_OFFSET));
+    __Pyx_XDECREF(__pyx_t_13); __pyx_t_13 = 0;
     __Pyx_DECREF(__pyx_t_11); __pyx_t_11 = 0;
-    __Pyx_DECREF(__pyx_t_9); __pyx_t_9 = 0;
-    __Pyx_DECREF(__pyx_t_16); __pyx_t_16 = 0;
+    __Pyx_DECREF(__pyx_t_10); __pyx_t_10 = 0;
+    __Pyx_DECREF(__pyx_t_14); __pyx_t_14 = 0;
     if (unlikely(!__pyx_t_8)) __PYX_ERR(0, 133, __pyx_L1_error)
     __Pyx_GOTREF(__pyx_t_8);
   }
   __Pyx_DECREF(__pyx_t_8); __pyx_t_8 = 0;
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":134
- *     check(count, (distances.shape[1],))
- *     check(numbers, (queries.shape[1],))
- *     if vectors.shape[0] != others or not 0 <= count <= size or others >= 1 << 31:             # <<<<<<<<<<<<<<
- *         raise ValueError("there are not as many to choose from")
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":134
+ *     check_lengths(count, (distances.shape[1],))
+ *     check_lengths(dimensions, (queries.shape[1],))
+ *     if vectors.shape[0] != vector_count or not 0 <= count <= size or vector_count >= 1 << 31:             # <<<<<<<<<<<<<<
+ *         raise ValueError("there are not enough vectors to select from")
  *     if not rows or not count:
 */
-  __pyx_t_3 = ((__pyx_v_vectors.shape[0]) != __pyx_v_others);
+  __pyx_t_3 = ((__pyx_v_vectors.shape[0]) != __pyx_v_vector_count);
 
   if (!__pyx_t_3) {
 
@@ -19628,41 +19677,41 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_ne
   if (__pyx_t_3) {
     __pyx_t_3 = (__pyx_v_count <= __pyx_v_size);
   }
-  __pyx_t_19 = (!__pyx_t_3);
+  __pyx_t_17 = (!__pyx_t_3);
 
 
-  if (!__pyx_t_19) {
+  if (!__pyx_t_17) {
 
   } else {
 
-    __pyx_t_2 = __pyx_t_19;
+    __pyx_t_2 = __pyx_t_17;
 
     goto __pyx_L6_bool_binop_done;
   }
-  __pyx_t_8 = __Pyx_PyLong_From_int64_t(__pyx_v_others); if (unlikely(!__pyx_t_8)) __PYX_ERR(0, 134, __pyx_L1_error)
+  __pyx_t_8 = __Pyx_PyLong_From_int64_t(__pyx_v_vector_count); if (unlikely(!__pyx_t_8)) __PYX_ERR(0, 134, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_8);
-  __pyx_t_19 = __Pyx_PyObject_CompareBoolGe_int_object(__pyx_t_8, __pyx_mstate_global->__pyx_int_2147483648, Py_GE); if (unlikely((__pyx_t_19 < 0))) __PYX_ERR(0, 134, __pyx_L1_error)
+  __pyx_t_17 = __Pyx_PyObject_CompareBoolGe_int_object(__pyx_t_8, __pyx_mstate_global->__pyx_int_2147483648, Py_GE); if (unlikely((__pyx_t_17 < 0))) __PYX_ERR(0, 134, __pyx_L1_error)
   __Pyx_DECREF(__pyx_t_8); __pyx_t_8 = 0;
 
-  __pyx_t_2 = __pyx_t_19;
+  __pyx_t_2 = __pyx_t_17;
 
   __pyx_L6_bool_binop_done:;
   if (unlikely(__pyx_t_2)) {
 
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":135
- *     check(numbers, (queries.shape[1],))
- *     if vectors.shape[0] != others or not 0 <= count <= size or others >= 1 << 31:
- *         raise ValueError("there are not as many to choose from")             # <<<<<<<<<<<<<<
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":135
+ *     check_lengths(dimensions, (queries.shape[1],))
+ *     if vectors.shape[0] != vector_count or not 0 <= count <= size or vector_count >= 1 << 31:
+ *         raise ValueError("there are not enough vectors to select from")             # <<<<<<<<<<<<<<
  *     if not rows or not count:
  *         return
 */
-    __pyx_t_16 = NULL;
-    __pyx_t_18 = 1;
+    __pyx_t_14 = NULL;
+    __pyx_t_16 = 1;
     {
-      PyObject *__pyx_callargs[2] = {__pyx_t_16, __pyx_mstate_global->__pyx_kp_u_there_are_not_as_many_to_choose};
-      __pyx_t_8 = __Pyx_PyObject_FastCall((PyObject*)(((PyTypeObject*)PyExc_ValueError)), __pyx_callargs+__pyx_t_18, (2-__pyx_t_18) | (__pyx_t_18*__Pyx_PY_VECTORCALL_ARGUMENTS_OFFSET));
-      __Pyx_XDECREF(__pyx_t_16); __pyx_t_16 = 0;
+      PyObject *__pyx_callargs[2] = {__pyx_t_14, __pyx_mstate_global->__pyx_kp_u_there_are_not_enough_vectors_to};
+      __pyx_t_8 = __Pyx_PyObject_FastCall((PyObject*)(((PyTypeObject*)PyExc_ValueError)), __pyx_callargs+__pyx_t_16, (2-__pyx_t_16) | (__pyx_t_16*__Pyx_PY_VECTORCALL_ARGUMENTS_OFFSET));
+      __Pyx_XDECREF(__pyx_t_14); __pyx_t_14 = 0;
       if (unlikely(!__pyx_t_8)) __PYX_ERR(0, 135, __pyx_L1_error)
       __Pyx_GOTREF(__pyx_t_8);
     }
@@ -19670,46 +19719,46 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_ne
     __Pyx_DECREF(__pyx_t_8); __pyx_t_8 = 0;
     __PYX_ERR(0, 135, __pyx_L1_error)
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":134
- *     check(count, (distances.shape[1],))
- *     check(numbers, (queries.shape[1],))
- *     if vectors.shape[0] != others or not 0 <= count <= size or others >= 1 << 31:             # <<<<<<<<<<<<<<
- *         raise ValueError("there are not as many to choose from")
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":134
+ *     check_lengths(count, (distances.shape[1],))
+ *     check_lengths(dimensions, (queries.shape[1],))
+ *     if vectors.shape[0] != vector_count or not 0 <= count <= size or vector_count >= 1 << 31:             # <<<<<<<<<<<<<<
+ *         raise ValueError("there are not enough vectors to select from")
  *     if not rows or not count:
 */
   }
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":136
- *     if vectors.shape[0] != others or not 0 <= count <= size or others >= 1 << 31:
- *         raise ValueError("there are not as many to choose from")
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":136
+ *     if vectors.shape[0] != vector_count or not 0 <= count <= size or vector_count >= 1 << 31:
+ *         raise ValueError("there are not enough vectors to select from")
  *     if not rows or not count:             # <<<<<<<<<<<<<<
  *         return
- *     heap = <Found *>calloc(size, sizeof(Found))
+ *     heap = <Candidate *>calloc(size, sizeof(Candidate))
 */
-  __pyx_t_19 = (!(__pyx_v_rows != 0));
+  __pyx_t_17 = (!(__pyx_v_rows != 0));
 
-  if (!__pyx_t_19) {
+  if (!__pyx_t_17) {
 
   } else {
 
-    __pyx_t_2 = __pyx_t_19;
+    __pyx_t_2 = __pyx_t_17;
 
     goto __pyx_L10_bool_binop_done;
   }
-  __pyx_t_19 = (!(__pyx_v_count != 0));
+  __pyx_t_17 = (!(__pyx_v_count != 0));
 
 
-  __pyx_t_2 = __pyx_t_19;
+  __pyx_t_2 = __pyx_t_17;
 
   __pyx_L10_bool_binop_done:;
   if (__pyx_t_2) {
 
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":137
- *         raise ValueError("there are not as many to choose from")
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":137
+ *         raise ValueError("there are not enough vectors to select from")
  *     if not rows or not count:
  *         return             # <<<<<<<<<<<<<<
- *     heap = <Found *>calloc(size, sizeof(Found))
+ *     heap = <Candidate *>calloc(size, sizeof(Candidate))
  *     if heap == NULL:
 */
     {
@@ -19722,29 +19771,29 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_ne
     }
     goto __pyx_L0;
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":136
- *     if vectors.shape[0] != others or not 0 <= count <= size or others >= 1 << 31:
- *         raise ValueError("there are not as many to choose from")
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":136
+ *     if vectors.shape[0] != vector_count or not 0 <= count <= size or vector_count >= 1 << 31:
+ *         raise ValueError("there are not enough vectors to select from")
  *     if not rows or not count:             # <<<<<<<<<<<<<<
  *         return
- *     heap = <Found *>calloc(size, sizeof(Found))
+ *     heap = <Candidate *>calloc(size, sizeof(Candidate))
 */
   }
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":138
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":138
  *     if not rows or not count:
  *         return
- *     heap = <Found *>calloc(size, sizeof(Found))             # <<<<<<<<<<<<<<
+ *     heap = <Candidate *>calloc(size, sizeof(Candidate))             # <<<<<<<<<<<<<<
  *     if heap == NULL:
- *         raise MemoryError("no memory for neighbours")
+ *         raise MemoryError("out of memory")
 */
-  __pyx_v_heap = ((struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_5_near_Found *)calloc(__pyx_v_size, (sizeof(struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_5_near_Found))));
+  __pyx_v_heap = ((struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_10_neighbors_Candidate *)calloc(__pyx_v_size, (sizeof(struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_10_neighbors_Candidate))));
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":139
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":139
  *         return
- *     heap = <Found *>calloc(size, sizeof(Found))
+ *     heap = <Candidate *>calloc(size, sizeof(Candidate))
  *     if heap == NULL:             # <<<<<<<<<<<<<<
- *         raise MemoryError("no memory for neighbours")
+ *         raise MemoryError("out of memory")
  *     with nogil:
 */
   __pyx_t_2 = (__pyx_v_heap == NULL);
@@ -19752,19 +19801,19 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_ne
   if (unlikely(__pyx_t_2)) {
 
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":140
- *     heap = <Found *>calloc(size, sizeof(Found))
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":140
+ *     heap = <Candidate *>calloc(size, sizeof(Candidate))
  *     if heap == NULL:
- *         raise MemoryError("no memory for neighbours")             # <<<<<<<<<<<<<<
+ *         raise MemoryError("out of memory")             # <<<<<<<<<<<<<<
  *     with nogil:
  *         for row in range(rows):
 */
-    __pyx_t_16 = NULL;
-    __pyx_t_18 = 1;
+    __pyx_t_14 = NULL;
+    __pyx_t_16 = 1;
     {
-      PyObject *__pyx_callargs[2] = {__pyx_t_16, __pyx_mstate_global->__pyx_kp_u_no_memory_for_neighbours};
-      __pyx_t_8 = __Pyx_PyObject_FastCall((PyObject*)(((PyTypeObject*)PyExc_MemoryError)), __pyx_callargs+__pyx_t_18, (2-__pyx_t_18) | (__pyx_t_18*__Pyx_PY_VECTORCALL_ARGUMENTS_OFFSET));
-      __Pyx_XDECREF(__pyx_t_16); __pyx_t_16 = 0;
+      PyObject *__pyx_callargs[2] = {__pyx_t_14, __pyx_mstate_global->__pyx_kp_u_out_of_memory};
+      __pyx_t_8 = __Pyx_PyObject_FastCall((PyObject*)(((PyTypeObject*)PyExc_MemoryError)), __pyx_callargs+__pyx_t_16, (2-__pyx_t_16) | (__pyx_t_16*__Pyx_PY_VECTORCALL_ARGUMENTS_OFFSET));
+      __Pyx_XDECREF(__pyx_t_14); __pyx_t_14 = 0;
       if (unlikely(!__pyx_t_8)) __PYX_ERR(0, 140, __pyx_L1_error)
       __Pyx_GOTREF(__pyx_t_8);
     }
@@ -19772,21 +19821,21 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_ne
     __Pyx_DECREF(__pyx_t_8); __pyx_t_8 = 0;
     __PYX_ERR(0, 140, __pyx_L1_error)
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":139
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":139
  *         return
- *     heap = <Found *>calloc(size, sizeof(Found))
+ *     heap = <Candidate *>calloc(size, sizeof(Candidate))
  *     if heap == NULL:             # <<<<<<<<<<<<<<
- *         raise MemoryError("no memory for neighbours")
+ *         raise MemoryError("out of memory")
  *     with nogil:
 */
   }
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":141
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":141
  *     if heap == NULL:
- *         raise MemoryError("no memory for neighbours")
+ *         raise MemoryError("out of memory")
  *     with nogil:             # <<<<<<<<<<<<<<
  *         for row in range(rows):
- *             choose(&order[row, 0], others, own[row], heap, size)
+ *             select_candidates(&scores[row, 0], vector_count, excluded[row], heap, size)
 */
   {
       PyThreadState * _save;
@@ -19794,11 +19843,11 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_ne
       __Pyx_FastGIL_Remember();
       /*try:*/ {
 
-        /* "tracklight/analysis/embeddings/projections/_near.pyx":142
- *         raise MemoryError("no memory for neighbours")
+        /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":142
+ *         raise MemoryError("out of memory")
  *     with nogil:
  *         for row in range(rows):             # <<<<<<<<<<<<<<
- *             choose(&order[row, 0], others, own[row], heap, size)
+ *             select_candidates(&scores[row, 0], vector_count, excluded[row], heap, size)
  *             farthest[row] = <float>heap[0].distance
 */
 
@@ -19808,123 +19857,123 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_ne
         for (__pyx_t_5 = 0; __pyx_t_5 < __pyx_t_1; __pyx_t_5+=1) {
           __pyx_v_row = __pyx_t_5;
 
-          /* "tracklight/analysis/embeddings/projections/_near.pyx":143
+          /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":143
  *     with nogil:
  *         for row in range(rows):
- *             choose(&order[row, 0], others, own[row], heap, size)             # <<<<<<<<<<<<<<
+ *             select_candidates(&scores[row, 0], vector_count, excluded[row], heap, size)             # <<<<<<<<<<<<<<
  *             farthest[row] = <float>heap[0].distance
  *             for rank in range(size):
 */
           __pyx_t_4 = __pyx_v_row;
-          __pyx_t_20 = 0;
-          __pyx_t_21 = __pyx_v_row;
-          __pyx_f_10tracklight_8analysis_10embeddings_11projections_5_near_choose((&(*((float const  *) ( /* dim=1 */ ((char *) (((float const  *) ( /* dim=0 */ (__pyx_v_order.data + __pyx_t_4 * __pyx_v_order.strides[0]) )) + __pyx_t_20)) )))), __pyx_v_others, (*((int64_t const  *) ( /* dim=0 */ ((char *) (((int64_t const  *) __pyx_v_own.data) + __pyx_t_21)) ))), __pyx_v_heap, __pyx_v_size);
+          __pyx_t_18 = 0;
+          __pyx_t_19 = __pyx_v_row;
+          __pyx_f_10tracklight_8analysis_10embeddings_11projections_10_neighbors_select_candidates((&(*((float const  *) ( /* dim=1 */ ((char *) (((float const  *) ( /* dim=0 */ (__pyx_v_scores.data + __pyx_t_4 * __pyx_v_scores.strides[0]) )) + __pyx_t_18)) )))), __pyx_v_vector_count, (*((int64_t const  *) ( /* dim=0 */ ((char *) (((int64_t const  *) __pyx_v_excluded.data) + __pyx_t_19)) ))), __pyx_v_heap, __pyx_v_size);
 
-          /* "tracklight/analysis/embeddings/projections/_near.pyx":144
+          /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":144
  *         for row in range(rows):
- *             choose(&order[row, 0], others, own[row], heap, size)
+ *             select_candidates(&scores[row, 0], vector_count, excluded[row], heap, size)
  *             farthest[row] = <float>heap[0].distance             # <<<<<<<<<<<<<<
  *             for rank in range(size):
- *                 heap[rank].distance = measure(
+ *                 heap[rank].distance = compute_distance(
 */
-          __pyx_t_21 = __pyx_v_row;
-          *((float *) ( /* dim=0 */ ((char *) (((float *) __pyx_v_farthest.data) + __pyx_t_21)) )) = ((float)(__pyx_v_heap[0]).distance);
+          __pyx_t_19 = __pyx_v_row;
+          *((float *) ( /* dim=0 */ ((char *) (((float *) __pyx_v_farthest.data) + __pyx_t_19)) )) = ((float)(__pyx_v_heap[0]).distance);
 
-          /* "tracklight/analysis/embeddings/projections/_near.pyx":145
- *             choose(&order[row, 0], others, own[row], heap, size)
+          /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":145
+ *             select_candidates(&scores[row, 0], vector_count, excluded[row], heap, size)
  *             farthest[row] = <float>heap[0].distance
  *             for rank in range(size):             # <<<<<<<<<<<<<<
- *                 heap[rank].distance = measure(
- *                     &queries[row, 0], &vectors[heap[rank].place, 0], numbers, letter
+ *                 heap[rank].distance = compute_distance(
+ *                     &queries[row, 0], &vectors[heap[rank].index, 0], dimensions, metric_code
 */
 
-          __pyx_t_22 = __pyx_v_size;
-          __pyx_t_23 = __pyx_t_22;
+          __pyx_t_20 = __pyx_v_size;
+          __pyx_t_21 = __pyx_t_20;
 
-          for (__pyx_t_24 = 0; __pyx_t_24 < __pyx_t_23; __pyx_t_24+=1) {
-            __pyx_v_rank = __pyx_t_24;
+          for (__pyx_t_22 = 0; __pyx_t_22 < __pyx_t_21; __pyx_t_22+=1) {
+            __pyx_v_rank = __pyx_t_22;
 
-            /* "tracklight/analysis/embeddings/projections/_near.pyx":147
+            /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":147
  *             for rank in range(size):
- *                 heap[rank].distance = measure(
- *                     &queries[row, 0], &vectors[heap[rank].place, 0], numbers, letter             # <<<<<<<<<<<<<<
+ *                 heap[rank].distance = compute_distance(
+ *                     &queries[row, 0], &vectors[heap[rank].index, 0], dimensions, metric_code             # <<<<<<<<<<<<<<
  *                 )
- *             pile(heap, size)
+ *             heapify(heap, size)
 */
-            __pyx_t_21 = __pyx_v_row;
-            __pyx_t_20 = 0;
-            __pyx_t_4 = (__pyx_v_heap[__pyx_v_rank]).place;
-            __pyx_t_25 = 0;
+            __pyx_t_19 = __pyx_v_row;
+            __pyx_t_18 = 0;
+            __pyx_t_4 = (__pyx_v_heap[__pyx_v_rank]).index;
+            __pyx_t_23 = 0;
 
-            /* "tracklight/analysis/embeddings/projections/_near.pyx":146
+            /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":146
  *             farthest[row] = <float>heap[0].distance
  *             for rank in range(size):
- *                 heap[rank].distance = measure(             # <<<<<<<<<<<<<<
- *                     &queries[row, 0], &vectors[heap[rank].place, 0], numbers, letter
+ *                 heap[rank].distance = compute_distance(             # <<<<<<<<<<<<<<
+ *                     &queries[row, 0], &vectors[heap[rank].index, 0], dimensions, metric_code
  *                 )
 */
-            (__pyx_v_heap[__pyx_v_rank]).distance = __pyx_f_10tracklight_8analysis_10embeddings_11projections_5_near_measure((&(*((float const  *) ( /* dim=1 */ ((char *) (((float const  *) ( /* dim=0 */ (__pyx_v_queries.data + __pyx_t_21 * __pyx_v_queries.strides[0]) )) + __pyx_t_20)) )))), (&(*((float const  *) ( /* dim=1 */ ((char *) (((float const  *) ( /* dim=0 */ (__pyx_v_vectors.data + __pyx_t_4 * __pyx_v_vectors.strides[0]) )) + __pyx_t_25)) )))), __pyx_v_numbers, __pyx_v_letter);
+            (__pyx_v_heap[__pyx_v_rank]).distance = __pyx_f_10tracklight_8analysis_10embeddings_11projections_10_neighbors_compute_distance((&(*((float const  *) ( /* dim=1 */ ((char *) (((float const  *) ( /* dim=0 */ (__pyx_v_queries.data + __pyx_t_19 * __pyx_v_queries.strides[0]) )) + __pyx_t_18)) )))), (&(*((float const  *) ( /* dim=1 */ ((char *) (((float const  *) ( /* dim=0 */ (__pyx_v_vectors.data + __pyx_t_4 * __pyx_v_vectors.strides[0]) )) + __pyx_t_23)) )))), __pyx_v_dimensions, __pyx_v_metric_code);
           }
 
 
-          /* "tracklight/analysis/embeddings/projections/_near.pyx":149
- *                     &queries[row, 0], &vectors[heap[rank].place, 0], numbers, letter
+          /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":149
+ *                     &queries[row, 0], &vectors[heap[rank].index, 0], dimensions, metric_code
  *                 )
- *             pile(heap, size)             # <<<<<<<<<<<<<<
- *             sort(heap, size)
+ *             heapify(heap, size)             # <<<<<<<<<<<<<<
+ *             sort_heap(heap, size)
  *             for rank in range(count):
 */
-          __pyx_f_10tracklight_8analysis_10embeddings_11projections_5_near_pile(__pyx_v_heap, __pyx_v_size);
+          __pyx_f_10tracklight_8analysis_10embeddings_11projections_10_neighbors_heapify(__pyx_v_heap, __pyx_v_size);
 
-          /* "tracklight/analysis/embeddings/projections/_near.pyx":150
+          /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":150
  *                 )
- *             pile(heap, size)
- *             sort(heap, size)             # <<<<<<<<<<<<<<
+ *             heapify(heap, size)
+ *             sort_heap(heap, size)             # <<<<<<<<<<<<<<
  *             for rank in range(count):
- *                 places[row, rank] = heap[rank].place
+ *                 indices[row, rank] = heap[rank].index
 */
-          __pyx_f_10tracklight_8analysis_10embeddings_11projections_5_near_sort(__pyx_v_heap, __pyx_v_size);
+          __pyx_f_10tracklight_8analysis_10embeddings_11projections_10_neighbors_sort_heap(__pyx_v_heap, __pyx_v_size);
 
-          /* "tracklight/analysis/embeddings/projections/_near.pyx":151
- *             pile(heap, size)
- *             sort(heap, size)
+          /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":151
+ *             heapify(heap, size)
+ *             sort_heap(heap, size)
  *             for rank in range(count):             # <<<<<<<<<<<<<<
- *                 places[row, rank] = heap[rank].place
+ *                 indices[row, rank] = heap[rank].index
  *                 distances[row, rank] = heap[rank].distance
 */
 
-          __pyx_t_22 = __pyx_v_count;
-          __pyx_t_23 = __pyx_t_22;
+          __pyx_t_20 = __pyx_v_count;
+          __pyx_t_21 = __pyx_t_20;
 
-          for (__pyx_t_24 = 0; __pyx_t_24 < __pyx_t_23; __pyx_t_24+=1) {
-            __pyx_v_rank = __pyx_t_24;
+          for (__pyx_t_22 = 0; __pyx_t_22 < __pyx_t_21; __pyx_t_22+=1) {
+            __pyx_v_rank = __pyx_t_22;
 
-            /* "tracklight/analysis/embeddings/projections/_near.pyx":152
- *             sort(heap, size)
+            /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":152
+ *             sort_heap(heap, size)
  *             for rank in range(count):
- *                 places[row, rank] = heap[rank].place             # <<<<<<<<<<<<<<
+ *                 indices[row, rank] = heap[rank].index             # <<<<<<<<<<<<<<
  *                 distances[row, rank] = heap[rank].distance
  *     free(heap)
 */
-            __pyx_t_26 = (__pyx_v_heap[__pyx_v_rank]).place;
+            __pyx_t_24 = (__pyx_v_heap[__pyx_v_rank]).index;
 
-            __pyx_t_25 = __pyx_v_row;
+            __pyx_t_23 = __pyx_v_row;
             __pyx_t_4 = __pyx_v_rank;
-            *((int32_t *) ( /* dim=1 */ ((char *) (((int32_t *) ( /* dim=0 */ (__pyx_v_places.data + __pyx_t_25 * __pyx_v_places.strides[0]) )) + __pyx_t_4)) )) = __pyx_t_26;
+            *((int32_t *) ( /* dim=1 */ ((char *) (((int32_t *) ( /* dim=0 */ (__pyx_v_indices.data + __pyx_t_23 * __pyx_v_indices.strides[0]) )) + __pyx_t_4)) )) = __pyx_t_24;
 
 
-            /* "tracklight/analysis/embeddings/projections/_near.pyx":153
+            /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":153
  *             for rank in range(count):
- *                 places[row, rank] = heap[rank].place
+ *                 indices[row, rank] = heap[rank].index
  *                 distances[row, rank] = heap[rank].distance             # <<<<<<<<<<<<<<
  *     free(heap)
  * 
 */
-            __pyx_t_27 = (__pyx_v_heap[__pyx_v_rank]).distance;
+            __pyx_t_25 = (__pyx_v_heap[__pyx_v_rank]).distance;
 
             __pyx_t_4 = __pyx_v_row;
-            __pyx_t_25 = __pyx_v_rank;
-            *((double *) ( /* dim=1 */ ((char *) (((double *) ( /* dim=0 */ (__pyx_v_distances.data + __pyx_t_4 * __pyx_v_distances.strides[0]) )) + __pyx_t_25)) )) = __pyx_t_27;
+            __pyx_t_23 = __pyx_v_rank;
+            *((double *) ( /* dim=1 */ ((char *) (((double *) ( /* dim=0 */ (__pyx_v_distances.data + __pyx_t_4 * __pyx_v_distances.strides[0]) )) + __pyx_t_23)) )) = __pyx_t_25;
 
           }
 
@@ -19932,12 +19981,12 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_ne
 
       }
 
-      /* "tracklight/analysis/embeddings/projections/_near.pyx":141
+      /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":141
  *     if heap == NULL:
- *         raise MemoryError("no memory for neighbours")
+ *         raise MemoryError("out of memory")
  *     with nogil:             # <<<<<<<<<<<<<<
  *         for row in range(rows):
- *             choose(&order[row, 0], others, own[row], heap, size)
+ *             select_candidates(&scores[row, 0], vector_count, excluded[row], heap, size)
 */
       /*finally:*/ {
         /*normal exit:*/{
@@ -19949,8 +19998,8 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_ne
       }
   }
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":154
- *                 places[row, rank] = heap[rank].place
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":154
+ *                 indices[row, rank] = heap[rank].index
  *                 distances[row, rank] = heap[rank].distance
  *     free(heap)             # <<<<<<<<<<<<<<
  * 
@@ -19958,12 +20007,12 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_ne
 */
   free(__pyx_v_heap);
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":110
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":109
  * 
  * 
- * def pick(             # <<<<<<<<<<<<<<
- *     const float[:, ::1] order,
- *     const int64_t[::1] own,
+ * def select_nearest(             # <<<<<<<<<<<<<<
+ *     const float[:, ::1] scores,
+ *     const int64_t[::1] excluded,
 */
 
   /* function exit code */
@@ -19978,11 +20027,10 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_ne
   __Pyx_XDECREF(__pyx_t_13);
   __Pyx_XDECREF(__pyx_t_14);
   __Pyx_XDECREF(__pyx_t_15);
-  __Pyx_XDECREF(__pyx_t_16);
-  __Pyx_XDECREF(__pyx_t_17);
-  __Pyx_AddTraceback("tracklight.analysis.embeddings.projections._near.pick", __pyx_clineno, __pyx_lineno, __pyx_filename);
+  __Pyx_AddTraceback("tracklight.analysis.embeddings.projections._neighbors.select_nearest", __pyx_clineno, __pyx_lineno, __pyx_filename);
   __pyx_r = NULL;
   __pyx_L0:;
+
 
 
 
@@ -19997,41 +20045,41 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_ne
   return __pyx_r;
 }
 
-/* "tracklight/analysis/embeddings/projections/_near.pyx":157
+/* "tracklight/analysis/embeddings/projections/_neighbors.pyx":157
  * 
  * 
- * cdef inline void choose(             # <<<<<<<<<<<<<<
- *     const float *order, int64_t others, int64_t own, Found *heap, int64_t size
+ * cdef inline void select_candidates(             # <<<<<<<<<<<<<<
+ *     const float *scores, int64_t vector_count, int64_t excluded, Candidate *heap, int64_t size
  * ) noexcept nogil:
 */
 
-static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projections_5_near_choose(float const *__pyx_v_order, int64_t __pyx_v_others, int64_t __pyx_v_own, struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_5_near_Found *__pyx_v_heap, int64_t __pyx_v_size) {
-  int64_t __pyx_v_place;
+static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projections_10_neighbors_select_candidates(float const *__pyx_v_scores, int64_t __pyx_v_vector_count, int64_t __pyx_v_excluded, struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_10_neighbors_Candidate *__pyx_v_heap, int64_t __pyx_v_size) {
+  int64_t __pyx_v_index;
   int64_t __pyx_v_filled;
   float __pyx_v_bound;
-  struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_5_near_Found __pyx_v_found;
+  struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_10_neighbors_Candidate __pyx_v_candidate;
   int __pyx_t_1;
   int __pyx_t_2;
   int64_t __pyx_t_3;
   int64_t __pyx_t_4;
   int64_t __pyx_t_5;
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":161
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":161
  * ) noexcept nogil:
- *     """Fill a heap with those that come first by a rough order."""
- *     cdef int64_t place = 0, filled = 0             # <<<<<<<<<<<<<<
+ *     """Fill a heap with the vectors of the lowest scores."""
+ *     cdef int64_t index = 0, filled = 0             # <<<<<<<<<<<<<<
  *     cdef float bound
- *     cdef Found found
+ *     cdef Candidate candidate
 */
-  __pyx_v_place = 0;
+  __pyx_v_index = 0;
   __pyx_v_filled = 0;
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":164
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":164
  *     cdef float bound
- *     cdef Found found
+ *     cdef Candidate candidate
  *     while filled < size:             # <<<<<<<<<<<<<<
- *         if place != own:
- *             heap[filled].distance = order[place]
+ *         if index != excluded:
+ *             heap[filled].distance = scores[index]
 */
   while (1) {
     __pyx_t_1 = (__pyx_v_filled < __pyx_v_size);
@@ -20039,103 +20087,103 @@ static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projecti
 
     if (!__pyx_t_1) break;
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":165
- *     cdef Found found
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":165
+ *     cdef Candidate candidate
  *     while filled < size:
- *         if place != own:             # <<<<<<<<<<<<<<
- *             heap[filled].distance = order[place]
- *             heap[filled].place = <int32_t>place
+ *         if index != excluded:             # <<<<<<<<<<<<<<
+ *             heap[filled].distance = scores[index]
+ *             heap[filled].index = <int32_t>index
 */
-    __pyx_t_1 = (__pyx_v_place != __pyx_v_own);
+    __pyx_t_1 = (__pyx_v_index != __pyx_v_excluded);
 
     if (__pyx_t_1) {
 
 
-      /* "tracklight/analysis/embeddings/projections/_near.pyx":166
+      /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":166
  *     while filled < size:
- *         if place != own:
- *             heap[filled].distance = order[place]             # <<<<<<<<<<<<<<
- *             heap[filled].place = <int32_t>place
+ *         if index != excluded:
+ *             heap[filled].distance = scores[index]             # <<<<<<<<<<<<<<
+ *             heap[filled].index = <int32_t>index
  *             filled += 1
 */
-      (__pyx_v_heap[__pyx_v_filled]).distance = (__pyx_v_order[__pyx_v_place]);
+      (__pyx_v_heap[__pyx_v_filled]).distance = (__pyx_v_scores[__pyx_v_index]);
 
-      /* "tracklight/analysis/embeddings/projections/_near.pyx":167
- *         if place != own:
- *             heap[filled].distance = order[place]
- *             heap[filled].place = <int32_t>place             # <<<<<<<<<<<<<<
+      /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":167
+ *         if index != excluded:
+ *             heap[filled].distance = scores[index]
+ *             heap[filled].index = <int32_t>index             # <<<<<<<<<<<<<<
  *             filled += 1
- *         place += 1
+ *         index += 1
 */
-      (__pyx_v_heap[__pyx_v_filled]).place = ((int32_t)__pyx_v_place);
+      (__pyx_v_heap[__pyx_v_filled]).index = ((int32_t)__pyx_v_index);
 
-      /* "tracklight/analysis/embeddings/projections/_near.pyx":168
- *             heap[filled].distance = order[place]
- *             heap[filled].place = <int32_t>place
+      /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":168
+ *             heap[filled].distance = scores[index]
+ *             heap[filled].index = <int32_t>index
  *             filled += 1             # <<<<<<<<<<<<<<
- *         place += 1
- *     pile(heap, size)
+ *         index += 1
+ *     heapify(heap, size)
 */
       __pyx_v_filled = (__pyx_v_filled + 1);
 
-      /* "tracklight/analysis/embeddings/projections/_near.pyx":165
- *     cdef Found found
+      /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":165
+ *     cdef Candidate candidate
  *     while filled < size:
- *         if place != own:             # <<<<<<<<<<<<<<
- *             heap[filled].distance = order[place]
- *             heap[filled].place = <int32_t>place
+ *         if index != excluded:             # <<<<<<<<<<<<<<
+ *             heap[filled].distance = scores[index]
+ *             heap[filled].index = <int32_t>index
 */
     }
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":169
- *             heap[filled].place = <int32_t>place
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":169
+ *             heap[filled].index = <int32_t>index
  *             filled += 1
- *         place += 1             # <<<<<<<<<<<<<<
- *     pile(heap, size)
+ *         index += 1             # <<<<<<<<<<<<<<
+ *     heapify(heap, size)
  *     bound = <float>heap[0].distance
 */
-    __pyx_v_place = (__pyx_v_place + 1);
+    __pyx_v_index = (__pyx_v_index + 1);
   }
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":170
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":170
  *             filled += 1
- *         place += 1
- *     pile(heap, size)             # <<<<<<<<<<<<<<
+ *         index += 1
+ *     heapify(heap, size)             # <<<<<<<<<<<<<<
  *     bound = <float>heap[0].distance
- *     while place < others:
+ *     while index < vector_count:
 */
-  __pyx_f_10tracklight_8analysis_10embeddings_11projections_5_near_pile(__pyx_v_heap, __pyx_v_size);
+  __pyx_f_10tracklight_8analysis_10embeddings_11projections_10_neighbors_heapify(__pyx_v_heap, __pyx_v_size);
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":171
- *         place += 1
- *     pile(heap, size)
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":171
+ *         index += 1
+ *     heapify(heap, size)
  *     bound = <float>heap[0].distance             # <<<<<<<<<<<<<<
- *     while place < others:
- *         # Most are too far, of which so many are passed by at once.
+ *     while index < vector_count:
+ *         # Most are too far; skip a window of them at once.
 */
   __pyx_v_bound = ((float)(__pyx_v_heap[0]).distance);
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":172
- *     pile(heap, size)
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":172
+ *     heapify(heap, size)
  *     bound = <float>heap[0].distance
- *     while place < others:             # <<<<<<<<<<<<<<
- *         # Most are too far, of which so many are passed by at once.
- *         if place + WINDOW <= others and not is_any_below(order + place, bound):
+ *     while index < vector_count:             # <<<<<<<<<<<<<<
+ *         # Most are too far; skip a window of them at once.
+ *         if index + WINDOW <= vector_count and not is_any_below(scores + index, bound):
 */
   while (1) {
-    __pyx_t_1 = (__pyx_v_place < __pyx_v_others);
+    __pyx_t_1 = (__pyx_v_index < __pyx_v_vector_count);
 
 
     if (!__pyx_t_1) break;
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":174
- *     while place < others:
- *         # Most are too far, of which so many are passed by at once.
- *         if place + WINDOW <= others and not is_any_below(order + place, bound):             # <<<<<<<<<<<<<<
- *             place += WINDOW
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":174
+ *     while index < vector_count:
+ *         # Most are too far; skip a window of them at once.
+ *         if index + WINDOW <= vector_count and not is_any_below(scores + index, bound):             # <<<<<<<<<<<<<<
+ *             index += WINDOW
  *             continue
 */
-    __pyx_t_2 = ((__pyx_v_place + __pyx_e_10tracklight_8analysis_10embeddings_11projections_5_near_WINDOW) <= __pyx_v_others);
+    __pyx_t_2 = ((__pyx_v_index + __pyx_e_10tracklight_8analysis_10embeddings_11projections_10_neighbors_WINDOW) <= __pyx_v_vector_count);
 
     if (__pyx_t_2) {
 
@@ -20145,7 +20193,7 @@ static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projecti
 
       goto __pyx_L9_bool_binop_done;
     }
-    __pyx_t_2 = (!__pyx_f_10tracklight_8analysis_10embeddings_11projections_5_near_is_any_below((__pyx_v_order + __pyx_v_place), __pyx_v_bound));
+    __pyx_t_2 = (!__pyx_f_10tracklight_8analysis_10embeddings_11projections_10_neighbors_is_any_below((__pyx_v_scores + __pyx_v_index), __pyx_v_bound));
 
 
     __pyx_t_1 = __pyx_t_2;
@@ -20154,44 +20202,44 @@ static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projecti
     if (__pyx_t_1) {
 
 
-      /* "tracklight/analysis/embeddings/projections/_near.pyx":175
- *         # Most are too far, of which so many are passed by at once.
- *         if place + WINDOW <= others and not is_any_below(order + place, bound):
- *             place += WINDOW             # <<<<<<<<<<<<<<
+      /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":175
+ *         # Most are too far; skip a window of them at once.
+ *         if index + WINDOW <= vector_count and not is_any_below(scores + index, bound):
+ *             index += WINDOW             # <<<<<<<<<<<<<<
  *             continue
- *         for place in range(place, min(place + WINDOW, others)):
+ *         for index in range(index, min(index + WINDOW, vector_count)):
 */
-      __pyx_v_place = (__pyx_v_place + __pyx_e_10tracklight_8analysis_10embeddings_11projections_5_near_WINDOW);
+      __pyx_v_index = (__pyx_v_index + __pyx_e_10tracklight_8analysis_10embeddings_11projections_10_neighbors_WINDOW);
 
-      /* "tracklight/analysis/embeddings/projections/_near.pyx":176
- *         if place + WINDOW <= others and not is_any_below(order + place, bound):
- *             place += WINDOW
+      /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":176
+ *         if index + WINDOW <= vector_count and not is_any_below(scores + index, bound):
+ *             index += WINDOW
  *             continue             # <<<<<<<<<<<<<<
- *         for place in range(place, min(place + WINDOW, others)):
- *             if order[place] < bound and place != own:
+ *         for index in range(index, min(index + WINDOW, vector_count)):
+ *             if scores[index] < bound and index != excluded:
 */
       goto __pyx_L6_continue;
 
-      /* "tracklight/analysis/embeddings/projections/_near.pyx":174
- *     while place < others:
- *         # Most are too far, of which so many are passed by at once.
- *         if place + WINDOW <= others and not is_any_below(order + place, bound):             # <<<<<<<<<<<<<<
- *             place += WINDOW
+      /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":174
+ *     while index < vector_count:
+ *         # Most are too far; skip a window of them at once.
+ *         if index + WINDOW <= vector_count and not is_any_below(scores + index, bound):             # <<<<<<<<<<<<<<
+ *             index += WINDOW
  *             continue
 */
     }
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":177
- *             place += WINDOW
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":177
+ *             index += WINDOW
  *             continue
- *         for place in range(place, min(place + WINDOW, others)):             # <<<<<<<<<<<<<<
- *             if order[place] < bound and place != own:
- *                 found.distance = order[place]
+ *         for index in range(index, min(index + WINDOW, vector_count)):             # <<<<<<<<<<<<<<
+ *             if scores[index] < bound and index != excluded:
+ *                 candidate.distance = scores[index]
 */
 
-    __pyx_t_3 = __pyx_v_others;
+    __pyx_t_3 = __pyx_v_vector_count;
 
-    __pyx_t_4 = (__pyx_v_place + __pyx_e_10tracklight_8analysis_10embeddings_11projections_5_near_WINDOW);
+    __pyx_t_4 = (__pyx_v_index + __pyx_e_10tracklight_8analysis_10embeddings_11projections_10_neighbors_WINDOW);
     __pyx_t_1 = (__pyx_t_3 < __pyx_t_4);
 
     if (__pyx_t_1) {
@@ -20207,17 +20255,17 @@ static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projecti
 
     __pyx_t_5 = __pyx_t_3;
 
-    for (__pyx_t_4 = __pyx_v_place; __pyx_t_4 < __pyx_t_5; __pyx_t_4+=1) {
-      __pyx_v_place = __pyx_t_4;
+    for (__pyx_t_4 = __pyx_v_index; __pyx_t_4 < __pyx_t_5; __pyx_t_4+=1) {
+      __pyx_v_index = __pyx_t_4;
 
-      /* "tracklight/analysis/embeddings/projections/_near.pyx":178
+      /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":178
  *             continue
- *         for place in range(place, min(place + WINDOW, others)):
- *             if order[place] < bound and place != own:             # <<<<<<<<<<<<<<
- *                 found.distance = order[place]
- *                 found.place = <int32_t>place
+ *         for index in range(index, min(index + WINDOW, vector_count)):
+ *             if scores[index] < bound and index != excluded:             # <<<<<<<<<<<<<<
+ *                 candidate.distance = scores[index]
+ *                 candidate.index = <int32_t>index
 */
-      __pyx_t_2 = ((__pyx_v_order[__pyx_v_place]) < __pyx_v_bound);
+      __pyx_t_2 = ((__pyx_v_scores[__pyx_v_index]) < __pyx_v_bound);
 
       if (__pyx_t_2) {
 
@@ -20227,7 +20275,7 @@ static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projecti
 
         goto __pyx_L14_bool_binop_done;
       }
-      __pyx_t_2 = (__pyx_v_place != __pyx_v_own);
+      __pyx_t_2 = (__pyx_v_index != __pyx_v_excluded);
 
 
       __pyx_t_1 = __pyx_t_2;
@@ -20236,69 +20284,69 @@ static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projecti
       if (__pyx_t_1) {
 
 
-        /* "tracklight/analysis/embeddings/projections/_near.pyx":179
- *         for place in range(place, min(place + WINDOW, others)):
- *             if order[place] < bound and place != own:
- *                 found.distance = order[place]             # <<<<<<<<<<<<<<
- *                 found.place = <int32_t>place
- *                 sift(heap, 0, size, found)
+        /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":179
+ *         for index in range(index, min(index + WINDOW, vector_count)):
+ *             if scores[index] < bound and index != excluded:
+ *                 candidate.distance = scores[index]             # <<<<<<<<<<<<<<
+ *                 candidate.index = <int32_t>index
+ *                 sift_down(heap, 0, size, candidate)
 */
-        __pyx_v_found.distance = (__pyx_v_order[__pyx_v_place]);
+        __pyx_v_candidate.distance = (__pyx_v_scores[__pyx_v_index]);
 
-        /* "tracklight/analysis/embeddings/projections/_near.pyx":180
- *             if order[place] < bound and place != own:
- *                 found.distance = order[place]
- *                 found.place = <int32_t>place             # <<<<<<<<<<<<<<
- *                 sift(heap, 0, size, found)
+        /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":180
+ *             if scores[index] < bound and index != excluded:
+ *                 candidate.distance = scores[index]
+ *                 candidate.index = <int32_t>index             # <<<<<<<<<<<<<<
+ *                 sift_down(heap, 0, size, candidate)
  *                 bound = <float>heap[0].distance
 */
-        __pyx_v_found.place = ((int32_t)__pyx_v_place);
+        __pyx_v_candidate.index = ((int32_t)__pyx_v_index);
 
-        /* "tracklight/analysis/embeddings/projections/_near.pyx":181
- *                 found.distance = order[place]
- *                 found.place = <int32_t>place
- *                 sift(heap, 0, size, found)             # <<<<<<<<<<<<<<
+        /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":181
+ *                 candidate.distance = scores[index]
+ *                 candidate.index = <int32_t>index
+ *                 sift_down(heap, 0, size, candidate)             # <<<<<<<<<<<<<<
  *                 bound = <float>heap[0].distance
- *         place += 1
+ *         index += 1
 */
-        __pyx_f_10tracklight_8analysis_10embeddings_11projections_5_near_sift(__pyx_v_heap, 0, __pyx_v_size, __pyx_v_found);
+        __pyx_f_10tracklight_8analysis_10embeddings_11projections_10_neighbors_sift_down(__pyx_v_heap, 0, __pyx_v_size, __pyx_v_candidate);
 
-        /* "tracklight/analysis/embeddings/projections/_near.pyx":182
- *                 found.place = <int32_t>place
- *                 sift(heap, 0, size, found)
+        /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":182
+ *                 candidate.index = <int32_t>index
+ *                 sift_down(heap, 0, size, candidate)
  *                 bound = <float>heap[0].distance             # <<<<<<<<<<<<<<
- *         place += 1
+ *         index += 1
  * 
 */
         __pyx_v_bound = ((float)(__pyx_v_heap[0]).distance);
 
-        /* "tracklight/analysis/embeddings/projections/_near.pyx":178
+        /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":178
  *             continue
- *         for place in range(place, min(place + WINDOW, others)):
- *             if order[place] < bound and place != own:             # <<<<<<<<<<<<<<
- *                 found.distance = order[place]
- *                 found.place = <int32_t>place
+ *         for index in range(index, min(index + WINDOW, vector_count)):
+ *             if scores[index] < bound and index != excluded:             # <<<<<<<<<<<<<<
+ *                 candidate.distance = scores[index]
+ *                 candidate.index = <int32_t>index
 */
       }
     }
 
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":183
- *                 sift(heap, 0, size, found)
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":183
+ *                 sift_down(heap, 0, size, candidate)
  *                 bound = <float>heap[0].distance
- *         place += 1             # <<<<<<<<<<<<<<
+ *         index += 1             # <<<<<<<<<<<<<<
  * 
  * 
 */
-    __pyx_v_place = (__pyx_v_place + 1);
+    __pyx_v_index = (__pyx_v_index + 1);
     __pyx_L6_continue:;
   }
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":157
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":157
  * 
  * 
- * cdef inline void choose(             # <<<<<<<<<<<<<<
- *     const float *order, int64_t others, int64_t own, Found *heap, int64_t size
+ * cdef inline void select_candidates(             # <<<<<<<<<<<<<<
+ *     const float *scores, int64_t vector_count, int64_t excluded, Candidate *heap, int64_t size
  * ) noexcept nogil:
 */
 
@@ -20309,59 +20357,59 @@ static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projecti
 
 }
 
-/* "tracklight/analysis/embeddings/projections/_near.pyx":186
+/* "tracklight/analysis/embeddings/projections/_neighbors.pyx":186
  * 
  * 
- * cdef inline bint is_any_below(const float *order, float bound) noexcept nogil:             # <<<<<<<<<<<<<<
- *     cdef int place
+ * cdef inline bint is_any_below(const float *scores, float bound) noexcept nogil:             # <<<<<<<<<<<<<<
+ *     cdef int index
  *     cdef int32_t count = 0
 */
 
-static CYTHON_INLINE int __pyx_f_10tracklight_8analysis_10embeddings_11projections_5_near_is_any_below(float const *__pyx_v_order, float __pyx_v_bound) {
-  int __pyx_v_place;
+static CYTHON_INLINE int __pyx_f_10tracklight_8analysis_10embeddings_11projections_10_neighbors_is_any_below(float const *__pyx_v_scores, float __pyx_v_bound) {
+  int __pyx_v_index;
   int32_t __pyx_v_count;
   int __pyx_r;
   int __pyx_t_1;
   int __pyx_t_2;
   int __pyx_t_3;
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":188
- * cdef inline bint is_any_below(const float *order, float bound) noexcept nogil:
- *     cdef int place
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":188
+ * cdef inline bint is_any_below(const float *scores, float bound) noexcept nogil:
+ *     cdef int index
  *     cdef int32_t count = 0             # <<<<<<<<<<<<<<
- *     for place in range(WINDOW):
- *         count += order[place] < bound
+ *     for index in range(WINDOW):
+ *         count += scores[index] < bound
 */
   __pyx_v_count = 0;
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":189
- *     cdef int place
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":189
+ *     cdef int index
  *     cdef int32_t count = 0
- *     for place in range(WINDOW):             # <<<<<<<<<<<<<<
- *         count += order[place] < bound
+ *     for index in range(WINDOW):             # <<<<<<<<<<<<<<
+ *         count += scores[index] < bound
  *     return count > 0
 */
 
-  __pyx_t_1 = __pyx_e_10tracklight_8analysis_10embeddings_11projections_5_near_WINDOW;
+  __pyx_t_1 = __pyx_e_10tracklight_8analysis_10embeddings_11projections_10_neighbors_WINDOW;
   __pyx_t_2 = __pyx_t_1;
 
   for (__pyx_t_3 = 0; __pyx_t_3 < __pyx_t_2; __pyx_t_3+=1) {
-    __pyx_v_place = __pyx_t_3;
+    __pyx_v_index = __pyx_t_3;
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":190
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":190
  *     cdef int32_t count = 0
- *     for place in range(WINDOW):
- *         count += order[place] < bound             # <<<<<<<<<<<<<<
+ *     for index in range(WINDOW):
+ *         count += scores[index] < bound             # <<<<<<<<<<<<<<
  *     return count > 0
  * 
 */
-    __pyx_v_count = (__pyx_v_count + ((__pyx_v_order[__pyx_v_place]) < __pyx_v_bound));
+    __pyx_v_count = (__pyx_v_count + ((__pyx_v_scores[__pyx_v_index]) < __pyx_v_bound));
   }
 
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":191
- *     for place in range(WINDOW):
- *         count += order[place] < bound
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":191
+ *     for index in range(WINDOW):
+ *         count += scores[index] < bound
  *     return count > 0             # <<<<<<<<<<<<<<
  * 
  * 
@@ -20372,11 +20420,11 @@ static CYTHON_INLINE int __pyx_f_10tracklight_8analysis_10embeddings_11projectio
   }
   goto __pyx_L0;
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":186
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":186
  * 
  * 
- * cdef inline bint is_any_below(const float *order, float bound) noexcept nogil:             # <<<<<<<<<<<<<<
- *     cdef int place
+ * cdef inline bint is_any_below(const float *scores, float bound) noexcept nogil:             # <<<<<<<<<<<<<<
+ *     cdef int index
  *     cdef int32_t count = 0
 */
 
@@ -20387,25 +20435,25 @@ static CYTHON_INLINE int __pyx_f_10tracklight_8analysis_10embeddings_11projectio
   return __pyx_r;
 }
 
-/* "tracklight/analysis/embeddings/projections/_near.pyx":194
+/* "tracklight/analysis/embeddings/projections/_neighbors.pyx":194
  * 
  * 
- * def estimate(             # <<<<<<<<<<<<<<
+ * def estimate_distances(             # <<<<<<<<<<<<<<
  *     const float[:, ::1] vectors, const float[::1] query, str metric, float[::1] distances
  * ):
 */
 
 /* Python wrapper */
-static PyObject *__pyx_pw_10tracklight_8analysis_10embeddings_11projections_5_near_3estimate(PyObject *__pyx_self, 
+static PyObject *__pyx_pw_10tracklight_8analysis_10embeddings_11projections_10_neighbors_3estimate_distances(PyObject *__pyx_self, 
 #if CYTHON_VECTORCALL
 PyObject *const *__pyx_args, Py_ssize_t __pyx_nargs, PyObject *__pyx_kwds
 #else
 PyObject *__pyx_args, PyObject *__pyx_kwds
 #endif
 ); /*proto*/
-PyDoc_STRVAR(__pyx_doc_10tracklight_8analysis_10embeddings_11projections_5_near_2estimate, "Fill how far all vectors are from one, in single precision; cosines are of any length.");
-static PyMethodDef __pyx_mdef_10tracklight_8analysis_10embeddings_11projections_5_near_3estimate = {"estimate", (PyCFunction)(void(*)(void))(__Pyx_PyCFunction_FastCallWithKeywords)__pyx_pw_10tracklight_8analysis_10embeddings_11projections_5_near_3estimate, __Pyx_METH_FASTCALL|METH_KEYWORDS, __pyx_doc_10tracklight_8analysis_10embeddings_11projections_5_near_2estimate};
-static PyObject *__pyx_pw_10tracklight_8analysis_10embeddings_11projections_5_near_3estimate(PyObject *__pyx_self, 
+PyDoc_STRVAR(__pyx_doc_10tracklight_8analysis_10embeddings_11projections_10_neighbors_2estimate_distances, "Fill the distances of all vectors from a query in single precision.\n\n    For cosine, vectors may have any length.\n    ");
+static PyMethodDef __pyx_mdef_10tracklight_8analysis_10embeddings_11projections_10_neighbors_3estimate_distances = {"estimate_distances", (PyCFunction)(void(*)(void))(__Pyx_PyCFunction_FastCallWithKeywords)__pyx_pw_10tracklight_8analysis_10embeddings_11projections_10_neighbors_3estimate_distances, __Pyx_METH_FASTCALL|METH_KEYWORDS, __pyx_doc_10tracklight_8analysis_10embeddings_11projections_10_neighbors_2estimate_distances};
+static PyObject *__pyx_pw_10tracklight_8analysis_10embeddings_11projections_10_neighbors_3estimate_distances(PyObject *__pyx_self, 
 #if CYTHON_VECTORCALL
 PyObject *const *__pyx_args, Py_ssize_t __pyx_nargs, PyObject *__pyx_kwds
 #else
@@ -20426,7 +20474,7 @@ PyObject *__pyx_args, PyObject *__pyx_kwds
   int __pyx_clineno = 0;
   PyObject *__pyx_r = 0;
   __Pyx_RefNannyDeclarations
-  __Pyx_RefNannySetupContext("estimate (wrapper)", 0);
+  __Pyx_RefNannySetupContext("estimate_distances (wrapper)", 0);
   #if !CYTHON_VECTORCALL
   #if CYTHON_ASSUME_SAFE_SIZE
   __pyx_nargs = PyTuple_GET_SIZE(__pyx_args);
@@ -20461,9 +20509,9 @@ PyObject *__pyx_args, PyObject *__pyx_kwds
         default: goto __pyx_L5_argtuple_error;
       }
       const Py_ssize_t kwd_pos_args = __pyx_nargs;
-      if (__Pyx_ParseKeywords(__pyx_kwds, __pyx_kwvalues, __pyx_pyargnames, 0, values, kwd_pos_args, __pyx_kwds_len, "estimate", 0) < (0)) __PYX_ERR(0, 194, __pyx_L3_error)
+      if (__Pyx_ParseKeywords(__pyx_kwds, __pyx_kwvalues, __pyx_pyargnames, 0, values, kwd_pos_args, __pyx_kwds_len, "estimate_distances", 0) < (0)) __PYX_ERR(0, 194, __pyx_L3_error)
       for (Py_ssize_t i = __pyx_nargs; i < 4; i++) {
-        if (unlikely(!values[i])) { __Pyx_RaiseArgtupleInvalid("estimate", 1, 4, 4, i); __PYX_ERR(0, 194, __pyx_L3_error) }
+        if (unlikely(!values[i])) { __Pyx_RaiseArgtupleInvalid("estimate_distances", 1, 4, 4, i); __PYX_ERR(0, 194, __pyx_L3_error) }
       }
     } else if (unlikely(__pyx_nargs != 4)) {
       goto __pyx_L5_argtuple_error;
@@ -20484,7 +20532,7 @@ PyObject *__pyx_args, PyObject *__pyx_kwds
   }
   goto __pyx_L6_skip;
   __pyx_L5_argtuple_error:;
-  __Pyx_RaiseArgtupleInvalid("estimate", 1, 4, 4, __pyx_nargs); __PYX_ERR(0, 194, __pyx_L3_error)
+  __Pyx_RaiseArgtupleInvalid("estimate_distances", 1, 4, 4, __pyx_nargs); __PYX_ERR(0, 194, __pyx_L3_error)
   __pyx_L6_skip:;
   goto __pyx_L4_argument_unpacking_done;
   __pyx_L3_error:;
@@ -20494,12 +20542,12 @@ PyObject *__pyx_args, PyObject *__pyx_kwds
   __PYX_XCLEAR_MEMVIEW(&__pyx_v_vectors, 1);
   __PYX_XCLEAR_MEMVIEW(&__pyx_v_query, 1);
   __PYX_XCLEAR_MEMVIEW(&__pyx_v_distances, 1);
-  __Pyx_AddTraceback("tracklight.analysis.embeddings.projections._near.estimate", __pyx_clineno, __pyx_lineno, __pyx_filename);
+  __Pyx_AddTraceback("tracklight.analysis.embeddings.projections._neighbors.estimate_distances", __pyx_clineno, __pyx_lineno, __pyx_filename);
   __Pyx_RefNannyFinishContext();
   return NULL;
   __pyx_L4_argument_unpacking_done:;
   if (unlikely(!__Pyx_ArgTypeTest(((PyObject *)__pyx_v_metric), (&PyUnicode_Type), 1, "metric", 1))) __PYX_ERR(0, 195, __pyx_L1_error)
-  __pyx_r = __pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_near_2estimate(__pyx_self, __pyx_v_vectors, __pyx_v_query, __pyx_v_metric, __pyx_v_distances);
+  __pyx_r = __pyx_pf_10tracklight_8analysis_10embeddings_11projections_10_neighbors_2estimate_distances(__pyx_self, __pyx_v_vectors, __pyx_v_query, __pyx_v_metric, __pyx_v_distances);
 
   /* function exit code */
   goto __pyx_L0;
@@ -20521,10 +20569,10 @@ PyObject *__pyx_args, PyObject *__pyx_kwds
   return __pyx_r;
 }
 
-static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_near_2estimate(CYTHON_UNUSED PyObject *__pyx_self, __Pyx_memviewslice __pyx_v_vectors, __Pyx_memviewslice __pyx_v_query, PyObject *__pyx_v_metric, __Pyx_memviewslice __pyx_v_distances) {
+static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_10_neighbors_2estimate_distances(CYTHON_UNUSED PyObject *__pyx_self, __Pyx_memviewslice __pyx_v_vectors, __Pyx_memviewslice __pyx_v_query, PyObject *__pyx_v_metric, __Pyx_memviewslice __pyx_v_distances) {
   int64_t __pyx_v_row;
-  int64_t __pyx_v_numbers;
-  char __pyx_v_letter;
+  int64_t __pyx_v_dimensions;
+  char __pyx_v_metric_code;
   float __pyx_v_product;
   float __pyx_v_square;
   PyObject *__pyx_r = NULL;
@@ -20551,46 +20599,46 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_ne
   int __pyx_lineno = 0;
   const char *__pyx_filename = NULL;
   int __pyx_clineno = 0;
-  __Pyx_RefNannySetupContext("estimate", 0);
+  __Pyx_RefNannySetupContext("estimate_distances", 0);
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":198
- * ):
- *     """Fill how far all vectors are from one, in single precision; cosines are of any length."""
- *     cdef int64_t row, numbers = vectors.shape[1]             # <<<<<<<<<<<<<<
- *     cdef char letter = ord(metric[0])
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":201
+ *     For cosine, vectors may have any length.
+ *     """
+ *     cdef int64_t row, dimensions = vectors.shape[1]             # <<<<<<<<<<<<<<
+ *     cdef char metric_code = ord(metric[0])
  *     cdef float product, square
 */
-  __pyx_v_numbers = (__pyx_v_vectors.shape[1]);
+  __pyx_v_dimensions = (__pyx_v_vectors.shape[1]);
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":199
- *     """Fill how far all vectors are from one, in single precision; cosines are of any length."""
- *     cdef int64_t row, numbers = vectors.shape[1]
- *     cdef char letter = ord(metric[0])             # <<<<<<<<<<<<<<
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":202
+ *     """
+ *     cdef int64_t row, dimensions = vectors.shape[1]
+ *     cdef char metric_code = ord(metric[0])             # <<<<<<<<<<<<<<
  *     cdef float product, square
- *     check(numbers, (query.shape[0],))
+ *     check_lengths(dimensions, (query.shape[0],))
 */
-  __pyx_t_1 = __Pyx_GetItemInt_Unicode(__pyx_v_metric, 0, long, 1, __Pyx_PyLong_From_long, 0, 0, 1, __Pyx_ReferenceSharing_FunctionArgument); if (unlikely(__pyx_t_1 == (Py_UCS4)-1)) __PYX_ERR(0, 199, __pyx_L1_error)
-  __pyx_v_letter = __Pyx_long_cast(__pyx_t_1);
+  __pyx_t_1 = __Pyx_GetItemInt_Unicode(__pyx_v_metric, 0, long, 1, __Pyx_PyLong_From_long, 0, 0, 1, __Pyx_ReferenceSharing_FunctionArgument); if (unlikely(__pyx_t_1 == (Py_UCS4)-1)) __PYX_ERR(0, 202, __pyx_L1_error)
+  __pyx_v_metric_code = __Pyx_long_cast(__pyx_t_1);
 
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":201
- *     cdef char letter = ord(metric[0])
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":204
+ *     cdef char metric_code = ord(metric[0])
  *     cdef float product, square
- *     check(numbers, (query.shape[0],))             # <<<<<<<<<<<<<<
- *     check(vectors.shape[0], (distances.shape[0],))
- *     if not numbers:
+ *     check_lengths(dimensions, (query.shape[0],))             # <<<<<<<<<<<<<<
+ *     check_lengths(vectors.shape[0], (distances.shape[0],))
+ *     if not dimensions:
 */
   __pyx_t_3 = NULL;
-  __Pyx_GetModuleGlobalName(__pyx_t_4, __pyx_mstate_global->__pyx_n_u_check); if (unlikely(!__pyx_t_4)) __PYX_ERR(0, 201, __pyx_L1_error)
+  __Pyx_GetModuleGlobalName(__pyx_t_4, __pyx_mstate_global->__pyx_n_u_check_lengths); if (unlikely(!__pyx_t_4)) __PYX_ERR(0, 204, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_4);
-  __pyx_t_5 = __Pyx_PyLong_From_int64_t(__pyx_v_numbers); if (unlikely(!__pyx_t_5)) __PYX_ERR(0, 201, __pyx_L1_error)
+  __pyx_t_5 = __Pyx_PyLong_From_int64_t(__pyx_v_dimensions); if (unlikely(!__pyx_t_5)) __PYX_ERR(0, 204, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_5);
-  __pyx_t_6 = PyLong_FromSsize_t((__pyx_v_query.shape[0])); if (unlikely(!__pyx_t_6)) __PYX_ERR(0, 201, __pyx_L1_error)
+  __pyx_t_6 = PyLong_FromSsize_t((__pyx_v_query.shape[0])); if (unlikely(!__pyx_t_6)) __PYX_ERR(0, 204, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_6);
-  __pyx_t_7 = PyTuple_New(1); if (unlikely(!__pyx_t_7)) __PYX_ERR(0, 201, __pyx_L1_error)
+  __pyx_t_7 = PyTuple_New(1); if (unlikely(!__pyx_t_7)) __PYX_ERR(0, 204, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_7);
   __Pyx_GIVEREF(__pyx_t_6);
-  if (__Pyx_PyTuple_SET_ITEM(__pyx_t_7, 0, __pyx_t_6) != (0)) __PYX_ERR(0, 201, __pyx_L1_error);
+  if (__Pyx_PyTuple_SET_ITEM(__pyx_t_7, 0, __pyx_t_6) != (0)) __PYX_ERR(0, 204, __pyx_L1_error);
   __pyx_t_6 = 0;
   __pyx_t_8 = 1;
   #if CYTHON_UNPACK_METHODS
@@ -20611,29 +20659,29 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_ne
     __Pyx_DECREF(__pyx_t_5); __pyx_t_5 = 0;
     __Pyx_DECREF(__pyx_t_7); __pyx_t_7 = 0;
     __Pyx_DECREF(__pyx_t_4); __pyx_t_4 = 0;
-    if (unlikely(!__pyx_t_2)) __PYX_ERR(0, 201, __pyx_L1_error)
+    if (unlikely(!__pyx_t_2)) __PYX_ERR(0, 204, __pyx_L1_error)
     __Pyx_GOTREF(__pyx_t_2);
   }
   __Pyx_DECREF(__pyx_t_2); __pyx_t_2 = 0;
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":202
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":205
  *     cdef float product, square
- *     check(numbers, (query.shape[0],))
- *     check(vectors.shape[0], (distances.shape[0],))             # <<<<<<<<<<<<<<
- *     if not numbers:
+ *     check_lengths(dimensions, (query.shape[0],))
+ *     check_lengths(vectors.shape[0], (distances.shape[0],))             # <<<<<<<<<<<<<<
+ *     if not dimensions:
  *         return
 */
   __pyx_t_4 = NULL;
-  __Pyx_GetModuleGlobalName(__pyx_t_7, __pyx_mstate_global->__pyx_n_u_check); if (unlikely(!__pyx_t_7)) __PYX_ERR(0, 202, __pyx_L1_error)
+  __Pyx_GetModuleGlobalName(__pyx_t_7, __pyx_mstate_global->__pyx_n_u_check_lengths); if (unlikely(!__pyx_t_7)) __PYX_ERR(0, 205, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_7);
-  __pyx_t_5 = PyLong_FromSsize_t((__pyx_v_vectors.shape[0])); if (unlikely(!__pyx_t_5)) __PYX_ERR(0, 202, __pyx_L1_error)
+  __pyx_t_5 = PyLong_FromSsize_t((__pyx_v_vectors.shape[0])); if (unlikely(!__pyx_t_5)) __PYX_ERR(0, 205, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_5);
-  __pyx_t_3 = PyLong_FromSsize_t((__pyx_v_distances.shape[0])); if (unlikely(!__pyx_t_3)) __PYX_ERR(0, 202, __pyx_L1_error)
+  __pyx_t_3 = PyLong_FromSsize_t((__pyx_v_distances.shape[0])); if (unlikely(!__pyx_t_3)) __PYX_ERR(0, 205, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_3);
-  __pyx_t_6 = PyTuple_New(1); if (unlikely(!__pyx_t_6)) __PYX_ERR(0, 202, __pyx_L1_error)
+  __pyx_t_6 = PyTuple_New(1); if (unlikely(!__pyx_t_6)) __PYX_ERR(0, 205, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_6);
   __Pyx_GIVEREF(__pyx_t_3);
-  if (__Pyx_PyTuple_SET_ITEM(__pyx_t_6, 0, __pyx_t_3) != (0)) __PYX_ERR(0, 202, __pyx_L1_error);
+  if (__Pyx_PyTuple_SET_ITEM(__pyx_t_6, 0, __pyx_t_3) != (0)) __PYX_ERR(0, 205, __pyx_L1_error);
   __pyx_t_3 = 0;
   __pyx_t_8 = 1;
   #if CYTHON_UNPACK_METHODS
@@ -20654,26 +20702,26 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_ne
     __Pyx_DECREF(__pyx_t_5); __pyx_t_5 = 0;
     __Pyx_DECREF(__pyx_t_6); __pyx_t_6 = 0;
     __Pyx_DECREF(__pyx_t_7); __pyx_t_7 = 0;
-    if (unlikely(!__pyx_t_2)) __PYX_ERR(0, 202, __pyx_L1_error)
+    if (unlikely(!__pyx_t_2)) __PYX_ERR(0, 205, __pyx_L1_error)
     __Pyx_GOTREF(__pyx_t_2);
   }
   __Pyx_DECREF(__pyx_t_2); __pyx_t_2 = 0;
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":203
- *     check(numbers, (query.shape[0],))
- *     check(vectors.shape[0], (distances.shape[0],))
- *     if not numbers:             # <<<<<<<<<<<<<<
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":206
+ *     check_lengths(dimensions, (query.shape[0],))
+ *     check_lengths(vectors.shape[0], (distances.shape[0],))
+ *     if not dimensions:             # <<<<<<<<<<<<<<
  *         return
  *     with nogil:
 */
-  __pyx_t_9 = (!(__pyx_v_numbers != 0));
+  __pyx_t_9 = (!(__pyx_v_dimensions != 0));
 
   if (__pyx_t_9) {
 
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":204
- *     check(vectors.shape[0], (distances.shape[0],))
- *     if not numbers:
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":207
+ *     check_lengths(vectors.shape[0], (distances.shape[0],))
+ *     if not dimensions:
  *         return             # <<<<<<<<<<<<<<
  *     with nogil:
  *         for row in range(vectors.shape[0]):
@@ -20688,21 +20736,21 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_ne
     }
     goto __pyx_L0;
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":203
- *     check(numbers, (query.shape[0],))
- *     check(vectors.shape[0], (distances.shape[0],))
- *     if not numbers:             # <<<<<<<<<<<<<<
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":206
+ *     check_lengths(dimensions, (query.shape[0],))
+ *     check_lengths(vectors.shape[0], (distances.shape[0],))
+ *     if not dimensions:             # <<<<<<<<<<<<<<
  *         return
  *     with nogil:
 */
   }
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":205
- *     if not numbers:
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":208
+ *     if not dimensions:
  *         return
  *     with nogil:             # <<<<<<<<<<<<<<
  *         for row in range(vectors.shape[0]):
- *             if letter == b"e":
+ *             if metric_code == b"e":
 */
   {
       PyThreadState * _save;
@@ -20710,12 +20758,12 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_ne
       __Pyx_FastGIL_Remember();
       /*try:*/ {
 
-        /* "tracklight/analysis/embeddings/projections/_near.pyx":206
+        /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":209
  *         return
  *     with nogil:
  *         for row in range(vectors.shape[0]):             # <<<<<<<<<<<<<<
- *             if letter == b"e":
- *                 distances[row] = sqrt(sum_squares(&vectors[row, 0], &query[0], numbers))
+ *             if metric_code == b"e":
+ *                 distances[row] = sqrt(squared_distance_float32(&vectors[row, 0], &query[0], dimensions))
 */
 
         __pyx_t_10 = (__pyx_v_vectors.shape[0]);
@@ -20724,77 +20772,77 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_ne
         for (__pyx_t_12 = 0; __pyx_t_12 < __pyx_t_11; __pyx_t_12+=1) {
           __pyx_v_row = __pyx_t_12;
 
-          /* "tracklight/analysis/embeddings/projections/_near.pyx":207
+          /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":210
  *     with nogil:
  *         for row in range(vectors.shape[0]):
- *             if letter == b"e":             # <<<<<<<<<<<<<<
- *                 distances[row] = sqrt(sum_squares(&vectors[row, 0], &query[0], numbers))
+ *             if metric_code == b"e":             # <<<<<<<<<<<<<<
+ *                 distances[row] = sqrt(squared_distance_float32(&vectors[row, 0], &query[0], dimensions))
  *                 continue
 */
-          __pyx_t_9 = (__pyx_v_letter == 'e');
+          __pyx_t_9 = (__pyx_v_metric_code == 'e');
 
           if (__pyx_t_9) {
 
 
-            /* "tracklight/analysis/embeddings/projections/_near.pyx":208
+            /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":211
  *         for row in range(vectors.shape[0]):
- *             if letter == b"e":
- *                 distances[row] = sqrt(sum_squares(&vectors[row, 0], &query[0], numbers))             # <<<<<<<<<<<<<<
+ *             if metric_code == b"e":
+ *                 distances[row] = sqrt(squared_distance_float32(&vectors[row, 0], &query[0], dimensions))             # <<<<<<<<<<<<<<
  *                 continue
- *             product = sum_products(&vectors[row, 0], &query[0], numbers)
+ *             product = dot_product_float32(&vectors[row, 0], &query[0], dimensions)
 */
             __pyx_t_13 = __pyx_v_row;
             __pyx_t_14 = 0;
             __pyx_t_15 = 0;
             __pyx_t_16 = __pyx_v_row;
-            *((float *) ( /* dim=0 */ ((char *) (((float *) __pyx_v_distances.data) + __pyx_t_16)) )) = sqrt(__pyx_f_10tracklight_8analysis_10embeddings_11projections_5_near_sum_squares((&(*((float const  *) ( /* dim=1 */ ((char *) (((float const  *) ( /* dim=0 */ (__pyx_v_vectors.data + __pyx_t_13 * __pyx_v_vectors.strides[0]) )) + __pyx_t_14)) )))), (&(*((float const  *) ( /* dim=0 */ ((char *) (((float const  *) __pyx_v_query.data) + __pyx_t_15)) )))), __pyx_v_numbers));
+            *((float *) ( /* dim=0 */ ((char *) (((float *) __pyx_v_distances.data) + __pyx_t_16)) )) = sqrt(__pyx_f_10tracklight_8analysis_10embeddings_11projections_10_neighbors_squared_distance_float32((&(*((float const  *) ( /* dim=1 */ ((char *) (((float const  *) ( /* dim=0 */ (__pyx_v_vectors.data + __pyx_t_13 * __pyx_v_vectors.strides[0]) )) + __pyx_t_14)) )))), (&(*((float const  *) ( /* dim=0 */ ((char *) (((float const  *) __pyx_v_query.data) + __pyx_t_15)) )))), __pyx_v_dimensions));
 
-            /* "tracklight/analysis/embeddings/projections/_near.pyx":209
- *             if letter == b"e":
- *                 distances[row] = sqrt(sum_squares(&vectors[row, 0], &query[0], numbers))
+            /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":212
+ *             if metric_code == b"e":
+ *                 distances[row] = sqrt(squared_distance_float32(&vectors[row, 0], &query[0], dimensions))
  *                 continue             # <<<<<<<<<<<<<<
- *             product = sum_products(&vectors[row, 0], &query[0], numbers)
- *             if letter == b"c":
+ *             product = dot_product_float32(&vectors[row, 0], &query[0], dimensions)
+ *             if metric_code == b"c":
 */
             goto __pyx_L7_continue;
 
-            /* "tracklight/analysis/embeddings/projections/_near.pyx":207
+            /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":210
  *     with nogil:
  *         for row in range(vectors.shape[0]):
- *             if letter == b"e":             # <<<<<<<<<<<<<<
- *                 distances[row] = sqrt(sum_squares(&vectors[row, 0], &query[0], numbers))
+ *             if metric_code == b"e":             # <<<<<<<<<<<<<<
+ *                 distances[row] = sqrt(squared_distance_float32(&vectors[row, 0], &query[0], dimensions))
  *                 continue
 */
           }
 
-          /* "tracklight/analysis/embeddings/projections/_near.pyx":210
- *                 distances[row] = sqrt(sum_squares(&vectors[row, 0], &query[0], numbers))
+          /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":213
+ *                 distances[row] = sqrt(squared_distance_float32(&vectors[row, 0], &query[0], dimensions))
  *                 continue
- *             product = sum_products(&vectors[row, 0], &query[0], numbers)             # <<<<<<<<<<<<<<
- *             if letter == b"c":
- *                 square = sum_products(&vectors[row, 0], &vectors[row, 0], numbers)
+ *             product = dot_product_float32(&vectors[row, 0], &query[0], dimensions)             # <<<<<<<<<<<<<<
+ *             if metric_code == b"c":
+ *                 square = dot_product_float32(&vectors[row, 0], &vectors[row, 0], dimensions)
 */
           __pyx_t_15 = __pyx_v_row;
           __pyx_t_14 = 0;
           __pyx_t_13 = 0;
-          __pyx_v_product = __pyx_f_10tracklight_8analysis_10embeddings_11projections_5_near_sum_products((&(*((float const  *) ( /* dim=1 */ ((char *) (((float const  *) ( /* dim=0 */ (__pyx_v_vectors.data + __pyx_t_15 * __pyx_v_vectors.strides[0]) )) + __pyx_t_14)) )))), (&(*((float const  *) ( /* dim=0 */ ((char *) (((float const  *) __pyx_v_query.data) + __pyx_t_13)) )))), __pyx_v_numbers);
+          __pyx_v_product = __pyx_f_10tracklight_8analysis_10embeddings_11projections_10_neighbors_dot_product_float32((&(*((float const  *) ( /* dim=1 */ ((char *) (((float const  *) ( /* dim=0 */ (__pyx_v_vectors.data + __pyx_t_15 * __pyx_v_vectors.strides[0]) )) + __pyx_t_14)) )))), (&(*((float const  *) ( /* dim=0 */ ((char *) (((float const  *) __pyx_v_query.data) + __pyx_t_13)) )))), __pyx_v_dimensions);
 
-          /* "tracklight/analysis/embeddings/projections/_near.pyx":211
+          /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":214
  *                 continue
- *             product = sum_products(&vectors[row, 0], &query[0], numbers)
- *             if letter == b"c":             # <<<<<<<<<<<<<<
- *                 square = sum_products(&vectors[row, 0], &vectors[row, 0], numbers)
+ *             product = dot_product_float32(&vectors[row, 0], &query[0], dimensions)
+ *             if metric_code == b"c":             # <<<<<<<<<<<<<<
+ *                 square = dot_product_float32(&vectors[row, 0], &vectors[row, 0], dimensions)
  *                 distances[row] = max(1 - product / (sqrt(square) if square > 0 else 1), 0)
 */
-          __pyx_t_9 = (__pyx_v_letter == 'c');
+          __pyx_t_9 = (__pyx_v_metric_code == 'c');
 
           if (__pyx_t_9) {
 
 
-            /* "tracklight/analysis/embeddings/projections/_near.pyx":212
- *             product = sum_products(&vectors[row, 0], &query[0], numbers)
- *             if letter == b"c":
- *                 square = sum_products(&vectors[row, 0], &vectors[row, 0], numbers)             # <<<<<<<<<<<<<<
+            /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":215
+ *             product = dot_product_float32(&vectors[row, 0], &query[0], dimensions)
+ *             if metric_code == b"c":
+ *                 square = dot_product_float32(&vectors[row, 0], &vectors[row, 0], dimensions)             # <<<<<<<<<<<<<<
  *                 distances[row] = max(1 - product / (sqrt(square) if square > 0 else 1), 0)
  *             else:
 */
@@ -20802,11 +20850,11 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_ne
             __pyx_t_14 = 0;
             __pyx_t_15 = __pyx_v_row;
             __pyx_t_16 = 0;
-            __pyx_v_square = __pyx_f_10tracklight_8analysis_10embeddings_11projections_5_near_sum_products((&(*((float const  *) ( /* dim=1 */ ((char *) (((float const  *) ( /* dim=0 */ (__pyx_v_vectors.data + __pyx_t_13 * __pyx_v_vectors.strides[0]) )) + __pyx_t_14)) )))), (&(*((float const  *) ( /* dim=1 */ ((char *) (((float const  *) ( /* dim=0 */ (__pyx_v_vectors.data + __pyx_t_15 * __pyx_v_vectors.strides[0]) )) + __pyx_t_16)) )))), __pyx_v_numbers);
+            __pyx_v_square = __pyx_f_10tracklight_8analysis_10embeddings_11projections_10_neighbors_dot_product_float32((&(*((float const  *) ( /* dim=1 */ ((char *) (((float const  *) ( /* dim=0 */ (__pyx_v_vectors.data + __pyx_t_13 * __pyx_v_vectors.strides[0]) )) + __pyx_t_14)) )))), (&(*((float const  *) ( /* dim=1 */ ((char *) (((float const  *) ( /* dim=0 */ (__pyx_v_vectors.data + __pyx_t_15 * __pyx_v_vectors.strides[0]) )) + __pyx_t_16)) )))), __pyx_v_dimensions);
 
-            /* "tracklight/analysis/embeddings/projections/_near.pyx":213
- *             if letter == b"c":
- *                 square = sum_products(&vectors[row, 0], &vectors[row, 0], numbers)
+            /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":216
+ *             if metric_code == b"c":
+ *                 square = dot_product_float32(&vectors[row, 0], &vectors[row, 0], dimensions)
  *                 distances[row] = max(1 - product / (sqrt(square) if square > 0 else 1), 0)             # <<<<<<<<<<<<<<
  *             else:
  *                 distances[row] = -product
@@ -20840,17 +20888,17 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_ne
             *((float *) ( /* dim=0 */ ((char *) (((float *) __pyx_v_distances.data) + __pyx_t_16)) )) = __pyx_t_18;
 
 
-            /* "tracklight/analysis/embeddings/projections/_near.pyx":211
+            /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":214
  *                 continue
- *             product = sum_products(&vectors[row, 0], &query[0], numbers)
- *             if letter == b"c":             # <<<<<<<<<<<<<<
- *                 square = sum_products(&vectors[row, 0], &vectors[row, 0], numbers)
+ *             product = dot_product_float32(&vectors[row, 0], &query[0], dimensions)
+ *             if metric_code == b"c":             # <<<<<<<<<<<<<<
+ *                 square = dot_product_float32(&vectors[row, 0], &vectors[row, 0], dimensions)
  *                 distances[row] = max(1 - product / (sqrt(square) if square > 0 else 1), 0)
 */
             goto __pyx_L10;
           }
 
-          /* "tracklight/analysis/embeddings/projections/_near.pyx":215
+          /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":218
  *                 distances[row] = max(1 - product / (sqrt(square) if square > 0 else 1), 0)
  *             else:
  *                 distances[row] = -product             # <<<<<<<<<<<<<<
@@ -20867,12 +20915,12 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_ne
 
       }
 
-      /* "tracklight/analysis/embeddings/projections/_near.pyx":205
- *     if not numbers:
+      /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":208
+ *     if not dimensions:
  *         return
  *     with nogil:             # <<<<<<<<<<<<<<
  *         for row in range(vectors.shape[0]):
- *             if letter == b"e":
+ *             if metric_code == b"e":
 */
       /*finally:*/ {
         /*normal exit:*/{
@@ -20884,10 +20932,10 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_ne
       }
   }
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":194
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":194
  * 
  * 
- * def estimate(             # <<<<<<<<<<<<<<
+ * def estimate_distances(             # <<<<<<<<<<<<<<
  *     const float[:, ::1] vectors, const float[::1] query, str metric, float[::1] distances
  * ):
 */
@@ -20902,7 +20950,7 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_ne
   __Pyx_XDECREF(__pyx_t_5);
   __Pyx_XDECREF(__pyx_t_6);
   __Pyx_XDECREF(__pyx_t_7);
-  __Pyx_AddTraceback("tracklight.analysis.embeddings.projections._near.estimate", __pyx_clineno, __pyx_lineno, __pyx_filename);
+  __Pyx_AddTraceback("tracklight.analysis.embeddings.projections._neighbors.estimate_distances", __pyx_clineno, __pyx_lineno, __pyx_filename);
   __pyx_r = NULL;
   __pyx_L0:;
 
@@ -20915,19 +20963,19 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_ne
   return __pyx_r;
 }
 
-/* "tracklight/analysis/embeddings/projections/_near.pyx":218
+/* "tracklight/analysis/embeddings/projections/_neighbors.pyx":221
  * 
  * 
- * cdef inline float sum_squares(const float *one, const float *other, int64_t numbers) noexcept nogil:             # <<<<<<<<<<<<<<
+ * cdef inline float squared_distance_float32(const float *one, const float *other, int64_t dimensions) noexcept nogil:             # <<<<<<<<<<<<<<
  *     cdef float lanes[WINDOW]
- *     cdef int64_t place = 0
+ *     cdef int64_t index = 0
 */
 
-static CYTHON_INLINE float __pyx_f_10tracklight_8analysis_10embeddings_11projections_5_near_sum_squares(float const *__pyx_v_one, float const *__pyx_v_other, int64_t __pyx_v_numbers) {
-  float __pyx_v_lanes[__pyx_e_10tracklight_8analysis_10embeddings_11projections_5_near_WINDOW];
-  int64_t __pyx_v_place;
+static CYTHON_INLINE float __pyx_f_10tracklight_8analysis_10embeddings_11projections_10_neighbors_squared_distance_float32(float const *__pyx_v_one, float const *__pyx_v_other, int64_t __pyx_v_dimensions) {
+  float __pyx_v_lanes[__pyx_e_10tracklight_8analysis_10embeddings_11projections_10_neighbors_WINDOW];
+  int64_t __pyx_v_index;
   int __pyx_v_lane;
-  float __pyx_v_apart;
+  float __pyx_v_difference;
   float __pyx_v_total;
   float __pyx_r;
   int __pyx_t_1;
@@ -20939,158 +20987,158 @@ static CYTHON_INLINE float __pyx_f_10tracklight_8analysis_10embeddings_11project
   int64_t __pyx_t_7;
   int64_t __pyx_t_8;
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":220
- * cdef inline float sum_squares(const float *one, const float *other, int64_t numbers) noexcept nogil:
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":223
+ * cdef inline float squared_distance_float32(const float *one, const float *other, int64_t dimensions) noexcept nogil:
  *     cdef float lanes[WINDOW]
- *     cdef int64_t place = 0             # <<<<<<<<<<<<<<
+ *     cdef int64_t index = 0             # <<<<<<<<<<<<<<
  *     cdef int lane
- *     cdef float apart, total = 0
+ *     cdef float difference, total = 0
 */
-  __pyx_v_place = 0;
+  __pyx_v_index = 0;
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":222
- *     cdef int64_t place = 0
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":225
+ *     cdef int64_t index = 0
  *     cdef int lane
- *     cdef float apart, total = 0             # <<<<<<<<<<<<<<
+ *     cdef float difference, total = 0             # <<<<<<<<<<<<<<
  *     for lane in range(WINDOW):
  *         lanes[lane] = 0
 */
   __pyx_v_total = 0.0;
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":223
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":226
  *     cdef int lane
- *     cdef float apart, total = 0
+ *     cdef float difference, total = 0
  *     for lane in range(WINDOW):             # <<<<<<<<<<<<<<
  *         lanes[lane] = 0
- *     while place + WINDOW <= numbers:
+ *     while index + WINDOW <= dimensions:
 */
 
-  __pyx_t_1 = __pyx_e_10tracklight_8analysis_10embeddings_11projections_5_near_WINDOW;
+  __pyx_t_1 = __pyx_e_10tracklight_8analysis_10embeddings_11projections_10_neighbors_WINDOW;
   __pyx_t_2 = __pyx_t_1;
 
   for (__pyx_t_3 = 0; __pyx_t_3 < __pyx_t_2; __pyx_t_3+=1) {
     __pyx_v_lane = __pyx_t_3;
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":224
- *     cdef float apart, total = 0
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":227
+ *     cdef float difference, total = 0
  *     for lane in range(WINDOW):
  *         lanes[lane] = 0             # <<<<<<<<<<<<<<
- *     while place + WINDOW <= numbers:
+ *     while index + WINDOW <= dimensions:
  *         for lane in range(WINDOW):
 */
     (__pyx_v_lanes[__pyx_v_lane]) = 0.0;
   }
 
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":225
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":228
  *     for lane in range(WINDOW):
  *         lanes[lane] = 0
- *     while place + WINDOW <= numbers:             # <<<<<<<<<<<<<<
+ *     while index + WINDOW <= dimensions:             # <<<<<<<<<<<<<<
  *         for lane in range(WINDOW):
- *             apart = one[place + lane] - other[place + lane]
+ *             difference = one[index + lane] - other[index + lane]
 */
   while (1) {
-    __pyx_t_4 = ((__pyx_v_place + __pyx_e_10tracklight_8analysis_10embeddings_11projections_5_near_WINDOW) <= __pyx_v_numbers);
+    __pyx_t_4 = ((__pyx_v_index + __pyx_e_10tracklight_8analysis_10embeddings_11projections_10_neighbors_WINDOW) <= __pyx_v_dimensions);
 
 
     if (!__pyx_t_4) break;
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":226
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":229
  *         lanes[lane] = 0
- *     while place + WINDOW <= numbers:
+ *     while index + WINDOW <= dimensions:
  *         for lane in range(WINDOW):             # <<<<<<<<<<<<<<
- *             apart = one[place + lane] - other[place + lane]
- *             lanes[lane] += apart * apart
+ *             difference = one[index + lane] - other[index + lane]
+ *             lanes[lane] += difference * difference
 */
 
-    __pyx_t_1 = __pyx_e_10tracklight_8analysis_10embeddings_11projections_5_near_WINDOW;
+    __pyx_t_1 = __pyx_e_10tracklight_8analysis_10embeddings_11projections_10_neighbors_WINDOW;
     __pyx_t_2 = __pyx_t_1;
 
     for (__pyx_t_3 = 0; __pyx_t_3 < __pyx_t_2; __pyx_t_3+=1) {
       __pyx_v_lane = __pyx_t_3;
 
-      /* "tracklight/analysis/embeddings/projections/_near.pyx":227
- *     while place + WINDOW <= numbers:
+      /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":230
+ *     while index + WINDOW <= dimensions:
  *         for lane in range(WINDOW):
- *             apart = one[place + lane] - other[place + lane]             # <<<<<<<<<<<<<<
- *             lanes[lane] += apart * apart
- *         place += WINDOW
+ *             difference = one[index + lane] - other[index + lane]             # <<<<<<<<<<<<<<
+ *             lanes[lane] += difference * difference
+ *         index += WINDOW
 */
-      __pyx_v_apart = ((__pyx_v_one[(__pyx_v_place + __pyx_v_lane)]) - (__pyx_v_other[(__pyx_v_place + __pyx_v_lane)]));
+      __pyx_v_difference = ((__pyx_v_one[(__pyx_v_index + __pyx_v_lane)]) - (__pyx_v_other[(__pyx_v_index + __pyx_v_lane)]));
 
-      /* "tracklight/analysis/embeddings/projections/_near.pyx":228
+      /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":231
  *         for lane in range(WINDOW):
- *             apart = one[place + lane] - other[place + lane]
- *             lanes[lane] += apart * apart             # <<<<<<<<<<<<<<
- *         place += WINDOW
- *     for place in range(place, numbers):
+ *             difference = one[index + lane] - other[index + lane]
+ *             lanes[lane] += difference * difference             # <<<<<<<<<<<<<<
+ *         index += WINDOW
+ *     for index in range(index, dimensions):
 */
 
       __pyx_t_5 = __pyx_v_lane;
-      (__pyx_v_lanes[__pyx_t_5]) = ((__pyx_v_lanes[__pyx_t_5]) + (__pyx_v_apart * __pyx_v_apart));
+      (__pyx_v_lanes[__pyx_t_5]) = ((__pyx_v_lanes[__pyx_t_5]) + (__pyx_v_difference * __pyx_v_difference));
     }
 
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":229
- *             apart = one[place + lane] - other[place + lane]
- *             lanes[lane] += apart * apart
- *         place += WINDOW             # <<<<<<<<<<<<<<
- *     for place in range(place, numbers):
- *         apart = one[place] - other[place]
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":232
+ *             difference = one[index + lane] - other[index + lane]
+ *             lanes[lane] += difference * difference
+ *         index += WINDOW             # <<<<<<<<<<<<<<
+ *     for index in range(index, dimensions):
+ *         difference = one[index] - other[index]
 */
-    __pyx_v_place = (__pyx_v_place + __pyx_e_10tracklight_8analysis_10embeddings_11projections_5_near_WINDOW);
+    __pyx_v_index = (__pyx_v_index + __pyx_e_10tracklight_8analysis_10embeddings_11projections_10_neighbors_WINDOW);
   }
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":230
- *             lanes[lane] += apart * apart
- *         place += WINDOW
- *     for place in range(place, numbers):             # <<<<<<<<<<<<<<
- *         apart = one[place] - other[place]
- *         total += apart * apart
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":233
+ *             lanes[lane] += difference * difference
+ *         index += WINDOW
+ *     for index in range(index, dimensions):             # <<<<<<<<<<<<<<
+ *         difference = one[index] - other[index]
+ *         total += difference * difference
 */
 
-  __pyx_t_6 = __pyx_v_numbers;
+  __pyx_t_6 = __pyx_v_dimensions;
   __pyx_t_7 = __pyx_t_6;
 
-  for (__pyx_t_8 = __pyx_v_place; __pyx_t_8 < __pyx_t_7; __pyx_t_8+=1) {
-    __pyx_v_place = __pyx_t_8;
+  for (__pyx_t_8 = __pyx_v_index; __pyx_t_8 < __pyx_t_7; __pyx_t_8+=1) {
+    __pyx_v_index = __pyx_t_8;
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":231
- *         place += WINDOW
- *     for place in range(place, numbers):
- *         apart = one[place] - other[place]             # <<<<<<<<<<<<<<
- *         total += apart * apart
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":234
+ *         index += WINDOW
+ *     for index in range(index, dimensions):
+ *         difference = one[index] - other[index]             # <<<<<<<<<<<<<<
+ *         total += difference * difference
  *     for lane in range(WINDOW):
 */
-    __pyx_v_apart = ((__pyx_v_one[__pyx_v_place]) - (__pyx_v_other[__pyx_v_place]));
+    __pyx_v_difference = ((__pyx_v_one[__pyx_v_index]) - (__pyx_v_other[__pyx_v_index]));
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":232
- *     for place in range(place, numbers):
- *         apart = one[place] - other[place]
- *         total += apart * apart             # <<<<<<<<<<<<<<
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":235
+ *     for index in range(index, dimensions):
+ *         difference = one[index] - other[index]
+ *         total += difference * difference             # <<<<<<<<<<<<<<
  *     for lane in range(WINDOW):
  *         total += lanes[lane]
 */
-    __pyx_v_total = (__pyx_v_total + (__pyx_v_apart * __pyx_v_apart));
+    __pyx_v_total = (__pyx_v_total + (__pyx_v_difference * __pyx_v_difference));
   }
 
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":233
- *         apart = one[place] - other[place]
- *         total += apart * apart
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":236
+ *         difference = one[index] - other[index]
+ *         total += difference * difference
  *     for lane in range(WINDOW):             # <<<<<<<<<<<<<<
  *         total += lanes[lane]
  *     return total
 */
 
-  __pyx_t_1 = __pyx_e_10tracklight_8analysis_10embeddings_11projections_5_near_WINDOW;
+  __pyx_t_1 = __pyx_e_10tracklight_8analysis_10embeddings_11projections_10_neighbors_WINDOW;
   __pyx_t_2 = __pyx_t_1;
 
   for (__pyx_t_3 = 0; __pyx_t_3 < __pyx_t_2; __pyx_t_3+=1) {
     __pyx_v_lane = __pyx_t_3;
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":234
- *         total += apart * apart
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":237
+ *         total += difference * difference
  *     for lane in range(WINDOW):
  *         total += lanes[lane]             # <<<<<<<<<<<<<<
  *     return total
@@ -21100,7 +21148,7 @@ static CYTHON_INLINE float __pyx_f_10tracklight_8analysis_10embeddings_11project
   }
 
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":235
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":238
  *     for lane in range(WINDOW):
  *         total += lanes[lane]
  *     return total             # <<<<<<<<<<<<<<
@@ -21113,12 +21161,12 @@ static CYTHON_INLINE float __pyx_f_10tracklight_8analysis_10embeddings_11project
   }
   goto __pyx_L0;
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":218
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":221
  * 
  * 
- * cdef inline float sum_squares(const float *one, const float *other, int64_t numbers) noexcept nogil:             # <<<<<<<<<<<<<<
+ * cdef inline float squared_distance_float32(const float *one, const float *other, int64_t dimensions) noexcept nogil:             # <<<<<<<<<<<<<<
  *     cdef float lanes[WINDOW]
- *     cdef int64_t place = 0
+ *     cdef int64_t index = 0
 */
 
   /* function exit code */
@@ -21131,17 +21179,17 @@ static CYTHON_INLINE float __pyx_f_10tracklight_8analysis_10embeddings_11project
   return __pyx_r;
 }
 
-/* "tracklight/analysis/embeddings/projections/_near.pyx":238
+/* "tracklight/analysis/embeddings/projections/_neighbors.pyx":241
  * 
  * 
- * cdef inline float sum_products(const float *one, const float *other, int64_t numbers) noexcept nogil:             # <<<<<<<<<<<<<<
+ * cdef inline float dot_product_float32(const float *one, const float *other, int64_t dimensions) noexcept nogil:             # <<<<<<<<<<<<<<
  *     cdef float lanes[WINDOW]
- *     cdef int64_t place = 0
+ *     cdef int64_t index = 0
 */
 
-static CYTHON_INLINE float __pyx_f_10tracklight_8analysis_10embeddings_11projections_5_near_sum_products(float const *__pyx_v_one, float const *__pyx_v_other, int64_t __pyx_v_numbers) {
-  float __pyx_v_lanes[__pyx_e_10tracklight_8analysis_10embeddings_11projections_5_near_WINDOW];
-  int64_t __pyx_v_place;
+static CYTHON_INLINE float __pyx_f_10tracklight_8analysis_10embeddings_11projections_10_neighbors_dot_product_float32(float const *__pyx_v_one, float const *__pyx_v_other, int64_t __pyx_v_dimensions) {
+  float __pyx_v_lanes[__pyx_e_10tracklight_8analysis_10embeddings_11projections_10_neighbors_WINDOW];
+  int64_t __pyx_v_index;
   int __pyx_v_lane;
   float __pyx_v_total;
   float __pyx_r;
@@ -21154,17 +21202,17 @@ static CYTHON_INLINE float __pyx_f_10tracklight_8analysis_10embeddings_11project
   int64_t __pyx_t_7;
   int64_t __pyx_t_8;
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":240
- * cdef inline float sum_products(const float *one, const float *other, int64_t numbers) noexcept nogil:
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":243
+ * cdef inline float dot_product_float32(const float *one, const float *other, int64_t dimensions) noexcept nogil:
  *     cdef float lanes[WINDOW]
- *     cdef int64_t place = 0             # <<<<<<<<<<<<<<
+ *     cdef int64_t index = 0             # <<<<<<<<<<<<<<
  *     cdef int lane
  *     cdef float total = 0
 */
-  __pyx_v_place = 0;
+  __pyx_v_index = 0;
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":242
- *     cdef int64_t place = 0
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":245
+ *     cdef int64_t index = 0
  *     cdef int lane
  *     cdef float total = 0             # <<<<<<<<<<<<<<
  *     for lane in range(WINDOW):
@@ -21172,122 +21220,122 @@ static CYTHON_INLINE float __pyx_f_10tracklight_8analysis_10embeddings_11project
 */
   __pyx_v_total = 0.0;
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":243
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":246
  *     cdef int lane
  *     cdef float total = 0
  *     for lane in range(WINDOW):             # <<<<<<<<<<<<<<
  *         lanes[lane] = 0
- *     while place + WINDOW <= numbers:
+ *     while index + WINDOW <= dimensions:
 */
 
-  __pyx_t_1 = __pyx_e_10tracklight_8analysis_10embeddings_11projections_5_near_WINDOW;
+  __pyx_t_1 = __pyx_e_10tracklight_8analysis_10embeddings_11projections_10_neighbors_WINDOW;
   __pyx_t_2 = __pyx_t_1;
 
   for (__pyx_t_3 = 0; __pyx_t_3 < __pyx_t_2; __pyx_t_3+=1) {
     __pyx_v_lane = __pyx_t_3;
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":244
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":247
  *     cdef float total = 0
  *     for lane in range(WINDOW):
  *         lanes[lane] = 0             # <<<<<<<<<<<<<<
- *     while place + WINDOW <= numbers:
+ *     while index + WINDOW <= dimensions:
  *         for lane in range(WINDOW):
 */
     (__pyx_v_lanes[__pyx_v_lane]) = 0.0;
   }
 
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":245
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":248
  *     for lane in range(WINDOW):
  *         lanes[lane] = 0
- *     while place + WINDOW <= numbers:             # <<<<<<<<<<<<<<
+ *     while index + WINDOW <= dimensions:             # <<<<<<<<<<<<<<
  *         for lane in range(WINDOW):
- *             lanes[lane] += one[place + lane] * other[place + lane]
+ *             lanes[lane] += one[index + lane] * other[index + lane]
 */
   while (1) {
-    __pyx_t_4 = ((__pyx_v_place + __pyx_e_10tracklight_8analysis_10embeddings_11projections_5_near_WINDOW) <= __pyx_v_numbers);
+    __pyx_t_4 = ((__pyx_v_index + __pyx_e_10tracklight_8analysis_10embeddings_11projections_10_neighbors_WINDOW) <= __pyx_v_dimensions);
 
 
     if (!__pyx_t_4) break;
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":246
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":249
  *         lanes[lane] = 0
- *     while place + WINDOW <= numbers:
+ *     while index + WINDOW <= dimensions:
  *         for lane in range(WINDOW):             # <<<<<<<<<<<<<<
- *             lanes[lane] += one[place + lane] * other[place + lane]
- *         place += WINDOW
+ *             lanes[lane] += one[index + lane] * other[index + lane]
+ *         index += WINDOW
 */
 
-    __pyx_t_1 = __pyx_e_10tracklight_8analysis_10embeddings_11projections_5_near_WINDOW;
+    __pyx_t_1 = __pyx_e_10tracklight_8analysis_10embeddings_11projections_10_neighbors_WINDOW;
     __pyx_t_2 = __pyx_t_1;
 
     for (__pyx_t_3 = 0; __pyx_t_3 < __pyx_t_2; __pyx_t_3+=1) {
       __pyx_v_lane = __pyx_t_3;
 
-      /* "tracklight/analysis/embeddings/projections/_near.pyx":247
- *     while place + WINDOW <= numbers:
+      /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":250
+ *     while index + WINDOW <= dimensions:
  *         for lane in range(WINDOW):
- *             lanes[lane] += one[place + lane] * other[place + lane]             # <<<<<<<<<<<<<<
- *         place += WINDOW
- *     for place in range(place, numbers):
+ *             lanes[lane] += one[index + lane] * other[index + lane]             # <<<<<<<<<<<<<<
+ *         index += WINDOW
+ *     for index in range(index, dimensions):
 */
 
       __pyx_t_5 = __pyx_v_lane;
-      (__pyx_v_lanes[__pyx_t_5]) = ((__pyx_v_lanes[__pyx_t_5]) + ((__pyx_v_one[(__pyx_v_place + __pyx_v_lane)]) * (__pyx_v_other[(__pyx_v_place + __pyx_v_lane)])));
+      (__pyx_v_lanes[__pyx_t_5]) = ((__pyx_v_lanes[__pyx_t_5]) + ((__pyx_v_one[(__pyx_v_index + __pyx_v_lane)]) * (__pyx_v_other[(__pyx_v_index + __pyx_v_lane)])));
     }
 
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":248
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":251
  *         for lane in range(WINDOW):
- *             lanes[lane] += one[place + lane] * other[place + lane]
- *         place += WINDOW             # <<<<<<<<<<<<<<
- *     for place in range(place, numbers):
- *         total += one[place] * other[place]
+ *             lanes[lane] += one[index + lane] * other[index + lane]
+ *         index += WINDOW             # <<<<<<<<<<<<<<
+ *     for index in range(index, dimensions):
+ *         total += one[index] * other[index]
 */
-    __pyx_v_place = (__pyx_v_place + __pyx_e_10tracklight_8analysis_10embeddings_11projections_5_near_WINDOW);
+    __pyx_v_index = (__pyx_v_index + __pyx_e_10tracklight_8analysis_10embeddings_11projections_10_neighbors_WINDOW);
   }
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":249
- *             lanes[lane] += one[place + lane] * other[place + lane]
- *         place += WINDOW
- *     for place in range(place, numbers):             # <<<<<<<<<<<<<<
- *         total += one[place] * other[place]
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":252
+ *             lanes[lane] += one[index + lane] * other[index + lane]
+ *         index += WINDOW
+ *     for index in range(index, dimensions):             # <<<<<<<<<<<<<<
+ *         total += one[index] * other[index]
  *     for lane in range(WINDOW):
 */
 
-  __pyx_t_6 = __pyx_v_numbers;
+  __pyx_t_6 = __pyx_v_dimensions;
   __pyx_t_7 = __pyx_t_6;
 
-  for (__pyx_t_8 = __pyx_v_place; __pyx_t_8 < __pyx_t_7; __pyx_t_8+=1) {
-    __pyx_v_place = __pyx_t_8;
+  for (__pyx_t_8 = __pyx_v_index; __pyx_t_8 < __pyx_t_7; __pyx_t_8+=1) {
+    __pyx_v_index = __pyx_t_8;
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":250
- *         place += WINDOW
- *     for place in range(place, numbers):
- *         total += one[place] * other[place]             # <<<<<<<<<<<<<<
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":253
+ *         index += WINDOW
+ *     for index in range(index, dimensions):
+ *         total += one[index] * other[index]             # <<<<<<<<<<<<<<
  *     for lane in range(WINDOW):
  *         total += lanes[lane]
 */
-    __pyx_v_total = (__pyx_v_total + ((__pyx_v_one[__pyx_v_place]) * (__pyx_v_other[__pyx_v_place])));
+    __pyx_v_total = (__pyx_v_total + ((__pyx_v_one[__pyx_v_index]) * (__pyx_v_other[__pyx_v_index])));
   }
 
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":251
- *     for place in range(place, numbers):
- *         total += one[place] * other[place]
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":254
+ *     for index in range(index, dimensions):
+ *         total += one[index] * other[index]
  *     for lane in range(WINDOW):             # <<<<<<<<<<<<<<
  *         total += lanes[lane]
  *     return total
 */
 
-  __pyx_t_1 = __pyx_e_10tracklight_8analysis_10embeddings_11projections_5_near_WINDOW;
+  __pyx_t_1 = __pyx_e_10tracklight_8analysis_10embeddings_11projections_10_neighbors_WINDOW;
   __pyx_t_2 = __pyx_t_1;
 
   for (__pyx_t_3 = 0; __pyx_t_3 < __pyx_t_2; __pyx_t_3+=1) {
     __pyx_v_lane = __pyx_t_3;
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":252
- *         total += one[place] * other[place]
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":255
+ *         total += one[index] * other[index]
  *     for lane in range(WINDOW):
  *         total += lanes[lane]             # <<<<<<<<<<<<<<
  *     return total
@@ -21297,7 +21345,7 @@ static CYTHON_INLINE float __pyx_f_10tracklight_8analysis_10embeddings_11project
   }
 
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":253
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":256
  *     for lane in range(WINDOW):
  *         total += lanes[lane]
  *     return total             # <<<<<<<<<<<<<<
@@ -21310,12 +21358,12 @@ static CYTHON_INLINE float __pyx_f_10tracklight_8analysis_10embeddings_11project
   }
   goto __pyx_L0;
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":238
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":241
  * 
  * 
- * cdef inline float sum_products(const float *one, const float *other, int64_t numbers) noexcept nogil:             # <<<<<<<<<<<<<<
+ * cdef inline float dot_product_float32(const float *one, const float *other, int64_t dimensions) noexcept nogil:             # <<<<<<<<<<<<<<
  *     cdef float lanes[WINDOW]
- *     cdef int64_t place = 0
+ *     cdef int64_t index = 0
 */
 
   /* function exit code */
@@ -21327,25 +21375,25 @@ static CYTHON_INLINE float __pyx_f_10tracklight_8analysis_10embeddings_11project
   return __pyx_r;
 }
 
-/* "tracklight/analysis/embeddings/projections/_near.pyx":256
+/* "tracklight/analysis/embeddings/projections/_neighbors.pyx":259
  * 
  * 
- * def refine(             # <<<<<<<<<<<<<<
+ * def refine_neighbors(             # <<<<<<<<<<<<<<
  *     const float[:, ::1] vectors,
  *     str metric,
 */
 
 /* Python wrapper */
-static PyObject *__pyx_pw_10tracklight_8analysis_10embeddings_11projections_5_near_5refine(PyObject *__pyx_self, 
+static PyObject *__pyx_pw_10tracklight_8analysis_10embeddings_11projections_10_neighbors_5refine_neighbors(PyObject *__pyx_self, 
 #if CYTHON_VECTORCALL
 PyObject *const *__pyx_args, Py_ssize_t __pyx_nargs, PyObject *__pyx_kwds
 #else
 PyObject *__pyx_args, PyObject *__pyx_kwds
 #endif
 ); /*proto*/
-PyDoc_STRVAR(__pyx_doc_10tracklight_8analysis_10embeddings_11projections_5_near_4refine, "Fill the nearest of some rows among those known and the first neighbours of their first.");
-static PyMethodDef __pyx_mdef_10tracklight_8analysis_10embeddings_11projections_5_near_5refine = {"refine", (PyCFunction)(void(*)(void))(__Pyx_PyCFunction_FastCallWithKeywords)__pyx_pw_10tracklight_8analysis_10embeddings_11projections_5_near_5refine, __Pyx_METH_FASTCALL|METH_KEYWORDS, __pyx_doc_10tracklight_8analysis_10embeddings_11projections_5_near_4refine};
-static PyObject *__pyx_pw_10tracklight_8analysis_10embeddings_11projections_5_near_5refine(PyObject *__pyx_self, 
+PyDoc_STRVAR(__pyx_doc_10tracklight_8analysis_10embeddings_11projections_10_neighbors_4refine_neighbors, "Fill the nearest of a range of rows among their neighbors and the neighbors of these.");
+static PyMethodDef __pyx_mdef_10tracklight_8analysis_10embeddings_11projections_10_neighbors_5refine_neighbors = {"refine_neighbors", (PyCFunction)(void(*)(void))(__Pyx_PyCFunction_FastCallWithKeywords)__pyx_pw_10tracklight_8analysis_10embeddings_11projections_10_neighbors_5refine_neighbors, __Pyx_METH_FASTCALL|METH_KEYWORDS, __pyx_doc_10tracklight_8analysis_10embeddings_11projections_10_neighbors_4refine_neighbors};
+static PyObject *__pyx_pw_10tracklight_8analysis_10embeddings_11projections_10_neighbors_5refine_neighbors(PyObject *__pyx_self, 
 #if CYTHON_VECTORCALL
 PyObject *const *__pyx_args, Py_ssize_t __pyx_nargs, PyObject *__pyx_kwds
 #else
@@ -21356,10 +21404,10 @@ PyObject *__pyx_args, PyObject *__pyx_kwds
   PyObject *__pyx_v_metric = 0;
   __Pyx_memviewslice __pyx_v_known = { 0, 0, { 0 }, { 0 }, { 0 } };
   __Pyx_memviewslice __pyx_v_known_distances = { 0, 0, { 0 }, { 0 }, { 0 } };
-  int64_t __pyx_v_company;
+  int64_t __pyx_v_fanout;
   int64_t __pyx_v_begin;
   int64_t __pyx_v_end;
-  __Pyx_memviewslice __pyx_v_places = { 0, 0, { 0 }, { 0 }, { 0 } };
+  __Pyx_memviewslice __pyx_v_indices = { 0, 0, { 0 }, { 0 }, { 0 } };
   __Pyx_memviewslice __pyx_v_distances = { 0, 0, { 0 }, { 0 }, { 0 } };
   #if !CYTHON_VECTORCALL
   CYTHON_UNUSED Py_ssize_t __pyx_nargs;
@@ -21371,7 +21419,7 @@ PyObject *__pyx_args, PyObject *__pyx_kwds
   int __pyx_clineno = 0;
   PyObject *__pyx_r = 0;
   __Pyx_RefNannyDeclarations
-  __Pyx_RefNannySetupContext("refine (wrapper)", 0);
+  __Pyx_RefNannySetupContext("refine_neighbors (wrapper)", 0);
   #if !CYTHON_VECTORCALL
   #if CYTHON_ASSUME_SAFE_SIZE
   __pyx_nargs = PyTuple_GET_SIZE(__pyx_args);
@@ -21381,90 +21429,90 @@ PyObject *__pyx_args, PyObject *__pyx_kwds
   #endif
   __pyx_kwvalues = __Pyx_KwValues_FASTCALL(__pyx_args, __pyx_nargs);
   {
-    PyObject ** const __pyx_pyargnames[] = {&__pyx_mstate_global->__pyx_n_u_vectors,&__pyx_mstate_global->__pyx_n_u_metric,&__pyx_mstate_global->__pyx_n_u_known,&__pyx_mstate_global->__pyx_n_u_known_distances,&__pyx_mstate_global->__pyx_n_u_company,&__pyx_mstate_global->__pyx_n_u_begin,&__pyx_mstate_global->__pyx_n_u_end,&__pyx_mstate_global->__pyx_n_u_places,&__pyx_mstate_global->__pyx_n_u_distances,0};
+    PyObject ** const __pyx_pyargnames[] = {&__pyx_mstate_global->__pyx_n_u_vectors,&__pyx_mstate_global->__pyx_n_u_metric,&__pyx_mstate_global->__pyx_n_u_known,&__pyx_mstate_global->__pyx_n_u_known_distances,&__pyx_mstate_global->__pyx_n_u_fanout,&__pyx_mstate_global->__pyx_n_u_begin,&__pyx_mstate_global->__pyx_n_u_end,&__pyx_mstate_global->__pyx_n_u_indices,&__pyx_mstate_global->__pyx_n_u_distances,0};
     const Py_ssize_t __pyx_kwds_len = (__pyx_kwds) ? __Pyx_NumKwargs_FASTCALL(__pyx_kwds) : 0;
-    if (unlikely(__pyx_kwds_len < 0)) __PYX_ERR(0, 256, __pyx_L3_error)
+    if (unlikely(__pyx_kwds_len < 0)) __PYX_ERR(0, 259, __pyx_L3_error)
     if (__pyx_kwds_len > 0) {
       switch (__pyx_nargs) {
         case  9:
         values[8] = __Pyx_ArgRef_FASTCALL(__pyx_args, 8);
-        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[8])) __PYX_ERR(0, 256, __pyx_L3_error)
+        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[8])) __PYX_ERR(0, 259, __pyx_L3_error)
         CYTHON_FALLTHROUGH;
         case  8:
         values[7] = __Pyx_ArgRef_FASTCALL(__pyx_args, 7);
-        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[7])) __PYX_ERR(0, 256, __pyx_L3_error)
+        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[7])) __PYX_ERR(0, 259, __pyx_L3_error)
         CYTHON_FALLTHROUGH;
         case  7:
         values[6] = __Pyx_ArgRef_FASTCALL(__pyx_args, 6);
-        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[6])) __PYX_ERR(0, 256, __pyx_L3_error)
+        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[6])) __PYX_ERR(0, 259, __pyx_L3_error)
         CYTHON_FALLTHROUGH;
         case  6:
         values[5] = __Pyx_ArgRef_FASTCALL(__pyx_args, 5);
-        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[5])) __PYX_ERR(0, 256, __pyx_L3_error)
+        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[5])) __PYX_ERR(0, 259, __pyx_L3_error)
         CYTHON_FALLTHROUGH;
         case  5:
         values[4] = __Pyx_ArgRef_FASTCALL(__pyx_args, 4);
-        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[4])) __PYX_ERR(0, 256, __pyx_L3_error)
+        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[4])) __PYX_ERR(0, 259, __pyx_L3_error)
         CYTHON_FALLTHROUGH;
         case  4:
         values[3] = __Pyx_ArgRef_FASTCALL(__pyx_args, 3);
-        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[3])) __PYX_ERR(0, 256, __pyx_L3_error)
+        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[3])) __PYX_ERR(0, 259, __pyx_L3_error)
         CYTHON_FALLTHROUGH;
         case  3:
         values[2] = __Pyx_ArgRef_FASTCALL(__pyx_args, 2);
-        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[2])) __PYX_ERR(0, 256, __pyx_L3_error)
+        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[2])) __PYX_ERR(0, 259, __pyx_L3_error)
         CYTHON_FALLTHROUGH;
         case  2:
         values[1] = __Pyx_ArgRef_FASTCALL(__pyx_args, 1);
-        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[1])) __PYX_ERR(0, 256, __pyx_L3_error)
+        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[1])) __PYX_ERR(0, 259, __pyx_L3_error)
         CYTHON_FALLTHROUGH;
         case  1:
         values[0] = __Pyx_ArgRef_FASTCALL(__pyx_args, 0);
-        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[0])) __PYX_ERR(0, 256, __pyx_L3_error)
+        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[0])) __PYX_ERR(0, 259, __pyx_L3_error)
         CYTHON_FALLTHROUGH;
         case  0: break;
         default: goto __pyx_L5_argtuple_error;
       }
       const Py_ssize_t kwd_pos_args = __pyx_nargs;
-      if (__Pyx_ParseKeywords(__pyx_kwds, __pyx_kwvalues, __pyx_pyargnames, 0, values, kwd_pos_args, __pyx_kwds_len, "refine", 0) < (0)) __PYX_ERR(0, 256, __pyx_L3_error)
+      if (__Pyx_ParseKeywords(__pyx_kwds, __pyx_kwvalues, __pyx_pyargnames, 0, values, kwd_pos_args, __pyx_kwds_len, "refine_neighbors", 0) < (0)) __PYX_ERR(0, 259, __pyx_L3_error)
       for (Py_ssize_t i = __pyx_nargs; i < 9; i++) {
-        if (unlikely(!values[i])) { __Pyx_RaiseArgtupleInvalid("refine", 1, 9, 9, i); __PYX_ERR(0, 256, __pyx_L3_error) }
+        if (unlikely(!values[i])) { __Pyx_RaiseArgtupleInvalid("refine_neighbors", 1, 9, 9, i); __PYX_ERR(0, 259, __pyx_L3_error) }
       }
     } else if (unlikely(__pyx_nargs != 9)) {
       goto __pyx_L5_argtuple_error;
     } else {
       values[0] = __Pyx_ArgRef_FASTCALL(__pyx_args, 0);
-      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[0])) __PYX_ERR(0, 256, __pyx_L3_error)
+      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[0])) __PYX_ERR(0, 259, __pyx_L3_error)
       values[1] = __Pyx_ArgRef_FASTCALL(__pyx_args, 1);
-      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[1])) __PYX_ERR(0, 256, __pyx_L3_error)
+      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[1])) __PYX_ERR(0, 259, __pyx_L3_error)
       values[2] = __Pyx_ArgRef_FASTCALL(__pyx_args, 2);
-      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[2])) __PYX_ERR(0, 256, __pyx_L3_error)
+      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[2])) __PYX_ERR(0, 259, __pyx_L3_error)
       values[3] = __Pyx_ArgRef_FASTCALL(__pyx_args, 3);
-      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[3])) __PYX_ERR(0, 256, __pyx_L3_error)
+      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[3])) __PYX_ERR(0, 259, __pyx_L3_error)
       values[4] = __Pyx_ArgRef_FASTCALL(__pyx_args, 4);
-      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[4])) __PYX_ERR(0, 256, __pyx_L3_error)
+      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[4])) __PYX_ERR(0, 259, __pyx_L3_error)
       values[5] = __Pyx_ArgRef_FASTCALL(__pyx_args, 5);
-      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[5])) __PYX_ERR(0, 256, __pyx_L3_error)
+      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[5])) __PYX_ERR(0, 259, __pyx_L3_error)
       values[6] = __Pyx_ArgRef_FASTCALL(__pyx_args, 6);
-      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[6])) __PYX_ERR(0, 256, __pyx_L3_error)
+      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[6])) __PYX_ERR(0, 259, __pyx_L3_error)
       values[7] = __Pyx_ArgRef_FASTCALL(__pyx_args, 7);
-      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[7])) __PYX_ERR(0, 256, __pyx_L3_error)
+      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[7])) __PYX_ERR(0, 259, __pyx_L3_error)
       values[8] = __Pyx_ArgRef_FASTCALL(__pyx_args, 8);
-      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[8])) __PYX_ERR(0, 256, __pyx_L3_error)
+      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[8])) __PYX_ERR(0, 259, __pyx_L3_error)
     }
-    __pyx_v_vectors = __Pyx_PyObject_to_MemoryviewSlice_d_dc_float__const__(values[0], 0); if (unlikely(!__pyx_v_vectors.memview)) __PYX_ERR(0, 257, __pyx_L3_error)
+    __pyx_v_vectors = __Pyx_PyObject_to_MemoryviewSlice_d_dc_float__const__(values[0], 0); if (unlikely(!__pyx_v_vectors.memview)) __PYX_ERR(0, 260, __pyx_L3_error)
     __pyx_v_metric = ((PyObject*)values[1]);
-    __pyx_v_known = __Pyx_PyObject_to_MemoryviewSlice_d_dc_nn_int32_t__const__(values[2], 0); if (unlikely(!__pyx_v_known.memview)) __PYX_ERR(0, 259, __pyx_L3_error)
-    __pyx_v_known_distances = __Pyx_PyObject_to_MemoryviewSlice_d_dc_float__const__(values[3], 0); if (unlikely(!__pyx_v_known_distances.memview)) __PYX_ERR(0, 260, __pyx_L3_error)
-    __pyx_v_company = __Pyx_PyLong_As_int64_t(values[4]); if (unlikely((__pyx_v_company == ((int64_t)-1)) && PyErr_Occurred())) __PYX_ERR(0, 261, __pyx_L3_error)
-    __pyx_v_begin = __Pyx_PyLong_As_int64_t(values[5]); if (unlikely((__pyx_v_begin == ((int64_t)-1)) && PyErr_Occurred())) __PYX_ERR(0, 262, __pyx_L3_error)
-    __pyx_v_end = __Pyx_PyLong_As_int64_t(values[6]); if (unlikely((__pyx_v_end == ((int64_t)-1)) && PyErr_Occurred())) __PYX_ERR(0, 263, __pyx_L3_error)
-    __pyx_v_places = __Pyx_PyObject_to_MemoryviewSlice_d_dc_nn_int32_t(values[7], PyBUF_WRITABLE); if (unlikely(!__pyx_v_places.memview)) __PYX_ERR(0, 264, __pyx_L3_error)
-    __pyx_v_distances = __Pyx_PyObject_to_MemoryviewSlice_d_dc_float(values[8], PyBUF_WRITABLE); if (unlikely(!__pyx_v_distances.memview)) __PYX_ERR(0, 265, __pyx_L3_error)
+    __pyx_v_known = __Pyx_PyObject_to_MemoryviewSlice_d_dc_nn_int32_t__const__(values[2], 0); if (unlikely(!__pyx_v_known.memview)) __PYX_ERR(0, 262, __pyx_L3_error)
+    __pyx_v_known_distances = __Pyx_PyObject_to_MemoryviewSlice_d_dc_float__const__(values[3], 0); if (unlikely(!__pyx_v_known_distances.memview)) __PYX_ERR(0, 263, __pyx_L3_error)
+    __pyx_v_fanout = __Pyx_PyLong_As_int64_t(values[4]); if (unlikely((__pyx_v_fanout == ((int64_t)-1)) && PyErr_Occurred())) __PYX_ERR(0, 264, __pyx_L3_error)
+    __pyx_v_begin = __Pyx_PyLong_As_int64_t(values[5]); if (unlikely((__pyx_v_begin == ((int64_t)-1)) && PyErr_Occurred())) __PYX_ERR(0, 265, __pyx_L3_error)
+    __pyx_v_end = __Pyx_PyLong_As_int64_t(values[6]); if (unlikely((__pyx_v_end == ((int64_t)-1)) && PyErr_Occurred())) __PYX_ERR(0, 266, __pyx_L3_error)
+    __pyx_v_indices = __Pyx_PyObject_to_MemoryviewSlice_d_dc_nn_int32_t(values[7], PyBUF_WRITABLE); if (unlikely(!__pyx_v_indices.memview)) __PYX_ERR(0, 267, __pyx_L3_error)
+    __pyx_v_distances = __Pyx_PyObject_to_MemoryviewSlice_d_dc_float(values[8], PyBUF_WRITABLE); if (unlikely(!__pyx_v_distances.memview)) __PYX_ERR(0, 268, __pyx_L3_error)
   }
   goto __pyx_L6_skip;
   __pyx_L5_argtuple_error:;
-  __Pyx_RaiseArgtupleInvalid("refine", 1, 9, 9, __pyx_nargs); __PYX_ERR(0, 256, __pyx_L3_error)
+  __Pyx_RaiseArgtupleInvalid("refine_neighbors", 1, 9, 9, __pyx_nargs); __PYX_ERR(0, 259, __pyx_L3_error)
   __pyx_L6_skip:;
   goto __pyx_L4_argument_unpacking_done;
   __pyx_L3_error:;
@@ -21474,14 +21522,14 @@ PyObject *__pyx_args, PyObject *__pyx_kwds
   __PYX_XCLEAR_MEMVIEW(&__pyx_v_vectors, 1);
   __PYX_XCLEAR_MEMVIEW(&__pyx_v_known, 1);
   __PYX_XCLEAR_MEMVIEW(&__pyx_v_known_distances, 1);
-  __PYX_XCLEAR_MEMVIEW(&__pyx_v_places, 1);
+  __PYX_XCLEAR_MEMVIEW(&__pyx_v_indices, 1);
   __PYX_XCLEAR_MEMVIEW(&__pyx_v_distances, 1);
-  __Pyx_AddTraceback("tracklight.analysis.embeddings.projections._near.refine", __pyx_clineno, __pyx_lineno, __pyx_filename);
+  __Pyx_AddTraceback("tracklight.analysis.embeddings.projections._neighbors.refine_neighbors", __pyx_clineno, __pyx_lineno, __pyx_filename);
   __Pyx_RefNannyFinishContext();
   return NULL;
   __pyx_L4_argument_unpacking_done:;
-  if (unlikely(!__Pyx_ArgTypeTest(((PyObject *)__pyx_v_metric), (&PyUnicode_Type), 1, "metric", 1))) __PYX_ERR(0, 258, __pyx_L1_error)
-  __pyx_r = __pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_near_4refine(__pyx_self, __pyx_v_vectors, __pyx_v_metric, __pyx_v_known, __pyx_v_known_distances, __pyx_v_company, __pyx_v_begin, __pyx_v_end, __pyx_v_places, __pyx_v_distances);
+  if (unlikely(!__Pyx_ArgTypeTest(((PyObject *)__pyx_v_metric), (&PyUnicode_Type), 1, "metric", 1))) __PYX_ERR(0, 261, __pyx_L1_error)
+  __pyx_r = __pyx_pf_10tracklight_8analysis_10embeddings_11projections_10_neighbors_4refine_neighbors(__pyx_self, __pyx_v_vectors, __pyx_v_metric, __pyx_v_known, __pyx_v_known_distances, __pyx_v_fanout, __pyx_v_begin, __pyx_v_end, __pyx_v_indices, __pyx_v_distances);
 
   /* function exit code */
   goto __pyx_L0;
@@ -21502,20 +21550,20 @@ PyObject *__pyx_args, PyObject *__pyx_kwds
 
 
 
-  __PYX_XCLEAR_MEMVIEW(&__pyx_v_places, 1);
+  __PYX_XCLEAR_MEMVIEW(&__pyx_v_indices, 1);
   __PYX_XCLEAR_MEMVIEW(&__pyx_v_distances, 1);
   __Pyx_RefNannyFinishContext();
   return __pyx_r;
 }
 
-static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_near_4refine(CYTHON_UNUSED PyObject *__pyx_self, __Pyx_memviewslice __pyx_v_vectors, PyObject *__pyx_v_metric, __Pyx_memviewslice __pyx_v_known, __Pyx_memviewslice __pyx_v_known_distances, int64_t __pyx_v_company, int64_t __pyx_v_begin, int64_t __pyx_v_end, __Pyx_memviewslice __pyx_v_places, __Pyx_memviewslice __pyx_v_distances) {
+static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_10_neighbors_4refine_neighbors(CYTHON_UNUSED PyObject *__pyx_self, __Pyx_memviewslice __pyx_v_vectors, PyObject *__pyx_v_metric, __Pyx_memviewslice __pyx_v_known, __Pyx_memviewslice __pyx_v_known_distances, int64_t __pyx_v_fanout, int64_t __pyx_v_begin, int64_t __pyx_v_end, __Pyx_memviewslice __pyx_v_indices, __Pyx_memviewslice __pyx_v_distances) {
   int64_t __pyx_v_row;
   int64_t __pyx_v_rank;
   int64_t __pyx_v_total;
   int64_t __pyx_v_count;
-  char __pyx_v_letter;
+  char __pyx_v_metric_code;
   int64_t *__pyx_v_seen;
-  struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_5_near_Found *__pyx_v_heap;
+  struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_10_neighbors_Candidate *__pyx_v_heap;
   PyObject *__pyx_r = NULL;
   __Pyx_RefNannyDeclarations
   Py_UCS4 __pyx_t_1;
@@ -21552,77 +21600,77 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_ne
   int __pyx_lineno = 0;
   const char *__pyx_filename = NULL;
   int __pyx_clineno = 0;
-  __Pyx_RefNannySetupContext("refine", 0);
+  __Pyx_RefNannySetupContext("refine_neighbors", 0);
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":268
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":271
  * ):
- *     """Fill the nearest of some rows among those known and the first neighbours of their first."""
+ *     """Fill the nearest of a range of rows among their neighbors and the neighbors of these."""
  *     cdef int64_t row, rank, total = vectors.shape[0], count = known.shape[1]             # <<<<<<<<<<<<<<
- *     cdef char letter = ord(metric[0])
+ *     cdef char metric_code = ord(metric[0])
  *     cdef int64_t *seen = NULL
 */
   __pyx_v_total = (__pyx_v_vectors.shape[0]);
   __pyx_v_count = (__pyx_v_known.shape[1]);
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":269
- *     """Fill the nearest of some rows among those known and the first neighbours of their first."""
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":272
+ *     """Fill the nearest of a range of rows among their neighbors and the neighbors of these."""
  *     cdef int64_t row, rank, total = vectors.shape[0], count = known.shape[1]
- *     cdef char letter = ord(metric[0])             # <<<<<<<<<<<<<<
+ *     cdef char metric_code = ord(metric[0])             # <<<<<<<<<<<<<<
  *     cdef int64_t *seen = NULL
- *     cdef Found *heap = NULL
+ *     cdef Candidate *heap = NULL
 */
-  __pyx_t_1 = __Pyx_GetItemInt_Unicode(__pyx_v_metric, 0, long, 1, __Pyx_PyLong_From_long, 0, 0, 1, __Pyx_ReferenceSharing_FunctionArgument); if (unlikely(__pyx_t_1 == (Py_UCS4)-1)) __PYX_ERR(0, 269, __pyx_L1_error)
-  __pyx_v_letter = __Pyx_long_cast(__pyx_t_1);
+  __pyx_t_1 = __Pyx_GetItemInt_Unicode(__pyx_v_metric, 0, long, 1, __Pyx_PyLong_From_long, 0, 0, 1, __Pyx_ReferenceSharing_FunctionArgument); if (unlikely(__pyx_t_1 == (Py_UCS4)-1)) __PYX_ERR(0, 272, __pyx_L1_error)
+  __pyx_v_metric_code = __Pyx_long_cast(__pyx_t_1);
 
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":270
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":273
  *     cdef int64_t row, rank, total = vectors.shape[0], count = known.shape[1]
- *     cdef char letter = ord(metric[0])
+ *     cdef char metric_code = ord(metric[0])
  *     cdef int64_t *seen = NULL             # <<<<<<<<<<<<<<
- *     cdef Found *heap = NULL
- *     check(total, (known.shape[0], known_distances.shape[0], places.shape[0], distances.shape[0]))
+ *     cdef Candidate *heap = NULL
+ *     check_lengths(total, (known.shape[0], known_distances.shape[0], indices.shape[0], distances.shape[0]))
 */
   __pyx_v_seen = NULL;
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":271
- *     cdef char letter = ord(metric[0])
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":274
+ *     cdef char metric_code = ord(metric[0])
  *     cdef int64_t *seen = NULL
- *     cdef Found *heap = NULL             # <<<<<<<<<<<<<<
- *     check(total, (known.shape[0], known_distances.shape[0], places.shape[0], distances.shape[0]))
- *     check(count, (known_distances.shape[1], places.shape[1], distances.shape[1]))
+ *     cdef Candidate *heap = NULL             # <<<<<<<<<<<<<<
+ *     check_lengths(total, (known.shape[0], known_distances.shape[0], indices.shape[0], distances.shape[0]))
+ *     check_lengths(count, (known_distances.shape[1], indices.shape[1], distances.shape[1]))
 */
   __pyx_v_heap = NULL;
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":272
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":275
  *     cdef int64_t *seen = NULL
- *     cdef Found *heap = NULL
- *     check(total, (known.shape[0], known_distances.shape[0], places.shape[0], distances.shape[0]))             # <<<<<<<<<<<<<<
- *     check(count, (known_distances.shape[1], places.shape[1], distances.shape[1]))
+ *     cdef Candidate *heap = NULL
+ *     check_lengths(total, (known.shape[0], known_distances.shape[0], indices.shape[0], distances.shape[0]))             # <<<<<<<<<<<<<<
+ *     check_lengths(count, (known_distances.shape[1], indices.shape[1], distances.shape[1]))
  *     if not 0 <= begin <= end <= total:
 */
   __pyx_t_3 = NULL;
-  __Pyx_GetModuleGlobalName(__pyx_t_4, __pyx_mstate_global->__pyx_n_u_check); if (unlikely(!__pyx_t_4)) __PYX_ERR(0, 272, __pyx_L1_error)
+  __Pyx_GetModuleGlobalName(__pyx_t_4, __pyx_mstate_global->__pyx_n_u_check_lengths); if (unlikely(!__pyx_t_4)) __PYX_ERR(0, 275, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_4);
-  __pyx_t_5 = __Pyx_PyLong_From_int64_t(__pyx_v_total); if (unlikely(!__pyx_t_5)) __PYX_ERR(0, 272, __pyx_L1_error)
+  __pyx_t_5 = __Pyx_PyLong_From_int64_t(__pyx_v_total); if (unlikely(!__pyx_t_5)) __PYX_ERR(0, 275, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_5);
-  __pyx_t_6 = PyLong_FromSsize_t((__pyx_v_known.shape[0])); if (unlikely(!__pyx_t_6)) __PYX_ERR(0, 272, __pyx_L1_error)
+  __pyx_t_6 = PyLong_FromSsize_t((__pyx_v_known.shape[0])); if (unlikely(!__pyx_t_6)) __PYX_ERR(0, 275, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_6);
-  __pyx_t_7 = PyLong_FromSsize_t((__pyx_v_known_distances.shape[0])); if (unlikely(!__pyx_t_7)) __PYX_ERR(0, 272, __pyx_L1_error)
+  __pyx_t_7 = PyLong_FromSsize_t((__pyx_v_known_distances.shape[0])); if (unlikely(!__pyx_t_7)) __PYX_ERR(0, 275, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_7);
-  __pyx_t_8 = PyLong_FromSsize_t((__pyx_v_places.shape[0])); if (unlikely(!__pyx_t_8)) __PYX_ERR(0, 272, __pyx_L1_error)
+  __pyx_t_8 = PyLong_FromSsize_t((__pyx_v_indices.shape[0])); if (unlikely(!__pyx_t_8)) __PYX_ERR(0, 275, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_8);
-  __pyx_t_9 = PyLong_FromSsize_t((__pyx_v_distances.shape[0])); if (unlikely(!__pyx_t_9)) __PYX_ERR(0, 272, __pyx_L1_error)
+  __pyx_t_9 = PyLong_FromSsize_t((__pyx_v_distances.shape[0])); if (unlikely(!__pyx_t_9)) __PYX_ERR(0, 275, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_9);
-  __pyx_t_10 = PyTuple_New(4); if (unlikely(!__pyx_t_10)) __PYX_ERR(0, 272, __pyx_L1_error)
+  __pyx_t_10 = PyTuple_New(4); if (unlikely(!__pyx_t_10)) __PYX_ERR(0, 275, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_10);
   __Pyx_GIVEREF(__pyx_t_6);
-  if (__Pyx_PyTuple_SET_ITEM(__pyx_t_10, 0, __pyx_t_6) != (0)) __PYX_ERR(0, 272, __pyx_L1_error);
+  if (__Pyx_PyTuple_SET_ITEM(__pyx_t_10, 0, __pyx_t_6) != (0)) __PYX_ERR(0, 275, __pyx_L1_error);
   __Pyx_GIVEREF(__pyx_t_7);
-  if (__Pyx_PyTuple_SET_ITEM(__pyx_t_10, 1, __pyx_t_7) != (0)) __PYX_ERR(0, 272, __pyx_L1_error);
+  if (__Pyx_PyTuple_SET_ITEM(__pyx_t_10, 1, __pyx_t_7) != (0)) __PYX_ERR(0, 275, __pyx_L1_error);
   __Pyx_GIVEREF(__pyx_t_8);
-  if (__Pyx_PyTuple_SET_ITEM(__pyx_t_10, 2, __pyx_t_8) != (0)) __PYX_ERR(0, 272, __pyx_L1_error);
+  if (__Pyx_PyTuple_SET_ITEM(__pyx_t_10, 2, __pyx_t_8) != (0)) __PYX_ERR(0, 275, __pyx_L1_error);
   __Pyx_GIVEREF(__pyx_t_9);
-  if (__Pyx_PyTuple_SET_ITEM(__pyx_t_10, 3, __pyx_t_9) != (0)) __PYX_ERR(0, 272, __pyx_L1_error);
+  if (__Pyx_PyTuple_SET_ITEM(__pyx_t_10, 3, __pyx_t_9) != (0)) __PYX_ERR(0, 275, __pyx_L1_error);
   __pyx_t_6 = 0;
   __pyx_t_7 = 0;
   __pyx_t_8 = 0;
@@ -21646,37 +21694,37 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_ne
     __Pyx_DECREF(__pyx_t_5); __pyx_t_5 = 0;
     __Pyx_DECREF(__pyx_t_10); __pyx_t_10 = 0;
     __Pyx_DECREF(__pyx_t_4); __pyx_t_4 = 0;
-    if (unlikely(!__pyx_t_2)) __PYX_ERR(0, 272, __pyx_L1_error)
+    if (unlikely(!__pyx_t_2)) __PYX_ERR(0, 275, __pyx_L1_error)
     __Pyx_GOTREF(__pyx_t_2);
   }
   __Pyx_DECREF(__pyx_t_2); __pyx_t_2 = 0;
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":273
- *     cdef Found *heap = NULL
- *     check(total, (known.shape[0], known_distances.shape[0], places.shape[0], distances.shape[0]))
- *     check(count, (known_distances.shape[1], places.shape[1], distances.shape[1]))             # <<<<<<<<<<<<<<
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":276
+ *     cdef Candidate *heap = NULL
+ *     check_lengths(total, (known.shape[0], known_distances.shape[0], indices.shape[0], distances.shape[0]))
+ *     check_lengths(count, (known_distances.shape[1], indices.shape[1], distances.shape[1]))             # <<<<<<<<<<<<<<
  *     if not 0 <= begin <= end <= total:
- *         raise ValueError("no such rows")
+ *         raise ValueError("the range is outside of the vectors")
 */
   __pyx_t_4 = NULL;
-  __Pyx_GetModuleGlobalName(__pyx_t_10, __pyx_mstate_global->__pyx_n_u_check); if (unlikely(!__pyx_t_10)) __PYX_ERR(0, 273, __pyx_L1_error)
+  __Pyx_GetModuleGlobalName(__pyx_t_10, __pyx_mstate_global->__pyx_n_u_check_lengths); if (unlikely(!__pyx_t_10)) __PYX_ERR(0, 276, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_10);
-  __pyx_t_5 = __Pyx_PyLong_From_int64_t(__pyx_v_count); if (unlikely(!__pyx_t_5)) __PYX_ERR(0, 273, __pyx_L1_error)
+  __pyx_t_5 = __Pyx_PyLong_From_int64_t(__pyx_v_count); if (unlikely(!__pyx_t_5)) __PYX_ERR(0, 276, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_5);
-  __pyx_t_3 = PyLong_FromSsize_t((__pyx_v_known_distances.shape[1])); if (unlikely(!__pyx_t_3)) __PYX_ERR(0, 273, __pyx_L1_error)
+  __pyx_t_3 = PyLong_FromSsize_t((__pyx_v_known_distances.shape[1])); if (unlikely(!__pyx_t_3)) __PYX_ERR(0, 276, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_3);
-  __pyx_t_9 = PyLong_FromSsize_t((__pyx_v_places.shape[1])); if (unlikely(!__pyx_t_9)) __PYX_ERR(0, 273, __pyx_L1_error)
+  __pyx_t_9 = PyLong_FromSsize_t((__pyx_v_indices.shape[1])); if (unlikely(!__pyx_t_9)) __PYX_ERR(0, 276, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_9);
-  __pyx_t_8 = PyLong_FromSsize_t((__pyx_v_distances.shape[1])); if (unlikely(!__pyx_t_8)) __PYX_ERR(0, 273, __pyx_L1_error)
+  __pyx_t_8 = PyLong_FromSsize_t((__pyx_v_distances.shape[1])); if (unlikely(!__pyx_t_8)) __PYX_ERR(0, 276, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_8);
-  __pyx_t_7 = PyTuple_New(3); if (unlikely(!__pyx_t_7)) __PYX_ERR(0, 273, __pyx_L1_error)
+  __pyx_t_7 = PyTuple_New(3); if (unlikely(!__pyx_t_7)) __PYX_ERR(0, 276, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_7);
   __Pyx_GIVEREF(__pyx_t_3);
-  if (__Pyx_PyTuple_SET_ITEM(__pyx_t_7, 0, __pyx_t_3) != (0)) __PYX_ERR(0, 273, __pyx_L1_error);
+  if (__Pyx_PyTuple_SET_ITEM(__pyx_t_7, 0, __pyx_t_3) != (0)) __PYX_ERR(0, 276, __pyx_L1_error);
   __Pyx_GIVEREF(__pyx_t_9);
-  if (__Pyx_PyTuple_SET_ITEM(__pyx_t_7, 1, __pyx_t_9) != (0)) __PYX_ERR(0, 273, __pyx_L1_error);
+  if (__Pyx_PyTuple_SET_ITEM(__pyx_t_7, 1, __pyx_t_9) != (0)) __PYX_ERR(0, 276, __pyx_L1_error);
   __Pyx_GIVEREF(__pyx_t_8);
-  if (__Pyx_PyTuple_SET_ITEM(__pyx_t_7, 2, __pyx_t_8) != (0)) __PYX_ERR(0, 273, __pyx_L1_error);
+  if (__Pyx_PyTuple_SET_ITEM(__pyx_t_7, 2, __pyx_t_8) != (0)) __PYX_ERR(0, 276, __pyx_L1_error);
   __pyx_t_3 = 0;
   __pyx_t_9 = 0;
   __pyx_t_8 = 0;
@@ -21699,16 +21747,16 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_ne
     __Pyx_DECREF(__pyx_t_5); __pyx_t_5 = 0;
     __Pyx_DECREF(__pyx_t_7); __pyx_t_7 = 0;
     __Pyx_DECREF(__pyx_t_10); __pyx_t_10 = 0;
-    if (unlikely(!__pyx_t_2)) __PYX_ERR(0, 273, __pyx_L1_error)
+    if (unlikely(!__pyx_t_2)) __PYX_ERR(0, 276, __pyx_L1_error)
     __Pyx_GOTREF(__pyx_t_2);
   }
   __Pyx_DECREF(__pyx_t_2); __pyx_t_2 = 0;
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":274
- *     check(total, (known.shape[0], known_distances.shape[0], places.shape[0], distances.shape[0]))
- *     check(count, (known_distances.shape[1], places.shape[1], distances.shape[1]))
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":277
+ *     check_lengths(total, (known.shape[0], known_distances.shape[0], indices.shape[0], distances.shape[0]))
+ *     check_lengths(count, (known_distances.shape[1], indices.shape[1], distances.shape[1]))
  *     if not 0 <= begin <= end <= total:             # <<<<<<<<<<<<<<
- *         raise ValueError("no such rows")
+ *         raise ValueError("the range is outside of the vectors")
  *     if begin == end or not count:
 */
   __pyx_t_12 = (0 <= __pyx_v_begin);
@@ -21724,38 +21772,38 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_ne
   if (unlikely(__pyx_t_13)) {
 
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":275
- *     check(count, (known_distances.shape[1], places.shape[1], distances.shape[1]))
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":278
+ *     check_lengths(count, (known_distances.shape[1], indices.shape[1], distances.shape[1]))
  *     if not 0 <= begin <= end <= total:
- *         raise ValueError("no such rows")             # <<<<<<<<<<<<<<
+ *         raise ValueError("the range is outside of the vectors")             # <<<<<<<<<<<<<<
  *     if begin == end or not count:
  *         return
 */
     __pyx_t_10 = NULL;
     __pyx_t_11 = 1;
     {
-      PyObject *__pyx_callargs[2] = {__pyx_t_10, __pyx_mstate_global->__pyx_kp_u_no_such_rows};
+      PyObject *__pyx_callargs[2] = {__pyx_t_10, __pyx_mstate_global->__pyx_kp_u_the_range_is_outside_of_the_vect};
       __pyx_t_2 = __Pyx_PyObject_FastCall((PyObject*)(((PyTypeObject*)PyExc_ValueError)), __pyx_callargs+__pyx_t_11, (2-__pyx_t_11) | (__pyx_t_11*__Pyx_PY_VECTORCALL_ARGUMENTS_OFFSET));
       __Pyx_XDECREF(__pyx_t_10); __pyx_t_10 = 0;
-      if (unlikely(!__pyx_t_2)) __PYX_ERR(0, 275, __pyx_L1_error)
+      if (unlikely(!__pyx_t_2)) __PYX_ERR(0, 278, __pyx_L1_error)
       __Pyx_GOTREF(__pyx_t_2);
     }
     __Pyx_Raise(__pyx_t_2, 0, 0, 0);
     __Pyx_DECREF(__pyx_t_2); __pyx_t_2 = 0;
-    __PYX_ERR(0, 275, __pyx_L1_error)
+    __PYX_ERR(0, 278, __pyx_L1_error)
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":274
- *     check(total, (known.shape[0], known_distances.shape[0], places.shape[0], distances.shape[0]))
- *     check(count, (known_distances.shape[1], places.shape[1], distances.shape[1]))
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":277
+ *     check_lengths(total, (known.shape[0], known_distances.shape[0], indices.shape[0], distances.shape[0]))
+ *     check_lengths(count, (known_distances.shape[1], indices.shape[1], distances.shape[1]))
  *     if not 0 <= begin <= end <= total:             # <<<<<<<<<<<<<<
- *         raise ValueError("no such rows")
+ *         raise ValueError("the range is outside of the vectors")
  *     if begin == end or not count:
 */
   }
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":276
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":279
  *     if not 0 <= begin <= end <= total:
- *         raise ValueError("no such rows")
+ *         raise ValueError("the range is outside of the vectors")
  *     if begin == end or not count:             # <<<<<<<<<<<<<<
  *         return
  *     try:
@@ -21779,12 +21827,12 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_ne
   if (__pyx_t_13) {
 
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":277
- *         raise ValueError("no such rows")
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":280
+ *         raise ValueError("the range is outside of the vectors")
  *     if begin == end or not count:
  *         return             # <<<<<<<<<<<<<<
  *     try:
- *         heap = <Found *>calloc(count, sizeof(Found))
+ *         heap = <Candidate *>calloc(count, sizeof(Candidate))
 */
     {
       PyObject *__pyx_temp;
@@ -21796,47 +21844,47 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_ne
     }
     goto __pyx_L0;
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":276
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":279
  *     if not 0 <= begin <= end <= total:
- *         raise ValueError("no such rows")
+ *         raise ValueError("the range is outside of the vectors")
  *     if begin == end or not count:             # <<<<<<<<<<<<<<
  *         return
  *     try:
 */
   }
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":278
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":281
  *     if begin == end or not count:
  *         return
  *     try:             # <<<<<<<<<<<<<<
- *         heap = <Found *>calloc(count, sizeof(Found))
+ *         heap = <Candidate *>calloc(count, sizeof(Candidate))
  *         seen = <int64_t *>calloc(total, sizeof(int64_t))
 */
   /*try:*/ {
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":279
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":282
  *         return
  *     try:
- *         heap = <Found *>calloc(count, sizeof(Found))             # <<<<<<<<<<<<<<
+ *         heap = <Candidate *>calloc(count, sizeof(Candidate))             # <<<<<<<<<<<<<<
  *         seen = <int64_t *>calloc(total, sizeof(int64_t))
  *         if heap == NULL or seen == NULL:
 */
-    __pyx_v_heap = ((struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_5_near_Found *)calloc(__pyx_v_count, (sizeof(struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_5_near_Found))));
+    __pyx_v_heap = ((struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_10_neighbors_Candidate *)calloc(__pyx_v_count, (sizeof(struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_10_neighbors_Candidate))));
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":280
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":283
  *     try:
- *         heap = <Found *>calloc(count, sizeof(Found))
+ *         heap = <Candidate *>calloc(count, sizeof(Candidate))
  *         seen = <int64_t *>calloc(total, sizeof(int64_t))             # <<<<<<<<<<<<<<
  *         if heap == NULL or seen == NULL:
- *             raise MemoryError("no memory for neighbours")
+ *             raise MemoryError("out of memory")
 */
     __pyx_v_seen = ((int64_t *)calloc(__pyx_v_total, (sizeof(int64_t))));
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":281
- *         heap = <Found *>calloc(count, sizeof(Found))
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":284
+ *         heap = <Candidate *>calloc(count, sizeof(Candidate))
  *         seen = <int64_t *>calloc(total, sizeof(int64_t))
  *         if heap == NULL or seen == NULL:             # <<<<<<<<<<<<<<
- *             raise MemoryError("no memory for neighbours")
+ *             raise MemoryError("out of memory")
  *         with nogil:
 */
     __pyx_t_12 = (__pyx_v_heap == NULL);
@@ -21858,38 +21906,38 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_ne
     if (unlikely(__pyx_t_13)) {
 
 
-      /* "tracklight/analysis/embeddings/projections/_near.pyx":282
+      /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":285
  *         seen = <int64_t *>calloc(total, sizeof(int64_t))
  *         if heap == NULL or seen == NULL:
- *             raise MemoryError("no memory for neighbours")             # <<<<<<<<<<<<<<
+ *             raise MemoryError("out of memory")             # <<<<<<<<<<<<<<
  *         with nogil:
  *             for row in range(begin, end):
 */
       __pyx_t_10 = NULL;
       __pyx_t_11 = 1;
       {
-        PyObject *__pyx_callargs[2] = {__pyx_t_10, __pyx_mstate_global->__pyx_kp_u_no_memory_for_neighbours};
+        PyObject *__pyx_callargs[2] = {__pyx_t_10, __pyx_mstate_global->__pyx_kp_u_out_of_memory};
         __pyx_t_2 = __Pyx_PyObject_FastCall((PyObject*)(((PyTypeObject*)PyExc_MemoryError)), __pyx_callargs+__pyx_t_11, (2-__pyx_t_11) | (__pyx_t_11*__Pyx_PY_VECTORCALL_ARGUMENTS_OFFSET));
         __Pyx_XDECREF(__pyx_t_10); __pyx_t_10 = 0;
-        if (unlikely(!__pyx_t_2)) __PYX_ERR(0, 282, __pyx_L8_error)
+        if (unlikely(!__pyx_t_2)) __PYX_ERR(0, 285, __pyx_L8_error)
         __Pyx_GOTREF(__pyx_t_2);
       }
       __Pyx_Raise(__pyx_t_2, 0, 0, 0);
       __Pyx_DECREF(__pyx_t_2); __pyx_t_2 = 0;
-      __PYX_ERR(0, 282, __pyx_L8_error)
+      __PYX_ERR(0, 285, __pyx_L8_error)
 
-      /* "tracklight/analysis/embeddings/projections/_near.pyx":281
- *         heap = <Found *>calloc(count, sizeof(Found))
+      /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":284
+ *         heap = <Candidate *>calloc(count, sizeof(Candidate))
  *         seen = <int64_t *>calloc(total, sizeof(int64_t))
  *         if heap == NULL or seen == NULL:             # <<<<<<<<<<<<<<
- *             raise MemoryError("no memory for neighbours")
+ *             raise MemoryError("out of memory")
  *         with nogil:
 */
     }
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":283
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":286
  *         if heap == NULL or seen == NULL:
- *             raise MemoryError("no memory for neighbours")
+ *             raise MemoryError("out of memory")
  *         with nogil:             # <<<<<<<<<<<<<<
  *             for row in range(begin, end):
  *                 for rank in range(count):
@@ -21900,8 +21948,8 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_ne
         __Pyx_FastGIL_Remember();
         /*try:*/ {
 
-          /* "tracklight/analysis/embeddings/projections/_near.pyx":284
- *             raise MemoryError("no memory for neighbours")
+          /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":287
+ *             raise MemoryError("out of memory")
  *         with nogil:
  *             for row in range(begin, end):             # <<<<<<<<<<<<<<
  *                 for rank in range(count):
@@ -21914,12 +21962,12 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_ne
           for (__pyx_t_16 = __pyx_v_begin; __pyx_t_16 < __pyx_t_15; __pyx_t_16+=1) {
             __pyx_v_row = __pyx_t_16;
 
-            /* "tracklight/analysis/embeddings/projections/_near.pyx":285
+            /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":288
  *         with nogil:
  *             for row in range(begin, end):
  *                 for rank in range(count):             # <<<<<<<<<<<<<<
  *                     heap[rank].distance = known_distances[row, rank]
- *                     heap[rank].place = known[row, rank]
+ *                     heap[rank].index = known[row, rank]
 */
 
             __pyx_t_17 = __pyx_v_count;
@@ -21928,41 +21976,41 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_ne
             for (__pyx_t_19 = 0; __pyx_t_19 < __pyx_t_18; __pyx_t_19+=1) {
               __pyx_v_rank = __pyx_t_19;
 
-              /* "tracklight/analysis/embeddings/projections/_near.pyx":286
+              /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":289
  *             for row in range(begin, end):
  *                 for rank in range(count):
  *                     heap[rank].distance = known_distances[row, rank]             # <<<<<<<<<<<<<<
- *                     heap[rank].place = known[row, rank]
- *                 meet(vectors, letter, known, min(company, count), row, seen, heap)
+ *                     heap[rank].index = known[row, rank]
+ *                 add_neighbors_of_neighbors(vectors, metric_code, known, min(fanout, count), row, seen, heap)
 */
               __pyx_t_20 = __pyx_v_row;
               __pyx_t_21 = __pyx_v_rank;
               (__pyx_v_heap[__pyx_v_rank]).distance = (*((float const  *) ( /* dim=1 */ ((char *) (((float const  *) ( /* dim=0 */ (__pyx_v_known_distances.data + __pyx_t_20 * __pyx_v_known_distances.strides[0]) )) + __pyx_t_21)) )));
 
-              /* "tracklight/analysis/embeddings/projections/_near.pyx":287
+              /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":290
  *                 for rank in range(count):
  *                     heap[rank].distance = known_distances[row, rank]
- *                     heap[rank].place = known[row, rank]             # <<<<<<<<<<<<<<
- *                 meet(vectors, letter, known, min(company, count), row, seen, heap)
- *                 sort(heap, count)
+ *                     heap[rank].index = known[row, rank]             # <<<<<<<<<<<<<<
+ *                 add_neighbors_of_neighbors(vectors, metric_code, known, min(fanout, count), row, seen, heap)
+ *                 sort_heap(heap, count)
 */
               __pyx_t_21 = __pyx_v_row;
               __pyx_t_20 = __pyx_v_rank;
-              (__pyx_v_heap[__pyx_v_rank]).place = (*((int32_t const  *) ( /* dim=1 */ ((char *) (((int32_t const  *) ( /* dim=0 */ (__pyx_v_known.data + __pyx_t_21 * __pyx_v_known.strides[0]) )) + __pyx_t_20)) )));
+              (__pyx_v_heap[__pyx_v_rank]).index = (*((int32_t const  *) ( /* dim=1 */ ((char *) (((int32_t const  *) ( /* dim=0 */ (__pyx_v_known.data + __pyx_t_21 * __pyx_v_known.strides[0]) )) + __pyx_t_20)) )));
             }
 
 
-            /* "tracklight/analysis/embeddings/projections/_near.pyx":288
+            /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":291
  *                     heap[rank].distance = known_distances[row, rank]
- *                     heap[rank].place = known[row, rank]
- *                 meet(vectors, letter, known, min(company, count), row, seen, heap)             # <<<<<<<<<<<<<<
- *                 sort(heap, count)
+ *                     heap[rank].index = known[row, rank]
+ *                 add_neighbors_of_neighbors(vectors, metric_code, known, min(fanout, count), row, seen, heap)             # <<<<<<<<<<<<<<
+ *                 sort_heap(heap, count)
  *                 for rank in range(count):
 */
 
             __pyx_t_17 = __pyx_v_count;
 
-            __pyx_t_18 = __pyx_v_company;
+            __pyx_t_18 = __pyx_v_fanout;
             __pyx_t_13 = (__pyx_t_17 < __pyx_t_18);
 
             if (__pyx_t_13) {
@@ -21973,23 +22021,23 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_ne
               __pyx_t_19 = __pyx_t_18;
             }
 
-            __pyx_f_10tracklight_8analysis_10embeddings_11projections_5_near_meet(__pyx_v_vectors, __pyx_v_letter, __pyx_v_known, __pyx_t_19, __pyx_v_row, __pyx_v_seen, __pyx_v_heap);
+            __pyx_f_10tracklight_8analysis_10embeddings_11projections_10_neighbors_add_neighbors_of_neighbors(__pyx_v_vectors, __pyx_v_metric_code, __pyx_v_known, __pyx_t_19, __pyx_v_row, __pyx_v_seen, __pyx_v_heap);
 
 
-            /* "tracklight/analysis/embeddings/projections/_near.pyx":289
- *                     heap[rank].place = known[row, rank]
- *                 meet(vectors, letter, known, min(company, count), row, seen, heap)
- *                 sort(heap, count)             # <<<<<<<<<<<<<<
+            /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":292
+ *                     heap[rank].index = known[row, rank]
+ *                 add_neighbors_of_neighbors(vectors, metric_code, known, min(fanout, count), row, seen, heap)
+ *                 sort_heap(heap, count)             # <<<<<<<<<<<<<<
  *                 for rank in range(count):
- *                     places[row, rank] = heap[rank].place
+ *                     indices[row, rank] = heap[rank].index
 */
-            __pyx_f_10tracklight_8analysis_10embeddings_11projections_5_near_sort(__pyx_v_heap, __pyx_v_count);
+            __pyx_f_10tracklight_8analysis_10embeddings_11projections_10_neighbors_sort_heap(__pyx_v_heap, __pyx_v_count);
 
-            /* "tracklight/analysis/embeddings/projections/_near.pyx":290
- *                 meet(vectors, letter, known, min(company, count), row, seen, heap)
- *                 sort(heap, count)
+            /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":293
+ *                 add_neighbors_of_neighbors(vectors, metric_code, known, min(fanout, count), row, seen, heap)
+ *                 sort_heap(heap, count)
  *                 for rank in range(count):             # <<<<<<<<<<<<<<
- *                     places[row, rank] = heap[rank].place
+ *                     indices[row, rank] = heap[rank].index
  *                     distances[row, rank] = <float>heap[rank].distance
 */
 
@@ -21999,23 +22047,23 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_ne
             for (__pyx_t_18 = 0; __pyx_t_18 < __pyx_t_17; __pyx_t_18+=1) {
               __pyx_v_rank = __pyx_t_18;
 
-              /* "tracklight/analysis/embeddings/projections/_near.pyx":291
- *                 sort(heap, count)
+              /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":294
+ *                 sort_heap(heap, count)
  *                 for rank in range(count):
- *                     places[row, rank] = heap[rank].place             # <<<<<<<<<<<<<<
+ *                     indices[row, rank] = heap[rank].index             # <<<<<<<<<<<<<<
  *                     distances[row, rank] = <float>heap[rank].distance
  *     finally:
 */
-              __pyx_t_22 = (__pyx_v_heap[__pyx_v_rank]).place;
+              __pyx_t_22 = (__pyx_v_heap[__pyx_v_rank]).index;
 
               __pyx_t_20 = __pyx_v_row;
               __pyx_t_21 = __pyx_v_rank;
-              *((int32_t *) ( /* dim=1 */ ((char *) (((int32_t *) ( /* dim=0 */ (__pyx_v_places.data + __pyx_t_20 * __pyx_v_places.strides[0]) )) + __pyx_t_21)) )) = __pyx_t_22;
+              *((int32_t *) ( /* dim=1 */ ((char *) (((int32_t *) ( /* dim=0 */ (__pyx_v_indices.data + __pyx_t_20 * __pyx_v_indices.strides[0]) )) + __pyx_t_21)) )) = __pyx_t_22;
 
 
-              /* "tracklight/analysis/embeddings/projections/_near.pyx":292
+              /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":295
  *                 for rank in range(count):
- *                     places[row, rank] = heap[rank].place
+ *                     indices[row, rank] = heap[rank].index
  *                     distances[row, rank] = <float>heap[rank].distance             # <<<<<<<<<<<<<<
  *     finally:
  *         free(heap)
@@ -22029,9 +22077,9 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_ne
 
         }
 
-        /* "tracklight/analysis/embeddings/projections/_near.pyx":283
+        /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":286
  *         if heap == NULL or seen == NULL:
- *             raise MemoryError("no memory for neighbours")
+ *             raise MemoryError("out of memory")
  *         with nogil:             # <<<<<<<<<<<<<<
  *             for row in range(begin, end):
  *                 for rank in range(count):
@@ -22047,7 +22095,7 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_ne
     }
   }
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":294
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":297
  *                     distances[row, rank] = <float>heap[rank].distance
  *     finally:
  *         free(heap)             # <<<<<<<<<<<<<<
@@ -22058,7 +22106,7 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_ne
     /*normal exit:*/{
       free(__pyx_v_heap);
 
-      /* "tracklight/analysis/embeddings/projections/_near.pyx":295
+      /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":298
  *     finally:
  *         free(heap)
  *         free(seen)             # <<<<<<<<<<<<<<
@@ -22093,7 +22141,7 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_ne
       __pyx_t_23 = __pyx_lineno; __pyx_t_24 = __pyx_clineno; __pyx_t_25 = __pyx_filename;
       {
 
-        /* "tracklight/analysis/embeddings/projections/_near.pyx":294
+        /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":297
  *                     distances[row, rank] = <float>heap[rank].distance
  *     finally:
  *         free(heap)             # <<<<<<<<<<<<<<
@@ -22102,7 +22150,7 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_ne
 */
         free(__pyx_v_heap);
 
-        /* "tracklight/analysis/embeddings/projections/_near.pyx":295
+        /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":298
  *     finally:
  *         free(heap)
  *         free(seen)             # <<<<<<<<<<<<<<
@@ -22126,10 +22174,10 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_ne
     __pyx_L9:;
   }
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":256
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":259
  * 
  * 
- * def refine(             # <<<<<<<<<<<<<<
+ * def refine_neighbors(             # <<<<<<<<<<<<<<
  *     const float[:, ::1] vectors,
  *     str metric,
 */
@@ -22147,7 +22195,7 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_ne
   __Pyx_XDECREF(__pyx_t_8);
   __Pyx_XDECREF(__pyx_t_9);
   __Pyx_XDECREF(__pyx_t_10);
-  __Pyx_AddTraceback("tracklight.analysis.embeddings.projections._near.refine", __pyx_clineno, __pyx_lineno, __pyx_filename);
+  __Pyx_AddTraceback("tracklight.analysis.embeddings.projections._neighbors.refine_neighbors", __pyx_clineno, __pyx_lineno, __pyx_filename);
   __pyx_r = NULL;
   __pyx_L0:;
 
@@ -22162,20 +22210,20 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_ne
   return __pyx_r;
 }
 
-/* "tracklight/analysis/embeddings/projections/_near.pyx":298
+/* "tracklight/analysis/embeddings/projections/_neighbors.pyx":301
  * 
  * 
- * cdef inline void meet(             # <<<<<<<<<<<<<<
+ * cdef inline void add_neighbors_of_neighbors(             # <<<<<<<<<<<<<<
  *     const float[:, ::1] vectors,
  *     char metric,
 */
 
-static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projections_5_near_meet(__Pyx_memviewslice __pyx_v_vectors, char __pyx_v_metric, __Pyx_memviewslice __pyx_v_known, int64_t __pyx_v_company, int64_t __pyx_v_row, int64_t *__pyx_v_seen, struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_5_near_Found *__pyx_v_heap) {
+static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projections_10_neighbors_add_neighbors_of_neighbors(__Pyx_memviewslice __pyx_v_vectors, char __pyx_v_metric, __Pyx_memviewslice __pyx_v_known, int64_t __pyx_v_fanout, int64_t __pyx_v_row, int64_t *__pyx_v_seen, struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_10_neighbors_Candidate *__pyx_v_heap) {
   int64_t __pyx_v_count;
   int64_t __pyx_v_rank;
   int64_t __pyx_v_other;
-  int32_t __pyx_v_friend;
-  struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_5_near_Found __pyx_v_found;
+  int32_t __pyx_v_neighbor;
+  struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_10_neighbors_Candidate __pyx_v_candidate;
   int64_t __pyx_t_1;
   int64_t __pyx_t_2;
   int64_t __pyx_t_3;
@@ -22188,30 +22236,30 @@ static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projecti
   Py_ssize_t __pyx_t_10;
   Py_ssize_t __pyx_t_11;
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":308
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":311
  * ) noexcept nogil:
- *     """Take in those neighbours of a row's neighbours that are nearer than what it knows."""
+ *     """Add those neighbors of a row's neighbors that are nearer than the known ones."""
  *     cdef int64_t count = known.shape[1], rank, other             # <<<<<<<<<<<<<<
- *     cdef int32_t friend
- *     cdef Found found
+ *     cdef int32_t neighbor
+ *     cdef Candidate candidate
 */
   __pyx_v_count = (__pyx_v_known.shape[1]);
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":311
- *     cdef int32_t friend
- *     cdef Found found
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":314
+ *     cdef int32_t neighbor
+ *     cdef Candidate candidate
  *     seen[row] = row + 1             # <<<<<<<<<<<<<<
  *     for rank in range(count):
  *         seen[known[row, rank]] = row + 1
 */
   (__pyx_v_seen[__pyx_v_row]) = (__pyx_v_row + 1);
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":312
- *     cdef Found found
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":315
+ *     cdef Candidate candidate
  *     seen[row] = row + 1
  *     for rank in range(count):             # <<<<<<<<<<<<<<
  *         seen[known[row, rank]] = row + 1
- *     pile(heap, count)
+ *     heapify(heap, count)
 */
 
   __pyx_t_1 = __pyx_v_count;
@@ -22220,12 +22268,12 @@ static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projecti
   for (__pyx_t_3 = 0; __pyx_t_3 < __pyx_t_2; __pyx_t_3+=1) {
     __pyx_v_rank = __pyx_t_3;
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":313
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":316
  *     seen[row] = row + 1
  *     for rank in range(count):
  *         seen[known[row, rank]] = row + 1             # <<<<<<<<<<<<<<
- *     pile(heap, count)
- *     for rank in range(company):
+ *     heapify(heap, count)
+ *     for rank in range(fanout):
 */
     __pyx_t_4 = __pyx_v_row;
     __pyx_t_5 = __pyx_v_rank;
@@ -22233,151 +22281,151 @@ static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projecti
   }
 
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":314
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":317
  *     for rank in range(count):
  *         seen[known[row, rank]] = row + 1
- *     pile(heap, count)             # <<<<<<<<<<<<<<
- *     for rank in range(company):
- *         friend = known[row, rank]
+ *     heapify(heap, count)             # <<<<<<<<<<<<<<
+ *     for rank in range(fanout):
+ *         neighbor = known[row, rank]
 */
-  __pyx_f_10tracklight_8analysis_10embeddings_11projections_5_near_pile(__pyx_v_heap, __pyx_v_count);
+  __pyx_f_10tracklight_8analysis_10embeddings_11projections_10_neighbors_heapify(__pyx_v_heap, __pyx_v_count);
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":315
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":318
  *         seen[known[row, rank]] = row + 1
- *     pile(heap, count)
- *     for rank in range(company):             # <<<<<<<<<<<<<<
- *         friend = known[row, rank]
- *         for other in range(company):
+ *     heapify(heap, count)
+ *     for rank in range(fanout):             # <<<<<<<<<<<<<<
+ *         neighbor = known[row, rank]
+ *         for other in range(fanout):
 */
 
-  __pyx_t_1 = __pyx_v_company;
+  __pyx_t_1 = __pyx_v_fanout;
   __pyx_t_2 = __pyx_t_1;
 
   for (__pyx_t_3 = 0; __pyx_t_3 < __pyx_t_2; __pyx_t_3+=1) {
     __pyx_v_rank = __pyx_t_3;
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":316
- *     pile(heap, count)
- *     for rank in range(company):
- *         friend = known[row, rank]             # <<<<<<<<<<<<<<
- *         for other in range(company):
- *             found.place = known[friend, other]
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":319
+ *     heapify(heap, count)
+ *     for rank in range(fanout):
+ *         neighbor = known[row, rank]             # <<<<<<<<<<<<<<
+ *         for other in range(fanout):
+ *             candidate.index = known[neighbor, other]
 */
     __pyx_t_5 = __pyx_v_row;
     __pyx_t_4 = __pyx_v_rank;
-    __pyx_v_friend = (*((int32_t const  *) ( /* dim=1 */ ((char *) (((int32_t const  *) ( /* dim=0 */ (__pyx_v_known.data + __pyx_t_5 * __pyx_v_known.strides[0]) )) + __pyx_t_4)) )));
+    __pyx_v_neighbor = (*((int32_t const  *) ( /* dim=1 */ ((char *) (((int32_t const  *) ( /* dim=0 */ (__pyx_v_known.data + __pyx_t_5 * __pyx_v_known.strides[0]) )) + __pyx_t_4)) )));
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":317
- *     for rank in range(company):
- *         friend = known[row, rank]
- *         for other in range(company):             # <<<<<<<<<<<<<<
- *             found.place = known[friend, other]
- *             if seen[found.place] == row + 1:
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":320
+ *     for rank in range(fanout):
+ *         neighbor = known[row, rank]
+ *         for other in range(fanout):             # <<<<<<<<<<<<<<
+ *             candidate.index = known[neighbor, other]
+ *             if seen[candidate.index] == row + 1:
 */
 
-    __pyx_t_6 = __pyx_v_company;
+    __pyx_t_6 = __pyx_v_fanout;
     __pyx_t_7 = __pyx_t_6;
 
     for (__pyx_t_8 = 0; __pyx_t_8 < __pyx_t_7; __pyx_t_8+=1) {
       __pyx_v_other = __pyx_t_8;
 
-      /* "tracklight/analysis/embeddings/projections/_near.pyx":318
- *         friend = known[row, rank]
- *         for other in range(company):
- *             found.place = known[friend, other]             # <<<<<<<<<<<<<<
- *             if seen[found.place] == row + 1:
+      /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":321
+ *         neighbor = known[row, rank]
+ *         for other in range(fanout):
+ *             candidate.index = known[neighbor, other]             # <<<<<<<<<<<<<<
+ *             if seen[candidate.index] == row + 1:
  *                 continue
 */
-      __pyx_t_4 = __pyx_v_friend;
+      __pyx_t_4 = __pyx_v_neighbor;
       __pyx_t_5 = __pyx_v_other;
-      __pyx_v_found.place = (*((int32_t const  *) ( /* dim=1 */ ((char *) (((int32_t const  *) ( /* dim=0 */ (__pyx_v_known.data + __pyx_t_4 * __pyx_v_known.strides[0]) )) + __pyx_t_5)) )));
+      __pyx_v_candidate.index = (*((int32_t const  *) ( /* dim=1 */ ((char *) (((int32_t const  *) ( /* dim=0 */ (__pyx_v_known.data + __pyx_t_4 * __pyx_v_known.strides[0]) )) + __pyx_t_5)) )));
 
-      /* "tracklight/analysis/embeddings/projections/_near.pyx":319
- *         for other in range(company):
- *             found.place = known[friend, other]
- *             if seen[found.place] == row + 1:             # <<<<<<<<<<<<<<
+      /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":322
+ *         for other in range(fanout):
+ *             candidate.index = known[neighbor, other]
+ *             if seen[candidate.index] == row + 1:             # <<<<<<<<<<<<<<
  *                 continue
- *             seen[found.place] = row + 1
+ *             seen[candidate.index] = row + 1
 */
-      __pyx_t_9 = ((__pyx_v_seen[__pyx_v_found.place]) == (__pyx_v_row + 1));
+      __pyx_t_9 = ((__pyx_v_seen[__pyx_v_candidate.index]) == (__pyx_v_row + 1));
 
       if (__pyx_t_9) {
 
 
-        /* "tracklight/analysis/embeddings/projections/_near.pyx":320
- *             found.place = known[friend, other]
- *             if seen[found.place] == row + 1:
+        /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":323
+ *             candidate.index = known[neighbor, other]
+ *             if seen[candidate.index] == row + 1:
  *                 continue             # <<<<<<<<<<<<<<
- *             seen[found.place] = row + 1
- *             found.distance = measure(
+ *             seen[candidate.index] = row + 1
+ *             candidate.distance = compute_distance(
 */
         goto __pyx_L7_continue;
 
-        /* "tracklight/analysis/embeddings/projections/_near.pyx":319
- *         for other in range(company):
- *             found.place = known[friend, other]
- *             if seen[found.place] == row + 1:             # <<<<<<<<<<<<<<
+        /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":322
+ *         for other in range(fanout):
+ *             candidate.index = known[neighbor, other]
+ *             if seen[candidate.index] == row + 1:             # <<<<<<<<<<<<<<
  *                 continue
- *             seen[found.place] = row + 1
+ *             seen[candidate.index] = row + 1
 */
       }
 
-      /* "tracklight/analysis/embeddings/projections/_near.pyx":321
- *             if seen[found.place] == row + 1:
+      /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":324
+ *             if seen[candidate.index] == row + 1:
  *                 continue
- *             seen[found.place] = row + 1             # <<<<<<<<<<<<<<
- *             found.distance = measure(
- *                 &vectors[row, 0], &vectors[found.place, 0], vectors.shape[1], metric
+ *             seen[candidate.index] = row + 1             # <<<<<<<<<<<<<<
+ *             candidate.distance = compute_distance(
+ *                 &vectors[row, 0], &vectors[candidate.index, 0], vectors.shape[1], metric
 */
-      (__pyx_v_seen[__pyx_v_found.place]) = (__pyx_v_row + 1);
+      (__pyx_v_seen[__pyx_v_candidate.index]) = (__pyx_v_row + 1);
 
-      /* "tracklight/analysis/embeddings/projections/_near.pyx":323
- *             seen[found.place] = row + 1
- *             found.distance = measure(
- *                 &vectors[row, 0], &vectors[found.place, 0], vectors.shape[1], metric             # <<<<<<<<<<<<<<
+      /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":326
+ *             seen[candidate.index] = row + 1
+ *             candidate.distance = compute_distance(
+ *                 &vectors[row, 0], &vectors[candidate.index, 0], vectors.shape[1], metric             # <<<<<<<<<<<<<<
  *             )
- *             if is_nearer(found, heap[0]):
+ *             if is_nearer(candidate, heap[0]):
 */
       __pyx_t_5 = __pyx_v_row;
       __pyx_t_4 = 0;
-      __pyx_t_10 = __pyx_v_found.place;
+      __pyx_t_10 = __pyx_v_candidate.index;
       __pyx_t_11 = 0;
 
-      /* "tracklight/analysis/embeddings/projections/_near.pyx":322
+      /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":325
  *                 continue
- *             seen[found.place] = row + 1
- *             found.distance = measure(             # <<<<<<<<<<<<<<
- *                 &vectors[row, 0], &vectors[found.place, 0], vectors.shape[1], metric
+ *             seen[candidate.index] = row + 1
+ *             candidate.distance = compute_distance(             # <<<<<<<<<<<<<<
+ *                 &vectors[row, 0], &vectors[candidate.index, 0], vectors.shape[1], metric
  *             )
 */
-      __pyx_v_found.distance = __pyx_f_10tracklight_8analysis_10embeddings_11projections_5_near_measure((&(*((float const  *) ( /* dim=1 */ ((char *) (((float const  *) ( /* dim=0 */ (__pyx_v_vectors.data + __pyx_t_5 * __pyx_v_vectors.strides[0]) )) + __pyx_t_4)) )))), (&(*((float const  *) ( /* dim=1 */ ((char *) (((float const  *) ( /* dim=0 */ (__pyx_v_vectors.data + __pyx_t_10 * __pyx_v_vectors.strides[0]) )) + __pyx_t_11)) )))), (__pyx_v_vectors.shape[1]), __pyx_v_metric);
+      __pyx_v_candidate.distance = __pyx_f_10tracklight_8analysis_10embeddings_11projections_10_neighbors_compute_distance((&(*((float const  *) ( /* dim=1 */ ((char *) (((float const  *) ( /* dim=0 */ (__pyx_v_vectors.data + __pyx_t_5 * __pyx_v_vectors.strides[0]) )) + __pyx_t_4)) )))), (&(*((float const  *) ( /* dim=1 */ ((char *) (((float const  *) ( /* dim=0 */ (__pyx_v_vectors.data + __pyx_t_10 * __pyx_v_vectors.strides[0]) )) + __pyx_t_11)) )))), (__pyx_v_vectors.shape[1]), __pyx_v_metric);
 
-      /* "tracklight/analysis/embeddings/projections/_near.pyx":325
- *                 &vectors[row, 0], &vectors[found.place, 0], vectors.shape[1], metric
+      /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":328
+ *                 &vectors[row, 0], &vectors[candidate.index, 0], vectors.shape[1], metric
  *             )
- *             if is_nearer(found, heap[0]):             # <<<<<<<<<<<<<<
- *                 sift(heap, 0, count, found)
+ *             if is_nearer(candidate, heap[0]):             # <<<<<<<<<<<<<<
+ *                 sift_down(heap, 0, count, candidate)
  * 
 */
-      __pyx_t_9 = __pyx_f_10tracklight_8analysis_10embeddings_11projections_5_near_is_nearer(__pyx_v_found, (__pyx_v_heap[0]));
+      __pyx_t_9 = __pyx_f_10tracklight_8analysis_10embeddings_11projections_10_neighbors_is_nearer(__pyx_v_candidate, (__pyx_v_heap[0]));
 
       if (__pyx_t_9) {
 
 
-        /* "tracklight/analysis/embeddings/projections/_near.pyx":326
+        /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":329
  *             )
- *             if is_nearer(found, heap[0]):
- *                 sift(heap, 0, count, found)             # <<<<<<<<<<<<<<
+ *             if is_nearer(candidate, heap[0]):
+ *                 sift_down(heap, 0, count, candidate)             # <<<<<<<<<<<<<<
  * 
  * 
 */
-        __pyx_f_10tracklight_8analysis_10embeddings_11projections_5_near_sift(__pyx_v_heap, 0, __pyx_v_count, __pyx_v_found);
+        __pyx_f_10tracklight_8analysis_10embeddings_11projections_10_neighbors_sift_down(__pyx_v_heap, 0, __pyx_v_count, __pyx_v_candidate);
 
-        /* "tracklight/analysis/embeddings/projections/_near.pyx":325
- *                 &vectors[row, 0], &vectors[found.place, 0], vectors.shape[1], metric
+        /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":328
+ *                 &vectors[row, 0], &vectors[candidate.index, 0], vectors.shape[1], metric
  *             )
- *             if is_nearer(found, heap[0]):             # <<<<<<<<<<<<<<
- *                 sift(heap, 0, count, found)
+ *             if is_nearer(candidate, heap[0]):             # <<<<<<<<<<<<<<
+ *                 sift_down(heap, 0, count, candidate)
  * 
 */
       }
@@ -22387,10 +22435,10 @@ static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projecti
   }
 
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":298
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":301
  * 
  * 
- * cdef inline void meet(             # <<<<<<<<<<<<<<
+ * cdef inline void add_neighbors_of_neighbors(             # <<<<<<<<<<<<<<
  *     const float[:, ::1] vectors,
  *     char metric,
 */
@@ -22403,33 +22451,33 @@ static CYTHON_INLINE void __pyx_f_10tracklight_8analysis_10embeddings_11projecti
 
 }
 
-/* "tracklight/analysis/embeddings/projections/_near.pyx":329
+/* "tracklight/analysis/embeddings/projections/_neighbors.pyx":332
  * 
  * 
- * def check(length, others):             # <<<<<<<<<<<<<<
- *     """Raise ValueError where columns do not belong together."""
- *     if any(other != length for other in others):
+ * def check_lengths(expected, lengths):             # <<<<<<<<<<<<<<
+ *     """Raise ValueError if arrays do not fit together."""
+ *     if any(length != expected for length in lengths):
 */
 
 /* Python wrapper */
-static PyObject *__pyx_pw_10tracklight_8analysis_10embeddings_11projections_5_near_7check(PyObject *__pyx_self, 
+static PyObject *__pyx_pw_10tracklight_8analysis_10embeddings_11projections_10_neighbors_7check_lengths(PyObject *__pyx_self, 
 #if CYTHON_VECTORCALL
 PyObject *const *__pyx_args, Py_ssize_t __pyx_nargs, PyObject *__pyx_kwds
 #else
 PyObject *__pyx_args, PyObject *__pyx_kwds
 #endif
 ); /*proto*/
-PyDoc_STRVAR(__pyx_doc_10tracklight_8analysis_10embeddings_11projections_5_near_6check, "Raise ValueError where columns do not belong together.");
-static PyMethodDef __pyx_mdef_10tracklight_8analysis_10embeddings_11projections_5_near_7check = {"check", (PyCFunction)(void(*)(void))(__Pyx_PyCFunction_FastCallWithKeywords)__pyx_pw_10tracklight_8analysis_10embeddings_11projections_5_near_7check, __Pyx_METH_FASTCALL|METH_KEYWORDS, __pyx_doc_10tracklight_8analysis_10embeddings_11projections_5_near_6check};
-static PyObject *__pyx_pw_10tracklight_8analysis_10embeddings_11projections_5_near_7check(PyObject *__pyx_self, 
+PyDoc_STRVAR(__pyx_doc_10tracklight_8analysis_10embeddings_11projections_10_neighbors_6check_lengths, "Raise ValueError if arrays do not fit together.");
+static PyMethodDef __pyx_mdef_10tracklight_8analysis_10embeddings_11projections_10_neighbors_7check_lengths = {"check_lengths", (PyCFunction)(void(*)(void))(__Pyx_PyCFunction_FastCallWithKeywords)__pyx_pw_10tracklight_8analysis_10embeddings_11projections_10_neighbors_7check_lengths, __Pyx_METH_FASTCALL|METH_KEYWORDS, __pyx_doc_10tracklight_8analysis_10embeddings_11projections_10_neighbors_6check_lengths};
+static PyObject *__pyx_pw_10tracklight_8analysis_10embeddings_11projections_10_neighbors_7check_lengths(PyObject *__pyx_self, 
 #if CYTHON_VECTORCALL
 PyObject *const *__pyx_args, Py_ssize_t __pyx_nargs, PyObject *__pyx_kwds
 #else
 PyObject *__pyx_args, PyObject *__pyx_kwds
 #endif
 ) {
-  PyObject *__pyx_v_length = 0;
-  PyObject *__pyx_v_others = 0;
+  PyObject *__pyx_v_expected = 0;
+  PyObject *__pyx_v_lengths = 0;
   #if !CYTHON_VECTORCALL
   CYTHON_UNUSED Py_ssize_t __pyx_nargs;
   #endif
@@ -22440,7 +22488,7 @@ PyObject *__pyx_args, PyObject *__pyx_kwds
   int __pyx_clineno = 0;
   PyObject *__pyx_r = 0;
   __Pyx_RefNannyDeclarations
-  __Pyx_RefNannySetupContext("check (wrapper)", 0);
+  __Pyx_RefNannySetupContext("check_lengths (wrapper)", 0);
   #if !CYTHON_VECTORCALL
   #if CYTHON_ASSUME_SAFE_SIZE
   __pyx_nargs = PyTuple_GET_SIZE(__pyx_args);
@@ -22450,52 +22498,52 @@ PyObject *__pyx_args, PyObject *__pyx_kwds
   #endif
   __pyx_kwvalues = __Pyx_KwValues_FASTCALL(__pyx_args, __pyx_nargs);
   {
-    PyObject ** const __pyx_pyargnames[] = {&__pyx_mstate_global->__pyx_n_u_length,&__pyx_mstate_global->__pyx_n_u_others,0};
+    PyObject ** const __pyx_pyargnames[] = {&__pyx_mstate_global->__pyx_n_u_expected,&__pyx_mstate_global->__pyx_n_u_lengths,0};
     const Py_ssize_t __pyx_kwds_len = (__pyx_kwds) ? __Pyx_NumKwargs_FASTCALL(__pyx_kwds) : 0;
-    if (unlikely(__pyx_kwds_len < 0)) __PYX_ERR(0, 329, __pyx_L3_error)
+    if (unlikely(__pyx_kwds_len < 0)) __PYX_ERR(0, 332, __pyx_L3_error)
     if (__pyx_kwds_len > 0) {
       switch (__pyx_nargs) {
         case  2:
         values[1] = __Pyx_ArgRef_FASTCALL(__pyx_args, 1);
-        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[1])) __PYX_ERR(0, 329, __pyx_L3_error)
+        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[1])) __PYX_ERR(0, 332, __pyx_L3_error)
         CYTHON_FALLTHROUGH;
         case  1:
         values[0] = __Pyx_ArgRef_FASTCALL(__pyx_args, 0);
-        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[0])) __PYX_ERR(0, 329, __pyx_L3_error)
+        if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[0])) __PYX_ERR(0, 332, __pyx_L3_error)
         CYTHON_FALLTHROUGH;
         case  0: break;
         default: goto __pyx_L5_argtuple_error;
       }
       const Py_ssize_t kwd_pos_args = __pyx_nargs;
-      if (__Pyx_ParseKeywords(__pyx_kwds, __pyx_kwvalues, __pyx_pyargnames, 0, values, kwd_pos_args, __pyx_kwds_len, "check", 0) < (0)) __PYX_ERR(0, 329, __pyx_L3_error)
+      if (__Pyx_ParseKeywords(__pyx_kwds, __pyx_kwvalues, __pyx_pyargnames, 0, values, kwd_pos_args, __pyx_kwds_len, "check_lengths", 0) < (0)) __PYX_ERR(0, 332, __pyx_L3_error)
       for (Py_ssize_t i = __pyx_nargs; i < 2; i++) {
-        if (unlikely(!values[i])) { __Pyx_RaiseArgtupleInvalid("check", 1, 2, 2, i); __PYX_ERR(0, 329, __pyx_L3_error) }
+        if (unlikely(!values[i])) { __Pyx_RaiseArgtupleInvalid("check_lengths", 1, 2, 2, i); __PYX_ERR(0, 332, __pyx_L3_error) }
       }
     } else if (unlikely(__pyx_nargs != 2)) {
       goto __pyx_L5_argtuple_error;
     } else {
       values[0] = __Pyx_ArgRef_FASTCALL(__pyx_args, 0);
-      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[0])) __PYX_ERR(0, 329, __pyx_L3_error)
+      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[0])) __PYX_ERR(0, 332, __pyx_L3_error)
       values[1] = __Pyx_ArgRef_FASTCALL(__pyx_args, 1);
-      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[1])) __PYX_ERR(0, 329, __pyx_L3_error)
+      if (!CYTHON_ASSUME_SAFE_MACROS && unlikely(!values[1])) __PYX_ERR(0, 332, __pyx_L3_error)
     }
-    __pyx_v_length = values[0];
-    __pyx_v_others = values[1];
+    __pyx_v_expected = values[0];
+    __pyx_v_lengths = values[1];
   }
   goto __pyx_L6_skip;
   __pyx_L5_argtuple_error:;
-  __Pyx_RaiseArgtupleInvalid("check", 1, 2, 2, __pyx_nargs); __PYX_ERR(0, 329, __pyx_L3_error)
+  __Pyx_RaiseArgtupleInvalid("check_lengths", 1, 2, 2, __pyx_nargs); __PYX_ERR(0, 332, __pyx_L3_error)
   __pyx_L6_skip:;
   goto __pyx_L4_argument_unpacking_done;
   __pyx_L3_error:;
   for (Py_ssize_t __pyx_temp=0; __pyx_temp < (Py_ssize_t)(sizeof(values)/sizeof(values[0])); ++__pyx_temp) {
     Py_XDECREF(values[__pyx_temp]);
   }
-  __Pyx_AddTraceback("tracklight.analysis.embeddings.projections._near.check", __pyx_clineno, __pyx_lineno, __pyx_filename);
+  __Pyx_AddTraceback("tracklight.analysis.embeddings.projections._neighbors.check_lengths", __pyx_clineno, __pyx_lineno, __pyx_filename);
   __Pyx_RefNannyFinishContext();
   return NULL;
   __pyx_L4_argument_unpacking_done:;
-  __pyx_r = __pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_near_6check(__pyx_self, __pyx_v_length, __pyx_v_others);
+  __pyx_r = __pyx_pf_10tracklight_8analysis_10embeddings_11projections_10_neighbors_6check_lengths(__pyx_self, __pyx_v_expected, __pyx_v_lengths);
 
   /* function exit code */
   for (Py_ssize_t __pyx_temp=0; __pyx_temp < (Py_ssize_t)(sizeof(values)/sizeof(values[0])); ++__pyx_temp) {
@@ -22504,39 +22552,39 @@ PyObject *__pyx_args, PyObject *__pyx_kwds
   __Pyx_RefNannyFinishContext();
   return __pyx_r;
 }
-static PyObject *__pyx_gb_10tracklight_8analysis_10embeddings_11projections_5_near_5check_2generator(__pyx_CoroutineObject *__pyx_generator, CYTHON_UNUSED PyThreadState *__pyx_tstate, PyObject *__pyx_sent_value); /* proto */
+static PyObject *__pyx_gb_10tracklight_8analysis_10embeddings_11projections_10_neighbors_13check_lengths_2generator(__pyx_CoroutineObject *__pyx_generator, CYTHON_UNUSED PyThreadState *__pyx_tstate, PyObject *__pyx_sent_value); /* proto */
 
-/* "tracklight/analysis/embeddings/projections/_near.pyx":331
- * def check(length, others):
- *     """Raise ValueError where columns do not belong together."""
- *     if any(other != length for other in others):             # <<<<<<<<<<<<<<
- *         raise ValueError("columns of one length are needed")
+/* "tracklight/analysis/embeddings/projections/_neighbors.pyx":334
+ * def check_lengths(expected, lengths):
+ *     """Raise ValueError if arrays do not fit together."""
+ *     if any(length != expected for length in lengths):             # <<<<<<<<<<<<<<
+ *         raise ValueError("the arrays must have the same length")
 */
 
-static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_near_5check_genexpr(PyObject *__pyx_self, PyObject *__pyx_genexpr_arg_0) {
-  struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr *__pyx_cur_scope;
+static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_10_neighbors_13check_lengths_genexpr(PyObject *__pyx_self, PyObject *__pyx_genexpr_arg_0) {
+  struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr *__pyx_cur_scope;
   PyObject *__pyx_r = NULL;
   __Pyx_RefNannyDeclarations
   int __pyx_lineno = 0;
   const char *__pyx_filename = NULL;
   int __pyx_clineno = 0;
   __Pyx_RefNannySetupContext("genexpr", 0);
-  __pyx_cur_scope = (struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr *)__pyx_tp_new_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr(__pyx_mstate_global->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr, __pyx_mstate_global->__pyx_empty_tuple, NULL);
+  __pyx_cur_scope = (struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr *)__pyx_tp_new_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr(__pyx_mstate_global->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr, __pyx_mstate_global->__pyx_empty_tuple, NULL);
   if (unlikely(!__pyx_cur_scope)) {
-    __pyx_cur_scope = ((struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr *)Py_None);
+    __pyx_cur_scope = ((struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr *)Py_None);
     __Pyx_INCREF(Py_None);
-    __PYX_ERR(0, 331, __pyx_L1_error)
+    __PYX_ERR(0, 334, __pyx_L1_error)
   } else {
     __Pyx_GOTREF((PyObject *)__pyx_cur_scope);
   }
-  __pyx_cur_scope->__pyx_outer_scope = (struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check *) __pyx_self;
+  __pyx_cur_scope->__pyx_outer_scope = (struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths *) __pyx_self;
   __Pyx_INCREF((PyObject *)__pyx_cur_scope->__pyx_outer_scope);
   __Pyx_GIVEREF((PyObject *)__pyx_cur_scope->__pyx_outer_scope);
   __pyx_cur_scope->__pyx_genexpr_arg_0 = __pyx_genexpr_arg_0;
   __Pyx_INCREF(__pyx_cur_scope->__pyx_genexpr_arg_0);
   __Pyx_GIVEREF(__pyx_cur_scope->__pyx_genexpr_arg_0);
   {
-    __pyx_CoroutineObject *gen = __Pyx_Generator_New((__pyx_coroutine_body_t) __pyx_gb_10tracklight_8analysis_10embeddings_11projections_5_near_5check_2generator, ((PyObject *)__pyx_mstate_global->__pyx_codeobj_tab[0]), (PyObject *) __pyx_cur_scope, __pyx_mstate_global->__pyx_n_u_genexpr, __pyx_mstate_global->__pyx_n_u_check_locals_genexpr, __pyx_mstate_global->__pyx_n_u_tracklight_analysis_embeddings_p); if (unlikely(!gen)) __PYX_ERR(0, 331, __pyx_L1_error)
+    __pyx_CoroutineObject *gen = __Pyx_Generator_New((__pyx_coroutine_body_t) __pyx_gb_10tracklight_8analysis_10embeddings_11projections_10_neighbors_13check_lengths_2generator, ((PyObject *)__pyx_mstate_global->__pyx_codeobj_tab[0]), (PyObject *) __pyx_cur_scope, __pyx_mstate_global->__pyx_n_u_genexpr, __pyx_mstate_global->__pyx_n_u_check_lengths_locals_genexpr, __pyx_mstate_global->__pyx_n_u_tracklight_analysis_embeddings_p); if (unlikely(!gen)) __PYX_ERR(0, 334, __pyx_L1_error)
     __Pyx_DECREF(__pyx_cur_scope);
     __Pyx_RefNannyFinishContext();
     return (PyObject *) gen;
@@ -22544,7 +22592,7 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_ne
 
   /* function exit code */
   __pyx_L1_error:;
-  __Pyx_AddTraceback("tracklight.analysis.embeddings.projections._near.check.genexpr", __pyx_clineno, __pyx_lineno, __pyx_filename);
+  __Pyx_AddTraceback("tracklight.analysis.embeddings.projections._neighbors.check_lengths.genexpr", __pyx_clineno, __pyx_lineno, __pyx_filename);
   __pyx_r = NULL;
   __Pyx_DECREF((PyObject *)__pyx_cur_scope);
   __Pyx_XGIVEREF(__pyx_r);
@@ -22552,9 +22600,9 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_ne
   return __pyx_r;
 }
 
-static PyObject *__pyx_gb_10tracklight_8analysis_10embeddings_11projections_5_near_5check_2generator(__pyx_CoroutineObject *__pyx_generator, CYTHON_UNUSED PyThreadState *__pyx_tstate, PyObject *__pyx_sent_value) /* generator body */
+static PyObject *__pyx_gb_10tracklight_8analysis_10embeddings_11projections_10_neighbors_13check_lengths_2generator(__pyx_CoroutineObject *__pyx_generator, CYTHON_UNUSED PyThreadState *__pyx_tstate, PyObject *__pyx_sent_value) /* generator body */
 {
-  struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr *__pyx_cur_scope = ((struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr *)__pyx_generator->closure);
+  struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr *__pyx_cur_scope = ((struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr *)__pyx_generator->closure);
   PyObject *__pyx_r = NULL;
   PyObject *__pyx_t_1 = NULL;
   Py_ssize_t __pyx_t_2;
@@ -22573,16 +22621,16 @@ static PyObject *__pyx_gb_10tracklight_8analysis_10embeddings_11projections_5_ne
     return NULL;
   }
   __pyx_L3_first_run:;
-  if (unlikely(!__pyx_sent_value)) __PYX_ERR(0, 331, __pyx_L1_error)
-  if (unlikely(!__pyx_cur_scope->__pyx_genexpr_arg_0)) { __Pyx_RaiseUnboundLocalError(".0"); __PYX_ERR(0, 331, __pyx_L1_error) }
+  if (unlikely(!__pyx_sent_value)) __PYX_ERR(0, 334, __pyx_L1_error)
+  if (unlikely(!__pyx_cur_scope->__pyx_genexpr_arg_0)) { __Pyx_RaiseUnboundLocalError(".0"); __PYX_ERR(0, 334, __pyx_L1_error) }
   if (likely(PyList_CheckExact(__pyx_cur_scope->__pyx_genexpr_arg_0)) || PyTuple_CheckExact(__pyx_cur_scope->__pyx_genexpr_arg_0)) {
     __pyx_t_1 = __pyx_cur_scope->__pyx_genexpr_arg_0; __Pyx_INCREF(__pyx_t_1);
     __pyx_t_2 = 0;
     __pyx_t_3 = NULL;
   } else {
-    __pyx_t_2 = -1; __pyx_t_1 = PyObject_GetIter(__pyx_cur_scope->__pyx_genexpr_arg_0); if (unlikely(!__pyx_t_1)) __PYX_ERR(0, 331, __pyx_L1_error)
+    __pyx_t_2 = -1; __pyx_t_1 = PyObject_GetIter(__pyx_cur_scope->__pyx_genexpr_arg_0); if (unlikely(!__pyx_t_1)) __PYX_ERR(0, 334, __pyx_L1_error)
     __Pyx_GOTREF(__pyx_t_1);
-    __pyx_t_3 = (CYTHON_COMPILING_IN_LIMITED_API) ? PyIter_Next : __Pyx_PyObject_GetIterNextFunc(__pyx_t_1); if (unlikely(!__pyx_t_3)) __PYX_ERR(0, 331, __pyx_L1_error)
+    __pyx_t_3 = (CYTHON_COMPILING_IN_LIMITED_API) ? PyIter_Next : __Pyx_PyObject_GetIterNextFunc(__pyx_t_1); if (unlikely(!__pyx_t_3)) __PYX_ERR(0, 334, __pyx_L1_error)
   }
   for (;;) {
     if (likely(!__pyx_t_3)) {
@@ -22590,7 +22638,7 @@ static PyObject *__pyx_gb_10tracklight_8analysis_10embeddings_11projections_5_ne
         {
           Py_ssize_t __pyx_temp = __Pyx_PyList_GET_SIZE(__pyx_t_1);
           #if !CYTHON_ASSUME_SAFE_SIZE
-          if (unlikely((__pyx_temp < 0))) __PYX_ERR(0, 331, __pyx_L1_error)
+          if (unlikely((__pyx_temp < 0))) __PYX_ERR(0, 334, __pyx_L1_error)
           #endif
           if (__pyx_t_2 >= __pyx_temp) break;
         }
@@ -22600,7 +22648,7 @@ static PyObject *__pyx_gb_10tracklight_8analysis_10embeddings_11projections_5_ne
         {
           Py_ssize_t __pyx_temp = __Pyx_PyTuple_GET_SIZE(__pyx_t_1);
           #if !CYTHON_ASSUME_SAFE_SIZE
-          if (unlikely((__pyx_temp < 0))) __PYX_ERR(0, 331, __pyx_L1_error)
+          if (unlikely((__pyx_temp < 0))) __PYX_ERR(0, 334, __pyx_L1_error)
           #endif
           if (__pyx_t_2 >= __pyx_temp) break;
         }
@@ -22611,25 +22659,25 @@ static PyObject *__pyx_gb_10tracklight_8analysis_10embeddings_11projections_5_ne
         #endif
         ++__pyx_t_2;
       }
-      if (unlikely(!__pyx_t_4)) __PYX_ERR(0, 331, __pyx_L1_error)
+      if (unlikely(!__pyx_t_4)) __PYX_ERR(0, 334, __pyx_L1_error)
     } else {
       __pyx_t_4 = __pyx_t_3(__pyx_t_1);
       if (unlikely(!__pyx_t_4)) {
         PyObject* exc_type = PyErr_Occurred();
         if (exc_type) {
-          if (unlikely(!__Pyx_PyErr_GivenExceptionMatches(exc_type, PyExc_StopIteration))) __PYX_ERR(0, 331, __pyx_L1_error)
+          if (unlikely(!__Pyx_PyErr_GivenExceptionMatches(exc_type, PyExc_StopIteration))) __PYX_ERR(0, 334, __pyx_L1_error)
           PyErr_Clear();
         }
         break;
       }
     }
     __Pyx_GOTREF(__pyx_t_4);
-    __Pyx_XGOTREF(__pyx_cur_scope->__pyx_v_other);
-    __Pyx_XDECREF_SET(__pyx_cur_scope->__pyx_v_other, __pyx_t_4);
+    __Pyx_XGOTREF(__pyx_cur_scope->__pyx_v_length);
+    __Pyx_XDECREF_SET(__pyx_cur_scope->__pyx_v_length, __pyx_t_4);
     __Pyx_GIVEREF(__pyx_t_4);
     __pyx_t_4 = 0;
-    if (unlikely(!__pyx_cur_scope->__pyx_outer_scope->__pyx_v_length)) { __Pyx_RaiseClosureNameError("length"); __PYX_ERR(0, 331, __pyx_L1_error) }
-    __pyx_t_5 = __Pyx_PyObject_CompareBoolNe_object_object(__pyx_cur_scope->__pyx_v_other, __pyx_cur_scope->__pyx_outer_scope->__pyx_v_length, Py_NE); if (unlikely((__pyx_t_5 < 0))) __PYX_ERR(0, 331, __pyx_L1_error)
+    if (unlikely(!__pyx_cur_scope->__pyx_outer_scope->__pyx_v_expected)) { __Pyx_RaiseClosureNameError("expected"); __PYX_ERR(0, 334, __pyx_L1_error) }
+    __pyx_t_5 = __Pyx_PyObject_CompareBoolNe_object_object(__pyx_cur_scope->__pyx_v_length, __pyx_cur_scope->__pyx_outer_scope->__pyx_v_expected, Py_NE); if (unlikely((__pyx_t_5 < 0))) __PYX_ERR(0, 334, __pyx_L1_error)
     if (__pyx_t_5) {
 
       {
@@ -22680,17 +22728,17 @@ static PyObject *__pyx_gb_10tracklight_8analysis_10embeddings_11projections_5_ne
   return __pyx_r;
 }
 
-/* "tracklight/analysis/embeddings/projections/_near.pyx":329
+/* "tracklight/analysis/embeddings/projections/_neighbors.pyx":332
  * 
  * 
- * def check(length, others):             # <<<<<<<<<<<<<<
- *     """Raise ValueError where columns do not belong together."""
- *     if any(other != length for other in others):
+ * def check_lengths(expected, lengths):             # <<<<<<<<<<<<<<
+ *     """Raise ValueError if arrays do not fit together."""
+ *     if any(length != expected for length in lengths):
 */
 
-static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_near_6check(CYTHON_UNUSED PyObject *__pyx_self, PyObject *__pyx_v_length, PyObject *__pyx_v_others) {
-  struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check *__pyx_cur_scope;
-  PyObject *__pyx_gb_10tracklight_8analysis_10embeddings_11projections_5_near_5check_2generator = 0;
+static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_10_neighbors_6check_lengths(CYTHON_UNUSED PyObject *__pyx_self, PyObject *__pyx_v_expected, PyObject *__pyx_v_lengths) {
+  struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths *__pyx_cur_scope;
+  PyObject *__pyx_gb_10tracklight_8analysis_10embeddings_11projections_10_neighbors_13check_lengths_2generator = 0;
   PyObject *__pyx_r = NULL;
   __Pyx_RefNannyDeclarations
   PyObject *__pyx_t_1 = NULL;
@@ -22700,67 +22748,67 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_ne
   int __pyx_lineno = 0;
   const char *__pyx_filename = NULL;
   int __pyx_clineno = 0;
-  __Pyx_RefNannySetupContext("check", 0);
-  __pyx_cur_scope = (struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check *)__pyx_tp_new_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check(__pyx_mstate_global->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check, __pyx_mstate_global->__pyx_empty_tuple, NULL);
+  __Pyx_RefNannySetupContext("check_lengths", 0);
+  __pyx_cur_scope = (struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths *)__pyx_tp_new_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths(__pyx_mstate_global->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths, __pyx_mstate_global->__pyx_empty_tuple, NULL);
   if (unlikely(!__pyx_cur_scope)) {
-    __pyx_cur_scope = ((struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check *)Py_None);
+    __pyx_cur_scope = ((struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths *)Py_None);
     __Pyx_INCREF(Py_None);
-    __PYX_ERR(0, 329, __pyx_L1_error)
+    __PYX_ERR(0, 332, __pyx_L1_error)
   } else {
     __Pyx_GOTREF((PyObject *)__pyx_cur_scope);
   }
-  __pyx_cur_scope->__pyx_v_length = __pyx_v_length;
-  __Pyx_INCREF(__pyx_cur_scope->__pyx_v_length);
-  __Pyx_GIVEREF(__pyx_cur_scope->__pyx_v_length);
+  __pyx_cur_scope->__pyx_v_expected = __pyx_v_expected;
+  __Pyx_INCREF(__pyx_cur_scope->__pyx_v_expected);
+  __Pyx_GIVEREF(__pyx_cur_scope->__pyx_v_expected);
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":331
- * def check(length, others):
- *     """Raise ValueError where columns do not belong together."""
- *     if any(other != length for other in others):             # <<<<<<<<<<<<<<
- *         raise ValueError("columns of one length are needed")
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":334
+ * def check_lengths(expected, lengths):
+ *     """Raise ValueError if arrays do not fit together."""
+ *     if any(length != expected for length in lengths):             # <<<<<<<<<<<<<<
+ *         raise ValueError("the arrays must have the same length")
 */
-  __pyx_t_1 = __pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_near_5check_genexpr(((PyObject*)__pyx_cur_scope), __pyx_v_others); if (unlikely(!__pyx_t_1)) __PYX_ERR(0, 331, __pyx_L1_error)
+  __pyx_t_1 = __pyx_pf_10tracklight_8analysis_10embeddings_11projections_10_neighbors_13check_lengths_genexpr(((PyObject*)__pyx_cur_scope), __pyx_v_lengths); if (unlikely(!__pyx_t_1)) __PYX_ERR(0, 334, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_1);
-  __pyx_t_2 = __Pyx_Generator_GetInlinedResult(__pyx_t_1); if (unlikely(!__pyx_t_2)) __PYX_ERR(0, 331, __pyx_L1_error)
+  __pyx_t_2 = __Pyx_Generator_GetInlinedResult(__pyx_t_1); if (unlikely(!__pyx_t_2)) __PYX_ERR(0, 334, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_2);
   __Pyx_DECREF(__pyx_t_1); __pyx_t_1 = 0;
-  __pyx_t_3 = __Pyx_PyObject_IsTrue(__pyx_t_2); if (unlikely((__pyx_t_3 < 0))) __PYX_ERR(0, 331, __pyx_L1_error)
+  __pyx_t_3 = __Pyx_PyObject_IsTrue(__pyx_t_2); if (unlikely((__pyx_t_3 < 0))) __PYX_ERR(0, 334, __pyx_L1_error)
   __Pyx_DECREF(__pyx_t_2); __pyx_t_2 = 0;
   if (unlikely(__pyx_t_3)) {
 
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":332
- *     """Raise ValueError where columns do not belong together."""
- *     if any(other != length for other in others):
- *         raise ValueError("columns of one length are needed")             # <<<<<<<<<<<<<<
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":335
+ *     """Raise ValueError if arrays do not fit together."""
+ *     if any(length != expected for length in lengths):
+ *         raise ValueError("the arrays must have the same length")             # <<<<<<<<<<<<<<
 */
     __pyx_t_1 = NULL;
     __pyx_t_4 = 1;
     {
-      PyObject *__pyx_callargs[2] = {__pyx_t_1, __pyx_mstate_global->__pyx_kp_u_columns_of_one_length_are_needed};
+      PyObject *__pyx_callargs[2] = {__pyx_t_1, __pyx_mstate_global->__pyx_kp_u_the_arrays_must_have_the_same_le};
       __pyx_t_2 = __Pyx_PyObject_FastCall((PyObject*)(((PyTypeObject*)PyExc_ValueError)), __pyx_callargs+__pyx_t_4, (2-__pyx_t_4) | (__pyx_t_4*__Pyx_PY_VECTORCALL_ARGUMENTS_OFFSET));
       __Pyx_XDECREF(__pyx_t_1); __pyx_t_1 = 0;
-      if (unlikely(!__pyx_t_2)) __PYX_ERR(0, 332, __pyx_L1_error)
+      if (unlikely(!__pyx_t_2)) __PYX_ERR(0, 335, __pyx_L1_error)
       __Pyx_GOTREF(__pyx_t_2);
     }
     __Pyx_Raise(__pyx_t_2, 0, 0, 0);
     __Pyx_DECREF(__pyx_t_2); __pyx_t_2 = 0;
-    __PYX_ERR(0, 332, __pyx_L1_error)
+    __PYX_ERR(0, 335, __pyx_L1_error)
 
-    /* "tracklight/analysis/embeddings/projections/_near.pyx":331
- * def check(length, others):
- *     """Raise ValueError where columns do not belong together."""
- *     if any(other != length for other in others):             # <<<<<<<<<<<<<<
- *         raise ValueError("columns of one length are needed")
+    /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":334
+ * def check_lengths(expected, lengths):
+ *     """Raise ValueError if arrays do not fit together."""
+ *     if any(length != expected for length in lengths):             # <<<<<<<<<<<<<<
+ *         raise ValueError("the arrays must have the same length")
 */
   }
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":329
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":332
  * 
  * 
- * def check(length, others):             # <<<<<<<<<<<<<<
- *     """Raise ValueError where columns do not belong together."""
- *     if any(other != length for other in others):
+ * def check_lengths(expected, lengths):             # <<<<<<<<<<<<<<
+ *     """Raise ValueError if arrays do not fit together."""
+ *     if any(length != expected for length in lengths):
 */
 
   /* function exit code */
@@ -22769,10 +22817,10 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_ne
   __pyx_L1_error:;
   __Pyx_XDECREF(__pyx_t_1);
   __Pyx_XDECREF(__pyx_t_2);
-  __Pyx_AddTraceback("tracklight.analysis.embeddings.projections._near.check", __pyx_clineno, __pyx_lineno, __pyx_filename);
+  __Pyx_AddTraceback("tracklight.analysis.embeddings.projections._neighbors.check_lengths", __pyx_clineno, __pyx_lineno, __pyx_filename);
   __pyx_r = NULL;
   __pyx_L0:;
-  __Pyx_XDECREF(__pyx_gb_10tracklight_8analysis_10embeddings_11projections_5_near_5check_2generator);
+  __Pyx_XDECREF(__pyx_gb_10tracklight_8analysis_10embeddings_11projections_10_neighbors_13check_lengths_2generator);
   __Pyx_DECREF((PyObject *)__pyx_cur_scope);
   __Pyx_XGIVEREF(__pyx_r);
   __Pyx_RefNannyFinishContext();
@@ -22780,7 +22828,7 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_5_ne
 }
 /* #### Code section: module_exttypes ### */
 
-static PyObject *__pyx_tp_new__initialisation_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check(PyObject *o, 
+static PyObject *__pyx_tp_new__initialisation_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths(PyObject *o, 
 #if CYTHON_VECTORCALL_TPNEW
     CYTHON_UNUSED PyObject *const *args, CYTHON_UNUSED Py_ssize_t nargs, CYTHON_UNUSED PyObject *kwnames
 #else
@@ -22790,7 +22838,7 @@ static PyObject *__pyx_tp_new__initialisation_10tracklight_8analysis_10embedding
   return o;
 }
 
-static PyObject *__pyx_tp_new_vectorcall_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check(PyTypeObject *t, 
+static PyObject *__pyx_tp_new_vectorcall_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths(PyTypeObject *t, 
 #if CYTHON_VECTORCALL_TPNEW
     PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames
 #else
@@ -22799,13 +22847,13 @@ static PyObject *__pyx_tp_new_vectorcall_10tracklight_8analysis_10embeddings_11p
 ) {
   PyObject *o;
   #if CYTHON_USE_FREELISTS
-  if (likely((int)(__pyx_mstate_global->__pyx_freecount_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check > 0) & __PYX_CHECK_FINAL_TYPE_FOR_FREELISTS(t, __pyx_mstate_global->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check, sizeof(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check))))
+  if (likely((int)(__pyx_mstate_global->__pyx_freecount_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths > 0) & __PYX_CHECK_FINAL_TYPE_FOR_FREELISTS(t, __pyx_mstate_global->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths, sizeof(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths))))
   {
-    o = (PyObject*)__pyx_mstate_global->__pyx_freelist_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check[--__pyx_mstate_global->__pyx_freecount_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check];
+    o = (PyObject*)__pyx_mstate_global->__pyx_freelist_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths[--__pyx_mstate_global->__pyx_freecount_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths];
     #if CYTHON_USE_TYPE_SPECS
     Py_DECREF(Py_TYPE(o));
     #endif
-    memset(o, 0, sizeof(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check));
+    memset(o, 0, sizeof(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths));
     #if CYTHON_COMPILING_IN_LIMITED_API
     (void) PyObject_Init(o, t);
     #else
@@ -22818,7 +22866,7 @@ static PyObject *__pyx_tp_new_vectorcall_10tracklight_8analysis_10embeddings_11p
     o = __Pyx_AllocateExtensionType(t, 1);
   }
   if (unlikely(!o)) return 0;
-  return __pyx_tp_new__initialisation_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check(o, 
+  return __pyx_tp_new__initialisation_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths(o, 
 #if CYTHON_VECTORCALL_TPNEW
     args, nargs, kwnames
 #else
@@ -22828,37 +22876,37 @@ static PyObject *__pyx_tp_new_vectorcall_10tracklight_8analysis_10embeddings_11p
 }
 
 #if CYTHON_VECTORCALL_TPNEW
-static PyObject *__pyx_tp_new_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check(PyTypeObject *t, PyObject *a, PyObject *k) {
-  return __Pyx_CallTpnewAsVectorcall(__pyx_tp_new_vectorcall_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check, t, a, k);
+static PyObject *__pyx_tp_new_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths(PyTypeObject *t, PyObject *a, PyObject *k) {
+  return __Pyx_CallTpnewAsVectorcall(__pyx_tp_new_vectorcall_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths, t, a, k);
 }
 #endif
 
 #if CYTHON_VECTORCALL_TPNEW
-static PyObject *__pyx_tp_vectorcall_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check(PyObject *t, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
-  if (unlikely((PyTypeObject*)t != __pyx_mstate_global->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check || __Pyx_PyType_HasFeature((PyTypeObject*)t, Py_TPFLAGS_IS_ABSTRACT))) {
+static PyObject *__pyx_tp_vectorcall_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths(PyObject *t, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
+  if (unlikely((PyTypeObject*)t != __pyx_mstate_global->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths || __Pyx_PyType_HasFeature((PyTypeObject*)t, Py_TPFLAGS_IS_ABSTRACT))) {
     return __Pyx_CallNewInitFromVectorcall((PyTypeObject*)t, args, nargsf, kwnames);
   }
   Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
-  PyObject *o = __pyx_tp_new_vectorcall_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check((PyTypeObject*)t, args, nargs, kwnames);
+  PyObject *o = __pyx_tp_new_vectorcall_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths((PyTypeObject*)t, args, nargs, kwnames);
   return o;
 }
 #endif
 
-static void __pyx_tp_dealloc_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check(PyObject *o) {
-  struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check *p = (struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check *)o;
+static void __pyx_tp_dealloc_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths(PyObject *o) {
+  struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths *p = (struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths *)o;
   #if CYTHON_USE_TP_FINALIZE
   if (unlikely(__Pyx_PyObject_GetSlot(o, tp_finalize, destructor)) && !__Pyx_PyObject_GC_IsFinalized(o)) {
-    if (__Pyx_PyObject_GetSlot(o, tp_dealloc, destructor) == __pyx_tp_dealloc_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check) {
+    if (__Pyx_PyObject_GetSlot(o, tp_dealloc, destructor) == __pyx_tp_dealloc_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths) {
       if (PyObject_CallFinalizerFromDealloc(o)) return;
     }
   }
   #endif
   PyObject_GC_UnTrack(o);
-  Py_CLEAR(p->__pyx_v_length);
+  Py_CLEAR(p->__pyx_v_expected);
   #if CYTHON_USE_FREELISTS
-  if (likely((int)(__pyx_mstate_global->__pyx_freecount_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check < 8) & __PYX_CHECK_FINAL_TYPE_FOR_FREELISTS(Py_TYPE(o), __pyx_mstate_global->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check, sizeof(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check))))
+  if (likely((int)(__pyx_mstate_global->__pyx_freecount_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths < 8) & __PYX_CHECK_FINAL_TYPE_FOR_FREELISTS(Py_TYPE(o), __pyx_mstate_global->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths, sizeof(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths))))
   {
-    __pyx_mstate_global->__pyx_freelist_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check[__pyx_mstate_global->__pyx_freecount_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check++] = ((struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check *)o);
+    __pyx_mstate_global->__pyx_freelist_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths[__pyx_mstate_global->__pyx_freecount_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths++] = ((struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths *)o);
   } else
   #endif
   {
@@ -22877,55 +22925,55 @@ static void __pyx_tp_dealloc_10tracklight_8analysis_10embeddings_11projections_5
   }
 }
 
-static int __pyx_tp_traverse_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check(PyObject *o, visitproc v, void *a) {
+static int __pyx_tp_traverse_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths(PyObject *o, visitproc v, void *a) {
   int e;
-  struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check *p = (struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check *)o;
+  struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths *p = (struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths *)o;
   {
     e = __Pyx_call_type_traverse(o, 1, v, a);
     if (e) return e;
   }
-  if (p->__pyx_v_length) {
-    e = (*v)(p->__pyx_v_length, a); if (e) return e;
+  if (p->__pyx_v_expected) {
+    e = (*v)(p->__pyx_v_expected, a); if (e) return e;
   }
   return 0;
 }
 
-static int __pyx_tp_clear_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check(PyObject *o) {
+static int __pyx_tp_clear_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths(PyObject *o) {
   PyObject* tmp;
-  struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check *p = (struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check *)o;
-  tmp = ((PyObject*)p->__pyx_v_length);
-  p->__pyx_v_length = Py_None; Py_INCREF(Py_None);
+  struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths *p = (struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths *)o;
+  tmp = ((PyObject*)p->__pyx_v_expected);
+  p->__pyx_v_expected = Py_None; Py_INCREF(Py_None);
   Py_XDECREF(tmp);
   return 0;
 }
 #if CYTHON_USE_TYPE_SPECS
-static PyType_Slot __pyx_type_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check_slots[] = {
-  {Py_tp_dealloc, (void *)__pyx_tp_dealloc_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check},
-  {Py_tp_traverse, (void *)__pyx_tp_traverse_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check},
-  {Py_tp_clear, (void *)__pyx_tp_clear_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check},
-  {Py_tp_new, (void *)__pyx_tp_new_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check},
+static PyType_Slot __pyx_type_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths_slots[] = {
+  {Py_tp_dealloc, (void *)__pyx_tp_dealloc_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths},
+  {Py_tp_traverse, (void *)__pyx_tp_traverse_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths},
+  {Py_tp_clear, (void *)__pyx_tp_clear_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths},
+  {Py_tp_new, (void *)__pyx_tp_new_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths},
   #if (!CYTHON_COMPILING_IN_PYPY || PYPY_VERSION_NUM >= 0x07030800) && (!CYTHON_COMPILING_IN_LIMITED_API || __PYX_LIMITED_VERSION_HEX >= 0x030E0000)
   #if CYTHON_VECTORCALL_TPNEW
-  {Py_tp_vectorcall, (void *)__pyx_tp_vectorcall_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check},
+  {Py_tp_vectorcall, (void *)__pyx_tp_vectorcall_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths},
   #endif
   #endif
   {0, 0},
 };
-static PyType_Spec __pyx_type_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check_spec = {
-  "tracklight.analysis.embeddings.projections._near.__pyx_scope_struct__check",
-  sizeof(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check),
+static PyType_Spec __pyx_type_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths_spec = {
+  "tracklight.analysis.embeddings.projections._neighbors.__pyx_scope_struct__check_lengths",
+  sizeof(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths),
   0,
   Py_TPFLAGS_DEFAULT|Py_TPFLAGS_HAVE_VERSION_TAG|Py_TPFLAGS_HAVE_GC,
-  __pyx_type_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check_slots,
+  __pyx_type_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths_slots,
 };
 #else
 
-static PyTypeObject __pyx_type_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check = {
+static PyTypeObject __pyx_type_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths = {
   PyVarObject_HEAD_INIT(0, 0)
-  "tracklight.analysis.embeddings.projections._near.""__pyx_scope_struct__check", /*tp_name*/
-  sizeof(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check), /*tp_basicsize*/
+  "tracklight.analysis.embeddings.projections._neighbors.""__pyx_scope_struct__check_lengths", /*tp_name*/
+  sizeof(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths), /*tp_basicsize*/
   0, /*tp_itemsize*/
-  __pyx_tp_dealloc_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check, /*tp_dealloc*/
+  __pyx_tp_dealloc_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths, /*tp_dealloc*/
   0, /*tp_vectorcall_offset*/
   0, /*tp_getattr*/
   0, /*tp_setattr*/
@@ -22942,8 +22990,8 @@ static PyTypeObject __pyx_type_10tracklight_8analysis_10embeddings_11projections
   0, /*tp_as_buffer*/
   Py_TPFLAGS_DEFAULT|Py_TPFLAGS_HAVE_VERSION_TAG|Py_TPFLAGS_HAVE_GC, /*tp_flags*/
   0, /*tp_doc*/
-  __pyx_tp_traverse_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check, /*tp_traverse*/
-  __pyx_tp_clear_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check, /*tp_clear*/
+  __pyx_tp_traverse_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths, /*tp_traverse*/
+  __pyx_tp_clear_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths, /*tp_clear*/
   0, /*tp_richcompare*/
   0, /*tp_weaklistoffset*/
   0, /*tp_iter*/
@@ -22960,7 +23008,7 @@ static PyTypeObject __pyx_type_10tracklight_8analysis_10embeddings_11projections
   #endif
   0, /*tp_init*/
   0, /*tp_alloc*/
-  __pyx_tp_new_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check, /*tp_new*/
+  __pyx_tp_new_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths, /*tp_new*/
   0, /*tp_free*/
   0, /*tp_is_gc*/
   0, /*tp_bases*/
@@ -22977,7 +23025,7 @@ static PyTypeObject __pyx_type_10tracklight_8analysis_10embeddings_11projections
   #endif
   #if (!CYTHON_COMPILING_IN_PYPY || PYPY_VERSION_NUM >= 0x07030800) && (!CYTHON_COMPILING_IN_LIMITED_API || __PYX_LIMITED_VERSION_HEX >= 0x030E0000)
   #if CYTHON_VECTORCALL_TPNEW
-  __pyx_tp_vectorcall_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check, /*tp_vectorcall*/
+  __pyx_tp_vectorcall_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths, /*tp_vectorcall*/
   #else
   NULL, /*tp_vectorcall*/
   #endif
@@ -22997,7 +23045,7 @@ static PyTypeObject __pyx_type_10tracklight_8analysis_10embeddings_11projections
 };
 #endif
 
-static PyObject *__pyx_tp_new__initialisation_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr(PyObject *o, 
+static PyObject *__pyx_tp_new__initialisation_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr(PyObject *o, 
 #if CYTHON_VECTORCALL_TPNEW
     CYTHON_UNUSED PyObject *const *args, CYTHON_UNUSED Py_ssize_t nargs, CYTHON_UNUSED PyObject *kwnames
 #else
@@ -23007,7 +23055,7 @@ static PyObject *__pyx_tp_new__initialisation_10tracklight_8analysis_10embedding
   return o;
 }
 
-static PyObject *__pyx_tp_new_vectorcall_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr(PyTypeObject *t, 
+static PyObject *__pyx_tp_new_vectorcall_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr(PyTypeObject *t, 
 #if CYTHON_VECTORCALL_TPNEW
     PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames
 #else
@@ -23016,13 +23064,13 @@ static PyObject *__pyx_tp_new_vectorcall_10tracklight_8analysis_10embeddings_11p
 ) {
   PyObject *o;
   #if CYTHON_USE_FREELISTS
-  if (likely((int)(__pyx_mstate_global->__pyx_freecount_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr > 0) & __PYX_CHECK_FINAL_TYPE_FOR_FREELISTS(t, __pyx_mstate_global->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr, sizeof(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr))))
+  if (likely((int)(__pyx_mstate_global->__pyx_freecount_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr > 0) & __PYX_CHECK_FINAL_TYPE_FOR_FREELISTS(t, __pyx_mstate_global->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr, sizeof(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr))))
   {
-    o = (PyObject*)__pyx_mstate_global->__pyx_freelist_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr[--__pyx_mstate_global->__pyx_freecount_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr];
+    o = (PyObject*)__pyx_mstate_global->__pyx_freelist_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr[--__pyx_mstate_global->__pyx_freecount_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr];
     #if CYTHON_USE_TYPE_SPECS
     Py_DECREF(Py_TYPE(o));
     #endif
-    memset(o, 0, sizeof(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr));
+    memset(o, 0, sizeof(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr));
     #if CYTHON_COMPILING_IN_LIMITED_API
     (void) PyObject_Init(o, t);
     #else
@@ -23035,7 +23083,7 @@ static PyObject *__pyx_tp_new_vectorcall_10tracklight_8analysis_10embeddings_11p
     o = __Pyx_AllocateExtensionType(t, 1);
   }
   if (unlikely(!o)) return 0;
-  return __pyx_tp_new__initialisation_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr(o, 
+  return __pyx_tp_new__initialisation_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr(o, 
 #if CYTHON_VECTORCALL_TPNEW
     args, nargs, kwnames
 #else
@@ -23045,27 +23093,27 @@ static PyObject *__pyx_tp_new_vectorcall_10tracklight_8analysis_10embeddings_11p
 }
 
 #if CYTHON_VECTORCALL_TPNEW
-static PyObject *__pyx_tp_new_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr(PyTypeObject *t, PyObject *a, PyObject *k) {
-  return __Pyx_CallTpnewAsVectorcall(__pyx_tp_new_vectorcall_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr, t, a, k);
+static PyObject *__pyx_tp_new_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr(PyTypeObject *t, PyObject *a, PyObject *k) {
+  return __Pyx_CallTpnewAsVectorcall(__pyx_tp_new_vectorcall_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr, t, a, k);
 }
 #endif
 
 #if CYTHON_VECTORCALL_TPNEW
-static PyObject *__pyx_tp_vectorcall_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr(PyObject *t, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
-  if (unlikely((PyTypeObject*)t != __pyx_mstate_global->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr || __Pyx_PyType_HasFeature((PyTypeObject*)t, Py_TPFLAGS_IS_ABSTRACT))) {
+static PyObject *__pyx_tp_vectorcall_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr(PyObject *t, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
+  if (unlikely((PyTypeObject*)t != __pyx_mstate_global->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr || __Pyx_PyType_HasFeature((PyTypeObject*)t, Py_TPFLAGS_IS_ABSTRACT))) {
     return __Pyx_CallNewInitFromVectorcall((PyTypeObject*)t, args, nargsf, kwnames);
   }
   Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
-  PyObject *o = __pyx_tp_new_vectorcall_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr((PyTypeObject*)t, args, nargs, kwnames);
+  PyObject *o = __pyx_tp_new_vectorcall_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr((PyTypeObject*)t, args, nargs, kwnames);
   return o;
 }
 #endif
 
-static void __pyx_tp_dealloc_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr(PyObject *o) {
-  struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr *p = (struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr *)o;
+static void __pyx_tp_dealloc_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr(PyObject *o) {
+  struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr *p = (struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr *)o;
   #if CYTHON_USE_TP_FINALIZE
   if (unlikely(__Pyx_PyObject_GetSlot(o, tp_finalize, destructor)) && !__Pyx_PyObject_GC_IsFinalized(o)) {
-    if (__Pyx_PyObject_GetSlot(o, tp_dealloc, destructor) == __pyx_tp_dealloc_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr) {
+    if (__Pyx_PyObject_GetSlot(o, tp_dealloc, destructor) == __pyx_tp_dealloc_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr) {
       if (PyObject_CallFinalizerFromDealloc(o)) return;
     }
   }
@@ -23073,11 +23121,11 @@ static void __pyx_tp_dealloc_10tracklight_8analysis_10embeddings_11projections_5
   PyObject_GC_UnTrack(o);
   Py_CLEAR(p->__pyx_outer_scope);
   Py_CLEAR(p->__pyx_genexpr_arg_0);
-  Py_CLEAR(p->__pyx_v_other);
+  Py_CLEAR(p->__pyx_v_length);
   #if CYTHON_USE_FREELISTS
-  if (likely((int)(__pyx_mstate_global->__pyx_freecount_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr < 8) & __PYX_CHECK_FINAL_TYPE_FOR_FREELISTS(Py_TYPE(o), __pyx_mstate_global->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr, sizeof(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr))))
+  if (likely((int)(__pyx_mstate_global->__pyx_freecount_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr < 8) & __PYX_CHECK_FINAL_TYPE_FOR_FREELISTS(Py_TYPE(o), __pyx_mstate_global->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr, sizeof(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr))))
   {
-    __pyx_mstate_global->__pyx_freelist_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr[__pyx_mstate_global->__pyx_freecount_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr++] = ((struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr *)o);
+    __pyx_mstate_global->__pyx_freelist_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr[__pyx_mstate_global->__pyx_freecount_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr++] = ((struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr *)o);
   } else
   #endif
   {
@@ -23096,9 +23144,9 @@ static void __pyx_tp_dealloc_10tracklight_8analysis_10embeddings_11projections_5
   }
 }
 
-static int __pyx_tp_traverse_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr(PyObject *o, visitproc v, void *a) {
+static int __pyx_tp_traverse_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr(PyObject *o, visitproc v, void *a) {
   int e;
-  struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr *p = (struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr *)o;
+  struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr *p = (struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr *)o;
   {
     e = __Pyx_call_type_traverse(o, 1, v, a);
     if (e) return e;
@@ -23109,38 +23157,38 @@ static int __pyx_tp_traverse_10tracklight_8analysis_10embeddings_11projections_5
   if (p->__pyx_genexpr_arg_0) {
     e = (*v)(p->__pyx_genexpr_arg_0, a); if (e) return e;
   }
-  if (p->__pyx_v_other) {
-    e = (*v)(p->__pyx_v_other, a); if (e) return e;
+  if (p->__pyx_v_length) {
+    e = (*v)(p->__pyx_v_length, a); if (e) return e;
   }
   return 0;
 }
 #if CYTHON_USE_TYPE_SPECS
-static PyType_Slot __pyx_type_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr_slots[] = {
-  {Py_tp_dealloc, (void *)__pyx_tp_dealloc_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr},
-  {Py_tp_traverse, (void *)__pyx_tp_traverse_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr},
-  {Py_tp_new, (void *)__pyx_tp_new_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr},
+static PyType_Slot __pyx_type_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr_slots[] = {
+  {Py_tp_dealloc, (void *)__pyx_tp_dealloc_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr},
+  {Py_tp_traverse, (void *)__pyx_tp_traverse_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr},
+  {Py_tp_new, (void *)__pyx_tp_new_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr},
   #if (!CYTHON_COMPILING_IN_PYPY || PYPY_VERSION_NUM >= 0x07030800) && (!CYTHON_COMPILING_IN_LIMITED_API || __PYX_LIMITED_VERSION_HEX >= 0x030E0000)
   #if CYTHON_VECTORCALL_TPNEW
-  {Py_tp_vectorcall, (void *)__pyx_tp_vectorcall_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr},
+  {Py_tp_vectorcall, (void *)__pyx_tp_vectorcall_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr},
   #endif
   #endif
   {0, 0},
 };
-static PyType_Spec __pyx_type_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr_spec = {
-  "tracklight.analysis.embeddings.projections._near.__pyx_scope_struct_1_genexpr",
-  sizeof(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr),
+static PyType_Spec __pyx_type_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr_spec = {
+  "tracklight.analysis.embeddings.projections._neighbors.__pyx_scope_struct_1_genexpr",
+  sizeof(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr),
   0,
   Py_TPFLAGS_DEFAULT|Py_TPFLAGS_HAVE_VERSION_TAG|Py_TPFLAGS_HAVE_GC,
-  __pyx_type_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr_slots,
+  __pyx_type_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr_slots,
 };
 #else
 
-static PyTypeObject __pyx_type_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr = {
+static PyTypeObject __pyx_type_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr = {
   PyVarObject_HEAD_INIT(0, 0)
-  "tracklight.analysis.embeddings.projections._near.""__pyx_scope_struct_1_genexpr", /*tp_name*/
-  sizeof(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr), /*tp_basicsize*/
+  "tracklight.analysis.embeddings.projections._neighbors.""__pyx_scope_struct_1_genexpr", /*tp_name*/
+  sizeof(struct __pyx_obj_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr), /*tp_basicsize*/
   0, /*tp_itemsize*/
-  __pyx_tp_dealloc_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr, /*tp_dealloc*/
+  __pyx_tp_dealloc_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr, /*tp_dealloc*/
   0, /*tp_vectorcall_offset*/
   0, /*tp_getattr*/
   0, /*tp_setattr*/
@@ -23157,7 +23205,7 @@ static PyTypeObject __pyx_type_10tracklight_8analysis_10embeddings_11projections
   0, /*tp_as_buffer*/
   Py_TPFLAGS_DEFAULT|Py_TPFLAGS_HAVE_VERSION_TAG|Py_TPFLAGS_HAVE_GC, /*tp_flags*/
   0, /*tp_doc*/
-  __pyx_tp_traverse_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr, /*tp_traverse*/
+  __pyx_tp_traverse_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr, /*tp_traverse*/
   0, /*tp_clear*/
   0, /*tp_richcompare*/
   0, /*tp_weaklistoffset*/
@@ -23175,7 +23223,7 @@ static PyTypeObject __pyx_type_10tracklight_8analysis_10embeddings_11projections
   #endif
   0, /*tp_init*/
   0, /*tp_alloc*/
-  __pyx_tp_new_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr, /*tp_new*/
+  __pyx_tp_new_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr, /*tp_new*/
   0, /*tp_free*/
   0, /*tp_is_gc*/
   0, /*tp_bases*/
@@ -23192,7 +23240,7 @@ static PyTypeObject __pyx_type_10tracklight_8analysis_10embeddings_11projections
   #endif
   #if (!CYTHON_COMPILING_IN_PYPY || PYPY_VERSION_NUM >= 0x07030800) && (!CYTHON_COMPILING_IN_LIMITED_API || __PYX_LIMITED_VERSION_HEX >= 0x030E0000)
   #if CYTHON_VECTORCALL_TPNEW
-  __pyx_tp_vectorcall_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr, /*tp_vectorcall*/
+  __pyx_tp_vectorcall_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr, /*tp_vectorcall*/
   #else
   NULL, /*tp_vectorcall*/
   #endif
@@ -23402,7 +23450,7 @@ static PyType_Slot __pyx_type___pyx_array_slots[] = {
   {0, 0},
 };
 static PyType_Spec __pyx_type___pyx_array_spec = {
-  "tracklight.analysis.embeddings.projections._near.array",
+  "tracklight.analysis.embeddings.projections._neighbors.array",
   sizeof(struct __pyx_array_obj),
   0,
   Py_TPFLAGS_DEFAULT|Py_TPFLAGS_HAVE_VERSION_TAG|Py_TPFLAGS_BASETYPE|Py_TPFLAGS_SEQUENCE,
@@ -23436,7 +23484,7 @@ static PyBufferProcs __pyx_tp_as_buffer_array = {
 
 static PyTypeObject __pyx_type___pyx_array = {
   PyVarObject_HEAD_INIT(0, 0)
-  "tracklight.analysis.embeddings.projections._near.""array", /*tp_name*/
+  "tracklight.analysis.embeddings.projections._neighbors.""array", /*tp_name*/
   sizeof(struct __pyx_array_obj), /*tp_basicsize*/
   0, /*tp_itemsize*/
   __pyx_tp_dealloc_array, /*tp_dealloc*/
@@ -23640,7 +23688,7 @@ static PyType_Slot __pyx_type___pyx_MemviewEnum_slots[] = {
   {0, 0},
 };
 static PyType_Spec __pyx_type___pyx_MemviewEnum_spec = {
-  "tracklight.analysis.embeddings.projections._near.Enum",
+  "tracklight.analysis.embeddings.projections._neighbors.Enum",
   sizeof(struct __pyx_MemviewEnum_obj),
   0,
   Py_TPFLAGS_DEFAULT|Py_TPFLAGS_HAVE_VERSION_TAG|Py_TPFLAGS_BASETYPE|Py_TPFLAGS_HAVE_GC,
@@ -23650,7 +23698,7 @@ static PyType_Spec __pyx_type___pyx_MemviewEnum_spec = {
 
 static PyTypeObject __pyx_type___pyx_MemviewEnum = {
   PyVarObject_HEAD_INIT(0, 0)
-  "tracklight.analysis.embeddings.projections._near.""Enum", /*tp_name*/
+  "tracklight.analysis.embeddings.projections._neighbors.""Enum", /*tp_name*/
   sizeof(struct __pyx_MemviewEnum_obj), /*tp_basicsize*/
   0, /*tp_itemsize*/
   __pyx_tp_dealloc_Enum, /*tp_dealloc*/
@@ -23986,7 +24034,7 @@ static PyType_Slot __pyx_type___pyx_memoryview_slots[] = {
   {0, 0},
 };
 static PyType_Spec __pyx_type___pyx_memoryview_spec = {
-  "tracklight.analysis.embeddings.projections._near.memoryview",
+  "tracklight.analysis.embeddings.projections._neighbors.memoryview",
   sizeof(struct __pyx_memoryview_obj),
   0,
   Py_TPFLAGS_DEFAULT|Py_TPFLAGS_HAVE_VERSION_TAG|Py_TPFLAGS_BASETYPE|Py_TPFLAGS_HAVE_GC,
@@ -24020,7 +24068,7 @@ static PyBufferProcs __pyx_tp_as_buffer_memoryview = {
 
 static PyTypeObject __pyx_type___pyx_memoryview = {
   PyVarObject_HEAD_INIT(0, 0)
-  "tracklight.analysis.embeddings.projections._near.""memoryview", /*tp_name*/
+  "tracklight.analysis.embeddings.projections._neighbors.""memoryview", /*tp_name*/
   sizeof(struct __pyx_memoryview_obj), /*tp_basicsize*/
   0, /*tp_itemsize*/
   __pyx_tp_dealloc_memoryview, /*tp_dealloc*/
@@ -24217,7 +24265,7 @@ static PyType_Slot __pyx_type___pyx_memoryviewslice_slots[] = {
   {0, 0},
 };
 static PyType_Spec __pyx_type___pyx_memoryviewslice_spec = {
-  "tracklight.analysis.embeddings.projections._near._memoryviewslice",
+  "tracklight.analysis.embeddings.projections._neighbors._memoryviewslice",
   sizeof(struct __pyx_memoryviewslice_obj),
   0,
   Py_TPFLAGS_DEFAULT|Py_TPFLAGS_HAVE_VERSION_TAG|Py_TPFLAGS_BASETYPE|Py_TPFLAGS_HAVE_GC|Py_TPFLAGS_SEQUENCE,
@@ -24227,7 +24275,7 @@ static PyType_Spec __pyx_type___pyx_memoryviewslice_spec = {
 
 static PyTypeObject __pyx_type___pyx_memoryviewslice = {
   PyVarObject_HEAD_INIT(0, 0)
-  "tracklight.analysis.embeddings.projections._near.""_memoryviewslice", /*tp_name*/
+  "tracklight.analysis.embeddings.projections._neighbors.""_memoryviewslice", /*tp_name*/
   sizeof(struct __pyx_memoryviewslice_obj), /*tp_basicsize*/
   0, /*tp_itemsize*/
   __pyx_tp_dealloc__memoryviewslice, /*tp_dealloc*/
@@ -24322,8 +24370,8 @@ static CYTHON_SMALL_CODE int __Pyx_InitConstants(__pyx_mstatetype *__pyx_mstate)
 static CYTHON_SMALL_CODE int __Pyx_modinit_Global_init_code(__pyx_mstatetype *__pyx_mstate); /*proto*/
 static CYTHON_SMALL_CODE int __Pyx_modinit_Variable_export_code(__pyx_mstatetype *__pyx_mstate); /*proto*/
 static CYTHON_SMALL_CODE int __Pyx_modinit_Function_export_code(__pyx_mstatetype *__pyx_mstate); /*proto*/
-static CYTHON_SMALL_CODE int __Pyx_modinit_Exttype___pyx_obj_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check(__pyx_mstatetype *__pyx_mstate); /*proto*/
-static CYTHON_SMALL_CODE int __Pyx_modinit_Exttype___pyx_obj_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr(__pyx_mstatetype *__pyx_mstate); /*proto*/
+static CYTHON_SMALL_CODE int __Pyx_modinit_Exttype___pyx_obj_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths(__pyx_mstatetype *__pyx_mstate); /*proto*/
+static CYTHON_SMALL_CODE int __Pyx_modinit_Exttype___pyx_obj_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr(__pyx_mstatetype *__pyx_mstate); /*proto*/
 static CYTHON_SMALL_CODE int __Pyx_modinit_Exttype___pyx_array_obj(__pyx_mstatetype *__pyx_mstate); /*proto*/
 static CYTHON_SMALL_CODE int __Pyx_modinit_Exttype___pyx_MemviewEnum_obj(__pyx_mstatetype *__pyx_mstate); /*proto*/
 static CYTHON_SMALL_CODE int __Pyx_modinit_Exttype___pyx_memoryview_obj(__pyx_mstatetype *__pyx_mstate); /*proto*/
@@ -24367,30 +24415,30 @@ static int __Pyx_modinit_Function_export_code(__pyx_mstatetype *__pyx_mstate) {
   return 0;
 }
 
-static int __Pyx_modinit_Exttype___pyx_obj_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check(__pyx_mstatetype *__pyx_mstate) {
+static int __Pyx_modinit_Exttype___pyx_obj_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths(__pyx_mstatetype *__pyx_mstate) {
   __Pyx_RefNannyDeclarations
   int __pyx_lineno = 0;
   const char *__pyx_filename = NULL;
   int __pyx_clineno = 0;
   CYTHON_UNUSED_VAR(__pyx_mstate);
-  __Pyx_RefNannySetupContext("__Pyx_modinit_Exttype___pyx_obj_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check", 0);
-  /*--- Exttype __pyx_obj_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check ---*/
+  __Pyx_RefNannySetupContext("__Pyx_modinit_Exttype___pyx_obj_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths", 0);
+  /*--- Exttype __pyx_obj_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths ---*/
   #if CYTHON_USE_TYPE_SPECS
-  __pyx_mstate->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check = (PyTypeObject *) __Pyx_PyType_FromModuleAndSpec(__pyx_m, &__pyx_type_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check_spec, NULL); if (unlikely(!__pyx_mstate->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check)) __PYX_ERR(0, 329, __pyx_L1_error)
+  __pyx_mstate->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths = (PyTypeObject *) __Pyx_PyType_FromModuleAndSpec(__pyx_m, &__pyx_type_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths_spec, NULL); if (unlikely(!__pyx_mstate->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths)) __PYX_ERR(0, 332, __pyx_L1_error)
   #else
-  __pyx_mstate->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check = &__pyx_type_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check;
+  __pyx_mstate->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths = &__pyx_type_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths;
   #endif
   #if !CYTHON_COMPILING_IN_LIMITED_API
   #endif
   #if !CYTHON_USE_TYPE_SPECS
-  if (__Pyx_PyType_Ready(__pyx_mstate->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check) < (0)) __PYX_ERR(0, 329, __pyx_L1_error)
+  if (__Pyx_PyType_Ready(__pyx_mstate->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths) < (0)) __PYX_ERR(0, 332, __pyx_L1_error)
   #endif
   #if CYTHON_COMPILING_IN_CPYTHON && PY_VERSION_HEX >= 0x030E0000
-  PyUnstable_Object_EnableDeferredRefcount((PyObject*)__pyx_mstate->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check);
+  PyUnstable_Object_EnableDeferredRefcount((PyObject*)__pyx_mstate->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths);
   #endif
   #if !CYTHON_COMPILING_IN_LIMITED_API
-  if ((CYTHON_USE_TYPE_SLOTS && CYTHON_USE_PYTYPE_LOOKUP) && likely(!__pyx_mstate->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check->tp_dictoffset && __pyx_mstate->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check->tp_getattro == PyObject_GenericGetAttr)) {
-    __pyx_mstate->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check->tp_getattro = PyObject_GenericGetAttr;
+  if ((CYTHON_USE_TYPE_SLOTS && CYTHON_USE_PYTYPE_LOOKUP) && likely(!__pyx_mstate->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths->tp_dictoffset && __pyx_mstate->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths->tp_getattro == PyObject_GenericGetAttr)) {
+    __pyx_mstate->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths->tp_getattro = PyObject_GenericGetAttr;
   }
   #endif
   __Pyx_RefNannyFinishContext();
@@ -24400,30 +24448,30 @@ static int __Pyx_modinit_Exttype___pyx_obj_10tracklight_8analysis_10embeddings_1
   return -1;
 }
 
-static int __Pyx_modinit_Exttype___pyx_obj_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr(__pyx_mstatetype *__pyx_mstate) {
+static int __Pyx_modinit_Exttype___pyx_obj_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr(__pyx_mstatetype *__pyx_mstate) {
   __Pyx_RefNannyDeclarations
   int __pyx_lineno = 0;
   const char *__pyx_filename = NULL;
   int __pyx_clineno = 0;
   CYTHON_UNUSED_VAR(__pyx_mstate);
-  __Pyx_RefNannySetupContext("__Pyx_modinit_Exttype___pyx_obj_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr", 0);
-  /*--- Exttype __pyx_obj_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr ---*/
+  __Pyx_RefNannySetupContext("__Pyx_modinit_Exttype___pyx_obj_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr", 0);
+  /*--- Exttype __pyx_obj_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr ---*/
   #if CYTHON_USE_TYPE_SPECS
-  __pyx_mstate->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr = (PyTypeObject *) __Pyx_PyType_FromModuleAndSpec(__pyx_m, &__pyx_type_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr_spec, NULL); if (unlikely(!__pyx_mstate->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr)) __PYX_ERR(0, 331, __pyx_L1_error)
+  __pyx_mstate->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr = (PyTypeObject *) __Pyx_PyType_FromModuleAndSpec(__pyx_m, &__pyx_type_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr_spec, NULL); if (unlikely(!__pyx_mstate->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr)) __PYX_ERR(0, 334, __pyx_L1_error)
   #else
-  __pyx_mstate->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr = &__pyx_type_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr;
+  __pyx_mstate->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr = &__pyx_type_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr;
   #endif
   #if !CYTHON_COMPILING_IN_LIMITED_API
   #endif
   #if !CYTHON_USE_TYPE_SPECS
-  if (__Pyx_PyType_Ready(__pyx_mstate->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr) < (0)) __PYX_ERR(0, 331, __pyx_L1_error)
+  if (__Pyx_PyType_Ready(__pyx_mstate->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr) < (0)) __PYX_ERR(0, 334, __pyx_L1_error)
   #endif
   #if CYTHON_COMPILING_IN_CPYTHON && PY_VERSION_HEX >= 0x030E0000
-  PyUnstable_Object_EnableDeferredRefcount((PyObject*)__pyx_mstate->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr);
+  PyUnstable_Object_EnableDeferredRefcount((PyObject*)__pyx_mstate->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr);
   #endif
   #if !CYTHON_COMPILING_IN_LIMITED_API
-  if ((CYTHON_USE_TYPE_SLOTS && CYTHON_USE_PYTYPE_LOOKUP) && likely(!__pyx_mstate->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr->tp_dictoffset && __pyx_mstate->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr->tp_getattro == PyObject_GenericGetAttr)) {
-    __pyx_mstate->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr->tp_getattro = PyObject_GenericGetAttr;
+  if ((CYTHON_USE_TYPE_SLOTS && CYTHON_USE_PYTYPE_LOOKUP) && likely(!__pyx_mstate->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr->tp_dictoffset && __pyx_mstate->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr->tp_getattro == PyObject_GenericGetAttr)) {
+    __pyx_mstate->__pyx_ptype_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr->tp_getattro = PyObject_GenericGetAttr;
   }
   #endif
   __Pyx_RefNannyFinishContext();
@@ -24646,10 +24694,10 @@ static int __Pyx_modinit_Function_import_code(__pyx_mstatetype *__pyx_mstate) {
 
 #if CYTHON_PEP489_MULTI_PHASE_INIT
 static PyObject* __pyx_pymod_create(PyObject *spec, PyModuleDef *def); /*proto*/
-static int __pyx_pymod_exec__near(PyObject* module); /*proto*/
+static int __pyx_pymod_exec__neighbors(PyObject* module); /*proto*/
 static PyModuleDef_Slot __pyx_moduledef_slots[] = {
   {Py_mod_create, (void*)__pyx_pymod_create},
-  {Py_mod_exec, (void*)__pyx_pymod_exec__near},
+  {Py_mod_exec, (void*)__pyx_pymod_exec__neighbors},
   #if CYTHON_COMPILING_IN_CPYTHON_FREETHREADING
   {Py_mod_gil, __Pyx_FREETHREADING_COMPATIBLE},
   #endif
@@ -24668,8 +24716,8 @@ namespace {
   #endif
   {
       PyModuleDef_HEAD_INIT,
-      "_near",
-      __pyx_k_Which_vectors_are_nearest_chosen, /* m_doc */
+      "_neighbors",
+      __pyx_k_Compiled_selection_of_nearest_ve, /* m_doc */
     #if CYTHON_USE_MODULE_STATE
       sizeof(__pyx_mstatetype), /* m_size */
     #else
@@ -24706,8 +24754,8 @@ namespace {
   #endif
 #endif
 
-__Pyx_PyMODINIT_FUNC PyInit__near(void) CYTHON_SMALL_CODE; /*proto*/
-__Pyx_PyMODINIT_FUNC PyInit__near(void)
+__Pyx_PyMODINIT_FUNC PyInit__neighbors(void) CYTHON_SMALL_CODE; /*proto*/
+__Pyx_PyMODINIT_FUNC PyInit__neighbors(void)
 #if CYTHON_PEP489_MULTI_PHASE_INIT
 {
   return PyModuleDef_Init(&__pyx_moduledef);
@@ -24825,7 +24873,7 @@ bad:
 }
 
 
-static CYTHON_SMALL_CODE int __pyx_pymod_exec__near(PyObject *__pyx_pyinit_module)
+static CYTHON_SMALL_CODE int __pyx_pymod_exec__neighbors(PyObject *__pyx_pyinit_module)
 #endif
 {
   int stringtab_initialized = 0;
@@ -24848,7 +24896,7 @@ static CYTHON_SMALL_CODE int __pyx_pymod_exec__near(PyObject *__pyx_pyinit_modul
   #if CYTHON_PEP489_MULTI_PHASE_INIT
   if (__pyx_m) {
     if (__pyx_m == __pyx_pyinit_module) return 0;
-    PyErr_SetString(PyExc_RuntimeError, "Module '_near' has already been imported. Re-initialisation is not supported.");
+    PyErr_SetString(PyExc_RuntimeError, "Module '_neighbors' has already been imported. Re-initialisation is not supported.");
     return -1;
   }
   #else
@@ -24864,7 +24912,7 @@ static CYTHON_SMALL_CODE int __pyx_pymod_exec__near(PyObject *__pyx_pyinit_modul
   #if CYTHON_USE_MODULE_STATE
   {
     int add_module_result = __Pyx_State_AddModule(__pyx_t_1, &__pyx_moduledef);
-    __pyx_t_1 = 0; /* transfer ownership from __pyx_t_1 to "_near" pseudovariable */
+    __pyx_t_1 = 0; /* transfer ownership from __pyx_t_1 to "_neighbors" pseudovariable */
     if (unlikely((add_module_result < 0))) __PYX_ERR(0, 1, __pyx_L1_error)
     pystate_addmodule_run = 1;
   }
@@ -24894,7 +24942,7 @@ static CYTHON_SMALL_CODE int __pyx_pymod_exec__near(PyObject *__pyx_pyinit_modul
   }
   #endif
   
-__Pyx_RefNannySetupContext("PyInit__near", 0);
+__Pyx_RefNannySetupContext("PyInit__neighbors", 0);
   __Pyx_init_runtime_version();
   if (__Pyx_check_binary_version(__PYX_LIMITED_VERSION_HEX, __Pyx_get_runtime_version(), CYTHON_COMPILING_IN_LIMITED_API) < (0)) __PYX_ERR(0, 1, __pyx_L1_error)
   __pyx_mstate->__pyx_empty_tuple = PyTuple_New(0); if (unlikely(!__pyx_mstate->__pyx_empty_tuple)) __PYX_ERR(0, 1, __pyx_L1_error)
@@ -24905,13 +24953,13 @@ __Pyx_RefNannySetupContext("PyInit__near", 0);
   if (__Pyx_InitConstants(__pyx_mstate) < (0)) __PYX_ERR(0, 1, __pyx_L1_error)
   stringtab_initialized = 1;
   if (__Pyx_InitGlobals() < (0)) __PYX_ERR(0, 1, __pyx_L1_error)
-  if (__pyx_module_is_main_tracklight__analysis__embeddings__projections___near) {
+  if (__pyx_module_is_main_tracklight__analysis__embeddings__projections___neighbors) {
     if (PyObject_SetAttr(__pyx_m, __pyx_mstate_global->__pyx_n_u_name_2, __pyx_mstate_global->__pyx_n_u_main) < (0)) __PYX_ERR(0, 1, __pyx_L1_error)
   }
   {
     PyObject *modules = PyImport_GetModuleDict(); if (unlikely(!modules)) __PYX_ERR(0, 1, __pyx_L1_error)
-    if (!PyDict_GetItemString(modules, "tracklight.analysis.embeddings.projections._near")) {
-      if (unlikely((PyDict_SetItemString(modules, "tracklight.analysis.embeddings.projections._near", __pyx_m) < 0))) __PYX_ERR(0, 1, __pyx_L1_error)
+    if (!PyDict_GetItemString(modules, "tracklight.analysis.embeddings.projections._neighbors")) {
+      if (unlikely((PyDict_SetItemString(modules, "tracklight.analysis.embeddings.projections._neighbors", __pyx_m) < 0))) __PYX_ERR(0, 1, __pyx_L1_error)
     }
   }
   /*--- Builtin init code ---*/
@@ -24924,8 +24972,8 @@ __Pyx_RefNannySetupContext("PyInit__near", 0);
   (void)__Pyx_modinit_Variable_export_code(__pyx_mstate);
   (void)__Pyx_modinit_Function_export_code(__pyx_mstate);
   /*--- Type init code ---*/
-  if (unlikely((__Pyx_modinit_Exttype___pyx_obj_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct__check(__pyx_mstate) < 0))) __PYX_ERR(0, 1, __pyx_L1_error)
-  if (unlikely((__Pyx_modinit_Exttype___pyx_obj_10tracklight_8analysis_10embeddings_11projections_5_near___pyx_scope_struct_1_genexpr(__pyx_mstate) < 0))) __PYX_ERR(0, 1, __pyx_L1_error)
+  if (unlikely((__Pyx_modinit_Exttype___pyx_obj_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct__check_lengths(__pyx_mstate) < 0))) __PYX_ERR(0, 1, __pyx_L1_error)
+  if (unlikely((__Pyx_modinit_Exttype___pyx_obj_10tracklight_8analysis_10embeddings_11projections_10_neighbors___pyx_scope_struct_1_genexpr(__pyx_mstate) < 0))) __PYX_ERR(0, 1, __pyx_L1_error)
   if (unlikely((__Pyx_modinit_Exttype___pyx_array_obj(__pyx_mstate) < 0))) __PYX_ERR(0, 1, __pyx_L1_error)
   if (unlikely((__Pyx_modinit_Exttype___pyx_MemviewEnum_obj(__pyx_mstate) < 0))) __PYX_ERR(0, 1, __pyx_L1_error)
   if (unlikely((__Pyx_modinit_Exttype___pyx_memoryview_obj(__pyx_mstate) < 0))) __PYX_ERR(0, 1, __pyx_L1_error)
@@ -25428,69 +25476,69 @@ __Pyx_RefNannySetupContext("PyInit__near", 0);
   if (PyDict_SetItem(__pyx_mstate_global->__pyx_d, __pyx_mstate_global->__pyx_n_u_pyx_unpickle_Enum, __pyx_t_4) < (0)) __PYX_ERR(1, 4, __pyx_L1_error)
   __Pyx_DECREF(__pyx_t_4); __pyx_t_4 = 0;
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":110
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":109
  * 
  * 
- * def pick(             # <<<<<<<<<<<<<<
- *     const float[:, ::1] order,
- *     const int64_t[::1] own,
+ * def select_nearest(             # <<<<<<<<<<<<<<
+ *     const float[:, ::1] scores,
+ *     const int64_t[::1] excluded,
 */
-  __pyx_t_4 = __Pyx_CyFunction_New(&__pyx_mdef_10tracklight_8analysis_10embeddings_11projections_5_near_1pick, 0, __pyx_mstate_global->__pyx_n_u_pick, NULL, __pyx_mstate_global->__pyx_n_u_tracklight_analysis_embeddings_p, __pyx_mstate_global->__pyx_d, ((PyObject *)__pyx_mstate_global->__pyx_codeobj_tab[1])); if (unlikely(!__pyx_t_4)) __PYX_ERR(0, 110, __pyx_L1_error)
+  __pyx_t_4 = __Pyx_CyFunction_New(&__pyx_mdef_10tracklight_8analysis_10embeddings_11projections_10_neighbors_1select_nearest, 0, __pyx_mstate_global->__pyx_n_u_select_nearest, NULL, __pyx_mstate_global->__pyx_n_u_tracklight_analysis_embeddings_p, __pyx_mstate_global->__pyx_d, ((PyObject *)__pyx_mstate_global->__pyx_codeobj_tab[1])); if (unlikely(!__pyx_t_4)) __PYX_ERR(0, 109, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_4);
   #if CYTHON_COMPILING_IN_CPYTHON && PY_VERSION_HEX >= 0x030E0000
   PyUnstable_Object_EnableDeferredRefcount(__pyx_t_4);
   #endif
-  if (PyDict_SetItem(__pyx_mstate_global->__pyx_d, __pyx_mstate_global->__pyx_n_u_pick, __pyx_t_4) < (0)) __PYX_ERR(0, 110, __pyx_L1_error)
+  if (PyDict_SetItem(__pyx_mstate_global->__pyx_d, __pyx_mstate_global->__pyx_n_u_select_nearest, __pyx_t_4) < (0)) __PYX_ERR(0, 109, __pyx_L1_error)
   __Pyx_DECREF(__pyx_t_4); __pyx_t_4 = 0;
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":194
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":194
  * 
  * 
- * def estimate(             # <<<<<<<<<<<<<<
+ * def estimate_distances(             # <<<<<<<<<<<<<<
  *     const float[:, ::1] vectors, const float[::1] query, str metric, float[::1] distances
  * ):
 */
-  __pyx_t_4 = __Pyx_CyFunction_New(&__pyx_mdef_10tracklight_8analysis_10embeddings_11projections_5_near_3estimate, 0, __pyx_mstate_global->__pyx_n_u_estimate, NULL, __pyx_mstate_global->__pyx_n_u_tracklight_analysis_embeddings_p, __pyx_mstate_global->__pyx_d, ((PyObject *)__pyx_mstate_global->__pyx_codeobj_tab[2])); if (unlikely(!__pyx_t_4)) __PYX_ERR(0, 194, __pyx_L1_error)
+  __pyx_t_4 = __Pyx_CyFunction_New(&__pyx_mdef_10tracklight_8analysis_10embeddings_11projections_10_neighbors_3estimate_distances, 0, __pyx_mstate_global->__pyx_n_u_estimate_distances, NULL, __pyx_mstate_global->__pyx_n_u_tracklight_analysis_embeddings_p, __pyx_mstate_global->__pyx_d, ((PyObject *)__pyx_mstate_global->__pyx_codeobj_tab[2])); if (unlikely(!__pyx_t_4)) __PYX_ERR(0, 194, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_4);
   #if CYTHON_COMPILING_IN_CPYTHON && PY_VERSION_HEX >= 0x030E0000
   PyUnstable_Object_EnableDeferredRefcount(__pyx_t_4);
   #endif
-  if (PyDict_SetItem(__pyx_mstate_global->__pyx_d, __pyx_mstate_global->__pyx_n_u_estimate, __pyx_t_4) < (0)) __PYX_ERR(0, 194, __pyx_L1_error)
+  if (PyDict_SetItem(__pyx_mstate_global->__pyx_d, __pyx_mstate_global->__pyx_n_u_estimate_distances, __pyx_t_4) < (0)) __PYX_ERR(0, 194, __pyx_L1_error)
   __Pyx_DECREF(__pyx_t_4); __pyx_t_4 = 0;
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":256
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":259
  * 
  * 
- * def refine(             # <<<<<<<<<<<<<<
+ * def refine_neighbors(             # <<<<<<<<<<<<<<
  *     const float[:, ::1] vectors,
  *     str metric,
 */
-  __pyx_t_4 = __Pyx_CyFunction_New(&__pyx_mdef_10tracklight_8analysis_10embeddings_11projections_5_near_5refine, 0, __pyx_mstate_global->__pyx_n_u_refine, NULL, __pyx_mstate_global->__pyx_n_u_tracklight_analysis_embeddings_p, __pyx_mstate_global->__pyx_d, ((PyObject *)__pyx_mstate_global->__pyx_codeobj_tab[3])); if (unlikely(!__pyx_t_4)) __PYX_ERR(0, 256, __pyx_L1_error)
+  __pyx_t_4 = __Pyx_CyFunction_New(&__pyx_mdef_10tracklight_8analysis_10embeddings_11projections_10_neighbors_5refine_neighbors, 0, __pyx_mstate_global->__pyx_n_u_refine_neighbors, NULL, __pyx_mstate_global->__pyx_n_u_tracklight_analysis_embeddings_p, __pyx_mstate_global->__pyx_d, ((PyObject *)__pyx_mstate_global->__pyx_codeobj_tab[3])); if (unlikely(!__pyx_t_4)) __PYX_ERR(0, 259, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_4);
   #if CYTHON_COMPILING_IN_CPYTHON && PY_VERSION_HEX >= 0x030E0000
   PyUnstable_Object_EnableDeferredRefcount(__pyx_t_4);
   #endif
-  if (PyDict_SetItem(__pyx_mstate_global->__pyx_d, __pyx_mstate_global->__pyx_n_u_refine, __pyx_t_4) < (0)) __PYX_ERR(0, 256, __pyx_L1_error)
+  if (PyDict_SetItem(__pyx_mstate_global->__pyx_d, __pyx_mstate_global->__pyx_n_u_refine_neighbors, __pyx_t_4) < (0)) __PYX_ERR(0, 259, __pyx_L1_error)
   __Pyx_DECREF(__pyx_t_4); __pyx_t_4 = 0;
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":329
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":332
  * 
  * 
- * def check(length, others):             # <<<<<<<<<<<<<<
- *     """Raise ValueError where columns do not belong together."""
- *     if any(other != length for other in others):
+ * def check_lengths(expected, lengths):             # <<<<<<<<<<<<<<
+ *     """Raise ValueError if arrays do not fit together."""
+ *     if any(length != expected for length in lengths):
 */
-  __pyx_t_4 = __Pyx_CyFunction_New(&__pyx_mdef_10tracklight_8analysis_10embeddings_11projections_5_near_7check, 0, __pyx_mstate_global->__pyx_n_u_check, NULL, __pyx_mstate_global->__pyx_n_u_tracklight_analysis_embeddings_p, __pyx_mstate_global->__pyx_d, ((PyObject *)__pyx_mstate_global->__pyx_codeobj_tab[4])); if (unlikely(!__pyx_t_4)) __PYX_ERR(0, 329, __pyx_L1_error)
+  __pyx_t_4 = __Pyx_CyFunction_New(&__pyx_mdef_10tracklight_8analysis_10embeddings_11projections_10_neighbors_7check_lengths, 0, __pyx_mstate_global->__pyx_n_u_check_lengths, NULL, __pyx_mstate_global->__pyx_n_u_tracklight_analysis_embeddings_p, __pyx_mstate_global->__pyx_d, ((PyObject *)__pyx_mstate_global->__pyx_codeobj_tab[4])); if (unlikely(!__pyx_t_4)) __PYX_ERR(0, 332, __pyx_L1_error)
   __Pyx_GOTREF(__pyx_t_4);
   #if CYTHON_COMPILING_IN_CPYTHON && PY_VERSION_HEX >= 0x030E0000
   PyUnstable_Object_EnableDeferredRefcount(__pyx_t_4);
   #endif
-  if (PyDict_SetItem(__pyx_mstate_global->__pyx_d, __pyx_mstate_global->__pyx_n_u_check, __pyx_t_4) < (0)) __PYX_ERR(0, 329, __pyx_L1_error)
+  if (PyDict_SetItem(__pyx_mstate_global->__pyx_d, __pyx_mstate_global->__pyx_n_u_check_lengths, __pyx_t_4) < (0)) __PYX_ERR(0, 332, __pyx_L1_error)
   __Pyx_DECREF(__pyx_t_4); __pyx_t_4 = 0;
 
-  /* "tracklight/analysis/embeddings/projections/_near.pyx":1
+  /* "tracklight/analysis/embeddings/projections/_neighbors.pyx":1
  * # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False             # <<<<<<<<<<<<<<
- * """Which vectors are nearest, chosen from rough orders or from the neighbours of neighbours.
+ * """Compiled selection of nearest vectors: from approximate scores, or among neighbors of neighbors.
  * 
 */
   __pyx_t_4 = __Pyx_PyDict_NewPresized(0); if (unlikely(!__pyx_t_4)) __PYX_ERR(0, 1, __pyx_L1_error)
@@ -25506,7 +25554,7 @@ __Pyx_RefNannySetupContext("PyInit__near", 0);
   __Pyx_XDECREF(__pyx_t_5);
   if (__pyx_m) {
     if (__pyx_mstate->__pyx_d && stringtab_initialized) {
-      __Pyx_AddTraceback("init tracklight.analysis.embeddings.projections._near", __pyx_clineno, __pyx_lineno, __pyx_filename);
+      __Pyx_AddTraceback("init tracklight.analysis.embeddings.projections._neighbors", __pyx_clineno, __pyx_lineno, __pyx_filename);
     }
     #if !CYTHON_USE_MODULE_STATE
     Py_CLEAR(__pyx_m);
@@ -25520,7 +25568,7 @@ __Pyx_RefNannySetupContext("PyInit__near", 0);
     }
     #endif
   } else if (!PyErr_Occurred()) {
-    PyErr_SetString(PyExc_ImportError, "init tracklight.analysis.embeddings.projections._near");
+    PyErr_SetString(PyExc_ImportError, "init tracklight.analysis.embeddings.projections._neighbors");
   }
   __pyx_L0:;
   __Pyx_RefNannyFinishContext();
@@ -25662,38 +25710,38 @@ static int __Pyx_InitConstants(__pyx_mstatetype *__pyx_mstate) {
   int __pyx_clineno = 0;
   CYTHON_UNUSED_VAR(__pyx_mstate);
   {
-    const struct { const unsigned int length: 8; } str_length_index[] = {{6},{8},{1},{2},{15},{23},{25},{32},{20},{22},{1},{1},{37},{45},{22},{179},{8},{15},{32},{7},{6},{2},{9},{50},{24},{12},{36},{52},{30},{37},{5},{8},{8},{15},{20},{12},{9},{17},{8},{8},{12},{10},{8},{10},{8},{7},{14},{11},{10},{19},{14},{12},{10},{17},{13},{12},{12},{19},{8},{13},{3},{15},{18},{4},{5},{1},{5},{22},{18},{5},{7},{5},{9},{15},{6},{3},{9},{5},{8},{5},{8},{5},{6},{7},{7},{4},{2},{5},{5},{8},{5},{15},{6},{6},{7},{6},{4},{4},{4},{4},{7},{3},{5},{5},{6},{3},{4},{4},{6},{3},{7},{7},{5},{4},{6},{8},{3},{4},{4},{4},{10},{5},{4},{6},{5},{4},{4},{6},{5},{5},{48},{6},{6},{5},{6},{7},{1}};
-    const struct { const unsigned int length: 9; } bytes_length_index[] = {{1},{16},{252},{368},{444},{2}};
+    const struct { const unsigned int length: 8; } str_length_index[] = {{6},{8},{1},{2},{15},{23},{25},{32},{20},{22},{1},{1},{37},{45},{22},{179},{8},{15},{7},{6},{2},{9},{50},{13},{36},{35},{43},{57},{30},{37},{5},{8},{8},{15},{20},{12},{9},{17},{8},{8},{12},{10},{8},{10},{8},{7},{14},{11},{10},{19},{14},{12},{10},{17},{13},{12},{12},{19},{8},{13},{3},{15},{18},{9},{4},{5},{1},{13},{30},{18},{5},{5},{10},{9},{15},{6},{3},{9},{5},{18},{8},{8},{5},{6},{8},{5},{6},{7},{7},{4},{2},{5},{7},{5},{8},{5},{15},{6},{7},{7},{6},{11},{4},{4},{4},{4},{3},{4},{3},{7},{7},{5},{4},{16},{8},{3},{4},{6},{4},{14},{4},{10},{5},{4},{6},{5},{4},{4},{6},{5},{5},{53},{6},{6},{5},{6},{12},{7},{1}};
+    const struct { const unsigned int length: 9; } bytes_length_index[] = {{1},{16},{261},{377},{456},{2}};
     #ifndef CYTHON_COMPRESS_STRINGS
       #define CYTHON_COMPRESS_STRINGS 90
     #endif
-    #if (CYTHON_COMPRESS_STRINGS) == 1 /* compression: zlib (1688 bytes) */
-static const char cstring[] = "x\332}TMs\333\306\0316k\332\226\03351cIv\322tf\231XV>l*J$9\355x\334\341\310\222\342CS\313\262\345h&1f\t,IX\340.\211]Pd\333\203\217<\342\210\343\036q\304\021G\034y\344\021G\375\204\376\204<\013\222\222\334\311\2243\004\026\273\357\347\363<\357\022\252\310\267\003\"\032o\231\255\236\324\376F\036\377\203u\204?<r\331)\021M\362\330\026\\\271\255@\004\222P\356\020\307\365\215\341\377n\273|~ \225\357:\314\271dL\204\377\177\317\337\337;\267|\362\367\035\312\271P\204J\351\2668Q\202\370\214:\017\005\367\206\244S\024\331G\221\317x\237z\256C:\302a\017\010\033t\341\213Pk\366\232\311\273\326\024\276\362)_{@Z\01057\226m\332eHE\350\300\225\344\047\241\030Qm \2613Tm\301\t\366\034\346\271\r\346S\305\220\315\324\207\250\2761\342\344\371\356\363\207\233?l\026\325\372\314\340&\211\014\032\266\207B\2314\2405\002\327S\210\256\206]&k\344Y\223\014E@8C]\350\242\013\273\313\016\252\3158\221L\231\005Y+z\246\312\025\334\202\273\313[k3\230\334>3\336{\324\223\254F\035\307\202\035\263\205\347\2313\301e\2156l|\006\035^\324 8#\036\343-\325&\324gEr\3468\256\244\r\2171n\236-\333\225\323\225\303\005\032n\322\300S\304\262|\346\0046\263,\342\004EF.\370C\000\320w\251\207S\333\345\256\262\220|\306\001\001\302\210\356\266\332\r\021\370\022\3732\260\333\304\027\247\022\375 s\221\275\240\221t(\037\232\210v[\010\311H\323\027\035\220c\237x\360V\353\224So(]\271\316:\rS*o\311\365\256/\336\316\372[\2678\243~\255;\034\004E\321&\020\365<a\203#$\361\351\2208T\321\332\357\234N\3516|M\225&k\365\303\235g\317v=\317\355\"\341!\353\005\214\333\314h\276v!\177\313z>\034\340\377\024\334[?\261\201z\301\232\2265\343\007\370\000\013\303\340\305\242\305\224\253X\307l8\306\007\277f\300m\363\306\221\234{\271\235.DiV\035\352\362\342-\234\300+\3168\355L\337&\275e\241Y\313n3\373D\006\235\351\327,\212Y\032uMW\001\357\272@\221Y\273|n\327W\006\005\023\243\027Po\036vN\355\371\312.\004\177i\203\r\314\007\324x^\212\274T\372\371\372\302O1izq\245e\013_\004\220=\203\020\347\320[\215\240\331\304\030\311!\267]Q;7\221\r*Y\203\265\\n\027\375\025""\217\332c\343\344\311\047\265\026\343\230d\337\366`j\001#\243\022\326\200Rl\017\302\261E\247\013%\331\"\340\n\212V\024\334I\247\200\003eL\2572\360\211\013\201q\207\001\222b\216\231\357\013\037\305\272\035\3631@\310&\365!Q\251\232\036mI\310\030\007\263\353b\226\277\315h\327\205\020\03560\304\312\351\343_\354\204\213S^<\254\363\374\323Y\363\230\302=\201\3110WS\207\231{\303\\L\006K\334k\035DU\250\007\027\213D\231\302w\230/\314\224\024\017\211x]\364h\270\354zhXvE\027\003\000^\024\004\352\273L\232\327\020\365\235\370\254\th|\000(\225i\354\324\314\233D\277\230h\007,\315\246\271\020\276\251\030\236\3244\217\216\341\320\225J\340\357#\260j\303SA\321\336\305$\326\346\223X\273\230\304\332\245I\254\025\223\030\024\305\006]\014\035\303\255\032L\037\262\017#\341\313\301?\337\225\316\312\225\260\222/|8z\033\225\242\312\273\322\177\027\256\\\253\352\033\272\037\037\3044/\337\teT\215\266uEW\317\3127G\225\321\327\341n\264\022\365t)/>\327\302\225\260\027]\213\216u3\256\307\007y\371\306;5\332\310\027n\3467\377\230/,\216\366\303-\304\275\243\257k\252{\371\342G\243\323\320\216*\371\255O\242J\264\246\227\364\201>I*I5y\224V\323\255\254\234\325\263W\343\352xs\334\313oU\362\305\225\320\323U\275\241\367\343\215x7YJ\016\022\226n\244O\263\322{\221>C\024\252Oc\032\007\311\323\264\224\336\311J\331r\346\214\253\3234_\353\272~\241\375\370nr\2738\376s\266?\376n\374z\362\362\347\311\317\307g\263J\320\037z\277{\345\332*\222m\243\244\007)\313\266\307\025\004\271\214A^\206\271\331\351M\333\3772\\\r\373\321A\344\350\365d%\351\245\345t/\273?.\215\227\306\307\223\243_&\277\374:\371\365\315\334r]\257\350^\\\216\367\222\373\250b)=\316\232\343\372x\006\331w\243\303\360&p*\235Sa\366\373\330-\207;\241\212\nH\313\327\362\205\217F\303\350zD\243SM\315\307\277\243\373\272\244\357\304\360\373`\264\025^\005\334W\243-}Uo\344\213\037\207\337\2404\232\377\351\303|\361Vx#\014\242z\364Z\327\363[K\341\217\321n\321\316\322]\244Z\216\274x=\255\244\253io\276\341\352\000t\276J\252\306\270\036\036Gm\360\364I\372e\266\232\365Qr""\261y\204\242.\207\372\024 m\351\005t8\365\\\372\013\2623\375C\374(\271\227\320$H\353g\020D}t\220O_\300\233\\\271vOo\305\327A\335\177\322\355l%\353\215\241\253O\243\325\250\017Ny\262\217\315J\006\324?\213\366\364\347`\346Q\362y\262\233.\247N\366Ev\220\331\343\333\343\375\311\341\313\337\221\351Zx;\334\303\326&\2002\312|\tz\372\351\001\034\277\032oO\016^L^\034M\216\336L\3368\023\207MXs\316\321Ws\232\247R\337\237\177\336xw:j\242\347C\240\373H\177\241_\306\037\307\337\307.\232\332IO36\336x\2176U0\261\t\221\030\322>\030\375\265(\005\241\314a0\332\031\365\214\371\t\204W}oL*\206\263j\270\201\021\253\000\003\005\354\276\0074\375\344(\005\235\006\363\327\321\276\336\204\212\376\020W\r\247\013\230<\303p\301\307\253\350\201na\004\227\226aV\217^\351{\263\251P\311\006@\273\233-e\307cz\006\267\222\031\332\374\362\342<\320JH\241\223\037\365\323\270\024/\343\002(\306c5\032hU\214 :X\030\225F\2702~\003\t41U";
-    PyObject *data = __Pyx_DecompressString(cstring, 1688, 1);
+    #if (CYTHON_COMPRESS_STRINGS) == 1 /* compression: zlib (1745 bytes) */
+static const char cstring[] = "x\332}T\317s\333\306\031\215j*\226\033\325\021\023YV\306M\007L$3I%\252Ld%\3558\352p\024I\321!\251)Y\2263c\017f\t,HX\340\202\304.(2i;>\362\210#\2168\342\210#\216<\362\210#\216\372\023\362\047\344-@Rb\047S\215\010,v\277\375~\274\367\276O!B\371[_\261\033o\250&\366+\377P\236\376@\333\2663xa\322+\3056\224\247\232\315\204\331tm\227+\204\351\212n:\322\360\177\267M6=\340\3021u\252\3372Vl\347\377\236\317\357\315,\367\377y@\030\263\205B87\233L\021\266\342P\242o\333\314\032(\355,\311\036\222<a=b\231\272\322\266u\272\245\320~\007w\341\252\254\225e\334\262a;\302!\254\274\2454\341jj\314[\244C\021J!}\223+?\332\202*\242\005$\016\006\242e3\005{:\265\314\006u\210\240\210&\363\203WG\0321\345\331\341\263\355\335ov\263l\035*q\343\nw\033\232\205D)\227\2405\\\323\022\360.\006\035\312+\312\211\241\014lWa\024y\241\212\016\354n_\020-\312\024N\205\\(\345\254f\"L\233\251\270n\262fy\002\223\331\243\362\366\021\2618\255\020]WaG5\333\262\344\231\315x\20544\335\344\244aQ\312\344\263\251\231<_\351\314FA\006q-\241\250\252CuW\243\252\252\350n\346\221\331l\033\005\366Lb\341T3\231)T\325v\205\254$\307Y&F\034\207\014\270\322v\271PZD\346\202MN\332T\261(k\212\226\374\004\320M*\321\303m\016F\245\007\271\337C\212\266\303\261t\244#\252HZ)\263\335fkz&\023\341T\326\242\030\216\335\006g\332\245e6[b\2070b\r\270\311wh\273Au\035\210\360\235\216c\277\231\224\275\2432\n\273\006|T:\203\276\233\025,\275\021\313\2625\360\227g\256\350D\220\312\357\234\346R\220\\\346*\344\225\332\331\301\311\311\241e\231\035D=\243]\2272\215\312~\250\334\264\206\252>\033\364\361\373\016\272P\177\244}qJ\rU\235p\007l\201\243d\367f\321\244\302\024\264-7ty\007\177\206\3134\371\306\021\237\3362\333\035\010V\256\332\304d\331\333\326]+;c\000;{\313\360\252\212bU\255E\265K\356\266\363\257\211\027\271\224\312\313W.\353\230\200\222\252\207lj\327\023\022\005\351\243\353\022k\352v*\213\331J\313\232\341\326\006\355\313\017(u\226\n\277\225\372l}sOP.k1\271\252\331\0164a2\n\221N\241W\033\256a\240\305\370\200i\246]\231\231p\322#\246%Sl\020N\033\264i2-+T""\315\225\306\347>*O\2457\213\357W\232\224\241\375\035\315\202\017\025\340I\r\301\205v\251Y6G\247\270L\350f\2332.e\203N\021\004\274r=\203\n)\346#\020\\c\220P\246S\300\225\365?u\034\333A!f[\346<\273G\373\232\345bhM\047\0164\340\020\203@\324\302 \016\244\316\205a\221&\307\000\302\305\311\030\232\244\330\242\244cB\311\270$\307\035\274ImL\036?\323Kf_\261\354q\023.\257vR3\272R\216\2766\225s)\177\2522m9\003%5\360\331F \201\222:\250\277cw\3200\240P@\313\216I\271|\r\220\316\245C\r\t\326\254\203\034\200\315\205\254\370\n\377\234k\262r\0168\362\326\204!\221P`\254\350\240{2R\262\016\222y\303ov\214\362\341\244\303\205\215\237\203\260\242\005o\002\255a\335\364ue\332\327\225\233\276\256\334\352\353\312MV\2200n\271\035\2640\305\374v\363\007\317\047\207\232\021;\231\"\375\177\275]\270.|\340\225\322\245\373\3037\376\202_|\273\360\353\375w\0267\202\257\303\307\321BTL\013\177\366\017\374n\360n@\202\356u\241\350\025\275m\337\r\216\302RXM\263\317\262\277\206\363\305\340\247\320\210jQ=-\334}+\206\325t\351^z\357\217\351\322\362\360\330{\002\277\017s\017\351\362\373\303\177\373_\371$]\371\310/\372\345`5\250\047\217\367c\022wGwG\335\361\342\370yR?MN/\222\213\227\311\313W\311\253\327\351J1]^K\326>\017\213\210\371uT\212\236\304\205\270\026\237\217J\243\335\321\234\303\344\243\255\260\026\326\303fT\217h\274;\3472\217\367EP\013N\003\047\\\217>\214\276\213\027\342G\243\343\361\227\343\213\3449\202\375t=I\251\030\224\000\302\372;\213\233\301q\270\027\025\243\255\230\216\366\306\305qi\016\214\264\000\363\264\360\310\237\340\360\231\277\351\367\202z\240\207;\361\032b\027\340{/+\346E\362BMT\232P#1\232S\343\235p-\354F\205\3508\336\033\025G\033#s\334K\316ay\221\003\370\345\360\314\273\007\324\026f\304\310\375\036v\013\336\201\047\374\014\340\302b\272\364\376\360?\376QP\002_%\371\361\213\3778X\010\036\206\270\367\336\360\211w\007\340\337\361\237\004w\202j\272\374\201\367W\277\016\244\376t?]^\361\356z\256_\363/\202Z\272\262\352}\357\037\312\272\323\325u\204z\340[\250\241\030o\306\335\351\206\031\270\200""\366<*\245+_\200\206\277G?\214\036\215\277O\236\203!\222\220f\322l\345\000#\370\234;\240\203\345z\270\nZhTMW?F\0064\370\006DnD$r\343\3325$R\033\326\323\374\005\340\377\"\325\267\227\241\263\034\037O\201W\000\272\021\326\222\355\375\2709z1\256\216ki\341c\377u\370Ix\030=\210\364\3703\310\341\253\2216~\230<\253K\232\216\202O\300^\365w\344[\366\327\203\265\240\033\026\302\343h\017Un\304\255\2211\256\215\353S9\347R\025(\362(.\3053v?GR\220`:\351\201+\231N\230\311\375jhx5\357\014@\177\033\336\twC\007\352:\201@?\035\275\316\225<\307\241\310h\331\365\272\031\203\357\r\277\365\337\365\211T\216<t\207\007\303\2564\277\004\230\245\271\016B\033H\3602\323\200\"\314\177\343\227\243:R?JN\317\322\345U\244p\341\037\007\273(\355\017H\023\014/\371\213\031\337+\362\354\334\337J\036\357E$]}\000\273\232\177\036l\240\312\253\220\204\"\252F\207\361\372hu\364\nr\275^\376\320\253zG\010\276\374\300\253{\206_\233s\365\320\353b\3712x\016,6\303n\316\372\246\337\007^UP\201\n\227\206\013\303\242W\372\r\346yti";
+    PyObject *data = __Pyx_DecompressString(cstring, 1745, 1);
     #define __Pyx_DecompressString_LZSS_UNUSED
     if (unlikely(!data)) __PYX_ERR(0, 1, __pyx_L1_error)
     const char* const bytes = __Pyx_PyBytes_AsString(data);
     #if !CYTHON_ASSUME_SAFE_MACROS
     if (likely(bytes)); else { Py_DECREF(data); __PYX_ERR(0, 1, __pyx_L1_error) }
     #endif
-    #elif (CYTHON_COMPRESS_STRINGS) > 0 && (CYTHON_COMPRESS_STRINGS) <= 90 /* compression: lzss (2199 bytes) */
-static const char cstring[] = "\377 at 0x o\377bject>.:\377 <Memory\377View of \377<contigu\377ous and gdir%\001\007\rin\021\005\177strided\"\010o or \004\031><(\t\376A\006>?Canno\377t assign\377 to read\177-only m\240\002\375v\242\000Invali\377d mode, \347exp\305\000|\000\047c\047\376t\001\047fortra\237n\047, gH\000%\005s\357hape\222\000 ax\377is Note \373th\207 Cytho\373n \021\000delib\237eratek\000\320\001c\367ter!\001n PE\337P-484\212\"re\376\264!s subcl\366\246\000es\261!buil\373ti\260\000ypes.\377 If you \223ne\224 \303\000p\316\000%\tt\177hen set\200\000\367e \047\357\002atio\377n_typing\355\047\355$iv\242\000o F\377alse.add}_\231 ecoll\266@\276+\000s.abc\014\000u\373mn\177\002one l\377ength ar\375ex\002eddisa\337bleen\002\001gc\373is\004\003dno d\377efault _\377_reduce_\357_ dum\002non\275-\322@vial\033\000c\237init_z\000\375$ \374\337 \330\000ighbou\373rsG\000such \017rows\326\000w\000y\002\302B\337 many\304Ach\377oose fro\335m\232@ckl;\000t/\377analysis\357/emb\247\001ngs\337/proj\331\004/_\377near.pyx\371u\272\002\215aalloc\374\241@\340\000ray da\207ta.\013\020\351C\273\204\001\230\204\003s\377.ASCIIEl\367lipn\000Sequ\257ence\360\204\001.\365\204\007_\357_Pyx\001\000Dic\377t_NextRegf__\231D\235 __\356B\373__\001\005getit\313em\r\001d0\001\027\000fu3nc\035\001\030\000st\312`)\001\337impor\300 __\357main;\001mod\273ulM\002nam\002\003e\371wT\001\352\000_chec\007ksuT\000\n\001?\004\025\001\234`\274\243@\037\001unpi\303 e7_En \005vt\345A\230\001\217qualO\005\323E\334Fc\330\354\204\002\277\001\357Dex\314\001se;t_\203\005set\262\006\003\006\356.\007tes\310\001is_\177corouti\243@\373bc\221E_buff\377erasynci\373o.\032\006sbase?beginc\333\002\340\002\373.<\312Als>.g\377enexprcl\362K\000_\241 \242aebac\367kcl\266`comp\376\307`countdi\014\325 \271@sd\212\"\204\000\305\210\003\315@\177odeende\220 \276\303\206\002error\252\000i\357mate\313@raf\357arth\274\000fla\037gsfor\026\000\250\207\004y\004\177heapidiB\000\365x\325As\000\002izek/nown\000\002_w\006\346\205\003\377letterme\375m\227\210\001metric""\274\225\210\001\323Andim\323\000t\376\240@bersobj?ordero\242\205\001\000\002\345sR\000p\341\000\310Apla\377cespoppr\376\231`ctqueri\373es\003\001yrank\327ref\346 r\276 st\372\325\001w\354\205\001seensN\360\000set\307\206\004\343\210\002s\257\000\3427\000a\371\001\357\000.\000pst\375o\001\000ructth\377rowtotal\252\200\206\007.\202\206\005.\200\206\007.\377\205\010.\370\205\206\002\362`\216@updat\337evalu\000\002es\377vectorsx\377O\200\001\340\004\021\220\021\377\330\010\016\210j\230\001\230\377\021\200\001\360\010\000\005!\377\240\007\240v\250Q\250a\377\330\004\027\220s\230!\230\3776\240\021\240!\340\004\t\377\210\021\210*\220E\230\026\337\230q\240\001\330\n\002\047\220\377\026\220q\230\005\230Y\240\377f\250A\250Q\330\004\007\377\200t\2101\330\010\t\330\377\t\n\330\010\014\210G\220\3755U\000\027\240\006\240a\240\377q\330\014\017\210w\220c\377\230\021\330\020\031\230\021\230\377\047\240\024\240Q\240k\260\377\021\260!\2607\270!\270\3775\300\004\300A\300U\310\377!\3104\310q\330\020\021\377\330\014\026\220l\240!\240\3771\240G\2501\250E\260\377\024\260Q\260e\2701\270\327D\300\001=\n\034C\000a\240\377w\250a\250u\260D\270\377\001\270\027\300\001\300\025\300\367d\310!a\003*\240A\240\177R\240r\250\030\260\023\032\002\377\033\300G\3102\310W\320?TX\320XY\340\203\004\335\000^\371\000\030\000\005%j\0006\220\000\177,\270e\3006\310\021B\000\246\370\t\330\004\266\000\222!q\371\003(\377\220%\220v\230Q\230d\377\240/\260\026\260q\270\004\377\270F\300&\310\001\310\024\377\310Y\320V\\\320\\]\367\320]^\"\005/\240\026\240\177q\250\004\250F\260&\242\000\377\024\270Y\300f\310A\310\376\254$2\210S\220\t\230\027\350\324 \203E\307!v\023\000\004\220C\367\220t\230\316\"\004\005\330\010\377\017\210y\230\006\230a\230\367w\240a\t\001{\230&\240\377\001\240\027\250\001\330\010\013\357\2105\220\003\354 \003\2305\377\240\003\2401\330\014\022\220\375+\230\000a\330\r\016\330\014\377\020\220\007\220u\230A\230\377W\240A\330\020\024\220H\273\230E\317A\330\024\030\363@\025\377\230l\250/\270\021\270%\273\270q""\t\005i\240u\314@U\375\260\300 \024\220A\220Y\230\375h\245@\031\270(\300%\3009v\260\000?\000A\220V\222\000?\t\335\032\246`5\240\010\337\000A\250\3666\001\024\035\226 e\2408\250\3777\260$\260a\260u\270{A\340\216`A\210Q\330\001\003\376\351` \000\005$\2405\250\375\006\270@|\2706\300\026\300\373q\310\325`\032\230%\230v\356\227`n\260G\022\000\021\300!\177\330\004\034\230F\240\"\204`\3777\260\"\260E\270\025\270\377d\300#\300Q\300c\310\277\023\310G\320ST\224\204\020\047\377\220\023\220F\230!\2304t\246 \226\204\001T\234@v\270Q6\000\377)\3106\320QR\320R\377V\320V^\320^d\320_de\320ef\306E)\345\204\003\356\326\204\003*\220G\007\005\007\200w\373\210f\206 S\230\003\2307\377\240#\240T\250\022\2503\373\250i\322\000C\270w\300e\327\3101\330\253It\205B4\220\275q\204\205\001\004\013\2109\206\0026{\240\021\233\205\001u\210C\210\026\000\177\016\210k\230\021\230!\232\205\n\375\021\260A!\2201\220E\230\365\021\201 t\271 3\250a\250\317v\260V\270\314@\205AW\230wG\2404\303`\002\250!\320A\347\010\230\005\335B\213BU\230,\377\240g\250Q\330\024\025\220\275W\347@U\240$\240\220\205\003t\373\2601\262 \030\300\024\300YW\310a\340\210`\001\261\206\001\330\000\006\334\232`@\006\026\220a\245`H\240\177D\250\001\250\025\250a\243\206\003\237%\230x\240t\376\205\002\277\000\010?\210\001\210\021\220\021";
-    PyObject *data = __Pyx_DecompressString_LZSS(cstring, 2199, 2708);
+    #elif (CYTHON_COMPRESS_STRINGS) > 0 && (CYTHON_COMPRESS_STRINGS) <= 90 /* compression: lzss (2268 bytes) */
+static const char cstring[] = "\377 at 0x o\377bject>.:\377 <Memory\377View of \377<contigu\377ous and gdir%\001\007\rin\021\005\177strided\"\010o or \004\031><(\t\376A\006>?Canno\377t assign\377 to read\177-only m\240\002\375v\242\000Invali\377d mode, \347exp\305\000|\000\047c\047\376t\001\047fortra\237n\047, gH\000%\005s\357hape\222\000 ax\377is Note \373th\207 Cytho\373n \021\000delib\237eratek\000\320\001c\367ter!\001n PE\337P-484\212\"re\376\264!s subcl\366\246\000es\261!buil\373ti\260\000ypes.\377 If you \223ne\224 \303\000p\316\000%\tt\177hen set\200\000\367e \047\357\002atio\377n_typing\355\047\355$iv\242\000o F\377alse.add}_\231 ecoll\266@\376+\000s.abcdi\177sableen\002\001\357gcis\004\003dno\377 default\377 __reduc\277e__ duM\002n\367on-\262@vial\376\033\000cinit__\307out\373A\342#\237\000 a\377rrays mu\337st ha\210\001he\377 same leOngth \001\346 g\324 \216\201 uts\203`\275a8\001vn\331`ors\346\000reF\000\373e \323Aenoug\263h \025\004\333Ase\310\001 \357from\261@ckl\377ight/ana\377lysis/em\357bedd\217 s/p\367roj\360\004/_ne\372%\000b]\000.pyxu|\366\002\251aalloc\275@~\264\003 data.\013\020\370\205c\327\204\001\264\204\003s.ASC\177IIEllips\000\377Sequence\372\214\205\001.\221\205\007__Pyx\376\001\000Dict_Ne\177xtRef__\265D\266\331 __\212b__\001\005g\277etitem\r\001d<0\001\027\000func\035\001\030\000\363st\346`)\001impo\375r\374 __main\276;\001modulM\002n\234\352 M\001newT\001\352\000_\177checksuT\000\300\n\001?\004\025\001\270`\337@\037\001un{pi\310 e_En \005\363vt\241a\230\001qual\210O\005\217e\230fc\210\205\002\277\001\253de\275x\314\001set_\203\005s\343et\262\006\003\006.\007tes~\310\001is_cor\317`\277ineabc\221E_\377bufferas\277yncio.\032\006s\337avail\304\204\001ba\377sebegincj\344\002_\344cs\000\n.<\343A\377ls>.gene_xprcld\000_\272 \376\300aebackcl\377osecount\277dimens\252\205\001d\031i\361 \325@sd\246\"\240\000\375\210\003\376\351@odeende|\254 \373\206\002error\306\000\363im\240A/\006excl\317uded\352\207\005\201`ra\377fanoutfa\367rth\370\000flag\217sfor6\000\200\210\004\234\004h""\277eapidib\000x\316\265\211\001ces\230a\000\002si\177zeknown\000\002q_\236\006\337\205\003\372\004mem\367\210\001?metric\000\003\337 \223de\200\211\001\242an\345\000\211 t\357objp\375\000pop\373pr\304`ctque\357ries\003\001yra\237nkref\251!\271\205\006r\366\352 st\356\001wrow{ss\264@esse\261 \322\226\206\002_\275@\207!s\235 se!t\314\207\004\310\211\002\264\001U\000a\246!\374\000\336B\000psto\001\000ru\357ctthK\000tot\253al\316\206\007.\320\206\005.\316\206\007.\332\315\206\010.\316\206\007un\302\001up\377datevalu\226\000\002es\320\207\003_\324B\333\207\004x\377O\200\001\340\004\022\220!\377\330\010\016\210j\230\001\230\377\021\200\001\360\016\000\005$\377\2407\250&\260\001\260\021\377\330\004\034\230C\230q\240\377\006\240a\240q\340\004\021\377\220\021\220-\230u\240F\337\250!\2501\330\n\002\047\230\375\026\035\000\005\240Y\250f\260\377A\260Q\330\004\007\200t\377\2101\330\010\t\330\t\n\177\330\010\014\210G\2205U\000\375\027<\003\330\014\017\210|\230\3773\230a\330\020\031\230\021\377\230\047\240\024\240Q\320&\377>\270a\270q\300\007\300\377q\310\005\310T\320QR\377\320RW\320WX\320X\377\\\320\\]\330\020\021\330\177\014\026\320\026)\250\021q\000\3777\260!\2605\270\004\270\377A\270U\300!\3004\300\375qE\t\320\031,\250A\250\377Q\250g\260Q\260e\270\3714F\nj\003*\240A\240R\377\240r\250\030\260\023\260D\377\270\001\270\033\300G\3102o\310W\320Tj\000Y\340\214\004\367\021\240!\202 \030\000\005%\377\240G\2506\260\021\260,\377\270e\3006\310\021\310!\366\200*\330\004\277\000\330\004\033\230\376\201$(\230%\230v\240Q\277\240d\250/\270\026\314\000\004\372Y\0006\310\002V\320V_\320\377_e\320ef\320fg\376\257#(\230/\250\026\250q\377\260\004\260G\2706\300\021\377\300$\300i\310v\320U\372\047\000W\273#2\210S\220\tO\230\027\240\001\220F\325!v\023\000\277\004\220C\220t\230\334\"\004\377\005\330\010\017\210}\230F\363\240!\255@\301@\017\210{\230\277&\240\001\240\027\2505\000\013\357\2105\220\003\372 \003\2305\377\240\003\2401\330\014\022\220\367+\230Q\370 \r\016\330\014\377\020\220\007\220u\230A""\230\377W\240A\330\020\024\220Hw\230E\240\365\000\330\024\030\201`\367\025\230l\301\000\021\270%\270\335q\t\005i\240u\330 U\260\357!\330\020*\370@9\260M\277\300\033\310H\320T\237@a?\320ag\320gh\313Cz\000\270B\n\233 W\000\030\250\024\224@e\337\2601\330\024\035\177\000e\240\3778\2507\260$\260a\260\357u\270A\340\240`A\210Q\251\330\001\003\373`\036\372a6\231\"\014\353\270G\361% \377`f\250A\377\320->\270g\300V\310\3771\310A\330\004\035\230]\377\250\"\250E\260\025\260d\373\270(\214`3\300c\310\027w\320PQ\260\204\001F\240\"\273@\3751\254\204\020\047\230\030\240\026\240\377q\250\004\250G\2606\270\377\021\270$\270h\300f\310\347A\310Q\307\204\005\245\204\003t\2509\337\260F\270!\270\325F)\240y6\377a\357\204\003-\230w\240\214\000\375\250\352\204\002w\210f\220A\220\377S\230\003\230=\250\003\250\3674\250r\333`I\270U\300\247#\300]\304\204\003\267Jt\222B4\373\220q\237\205\001\004\013\210=\230\347\006\230a\266a\266\205\001u\210C\375\210\026\000\016\210k\230\021\230\235!\265\205\n\021\330\014\271!&\002\240}ed\000~\270X\300Q\270\000\177F\320RS\330\014\024\200\000\337W\230G\2404\330\000\002\250\235!\336A\010\230\005\353B\335@A\377\220U\230,\320&6\260\277a\330\024\025\220W\366@U\377\240$\240a\240w\250a\377\250t\2601\260E\270\030\377\300\024\300\\\320QR\340\277\014\023\2201\220Fz\000\014\177\025\220Q\220f\230A>\n\367\027\220qS\000X\240T\250\337\021\250%\250q\301\206\003%\230\337x\240t\2501\210@\021\330\377\004\010\210\001\210\021\220!";
+    PyObject *data = __Pyx_DecompressString_LZSS(cstring, 2268, 2856);
     #define __Pyx_DecompressString_UNUSED
     if (unlikely(!data)) __PYX_ERR(0, 1, __pyx_L1_error)
     const char* const bytes = __Pyx_PyBytes_AsString(data);
     #if !CYTHON_ASSUME_SAFE_MACROS
     if (likely(bytes)); else { Py_DECREF(data); __PYX_ERR(0, 1, __pyx_L1_error) }
     #endif
-    #else /* compression: none (2708 bytes) */
-static const char bytes[] = " at 0x object>.: <MemoryView of <contiguous and direct><contiguous and indirect><strided and direct or indirect><strided and direct><strided and indirect>>?Cannot assign to read-only memoryviewInvalid mode, expected \047c\047 or \047fortran\047, got Invalid shape in axis Note that Cython is deliberately stricter than PEP-484 and rejects subclasses of builtin types. If you need to pass subclasses then set the \047annotation_typing\047 directive to False.add_notecollections.abccolumns of one length are neededdisableenablegcisenabledno default __reduce__ due to non-trivial __cinit__no memory for neighboursno such rowsthere are not as many to choose fromtracklight/analysis/embeddings/projections/_near.pyxunable to allocate array data.unable to allocate shape and strides.ASCIIEllipsisSequenceView.MemoryView__Pyx_PyDict_NextRef__annotate____class____class_getitem____dict____func____getstate____import____main____module____name____new____pyx_checksum__pyx_state__pyx_type__pyx_unpickle_Enum__pyx_vtable____qualname____reduce____reduce_cython____reduce_ex____set_name____setstate____setstate_cython____test___is_coroutineabcallocate_bufferasyncio.coroutinesbasebeginccheckcheck.<locals>.genexprcline_in_tracebackclosecompanycountdistancesdtype_is_objectencodeendenumerateerrorestimateextrafarthestflagsformatfortrangenexprheapidindexitemsitemsizeknownknown_distanceslengthlettermemviewmetricmodenamendimnextnumbersobjorderotherothersownpackpickplacespopproductqueriesqueryrankrefineregisterrowrowsseensendsetdefaultshapesizesquarestartstepstopstructthrowtotaltracklight.analysis.embeddings.projections._nearunpackupdatevaluevaluesvectorsxO\200\001\340\004\021\220\021\330\010\016\210j\230\001\230\021\200\001\360\010\000\005!\240\007\240v\250Q\250a\330\004\027\220s\230!\2306\240\021\240!\340\004\t\210\021\210*\220E\230\026\230q\240\001\330\004\t\210\021\210\047\220\026\220q\230\005\230Y\240f\250A\250Q\330\004\007\200t\2101\330\010\t\330\t\n\330\010\014\210G\2205\230\001\230\027\240\006\240a""\240q\330\014\017\210w\220c\230\021\330\020\031\230\021\230\047\240\024\240Q\240k\260\021\260!\2607\270!\2705\300\004\300A\300U\310!\3104\310q\330\020\021\330\014\026\220l\240!\2401\240G\2501\250E\260\024\260Q\260e\2701\270D\300\001\330\014\017\210w\220c\230\021\330\020\031\230\034\240Q\240a\240w\250a\250u\260D\270\001\270\027\300\001\300\025\300d\310!\330\020\031\230\021\230*\240A\240R\240r\250\030\260\023\260D\270\001\270\033\300G\3102\310W\320TX\320XY\340\020\031\230\021\230\047\240\021\240!\200\001\360\030\000\005%\240G\2506\260\021\260,\270e\3006\310\021\310!\330\004\027\220s\230!\2306\240\021\240!\330\004\031\230\021\330\004\027\220q\330\004\t\210\021\210(\220%\220v\230Q\230d\240/\260\026\260q\270\004\270F\300&\310\001\310\024\310Y\320V\\\320\\]\320]^\330\004\t\210\021\210(\220/\240\026\240q\250\004\250F\260&\270\001\270\024\270Y\300f\310A\310Q\330\004\007\200t\2102\210S\220\t\230\027\240\001\330\010\016\210j\230\001\230\021\330\004\007\200v\210S\220\004\220C\220t\2301\330\010\t\330\004\005\330\010\017\210y\230\006\230a\230w\240a\330\010\017\210{\230&\240\001\240\027\250\001\330\010\013\2105\220\003\2205\230\003\2305\240\003\2401\330\014\022\220+\230Q\230a\330\r\016\330\014\020\220\007\220u\230A\230W\240A\330\020\024\220H\230E\240\021\240!\330\024\030\230\001\230\025\230l\250/\270\021\270%\270q\330\024\030\230\001\230\025\230i\240u\250A\250U\260!\330\020\024\220A\220Y\230h\240k\260\031\270(\300%\300v\310Q\330\020\024\220A\220V\2301\330\020\024\220H\230E\240\021\240!\330\024\032\230!\2305\240\010\250\004\250A\250U\260!\330\024\035\230Q\230e\2408\2507\260$\260a\260u\270A\340\010\014\210A\210Q\330\010\014\210A\210Q\200\001\360 \000\005$\2405\250\006\250a\250|\2706\300\026\300q\310\001\330\004\032\230%\230v\240Q\240n\260G\2706\300\021\300!\330\004\034\230F\240\"\240G\2507\260\"\260E\270\025\270d\300#\300Q\300c\310\023\310G\320ST\330\004\027\220s\230!\2306\240\021\240!\340\004\t\210\021\210\047\220\023\220F\230!\2304\230w\240f\250A\250T\260\026\260v\270Q\270d\300)""\3106\320QR\320RV\320V^\320^d\320de\320ef\330\004\t\210\021\210(\220)\2306\240\021\240!\330\004\t\210\021\210*\220G\2306\240\021\240!\330\004\007\200w\210f\220A\220S\230\003\2307\240#\240T\250\022\2503\250i\260u\270C\270w\300e\3101\330\010\016\210j\230\001\230\021\330\004\007\200t\2105\220\003\2204\220q\330\010\t\330\004\013\2109\220F\230!\2306\240\021\330\004\007\200u\210C\210q\330\010\016\210k\230\021\230!\330\t\n\330\010\014\210G\2205\230\001\230\021\330\014\022\220!\2201\220E\230\021\230%\230t\2408\2503\250a\250v\260V\2701\330\014\024\220A\220W\230G\2404\240q\250\002\250!\330\014\020\220\010\230\005\230Q\230a\330\020\024\220A\220U\230,\240g\250Q\330\024\025\220W\230A\230U\240$\240a\240w\250a\250t\2601\260E\270\030\300\024\300Y\310a\340\014\020\220\001\220\026\220q\330\014\020\220\001\220\026\220q\330\014\020\220\010\230\005\230Q\230a\330\020\026\220a\220u\230H\240D\250\001\250\025\250a\330\020\031\230\021\230%\230x\240t\2501\250E\260\021\330\004\010\210\001\210\021\220\021";
+    #else /* compression: none (2856 bytes) */
+static const char bytes[] = " at 0x object>.: <MemoryView of <contiguous and direct><contiguous and indirect><strided and direct or indirect><strided and direct><strided and indirect>>?Cannot assign to read-only memoryviewInvalid mode, expected \047c\047 or \047fortran\047, got Invalid shape in axis Note that Cython is deliberately stricter than PEP-484 and rejects subclasses of builtin types. If you need to pass subclasses then set the \047annotation_typing\047 directive to False.add_notecollections.abcdisableenablegcisenabledno default __reduce__ due to non-trivial __cinit__out of memorythe arrays must have the same lengththe range is outside of the vectorsthere are not enough vectors to select fromtracklight/analysis/embeddings/projections/_neighbors.pyxunable to allocate array data.unable to allocate shape and strides.ASCIIEllipsisSequenceView.MemoryView__Pyx_PyDict_NextRef__annotate____class____class_getitem____dict____func____getstate____import____main____module____name____new____pyx_checksum__pyx_state__pyx_type__pyx_unpickle_Enum__pyx_vtable____qualname____reduce____reduce_cython____reduce_ex____set_name____setstate____setstate_cython____test___is_coroutineabcallocate_bufferasyncio.coroutinesavailablebasebeginccheck_lengthscheck_lengths.<locals>.genexprcline_in_tracebackclosecountdimensionsdistancesdtype_is_objectencodeendenumerateerrorestimate_distancesexcludedexpectedextrafanoutfarthestflagsformatfortrangenexprheapidindexindicesitemsitemsizeknownknown_distanceslengthlengthsmemviewmetricmetric_codemodenamendimnextobjpackpopproductqueriesqueryrankrefine_neighborsregisterrowrowsscoresseenselect_nearestsendsetdefaultshapesizesquarestartstepstopstructthrowtotaltracklight.analysis.embeddings.projections._neighborsunpackupdatevaluevaluesvector_countvectorsxO\200\001\340\004\022\220!\330\010\016\210j\230\001\230\021\200\001\360\016\000\005$\2407\250&\260\001\260\021\330\004\034\230C\230q\240\006\240a\240q\340\004\021\220\021\220-\230u\240F\250!\2501\330\004\021\220\021\220\047\230\026\230q""\240\005\240Y\250f\260A\260Q\330\004\007\200t\2101\330\010\t\330\t\n\330\010\014\210G\2205\230\001\230\027\240\006\240a\240q\330\014\017\210|\2303\230a\330\020\031\230\021\230\047\240\024\240Q\320&>\270a\270q\300\007\300q\310\005\310T\320QR\320RW\320WX\320X\\\320\\]\330\020\021\330\014\026\320\026)\250\021\250!\2507\260!\2605\270\004\270A\270U\300!\3004\300q\330\014\017\210|\2303\230a\330\020\031\320\031,\250A\250Q\250g\260Q\260e\2704\270q\300\007\300q\310\005\310T\320QR\330\020\031\230\021\230*\240A\240R\240r\250\030\260\023\260D\270\001\270\033\300G\3102\310W\320TX\320XY\340\020\031\230\021\230\047\240\021\240!\200\001\360\030\000\005%\240G\2506\260\021\260,\270e\3006\310\021\310!\330\004\034\230C\230q\240\006\240a\240q\330\004\031\230\021\330\004\033\2301\330\004\021\220\021\220(\230%\230v\240Q\240d\250/\270\026\270q\300\004\300G\3106\320QR\320RV\320V_\320_e\320ef\320fg\330\004\021\220\021\220(\230/\250\026\250q\260\004\260G\2706\300\021\300$\300i\310v\320UV\320VW\330\004\007\200t\2102\210S\220\t\230\027\240\001\330\010\016\210j\230\001\230\021\330\004\007\200v\210S\220\004\220C\220t\2301\330\010\t\330\004\005\330\010\017\210}\230F\240!\2407\250!\330\010\017\210{\230&\240\001\240\027\250\001\330\010\013\2105\220\003\2205\230\003\2305\240\003\2401\330\014\022\220+\230Q\230a\330\r\016\330\014\020\220\007\220u\230A\230W\240A\330\020\024\220H\230E\240\021\240!\330\024\030\230\001\230\025\230l\250/\270\021\270%\270q\330\024\030\230\001\230\025\230i\240u\250A\250U\260!\330\020*\250!\2509\260M\300\033\310H\320T\\\320\\a\320ag\320gh\330\020\031\230\021\230&\240\001\330\020\024\220H\230E\240\021\240!\330\024\033\2301\230E\240\030\250\024\250Q\250e\2601\330\024\035\230Q\230e\2408\2507\260$\260a\260u\270A\340\010\014\210A\210Q\330\010\014\210A\210Q\200\001\360\036\000\005$\2406\250\026\250q\260\014\270G\3006\310\021\310!\330\004 \240\006\240f\250A\320->\270g\300V\3101\310A\330\004\035\230]\250\"\250E\260\025\260d\270(\300!\3003\300c\310\027\320PQ\330\004\034\230F\240\"\240G""\2501\330\004\034\230C\230q\240\006\240a\240q\340\004\021\220\021\220\047\230\030\240\026\240q\250\004\250G\2606\270\021\270$\270h\300f\310A\310Q\330\004\021\220\021\220\047\230\027\240\006\240a\240t\2509\260F\270!\2701\330\004\021\220\021\220(\230)\2406\250\021\250!\330\004\021\220\021\220-\230w\240f\250A\250Q\330\004\007\200w\210f\220A\220S\230\003\230=\250\003\2504\250r\260\023\260I\270U\300#\300]\320RW\320WX\330\010\016\210j\230\001\230\021\330\004\007\200t\2105\220\003\2204\220q\330\010\t\330\004\013\210=\230\006\230a\230v\240Q\330\004\007\200u\210C\210q\330\010\016\210k\230\021\230!\330\t\n\330\010\014\210G\2205\230\001\230\021\330\014\035\230Q\230a\230v\240Q\240e\2504\250~\270X\300Q\300f\310F\320RS\330\014\024\220A\220W\230G\2404\240q\250\002\250!\330\014\020\220\010\230\005\230Q\230a\330\020\024\220A\220U\230,\320&6\260a\330\024\025\220W\230A\230U\240$\240a\240w\250a\250t\2601\260E\270\030\300\024\300\\\320QR\340\014\023\2201\220F\230!\330\014\025\220Q\220f\230A\330\014\020\220\010\230\005\230Q\230a\330\020\027\220q\230\005\230X\240T\250\021\250%\250q\330\020\031\230\021\230%\230x\240t\2501\250E\260\021\330\004\010\210\001\210\021\220!";
     PyObject *data = NULL;
     #define __Pyx_DecompressString_UNUSED
     #define __Pyx_DecompressString_LZSS_UNUSED
     #endif
     PyObject **stringtab = __pyx_mstate->__pyx_string_tab;
     Py_ssize_t pos = 0;
-    for (int i = 0; i < 137; i++) {
+    for (int i = 0; i < 139; i++) {
       Py_ssize_t bytes_length = str_length_index[i].length;
       PyObject *string = PyUnicode_DecodeUTF8(bytes + pos, bytes_length, NULL);
       if (likely(string) && i >= 30) PyUnicode_InternInPlace(&string);
@@ -25704,8 +25752,8 @@ static const char bytes[] = " at 0x object>.: <MemoryView of <contiguous and dir
       stringtab[i] = string;
       pos += bytes_length;
     }
-    for (int i = 137; i < 143; i++) {
-      Py_ssize_t bytes_length = bytes_length_index[i-137].length;
+    for (int i = 139; i < 145; i++) {
+      Py_ssize_t bytes_length = bytes_length_index[i-139].length;
       PyObject *string = PyBytes_FromStringAndSize(bytes + pos, bytes_length);
       stringtab[i] = string;
       pos += bytes_length;
@@ -25715,14 +25763,14 @@ static const char bytes[] = " at 0x object>.: <MemoryView of <contiguous and dir
       }
     }
     Py_XDECREF(data);
-    for (Py_ssize_t i = 0; i < 143; i++) {
+    for (Py_ssize_t i = 0; i < 145; i++) {
       if (unlikely(PyObject_Hash(stringtab[i]) == -1)) {
         __PYX_ERR(0, 1, __pyx_L1_error)
       }
     }
     #if CYTHON_IMMORTAL_CONSTANTS
     {
-      PyObject **table = stringtab + 137;
+      PyObject **table = stringtab + 139;
       for (Py_ssize_t i=0; i<6; ++i) {
         #if PY_VERSION_HEX >= 0x030F0000
         PyUnstable_SetImmortal(table[i]);
@@ -25811,29 +25859,29 @@ static int __Pyx_CreateCodeObjects(__pyx_mstatetype *__pyx_mstate) {
   PyObject* tuple_dedup_map = PyDict_New();
   if (unlikely(!tuple_dedup_map)) return -1;
   {
-    const __Pyx_PyCode_New_function_description descr = {0, 0, 0, 1, (unsigned int)(CO_OPTIMIZED|CO_NEWLOCALS|CO_GENERATOR), 331};
-    PyObject* const varnames[] = {__pyx_mstate->__pyx_n_u_other};
+    const __Pyx_PyCode_New_function_description descr = {0, 0, 0, 1, (unsigned int)(CO_OPTIMIZED|CO_NEWLOCALS|CO_GENERATOR), 334};
+    PyObject* const varnames[] = {__pyx_mstate->__pyx_n_u_length};
     __pyx_mstate_global->__pyx_codeobj_tab[0] = __Pyx_PyCode_New(descr, varnames, __pyx_mstate->__pyx_kp_u_tracklight_analysis_embeddings_p_2, __pyx_mstate->__pyx_n_u_genexpr, __pyx_mstate->__pyx_kp_b_iso88591__5, tuple_dedup_map); if (unlikely(!__pyx_mstate_global->__pyx_codeobj_tab[0])) goto bad;
   }
   {
-    const __Pyx_PyCode_New_function_description descr = {9, 0, 0, 18, (unsigned int)(CO_OPTIMIZED|CO_NEWLOCALS), 110};
-    PyObject* const varnames[] = {__pyx_mstate->__pyx_n_u_order, __pyx_mstate->__pyx_n_u_own, __pyx_mstate->__pyx_n_u_vectors, __pyx_mstate->__pyx_n_u_queries, __pyx_mstate->__pyx_n_u_metric, __pyx_mstate->__pyx_n_u_extra, __pyx_mstate->__pyx_n_u_places, __pyx_mstate->__pyx_n_u_distances, __pyx_mstate->__pyx_n_u_farthest, __pyx_mstate->__pyx_n_u_row, __pyx_mstate->__pyx_n_u_rank, __pyx_mstate->__pyx_n_u_rows, __pyx_mstate->__pyx_n_u_count, __pyx_mstate->__pyx_n_u_others, __pyx_mstate->__pyx_n_u_numbers, __pyx_mstate->__pyx_n_u_size, __pyx_mstate->__pyx_n_u_letter, __pyx_mstate->__pyx_n_u_heap};
-    __pyx_mstate_global->__pyx_codeobj_tab[1] = __Pyx_PyCode_New(descr, varnames, __pyx_mstate->__pyx_kp_u_tracklight_analysis_embeddings_p_2, __pyx_mstate->__pyx_n_u_pick, __pyx_mstate->__pyx_kp_b_iso88591_5_a_6_q_vQnG6_F_G7_E_d_Qc_GST_s, tuple_dedup_map); if (unlikely(!__pyx_mstate_global->__pyx_codeobj_tab[1])) goto bad;
+    const __Pyx_PyCode_New_function_description descr = {9, 0, 0, 19, (unsigned int)(CO_OPTIMIZED|CO_NEWLOCALS), 109};
+    PyObject* const varnames[] = {__pyx_mstate->__pyx_n_u_scores, __pyx_mstate->__pyx_n_u_excluded, __pyx_mstate->__pyx_n_u_vectors, __pyx_mstate->__pyx_n_u_queries, __pyx_mstate->__pyx_n_u_metric, __pyx_mstate->__pyx_n_u_extra, __pyx_mstate->__pyx_n_u_indices, __pyx_mstate->__pyx_n_u_distances, __pyx_mstate->__pyx_n_u_farthest, __pyx_mstate->__pyx_n_u_row, __pyx_mstate->__pyx_n_u_rank, __pyx_mstate->__pyx_n_u_rows, __pyx_mstate->__pyx_n_u_count, __pyx_mstate->__pyx_n_u_vector_count, __pyx_mstate->__pyx_n_u_dimensions, __pyx_mstate->__pyx_n_u_available, __pyx_mstate->__pyx_n_u_size, __pyx_mstate->__pyx_n_u_metric_code, __pyx_mstate->__pyx_n_u_heap};
+    __pyx_mstate_global->__pyx_codeobj_tab[1] = __Pyx_PyCode_New(descr, varnames, __pyx_mstate->__pyx_kp_u_tracklight_analysis_embeddings_p_2, __pyx_mstate->__pyx_n_u_select_nearest, __pyx_mstate->__pyx_kp_b_iso88591_6_q_G6_fA_gV1A_E_d_3c_PQ_F_G1_C, tuple_dedup_map); if (unlikely(!__pyx_mstate_global->__pyx_codeobj_tab[1])) goto bad;
   }
   {
     const __Pyx_PyCode_New_function_description descr = {4, 0, 0, 9, (unsigned int)(CO_OPTIMIZED|CO_NEWLOCALS), 194};
-    PyObject* const varnames[] = {__pyx_mstate->__pyx_n_u_vectors, __pyx_mstate->__pyx_n_u_query, __pyx_mstate->__pyx_n_u_metric, __pyx_mstate->__pyx_n_u_distances, __pyx_mstate->__pyx_n_u_row, __pyx_mstate->__pyx_n_u_numbers, __pyx_mstate->__pyx_n_u_letter, __pyx_mstate->__pyx_n_u_product, __pyx_mstate->__pyx_n_u_square};
-    __pyx_mstate_global->__pyx_codeobj_tab[2] = __Pyx_PyCode_New(descr, varnames, __pyx_mstate->__pyx_kp_u_tracklight_analysis_embeddings_p_2, __pyx_mstate->__pyx_n_u_estimate, __pyx_mstate->__pyx_kp_b_iso88591_vQa_s_6_E_q_q_YfAQ_t1_G5_aq_wc, tuple_dedup_map); if (unlikely(!__pyx_mstate_global->__pyx_codeobj_tab[2])) goto bad;
+    PyObject* const varnames[] = {__pyx_mstate->__pyx_n_u_vectors, __pyx_mstate->__pyx_n_u_query, __pyx_mstate->__pyx_n_u_metric, __pyx_mstate->__pyx_n_u_distances, __pyx_mstate->__pyx_n_u_row, __pyx_mstate->__pyx_n_u_dimensions, __pyx_mstate->__pyx_n_u_metric_code, __pyx_mstate->__pyx_n_u_product, __pyx_mstate->__pyx_n_u_square};
+    __pyx_mstate_global->__pyx_codeobj_tab[2] = __Pyx_PyCode_New(descr, varnames, __pyx_mstate->__pyx_kp_u_tracklight_analysis_embeddings_p_2, __pyx_mstate->__pyx_n_u_estimate_distances, __pyx_mstate->__pyx_kp_b_iso88591_7_Cq_aq_uF_1_q_YfAQ_t1_G5_aq_3a, tuple_dedup_map); if (unlikely(!__pyx_mstate_global->__pyx_codeobj_tab[2])) goto bad;
   }
   {
-    const __Pyx_PyCode_New_function_description descr = {9, 0, 0, 16, (unsigned int)(CO_OPTIMIZED|CO_NEWLOCALS), 256};
-    PyObject* const varnames[] = {__pyx_mstate->__pyx_n_u_vectors, __pyx_mstate->__pyx_n_u_metric, __pyx_mstate->__pyx_n_u_known, __pyx_mstate->__pyx_n_u_known_distances, __pyx_mstate->__pyx_n_u_company, __pyx_mstate->__pyx_n_u_begin, __pyx_mstate->__pyx_n_u_end, __pyx_mstate->__pyx_n_u_places, __pyx_mstate->__pyx_n_u_distances, __pyx_mstate->__pyx_n_u_row, __pyx_mstate->__pyx_n_u_rank, __pyx_mstate->__pyx_n_u_total, __pyx_mstate->__pyx_n_u_count, __pyx_mstate->__pyx_n_u_letter, __pyx_mstate->__pyx_n_u_seen, __pyx_mstate->__pyx_n_u_heap};
-    __pyx_mstate_global->__pyx_codeobj_tab[3] = __Pyx_PyCode_New(descr, varnames, __pyx_mstate->__pyx_kp_u_tracklight_analysis_embeddings_p_2, __pyx_mstate->__pyx_n_u_refine, __pyx_mstate->__pyx_kp_b_iso88591_G6_e6_s_6_q_vQd_q_F_YV_q_F_YfAQ, tuple_dedup_map); if (unlikely(!__pyx_mstate_global->__pyx_codeobj_tab[3])) goto bad;
+    const __Pyx_PyCode_New_function_description descr = {9, 0, 0, 16, (unsigned int)(CO_OPTIMIZED|CO_NEWLOCALS), 259};
+    PyObject* const varnames[] = {__pyx_mstate->__pyx_n_u_vectors, __pyx_mstate->__pyx_n_u_metric, __pyx_mstate->__pyx_n_u_known, __pyx_mstate->__pyx_n_u_known_distances, __pyx_mstate->__pyx_n_u_fanout, __pyx_mstate->__pyx_n_u_begin, __pyx_mstate->__pyx_n_u_end, __pyx_mstate->__pyx_n_u_indices, __pyx_mstate->__pyx_n_u_distances, __pyx_mstate->__pyx_n_u_row, __pyx_mstate->__pyx_n_u_rank, __pyx_mstate->__pyx_n_u_total, __pyx_mstate->__pyx_n_u_count, __pyx_mstate->__pyx_n_u_metric_code, __pyx_mstate->__pyx_n_u_seen, __pyx_mstate->__pyx_n_u_heap};
+    __pyx_mstate_global->__pyx_codeobj_tab[3] = __Pyx_PyCode_New(descr, varnames, __pyx_mstate->__pyx_kp_u_tracklight_analysis_embeddings_p_2, __pyx_mstate->__pyx_n_u_refine_neighbors, __pyx_mstate->__pyx_kp_b_iso88591_G6_e6_Cq_aq_1_vQd_q_G6QRRVV__ee, tuple_dedup_map); if (unlikely(!__pyx_mstate_global->__pyx_codeobj_tab[3])) goto bad;
   }
   {
-    const __Pyx_PyCode_New_function_description descr = {2, 0, 0, 4, (unsigned int)(CO_OPTIMIZED|CO_NEWLOCALS), 329};
-    PyObject* const varnames[] = {__pyx_mstate->__pyx_n_u_length, __pyx_mstate->__pyx_n_u_others, __pyx_mstate->__pyx_n_u_genexpr, __pyx_mstate->__pyx_n_u_genexpr};
-    __pyx_mstate_global->__pyx_codeobj_tab[4] = __Pyx_PyCode_New(descr, varnames, __pyx_mstate->__pyx_kp_u_tracklight_analysis_embeddings_p_2, __pyx_mstate->__pyx_n_u_check, __pyx_mstate->__pyx_kp_b_iso88591_j, tuple_dedup_map); if (unlikely(!__pyx_mstate_global->__pyx_codeobj_tab[4])) goto bad;
+    const __Pyx_PyCode_New_function_description descr = {2, 0, 0, 4, (unsigned int)(CO_OPTIMIZED|CO_NEWLOCALS), 332};
+    PyObject* const varnames[] = {__pyx_mstate->__pyx_n_u_expected, __pyx_mstate->__pyx_n_u_lengths, __pyx_mstate->__pyx_n_u_genexpr, __pyx_mstate->__pyx_n_u_genexpr};
+    __pyx_mstate_global->__pyx_codeobj_tab[4] = __Pyx_PyCode_New(descr, varnames, __pyx_mstate->__pyx_kp_u_tracklight_analysis_embeddings_p_2, __pyx_mstate->__pyx_n_u_check_lengths, __pyx_mstate->__pyx_kp_b_iso88591_j, tuple_dedup_map); if (unlikely(!__pyx_mstate_global->__pyx_codeobj_tab[4])) goto bad;
   }
   Py_DECREF(tuple_dedup_map);
   return 0;
