@@ -106,7 +106,7 @@ def test_what_is_wrong_is_told_in_place(solids: str, open_page: OpenPage) -> Non
     alert = card(page, "odd/broken").get_by_role("alert")
     expect(alert).to_contain_text("they should be [batch, points, 3]")
     note = card(page, "odd/torn").get_by_role("note")
-    expect(note).to_have_attribute("aria-label", re.compile("1 of 2 faces name vertices"))
+    expect(note).to_have_attribute("aria-label", re.compile("1 of 2 faces refer to vertices"))
     holds(page, lambda: covered(picture(page, "odd/torn")) > 0)
 
 
