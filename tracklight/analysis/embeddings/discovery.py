@@ -324,8 +324,8 @@ class ConfigResolver:
         for name, found in info_of.items():
             info_of[name] = found or self._find_by_row_count(named[name], infos)
         for info in infos:
-            name = next((name for name, found in info_of.items() if found is info), None)
-            entry = default if name is None else named.pop(name, default)
+            entry_name = next((name for name, found in info_of.items() if found is info), None)
+            entry = default if entry_name is None else named.pop(entry_name, default)
             versions = tuple(
                 self._make_version(entry, file, info.key, info.shape) for file in step_files
             )

@@ -220,7 +220,7 @@ class SessionReader:
         for file in contents.settings:
             files.setdefault(file.run, []).append(file)
         runs = contents.runs
-        recorded = inherit_hparams({run: {} for run in starts}, runs)
+        recorded = assign_runs(starts, runs)
         directories = list_settings_sessions(files, runs, set(runs).difference(recorded))
         return self._parse_files({directory: files[directory] for directory in directories})
 

@@ -143,7 +143,7 @@ def _refine(
     kernel: ModuleType,
 ) -> Neighbors:
     """Return the nearest among the known neighbors and their neighbors."""
-    total, count = known.indices.shape
+    total, count = len(known.indices), known.indices.shape[1]
     fanout = min(count, _REFINE_NEIGHBORS)
     refined = Neighbors(np.empty_like(known.indices), np.empty_like(known.distances))
     size = max(_BLOCK_VALUES // (points.shape[1] * (count + fanout * fanout)), 1)
