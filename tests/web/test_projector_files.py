@@ -123,7 +123,7 @@ def test_a_file_is_dropped_and_given_labels_and_pictures(
     page.get_by_role("searchbox", name="Find points").fill("")
     Image.new("RGB", (4, 4)).save(tmp_path / "small.png")
     page.get_by_label("Sheet of pictures").set_input_files(tmp_path / "small.png")
-    expect(own.get_by_role("alert")).to_contain_text("room for 0 pictures")
+    expect(own.get_by_role("alert")).to_contain_text("has 0 cells")
     write_sheet(tmp_path / "sheet.png")
     page.get_by_label("Sheet of pictures").set_input_files(tmp_path / "sheet.png")
     holds(page, lambda: count_pixels(found, RED) > 500)
