@@ -51,7 +51,7 @@ def test_curves_are_reduced_to_numbers(
     assert (found.values.tolist(), found.steps.tolist()) == ([value], [step])
 
 
-def test_a_step_before_the_first_point_has_no_value(tmp_path: Path) -> None:
+def test_step_before_the_first_point_has_no_value(tmp_path: Path) -> None:
     write_session(tmp_path, "a", {"lr": 0.1}, 3.0)
     found = get_metric(
         open_board(tmp_path)[1].sessions(SessionsRequest(how="step", step=-1)), "|loss"
@@ -59,7 +59,7 @@ def test_a_step_before_the_first_point_has_no_value(tmp_path: Path) -> None:
     assert np.isnan(found.steps[0])
 
 
-def test_nan_is_a_value_and_missing_is_not(tmp_path: Path) -> None:
+def test_nan_is_a_value_but_a_missing_metric_is_not(tmp_path: Path) -> None:
     write_session(tmp_path, "a", {"lr": 0.1}, 3.0, np.nan)
     write_session(tmp_path, "b", {"lr": 0.2}, 1.0, tag="other")
     write_session(tmp_path, "c", {"lr": 0.3}, np.nan)

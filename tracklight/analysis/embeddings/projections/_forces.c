@@ -20266,7 +20266,7 @@ static PyObject *__pyx_pf_10tracklight_8analysis_10embeddings_11projections_7_fo
 
 static CYTHON_INLINE double __pyx_f_10tracklight_8analysis_10embeddings_11projections_7_forces_repel_point(struct __pyx_t_10tracklight_8analysis_10embeddings_11projections_7_forces_Node const *__pyx_v_nodes, double const *__pyx_v_layout, int64_t __pyx_v_i, double __pyx_v_theta2, int __pyx_v_dimensions, double *__pyx_v_force) {
   double __pyx_v_square;
-  double __pyx_v_kernel;
+  double __pyx_v_potential;
   double __pyx_v_weight;
   double __pyx_v_total;
   double __pyx_v_difference[3];
@@ -20290,7 +20290,7 @@ static CYTHON_INLINE double __pyx_f_10tracklight_8analysis_10embeddings_11projec
   /* "tracklight/analysis/embeddings/projections/_forces.pyx":161
  * ) noexcept nogil:
  *     """Compute the force on one point. It is inlined with a constant number of dimensions."""
- *     cdef double square, kernel, weight, total = 0             # <<<<<<<<<<<<<<
+ *     cdef double square, potential, weight, total = 0             # <<<<<<<<<<<<<<
  *     cdef double difference[3]
  *     cdef double total_force[3]
 */
@@ -20447,7 +20447,7 @@ static CYTHON_INLINE double __pyx_f_10tracklight_8analysis_10embeddings_11projec
  *             difference[axis] = layout[i * dimensions + axis] - node.center[axis]
  *             square += difference[axis] * difference[axis]             # <<<<<<<<<<<<<<
  *         if node.children < 0 or node.width * node.width < theta2 * square:
- *             kernel = 1 / (1 + square)
+ *             potential = 1 / (1 + square)
 */
       __pyx_v_square = (__pyx_v_square + ((__pyx_v_difference[__pyx_v_axis]) * (__pyx_v_difference[__pyx_v_axis])));
     }
@@ -20457,8 +20457,8 @@ static CYTHON_INLINE double __pyx_f_10tracklight_8analysis_10embeddings_11projec
  *             difference[axis] = layout[i * dimensions + axis] - node.center[axis]
  *             square += difference[axis] * difference[axis]
  *         if node.children < 0 or node.width * node.width < theta2 * square:             # <<<<<<<<<<<<<<
- *             kernel = 1 / (1 + square)
- *             weight = kernel * (node.mass - (square == 0 and node.mass > 1))
+ *             potential = 1 / (1 + square)
+ *             weight = potential * (node.mass - (square == 0 and node.mass > 1))
 */
     __pyx_t_2 = (__pyx_v_node->children < 0);
 
@@ -20482,18 +20482,18 @@ static CYTHON_INLINE double __pyx_f_10tracklight_8analysis_10embeddings_11projec
       /* "tracklight/analysis/embeddings/projections/_forces.pyx":179
  *             square += difference[axis] * difference[axis]
  *         if node.children < 0 or node.width * node.width < theta2 * square:
- *             kernel = 1 / (1 + square)             # <<<<<<<<<<<<<<
- *             weight = kernel * (node.mass - (square == 0 and node.mass > 1))
+ *             potential = 1 / (1 + square)             # <<<<<<<<<<<<<<
+ *             weight = potential * (node.mass - (square == 0 and node.mass > 1))
  *             total += weight
 */
-      __pyx_v_kernel = (1.0 / (1.0 + __pyx_v_square));
+      __pyx_v_potential = (1.0 / (1.0 + __pyx_v_square));
 
       /* "tracklight/analysis/embeddings/projections/_forces.pyx":180
  *         if node.children < 0 or node.width * node.width < theta2 * square:
- *             kernel = 1 / (1 + square)
- *             weight = kernel * (node.mass - (square == 0 and node.mass > 1))             # <<<<<<<<<<<<<<
+ *             potential = 1 / (1 + square)
+ *             weight = potential * (node.mass - (square == 0 and node.mass > 1))             # <<<<<<<<<<<<<<
  *             total += weight
- *             weight *= kernel
+ *             weight *= potential
 */
       __pyx_t_1 = (__pyx_v_square == 0.0);
 
@@ -20511,30 +20511,30 @@ static CYTHON_INLINE double __pyx_f_10tracklight_8analysis_10embeddings_11projec
       __pyx_t_6 = __pyx_t_1;
 
       __pyx_L14_bool_binop_done:;
-      __pyx_v_weight = (__pyx_v_kernel * (__pyx_v_node->mass - __pyx_t_6));
+      __pyx_v_weight = (__pyx_v_potential * (__pyx_v_node->mass - __pyx_t_6));
 
 
       /* "tracklight/analysis/embeddings/projections/_forces.pyx":181
- *             kernel = 1 / (1 + square)
- *             weight = kernel * (node.mass - (square == 0 and node.mass > 1))
+ *             potential = 1 / (1 + square)
+ *             weight = potential * (node.mass - (square == 0 and node.mass > 1))
  *             total += weight             # <<<<<<<<<<<<<<
- *             weight *= kernel
+ *             weight *= potential
  *             for axis in range(dimensions):
 */
       __pyx_v_total = (__pyx_v_total + __pyx_v_weight);
 
       /* "tracklight/analysis/embeddings/projections/_forces.pyx":182
- *             weight = kernel * (node.mass - (square == 0 and node.mass > 1))
+ *             weight = potential * (node.mass - (square == 0 and node.mass > 1))
  *             total += weight
- *             weight *= kernel             # <<<<<<<<<<<<<<
+ *             weight *= potential             # <<<<<<<<<<<<<<
  *             for axis in range(dimensions):
  *                 total_force[axis] += weight * difference[axis]
 */
-      __pyx_v_weight = (__pyx_v_weight * __pyx_v_kernel);
+      __pyx_v_weight = (__pyx_v_weight * __pyx_v_potential);
 
       /* "tracklight/analysis/embeddings/projections/_forces.pyx":183
  *             total += weight
- *             weight *= kernel
+ *             weight *= potential
  *             for axis in range(dimensions):             # <<<<<<<<<<<<<<
  *                 total_force[axis] += weight * difference[axis]
  *         else:
@@ -20547,7 +20547,7 @@ static CYTHON_INLINE double __pyx_f_10tracklight_8analysis_10embeddings_11projec
         __pyx_v_axis = __pyx_t_5;
 
         /* "tracklight/analysis/embeddings/projections/_forces.pyx":184
- *             weight *= kernel
+ *             weight *= potential
  *             for axis in range(dimensions):
  *                 total_force[axis] += weight * difference[axis]             # <<<<<<<<<<<<<<
  *         else:
@@ -20563,8 +20563,8 @@ static CYTHON_INLINE double __pyx_f_10tracklight_8analysis_10embeddings_11projec
  *             difference[axis] = layout[i * dimensions + axis] - node.center[axis]
  *             square += difference[axis] * difference[axis]
  *         if node.children < 0 or node.width * node.width < theta2 * square:             # <<<<<<<<<<<<<<
- *             kernel = 1 / (1 + square)
- *             weight = kernel * (node.mass - (square == 0 and node.mass > 1))
+ *             potential = 1 / (1 + square)
+ *             weight = potential * (node.mass - (square == 0 and node.mass > 1))
 */
       goto __pyx_L11;
     }

@@ -158,7 +158,7 @@ cdef inline double repel_point(
     const Node *nodes, const double *layout, int64_t i, double theta2, int dimensions, double *force
 ) noexcept nogil:
     """Compute the force on one point. It is inlined with a constant number of dimensions."""
-    cdef double square, kernel, weight, total = 0
+    cdef double square, potential, weight, total = 0
     cdef double difference[3]
     cdef double total_force[3]
     cdef int32_t stack[STACK_SIZE]
@@ -176,10 +176,10 @@ cdef inline double repel_point(
             difference[axis] = layout[i * dimensions + axis] - node.center[axis]
             square += difference[axis] * difference[axis]
         if node.children < 0 or node.width * node.width < theta2 * square:
-            kernel = 1 / (1 + square)
-            weight = kernel * (node.mass - (square == 0 and node.mass > 1))
+            potential = 1 / (1 + square)
+            weight = potential * (node.mass - (square == 0 and node.mass > 1))
             total += weight
-            weight *= kernel
+            weight *= potential
             for axis in range(dimensions):
                 total_force[axis] += weight * difference[axis]
         else:
