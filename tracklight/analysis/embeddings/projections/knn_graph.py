@@ -152,9 +152,9 @@ def _refine(
     )
 
     def fill_block(start: int) -> int:
-        end = min(start + size, total)
-        refine(start, end, refined.indices, refined.distances)
-        return end - start
+        rows = range(start, min(start + size, total))
+        refine(rows.start, rows.stop, refined.indices, refined.distances)
+        return len(rows)
 
     _run_parallel("refining neighbors", fill_block, range(0, total, size), total, progress)
     return refined
