@@ -23,7 +23,7 @@ KERNELS = [
     "tracklight/formats/_xplane",
     "tracklight/index/_loops",
     "tracklight/analysis/embeddings/projections/_forces",
-    "tracklight/analysis/embeddings/projections/_near",
+    "tracklight/analysis/embeddings/projections/_neighbors",
     "tracklight/analysis/profiles/_nesting",
 ]
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tests.analysis.embeddings.projections.clouds import make_clusters
+from tests.analysis.embeddings.projections.point_clouds import make_clusters
 from tracklight.analysis import jobs as module
 from tracklight.analysis.embeddings.projections.tsne import TsneSettings, compute_tsne
 from tracklight.analysis.jobs import JobProgress, Jobs, make_job_key
@@ -30,23 +30,23 @@ def jobs(tmp_path: Path) -> Iterator[Jobs[Float32]]:
     jobs.close()
 
 
-def test_a_job_ends_with_its_layout(jobs: Jobs[Float32]) -> None:
+def test_job_ends_with_its_result(jobs: Jobs[Float32]) -> None:
     vectors, _ = make_clusters(40)
     settings = TsneSettings(iterations=20)
-    job = jobs.start("a", lambda work: compute_tsne(vectors, settings, progress=work))
+    job = jobs.start("a", lambda progress: compute_tsne(vectors, settings, progress=progress))
     assert job.wait(60)
     assert job.state == "done"
-    assert (job.stage, job.done, job.total) == ("moving points", 20, 20)
+    assert (job.stage, job.done, job.total) == ("optimizing layout", 20, 20)
     assert job.result is not None and job.result.shape == (40, 2)
     assert jobs.find("a") is job
     assert jobs.find("b") is None
 
 
-def test_who_asks_again_gets_the_same_job(jobs: Jobs[Float32]) -> None:
+def test_start_returns_the_running_job_of_the_same_key(jobs: Jobs[Float32]) -> None:
     calls: list[JobProgress] = []
 
-    def compute(work: JobProgress) -> Float32:
-        calls.append(work)
+    def compute(progress: JobProgress) -> Float32:
+        calls.append(progress)
         return LAYOUT
 
     first = jobs.start("a", compute)
@@ -56,9 +56,9 @@ def test_who_asks_again_gets_the_same_job(jobs: Jobs[Float32]) -> None:
     assert len(calls) == 1
 
 
-def test_a_layout_is_kept_for_another_day(tmp_path: Path) -> None:
+def test_result_is_read_from_the_store_after_a_restart(tmp_path: Path) -> None:
     cache = FileCache(tmp_path / "cache")
-    for compute in (lambda work: LAYOUT, lambda work: pytest.fail("is made again")):
+    for compute in (lambda progress: LAYOUT, lambda progress: pytest.fail("computed again")):
         jobs = Jobs(LayoutStore(cache))
         job = jobs.start("a", compute)
         assert job.wait(60)
@@ -87,20 +87,20 @@ def test_damaged_layout_is_computed_again(tmp_path: Path, content: bytes) -> Non
     cache = FileCache(tmp_path)
     cache.put("a", content)
     jobs = Jobs(LayoutStore(cache))
-    job = jobs.start("a", lambda work: LAYOUT)
+    job = jobs.start("a", lambda progress: LAYOUT)
     assert job.wait(60)
     jobs.close()
     assert job.result is LAYOUT
     assert cache.find("a") == _save(LAYOUT)
 
 
-def test_a_job_shows_how_far_it_is_and_can_be_stopped(jobs: Jobs[Float32]) -> None:
+def test_job_reports_progress_and_can_be_cancelled(jobs: Jobs[Float32]) -> None:
     seen = threading.Event()
 
-    def compute(work: JobProgress) -> Float32:
-        work.show(LAYOUT)
+    def compute(progress: JobProgress) -> Float32:
+        progress.show(LAYOUT)
         for done in range(10**9):
-            work.step("counting", done, 10**9)
+            progress.step("counting", done, 10**9)
             seen.set()
         return LAYOUT
 
@@ -113,7 +113,7 @@ def test_a_job_shows_how_far_it_is_and_can_be_stopped(jobs: Jobs[Float32]) -> No
     job.cancel()
     assert job.wait(60) and waiting.wait(60)
     assert (job.state, waiting.state) == ("cancelled", "cancelled")
-    again = jobs.start("a", lambda work: LAYOUT)
+    again = jobs.start("a", lambda progress: LAYOUT)
     assert again is not job
     assert again.wait(60) and again.state == "done"
 
@@ -121,15 +121,15 @@ def test_a_job_shows_how_far_it_is_and_can_be_stopped(jobs: Jobs[Float32]) -> No
 @pytest.mark.parametrize(
     ("error", "problem"),
     [
-        (UsageError("no sense"), "no sense"),
-        (MemoryError(), "there is not enough memory"),
+        (UsageError("bad settings"), "bad settings"),
+        (MemoryError(), "out of memory"),
         (ZeroDivisionError("a fault"), UNEXPECTED),
     ],
 )
-def test_what_goes_wrong_is_told_and_ends_the_job(
+def test_error_ends_the_job_with_a_message(
     jobs: Jobs[Float32], error: Exception, problem: str
 ) -> None:
-    def compute(work: JobProgress) -> Float32:
+    def compute(progress: JobProgress) -> Float32:
         raise error
 
     job = jobs.start("a", compute)
@@ -137,28 +137,28 @@ def test_what_goes_wrong_is_told_and_ends_the_job(
     assert (job.state, job.problem) == ("failed", problem)
 
 
-def test_only_some_jobs_are_remembered(
+def test_only_recent_jobs_are_remembered(
     jobs: Jobs[Float32], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_MAX_JOBS", 2)
     for key in "abcd":
-        assert jobs.start(key, lambda work: LAYOUT).wait(60)
+        assert jobs.start(key, lambda progress: LAYOUT).wait(60)
     assert [key for key in "abcd" if jobs.find(key)] == ["c", "d"]
 
 
-def test_keys_differ_by_all_that_makes_a_layout() -> None:
+def test_keys_differ_by_data_and_settings() -> None:
     keys = {
         make_job_key("words", TsneSettings()),
         make_job_key("words", TsneSettings(seed=1)),
         make_job_key("words", TsneSettings(), b"rows"),
-        make_job_key("pictures", TsneSettings()),
+        make_job_key("images", TsneSettings()),
     }
     assert len(keys) == 4
     assert make_job_key("words", TsneSettings()) == make_job_key("words", TsneSettings())
 
 
-def test_what_is_quickly_made_is_not_kept_for_another_day(tmp_path: Path) -> None:
+def test_uncached_results_are_not_stored(tmp_path: Path) -> None:
     jobs = Jobs(LayoutStore(FileCache(tmp_path / "cache")))
-    assert jobs.start("a", lambda work: LAYOUT, is_cached=False).wait(60)
+    assert jobs.start("a", lambda progress: LAYOUT, is_cached=False).wait(60)
     jobs.close()
     assert not (tmp_path / "cache").exists()

@@ -86,7 +86,7 @@ def test_every_mesh_of_the_corpus_is_shown(tmp_path: Path) -> None:
                 series["last"]["step"],
             )
             for index in range(len(steps)):
-                geometry = scene.ask("geometry", run=run, tag=name, index=index)
+                geometry = scene.request("geometry", run=run, tag=name, index=index)
                 assert set(geometry.about.parts.values()) <= TORCH_PARTS
                 assert (len(geometry.position), geometry.about.notes) == (24, [])
                 seen += 1

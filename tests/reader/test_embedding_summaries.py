@@ -54,7 +54,7 @@ def test_what_does_not_fit_is_told(tmp_path: Path) -> None:
     (found,) = sum_up(tmp_path)
     for sentence, part in zip(
         found.problems,
-        ("1 of 5 vectors holds NaN", "2 rows of labels for 5", "room for 1 pictures"),
+        ("1 of 5 vectors contains NaN", "2 rows of labels for 5", "has 1 cells of 4 x 4"),
         strict=True,
     ):
         assert part in sentence

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from playwright.sync_api import Locator, Page, expect
 
-from tests.dashboards.mesh.scene import part
+from tests.dashboards.mesh.scene import make_part
 from tests.web.cards import card
 from tracklight.formats import summary
 from tracklight.formats.event import encode_event
@@ -90,9 +90,12 @@ def iter_others() -> list[list[Message]]:
         sheet(),
         summary.mesh("batch/pair", pair, faces, shades, config=PLAIN),
         summary.mesh("cloud/ball", ball(2000)[None]),
-        [part("cloud/many_VERTEX", many[None])],
-        [part("odd/broken_VERTEX", np.zeros((1, 4, 1)))],
-        [part("odd/torn_VERTEX", CUBE[None]), part("odd/torn_FACE", [[[0, 1, 2], [0, 1, 99]]])],
+        [make_part("cloud/many_VERTEX", many[None])],
+        [make_part("odd/broken_VERTEX", np.zeros((1, 4, 1)))],
+        [
+            make_part("odd/torn_VERTEX", CUBE[None]),
+            make_part("odd/torn_FACE", [[[0, 1, 2], [0, 1, 99]]]),
+        ],
         summary.mesh("shape/grey", CUBE[None], TRIANGLES[None]),
     ]
 

@@ -104,9 +104,9 @@ def test_each_mesh_of_a_batch(solids: str, open_page: OpenPage) -> None:
 def test_what_is_wrong_is_told_in_place(solids: str, open_page: OpenPage) -> None:
     page = open_page(f"{solids}&tags=odd")
     alert = card(page, "odd/broken").get_by_role("alert")
-    expect(alert).to_contain_text("they should be [batch, points, 3]")
+    expect(alert).to_contain_text("they must have the shape [batch, points, 3]")
     note = card(page, "odd/torn").get_by_role("note")
-    expect(note).to_have_attribute("aria-label", re.compile("1 of 2 faces name vertices"))
+    expect(note).to_have_attribute("aria-label", re.compile("1 of 2 faces refer to vertices"))
     holds(page, lambda: covered(picture(page, "odd/torn")) > 0)
 
 

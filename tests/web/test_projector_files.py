@@ -37,12 +37,12 @@ RED, GREEN = (230, 20, 20), (20, 200, 20)
 
 #: What is said of each, of which some are shown all the same.
 ODD = {
-    "holes": "2 of 41 vectors hold NaN or an infinite number",
-    "small": "There are no pictures: the sprite is 16 x 16 pixels",
+    "holes": "2 of 41 vectors contain NaN or infinity",
+    "small": "No images: the sprite image of 16 x 16 pixels",
     "uneven": "9 rows of labels do not have 3 cells",
     "ragged": "line 2 has 3 cells between tabs, those before 2.",
-    "alone": '"alone" is no table of at least 2 rows and 2 columns',
-    "thin": "is no table of at least 2 rows and 2 columns",
+    "alone": '"alone" is not a matrix with at least 2 rows and 2 columns',
+    "thin": "is not a matrix with at least 2 rows and 2 columns",
     "cut": "which may still be being written.",
     "begun": "It may still be being written; look again in a while.",
 }
@@ -123,7 +123,7 @@ def test_a_file_is_dropped_and_given_labels_and_pictures(
     page.get_by_role("searchbox", name="Find points").fill("")
     Image.new("RGB", (4, 4)).save(tmp_path / "small.png")
     page.get_by_label("Sheet of pictures").set_input_files(tmp_path / "small.png")
-    expect(own.get_by_role("alert")).to_contain_text("room for 0 pictures")
+    expect(own.get_by_role("alert")).to_contain_text("has 0 cells")
     write_sheet(tmp_path / "sheet.png")
     page.get_by_label("Sheet of pictures").set_input_files(tmp_path / "sheet.png")
     holds(page, lambda: count_pixels(found, RED) > 500)

@@ -70,7 +70,7 @@ def test_a_long_layout_is_seen_on_its_way_stopped_and_begun_anew(
     fill(page, "Iterations", "50")
     page.get_by_role("button", name="Run t-SNE").click()
     expect(bar.get_by_role("status", name="Quality of the layout")).to_have_attribute(
-        "title", re.compile("says little")
+        "title", re.compile("mean little")
     )
 
 

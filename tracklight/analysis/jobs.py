@@ -1,4 +1,10 @@
-"""The progress of a long computation, and whether it has been cancelled."""
+"""Background jobs: start a computation once per key, observe its progress, cache its result.
+
+`Jobs` runs computations in a worker thread. A computation receives a `JobProgress`, through which
+it reports how far it is, publishes intermediate results and learns that it has been cancelled.
+The projector uses jobs for layouts and clusters; plugins get the same classes from
+`tracklight.plugin`.
+"""
 
 from __future__ import annotations
 
@@ -15,30 +21,6 @@ import numpy as np
 from tracklight.errors import TracklightError
 from tracklight.util.hashing import hash_key
 
-
-class JobCancelledError(TracklightError):
-    """The computation was cancelled."""
-
-
-@dataclass(slots=True)
-class JobProgress:
-    """Given to a computation to report its progress. The default does nothing."""
-
-    report: Callable[[str, int, int], None] = lambda what, done, total: None
-    """Called with what is being done, how many steps are done, and out of how many."""
-    show: Callable[[Any], None] = lambda result: None
-    """Called with an intermediate result."""
-    is_cancelled: Callable[[], bool] = lambda: False
-
-    def step(self, stage: str, done: int, total: int) -> None:
-        """Report progress; raise `Cancelled` if the computation has been cancelled."""
-        if self.is_cancelled():
-            raise JobCancelledError(f"stopped while {stage}")
-        self.report(stage, done, total)
-
-
-# Background jobs: started once per key, observed while they run, kept when they are done.
-
 logger = logging.getLogger(__name__)
 
 JobState = Literal["waiting", "running", "done", "failed", "cancelled"]
@@ -48,8 +30,33 @@ _MAX_JOBS = 50
 ResultT = TypeVar("ResultT")
 
 
+class JobCancelledError(TracklightError):
+    """The computation was cancelled."""
+
+
+@dataclass(slots=True)
+class JobProgress:
+    """Passed to a computation to report its progress. The default does nothing."""
+
+    report: Callable[[str, int, int], None] = lambda stage, done, total: None
+    """Called with the current stage, the number of finished steps, and the number of all steps."""
+    show: Callable[[Any], None] = lambda result: None
+    """Called with an intermediate result."""
+    is_cancelled: Callable[[], bool] = lambda: False
+
+    def step(self, stage: str, done: int, total: int) -> None:
+        """Report progress.
+
+        Raises:
+            JobCancelledError: The job has been cancelled.
+        """
+        if self.is_cancelled():
+            raise JobCancelledError(f"cancelled while {stage}")
+        self.report(stage, done, total)
+
+
 class JobStore(Protocol[ResultT]):
-    """Keeps results between starts of the server."""
+    """Stores results across restarts of the server."""
 
     def find(self, key: str) -> ResultT | None: ...
 
@@ -66,7 +73,7 @@ class Job(Generic[ResultT]):
     done: int = 0
     total: int = 0
     problem: str = ""
-    """Why it failed."""
+    """Why the job failed; empty if it did not."""
     result: ResultT | None = None
     """The last intermediate result; when the job is done, the final one."""
     revision: int = 0
@@ -75,7 +82,7 @@ class Job(Generic[ResultT]):
     _ended: threading.Event = field(default_factory=threading.Event)
 
     def cancel(self) -> None:
-        """Ask the job to stop; an intermediate result stays."""
+        """Ask the job to stop. It keeps its last intermediate result."""
         self._cancel_requested.set()
 
     def wait(self, timeout_s: float | None = None) -> bool:
@@ -83,25 +90,27 @@ class Job(Generic[ResultT]):
         return self._ended.wait(timeout_s)
 
     def run(self, compute: Callable[[JobProgress], ResultT]) -> None:
+        """Run the computation in this thread. Errors end up in `problem`."""
         self.state = "running"
-        end: JobState = "failed"
-        work = JobProgress(self._report, self.show, self._cancel_requested.is_set)
+        end_state: JobState = "failed"
+        progress = JobProgress(self._report, self.show, self._cancel_requested.is_set)
         try:
-            work.step("starting", 0, 0)
-            self.show(compute(work))
-            end = "done"
+            progress.step("starting", 0, 0)
+            self.show(compute(progress))
+            end_state = "done"
         except JobCancelledError:
-            end = "cancelled"
+            end_state = "cancelled"
         except (TracklightError, MemoryError, np.linalg.LinAlgError) as error:
-            self.problem = str(error) or "there is not enough memory"
+            self.problem = str(error) or "out of memory"
         except Exception as error:
-            logger.exception("the job %s failed", self.key)
+            logger.exception("job %s failed", self.key)
             self.problem = f"unexpected error ({type(error).__name__}); see the server's terminal"
         finally:
-            self.state = end
+            self.state = end_state
             self._ended.set()
 
     def show(self, result: ResultT) -> None:
+        """Publish a result, intermediate or final."""
         self.result = result
         self.revision += 1
 
@@ -116,10 +125,16 @@ class Job(Generic[ResultT]):
 
 
 class Jobs(Generic[ResultT]):
-    """Run one job at a time, as each may use all cores, and keep the results of the last ones.
+    """Run jobs one at a time, as each may use all cores, and remember the most recent ones.
 
     Args:
-        store: Keeps results between starts of the server; None keeps them in memory only.
+        store: Stores results across restarts of the server; None keeps them in memory only.
+
+    Example:
+        >>> jobs = Jobs[int]()
+        >>> job = jobs.start(make_job_key("sum", 3), lambda progress: sum(range(3)))
+        >>> job.wait(), job.result
+        (True, 3)
     """
 
     def __init__(self, store: JobStore[ResultT] | None = None) -> None:
@@ -131,10 +146,13 @@ class Jobs(Generic[ResultT]):
     def start(
         self, key: str, compute: Callable[[JobProgress], ResultT], is_cached: bool = True
     ) -> Job[ResultT]:
-        """Return the job with this key, and start it unless it is known.
+        """Return the job with this key. Start it if it is new, has failed or was cancelled.
 
-        With ``is_kept=False`` the result is not put into the store, for what is computed faster
-        than read.
+        Args:
+            key: Identifies the computation; see `make_job_key`.
+            compute: Called in a worker thread; returns the result.
+            is_cached: Whether to use the store. Pass False for results that are computed faster
+                than they are read.
         """
         with self._lock:
             job = self._jobs.get(key)
@@ -174,5 +192,8 @@ class Jobs(Generic[ResultT]):
 
 
 def make_job_key(*parts: object) -> str:
-    """Return a key that tells a computation from all others, by its data and its settings."""
+    """Return a key that identifies a computation by its data and its settings.
+
+    The key is a hash of the ``repr`` of all parts.
+    """
     return hash_key(repr(parts), size_bytes=16)

@@ -1,8 +1,12 @@
-"""Find the meshes of a log and join the series that each one is logged as.
+"""Meshes of a log: find their series, join them by step, and decode them.
 
-A mesh is up to three series (vertices, faces and colors) that may have been logged at different
-steps: `names` finds them, `moments` joins them by step and `reading` decodes one part. Both the
-Mesh dashboard and `tracklight.open` read meshes through this package, so it must import neither.
+A mesh is logged as up to three series: vertices, faces and colors. Their tags end with
+``_VERTEX``, ``_FACE`` and ``_COLOR``, and they may have been logged at different steps. The module
+has four parts: names of meshes, steps of a mesh, reading its parts, and the scene config (camera,
+lights and material) that may be logged with it.
+
+The Mesh dashboard and `tracklight.open` both read meshes through this module, so it must import
+neither.
 """
 
 from __future__ import annotations
@@ -33,195 +37,229 @@ from tracklight.formats.wire_format import decode_text
 from tracklight.types import Float64, Int32, Int64, ValueLocations
 from tracklight.util.lru_cache import LruCache
 
-# Which series a mesh is made of: up to three, whose tags end in what they hold.
+#: TensorFlow 1 appends a number if two summary operations have the same name.
+_MESH_TAG = re.compile(r"(?P<name>.*)_(?P<part>VERTEX|FACE|COLOR)(?P<number>_\d+)?", re.DOTALL)
+_NUMBERED_NAME = re.compile(r"(?P<name>.*)(?P<number>_\d+)", re.DOTALL)
 
-#: TensorFlow 1 counts at the end of a tag where two operations have one name.
-_MESH_TAG = re.compile(r"(?P<name>.*)_(?P<part>VERTEX|FACE|COLOR)(?P<again>_\d+)?", re.DOTALL)
+#: In `MeshSteps.rows`: the part has not been logged yet.
+_NO_ROW = -1
 
-_NUMBERED_NAME = re.compile(r"(?P<name>.*)(?P<again>_\d+)", re.DOTALL)
+_MAX_CACHE_BYTES = 96 << 20
+#: 20 million vertices of 12 bytes.
+_MAX_PART_BYTES = 240_000_000
+
+_MAX_CONFIG_CHARS = 64 << 10
+_MAX_LIGHTS = 8
+#: Other numbers overflow in the single precision of a GPU.
+_MIN_VALUE, _MAX_VALUE = 1e-12, 1e12
+
+_HEX_COLOR = re.compile(r"#([0-9a-fA-F]{3}|[0-9a-fA-F]{6})")
+_NAMED_COLOR = re.compile(r"[a-z]{3,24}")
+_LIGHTS = {
+    "AmbientLight": "ambient",
+    "HemisphereLight": "ambient",
+    "DirectionalLight": "directional",
+    "PointLight": "point",
+    "SpotLight": "point",
+}
+_CAMERAS = ("PerspectiveCamera", "OrthographicCamera")
+
+
+# ---- Names
 
 
 def split_mesh_tag(tag: str) -> tuple[str, MeshContent]:
-    """The mesh that a series belongs to and what it has of it; ``web/src/dashboards/mesh/join.ts``
-    does the same."""
-    found = _MESH_TAG.fullmatch(tag)
-    if found is None:
+    """Return the mesh that a series belongs to, and which part of it the series is.
+
+    ``web/src/dashboards/mesh/join.ts`` has the same logic.
+    """
+    match = _MESH_TAG.fullmatch(tag)
+    if match is None:
         return tag, MeshContent.VERTEX
-    return found["name"] + (found["again"] or ""), MeshContent[found["part"]]
+    return match["name"] + (match["number"] or ""), MeshContent[match["part"]]
+
+
+def list_mesh_names(tags: Sequence[str]) -> list[str]:
+    """Return the meshes that some series belong to."""
+    return list(dict.fromkeys(split_mesh_tag(tag)[0] for tag in tags))
 
 
 def list_mesh_runs(log: Source, name: str) -> list[str]:
-    """The runs that have any part of a mesh."""
+    """Return the runs that have any part of a mesh."""
     tags = [tag for part in MeshContent for tag in _iter_tags(name, part)]
     return list(dict.fromkeys(run for tag in tags for run in log.plugin_data(tag)))
 
 
 def locate_mesh_parts(log: Source, run: str, name: str) -> dict[MeshContent, ValueLocations]:
-    """Where the parts of a mesh stand that a run has."""
-    found: dict[MeshContent, ValueLocations] = {}
+    """Return the locations of all values of a mesh in a run, for the parts that it has."""
+    parts: dict[MeshContent, ValueLocations] = {}
     for part in MeshContent:
         for tag in _iter_tags(name, part):
-            if part not in found and run in log.plugin_data(tag):
-                found[part] = log.locate(run, tag)
-    return found
-
-
-def list_mesh_names(tags: Sequence[str]) -> list[str]:
-    """The meshes that some series make up."""
-    return list(dict.fromkeys(split_mesh_tag(tag)[0] for tag in tags))
+            if part not in parts and run in log.plugin_data(tag):
+                parts[part] = log.locate(run, tag)
+    return parts
 
 
 def _iter_tags(name: str, part: MeshContent) -> Iterator[str]:
+    """Yield the tags that a part of a mesh may have."""
     yield f"{name}_{part.name}"
-    counted = _NUMBERED_NAME.fullmatch(name)
-    if counted is not None:
-        yield f"{counted['name']}_{part.name}{counted['again']}"
+    numbered = _NUMBERED_NAME.fullmatch(name)
+    if numbered is not None:
+        yield f"{numbered['name']}_{part.name}{numbered['number']}"
     if part is MeshContent.VERTEX and _MESH_TAG.fullmatch(name) is None:
         yield name
 
 
-# The steps of a mesh, whose parts may have been logged at different ones.
-
-_NO_ROW = -1
+# ---- Steps
 
 
 @dataclass(frozen=True, slots=True)
 class MeshSteps:
-    """Every step at which any part was logged, each with the last of every part until then.
+    """All steps at which any part of a mesh was logged.
 
-    So faces that are logged once hold for all later vertices, and colours that change over a
-    mesh that does not are all seen.
+    Each step has the last value of every part up to there. So faces that are logged once apply to
+    all later vertices.
     """
 
     parts: Mapping[MeshContent, ValueLocations]
     step: Int64
     wall_time: Float64
-    mark: Int32
+    fingerprint: Int32
+    """Identifies the values of a step, also after indices have changed."""
     rows: Mapping[MeshContent, Int32]
-    """Which value of each part belongs to a moment; -1 where there is none yet."""
+    """For each part, its value at each step; -1 if it has not been logged yet."""
 
     def __len__(self) -> int:
         return len(self.step)
 
     def __getitem__(self, index: int) -> MeshStep:
-        places = {
+        values = {
             part: (self.parts[part], int(rows[index]))
             for part, rows in self.rows.items()
             if rows[index] != _NO_ROW
         }
-        return MeshStep(
-            int(self.step[index]), float(self.wall_time[index]), int(self.mark[index]), places
-        )
+        return MeshStep(int(self.step[index]), float(self.wall_time[index]), values)
 
 
 @dataclass(frozen=True, slots=True)
 class MeshStep:
-    """One mesh of one run at one step: where the value of each of its parts is."""
+    """A mesh of a run at one step, with the location of each part."""
 
     step: int
     wall_time: float
-    mark: int
     values: Mapping[MeshContent, tuple[ValueLocations, int]]
 
 
-def list_mesh_steps(context: Context, ask: StepsRequest) -> StepsResponse:
-    """When some meshes were logged, run by run."""
+def list_mesh_steps(context: Context, request: StepsRequest) -> StepsResponse:
+    """Return the steps of some meshes by run. Tags of the request are names of meshes."""
     cursor = context.cursor()
     series = []
-    for name in ask.tags:
-        having = list_mesh_runs(context.log, name)
-        for run in having if ask.runs is None else [run for run in ask.runs if run in having]:
-            moments = join_mesh_parts(locate_mesh_parts(context.log, run, name))
-            if len(moments):
-                index = np.arange(len(moments), dtype=np.int32)
-                columns = index, moments.step, moments.wall_time, moments.mark
+    for name in request.tags:
+        runs = list_mesh_runs(context.log, name)
+        if request.runs is not None:
+            runs = [run for run in request.runs if run in runs]
+        for run in runs:
+            steps = join_mesh_parts(locate_mesh_parts(context.log, run, name))
+            if len(steps):
+                index = np.arange(len(steps), dtype=np.int32)
+                columns = index, steps.step, steps.wall_time, steps.fingerprint
                 series.append(SeriesSteps(run, name, *columns))
     return StepsResponse(cursor, series)
 
 
-def get_mesh_step(log: Source, ask: ValueRequest) -> MeshStep:
-    """The moment that an ask names: by its mark if it has one, as places move when a run starts
-    over."""
-    moments = join_mesh_parts(locate_mesh_parts(log, ask.run, ask.tag))
-    index: int | None = ask.index
-    if ask.mark is not None and (ask.index >= len(moments) or moments.mark[ask.index] != ask.mark):
-        found = np.flatnonzero(moments.mark == ask.mark)
-        index = int(found[0]) if len(found) else None
-    if index is None or index >= len(moments):
-        raise LogError(f'the log no longer has this step of "{ask.tag}"; load the page again')
-    return moments[index]
+def get_mesh_step(log: Source, request: ValueRequest) -> MeshStep:
+    """Return the requested step of a mesh.
+
+    The fingerprint of the request, if it has one, takes precedence over the index, because indices
+    change when a run restarts.
+
+    Raises:
+        LogError: The step does not exist any more.
+    """
+    steps = join_mesh_parts(locate_mesh_parts(log, request.run, request.tag))
+    index: int | None = request.index
+    fingerprint = request.mark
+    if fingerprint is not None and (
+        request.index >= len(steps) or steps.fingerprint[request.index] != fingerprint
+    ):
+        matches = np.flatnonzero(steps.fingerprint == fingerprint)
+        index = int(matches[0]) if len(matches) else None
+    if index is None or index >= len(steps):
+        raise LogError(f'the log no longer has this step of "{request.tag}"; reload the page')
+    return steps[index]
 
 
 def join_mesh_parts(parts: Mapping[MeshContent, ValueLocations]) -> MeshSteps:
-    """The moments of a mesh; none before its first vertices, if it has any."""
-    orders = {part: _sort_current(located) for part, located in parts.items()}
-    steps = [parts[part].step[order] for part, order in orders.items()]
-    step = np.unique(np.concatenate([np.zeros(0, np.int64), *steps]))
+    """Join the parts of a mesh by step. If it has vertices, it starts with the first of them."""
+    orders = {part: _sort_current(locations) for part, locations in parts.items()}
+    part_steps = [parts[part].step[order] for part, order in orders.items()]
+    step = np.unique(np.concatenate([np.zeros(0, np.int64), *part_steps]))
     if len(orders.get(MeshContent.VERTEX, ())):
         step = step[step >= parts[MeshContent.VERTEX].step[orders[MeshContent.VERTEX][0]]]
-    rows = {part: _find_rows(parts[part].step, order, step) for part, order in orders.items()}
+    rows = {part: _get_rows(parts[part].step, order, step) for part, order in orders.items()}
     wall_time = np.zeros(len(step))
-    mark = np.zeros(len(step), np.int64)
+    fingerprint = np.zeros(len(step), np.int64)
     for part, own in rows.items():
-        located, there = parts[part], own != _NO_ROW
-        marks = np.where(there, compute_fingerprints(located)[own], 0) if len(located) else 0
-        mark = (mark * 31 + marks + there) & 0x7FFFFFFF
-        fresh = there & (located.step[own] == step) if len(located) else there
-        wall_time = np.where(fresh & (wall_time == 0), _take(located.wall_time, own), wall_time)
-    return MeshSteps(parts, step, wall_time, mark.astype(np.int32), rows)
+        locations, exists = parts[part], own != _NO_ROW
+        if len(locations):
+            part_fingerprint = np.where(exists, compute_fingerprints(locations)[own], 0)
+            is_new = exists & (locations.step[own] == step)
+        else:
+            part_fingerprint, is_new = np.zeros(len(step), np.int64), exists
+        fingerprint = (fingerprint * 31 + part_fingerprint + exists) & 0x7FFFFFFF
+        times = _take(locations.wall_time, own)
+        wall_time = np.where(is_new & (wall_time == 0), times, wall_time)
+    return MeshSteps(parts, step, wall_time, fingerprint.astype(np.int32), rows)
 
 
-def _sort_current(located: ValueLocations) -> Int32:
-    """The values that hold, by their steps; of several at one step the last one counts."""
-    current = np.flatnonzero(~located.overwritten)
-    order: Int32 = current[np.argsort(located.step[current], kind="stable")].astype(np.int32)
+def _sort_current(locations: ValueLocations) -> Int32:
+    """Return the values that were not overwritten, sorted by step."""
+    current = np.flatnonzero(~locations.overwritten)
+    order: Int32 = current[np.argsort(locations.step[current], kind="stable")].astype(np.int32)
     return order
 
 
-def _find_rows(steps: Int64, order: Int32, at: Int64) -> Int32:
-    last = np.searchsorted(steps[order], at, side="right") - 1
+def _get_rows(part_steps: Int64, order: Int32, step: Int64) -> Int32:
+    """Return the last value of a part up to each step; of several at one step, the last."""
+    last = np.searchsorted(part_steps[order], step, side="right") - 1
     return np.where(last < 0, _NO_ROW, _take(order, last)).astype(np.int32)
 
 
 def _take(column: Float64 | Int32, rows: Int64 | Int32) -> Float64 | Int32:
-    """Of an empty column nothing is taken, whatever is asked for."""
+    """Index a column; an empty one gives zeros."""
     return column[rows] if len(column) else np.zeros(len(rows), column.dtype)
 
 
-# Reads what was logged of one part of a mesh.
-
-_MAX_CACHE_BYTES = 96 << 20
-
-#: 20 million points of 12 bytes are more than any screen has pixels for.
-_MAX_PART_BYTES = 240_000_000
+# ---- Reading parts
 
 
 @dataclass(frozen=True, eq=False)
 class MeshPart:
-    """The numbers of a part, and what its writer said about the whole mesh."""
+    """The decoded array of a part, with what was logged about the whole mesh."""
 
     step: int
     array: NDArray[Any]
     config: str
+    """The scene config as JSON; see `parse_scene_config`."""
     components: int
-    """A bit for each part that the mesh is made of; 0 if the writer did not say."""
+    """A bit set of the parts that the mesh has; 0 if unknown."""
 
 
-def read_mesh_part(log: Source, located: ValueLocations, index: int) -> MeshPart:
+def read_mesh_part(log: Source, locations: ValueLocations, index: int) -> MeshPart:
     """Read and decode one part of a mesh, such as its vertices.
 
     Raises:
         FormatError: The value is not a tensor, or is too large to be decoded.
     """
-    value = proto.parse("Value", log.read(located, index))
+    value = proto.parse("Value", log.read(locations, index))
     if not value.HasField("tensor"):
-        raise FormatError(f'the value of "{located.tag}" is no tensor')
+        raise FormatError(f'the value of "{locations.tag}" is not a tensor')
     own = _parse_plugin_data(value.metadata.plugin_data.content)
-    # Only the first value of a tag must have metadata. Its settings hold for later values too, but
+    # Only the first value of a tag must have metadata. Its config applies to later values too, but
     # which parts belong to a later value is then unknown.
-    first = _parse_plugin_data(log.plugin_data(located.tag).get(located.run, b""))
+    first = _parse_plugin_data(log.plugin_data(locations.tag).get(locations.run, b""))
     return MeshPart(
-        step=int(located.step[index]),
+        step=int(locations.step[index]),
         array=tensor.decode_tensor(value.tensor, max_bytes=_MAX_PART_BYTES),
         config=decode_text(own.json_config or first.json_config),
         components=own.components,
@@ -232,16 +270,16 @@ def read_mesh_parts(
     read: Callable[[ValueLocations, int], MeshPart], mesh_step: MeshStep
 ) -> dict[MeshContent, MeshPart]:
     """Read all parts of a mesh at one step, without those that its vertices do not list."""
-    logged = {part: read(*place) for part, place in mesh_step.values.items()}
-    base = logged.get(MeshContent.VERTEX)
-    if base is not None and base.components:
-        logged = {part: one for part, one in logged.items() if base.components & (1 << part)}
-        logged[MeshContent.VERTEX] = base
-    return logged
+    parts = {part: read(*location) for part, location in mesh_step.values.items()}
+    vertices = parts.get(MeshContent.VERTEX)
+    if vertices is not None and vertices.components:
+        parts = {kind: part for kind, part in parts.items() if vertices.components & (1 << kind)}
+        parts[MeshContent.VERTEX] = vertices
+    return parts
 
 
 class MeshPartReader:
-    """Read parts of meshes through an LRU cache of bounded size. Thread-safe."""
+    """Reads parts of meshes through an LRU cache of bounded size. Thread-safe."""
 
     def __init__(self, context: Context) -> None:
         self._log = context.log
@@ -249,13 +287,14 @@ class MeshPartReader:
             max_bytes=_MAX_CACHE_BYTES
         )
 
-    def read(self, located: ValueLocations, index: int) -> MeshPart:
-        key = (located.run, located.tag, index, int(compute_fingerprints(located)[index]))
-        found = self._parts.find(key)
-        if found is None:
-            found = read_mesh_part(self._log, located, index)
-            self._parts.put(key, found, found.array.nbytes + len(found.config))
-        return found
+    def read(self, locations: ValueLocations, index: int) -> MeshPart:
+        fingerprint = int(compute_fingerprints(locations)[index])
+        key = (locations.run, locations.tag, index, fingerprint)
+        part = self._parts.find(key)
+        if part is None:
+            part = read_mesh_part(self._log, locations, index)
+            self._parts.put(key, part, part.array.nbytes + len(part.config))
+        return part
 
 
 def _parse_plugin_data(content: bytes) -> Message:
@@ -265,35 +304,11 @@ def _parse_plugin_data(content: bytes) -> Message:
         return proto.MeshPluginData()
 
 
-# How a mesh asks to be looked at: the three.js settings that writers may log with it.
-#
-# Only what is understood is handed on, with numbers that are finite and colours that are colours, so
-# that the page need not fear what stands in a log.
-
-_MAX_CONFIG_CHARS = 64 << 10
-
-_MAX_LIGHTS = 8
-
-#: Beyond these a graphics card calculates nonsense.
-_MIN_VALUE, _MAX_VALUE = 1e-12, 1e12
-
-_HEX_COLOR = re.compile(r"#([0-9a-fA-F]{3}|[0-9a-fA-F]{6})")
-
-_NAMED_COLOR = re.compile(r"[a-z]{3,24}")
-
-_LIGHTS = {
-    "AmbientLight": "ambient",
-    "HemisphereLight": "ambient",
-    "DirectionalLight": "directional",
-    "PointLight": "point",
-    "SpotLight": "point",
-}
-
-_CAMERAS = ("PerspectiveCamera", "OrthographicCamera")
+# ---- Scene config
 
 
 class Camera(msgspec.Struct, omit_defaults=True):
-    """Where to look from, in the coordinates of the mesh; ``fov`` in degrees."""
+    """A camera in the coordinates of the mesh; ``fov`` is in degrees."""
 
     orthographic: bool = False
     fov: float | None = None
@@ -305,7 +320,7 @@ class Camera(msgspec.Struct, omit_defaults=True):
 
 
 class Light(msgspec.Struct, omit_defaults=True):
-    """A light: ``ambient``, ``directional`` or ``point``; the colour as CSS has it."""
+    """A light of the kind ``ambient``, ``directional`` or ``point``; its color is a CSS color."""
 
     kind: str
     color: str = "#ffffff"
@@ -314,8 +329,11 @@ class Light(msgspec.Struct, omit_defaults=True):
 
 
 class Material(msgspec.Struct, omit_defaults=True):
-    """What the surface or the points are made of; ``size`` is that of a point, in the coordinates
-    of the mesh, or in pixels where ``size_attenuation`` is false."""
+    """The material of the surface or the points.
+
+    ``size`` is the size of a point in the coordinates of the mesh, or in pixels if
+    ``size_attenuation`` is false.
+    """
 
     kind: str = ""
     color: str | None = None
@@ -329,7 +347,7 @@ class Material(msgspec.Struct, omit_defaults=True):
 
 
 class SceneConfig(msgspec.Struct, omit_defaults=True):
-    """What the writer of a mesh asked for."""
+    """How the writer of a mesh wants it to be shown."""
 
     camera: Camera | None = None
     lights: list[Light] = []
@@ -337,12 +355,19 @@ class SceneConfig(msgspec.Struct, omit_defaults=True):
 
 
 def parse_scene_config(config: str, notes: list[str]) -> SceneConfig:
-    """The settings in a JSON text; what cannot be used of them is told."""
+    """Parse the three.js settings that may be logged with a mesh.
+
+    The result is safe to use in a page: numbers are finite and within limits, colors are valid.
+
+    Args:
+        config: A JSON object, or an empty string.
+        notes: Messages about settings that cannot be used are appended.
+    """
     if not config.strip():
         return SceneConfig()
     fields = _parse_json_object(config)
     if fields is None:
-        notes.append("The settings logged with it are no JSON object and were not used.")
+        notes.append("The scene config of this mesh is not a JSON object and was ignored.")
         return SceneConfig()
     camera, material = fields.get("camera"), fields.get("material")
     return SceneConfig(
@@ -364,7 +389,7 @@ def _parse_json_object(config: str) -> dict[str, Any] | None:
 def _read_camera(fields: Mapping[str, Any], notes: list[str]) -> Camera:
     kind = fields.get("cls", _CAMERAS[0])
     if kind not in _CAMERAS:
-        notes.append("The camera logged with it is of no kind that is known here.")
+        notes.append(f"The camera type of this mesh is unknown; {_CAMERAS[0]} is used.")
     return Camera(
         orthographic=kind == _CAMERAS[1],
         fov=_read_number(fields.get("fov"), 1, 170),
@@ -381,7 +406,7 @@ def _read_lights(rows: object, notes: list[str]) -> list[Light]:
     for row in rows if isinstance(rows, list) else []:
         kind = _LIGHTS.get(str(row.get("cls"))) if isinstance(row, dict) else None
         if kind is None or len(lights) == _MAX_LIGHTS:
-            notes.append("Not all lights logged with it can be shown.")
+            notes.append("Some lights of this mesh cannot be shown.")
             break
         intensity = _read_number(row.get("intensity"), 0, 100)
         lights.append(
@@ -417,17 +442,17 @@ def _read_number(value: object, low: float, high: float) -> float | None:
 
 
 def _read_triple(value: object) -> list[float] | None:
-    """Three numbers, as a list or by the names x, y and z."""
+    """Read three numbers, from a list or from the fields x, y and z."""
     if isinstance(value, dict):
         value = [value.get(axis) for axis in "xyz"]
     if not isinstance(value, list) or len(value) != 3:
         return None
-    numbers = [_read_number(one, -_MAX_VALUE, _MAX_VALUE) for one in value]
-    return None if None in numbers else [float(one) for one in numbers if one is not None]
+    numbers = [_read_number(item, -_MAX_VALUE, _MAX_VALUE) for item in value]
+    return None if None in numbers else [number for number in numbers if number is not None]
 
 
 def _read_color(value: object) -> str | None:
-    """A colour as three.js takes it: CSS, or a number of red, green and blue."""
+    """Read a color as three.js accepts it: a CSS color or an RGB number."""
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 0xFFFFFF:
         return f"#{value:06x}"
     if isinstance(value, str) and (_HEX_COLOR.fullmatch(value) or _NAMED_COLOR.fullmatch(value)):

@@ -34,7 +34,7 @@ def read(value: Any, shape: tuple[int, int] = (2, 5)) -> list[Bookmark]:
     return read_bookmarks(io.BytesIO(text), shape)
 
 
-def test_states_of_tensorboard_are_read() -> None:
+def test_reads_bookmarks_of_tensorboard() -> None:
     (bookmark,) = read([STATE])
     assert bookmark.label == "State 1"
     assert bookmark.selected_projection == "tsne"
@@ -45,17 +45,17 @@ def test_states_of_tensorboard_are_read() -> None:
 
 
 @pytest.mark.parametrize("value", [b"", b"{}", [1], [{"label": 3}], b"\xff"])
-def test_what_is_not_right_is_told(value: Any) -> None:
-    with pytest.raises(FormatError, match="the bookmarks are not right"):
+def test_rejects_invalid_bookmarks(value: Any) -> None:
+    with pytest.raises(FormatError, match="invalid bookmarks"):
         read(value)
 
 
-def test_those_of_another_embedding_are_refused() -> None:
-    with pytest.raises(FormatError, match=r"for \[2, 5\] numbers, and not for \[3, 5\]"):
+def test_rejects_bookmarks_of_another_shape() -> None:
+    with pytest.raises(FormatError, match=r"shape \[2, 5\], not \[3, 5\]"):
         read([STATE], (3, 5))
 
 
 @given(st.binary(max_size=80))
-def test_any_bytes_are_read_or_refused(data: bytes) -> None:
+def test_any_bytes_are_read_or_rejected(data: bytes) -> None:
     with contextlib.suppress(FormatError):
         read(data)

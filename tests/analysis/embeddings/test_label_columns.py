@@ -10,7 +10,7 @@ from tracklight.analysis.embeddings.metadata import (
 )
 
 
-def test_each_text_is_held_once() -> None:
+def test_repeated_texts_are_dictionary_encoded() -> None:
     column = make_label_column("kind", ["b", "a", "b", "", "a", "b"])
     assert (list(column.values), column.row_count) == (["b", "a", ""], 6)
     assert column.codes is not None and column.codes.tolist() == [0, 1, 0, 2, 1, 0]
@@ -22,7 +22,7 @@ def test_each_text_is_held_once() -> None:
     assert column.numbers is None
 
 
-def test_texts_that_mostly_differ_need_no_codes() -> None:
+def test_mostly_distinct_texts_are_not_encoded() -> None:
     column = make_label_column("n", ["1", "2.5", "", ""])
     assert column.codes is None
     assert column.get_codes().tolist() == [0, 1, 2, 3]
@@ -34,15 +34,15 @@ def test_texts_that_mostly_differ_need_no_codes() -> None:
     assert big is not None and np.isinf(big[0])
 
 
-def test_what_points_are_called_and_coloured_by() -> None:
+def test_suggested_label_color_and_sequence_columns() -> None:
     number = make_label_column("size", ["1", "2", "2"])
     word = make_label_column("word", ["a", "b", "c"])
     kind = make_label_column("kind", ["x", "x", "y"])
-    following = make_label_column("__seq_next__", ["1", "2", ""])
-    assert find_label_column([following, number, word]) == "word"
+    sequence = make_label_column("__seq_next__", ["1", "2", ""])
+    assert find_label_column([sequence, number, word]) == "word"
     assert find_label_column([number]) == "size"
     assert find_label_column([]) is None
-    assert find_color_column([following, kind, word]) == "kind"
+    assert find_color_column([sequence, kind, word]) == "kind"
     assert find_color_column([make_label_column("n", [str(row) for row in range(99)])]) == "n"
     assert find_color_column([]) is None
-    assert find_sequence_column([word, following]) == "__seq_next__"
+    assert find_sequence_column([word, sequence]) == "__seq_next__"

@@ -15,49 +15,49 @@ def read(text: str, count: int) -> Metadata:
     return read_metadata(io.BytesIO(text.encode()), count)
 
 
-def test_one_column_has_no_name_and_several_have() -> None:
+def test_single_column_has_no_header_and_several_have_one() -> None:
     assert read("a\nb\n", 2) == Metadata({"label": ["a", "b"]})
     assert read("word\tn\n a\t1\n\nb\t\n", 2) == Metadata({"word": [" a", "b"], "n": ["1", ""]})
 
 
-def test_the_number_of_rows_is_believed_over_the_tabs() -> None:
+def test_number_of_lines_decides_whether_there_is_a_header() -> None:
     assert read("word\na\nb\n", 2) == Metadata({"word": ["a", "b"]})
     assert read("a\t1\nb\t2\n", 2) == Metadata({"column 1": ["a", "b"], "column 2": ["1", "2"]})
 
 
-def test_names_are_told_apart() -> None:
+def test_duplicate_and_missing_names_are_made_unique() -> None:
     assert list(read("a\ta\t\n1\t2\t3\n", 1).columns) == ["a", "a 2", "column 3"]
 
 
 @pytest.mark.parametrize(
-    ("text", "count", "columns", "sentence"),
+    ("text", "count", "columns", "message"),
     [
-        ("a\n", 3, {"label": ["a", "", ""]}, "1 rows of labels for 3 vectors; those at the end"),
-        ("a\nb\nc\nd\n", 2, {"label": ["a", "b"]}, "4 rows of labels for 2 vectors; the last are"),
+        ("a\n", 3, {"label": ["a", "", ""]}, "1 rows of labels for 3 vectors; the last vectors"),
+        ("a\nb\nc\nd\n", 2, {"label": ["a", "b"]}, "4 rows of labels for 2 vectors; the last rows"),
         (
             "n\tm\n1\n2\t3\t4\n",
             2,
             {"n": ["1", "2"], "m": ["", "3"]},
             "2 rows of labels do not have",
         ),
-        ("", 2, {}, "has nothing in it"),
+        ("", 2, {}, "is empty"),
     ],
 )
-def test_what_does_not_fit_is_told(
-    text: str, count: int, columns: dict[str, list[str]], sentence: str
+def test_reports_problems(
+    text: str, count: int, columns: dict[str, list[str]], message: str
 ) -> None:
     found = read(text, count)
     assert found.columns == columns
-    assert sentence in found.problems[0]
+    assert message in found.problems[0]
 
 
-def test_labels_that_are_far_too_long_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rejects_files_that_are_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(metadata, "_MAX_METADATA_BYTES", 3)
-    with pytest.raises(FormatError, match="the most that is read"):
+    with pytest.raises(FormatError, match="are not read"):
         read("abcd", 1)
 
 
-def test_columns_of_numbers_are_known() -> None:
+def test_parses_numbers() -> None:
     assert parse_numbers(["1", "-2.5e3"]) == [1.0, -2500.0]
     numbers = parse_numbers(["1", ""])
     assert numbers is not None and numbers[1] != numbers[1]
@@ -66,7 +66,7 @@ def test_columns_of_numbers_are_known() -> None:
 
 
 @given(st.binary(max_size=80), st.integers(1, 9))
-def test_any_bytes_give_as_many_labels_as_there_are_points(data: bytes, count: int) -> None:
+def test_any_bytes_give_one_label_per_point(data: bytes, count: int) -> None:
     found = read_metadata(io.BytesIO(data), count)
     assert all(len(cells) == count for cells in found.columns.values())
 
@@ -81,12 +81,12 @@ def test_any_bytes_give_as_many_labels_as_there_are_points(data: bytes, count: i
         "a\tb\n1\t2\n \n3\t4\n\n",
     ],
 )
-def test_lines_end_as_they_like(text: str) -> None:
+def test_line_endings_and_blank_lines(text: str) -> None:
     metadata = read_metadata(io.BytesIO(text.encode()), 2)
     assert (metadata.columns, metadata.problems) == ({"a": ["1", "3"], "b": ["2", "4"]}, ())
 
 
-def test_what_looks_like_the_end_of_a_line_in_a_label_is_none() -> None:
+def test_other_unicode_line_separators_do_not_end_a_line() -> None:
     text = "one\u2028two\nthree\x0cfour\nfünf\x85\n"
     metadata = read_metadata(io.BytesIO(text.encode()), 3)
     assert metadata.columns["label"] == ["one\u2028two", "three\x0cfour", "fünf\x85"]

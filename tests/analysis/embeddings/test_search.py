@@ -13,13 +13,13 @@ LABELS = ["Fred", "larry", "alfred", "", "fredo", "Mary\nLarry", "größe", "fre
     "expression",
     ["^(fred|larry)$", "fred", "^fred", "fred$", "(fred|larry)$", "fred|larry", "^GRÖ", "^(fred)$"],
 )
-def test_words_are_found_as_expressions_find_them(expression: str) -> None:
-    words = find_literal_pattern(expression)
-    assert words is not None
-    found = LabelIndex(LABELS).match(words)
-    pattern = re.compile(expression, re.IGNORECASE)
-    wanted = [bool(pattern.search(label.replace("\n", " "))) for label in LABELS]
-    assert found.tolist() == wanted
+def test_literal_pattern_matches_like_the_expression(expression: str) -> None:
+    pattern = find_literal_pattern(expression)
+    assert pattern is not None
+    found = LabelIndex(LABELS).match(pattern)
+    regex = re.compile(expression, re.IGNORECASE)
+    expected = [bool(regex.search(label.replace("\n", " "))) for label in LABELS]
+    assert found.tolist() == expected
 
 
 @pytest.mark.parametrize(
@@ -38,12 +38,12 @@ def test_words_are_found_as_expressions_find_them(expression: str) -> None:
         "[ab]",
     ],
 )
-def test_what_is_more_than_words_is_left_to_expressions(expression: str) -> None:
+def test_other_expressions_have_no_literal_pattern(expression: str) -> None:
     assert find_literal_pattern(expression) is None
 
 
-def test_texts_are_found_as_they_are() -> None:
-    haystack = LabelIndex(LABELS)
-    assert haystack.match(LiteralPattern(["0%"])).tolist() == [False] * 8 + [True]
-    assert not haystack.match(LiteralPattern(["nobody"])).any()
-    assert haystack.match(LiteralPattern([""])).all()
+def test_literal_texts_are_not_expressions() -> None:
+    index = LabelIndex(LABELS)
+    assert index.match(LiteralPattern(["0%"])).tolist() == [False] * 8 + [True]
+    assert not index.match(LiteralPattern(["nobody"])).any()
+    assert index.match(LiteralPattern([""])).all()

@@ -11,7 +11,7 @@ def make_sprite(width: int, height: int) -> SpriteSheet:
 
 
 @pytest.mark.parametrize(
-    ("count", "cell", "laid"),
+    ("count", "cell", "expected"),
     [
         (60, (28, 28), (28, 28)),
         (60, (200, 100), (64, 32)),
@@ -21,12 +21,12 @@ def make_sprite(width: int, height: int) -> SpriteSheet:
         (3, (1, 5000), (1, 64)),
     ],
 )
-def test_pictures_are_as_large_as_the_tiles_of_a_card_let_them_be(
-    count: int, cell: tuple[int, int], laid: tuple[int, int]
+def test_plans_the_largest_cells_that_fit(
+    count: int, cell: tuple[int, int], expected: tuple[int, int]
 ) -> None:
-    row = plan_tiles(make_sprite(*cell), count)
-    assert (row.cell_width, row.cell_height) == laid
-    assert row.tiles <= 24
-    assert row.tiles * row.per_tile >= count > (row.tiles - 1) * row.per_tile
-    assert row.tile_columns * row.cell_width <= 2048
-    assert row.tile_rows * row.cell_height <= 2048
+    tiles = plan_tiles(make_sprite(*cell), count)
+    assert (tiles.cell_width, tiles.cell_height) == expected
+    assert tiles.tiles <= 24
+    assert tiles.tiles * tiles.per_tile >= count > (tiles.tiles - 1) * tiles.per_tile
+    assert tiles.tile_columns * tiles.cell_width <= 2048
+    assert tiles.tile_rows * tiles.cell_height <= 2048

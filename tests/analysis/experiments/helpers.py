@@ -1,4 +1,4 @@
-"""The HParams dashboard over a log on disk, without a server."""
+"""Open the HParams dashboard of a log on disk without a server."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tracklight.server.source import LogOverview
 
 
 def open_board(logdir: Path) -> tuple[Catalog, HParams]:
-    """The dashboard, and the catalog that it follows when that is refreshed."""
+    """Return the dashboard, and the catalog to refresh when files change."""
     catalog = logs.open_catalog(logdir)
     catalog.refresh()
     overview = LogOverview(catalog)

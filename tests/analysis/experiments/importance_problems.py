@@ -5,8 +5,8 @@ when all other parameters are fixed. It is estimated by Monte Carlo, without noi
 rated by Spearman's rank correlation of its importances with the true ones. Every problem has three
 parameters without any effect, and noise with a fifth of the standard deviation of the function.
 
-`python -m tests.analysis.experiments.importance_problems` prints the comparison with Optuna's evaluators that
-ARCHITECTURE.md quotes. It takes several minutes.
+`python -m tests.analysis.experiments.importance_problems` prints the comparison with Optuna's
+evaluators that ARCHITECTURE.md quotes. It takes several minutes.
 """
 
 from __future__ import annotations

@@ -12,12 +12,12 @@ from tracklight.analysis.experiments.sessions import Session
 from tracklight.formats.hparams import Experiment, HParam, HParamValue, Interval
 
 
-def make(*given: dict[str, HParamValue]) -> list[Session]:
-    return [Session(str(n), values, str(n)) for n, values in enumerate(given)]
+def make_sessions(*hparams: dict[str, HParamValue]) -> list[Session]:
+    return [Session(str(n), values, str(n)) for n, values in enumerate(hparams)]
 
 
-def test_columns_of_one_kind() -> None:
-    sessions = make(
+def test_columns_of_one_type() -> None:
+    sessions = make_sessions(
         {"lr": 0.1, "opt": "b10", "flip": True}, {"lr": 0.2, "opt": "b9", "flip": False}
     )
     columns = {it.name: it for it in build_hparam_columns(sessions, [])}
@@ -31,8 +31,10 @@ def test_columns_of_one_kind() -> None:
     assert [columns[name].get_value(0) for name in ("lr", "opt", "flip")] == [0.1, "b10", True]
 
 
-def test_mixed_missing_and_odd_cells() -> None:
-    sessions = make({"x": 1.0}, {"x": True}, {"x": "1.0"}, {}, {"x": math.nan}, {"x": math.nan})
+def test_columns_of_mixed_types_with_missing_values_and_nan() -> None:
+    sessions = make_sessions(
+        {"x": 1.0}, {"x": True}, {"x": "1.0"}, {}, {"x": math.nan}, {"x": math.nan}
+    )
     (column,) = build_hparam_columns(sessions, [])
     assert (column.type, column.distinct_count) == ("mixed", 4)
     assert column.states is not None and column.states.tolist() == [0, 3, 2, 1, 0, 0]
@@ -40,18 +42,20 @@ def test_mixed_missing_and_odd_cells() -> None:
     assert column.is_missing().tolist() == [False, False, False, True, False, False]
 
 
-def test_what_differs_and_what_most_have_comes_first() -> None:
-    sessions = make({"same": 1.0, "z": 1.0, "rare": 1.0}, {"same": 1.0, "z": 2.0}, {"rare": 2.0})
+def test_columns_that_differ_and_are_common_come_first() -> None:
+    sessions = make_sessions(
+        {"same": 1.0, "z": 1.0, "rare": 1.0}, {"same": 1.0, "z": 2.0}, {"rare": 2.0}
+    )
     names = [column.name for column in build_hparam_columns(sessions, [])]
     assert names == ["rare", "z", "same"]
 
 
-def test_schemas_of_all_experiments_are_one() -> None:
+def test_declarations_of_all_experiments_are_merged() -> None:
     experiments = [
         Experiment((HParam("lr"), HParam("unused", Interval(0, 1)))),
         Experiment((HParam("lr", display_name="Rate"),)),
     ]
-    columns = build_hparam_columns(make({"lr": 1.0, "undeclared": 2.0}), experiments)
+    columns = build_hparam_columns(make_sessions({"lr": 1.0, "undeclared": 2.0}), experiments)
     found = {it.name: (it.label, it.is_declared, it.type, it.distinct_count) for it in columns}
     assert found == {
         "lr": ("Rate", True, "number", 1),
@@ -60,12 +64,12 @@ def test_schemas_of_all_experiments_are_one() -> None:
     }
 
 
-def test_no_sessions_have_columns_without_cells() -> None:
+def test_declared_columns_without_sessions_are_empty() -> None:
     (column,) = build_hparam_columns([], [Experiment((HParam("lr"),))])
     assert len(column.values) == 0
 
 
-def test_rates_suit_a_logarithmic_axis() -> None:
+def test_log_scale_is_used_for_wide_positive_ranges() -> None:
     assert should_use_log_scale(np.array([1e-4, 1e-1, np.nan, np.inf]))
     assert not should_use_log_scale(np.array([16.0, 128.0]))
     assert not should_use_log_scale(np.array([0.0, 100.0]))

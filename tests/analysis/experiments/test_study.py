@@ -1,4 +1,4 @@
-"""The table of a log on disk: what is in it, and what is told again when runs grow."""
+"""The sessions table of a log on disk and its incremental updates."""
 
 from __future__ import annotations
 
@@ -15,20 +15,24 @@ from tracklight.errors import UsageError
 from tracklight.formats.hparams import HParamValue
 
 
-def write(
-    logdir: Path, run: str, given: dict[str, HParamValue] | None, *values: float, tag: str = "loss"
+def write_session(
+    logdir: Path,
+    run: str,
+    hparams: dict[str, HParamValue] | None,
+    *values: float,
+    tag: str = "loss",
 ) -> Path:
-    data = b"" if given is None else logs.hparams(given)
+    data = b"" if hparams is None else logs.hparams(hparams)
     data += b"".join(logs.point(step, value, tag=tag) for step, value in enumerate(values))
     return logs.write(logdir, run, data)
 
 
-def metric(answer: SessionsResponse, key: str) -> MetricCells:
-    return next(it for it in answer.metrics if it.key == key)
+def get_metric(response: SessionsResponse, key: str) -> MetricCells:
+    return next(metric for metric in response.metrics if metric.key == key)
 
 
 @pytest.mark.parametrize(
-    ("ask", "value", "step"),
+    ("query", "value", "step"),
     [
         (SessionsRequest(), 4.0, 3),
         (SessionsRequest(how="min"), 1.0, 2),
@@ -39,68 +43,70 @@ def metric(answer: SessionsResponse, key: str) -> MetricCells:
         (SessionsRequest(how="step", step=99), 4.0, 3),
     ],
 )
-def test_curves_become_numbers(
-    ask: SessionsRequest, value: float, step: float, tmp_path: Path
+def test_curves_are_reduced_to_numbers(
+    query: SessionsRequest, value: float, step: float, tmp_path: Path
 ) -> None:
-    write(tmp_path, "a", {"lr": 0.1}, 3.0, 8.0, 1.0, 4.0)
-    found = metric(open_board(tmp_path)[1].sessions(ask), "|loss")
+    write_session(tmp_path, "a", {"lr": 0.1}, 3.0, 8.0, 1.0, 4.0)
+    found = get_metric(open_board(tmp_path)[1].sessions(query), "|loss")
     assert (found.values.tolist(), found.steps.tolist()) == ([value], [step])
 
 
-def test_a_step_before_the_first_point_has_no_value(tmp_path: Path) -> None:
-    write(tmp_path, "a", {"lr": 0.1}, 3.0)
-    found = metric(open_board(tmp_path)[1].sessions(SessionsRequest(how="step", step=-1)), "|loss")
+def test_step_before_the_first_point_has_no_value(tmp_path: Path) -> None:
+    write_session(tmp_path, "a", {"lr": 0.1}, 3.0)
+    found = get_metric(
+        open_board(tmp_path)[1].sessions(SessionsRequest(how="step", step=-1)), "|loss"
+    )
     assert np.isnan(found.steps[0])
 
 
-def test_nan_is_a_value_and_missing_is_not(tmp_path: Path) -> None:
-    write(tmp_path, "a", {"lr": 0.1}, 3.0, np.nan)
-    write(tmp_path, "b", {"lr": 0.2}, 1.0, tag="other")
-    write(tmp_path, "c", {"lr": 0.3}, np.nan)
+def test_nan_is_a_value_but_a_missing_metric_is_not(tmp_path: Path) -> None:
+    write_session(tmp_path, "a", {"lr": 0.1}, 3.0, np.nan)
+    write_session(tmp_path, "b", {"lr": 0.2}, 1.0, tag="other")
+    write_session(tmp_path, "c", {"lr": 0.3}, np.nan)
     board = open_board(tmp_path)[1]
-    found = metric(board.sessions(SessionsRequest()), "|loss")
+    found = get_metric(board.sessions(SessionsRequest()), "|loss")
     assert np.isnan(found.values).all()
     assert np.isnan(found.steps).tolist() == [False, True, False]
-    lowest = metric(board.sessions(SessionsRequest(how="min")), "|loss")
+    lowest = get_metric(board.sessions(SessionsRequest(how="min")), "|loss")
     assert lowest.values[0] == 3.0
     assert not np.isnan(lowest.steps[2])
 
 
-def test_metrics_come_from_runs_below_and_above(tmp_path: Path) -> None:
-    write(tmp_path, "keras", {"lr": 0.1})
-    write(tmp_path, "keras/train", None, 2.0)
-    write(tmp_path, "keras/validation/deep", None, 3.0)
-    write(tmp_path, "torch/1700", {"lr": 0.2}, 0.5, tag="hparam/accuracy")
-    write(tmp_path, "torch", None, 4.0)
-    answer = open_board(tmp_path)[1].sessions(SessionsRequest())
-    found = {it.key: it.values.tolist() for it in answer.metrics}
-    nothing = pytest.approx(np.nan, nan_ok=True)
+def test_metrics_come_from_runs_below_and_from_the_parent(tmp_path: Path) -> None:
+    write_session(tmp_path, "keras", {"lr": 0.1})
+    write_session(tmp_path, "keras/train", None, 2.0)
+    write_session(tmp_path, "keras/validation/deep", None, 3.0)
+    write_session(tmp_path, "torch/1700", {"lr": 0.2}, 0.5, tag="hparam/accuracy")
+    write_session(tmp_path, "torch", None, 4.0)
+    response = open_board(tmp_path)[1].sessions(SessionsRequest())
+    found = {it.key: it.values.tolist() for it in response.metrics}
+    missing = pytest.approx(np.nan, nan_ok=True)
     assert found == {
-        "|hparam/accuracy": [nothing, 0.5],
-        "..|loss": [nothing, 4.0],
-        "train|loss": [2.0, nothing],
-        "validation/deep|loss": [3.0, nothing],
+        "|hparam/accuracy": [missing, 0.5],
+        "..|loss": [missing, 4.0],
+        "train|loss": [2.0, missing],
+        "validation/deep|loss": [3.0, missing],
     }
-    assert answer.rows.labels == ["keras", "torch/1700"]
+    assert response.rows.labels == ["keras", "torch/1700"]
 
 
-def test_a_log_directory_that_is_a_session(tmp_path: Path) -> None:
-    write(tmp_path, ".", {"lr": 0.1}, 1.0)
-    write(tmp_path, "train", None, 2.0)
-    answer = open_board(tmp_path)[1].sessions(SessionsRequest())
-    assert answer.rows.names == ["."]
-    assert {it.key: it.values.tolist() for it in answer.metrics} == {
+def test_log_directory_is_a_session(tmp_path: Path) -> None:
+    write_session(tmp_path, ".", {"lr": 0.1}, 1.0)
+    write_session(tmp_path, "train", None, 2.0)
+    response = open_board(tmp_path)[1].sessions(SessionsRequest())
+    assert response.rows.names == ["."]
+    assert {it.key: it.values.tolist() for it in response.metrics} == {
         "|loss": [1.0],
         "train|loss": [2.0],
     }
 
 
-def test_goals_are_guessed_and_dull_metrics_are_last(tmp_path: Path) -> None:
+def test_goals_are_guessed_and_bookkeeping_metrics_come_last(tmp_path: Path) -> None:
     for tag in ("epoch", "val_loss", "accuracy", "learning_rate", "reward"):
-        write(tmp_path, f"a/{tag}", None, 1.0, tag=tag)
-    write(tmp_path, "a", {"lr": 0.1})
-    answer = open_board(tmp_path)[1].sessions(SessionsRequest())
-    assert [(it.tag, it.goal) for it in answer.metrics] == [
+        write_session(tmp_path, f"a/{tag}", None, 1.0, tag=tag)
+    write_session(tmp_path, "a", {"lr": 0.1})
+    response = open_board(tmp_path)[1].sessions(SessionsRequest())
+    assert [(it.tag, it.goal) for it in response.metrics] == [
         ("accuracy", "max"),
         ("reward", "max"),
         ("val_loss", "min"),
@@ -109,21 +115,21 @@ def test_goals_are_guessed_and_dull_metrics_are_last(tmp_path: Path) -> None:
     ]
 
 
-def test_only_what_changed_is_told(tmp_path: Path) -> None:
-    paths = [write(tmp_path, f"t{n}", {"lr": n / 10}, 1.0) for n in range(3)]
+def test_only_changed_rows_are_sent(tmp_path: Path) -> None:
+    paths = [write_session(tmp_path, f"t{n}", {"lr": n / 10}, 1.0) for n in range(3)]
     catalog, board = open_board(tmp_path)
     first = board.sessions(SessionsRequest())
     again = board.sessions(SessionsRequest(since=first.revision))
     assert (again.base, again.rows.at.tolist()) == (first.revision, [])
     logs.append(paths[1], logs.point(7, 5.0))
-    write(tmp_path, "t9", {"lr": 0.9}, 2.0)
+    write_session(tmp_path, "t9", {"lr": 0.9}, 2.0)
     catalog.refresh()
-    news = board.sessions(SessionsRequest(since=first.revision))
-    assert news.base == first.revision
-    assert (news.rows.at.tolist(), news.rows.names) == ([1, 3], ["t1", "t9"])
-    assert news.hparams[0].values.tolist() == [0.1, 0.9]
-    assert metric(news, "|loss").values.tolist() == [5.0, 2.0]
-    assert metric(board.sessions(SessionsRequest()), "|loss").values.tolist() == [
+    update = board.sessions(SessionsRequest(since=first.revision))
+    assert update.base == first.revision
+    assert (update.rows.at.tolist(), update.rows.names) == ([1, 3], ["t1", "t9"])
+    assert update.hparams[0].values.tolist() == [0.1, 0.9]
+    assert get_metric(update, "|loss").values.tolist() == [5.0, 2.0]
+    assert get_metric(board.sessions(SessionsRequest()), "|loss").values.tolist() == [
         1.0,
         5.0,
         1.0,
@@ -131,16 +137,16 @@ def test_only_what_changed_is_told(tmp_path: Path) -> None:
     ]
 
 
-def test_all_is_told_anew_when_rows_go_or_columns_come(tmp_path: Path) -> None:
+def test_everything_is_sent_when_rows_disappear_or_columns_appear(tmp_path: Path) -> None:
     for n in range(3):
-        write(tmp_path, f"t{n}", {"lr": n / 10}, 1.0)
+        write_session(tmp_path, f"t{n}", {"lr": n / 10}, 1.0)
     catalog, board = open_board(tmp_path)
     first = board.sessions(SessionsRequest())
     shutil.rmtree(tmp_path / "t1")
     catalog.refresh()
     second = board.sessions(SessionsRequest(since=first.revision))
     assert (second.base, second.rows.names) == (None, ["t0", "t2"])
-    write(tmp_path, "t3", {"lr": 0.3, "new": 1.0}, 1.0)
+    write_session(tmp_path, "t3", {"lr": 0.3, "new": 1.0}, 1.0)
     catalog.refresh()
     third = board.sessions(SessionsRequest(since=second.revision))
     assert (third.base, len(third.rows.names)) == (None, 3)
@@ -148,7 +154,7 @@ def test_all_is_told_anew_when_rows_go_or_columns_come(tmp_path: Path) -> None:
         assert board.sessions(SessionsRequest(since=revision)).base is None
 
 
-def test_groups_are_told_when_one_of_theirs_changed(tmp_path: Path) -> None:
+def test_groups_are_sent_when_a_member_changes(tmp_path: Path) -> None:
     for n in range(4):
         data = logs.hparams({"lr": 0.1}, group=f"g{n % 2}") + logs.point(0, n)
         path = logs.write(tmp_path, f"t{n}", data)
@@ -160,35 +166,35 @@ def test_groups_are_told_when_one_of_theirs_changed(tmp_path: Path) -> None:
         2,
     )
     assert first.rows.sessions == [["t0", "t2"], ["t1", "t3"]]
-    assert metric(first, "|loss").values.tolist() == [1.0, 2.0]
+    assert get_metric(first, "|loss").values.tolist() == [1.0, 2.0]
     logs.append(path, logs.point(1, 9.0))
     catalog.refresh()
-    news = board.sessions(SessionsRequest(over="mean", since=first.revision))
-    assert (news.rows.at.tolist(), metric(news, "|loss").values.tolist()) == ([1], [5.0])
+    update = board.sessions(SessionsRequest(over="mean", since=first.revision))
+    assert (update.rows.at.tolist(), get_metric(update, "|loss").values.tolist()) == ([1], [5.0])
 
 
-def test_a_file_of_settings_that_comes_later_is_seen(tmp_path: Path) -> None:
-    write(tmp_path, "a/version_0", None, 1.0)
-    write(tmp_path, "a/version_1", None, 1.0)
+def test_settings_file_that_is_added_later(tmp_path: Path) -> None:
+    write_session(tmp_path, "a/version_0", None, 1.0)
+    write_session(tmp_path, "a/version_1", None, 1.0)
     catalog, board = open_board(tmp_path)
     assert board.sessions(SessionsRequest()).rows.names == []
     (tmp_path / "a/version_1/hparams.yaml").write_text("lr: 0.5\n")
     assert catalog.refresh().changed == ("a/version_1",)
-    answer = board.sessions(SessionsRequest())
-    assert (answer.rows.names, answer.rows.source.tolist()) == (["a/version_1"], [1])
+    response = board.sessions(SessionsRequest())
+    assert (response.rows.names, response.rows.source.tolist()) == (["a/version_1"], [1])
     (tmp_path / "a/version_1/hparams.yaml").write_text("lr: 0.25\n")
     catalog.refresh()
     assert board.sessions(SessionsRequest()).hparams[0].values.tolist() == [0.25]
 
 
-def test_more_metrics_can_be_asked_for(tmp_path: Path) -> None:
+def test_more_metrics_can_be_requested(tmp_path: Path) -> None:
     data = logs.hparams({"lr": 0.1})
     data += b"".join(logs.point(0, n, tag=f"m{n:03}") for n in range(105))
     logs.write(tmp_path, "a", data)
     board = open_board(tmp_path)[1]
-    answer = board.sessions(SessionsRequest())
-    assert len(answer.metrics) == 100
-    assert answer.notes == ["5 more metrics are there than the 100 shown."]
+    response = board.sessions(SessionsRequest())
+    assert len(response.metrics) == 100
+    assert response.notes == ["5 more metrics exist; the first 100 are shown."]
     more = board.sessions(SessionsRequest(metric=["|m104"]))
     assert [it.key for it in more.metrics[100:]] == ["|m104"]
     with pytest.raises(UsageError, match="no session has the metric"):

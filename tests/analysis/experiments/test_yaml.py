@@ -39,10 +39,10 @@ def read_lines(*lines: str) -> Any:
     return parse_yaml("\n".join(lines))
 
 
-def test_what_people_write() -> None:
+def test_reads_handwritten_yaml() -> None:
     text = """
     # settings
-    lr: 1e-3   # as people write it
+    lr: 1e-3   # without a decimal point
     model: !!python/object:models.Net
       layers: [64, 64]
       act: {name: relu, slope: .5}
@@ -97,18 +97,18 @@ def test_escapes_are_decoded() -> None:
     ("text", "number"),
     [("1e-3", 1e-3), ("1E5", 1e5), ("-2e+4", -2e4), (".5e1", 5.0), ("1_000", 1000), ("0x1F", 31)],
 )
-def test_numbers_as_programs_write_them(text: str, number: float) -> None:
+def test_reads_numbers_in_all_notations(text: str, number: float) -> None:
     assert parse_yaml(f"x: {text}")["x"] == number
     assert parse_yaml(f"x: '{text}'")["x"] == text
 
 
-def test_dates_and_binary_data_stay_texts() -> None:
+def test_dates_and_binary_data_stay_strings() -> None:
     assert parse_yaml("x: 2024-05-01")["x"] == "2024-05-01"
     assert parse_yaml("x: !!binary aGVsbG8=")["x"] == "aGVsbG8="
 
 
 def test_python_objects_are_read_as_data() -> None:
-    """As Lightning writes hparams.yaml: PyYAML's dump() of Python objects."""
+    """Lightning writes hparams.yaml with PyYAML's dump() of Python objects."""
     text = """
     betas: !!python/tuple
     - 0.9
@@ -150,7 +150,7 @@ def test_tags_run_no_code(tmp_path: Path) -> None:
     assert not target.exists()
 
 
-def test_keys_are_texts() -> None:
+def test_keys_are_strings() -> None:
     text = ("1: a", "true: b", "on: c", "null: d", "? [1, 2]", ": e")
     assert read_lines(*text) == {"1": "a", "true": "b", "on": "c", "null": "d", "[1, 2]": "e"}
 
@@ -170,7 +170,7 @@ def make_alias_bomb(form: str, levels: int = 40) -> str:
 
 
 @pytest.mark.parametrize("form", ["list", "mapping", "merge"])
-def test_alias_bombs_are_refused_at_once(form: str) -> None:
+def test_rejects_alias_bombs_quickly(form: str) -> None:
     start = time.process_time()
     with pytest.raises(FormatError, match="more than"):
         parse_yaml(make_alias_bomb(form))
@@ -199,14 +199,14 @@ def test_merging_takes_linear_time() -> None:
     ],
     ids=lambda text: text[:12],
 )
-def test_hostile_texts_are_refused(text: str) -> None:
+def test_rejects_hostile_input(text: str) -> None:
     with pytest.raises(FormatError) as caught:
         parse_yaml(text)
     assert "\n" not in str(caught.value)
 
 
-def test_long_texts_and_numbers_are_read() -> None:
-    """In linear time: matching and parsing numbers may be quadratic."""
+def test_reads_long_scalars_in_linear_time() -> None:
+    """Matching and parsing long numbers could be quadratic."""
     values = ["x" * 300_000, "9" * 300_000, f"1.{'0' * 300_000}e5", "1:" * 100_000 + "1"]
     start = time.process_time()
     assert parse_yaml("\n".join(f"- {value}" for value in values)) == values
@@ -216,7 +216,7 @@ def test_long_texts_and_numbers_are_read() -> None:
 
 @settings(max_examples=300, deadline=None)
 @given(st.text("ab:-[]{},\"'\\\n  #|>!&*1.", max_size=60))
-def test_other_texts_are_an_error_or_something(text: str) -> None:
+def test_any_text_is_parsed_or_rejected(text: str) -> None:
     try:
         parse_yaml(text)
     except FormatError:
@@ -234,6 +234,7 @@ def test_works_without_libyaml(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_yaml_is_imported_only_when_a_file_is_read() -> None:
-    code = "import sys, tracklight.analysis.experiments.settings_files as s; assert 'yaml' not in sys.modules; "
+    code = "import sys, tracklight.analysis.experiments.settings_files as s; "
+    code += "assert 'yaml' not in sys.modules; "
     code += "s.parse_settings('hparams.yaml', b'a: 1'); assert 'yaml' in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)

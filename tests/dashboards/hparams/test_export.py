@@ -9,7 +9,7 @@ import pytest
 
 from tracklight.dashboards.hparams.export import ExportTable, write_table
 
-SHEET = ExportTable(
+TABLE = ExportTable(
     ["name", "l_r", "a|b"],
     [
         ["a/b", 0.001, True],
@@ -20,12 +20,12 @@ SHEET = ExportTable(
 )
 
 
-def read(kind: str) -> str:
-    return write_table(SHEET, kind).content.decode()  # type: ignore[arg-type]
+def write(file_format: str) -> str:
+    return write_table(TABLE, file_format).content.decode()  # type: ignore[arg-type]
 
 
-def test_csv() -> None:
-    rows = list(csv.reader(io.StringIO(read("csv"))))
+def test_writes_csv() -> None:
+    rows = list(csv.reader(io.StringIO(write("csv"))))
     assert rows == [
         ["name", "l_r", "a|b"],
         ["a/b", "0.001", "true"],
@@ -35,22 +35,22 @@ def test_csv() -> None:
     ]
 
 
-def test_json() -> None:
-    found = json.loads(read("json"))
-    assert found["header"] == SHEET.headings
+def test_writes_json() -> None:
+    found = json.loads(write("json"))
+    assert found["header"] == TABLE.headings
     assert found["rows"][:2] == [["a/b", 0.001, True], ["=x", "NaN", None]]
     assert found["rows"][3] == ["d", 16.0, "-Infinity"]
 
 
-def test_markdown() -> None:
-    lines = read("markdown").splitlines()
+def test_writes_markdown() -> None:
+    lines = write("markdown").splitlines()
     assert lines[0] == r"| name | l\_r | a\|b |"
     assert lines[1] == "| --- | --- | --- |"
     assert lines[4] == r"| c&d e | 1.5e-07 | 50 %\_{} |"
 
 
-def test_latex() -> None:
-    lines = read("latex").splitlines()
+def test_writes_latex() -> None:
+    lines = write("latex").splitlines()
     assert lines[1] == r"\begin{tabular}{lll}"
     assert lines[2] == r"name & l\_r & a|b \\ \hline"
     assert lines[3] == r"a/b & $0.001$ & true \\"
@@ -61,8 +61,8 @@ def test_latex() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "name"),
+    ("file_format", "extension"),
     [("csv", "csv"), ("json", "json"), ("latex", "tex"), ("markdown", "md")],
 )
-def test_files_have_names(kind: str, name: str) -> None:
-    assert write_table(SHEET, kind).filename == f"hparams.{name}"  # type: ignore[arg-type]
+def test_file_name_has_the_extension_of_the_format(file_format: str, extension: str) -> None:
+    assert write_table(TABLE, file_format).filename == f"hparams.{extension}"  # type: ignore[arg-type]

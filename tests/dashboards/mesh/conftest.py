@@ -5,21 +5,21 @@ from pathlib import Path
 
 import pytest
 
-from tests.dashboards.mesh.scene import Logged, Scene, write
+from tests.dashboards.mesh.scene import Logged, Scene, write_run
 
-Show = Callable[..., Scene]
+OpenScene = Callable[..., Scene]
 
 
 @pytest.fixture
-def show(tmp_path: Path) -> Iterator[Show]:
-    """Logs steps of a run and shows them."""
+def open_scene(tmp_path: Path) -> Iterator[OpenScene]:
+    """Return a function that logs steps of a run and opens them in the dashboard."""
     scenes: list[Scene] = []
 
-    def open_scene(*logged: Logged) -> Scene:
-        write(tmp_path, *logged)
+    def open_logged(*logged: Logged) -> Scene:
+        write_run(tmp_path, *logged)
         scenes.append(Scene(tmp_path))
         return scenes[-1]
 
-    yield open_scene
+    yield open_logged
     for scene in scenes:
         scene.catalog.close()

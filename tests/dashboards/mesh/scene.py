@@ -1,4 +1,4 @@
-"""Logs meshes, right or wrong, and asks the dashboard about them."""
+"""Write meshes to a log, valid or not, and open them in the dashboard."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from tracklight.formats.proto import Message
 from tracklight.formats.tfrecord import encode_record
 
 #: A tetrahedron.
-CORNERS = np.array([[0, 0, 0], [2, 0, 0], [0, 2, 0], [0, 0, 4]], np.float32)
-SIDES = np.array([[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]], np.int32)
-SHADES = np.array([[0, 0, 0], [255, 0, 0], [0, 255, 0], [0, 0, 255]], np.uint8)
+VERTICES = np.array([[0, 0, 0], [2, 0, 0], [0, 2, 0], [0, 0, 4]], np.float32)
+FACES = np.array([[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]], np.int32)
+COLORS = np.array([[0, 0, 0], [255, 0, 0], [0, 255, 0], [0, 0, 255]], np.uint8)
 
 Logged = tuple[int, list[Message]]
 
 
-def part(
+def make_part(
     tag: str, array: ArrayLike, *, components: int = 0, config: object = None, bare: bool = False
 ) -> Message:
-    """One series of a mesh, as any writer may have logged it."""
+    """Return a value of one series of a mesh."""
     config_json = config if isinstance(config, str) else json.dumps(config or {})
     content = proto.MeshPluginData(components=components, json_config=config_json.encode())
     return summary.tensor(tag, array, summary.make_metadata("mesh", None if bare else content))
 
 
-def write(folder: Path, *logged: Logged, run: str = "run") -> None:
+def write_run(folder: Path, *logged: Logged, run: str = "run") -> None:
     (folder / run).mkdir(parents=True)
     records = [encode_event(1.7e9 + step, step, values) for step, values in logged]
     path = folder / run / "events.out.tfevents.1"
@@ -43,7 +43,7 @@ def write(folder: Path, *logged: Logged, run: str = "run") -> None:
 
 
 class Scene:
-    """A log that was written before, behind the dashboard."""
+    """The Mesh dashboard of a log."""
 
     def __init__(self, folder: Path) -> None:
         self.catalog = logs.open_catalog(folder)
@@ -51,16 +51,16 @@ class Scene:
         self.context = make_context(self.catalog)
         self.dashboard = Mesh(self.context)
 
-    def ask(self, path: str, **fields: object) -> Any:
+    def request(self, path: str, **fields: object) -> Any:
         route = next(route for route in self.dashboard.routes() if route.path == path)
         return route.handler(msgspec.convert(fields, route.request_type))
 
     def steps(self, *names: str) -> dict[tuple[str, str], list[int]]:
-        series = self.ask("steps", tags=list(names)).series
-        return {(one.run, one.tag): one.step.tolist() for one in series}
+        series = self.request("steps", tags=list(names)).series
+        return {(entry.run, entry.tag): entry.step.tolist() for entry in series}
 
     def geometry(self, name: str, index: int = 0, **fields: object) -> Any:
-        return self.ask("geometry", run="run", tag=name, index=index, **fields)
+        return self.request("geometry", run="run", tag=name, index=index, **fields)
 
     def notes(self, name: str, index: int = 0) -> list[str]:
         return self.geometry(name, index).about.notes

@@ -1,4 +1,4 @@
-"""Whatever three arrays a log holds, a mesh is drawn or a sentence says why not."""
+"""Any three arrays are drawn as a mesh, or rejected with a message."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from tests.dashboards.mesh.scene import Scene, part, write
+from tests.dashboards.mesh.scene import Scene, make_part, write_run
 from tracklight.errors import TracklightError
 
 dtypes = st.sampled_from(["f4", "f8", "i4", "u1", "i8", "?", "f2"])
@@ -24,16 +24,18 @@ small = arrays.arrays("i4", shapes, elements=st.integers(-1, 5))
 
 @settings(max_examples=60, deadline=None)
 @given(any_array, any_array | small, any_array, st.integers(0, 3), st.text(max_size=20))
-def test_any_arrays(vertices: Any, faces: Any, colors: Any, item: int, config: str) -> None:
+def test_any_arrays_are_drawn_or_rejected(
+    vertices: Any, faces: Any, colors: Any, item: int, config: str
+) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        parts = [part("m_VERTEX", vertices, config=config.encode(errors="replace").decode())]
-        parts += [part("m_FACE", faces), part("m_COLOR", colors)]
-        write(Path(folder), (0, parts))
+        parts = [make_part("m_VERTEX", vertices, config=config.encode(errors="replace").decode())]
+        parts += [make_part("m_FACE", faces), make_part("m_COLOR", colors)]
+        write_run(Path(folder), (0, parts))
         scene = Scene(Path(folder))
         try:
             with np.errstate(all="ignore"):
                 geometry = scene.geometry("m", item=item)
-                blob = scene.ask("file", run="run", tag="m", index=0, item=item)
+                blob = scene.request("file", run="run", tag="m", index=0, item=item)
         except TracklightError as error:
             assert str(error)
             return

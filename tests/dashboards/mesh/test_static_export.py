@@ -2,16 +2,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.dashboards.mesh.conftest import Show
-from tests.dashboards.mesh.scene import CORNERS, SIDES, part
+from tests.dashboards.mesh.conftest import OpenScene
+from tests.dashboards.mesh.scene import FACES, VERTICES, make_part
 from tracklight.analysis.media.static_export import MAX_EXPORTED_VALUES
 from tracklight.analysis.media.values import StepsResponse
 
 
-def test_a_copy_carries_some_steps_of_each_mesh(show: Show) -> None:
-    scene = show(
-        *((step, [part("a/m_VERTEX", CORNERS[None] + step)]) for step in range(100)),
-        (100, [part("n_VERTEX", CORNERS[None]), part("n_FACE", SIDES[None])]),
+def test_exports_some_steps_of_each_mesh(open_scene: OpenScene) -> None:
+    scene = open_scene(
+        *((step, [make_part("a/m_VERTEX", VERTICES[None] + step)]) for step in range(100)),
+        (100, [make_part("n_VERTEX", VERTICES[None]), make_part("n_FACE", FACES[None])]),
     )
     parts = dict(scene.dashboard.export_static(["run"]))
     steps = parts.pop("steps/a%2Fm")
@@ -24,13 +24,13 @@ def test_a_copy_carries_some_steps_of_each_mesh(show: Show) -> None:
     assert parts[path].about.low == [99, 99, 99]  # type: ignore[attr-defined]
 
 
-def test_a_copy_carries_the_first_meshes_of_a_batch(show: Show) -> None:
-    scene = show((0, [part("m_VERTEX", np.zeros((9, 2, 3)))]))
+def test_exports_the_first_meshes_of_a_batch(open_scene: OpenScene) -> None:
+    scene = open_scene((0, [make_part("m_VERTEX", np.zeros((9, 2, 3)))]))
     parts = dict(scene.dashboard.export_static(["run"]))
-    drawn = [answer for path, answer in parts.items() if path.startswith("geometry")]
-    assert [one.about.items for one in drawn] == [4] * 4  # type: ignore[attr-defined]
+    geometries = [response for path, response in parts.items() if path.startswith("geometry")]
+    assert [geometry.about.items for geometry in geometries] == [4] * 4  # type: ignore[attr-defined]
 
 
-def test_a_mesh_that_cannot_be_read_is_left_out(show: Show) -> None:
-    scene = show((0, [part("m_FACE", SIDES[None])]))
+def test_unreadable_meshes_are_left_out(open_scene: OpenScene) -> None:
+    scene = open_scene((0, [make_part("m_FACE", FACES[None])]))
     assert dict(scene.dashboard.export_static(["run"])) == {}

@@ -1,4 +1,4 @@
-"""A log with vectors of several kinds, and its dashboard without a server around it."""
+"""A log with embeddings, and its Projector dashboard without a server."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.analysis.embeddings.projections.clouds import make_clusters
+from tests.analysis.embeddings.projections.point_clouds import make_clusters
 from tests.dashboards.opening import make_context
+from tests.server.waiting import wait_until
 from tracklight.dashboards.projector import Projector
 from tracklight.dashboards.projector.schemas import (
     EmbeddingRow,
@@ -27,7 +28,7 @@ ROWS = 60
 
 
 class Board:
-    """Asks a dashboard as a page does."""
+    """The Projector dashboard of a log."""
 
     def __init__(self, logdir: Path, cache: Path) -> None:
         self.catalog = Catalog([Root("", str(logdir))], cache=cache)
@@ -35,13 +36,16 @@ class Board:
         self.projector = Projector(make_context(self.catalog))
 
     def find(self, name: str) -> EmbeddingRow:
+        """Return an embedding by name."""
         rows = self.projector.embeddings(Empty()).embeddings
         return next(row for row in rows if row.name == name)
 
-    def wait(self, row: JobStatus) -> LayoutResponse:
-        job, _ = self.projector._jobs.get(row.job)
-        assert job.wait(60)
-        return self.projector.layout(LayoutRequest(row.job))
+    def wait(self, job: JobStatus) -> LayoutResponse:
+        """Wait until a job has ended, and return its layout."""
+        request = LayoutRequest(job.job)
+        running = ("waiting", "running")
+        wait_until(lambda: self.projector.layout(request).job.state not in running)
+        return self.projector.layout(request)
 
     def close(self) -> None:
         self.projector.close()
@@ -50,7 +54,7 @@ class Board:
 
 @pytest.fixture
 def logdir(tmp_path: Path) -> Path:
-    """Trees at two steps with labels and pictures, and a table that nothing is said of."""
+    """Write trees at two steps with labels and images, and a matrix without a config."""
     folder = tmp_path / "logs"
     folder.mkdir()
     vectors, _ = make_clusters(ROWS)

@@ -24,13 +24,13 @@ from tracklight.dashboards.projector.static_export import StaticEmbedding
 from tracklight.errors import SaveError, UsageError
 
 
-def read(board: Board, ask: EmbeddingFileRequest) -> str:
-    file = board.projector.file(ask)
+def read_file(board: Board, request: EmbeddingFileRequest) -> str:
+    file = board.projector.file(request)
     assert file.filename.endswith(".tsv")
     return b"".join(file.chunks).decode()
 
 
-def test_edited_labels_are_searched_counted_and_kept(
+def test_edited_labels_are_searched_counted_and_saved(
     board: Board, logdir: Path, tmp_path: Path
 ) -> None:
     trees = board.find("trees").id
@@ -39,12 +39,12 @@ def test_edited_labels_are_searched_counted_and_kept(
         == 3
     )
     board.projector.edit(EditRequest(trees, rows=b"\x04", column="kind", text="bush"))
-    answer = board.projector.edit(EditRequest(trees, rows=b"\x01", column="seen", text="yes"))
-    assert (answer.revision, answer.changed) == (3, 1)
+    response = board.projector.edit(EditRequest(trees, rows=b"\x01", column="seen", text="yes"))
+    assert (response.revision, response.changed) == (3, 1)
     again = Board(logdir, tmp_path / "cache")
-    about = again.projector.about(EmbeddingRequest(trees))
-    assert (about.revision, [it.name for it in about.columns][-1]) == (3, "seen")
-    counts = {it.text: it.count for it in about.columns[1].values}
+    info = again.projector.about(EmbeddingRequest(trees))
+    assert (info.revision, [it.name for it in info.columns][-1]) == (3, "seen")
+    counts = {it.text: it.count for it in info.columns[1].values}
     assert (counts["tree"], counts["bush"], counts["oak"]) == (2, 1, 14)
     assert again.projector.search(SearchRequest(trees, query="bush")).rows.tolist() == [2]
     cells = again.projector.point(PointRequest(trees, row=0)).cells
@@ -53,20 +53,20 @@ def test_edited_labels_are_searched_counted_and_kept(
     again.close()
 
 
-def test_an_edit_does_not_undo_a_layout_that_is_none_of_labels(board: Board) -> None:
+def test_edit_does_not_restart_layouts_without_labels(board: Board) -> None:
     trees = board.find("trees").id
     before = board.projector.project(ProjectionRequest(trees)).job
     board.projector.edit(EditRequest(trees, rows=b"\x01", column="kind", text="tree"))
     assert board.projector.project(ProjectionRequest(trees)).job == before
 
 
-def test_edits_in_a_folder_that_cannot_be_written_are_refused(board: Board, tmp_path: Path) -> None:
-    (tmp_path / "data").write_text("no folder")
+def test_rejects_edits_that_cannot_be_saved(board: Board, tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("not a directory")
     with pytest.raises(SaveError, match="could not be changed"):
         board.projector.bookmark(BookmarkRequest("x", "here", "{}"))
 
 
-def find_edits(tmp_path: Path) -> Path:
+def get_edits_path(tmp_path: Path) -> Path:
     (path,) = (tmp_path / "data" / "notes").glob("*.projector.json")
     return path
 
@@ -76,7 +76,7 @@ def test_edits_that_cannot_be_read_are_not_overwritten(
 ) -> None:
     trees = board.find("trees").id
     board.projector.edit(EditRequest(trees, rows=b"\x01", column="kind", text="precious"))
-    path = find_edits(tmp_path)
+    path = get_edits_path(tmp_path)
     written = path.read_bytes()
     again = Board(tmp_path / "logs", tmp_path / "cache")
     read_bytes = Path.read_bytes
@@ -101,35 +101,35 @@ def test_edits_that_cannot_be_read_are_not_overwritten(
 
 
 @pytest.mark.parametrize("content", [b"", b'{"x": {"edits": 5}}', b'{"trees": {"revi'])
-def test_damaged_edits_are_kept_aside_and_reported(
+def test_damaged_edits_are_renamed_and_reported(
     board: Board, tmp_path: Path, content: bytes
 ) -> None:
     trees = board.find("trees").id
     board.projector.edit(EditRequest(trees, rows=b"\x01", column="kind", text="old"))
     assert board.projector.point(PointRequest(trees, row=0)).cells[1].text == "old"
-    path = find_edits(tmp_path)
+    path = get_edits_path(tmp_path)
     path.write_bytes(content)
     board.projector.edit(EditRequest(trees, rows=b"\x02", column="kind", text="new"))
-    (aside,) = path.parent.glob("*.damaged-*")
-    assert aside.read_bytes() == content
-    about = board.projector.about(EmbeddingRequest(trees))
-    assert any("is damaged" in problem and aside.name in problem for problem in about.problems)
+    (renamed,) = path.parent.glob("*.damaged-*")
+    assert renamed.read_bytes() == content
+    info = board.projector.about(EmbeddingRequest(trees))
+    assert any("is damaged" in problem and renamed.name in problem for problem in info.problems)
     cells = [board.projector.point(PointRequest(trees, row=row)).cells[1].text for row in (0, 1)]
     assert cells == ["oak", "new"]
 
 
-def test_views_are_kept_under_their_names(board: Board) -> None:
+def test_views_are_saved_by_name(board: Board) -> None:
     trees = board.find("trees").id
     for name, state in (("a", "1"), ("b", "2"), ("a", "3")):
         saved = board.projector.bookmark(BookmarkRequest(trees, name, state)).saved
     assert [(it.name, it.state) for it in saved] == [("b", "2"), ("a", "3")]
     board.projector.bookmark(BookmarkRequest(trees, "b"))
-    answer = board.projector.bookmarks(EmbeddingRequest(trees))
-    assert [it.name for it in answer.saved] == ["a"]
-    assert answer.bookmarks == []
+    response = board.projector.bookmarks(EmbeddingRequest(trees))
+    assert [it.name for it in response.saved] == ["a"]
+    assert response.bookmarks == []
 
 
-def test_views_that_were_saved_beside_vectors_are_read(board: Board, logdir: Path) -> None:
+def test_reads_bookmarks_beside_the_vectors(board: Board, logdir: Path) -> None:
     config = (logdir / "projector_config.pbtxt").read_text()
     (logdir / "state.json").write_text(json.dumps([{"label": "top", "selectedPoints": [3]}]))
     (logdir / "projector_config.pbtxt").write_text(
@@ -142,45 +142,47 @@ def test_views_that_were_saved_beside_vectors_are_read(board: Board, logdir: Pat
     assert (view.label, view.selected_points) == ("top", [3])
 
 
-def test_labels_vectors_and_layouts_are_taken_away(board: Board) -> None:
+def test_labels_vectors_and_layouts_are_exported(board: Board) -> None:
     trees = board.find("trees").id
-    header, first, *rest = read(board, EmbeddingFileRequest(trees, what="labels")).splitlines()
+    header, first, *rest = read_file(board, EmbeddingFileRequest(trees, what="labels")).splitlines()
     assert (header, first, len(rest)) == ("tree\tkind\theight", "oak 0\toak\t0.0", ROWS - 1)
     vectors = np.loadtxt(
-        io.StringIO(read(board, EmbeddingFileRequest(trees, what="vectors"))), np.float32
+        io.StringIO(read_file(board, EmbeddingFileRequest(trees, what="vectors"))), np.float32
     )
     raw = board.projector.file(EmbeddingFileRequest(trees, what="vectors", format="npy"))
     assert raw.filename == "trees-vectors.npy"
     np.testing.assert_array_equal(vectors, np.load(io.BytesIO(b"".join(raw.chunks))))
     job = board.wait(board.projector.project(ProjectionRequest(trees, rows=b"\x0c"))).job.job
-    header, *rows = read(board, EmbeddingFileRequest(trees, what="layout", job=job)).splitlines()
+    header, *rows = read_file(
+        board, EmbeddingFileRequest(trees, what="layout", job=job)
+    ).splitlines()
     assert header.split("\t") == ["row", "x", "tree", "kind", "height"]
     assert [row.split("\t")[0] for row in rows] == ["2", "3"]
-    with pytest.raises(UsageError, match="which layout"):
+    with pytest.raises(UsageError, match="job of the layout is missing"):
         board.projector.file(EmbeddingFileRequest(trees, what="layout"))
     with pytest.raises(UsageError, match="no labels"):
         board.projector.file(EmbeddingFileRequest(board.find("loose").id, what="labels"))
 
 
-def test_a_copy_has_what_a_page_shows_at_first(board: Board) -> None:
+def test_static_export_has_the_initial_view(board: Board) -> None:
     parts = dict(board.projector.export_static(["."]))
     trees = board.find("trees")
-    copy = parts[f"copy/{trees.id}"]
-    assert isinstance(copy, StaticEmbedding)
-    assert copy.about.step == 200
-    assert [column.name for column in copy.columns] == ["tree", "kind", "height"]
-    assert [len(layout.places) for layout in copy.layouts] == [10, 2]
-    assert copy.vectors is not None and len(copy.vectors) == ROWS * 10
+    embedding = parts[f"copy/{trees.id}"]
+    assert isinstance(embedding, StaticEmbedding)
+    assert embedding.about.step == 200
+    assert [column.name for column in embedding.columns] == ["tree", "kind", "height"]
+    assert [len(layout.places) for layout in embedding.layouts] == [10, 2]
+    assert embedding.vectors is not None and len(embedding.vectors) == ROWS * 10
     mark = trees.versions[1].mark
     assert f"sprite?id={trees.id}&index=1&mark={mark}&tile=0" in parts
     listed = parts["embeddings"]
     assert [len(row.versions) for row in listed.embeddings] == [1, 1]  # type: ignore[attr-defined]
 
 
-def test_a_copy_has_the_embeddings_of_the_chosen_runs_and_of_no_run(
+def test_static_export_has_embeddings_of_selected_runs_and_of_no_run(
     board: Board, logdir: Path
 ) -> None:
-    """Tutorials write embeddings into a folder of their own, without an event file."""
+    """Tutorials write embeddings to a directory without an event file."""
     for run in ("chosen", "other"):
         write(logdir / run, scalar("loss", 0, 0.5))
     for folder in ("chosen", "chosen/below", "other", "other/below", "alone"):

@@ -27,20 +27,20 @@ def test_embeddings_are_listed_with_their_steps(board: Board) -> None:
     assert (loose.name, loose.has_labels, loose.versions[0].rows) == ("loose", False, 7)
 
 
-def test_one_that_is_opened_says_what_there_is(board: Board) -> None:
+def test_info_of_an_embedding(board: Board) -> None:
     trees = board.find("trees")
-    about = board.projector.about(EmbeddingRequest(trees.id))
-    assert (about.index, about.step, about.rows, about.dimensions) == (1, 200, ROWS, 10)
-    assert (about.mark, about.usable) == (trees.versions[1].mark, None)
-    tree, kind, height = about.columns
+    info = board.projector.about(EmbeddingRequest(trees.id))
+    assert (info.index, info.step, info.rows, info.dimensions) == (1, 200, ROWS, 10)
+    assert (info.mark, info.usable) == (trees.versions[1].mark, None)
+    tree, kind, height = info.columns
     assert (tree.kind, tree.distinct, tree.values) == ("text", ROWS, [])
     assert [(it.text, it.count) for it in kind.values] == [(name, 15) for name in NAMES]
     assert (height.kind, height.min, height.max) == ("number", 0, 29.5)
-    assert (about.label, about.colour, about.spherize) == ("tree", "kind", False)
-    assert about.problems == []
+    assert (info.label, info.colour, info.spherize) == ("tree", "kind", False)
+    assert info.problems == []
 
 
-def test_a_column_is_its_values_and_which_each_row_has(board: Board) -> None:
+def test_columns_are_encoded_as_values_and_codes(board: Board) -> None:
     trees = board.find("trees")
     kind = board.projector.column(ColumnRequest(trees.id, name="kind"))
     assert bytes(kind.text) == "".join(NAMES).encode()
@@ -53,24 +53,24 @@ def test_a_column_is_its_values_and_which_each_row_has(board: Board) -> None:
         board.projector.column(ColumnRequest(trees.id, name="size"))
 
 
-def test_pictures_come_on_tiles_or_alone(board: Board) -> None:
+def test_images_are_returned_on_tiles_or_one_by_one(board: Board) -> None:
     trees = board.find("trees")
     sprite = board.projector.about(EmbeddingRequest(trees.id)).sprite
     assert sprite is not None
     assert (sprite.cell_width, sprite.cell_height, sprite.tiles) == (8, 9, 1)
     tile = Image.open(io.BytesIO(board.projector.sprite(SpriteTileRequest(trees.id)).content))
     assert tile.size == (sprite.tile_columns * 8, 9)
-    one = Image.open(io.BytesIO(board.projector.picture(PointRequest(trees.id, row=5)).content))
-    assert (one.size, one.getpixel((0, 0))) == ((8, 9), (255, 0, 0, 255))
-    with pytest.raises(UsageError, match="none is 1"):
+    image = Image.open(io.BytesIO(board.projector.picture(PointRequest(trees.id, row=5)).content))
+    assert (image.size, image.getpixel((0, 0))) == ((8, 9), (255, 0, 0, 255))
+    with pytest.raises(UsageError, match="no tile 1"):
         board.projector.sprite(SpriteTileRequest(trees.id, tile=1))
-    with pytest.raises(UsageError, match="no pictures"):
+    with pytest.raises(UsageError, match="no images"):
         board.projector.sprite(SpriteTileRequest(board.find("loose").id))
-    with pytest.raises(UsageError, match="no pictures"):
+    with pytest.raises(UsageError, match="no images"):
         board.projector.picture(PointRequest(board.find("loose").id))
 
 
-def test_a_point_is_told_with_its_vector(board: Board) -> None:
+def test_point_has_labels_and_a_vector(board: Board) -> None:
     point = board.projector.point(PointRequest(board.find("trees").id, row=2))
     assert [(it.name, it.text) for it in point.cells][:2] == [("tree", "ash 2"), ("kind", "ash")]
     assert point.length == pytest.approx(float(np.linalg.norm(point.vector)))
@@ -78,22 +78,20 @@ def test_a_point_is_told_with_its_vector(board: Board) -> None:
         board.projector.point(PointRequest(board.find("trees").id, row=ROWS))
 
 
-def test_what_was_written_anew_is_not_taken_for_what_was_asked(board: Board, logdir: Path) -> None:
+def test_outdated_marks_are_rejected(board: Board, logdir: Path) -> None:
     trees = board.find("trees")
-    ask = EmbeddingRequest(trees.id, 1, trees.versions[1].mark)
-    board.projector.about(ask)
+    request = EmbeddingRequest(trees.id, 1, trees.versions[1].mark)
+    board.projector.about(request)
     np.save(logdir / "late.npy", np.ones((ROWS, 10)) * np.arange(ROWS)[:, None])
-    with pytest.raises(LogError, match="written anew"):
-        board.projector.about(ask)
-    assert board.find("trees").versions[1].mark != ask.mark
-    for gone in (EmbeddingRequest("none"), EmbeddingRequest(trees.id, 7)):
-        with pytest.raises(LogError, match="load the page again"):
-            board.projector.about(gone)
+    with pytest.raises(LogError, match="has changed"):
+        board.projector.about(request)
+    assert board.find("trees").versions[1].mark != request.mark
+    for missing in (EmbeddingRequest("none"), EmbeddingRequest(trees.id, 7)):
+        with pytest.raises(LogError, match="reload the page"):
+            board.projector.about(missing)
 
 
-def test_a_checkpoint_that_comes_is_listed_when_the_log_is_looked_at(
-    board: Board, logdir: Path
-) -> None:
+def test_new_versions_are_listed_after_a_refresh(board: Board, logdir: Path) -> None:
     before = board.find("loose")
     assert [it.step for it in before.versions] == [None]
     np.save(logdir / "loose-12.npy", np.ones((7, 10)) * np.arange(7)[:, None])
@@ -105,62 +103,58 @@ def test_a_checkpoint_that_comes_is_listed_when_the_log_is_looked_at(
 
 
 @pytest.mark.parametrize(
-    ("labels", "sentence"),
+    ("labels", "message"),
     [
-        (b"a\nb\n", "2 rows of labels for 60 vectors; those at the end have none"),
-        (b"", "nothing in it"),
+        (b"a\nb\n", "2 rows of labels for 60 vectors; the last vectors have none"),
+        (b"", "is empty"),
         (b"a\tb\n" + b"x\ty\n" * 59 + b"x\n", "1 rows of labels do not have 2 cells"),
     ],
 )
-def test_labels_that_do_not_fit_are_told(
-    board: Board, logdir: Path, labels: bytes, sentence: str
+def test_reports_labels_that_do_not_fit(
+    board: Board, logdir: Path, labels: bytes, message: str
 ) -> None:
     (logdir / "labels.tsv").write_bytes(labels)
-    about = board.projector.about(EmbeddingRequest(board.find("trees").id))
-    assert any(sentence in problem for problem in about.problems)
-    assert all(column.distinct <= ROWS for column in about.columns)
+    info = board.projector.about(EmbeddingRequest(board.find("trees").id))
+    assert any(message in problem for problem in info.problems)
+    assert all(column.distinct <= ROWS for column in info.columns)
 
 
-def test_labels_and_pictures_that_cannot_be_read_leave_the_vectors(
-    board: Board, logdir: Path
-) -> None:
+def test_unreadable_labels_and_images_are_reported(board: Board, logdir: Path) -> None:
     (logdir / "labels.tsv").unlink()
     Image.new("L", (8, 9)).save(logdir / "sprite.png")
-    about = board.projector.about(EmbeddingRequest(board.find("trees").id))
-    assert [problem.partition(":")[0] for problem in about.problems] == [
-        "there are no labels",
-        "there are no pictures",
+    info = board.projector.about(EmbeddingRequest(board.find("trees").id))
+    assert [problem.partition(":")[0] for problem in info.problems] == [
+        "no labels",
+        "no images",
     ]
-    assert (about.columns, about.sprite, about.label) == ([], None, None)
+    assert (info.columns, info.sprite, info.label) == ([], None, None)
 
 
-def test_vectors_that_are_not_finite_are_left_out(board: Board, logdir: Path) -> None:
+def test_non_finite_vectors_are_reported(board: Board, logdir: Path) -> None:
     vectors = np.load(logdir / "late.npy")
     vectors[3, 1] = np.nan
     np.save(logdir / "late.npy", vectors)
-    about = board.projector.about(EmbeddingRequest(board.find("trees").id))
-    assert about.usable is not None and np.flatnonzero(~about.usable).tolist() == [3]
-    assert "1 of 60 vectors holds NaN" in about.problems[0]
+    info = board.projector.about(EmbeddingRequest(board.find("trees").id))
+    assert info.usable is not None and np.flatnonzero(~info.usable).tolist() == [3]
+    assert "1 of 60 vectors contains NaN" in info.problems[0]
 
 
 @pytest.mark.parametrize(
-    ("content", "sentence"),
+    ("array", "message"),
     [
-        (np.ones((1, 4)), "at least 2 to be compared"),
-        (np.ones((4, 1)), "a plane needs at least 2"),
+        (np.ones((1, 4)), "at least 2 vectors"),
+        (np.ones((4, 1)), "at least 2 are needed"),
         (np.full((3, 2), np.nan), "every vector"),
     ],
 )
-def test_what_can_be_no_vectors_is_refused_in_a_sentence(
-    board: Board, content: np.ndarray, sentence: str
-) -> None:
+def test_rejects_uploads_without_vectors(board: Board, array: np.ndarray, message: str) -> None:
     file = io.BytesIO()
-    np.save(file, content)
-    with pytest.raises(TracklightError, match=sentence):
+    np.save(file, array)
+    with pytest.raises(TracklightError, match=message):
         board.projector.upload(UploadRequest("x.npy", file.getvalue()))
 
 
-def test_a_file_is_brought_along_and_given_labels_and_pictures(board: Board) -> None:
+def test_uploads_can_be_given_labels_and_images(board: Board) -> None:
     row = board.projector.upload(UploadRequest("w.tsv", b"der\t1\t2\ndie\t3\t4\ndas\t5\t7\n"))
     assert (row.source, row.name, row.versions[0].rows, row.has_labels) == ("upload", "w", 3, True)
     assert board.projector.embeddings(Empty()).embeddings[0].id == row.id
@@ -171,14 +165,14 @@ def test_a_file_is_brought_along_and_given_labels_and_pictures(board: Board) -> 
     assert again.versions[0].mark != row.versions[0].mark
     point = board.projector.point(PointRequest(row.id, row=2))
     assert [it.text for it in point.cells] == ["c"]
-    picture = io.BytesIO()
-    Image.new("RGB", (8, 8)).save(picture, "png")
+    image = io.BytesIO()
+    Image.new("RGB", (8, 8)).save(image, "png")
     assert board.projector.upload(
-        UploadRequest("s.png", picture.getvalue(), sprite_of=row.id)
+        UploadRequest("s.png", image.getvalue(), sprite_of=row.id)
     ).has_sprite
-    with pytest.raises(LogError, match="brought along"):
+    with pytest.raises(LogError, match="only uploaded embeddings"):
         board.projector.upload(UploadRequest("m.tsv", b"a", labels_of=board.find("trees").id))
     with pytest.raises(TracklightError, match="no known kind"):
         board.projector.upload(UploadRequest("x.exe", b"MZ"))
-    with pytest.raises(TracklightError, match="no pictures"):
+    with pytest.raises(TracklightError, match="no images"):
         board.projector.upload(UploadRequest("s.png", b"none", sprite_of=row.id))

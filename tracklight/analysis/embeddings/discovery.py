@@ -1,4 +1,10 @@
-"""Files that are one thing at several steps, by the numbers at the end of their names."""
+"""Find the embeddings below log directories.
+
+There are two sources. A ``projector_config.pbtxt`` names tensors with their labels and sprites, in
+files of their own or in checkpoints near the config (`ConfigResolver`). All other tensor files are
+offered as they are (`list_step_file_embeddings`). Files that differ only in the step at the end of
+their names are versions of one embedding (`group_step_files`).
+"""
 
 from __future__ import annotations
 
@@ -30,55 +36,14 @@ from tracklight.logdir.discover import TENSOR_SUFFIXES
 from tracklight.logdir.roots import Root
 
 #: ``model-0003.safetensors``, ``ckpt-12.index``, ``keras_embedding.ckpt-0.weights.h5``, …
-_FILE = re.compile(
+_STEP_FILE_NAME = re.compile(
     r"(?P<stem>.+?)(?:[-_.](?P<step>\d{1,18}))?"
     rf"(?P<suffix>{'|'.join(map(re.escape, TENSOR_SUFFIXES))})"
 )
+#: ``words:00003``
+_STEP_TENSOR_NAME = re.compile(r"(?P<stem>.+):(?P<step>\d{1,18})")
 
-_NAME = re.compile(r"(?P<stem>.+):(?P<step>\d{1,18})")
-
-
-class StepFile(NamedTuple):
-    """A file of a family; of a checkpoint, its prefix."""
-
-    step: int | None
-    kind: StorageKind
-    path: str
-
-
-def group_step_files(folder: str, names: Iterable[str]) -> dict[str, list[StepFile]]:
-    """Files with tensors in a folder, grouped by what their names have in common."""
-    families: dict[str, list[StepFile]] = {}
-    for name in names:
-        found = _FILE.fullmatch(name)
-        if found is None:
-            continue
-        step = int(found["step"]) if found["step"] else None
-        is_checkpoint = found["suffix"] == ".index"
-        path = join_path(folder, name.removesuffix(".index") if is_checkpoint else name)
-        member = StepFile(step, "checkpoint" if is_checkpoint else "file", path)
-        families.setdefault(found["stem"] + found["suffix"], []).append(member)
-    for members in families.values():
-        members.sort(key=lambda member: -1 if member.step is None else member.step)
-    return families
-
-
-def find_array_name(file: StepFile) -> str | None:
-    """What a file of a single array is called at every step; None for one that names its own."""
-    name = posixpath.basename(file.path)
-    found = _FILE.fullmatch(name) if name.endswith(".npy") else None
-    return None if found is None else found["stem"]
-
-
-def split_step(name: str) -> tuple[str, int | None]:
-    """The name of a tensor and the step at its end, which writers append: ``words:00003``."""
-    found = _NAME.fullmatch(name)
-    return (found["stem"], int(found["step"])) if found else (name, None)
-
-
-# The embeddings that a config names, in files of their own or in checkpoints beside it.
-
-#: Extensions of files that are opened by what they are; all others are text or raw memory.
+#: Suffixes of tensor files that a config may name; all others are text or raw numbers.
 _TENSOR_FILE_SUFFIXES = (
     ".npy",
     ".npz",
@@ -90,157 +55,182 @@ _TENSOR_FILE_SUFFIXES = (
     ".csv",
     ".parquet",
 )
-
+#: Suffix of keys in object-based TensorFlow checkpoints.
 _OBJECT_GRAPH_SUFFIX = "/.ATTRIBUTES/VARIABLE_VALUE"
 
+#: Where TensorBoard's writer stores assets of the projector, relative to the run.
+_ASSETS_DIR = "plugins/org_tensorflow_tensorboard_projector"
 
-def read_config(files: ConfinedFiles, folder: str) -> ProjectorConfig:
-    with files.open(join_path(folder, CONFIG_FILENAME)) as file:
-        return parse_config(file.read())
+#: Bounds the number of tensor files without a config that are opened below one root.
+_MAX_UNCONFIGURED = 200
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigResolver:
-    """A config, the folder it is in, and the names of files there and nearby."""
+def discover_embeddings(files: ConfinedFiles, roots: Sequence[Root]) -> list[Embedding]:
+    """Return all embeddings below some log directories.
 
-    files: ConfinedFiles
-    run: str
-    folder: str
-    config: ProjectorConfig
-    nearby: Mapping[str, Sequence[str]]
-    """Names of files by folder, for those in which its checkpoints may be, the nearest first."""
+    Those with labels come first, then those with the most vectors. Embeddings that cannot be read
+    are listed with a problem.
+    """
+    embeddings: list[Embedding] = []
+    for root in roots:
+        embeddings += _RootScan(files, root).run()
+    return sorted(embeddings, key=_sort_key)
 
-    def list_embeddings(self) -> list[Embedding]:
-        entries = self.config.entries
-        found = self._list_tensor_files([entry for entry in entries if entry.tensor_path])
-        saved = [entry for entry in entries if not entry.tensor_path]
-        if saved or self.config.checkpoint_path or not entries:
-            found += self._list_checkpoints(saved)
-        return found
 
-    def _list_tensor_files(self, entries: Sequence[ConfigEntry]) -> list[Embedding]:
-        versions: dict[str, list[EmbeddingVersion]] = {}
-        bookmarks: dict[str, str] = {}
-        for entry in entries:
-            name, step = split_step(entry.tensor_name or posixpath.basename(entry.tensor_path))
-            path = join_path(self.folder, entry.tensor_path)
-            kind: StorageKind = "file" if path.lower().endswith(_TENSOR_FILE_SUFFIXES) else "plain"
-            version = self._make_version(entry, step, kind, path, "", entry.tensor_shape)
-            versions.setdefault(name, []).append(version)
-            bookmarks[name] = self._join(entry.bookmarks_path)
-        return [
-            Embedding(self.run, name, sort_versions(some), bookmarks[name])
-            for name, some in versions.items()
-        ]
+def _sort_key(embedding: Embedding) -> tuple[bool, bool, int, str, str]:
+    last = embedding.versions[-1] if embedding.versions else None
+    rows = last.shape[0] if last and last.shape else 0
+    has_labels = bool(last and last.metadata_path)
+    return last is None, not has_labels, -rows, embedding.run, embedding.name
 
-    def _list_checkpoints(self, entries: Sequence[ConfigEntry]) -> list[Embedding]:
-        named = {entry.tensor_name: entry for entry in entries if entry.tensor_name}
-        default = next((entry for entry in entries if not entry.tensor_name), ConfigEntry())
-        found = []
-        for members in self._list_step_files():
-            try:
-                infos = list_matrices(self.files, members[-1])
-            except (TracklightError, OSError) as error:
-                found.append(Embedding(self.run, members[-1].path, problem=str(error)))
-                continue
-            found += self._match(members, infos, named, default)
-        found += [self._report_missing(name) for name in named]
-        if not found and entries:
-            found.append(
-                Embedding(self.run, CONFIG_FILENAME, problem=self._describe_missing_checkpoint())
-            )
-        return found
 
-    def _match(
-        self,
-        members: Sequence[StepFile],
-        infos: Sequence[TensorInfo],
-        named: dict[str, ConfigEntry],
-        default: ConfigEntry,
-    ) -> Iterator[Embedding]:
-        """Each tensor with what the config says of it; what was found is taken off ``named``."""
-        entries = {name: _find_info(name, infos) for name in named}
-        for name, info in entries.items():
-            entries[name] = info or self._find_by_row_count(named[name], infos)
-        for info in infos:
-            wanted = next((name for name, match in entries.items() if match is info), None)
-            entry = default if wanted is None else named.pop(wanted, default)
-            versions = tuple(
-                self._make_version(
-                    entry, member.step, member.kind, member.path, info.key, info.shape
-                )
-                for member in members
-            )
-            yield Embedding(self.run, info.name, versions, self._join(entry.bookmarks_path))
+class _RootScan:
+    """Finds the embeddings below one root. Directories are relative to the root."""
 
-    def _find_by_row_count(
-        self, entry: ConfigEntry, infos: Sequence[TensorInfo]
-    ) -> TensorInfo | None:
-        """The only tensor with as many rows as there are labels.
+    def __init__(self, files: ConfinedFiles, root: Root) -> None:
+        self._files = files
+        self._root = root
+        self._names = _list_names_by_directory(root.path)
+        self._configured_paths: set[str] = set()
 
-        Keras 3 writes names into its config that nothing in its files is called by.
-        """
-        if not entry.metadata_path:
-            return None
+    def run(self) -> list[Embedding]:
+        embeddings: list[Embedding] = []
+        for directory in sorted(self._names):
+            if CONFIG_FILENAME in self._names[directory]:
+                embeddings += self._read_configured(directory)
+        return embeddings + list(self._iter_unconfigured())
+
+    def _read_configured(self, directory: str) -> list[Embedding]:
+        run, path = self._get_run(directory), self._get_path(directory)
+        nearby = {
+            self._get_path(candidate): self._names[candidate]
+            for candidate in _list_checkpoint_directories(directory)
+            if candidate in self._names
+        }
         try:
-            with self.files.open(self._join(entry.metadata_path)) as file:
-                count = sum(bool(line.strip()) for line in file)
-        except TracklightError:
-            return None
-        for rows in (count, count - 1):  # the first line may be one of names
-            fitting = [info for info in infos if info.shape[0] == rows]
-            if fitting:
-                return fitting[0] if len(fitting) == 1 else None
-        return None
+            config = read_config(self._files, path)
+            embeddings = ConfigResolver(self._files, run, path, config, nearby).list_embeddings()
+        except (TracklightError, OSError) as error:
+            return [Embedding(run, CONFIG_FILENAME, problem=str(error))]
+        self._configured_paths |= {
+            version.path for embedding in embeddings for version in embedding.versions
+        }
+        return embeddings
 
-    def _make_version(
-        self,
-        entry: ConfigEntry,
-        step: int | None,
-        kind: StorageKind,
-        path: str,
-        key: str,
-        shape: Sequence[int],
-    ) -> EmbeddingVersion:
-        metadata, sprite = self._join(entry.metadata_path), self._join(entry.sprite_path)
-        return EmbeddingVersion(
-            step, kind, path, key, tuple(shape), metadata, sprite, entry.sprite_size
+    def _iter_unconfigured(self) -> Iterator[Embedding]:
+        """Yield the embeddings of tensor files that no config refers to."""
+        remaining = _MAX_UNCONFIGURED
+        for directory in sorted(self._names):
+            groups = group_step_files(self._get_path(directory), self._names[directory])
+            for step_files in groups.values():
+                is_configured = self._configured_paths & {file.path for file in step_files}
+                if remaining > 0 and not is_configured:
+                    remaining -= 1
+                    run = self._get_run(directory)
+                    yield from list_step_file_embeddings(self._files, run, step_files)
+
+    def _get_run(self, directory: str) -> str:
+        return self._root.get_run_name(directory.removesuffix(_ASSETS_DIR).rstrip("/"))
+
+    def _get_path(self, directory: str) -> str:
+        return join_path(self._root.path, directory) if directory else self._root.path
+
+
+def _list_names_by_directory(root: str) -> Mapping[str, list[str]]:
+    """Return the names of configs and tensor files by directory."""
+    filesystem, path = open_filesystem(root)
+    names: dict[str, list[str]] = defaultdict(list)
+    for file in filesystem.list_files(path, _is_relevant, lambda directory: False).files:
+        names[file.directory].append(file.name)
+    return {directory: sorted(own) for directory, own in names.items()}
+
+
+def _is_relevant(name: str) -> bool:
+    return name == CONFIG_FILENAME or bool(group_step_files("", [name]))
+
+
+def _list_checkpoint_directories(directory: str) -> list[str]:
+    """Return where the checkpoints of a config may be, the most likely first.
+
+    Keras writes the config above the run, others below it.
+    """
+    parent = posixpath.dirname(directory)
+    directories = [directory, posixpath.join(directory, "train"), parent]
+    if directory.endswith(_ASSETS_DIR):
+        directories.append(posixpath.dirname(parent))
+    return directories
+
+
+# ---- Tensor files
+
+
+class StepFile(NamedTuple):
+    """A tensor file of one step. The path of a checkpoint is its prefix."""
+
+    step: int | None
+    kind: StorageKind
+    path: str
+
+
+def group_step_files(folder: str, names: Iterable[str]) -> dict[str, list[StepFile]]:
+    """Group the tensor files of a directory by their names without the step.
+
+    The files of each group are sorted by step.
+    """
+    groups: dict[str, list[StepFile]] = {}
+    for name in names:
+        match = _STEP_FILE_NAME.fullmatch(name)
+        if match is None:
+            continue
+        step = int(match["step"]) if match["step"] else None
+        is_checkpoint = match["suffix"] == ".index"
+        path = join_path(folder, name.removesuffix(".index") if is_checkpoint else name)
+        file = StepFile(step, "checkpoint" if is_checkpoint else "file", path)
+        groups.setdefault(match["stem"] + match["suffix"], []).append(file)
+    for group in groups.values():
+        group.sort(key=lambda file: -1 if file.step is None else file.step)
+    return groups
+
+
+def list_file_embeddings(path: str) -> tuple[ConfinedFiles, list[Embedding]]:
+    """Return the embeddings of one tensor file or checkpoint index, and access to its directory."""
+    folder, name = os.path.split(os.path.abspath(path))
+    files = ConfinedFiles([folder])
+    groups = group_step_files(folder, [name])
+    step_files = next(iter(groups.values()), [StepFile(None, "file", path)])
+    return files, list_step_file_embeddings(files, "", step_files)
+
+
+def list_step_file_embeddings(
+    files: ConfinedFiles, run: str, step_files: Sequence[StepFile]
+) -> list[Embedding]:
+    """Return the embeddings of a group of files; the last file decides which tensors there are."""
+    try:
+        infos = list_matrices(files, step_files[-1])
+    except (TracklightError, OSError) as error:
+        name = posixpath.basename(step_files[-1].path)
+        return [Embedding(run, name, problem=str(error))]
+    array_name = find_array_name(step_files[-1])
+    if array_name and not infos:
+        problem = f'"{array_name}" is not a matrix with at least 2 rows and 2 columns'
+        return [Embedding(run, array_name, problem=problem)]
+    return [
+        Embedding(
+            run,
+            array_name or info.name,
+            tuple(
+                EmbeddingVersion(
+                    file.step, file.kind, file.path, "" if array_name else info.key, info.shape
+                )
+                for file in step_files
+            ),
         )
-
-    def _list_step_files(self) -> list[list[StepFile]]:
-        """The checkpoints that the config names, or all of the nearest folder that has some."""
-        wanted = self.config.checkpoint_path
-        stem = posixpath.basename(wanted.replace("\\", "/"))
-        for nearby in self.nearby:
-            families = group_step_files(nearby, self.nearby[nearby])
-            groups = list(families.values())
-            if wanted:
-                # A folder that was moved keeps the name of its checkpoint, not the path.
-                groups = [
-                    group
-                    for group in groups
-                    if any(posixpath.basename(member.path) == stem for member in group)
-                ]
-            if groups:
-                return groups
-        return []
-
-    def _report_missing(self, name: str) -> Embedding:
-        sentence = f'the config names the tensor "{name}", which no checkpoint beside it holds'
-        return Embedding(self.run, name, problem=sentence)
-
-    def _describe_missing_checkpoint(self) -> str:
-        wanted = self.config.checkpoint_path
-        if wanted:
-            return f'the config names the checkpoint "{wanted}", which is not there'
-        return "there is no checkpoint beside the config, nor does it name a tensor_path"
-
-    def _join(self, path: str) -> str:
-        return join_path(self.folder, path) if path else ""
+        for info in infos
+    ]
 
 
 def list_matrices(files: ConfinedFiles, file: StepFile) -> list[TensorInfo]:
-    """The tensors of a file that can be taken for vectors."""
+    """Return the tensors of a file that can be used as vectors."""
     with open_tensors(files, file.kind, file.path) as tensors:
         return [
             info
@@ -249,7 +239,167 @@ def list_matrices(files: ConfinedFiles, file: StepFile) -> list[TensorInfo]:
         ]
 
 
+def find_array_name(file: StepFile) -> str | None:
+    """Return the name of the only array of a file, without the step; None if it names its own."""
+    name = posixpath.basename(file.path)
+    match = _STEP_FILE_NAME.fullmatch(name) if name.endswith(".npy") else None
+    return None if match is None else match["stem"]
+
+
+# ---- Projector configs
+
+
+def read_config(files: ConfinedFiles, folder: str) -> ProjectorConfig:
+    """Read the projector config of a directory."""
+    with files.open(join_path(folder, CONFIG_FILENAME)) as file:
+        return parse_config(file.read())
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigResolver:
+    """Resolves the entries of a projector config to files."""
+
+    files: ConfinedFiles
+    run: str
+    folder: str
+    """The directory of the config."""
+    config: ProjectorConfig
+    nearby: Mapping[str, Sequence[str]]
+    """Names of files by directory, where checkpoints may be; the most likely directory first."""
+
+    def list_embeddings(self) -> list[Embedding]:
+        """Return the embeddings of the config; those that cannot be found have a problem."""
+        entries = self.config.entries
+        embeddings = self._list_tensor_files([entry for entry in entries if entry.tensor_path])
+        in_checkpoints = [entry for entry in entries if not entry.tensor_path]
+        if in_checkpoints or self.config.checkpoint_path or not entries:
+            embeddings += self._list_checkpoints(in_checkpoints)
+        return embeddings
+
+    def _list_tensor_files(self, entries: Sequence[ConfigEntry]) -> list[Embedding]:
+        versions: dict[str, list[EmbeddingVersion]] = {}
+        bookmarks: dict[str, str] = {}
+        for entry in entries:
+            name, step = split_step(entry.tensor_name or posixpath.basename(entry.tensor_path))
+            path = join_path(self.folder, entry.tensor_path)
+            kind: StorageKind = "file" if path.lower().endswith(_TENSOR_FILE_SUFFIXES) else "plain"
+            version = self._make_version(
+                entry, StepFile(step, kind, path), key="", shape=entry.tensor_shape
+            )
+            versions.setdefault(name, []).append(version)
+            bookmarks[name] = self._resolve(entry.bookmarks_path)
+        return [
+            Embedding(self.run, name, sort_versions(own), bookmarks[name])
+            for name, own in versions.items()
+        ]
+
+    def _list_checkpoints(self, entries: Sequence[ConfigEntry]) -> list[Embedding]:
+        named = {entry.tensor_name: entry for entry in entries if entry.tensor_name}
+        default = next((entry for entry in entries if not entry.tensor_name), ConfigEntry())
+        embeddings = []
+        for step_files in self._list_step_files():
+            try:
+                infos = list_matrices(self.files, step_files[-1])
+            except (TracklightError, OSError) as error:
+                embeddings.append(Embedding(self.run, step_files[-1].path, problem=str(error)))
+                continue
+            embeddings += self._match(step_files, infos, named, default)
+        for name in named:
+            problem = f'no checkpoint near the config has the tensor "{name}"'
+            embeddings.append(Embedding(self.run, name, problem=problem))
+        if not embeddings and entries:
+            problem = self._describe_missing_checkpoint()
+            embeddings.append(Embedding(self.run, CONFIG_FILENAME, problem=problem))
+        return embeddings
+
+    def _match(
+        self,
+        step_files: Sequence[StepFile],
+        infos: Sequence[TensorInfo],
+        named: dict[str, ConfigEntry],
+        default: ConfigEntry,
+    ) -> Iterator[Embedding]:
+        """Yield an embedding for each tensor; entries with a tensor are removed from ``named``."""
+        info_of = {name: _find_info(name, infos) for name in named}
+        for name, found in info_of.items():
+            info_of[name] = found or self._find_by_row_count(named[name], infos)
+        for info in infos:
+            entry_name = next((name for name, found in info_of.items() if found is info), None)
+            entry = default if entry_name is None else named.pop(entry_name, default)
+            versions = tuple(
+                self._make_version(entry, file, info.key, info.shape) for file in step_files
+            )
+            yield Embedding(self.run, info.name, versions, self._resolve(entry.bookmarks_path))
+
+    def _find_by_row_count(
+        self, entry: ConfigEntry, infos: Sequence[TensorInfo]
+    ) -> TensorInfo | None:
+        """Return the only tensor with as many rows as there are labels.
+
+        The tensor names in configs of Keras 3 do not occur in its checkpoints.
+        """
+        if not entry.metadata_path:
+            return None
+        try:
+            with self.files.open(self._resolve(entry.metadata_path)) as file:
+                lines = sum(bool(line.strip()) for line in file)
+        except TracklightError:
+            return None
+        for rows in (lines, lines - 1):  # the first line may be a header
+            candidates = [info for info in infos if info.shape[0] == rows]
+            if candidates:
+                return candidates[0] if len(candidates) == 1 else None
+        return None
+
+    def _make_version(
+        self, entry: ConfigEntry, file: StepFile, key: str, shape: Sequence[int]
+    ) -> EmbeddingVersion:
+        return EmbeddingVersion(
+            file.step,
+            file.kind,
+            file.path,
+            key,
+            tuple(shape),
+            self._resolve(entry.metadata_path),
+            self._resolve(entry.sprite_path),
+            entry.sprite_size,
+        )
+
+    def _list_step_files(self) -> list[list[StepFile]]:
+        """Return the checkpoints that the config names, else all of the first directory."""
+        checkpoint = self.config.checkpoint_path
+        basename = posixpath.basename(checkpoint.replace("\\", "/"))
+        for directory, names in self.nearby.items():
+            groups = list(group_step_files(directory, names).values())
+            if checkpoint:
+                # Compare names only: the path is outdated if the directory was moved.
+                groups = [
+                    group
+                    for group in groups
+                    if any(posixpath.basename(file.path) == basename for file in group)
+                ]
+            if groups:
+                return groups
+        return []
+
+    def _describe_missing_checkpoint(self) -> str:
+        checkpoint = self.config.checkpoint_path
+        if checkpoint:
+            return f'the checkpoint "{checkpoint}" of the config does not exist'
+        return "there is no checkpoint near the config, and it has no tensor_path"
+
+    def _resolve(self, path: str) -> str:
+        return join_path(self.folder, path) if path else ""
+
+
+def split_step(name: str) -> tuple[str, int | None]:
+    """Split ``words:00003`` into the name of the tensor and its step, which writers append."""
+    match = _STEP_TENSOR_NAME.fullmatch(name)
+    return (match["stem"], int(match["step"])) if match else (name, None)
+
+
 def sort_versions(versions: Sequence[EmbeddingVersion]) -> tuple[EmbeddingVersion, ...]:
+    """Sort versions by step; those without one come first."""
     return tuple(sorted(versions, key=lambda v: -1 if v.step is None else v.step))
 
 
@@ -258,133 +408,3 @@ def _find_info(name: str, infos: Sequence[TensorInfo]) -> TensorInfo | None:
         if name in (info.key, info.name, info.key.removesuffix(_OBJECT_GRAPH_SUFFIX)):
             return info
     return None
-
-
-# Finds every embedding below the log directories, with a config or without.
-
-#: Where TensorBoard's own writer puts what belongs to a run but is no event.
-_ASSETS_DIR = "plugins/org_tensorflow_tensorboard_projector"
-
-#: Beyond that, somebody who looks wants to be told which folder to open instead.
-_MAX_UNCONFIGURED = 200
-
-
-def discover_embeddings(files: ConfinedFiles, roots: Sequence[Root]) -> list[Embedding]:
-    """Everything that can be projected, those with labels first, then those of most vectors."""
-    found: list[Embedding] = []
-    for root in roots:
-        found += _RootScan(files, root).run()
-    return sorted(found, key=_rank)
-
-
-def list_file_embeddings(path: str) -> tuple[ConfinedFiles, list[Embedding]]:
-    """The embeddings of one file, or of a checkpoint by its index, and where it may be read."""
-    folder, name = os.path.split(os.path.abspath(path))
-    place = ConfinedFiles([folder])
-    families = group_step_files(folder, [name])
-    members = next(iter(families.values()), [StepFile(None, "file", path)])
-    return place, list_step_file_embeddings(place, "", members)
-
-
-class _RootScan:
-    """One look below one root."""
-
-    def __init__(self, place: ConfinedFiles, root: Root) -> None:
-        self._place = place
-        self._root = root
-        self._files = _list_files(root.path)
-        self._claimed: set[str] = set()
-
-    def run(self) -> list[Embedding]:
-        found: list[Embedding] = []
-        for relative in sorted(self._files):
-            if CONFIG_FILENAME in self._files[relative]:
-                found += self._read_configured(relative)
-        return found + list(self._iter_unconfigured())
-
-    def _read_configured(self, relative: str) -> list[Embedding]:
-        run, folder = self._name_run(relative), self._get_folder(relative)
-        nearby = {
-            self._get_folder(near): self._files[near]
-            for near in _list_nearby(relative)
-            if near in self._files
-        }
-        try:
-            config = read_config(self._place, folder)
-            found = ConfigResolver(self._place, run, folder, config, nearby).list_embeddings()
-        except (TracklightError, OSError) as error:
-            return [Embedding(run, CONFIG_FILENAME, problem=str(error))]
-        self._claimed |= {version.path for item in found for version in item.versions}
-        return found
-
-    def _iter_unconfigured(self) -> Iterator[Embedding]:
-        """Files with tensors that no config speaks of."""
-        left = _MAX_UNCONFIGURED
-        for relative in sorted(self._files):
-            families = group_step_files(self._get_folder(relative), self._files[relative])
-            for members in families.values():
-                if left > 0 and not self._claimed & {member.path for member in members}:
-                    left -= 1
-                    yield from list_step_file_embeddings(
-                        self._place, self._name_run(relative), members
-                    )
-
-    def _name_run(self, relative: str) -> str:
-        return self._root.get_run_name(relative.removesuffix(_ASSETS_DIR).rstrip("/"))
-
-    def _get_folder(self, relative: str) -> str:
-        return join_path(self._root.path, relative) if relative else self._root.path
-
-
-def list_step_file_embeddings(
-    files: ConfinedFiles, run: str, step_files: Sequence[StepFile]
-) -> list[Embedding]:
-    """What the files of a family hold, by the last of them."""
-    try:
-        infos = list_matrices(files, step_files[-1])
-    except (TracklightError, OSError) as error:
-        name = posixpath.basename(step_files[-1].path)
-        return [Embedding(run, name, problem=str(error))]
-    own = find_array_name(step_files[-1])
-    if own and not infos:
-        problem = f'"{own}" is no table of at least 2 rows and 2 columns, of which vectors are made'
-        return [Embedding(run, own, problem=problem)]
-    return [
-        Embedding(
-            run,
-            own or info.name,
-            tuple(
-                EmbeddingVersion(
-                    member.step, member.kind, member.path, "" if own else info.key, info.shape
-                )
-                for member in step_files
-            ),
-        )
-        for info in infos
-    ]
-
-
-def _list_files(root: str) -> Mapping[str, list[str]]:
-    """Names of files by folder, of those that may have to do with an embedding."""
-    files, path = open_filesystem(root)
-    by_folder: dict[str, list[str]] = defaultdict(list)
-    for file in files.list_files(path, _is_wanted, lambda directory: False).files:
-        by_folder[file.directory].append(file.name)
-    return {folder: sorted(names) for folder, names in by_folder.items()}
-
-
-def _is_wanted(name: str) -> bool:
-    return name == CONFIG_FILENAME or bool(group_step_files("", [name]))
-
-
-def _list_nearby(relative: str) -> list[str]:
-    """Where checkpoints of a config may be: Keras leaves it above the run, others below."""
-    above = posixpath.dirname(relative)
-    nearby = [relative, posixpath.join(relative, "train"), above]
-    return [*nearby, posixpath.dirname(above)] if relative.endswith(_ASSETS_DIR) else nearby
-
-
-def _rank(item: Embedding) -> tuple[bool, bool, int, str, str]:
-    last = item.versions[-1] if item.versions else None
-    rows = last.shape[0] if last and last.shape else 0
-    return last is None, not (last and last.metadata_path), -rows, item.run, item.name

@@ -1,4 +1,4 @@
-"""Labels of points: columns of text, with as many rows as there are vectors."""
+"""Labels of points (TensorBoard's "metadata"): parsing, columns, and names for clusters."""
 
 from __future__ import annotations
 
@@ -20,94 +20,110 @@ from tracklight.types import Float32, Int32
 
 _MAX_METADATA_BYTES = 1 << 30
 
+#: Name of the column of a file that has only one, without a header.
 _SINGLE_COLUMN = "label"
+
+#: Columns that hold the row of the next point in a sequence, as TensorBoard names them.
+SEQUENCE_COLUMNS = ("__seq_next__", "__next__")
+
+#: Columns with more values are not suggested for coloring.
+_MAX_COLORS = 50
+
+_WORD = re.compile(r"[^\W_]{2,}")
+_MAX_WORDS = 3
+_NAMING_SAMPLE_SIZE = 50_000
+#: A word that is in at least this share of a cluster is its whole name.
+_DOMINANT_SHARE = 0.6
+#: Words must be this much more frequent in a cluster than elsewhere.
+_MIN_LIFT = 1.3
 
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """Columns by their names, a missing cell empty, and sentences on what does not fit."""
+    """Columns by name, with empty strings for missing cells, and messages about what is wrong."""
 
     columns: dict[str, list[str]]
     problems: tuple[str, ...] = ()
 
 
 def read_metadata(file: BinaryIO, count: int) -> Metadata:
-    """The labels of ``count`` points, as a text of cells between tabs.
+    """Read the labels of ``count`` points from tab-separated values.
 
-    A first line with a tab is one of names. Where the number of lines says otherwise, they are
-    believed: one column may have a name above it, and several may have none.
+    By convention, a file with several columns has a header and a file with one column has none.
+    The number of lines decides where it says otherwise.
+
+    Raises:
+        FormatError: The file is too large.
     """
     if get_file_size(file) > _MAX_METADATA_BYTES:
-        raise FormatError(
-            f"labels of more than {_MAX_METADATA_BYTES >> 20} MiB, the most that is read"
-        )
+        raise FormatError(f"label files over {_MAX_METADATA_BYTES >> 20} MiB are not read")
     file.seek(0)
     data = file.read().removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n")
-    even = _split_evenly(data)
-    if even is not None and len(even[0]) in (count, count + 1):
-        has_names = len(even[0]) == count + 1
-        names = _name_columns([column[0] for column in even], has_names)
-        columns = (column[1:] if has_names else column for column in even)
+    regular = _split_regular(data)
+    if regular is not None and len(regular[0]) in (count, count + 1):
+        has_header = len(regular[0]) == count + 1
+        names = _name_columns([column[0] for column in regular], has_header)
+        columns = (column[1:] if has_header else column for column in regular)
         return Metadata(dict(zip(names, columns, strict=True)))
     text = data.decode("utf-8", "replace").replace("\r", "\n")
     rows = [line.split("\t") for line in text.split("\n") if line.strip()]
     if not rows:
-        return Metadata({}, ("the file of labels has nothing in it",))
-    has_names = len(rows) == count + 1 or (len(rows[0]) > 1 and len(rows) != count)
-    names = _name_columns(rows[0], has_names)
-    rows = rows[1:] if has_names else rows
+        return Metadata({}, ("the label file is empty",))
+    has_header = len(rows) == count + 1 or (len(rows[0]) > 1 and len(rows) != count)
+    names = _name_columns(rows[0], has_header)
+    rows = rows[1:] if has_header else rows
     return Metadata(_transpose(rows, names, count), tuple(_list_problems(rows, len(names), count)))
 
 
-def _split_evenly(data: bytes) -> list[list[str]] | None:
-    """The columns of a text in which every line has as many cells, none is blank; else None.
+def _split_regular(data: bytes) -> list[list[str]] | None:
+    """Return the columns if all lines have the same number of cells and none is blank.
 
-    A million lines are split at once, ten times as fast as one after the other.
+    Splitting a million lines at once is ten times as fast as line by line.
     """
     data = data.removesuffix(b"\n")
     if b"\r" in data:
         return None
-    letters = np.frombuffer(data, np.uint8)
-    ends = np.flatnonzero(letters == ord("\n"))
-    tabs = np.flatnonzero(letters == ord("\t"))
-    per_line = np.diff(np.searchsorted(tabs, ends), prepend=0, append=len(tabs))
+    characters = np.frombuffer(data, np.uint8)
+    ends = np.flatnonzero(characters == ord("\n"))
+    tabs = np.flatnonzero(characters == ord("\t"))
+    tabs_per_line = np.diff(np.searchsorted(tabs, ends), prepend=0, append=len(tabs))
     starts = np.concatenate([[0], ends + 1])
-    is_even = starts[-1] < len(letters) and (per_line == per_line[0]).all()
-    if not is_even or not np.logical_or.reduceat(letters > ord(" "), starts).all():
+    is_regular = starts[-1] < len(characters) and (tabs_per_line == tabs_per_line[0]).all()
+    if not is_regular or not np.logical_or.reduceat(characters > ord(" "), starts).all():
         return None
-    width = int(per_line[0]) + 1
+    width = int(tabs_per_line[0]) + 1
     cells = data.replace(b"\n", b"\t").decode("utf-8", "replace").split("\t")
-    return [cells[place::width] for place in range(width)]
+    return [cells[column::width] for column in range(width)]
 
 
-def _name_columns(cells: Sequence[str], has_names: bool) -> list[str]:
-    if len(cells) == 1 and not has_names:
+def _name_columns(cells: Sequence[str], has_header: bool) -> list[str]:
+    if len(cells) == 1 and not has_header:
         return [_SINGLE_COLUMN]
-    return make_column_names(cells if has_names else [""] * len(cells))
+    return make_column_names(cells if has_header else [""] * len(cells))
 
 
 def _transpose(rows: list[list[str]], names: list[str], count: int) -> dict[str, list[str]]:
-    """Columns of exactly ``count`` cells."""
+    """Return columns of exactly ``count`` cells; missing ones are empty."""
     width = len(names)
-    full = [(row + [""] * width)[:width] if len(row) != width else row for row in rows[:count]]
-    full += [[""] * width] * (count - len(full))
-    columns = zip(*full, strict=True)
+    padded = [(row + [""] * width)[:width] if len(row) != width else row for row in rows[:count]]
+    padded += [[""] * width] * (count - len(padded))
+    columns = zip(*padded, strict=True)
     return {name: list(cells) for name, cells in zip(names, columns, strict=False)}
 
 
 def _list_problems(rows: list[list[str]], width: int, count: int) -> list[str]:
     problems = []
     if len(rows) != count:
-        what = "those at the end have none" if len(rows) < count else "the last are not used"
-        problems.append(f"there are {len(rows)} rows of labels for {count} vectors; {what}")
-    odd = sum(len(row) != width for row in rows)
-    if odd:
-        problems.append(f"{odd} rows of labels do not have {width} cells")
+        effect = "the last vectors have none" if len(rows) < count else "the last rows are ignored"
+        problems.append(f"there are {len(rows)} rows of labels for {count} vectors; {effect}")
+    irregular = sum(len(row) != width for row in rows)
+    if irregular:
+        problems.append(f"{irregular} rows of labels do not have {width} cells")
     return problems
 
 
 def parse_numbers(cells: Sequence[str]) -> list[float] | None:
-    """A column as numbers, where each cell is one or missing; None for one of text."""
+    """Return a column as numbers, NaN for empty cells; None if a cell is not a number."""
     try:
         numbers = [float(cell) if cell else math.nan for cell in cells]
     except ValueError:
@@ -115,24 +131,18 @@ def parse_numbers(cells: Sequence[str]) -> list[float] | None:
     return numbers if any(cells) else None
 
 
-# Columns of labels as they are searched, coloured by and sent: each distinct text once.
-
-#: Columns that say which point follows a point, as TensorBoard calls them.
-SEQUENCE_COLUMNS = ("__seq_next__", "__next__")
-
-#: More colours than that tell nothing apart.
-_MAX_COLORS = 50
-
-
 @dataclass(frozen=True, eq=False)
 class LabelColumn:
-    """Values, and which of them each row has; without codes, one for each row."""
+    """A column of labels, dictionary-encoded if values repeat.
+
+    Row ``i`` has the text ``values[codes[i]]``; without codes, ``values[i]``.
+    """
 
     name: str
     values: Sequence[str]
     codes: Int32 | None
     distinct_count: int
-    """How many different texts there are, the empty one included."""
+    """Number of different texts, including the empty one."""
 
     @property
     def row_count(self) -> int:
@@ -142,63 +152,64 @@ class LabelColumn:
         return self.values[row if self.codes is None else int(self.codes[row])]
 
     def get_codes(self) -> Int32:
-        """A whole number for each row, the same where the text is."""
+        """Return an integer for each row, equal where the texts are equal."""
         return np.arange(self.row_count, dtype=np.int32) if self.codes is None else self.codes
 
     def get_texts(self) -> Sequence[str]:
-        """The text of every row."""
+        """Return the text of every row."""
         if self.codes is None:
             return self.values
         return [self.values[code] for code in self.codes.tolist()]
 
     def expand(self, mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """What is true of values, told of rows."""
-        spread: NDArray[np.bool_] = mask if self.codes is None else mask[self.codes]
-        return spread
+        """Expand a mask of `values` to a mask of rows."""
+        expanded: NDArray[np.bool_] = mask if self.codes is None else mask[self.codes]
+        return expanded
 
     @cached_property
     def numbers(self) -> Float32 | None:
-        """A number for each row, NaN where there is none; None for a column of text."""
+        """The number of each row, NaN if it has none; None for a column of texts."""
         numbers = parse_numbers(self.values)
         if numbers is None:
             return None
-        # What is too large for float32 is shown at infinity rather than not at all.
+        # Numbers beyond float32 become infinite.
         with np.errstate(over="ignore"):
             column = np.array(numbers, np.float32)
         return column if self.codes is None else column[self.codes]
 
     @cached_property
     def missing_count(self) -> int:
-        """How many rows have no text."""
+        """Number of rows without a text."""
         if self.codes is None or "" not in self.values:
             return self.values.count("")
         return int(self.count_values()[self.values.index("")])
 
     def count_values(self) -> Int32:
-        """How many rows have each value; one where every row has its own."""
+        """Return the number of rows of each value."""
         if self.codes is None:
             return np.ones(len(self.values), np.int32)
         return np.bincount(self.codes, minlength=len(self.values)).astype(np.int32)
 
 
 def make_label_column(name: str, cells: Sequence[str]) -> LabelColumn:
+    """Return a column; it is dictionary-encoded if at most half of the texts are distinct."""
     values = dict.fromkeys(cells)
     if len(values) > len(cells) / 2:
         return LabelColumn(name, cells, None, len(values))
-    places = {value: place for place, value in enumerate(values)}
-    codes = np.fromiter(map(places.__getitem__, cells), np.int32, len(cells))
+    code_of = {value: code for code, value in enumerate(values)}
+    codes = np.fromiter(map(code_of.__getitem__, cells), np.int32, len(cells))
     return LabelColumn(name, list(values), codes, len(values))
 
 
 def find_label_column(columns: Sequence[LabelColumn]) -> str | None:
-    """What points are best called by: the first column of text, else the first at all."""
+    """Return the column to name points by: the first column of texts, else the first of all."""
     shown = [column for column in columns if column.name not in SEQUENCE_COLUMNS]
     texts = (column.name for column in shown if column.numbers is None)
     return next(texts, shown[0].name if shown else None)
 
 
 def find_color_column(columns: Sequence[LabelColumn]) -> str | None:
-    """What points are best coloured by: a few texts, else numbers."""
+    """Return the column to color points by: one with few values, else one of numbers."""
     shown = [column for column in columns if column.name not in SEQUENCE_COLUMNS]
     few = [column.name for column in shown if 1 < column.distinct_count <= _MAX_COLORS]
     numbers = [column.name for column in shown if column.numbers is not None]
@@ -209,26 +220,16 @@ def find_sequence_column(columns: Sequence[LabelColumn]) -> str | None:
     return next((column.name for column in columns if column.name in SEQUENCE_COLUMNS), None)
 
 
-# Names for groups of points: the words in their labels that others have seldom.
-
-_WORD = re.compile(r"[^\W_]{2,}")
-
-_MAX_WORDS = 3
-
-_NAMING_SAMPLE_SIZE = 50_000
-
-#: A word that more than this share of a group has says all that there is to say.
-_DOMINANT_SHARE = 0.6
-
-_MIN_LIFT = 1.3
-
-
 def name_clusters(
     clusters: Int32, columns: Sequence[LabelColumn], central_labels: Sequence[Sequence[str]]
 ) -> list[list[str]]:
-    """A few words for each group; ``central`` are the labels of the points in its middle.
+    """Return a few words for each cluster that are frequent in its labels and rare elsewhere.
 
-    Those stand in where no two points of a group have a word in common.
+    Args:
+        clusters: The cluster of each row, -1 for none.
+        columns: The labels.
+        central_labels: For each cluster, the labels of its most central points. They are used if
+            no two points of a cluster share a word.
     """
     rows = np.flatnonzero(clusters >= 0)
     if len(rows) > _NAMING_SAMPLE_SIZE:
@@ -236,35 +237,38 @@ def name_clusters(
     texts = [column for column in columns if column.numbers is None]
     counts = _count_words(clusters, rows, texts, len(central_labels))
     sizes = np.bincount(clusters[rows], minlength=len(central_labels)).tolist()
-    everywhere: Counter[str] = Counter()
-    for some in counts:
-        everywhere.update(some)
+    all_counts: Counter[str] = Counter()
+    for cluster_counts in counts:
+        all_counts.update(cluster_counts)
     return [
-        _choose_words(some, size, everywhere, len(rows)) or list(labels)[:_MAX_WORDS]
-        for some, size, labels in zip(counts, sizes, central_labels, strict=True)
+        _choose_words(cluster_counts, size, all_counts, len(rows)) or list(labels)[:_MAX_WORDS]
+        for cluster_counts, size, labels in zip(counts, sizes, central_labels, strict=True)
     ]
 
 
 def _count_words(
-    groups: Int32, rows: Iterable[int], columns: Sequence[LabelColumn], count: int
+    clusters: Int32, rows: Iterable[int], columns: Sequence[LabelColumn], count: int
 ) -> list[Counter[str]]:
+    """Return, for each cluster, in how many rows each word occurs."""
     counts: list[Counter[str]] = [Counter() for _ in range(count)]
     for row in rows:
         words: set[str] = set()
         for column in columns:
             words.update(_WORD.findall(column.get_text(int(row))))
-        counts[groups[row]].update(words)
+        counts[clusters[row]].update(words)
     return counts
 
 
 def _choose_words(
-    counts: Counter[str], size: int, everywhere: Counter[str], total: int
+    counts: Counter[str], size: int, all_counts: Counter[str], total: int
 ) -> list[str]:
+    """Return the words with the highest share times log-lift."""
     scored = []
     for word, count in counts.items():
-        share, usual = count / size, everywhere[word] / total
-        if count > 1 and share / usual >= _MIN_LIFT and not word.isdigit():
-            scored.append((share * math.log2(share / usual), count, word))
+        share, overall_share = count / size, all_counts[word] / total
+        lift = share / overall_share
+        if count > 1 and lift >= _MIN_LIFT and not word.isdigit():
+            scored.append((share * math.log2(lift), count, word))
     scored.sort(key=lambda item: (-item[0], item[2]))
     if scored and scored[0][1] >= _DOMINANT_SHARE * size:
         return [scored[0][2]]

@@ -1,4 +1,4 @@
-"""``projector_config.pbtxt``: which tensors to show, and where their labels and pictures are."""
+"""Files of TensorBoard's projector: ``projector_config.pbtxt`` and saved bookmarks."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from tracklight.logdir.discover import PROJECTOR_CONFIG
 CONFIG_FILENAME = PROJECTOR_CONFIG
 
 _MAX_CONFIG_BYTES = 16 << 20
+_MAX_BOOKMARKS_BYTES = 256 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigEntry:
-    """One embedding of a config; paths start at the config's folder, empty is not given."""
+    """One embedding of a config. Paths are relative to the config's directory, empty if unset."""
 
     tensor_name: str = ""
     tensor_path: str = ""
@@ -33,57 +34,14 @@ class ConfigEntry:
 
 @dataclass(frozen=True, slots=True)
 class ProjectorConfig:
-    """A config as it was written."""
+    """The content of a ``projector_config.pbtxt``."""
 
     checkpoint_path: str = ""
     entries: tuple[ConfigEntry, ...] = ()
 
 
-def parse_config(data: bytes) -> ProjectorConfig:
-    """Read the text of a config; fields that nobody knows are passed over."""
-    message = parse_text_proto("ProjectorConfig", data, CONFIG_FILENAME)
-    checkpoint = message.model_checkpoint_path or message.model_checkpoint_dir
-    return ProjectorConfig(_decode_text(checkpoint), tuple(map(_read_entry, message.embeddings)))
-
-
-def parse_text_proto(kind: str, data: bytes, name: str) -> Message:
-    """A message in protobuf's text format; ``name`` is what its file is called."""
-    from google.protobuf import text_format
-
-    if len(data) > _MAX_CONFIG_BYTES:
-        raise FormatError(f"{name} has {len(data)} bytes, which no such file needs")
-    message = getattr(proto, kind)()
-    try:
-        return text_format.Parse(
-            data.decode("utf-8", "surrogateescape"), message, allow_unknown_field=True
-        )
-    except (text_format.ParseError, UnicodeError, RecursionError, ValueError) as error:
-        raise FormatError(f"{name} cannot be read: line {error}") from None
-
-
-def _read_entry(info: Message) -> ConfigEntry:
-    return ConfigEntry(
-        tensor_name=_decode_text(info.tensor_name).removesuffix(":0"),
-        tensor_path=_decode_text(info.tensor_path),
-        tensor_shape=tuple(info.tensor_shape),
-        metadata_path=_decode_text(info.metadata_path),
-        bookmarks_path=_decode_text(info.bookmarks_path),
-        sprite_path=_decode_text(info.sprite.image_path),
-        sprite_size=tuple(info.sprite.single_image_dim),
-    )
-
-
-def _decode_text(data: bytes) -> str:
-    return data.decode("utf-8", "surrogateescape")
-
-
-# Views that somebody saved, as TensorBoard's projector writes them.
-
-_MAX_BOOKMARKS_BYTES = 256 << 20
-
-
 class CameraDef(msgspec.Struct, rename="camel"):
-    """Where points are looked at from; they fill a cube from -1 to 1, with y on top."""
+    """A camera position. The points fill a cube from -1 to 1, with y pointing up."""
 
     orthographic: bool = False
     position: tuple[float, float, float] = (0, 0, 1)
@@ -92,7 +50,7 @@ class CameraDef(msgspec.Struct, rename="camel"):
 
 
 class Bookmark(msgspec.Struct, rename="camel"):
-    """One view; what is not known is dropped, and the place of every point as well."""
+    """One saved view. The coordinates of the points and unknown fields are dropped."""
 
     label: str = ""
     is_selected: bool = False
@@ -122,19 +80,73 @@ class Bookmark(msgspec.Struct, rename="camel"):
     selected_label_option: str | None = None
 
 
-def read_bookmarks(file: BinaryIO, shape: tuple[int, int]) -> list[Bookmark]:
-    """The views of an embedding; those of one that has another shape are refused."""
-    if get_file_size(file) > _MAX_BOOKMARKS_BYTES:
+def parse_config(data: bytes) -> ProjectorConfig:
+    """Parse the text of a config; unknown fields are ignored.
+
+    Raises:
+        FormatError: The text is not a projector config.
+    """
+    message = parse_text_proto("ProjectorConfig", data, CONFIG_FILENAME)
+    checkpoint = message.model_checkpoint_path or message.model_checkpoint_dir
+    return ProjectorConfig(_decode_text(checkpoint), tuple(map(_read_entry, message.embeddings)))
+
+
+def parse_text_proto(kind: str, data: bytes, name: str) -> Message:
+    """Parse a message in protobuf's text format.
+
+    Args:
+        kind: Name of the message type.
+        data: The content of the file.
+        name: Name of the file, for error messages.
+    """
+    from google.protobuf import text_format
+
+    if len(data) > _MAX_CONFIG_BYTES:
         raise FormatError(
-            f"bookmarks of more than {_MAX_BOOKMARKS_BYTES >> 20} MiB, the most that is read"
+            f"{name} has {len(data)} bytes; at most {_MAX_CONFIG_BYTES >> 20} MiB are read"
         )
+    message = getattr(proto, kind)()
+    try:
+        return text_format.Parse(
+            data.decode("utf-8", "surrogateescape"), message, allow_unknown_field=True
+        )
+    except (text_format.ParseError, UnicodeError, RecursionError, ValueError) as error:
+        raise FormatError(f"{name} cannot be read: line {error}") from None
+
+
+def _read_entry(info: Message) -> ConfigEntry:
+    return ConfigEntry(
+        tensor_name=_decode_text(info.tensor_name).removesuffix(":0"),
+        tensor_path=_decode_text(info.tensor_path),
+        tensor_shape=tuple(info.tensor_shape),
+        metadata_path=_decode_text(info.metadata_path),
+        bookmarks_path=_decode_text(info.bookmarks_path),
+        sprite_path=_decode_text(info.sprite.image_path),
+        sprite_size=tuple(info.sprite.single_image_dim),
+    )
+
+
+def _decode_text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
+def read_bookmarks(file: BinaryIO, shape: tuple[int, int]) -> list[Bookmark]:
+    """Read the saved views of an embedding with this shape.
+
+    Raises:
+        FormatError: The file is not a list of bookmarks, or they belong to another shape.
+    """
+    if get_file_size(file) > _MAX_BOOKMARKS_BYTES:
+        raise FormatError(f"bookmark files over {_MAX_BOOKMARKS_BYTES >> 20} MiB are not read")
     file.seek(0)
     try:
         bookmarks = msgspec.json.decode(file.read(), type=list[Bookmark])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise FormatError(f"the bookmarks are not right: {error}") from None
+        raise FormatError(f"invalid bookmarks: {error}") from None
     for bookmark in bookmarks:
-        there = bookmark.data_set_dimensions
-        if there and there != list(shape):
-            raise FormatError(f"the bookmarks are for {there} numbers, and not for {list(shape)}")
+        expected = bookmark.data_set_dimensions
+        if expected and expected != list(shape):
+            raise FormatError(
+                f"the bookmarks belong to vectors of shape {expected}, not {list(shape)}"
+            )
     return bookmarks

@@ -1,4 +1,4 @@
-"""A column of labels made to be searched: a million of them in some hundredths of a second."""
+"""Search the labels of points, a million of them in some hundredths of a second."""
 
 from __future__ import annotations
 
@@ -15,14 +15,17 @@ from tracklight.analysis.media.time_limits import match_lines
 from tracklight.types import Bool, Int64
 from tracklight.util.lru_cache import LruCache
 
-#: Expressions that are no more than words, maybe several of them and maybe at the ends of a label.
-_PLAIN = re.compile(
+#: Regular expressions that are literal texts: alternatives, optionally anchored.
+_LITERALS = re.compile(
     r"(\^?)(\(?)([^\W_][\w ,:;@#%&='\"<>/~-]*(?:\|[\w ,:;@#%&='\"<>/~-]+)*)(\)?)(\$?)"
 )
 
+_MAX_CACHE_BYTES = 512 << 20
+_IDLE_S = 600.0
+
 
 class LiteralPattern(NamedTuple):
-    """Texts of which one has to be in a label, at its beginning or at its end if so said."""
+    """Texts of which a label must contain one, optionally at its start or end."""
 
     texts: Sequence[str]
     at_start: bool = False
@@ -30,21 +33,21 @@ class LiteralPattern(NamedTuple):
 
 
 def find_literal_pattern(expression: str) -> LiteralPattern | None:
-    """The words that an expression asks for, if it asks for nothing else."""
-    plain = _PLAIN.fullmatch(expression)
-    if plain is None:
+    """Return the literal texts of a regular expression; None if it is more than that."""
+    match = _LITERALS.fullmatch(expression)
+    if match is None:
         return None
-    start, opening, words, closing, end = plain.groups()
-    is_whole = bool(opening) == bool(closing)
-    texts = words.split("|")
-    # Without brackets an end belongs to the first or the last word only.
-    if not is_whole or ((start or end) and len(texts) > 1 and not opening):
+    start, opening, alternatives, closing, end = match.groups()
+    is_balanced = bool(opening) == bool(closing)
+    texts = alternatives.split("|")
+    # Without parentheses an anchor belongs to the first or last alternative only.
+    if not is_balanced or ((start or end) and len(texts) > 1 and not opening):
         return None
     return LiteralPattern(texts, bool(start), bool(end))
 
 
 class LabelIndex:
-    """All values one after another, in small letters."""
+    """The values of a column as one lower-case byte string, for vectorized substring search."""
 
     def __init__(self, values: Sequence[str]) -> None:
         joined = "\n".join(values)
@@ -56,41 +59,34 @@ class LabelIndex:
         self._starts = np.concatenate([[0], self._ends[:-1] + 1])
 
     def match(self, pattern: LiteralPattern) -> Bool:
-        """Which values hold one of the words."""
-        found = np.zeros(len(self._ends), np.bool_)
+        """Return a mask of the values that contain one of the texts, ignoring case."""
+        matches = np.zeros(len(self._ends), np.bool_)
         for text in pattern.texts:
             needle = text.lower().encode()
-            places = self._find_offsets(needle)
-            values = np.searchsorted(self._ends, places)
-            fits = np.ones(len(places), np.bool_)
+            offsets = self._find_offsets(needle)
+            values = np.searchsorted(self._ends, offsets)
+            is_match = np.ones(len(offsets), np.bool_)
             if pattern.at_start:
-                fits &= self._starts[values] == places
+                is_match &= self._starts[values] == offsets
             if pattern.at_end:
-                fits &= self._ends[values] == places + len(needle)
-            found[values[fits]] = True
-        return found
+                is_match &= self._ends[values] == offsets + len(needle)
+            matches[values[is_match]] = True
+        return matches
 
     def _find_offsets(self, needle: bytes) -> Int64:
-        """Where a text begins: letter by letter, among ever fewer places."""
+        """Return all offsets of a text by narrowing down candidates byte by byte."""
         if not needle:
             return self._starts
-        last = max(len(self._bytes) - len(needle) + 1, 0)
-        letters: NDArray[np.uint8] = np.frombuffer(needle, np.uint8)
-        places = np.flatnonzero(self._bytes[:last] == letters[0])
-        for offset in range(1, len(letters)):
-            places = places[self._bytes[places + offset] == letters[offset]]
-        return places
-
-
-# Finds points by their labels.
-
-_MAX_CACHE_BYTES = 512 << 20
-
-_IDLE_S = 600.0
+        end = max(len(self._bytes) - len(needle) + 1, 0)
+        characters: NDArray[np.uint8] = np.frombuffer(needle, np.uint8)
+        offsets = np.flatnonzero(self._bytes[:end] == characters[0])
+        for shift in range(1, len(characters)):
+            offsets = offsets[self._bytes[offsets + shift] == characters[shift]]
+        return offsets
 
 
 class LabelSearcher:
-    """Searches columns, which are put together for it when they are first looked through."""
+    """Searches label columns. The indexes of recently searched columns are cached."""
 
     def __init__(self) -> None:
         self._indexes: LruCache[int, tuple[LabelColumn, LabelIndex]] = LruCache(
@@ -100,26 +96,35 @@ class LabelSearcher:
     def search(
         self, embedding: LoadedEmbedding, query: str, regex: bool, column: str | None
     ) -> Bool:
-        """Which rows hold a text in a column, or in any of them; small letters are as large."""
+        """Return a mask of the rows whose labels match, ignoring case.
+
+        Args:
+            embedding: The labeled points. Points without labels are searched by row number.
+            query: A text or a regular expression; an empty one matches nothing.
+            regex: Whether the query is a regular expression.
+            column: The column to search; None for all.
+
+        Raises:
+            UsageError: The column does not exist, or the expression is invalid or too slow.
+        """
         if not query:
             return np.zeros(embedding.row_count, np.bool_)
-        chosen = embedding.columns if column is None else [embedding.get_column(column)]
-        if not chosen:
-            chosen = [make_label_column("row", [str(row) for row in range(embedding.row_count)])]
-        found = np.zeros(embedding.row_count, np.bool_)
-        words = find_literal_pattern(query) if regex else LiteralPattern([query])
-        for one in chosen:
-            haystack = self._get_index(one)
-            values = (
-                haystack.match(words)
-                if words
-                else match_lines(query, haystack.text, len(one.values))
-            )
-            found |= one.expand(values)
-        return found
+        columns = embedding.columns if column is None else [embedding.get_column(column)]
+        if not columns:
+            columns = [make_label_column("row", [str(row) for row in range(embedding.row_count)])]
+        pattern = find_literal_pattern(query) if regex else LiteralPattern([query])
+        rows = np.zeros(embedding.row_count, np.bool_)
+        for labels in columns:
+            index = self._get_index(labels)
+            if pattern:
+                matches = index.match(pattern)
+            else:
+                matches = match_lines(query, index.text, len(labels.values))
+            rows |= labels.expand(matches)
+        return rows
 
     def _get_index(self, column: LabelColumn) -> LabelIndex:
-        # The column stays with its haystack, so that no other can get its number meanwhile.
+        # The cached entry holds the column, so that its id() is not reused meanwhile.
         return self._indexes.get_or_build(
             id(column), lambda: (column, LabelIndex(column.values)), lambda it: 3 * len(it[1].text)
         )[1]

@@ -1,4 +1,13 @@
-"""Sessions: runs by what they were given and what came of it, out of records and files of settings.
+"""Experiments: sessions with their hyperparameters and metrics, and what made the difference.
 
-What a program calls to log hyperparameters is `tracklight.hparams`; this is the side that reads.
+A session is one training with the hyperparameters it was given, read from HParams records or from
+settings files such as ``hparams.yaml``. (`tracklight.hparams` is the API that writes them.)
+
+- `settings_files` parses settings files, `sessions` finds the sessions of a log.
+- `hparam_columns` and `metrics` turn them into columns of a table; `study` keeps the table of a log
+  up to date.
+- `features`, `forest` and `importance` compute how important each hyperparameter is.
+
+Start with `study.Study`. The package may import `formats`, `logdir`, `index` and
+`tracklight.analysis.source`; nothing here knows about HTTP.
 """

@@ -33,27 +33,28 @@ class RegressionTree:
     value: Float64
 
     def predict(self, bins: Bins) -> Float64:
-        at = np.zeros(len(bins), np.int64)
+        """Return the prediction of each row."""
+        node_of = np.zeros(len(bins), np.int64)
         rows = np.arange(len(bins))
         while len(rows):
-            node = at[rows]
-            inner = self.left[node] >= 0
-            rows, node = rows[inner], node[inner]
+            node = node_of[rows]
+            is_inner = self.left[node] >= 0
+            rows, node = rows[is_inner], node[is_inner]
             is_right = bins[rows, self.feature[node]] > self.bound[node]
-            at[rows] = self.left[node] + is_right
-        return self.value[at]
+            node_of[rows] = self.left[node] + is_right
+        return self.value[node_of]
 
 
 def grow_tree(
     bins: Bins, target: Float64, bin_count: int, rng: np.random.Generator
 ) -> RegressionTree:
     """Grow a tree until no split of a leaf reduces the squared error."""
-    growth = _TreeBuilder(len(target), target)
+    builder = _TreeBuilder(len(target), target)
     for _ in range(_MAX_DEPTH):
-        if not growth.open:
+        if not builder.level:
             break
-        growth.split(bins, target, bin_count, rng)
-    return growth.finish()
+        builder.split(bins, target, bin_count, rng)
+    return builder.finish()
 
 
 class _TreeBuilder:
@@ -62,42 +63,43 @@ class _TreeBuilder:
     def __init__(self, rows: int, target: Float64) -> None:
         self.feature, self.bound, self.left = [-1], [-1], [-1]
         self.value = [float(target.mean())]
-        self.open = [0]
+        self.level = [0]
         """Nodes of the current level."""
-        self._at = np.zeros(rows, np.int64)
-        """Position of each row's node in `open`; -1 for rows in a leaf."""
+        self._level_index = np.zeros(rows, np.int64)
+        """Index of each row's node in `level`; -1 for rows in a leaf."""
 
     def split(self, bins: Bins, target: Float64, bin_count: int, rng: np.random.Generator) -> None:
-        rows = np.flatnonzero(self._at >= 0)
+        """Split the nodes of the current level and make their children the next level."""
+        rows = np.flatnonzero(self._level_index >= 0)
         counts, sums = _accumulate(
-            self._at[rows], bins[rows], target[rows], len(self.open), bin_count
+            self._level_index[rows], bins[rows], target[rows], len(self.level), bin_count
         )
         gains = _score_splits(counts, sums)
-        gains[~_choose_features(len(self.open), bins.shape[1], rng)] = -np.inf
-        flat = gains.reshape(len(self.open), -1)
+        gains[~_choose_features(len(self.level), bins.shape[1], rng)] = -np.inf
+        flat = gains.reshape(len(self.level), -1)
         best = flat.argmax(axis=1)
         unsplit = sums[:, 0, -1] ** 2 / np.maximum(counts[:, 0, -1], 1)
         improves = flat[np.arange(len(best)), best] > unsplit + 1e-12 * np.abs(unsplit)
-        self._open_next(bins, target, rows, best // bin_count, best % bin_count, improves)
+        self._add_children(bins, target, rows, best // bin_count, best % bin_count, improves)
 
-    def _open_next(
+    def _add_children(
         self, bins: Bins, target: Float64, rows: Int64, feature: Int64, bound: Int64, improves: Bool
     ) -> None:
         """Split the nodes where that reduces the error, and move their rows to the children."""
-        place = self._at[rows]
-        side = bins[rows, feature[place]] > bound[place]
-        first = np.cumsum(improves) * 2 - 2
-        child = np.where(improves[place], first[place] + side, -1)
-        self._at[rows] = child
+        parent = self._level_index[rows]
+        is_right = bins[rows, feature[parent]] > bound[parent]
+        first_child = np.cumsum(improves) * 2 - 2
+        child = np.where(improves[parent], first_child[parent] + is_right, -1)
+        self._level_index[rows] = child
         count = 2 * int(improves.sum())
-        there = child >= 0
-        totals = np.bincount(child[there], target[rows[there]], count)
-        sizes = np.bincount(child[there], minlength=count)
-        for number in np.flatnonzero(improves).tolist():
-            node = self.open[number]
-            self.feature[node], self.bound[node] = int(feature[number]), int(bound[number])
-            self.left[node] = len(self.value) + int(first[number])
-        self.open = list(range(len(self.value), len(self.value) + count))
+        has_child = child >= 0
+        totals = np.bincount(child[has_child], target[rows[has_child]], count)
+        sizes = np.bincount(child[has_child], minlength=count)
+        for index in np.flatnonzero(improves).tolist():
+            node = self.level[index]
+            self.feature[node], self.bound[node] = int(feature[index]), int(bound[index])
+            self.left[node] = len(self.value) + int(first_child[index])
+        self.level = list(range(len(self.value), len(self.value) + count))
         self.value += (totals / np.maximum(sizes, 1)).tolist()
         for column in (self.feature, self.bound, self.left):
             column += [-1] * count
@@ -108,11 +110,11 @@ class _TreeBuilder:
 
 
 def _accumulate(
-    at: Int64, bins: Bins, target: Float64, nodes: int, bin_count: int
+    level_index: Int64, bins: Bins, target: Float64, nodes: int, bin_count: int
 ) -> tuple[Float64, Float64]:
     """Return the number and the sum of rows up to each bin, by node, feature and bin."""
     features = bins.shape[1]
-    cells = ((at[:, None] * features + np.arange(features)) * bin_count + bins).ravel()
+    cells = ((level_index[:, None] * features + np.arange(features)) * bin_count + bins).ravel()
     shape = (nodes, features, bin_count)
     size = nodes * features * bin_count
     counts = np.bincount(cells, minlength=size).reshape(shape).cumsum(axis=2)
@@ -121,7 +123,7 @@ def _accumulate(
 
 
 def _score_splits(counts: Float64, sums: Float64) -> Float64:
-    """Score every split (higher is better), -inf where it would leave too few rows on a side."""
+    """Score every split (higher is better); -inf if it leaves too few rows on a side."""
     right_counts, right_sums = counts[..., -1:] - counts, sums[..., -1:] - sums
     allowed = (counts >= _MIN_LEAF_ROWS) & (right_counts >= _MIN_LEAF_ROWS)
     gains = sums**2 / np.maximum(counts, 1) + right_sums**2 / np.maximum(right_counts, 1)

@@ -1,4 +1,4 @@
-"""One hyperparameter over all sessions, as numbers that a page can filter and sort by."""
+"""Hyperparameters as columns of numbers over all sessions, which a page can filter and sort."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from tracklight.formats.hparams import Experiment, HParam, HParamValue, Interval
 from tracklight.logdir.names import natural_key
 from tracklight.types import Float64
 
-#: A table with more columns is nothing that anybody looks at.
+#: Further hyperparameters are not shown.
 MAX_HPARAMS = 1000
 
-#: From this ratio of the highest to the lowest value on, a logarithmic axis shows more.
+#: Smallest ratio of the highest to the lowest value for a logarithmic axis.
 _MIN_LOG_RATIO = 50
 
 _NONE = type(None)
@@ -28,18 +28,18 @@ HParamType = Literal["number", "bool", "string", "mixed"]
 
 
 class CellState(IntEnum):
-    """What a cell's number means."""
+    """The meaning of a cell's number."""
 
     NUMBER = 0
     MISSING = 1
     TEXT = 2
-    """A place in the words of the column."""
+    """An index into the categories of the column."""
     BOOL = 3
 
 
 @dataclass(frozen=True, eq=False)
 class HParamColumn:
-    """A hyperparameter: what is known of it, and a number for each session."""
+    """A hyperparameter and its value in each session, encoded as a number."""
 
     name: str
     label: str
@@ -50,23 +50,24 @@ class HParamColumn:
     categories: list[str]
     values: Float64
     states: NDArray[np.uint8] | None
-    """None where all sessions have a number."""
+    """The `CellState` of each session; None if all are numbers."""
 
     @property
     def differs(self) -> bool:
         return self.distinct_count > 1
 
     def is_missing(self) -> NDArray[np.bool_]:
-        """For each session, whether it was not given this one."""
+        """Return a mask of the sessions without this hyperparameter."""
         if self.states is None:
             return np.zeros(len(self.values), np.bool_)
         return np.asarray(self.states == CellState.MISSING)
 
     def numbers(self) -> Float64:
-        """The cells that are numbers."""
+        """Return the values of the cells that are numbers."""
         return self.values if self.states is None else self.values[self.states == CellState.NUMBER]
 
     def get_value(self, row: int) -> HParamValue | None:
+        """Return the decoded value of a session; None if it is missing."""
         state = CellState.NUMBER if self.states is None else self.states[row]
         if state == CellState.MISSING:
             return None
@@ -79,7 +80,10 @@ class HParamColumn:
 def build_hparam_columns(
     sessions: Sequence[Session], experiments: Iterable[Experiment]
 ) -> list[HParamColumn]:
-    """All that were declared or given; first those that differ, and that most sessions have."""
+    """Return all declared and observed hyperparameters.
+
+    Those that differ between sessions come first, then those that most sessions have.
+    """
     declared = _merge_declared(experiments)
     observed = dict.fromkeys(name for session in sessions for name in session.hparams)
     names = [*dict.fromkeys([*declared, *observed])][:MAX_HPARAMS]
@@ -87,28 +91,28 @@ def build_hparam_columns(
         _build_column(name, declared.get(name), [session.hparams.get(name) for session in sessions])
         for name in names
     ]
-    return sorted(columns, key=_rank)
+    return sorted(columns, key=_sort_key)
 
 
 def get_finite_range(values: Float64) -> tuple[float | None, float | None]:
-    """The lowest and the highest of the values that are finite."""
+    """Return the lowest and the highest finite value; None if there is none."""
     finite = values[np.isfinite(values)]
     return (float(finite.min()), float(finite.max())) if len(finite) else (None, None)
 
 
 def should_use_log_scale(values: Float64) -> bool:
-    """Whether values spread over so many sizes that a logarithmic axis shows more."""
+    """Return whether positive values span so many magnitudes that a logarithmic axis is better."""
     low, high = get_finite_range(values)
     return low is not None and high is not None and 0 < low and low * _MIN_LOG_RATIO <= high
 
 
-def _rank(column: HParamColumn) -> tuple[object, ...]:
+def _sort_key(column: HParamColumn) -> tuple[object, ...]:
     missing = int(np.count_nonzero(column.is_missing()))
     return not column.differs, missing, not column.is_declared, natural_key(column.name)
 
 
 def _merge_declared(experiments: Iterable[Experiment]) -> dict[str, HParam]:
-    """What the first who says something of a hyperparameter says."""
+    """Return the first declaration of each hyperparameter that has a name or a description."""
     declared: dict[str, HParam] = {}
     for experiment in experiments:
         for hparam in experiment.hparams:
@@ -122,7 +126,7 @@ def _build_column(
     name: str, declared: HParam | None, cells: list[HParamValue | None]
 ) -> HParamColumn:
     kinds = set(map(type, cells))
-    values, states, words = _encode(cells, kinds)
+    values, states, categories = _encode(cells, kinds)
     return HParamColumn(
         name=name,
         label=(declared and declared.display_name) or name,
@@ -130,7 +134,7 @@ def _build_column(
         type=_get_type(kinds - {_NONE}, declared),
         is_declared=declared is not None,
         distinct_count=_count_distinct(values, states),
-        categories=words,
+        categories=categories,
         values=values,
         states=states,
     )
@@ -139,35 +143,35 @@ def _build_column(
 def _encode(
     cells: list[HParamValue | None], kinds: set[type]
 ) -> tuple[Float64, NDArray[np.uint8] | None, list[str]]:
-    """Columns of one kind, which most are, are turned into numbers at once."""
-    words = sorted({cell for cell in cells if type(cell) is str}, key=natural_key)
+    """Encode cells as numbers, states and categories; columns of one type at once."""
+    categories = sorted({cell for cell in cells if type(cell) is str}, key=natural_key)
     if len(kinds - {_NONE}) > 1:
-        places = {word: place for place, word in enumerate(words)}
-        pairs = [_encode_cell(cell, places) for cell in cells]
+        index_of = {text: index for index, text in enumerate(categories)}
+        pairs = [_encode_cell(cell, index_of) for cell in cells]
         numbers, states = zip(*pairs, strict=True)
-        return np.array(numbers, np.float64), np.array(states, np.uint8), words
-    if words:
-        codes: dict[object, float] = {word: place for place, word in enumerate(words)}
+        return np.array(numbers, np.float64), np.array(states, np.uint8), categories
+    if categories:
+        codes: dict[object, float] = {text: index for index, text in enumerate(categories)}
         values = np.array([codes.get(cell, math.nan) for cell in cells], np.float64)
     else:
         values = np.array(cells, np.float64)
-    state = CellState.TEXT if words else CellState.BOOL if bool in kinds else CellState.NUMBER
+    state = CellState.TEXT if categories else CellState.BOOL if bool in kinds else CellState.NUMBER
     if state is CellState.NUMBER and _NONE not in kinds:
-        return values, None, words
+        return values, None, categories
     missing = np.array([cell is None for cell in cells], np.bool_)
-    return values, np.where(missing, np.uint8(CellState.MISSING), np.uint8(state)), words
+    return values, np.where(missing, np.uint8(CellState.MISSING), np.uint8(state)), categories
 
 
-def _encode_cell(cell: HParamValue | None, places: dict[str, int]) -> tuple[float, CellState]:
+def _encode_cell(cell: HParamValue | None, index_of: dict[str, int]) -> tuple[float, CellState]:
     if cell is None:
         return math.nan, CellState.MISSING
     if isinstance(cell, str):
-        return places[cell], CellState.TEXT
+        return index_of[cell], CellState.TEXT
     return float(cell), CellState.BOOL if isinstance(cell, bool) else CellState.NUMBER
 
 
 def _count_distinct(values: Float64, states: NDArray[np.uint8] | None) -> int:
-    """True is not one here, and all that is no number is the same."""
+    """Count distinct values by state, so that True and 1 differ; all NaN are the same."""
     if states is None:
         return len(np.unique(values))
     kinds = (CellState.NUMBER, CellState.TEXT, CellState.BOOL)

@@ -5,8 +5,8 @@ increase of the error of each tree, on sessions that were not in its bootstrap s
 values of the hyperparameter are permuted. The out-of-bag R² tells how far to trust the result.
 
 The forest was compared with Optuna's PED-ANOVA, fANOVA and mean decrease impurity on functions
-with known importances, and ranks hyperparameters best: `tests/analysis/experiments/importance_problems.py`
-and ARCHITECTURE.md have the numbers.
+with known importances, and ranks hyperparameters best; see ARCHITECTURE.md and
+``tests/analysis/experiments/importance_problems.py``.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _TREES = 50
 #: Larger studies are sampled: more sessions take longer and hardly change the ranks.
 _MAX_SESSIONS = 2000
 _MAX_FEATURES = 100
-#: Interactions are looked for among so many of the most important hyperparameters.
+#: Interactions are computed between this many of the most important hyperparameters.
 _MAX_PAIRED = 4
 #: Interactions with a smaller share are not reported.
 _MIN_PAIR_SHARE = 0.05
@@ -53,16 +53,21 @@ class HParamImportance:
     direction: int
     """1 if higher values are better, -1 if lower values are, 0 if neither is clear."""
     best: str | None
+    """What the best sessions have in common: a range or a category."""
 
 
 @dataclass(frozen=True)
 class ImportanceResult:
-    """Result of `measure`; ``r2`` is the out-of-bag R² of the forest."""
+    """Result of `compute_importance`; without shares if nothing can be computed."""
 
     sessions: int
+    """Number of sessions that were used."""
     r2: float = 0.0
+    """Out-of-bag R² of the forest."""
     shares: list[HParamImportance] = field(default_factory=list)
+    """The most important hyperparameter first."""
     pairs: list[tuple[str, str, float]] = field(default_factory=list)
+    """Interactions: two hyperparameters and their common share."""
 
 
 def compute_importance(
@@ -102,7 +107,7 @@ def _clip_outliers(values: Float64, sign: int) -> Float64:
 
 
 class _Forest:
-    """Trees with their out-of-bag rows, and the errors of permuted features."""
+    """A random forest that keeps its out-of-bag rows to permute features on them."""
 
     def __init__(self, features: Sequence[Feature], target: Float64, rng: np.random.Generator):
         self._bins = np.stack([feature.bins for feature in features], axis=1)
@@ -112,10 +117,9 @@ class _Forest:
         self._rng = rng
         self._sums, self._prediction_counts = np.zeros(len(target)), np.zeros(len(target))
         singles = [[n] for n in range(len(features))]
-        grown = [self._grow() for _ in range(_TREES)]
-        self.losses = np.array([self._permute(*one, singles) for one in grown])
+        self._trees = [self._grow() for _ in range(_TREES)]
+        self.losses = np.array([self._permute(*tree, singles) for tree in self._trees])
         """Increase of the error when a feature is permuted, by tree and feature."""
-        self._grown = grown
 
     @property
     def r2(self) -> float:
@@ -127,7 +131,7 @@ class _Forest:
 
     def permute_together(self, sets: list[list[int]]) -> Float64:
         """Return the mean increase of the error when the features of each set are permuted."""
-        return np.asarray(np.mean([self._permute(*one, sets) for one in self._grown], axis=0))
+        return np.asarray(np.mean([self._permute(*tree, sets) for tree in self._trees], axis=0))
 
     def _grow(self) -> tuple[RegressionTree, Bins, Int64]:
         count = len(self._target)
@@ -142,10 +146,10 @@ class _Forest:
         return tree, bins, out_of_bag
 
     def _impute(self, bins: Bins) -> None:
-        """Give rows without a conditional feature random values of the others.
+        """Replace missing values of conditional features by random values of other rows.
 
-        Otherwise that it is missing would tell the value of the feature that it depends on, and
-        the importance of that one would be divided between the two.
+        Otherwise missing values would reveal the value of the feature that they depend on, and
+        its importance would be divided between the two.
         """
         for n, missing in self._missing.items():
             bins[missing, n] = self._rng.choice(bins[~missing, n], int(missing.sum()))
@@ -177,7 +181,7 @@ def _make_result(
     forest: _Forest, features: Sequence[Feature], target: Float64, sign: int
 ) -> ImportanceResult:
     means = np.maximum(forest.losses.mean(axis=0), 0)
-    whole = float(means.sum()) or 1.0
+    total = float(means.sum()) or 1.0
     errors = forest.losses.std(axis=0) / np.sqrt(len(forest.losses))
     order = np.argsort(-means, kind="stable").tolist()
     directions = estimate_directions(features, target)
@@ -185,8 +189,8 @@ def _make_result(
         HParamImportance(
             features[n].name,
             features[n].label,
-            float(means[n]) / whole,
-            float(errors[n]) / whole,
+            float(means[n]) / total,
+            float(errors[n]) / total,
             directions[n] * sign,
             find_best_range(features[n], target, sign),
         )
@@ -199,21 +203,22 @@ def _make_result(
 def _list_interactions(
     forest: _Forest, features: Sequence[Feature], means: Float64, order: list[int]
 ) -> list[tuple[str, str, float]]:
-    """Find interactions.
+    """Return the pairs of features that interact, the strongest first.
 
-    Without one, permuting two features increases the error by the sum of their own increases.
+    Without an interaction, permuting two features increases the error by the sum of the increases
+    of both.
     """
     sets = [list(pair) for pair in combinations(order, 2)]
-    whole = float(means.sum())
-    if not sets or not whole:
+    total = float(means.sum())
+    if not sets or not total:
         return []
     shared = [
         sum(means[pair]) - loss
         for pair, loss in zip(sets, forest.permute_together(sets), strict=True)
     ]
-    found = [
-        (features[a].name, features[b].name, float(both / whole))
-        for (a, b), both in zip(sets, shared, strict=True)
-        if both / whole >= _MIN_PAIR_SHARE
+    interactions = [
+        (features[first].name, features[second].name, float(common / total))
+        for (first, second), common in zip(sets, shared, strict=True)
+        if common / total >= _MIN_PAIR_SHARE
     ]
-    return sorted(found, key=lambda pair: -pair[2])
+    return sorted(interactions, key=lambda interaction: -interaction[2])

@@ -1,4 +1,9 @@
-"""Which metrics sessions have, and in which runs their curves are."""
+"""Metrics of sessions: which there are, their values, and their aggregation over repeats.
+
+A metric is a scalar series in the runs of sessions (`list_metrics`). A `MetricReduction` turns each
+curve into one number, such as its last or its best value. Sessions of the same group are repeats
+of a trial; `aggregate_metric` combines their numbers.
+"""
 
 from __future__ import annotations
 
@@ -9,34 +14,50 @@ from typing import Literal
 
 import numpy as np
 
-from tracklight.analysis.experiments.sessions import Session, SessionRun
+from tracklight.analysis.experiments.sessions import PARENT_GROUP, Session, SessionRun
 from tracklight.analysis.source import Context, Source
 from tracklight.errors import LogError
 from tracklight.formats.hparams import Experiment
-from tracklight.formats.hparams import Metric as Declared
 from tracklight.index.series_query import Curve, SeriesQuery
 from tracklight.logdir.names import natural_key
 from tracklight.types import Float64, Int64, Point, SeriesSummary
 
 Goal = Literal["min", "max"]
+ReductionKind = Literal["last", "min", "max", "mean", "step"]
+Aggregation = Literal["mean", "median", "min", "max"]
+
+#: A run and a tag.
+SeriesKey = tuple[str, str]
+
+#: A value and its step; both NaN if there is none.
+ValueAtStep = tuple[float, float]
+NO_VALUE: ValueAtStep = (float("nan"), float("nan"))
 
 _LOWER_IS_BETTER = re.compile(
     r"loss|err|perplexity|ppl|\b(mse|mae|rmse|nll|wer|cer|fid|bpc|bpd)\b|cost|entropy|regret"
     r"|distance|latency|time|seconds|duration|memory|bytes",
     re.IGNORECASE,
 )
-
 _GOAL_IN_DESCRIPTION = re.compile(r"\b(minimize|maximize)\b", re.IGNORECASE)
-
-#: What is logged along with training but is no measure of how good it was.
+#: Scalars that are logged with training but do not measure its quality.
 _BOOKKEEPING_TAG = re.compile(
     r"(^|/|_)(epoch|step|lr|learning_rate|hp_metric)\b|^lr-", re.IGNORECASE
 )
 
+_AGGREGATIONS: dict[Aggregation, Callable[[Float64], float]] = {
+    "mean": np.mean,
+    "median": np.median,
+    "min": np.min,
+    "max": np.max,
+}
+
+
+# ---- Metrics
+
 
 @dataclass(frozen=True, eq=False)
 class Metric:
-    """A scalar in the runs of sessions: ``tag`` in the run ``<session>/<group>``."""
+    """A scalar of sessions: the series ``tag`` in the run ``<session>/<group>``."""
 
     group: str
     tag: str
@@ -44,88 +65,84 @@ class Metric:
     description: str = ""
     is_declared: bool = False
     runs: dict[str, str] = field(default_factory=dict)
-    """By session, the run that has it."""
+    """The run that has the series, by session."""
 
     @property
     def key(self) -> str:
+        """Identifies the metric in requests: ``GROUP|TAG``."""
         return f"{self.group}|{self.tag}"
 
     @property
     def label(self) -> str:
         if self.display_name or not self.group:
             return self.display_name or self.tag
-        return f"{self.tag} ({'above' if self.group == '..' else self.group})"
+        return f"{self.tag} ({'parent run' if self.group == PARENT_GROUP else self.group})"
 
     @property
     def goal(self) -> Goal:
-        """Whether more or less of it is wanted, as far as its name and description tell."""
-        if said := _GOAL_IN_DESCRIPTION.search(self.description):
-            return "min" if said[0].lower() == "minimize" else "max"
+        """Whether lower or higher values are better, guessed from the description and the name."""
+        if match := _GOAL_IN_DESCRIPTION.search(self.description):
+            return "min" if match[0].lower() == "minimize" else "max"
         return "min" if _LOWER_IS_BETTER.search(f"{self.display_name} {self.tag}") else "max"
 
 
 def list_metrics(
     context: Context, session_runs: Mapping[str, SessionRun], experiments: Iterable[Experiment]
 ) -> list[Metric]:
-    """Those that were declared, in that order, then all other scalars of the sessions' runs."""
+    """Return the metrics of all sessions.
+
+    Declared metrics come first, in the order of their declaration, then all other scalars.
+
+    Args:
+        context: The log.
+        session_runs: The session of each run; see `sessions.assign_runs`.
+        experiments: The experiments, which declare metrics.
+    """
     metrics: dict[tuple[str, str], Metric] = {}
-    for one in _iter_declared(experiments):
-        names = one.display_name, one.description
-        metrics.setdefault((one.group, one.tag), Metric(one.group, one.tag, *names, True))
+    for experiment in experiments:
+        for declared in experiment.metrics:
+            metric = Metric(
+                declared.group,
+                declared.tag,
+                declared.display_name,
+                declared.description,
+                is_declared=True,
+            )
+            metrics.setdefault((metric.group, metric.tag), metric)
     for tag in context.scalar_tags():
-        _add_tag(metrics, tag, context.runs_with(tag), session_runs)
-    return sorted(metrics.values(), key=_rank)
+        runs_by_group: dict[str, dict[str, str]] = {}
+        for run in context.runs_with(tag):
+            session_run = session_runs.get(run)
+            if session_run is not None:
+                runs_by_group.setdefault(session_run.group, {})[session_run.session] = run
+        for group, runs in runs_by_group.items():
+            metrics.setdefault((group, tag), Metric(group, tag)).runs.update(runs)
+    return sorted(metrics.values(), key=_sort_key)
 
 
-def _add_tag(
-    metrics: dict[tuple[str, str], Metric],
-    tag: str,
-    runs: Sequence[str],
-    places: Mapping[str, SessionRun],
-) -> None:
-    by_group: dict[str, dict[str, str]] = {}
-    for run in runs:
-        place = places.get(run)
-        if place is not None:
-            by_group.setdefault(place.group, {})[place.session] = run
-    for group, own in by_group.items():
-        metrics.setdefault((group, tag), Metric(group, tag)).runs.update(own)
-
-
-def _iter_declared(experiments: Iterable[Experiment]) -> Iterable[Declared]:
-    return (metric for experiment in experiments for metric in experiment.metrics)
-
-
-def _rank(metric: Metric) -> tuple[object, ...]:
-    """Sorting keeps the order of those that were declared."""
+def _sort_key(metric: Metric) -> tuple[object, ...]:
     if metric.is_declared:
-        return (0,)
-    is_dull = _BOOKKEEPING_TAG.search(metric.tag) is not None
-    return 1, is_dull, natural_key(metric.tag), natural_key(metric.group)
+        return (0,)  # the sort is stable and keeps their order
+    is_bookkeeping = _BOOKKEEPING_TAG.search(metric.tag) is not None
+    return 1, is_bookkeeping, natural_key(metric.tag), natural_key(metric.group)
 
 
-# How a curve becomes one number: its last value, its best, or what it was somewhere.
-
-ReductionKind = Literal["last", "min", "max", "mean", "step"]
-
-SeriesKey = tuple[str, str]
-
-#: A value and its step; both NaN where there is none.
-ValueAtStep = tuple[float, float]
-
-NO_VALUE: ValueAtStep = (float("nan"), float("nan"))
+# ---- Values
 
 
 @dataclass(frozen=True)
 class MetricReduction:
-    """``mean`` is that of ``count`` values at the end, ``step`` the last value up to that step."""
+    """How a curve becomes one number.
+
+    ``mean`` is the mean of the last ``count`` values, ``step`` the last value up to ``step``.
+    """
 
     kind: ReductionKind = "last"
     count: int = 10
     step: int = 0
 
     def __call__(self, curve: Curve) -> ValueAtStep:
-        """Of a whole curve, for those readings that need one."""
+        """Reduce a whole curve; for the kinds ``mean`` and ``step``, which need one."""
         rows = len(curve)
         if self.kind == "step":
             rows = int(np.searchsorted(curve.step, self.step, side="right"))
@@ -136,21 +153,21 @@ class MetricReduction:
 
 
 def make_reduction(kind: ReductionKind, count: int, step: int) -> MetricReduction:
-    """Readings that do not look at a number are the same whatever it is."""
+    """Return a reduction; parameters that its kind ignores are cleared, so that it can be a key."""
     return MetricReduction(kind, count if kind == "mean" else 0, step if kind == "step" else 0)
 
 
 def read_metric_values(
     log: Source, keys: Sequence[SeriesKey], reduction: MetricReduction
 ) -> tuple[Float64, Float64]:
-    """Values and steps of some series, each a run and a tag."""
+    """Return the values and steps of some series; NaN for series that do not exist."""
     if reduction.kind == "last":
-        found = [_from_point(point) for point in log.last_points(keys)]
+        pairs = [_from_point(point) for point in log.last_points(keys)]
     elif reduction.kind in ("min", "max"):
-        found = [_from_digest(digest, reduction.kind) for digest in log.summaries(keys)]
+        pairs = [_from_summary(summary, reduction.kind) for summary in log.summaries(keys)]
     else:
-        found = _reduce_series(log, keys, reduction)
-    columns = np.array(found, np.float64).reshape(-1, 2)
+        pairs = _reduce_series(log, keys, reduction)
+    columns = np.array(pairs, np.float64).reshape(-1, 2)
     return columns[:, 0].copy(), columns[:, 1].copy()
 
 
@@ -158,41 +175,39 @@ def _from_point(point: Point | None) -> ValueAtStep:
     return NO_VALUE if point is None else (point.value, float(point.step))
 
 
-def _from_digest(digest: SeriesSummary | None, how: ReductionKind) -> ValueAtStep:
-    """A curve without a finite value has a last one, so that it is not taken for missing."""
-    if digest is None:
+def _from_summary(summary: SeriesSummary | None, kind: ReductionKind) -> ValueAtStep:
+    if summary is None:
         return NO_VALUE
-    return _from_point((digest.min if how == "min" else digest.max) or digest.last)
+    # A curve without a finite value has no extremes; its last value shows that it is not missing.
+    return _from_point((summary.min if kind == "min" else summary.max) or summary.last)
 
 
 def _reduce_series(
-    log: Source, keys: Sequence[SeriesKey], reading: MetricReduction
+    log: Source, keys: Sequence[SeriesKey], reduction: MetricReduction
 ) -> list[ValueAtStep]:
     try:
-        return log.query(keys, SeriesQuery(), reading)
-    except LogError:  # a run that has gone meanwhile
-        return [_reduce_one_series(log, key, reading) for key in keys]
+        return log.query(keys, SeriesQuery(), reduction)
+    except LogError:  # a run was deleted meanwhile
+        return [_reduce_one_series(log, key, reduction) for key in keys]
 
 
-def _reduce_one_series(log: Source, key: SeriesKey, reading: MetricReduction) -> ValueAtStep:
+def _reduce_one_series(log: Source, key: SeriesKey, reduction: MetricReduction) -> ValueAtStep:
     try:
-        return log.query([key], SeriesQuery(), reading)[0]
+        return log.query([key], SeriesQuery(), reduction)[0]
     except LogError:
         return NO_VALUE
 
 
-# Repeats of one trial as one row, with the mean, median, lowest or highest of each metric.
-
-Aggregation = Literal["mean", "median", "min", "max"]
+# ---- Repeats
 
 
 @dataclass(frozen=True, eq=False)
 class SessionGroups:
-    """Names of groups in the order of their first sessions, and the group of each session."""
+    """Groups of sessions, in the order of their first sessions."""
 
     names: list[str]
     group_of: Int64
-    """For each session, the place of its group."""
+    """For each session, the index of its group."""
 
     @property
     def counts(self) -> Int64:
@@ -204,58 +219,52 @@ class SessionGroups:
         return np.unique(self.group_of, return_index=True)[1]
 
     def list_members(self) -> list[list[int]]:
-        """The sessions of each group."""
-        own: list[list[int]] = [[] for _ in self.names]
-        for row, group in enumerate(self.group_of.tolist()):
-            own[group].append(row)
-        return own
+        """Return the sessions of each group."""
+        members: list[list[int]] = [[] for _ in self.names]
+        for session, group in enumerate(self.group_of.tolist()):
+            members[group].append(session)
+        return members
 
 
 def group_sessions(sessions: Sequence[Session]) -> SessionGroups:
-    """As the sessions say, which is as TensorBoard groups them."""
-    names = {name: place for place, name in enumerate(dict.fromkeys(s.group for s in sessions))}
-    return SessionGroups([*names], np.array([names[s.group] for s in sessions], np.int64))
+    """Group sessions by their group names, as TensorBoard does."""
+    names = dict.fromkeys(session.group for session in sessions)
+    index_of = {name: index for index, name in enumerate(names)}
+    group_of = np.array([index_of[session.group] for session in sessions], np.int64)
+    return SessionGroups([*names], group_of)
 
 
 @dataclass(frozen=True, eq=False)
 class AggregatedMetric:
-    """A metric of each group: NaN steps where no session has it."""
+    """A metric of each group; the step is NaN if no session of a group has the metric."""
 
     values: Float64
     steps: Float64
     deviation: Float64
-    """How far repeats lie apart: their standard deviation, zero for a single one."""
+    """The standard deviation of repeats, zero for a single session."""
 
 
 def aggregate_metric(
     groups: SessionGroups, values: Float64, steps: Float64, aggregation: Aggregation
 ) -> AggregatedMetric:
-    """Sessions without the metric do not count."""
+    """Aggregate the values of the sessions of each group; sessions with a NaN step are ignored."""
     count = len(groups.names)
-    merged = AggregatedMetric(
+    result = AggregatedMetric(
         np.full(count, np.nan), np.full(count, np.nan), np.full(count, np.nan)
     )
-    there = np.flatnonzero(~np.isnan(steps))
-    if len(there) == 0:
-        return merged
-    order = there[np.argsort(groups.group_of[there], kind="stable")]
-    places, starts = np.unique(groups.group_of[order], return_index=True)
-    with np.errstate(all="ignore"):  # logs hold infinities
-        for place, rows in zip(places.tolist(), np.split(order, starts[1:]), strict=True):
-            own = values[rows]
+    sessions = np.flatnonzero(~np.isnan(steps))
+    if len(sessions) == 0:
+        return result
+    order = sessions[np.argsort(groups.group_of[sessions], kind="stable")]
+    present, starts = np.unique(groups.group_of[order], return_index=True)
+    with np.errstate(all="ignore"):  # values may be infinite
+        for group, members in zip(present.tolist(), np.split(order, starts[1:]), strict=True):
+            own = values[members]
             if len(own) == 1:
-                merged.values[place], merged.steps[place] = own[0], steps[rows[0]]
-                merged.deviation[place] = 0.0
+                result.values[group], result.steps[group] = own[0], steps[members[0]]
+                result.deviation[group] = 0.0
                 continue
-            merged.values[place] = _REDUCTIONS[aggregation](own)
-            merged.steps[place] = np.floor(np.mean(steps[rows]))
-            merged.deviation[place] = np.std(own, ddof=1)
-    return merged
-
-
-_REDUCTIONS: dict[Aggregation, Callable[[Float64], float]] = {
-    "mean": np.mean,
-    "median": np.median,
-    "min": np.min,
-    "max": np.max,
-}
+            result.values[group] = _AGGREGATIONS[aggregation](own)
+            result.steps[group] = np.floor(np.mean(steps[members]))
+            result.deviation[group] = np.std(own, ddof=1)
+    return result

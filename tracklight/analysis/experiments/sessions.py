@@ -1,4 +1,11 @@
-"""What is known of one session."""
+"""Find the sessions of a log and the runs that belong to each.
+
+Sessions come from HParams records or, for directories without records, from settings files. The
+runs of a session are the runs below it: Keras writes hyperparameters to ``trial`` and scalars to
+``trial/train`` and ``trial/validation``. PyTorch's ``add_hparams`` does it the other way round and
+writes hyperparameters to a run below the scalars, so a run without hyperparameters takes those of
+its only child that has some.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +21,6 @@ from weakref import WeakKeyDictionary
 from tracklight.analysis.experiments.settings_files import parse_settings, rank_filename
 from tracklight.analysis.source import Source
 from tracklight.errors import FormatError
-from tracklight.formats import hparams as formats
 from tracklight.formats.hparams import (
     EXPERIMENT_TAG,
     SESSION_END_TAG,
@@ -24,14 +30,25 @@ from tracklight.formats.hparams import (
     SessionEnd,
     SessionStart,
     Status,
+    parse_experiment,
+    parse_session_end_info,
+    parse_session_start_info,
 )
 from tracklight.logdir.discover import iter_ancestors
 from tracklight.logdir.names import natural_key
 from tracklight.types import SettingsFile
 
+T = TypeVar("T")
+HParams = Mapping[str, HParamValue]
+
+#: The group of metrics in the parent run of a session.
+PARENT_GROUP = ".."
+
+_NO_END = SessionEnd()
+
 
 class HParamSource(IntEnum):
-    """Where the hyperparameters of a session stand."""
+    """Where the hyperparameters of a session come from."""
 
     RECORD = 0
     SETTINGS = 1
@@ -39,12 +56,12 @@ class HParamSource(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One training: a run, or a directory with runs in it, and what it was given."""
+    """One training: a run, or a directory with runs, and its hyperparameters."""
 
     name: str
-    hparams: Mapping[str, HParamValue]
+    hparams: HParams
     group: str
-    """Sessions of one group are repeats of the same trial."""
+    """Sessions of the same group are repeats of one trial."""
     source: HParamSource = HParamSource.RECORD
     status: Status = Status.UNKNOWN
     start_time: float | None = None
@@ -52,79 +69,69 @@ class Session:
     model_uri: str = ""
     monitor_url: str = ""
     experiment: str = ""
-    """The run above that says what is varied; empty where none does."""
-
-
-# Which session each run belongs to.
-#
-# A session's runs are those below it: Keras writes hyperparameters into ``trial`` and curves into
-# ``trial/train`` and ``trial/validation``. PyTorch's ``add_hparams`` goes the other way, into a run
-# of its own below the curves; so a run with none takes those of the only run right below it that
-# has some.
-
-T = TypeVar("T")
-
-#: The group of metrics in the run right above a session.
-PARENT_GROUP = ".."
+    """The ancestor run that declares the experiment; empty if there is none."""
 
 
 class SessionRun(NamedTuple):
-    """A run as part of a session: ``group`` is its path from there, empty for the session's own."""
+    """A run of a session. ``group`` is its path relative to the session, empty for the session."""
 
     session: str
     group: str
 
 
+# ---- Runs of sessions
+
+
 def inherit_hparams(own: Mapping[str, T], runs: Iterable[str]) -> dict[str, T]:
-    """What each run was given: its own hyperparameters, or those of a run above or below it."""
-    return {run: own[place.session] for run, place in assign_runs(own, runs).items()}
+    """Return the hyperparameters of each run: its own, or those of its session.
+
+    Args:
+        own: Hyperparameters by session.
+        runs: All runs. Runs without a session are not in the result.
+    """
+    return {run: own[session_run.session] for run, session_run in assign_runs(own, runs).items()}
 
 
 def assign_runs(sessions: Iterable[str], runs: Iterable[str]) -> dict[str, SessionRun]:
-    """The session of each run that has one."""
+    """Return the session of each run that has one."""
     known = frozenset(sessions)
-    below = _map_only_children(known)
-    found = {}
+    only_children = _map_only_children(known)
+    assigned = {}
     for run in runs:
-        above = next((name for name in iter_ancestors(run) if name in known), None)
-        if above is not None:
-            found[run] = SessionRun(above, _get_relative(run, above))
-        elif run in below:
-            found[run] = SessionRun(below[run], PARENT_GROUP)
-    return found
-
-
-def get_session_run(session: str, group: str) -> str:
-    """The run that holds the metrics of a group of a session."""
-    if not group:
-        return session
-    if group == PARENT_GROUP:
-        return session.rpartition("/")[0] or "."
-    folder = session.removesuffix(".").removesuffix("/")
-    return f"{folder}/{group}" if folder else group
+        ancestor = next((name for name in iter_ancestors(run) if name in known), None)
+        if ancestor is not None:
+            assigned[run] = SessionRun(ancestor, _get_relative_path(run, ancestor))
+        elif run in only_children:
+            assigned[run] = SessionRun(only_children[run], PARENT_GROUP)
+    return assigned
 
 
 def list_settings_sessions(
     directories: Iterable[str], runs: Iterable[str], runs_without_hparams: Container[str]
 ) -> list[str]:
-    """Of the directories with settings those that are sessions.
+    """Return the directories with settings files that are sessions.
 
-    A directory in which a run lies is one, and so is one with runs below, such as ``train`` and
-    ``test``, unless they have settings of their own; the log directory itself holds many.
+    A directory is a session if it is a run, or if it has runs below, such as ``train`` and
+    ``test``, without settings of their own. The log directory itself is not one, as it usually
+    holds many trainings.
     """
     known = frozenset(directories)
-    found: dict[str, None] = {}
-    taken: set[str] = set()
+    candidates: dict[str, None] = {}
+    overridden: set[str] = set()
     for run in runs:
-        above = [name for name in iter_ancestors(run) if name in known]
-        if above and run in runs_without_hparams:
-            found[above[0]] = None
-            taken.update(above[1:])
-    there = frozenset(runs)
-    return [name for name in found if name in there or not (name in taken or _is_root(name))]
+        ancestors = [name for name in iter_ancestors(run) if name in known]
+        if ancestors and run in runs_without_hparams:
+            candidates[ancestors[0]] = None
+            overridden.update(ancestors[1:])
+    all_runs = frozenset(runs)
+    return [
+        name
+        for name in candidates
+        if name in all_runs or not (name in overridden or _is_root(name))
+    ]
 
 
-def _get_relative(run: str, session: str) -> str:
+def _get_relative_path(run: str, session: str) -> str:
     if run == session:
         return ""
     folder = session.removesuffix(".").removesuffix("/")
@@ -136,42 +143,51 @@ def _is_root(name: str) -> bool:
 
 
 def _map_only_children(names: Iterable[str]) -> dict[str, str]:
+    """Return the child of each parent that has only one."""
     children: dict[str, list[str]] = {}
     for name in names:
         children.setdefault(name.rpartition("/")[0] or ".", []).append(name)
-    return {above: own[0] for above, own in children.items() if len(own) == 1}
+    return {parent: own[0] for parent, own in children.items() if len(own) == 1}
 
 
-# Finds the sessions of a log: in records, and where there are none in files of settings.
-
-HParams = Mapping[str, HParamValue]
-
-_NO_END = SessionEnd()
+# ---- Reading sessions
 
 
 @dataclass(frozen=True, slots=True)
 class SessionList:
-    """All sessions in natural order, what experiments say of them, and what could not be read."""
+    """All sessions in natural order, the declared experiments, and messages about bad files."""
 
     sessions: tuple[Session, ...]
     experiments: tuple[Experiment, ...]
     problems: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _LogContents:
+    """The part of a log that sessions are made from."""
+
+    starts: Mapping[str, bytes]
+    ends: Mapping[str, bytes]
+    experiments: Mapping[str, bytes]
+    settings: tuple[SettingsFile, ...]
+    runs: tuple[str, ...]
+    """Empty if there are no settings files, as only these need them."""
+
+
 class SessionReader:
-    """Reads every record and file once, as long as it stays what it is."""
+    """Reads the sessions of a log. Records and files are parsed once, until they change."""
 
     def __init__(self, log: Source) -> None:
         self._log = log
         self._lock = threading.Lock()
-        self._starts = _ParseCache(formats.parse_session_start_info)
-        self._ends = _ParseCache(formats.parse_session_end_info)
-        self._experiments = _ParseCache(formats.parse_experiment)
+        self._starts = _ParseCache(parse_session_start_info)
+        self._ends = _ParseCache(parse_session_end_info)
+        self._experiments = _ParseCache(parse_experiment)
         self._files: dict[SettingsFile, HParams | str] = {}
         self._cached: tuple[_LogContents, SessionList] | None = None
 
     def read(self) -> SessionList:
-        """What there is now; the same object as before where nothing of it changed."""
+        """Return the current sessions; the same object as before if nothing has changed."""
         contents = _read_log_contents(self._log)
         with self._lock:
             if self._cached is None or self._cached[0] != contents:
@@ -179,69 +195,87 @@ class SessionReader:
             return self._cached[1]
 
     def _build_list(self, contents: _LogContents) -> SessionList:
-        starts = self._starts.read(contents.starts)
-        ends = self._ends.read(contents.ends)
-        experiments = self._experiments.read(contents.experiments)
+        starts = self._starts.parse(contents.starts)
+        ends = self._ends.parse(contents.ends)
+        experiments = self._experiments.parse(contents.experiments)
         settings, problems = self._read_settings(contents, starts)
-        above = {run: _get_parent_experiment(run, experiments) for run in (*starts, *settings)}
+        parents = {run: _get_parent_experiment(run, experiments) for run in (*starts, *settings)}
         sessions = [
-            _make_recorded_session(run, start, ends.get(run), above[run])
+            _make_recorded_session(run, start, ends.get(run), parents[run])
             for run, start in starts.items()
         ]
         sessions += [
-            _make_settings_session(run, values, ends.get(run), above[run])
-            for run, values in settings.items()
+            _make_settings_session(run, hparams, ends.get(run), parents[run])
+            for run, hparams in settings.items()
         ]
         sessions.sort(key=lambda session: natural_key(session.name))
-        unlike = tuple(dict.fromkeys(experiments[run] for run in sorted(experiments)))
-        return SessionList(tuple(sessions), unlike, problems)
+        distinct = tuple(dict.fromkeys(experiments[run] for run in sorted(experiments)))
+        return SessionList(tuple(sessions), distinct, problems)
 
     def _read_settings(
         self, contents: _LogContents, starts: Mapping[str, SessionStart]
     ) -> tuple[dict[str, HParams], tuple[str, ...]]:
-        """Those of directories whose runs have no record, and what is wrong with others."""
+        """Return the hyperparameters of directories whose runs have no records, and problems."""
         files: dict[str, list[SettingsFile]] = {}
         for file in contents.settings:
             files.setdefault(file.run, []).append(file)
         runs = contents.runs
-        lacking = set(runs).difference(inherit_hparams({run: {} for run in starts}, runs))
-        wanted = list_settings_sessions(files, runs, lacking)
-        return self._parse_files({place: files[place] for place in wanted})
+        recorded = assign_runs(starts, runs)
+        directories = list_settings_sessions(files, runs, set(runs).difference(recorded))
+        return self._parse_files({directory: files[directory] for directory in directories})
 
     def _parse_files(
         self, files: Mapping[str, Iterable[SettingsFile]]
     ) -> tuple[dict[str, HParams], tuple[str, ...]]:
-        chosen: dict[str, HParams] = {}
+        """Parse all files; the most specific one of each directory that has values is used."""
+        result: dict[str, HParams] = {}
         problems = []
-        known, self._files = self._files, {}
-        for place, own in files.items():
+        cached, self._files = self._files, {}
+        for directory, own in files.items():
             for file in sorted(own, key=lambda one: rank_filename(os.path.basename(one.path))):
-                values = known[file] if file in known else self._read_file(file)
+                values = cached[file] if file in cached else self._parse_file(file)
                 self._files[file] = values
                 if isinstance(values, str):
                     problems.append(values)
                 elif values:
-                    chosen.setdefault(place, values)
-        return chosen, tuple(problems)
+                    result.setdefault(directory, values)
+        return result, tuple(problems)
 
-    def _read_file(self, file: SettingsFile) -> HParams | str:
+    def _parse_file(self, file: SettingsFile) -> HParams | str:
+        """Return the values of a file, or a message if it cannot be read."""
         name = os.path.basename(file.path)
         try:
             return parse_settings(name, self._log.read_settings(file))
         except (FormatError, OSError) as error:
-            return f'The settings in "{file.run}/{name}" cannot be read: {error}.'
+            return f'Cannot read the settings in "{file.run}/{name}": {error}.'
 
 
-@dataclass(frozen=True, slots=True)
-class _LogContents:
-    """All that sessions are made from, as it stands in the log."""
+_readers: WeakKeyDictionary[Source, SessionReader] = WeakKeyDictionary()
+_readers_lock = threading.Lock()
 
-    starts: Mapping[str, bytes]
-    ends: Mapping[str, bytes]
-    experiments: Mapping[str, bytes]
-    settings: tuple[SettingsFile, ...]
-    runs: tuple[str, ...]
-    """Told only where there are settings, which may be of any of them."""
+
+def get_session_reader(log: Source) -> SessionReader:
+    """Return the reader of a log, which all users share, so that records are parsed once."""
+    with _readers_lock:
+        return _readers.setdefault(log, SessionReader(log))
+
+
+class _ParseCache(Generic[T]):
+    """Parses records of runs; most never change."""
+
+    def __init__(self, parse: Callable[[bytes], T | None]) -> None:
+        self._parse = parse
+        self._parsed: dict[bytes, T | None] = {}
+
+    def parse(self, contents: Mapping[str, bytes]) -> dict[str, T]:
+        """Return the parsed records by run, without those that cannot be parsed."""
+        before = self._parsed
+        self._parsed = {
+            data: before[data] if data in before else self._parse(data)
+            for data in dict.fromkeys(contents.values())
+        }
+        records = ((run, self._parsed[data]) for run, data in contents.items())
+        return {run: record for run, record in records if record is not None}
 
 
 def _read_log_contents(log: Source) -> _LogContents:
@@ -255,68 +289,43 @@ def _read_log_contents(log: Source) -> _LogContents:
     )
 
 
-class _ParseCache(Generic[T]):
-    """What was made of the metadata of a tag; most runs never change theirs."""
-
-    def __init__(self, parse: Callable[[bytes], T | None]) -> None:
-        self._parse = parse
-        self._known: dict[bytes, T | None] = {}
-
-    def read(self, contents: Mapping[str, bytes]) -> dict[str, T]:
-        known, parse = self._known, self._parse
-        self._known = {
-            data: known[data] if data in known else parse(data)
-            for data in dict.fromkeys(contents.values())
-        }
-        found = ((run, self._known[data]) for run, data in contents.items())
-        return {run: one for run, one in found if one is not None}
-
-
-_readers: WeakKeyDictionary[Source, SessionReader] = WeakKeyDictionary()
-
-_readers_lock = threading.Lock()
-
-
-def get_session_reader(log: Source) -> SessionReader:
-    """The reader that all who look at a log share, so that records are read once."""
-    with _readers_lock:
-        return _readers.setdefault(log, SessionReader(log))
-
-
 def _get_parent_experiment(name: str, experiments: Container[str]) -> str:
-    """PyTorch puts one into every session, which says nothing of what belongs together."""
-    above = islice(iter_ancestors(name), 1, None)
-    return next((run for run in above if run in experiments), "")
+    """Return the nearest ancestor that declares an experiment, or an empty string.
+
+    The session itself does not count: PyTorch declares an experiment in every session.
+    """
+    ancestors = islice(iter_ancestors(name), 1, None)
+    return next((run for run in ancestors if run in experiments), "")
 
 
 def _make_recorded_session(
     run: str, start: SessionStart, end: SessionEnd | None, experiment: str
 ) -> Session:
-    ended = end or _NO_END
+    end = end or _NO_END
     return Session(
-        run,
-        start.hparams,
-        start.group_name or run,
-        HParamSource.RECORD,
-        ended.status,
-        start.wall_time or None,
-        ended.wall_time or None,
-        start.model_uri,
-        start.monitor_url,
-        experiment,
+        name=run,
+        hparams=start.hparams,
+        group=start.group_name or run,
+        source=HParamSource.RECORD,
+        status=end.status,
+        start_time=start.wall_time or None,
+        end_time=end.wall_time or None,
+        model_uri=start.model_uri,
+        monitor_url=start.monitor_url,
+        experiment=experiment,
     )
 
 
 def _make_settings_session(
-    run: str, values: HParams, end: SessionEnd | None, experiment: str
+    run: str, hparams: HParams, end: SessionEnd | None, experiment: str
 ) -> Session:
-    status, ended = (end or _NO_END).status, (end or _NO_END).wall_time
+    end = end or _NO_END
     return Session(
-        run,
-        values,
-        run,
-        HParamSource.SETTINGS,
-        status,
-        end_time=ended or None,
+        name=run,
+        hparams=hparams,
+        group=run,
+        source=HParamSource.SETTINGS,
+        status=end.status,
+        end_time=end.wall_time or None,
         experiment=experiment,
     )

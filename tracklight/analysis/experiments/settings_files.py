@@ -1,10 +1,11 @@
-"""Read YAML files from log directories, which are untrusted input.
+"""Parse files with hyperparameters that programs write beside event files.
 
-PyYAML's safe loader parses the text; this module builds values from its events instead of letting
-PyYAML construct them, for three reasons:
+Examples are ``hparams.yaml`` of Lightning, ``args.json`` and ``config.yaml``. All of them are
+untrusted input. PyYAML parses YAML, but values are built here from its events instead of by its
+constructors, for three reasons:
 
 - Tags such as ``!!python/tuple``, which Lightning writes to hparams.yaml, are read as plain data.
-  The safe constructor would refuse the whole file.
+  The safe constructor would reject the whole file.
 - Aliases are limited by the size of the expanded document ("billion laughs").
 - Nesting is limited without recursion; a recursive composer in C can overflow the stack.
 """
@@ -21,21 +22,20 @@ import msgspec
 from tracklight.errors import FormatError
 from tracklight.formats.hparams import HParamValue, iter_flattened
 
+_MAX_HPARAMS = 1000
+_MAX_TEXT_CHARS = 500
+#: Of several files in a directory, the one with the most specific name is used.
+_PREFERRED_STEMS = ("hparams", "params", "args", "config")
+
 _MAX_DEPTH = 50
-
-#: With each alias counted as all values that it stands for.
+#: Every alias counts as all the values that it stands for.
 _MAX_YAML_VALUES = 1_000_000
-
-#: Longer scalars are texts: matching and parsing numbers can take quadratic time.
+#: Longer scalars are strings: parsing them as numbers could take quadratic time.
 _MAX_NUMBER_CHARS = 1000
-
 _MAX_KEY_CHARS = 200
-
 _YAML_TAG = "tag:yaml.org,2002:"
-
 _PYTHON_TAG = f"{_YAML_TAG}python/"
-
-#: Types that Python tags name, by the suffix of a standard tag.
+#: Standard types of the scalar tags of Python.
 _PYTHON_SCALARS = {
     "none": "null",
     "bool": "bool",
@@ -45,26 +45,98 @@ _PYTHON_SCALARS = {
     "str": "str",
     "unicode": "str",
 }
-
-#: YAML 1.2 has numbers such as 1e-3; for PyYAML, which reads YAML 1.1, they are strings.
+#: Numbers such as 1e-3 are floats in YAML 1.2, but strings in YAML 1.1, which PyYAML implements.
 _FLOAT = re.compile(r"[-+]?(\d[\d_]*(\.[\d_]*)?|\.\d[\d_]*)[eE][-+]?\d+")
+
+
+def rank_filename(name: str) -> int:
+    """Return the rank of a settings file; lower for more specific names."""
+    return _PREFERRED_STEMS.index(name.partition(".")[0])
+
+
+def parse_settings(name: str, data: bytes) -> dict[str, HParamValue]:
+    """Return the hyperparameters of a settings file.
+
+    Args:
+        name: Name of the file; files that do not end with ``.json`` are YAML.
+        data: Content of the file.
+
+    Returns:
+        Values by name. Nested ones have names such as ``optimizer/lr``, lists become JSON.
+
+    Raises:
+        FormatError: The file cannot be parsed, or is not a mapping.
+
+    Example:
+        >>> parse_settings("hparams.yaml", b"optimizer: {lr: 1e-3}")
+        {'optimizer/lr': 0.001}
+    """
+    content = _parse(name, data.decode("utf-8", "replace"))
+    if not isinstance(content, Mapping):
+        raise FormatError("the file is not a mapping of names to values")
+    hparams: dict[str, HParamValue] = {}
+    for key, value in iter_flattened(_unwrap(content)):
+        if len(hparams) == _MAX_HPARAMS:
+            break
+        if isinstance(value, (bool, int, float, str)):
+            hparams[key] = _limit_value(value)
+        elif value is not None:
+            hparams[key] = _limit_value(msgspec.json.encode(value).decode())
+    return hparams
+
+
+def _parse(name: str, text: str) -> Any:
+    if not name.endswith(".json"):
+        return parse_yaml(text)
+    import json  # unlike msgspec, it accepts NaN and Infinity, which many programs write
+
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"invalid JSON: {error}") from None
+
+
+def _unwrap(content: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    """Return plain values if each is in a mapping with a description, as W&B writes them."""
+    wrapped = {
+        key: entry["value"]
+        for key, entry in content.items()
+        if isinstance(entry, Mapping) and "value" in entry and entry.keys() <= {"value", "desc"}
+    }
+    return wrapped if wrapped else content
+
+
+def _limit_value(value: HParamValue) -> HParamValue:
+    """Convert numbers to floats, as records have them, and shorten long texts."""
+    if isinstance(value, str):
+        value = value.rstrip("\n")  # YAML block scalars end with a newline
+        return value if len(value) <= _MAX_TEXT_CHARS else f"{value[:_MAX_TEXT_CHARS]}…"
+    if isinstance(value, bool):
+        return value
+    try:
+        return float(value)
+    except OverflowError:
+        return str(value)[:_MAX_TEXT_CHARS]
+
+
+# ---- YAML
 
 
 @dataclass(slots=True)
 class _Node:
-    """A value, with the number of values in it and the number of levels below it."""
+    """A value, with the number of values in it and its nesting depth."""
 
     value: Any
     size: int = 1
     height: int = 0
     key: str = ""
-    """The text of a scalar as it is written, to be used as a key."""
+    """The source text of a scalar, for use as a mapping key."""
     is_merge: bool = False
 
 
 @dataclass(slots=True)
 class _Collection:
-    """A list or a mapping that has begun."""
+    """A list or a mapping that is not complete yet."""
 
     is_mapping: bool
     anchor: str | None
@@ -72,9 +144,9 @@ class _Collection:
 
 
 def parse_yaml(text: str) -> Any:
-    """Return the first document of a text as dicts with string keys, lists and plain values.
+    """Return the first YAML document as dicts with string keys, lists and plain values.
 
-    Dates and binary data stay strings. Objects of other types are read as the data they hold.
+    Dates and binary data stay strings. Objects with other tags are read as plain data.
 
     Raises:
         FormatError: The text is not YAML, or is too large or too deeply nested.
@@ -85,7 +157,7 @@ def parse_yaml(text: str) -> Any:
     try:
         return _DocumentReader(loader(text)).read()
     except (yaml.YAMLError, RecursionError) as error:
-        raise FormatError(f"it is not YAML: {_describe_error(error)}") from None
+        raise FormatError(f"invalid YAML: {_describe_error(error)}") from None
 
 
 class _DocumentReader:
@@ -123,14 +195,14 @@ class _DocumentReader:
 
     def _begin(self, collection: _Collection) -> None:
         if len(self._open) >= _MAX_DEPTH:
-            raise FormatError(f"it is nested more than {_MAX_DEPTH} levels deep")
+            raise FormatError(f"nested more than {_MAX_DEPTH} levels deep")
         if collection.anchor is not None:
             self._anchors[collection.anchor] = None
         self._open.append(collection)
 
     def _add(self, node: _Node, anchor: str | None) -> None:
         if len(self._open) + node.height > _MAX_DEPTH:
-            raise FormatError(f"it is nested more than {_MAX_DEPTH} levels deep")
+            raise FormatError(f"nested more than {_MAX_DEPTH} levels deep")
         if anchor is not None:
             self._anchors[anchor] = node
         if self._open:
@@ -143,19 +215,19 @@ class _DocumentReader:
             raise FormatError(f'the alias "*{anchor}" has no anchor')
         node = self._anchors[anchor]
         if node is None:
-            raise FormatError(f'the value of "&{anchor}" contains itself')
+            raise FormatError(f'the value of the anchor "&{anchor}" contains itself')
         self._count(node.size)
         return node
 
     def _count(self, size: int) -> None:
         self._size += size
         if self._size > _MAX_YAML_VALUES:
-            raise FormatError(f"it holds more than {_MAX_YAML_VALUES:,} values")
+            raise FormatError(f"more than {_MAX_YAML_VALUES:,} values")
 
     def _read_scalar(self, event: Any) -> _Node:
         self._count(1)
         text, tag = event.value, event.tag
-        if tag is None or not tag.startswith(_YAML_TAG):  # no tag, or one of a program's own
+        if tag is None or not tag.startswith(_YAML_TAG):  # no tag, or an application's own
             is_plain = event.style in (None, "") and tag != "!"
             tag = self._resolve_tag(text) if is_plain else f"{_YAML_TAG}str"
         if tag.startswith(_PYTHON_TAG):
@@ -170,7 +242,7 @@ class _DocumentReader:
         )
 
     def _resolve_tag(self, text: str) -> str:
-        """Return the tag of a plain scalar without one."""
+        """Return the implicit tag of a plain scalar."""
         import yaml
 
         if len(text) > _MAX_NUMBER_CHARS:
@@ -180,7 +252,7 @@ class _DocumentReader:
         return str(self._resolve(yaml.ScalarNode, text, (True, False)))
 
     def _construct(self, kind: str, text: str) -> Any:
-        """Return a scalar of a standard type; its text if the type is another or does not fit."""
+        """Return a scalar of a standard type, or its text if it cannot be converted."""
         import yaml
 
         if kind == "null":
@@ -225,75 +297,7 @@ def _name_key(node: _Node) -> str:
 
 
 def _describe_error(error: Exception) -> str:
-    """Return the problem and its line, without the excerpt of the file that PyYAML adds."""
+    """Return the problem and its line, without PyYAML's excerpt of the file."""
     problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
     mark = getattr(error, "problem_mark", None)
     return f"{problem} (line {mark.line + 1})" if mark is not None else problem
-
-
-# Hyperparameters out of the files that programs keep beside their event files.
-
-_MAX_HPARAMS = 1000
-
-_MAX_TEXT_CHARS = 500
-
-#: Where several files lie in one directory, the one that says most clearly what it is counts.
-_PREFERRED_STEMS = ("hparams", "params", "args", "config")
-
-
-def rank_filename(name: str) -> int:
-    """Lower for names that tell more surely of hyperparameters."""
-    return _PREFERRED_STEMS.index(name.partition(".")[0])
-
-
-def parse_settings(name: str, data: bytes) -> dict[str, HParamValue]:
-    """Return the values in a file of that name, nested ones under names such as ``optimizer/lr``.
-
-    Raises FormatError, which says what is wrong, if the file cannot be read.
-    """
-    content = _load(name, data.decode("utf-8", "replace"))
-    if not isinstance(content, Mapping):
-        raise FormatError("it holds no names with values")
-    found: dict[str, HParamValue] = {}
-    for key, value in iter_flattened(_unwrap(content)):
-        if len(found) == _MAX_HPARAMS:
-            break
-        if isinstance(value, (bool, int, float, str)):
-            found[key] = _limit_value(value)
-        elif value is not None:
-            found[key] = _limit_value(msgspec.json.encode(value).decode())
-    return found
-
-
-def _load(name: str, text: str) -> Any:
-    if not name.endswith(".json"):
-        return parse_yaml(text)
-    import json  # reads NaN and Infinity, which programs write and JSON does not have
-
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise FormatError(f"it is no JSON: {error}") from None
-
-
-def _unwrap(content: Mapping[Any, Any]) -> Mapping[Any, Any]:
-    """Some programs keep each value in a mapping, beside a description."""
-    wrapped = {
-        key: one["value"]
-        for key, one in content.items()
-        if isinstance(one, Mapping) and "value" in one and one.keys() <= {"value", "desc"}
-    }
-    return wrapped if wrapped else content
-
-
-def _limit_value(value: HParamValue) -> HParamValue:
-    """Return a number as records have it, and a text of bounded length."""
-    if isinstance(value, str):
-        value = value.rstrip("\n")  # block scalars of YAML end with one
-        return value if len(value) <= _MAX_TEXT_CHARS else f"{value[:_MAX_TEXT_CHARS]}…"
-    if isinstance(value, bool):
-        return value
-    try:
-        return float(value)
-    except OverflowError:
-        return str(value)[:_MAX_TEXT_CHARS]

@@ -1,4 +1,8 @@
-"""Short names for sessions."""
+"""The table of all sessions of a log, kept up to date incrementally.
+
+A `Study` hands out immutable snapshots. Rows keep their indices as long as no session disappears,
+and every row has the revision in which it last changed, so that a client needs only changed rows.
+"""
 
 from __future__ import annotations
 
@@ -28,54 +32,38 @@ from tracklight.analysis.source import Context
 from tracklight.formats.hparams import Experiment
 from tracklight.types import Float64, Int64, RunInfo
 
-
-def strip_common_directories(names: Sequence[str]) -> list[str]:
-    """Names of runs without the directories that all of them are in."""
-    if len(names) < 2:
-        return list(names)
-    # What the first and the last in order begin with, all do.
-    first, last = (name.split("/")[:-1] for name in (min(names), max(names)))
-    shared = takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))
-    start = sum(len(part) + 1 for part, _ in shared)
-    return [name[start:] for name in names]
-
-
-# All sessions of a log as a table that grows: what is in it now, and which rows are new.
-#
-# Rows keep their places as long as no session goes away, so that a page which has the table only
-# needs the rows that changed since.
-
-#: Columns of metrics that are remembered; each takes 160 kB for 10,000 sessions.
+#: Cached columns of metrics; each takes 160 kB for 10,000 sessions.
 _MAX_CACHED_COLUMNS = 400
 
 
 @dataclass(frozen=True, eq=False)
 class StudySnapshot:
-    """The table at one moment; nothing in it ever changes."""
+    """The table at one moment. It never changes."""
 
     epoch: int
-    """Another one whenever rows have other places or columns are others than before."""
+    """Changes when rows move or columns change, so that rows of older epochs are useless."""
     revision: int
+    """Increases with every snapshot."""
     sessions: tuple[Session, ...]
     labels: list[str]
-    """Their names without what all of them begin with."""
+    """The names of the sessions without their common directories."""
     experiments: tuple[Experiment, ...]
     problems: tuple[str, ...]
     hparams: list[HParamColumn]
     metrics: list[Metric]
     runs: Mapping[str, RunInfo]
     session_runs: Mapping[str, Sequence[str]]
-    """By session, its runs."""
+    """The runs of each session."""
     row_revisions: Int64
-    """For each session the revision in which it last changed."""
+    """For each session, the revision in which it last changed."""
 
     def find_metric(self, key: str) -> Metric | None:
         return next((metric for metric in self.metrics if metric.key == key), None)
 
     def get_times(self, session: Session) -> tuple[float, float, float]:
-        """Return when a session started, ended, and last logged a value; NaN where unknown.
+        """Return when a session started, ended and last logged a value; NaN if unknown.
 
-        A session without a recorded start has started with the first event of its runs.
+        Without a record of its start, a session starts with the first event of its runs.
         """
         infos = [self.runs[run] for run in self.session_runs.get(session.name, ())]
         starts = [info.start_wall for info in infos if info.start_wall is not None]
@@ -92,7 +80,7 @@ _EMPTY = StudySnapshot(0, 0, (), [], (), (), [], [], {}, {}, np.zeros(0, np.int6
 
 @dataclass(eq=False)
 class _MetricValues:
-    """A metric by one reading, as of a revision."""
+    """The values of a reduced metric for all sessions, as of a revision."""
 
     epoch: int
     revision: int
@@ -101,11 +89,19 @@ class _MetricValues:
 
 
 class Study:
-    """Keeps the table up to date when somebody asks for it."""
+    """Keeps the table of a log up to date. Thread-safe.
+
+    Example:
+        >>> study = Study(context)
+        >>> snapshot = study.get_snapshot()
+        >>> [(values, steps)] = study.read_metrics(
+        ...     snapshot, snapshot.metrics[:1], MetricReduction()
+        ... )
+    """
 
     def __init__(self, context: Context) -> None:
         self.token = uuid.uuid4().hex[:8]
-        """Tells this table from that of another process."""
+        """Distinguishes the revisions of this table from those of another process."""
         self._context = context
         self._reader = get_session_reader(context.log)
         self._lock = threading.Lock()
@@ -114,127 +110,146 @@ class Study:
         self._cache: dict[tuple[str, MetricReduction], _MetricValues] = {}
 
     def get_snapshot(self) -> StudySnapshot:
-        """The table as it is now."""
+        """Return the current table; the same object as before if the log has not changed."""
         with self._lock:
             cursor = self._context.cursor()
             if cursor != self._cursor:
-                self._cursor, self._snapshot = cursor, self._advance(self._snapshot)
+                self._cursor, self._snapshot = cursor, self._update(self._snapshot)
             return self._snapshot
 
     def read_metrics(
         self, snapshot: StudySnapshot, metrics: Sequence[Metric], reduction: MetricReduction
     ) -> list[tuple[Float64, Float64]]:
-        """Values and steps of some metrics for all sessions, read again only where runs grew."""
+        """Return the values and steps of some metrics for all sessions, NaN if there are none.
+
+        Values are cached; only those of changed sessions are read again.
+        """
         with self._lock:
-            known = [self._take_cached(snapshot, metric, reduction) for metric in metrics]
-            self._update_stale(known, snapshot, metrics, reduction)
-            for metric, column in zip(metrics, known, strict=True):
+            columns = [self._take_cached(snapshot, metric, reduction) for metric in metrics]
+            self._update_stale(columns, snapshot, metrics, reduction)
+            for metric, column in zip(metrics, columns, strict=True):
                 self._cache[metric.key, reduction] = column
             while len(self._cache) > _MAX_CACHED_COLUMNS:
                 del self._cache[next(iter(self._cache))]
-            return [(column.values, column.steps) for column in known]
+            return [(column.values, column.steps) for column in columns]
 
     def _take_cached(
-        self, state: StudySnapshot, metric: Metric, reading: MetricReduction
+        self, snapshot: StudySnapshot, metric: Metric, reduction: MetricReduction
     ) -> _MetricValues:
-        """What is known of a metric, with room for all sessions."""
-        known = self._cache.pop((metric.key, reading), None)
-        if known is None or known.epoch != state.epoch or known.revision > state.revision:
-            known = _MetricValues(state.epoch, -1, np.zeros(0), np.zeros(0))
-        room = np.full(len(state.sessions) - len(known.values), np.nan)
-        values, steps = np.append(known.values, room), np.append(known.steps, room)
-        return _MetricValues(known.epoch, known.revision, values, steps)
+        """Remove a metric from the cache, or start a new one, extended to all sessions."""
+        cached = self._cache.pop((metric.key, reduction), None)
+        if cached is None or cached.epoch != snapshot.epoch or cached.revision > snapshot.revision:
+            cached = _MetricValues(snapshot.epoch, -1, np.zeros(0), np.zeros(0))
+        padding = np.full(len(snapshot.sessions) - len(cached.values), np.nan)
+        values, steps = np.append(cached.values, padding), np.append(cached.steps, padding)
+        return _MetricValues(cached.epoch, cached.revision, values, steps)
 
     def _update_stale(
         self,
-        known: Sequence[_MetricValues],
-        state: StudySnapshot,
+        columns: Sequence[_MetricValues],
+        snapshot: StudySnapshot,
         metrics: Sequence[Metric],
-        reading: MetricReduction,
+        reduction: MetricReduction,
     ) -> None:
-        """All that is stale at once, session by session, which is how the index is quickest."""
-        oldest = min((column.revision for column in known), default=0)
-        stamps = state.row_revisions.tolist()
-        cells = [
+        """Read all stale values at once, session by session, which is fastest for the index."""
+        oldest = min((column.revision for column in columns), default=0)
+        row_revisions = snapshot.row_revisions.tolist()
+        names = [session.name for session in snapshot.sessions]
+        stale = [
             (row, metric, column)
-            for row in np.flatnonzero(state.row_revisions > oldest).tolist()
-            for metric, column in zip(metrics, known, strict=True)
-            if stamps[row] > column.revision and state.sessions[row].name in metric.runs
+            for row in np.flatnonzero(snapshot.row_revisions > oldest).tolist()
+            for metric, column in zip(metrics, columns, strict=True)
+            if row_revisions[row] > column.revision and names[row] in metric.runs
         ]
-        if cells:
-            names = [session.name for session in state.sessions]
-            keys = [(metric.runs[names[row]], metric.tag) for row, metric, _ in cells]
-            found = zip(cells, *read_metric_values(self._context.log, keys, reading), strict=True)
-            for (row, _, column), value, step in found:
+        if stale:
+            keys = [(metric.runs[names[row]], metric.tag) for row, metric, _ in stale]
+            values, steps = read_metric_values(self._context.log, keys, reduction)
+            for (row, _, column), value, step in zip(stale, values, steps, strict=True):
                 column.values[row], column.steps[row] = value, step
-        for column in known:
-            column.revision = state.revision
+        for column in columns:
+            column.revision = snapshot.revision
 
-    def _advance(self, before: StudySnapshot) -> StudySnapshot:
-        found = self._reader.read()
+    def _update(self, before: StudySnapshot) -> StudySnapshot:
+        listed = self._reader.read()
         runs = {info.name: info for info in self._context.log.runs()}
-        places = assign_runs((session.name for session in found.sessions), runs)
-        runs_of = _group_runs(places)
-        # A copy of a board knows the records of runs that it does not show.
-        shown = [session for session in found.sessions if session.name in runs_of]
-        sessions, kept = _append_new_sessions(before.sessions, shown)
-        columns = before.hparams
-        if (sessions, found.experiments) != (before.sessions, before.experiments):
-            columns = _keep_order(before.hparams, build_hparam_columns(sessions, found.experiments))
-        metrics = list_metrics(self._context, places, found.experiments)
+        assigned = assign_runs((session.name for session in listed.sessions), runs)
+        session_runs = _group_runs(assigned)
+        # A static export contains records of runs that it does not show.
+        shown = [session for session in listed.sessions if session.name in session_runs]
+        sessions, has_kept_rows = _append_new_sessions(before.sessions, shown)
+        hparams = before.hparams
+        if (sessions, listed.experiments) != (before.sessions, before.experiments):
+            hparams = _keep_order(
+                before.hparams, build_hparam_columns(sessions, listed.experiments)
+            )
+        metrics = list_metrics(self._context, assigned, listed.experiments)
         labels = strip_common_directories([session.name for session in sessions])
-        same = (
-            kept
+        is_same_epoch = (
+            has_kept_rows
             and before.labels == labels[: len(before.labels)]
             and _describe_columns(before.hparams, before.metrics)
-            == _describe_columns(columns, metrics)
+            == _describe_columns(hparams, metrics)
         )
         revision = before.revision + 1
-        stamps = np.full(len(sessions), revision, np.int64)
-        if same:
-            stamps = _update_row_revisions(before, sessions, runs, runs_of, revision)
+        row_revisions = np.full(len(sessions), revision, np.int64)
+        if is_same_epoch:
+            row_revisions = _update_row_revisions(before, sessions, runs, session_runs, revision)
         return StudySnapshot(
-            before.epoch + (not same),
+            before.epoch + (not is_same_epoch),
             revision,
             sessions,
             labels,
-            found.experiments,
-            found.problems,
-            columns,
+            listed.experiments,
+            listed.problems,
+            hparams,
             metrics,
             runs,
-            runs_of,
-            stamps,
+            session_runs,
+            row_revisions,
         )
+
+
+def strip_common_directories(names: Sequence[str]) -> list[str]:
+    """Return the names without the directories that all of them are in."""
+    if len(names) < 2:
+        return list(names)
+    # A prefix of the smallest and the largest name is a prefix of all.
+    first, last = (name.split("/")[:-1] for name in (min(names), max(names)))
+    shared = takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))
+    start = sum(len(part) + 1 for part, _ in shared)
+    return [name[start:] for name in names]
 
 
 def _append_new_sessions(
     before: Sequence[Session], now: Sequence[Session]
 ) -> tuple[tuple[Session, ...], bool]:
-    """New sessions after those that were there; whether all of these still are."""
-    found = {session.name: session for session in now}
-    known = {session.name: None for session in before}
-    if not known.keys() <= found.keys():
+    """Return the sessions with new ones at the end, and whether all old ones are still there."""
+    by_name = {session.name: session for session in now}
+    old_names = [session.name for session in before]
+    if not set(old_names) <= by_name.keys():
         return tuple(now), False
-    return tuple(found[name] for name in [*known, *(n for n in found if n not in known)]), True
+    names = dict.fromkeys([*old_names, *by_name])
+    return tuple(by_name[name] for name in names), True
 
 
 def _keep_order(before: Sequence[HParamColumn], now: Sequence[HParamColumn]) -> list[HParamColumn]:
-    """Columns stay where they are while sessions come in, as long as there are no others."""
+    """Return the columns in their old order if they have the same names as before."""
     names = [column.name for column in before]
     by_name = {column.name: column for column in now}
     return [by_name[name] for name in names] if names and by_name.keys() == {*names} else [*now]
 
 
-def _group_runs(places: Mapping[str, SessionRun]) -> dict[str, list[str]]:
+def _group_runs(assigned: Mapping[str, SessionRun]) -> dict[str, list[str]]:
     runs: dict[str, list[str]] = {}
-    for run, place in places.items():
-        runs.setdefault(place.session, []).append(run)
+    for run, session_run in assigned.items():
+        runs.setdefault(session_run.session, []).append(run)
     return runs
 
 
 def _describe_columns(hparams: Sequence[HParamColumn], metrics: Sequence[Metric]) -> object:
-    columns = [(it.name, it.label, it.type, it.states is None) for it in hparams]
+    columns = [
+        (column.name, column.label, column.type, column.states is None) for column in hparams
+    ]
     return columns, [(metric.key, metric.label) for metric in metrics]
 
 
@@ -242,14 +257,15 @@ def _update_row_revisions(
     before: StudySnapshot,
     sessions: Sequence[Session],
     runs: Mapping[str, RunInfo],
-    runs_of: Mapping[str, Sequence[str]],
+    session_runs: Mapping[str, Sequence[str]],
     revision: int,
 ) -> Int64:
-    stamps = np.full(len(sessions), revision, np.int64)
-    grown = {run for run, info in runs.items() if before.runs.get(run) != info}
-    for row, was in enumerate(before.sessions):
-        own = runs_of.get(was.name, ())
-        is_same = was == sessions[row] and len(own) == len(before.session_runs.get(was.name, ()))
-        if is_same and grown.isdisjoint(own):
-            stamps[row] = before.row_revisions[row]
-    return stamps
+    """Return the revision of each row: the old one if neither session nor runs have changed."""
+    row_revisions = np.full(len(sessions), revision, np.int64)
+    changed_runs = {run for run, info in runs.items() if before.runs.get(run) != info}
+    for row, old in enumerate(before.sessions):
+        own = session_runs.get(old.name, ())
+        is_same = old == sessions[row] and len(own) == len(before.session_runs.get(old.name, ()))
+        if is_same and changed_runs.isdisjoint(own):
+            row_revisions[row] = before.row_revisions[row]
+    return row_revisions

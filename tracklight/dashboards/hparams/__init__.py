@@ -1,4 +1,10 @@
-"""The HParams dashboard: what runs were given, what came of it, and what made the difference."""
+"""The HParams dashboard: sessions with their hyperparameters and metrics, and their importance.
+
+`HParams` declares the routes. `schemas` has the requests and responses, `responses` builds them
+from a `tracklight.analysis.experiments.study.Study`, `export` writes the table to files, and
+`static_export` lists the responses that a static export contains. Like all dashboards, it may
+import `tracklight.plugin`, `analysis`, `index` and below, but not the server.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +29,12 @@ from tracklight.dashboards.hparams.schemas import (
 from tracklight.dashboards.hparams.static_export import iter_static_responses
 from tracklight.plugin import Blob, Context, Dashboard, Route
 
-#: Smaller logs are answered fast enough without preparation.
+#: Smaller logs respond fast enough without preparation.
 MIN_RUNS_TO_PREPARE = 1000
 
 
 class HParams(Dashboard):
-    """Answers with all sessions at once, as columns, and with what follows from them."""
+    """Serves the table of all sessions as columns, and what can be computed from it."""
 
     name = "hparams"
     title = "HParams"
@@ -58,21 +64,22 @@ class HParams(Dashboard):
     def export_static(self, runs: Sequence[str]) -> Iterator[tuple[str, object]]:
         return iter_static_responses(self.context, self._study)
 
-    def sessions(self, ask: SessionsRequest) -> SessionsResponse:
-        """All sessions with their hyperparameters and metrics, or those that changed."""
-        state, told = self._study.get_snapshot(), self._cached_sessions
-        if told is None or told[0] is not state or told[1] != ask:
-            self._cached_sessions = told = state, ask, make_sessions_response(self._study, ask)
-        return told[2]
+    def sessions(self, request: SessionsRequest) -> SessionsResponse:
+        """Return all sessions with their hyperparameters and metrics, or the changed ones."""
+        snapshot, cached = self._study.get_snapshot(), self._cached_sessions
+        if cached is None or cached[0] is not snapshot or cached[1] != request:
+            cached = snapshot, request, make_sessions_response(self._study, request)
+            self._cached_sessions = cached
+        return cached[2]
 
-    def importance(self, ask: ImportanceRequest) -> ImportanceResponse:
-        """Which hyperparameters made the difference for a metric, and how far to believe it."""
-        return make_importance_response(self._study, ask)
+    def importance(self, request: ImportanceRequest) -> ImportanceResponse:
+        """Return the importance of each hyperparameter for a metric, and how reliable it is."""
+        return make_importance_response(self._study, request)
 
-    def sparklines(self, ask: SparklinesRequest) -> SparklinesResponse:
-        """The curves of a metric, each in a few points."""
-        return make_sparklines_response(self.context, self._study, ask)
+    def sparklines(self, request: SparklinesRequest) -> SparklinesResponse:
+        """Return the curves of a metric, downsampled to a few points."""
+        return make_sparklines_response(self.context, self._study, request)
 
-    def export(self, ask: ExportRequest) -> Blob:
-        """The table, all of it and not a page, as CSV, JSON, LaTeX or Markdown."""
-        return write_table(make_export_table(self._study, ask), ask.format)
+    def export(self, request: ExportRequest) -> Blob:
+        """Return the whole table as CSV, JSON, LaTeX or Markdown."""
+        return write_table(make_export_table(self._study, request), request.format)

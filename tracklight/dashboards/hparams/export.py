@@ -1,4 +1,7 @@
-"""The table as columns of plain values, as a file has them."""
+"""Export the sessions table: collect plain columns, and write them as CSV, JSON, LaTeX or Markdown.
+
+`make_wide_table` is also the table of ``tracklight export --kind hparams``.
+"""
 
 from __future__ import annotations
 
@@ -27,26 +30,30 @@ ExportCell = HParamValue | None
 
 _SESSION_COLUMNS = ("name", "group", "status", "start", "end", "duration")
 
+_LATEX_SPECIAL = re.compile(r"[\\{}$&#%_^~]")
+_LATEX_COMMANDS = {"\\": r"\textbackslash{}", "^": r"\^{}", "~": r"\~{}"}
+#: Spreadsheet programs evaluate cells that begin with these characters as formulas.
+_FORMULA_PREFIXES = ("=", "+", "-", "@", "\t", "\r")
+
 
 @dataclass(frozen=True)
 class ExportTable:
-    """A heading for each column, and the cells of each row."""
+    """The headings of the columns, and the cells of each row."""
 
     headings: list[str]
     rows: list[list[ExportCell]]
 
 
-def make_export_table(study: Study, ask: ExportRequest) -> ExportTable:
-    """All that was asked for, and not only what fits on a page."""
-    table = SessionTable(study, ask.get_reduction(), ask.over)
-    rows = select_rows(table, ask.sessions)
-    columns = _ColumnBuilder(table, rows)
-    keys = ask.columns or _list_all(table)
-    made = [columns.make(key) for key in keys]
-    cells = (own for _, own in made)
-    return ExportTable(
-        [heading for heading, _ in made], [list(row) for row in zip(*cells, strict=True)]
-    )
+def make_export_table(study: Study, request: ExportRequest) -> ExportTable:
+    """Return the requested rows and columns.
+
+    Raises:
+        UsageError: A column does not exist.
+    """
+    table = SessionTable(study, request.get_reduction(), request.over)
+    builder = _ColumnBuilder(table, select_rows(table, request.sessions))
+    keys = request.columns or _list_column_keys(table)
+    return _make_table([builder.make(key) for key in keys])
 
 
 def make_wide_table(
@@ -54,48 +61,58 @@ def make_wide_table(
 ) -> ExportTable:
     """Return one row for each session, with columns ``hparams.NAME`` and ``metrics.NAME``.
 
+    Columns without any value are left out.
+
     Args:
         context: The log.
         runs: Only sessions that have one of these runs; None for all.
-        tags: Only metrics of these tags; None for all.
+        tags: Only metrics with these tags; None for all.
     """
-    study = Study(context)
-    table = SessionTable(study, make_reduction("last", 1, 0), None)
-    state = table.snapshot
-    chosen = [
-        place
-        for place, session in enumerate(state.sessions)
+    table = SessionTable(Study(context), make_reduction("last", 1, 0), None)
+    snapshot = table.snapshot
+    rows = [
+        row
+        for row, session in enumerate(snapshot.sessions)
         if runs is None
         or session.name in runs
-        or any(run in runs for run in state.session_runs.get(session.name, ()))
+        or any(run in runs for run in snapshot.session_runs.get(session.name, ()))
     ]
-    columns = _ColumnBuilder(table, np.array(chosen, np.int64))
-    made = [("run", columns.make("name")[1])]
-    made += [columns.make(key) for key in ("group", "status", "start", "end")]
-    for column in state.hparams:
-        made.append((f"hparams.{column.name}", columns.make(f"hparam:{column.name}")[1]))
-    for metric in state.metrics:
+    builder = _ColumnBuilder(table, np.array(rows, np.int64))
+    columns = [("run", builder.make("name")[1])]
+    columns += [builder.make(key) for key in ("group", "status", "start", "end")]
+    for hparam in snapshot.hparams:
+        columns.append((f"hparams.{hparam.name}", builder.make(f"hparam:{hparam.name}")[1]))
+    for metric in snapshot.metrics:
         if tags is None or metric.tag in tags:
             name = f"{metric.group}/{metric.tag}" if metric.group else metric.tag
-            made.append((f"metrics.{name}", columns.make(f"metric:{metric.key}")[1]))
-    made = [it for it in made if it[0] == "run" or any(cell is not None for cell in it[1])]
-    rows = [list(row) for row in zip(*(cells for _, cells in made), strict=True)]
-    return ExportTable([heading for heading, _ in made], rows)
+            columns.append((f"metrics.{name}", builder.make(f"metric:{metric.key}")[1]))
+    return _make_table(
+        [
+            (heading, cells)
+            for heading, cells in columns
+            if heading == "run" or any(cell is not None for cell in cells)
+        ]
+    )
 
 
-def _list_all(table: SessionTable) -> list[str]:
+def _make_table(columns: list[tuple[str, list[ExportCell]]]) -> ExportTable:
+    rows = zip(*(cells for _, cells in columns), strict=True)
+    return ExportTable([heading for heading, _ in columns], [list(row) for row in rows])
+
+
+def _list_column_keys(table: SessionTable) -> list[str]:
     keys = ["name", "group", "status", "start", "end"]
     keys += [f"hparam:{column.name}" for column in table.snapshot.hparams]
     return keys + [f"metric:{metric.key}" for metric in table.snapshot.metrics]
 
 
 class _ColumnBuilder:
-    """Makes columns by their keys."""
+    """Builds columns by their keys: a heading and the cells of some rows."""
 
     def __init__(self, table: SessionTable, rows: Int64) -> None:
         self._table = table
         self._rows = rows
-        self._firsts = table.first_sessions[rows].tolist()
+        self._first_sessions = table.first_sessions[rows].tolist()
         self._times = dict(zip(("start", "end", "last"), table.get_times(), strict=True))
 
     def make(self, key: str) -> tuple[str, list[ExportCell]]:
@@ -105,94 +122,88 @@ class _ColumnBuilder:
         if kind == "metric":
             return self._make_metric(name)
         if key not in _SESSION_COLUMNS:
-            raise UsageError(
-                f'"{key}" is no column: {", ".join(_SESSION_COLUMNS)}, hparam:NAME, metric:KEY'
-            )
-        return key, self._make_plain(key)
+            known = ", ".join(_SESSION_COLUMNS)
+            raise UsageError(f'unknown column "{key}"; use {known}, hparam:NAME or metric:KEY')
+        return key, self._make_session_column(key)
 
-    def _make_plain(self, key: str) -> list[ExportCell]:
+    def _make_session_column(self, key: str) -> list[ExportCell]:
         table, rows = self._table, self._rows.tolist()
         if key == "name":
             return [table.names[row] for row in rows]
         if key == "group":
-            return [table.sessions[at].group for at in self._firsts]
+            return [table.sessions[session].group for session in self._first_sessions]
         if key == "status":
             statuses = table.get_statuses()
             return [Status(statuses[row]).name.lower() for row in rows]
         if key == "duration":
-            return _numbers((self._times["end"] - self._times["start"])[self._rows])
-        return [_format_time(wall) for wall in self._times[key][self._rows].tolist()]
+            return _make_number_cells((self._times["end"] - self._times["start"])[self._rows])
+        return [_format_time(time_s) for time_s in self._times[key][self._rows].tolist()]
 
     def _make_hparam(self, name: str) -> tuple[str, list[ExportCell]]:
-        column = next((it for it in self._table.snapshot.hparams if it.name == name), None)
+        columns = self._table.snapshot.hparams
+        column = next((column for column in columns if column.name == name), None)
         if column is None:
             raise UsageError(f'no session has the hyperparameter "{name}"')
-        return column.label, [column.get_value(at) for at in self._firsts]
+        return column.label, [column.get_value(session) for session in self._first_sessions]
 
     def _make_metric(self, key: str) -> tuple[str, list[ExportCell]]:
         column = self._table.read_metric(self._table.get_metric(key))
         values, steps = column.values[self._rows], column.steps[self._rows]
         cells = zip(values.tolist(), np.isnan(steps).tolist(), strict=True)
-        return column.metric.label, [None if missing else value for value, missing in cells]
+        return column.metric.label, [None if is_missing else value for value, is_missing in cells]
 
 
-def _numbers(values: Float64) -> list[ExportCell]:
+def _make_number_cells(values: Float64) -> list[ExportCell]:
     return [None if math.isnan(value) else value for value in values.tolist()]
 
 
-def _format_time(wall: float) -> str | None:
-    if not math.isfinite(wall):
+def _format_time(time_s: float) -> str | None:
+    if not math.isfinite(time_s):
         return None
     try:
-        moment = datetime.datetime.fromtimestamp(wall, datetime.timezone.utc)
-    except (OverflowError, ValueError, OSError):  # no time that a calendar has
+        moment = datetime.datetime.fromtimestamp(time_s, datetime.timezone.utc)
+    except (OverflowError, ValueError, OSError):  # outside of the years 1 to 9999
         return None
     return moment.isoformat(timespec="seconds")
 
 
-# A sheet as a file: CSV, JSON, LaTeX or Markdown.
-
-_LATEX_SPECIAL = re.compile(r"[\\{}$&#%_^~]")
-
-_LATEX_WORDS = {"\\": r"\textbackslash{}", "^": r"\^{}", "~": r"\~{}"}
-
-#: A program that opens tables would run a cell that begins like a formula.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+# ---- File formats
 
 
-def write_table(sheet: ExportTable, kind: ExportFormat) -> Blob:
-    write, media_type, ending = _FORMATS[kind]
-    return Blob(write(sheet).encode(), f"{media_type}; charset=utf-8", f"hparams.{ending}")
+def write_table(table: ExportTable, file_format: ExportFormat) -> Blob:
+    """Return the table as a file."""
+    write, media_type, extension = _WRITERS[file_format]
+    return Blob(write(table).encode(), f"{media_type}; charset=utf-8", f"hparams.{extension}")
 
 
-def _write_csv(sheet: ExportTable) -> str:
+def _write_csv(table: ExportTable) -> str:
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(map(_escape_formula, sheet.headings))
-    writer.writerows([_as_text(cell, _escape_formula) for cell in row] for row in sheet.rows)
+    writer.writerow(map(_escape_formula, table.headings))
+    writer.writerows([_format_cell(cell, _escape_formula) for cell in row] for row in table.rows)
     return file.getvalue()
 
 
-def _write_json(sheet: ExportTable) -> str:
+def _write_json(table: ExportTable) -> str:
     rows = [
         [to_json_number(cell) if isinstance(cell, float) else cell for cell in row]
-        for row in sheet.rows
+        for row in table.rows
     ]
-    return msgspec.json.encode({"header": sheet.headings, "rows": rows}).decode()
+    return msgspec.json.encode({"header": table.headings, "rows": rows}).decode()
 
 
-def _write_markdown(sheet: ExportTable) -> str:
-    lines = [map(_escape_markdown, sheet.headings), ["---"] * len(sheet.headings)]
-    lines += [[_as_text(cell, _escape_markdown) for cell in row] for row in sheet.rows]
+def _write_markdown(table: ExportTable) -> str:
+    lines = [map(_escape_markdown, table.headings), ["---"] * len(table.headings)]
+    lines += [[_format_cell(cell, _escape_markdown) for cell in row] for row in table.rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
-def _write_latex(sheet: ExportTable) -> str:
+def _write_latex(table: ExportTable) -> str:
     lines = [
         r"\begin{table}[tbp]",
-        rf"\begin{{tabular}}{{{'l' * len(sheet.headings)}}}",
-        rf"{' & '.join(map(_escape_latex, sheet.headings))} \\ \hline",
-        *(rf"{' & '.join(map(_write_latex_cell, row))} \\" for row in sheet.rows),
+        rf"\begin{{tabular}}{{{'l' * len(table.headings)}}}",
+        rf"{' & '.join(map(_escape_latex, table.headings))} \\ \hline",
+        *(rf"{' & '.join(map(_format_latex_cell, row))} \\" for row in table.rows),
         r"\hline",
         r"\end{tabular}",
         r"\end{table}",
@@ -200,18 +211,18 @@ def _write_latex(sheet: ExportTable) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _write_latex_cell(cell: ExportCell) -> str:
+def _format_latex_cell(cell: ExportCell) -> str:
     if not isinstance(cell, float):
-        return "-" if cell is None else _as_text(cell, _escape_latex)
+        return "-" if cell is None else _format_cell(cell, _escape_latex)
     if math.isnan(cell):
         return r"$\mathrm{NaN}$"
     if math.isinf(cell):
         return r"$\infty$" if cell > 0 else r"$-\infty$"
-    digits, _, exponent = f"{cell:.4g}".partition("e")
-    return rf"${digits}\cdot 10^{{{int(exponent)}}}$" if exponent else f"${digits}$"
+    mantissa, _, exponent = f"{cell:.4g}".partition("e")
+    return rf"${mantissa}\cdot 10^{{{int(exponent)}}}$" if exponent else f"${mantissa}$"
 
 
-def _as_text(cell: ExportCell, escape: Callable[[str], str]) -> str:
+def _format_cell(cell: ExportCell, escape: Callable[[str], str]) -> str:
     if cell is None:
         return ""
     if isinstance(cell, bool):
@@ -222,7 +233,7 @@ def _as_text(cell: ExportCell, escape: Callable[[str], str]) -> str:
 
 
 def _escape_formula(text: str) -> str:
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    return f"'{text}" if text.startswith(_FORMULA_PREFIXES) else text
 
 
 def _escape_markdown(text: str) -> str:
@@ -232,10 +243,12 @@ def _escape_markdown(text: str) -> str:
 
 def _escape_latex(text: str) -> str:
     one_line = " ".join(text.split())
-    return _LATEX_SPECIAL.sub(lambda it: _LATEX_WORDS.get(it[0], f"\\{it[0]}"), one_line)
+    return _LATEX_SPECIAL.sub(
+        lambda match: _LATEX_COMMANDS.get(match[0], f"\\{match[0]}"), one_line
+    )
 
 
-_FORMATS: dict[ExportFormat, tuple[Callable[[ExportTable], str], str, str]] = {
+_WRITERS: dict[ExportFormat, tuple[Callable[[ExportTable], str], str, str]] = {
     "csv": (_write_csv, "text/csv", "csv"),
     "json": (_write_json, "application/json", "json"),
     "latex": (_write_latex, "application/x-latex", "tex"),

@@ -1,4 +1,4 @@
-"""What can be asked about sessions."""
+"""Requests and responses of the HParams dashboard."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from tracklight.plugin import Problem
 from tracklight.types import Float32, Float64, Int32
 
 PositiveInt = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
-
 Step = Annotated[int, msgspec.Meta(ge=-(1 << 53), le=1 << 53)]
-
 SessionNames = Annotated[list[str], msgspec.Meta(max_length=100_000)]
-
 ExportFormat = Literal["csv", "json", "latex", "markdown"]
+UInt8 = NDArray[np.uint8]
+
+
+# ---- Requests
 
 
 class ReductionRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """How curves become numbers.
+    """How each curve is reduced to one number.
 
-    ``how`` is the last value, the lowest, the highest, the mean of the last ``n``, or the one at
-    ``step``, which is the last that was logged up to there. With ``over``, repeats of a trial are
-    one row.
+    ``how`` is the last value, the lowest, the highest, the mean of the last ``n`` values, or the
+    last value up to ``step``. With ``over``, repeats of a trial are aggregated to one row.
     """
 
     how: ReductionKind = "last"
@@ -46,14 +46,14 @@ class ReductionRequest(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class SessionsRequest(ReductionRequest):
-    """All sessions, or what is new since a revision; ``metric`` asks for more metrics."""
+    """All sessions, or the changes since a revision. ``metric`` requests additional metrics."""
 
     since: str | None = None
     metric: Annotated[list[str], msgspec.Meta(max_length=1000)] = []
 
 
 class ImportanceRequest(ReductionRequest, kw_only=True):
-    """What made the difference for a metric, among all rows or those of these names."""
+    """The importance of hyperparameters for a metric, for all rows or those with these names."""
 
     metric: str
     sessions: SessionNames | None = None
@@ -61,7 +61,7 @@ class ImportanceRequest(ReductionRequest, kw_only=True):
 
 
 class SparklinesRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """The curves of a metric, in a few points each; without ``sessions``, of the first thousand."""
+    """Downsampled curves of a metric; of the first thousand sessions if none are given."""
 
     metric: str
     sessions: Annotated[list[str], msgspec.Meta(max_length=1000)] | None = None
@@ -69,10 +69,11 @@ class SparklinesRequest(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class ExportRequest(ReductionRequest, kw_only=True):
-    """Columns by key, in their order, of all rows or of these names in their order.
+    """The table as a file, with the given columns and rows in the given order.
 
-    Keys are ``name``, ``group``, ``status``, ``start``, ``end``, ``duration``, ``hparam:NAME`` and
-    ``metric:KEY``; without any, all columns there are.
+    Column keys are ``name``, ``group``, ``status``, ``start``, ``end``, ``duration``,
+    ``hparam:NAME`` and ``metric:KEY``. Without keys, all columns are exported; without sessions,
+    all rows.
     """
 
     format: ExportFormat
@@ -80,26 +81,24 @@ class ExportRequest(ReductionRequest, kw_only=True):
     sessions: SessionNames | None = None
 
 
-# What the HParams dashboard answers with: sessions as columns.
-
-UInt8 = NDArray[np.uint8]
+# ---- Responses
 
 
 class SessionLinks(msgspec.Struct):
-    """Where a session's model is, and who watches it."""
+    """URLs of a session's model and of its monitoring page."""
 
     model: str
     monitor: str
 
 
 class SessionRows(msgspec.Struct):
-    """Sessions, or groups of them; times are seconds, NaN where unknown.
+    """Sessions, or groups of sessions. Times are in seconds since 1970, NaN if unknown.
 
-    ``at`` are their places in the table. ``groups`` are places in ``group_names``. ``status`` is 0
-    where nothing is known, 1 for success, 2 for failure, 3 while running; ``source`` is 0 for
-    records and 1 for a file of settings. ``experiments`` are places in ``experiment_names``, -1 for
-    sessions that are of none. ``last`` is when the newest point was logged. ``sessions``
-    are those of each group, null where each row is a session.
+    ``at`` are the indices of the rows in the table. ``groups`` are indices into ``group_names``.
+    ``status`` is 0 for unknown, 1 for success, 2 for failure and 3 for running. ``source`` is 0 for
+    records and 1 for a settings file. ``experiments`` are indices into ``experiment_names``, -1 for
+    none. ``last`` is the time of the newest point. ``sessions`` are the members of each group, null
+    if each row is a session.
     """
 
     at: Int32
@@ -122,8 +121,8 @@ class SessionRows(msgspec.Struct):
 class HParamCells(msgspec.Struct):
     """A hyperparameter and its value in each row.
 
-    ``states`` say what ``values`` mean: 0 a number, 1 missing, 2 a place in ``words``, 3 a bool;
-    null means numbers throughout.
+    ``states`` give the meaning of ``values``: 0 a number, 1 missing, 2 an index into ``words``, 3 a
+    bool. Null means that all are numbers. ``log`` suggests a logarithmic axis.
     """
 
     name: str
@@ -143,9 +142,9 @@ class HParamCells(msgspec.Struct):
 
 
 class MetricCells(msgspec.Struct):
-    """A metric and its value in each row; a row whose step is NaN has none.
+    """A metric and its value in each row. Rows with a NaN step have no value.
 
-    ``goal`` is guessed from its name. ``deviation`` is that of repeats.
+    ``goal`` is guessed from the name. ``deviation`` is the standard deviation of repeats.
     """
 
     key: str
@@ -164,10 +163,10 @@ class MetricCells(msgspec.Struct):
 
 
 class SessionsResponse(msgspec.Struct):
-    """The table, or what is new in it since ``base``.
+    """The table, or the rows that changed since the revision ``base``.
 
-    Columns hold the rows that are told, everything else is told in full. ``repeats`` counts
-    sessions that are not the first of their group.
+    Columns hold only the rows of this response; everything else is complete. ``repeats`` is the
+    number of sessions that are not the first of their group.
     """
 
     revision: str
@@ -180,7 +179,7 @@ class SessionsResponse(msgspec.Struct):
 
 
 class ImportanceTrust(msgspec.Struct):
-    """How far to believe an importance: ``r2`` is the part of the differences that is explained."""
+    """How reliable an importance is. ``r2`` is the share of the variance that is explained."""
 
     level: Literal["good", "fair", "poor", "none"]
     r2: float
@@ -189,9 +188,10 @@ class ImportanceTrust(msgspec.Struct):
 
 
 class ImportanceBar(msgspec.Struct):
-    """One hyperparameter's share; ``direction`` is 1 where higher values are better, -1 lower.
+    """The importance of one hyperparameter.
 
-    ``best`` says what the best sessions have of it.
+    ``direction`` is 1 if higher values are better, -1 if lower values are, 0 if unclear. ``best``
+    is the range or category of the best sessions.
     """
 
     name: str
@@ -203,7 +203,7 @@ class ImportanceBar(msgspec.Struct):
 
 
 class HParamInteraction(msgspec.Struct):
-    """Two hyperparameters of which one matters more or less depending on the other."""
+    """Two hyperparameters whose effects depend on each other."""
 
     first: str
     second: str
@@ -211,7 +211,10 @@ class HParamInteraction(msgspec.Struct):
 
 
 class ImportanceResponse(msgspec.Struct):
-    """What made the difference, the greatest share first; ``problem`` where nothing can be said."""
+    """The importance of each hyperparameter, the largest first.
+
+    ``problem`` says why there is none.
+    """
 
     metric: str
     sentence: str
@@ -222,7 +225,7 @@ class ImportanceResponse(msgspec.Struct):
 
 
 class Sparkline(msgspec.Struct):
-    """A curve in a few points; ``odd`` counts values that are not finite."""
+    """A downsampled curve. ``odd`` is the number of NaN and infinite values."""
 
     session: str
     x: Float32
@@ -231,6 +234,6 @@ class Sparkline(msgspec.Struct):
 
 
 class SparklinesResponse(msgspec.Struct):
-    """In the order asked; sessions without the metric are left out."""
+    """Curves in the requested order, without sessions that do not have the metric."""
 
     lines: list[Sparkline]

@@ -1,4 +1,4 @@
-"""What a copy of a board knows of its sessions."""
+"""The responses of the HParams dashboard that a static export contains."""
 
 from __future__ import annotations
 
@@ -21,29 +21,23 @@ from tracklight.plugin import Context
 
 _REDUCTIONS: tuple[ReductionKind, ...] = ("last", "min", "max")
 _AGGREGATIONS: tuple[Aggregation, ...] = ("mean", "median", "min", "max")
-#: Metrics that a copy explains and draws.
+#: Number of metrics with importance and sparklines.
 _MAX_METRICS = 10
 
 
 def iter_static_responses(context: Context, study: Study) -> Iterator[tuple[str, object]]:
-    """The answers that a page asks for, under the addresses at which it does."""
-    for how in _REDUCTIONS:
-        answer = make_sessions_response(study, SessionsRequest(how=how))
-        if not answer.rows.names:
+    """Yield the URLs that the page requests and their responses; nothing without sessions."""
+    for reduction in _REDUCTIONS:
+        sessions = make_sessions_response(study, SessionsRequest(how=reduction))
+        if not sessions.rows.names:
             return
-        yield f"sessions?how={how}", answer
-    for over in _AGGREGATIONS if answer.repeats else ():
-        yield (
-            f"sessions?how=last&over={over}",
-            make_sessions_response(study, SessionsRequest(over=over)),
-        )
-    for metric in answer.metrics[:_MAX_METRICS]:
-        name = quote(metric.key, safe="")
-        yield (
-            f"importance?metric={name}&how=last",
-            make_importance_response(study, ImportanceRequest(metric=metric.key)),
-        )
-        yield (
-            f"sparklines?metric={name}",
-            make_sparklines_response(context, study, SparklinesRequest(metric.key)),
-        )
+        yield f"sessions?how={reduction}", sessions
+    for aggregation in _AGGREGATIONS if sessions.repeats else ():
+        request = SessionsRequest(over=aggregation)
+        yield f"sessions?how=last&over={aggregation}", make_sessions_response(study, request)
+    for metric in sessions.metrics[:_MAX_METRICS]:
+        key = quote(metric.key, safe="")
+        importance = make_importance_response(study, ImportanceRequest(metric=metric.key))
+        yield f"importance?metric={key}&how=last", importance
+        sparklines = make_sparklines_response(context, study, SparklinesRequest(metric.key))
+        yield f"sparklines?metric={key}", sparklines

@@ -1,4 +1,9 @@
-"""The Mesh dashboard: surfaces and clouds of points."""
+"""The Mesh dashboard: surfaces and point clouds.
+
+`Mesh` declares the routes, `geometry` loads and encodes one mesh, and `static_export` lists the
+responses that a static export contains. The series of a mesh are joined in
+`tracklight.analysis.meshes`.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +27,7 @@ from tracklight.plugin import Blob, Context, Dashboard, Route
 
 
 class Mesh(Dashboard):
-    """Puts the series together that a mesh is logged as, and gives them as columns."""
+    """Serves meshes as buffers that a GPU can draw, and as files."""
 
     name = "mesh"
     title = "Mesh"
@@ -43,22 +48,26 @@ class Mesh(Dashboard):
     def export_static(self, runs: Sequence[str]) -> Iterator[tuple[str, object]]:
         return iter_static_responses(self.context, runs, self.geometry)
 
-    def steps(self, ask: StepsRequest) -> StepsResponse:
-        """The steps of some meshes. A tag is here the name of a mesh, without the ``_VERTEX``,
-        ``_FACE`` or ``_COLOR`` of its series; what was overwritten is left out."""
-        return list_mesh_steps(self.context, ask)
+    def steps(self, request: StepsRequest) -> StepsResponse:
+        """Return the steps of some meshes, without overwritten values.
 
-    def about(self, ask: MeshRequest) -> MeshInfo:
-        """How large a mesh is, where it lies, and how it was logged."""
-        return self._build(ask).info
+        Tags are the names of meshes, without the ``_VERTEX``, ``_FACE`` or ``_COLOR`` of their
+        series.
+        """
+        return list_mesh_steps(self.context, request)
 
-    def geometry(self, ask: GeometryRequest) -> GeometryResponse:
-        """A mesh ready to be drawn."""
-        return make_geometry_response(self._build(ask), ask.most)
+    def about(self, request: MeshRequest) -> MeshInfo:
+        """Return the size and position of a mesh, and how it was logged."""
+        return self._load(request).info
 
-    def file(self, ask: MeshFileRequest) -> Blob:
-        """A mesh with all of its points and faces, in the order logged, as PLY or OBJ."""
-        return write_mesh_file(ask, self._build(ask))
+    def geometry(self, request: GeometryRequest) -> GeometryResponse:
+        """Return a mesh ready to be drawn."""
+        return make_geometry_response(self._load(request), request.most)
 
-    def _build(self, ask: MeshRequest) -> LoadedMesh:
-        return load_mesh(self._reader, get_mesh_step(self.context.log, ask), ask.item)
+    def file(self, request: MeshFileRequest) -> Blob:
+        """Return a mesh with all points and faces, in the logged order, as PLY or OBJ."""
+        return write_mesh_file(request, self._load(request))
+
+    def _load(self, request: MeshRequest) -> LoadedMesh:
+        mesh_step = get_mesh_step(self.context.log, request)
+        return load_mesh(self._reader, mesh_step, request.item)

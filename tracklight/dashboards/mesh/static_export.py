@@ -1,4 +1,4 @@
-"""The meshes that a copy of a board takes along."""
+"""The meshes that a static export contains."""
 
 from __future__ import annotations
 
@@ -12,25 +12,28 @@ from tracklight.analysis.meshes import list_mesh_names, list_mesh_steps
 from tracklight.dashboards.mesh.geometry import GeometryRequest, GeometryResponse
 from tracklight.plugin import Context
 
-#: What the page asks for at first, and in a copy at all; see web/src/dashboards/mesh/data.
+#: What the page requests first, and all that it requests in a static export; see
+#: web/src/dashboards/mesh/data.
 _STATIC_MAX_POINTS = 100_000
-#: Of a batch so many meshes are carried.
+#: Number of meshes of a batch that are exported.
 _MAX_ITEMS = 4
 
 
 def iter_static_responses(
     context: Context, runs: Sequence[str], geometry: Callable[[GeometryRequest], GeometryResponse]
 ) -> Iterator[ExportPart]:
-    """Some steps of every mesh, each with the first few of its batch."""
+    """Yield some steps of every mesh, each with the first meshes of its batch."""
 
-    def copy_value(ask: ValueRequest) -> Iterator[ExportPart]:
+    def export_value(value: ValueRequest) -> Iterator[ExportPart]:
         item, items = 0, 1
         while item < items:
-            whole = GeometryRequest(ask.run, ask.tag, ask.index, ask.mark, item, _STATIC_MAX_POINTS)
-            answer = geometry(whole)
-            items = min(answer.about.items, _MAX_ITEMS)
-            answer.about = msgspec.structs.replace(answer.about, items=items)
-            yield value_path("geometry", ask, item=item, most=_STATIC_MAX_POINTS), answer
+            request = GeometryRequest(
+                value.run, value.tag, value.index, value.mark, item, _STATIC_MAX_POINTS
+            )
+            response = geometry(request)
+            items = min(response.about.items, _MAX_ITEMS)
+            response.about = msgspec.structs.replace(response.about, items=items)
+            yield value_path("geometry", value, item=item, most=_STATIC_MAX_POINTS), response
             item += 1
 
     tags = [tag.tag for tag in context.log.shared_tags(runs) if tag.plugin == "mesh"]
@@ -38,4 +41,5 @@ def iter_static_responses(
         (name, list_mesh_steps(context, StepsRequest([name], list(runs))))
         for name in list_mesh_names(tags)
     ]
-    return export_listed_values(listed, sum(len(answer.series) for _, answer in listed), copy_value)
+    series_count = sum(len(response.series) for _, response in listed)
+    return export_listed_values(listed, series_count, export_value)

@@ -1,4 +1,10 @@
-"""The Projector dashboard: vectors, their labels and pictures, laid out to be walked through."""
+"""The Projector dashboard: layouts of embeddings, with the labels and images of their points.
+
+`Projector` declares the routes. `schemas` has the requests and responses. `library` finds and loads
+embeddings, `edits` stores what users change, `jobs` runs computations in the background, `layouts`
+computes projections, `responses` builds everything else, and `static_export` lists the responses
+that a static export contains. The mathematics is in `tracklight.analysis.embeddings.projections`.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +12,17 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from tracklight.analysis.embeddings.loading import choose_match_column, decode_row_bits, match_rows
+from tracklight.analysis.embeddings.loading import (
+    LoadedEmbedding,
+    choose_match_column,
+    decode_row_bits,
+    match_rows,
+)
 from tracklight.analysis.embeddings.search import LabelSearcher
 from tracklight.analysis.embeddings.sprites import SpriteCutter
 from tracklight.dashboards.projector.edits import LabelEdit
 from tracklight.dashboards.projector.jobs import ClusterJobs, ProjectorJobs
-from tracklight.dashboards.projector.layouts import LayoutJobs as Layouts
+from tracklight.dashboards.projector.layouts import LayoutJobs
 from tracklight.dashboards.projector.library import EmbeddingLibrary
 from tracklight.dashboards.projector.responses import (
     make_column_response,
@@ -58,12 +69,12 @@ from tracklight.plugin import Blob, Context, Dashboard, Empty, Route, Stream
 _MAX_UPLOADED_BYTES = 1 << 30
 
 
-def _has_mark(ask: EmbeddingRequest) -> bool:
-    return ask.mark is not None
+def _has_mark(request: EmbeddingRequest) -> bool:
+    return request.mark is not None
 
 
 class Projector(Dashboard):
-    """Reads vectors wherever frameworks leave them, and computes layouts of them as jobs."""
+    """Serves the embeddings of a log and uploaded ones, and computes layouts of them as jobs."""
 
     name = "projector"
     title = "Projector"
@@ -75,7 +86,7 @@ class Projector(Dashboard):
         self._library = EmbeddingLibrary(context)
         self._jobs = ProjectorJobs(context)
         self._searcher = LabelSearcher()
-        self._layouts = Layouts(self._library, self._jobs, self._searcher)
+        self._layouts = LayoutJobs(self._library, self._jobs, self._searcher)
         self._clusters = ClusterJobs(self._library, self._jobs)
         self._sprites = SpriteCutter()
 
@@ -109,105 +120,110 @@ class Projector(Dashboard):
     def export_static(self, runs: Sequence[str]) -> Iterator[tuple[str, object]]:
         return iter_static_responses(StaticExportSource(self._library, self._sprites), runs)
 
-    def embeddings(self, ask: Empty) -> EmbeddingsResponse:
-        """All embeddings of the log, and those that were brought along since the server started."""
+    def embeddings(self, request: Empty) -> EmbeddingsResponse:
+        """Return all embeddings of the log, and those that were uploaded."""
         return self._library.list_rows()
 
-    def about(self, ask: EmbeddingRequest) -> EmbeddingInfo:
-        """An embedding at a glance: how large it is, its columns, what does not fit."""
-        found = self._library.resolve(ask)
-        return make_embedding_info(found, self._library.load(found))
+    def about(self, request: EmbeddingRequest) -> EmbeddingInfo:
+        """Return the size, the columns and the problems of an embedding."""
+        ref = self._library.resolve(request)
+        return make_embedding_info(ref, self._library.load(ref))
 
-    def column(self, ask: ColumnRequest) -> ColumnResponse:
-        """A column of labels."""
-        return make_column_response(
-            self._library.load(self._library.resolve(ask)).get_column(ask.name)
+    def column(self, request: ColumnRequest) -> ColumnResponse:
+        """Return a column of labels."""
+        return make_column_response(self._load(request).get_column(request.name))
+
+    def sprite(self, request: SpriteTileRequest) -> Blob:
+        """Return a tile with the images of many points."""
+        ref = self._library.resolve(request)
+        return self._sprites.cut_tile(ref.mark, self._library.load(ref), request.tile)
+
+    def picture(self, request: PointRequest) -> Blob:
+        """Return the image of one point."""
+        ref = self._library.resolve(request)
+        return self._sprites.cut_cell(ref.mark, self._library.load(ref), request.row)
+
+    def point(self, request: PointRequest) -> PointResponse:
+        """Return the labels and the vector of one point."""
+        return make_point_response(self._load(request), request.row)
+
+    def project(self, request: ProjectionRequest) -> JobStatus:
+        """Start a layout, or return the job of an equal request."""
+        return self._layouts.start(request)
+
+    def cancel(self, request: JobRequest) -> JobStatus:
+        """Cancel a job; its last intermediate result stays."""
+        return self._jobs.cancel(request.job)
+
+    def layout(self, request: LayoutRequest) -> LayoutResponse:
+        """Return the state of a layout and its current coordinates."""
+        return self._layouts.get_response(request)
+
+    def quality(self, request: QualityRequest) -> QualityResponse:
+        """Return the trustworthiness of a layout."""
+        return self._layouts.get_quality(request)
+
+    def neighbors(self, request: NeighborsRequest) -> NeighborsResponse:
+        """Return the exact nearest neighbors of a point, or of the mean of some points."""
+        return make_neighbors_response(self._load(request), request)
+
+    def search(self, request: SearchRequest) -> SearchResponse:
+        """Return the points whose labels contain a text or match a regular expression."""
+        mask = self._searcher.search(
+            self._load(request), request.query, request.regex, request.column
         )
-
-    def sprite(self, ask: SpriteTileRequest) -> Blob:
-        """Pictures of many points."""
-        found = self._library.resolve(ask)
-        return self._sprites.cut_tile(found.mark, self._library.load(found), ask.tile)
-
-    def picture(self, ask: PointRequest) -> Blob:
-        """The picture of a point."""
-        found = self._library.resolve(ask)
-        return self._sprites.cut_cell(found.mark, self._library.load(found), ask.row)
-
-    def point(self, ask: PointRequest) -> PointResponse:
-        """All labels of a point, and its vector."""
-        return make_point_response(self._library.load(self._library.resolve(ask)), ask.row)
-
-    def project(self, ask: ProjectionRequest) -> JobStatus:
-        """Start a layout, or find the one that was started like this before."""
-        return self._layouts.start(ask)
-
-    def cancel(self, ask: JobRequest) -> JobStatus:
-        """Stop a job; the layout that it has come to stays."""
-        return self._jobs.cancel(ask.job)
-
-    def layout(self, ask: LayoutRequest) -> LayoutResponse:
-        """How far a layout is, and where its points are by now."""
-        return self._layouts.get_response(ask)
-
-    def quality(self, ask: QualityRequest) -> QualityResponse:
-        """How far the neighbours that a layout shows can be trusted."""
-        return self._layouts.get_quality(ask)
-
-    def neighbors(self, ask: NeighborsRequest) -> NeighborsResponse:
-        """The nearest of a point, or of the middle of some, by their vectors; always exact."""
-        return make_neighbors_response(self._library.load(self._library.resolve(ask)), ask)
-
-    def search(self, ask: SearchRequest) -> SearchResponse:
-        """Points by a text in their labels, or by an expression."""
-        opened = self._library.load(self._library.resolve(ask))
-        found = self._searcher.search(opened, ask.query, ask.regex, ask.column)
-        rows = np.flatnonzero(found).astype(np.int32)
+        rows = np.flatnonzero(mask).astype(np.int32)
         return SearchResponse(len(rows), rows)
 
-    def match(self, ask: MatchRequest) -> MatchResponse:
-        """Which points of two embeddings are the same."""
-        mine, other = (self._library.load(self._library.resolve(it)) for it in (ask, ask.other))
-        rows = match_rows(mine, other, choose_match_column(mine, other, ask.column))
+    def match(self, request: MatchRequest) -> MatchResponse:
+        """Return which points of two embeddings are the same."""
+        first, second = self._load(request), self._load(request.other)
+        rows = match_rows(first, second, choose_match_column(first, second, request.column))
         return MatchResponse(rows, int(np.count_nonzero(rows >= 0)))
 
-    def cluster(self, ask: ClusterRequest) -> JobStatus:
-        """Look for groups of points: as many as are asked for, or those that are dense."""
-        return self._clusters.start(ask)
+    def cluster(self, request: ClusterRequest) -> JobStatus:
+        """Start a clustering with k-means or HDBSCAN, or return the job of an equal request."""
+        return self._clusters.start(request)
 
-    def clusters(self, ask: JobRequest) -> ClustersResponse:
-        """The groups that were found, named by words in the labels of their points."""
-        return self._clusters.get_response(ask.job)
+    def clusters(self, request: JobRequest) -> ClustersResponse:
+        """Return the cluster of each point; clusters are named by typical words of their labels."""
+        return self._clusters.get_response(request.job)
 
-    def edit(self, ask: EditRequest) -> EditResponse:
-        """Give some points another label. It is kept beside the notes on the log."""
-        found = self._library.resolve(ask)
-        chosen = decode_row_bits(ask.rows, self._library.load(found).row_count)
-        revision = self._library.edits.add_edit(found.id, LabelEdit(ask.column, ask.text, ask.rows))
-        return EditResponse(revision, int(np.count_nonzero(chosen)))
+    def edit(self, request: EditRequest) -> EditResponse:
+        """Change a label of some points. Edits are stored beside the notes on the log."""
+        ref = self._library.resolve(request)
+        rows = decode_row_bits(request.rows, self._library.load(ref).row_count)
+        edit = LabelEdit(request.column, request.text, request.rows)
+        revision = self._library.edits.add_edit(ref.id, edit)
+        return EditResponse(revision, int(np.count_nonzero(rows)))
 
-    def bookmarks(self, ask: EmbeddingRequest) -> BookmarksResponse:
-        """Views that were saved: beside the vectors by TensorBoard, or here under a name."""
-        found = self._library.resolve(ask)
-        saved = self._library.edits.get(found.id).views
-        return BookmarksResponse(self._library.read_bookmarks(found), saved)
+    def bookmarks(self, request: EmbeddingRequest) -> BookmarksResponse:
+        """Return the bookmarks of TensorBoard and the views saved here."""
+        ref = self._library.resolve(request)
+        saved = self._library.edits.get(ref.id).views
+        return BookmarksResponse(self._library.read_bookmarks(ref), saved)
 
-    def bookmark(self, ask: BookmarkRequest) -> BookmarksResponse:
-        """Keep a view under a name, or forget it."""
-        return BookmarksResponse([], self._library.edits.save_view(ask.id, ask.name, ask.state))
+    def bookmark(self, request: BookmarkRequest) -> BookmarksResponse:
+        """Save a view under a name, or delete it."""
+        views = self._library.edits.save_view(request.id, request.name, request.state)
+        return BookmarksResponse([], views)
 
-    def file(self, ask: EmbeddingFileRequest) -> Stream:
-        """Labels as they were edited, vectors, or a layout with the labels beside it."""
-        found = self._library.resolve(ask)
-        return make_file_stream(
-            self._library.load(found), self._jobs, ask, self._library.get_name(found)
-        )
+    def file(self, request: EmbeddingFileRequest) -> Stream:
+        """Return labels with edits, vectors, or a layout with labels as a file."""
+        ref = self._library.resolve(request)
+        embedding, name = self._library.load(ref), self._library.get_name(ref)
+        return make_file_stream(embedding, self._jobs, request, name)
 
-    def upload(self, ask: UploadRequest) -> EmbeddingRow:
-        """Look at a file with vectors, or give one that was brought along labels or pictures. It
-        is kept in memory until the server ends or others have come."""
-        if ask.labels_of is not None:
-            return self._library.add_labels(ask.labels_of, ask.body)
-        if ask.sprite_of is not None:
-            return self._library.add_sprite(ask.sprite_of, ask.body)
-        return self._library.add(ask.name, ask.body)
+    def upload(self, request: UploadRequest) -> EmbeddingRow:
+        """Add a file with vectors, or labels or a sprite image for an uploaded embedding.
+
+        Uploads are kept in memory until the server stops or there are too many of them.
+        """
+        if request.labels_of is not None:
+            return self._library.add_labels(request.labels_of, request.body)
+        if request.sprite_of is not None:
+            return self._library.add_sprite(request.sprite_of, request.body)
+        return self._library.add(request.name, request.body)
+
+    def _load(self, request: EmbeddingRequest) -> LoadedEmbedding:
+        return self._library.load(self._library.resolve(request))

@@ -20,7 +20,7 @@ from tracklight.util.user_dirs import get_notes_path
 
 
 class LabelEdit(msgspec.Struct):
-    """A label for some rows of a column."""
+    """A label for some rows of a column. ``rows`` is a bit set."""
 
     column: str
     text: str
@@ -28,7 +28,7 @@ class LabelEdit(msgspec.Struct):
 
 
 class EmbeddingEdits(msgspec.Struct):
-    """The edits of one embedding; ``revision`` grows with every edit."""
+    """The edits of one embedding; ``revision`` increases with every edit."""
 
     revision: int = 0
     edits: list[LabelEdit] = []
@@ -47,43 +47,43 @@ class EditStore:
 
     @property
     def problem(self) -> str:
-        """A sentence about a damaged file that was renamed, or empty."""
+        """A message about a damaged file that was renamed, or an empty string."""
         return self._file.problem
 
     def get(self, embedding: str) -> EmbeddingEdits:
+        """Return the edits of an embedding by its id."""
         return self._file.read().get(embedding) or EmbeddingEdits()
 
     def add_edit(self, embedding: str, edit: LabelEdit) -> int:
         """Save an edit and return the new revision.
 
         Raises:
-            NotKept: The file cannot be read or written.
+            SaveError: The file cannot be read or written.
         """
 
-        def change(kept: EmbeddingEdits) -> EmbeddingEdits:
-            edits = [
-                it for it in map(lambda old: _subtract_rows(old, edit), kept.edits) if any(it.rows)
-            ]
-            return msgspec.structs.replace(kept, revision=kept.revision + 1, edits=[*edits, edit])
+        def add(before: EmbeddingEdits) -> EmbeddingEdits:
+            older = (_subtract_rows(old, edit) for old in before.edits)
+            edits = [*(old for old in older if any(old.rows)), edit]
+            return msgspec.structs.replace(before, revision=before.revision + 1, edits=edits)
 
-        return self._change(embedding, change).revision
+        return self._update(embedding, add).revision
 
     def save_view(self, embedding: str, name: str, state: str | None) -> list[SavedView]:
         """Save a view under a name, or delete it if ``state`` is None; return all views.
 
         Raises:
-            NotKept: The file cannot be read or written.
+            SaveError: The file cannot be read or written.
         """
 
-        def change(kept: EmbeddingEdits) -> EmbeddingEdits:
-            views = [view for view in kept.views if view.name != name]
+        def save(before: EmbeddingEdits) -> EmbeddingEdits:
+            views = [view for view in before.views if view.name != name]
             if state is not None:
                 views.append(SavedView(name, state))
-            return msgspec.structs.replace(kept, views=views)
+            return msgspec.structs.replace(before, views=views)
 
-        return self._change(embedding, change).views
+        return self._update(embedding, save).views
 
-    def _change(
+    def _update(
         self, embedding: str, change: Callable[[EmbeddingEdits], EmbeddingEdits]
     ) -> EmbeddingEdits:
         def change_one(before: EditsByEmbedding) -> EditsByEmbedding:
@@ -98,23 +98,23 @@ def _subtract_rows(old: LabelEdit, new: LabelEdit) -> LabelEdit:
     """Return an edit without the rows that a newer edit of the same column covers."""
     if old.column != new.column:
         return old
-    mask = new.rows.ljust(len(old.rows), b"\0")
-    rows = bytes(mine & ~theirs & 0xFF for mine, theirs in zip(old.rows, mask, strict=False))
+    covered = new.rows.ljust(len(old.rows), b"\0")
+    rows = bytes(
+        old_bits & ~new_bits & 0xFF for old_bits, new_bits in zip(old.rows, covered, strict=False)
+    )
     return LabelEdit(old.column, old.text, rows)
 
 
 def apply_edits(embedding: LoadedEmbedding, edits: EmbeddingEdits) -> LoadedEmbedding:
-    """Return an embedding with edited labels; other rows of a new column are empty."""
+    """Return the embedding with edited labels; other rows of a new column are empty."""
+    count = embedding.row_count
     columns = {column.name: column for column in embedding.columns}
     for name in dict.fromkeys(edit.column for edit in edits.edits):
-        known = columns.get(name)
-        cells = np.array(known.get_texts() if known else [""] * embedding.row_count, object)
+        column = columns.get(name)
+        cells = np.array(column.get_texts() if column else [""] * count, object)
         for edit in edits.edits:
             if edit.column == name:
-                cells[
-                    decode_row_bits(
-                        edit.rows[: (embedding.row_count + 7) // 8], embedding.row_count
-                    )
-                ] = edit.text
+                # The embedding may have fewer rows than when it was edited.
+                cells[decode_row_bits(edit.rows[: (count + 7) // 8], count)] = edit.text
         columns[name] = make_label_column(name, cells.tolist())
     return replace(embedding, columns=list(columns.values()), revision=edits.revision)

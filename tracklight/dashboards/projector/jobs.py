@@ -1,4 +1,9 @@
-"""Long computations on embeddings: started, followed and found again by their keys."""
+"""Background jobs of the projector: running them, storing layouts, and clustering.
+
+`ProjectorJobs` adds to `tracklight.analysis.jobs.Jobs` a `JobContext` for each job, which remembers
+what the result belongs to. `layouts` starts layouts with it, `ClusterJobs` starts clusterings; the
+result of both is an array of float32.
+"""
 
 from __future__ import annotations
 
@@ -30,22 +35,29 @@ from tracklight.util.file_cache import FileCache
 from tracklight.util.lru_cache import LruCache
 
 _MAX_CONTEXTS = 100
-
 _MAX_LAYOUT_BYTES = 512 << 20
+
+#: Clusters of a layout use at most the axes that can be seen.
+_MAX_AXES = 3
+_CENTRAL_LABELS = 3
+
+#: Computes a layout [points, dimensions], or clusters [points, 1].
+LayoutComputation = Callable[[JobProgress], Float32]
 
 
 @dataclass(eq=False)
 class JobContext:
-    """What a job is made of, and what is said of its result beside the places."""
+    """What a job is computed from, and facts about its result that the computation adds."""
 
     embedding: EmbeddingRef
     rows: Int32 | None
-    """Those that it is about; None for all."""
+    """The rows of the result; None for all."""
     spherize: bool
     metric: DistanceMetric = "euclidean"
     keeps_only_neighbors: bool = False
-    """Whether only neighbours count, and not how far apart others are."""
+    """Whether the layout preserves neighborhoods but not larger distances."""
     name_column: str | None = None
+    """The column whose words name clusters; None for all."""
     explained_ratio: list[float] = field(default_factory=list)
     is_exact: bool = True
     notes: list[str] = field(default_factory=list)
@@ -53,7 +65,7 @@ class JobContext:
 
 
 class ProjectorJobs:
-    """The jobs of a server; may be asked from any thread."""
+    """The jobs of a server. Thread-safe."""
 
     def __init__(self, context: Context) -> None:
         folder = context.log.cache_folder
@@ -64,155 +76,73 @@ class ProjectorJobs:
     def start(
         self, key: str, context: JobContext, compute: LayoutComputation, is_cached: bool = True
     ) -> JobStatus:
-        known = self._jobs.find(key)
-        found = self._contexts.find(key)
-        if found is None or known is None or known.state in ("failed", "cancelled"):
+        """Return the job with this key. Start it if it is new, has failed or was cancelled."""
+        job, known_context = self._jobs.find(key), self._contexts.find(key)
+        if known_context is None or job is None or job.state in ("failed", "cancelled"):
             self._contexts.put(key, context)
-            found = context
-        return make_job_status(self._jobs.start(key, compute, is_cached), found)
+            known_context = context
+        return make_job_status(self._jobs.start(key, compute, is_cached), known_context)
 
     def get_context(self, key: str) -> JobContext:
-        plan = self._contexts.find(key)
-        if plan is None:
-            raise LogError("the server no longer knows this projection; start it again")
-        return plan
+        """Return the context of a job.
+
+        Raises:
+            LogError: The job is unknown, for instance after a restart of the server.
+        """
+        context = self._contexts.find(key)
+        if context is None:
+            raise LogError("the server does not know this job any more; start it again")
+        return context
 
     def get(self, key: str) -> tuple[Job[Float32], JobContext]:
-        job, plan = self._jobs.find(key), self.get_context(key)
+        """Return a job and its context.
+
+        Raises:
+            LogError: The job is unknown.
+        """
+        job, context = self._jobs.find(key), self.get_context(key)
         if job is None:
-            raise LogError("the server no longer has this projection; start it again")
-        return job, plan
+            raise LogError("the server does not have this job any more; start it again")
+        return job, context
 
     def get_layout(self, key: str) -> tuple[Float32, JobContext]:
-        """The places that a job has come to so far."""
-        job, plan = self.get(key)
-        if job.result is None:
-            raise UsageError("this projection has no places yet; wait until it has some")
-        return job.result, plan
+        """Return the current result of a job.
 
-    def close(self) -> None:
-        """Stop all jobs and wait for the one that runs."""
-        self._jobs.close()
+        Raises:
+            LogError: The job is unknown.
+            UsageError: The job has no result yet.
+        """
+        job, context = self.get(key)
+        if job.result is None:
+            raise UsageError("this job has no result yet; try again later")
+        return job.result, context
 
     def cancel(self, key: str) -> JobStatus:
-        job, plan = self.get(key)
+        job, context = self.get(key)
         job.cancel()
-        return make_job_status(job, plan)
+        return make_job_status(job, context)
+
+    def close(self) -> None:
+        """Cancel all jobs and wait for the running one."""
+        self._jobs.close()
 
 
 def make_job_status(job: Job[Float32], context: JobContext) -> JobStatus:
+    """Return the state of a job as it is sent to the page."""
     return JobStatus(
-        job.key,
-        job.state,
-        job.stage,
-        job.done,
-        job.total,
-        job.problem,
-        job.revision,
-        context.device,
+        job=job.key,
+        state=job.state,
+        doing=job.stage,
+        done=job.done,
+        total=job.total,
+        problem=job.problem,
+        frame=job.revision,
+        device=context.device,
     )
 
 
-# Groups of points as jobs, and what they are called.
-
-#: What is seen of a layout.
-_MAX_AXES = 3
-
-_CENTRAL_LABELS = 3
-
-
-class ClusterJobs:
-    """Starts looking for groups, and tells of those that were found."""
-
-    def __init__(self, library: EmbeddingLibrary, jobs: ProjectorJobs) -> None:
-        self._library = library
-        self._jobs = jobs
-
-    def start(self, ask: ClusterRequest) -> JobStatus:
-        found = self._library.resolve(ask)
-        opened = self._library.load(found)
-        plan = JobContext(found, opened.select_rows(ask.rows), ask.spherize, name_column=ask.words)
-        if ask.words is not None:
-            opened.get_column(ask.words)
-        places = None if ask.on is None else self._get_layout(plan, ask.on)
-        method, seed = ask.method, ask.seed
-
-        def compute(work: JobProgress) -> Float32:
-            points = opened.get_vectors(plan.rows, plan.spherize) if places is None else places
-            if isinstance(method, KmeansMethod):
-                groups = cluster_kmeans(points, method.count, seed, work)
-            else:
-                groups = cluster_hdbscan(points, method.min_size, seed, work)
-            return groups.astype(np.float32)[:, None]
-
-        key = make_job_key(found.mark, method, ask.rows, ask.on, ask.spherize, seed, ask.words)
-        return self._jobs.start(key, plan, compute)
-
-    def get_response(self, key: str) -> ClustersResponse:
-        job, plan = self._jobs.get(key)
-        opened = self._library.load(plan.embedding)
-        groups = np.full(opened.row_count, -1, np.int32)
-        if job.result is None:
-            return ClustersResponse(make_job_status(job, plan), groups, [])
-        rows = np.arange(opened.row_count) if plan.rows is None else plan.rows
-        groups[rows] = job.result[:, 0].astype(np.int32)
-        return ClustersResponse(
-            make_job_status(job, plan), groups, _describe_clusters(opened, groups, plan.name_column)
-        )
-
-    def _get_layout(self, plan: JobContext, key: str) -> Float32:
-        """Where the points are in a layout; only those that it has are looked at."""
-        layout, shown = self._jobs.get_layout(key)
-        layout = layout[:, :_MAX_AXES]
-        if shown.rows is None:
-            return np.ascontiguousarray(layout if plan.rows is None else layout[plan.rows])
-        if plan.rows is None:
-            plan.rows = shown.rows
-            return np.ascontiguousarray(layout)
-        plan.rows, _, places = np.intersect1d(plan.rows, shown.rows, return_indices=True)
-        return np.ascontiguousarray(layout[places])
-
-
-def _describe_clusters(
-    opened: LoadedEmbedding, groups: Int32, words: str | None
-) -> list[ClusterInfo]:
-    count = int(groups.max(initial=-1)) + 1
-    columns = opened.columns if words is None else [opened.get_column(words)]
-    names = name_clusters(groups, columns, _list_central_labels(opened, groups, count))
-    sizes = np.bincount(groups[groups >= 0], minlength=count)
-    seen: Counter[str] = Counter()
-    rows = []
-    for place, some in enumerate(names):
-        name = ", ".join(some) or f"group {place + 1}"
-        seen[name] += 1
-        title = name if seen[name] == 1 else f"{name} ({seen[name]})"
-        rows.append(ClusterInfo(title, int(sizes[place]), some))
-    return rows
-
-
-def _list_central_labels(opened: LoadedEmbedding, groups: Int32, count: int) -> list[list[str]]:
-    """Of each group the labels of the points that are nearest to its middle."""
-    label = find_label_column(opened.columns)
-    if label is None:
-        return [[] for _ in range(count)]
-    column = opened.get_column(label)
-    central = []
-    for group in range(count):
-        rows = np.flatnonzero(groups == group)
-        vectors = opened.vectors.values[rows]
-        apart = vectors - vectors.mean(axis=0)
-        nearest = np.argsort(np.einsum("ij,ij->i", apart, apart))
-        texts = (column.get_text(int(rows[place])) for place in nearest[: 10 * _CENTRAL_LABELS])
-        central.append(list(dict.fromkeys(text for text in texts if text))[:_CENTRAL_LABELS])
-    return central
-
-
-#: Computes the layout of a projection.
-LayoutComputation = Callable[[JobProgress], Float32]
-
-
 class LayoutStore:
-    """Keep layouts as NumPy files in a cache; a damaged one counts as missing."""
+    """Stores results as NumPy files in a cache; damaged ones count as missing."""
 
     def __init__(self, cache: FileCache) -> None:
         self._cache = cache
@@ -222,13 +152,9 @@ class LayoutStore:
         return _decode_layout(content) if content else None
 
     def put(self, key: str, result: Float32) -> None:
-        self._cache.put(key, _encode_layout(result))
-
-
-def _encode_layout(layout: Float32) -> bytes:
-    file = io.BytesIO()
-    np.save(file, layout, allow_pickle=False)
-    return file.getvalue()
+        file = io.BytesIO()
+        np.save(file, result, allow_pickle=False)
+        self._cache.put(key, file.getvalue())
 
 
 def _decode_layout(content: bytes) -> Float32 | None:
@@ -239,3 +165,106 @@ def _decode_layout(content: bytes) -> Float32 | None:
         return None
     is_layout = isinstance(layout, np.ndarray) and layout.dtype == np.float32 and layout.ndim == 2
     return layout if is_layout else None
+
+
+# ---- Clustering
+
+
+class ClusterJobs:
+    """Starts clusterings as jobs and describes their results."""
+
+    def __init__(self, library: EmbeddingLibrary, jobs: ProjectorJobs) -> None:
+        self._library = library
+        self._jobs = jobs
+
+    def start(self, request: ClusterRequest) -> JobStatus:
+        """Start a clustering of vectors, or of the points of a layout."""
+        ref = self._library.resolve(request)
+        embedding = self._library.load(ref)
+        rows = embedding.select_rows(request.rows)
+        context = JobContext(ref, rows, request.spherize, name_column=request.words)
+        if request.words is not None:
+            embedding.get_column(request.words)  # fail early if it does not exist
+        layout = None if request.on is None else self._get_layout(context, request.on)
+        method, seed = request.method, request.seed
+
+        def compute(progress: JobProgress) -> Float32:
+            points = layout
+            if points is None:
+                points = embedding.get_vectors(context.rows, context.spherize)
+            if isinstance(method, KmeansMethod):
+                clusters = cluster_kmeans(points, method.count, seed, progress)
+            else:
+                clusters = cluster_hdbscan(points, method.min_size, seed, progress)
+            return clusters.astype(np.float32)[:, None]
+
+        key = make_job_key(
+            ref.mark, method, request.rows, request.on, request.spherize, seed, request.words
+        )
+        return self._jobs.start(key, context, compute)
+
+    def get_response(self, key: str) -> ClustersResponse:
+        """Return the cluster of each row, and the names of the clusters."""
+        job, context = self._jobs.get(key)
+        embedding = self._library.load(context.embedding)
+        clusters = np.full(embedding.row_count, -1, np.int32)
+        status = make_job_status(job, context)
+        if job.result is None:
+            return ClustersResponse(status, clusters, [])
+        rows = np.arange(embedding.row_count) if context.rows is None else context.rows
+        clusters[rows] = job.result[:, 0].astype(np.int32)
+        described = _describe_clusters(embedding, clusters, context.name_column)
+        return ClustersResponse(status, clusters, described)
+
+    def _get_layout(self, context: JobContext, key: str) -> Float32:
+        """Return the layout of a job; rows of the context are limited to those of the layout."""
+        layout, layout_context = self._jobs.get_layout(key)
+        layout = layout[:, :_MAX_AXES]
+        if layout_context.rows is None:
+            return np.ascontiguousarray(layout if context.rows is None else layout[context.rows])
+        if context.rows is None:
+            context.rows = layout_context.rows
+            return np.ascontiguousarray(layout)
+        context.rows, _, indices = np.intersect1d(
+            context.rows, layout_context.rows, return_indices=True
+        )
+        return np.ascontiguousarray(layout[indices])
+
+
+def _describe_clusters(
+    embedding: LoadedEmbedding, clusters: Int32, name_column: str | None
+) -> list[ClusterInfo]:
+    """Return the name and size of each cluster; names are unique."""
+    count = int(clusters.max(initial=-1)) + 1
+    columns = embedding.columns if name_column is None else [embedding.get_column(name_column)]
+    central_labels = _list_central_labels(embedding, clusters, count)
+    words = name_clusters(clusters, columns, central_labels)
+    sizes = np.bincount(clusters[clusters >= 0], minlength=count)
+    seen: Counter[str] = Counter()
+    infos = []
+    for index, own_words in enumerate(words):
+        name = ", ".join(own_words) or f"cluster {index + 1}"
+        seen[name] += 1
+        unique_name = name if seen[name] == 1 else f"{name} ({seen[name]})"
+        infos.append(ClusterInfo(unique_name, int(sizes[index]), own_words))
+    return infos
+
+
+def _list_central_labels(
+    embedding: LoadedEmbedding, clusters: Int32, count: int
+) -> list[list[str]]:
+    """Return, for each cluster, the labels of the points that are nearest to its mean."""
+    label_column = find_label_column(embedding.columns)
+    if label_column is None:
+        return [[] for _ in range(count)]
+    column = embedding.get_column(label_column)
+    central_labels = []
+    for cluster in range(count):
+        rows = np.flatnonzero(clusters == cluster)
+        vectors = embedding.vectors.values[rows]
+        differences = vectors - vectors.mean(axis=0)
+        nearest = np.argsort(np.einsum("ij,ij->i", differences, differences))
+        texts = (column.get_text(int(rows[index])) for index in nearest[: 10 * _CENTRAL_LABELS])
+        distinct = dict.fromkeys(text for text in texts if text)
+        central_labels.append(list(distinct)[:_CENTRAL_LABELS])
+    return central_labels

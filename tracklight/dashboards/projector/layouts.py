@@ -1,11 +1,14 @@
-"""What a layout starts from: vectors, and another layout onto which it is turned."""
+"""Layouts of embeddings as jobs: how each method computes one, how layouts are aligned and rated.
+
+`LayoutJobs` handles the requests. It prepares a `LayoutInput` (rows, vectors, and optionally a
+layout to align with), and `make_computation` turns it into the function that the job runs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
-import msgspec
 import numpy as np
 
 from tracklight.analysis.embeddings.loading import (
@@ -14,7 +17,6 @@ from tracklight.analysis.embeddings.loading import (
     decode_row_bits,
     match_rows,
 )
-from tracklight.analysis.embeddings.projections import tsne, umap
 from tracklight.analysis.embeddings.projections.gpu import Gpu, find_gpu, list_devices
 from tracklight.analysis.embeddings.projections.knn_graph import MAX_EXACT_POINTS
 from tracklight.analysis.embeddings.projections.neighbors import (
@@ -22,6 +24,8 @@ from tracklight.analysis.embeddings.projections.neighbors import (
     compute_trustworthiness,
 )
 from tracklight.analysis.embeddings.projections.pca import align_procrustes, compute_pca
+from tracklight.analysis.embeddings.projections.tsne import TsneSettings, compute_tsne
+from tracklight.analysis.embeddings.projections.umap import UmapSettings, compute_umap
 from tracklight.analysis.embeddings.search import LabelSearcher
 from tracklight.analysis.jobs import JobProgress, make_job_key
 from tracklight.dashboards.projector.jobs import (
@@ -49,22 +53,32 @@ from tracklight.dashboards.projector.schemas import (
 from tracklight.errors import UsageError
 from tracklight.types import Bool, Float32, Float64, Int32
 
+_APPROXIMATE_PCA_NOTE = "the components of so many long vectors are approximate"
+_APPROXIMATE_KNN_NOTE = "the neighbors of so many points are approximate"
+
+_TRUST_NEIGHBORS = 5
+_HIGH_TRUST, _MEDIUM_TRUST = 0.95, 0.85
+
+
+# ---- Input and alignment
+
 
 @dataclass(frozen=True, eq=False)
 class AlignmentTarget:
-    """The points that a layout has in common with another, and where they are in that one."""
+    """The points that a layout has in common with another one."""
 
     rows: Int32
-    """Their places among the rows of mine."""
+    """Indices of these points in the new layout."""
     layout: Float32
+    """Their positions in the other layout."""
     vectors: Float32 | None
-    """What the other layout was made of, if that is another step of the same: the numbers of two
-    models mean different things, however many there are."""
+    """The vectors of the other layout if it is another step of the same embedding; the dimensions
+    of different models cannot be compared."""
 
 
 @dataclass(frozen=True, eq=False)
 class LayoutInput:
-    """The rows of an opened embedding that a layout is made of."""
+    """The rows of an embedding that a layout is computed from."""
 
     embedding: LoadedEmbedding
     context: JobContext
@@ -78,72 +92,82 @@ class LayoutInput:
         return self.embedding.get_vectors(self.context.rows, self.context.spherize)
 
     def find_label_codes(self, column: str | None) -> Int32 | None:
-        """What rows are told apart by, -1 where that is missing."""
+        """Return the label of each row as an integer, -1 if it is empty; None without a column."""
         if column is None:
             return None
         labels = self.embedding.get_column(column)
         codes = labels.get_codes()
         is_empty = np.array([not value for value in labels.values])
         codes = np.where(is_empty[codes], -1, codes).astype(np.int32)
-        chosen: Int32 = codes if self.context.rows is None else codes[self.context.rows]
-        return chosen
+        own_codes: Int32 = codes if self.context.rows is None else codes[self.context.rows]
+        return own_codes
 
     def find_initial_layout(self, dimensions: int) -> Float32 | None:
-        """The other layout for all of my rows; those that it does not have are in its middle."""
+        """Return the other layout for all rows; rows that it does not have are at its mean."""
         if self.target is None or not len(self.target.rows):
             return None
-        there = self.target.layout[:, :dimensions]
-        near = np.tile(there.mean(axis=0), (self.count, 1)).astype(np.float32)
-        near[self.target.rows] = there
-        return near if near.shape[1] == dimensions else None
+        positions = self.target.layout[:, :dimensions]
+        initial = np.tile(positions.mean(axis=0), (self.count, 1)).astype(np.float32)
+        initial[self.target.rows] = positions
+        return initial if initial.shape[1] == dimensions else None
 
     def align(self, layout: Float32) -> Float32:
+        """Rotate and scale a layout onto the other one."""
         if self.target is None:
             return layout
         return align_procrustes(layout, self.target.rows, self.target.layout)
 
     def align_progress(self, progress: JobProgress) -> JobProgress:
-        """Work of which layouts are seen turned while they still move."""
+        """Return a progress that aligns intermediate layouts before it shows them."""
         return replace(progress, show=lambda layout: progress.show(self.align(layout)))
 
 
 def get_alignment_target(
     library: EmbeddingLibrary,
-    desk: ProjectorJobs,
-    opened: LoadedEmbedding,
-    plan: JobContext,
-    align: tuple[str, str | None],
+    jobs: ProjectorJobs,
+    embedding: LoadedEmbedding,
+    context: JobContext,
+    align_to: str,
+    align_by: str | None,
 ) -> AlignmentTarget:
-    """Where the points of a layout are in that of another job, and by which column they are."""
-    key, column = align
-    layout, other = desk.get_layout(key)
-    others = library.load(other.embedding)
-    matches = match_rows(opened, others, choose_match_column(opened, others, column))
-    if plan.rows is not None:
-        matches = matches[plan.rows]
-    places_of = np.full(others.row_count, -1, np.int32)
-    shown = np.arange(others.row_count) if other.rows is None else other.rows
-    places_of[shown] = np.arange(len(shown))
-    theirs = np.where(matches >= 0, places_of[matches], -1)
-    mine = np.flatnonzero(theirs >= 0).astype(np.int32)
-    is_step = other.embedding.id == plan.embedding.id
-    vectors = others.get_vectors(other.rows, other.spherize) if is_step else None
-    return AlignmentTarget(mine, layout[theirs[mine]], vectors)
+    """Return the points that a new layout has in common with the layout of another job.
+
+    Args:
+        library: Loads the embedding of the other job.
+        jobs: Has the other job.
+        embedding: The embedding of the new layout.
+        context: The context of the new layout.
+        align_to: The key of the other job.
+        align_by: The column by which points are matched; see `loading.choose_match_column`.
+    """
+    layout, other_context = jobs.get_layout(align_to)
+    other = library.load(other_context.embedding)
+    matches = match_rows(embedding, other, choose_match_column(embedding, other, align_by))
+    if context.rows is not None:
+        matches = matches[context.rows]
+    index_of = np.full(other.row_count, -1, np.int32)
+    other_rows = np.arange(other.row_count) if other_context.rows is None else other_context.rows
+    index_of[other_rows] = np.arange(len(other_rows))
+    indices = np.where(matches >= 0, index_of[matches], -1)
+    rows = np.flatnonzero(indices >= 0).astype(np.int32)
+    is_same_embedding = other_context.embedding.id == context.embedding.id
+    vectors = None
+    if is_same_embedding:
+        vectors = other.get_vectors(other_context.rows, other_context.spherize)
+    return AlignmentTarget(rows, layout[indices[rows]], vectors)
 
 
-# How each method makes a layout of what it is given.
-
-_APPROXIMATE_PCA_NOTE = (
-    "components of so many long vectors are found by iteration, and not quite exact"
-)
-
-_APPROXIMATE_KNN_NOTE = "of so many points nearly all neighbours are found, and not every one"
+# ---- Methods
 
 
 def make_computation(
     layout_input: LayoutInput, method: ProjectionMethod, seed: int, searcher: LabelSearcher
 ) -> LayoutComputation:
-    """What a job is to do; raises UsageError where nothing can come of it."""
+    """Return the function that computes a layout.
+
+    Raises:
+        UsageError: The method cannot be applied to this input.
+    """
     if isinstance(method, PcaMethod):
         return _make_pca_computation(layout_input, method, seed)
     if isinstance(method, CustomAxesMethod):
@@ -151,112 +175,129 @@ def make_computation(
     return _make_iterative_computation(layout_input, method, seed)
 
 
-def _make_pca_computation(ground: LayoutInput, method: PcaMethod, seed: int) -> LayoutComputation:
-    if ground.count < 2:
-        raise UsageError(f"{ground.count} points have no components; choose more of them")
+def _make_pca_computation(
+    layout_input: LayoutInput, method: PcaMethod, seed: int
+) -> LayoutComputation:
+    if layout_input.count < 2:
+        raise UsageError(f"PCA needs at least 2 points, not {layout_input.count}; select more")
 
-    def compute(work: JobProgress) -> Float32:
-        vectors = ground.get_vectors()
-        work.step("finding components", 0, 2)
-        # Along the directions of the other step it is seen what moved; along its own, little is.
-        basis = ground.target.vectors if ground.target else None
+    def compute(progress: JobProgress) -> Float32:
+        vectors = layout_input.get_vectors()
+        context, target = layout_input.context, layout_input.target
+        progress.step("computing components", 0, 2)
+        # The components of the other step show what has moved; those of this step would follow it.
+        basis = target.vectors if target else None
         if basis is not None and basis.shape[1] != vectors.shape[1]:
             basis = None
-        found = compute_pca(vectors if basis is None else basis, method.components, seed)
-        ground.context.explained_ratio = found.explained_ratio.tolist()
-        ground.context.is_exact = found.is_exact
-        ground.context.notes = [] if found.is_exact else [_APPROXIMATE_PCA_NOTE]
-        work.step("projecting", 1, 2)
-        places = found.project(vectors)
-        return ground.align(places) if basis is None else places
+        components = compute_pca(vectors if basis is None else basis, method.components, seed)
+        context.explained_ratio = components.explained_ratio.tolist()
+        context.is_exact = components.is_exact
+        context.notes = [] if components.is_exact else [_APPROXIMATE_PCA_NOTE]
+        progress.step("projecting", 1, 2)
+        layout = components.project(vectors)
+        return layout_input.align(layout) if basis is None else layout
 
     return compute
 
 
 def _make_iterative_computation(
-    ground: LayoutInput, method: TsneMethod | UmapMethod, seed: int
+    layout_input: LayoutInput, method: TsneMethod | UmapMethod, seed: int
 ) -> LayoutComputation:
-    settings, make_layout = _make_settings(method, seed)
-    settings.validate(ground.count)
-    labels = ground.find_label_codes(method.supervise)
+    target_weight = 0.0 if method.supervise is None else method.pull
+    if isinstance(method, TsneMethod):
+        tsne_settings = TsneSettings(
+            dimensions=method.dimensions,
+            perplexity=method.perplexity,
+            iterations=method.iterations,
+            early_exaggeration=method.early_exaggeration,
+            learning_rate=method.learning_rate,
+            metric=method.metric,
+            target_weight=target_weight,
+            seed=seed,
+        )
+        tsne_settings.validate(layout_input.count)
+        compute_layout = partial(compute_tsne, settings=tsne_settings)
+    else:
+        umap_settings = UmapSettings(
+            dimensions=method.dimensions,
+            n_neighbors=method.neighbours,
+            min_dist=method.min_dist,
+            metric=method.metric,
+            epochs=method.epochs,
+            target_weight=target_weight,
+            seed=seed,
+        )
+        umap_settings.validate(layout_input.count)
+        compute_layout = partial(compute_umap, settings=umap_settings)
+    labels = layout_input.find_label_codes(method.supervise)
 
-    def compute(work: JobProgress) -> Float32:
-        near, card = ground.find_initial_layout(method.dimensions), _find_gpu(ground)
-        shown = ground.align_progress(work)
-        layout = make_layout(ground.get_vectors(), settings, labels, shown, near=near, card=card)
-        return ground.align(layout)
+    def compute(progress: JobProgress) -> Float32:
+        layout = compute_layout(
+            layout_input.get_vectors(),
+            labels=labels,
+            progress=layout_input.align_progress(progress),
+            initial=layout_input.find_initial_layout(method.dimensions),
+            gpu=_find_gpu(layout_input),
+        )
+        return layout_input.align(layout)
 
     return compute
 
 
-def _make_settings(
-    method: TsneMethod | UmapMethod, seed: int
-) -> tuple[tsne.TsneSettings | umap.UmapSettings, Callable[..., Float32]]:
-    """The settings of a method go by the names that they are asked by."""
-    fields = msgspec.structs.asdict(method)
-    if fields.pop("supervise") is None:
-        fields["pull"] = 0.0
-    if isinstance(method, TsneMethod):
-        return tsne.TsneSettings(**fields, seed=seed), tsne.compute_tsne
-    return umap.UmapSettings(**fields, seed=seed), umap.compute_umap
-
-
-def _find_gpu(ground: LayoutInput) -> Gpu | None:
-    """The card that a layout is to be made on; it is told where there is none after all."""
-    card = find_gpu(ground.context.device)
-    if card is None:
-        ground.context.device = "cpu"
-        if ground.count > MAX_EXACT_POINTS:
-            ground.context.is_exact = False
-            ground.context.notes = [_APPROXIMATE_KNN_NOTE]
-    return card
+def _find_gpu(layout_input: LayoutInput) -> Gpu | None:
+    """Return the GPU of the context; if there is none after all, note that the CPU is used."""
+    context = layout_input.context
+    gpu = find_gpu(context.device)
+    if gpu is None:
+        context.device = "cpu"
+        if layout_input.count > MAX_EXACT_POINTS:
+            context.is_exact = False
+            context.notes = [_APPROXIMATE_KNN_NOTE]
+    return gpu
 
 
 def _make_custom_computation(
-    ground: LayoutInput, method: CustomAxesMethod, searcher: LabelSearcher
+    layout_input: LayoutInput, method: CustomAxesMethod, searcher: LabelSearcher
 ) -> LayoutComputation:
-    opened = ground.embedding
-    directions = [_compute_direction(ground, axis, searcher) for axis in method.axes]
+    directions = [_compute_direction(layout_input, axis, searcher) for axis in method.axes]
 
-    def compute(work: JobProgress) -> Float32:
-        work.step("projecting", 0, 1)
-        vectors = opened.get_vectors(ground.context.rows, ground.context.spherize)
-        return (vectors @ np.stack(directions, axis=1)).astype(np.float32)
+    def compute(progress: JobProgress) -> Float32:
+        progress.step("projecting", 0, 1)
+        return (layout_input.get_vectors() @ np.stack(directions, axis=1)).astype(np.float32)
 
     return compute
 
 
-def _compute_direction(ground: LayoutInput, axis: CustomAxis, searcher: LabelSearcher) -> Float64:
-    """From the middle of some points to that of others, of length 1."""
-    start, end = (_compute_mean(ground.embedding, end, searcher) for end in (axis.start, axis.end))
-    apart = end - start
-    length = float(np.linalg.norm(apart))
+def _compute_direction(
+    layout_input: LayoutInput, axis: CustomAxis, searcher: LabelSearcher
+) -> Float64:
+    """Return the unit vector from the mean of some points to the mean of others."""
+    embedding = layout_input.embedding
+    start, end = (_compute_mean(embedding, end, searcher) for end in (axis.start, axis.end))
+    difference = end - start
+    length = float(np.linalg.norm(difference))
     if not length:
-        raise UsageError("an axis begins where it ends; choose other points for one of the two")
-    return apart / length
+        raise UsageError("both ends of an axis are the same; choose other points for one of them")
+    return difference / length
 
 
-def _compute_mean(opened: LoadedEmbedding, end: AxisEnd, searcher: LabelSearcher) -> Float64:
-    usable = opened.vectors.usable
+def _compute_mean(embedding: LoadedEmbedding, end: AxisEnd, searcher: LabelSearcher) -> Float64:
+    usable = embedding.vectors.usable
     if end.rows is not None:
-        chosen: Bool = decode_row_bits(end.rows, opened.row_count) & usable
+        rows: Bool = decode_row_bits(end.rows, embedding.row_count) & usable
     else:
-        chosen = searcher.search(opened, end.query, end.regex, end.column) & usable
-    if not chosen.any():
-        raise UsageError(f'"{end.query}" finds no point; an axis has to begin and end at some')
-    mean: Float64 = opened.vectors.values[chosen].mean(axis=0, dtype=np.float64)
+        rows = searcher.search(embedding, end.query, end.regex, end.column) & usable
+    if not rows.any():
+        raise UsageError(f'no point matches "{end.query}"; both ends of an axis need points')
+    mean: Float64 = embedding.vectors.values[rows].mean(axis=0, dtype=np.float64)
     return mean
 
 
-# Layouts of embeddings as jobs: started, told of while they run, and judged.
-
-_TRUST_NEIGHBORS = 5
-
-_HIGH_TRUST, _MEDIUM_TRUST = 0.95, 0.85
+# ---- Jobs
 
 
 class LayoutJobs:
-    """Starts layouts and tells of them."""
+    """Starts layouts as jobs, and returns their coordinates and trustworthiness."""
 
     def __init__(
         self, library: EmbeddingLibrary, jobs: ProjectorJobs, searcher: LabelSearcher
@@ -265,71 +306,92 @@ class LayoutJobs:
         self._jobs = jobs
         self._searcher = searcher
 
-    def start(self, ask: ProjectionRequest) -> JobStatus:
-        found = self._library.resolve(ask)
-        opened = self._library.load(found)
-        method = ask.method
-        # The others are sooner made again than kept.
-        takes_long = isinstance(method, TsneMethod | UmapMethod)
-        metric = method.metric if isinstance(method, TsneMethod | UmapMethod) else "euclidean"
-        plan = JobContext(
-            found,
-            opened.select_rows(ask.rows),
-            ask.spherize,
-            metric,
-            keeps_only_neighbors=takes_long,
+    def start(self, request: ProjectionRequest) -> JobStatus:
+        """Start a layout, or return the job of an equal request."""
+        ref = self._library.resolve(request)
+        embedding = self._library.load(ref)
+        method = request.method
+        # Other methods are computed faster than their layouts are read from the cache.
+        is_iterative = isinstance(method, TsneMethod | UmapMethod)
+        context = JobContext(
+            ref,
+            embedding.select_rows(request.rows),
+            request.spherize,
+            metric=method.metric if isinstance(method, TsneMethod | UmapMethod) else "euclidean",
+            keeps_only_neighbors=is_iterative,
         )
-        if takes_long and ask.device == "auto":
-            plan.device = list_devices()[-1]
+        if is_iterative and request.device == "auto":
+            context.device = list_devices()[-1]
         target = None
-        if ask.align is not None:
-            align = ask.align, ask.align_by
-            target = get_alignment_target(self._library, self._jobs, opened, plan, align)
-        ground = LayoutInput(opened, plan, target)
-        compute = make_computation(ground, method, ask.seed, self._searcher)
-        made_of = found.mark, method, ask.rows, ask.spherize, ask.seed, plan.device
-        aligned = ask.align, ask.align and ask.align_by
-        key = make_job_key(*made_of, *aligned, opened.revision if _reads_labels(method) else 0)
-        return self._jobs.start(key, plan, compute, is_cached=takes_long)
+        if request.align is not None:
+            target = get_alignment_target(
+                self._library, self._jobs, embedding, context, request.align, request.align_by
+            )
+        layout_input = LayoutInput(embedding, context, target)
+        compute = make_computation(layout_input, method, request.seed, self._searcher)
+        key = make_job_key(
+            ref.mark,
+            method,
+            request.rows,
+            request.spherize,
+            request.seed,
+            context.device,
+            request.align,
+            request.align and request.align_by,
+            embedding.revision if _uses_labels(method) else 0,
+        )
+        return self._jobs.start(key, context, compute, is_cached=is_iterative)
 
-    def get_response(self, ask: LayoutRequest) -> LayoutResponse:
-        job, plan = self._jobs.get(ask.job)
-        row = make_job_status(job, plan)
+    def get_response(self, request: LayoutRequest) -> LayoutResponse:
+        """Return the state of a layout and its current coordinates."""
+        job, context = self._jobs.get(request.job)
+        status = make_job_status(job, context)
         layout = job.result
-        places: list[Float32] = []
-        if layout is not None and row.frame != ask.seen:
-            places = [layout[:, axis] for axis in ask.axes if axis < layout.shape[1]]
+        coordinates: list[Float32] = []
+        if layout is not None and status.frame != request.seen:
+            coordinates = [layout[:, axis] for axis in request.axes if axis < layout.shape[1]]
         return LayoutResponse(
-            row, plan.rows, places, plan.explained_ratio, plan.is_exact, plan.notes
+            status,
+            context.rows,
+            coordinates,
+            context.explained_ratio,
+            context.is_exact,
+            context.notes,
         )
 
-    def get_quality(self, ask: QualityRequest) -> QualityResponse:
-        layout, plan = self._jobs.get_layout(ask.job)
-        vectors = self._library.load(plan.embedding).get_vectors(plan.rows, plan.spherize)
+    def get_quality(self, request: QualityRequest) -> QualityResponse:
+        """Return the trustworthiness of a layout along some axes.
+
+        Raises:
+            UsageError: There are too few points.
+        """
+        layout, context = self._jobs.get_layout(request.job)
+        embedding = self._library.load(context.embedding)
+        vectors = embedding.get_vectors(context.rows, context.spherize)
         count = len(vectors)
-        neighbours = min(_TRUST_NEIGHBORS, (count - 1) // 2)
-        if neighbours < 1:
-            raise UsageError(f"{count} points have too few neighbours to be compared")
-        axes = [axis for axis in ask.axes if axis < layout.shape[1]] or [0]
+        n_neighbors = min(_TRUST_NEIGHBORS, (count - 1) // 2)
+        if n_neighbors < 1:
+            raise UsageError(f"{count} points are too few to compare neighbors")
+        axes = [axis for axis in request.axes if axis < layout.shape[1]] or [0]
         shown = np.ascontiguousarray(layout[:, axes])
-        trust = compute_trustworthiness(vectors, shown, neighbours, plan.metric)
-        sentence = _describe_trust(trust, plan.keeps_only_neighbors)
-        return QualityResponse(trust, count, min(count, TRUST_SAMPLE_SIZE), neighbours, sentence)
+        trust = compute_trustworthiness(vectors, shown, n_neighbors, context.metric)
+        sentence = _describe_trust(trust, context.keeps_only_neighbors)
+        return QualityResponse(trust, count, min(count, TRUST_SAMPLE_SIZE), n_neighbors, sentence)
 
 
-def _reads_labels(method: ProjectionMethod) -> bool:
-    return isinstance(method, CustomAxesMethod) or bool(
-        isinstance(method, TsneMethod | UmapMethod) and method.supervise
-    )
+def _uses_labels(method: ProjectionMethod) -> bool:
+    if isinstance(method, TsneMethod | UmapMethod):
+        return bool(method.supervise)
+    return isinstance(method, CustomAxesMethod)
 
 
-def _describe_trust(trust: float, is_loose: bool) -> str:
+def _describe_trust(trust: float, keeps_only_neighbors: bool) -> str:
     if trust >= _HIGH_TRUST:
         sentence = "Points that are close here are close in the data."
     elif trust >= _MEDIUM_TRUST:
         sentence = "Most points that are close here are close in the data, some are not."
     else:
         sentence = "Many points that are close here are far apart in the data."
-    if is_loose:
-        sentence += " How large groups are, and how far apart, says little."
+    if keeps_only_neighbors:
+        sentence += " Sizes of clusters and distances between them mean little."
     return sentence

@@ -1,8 +1,13 @@
-"""The embeddings of a log as rows: under which id they go, and when they were written anew."""
+"""The embeddings that the dashboard can show: those of the log, and uploads.
+
+`EmbeddingLibrary` lists them, resolves requests to a version of an embedding, and loads embeddings
+through a cache, with the labels edited by the user.
+"""
 
 from __future__ import annotations
 
 import io
+import math
 import posixpath
 import secrets
 import threading
@@ -42,81 +47,16 @@ from tracklight.types import TensorFileEntry
 from tracklight.util.hashing import hash_key
 from tracklight.util.lru_cache import LruCache
 
-
-def assign_ids(embeddings: Iterable[Embedding]) -> Mapping[str, Embedding]:
-    """Ids that stay the same for as long as runs and tensors keep their names."""
-    seen: Counter[tuple[str, str]] = Counter()
-    named = {}
-    for item in embeddings:
-        name = item.run, item.name
-        # User edits are stored under these ids, so the hash must not change.
-        named[hash_key(*name, str(seen[name]), size_bytes=9)] = item
-        seen[name] += 1
-    return named
-
-
-def make_embedding_row(files: ConfinedFiles, key: str, item: Embedding) -> EmbeddingRow:
-    last = item.versions[-1] if item.versions else None
-    return EmbeddingRow(
-        id=key,
-        run=item.run,
-        name=item.name,
-        source="log",
-        file=posixpath.basename(last.path) if last else "",
-        has_labels=bool(last and last.metadata_path),
-        has_sprite=bool(last and last.sprite_path),
-        has_bookmarks=bool(item.bookmarks_path),
-        problem=item.problem,
-        versions=[
-            VersionRow(
-                index, version.step, compute_mark(files, version), *_flatten_shape(version.shape)
-            )
-            for index, version in enumerate(item.versions)
-        ],
-    )
-
-
-def compute_mark(files: ConfinedFiles, version: EmbeddingVersion) -> str:
-    """Another one whenever a file of a version was written anew."""
-    path = f"{version.path}.index" if version.kind == "checkpoint" else version.path
-    paths = path, version.metadata_path, version.sprite_path
-    states = (f"{path} {_get_file_state(files, path)}" for path in paths)
-    return hash_key(version.key, *states, size_bytes=9)
-
-
-def _get_file_state(place: ConfinedFiles, path: str) -> str:
-    try:
-        return place.get_fingerprint(path) if path else ""
-    except LogError:  # it leads out of the log, and will be refused when it is opened
-        return ""
-
-
-def _flatten_shape(shape: tuple[int, ...]) -> tuple[int, int]:
-    rows = shape[0] if shape else 0
-    dimensions = 1 if len(shape) > 1 else 0
-    for size in shape[1:]:
-        dimensions *= size
-    return rows, dimensions
-
-
-# The embeddings of a log and those that were brought along, ready for the next ask.
-
 _IDLE_S = 900.0
-
 _MAX_CACHE_BYTES = 3 << 30
-
 _MAX_EDITED = 4
-
 _MAX_UPLOADS = 16
-
-_NOT_FOUND_MESSAGE = (
-    "the log no longer has this embedding, or it was written anew; load the page again"
-)
+_NOT_FOUND_MESSAGE = "the log no longer has this embedding, or it has changed; reload the page"
 
 
 @dataclass(frozen=True)
 class EmbeddingRef:
-    """An embedding at one of its steps, and the mark it has now."""
+    """A version of an embedding, with its current mark."""
 
     id: str
     index: int
@@ -125,7 +65,7 @@ class EmbeddingRef:
 
 
 class EmbeddingLibrary:
-    """May be asked from any thread; an embedding is read by one of them."""
+    """The embeddings of a log and uploaded ones. Thread-safe."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -141,29 +81,33 @@ class EmbeddingLibrary:
         self._listed: tuple[Sequence[TensorFileEntry], Mapping[str, Embedding]] | None = None
         self._lock = threading.Lock()
 
+    # ---- Listing
+
     def list_rows(self) -> EmbeddingsResponse:
+        """Return all embeddings, uploads first."""
         cursor = self._context.cursor()
         with self._lock:
             uploads = [row for row, _ in self._uploads.values()]
         logged = [
-            make_embedding_row(self.files, key, item) for key, item in self.list_logged().items()
+            make_embedding_row(self.files, key, embedding)
+            for key, embedding in self.list_logged().items()
         ]
         return EmbeddingsResponse(cursor, [*uploads, *logged], list_devices())
 
     def list_logged(self) -> Mapping[str, Embedding]:
-        """Those of the log by their ids; looked for again only when files with tensors changed."""
-        files = self._context.log.tensor_files()
+        """Return the embeddings of the log by id; rescans only if tensor files have changed."""
+        entries = self._context.log.tensor_files()
         listed = self._listed
-        if listed is None or listed[0] != files:
+        if listed is None or listed[0] != entries:
             found = assign_ids(discover_embeddings(self.files, self._context.log.roots))
-            self._listed = listed = (files, found)
+            self._listed = listed = (entries, found)
         return listed[1]
 
     def belongs_to(self, folder: str, runs: Container[str]) -> bool:
-        """Whether a folder with embeddings is one of these runs, or part of one of them.
+        """Return whether a directory with embeddings is, or is part of, one of these runs.
 
-        Many programs write embeddings into a folder without an event file. If no folder above it
-        is a run either, the embeddings belong to the log as a whole.
+        Many programs write embeddings to a directory without an event file. If no directory above
+        it is a run either, the embeddings belong to the log as a whole.
         """
         for name in iter_ancestors(folder):
             if self._is_run(name):
@@ -177,83 +121,108 @@ class EmbeddingLibrary:
             return False
         return True
 
-    def resolve(self, ask: EmbeddingRequest) -> EmbeddingRef:
-        """What an ask means now; raises LogError where that is no longer there."""
-        with self._lock:
-            upload = self._uploads.get(ask.id)
+    # ---- Loading
+
+    def resolve(self, request: EmbeddingRequest) -> EmbeddingRef:
+        """Return the version of an embedding that a request refers to.
+
+        Raises:
+            LogError: The embedding does not exist any more, or its files have changed.
+        """
+        upload = self._find_upload(request.id)
         if upload is not None:
-            return EmbeddingRef(ask.id, 0, None, upload[0].versions[0].mark)
-        item = self._get_logged(ask.id)
-        index = len(item.versions) - 1 if ask.index is None else ask.index
-        if not 0 <= index < len(item.versions):
-            raise LogError(item.problem or _NOT_FOUND_MESSAGE)
-        mark = compute_mark(self.files, item.versions[index])
-        if ask.mark not in (None, mark):
+            return EmbeddingRef(request.id, 0, None, upload[0].versions[0].mark)
+        embedding = self._get_logged(request.id)
+        index = len(embedding.versions) - 1 if request.index is None else request.index
+        if not 0 <= index < len(embedding.versions):
+            raise LogError(embedding.problem or _NOT_FOUND_MESSAGE)
+        mark = compute_mark(self.files, embedding.versions[index])
+        if request.mark not in (None, mark):
             raise LogError(_NOT_FOUND_MESSAGE)
-        return EmbeddingRef(ask.id, index, item.versions[index].step, mark)
+        return EmbeddingRef(request.id, index, embedding.versions[index].step, mark)
 
     def load(self, ref: EmbeddingRef) -> LoadedEmbedding:
-        """Return the vectors of an embedding and its labels with the user's edits."""
-        kept = self.edits.get(ref.id)
-        opened = self._load_unedited(ref)
-        if kept.edits:
-            before, key = opened, f"{ref.mark} {kept.revision}"
-            opened = self._edited.get_or_build(key, lambda: apply_edits(before, kept))
+        """Return the vectors of an embedding, and its labels with the user's edits."""
+        edits = self.edits.get(ref.id)
+        unedited = embedding = self._load_unedited(ref)
+        if edits.edits:
+            key = f"{ref.mark} {edits.revision}"
+            embedding = self._edited.get_or_build(key, lambda: apply_edits(unedited, edits))
         if self.edits.problem:
-            opened = replace(opened, problems=[*opened.problems, self.edits.problem])
-        return opened
+            embedding = replace(embedding, problems=[*embedding.problems, self.edits.problem])
+        return embedding
 
     def _load_unedited(self, ref: EmbeddingRef) -> LoadedEmbedding:
-        """The same as it was written, read if it is not at hand."""
-        with self._lock:
-            upload = self._uploads.get(ref.id)
+        upload = self._find_upload(ref.id)
         if upload is not None:
             return upload[1]
         version = self._get_logged(ref.id).versions[ref.index]
         return self._loaded.get_or_build(
-            ref.mark, lambda: load_embedding(self.files, version), lambda it: it.size_bytes
+            ref.mark,
+            lambda: load_embedding(self.files, version),
+            lambda embedding: embedding.size_bytes,
         )
 
     def get_name(self, ref: EmbeddingRef) -> str:
-        with self._lock:
-            upload = self._uploads.get(ref.id)
+        """Return the name of an embedding with its run, for file names."""
+        upload = self._find_upload(ref.id)
         if upload is not None:
             return upload[0].name
-        item = self._get_logged(ref.id)
-        return item.name if item.run in ("", ".") else f"{item.run}-{item.name}"
+        embedding = self._get_logged(ref.id)
+        has_run = embedding.run not in ("", ".")
+        return f"{embedding.run}-{embedding.name}" if has_run else embedding.name
 
     def read_bookmarks(self, ref: EmbeddingRef) -> list[Bookmark]:
-        """The views that were saved beside an embedding."""
-        item = self.list_logged().get(ref.id)  # none for what was brought along
-        path = item.bookmarks_path if item else ""
+        """Return the bookmarks that TensorBoard saved beside an embedding."""
+        embedding = self.list_logged().get(ref.id)  # None for uploads
+        path = embedding.bookmarks_path if embedding else ""
         if not path:
             return []
         rows, dimensions = self.load(ref).vectors.values.shape
         with self.files.open(path) as file:
             return read_bookmarks(file, (rows, dimensions))
 
+    def _get_logged(self, embedding_id: str) -> Embedding:
+        embedding = self.list_logged().get(embedding_id)
+        if embedding is None:
+            raise LogError(_NOT_FOUND_MESSAGE)
+        return embedding
+
+    # ---- Uploads
+
     def add(self, name: str, data: bytes) -> EmbeddingRow:
-        """Keep what somebody brings along, until others have come; the largest is given."""
+        """Add all matrices of a tensor file, and return the one with the most rows.
+
+        Uploads are kept in memory; the oldest are dropped when there are too many.
+
+        Raises:
+            FormatError: The file cannot be read, or has no matrix.
+        """
         tensors = open_tensor_bytes(data, name)
-        tables = [
+        matrices = [
             info
             for info in tensors.list_tensors()
             if not info.is_optimizer_state and len(info.shape) > 1
         ]
-        if not tables:
-            raise FormatError(f'"{name}" holds no table of numbers, the rows of which are vectors')
-        tables.sort(key=lambda info: info.shape[0])
-        return [self._add_table(name, tensors, info.key, info.name) for info in tables][-1]
+        if not matrices:
+            raise FormatError(f'"{name}" has no matrix whose rows could be vectors')
+        matrices.sort(key=lambda info: info.shape[0])
+        return [self._add_matrix(name, tensors, info.key, info.name) for info in matrices][-1]
 
-    def add_labels(self, embedding: str, data: bytes) -> EmbeddingRow:
-        """Labels for an embedding that was brought along, in the place of those it has."""
-        return self._replace_upload(embedding, lambda it: with_labels(it, lambda: io.BytesIO(data)))
+    def add_labels(self, embedding_id: str, data: bytes) -> EmbeddingRow:
+        """Replace the labels of an uploaded embedding."""
+        return self._replace_upload(
+            embedding_id, lambda embedding: with_labels(embedding, lambda: io.BytesIO(data))
+        )
 
-    def add_sprite(self, embedding: str, data: bytes) -> EmbeddingRow:
-        return self._replace_upload(embedding, lambda it: with_sprite(it, lambda: io.BytesIO(data)))
+    def add_sprite(self, embedding_id: str, data: bytes) -> EmbeddingRow:
+        """Replace the sprite image of an uploaded embedding."""
+        return self._replace_upload(
+            embedding_id, lambda embedding: with_sprite(embedding, lambda: io.BytesIO(data))
+        )
 
-    def _add_table(self, file: str, tensors: TensorFile, key: str, name: str) -> EmbeddingRow:
-        opened = from_vectors(read_tensor_vectors(tensors, key))
+    def _add_matrix(self, file: str, tensors: TensorFile, key: str, name: str) -> EmbeddingRow:
+        embedding = from_vectors(read_tensor_vectors(tensors, key))
         row = EmbeddingRow(
             id=f"upload-{secrets.token_hex(8)}",
             run="",
@@ -266,39 +235,94 @@ class EmbeddingLibrary:
             problem="",
             versions=[],
         )
-        return self._store_upload(row, opened)
+        return self._store_upload(row, embedding)
 
     def _replace_upload(
-        self, embedding: str, change: Callable[[LoadedEmbedding], LoadedEmbedding]
+        self, embedding_id: str, change: Callable[[LoadedEmbedding], LoadedEmbedding]
     ) -> EmbeddingRow:
-        with self._lock:
-            upload = self._uploads.get(embedding)
+        upload = self._find_upload(embedding_id)
         if upload is None:
-            raise LogError("only what was brought along can be given other labels or pictures")
+            raise LogError("only uploaded embeddings can be given other labels or images")
         row, before = upload
-        # What did not fit about earlier labels is no longer so.
+        # Problems of earlier labels do not apply any more.
         before = replace(before, problems=before.vectors.problems)
-        opened = change(before)
-        if len(opened.problems) > len(before.problems) and opened.columns is before.columns:
-            raise FormatError(opened.problems[-1])
-        return self._store_upload(row, opened)
+        after = change(before)
+        if len(after.problems) > len(before.problems) and after.columns is before.columns:
+            raise FormatError(after.problems[-1])
+        return self._store_upload(row, after)
 
-    def _store_upload(self, row: EmbeddingRow, opened: LoadedEmbedding) -> EmbeddingRow:
-        rows, dimensions = opened.vectors.values.shape
+    def _store_upload(self, row: EmbeddingRow, embedding: LoadedEmbedding) -> EmbeddingRow:
+        rows, dimensions = embedding.vectors.values.shape
         row = msgspec.structs.replace(
             row,
-            has_labels=bool(opened.columns),
-            has_sprite=opened.sprite is not None,
+            has_labels=bool(embedding.columns),
+            has_sprite=embedding.sprite is not None,
             versions=[VersionRow(0, None, secrets.token_hex(8), rows, dimensions)],
         )
         with self._lock:
-            self._uploads[row.id] = (row, opened)
+            self._uploads[row.id] = (row, embedding)
             while len(self._uploads) > _MAX_UPLOADS:
                 self._uploads.popitem(last=False)
         return row
 
-    def _get_logged(self, embedding: str) -> Embedding:
-        item = self.list_logged().get(embedding)
-        if item is None:
-            raise LogError(_NOT_FOUND_MESSAGE)
-        return item
+    def _find_upload(self, embedding_id: str) -> tuple[EmbeddingRow, LoadedEmbedding] | None:
+        with self._lock:
+            return self._uploads.get(embedding_id)
+
+
+def assign_ids(embeddings: Iterable[Embedding]) -> Mapping[str, Embedding]:
+    """Return embeddings by ids that do not change while runs and tensors keep their names."""
+    seen: Counter[tuple[str, str]] = Counter()
+    by_id = {}
+    for embedding in embeddings:
+        name = embedding.run, embedding.name
+        # User edits are stored under these ids, so the hash must not change.
+        by_id[hash_key(*name, str(seen[name]), size_bytes=9)] = embedding
+        seen[name] += 1
+    return by_id
+
+
+def make_embedding_row(
+    files: ConfinedFiles, embedding_id: str, embedding: Embedding
+) -> EmbeddingRow:
+    """Return an embedding of the log as an entry of the list."""
+    last = embedding.versions[-1] if embedding.versions else None
+    return EmbeddingRow(
+        id=embedding_id,
+        run=embedding.run,
+        name=embedding.name,
+        source="log",
+        file=posixpath.basename(last.path) if last else "",
+        has_labels=bool(last and last.metadata_path),
+        has_sprite=bool(last and last.sprite_path),
+        has_bookmarks=bool(embedding.bookmarks_path),
+        problem=embedding.problem,
+        versions=[
+            VersionRow(
+                index, version.step, compute_mark(files, version), *_flatten_shape(version.shape)
+            )
+            for index, version in enumerate(embedding.versions)
+        ],
+    )
+
+
+def compute_mark(files: ConfinedFiles, version: EmbeddingVersion) -> str:
+    """Return a fingerprint of the files of a version, which changes when one is written."""
+    path = f"{version.path}.index" if version.kind == "checkpoint" else version.path
+    paths = path, version.metadata_path, version.sprite_path
+    states = (f"{path} {_get_file_state(files, path)}" for path in paths)
+    return hash_key(version.key, *states, size_bytes=9)
+
+
+def _get_file_state(files: ConfinedFiles, path: str) -> str:
+    try:
+        return files.get_fingerprint(path) if path else ""
+    except LogError:  # outside of the log directory; reading it is rejected later
+        return ""
+
+
+def _flatten_shape(shape: tuple[int, ...]) -> tuple[int, int]:
+    """Return the number of rows, and the product of all other dimensions; 0 if unknown."""
+    rows = shape[0] if shape else 0
+    dimensions = math.prod(shape[1:]) if len(shape) > 1 else 0
+    return rows, dimensions

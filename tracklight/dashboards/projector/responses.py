@@ -1,4 +1,4 @@
-"""What is said of an opened embedding, of its columns and of one point."""
+"""Build responses and files from a loaded embedding: info, columns, points, neighbors, exports."""
 
 from __future__ import annotations
 
@@ -34,13 +34,17 @@ from tracklight.plugin import Stream
 from tracklight.types import Bool, Float32, Float64
 
 _MAX_VALUES = 200
+#: Vectors with more dimensions are mostly embeddings of words or activations, whose lengths mean
+#: little; spherizing them is suggested.
+_MIN_SPHERIZE_DIMENSIONS = 50
 
-#: Vectors of that many numbers and more are mostly those of words or of layers, whose lengths say
-#: little.
-_MANY_DIMENSIONS = 50
+_BLOCK_ROWS = 5000
+_AXIS_NAMES = "xyz"
+_TSV = "text/tab-separated-values; charset=utf-8"
 
 
 def make_embedding_info(ref: EmbeddingRef, embedding: LoadedEmbedding) -> EmbeddingInfo:
+    """Return the size, columns and problems of an embedding, and suggested settings."""
     rows, dimensions = embedding.vectors.values.shape
     usable = embedding.vectors.usable
     return EmbeddingInfo(
@@ -58,7 +62,7 @@ def make_embedding_info(ref: EmbeddingRef, embedding: LoadedEmbedding) -> Embedd
         colour=find_color_column(embedding.columns),
         sequence=find_sequence_column(embedding.columns),
         sprite=plan_tiles(embedding.sprite, rows) if embedding.sprite else None,
-        spherize=dimensions >= _MANY_DIMENSIONS,
+        spherize=dimensions >= _MIN_SPHERIZE_DIMENSIONS,
     )
 
 
@@ -72,23 +76,27 @@ def _make_column_info(column: LabelColumn) -> ColumnInfo:
         missing=column.missing_count,
         min=float(finite.min()) if len(finite) else None,
         max=float(finite.max()) if len(finite) else None,
-        values=[] if column.codes is None else _list_values(column),
+        values=[] if column.codes is None else _list_frequent_values(column),
     )
 
 
-def _list_values(column: LabelColumn) -> list[LabelCount]:
-    """The most frequent first; of equally frequent ones the one that came first."""
+def _list_frequent_values(column: LabelColumn) -> list[LabelCount]:
+    """Return the most frequent values; equally frequent ones in the order of the rows."""
     counts = column.count_values()
     order = np.argsort(-counts, kind="stable")[:_MAX_VALUES]
-    return [LabelCount(column.values[place], int(counts[place])) for place in order]
+    return [LabelCount(column.values[index], int(counts[index])) for index in order]
 
 
 def make_column_response(column: LabelColumn) -> ColumnResponse:
-    """A column as it is sent: all values as one text."""
+    """Return a column with all values joined to one text.
+
+    Raises:
+        UsageError: The text is longer than 2 GiB.
+    """
     encoded = [value.encode() for value in column.values]
     ends = np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)))
     if len(ends) and ends[-1] > np.iinfo(np.int32).max:
-        raise UsageError(f'the labels "{column.name}" are too long to be shown')
+        raise UsageError(f'the labels of the column "{column.name}" are too long to be shown')
     numbers = column.numbers
     return ColumnResponse(
         name=column.name,
@@ -101,128 +109,146 @@ def make_column_response(column: LabelColumn) -> ColumnResponse:
 
 
 def make_point_response(embedding: LoadedEmbedding, row: int) -> PointResponse:
+    """Return the labels and the vector of a point.
+
+    Raises:
+        UsageError: There is no such point.
+    """
     if row >= embedding.row_count:
-        raise UsageError(f"there is no point {row} among {embedding.row_count}")
+        raise UsageError(f"there is no point {row}; there are {embedding.row_count} points")
     vector = embedding.vectors.values[row]
     cells = [LabelCell(column.name, column.get_text(row)) for column in embedding.columns]
     length = float(np.sqrt(np.vdot(vector, vector)))
     return PointResponse(row, cells, vector, length)
 
 
-# The neighbours of a point among vectors as they are, and not as a layout shows them.
+def make_neighbors_response(
+    embedding: LoadedEmbedding, request: NeighborsRequest
+) -> NeighborsResponse:
+    """Return the nearest points of a row, or of the mean of some rows, without these rows.
 
+    Neighbors are those of the original vectors, not of a layout.
 
-def make_neighbors_response(embedding: LoadedEmbedding, ask: NeighborsRequest) -> NeighborsResponse:
-    """The nearest of one row, or of the mean of some, none of which are among them."""
-    asked = _select_query_rows(embedding, ask)
-    vectors = embedding.get_vectors(None, ask.spherize)
-    query: Float64 = vectors[asked].mean(axis=0, dtype=np.float64)
-    among = embedding.vectors.usable & ~asked
-    if ask.within is not None:
-        among = among & decode_row_bits(ask.within, embedding.row_count)
-    rows = np.flatnonzero(among).astype(np.int32)
-    nearest, distances = query_nearest(vectors, query, ask.count, ask.metric, rows)
+    Raises:
+        UsageError: No point with a finite vector is selected.
+    """
+    query_rows = _select_query_rows(embedding, request)
+    vectors = embedding.get_vectors(None, request.spherize)
+    query: Float64 = vectors[query_rows].mean(axis=0, dtype=np.float64)
+    candidates = embedding.vectors.usable & ~query_rows
+    if request.within is not None:
+        candidates = candidates & decode_row_bits(request.within, embedding.row_count)
+    rows = np.flatnonzero(candidates).astype(np.int32)
+    nearest, distances = query_nearest(vectors, query, request.count, request.metric, rows)
     return NeighborsResponse(nearest, distances, exact=True)
 
 
-def _select_query_rows(opened: LoadedEmbedding, ask: NeighborsRequest) -> Bool:
-    asked = np.zeros(opened.row_count, np.bool_)
-    if ask.rows is not None:
-        asked = decode_row_bits(ask.rows, opened.row_count)
-    elif ask.row is not None and ask.row < opened.row_count:
-        asked[ask.row] = True
-    asked &= opened.vectors.usable
-    if not asked.any():
-        raise UsageError("no point was chosen whose neighbours could be told")
-    return asked
+def _select_query_rows(embedding: LoadedEmbedding, request: NeighborsRequest) -> Bool:
+    rows = np.zeros(embedding.row_count, np.bool_)
+    if request.rows is not None:
+        rows = decode_row_bits(request.rows, embedding.row_count)
+    elif request.row is not None and request.row < embedding.row_count:
+        rows[request.row] = True
+    rows &= embedding.vectors.usable
+    if not rows.any():
+        raise UsageError("no point is selected whose neighbors could be found")
+    return rows
 
 
-# What can be taken away: labels, vectors and layouts.
-
-_ROWS_AT_ONCE = 5000
-
-_AXES = "xyz"
-
-_TSV = "text/tab-separated-values; charset=utf-8"
+# ---- Files
 
 
 def make_file_stream(
-    embedding: LoadedEmbedding, jobs: ProjectorJobs, ask: EmbeddingFileRequest, name: str
+    embedding: LoadedEmbedding, jobs: ProjectorJobs, request: EmbeddingFileRequest, name: str
 ) -> Stream:
-    """A file of what is asked for; ``name`` is what the embedding is called."""
-    stem = f"{name}-{ask.what}".replace("/", "-")
-    if ask.what == "labels":
+    """Return labels, vectors or a layout as a file.
+
+    Args:
+        embedding: The embedding.
+        jobs: Has the layout.
+        request: What to return, and in which format.
+        name: The name of the embedding, for the file name.
+
+    Raises:
+        UsageError: There are no labels, or no job is given for a layout.
+    """
+    stem = f"{name}-{request.what}".replace("/", "-")
+    if request.what == "labels":
         return _make_labels_stream(embedding, stem)
-    if ask.what == "vectors":
-        return _make_matrix_stream(embedding.vectors.values, ask, stem)
-    if ask.job is None:
-        raise UsageError("it is not said which layout is wanted; give its job")
-    layout, plan = jobs.get_layout(ask.job)
-    if ask.format == "npy":
-        return _make_matrix_stream(layout, ask, stem)
-    rows = range(embedding.row_count) if plan.rows is None else plan.rows.tolist()
+    if request.what == "vectors":
+        return _make_matrix_stream(embedding.vectors.values, request, stem)
+    if request.job is None:
+        raise UsageError("the job of the layout is missing in the request")
+    layout, context = jobs.get_layout(request.job)
+    if request.format == "npy":
+        return _make_matrix_stream(layout, request, stem)
+    rows = range(embedding.row_count) if context.rows is None else context.rows.tolist()
     return Stream(_iter_layout(embedding, layout, rows), _TSV, f"{stem}.tsv")
 
 
-def _make_labels_stream(opened: LoadedEmbedding, stem: str) -> Stream:
-    columns = [column.get_texts() for column in opened.columns]
-    names = [column.name for column in opened.columns]
+def _make_labels_stream(embedding: LoadedEmbedding, stem: str) -> Stream:
+    columns = [column.get_texts() for column in embedding.columns]
+    names = [column.name for column in embedding.columns]
     if not names:
         raise UsageError("these points have no labels")
-    # A single column has no name above it: readers take a first line without a tab for a label.
-    header = ["\t".join(map(_clean, names))] if len(names) > 1 else []
-    cells = ("\t".join(map(_clean, row)) for row in zip(*columns, strict=True))
-    return Stream(_iter_lines(header, cells), _TSV, f"{stem}.tsv")
+    # A single column has no header: readers take a first line without a tab for a label.
+    header = ["\t".join(map(_escape_cell, names))] if len(names) > 1 else []
+    lines = ("\t".join(map(_escape_cell, row)) for row in zip(*columns, strict=True))
+    return Stream(_iter_lines(header, lines), _TSV, f"{stem}.tsv")
 
 
-def _make_matrix_stream(table: Float32, ask: EmbeddingFileRequest, stem: str) -> Stream:
-    if ask.format == "npy":
-        return Stream(_iter_npy(table), "application/octet-stream", f"{stem}.npy")
-    lines = ("\t".join(row) for row in _iter_rows(table))
+def _make_matrix_stream(matrix: Float32, request: EmbeddingFileRequest, stem: str) -> Stream:
+    if request.format == "npy":
+        return Stream(_iter_npy(matrix), "application/octet-stream", f"{stem}.npy")
+    lines = ("\t".join(row) for row in _iter_formatted_rows(matrix))
     return Stream(_iter_lines([], lines), _TSV, f"{stem}.tsv")
 
 
-def _iter_npy(table: Float32) -> Iterator[bytes]:
-    head = io.BytesIO()
+def _iter_npy(matrix: Float32) -> Iterator[bytes]:
+    header = io.BytesIO()
     np.lib.format.write_array_header_1_0(
-        head, {"descr": "<f4", "fortran_order": False, "shape": table.shape}
+        header, {"descr": "<f4", "fortran_order": False, "shape": matrix.shape}
     )
-    yield head.getvalue()
-    for start in range(0, len(table), _ROWS_AT_ONCE):
-        yield table[start : start + _ROWS_AT_ONCE].astype("<f4").tobytes()
+    yield header.getvalue()
+    for start in range(0, len(matrix), _BLOCK_ROWS):
+        yield matrix[start : start + _BLOCK_ROWS].astype("<f4").tobytes()
 
 
-def _iter_layout(opened: LoadedEmbedding, layout: Float32, rows: Sequence[int]) -> Iterator[bytes]:
+def _iter_layout(
+    embedding: LoadedEmbedding, layout: Float32, rows: Sequence[int]
+) -> Iterator[bytes]:
     count = layout.shape[1]
-    axes = _AXES[:count] if count <= len(_AXES) else map(str, range(1, count + 1))
-    header = ["\t".join(["row", *axes, *(_clean(column.name) for column in opened.columns)])]
+    axes = _AXIS_NAMES[:count] if count <= len(_AXIS_NAMES) else map(str, range(1, count + 1))
+    names = (_escape_cell(column.name) for column in embedding.columns)
+    header = ["\t".join(["row", *axes, *names])]
     lines = (
-        "\t".join([str(row), *place, *_list_cells(opened, row)])
-        for row, place in zip(rows, _iter_rows(layout), strict=True)
+        "\t".join([str(row), *coordinates, *_list_cells(embedding, row)])
+        for row, coordinates in zip(rows, _iter_formatted_rows(layout), strict=True)
     )
     return _iter_lines(header, lines)
 
 
-def _list_cells(opened: LoadedEmbedding, row: int) -> list[str]:
-    return [_clean(column.get_text(row)) for column in opened.columns]
+def _list_cells(embedding: LoadedEmbedding, row: int) -> list[str]:
+    return [_escape_cell(column.get_text(row)) for column in embedding.columns]
 
 
-def _iter_rows(table: Float32) -> Iterator[list[str]]:
-    """Numbers with as many digits as tell them from all others of float32."""
-    for start in range(0, len(table), _ROWS_AT_ONCE):
-        yield from table[start : start + _ROWS_AT_ONCE].astype(str).tolist()
+def _iter_formatted_rows(matrix: Float32) -> Iterator[list[str]]:
+    """Yield rows of numbers, with as many digits as float32 needs to round-trip."""
+    for start in range(0, len(matrix), _BLOCK_ROWS):
+        yield from matrix[start : start + _BLOCK_ROWS].astype(str).tolist()
 
 
 def _iter_lines(header: Sequence[str], lines: Iterator[str]) -> Iterator[bytes]:
-    some = list(header)
+    """Yield blocks of encoded lines."""
+    block = list(header)
     for line in lines:
-        some.append(line)
-        if len(some) >= _ROWS_AT_ONCE:
-            yield ("\n".join(some) + "\n").encode()
-            some = []
-    if some:
-        yield ("\n".join(some) + "\n").encode()
+        block.append(line)
+        if len(block) >= _BLOCK_ROWS:
+            yield ("\n".join(block) + "\n").encode()
+            block = []
+    if block:
+        yield ("\n".join(block) + "\n").encode()
 
 
-def _clean(text: str) -> str:
+def _escape_cell(text: str) -> str:
     return text.replace("\t", " ").replace("\n", " ").replace("\r", " ")

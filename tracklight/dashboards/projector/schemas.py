@@ -1,4 +1,4 @@
-"""What can be asked about embeddings."""
+"""Requests and responses of the Projector dashboard."""
 
 from __future__ import annotations
 
@@ -17,27 +17,28 @@ from tracklight.analysis.jobs import JobState
 from tracklight.types import Bool, Float32, Int32
 
 NonNegativeInt = Annotated[int, msgspec.Meta(ge=0, le=1 << 53)]
-
 Seed = Annotated[int, msgspec.Meta(ge=0, le=1 << 31)]
-
 Fraction = Annotated[float, msgspec.Meta(ge=0, le=1)]
-
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=1000)]
-
 Query = Annotated[str, msgspec.Meta(max_length=10_000)]
-
+Key = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
 Axes = Annotated[
     list[Annotated[int, msgspec.Meta(ge=0, le=99)]], msgspec.Meta(min_length=1, max_length=10)
 ]
 
-Key = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
-
-#: A bit for each row, the first the lowest of the first byte; in JSON as base64.
+#: A bit set with one bit per row, the lowest bit first; base64 in JSON.
 RowBits = bytes
+Utf8 = NDArray[np.uint8]
+
+
+# ---- Requests
 
 
 class EmbeddingRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """An embedding at one of its steps, by default the last; ``mark`` as it was listed."""
+    """An embedding at one of its steps, by default the last.
+
+    ``mark`` is the fingerprint of the files in the list of embeddings.
+    """
 
     id: Key
     index: NonNegativeInt | None = None
@@ -45,14 +46,14 @@ class EmbeddingRequest(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class ColumnRequest(EmbeddingRequest, kw_only=True):
-    """A column of labels; ``revision`` tells apart what was edited."""
+    """A column of labels. ``revision`` keeps caches from returning labels before an edit."""
 
     name: Name
     revision: NonNegativeInt = 0
 
 
 class SpriteTileRequest(EmbeddingRequest):
-    """A part of the pictures."""
+    """One tile of the images."""
 
     tile: NonNegativeInt = 0
 
@@ -64,13 +65,13 @@ class PointRequest(EmbeddingRequest):
 
 
 class PcaMethod(msgspec.Struct, tag="pca", frozen=True, forbid_unknown_fields=True):
-    """Along the directions in which vectors differ most."""
+    """Principal component analysis."""
 
     components: Annotated[int, msgspec.Meta(ge=1, le=100)] = 10
 
 
 class TsneMethod(msgspec.Struct, tag="tsne", frozen=True, forbid_unknown_fields=True):
-    """Neighbours stay neighbours; ``supervise`` names a column whose likes pull together."""
+    """t-SNE. Neighbors with another label in the column ``supervise`` weigh less by ``pull``."""
 
     dimensions: Literal[2, 3] = 2
     perplexity: float = 30.0
@@ -83,7 +84,7 @@ class TsneMethod(msgspec.Struct, tag="tsne", frozen=True, forbid_unknown_fields=
 
 
 class UmapMethod(msgspec.Struct, tag="umap", frozen=True, forbid_unknown_fields=True):
-    """The graph of neighbours, laid out."""
+    """UMAP, supervised as in t-SNE."""
 
     dimensions: Literal[2, 3] = 2
     neighbours: int = 15
@@ -95,7 +96,7 @@ class UmapMethod(msgspec.Struct, tag="umap", frozen=True, forbid_unknown_fields=
 
 
 class AxisEnd(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Where an axis begins or ends: the mean of these rows, or of those that a search finds."""
+    """One end of a custom axis: the mean of the given rows, or of the rows that a search finds."""
 
     query: Query = ""
     regex: bool = False
@@ -106,14 +107,14 @@ class AxisEnd(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class CustomAxis(
     msgspec.Struct, rename={"start": "from", "end": "to"}, frozen=True, forbid_unknown_fields=True
 ):
-    """A direction from one mean to another."""
+    """The direction from one mean to another."""
 
     start: AxisEnd
     end: AxisEnd
 
 
 class CustomAxesMethod(msgspec.Struct, tag="custom", frozen=True, forbid_unknown_fields=True):
-    """Along axes that somebody chose."""
+    """A projection onto custom axes."""
 
     axes: Annotated[list[CustomAxis], msgspec.Meta(min_length=1, max_length=3)]
 
@@ -122,11 +123,11 @@ ProjectionMethod = PcaMethod | TsneMethod | UmapMethod | CustomAxesMethod
 
 
 class ProjectionRequest(EmbeddingRequest):
-    """A layout of all points, or of some.
+    """A layout of all points, or of some rows.
 
-    With ``align``, the job of another layout, it starts from that one where the method can, and
-    is turned onto it, so that steps and runs can be compared; ``align_by`` is the column that says
-    which points are the same, as in a match.
+    ``align`` is the job of another layout to compare with. If the method is iterative, the new
+    layout starts from that one; in any case it is rotated onto it. ``align_by`` is the column that
+    identifies points, as in a match.
     """
 
     method: ProjectionMethod = PcaMethod()
@@ -139,26 +140,26 @@ class ProjectionRequest(EmbeddingRequest):
 
 
 class JobRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """Something that was started before."""
+    """A job that was started before."""
 
     job: Key
 
 
 class LayoutRequest(JobRequest):
-    """Places along some axes, unless ``seen`` is the frame that is still shown."""
+    """The coordinates along some axes, unless ``seen`` is the current frame of the job."""
 
     seen: int = 0
     axes: Axes = msgspec.field(default_factory=lambda: [0, 1, 2])
 
 
 class QualityRequest(JobRequest):
-    """How far the layout along some axes can be trusted."""
+    """The trustworthiness of a layout along some axes."""
 
     axes: Axes = msgspec.field(default_factory=lambda: [0, 1])
 
 
 class NeighborsRequest(EmbeddingRequest):
-    """The nearest of one point, or of the mean of some; ``within`` says among which."""
+    """The nearest points of a row, or of the mean of some rows, among the rows ``within``."""
 
     row: NonNegativeInt | None = None
     rows: RowBits | None = None
@@ -169,7 +170,7 @@ class NeighborsRequest(EmbeddingRequest):
 
 
 class SearchRequest(EmbeddingRequest):
-    """Rows in which a column, or any, holds a text, or with ``regex`` matches an expression."""
+    """The rows whose labels contain a text or match a regular expression, in one column or any."""
 
     query: Query = ""
     regex: bool = False
@@ -177,23 +178,33 @@ class SearchRequest(EmbeddingRequest):
 
 
 class MatchRequest(EmbeddingRequest, kw_only=True):
-    """Which rows of two embeddings are the same: by a column of both, or with null by their number;
-    an empty one stands for what suits."""
+    """The rows of two embeddings that are the same point.
+
+    Rows are matched by a column of both, by row number if ``column`` is null, or by what fits best
+    if it is empty.
+    """
 
     other: EmbeddingRequest
     column: str | None = AUTO_COLUMN
 
 
 class KmeansMethod(msgspec.Struct, tag="kmeans", frozen=True, forbid_unknown_fields=True):
+    """k-means with a given number of clusters."""
+
     count: Annotated[int, msgspec.Meta(ge=2, le=1000)] = 10
 
 
 class HdbscanMethod(msgspec.Struct, tag="hdbscan", frozen=True, forbid_unknown_fields=True):
+    """HDBSCAN; ``min_size`` is the smallest number of points of a cluster."""
+
     min_size: Annotated[int, msgspec.Meta(ge=2, le=100_000)] = 15
 
 
 class ClusterRequest(EmbeddingRequest):
-    """Groups of points, by their vectors or by the places of a layout, named by words."""
+    """Clusters of points, by their vectors or by their positions in the layout of the job ``on``.
+
+    ``words`` is the column whose words name the clusters; all columns if null.
+    """
 
     method: KmeansMethod | HdbscanMethod = KmeansMethod()
     rows: RowBits | None = None
@@ -204,7 +215,7 @@ class ClusterRequest(EmbeddingRequest):
 
 
 class EditRequest(EmbeddingRequest, kw_only=True):
-    """A new label for some points, in a column that may be a new one."""
+    """A new label for some points, in an existing or a new column."""
 
     rows: RowBits
     column: Name
@@ -212,7 +223,7 @@ class EditRequest(EmbeddingRequest, kw_only=True):
 
 
 class BookmarkRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """A view under a name; without ``state`` it is forgotten."""
+    """A view to save under a name; it is deleted if ``state`` is null."""
 
     id: Key
     name: Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
@@ -220,7 +231,7 @@ class BookmarkRequest(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class UploadRequest(msgspec.Struct):
-    """A file; of labels or pictures it is said which embedding they are of."""
+    """An uploaded file: vectors, or labels or a sprite image for an earlier upload."""
 
     name: Name
     body: bytes
@@ -229,20 +240,18 @@ class UploadRequest(msgspec.Struct):
 
 
 class EmbeddingFileRequest(EmbeddingRequest, kw_only=True):
-    """Something to take away."""
+    """Labels, vectors or the layout of a job as a file."""
 
     what: Literal["labels", "vectors", "layout"]
     format: Literal["tsv", "npy"] = "tsv"
     job: Key | None = None
 
 
-# What is answered about embeddings.
-
-Utf8 = NDArray[np.uint8]
+# ---- Responses
 
 
 class VersionRow(msgspec.Struct):
-    """An embedding at one step; sizes are 0 where only opening it can tell."""
+    """An embedding at one step; ``rows`` and ``dimensions`` are 0 if they are not known yet."""
 
     index: int
     step: int | None
@@ -252,7 +261,7 @@ class VersionRow(msgspec.Struct):
 
 
 class EmbeddingRow(msgspec.Struct):
-    """An embedding as it is offered; ``problem`` says why it cannot be opened."""
+    """An embedding in the list; ``problem`` says why it cannot be read."""
 
     id: str
     run: str
@@ -267,7 +276,7 @@ class EmbeddingRow(msgspec.Struct):
 
 
 class EmbeddingsResponse(msgspec.Struct):
-    """All of them, those with labels first, and what layouts can be computed on."""
+    """All embeddings, those with labels first, and the devices that can compute layouts."""
 
     cursor: str
     embeddings: list[EmbeddingRow]
@@ -275,14 +284,14 @@ class EmbeddingsResponse(msgspec.Struct):
 
 
 class LabelCount(msgspec.Struct):
-    """A label that several points share."""
+    """A label and the number of points that have it."""
 
     text: str
     count: int
 
 
 class ColumnInfo(msgspec.Struct):
-    """A column of labels; ``values`` are the most frequent, none where every row differs."""
+    """A column of labels; ``values`` are the most frequent, empty if most are unique."""
 
     name: str
     kind: Literal["text", "number"]
@@ -294,7 +303,11 @@ class ColumnInfo(msgspec.Struct):
 
 
 class EmbeddingInfo(msgspec.Struct):
-    """An opened embedding; ``label``, ``colour`` and ``spherize`` are what to begin with."""
+    """A loaded embedding.
+
+    ``usable`` marks the rows with finite vectors, null if all are. ``label``, ``colour`` and
+    ``sequence`` are suggested columns, ``spherize`` a suggested setting.
+    """
 
     id: str
     index: int
@@ -314,9 +327,10 @@ class EmbeddingInfo(msgspec.Struct):
 
 
 class ColumnResponse(msgspec.Struct):
-    """A column: its values one after another, and which of them each row has.
+    """A column of labels.
 
-    Without ``codes`` the values are those of the rows.
+    ``text`` has all values one after another, ``ends`` where each ends. ``codes`` is the value of
+    each row; null if there is one value per row.
     """
 
     name: str
@@ -328,12 +342,14 @@ class ColumnResponse(msgspec.Struct):
 
 
 class LabelCell(msgspec.Struct):
+    """A label of a point in one column."""
+
     name: str
     text: str
 
 
 class PointResponse(msgspec.Struct):
-    """All that is known of a point; ``length`` is that of its vector."""
+    """The labels and the vector of a point; ``length`` is the norm of the vector."""
 
     row: int
     cells: list[LabelCell]
@@ -342,7 +358,7 @@ class PointResponse(msgspec.Struct):
 
 
 class JobStatus(msgspec.Struct):
-    """How far something has come; ``frame`` grows with every layout that it shows."""
+    """The state of a job; ``frame`` increases with every intermediate result."""
 
     job: str
     state: JobState
@@ -355,7 +371,7 @@ class JobStatus(msgspec.Struct):
 
 
 class LayoutResponse(msgspec.Struct):
-    """Places of ``rows``, or of all of them, a column for each axis; none for what was seen."""
+    """The coordinates of ``rows``, or of all rows, by axis; empty if the client has this frame."""
 
     job: JobStatus
     rows: Int32 | None
@@ -366,7 +382,7 @@ class LayoutResponse(msgspec.Struct):
 
 
 class QualityResponse(msgspec.Struct):
-    """How far a layout can be trusted, from 0 to 1, measured on a sample of its points."""
+    """The trustworthiness of a layout, from 0 to 1, on a sample of its ``of`` points."""
 
     trust: float
     of: int
@@ -376,7 +392,7 @@ class QualityResponse(msgspec.Struct):
 
 
 class NeighborsResponse(msgspec.Struct):
-    """Rows and how far they are, nearest first."""
+    """The nearest rows and their distances."""
 
     rows: Int32
     distances: Float32
@@ -384,19 +400,21 @@ class NeighborsResponse(msgspec.Struct):
 
 
 class SearchResponse(msgspec.Struct):
+    """The matching rows."""
+
     count: int
     rows: Int32
 
 
 class MatchResponse(msgspec.Struct):
-    """For each row the one of the other embedding, -1 for none."""
+    """For each row, the same point of the other embedding, -1 for none."""
 
     rows: Int32
     matched: int
 
 
 class ClusterInfo(msgspec.Struct):
-    """A group of points and the words that set it apart."""
+    """A cluster and the words that are typical of it."""
 
     name: str
     count: int
@@ -404,7 +422,7 @@ class ClusterInfo(msgspec.Struct):
 
 
 class ClustersResponse(msgspec.Struct):
-    """For each row its group, -1 for none."""
+    """The cluster of each row, -1 for none."""
 
     job: JobStatus
     codes: Int32
@@ -412,19 +430,21 @@ class ClustersResponse(msgspec.Struct):
 
 
 class EditResponse(msgspec.Struct):
+    """The new revision of the labels and the number of changed points."""
+
     revision: int
     changed: int
 
 
 class SavedView(msgspec.Struct):
-    """A view that was kept here."""
+    """A view that was saved in the dashboard."""
 
     name: str
     state: str
 
 
 class BookmarksResponse(msgspec.Struct):
-    """Views as TensorBoard saved them beside the vectors, and those that were kept here."""
+    """Bookmarks that TensorBoard saved beside the vectors, and views saved in the dashboard."""
 
     bookmarks: list[Bookmark]
     saved: list[SavedView]

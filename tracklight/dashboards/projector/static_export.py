@@ -1,4 +1,4 @@
-"""The embeddings that a copy of a board takes along, as they are at their last step."""
+"""The embeddings that a static export contains, at their last step."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from urllib.parse import quote
 import msgspec
 
 from tracklight.analysis.embeddings.loading import LoadedEmbedding
-from tracklight.analysis.embeddings.projections import umap
 from tracklight.analysis.embeddings.projections.pca import compute_pca
+from tracklight.analysis.embeddings.projections.umap import compute_umap
 from tracklight.analysis.embeddings.sprites import SpriteCutter
 from tracklight.dashboards.projector.library import EmbeddingLibrary
 from tracklight.dashboards.projector.responses import make_column_response, make_embedding_info
@@ -30,15 +30,15 @@ from tracklight.types import Float32, Int32
 _MAX_ROWS = 50_000
 #: In all embeddings together.
 _MAX_TOTAL_ROWS = 200_000
-#: So many are laid out by UMAP for the copy, which takes a second or two.
+#: Embeddings up to this size get a UMAP layout, which takes a second or two.
 _MAX_UMAP_ROWS = 1000
-#: With so many numbers, vectors come along, and neighbours can be found without a server.
+#: Vectors up to this size are exported, so that the page can find neighbors without a server.
 _MAX_VECTOR_VALUES = 1_000_000
 _MAX_TILES = 4
 
 
 class StaticLayout(msgspec.Struct):
-    """A layout as the answer to `layout` has it, and how it was made."""
+    """A layout as in the response of `layout`, and the method that computed it."""
 
     method: ProjectionMethod
     rows: Int32 | None
@@ -47,7 +47,7 @@ class StaticLayout(msgspec.Struct):
 
 
 class StaticEmbedding(msgspec.Struct):
-    """An embedding without a server; ``vectors`` one after another, none where they are many."""
+    """An embedding without a server. ``vectors`` are flattened; null if there are too many."""
 
     about: EmbeddingInfo
     columns: list[ColumnResponse]
@@ -56,7 +56,7 @@ class StaticEmbedding(msgspec.Struct):
 
 
 class StaticExportSource(NamedTuple):
-    """Where copies come from."""
+    """What a static export is made from."""
 
     library: EmbeddingLibrary
     sprites: SpriteCutter
@@ -65,61 +65,64 @@ class StaticExportSource(NamedTuple):
 def iter_static_responses(
     source: StaticExportSource, runs: Sequence[str]
 ) -> Iterator[tuple[str, object]]:
-    """Embedding by embedding what is seen of it, and a list of those that could be read."""
+    """Yield URLs and responses: each readable embedding of the runs, and a list of them."""
     listed = source.library.list_rows()
-    carried, left = [], _MAX_TOTAL_ROWS
+    exported, remaining_rows = [], _MAX_TOTAL_ROWS
     for row in listed.embeddings:
         if not row.versions or row.source == "upload":
             continue
         if not source.library.belongs_to(row.run, runs):
             continue
         try:
-            copy, parts = _export_embedding(source, row, min(left, _MAX_ROWS))
+            embedding, tiles = _export_embedding(source, row, min(remaining_rows, _MAX_ROWS))
         except TracklightError:
             continue
-        if copy is None:
+        if embedding is None:
             continue
-        yield f"copy/{row.id}", copy
-        yield from parts
-        left -= copy.about.rows
+        yield f"copy/{row.id}", embedding
+        yield from tiles
+        remaining_rows -= embedding.about.rows
         row.versions, row.has_bookmarks = row.versions[-1:], False
-        carried.append(row)
-    if carried:
-        yield "embeddings", EmbeddingsResponse(listed.cursor, carried, ["cpu"])
+        exported.append(row)
+    if exported:
+        yield "embeddings", EmbeddingsResponse(listed.cursor, exported, ["cpu"])
 
 
 def _export_embedding(
-    source: StaticExportSource, row: EmbeddingRow, most: int
+    source: StaticExportSource, row: EmbeddingRow, max_rows: int
 ) -> tuple[StaticEmbedding | None, list[tuple[str, object]]]:
-    found = source.library.resolve(EmbeddingRequest(row.id))
-    opened = source.library.load(found)
-    if opened.row_count > most:
+    """Return an embedding at its last step and its sprite tiles; None if it is too large."""
+    ref = source.library.resolve(EmbeddingRequest(row.id))
+    embedding = source.library.load(ref)
+    if embedding.row_count > max_rows:
         return None, []
-    about = make_embedding_info(found, opened)
-    columns = [make_column_response(column) for column in opened.columns]
-    values = opened.vectors.values
+    info = make_embedding_info(ref, embedding)
+    columns = [make_column_response(column) for column in embedding.columns]
+    values = embedding.vectors.values
     vectors = values.ravel() if values.size <= _MAX_VECTOR_VALUES else None
-    layouts = list(_iter_layouts(opened, about.spherize))
-    parts = list(_iter_tiles(source.sprites, about, opened))
-    return StaticEmbedding(about, columns, layouts, vectors), parts
+    layouts = list(_iter_layouts(embedding, info.spherize))
+    tiles = list(_iter_tiles(source.sprites, info, embedding))
+    return StaticEmbedding(info, columns, layouts, vectors), tiles
 
 
-def _iter_layouts(opened: LoadedEmbedding, spherize: bool) -> Iterator[StaticLayout]:
-    rows = opened.select_rows(None)
-    vectors = opened.get_vectors(rows, spherize)
+def _iter_layouts(embedding: LoadedEmbedding, spherize: bool) -> Iterator[StaticLayout]:
+    rows = embedding.select_rows(None)
+    vectors = embedding.get_vectors(rows, spherize)
     method = PcaMethod()
-    found = compute_pca(vectors, method.components)
-    yield StaticLayout(method, rows, [*found.project(vectors).T], found.explained_ratio.tolist())
+    components = compute_pca(vectors, method.components)
+    coordinates = [*components.project(vectors).T]
+    yield StaticLayout(method, rows, coordinates, components.explained_ratio.tolist())
     if 3 <= len(vectors) <= _MAX_UMAP_ROWS:
-        yield StaticLayout(UmapMethod(), rows, [*umap.compute_umap(vectors).T], [])
+        yield StaticLayout(UmapMethod(), rows, [*compute_umap(vectors).T], [])
 
 
 def _iter_tiles(
-    sprites: SpriteCutter, about: EmbeddingInfo, opened: LoadedEmbedding
+    sprites: SpriteCutter, info: EmbeddingInfo, embedding: LoadedEmbedding
 ) -> Iterator[tuple[str, object]]:
-    if about.sprite is None or about.sprite.tiles > _MAX_TILES:
-        about.sprite = None
+    """Yield the sprite tiles; if there are too many, the embedding loses its images."""
+    if info.sprite is None or info.sprite.tiles > _MAX_TILES:
+        info.sprite = None
         return
-    for tile in range(about.sprite.tiles):
-        address = f"id={quote(about.id, safe='')}&index={about.index}&mark={about.mark}"
-        yield f"sprite?{address}&tile={tile}", sprites.cut_tile(about.mark, opened, tile)
+    for tile in range(info.sprite.tiles):
+        query = f"id={quote(info.id, safe='')}&index={info.index}&mark={info.mark}"
+        yield f"sprite?{query}&tile={tile}", sprites.cut_tile(info.mark, embedding, tile)

@@ -3,22 +3,22 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.analysis.embeddings.projections.clouds import make_clusters
+from tests.analysis.embeddings.projections.point_clouds import make_clusters
 from tracklight.analysis.embeddings.projections.affinities import compute_affinities
 from tracklight.analysis.embeddings.projections.neighbors import Neighbors, NeighborSearch
 
 
-def as_matrix(neighbours: Neighbors, perplexity: float, **options: object) -> np.ndarray:
-    found = compute_affinities(neighbours, perplexity, **options)  # type: ignore[arg-type]
-    count = len(neighbours.indices)
+def as_matrix(neighbors: Neighbors, perplexity: float, **options: object) -> np.ndarray:
+    affinities = compute_affinities(neighbors, perplexity, **options)  # type: ignore[arg-type]
+    count = len(neighbors.indices)
     matrix = np.zeros((count, count))
     for row in range(count):
-        pairs = slice(found.indptr[row], found.indptr[row + 1])
-        matrix[row, found.indices[pairs]] = found.weights[pairs]
+        edges = slice(affinities.indptr[row], affinities.indptr[row + 1])
+        matrix[row, affinities.indices[edges]] = affinities.weights[edges]
     return matrix
 
 
-def test_weights_are_the_same_from_both_sides_and_one_together() -> None:
+def test_affinities_are_symmetric_and_sum_to_one() -> None:
     vectors, _ = make_clusters(60)
     matrix = as_matrix(NeighborSearch(vectors, "euclidean").query_all(30), 10)
     np.testing.assert_allclose(matrix, matrix.T, rtol=1e-6)
@@ -27,8 +27,8 @@ def test_weights_are_the_same_from_both_sides_and_one_together() -> None:
 
 
 @pytest.mark.parametrize("perplexity", [3.0, 15.0])
-def test_each_point_cares_for_as_many_as_the_perplexity_says(perplexity: float) -> None:
-    # On a ring all points see the same, so that no row is changed by the other direction.
+def test_effective_number_of_neighbors_is_the_perplexity(perplexity: float) -> None:
+    # On a ring all points have the same neighborhood, so that symmetrizing does not change it.
     angles = np.linspace(0, 2 * np.pi, 90, endpoint=False)
     ring = np.stack([np.cos(angles), np.sin(angles)], 1).astype(np.float32)
     matrix = as_matrix(NeighborSearch(ring, "euclidean").query_all(88), perplexity)
@@ -37,28 +37,28 @@ def test_each_point_cares_for_as_many_as_the_perplexity_says(perplexity: float) 
     assert np.exp(entropy) == pytest.approx(perplexity, rel=0.01)
 
 
-def test_labels_that_differ_count_less() -> None:
+def test_target_weight_removes_neighbors_with_other_labels() -> None:
     vectors, _ = make_clusters(40, clusters=1)
     labels = np.arange(40) % 2
-    neighbours = NeighborSearch(vectors, "euclidean").query_all(39)
-    labels[0] = -1  # not known: nothing of it changes
-    plain = as_matrix(neighbours, 10)
-    pulled = as_matrix(neighbours, 10, labels=labels, pull=1.0)
-    unlike = (labels[:, None] != labels[None]) & (labels[:, None] >= 0) & (labels[None] >= 0)
-    assert plain[unlike].any()
-    assert not pulled[unlike].any()
-    assert pulled[0, 1:].any()
+    neighbors = NeighborSearch(vectors, "euclidean").query_all(39)
+    labels[0] = -1  # an unknown label has no effect
+    plain = as_matrix(neighbors, 10)
+    supervised = as_matrix(neighbors, 10, labels=labels, target_weight=1.0)
+    is_other = (labels[:, None] != labels[None]) & (labels[:, None] >= 0) & (labels[None] >= 0)
+    assert plain[is_other].any()
+    assert not supervised[is_other].any()
+    assert supervised[0, 1:].any()
 
 
-def test_points_that_are_all_the_same_weigh_the_same() -> None:
-    neighbours = NeighborSearch(np.ones((9, 3), np.float32), "euclidean").query_all(8)
-    matrix = as_matrix(neighbours, 3)
+def test_equal_points_have_equal_affinities() -> None:
+    neighbors = NeighborSearch(np.ones((9, 3), np.float32), "euclidean").query_all(8)
+    matrix = as_matrix(neighbors, 3)
     assert np.isfinite(matrix).all()
     np.testing.assert_allclose(matrix[~np.eye(9, dtype=bool)], 1 / 72, rtol=1e-5)
 
 
-def test_labels_that_all_differ_leave_some_weight() -> None:
+def test_point_without_neighbors_of_its_label_keeps_its_weights() -> None:
     vectors, _ = make_clusters(20)
-    neighbours = NeighborSearch(vectors, "euclidean").query_all(6)
-    affinities = compute_affinities(neighbours, 2.0, np.arange(20), pull=1.0)
+    neighbors = NeighborSearch(vectors, "euclidean").query_all(6)
+    affinities = compute_affinities(neighbors, 2.0, np.arange(20), target_weight=1.0)
     assert float(affinities.weights.sum()) == pytest.approx(1)

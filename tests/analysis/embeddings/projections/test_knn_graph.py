@@ -5,8 +5,8 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from tests.analysis.embeddings.projections.clouds import make_clusters
-from tests.analysis.embeddings.projections.test_neighbors import PICKERS
+from tests.analysis.embeddings.projections.point_clouds import make_clusters
+from tests.analysis.embeddings.projections.test_neighbors import KERNELS
 from tracklight.analysis.embeddings.projections import knn_graph, tsne, umap
 from tracklight.analysis.embeddings.projections.knn_graph import (
     compute_approximate_knn,
@@ -21,64 +21,64 @@ from tracklight.analysis.jobs import JobCancelledError, JobProgress
 from tracklight.errors import UsageError
 
 
-def measure_recall(found: Neighbors, wanted: Neighbors) -> float:
-    """Which share of the neighbours was found."""
-    pairs = zip(found.indices, wanted.indices, strict=True)
-    return sum(len(np.intersect1d(some, true)) for some, true in pairs) / wanted.indices.size
+def measure_recall(found: Neighbors, expected: Neighbors) -> float:
+    """Return the share of the expected neighbors that were found."""
+    rows = zip(found.indices, expected.indices, strict=True)
+    return sum(len(np.intersect1d(*row)) for row in rows) / expected.indices.size
 
 
-@pytest.mark.parametrize("picker", PICKERS)
+@pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("metric", ["cosine", "euclidean"])
-def test_nearly_all_neighbours_are_found(metric: DistanceMetric, picker: ModuleType) -> None:
+def test_approximate_search_finds_nearly_all_neighbors(
+    metric: DistanceMetric, kernel: ModuleType
+) -> None:
     vectors, _ = make_clusters(1500, clusters=12)
-    found = compute_approximate_knn(vectors, metric, 15, JobProgress(), kernel=picker)
-    wanted = NeighborSearch(vectors, metric).query_all(15)
-    assert measure_recall(found, wanted) > 0.95
+    found = compute_approximate_knn(vectors, metric, 15, JobProgress(), kernel=kernel)
+    expected = NeighborSearch(vectors, metric).query_all(15)
+    assert measure_recall(found, expected) > 0.95
     assert (np.diff(found.distances, axis=1) >= 0).all()
     assert not (found.indices == np.arange(1500)[:, None]).any()
 
 
-@pytest.mark.parametrize("picker", PICKERS)
-def test_those_that_cells_miss_are_found_among_neighbours_of_neighbours(
-    picker: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_refinement_improves_recall(kernel: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     vectors = np.random.default_rng(0).normal(size=(1200, 6)).astype(np.float32)
-    wanted = NeighborSearch(vectors, "euclidean").query_all(12)
+    expected = NeighborSearch(vectors, "euclidean").query_all(12)
     monkeypatch.setattr(knn_graph, "_PROBED_CELLS", 8)
     monkeypatch.setattr(knn_graph, "_MIN_CANDIDATES_FACTOR", 2)
-    shares = []
-    for rounds in (0, 1, 2):
-        monkeypatch.setattr(knn_graph, "_MAX_REFINEMENTS", rounds)
-        found = compute_approximate_knn(vectors, "euclidean", 12, JobProgress(), kernel=picker)
-        shares.append(measure_recall(found, wanted))
-    assert shares[0] < 0.85 < 0.9 < shares[1] < 0.94 < shares[2]
+    recalls = []
+    for refinements in (0, 1, 2):
+        monkeypatch.setattr(knn_graph, "_MAX_REFINEMENTS", refinements)
+        found = compute_approximate_knn(vectors, "euclidean", 12, JobProgress(), kernel=kernel)
+        recalls.append(measure_recall(found, expected))
+    assert recalls[0] < 0.85 < 0.9 < recalls[1] < 0.94 < recalls[2]
 
 
-def test_vectors_that_are_the_same_are_neighbours() -> None:
+def test_equal_vectors_are_neighbors() -> None:
     found = compute_approximate_knn(np.ones((50, 3), np.float32), "euclidean", 5, JobProgress())
     assert found.indices.shape == (50, 5) and not found.distances.any()
 
 
-def test_many_are_compared_by_cells_and_few_or_products_exactly(
+def test_approximate_search_is_used_for_many_vectors_except_for_dot_products(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     vectors, _ = make_clusters(60)
-    monkeypatch.setattr(knn_graph, "compute_approximate_knn", lambda *rest: "roughly")
-    assert compute_knn_graph(vectors, "euclidean", 5, JobProgress()) != "roughly"
+    monkeypatch.setattr(knn_graph, "compute_approximate_knn", lambda *args: "approximate")
+    assert compute_knn_graph(vectors, "euclidean", 5, JobProgress()) != "approximate"
     monkeypatch.setattr(knn_graph, "MAX_EXACT_POINTS", 50)
-    assert compute_knn_graph(vectors, "cosine", 5, JobProgress()) == "roughly"
-    assert compute_knn_graph(vectors, "dot", 5, JobProgress()) != "roughly"
+    assert compute_knn_graph(vectors, "cosine", 5, JobProgress()) == "approximate"
+    assert compute_knn_graph(vectors, "dot", 5, JobProgress()) != "approximate"
 
 
-def test_more_pairs_than_can_be_held_are_refused_before_anything_is_done() -> None:
-    for settings in (tsne.TsneSettings(), umap.UmapSettings(neighbours=200)):
+def test_settings_with_too_many_edges_are_rejected() -> None:
+    for settings in (tsne.TsneSettings(), umap.UmapSettings(n_neighbors=200)):
         settings.validate(100_000)
-        with pytest.raises(UsageError, match="of 1000000 points are too many to be held"):
+        with pytest.raises(UsageError, match="of 1000000 points do not fit into memory"):
             settings.validate(1_000_000)
     umap.UmapSettings().validate(1_000_000)
 
 
-def test_the_search_can_be_stopped() -> None:
+def test_approximate_search_can_be_cancelled() -> None:
     vectors, _ = make_clusters(300)
     with pytest.raises(JobCancelledError):
         compute_approximate_knn(vectors, "euclidean", 5, JobProgress(is_cancelled=lambda: True))

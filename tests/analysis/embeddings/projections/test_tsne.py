@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.analysis.embeddings.projections.clouds import (
-    find_nearest_centres,
+from tests.analysis.embeddings.projections.point_clouds import (
+    find_nearest_centers,
     make_clusters,
     measure_mixing,
 )
@@ -24,77 +24,78 @@ def test_clusters_stay_together(dimensions: int) -> None:
     vectors, labels = make_clusters(200)
     layout = compute_tsne(vectors, TsneSettings(dimensions, iterations=300, perplexity=10))
     assert layout.shape == (200, dimensions)
-    # A point or two may be left behind between clusters.
-    assert (find_nearest_centres(layout, labels) == labels).mean() > 0.97
+    # A few points may end up between clusters.
+    assert (find_nearest_centers(layout, labels) == labels).mean() > 0.97
     assert compute_trustworthiness(vectors, layout) > 0.95
 
 
-def test_the_same_seed_makes_the_same_layout() -> None:
+def test_equal_seeds_give_equal_layouts() -> None:
     vectors, _ = make_clusters(60)
     first, second = (compute_tsne(vectors, FAST) for _ in range(2))
     assert np.array_equal(first, second)
 
 
-def test_without_a_compiler_it_is_as_good(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_layout_without_the_kernel_is_as_good(monkeypatch: pytest.MonkeyPatch) -> None:
     def without_kernel(affinities: Any) -> forces.TsneForces:
         return forces.TsneForces(affinities, None)
 
-    monkeypatch.setattr(tsne, "Forces", without_kernel)
+    monkeypatch.setattr(tsne, "TsneForces", without_kernel)
     vectors, _ = make_clusters(100)
     assert compute_trustworthiness(vectors, compute_tsne(vectors, FAST)) > 0.93
 
 
-def test_labels_can_pull_a_cloud_apart() -> None:
+def test_labels_separate_a_cloud() -> None:
     vectors = np.random.default_rng(0).normal(size=(120, 5)).astype(np.float32)
     labels = np.arange(120) % 2
 
     plain = compute_tsne(vectors, FAST, labels)
-    pulled = compute_tsne(vectors, TsneSettings(iterations=300, perplexity=10, pull=0.95), labels)
+    settings = TsneSettings(iterations=300, perplexity=10, target_weight=0.95)
+    supervised = compute_tsne(vectors, settings, labels)
     assert measure_mixing(plain, labels) > 0.3
-    assert measure_mixing(pulled, labels) < measure_mixing(plain, labels) / 2
+    assert measure_mixing(supervised, labels) < measure_mixing(plain, labels) / 2
 
 
 @pytest.mark.parametrize("count", [3, 5, 10])
-def test_few_points_are_laid_out_too(count: int) -> None:
+def test_layout_of_few_points(count: int) -> None:
     vectors, _ = make_clusters(count, 4)
     layout = compute_tsne(vectors, TsneSettings(iterations=50))
     assert np.isfinite(layout).all()
     assert len(np.unique(layout, axis=0)) == count
 
 
-def test_points_that_are_all_the_same_are_laid_out_too() -> None:
+def test_layout_of_equal_points() -> None:
     assert np.isfinite(
         compute_tsne(np.ones((20, 3), np.float32), TsneSettings(iterations=50))
     ).all()
 
 
-def test_it_can_be_watched_and_stopped() -> None:
+def test_reports_progress_and_can_be_cancelled() -> None:
     vectors, _ = make_clusters(50)
     shown: list[np.ndarray] = []
     steps: list[tuple[str, int, int]] = []
-    work = JobProgress(lambda *step: steps.append(step), shown.append, lambda: len(shown) == 3)
-    with pytest.raises(JobCancelledError, match="moving points"):
-        compute_tsne(vectors, FAST, progress=work)
-    assert steps[-1] == ("moving points", 21, 300)
+    progress = JobProgress(lambda *step: steps.append(step), shown.append, lambda: len(shown) == 3)
+    with pytest.raises(JobCancelledError, match="optimizing layout"):
+        compute_tsne(vectors, FAST, progress=progress)
+    assert steps[-1] == ("optimizing layout", 21, 300)
     assert not np.array_equal(shown[0], shown[2])
 
 
 @pytest.mark.parametrize(
-    ("settings", "sentence"),
+    ("settings", "message"),
     [
         (TsneSettings(dimensions=4), "2 or 3 dimensions, not 4"),
-        (TsneSettings(perplexity=1), "a perplexity is more than 1"),
-        (TsneSettings(iterations=0), "0 iterations"),
-        (TsneSettings(early_exaggeration=0.5), "an exaggeration is at least 1"),
-        (TsneSettings(learning_rate=-1), "a learning rate more than 0"),
-        (TsneSettings(pull=2), "labels pull from 0 to 1"),
+        (TsneSettings(perplexity=1), "perplexity must be more than 1"),
+        (TsneSettings(iterations=0), "iterations must be from 1"),
+        (TsneSettings(early_exaggeration=0.5), "exaggeration must be at least 1"),
+        (TsneSettings(learning_rate=-1), "the learning rate positive"),
+        (TsneSettings(target_weight=2), "label weight must be from 0 to 1"),
     ],
 )
-def test_settings_that_make_no_sense_are_told(settings: TsneSettings, sentence: str) -> None:
-    with pytest.raises(UsageError, match=sentence):
+def test_rejects_invalid_settings(settings: TsneSettings, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         compute_tsne(np.ones((9, 3), np.float32), settings)
 
 
-def test_two_points_are_too_few() -> None:
-    with pytest.raises(UsageError, match="2 points have no neighbours to choose from"):
+def test_rejects_two_points() -> None:
+    with pytest.raises(UsageError, match="at least 3 points, not 2"):
         compute_tsne(np.ones((2, 3), np.float32))

@@ -5,11 +5,11 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from tests.analysis.embeddings.projections.clouds import (
-    find_nearest_centres,
+from tests.analysis.embeddings.projections.point_clouds import (
+    find_nearest_centers,
     make_clusters,
-    measure_gaps,
     measure_mixing,
+    measure_nearest_distances,
 )
 from tracklight.analysis.embeddings.projections.forces import KERNEL
 from tracklight.analysis.embeddings.projections.neighbors import compute_trustworthiness
@@ -31,86 +31,88 @@ def test_clusters_stay_together(kernel: ModuleType | None, dimensions: int) -> N
     vectors, labels = make_clusters(200)
     layout = compute_umap(vectors, UmapSettings(dimensions, epochs=100), kernel=kernel)
     assert layout.shape == (200, dimensions)
-    # A point or two may be left behind between clusters.
-    assert (find_nearest_centres(layout, labels) == labels).mean() > 0.97
+    # A few points may end up between clusters.
+    assert (find_nearest_centers(layout, labels) == labels).mean() > 0.97
     assert compute_trustworthiness(vectors, layout) > 0.94
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_the_same_seed_makes_the_same_layout(kernel: ModuleType | None) -> None:
+def test_equal_seeds_give_equal_layouts(kernel: ModuleType | None) -> None:
     vectors, _ = make_clusters(60)
     first, second = (compute_umap(vectors, FAST, kernel=kernel) for _ in range(2))
     assert np.array_equal(first, second)
     assert not np.array_equal(first, compute_umap(vectors, UmapSettings(epochs=100, seed=1)))
 
 
-def test_labels_can_pull_a_cloud_apart() -> None:
+def test_labels_separate_a_cloud() -> None:
     vectors = np.random.default_rng(0).normal(size=(120, 5)).astype(np.float32)
     labels = np.arange(120) % 2
 
     plain = compute_umap(vectors, FAST, labels)
-    pulled = compute_umap(vectors, UmapSettings(epochs=100, pull=0.95), labels)
-    assert measure_mixing(pulled, labels) < measure_mixing(plain, labels) / 2
+    supervised = compute_umap(vectors, UmapSettings(epochs=100, target_weight=0.95), labels)
+    assert measure_mixing(supervised, labels) < measure_mixing(plain, labels) / 2
 
 
-def test_points_come_as_close_as_they_may() -> None:
+def test_min_dist_separates_points() -> None:
     vectors, _ = make_clusters(150, clusters=1)
 
-    def crowding(min_dist: float) -> float:
+    def measure_crowding(min_dist: float) -> float:
         layout = compute_umap(vectors, UmapSettings(min_dist=min_dist, epochs=100))
-        return float(np.median(measure_gaps(layout)[0]))
+        return float(np.median(measure_nearest_distances(layout)[0]))
 
-    assert crowding(0.0) < crowding(0.8) / 2
+    assert measure_crowding(0.0) < measure_crowding(0.8) / 2
 
 
 @pytest.mark.parametrize("count", [3, 5])
-def test_few_points_and_equal_ones_are_laid_out_too(count: int) -> None:
+def test_layout_of_few_or_equal_points(count: int) -> None:
     vectors, _ = make_clusters(count, 4)
     for points in (vectors, np.ones((20, 3), np.float32)):
         assert np.isfinite(compute_umap(points, UmapSettings(epochs=20))).all()
 
 
-def test_it_can_be_watched_and_stopped() -> None:
+def test_reports_progress_and_can_be_cancelled() -> None:
     vectors, _ = make_clusters(50)
     shown: list[np.ndarray] = []
     steps: list[tuple[str, int, int]] = []
-    work = JobProgress(lambda *step: steps.append(step), shown.append, lambda: len(shown) == 2)
-    with pytest.raises(JobCancelledError, match="moving points"):
-        compute_umap(vectors, FAST, progress=work)
-    assert steps[-1] == ("moving points", 10, 100)
+    progress = JobProgress(lambda *step: steps.append(step), shown.append, lambda: len(shown) == 2)
+    with pytest.raises(JobCancelledError, match="optimizing layout"):
+        compute_umap(vectors, FAST, progress=progress)
+    assert steps[-1] == ("optimizing layout", 10, 100)
 
 
 @pytest.mark.parametrize(
-    ("settings", "sentence"),
+    ("settings", "message"),
     [
         (UmapSettings(dimensions=1), "2 or 3 dimensions, not 1"),
-        (UmapSettings(neighbours=1), "2 to 500 neighbours, not 1"),
-        (UmapSettings(min_dist=1), "from 0 to less than 1"),
-        (UmapSettings(epochs=0), "0 epochs"),
-        (UmapSettings(pull=-1), "labels pull from 0 to 1"),
+        (UmapSettings(n_neighbors=1), "from 2 to 500, not 1"),
+        (UmapSettings(min_dist=1), "at least 0 and less than 1"),
+        (UmapSettings(epochs=0), "epochs must be from 1"),
+        (UmapSettings(target_weight=-1), "label weight must be from 0 to 1"),
     ],
 )
-def test_settings_that_make_no_sense_are_told(settings: UmapSettings, sentence: str) -> None:
-    with pytest.raises(UsageError, match=sentence):
+def test_rejects_invalid_settings(settings: UmapSettings, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         compute_umap(np.ones((9, 3), np.float32), settings)
 
 
 @pytest.mark.parametrize(
     ("min_dist", "a", "b"),
-    # What umap-learn 0.5.12 finds by the curve_fit of SciPy.
+    # Results of umap-learn 0.5.12, which uses scipy.optimize.curve_fit.
     [(0.0, 1.9328084, 0.7904950), (0.1, 1.5769435, 0.8950609), (0.99, 0.1193053, 1.9163904)],
 )
-def test_the_curve_is_that_of_umap_learn(min_dist: float, a: float, b: float) -> None:
+def test_curve_parameters_agree_with_umap_learn(min_dist: float, a: float, b: float) -> None:
     assert fit_ab_params(min_dist) == pytest.approx((a, b), abs=1e-5)
 
 
 @pytest.mark.skipif(KERNEL is None, reason="the kernel is not built")
-def test_the_kernel_refuses_columns_that_do_not_fit() -> None:
+def test_kernel_rejects_arrays_that_do_not_fit() -> None:
     assert KERNEL is not None
-    layout, places = np.zeros((2, 2)), np.zeros(3, np.int32)
-    numbers, random = np.ones(3), np.ones(1, np.uint64)
-    for columns in ((places, places[:1], numbers, numbers), (places, places, numbers[:2], numbers)):
-        with pytest.raises(ValueError, match="one length"):
-            KERNEL.settle(layout, *columns, 1.0, 1.0, 1.0, 1.0, 5, random)
-    with pytest.raises(ValueError, match="not 0"):
-        KERNEL.settle(layout, places, places, numbers, numbers, 1.0, 1.0, 1.0, 1.0, 5, random * 0)
+    layout, ends = np.zeros((2, 2)), np.zeros(3, np.int32)
+    periods, random_state = np.ones(3), np.ones(1, np.uint64)
+    for columns in ((ends, ends[:1], periods, periods), (ends, ends, periods[:2], periods)):
+        with pytest.raises(ValueError, match="same length"):
+            KERNEL.run_umap_epoch(layout, *columns, 1.0, 1.0, 1.0, 1.0, 5, random_state)
+    with pytest.raises(ValueError, match="not be 0"):
+        KERNEL.run_umap_epoch(
+            layout, ends, ends, periods, periods, 1.0, 1.0, 1.0, 1.0, 5, random_state * 0
+        )

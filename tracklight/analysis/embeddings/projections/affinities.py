@@ -1,4 +1,4 @@
-"""How much each point cares for its neighbours, which is all that a layout knows of vectors."""
+"""Affinities: weighted edges between neighbors, the input of t-SNE and UMAP layouts."""
 
 from __future__ import annotations
 
@@ -15,52 +15,61 @@ from tracklight.types import Float32, Float64, Int32, Int64
 
 _MAX_BISECTIONS = 60
 _ENTROPY_TOLERANCE = 1e-5
+#: Values per block, so that a block stays in the processor's cache.
 _BLOCK_VALUES = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Affinities:
-    """Pairs of points in both directions, by rows; all weights together are 1."""
+    """A symmetric sparse matrix in CSR form, whose weights add up to 1."""
 
     indptr: Int64
-    """Where the pairs of each row begin, and where the last end."""
     indices: Int32
     weights: Float32
 
 
 class SymmetricEdges(NamedTuple):
-    """Pairs in the order of their rows, each in both directions."""
+    """Edges sorted by row, each in both directions."""
 
     rows: Int32
     columns: Int32
     sums: Float64
-    """What the two think of each other, added up."""
+    """The sum of the weights of both directions."""
     products: Float64
-    """And multiplied: 0 where only one of them cares."""
+    """The product of the weights of both directions; 0 if only one is a neighbor of the other."""
 
 
 def compute_affinities(
-    neighbors: Neighbors, perplexity: float, labels: NDArray[Any] | None = None, pull: float = 0.0
+    neighbors: Neighbors,
+    perplexity: float,
+    labels: NDArray[Any] | None = None,
+    target_weight: float = 0.0,
 ) -> Affinities:
-    """Weights of about ``perplexity`` neighbours each, the same seen from both sides."""
+    """Return the affinities of t-SNE.
+
+    Args:
+        neighbors: The neighbors of all points.
+        perplexity: The effective number of neighbors of each point.
+        labels: Integers by which a layout is supervised, negative for unknown.
+        target_weight: How much less neighbors with other labels weigh, from 0 to 1.
+    """
     weights = _compute_conditional_weights(neighbors.distances, perplexity)
-    weights = downweight_other_labels(weights, neighbors.indices, labels, pull)
+    weights = downweight_other_labels(weights, neighbors.indices, labels, target_weight)
     return _to_csr(neighbors.indices, weights)
 
 
 def _compute_conditional_weights(distances: Float32, perplexity: float) -> Float64:
-    """For some rows at a time, which stay close to the processor, in all threads."""
-    parts = np.array_split(distances, max(distances.size // _BLOCK_VALUES, 1))
+    blocks = np.array_split(distances, max(distances.size // _BLOCK_VALUES, 1))
     with ThreadPoolExecutor(cpu_count() or 1) as pool:
-        found = pool.map(
-            lambda part: _fit_bandwidths(part.astype(np.float64) ** 2, perplexity), parts
+        weights = pool.map(
+            lambda block: _fit_bandwidths(block.astype(np.float64) ** 2, perplexity), blocks
         )
-        return np.concatenate(list(found))
+        return np.concatenate(list(weights))
 
 
 def _fit_bandwidths(squares: Float64, perplexity: float) -> Float64:
-    """For every row a bell curve over its distances, as wide as the perplexity asks for."""
-    squares = squares - squares[:, :1]  # nothing changes but that the exponents stay small
+    """Return Gaussian weights of squared distances, with the perplexity in every row."""
+    squares = squares - squares[:, :1]  # a constant factor, which keeps exponents small
     target = np.log(min(perplexity, squares.shape[1] * 0.99))
     low = np.zeros(len(squares))
     high = np.full(len(squares), np.inf)
@@ -70,51 +79,50 @@ def _fit_bandwidths(squares: Float64, perplexity: float) -> Float64:
         weights = np.exp(-squares * beta[:, None])
         sums = weights.sum(axis=1)
         entropy = np.log(sums) + beta * np.einsum("ij,ij->i", squares, weights) / sums
-        apart = entropy - target
-        if np.abs(apart).max() < _ENTROPY_TOLERANCE:
+        excess = entropy - target
+        if np.abs(excess).max() < _ENTROPY_TOLERANCE:
             break
-        low = np.where(apart > 0, beta, low)
-        high = np.where(apart > 0, high, beta)
+        low = np.where(excess > 0, beta, low)
+        high = np.where(excess > 0, high, beta)
         beta = np.where(np.isinf(high), beta * 2, (low + high) / 2)
-    shares: Float64 = weights / sums[:, None]
-    return shares
+    normalized: Float64 = weights / sums[:, None]
+    return normalized
 
 
-def _to_csr(places: Int32, weights: Float64) -> Affinities:
-    pairs = symmetrize(places, weights)
-    starts = np.searchsorted(pairs.rows, np.arange(len(places) + 1))
-    shares = (pairs.sums / pairs.sums.sum()).astype(np.float32)
-    return Affinities(starts, pairs.columns, shares)
+def _to_csr(indices: Int32, weights: Float64) -> Affinities:
+    edges = symmetrize(indices, weights)
+    indptr = np.searchsorted(edges.rows, np.arange(len(indices) + 1))
+    shares = (edges.sums / edges.sums.sum()).astype(np.float32)
+    return Affinities(indptr, edges.columns, shares)
 
 
 def symmetrize(indices: Int32, weights: Float64) -> SymmetricEdges:
-    """What each point thinks of its neighbours, and what these think of it."""
+    """Combine the weight of each edge with that of the opposite direction."""
     count, width = indices.shape
-    mine = np.repeat(np.arange(count), width)
-    other = indices.ravel().astype(np.int64)
-    keys = np.concatenate([mine * count + other, other * count + mine])
+    rows = np.repeat(np.arange(count), width)
+    columns = indices.ravel().astype(np.int64)
+    keys = np.concatenate([rows * count + columns, columns * count + rows])
     order = np.argsort(keys)
-    keys, both = keys[order], np.tile(weights.ravel(), 2)[order]
+    keys, directed = keys[order], np.tile(weights.ravel(), 2)[order]
     firsts = np.flatnonzero(np.diff(keys, prepend=-1))
     is_mutual = np.diff(firsts, append=len(keys)) == 2
-    products = np.where(is_mutual, np.multiply.reduceat(both, firsts), 0)
-    rows, others = np.divmod(keys[firsts], count)
-    return SymmetricEdges(
-        rows.astype(np.int32), others.astype(np.int32), np.add.reduceat(both, firsts), products
-    )
+    products = np.where(is_mutual, np.multiply.reduceat(directed, firsts), 0)
+    rows, columns = np.divmod(keys[firsts], count)
+    sums = np.add.reduceat(directed, firsts)
+    return SymmetricEdges(rows.astype(np.int32), columns.astype(np.int32), sums, products)
 
 
 def downweight_other_labels(
-    weights: Float64, indices: Int32, labels: NDArray[Any] | None, pull: float
+    weights: Float64, indices: Int32, labels: NDArray[Any] | None, target_weight: float
 ) -> Float64:
-    """Weights of neighbours with another label made less by ``pull``, from 0 to 1.
+    """Reduce the weights of neighbors with another label by the share ``target_weight``.
 
-    Labels are whole numbers, negative for unknown.
+    Labels are integers, negative for unknown.
     """
-    if labels is None or not pull:
+    if labels is None or not target_weight:
         return weights
-    mine, others = labels[:, None], labels[indices]
-    unlike = (mine != others) & (mine >= 0) & (others >= 0)
-    weakened = weights * np.where(unlike, 1 - pull, 1)
-    # A point that is unlike all others would be nowhere at all.
-    return np.where(weakened.max(axis=1, keepdims=True) > 0, weakened, weights)
+    own, others = labels[:, None], labels[indices]
+    is_other = (own != others) & (own >= 0) & (others >= 0)
+    reduced = weights * np.where(is_other, 1 - target_weight, 1)
+    # A point without any neighbor of its label keeps its weights; otherwise it would have none.
+    return np.where(reduced.max(axis=1, keepdims=True) > 0, reduced, weights)

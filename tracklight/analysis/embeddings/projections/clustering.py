@@ -1,4 +1,7 @@
-"""Groups of a given number, each around its middle (Lloyd, 1982)."""
+"""Clustering: k-means (Lloyd, 1982) and HDBSCAN (Campello, Moulavi and Sander, 2013).
+
+Both cluster a sample of large sets and assign the remaining points to the nearest result.
+"""
 
 from __future__ import annotations
 
@@ -11,148 +14,171 @@ from tracklight.analysis.jobs import JobProgress
 from tracklight.errors import UsageError
 from tracklight.types import Float32, Float64, Int32, Int64
 
-#: Middles are found of so many points; all others then go to the nearest.
 _KMEANS_SAMPLE_SIZE = 50_000
-
 _KMEANS_MAX_ITERATIONS = 60
-
-#: Where they begin matters: of some tries the best is taken.
+#: The result depends on the initial centers; the best of several runs is used.
 _KMEANS_RESTARTS = 5
-
 _BLOCK_VALUES = 1 << 23
+
+_HDBSCAN_SAMPLE_SIZE = 30_000
+#: Distances between disconnected components are measured on this many points of all of them.
+_MAX_BRIDGE_POINTS = 3000
+_MIN_NEIGHBORS, _MAX_NEIGHBORS = 15, 40
+_ASSIGN_BLOCK_ROWS = 2000
+
+
+def sort_by_size(clusters: Int64 | Int32) -> Int32:
+    """Renumber clusters so that the largest is 0; -1 (no cluster) stays."""
+    names, counts = np.unique(clusters[clusters >= 0], return_counts=True)
+    ranks = np.full(int(clusters.max(initial=-1)) + 2, -1, np.int32)
+    ranks[names[np.argsort(-counts, kind="stable")]] = np.arange(len(names))
+    return ranks[clusters]
+
+
+# ---- k-means
 
 
 def cluster_kmeans(
     vectors: Float32, count: int, seed: int = 0, progress: JobProgress | None = None
 ) -> Int32:
-    """For each vector the number of its group, the largest group first."""
+    """Return the cluster of each vector, 0 for the largest.
+
+    Args:
+        vectors: The vectors, [n, dimensions].
+        count: The number of clusters.
+        seed: Seed of the initial centers; equal seeds give equal results.
+        progress: Receives the progress.
+
+    Raises:
+        UsageError: There are fewer vectors than clusters.
+    """
     if len(vectors) < count:
-        raise UsageError(f"{len(vectors)} points do not make {count} groups; ask for fewer")
+        raise UsageError(
+            f"{len(vectors)} points cannot form {count} clusters; choose fewer clusters"
+        )
     progress = progress or JobProgress()
     rng = np.random.default_rng(seed)
     chosen = rng.permutation(len(vectors))[:_KMEANS_SAMPLE_SIZE]
     sample = vectors[np.sort(chosen)]
-    tries = [_run_lloyd(sample, count, rng, progress) for _ in range(_KMEANS_RESTARTS)]
-    return sort_by_size(assign_to_nearest(vectors, min(tries, key=lambda tried: tried[1])[0]))
+    results = [_run_lloyd(sample, count, rng, progress) for _ in range(_KMEANS_RESTARTS)]
+    centers, _ = min(results, key=lambda result: result[1])
+    return sort_by_size(assign_to_nearest(vectors, centers))
 
 
 def _run_lloyd(
-    sample: Float32, count: int, rng: np.random.Generator, work: JobProgress
+    sample: Float32, count: int, rng: np.random.Generator, progress: JobProgress
 ) -> tuple[Float32, float]:
-    """Middles that no longer move, and how far points are from theirs."""
-    middles = _choose_initial_centers(sample, count, rng)
-    groups = np.full(len(sample), -1)
-    for done in range(_KMEANS_MAX_ITERATIONS):
-        work.step("finding groups", done, _KMEANS_MAX_ITERATIONS)
-        before, groups = groups, assign_to_nearest(sample, middles)
-        if np.array_equal(before, groups):
+    """Return converged centers and the sum of squared distances to them."""
+    centers = _choose_initial_centers(sample, count, rng)
+    clusters = np.full(len(sample), -1)
+    for iteration in range(_KMEANS_MAX_ITERATIONS):
+        progress.step("clustering", iteration, _KMEANS_MAX_ITERATIONS)
+        before, clusters = clusters, assign_to_nearest(sample, centers)
+        if np.array_equal(before, clusters):
             break
-        middles = compute_means(sample, groups, middles)
-    apart = sample - middles[groups]
-    return middles, float(np.vdot(apart, apart))
-
-
-def sort_by_size(groups: Int64 | Int32) -> Int32:
-    """Groups numbered anew, the largest first; what is in none (-1) stays so."""
-    names, counts = np.unique(groups[groups >= 0], return_counts=True)
-    ranks = np.full(int(groups.max(initial=-1)) + 2, -1, np.int32)
-    ranks[names[np.argsort(-counts, kind="stable")]] = np.arange(len(names))
-    return ranks[groups]
+        centers = compute_means(sample, clusters, centers)
+    differences = sample - centers[clusters]
+    return centers, float(np.vdot(differences, differences))
 
 
 def _choose_initial_centers(sample: Float32, count: int, rng: np.random.Generator) -> Float32:
-    """Points far from each other, each drawn by how far it is from those before."""
-    middles = np.empty((count, sample.shape[1]), np.float32)
-    middles[0] = sample[rng.integers(len(sample))]
-    nearest = _compute_squared_distances(sample, middles[0])
-    for place in range(1, count):
+    """Choose points with a probability proportional to their squared distance (k-means++)."""
+    centers = np.empty((count, sample.shape[1]), np.float32)
+    centers[0] = sample[rng.integers(len(sample))]
+    nearest = _compute_squared_distances(sample, centers[0])
+    for index in range(1, count):
         total = float(nearest.sum(dtype=np.float64))
-        shares = nearest / total if total else None
-        shares = None if shares is None else shares / shares.sum(dtype=np.float64)
-        middles[place] = sample[rng.choice(len(sample), p=shares)]
-        nearest = np.minimum(nearest, _compute_squared_distances(sample, middles[place]))
-    return middles
+        probabilities = None
+        if total:
+            probabilities = nearest / total
+            probabilities = probabilities / probabilities.sum(dtype=np.float64)
+        centers[index] = sample[rng.choice(len(sample), p=probabilities)]
+        nearest = np.minimum(nearest, _compute_squared_distances(sample, centers[index]))
+    return centers
 
 
-def _compute_squared_distances(vectors: Float32, middle: Float32) -> Float32:
-    apart = vectors - middle
-    squares: Float32 = np.einsum("ij,ij->i", apart, apart)
+def _compute_squared_distances(vectors: Float32, center: Float32) -> Float32:
+    differences = vectors - center
+    squares: Float32 = np.einsum("ij,ij->i", differences, differences)
     return squares
 
 
 def assign_to_nearest(vectors: Float32, centers: Float32) -> Int64:
-    """The nearest middle of each vector, some of them at a time."""
-    halves = np.einsum("ij,ij->i", centers, centers) / 2
+    """Return the nearest center of each vector."""
+    half_squares = np.einsum("ij,ij->i", centers, centers) / 2
     size = max(_BLOCK_VALUES // len(centers), 1)
-    parts = [
-        (halves - vectors[start : start + size] @ centers.T).argmin(axis=1)
+    blocks = [
+        (half_squares - vectors[start : start + size] @ centers.T).argmin(axis=1)
         for start in range(0, len(vectors), size)
     ]
-    return np.concatenate(parts)
+    return np.concatenate(blocks)
 
 
-def compute_means(sample: Float32, groups: Int64, centers: Float32) -> Float32:
-    """The means of groups; one that has lost all its points stays where it was."""
-    counts = np.bincount(groups, minlength=len(centers))
-    order = np.argsort(groups, kind="stable")
-    there = np.flatnonzero(counts)
-    starts = np.concatenate([[0], np.cumsum(counts[there])[:-1]])
+def compute_means(sample: Float32, clusters: Int64, centers: Float32) -> Float32:
+    """Return the mean of each cluster; empty clusters keep their center."""
+    counts = np.bincount(clusters, minlength=len(centers))
+    order = np.argsort(clusters, kind="stable")
+    used = np.flatnonzero(counts)
+    starts = np.concatenate([[0], np.cumsum(counts[used])[:-1]])
     sums = np.add.reduceat(sample[order].astype(np.float64), starts, axis=0)
-    moved: Float32 = centers.copy()
-    moved[there] = sums / counts[there, None]
-    return moved
+    means: Float32 = centers.copy()
+    means[used] = sums / counts[used, None]
+    return means
 
 
-# Groups that are denser than what is around them, however many there are.
-#
-# Points are joined by the lengths between neighbours, the shortest first; a group counts for as long
-# as it holds together (Campello, Moulavi and Sander, 2013).
-
-#: Groups are found of so many points; all others go with their nearest.
-_HDBSCAN_SAMPLE_SIZE = 30_000
-
-#: Parts far from each other are measured by so many points of all of them.
-_MAX_BRIDGE_POINTS = 3000
-
-_MIN_NEIGHBORS, _MAX_NEIGHBORS = 15, 40
+# ---- HDBSCAN
 
 
 def cluster_hdbscan(
     vectors: Float32, min_size: int, seed: int = 0, progress: JobProgress | None = None
 ) -> Int32:
-    """For each vector the number of its group, the largest first; -1 for those in none."""
+    """Return the cluster of each vector, 0 for the largest and -1 for noise.
+
+    Args:
+        vectors: The vectors, [n, dimensions].
+        min_size: The smallest number of points that form a cluster.
+        seed: Seed of the sample of large sets.
+        progress: Receives the progress.
+
+    Raises:
+        UsageError: There are too few vectors for two clusters.
+    """
     if len(vectors) < max(2 * min_size, 4):
-        raise UsageError(f"{len(vectors)} points do not make two groups of {min_size}")
+        raise UsageError(
+            f"{len(vectors)} points cannot form two clusters of {min_size}; "
+            "choose a smaller minimum size"
+        )
     progress = progress or JobProgress()
     if len(vectors) <= _HDBSCAN_SAMPLE_SIZE:
         return sort_by_size(_cluster_sample(vectors, min_size, progress))
     chosen = np.sort(np.random.default_rng(seed).permutation(len(vectors))[:_HDBSCAN_SAMPLE_SIZE])
-    share = max(round(min_size * _HDBSCAN_SAMPLE_SIZE / len(vectors)), 2)
-    groups = _cluster_sample(vectors[chosen], share, progress)
-    return sort_by_size(_assign_remaining(vectors, chosen, groups, progress))
+    scaled_min_size = max(round(min_size * _HDBSCAN_SAMPLE_SIZE / len(vectors)), 2)
+    clusters = _cluster_sample(vectors[chosen], scaled_min_size, progress)
+    return sort_by_size(_assign_remaining(vectors, chosen, clusters, progress))
 
 
-def _assign_remaining(vectors: Float32, chosen: Int64, groups: Int64, work: JobProgress) -> Int64:
-    """All points with the group of their nearest in the sample."""
+def _assign_remaining(
+    vectors: Float32, chosen: Int64, clusters: Int64, progress: JobProgress
+) -> Int64:
+    """Give all points the cluster of their nearest neighbor in the sample."""
     search = NeighborSearch(vectors[chosen], "euclidean")
-    out = np.empty(len(vectors), np.int64)
-    size = 2000
-    for start in range(0, len(vectors), size):
-        work.step("joining the others", start, len(vectors))
-        nearest = search.query_vectors(vectors[start : start + size], 1).indices[:, 0]
-        out[start : start + size] = groups[nearest]
-    return out
+    result = np.empty(len(vectors), np.int64)
+    for start in range(0, len(vectors), _ASSIGN_BLOCK_ROWS):
+        progress.step("assigning points", start, len(vectors))
+        block = slice(start, start + _ASSIGN_BLOCK_ROWS)
+        result[block] = clusters[search.query_vectors(vectors[block], 1).indices[:, 0]]
+    return result
 
 
-def _cluster_sample(vectors: Float32, min_size: int, work: JobProgress) -> Int64:
-    tree = _build_linkage(vectors, min_size, work)
-    work.step("choosing groups", 0, 0)
+def _cluster_sample(vectors: Float32, min_size: int, progress: JobProgress) -> Int64:
+    tree = _build_linkage(vectors, min_size, progress)
+    progress.step("selecting clusters", 0, 0)
     return _select_clusters(tree, min_size)
 
 
 @dataclass(frozen=True, eq=False)
 class _LinkageTree:
-    """How points were joined two by two; the node of a join is its number after all points'."""
+    """A single-linkage tree. Nodes are the points, followed by the merges in order of length."""
 
     points: int
     left: list[int]
@@ -161,59 +187,60 @@ class _LinkageTree:
     sizes: list[int]
 
 
-def _build_linkage(vectors: Float32, min_size: int, work: JobProgress) -> _LinkageTree:
+def _build_linkage(vectors: Float32, min_size: int, progress: JobProgress) -> _LinkageTree:
+    """Merge points by mutual reachability distance, the shortest edges first."""
     count = len(vectors)
-    wanted = min(max(min_size, _MIN_NEIGHBORS), _MAX_NEIGHBORS, count - 1)
-    found = NeighborSearch(vectors, "euclidean").query_all(wanted, work)
-    # A point is the first of those that make it dense.
-    core = found.distances[:, max(min(min_size - 1, wanted), 1) - 1]
-    mine = np.repeat(np.arange(count), wanted)
-    others = found.indices.ravel()
-    # Where it is sparse, all are far from each other.
-    lengths = np.maximum(found.distances.ravel(), np.maximum(core[mine], core[others]))
-    # Neighbours of who is far from all are not near each other: only where both are neighbours of
-    # the other do they belong together, and what lies between such pieces is measured as well.
-    is_mutual = np.isin(mine * count + others, others * np.int64(count) + mine)
-    pieces = _UnionFind(count)
-    pieces.join_all(mine[is_mutual], others[is_mutual], lengths[is_mutual])
-    near, far, bridges = _connect_components(vectors, core, pieces.list_roots())
-    forest = _UnionFind(count)
-    forest.join_all(
-        np.concatenate([mine, near]),
-        np.concatenate([others, far]),
+    n_neighbors = min(max(min_size, _MIN_NEIGHBORS), _MAX_NEIGHBORS, count - 1)
+    neighbors = NeighborSearch(vectors, "euclidean").query_all(n_neighbors, progress)
+    # The core distance counts the point itself.
+    core = neighbors.distances[:, max(min(min_size - 1, n_neighbors), 1) - 1]
+    rows = np.repeat(np.arange(count), n_neighbors)
+    columns = neighbors.indices.ravel()
+    lengths = np.maximum(neighbors.distances.ravel(), np.maximum(core[rows], core[columns]))
+    # An outlier has neighbors in several clusters, which would connect them. So components are
+    # formed by mutual neighbors only, and the distances between components are measured as well.
+    is_mutual = np.isin(rows * count + columns, columns * np.int64(count) + rows)
+    components = _UnionFind(count)
+    components.join_all(rows[is_mutual], columns[is_mutual], lengths[is_mutual])
+    heads, tails, bridges = _connect_components(vectors, core, components.list_roots())
+    linkage = _UnionFind(count)
+    linkage.join_all(
+        np.concatenate([rows, heads]),
+        np.concatenate([columns, tails]),
         np.concatenate([lengths, bridges]),
     )
-    return forest.make_tree()
+    return linkage.make_tree()
 
 
 def _connect_components(
     vectors: Float32, core: Float32, roots: Int64
 ) -> tuple[Int64, Int64, Float32]:
-    """Between parts that no neighbours join: the shortest lengths among a sample of each."""
+    """Return edges between components, with the shortest length in a sample of their points."""
     order = np.argsort(roots, kind="stable")
     _, starts, sizes = np.unique(roots[order], return_index=True, return_counts=True)
     largest = np.sort(np.argsort(-sizes, kind="stable")[:_MAX_BRIDGE_POINTS])
     starts, sizes = starts[largest], sizes[largest]
-    most = _MAX_BRIDGE_POINTS // len(starts)
+    per_component = _MAX_BRIDGE_POINTS // len(starts)
     sample = np.concatenate(
         [
-            order[start : start + size][:: -(-size // most)]
+            order[start : start + size][:: -(-size // per_component)]
             for start, size in zip(starts.tolist(), sizes.tolist(), strict=True)
         ]
     )
     points = vectors[sample].astype(np.float64)
     squares = np.einsum("ij,ij->i", points, points)
-    apart = np.sqrt(np.maximum(squares[:, None] + squares - 2 * points @ points.T, 0))
-    apart = np.maximum(apart, np.maximum(core[sample][:, None], core[sample]))
+    distances = np.sqrt(np.maximum(squares[:, None] + squares - 2 * points @ points.T, 0))
+    distances = np.maximum(distances, np.maximum(core[sample][:, None], core[sample]))
     firsts = np.flatnonzero(np.diff(roots[sample], prepend=-1))
-    nearest = np.minimum.reduceat(np.minimum.reduceat(apart, firsts, axis=0), firsts, axis=1)
-    one, other = np.triu_indices(len(firsts), 1)
-    ends = sample[firsts]
-    return ends[one], ends[other], nearest[one, other].astype(np.float32)
+    shortest = np.minimum.reduceat(np.minimum.reduceat(distances, firsts, axis=0), firsts, axis=1)
+    heads, tails = np.triu_indices(len(firsts), 1)
+    representatives = sample[firsts]
+    lengths = shortest[heads, tails].astype(np.float32)
+    return representatives[heads], representatives[tails], lengths
 
 
 class _UnionFind:
-    """Points that are joined, the nearest first, until there is one tree."""
+    """Merges points along edges and records the merges."""
 
     def __init__(self, count: int) -> None:
         self._count = count
@@ -223,20 +250,23 @@ class _UnionFind:
         self._right: list[int] = []
         self._lengths: list[float] = []
 
-    def join_all(self, mine: Int64, others: Int64 | Int32, lengths: Float32) -> None:
+    def join_all(self, rows: Int64, columns: Int64 | Int32, lengths: Float32) -> None:
+        """Merge along all edges, the shortest first (Kruskal's algorithm)."""
         order = np.argsort(lengths, kind="stable")
-        columns = mine[order].tolist(), others[order].tolist(), lengths[order].tolist()
-        for one, other, length in zip(*columns, strict=True):
-            first, second = self._find(one), self._find(other)
+        edges = zip(
+            rows[order].tolist(), columns[order].tolist(), lengths[order].tolist(), strict=True
+        )
+        for row, column, length in edges:
+            first, second = self._find(row), self._find(column)
             if first != second:
                 self._join(first, second, length)
 
     def list_roots(self) -> Int64:
-        """For each point what it has been joined into."""
+        """Return the root of each point."""
         return np.array([self._find(point) for point in range(self._count)])
 
     def make_tree(self) -> _LinkageTree:
-        """What is in pieces still is infinitely far apart."""
+        """Return the tree of all merges; remaining components are merged at infinite length."""
         first, *rest = sorted(set(self.list_roots().tolist()), key=self._sizes.__getitem__)
         for root in rest:
             self._join(first, root, np.inf)
@@ -261,73 +291,79 @@ class _UnionFind:
 
 @dataclass(eq=False)
 class _CondensedCluster:
-    """A group from where it comes apart from others on; ``worth`` is how long it holds."""
+    """A cluster of the condensed tree, from the density at which it splits off."""
 
     node: int
     birth_density: float
     parent: int
     stability: float = 0.0
+    """Sum over its points of how much density increases until they leave."""
 
 
 def _select_clusters(tree: _LinkageTree, min_size: int) -> Int64:
+    """Return the cluster of each point: the most stable, non-overlapping ones."""
     clusters = _condense(tree, min_size)
     best = [cluster.stability for cluster in clusters]
-    inside: list[float] = [0.0] * len(clusters)
-    is_chosen = [True] * len(clusters)
-    for place in range(len(clusters) - 1, 0, -1):
-        if inside[place] > best[place]:
-            is_chosen[place] = False
-            best[place] = inside[place]
-        inside[clusters[place].parent] += best[place]
-    is_chosen[0] = len(clusters) == 1
-    groups = np.full(tree.points, -1, np.int64)
-    # From the outermost on: who is inside of a chosen one is no group of its own.
-    taken = [False] * len(clusters)
-    for place, cluster in enumerate(clusters):
-        taken[place] = place > 0 and (taken[cluster.parent] or is_chosen[cluster.parent])
-        if is_chosen[place] and not taken[place]:
-            groups[_list_points(tree, cluster.node)] = place
-    return groups
+    descendants: list[float] = [0.0] * len(clusters)
+    is_selected = [True] * len(clusters)
+    for index in range(len(clusters) - 1, 0, -1):
+        if descendants[index] > best[index]:
+            is_selected[index] = False
+            best[index] = descendants[index]
+        descendants[clusters[index].parent] += best[index]
+    is_selected[0] = len(clusters) == 1
+    result = np.full(tree.points, -1, np.int64)
+    # Parents come first: clusters inside of a selected one are not selected themselves.
+    is_inside = [False] * len(clusters)
+    for index, cluster in enumerate(clusters):
+        parent = cluster.parent
+        is_inside[index] = index > 0 and (is_inside[parent] or is_selected[parent])
+        if is_selected[index] and not is_inside[index]:
+            result[_list_points(tree, cluster.node)] = index
+    return result
 
 
 def _condense(tree: _LinkageTree, min_size: int) -> list[_CondensedCluster]:
-    """Groups that split into two which are both large enough; parents come before children."""
+    """Return the clusters between splits into two parts of at least ``min_size`` points.
+
+    Parents come before their children.
+    """
     count = tree.points
     densities = _compute_densities(tree.lengths)
     clusters = [_CondensedCluster(count + len(tree.left) - 1, 0.0, -1)]
-    waiting = [(clusters[0].node, 0)]
-    while waiting:
-        node, place = waiting.pop()
-        cluster = clusters[place]
-        join = node - count
-        density = densities[join]
-        halves = tree.left[join], tree.right[join]
-        large = [half for half in halves if tree.sizes[half] >= min_size]
+    stack = [(clusters[0].node, 0)]
+    while stack:
+        node, index = stack.pop()
+        cluster = clusters[index]
+        merge = node - count
+        density = densities[merge]
+        children = tree.left[merge], tree.right[merge]
+        large = [child for child in children if tree.sizes[child] >= min_size]
         lost = tree.sizes[node] - (tree.sizes[large[0]] if len(large) == 1 else 0)
         cluster.stability += (density - cluster.birth_density) * lost
         if len(large) == 1:
-            waiting.append((large[0], place))
-        for half in large if len(large) == 2 else ():
-            clusters.append(_CondensedCluster(half, density, place))
-            if half >= count:
-                waiting.append((half, len(clusters) - 1))
+            stack.append((large[0], index))
+        for child in large if len(large) == 2 else ():
+            clusters.append(_CondensedCluster(child, density, index))
+            if child >= count:
+                stack.append((child, len(clusters) - 1))
     return clusters
 
 
 def _compute_densities(lengths: Float64) -> list[float]:
-    """The inverse of lengths; of those that are 0, as if they were half of the next."""
+    """Return inverse lengths; a length of 0 counts as half of the shortest other."""
     positive = lengths[(lengths > 0) & np.isfinite(lengths)]
-    least = float(positive.min()) / 2 if len(positive) else 1.0
-    densities: list[float] = (1 / np.maximum(lengths, least)).tolist()
+    min_length = float(positive.min()) / 2 if len(positive) else 1.0
+    densities: list[float] = (1 / np.maximum(lengths, min_length)).tolist()
     return densities
 
 
-def _list_points(tree: _LinkageTree, node: int) -> list[int]:
-    points, waiting = [], [node]
-    while waiting:
-        one = waiting.pop()
-        if one < tree.points:
-            points.append(one)
+def _list_points(tree: _LinkageTree, root: int) -> list[int]:
+    points, stack = [], [root]
+    while stack:
+        node = stack.pop()
+        if node < tree.points:
+            points.append(node)
         else:
-            waiting += [tree.left[one - tree.points], tree.right[one - tree.points]]
+            stack += [tree.left[node - tree.points], tree.right[node - tree.points]]
     return points

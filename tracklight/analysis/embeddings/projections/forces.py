@@ -1,10 +1,11 @@
-"""How points push each other apart, for all pairs at once, by way of a grid.
+"""The gradient of t-SNE: attraction between neighbors and repulsion between all points.
 
-What pushes a point is the slope of a potential: 1 / (1 + d²), summed over all others. So the
-points are spread over the nodes of a regular grid by splines, the potential at all nodes is one
-convolution, done by Fourier transforms, and its value and slope at each point are read off the
-nodes around it. This takes time in proportion to the points and nodes, where pairs would take the
-square of it (Essmann and others, 1995; Linderman and others, 2019).
+Repulsion is the gradient of a potential, the sum of 1 / (1 + d²) over all other points. It is
+computed on a grid in time proportional to points and nodes: cubic splines spread the points to the
+nodes, FFTs convolve them with the potential of one point, and splines interpolate value and
+gradient at the points (Essmann et al., 1995; Linderman et al., 2019). For layouts with few points,
+or with points too far apart for a grid, there is a compiled Barnes-Hut tree; without a compiler,
+all pairs are computed.
 """
 
 from __future__ import annotations
@@ -24,140 +25,29 @@ from tracklight.analysis.embeddings.projections.affinities import Affinities
 from tracklight.analysis.embeddings.projections.forces_python import SPLINE_NODES
 from tracklight.types import Float64, Int64
 
-#: The potential bends within 1; nodes that are this far apart follow it, in a plane and in space.
+#: The potential changes on a scale of 1; this distance of nodes follows it in 2 and 3 dimensions.
 _MAX_SPACING = {2: 0.4, 3: 0.5}
-
-#: And a small layout has a finer grid, as there the slopes are small as well.
+#: Small layouts get a finer grid, as their forces are small too.
 _MIN_INTERVALS = 20
-
-#: Where more nodes come to a point, as of few that are far apart, a tree takes less time.
+#: With more nodes per point, a tree is faster.
 _MAX_NODES_PER_POINT = 200
-
 _MAX_NODES = 1 << 26
+#: For fewer points, a grid is not worth its FFTs.
+_MIN_GRID_POINTS = 1_000
 
-#: Large transforms are done in parts.
+#: Larger FFTs are computed in parts by several threads.
 _MIN_PARALLEL_VALUES = 1 << 16
-
 _PARTS = 16
 
+#: Tree nodes with a smaller ratio of width to distance count as one point.
+_BARNES_HUT_THETA = 0.5
+_SORT_CELLS_PER_SIDE = 32
+_BLOCK_PAIRS = 1 << 22
+
+T = TypeVar("T")
 Array = NDArray[Any]
-
-#: Does the parts of something, one after the other or at once.
+#: `map`, or the same of a thread pool.
 ParallelMap = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
-
-
-class Grid(NamedTuple):
-    """Nodes around all points, the same number along each side."""
-
-    nodes: int
-    spacing: float
-    origin: Any
-
-    @property
-    def fft_size(self) -> int:
-        """Nodes along a side of the transforms: as many are empty, for nothing to come around."""
-        return _next_fast_length(2 * self.nodes)
-
-
-def find_grid(layout: Float64) -> Grid | None:
-    """A grid around the points, if one is of use for as many as these are and as far apart."""
-    low, high = layout.min(axis=0), layout.max(axis=0)
-    return fit_grid(low, float((high - low).max()), *layout.shape)
-
-
-def fit_grid(origin: Any, span: float, count: int, dimensions: int) -> Grid | None:
-    """A grid of sides that long, if it has not too many nodes for that many points."""
-    most = min(_MAX_NODES_PER_POINT * count, _MAX_NODES) ** (1 / dimensions)
-    # Not so, too, where points are nowhere.
-    if not 2 * span / _MAX_SPACING[dimensions] < most:
-        return None
-    grid = Grid(*_count_nodes(span, dimensions), origin)
-    return grid if grid.fft_size <= most else None
-
-
-def _count_nodes(span: float, dimensions: int) -> tuple[int, float]:
-    """How many nodes a side of that length has, and how far they are apart."""
-    span = max(span, 1e-9)
-    step = min(span / _MIN_INTERVALS, _MAX_SPACING[dimensions])
-    return int(span / step) + SPLINE_NODES, step
-
-
-def compute_repulsion(
-    layout: Float64, grid: Grid, kernel: ModuleType = forces_python, parallel_map: ParallelMap = map
-) -> tuple[Float64, float]:
-    """Forces on points, and the sum by which they are still to be divided."""
-    field = np.zeros((grid.nodes,) * layout.shape[1])
-    kernel.spread(layout, *grid, field.ravel())
-    potential = np.ascontiguousarray(_convolve(field, grid, parallel_map)).ravel()
-    forces = np.empty_like(layout)
-    total = kernel.read(layout, *grid, potential, forces)
-    # Each point is among those that it feels, at no distance.
-    return forces, total - len(layout)
-
-
-@lru_cache(maxsize=1)
-def compute_spectrum(size: int, step: float, dimensions: int) -> Float64:
-    """What the transform of a field is multiplied by to get that of the potential."""
-    places = np.arange(size)
-    squares = (np.minimum(places, size - places) * step) ** 2
-    along = np.meshgrid(*[squares] * dimensions, indexing="ij", sparse=True)
-    spectrum: Float64 = np.fft.rfftn(1 / (1 + sum(along)), axes=range(dimensions)).real
-    # Splines blur what they spread, and what is read off them again.
-    sharper = (3 / (2 + np.cos(2 * np.pi * places / size))) ** 2
-    for axis in range(dimensions):
-        sides = [1] * dimensions
-        sides[axis] = -1
-        spectrum *= sharper[: spectrum.shape[axis]].reshape(sides)
-    return spectrum
-
-
-def _convolve(field: Float64, grid: Grid, share: ParallelMap) -> Float64:
-    """The potential at the nodes; rows of nothing are not transformed."""
-    size, last = grid.fft_size, field.ndim - 1
-    turn = partial(_transform, size=size, share=share)
-    found = turn(np.fft.rfft, field, last)
-    for axis in reversed(range(last)):
-        found = turn(np.fft.fft, found, axis)
-    found *= compute_spectrum(size, grid.spacing, field.ndim)
-    for axis in range(last):
-        found = turn(np.fft.ifft, found, axis, kept=grid.nodes)
-    return turn(np.fft.irfft, found, last, kept=grid.nodes)
-
-
-def _transform(
-    how: Callable[..., Array],
-    field: Array,
-    axis: int,
-    *,
-    size: int,
-    share: ParallelMap,
-    kept: int | None = None,
-) -> Array:
-    """Transform along one axis, some lines at a time, and keep the beginning of each."""
-    other = 0 if axis else 1
-    parts = np.array_split(field, _PARTS if field.size > _MIN_PARALLEL_VALUES else 1, axis=other)
-    begin = (slice(None),) * axis + (slice(kept),)
-    turned = share(lambda part: how(part, size, axis=axis)[begin], parts)
-    return np.concatenate(list(turned), axis=other)
-
-
-def _next_fast_length(size: int) -> int:
-    """The next length that a Fourier transform takes apart well."""
-    while True:
-        rest = size
-        for prime in (2, 3, 5):
-            while rest % prime == 0:
-                rest //= prime
-        if rest == 1:
-            return size
-        size += 1
-
-
-# The gradient of t-SNE: how each point of a layout is drawn and driven.
-#
-# They are drawn pair by pair and driven by way of a grid (`repulsion`), in threads and compiled
-# where that could be. Where points are too few for a grid, or too far apart, there is a compiled
-# tree of them, and without a compiler all pairs.
 
 
 def _load_kernel() -> ModuleType | None:
@@ -170,21 +60,9 @@ def _load_kernel() -> ModuleType | None:
 
 KERNEL = _load_kernel()
 
-#: Nodes that seem smaller than this, width over distance, count as one point.
-_BARNES_HUT_THETA = 0.5
-
-#: Fewer points than that are not worth the transforms of a grid.
-_MIN_GRID_POINTS = 1_000
-
-_SORT_CELLS_PER_SIDE = 32
-
-_BLOCK_PAIRS = 1 << 22
-
-T = TypeVar("T")
-
 
 class TsneForces:
-    """What acts on the points whose affinities are given; to be closed after use."""
+    """Computes gradients of layouts with the given affinities. Close it after use."""
 
     def __init__(self, affinities: Affinities, kernel: ModuleType | None = KERNEL) -> None:
         self._affinities = affinities
@@ -196,52 +74,55 @@ class TsneForces:
         self._pool.shutdown()
 
     def compute_gradient(self, layout: Float64, exaggeration: float) -> Float64:
-        """Where points would not go: the slope of what t-SNE makes small."""
-        drawn = np.empty_like(layout)
-        # Other threads draw while this one drives.
-        is_drawn = self._start_attraction(layout, drawn)
-        driven, total = self._repel(layout)
-        list(is_drawn)
-        least = float(np.finfo(np.float64).tiny)
-        gradient: Float64 = 4 * (exaggeration * drawn - driven / max(total, least))
+        """Return the gradient of the t-SNE loss, with attraction scaled by the exaggeration."""
+        attraction = np.empty_like(layout)
+        # The pool computes the attraction while this thread computes the repulsion.
+        pending = self._start_attraction(layout, attraction)
+        repulsion, total = self._repel(layout)
+        list(pending)
+        total = max(total, float(np.finfo(np.float64).tiny))
+        gradient: Float64 = 4 * (exaggeration * attraction - repulsion / total)
         return gradient
 
     def _start_attraction(self, layout: Float64, forces: Float64) -> Iterable[None]:
-        """Fill forces by the time that all that is given has come."""
+        """Start filling the forces; they are complete when the returned iterable is exhausted."""
         if self._kernel is None:
             forces[:] = _compute_attraction(layout, self._affinities)
             return ()
-        starts, others, weights = (
-            self._affinities.indptr,
-            self._affinities.indices,
-            self._affinities.weights,
+        affinities = self._affinities
+        attract = partial(
+            self._kernel.compute_attraction,
+            layout,
+            affinities.indptr,
+            affinities.indices,
+            affinities.weights,
         )
-        attract = partial(self._kernel.attract, layout, starts, others, weights)
         return self._map_ranges(len(layout), lambda begin, end: attract(begin, end, forces))
 
     def _repel(self, layout: Float64) -> tuple[Float64, float]:
+        """Return unnormalized repulsive forces and the sum to divide them by."""
         grid = find_grid(layout) if len(layout) > _MIN_GRID_POINTS else None
         if grid is not None:
             return compute_repulsion(layout, grid, self._kernel or forces_python, self._pool.map)
         if self._kernel is None:
             return _compute_pairwise_repulsion(layout)
         order = _sort_by_cell(layout)
-        tree = self._kernel.Tree(layout[order])
+        tree = self._kernel.BarnesHutTree(layout[order])
         sorted_forces, forces = np.empty_like(layout), np.empty_like(layout)
-        push = partial(tree.repel, angle=_BARNES_HUT_THETA, forces=sorted_forces)
-        total = sum(self._map_ranges(len(layout), push))
+        repel = partial(tree.compute_repulsion, theta=_BARNES_HUT_THETA, forces=sorted_forces)
+        total = sum(self._map_ranges(len(layout), repel))
         forces[order] = sorted_forces
         return forces, total
 
-    def _map_ranges(self, count: int, work: Callable[[int, int], T]) -> Iterator[T]:
-        """Do some of the points in each thread."""
-        # More parts than threads, as some places are more crowded than others.
+    def _map_ranges(self, count: int, function: Callable[[int, int], T]) -> Iterator[T]:
+        """Call a function for ranges of points in several threads."""
+        # More ranges than threads, as dense regions take longer.
         edges = np.linspace(0, count, 4 * self._threads + 1).astype(int).tolist()
-        return self._pool.map(work, edges[:-1], edges[1:])
+        return self._pool.map(function, edges[:-1], edges[1:])
 
 
 def _sort_by_cell(layout: Float64) -> Int64:
-    """An order in which those near each other follow, as they need the same nodes of a tree."""
+    """Return an order in which close points follow each other, as they visit the same nodes."""
     low, high = layout.min(axis=0), layout.max(axis=0)
     with np.errstate(invalid="ignore"):
         cells = np.floor((layout - low) / max((high - low).max(), 1e-9) * _SORT_CELLS_PER_SIDE)
@@ -250,27 +131,141 @@ def _sort_by_cell(layout: Float64) -> Int64:
 
 def _compute_attraction(layout: Float64, affinities: Affinities) -> Float64:
     forces = np.zeros_like(layout)
-    starts = affinities.indptr
-    rows = max(_BLOCK_PAIRS * len(layout) // max(len(affinities.indices), 1), 1)
-    for begin in range(0, len(layout), rows):
-        end = min(begin + rows, len(layout))
-        pairs = slice(starts[begin], starts[end])
-        mine = np.repeat(np.arange(begin, end), np.diff(starts[begin : end + 1]))
-        apart = layout[mine] - layout[affinities.indices[pairs]]
-        near = affinities.weights[pairs] / (1 + np.einsum("ij,ij->i", apart, apart))
+    indptr = affinities.indptr
+    block_rows = max(_BLOCK_PAIRS * len(layout) // max(len(affinities.indices), 1), 1)
+    for begin in range(0, len(layout), block_rows):
+        end = min(begin + block_rows, len(layout))
+        edges = slice(indptr[begin], indptr[end])
+        rows = np.repeat(np.arange(begin, end), np.diff(indptr[begin : end + 1]))
+        differences = layout[rows] - layout[affinities.indices[edges]]
+        squares = np.einsum("ij,ij->i", differences, differences)
+        weights = affinities.weights[edges] / (1 + squares)
         for axis in range(layout.shape[1]):
-            forces[:, axis] += np.bincount(mine, near * apart[:, axis], len(layout))
+            forces[:, axis] += np.bincount(rows, weights * differences[:, axis], len(layout))
     return forces
 
 
 def _compute_pairwise_repulsion(layout: Float64) -> tuple[Float64, float]:
-    """Every pair, some rows at a time."""
+    """Compute the repulsion of every pair of points, in blocks of rows."""
     forces = np.empty_like(layout)
     total = 0.0
-    rows = max(_BLOCK_PAIRS // len(layout), 1)
-    for begin in range(0, len(layout), rows):
-        apart = layout[begin : begin + rows, None] - layout[None]
-        near = 1 / (1 + np.einsum("ijk,ijk->ij", apart, apart))
-        total += float(near.sum())
-        forces[begin : begin + rows] = np.einsum("ij,ijk->ik", near**2, apart)
+    block_rows = max(_BLOCK_PAIRS // len(layout), 1)
+    for begin in range(0, len(layout), block_rows):
+        differences = layout[begin : begin + block_rows, None] - layout[None]
+        potential = 1 / (1 + np.einsum("ijk,ijk->ij", differences, differences))
+        total += float(potential.sum())
+        forces[begin : begin + block_rows] = np.einsum("ij,ijk->ik", potential**2, differences)
     return forces, total - len(layout)
+
+
+# ---- Repulsion on a grid
+
+
+class Grid(NamedTuple):
+    """A regular grid around all points, with the same number of nodes along each axis."""
+
+    nodes: int
+    spacing: float
+    origin: Any
+
+    @property
+    def fft_size(self) -> int:
+        """Size of the FFT along each axis; zero padding prevents circular convolution."""
+        return _next_fast_length(2 * self.nodes)
+
+
+def find_grid(layout: Float64) -> Grid | None:
+    """Return a grid around the points; None if it would have too many nodes."""
+    low, high = layout.min(axis=0), layout.max(axis=0)
+    return fit_grid(low, float((high - low).max()), *layout.shape)
+
+
+def fit_grid(origin: Any, span: float, count: int, dimensions: int) -> Grid | None:
+    """Return a grid with sides of length ``span``; None if it has too many nodes for the points."""
+    max_size = min(_MAX_NODES_PER_POINT * count, _MAX_NODES) ** (1 / dimensions)
+    # Written so that it also rejects a span of NaN.
+    if not 2 * span / _MAX_SPACING[dimensions] < max_size:
+        return None
+    span = max(span, 1e-9)
+    spacing = min(span / _MIN_INTERVALS, _MAX_SPACING[dimensions])
+    grid = Grid(int(span / spacing) + SPLINE_NODES, spacing, origin)
+    return grid if grid.fft_size <= max_size else None
+
+
+def compute_repulsion(
+    layout: Float64, grid: Grid, kernel: ModuleType = forces_python, parallel_map: ParallelMap = map
+) -> tuple[Float64, float]:
+    """Return unnormalized repulsive forces and the sum to divide them by.
+
+    Args:
+        layout: The positions.
+        grid: A grid around them; see `find_grid`.
+        kernel: The compiled functions or their NumPy equivalents.
+        parallel_map: Maps the parts of the FFTs.
+    """
+    field = np.zeros((grid.nodes,) * layout.shape[1])
+    kernel.spread_points(layout, *grid, field.ravel())
+    potential = np.ascontiguousarray(_convolve(field, grid, parallel_map)).ravel()
+    forces = np.empty_like(layout)
+    total = kernel.interpolate_forces(layout, *grid, potential, forces)
+    # The potential at each point includes the point itself, at distance 0.
+    return forces, total - len(layout)
+
+
+@lru_cache(maxsize=1)
+def compute_spectrum(size: int, spacing: float, dimensions: int) -> Float64:
+    """Return the Fourier transform of the potential of one point, corrected for the splines."""
+    nodes = np.arange(size)
+    squares = (np.minimum(nodes, size - nodes) * spacing) ** 2
+    axes = np.meshgrid(*[squares] * dimensions, indexing="ij", sparse=True)
+    spectrum: Float64 = np.fft.rfftn(1 / (1 + sum(axes)), axes=range(dimensions)).real
+    # Spreading and interpolating both smooth with a B-spline; divide by its transform twice.
+    sharpening = (3 / (2 + np.cos(2 * np.pi * nodes / size))) ** 2
+    for axis in range(dimensions):
+        shape = [1] * dimensions
+        shape[axis] = -1
+        spectrum *= sharpening[: spectrum.shape[axis]].reshape(shape)
+    return spectrum
+
+
+def _convolve(field: Float64, grid: Grid, parallel_map: ParallelMap) -> Float64:
+    """Return the potential at the nodes. Axis by axis, so that padding is not transformed."""
+    size, last = grid.fft_size, field.ndim - 1
+    transform = partial(_transform, size=size, parallel_map=parallel_map)
+    values = transform(np.fft.rfft, field, last)
+    for axis in reversed(range(last)):
+        values = transform(np.fft.fft, values, axis)
+    values *= compute_spectrum(size, grid.spacing, field.ndim)
+    for axis in range(last):
+        values = transform(np.fft.ifft, values, axis, keep=grid.nodes)
+    return transform(np.fft.irfft, values, last, keep=grid.nodes)
+
+
+def _transform(
+    fft: Callable[..., Array],
+    values: Array,
+    axis: int,
+    *,
+    size: int,
+    parallel_map: ParallelMap,
+    keep: int | None = None,
+) -> Array:
+    """Transform along one axis in parts, and keep the first values of each line."""
+    split_axis = 0 if axis else 1
+    part_count = _PARTS if values.size > _MIN_PARALLEL_VALUES else 1
+    parts = np.array_split(values, part_count, axis=split_axis)
+    kept = (slice(None),) * axis + (slice(keep),)
+    transformed = parallel_map(lambda part: fft(part, size, axis=axis)[kept], parts)
+    return np.concatenate(list(transformed), axis=split_axis)
+
+
+def _next_fast_length(size: int) -> int:
+    """Return the next product of 2, 3 and 5, for which FFTs are fast."""
+    while True:
+        rest = size
+        for prime in (2, 3, 5):
+            while rest % prime == 0:
+                rest //= prime
+        if rest == 1:
+            return size
+        size += 1

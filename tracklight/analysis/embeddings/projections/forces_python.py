@@ -1,6 +1,8 @@
-"""Points spread over the nodes of a grid, and what they feel there, without a compiler.
+"""Functions of the compiled ``_forces`` in NumPy, for installations without a compiler.
 
-Each point counts for the nodes around it by cubic splines: four along each side.
+`spread_points` and `interpolate_forces` move values between points and the nodes of a grid by
+cubic B-splines, which reach four nodes along each axis. `run_umap_epoch` moves the points of a UMAP
+layout.
 """
 
 from __future__ import annotations
@@ -13,125 +15,139 @@ from numpy.typing import NDArray
 
 from tracklight.types import Float64, Int32, Int64
 
-#: Along each side a spline reaches so many nodes.
+#: Number of nodes that a spline reaches along each axis.
 SPLINE_NODES = 4
 
-
-def spread(layout: Float64, nodes: int, step: float, origin: Float64, field: Float64) -> None:
-    """Add all points to the nodes around them."""
-    cells, offsets = _find_cells(layout, nodes, step, origin)
-    parts = _spline_weights(offsets)
-    for place, chosen in _iter_nodes(cells, nodes):
-        field += np.bincount(place, _multiply_axes(parts, chosen), len(field))
+#: Limits how far a point moves along an axis in one step of UMAP.
+_MAX_STEP = 4.0
 
 
-def read(
+def spread_points(
+    layout: Float64, nodes: int, spacing: float, origin: Float64, field: Float64
+) -> None:
+    """Add the weights of all points to the nodes around them."""
+    cells, offsets = _locate(layout, nodes, spacing, origin)
+    weights = _spline_weights(offsets)
+    for node, corner in _iter_nodes(cells, nodes):
+        field += np.bincount(node, _multiply_axes(weights, corner), len(field))
+
+
+def interpolate_forces(
     layout: Float64,
     nodes: int,
-    step: float,
+    spacing: float,
     origin: Float64,
     potential: Float64,
     forces: Float64,
 ) -> float:
-    """Fill the forces on all points, and give the sum of what they feel."""
-    cells, offsets = _find_cells(layout, nodes, step, origin)
-    parts, slopes = _spline_weights(offsets), _spline_slopes(offsets)
+    """Fill the forces on all points, and return the sum of the potential at the points."""
+    cells, offsets = _locate(layout, nodes, spacing, origin)
+    weights, slopes = _spline_weights(offsets), _spline_slopes(offsets)
     forces[:] = 0
     total = 0.0
-    for place, chosen in _iter_nodes(cells, nodes):
-        felt = potential[place]
-        total += float(felt @ _multiply_axes(parts, chosen))
+    for node, corner in _iter_nodes(cells, nodes):
+        values = potential[node]
+        total += float(values @ _multiply_axes(weights, corner))
         for axis in range(layout.shape[1]):
-            leaning = [*parts[:axis], slopes[axis], *parts[axis + 1 :]]
-            forces[:, axis] += felt * _multiply_axes(leaning, chosen)
-    # Down the slope; a slope of 1 / (1 + d²) is twice the force.
-    forces /= -2 * step
+            factors = [*weights[:axis], slopes[axis], *weights[axis + 1 :]]
+            forces[:, axis] += values * _multiply_axes(factors, corner)
+    # The force is half of the negative gradient of 1 / (1 + d²).
+    forces /= -2 * spacing
     return total
 
 
-def _find_cells(layout: Float64, nodes: int, step: float, origin: Float64) -> tuple[Int64, Float64]:
-    """The first of the nodes around each point, and how far it is beyond the second."""
-    along = (layout - origin) / step
-    cells = np.clip(along.astype(np.int64), 0, nodes - SPLINE_NODES)
-    return cells, along - cells
+def _locate(layout: Float64, nodes: int, spacing: float, origin: Float64) -> tuple[Int64, Float64]:
+    """Return the first of the nodes around each point, and its offset from the second."""
+    positions = (layout - origin) / spacing
+    cells = np.clip(positions.astype(np.int64), 0, nodes - SPLINE_NODES)
+    return cells, positions - cells
 
 
 def _iter_nodes(cells: Int64, nodes: int) -> Iterator[tuple[Int64, tuple[int, ...]]]:
-    """For every node around points its place in the grid, and which along each axis it is."""
-    for chosen in product(range(SPLINE_NODES), repeat=cells.shape[1]):
-        place = np.zeros(len(cells), np.int64)
-        for axis, beyond in enumerate(chosen):
-            place = place * nodes + cells[:, axis] + beyond
-        yield place, chosen
+    """Yield, for every corner of the spline's support, the node of each point and the corner."""
+    for corner in product(range(SPLINE_NODES), repeat=cells.shape[1]):
+        node = np.zeros(len(cells), np.int64)
+        for axis, shift in enumerate(corner):
+            node = node * nodes + cells[:, axis] + shift
+        yield node, corner
 
 
 def _spline_weights(offsets: Float64) -> list[Float64]:
-    """By axis, the share of each of the four nodes."""
+    """Return, by axis, the weights of the four nodes."""
     u, v = offsets.T, 1 - offsets.T
-    shares = [v**3, 3 * u**3 - 6 * u**2 + 4, 3 * v**3 - 6 * v**2 + 4, u**3]
-    return list(np.stack(shares, axis=1) / 6)
+    weights = [v**3, 3 * u**3 - 6 * u**2 + 4, 3 * v**3 - 6 * v**2 + 4, u**3]
+    return list(np.stack(weights, axis=1) / 6)
 
 
 def _spline_slopes(offsets: Float64) -> list[Float64]:
-    """How these shares change with a step along the axis."""
+    """Return, by axis, the derivatives of the weights."""
     u, v = offsets.T, 1 - offsets.T
     slopes = [-(v**2), 3 * u**2 - 4 * u, 4 * v - 3 * v**2, u**2]
     return list(np.stack(slopes, axis=1) / 2)
 
 
-def _multiply_axes(parts: list[Float64], chosen: tuple[int, ...]) -> Float64:
-    found: Float64 = parts[0][chosen[0]]
-    for part, one in zip(parts[1:], chosen[1:], strict=True):
-        found = found * part[one]
-    return found
+def _multiply_axes(factors: list[Float64], corner: tuple[int, ...]) -> Float64:
+    """Return the product over all axes of the factors at one corner."""
+    result: Float64 = factors[0][corner[0]]
+    for factor, shift in zip(factors[1:], corner[1:], strict=True):
+        result = result * factor[shift]
+    return result
 
 
-# The steps of UMAP without a compiler: all pairs of an epoch at once, in NumPy.
-
-_MAX_STEP = 4.0
-
-
-def settle(
+def run_umap_epoch(
     layout: Float64,
     heads: Int32,
     tails: Int32,
     periods: Float64,
-    due: Float64,
+    next_epochs: Float64,
     epoch: float,
     rate: float,
     a: float,
     b: float,
-    strangers: int,
-    random: NDArray[np.uint64],
+    negative_samples: int,
+    random_state: NDArray[np.uint64],
 ) -> None:
-    """Draw the pairs together that are due, and drive each away from some random points."""
-    is_due = due <= epoch
-    due[is_due] += periods[is_due]
-    mine, others = heads[is_due], tails[is_due]
-    apart, squares = _compute_differences(layout, mine, others)
-    pull = -2 * a * b * squares ** (b - 1) / (1 + a * squares**b)
-    steps = _clip_steps(pull[:, None] * apart)
-    rng = np.random.default_rng([int(random[0]), int(epoch)])
-    mine_again = np.repeat(mine, strangers)
-    apart, squares = _compute_differences(
-        layout, mine_again, rng.integers(len(layout), size=len(mine_again))
-    )
-    push = 2 * b / ((0.001 + squares) * (1 + a * squares**b))
-    drives = _clip_steps(push[:, None] * apart)
+    """Run one epoch: attract the edges that are due, and repel random negative samples.
+
+    Args:
+        layout: The positions, which are changed.
+        heads: One end of each edge.
+        tails: The other end of each edge.
+        periods: After how many epochs each edge is due again.
+        next_epochs: When each edge is due next, which is changed.
+        epoch: The number of this epoch.
+        rate: The learning rate.
+        a: Parameter of the low-dimensional curve.
+        b: Parameter of the low-dimensional curve.
+        negative_samples: Number of random points that repel the head of an edge.
+        random_state: One number other than 0.
+    """
+    is_due = next_epochs <= epoch
+    next_epochs[is_due] += periods[is_due]
+    heads, tails = heads[is_due], tails[is_due]
+    differences, squares = _compute_differences(layout, heads, tails)
+    attraction = -2 * a * b * squares ** (b - 1) / (1 + a * squares**b)
+    attractive_steps = _clip_steps(attraction[:, None] * differences)
+    rng = np.random.default_rng([int(random_state[0]), int(epoch)])
+    repelled = np.repeat(heads, negative_samples)
+    samples = rng.integers(len(layout), size=len(repelled))
+    differences, squares = _compute_differences(layout, repelled, samples)
+    repulsion = 2 * b / ((0.001 + squares) * (1 + a * squares**b))
+    repulsive_steps = _clip_steps(repulsion[:, None] * differences)
     for axis in range(layout.shape[1]):
-        moved = np.bincount(mine, steps[:, axis], len(layout))
-        moved -= np.bincount(others, steps[:, axis], len(layout))
-        moved += np.bincount(mine_again, drives[:, axis], len(layout))
+        moved = np.bincount(heads, attractive_steps[:, axis], len(layout))
+        moved -= np.bincount(tails, attractive_steps[:, axis], len(layout))
+        moved += np.bincount(repelled, repulsive_steps[:, axis], len(layout))
         layout[:, axis] += rate * moved
 
 
 def _compute_differences(
-    layout: Float64, mine: NDArray[np.integer], others: NDArray[np.integer]
+    layout: Float64, rows: NDArray[np.integer], others: NDArray[np.integer]
 ) -> tuple[Float64, Float64]:
-    apart = layout[mine] - layout[others]
-    # Points at one place are neither drawn nor driven, so any distance will do.
-    squares = np.einsum("ij,ij->i", apart, apart)
-    return apart, np.where(squares > 0, squares, 1)
+    differences = layout[rows] - layout[others]
+    # Points at the same position do not act on each other; 1 avoids a division by zero.
+    squares = np.einsum("ij,ij->i", differences, differences)
+    return differences, np.where(squares > 0, squares, 1)
 
 
 def _clip_steps(steps: Float64) -> Float64:

@@ -1,120 +1,131 @@
-"""Points on a grid: what they add to its nodes through splines, and what they feel there.
+"""Spread points to the nodes of a grid by cubic B-splines, and interpolate a field at points.
 
 Included by _forces.pyx.
 """
 
-cdef inline int64_t lay(double along, int64_t nodes, double *shares, double *slopes) noexcept nogil:
-    """The first of the four nodes around a place, what each counts there, and how that changes."""
+cdef inline int64_t compute_spline(
+    double position, int64_t nodes, double *weights, double *slopes
+) noexcept nogil:
+    """Fill the weights of the four nodes around a position and their derivatives.
+
+    Return the first of these nodes.
+    """
     cdef double u, v
     cdef int64_t cell
-    along = along if along > 0 else 0  # as of one that is nowhere
-    cell = <int64_t>min(along, <double>(nodes - 4))
-    u = along - cell
+    position = position if position > 0 else 0  # also for NaN
+    cell = <int64_t>min(position, <double>(nodes - 4))
+    u = position - cell
     v = 1 - u
-    shares[0], shares[3] = v * v * v / 6, u * u * u / 6
-    shares[1], shares[2] = 2.0 / 3 - u * u * (2 - u) / 2, 2.0 / 3 - v * v * (2 - v) / 2
+    weights[0], weights[3] = v * v * v / 6, u * u * u / 6
+    weights[1], weights[2] = 2.0 / 3 - u * u * (2 - u) / 2, 2.0 / 3 - v * v * (2 - v) / 2
     slopes[0], slopes[3] = -v * v / 2, u * u / 2
     slopes[1], slopes[2] = u * (3 * u - 4) / 2, v * (4 - 3 * v) / 2
     return cell
 
 
 def check_grid(layout, int64_t nodes, const double[::1] origin, const double[::1] field):
-    """Raise ValueError where a grid is not one for this layout."""
+    """Raise ValueError if the grid does not fit the layout."""
     dimensions = layout.shape[1]
     if dimensions not in (2, 3) or origin.shape[0] != dimensions:
-        raise ValueError("a layout has two or three dimensions")
+        raise ValueError("a layout must have two or three dimensions")
     if not 4 <= nodes <= 1 << 20 or field.shape[0] != nodes**dimensions:
-        raise ValueError("a grid has as many nodes along each side")
+        raise ValueError("the field must have the same number of nodes along each side")
 
 
-def spread(
+def spread_points(
     const double[:, ::1] layout,
     int64_t nodes,
-    double step,
+    double spacing,
     const double[::1] origin,
     double[::1] field,
 ):
-    """Add all points to the nodes around them."""
-    cdef int64_t i, place, row
+    """Add the weights of all points to the nodes around them."""
+    cdef int64_t point, node, row
     cdef int axis, dimensions = <int>layout.shape[1]
-    cdef int right, down, deep
+    cdef int i, j, k
     cdef int64_t cells[3]
-    cdef double shares[3][4]
+    cdef double weights[3][4]
     cdef double slopes[4]
     check_grid(layout, nodes, origin, field)
     with nogil:
-        for i in range(layout.shape[0]):
+        for point in range(layout.shape[0]):
             for axis in range(dimensions):
-                cells[axis] = lay((layout[i, axis] - origin[axis]) / step, nodes, shares[axis], slopes)
-            for right in range(4):
-                row = (cells[0] + right) * nodes + cells[1]
-                for down in range(4):
+                cells[axis] = compute_spline(
+                    (layout[point, axis] - origin[axis]) / spacing, nodes, weights[axis], slopes
+                )
+            for i in range(4):
+                row = (cells[0] + i) * nodes + cells[1]
+                for j in range(4):
                     if dimensions == 2:
-                        field[row + down] += shares[0][right] * shares[1][down]
+                        field[row + j] += weights[0][i] * weights[1][j]
                         continue
-                    place = (row + down) * nodes + cells[2]
-                    for deep in range(4):
-                        field[place + deep] += shares[0][right] * shares[1][down] * shares[2][deep]
+                    node = (row + j) * nodes + cells[2]
+                    for k in range(4):
+                        field[node + k] += weights[0][i] * weights[1][j] * weights[2][k]
 
 
-def read(
+def interpolate_forces(
     const double[:, ::1] layout,
     int64_t nodes,
-    double step,
+    double spacing,
     const double[::1] origin,
     const double[::1] potential,
     double[:, ::1] forces,
 ):
-    """Fill the forces on all points, and give the sum of what they feel."""
-    cdef int64_t i
+    """Fill the forces on all points, and return the sum of the potential at the points."""
+    cdef int64_t point
     cdef int axis, dimensions = <int>layout.shape[1]
     cdef double total = 0
-    cdef double felt[4]
+    cdef double values[4]
     check_grid(layout, nodes, origin, potential)
     if forces.shape[0] != layout.shape[0] or forces.shape[1] != dimensions:
-        raise ValueError("forces have as many dimensions as the layout")
+        raise ValueError("forces must have the shape of the layout")
     with nogil:
-        for i in range(layout.shape[0]):
-            feel(&layout[i, 0], dimensions, nodes, step, &origin[0], &potential[0], felt)
-            total += felt[3]
+        for point in range(layout.shape[0]):
+            interpolate(
+                &layout[point, 0], dimensions, nodes, spacing, &origin[0], &potential[0], values
+            )
+            total += values[3]
             for axis in range(dimensions):
-                # Down the slope; that of 1 / (1 + d²) is twice the force.
-                forces[i, axis] = felt[axis] / (-2 * step)
+                # The force is half of the negative gradient of 1 / (1 + d²).
+                forces[point, axis] = values[axis] / (-2 * spacing)
     return total
 
 
-cdef inline void feel(
+cdef inline void interpolate(
     const double *point,
     int dimensions,
     int64_t nodes,
-    double step,
+    double spacing,
     const double *origin,
     const double *potential,
-    double *felt,
+    double *values,
 ) noexcept nogil:
-    """The slopes at a place by axis, and as the fourth the potential itself."""
-    cdef int axis, right, down, deep
-    cdef int64_t row, place
+    """Fill the gradient of the potential at a point, and the potential itself as fourth value."""
+    cdef int axis, i, j, k
+    cdef int64_t row, node
     cdef int64_t cells[3]
-    cdef double shares[3][4]
+    cdef double weights[3][4]
     cdef double slopes[3][4]
-    cdef double line, leaning, area
-    felt[0] = felt[1] = felt[2] = felt[3] = 0
+    cdef double line, slope, area
+    values[0] = values[1] = values[2] = values[3] = 0
     for axis in range(dimensions):
-        cells[axis] = lay((point[axis] - origin[axis]) / step, nodes, shares[axis], slopes[axis])
-    for right in range(4):
-        row = (cells[0] + right) * nodes + cells[1]
-        for down in range(4):
+        cells[axis] = compute_spline(
+            (point[axis] - origin[axis]) / spacing, nodes, weights[axis], slopes[axis]
+        )
+    for i in range(4):
+        row = (cells[0] + i) * nodes + cells[1]
+        for j in range(4):
             if dimensions == 2:
-                line, leaning = potential[row + down], 0
+                line, slope = potential[row + j], 0
             else:
-                place = (row + down) * nodes + cells[2]
-                line = leaning = 0
-                for deep in range(4):
-                    line += potential[place + deep] * shares[2][deep]
-                    leaning += potential[place + deep] * slopes[2][deep]
-            area = shares[0][right] * shares[1][down]
-            felt[0] += line * slopes[0][right] * shares[1][down]
-            felt[1] += line * shares[0][right] * slopes[1][down]
-            felt[2] += leaning * area
-            felt[3] += line * area
+                node = (row + j) * nodes + cells[2]
+                line = slope = 0
+                for k in range(4):
+                    line += potential[node + k] * weights[2][k]
+                    slope += potential[node + k] * slopes[2][k]
+            area = weights[0][i] * weights[1][j]
+            values[0] += line * slopes[0][i] * weights[1][j]
+            values[1] += line * weights[0][i] * slopes[1][j]
+            values[2] += slope * area
+            values[3] += line * area

@@ -1,8 +1,8 @@
-"""Which vectors are nearest to each other, exactly, by any of three measures.
+"""Exact nearest neighbors of vectors, and the trustworthiness of a layout, which they define.
 
-Products of matrices find candidates, which is fast and a little imprecise; the distances of
-those are then computed one by one in double precision. Where the imprecision could have hidden
-a nearer one, all distances are computed like that, so that what is given is right.
+Matrix products in single precision find candidates fast; the distances of these are then computed
+in double precision. If rounding could have hidden a nearer vector, all distances are computed in
+double precision, so that results are exact.
 """
 
 from __future__ import annotations
@@ -21,21 +21,29 @@ from tracklight.analysis.jobs import JobProgress
 from tracklight.errors import UsageError
 from tracklight.types import Bool, Float32, Float64, Int32, Int64
 
-#: cosine is 1 - cos, euclidean a length, dot the negative product: less is always nearer.
+#: cosine is 1 - cos, euclidean the length of the difference, dot the negative product. Smaller is
+#: always nearer.
 DistanceMetric = Literal["cosine", "euclidean", "dot"]
 
 _BLOCK_VALUES = 1 << 23
-
+#: Candidates beyond those that are returned.
 _EXTRA_CANDIDATES = 8
+
+_SCAN_BLOCK_VALUES = 1 << 21
+_EXTRA_SCAN_CANDIDATES = 50
+
+#: Number of points whose neighbors are compared to measure trustworthiness.
+TRUST_SAMPLE_SIZE = 1000
+#: Larger sets are sampled before their neighbors are compared.
+_MAX_TRUST_POINTS = 20_000
 
 
 def _load_kernel() -> ModuleType:
-    """What chooses the nearest: compiled, or where there is no compiler in NumPy."""
     try:
-        from tracklight.analysis.embeddings.projections import _near
+        from tracklight.analysis.embeddings.projections import _neighbors
     except ImportError:
         return neighbors_python
-    return _near
+    return _neighbors
 
 
 KERNEL = _load_kernel()
@@ -43,14 +51,20 @@ KERNEL = _load_kernel()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Neighbors:
-    """For every row that was asked of, places of others and how far they are, nearest first."""
+    """For each query, the indices of its neighbors and their distances, nearest first."""
 
     indices: Int32
     distances: Float32
 
 
 class NeighborSearch:
-    """Vectors that are asked for the neighbours of some."""
+    """Finds the exact neighbors of many queries among the same vectors.
+
+    Args:
+        vectors: The vectors to search, [n, dimensions].
+        metric: The distance.
+        kernel: The compiled functions or their NumPy equivalents.
+    """
 
     def __init__(
         self, vectors: Float32, metric: DistanceMetric, kernel: ModuleType = KERNEL
@@ -59,134 +73,140 @@ class NeighborSearch:
         self._kernel = kernel
         exact = normalize(vectors) if metric == "cosine" else vectors
         self._exact = np.ascontiguousarray(exact, np.float32)
-        # Distances are the same around the middle, and there products are more precise.
-        middle: Float64 = np.mean(vectors, axis=0, dtype=np.float64)
-        self._center = middle.astype(np.float32) if metric == "euclidean" else np.float32(0)
+        # Centering does not change Euclidean distances, but makes products more precise.
+        center: Float64 = np.mean(vectors, axis=0, dtype=np.float64)
+        self._center = center.astype(np.float32) if metric == "euclidean" else np.float32(0)
         self._vectors = self._exact - self._center if metric == "euclidean" else self._exact
         squares = np.einsum("ij,ij->i", self._vectors, self._vectors, dtype=np.float64)
-        #: The order of distances is that of |b|²/2 - a·b.
+        #: |b|²/2 - a·b has the order of |a - b|.
         self._half_squares = (squares / 2).astype(np.float32) if metric == "euclidean" else None
         self._max_norm = float(np.sqrt(squares.max(initial=0)))
 
     def query_rows(self, rows: Int64, count: int) -> Neighbors:
-        """The neighbours of some of the vectors themselves, which are not their own."""
+        """Return the neighbors of some of the vectors, each without itself."""
         return self._query(self._exact[rows], rows, count)
 
     def query_vectors(self, queries: Float32, count: int) -> Neighbors:
-        """The neighbours of any vectors."""
+        """Return the neighbors of other vectors.
+
+        Raises:
+            UsageError: The queries have another number of dimensions.
+        """
         if queries.shape[1] != self._vectors.shape[1]:
             raise UsageError(
-                f"a vector of {queries.shape[1]} numbers has no neighbours among those of "
+                f"the query has {queries.shape[1]} dimensions, the vectors have "
                 f"{self._vectors.shape[1]}"
             )
         queries = normalize(queries) if self._metric == "cosine" else queries
         return self._query(queries, None, count)
 
     def query_all(self, count: int, progress: JobProgress | None = None) -> Neighbors:
-        """The neighbours of every vector."""
+        """Return the neighbors of every vector, each without itself."""
         progress = progress or JobProgress()
         total = len(self._vectors)
         count = min(count, total - 1)
-        found = Neighbors(np.empty((total, count), np.int32), np.empty((total, count), np.float32))
+        result = Neighbors(np.empty((total, count), np.int32), np.empty((total, count), np.float32))
         size = max(_BLOCK_VALUES // total, 1)
         starts = range(0, total, size)
 
-        def fill(start: int) -> None:
+        def fill_block(start: int) -> None:
             rows = np.arange(start, min(start + size, total))
-            some = self.query_rows(rows, count)
-            found.indices[rows], found.distances[rows] = some.indices, some.distances
+            block = self.query_rows(rows, count)
+            result.indices[rows], result.distances[rows] = block.indices, block.distances
 
         pool = ThreadPoolExecutor(cpu_count() or 1)
         try:
-            for done, _ in enumerate(pool.map(fill, starts)):
-                progress.step("looking for neighbours", min((done + 1) * size, total), total)
+            for done, _ in enumerate(pool.map(fill_block, starts)):
+                progress.step("computing neighbors", min((done + 1) * size, total), total)
         finally:
             pool.shutdown(cancel_futures=True)
-        return found
+        return result
 
     def compute_ranks(self, row: int, indices: Int32) -> Int64:
-        """How many other vectors are nearer to one than some are, and these themselves."""
+        """Return the ranks of some vectors among the neighbors of a row, 1 for the nearest."""
         distances = compute_distances(
             self._exact, self._exact[row].astype(np.float64), self._metric
         )
         distances[row] = -np.inf
         order = np.arange(len(distances))
-        chosen = distances[indices]
         return np.array(
             [
-                np.count_nonzero((distances < far) | ((distances == far) & (order <= place))) - 1
-                for place, far in zip(indices, chosen, strict=True)
+                np.count_nonzero(
+                    (distances < distance) | ((distances == distance) & (order <= index))
+                )
+                - 1
+                for index, distance in zip(indices, distances[indices], strict=True)
             ]
         )
 
     def _query(self, queries: Float32, rows: Int64 | None, count: int) -> Neighbors:
-        order = (queries - self._center) @ self._vectors.T
-        np.negative(order, out=order)
+        scores = (queries - self._center) @ self._vectors.T
+        np.negative(scores, out=scores)
         if self._half_squares is not None:
-            order += self._half_squares
-        own = np.full(len(queries), -1) if rows is None else rows
+            scores += self._half_squares
+        excluded = np.full(len(queries), -1) if rows is None else rows
         count = min(count, len(self._vectors) - (rows is not None))
-        places = np.empty((len(queries), count), np.int32)
+        indices = np.empty((len(queries), count), np.int32)
         distances = np.empty((len(queries), count))
         if count:
-            self._select(order, own, queries, _EXTRA_CANDIDATES, places, distances)
-        return Neighbors(places, distances.astype(np.float32))
+            self._select(scores, excluded, queries, _EXTRA_CANDIDATES, indices, distances)
+        return Neighbors(indices, distances.astype(np.float32))
 
     def _select(
         self,
-        order: Float32,
-        own: Int64,
+        scores: Float32,
+        excluded: Int64,
         queries: Float32,
         extra: int,
-        places: Int32,
+        indices: Int32,
         distances: Float64,
     ) -> None:
-        """Fill the nearest, from more candidates where these few could have been the wrong ones."""
-        farthest = np.empty(len(order), np.float32)
-        self._kernel.pick(
-            order, own, self._exact, queries, self._metric, extra, places, distances, farthest
+        """Fill the nearest; queries with an uncertain result are repeated with all candidates."""
+        farthest = np.empty(len(scores), np.float32)
+        self._kernel.select_nearest(
+            scores,
+            excluded,
+            self._exact,
+            queries,
+            self._metric,
+            extra,
+            indices,
+            distances,
+            farthest,
         )
-        most = len(self._vectors) - (own >= 0)
-        is_open = (places.shape[1] + extra < most) & self._is_uncertain(
-            queries, farthest, distances
-        )
-        for row in np.flatnonzero(is_open):
+        available = len(self._vectors) - (excluded >= 0)
+        has_more = indices.shape[1] + extra < available
+        for row in np.flatnonzero(has_more & self._is_uncertain(queries, farthest, distances)):
             one = slice(row, row + 1)
             self._select(
-                order[one], own[one], queries[one], int(most[row]), places[one], distances[one]
+                scores[one],
+                excluded[one],
+                queries[one],
+                int(available[row]),
+                indices[one],
+                distances[one],
             )
 
     def _is_uncertain(self, queries: Float32, farthest: Float32, distances: Float64) -> Bool:
-        """Whether one that is no candidate could be nearer than the last that was chosen."""
-        apart = queries.astype(np.float64) - self._center
-        lengths = np.sqrt(np.einsum("ij,ij->i", apart, apart))
+        """Return whether a vector that was no candidate could be nearer than the last result."""
+        differences = queries.astype(np.float64) - self._center
+        norms = np.sqrt(np.einsum("ij,ij->i", differences, differences))
         last = distances[:, -1]
         if self._metric == "euclidean":
-            last = (last**2 - lengths**2) / 2
+            last = (last**2 - norms**2) / 2
         elif self._metric == "cosine":
             last = last - 1
         eps = float(np.finfo(np.float32).eps)
-        errors = eps * queries.shape[1] * (lengths + self._max_norm) ** 2
-        missed: Bool = last > farthest - errors
-        return missed
+        max_errors = eps * queries.shape[1] * (norms + self._max_norm) ** 2
+        is_uncertain: Bool = last > farthest - max_errors
+        return is_uncertain
 
 
 def normalize(vectors: Float32) -> Float32:
-    """Vectors of length 1; one of length 0 stays, and is as far from all others as can be told."""
-    lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
-    scaled = vectors / np.where(lengths, lengths, 1)[:, None]
+    """Scale vectors to length 1; vectors of length 0 stay 0, at distance 1 from all others."""
+    norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
+    scaled = vectors / np.where(norms, norms, 1)[:, None]
     return scaled.astype(np.float32)
-
-
-# The nearest vectors to one, exactly, with no index and no copy of the vectors.
-#
-# One look through a million vectors takes about as long as their bytes take to the processor, some
-# tenths of a second at most. An index would take longer to build than anybody asks of it.
-
-_SCAN_BLOCK_VALUES = 1 << 21
-
-#: So many more candidates are measured precisely than are wanted.
-_EXTRA_SCAN_CANDIDATES = 50
 
 
 def query_nearest(
@@ -197,47 +217,57 @@ def query_nearest(
     rows: Int32,
     kernel: ModuleType = KERNEL,
 ) -> tuple[Int32, Float32]:
-    """Which of some rows are nearest to a vector, and how far they are."""
+    """Return the rows nearest to one vector and their distances, nearest first.
+
+    A single query scans all vectors: a million of them take some tenths of a second, less than
+    building an index or copying the vectors would.
+
+    Args:
+        vectors: All vectors, of any length.
+        query: The vector to compare with.
+        count: How many rows to return.
+        metric: The distance.
+        rows: The rows to choose from.
+        kernel: The compiled functions or their NumPy equivalents.
+
+    Raises:
+        UsageError: The query has another number of dimensions.
+    """
     if len(query) != vectors.shape[1]:
-        raise UsageError(f"vectors have {vectors.shape[1]} numbers, and not {len(query)}")
-    scale = float(np.sqrt(query @ query)) if metric == "cosine" else 0.0
-    wanted = query / scale if scale else query
-    rough = _estimate_distances(vectors, wanted.astype(np.float32), metric, kernel)[rows]
-    candidates = rows[_argmin_k(rough, min(count + _EXTRA_SCAN_CANDIDATES, len(rows)))]
+        raise UsageError(
+            f"the query has {len(query)} dimensions, the vectors have {vectors.shape[1]}"
+        )
+    norm = float(np.sqrt(query @ query)) if metric == "cosine" else 0.0
+    query = query / norm if norm else query
+    estimates = _estimate_distances(vectors, query.astype(np.float32), metric, kernel)[rows]
+    candidates = rows[_argmin_k(estimates, min(count + _EXTRA_SCAN_CANDIDATES, len(rows)))]
     chosen = normalize(vectors[candidates]) if metric == "cosine" else vectors[candidates]
-    distances = compute_distances(chosen, wanted, metric)
+    distances = compute_distances(chosen, query, metric)
     order = np.lexsort((candidates, distances))[:count]
     return candidates[order], distances[order].astype(np.float32)
 
 
-def _argmin_k(numbers: Float32, count: int) -> Int64:
-    if count >= len(numbers):
-        return np.arange(len(numbers))
-    return np.argpartition(numbers, count - 1)[:count]
+def _argmin_k(values: Float32, count: int) -> Int64:
+    if count >= len(values):
+        return np.arange(len(values))
+    return np.argpartition(values, count - 1)[:count]
 
 
 def _estimate_distances(
-    vectors: Float32, query: Float32, metric: DistanceMetric, picker: ModuleType
+    vectors: Float32, query: Float32, metric: DistanceMetric, kernel: ModuleType
 ) -> Float32:
-    """In single precision, some rows at a time in each thread."""
-    out = np.empty(len(vectors), np.float32)
+    """Return distances in single precision, computed in blocks by several threads."""
+    distances = np.empty(len(vectors), np.float32)
     size = max(_SCAN_BLOCK_VALUES // vectors.shape[1], 1)
 
-    def fill(start: int) -> None:
-        part = slice(start, start + size)
-        picker.estimate(np.require(vectors[part], np.float32, "C"), query, metric, out[part])
+    def fill_block(start: int) -> None:
+        block = slice(start, start + size)
+        contiguous = np.require(vectors[block], np.float32, "C")
+        kernel.estimate_distances(contiguous, query, metric, distances[block])
 
     with ThreadPoolExecutor(cpu_count() or 1) as pool:
-        list(pool.map(fill, range(0, len(vectors), size)))
-    return out
-
-
-# How far the neighbours that a layout shows can be trusted, from 0 to 1.
-
-#: Of how many points the neighbours are compared, and among how many at most.
-TRUST_SAMPLE_SIZE = 1000
-
-_MAX_TRUST_POINTS = 20_000
+        list(pool.map(fill_block, range(0, len(vectors), size)))
+    return distances
 
 
 def compute_trustworthiness(
@@ -248,26 +278,26 @@ def compute_trustworthiness(
     sample_size: int = TRUST_SAMPLE_SIZE,
     seed: int = 0,
 ) -> float:
-    """1 where all neighbours in the layout are neighbours among the vectors as well.
+    """Return how far neighbors in a layout are neighbors among the vectors, from 0 to 1.
 
-    Each that is not costs by how many others are nearer (Venna and Kaski, 2001). Of large sets
-    only a sample is looked at.
+    Each neighbor in the layout that is not one of the vectors costs by its rank (Venna and Kaski,
+    2001). Large sets are sampled.
+
+    Raises:
+        UsageError: There are too few points for so many neighbors.
     """
     count = len(vectors)
     if len(layout) != count or not 1 <= n_neighbors < count / 2:
-        raise UsageError(f"{n_neighbors} neighbours cannot be compared among {count} points")
+        raise UsageError(f"{n_neighbors} neighbors cannot be compared among {count} points")
     order = np.random.default_rng(seed).permutation(count)
     if count > _MAX_TRUST_POINTS:
-        vectors, layout, count = (
-            vectors[order[:_MAX_TRUST_POINTS]],
-            layout[order[:_MAX_TRUST_POINTS]],
-            _MAX_TRUST_POINTS,
-        )
+        subset = order[:_MAX_TRUST_POINTS]
+        vectors, layout, count = vectors[subset], layout[subset], _MAX_TRUST_POINTS
         order = np.arange(count)
     rows = np.sort(order[:sample_size])
     shown = NeighborSearch(layout, "euclidean").query_rows(rows, n_neighbors).indices
     original = NeighborSearch(vectors, metric)
-    ranks = [original.compute_ranks(row, places) for row, places in zip(rows, shown, strict=True)]
+    ranks = [original.compute_ranks(row, own) for row, own in zip(rows, shown, strict=True)]
     cost = int(np.maximum(np.array(ranks) - n_neighbors, 0).sum())
-    most = len(rows) * n_neighbors * (2 * count - 3 * n_neighbors - 1) / 2
-    return 1 - cost / most
+    max_cost = len(rows) * n_neighbors * (2 * count - 3 * n_neighbors - 1) / 2
+    return 1 - cost / max_cost

@@ -1,7 +1,4 @@
-"""Which vectors are nearest, chosen from rough orders or from neighbours' neighbours, in NumPy.
-
-It does what the compiled `_near` does, for where there is no compiler.
-"""
+"""The functions of the compiled ``_neighbors`` in NumPy, for installations without a compiler."""
 
 from __future__ import annotations
 
@@ -10,92 +7,118 @@ import numpy as np
 from tracklight.types import Float32, Float64, Int32, Int64
 
 
-def pick(
-    order: Float32,
-    own: Int64,
+def select_nearest(
+    scores: Float32,
+    excluded: Int64,
     vectors: Float32,
     queries: Float32,
     metric: str,
     extra: int,
-    places: Int32,
+    indices: Int32,
     distances: Float64,
     farthest: Float32,
 ) -> None:
-    """Fill the nearest of each row, and how far the farthest candidate is by the rough order.
+    """Fill the nearest vectors of each query.
 
-    Some more candidates than are wanted are measured precisely. ``own`` is the place of each row
-    itself among the others, or -1.
+    Candidates are chosen by approximate scores; their distances are then computed in double
+    precision.
+
+    Args:
+        scores: Approximate order of the vectors for each query, [queries, vectors]. Overwritten.
+        excluded: Index of each query among the vectors, or -1.
+        vectors: The vectors to select from.
+        queries: The query vectors.
+        metric: See `neighbors.DistanceMetric`; vectors have length 1 for cosine.
+        extra: Number of candidates beyond those that are returned.
+        indices: Output, [queries, count], nearest first.
+        distances: Output, the distances of these.
+        farthest: Output, the score of the farthest candidate of each query.
     """
-    count, others = places.shape[1], order.shape[1]
-    has_own = own >= 0
-    order[np.flatnonzero(has_own), own[has_own]] = np.inf
-    size = min(count + extra, others - int(has_own.any()))
-    chosen = np.argpartition(order, size - 1, axis=1)[:, :size]
-    farthest[:] = np.take_along_axis(order, chosen, axis=1).max(axis=1)
+    count, vector_count = indices.shape[1], scores.shape[1]
+    has_excluded = excluded >= 0
+    scores[np.flatnonzero(has_excluded), excluded[has_excluded]] = np.inf
+    size = min(count + extra, vector_count - int(has_excluded.any()))
+    chosen = np.argpartition(scores, size - 1, axis=1)[:, :size]
+    farthest[:] = np.take_along_axis(scores, chosen, axis=1).max(axis=1)
     for row, candidates in enumerate(chosen):
-        far = compute_distances(vectors[candidates], queries[row].astype(np.float64), metric)
-        # Of equally near ones the first, as in a list.
-        ranks = np.lexsort((candidates, far))[:count]
-        places[row], distances[row] = candidates[ranks], far[ranks]
+        exact = compute_distances(vectors[candidates], queries[row].astype(np.float64), metric)
+        # Equal distances are ordered by index.
+        order = np.lexsort((candidates, exact))[:count]
+        indices[row], distances[row] = candidates[order], exact[order]
 
 
 def compute_distances(others: Float32, query: Float64, metric: str) -> Float64:
-    """How far a vector is from others, precisely; of cosines all have a length of 1."""
+    """Return distances from a vector in double precision; cosine expects unit vectors."""
     if metric == "euclidean":
-        apart = others - query
-        distances: Float64 = np.sqrt(np.einsum("ij,ij->i", apart, apart))
+        differences = others - query
+        distances: Float64 = np.sqrt(np.einsum("ij,ij->i", differences, differences))
         return distances
     products: Float64 = others @ query
     return np.maximum(1 - products, 0) if metric == "cosine" else -products
 
 
-def estimate(vectors: Float32, query: Float32, metric: str, distances: Float32) -> None:
-    """Fill how far all vectors are from one, in single precision; cosines are of any length."""
+def estimate_distances(vectors: Float32, query: Float32, metric: str, distances: Float32) -> None:
+    """Fill the distances of all vectors from a query in single precision.
+
+    For cosine, vectors may have any length.
+    """
     if metric == "euclidean":
-        apart = vectors - query
-        distances[:] = np.sqrt(np.einsum("ij,ij->i", apart, apart))
+        differences = vectors - query
+        distances[:] = np.sqrt(np.einsum("ij,ij->i", differences, differences))
         return
     products = vectors @ query
     if metric == "dot":
         distances[:] = -products
         return
-    lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
-    distances[:] = np.maximum(1 - products / np.where(lengths, lengths, 1), 0)
+    norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
+    distances[:] = np.maximum(1 - products / np.where(norms, norms, 1), 0)
 
 
-def refine(
+def refine_neighbors(
     vectors: Float32,
     metric: str,
     known: Int32,
     known_distances: Float32,
-    company: int,
+    fanout: int,
     begin: int,
     end: int,
-    places: Int32,
+    indices: Int32,
     distances: Float32,
 ) -> None:
-    """Fill the nearest of some rows among those known and the first neighbours of their first."""
+    """Fill the nearest of a range of rows among their neighbors and the neighbors of these.
+
+    Args:
+        vectors: All vectors; of length 1 for cosine.
+        metric: See `neighbors.DistanceMetric`.
+        known: The neighbors known so far, [vectors, count].
+        known_distances: The distances of these.
+        fanout: How many neighbors of how many neighbors are candidates.
+        begin: First row of the range.
+        end: End of the range.
+        indices: Output, like ``known``.
+        distances: Output, like ``known_distances``.
+    """
     rows = np.arange(begin, end)
-    friends = known[known[rows, :company], :company].reshape(len(rows), -1)
-    candidates = np.sort(np.hstack([known[rows], friends]), axis=1)
-    far = _compute_row_distances(vectors, rows, candidates, metric)
-    is_again = np.diff(candidates, axis=1, prepend=-1) == 0
-    far[is_again | (candidates == rows[:, None])] = np.inf
+    second_degree = known[known[rows, :fanout], :fanout].reshape(len(rows), -1)
+    candidates = np.sort(np.hstack([known[rows], second_degree]), axis=1)
+    candidate_distances = _compute_row_distances(vectors, rows, candidates, metric)
+    is_duplicate = np.diff(candidates, axis=1, prepend=-1) == 0
+    candidate_distances[is_duplicate | (candidates == rows[:, None])] = np.inf
     count = known.shape[1]
-    nearest = np.argpartition(far, count - 1, axis=1)[:, :count]
-    ranks = np.argsort(np.take_along_axis(far, nearest, 1), axis=1, kind="stable")
-    nearest = np.take_along_axis(nearest, ranks, 1)
-    places[rows] = np.take_along_axis(candidates, nearest, 1)
-    distances[rows] = np.take_along_axis(far, nearest, 1)
+    nearest = np.argpartition(candidate_distances, count - 1, axis=1)[:, :count]
+    order = np.take_along_axis(candidate_distances, nearest, 1).argsort(axis=1, kind="stable")
+    nearest = np.take_along_axis(nearest, order, 1)
+    indices[rows] = np.take_along_axis(candidates, nearest, 1)
+    distances[rows] = np.take_along_axis(candidate_distances, nearest, 1)
 
 
 def _compute_row_distances(
     vectors: Float32, rows: Int64, candidates: Int32, metric: str
 ) -> Float32:
-    mine = vectors[rows, None]
+    queries = vectors[rows, None]
     if metric == "euclidean":
-        apart = vectors[candidates] - mine
-        far: Float32 = np.sqrt(np.einsum("ijk,ijk->ij", apart, apart))
-        return far
-    products: Float32 = np.einsum("ijk,ilk->ij", vectors[candidates], mine)
+        differences = vectors[candidates] - queries
+        distances: Float32 = np.sqrt(np.einsum("ijk,ijk->ij", differences, differences))
+        return distances
+    products: Float32 = np.einsum("ijk,ilk->ij", vectors[candidates], queries)
     return np.maximum(1 - products, 0) if metric == "cosine" else -products

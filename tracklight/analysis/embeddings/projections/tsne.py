@@ -1,4 +1,4 @@
-"""t-SNE: a layout in which neighbours stay neighbours (van der Maaten and Hinton, 2008)."""
+"""t-SNE: a layout in which neighbors stay neighbors (van der Maaten and Hinton, 2008)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tracklight.analysis.jobs import JobProgress
 from tracklight.errors import UsageError
 from tracklight.types import Float32, Float64
 
-#: Clusters first form while neighbours pull this much harder.
+#: Number of iterations with early exaggeration, in which clusters form.
 _EARLY_ITERATIONS = 250
 _INITIAL_RADIUS = 3e-4
 _MIN_GAIN = 0.01
@@ -28,34 +28,40 @@ _PUBLISH_EVERY = 10
 
 @dataclass(frozen=True, slots=True)
 class TsneSettings:
-    """How a layout is made; the same settings and vectors always make the same one."""
+    """Settings of a layout. Equal settings and vectors give equal layouts."""
 
     dimensions: int = 2
     perplexity: float = 30.0
-    """About how many neighbours a point cares for."""
+    """The effective number of neighbors of a point."""
     iterations: int = 750
     early_exaggeration: float = 12.0
     learning_rate: float | None = None
-    """By default as fits the number of points."""
+    """Chosen by the number of points if None."""
     metric: DistanceMetric = "euclidean"
-    pull: float = 0.0
-    """How much unlike labels count against neighbours, from 0 to 1."""
+    target_weight: float = 0.0
+    """How much less neighbors with other labels weigh, from 0 to 1."""
     seed: int = 0
 
     def validate(self, count: int) -> None:
-        """Raise UsageError where nothing can be made of these for so many points."""
+        """Check the settings for a number of points.
+
+        Raises:
+            UsageError: A setting is out of range, or there are too few or too many points.
+        """
         if self.dimensions not in (2, 3):
-            raise UsageError(f"a layout has 2 or 3 dimensions, not {self.dimensions}")
+            raise UsageError(f"a layout must have 2 or 3 dimensions, not {self.dimensions}")
         if not 1 < self.perplexity <= 500:
-            raise UsageError(f"a perplexity is more than 1 and at most 500, not {self.perplexity}")
+            raise UsageError(
+                f"perplexity must be more than 1 and at most 500, not {self.perplexity}"
+            )
         if not 1 <= self.iterations <= 100_000:
-            raise UsageError(f"{self.iterations} iterations are not from 1 to 100000")
+            raise UsageError(f"iterations must be from 1 to 100000, not {self.iterations}")
         if self.early_exaggeration < 1 or (self.learning_rate or 1) <= 0:
-            raise UsageError("an exaggeration is at least 1, and a learning rate more than 0")
-        if not 0 <= self.pull <= 1:
-            raise UsageError(f"labels pull from 0 to 1, not {self.pull}")
+            raise UsageError("early exaggeration must be at least 1, the learning rate positive")
+        if not 0 <= self.target_weight <= 1:
+            raise UsageError(f"the label weight must be from 0 to 1, not {self.target_weight}")
         if count < 3:
-            raise UsageError(f"{count} points have no neighbours to choose from")
+            raise UsageError(f"t-SNE needs at least 3 points, not {count}")
         check_edge_count(count, int(3 * min(self.perplexity, count / 3)))
 
 
@@ -67,40 +73,56 @@ def compute_tsne(
     initial: Float32 | None = None,
     gpu: Gpu | None = None,
 ) -> Float32:
-    """Places in the plane, or in space, for all vectors, from ``near`` on if that is given."""
+    """Return a layout of the vectors, [n, dimensions].
+
+    Args:
+        vectors: The vectors, [n, original dimensions].
+        settings: The settings; the defaults if None.
+        labels: Integers by which the layout is supervised, negative for unknown.
+        progress: Receives the progress and intermediate layouts.
+        initial: A layout to start from; the principal components if None.
+        gpu: Where to compute; the CPU if None.
+
+    Raises:
+        UsageError: The settings are invalid for these vectors.
+        JobCancelledError: The job was cancelled.
+    """
     settings = settings or TsneSettings()
     progress = progress or JobProgress()
     settings.validate(len(vectors))
-    # More neighbours than a perplexity allows are of no weight; with fewer, it cannot be reached.
+    # Three times the perplexity are the neighbors that have a noticeable weight.
     perplexity = min(settings.perplexity, (len(vectors) - 1) / 3)
     count = max(int(3 * perplexity), 2)
-    neighbours = compute_knn_graph(vectors, settings.metric, count, progress, gpu)
-    affinities = compute_affinities(neighbours, max(perplexity, 1.01), labels, settings.pull)
-    start = compute_initial_layout(
+    neighbors = compute_knn_graph(vectors, settings.metric, count, progress, gpu)
+    affinities = compute_affinities(
+        neighbors, max(perplexity, 1.01), labels, settings.target_weight
+    )
+    layout = compute_initial_layout(
         vectors, settings.dimensions, _INITIAL_RADIUS, settings.seed, initial
     )
     forces = TsneForces(affinities) if gpu is None else gpu.make_forces(affinities)
     with closing(forces):
-        return _descend(start, forces, settings, progress)
+        return _descend(layout, forces, settings, progress)
 
 
 def _descend(
-    layout: Float64, forces: TsneForces | GpuForces, settings: TsneSettings, work: JobProgress
+    layout: Float64, forces: TsneForces | GpuForces, settings: TsneSettings, progress: JobProgress
 ) -> Float32:
-    speed, gains = np.zeros_like(layout), np.ones_like(layout)
-    early = min(_EARLY_ITERATIONS, settings.iterations // 2)
+    """Minimize the loss by gradient descent with momentum and adaptive gains."""
+    velocity, gains = np.zeros_like(layout), np.ones_like(layout)
+    early_iterations = min(_EARLY_ITERATIONS, settings.iterations // 2)
     for iteration in range(settings.iterations):
-        is_early = iteration < early
+        is_early = iteration < early_iterations
         exaggeration = settings.early_exaggeration if is_early else 1.0
-        # Descends by as much as the usual n / 12, written for a gradient without its 4.
+        # The usual n / exaggeration, for a gradient that includes the factor 4.
         rate = settings.learning_rate or max(len(layout) / exaggeration / 4, 50.0)
         gradient = forces.compute_gradient(layout, exaggeration)
-        is_turned = (gradient > 0) == (speed > 0)
-        gains = np.maximum(np.where(is_turned, gains * 0.8, gains + 0.2), _MIN_GAIN)
-        speed = (0.5 if is_early else 0.8) * speed - rate * gains * gradient
-        layout += speed
+        has_same_sign = (gradient > 0) == (velocity > 0)
+        gains = np.maximum(np.where(has_same_sign, gains * 0.8, gains + 0.2), _MIN_GAIN)
+        velocity = (0.5 if is_early else 0.8) * velocity - rate * gains * gradient
+        layout += velocity
         layout -= layout.mean(axis=0)
-        work.step("moving points", iteration + 1, settings.iterations)
+        progress.step("optimizing layout", iteration + 1, settings.iterations)
         if iteration % _PUBLISH_EVERY == 0:
-            work.show(layout.astype(np.float32))
+            progress.show(layout.astype(np.float32))
     return layout.astype(np.float32)

@@ -1,4 +1,4 @@
-"""The curve that says how close points of a UMAP layout like to be: 1 / (1 + a·x²ᵇ)."""
+"""UMAP: a layout of the fuzzy graph of neighbors (McInnes, Healy and Melville, 2018)."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tracklight.analysis.embeddings.projections import forces_python
 from tracklight.analysis.embeddings.projections.affinities import (
     SymmetricEdges,
     downweight_other_labels,
     symmetrize,
 )
 from tracklight.analysis.embeddings.projections.forces import KERNEL
-from tracklight.analysis.embeddings.projections.forces_python import settle
 from tracklight.analysis.embeddings.projections.gpu import Gpu
 from tracklight.analysis.embeddings.projections.knn_graph import check_edge_count, compute_knn_graph
 from tracklight.analysis.embeddings.projections.neighbors import DistanceMetric, Neighbors
@@ -25,83 +25,60 @@ from tracklight.errors import UsageError
 from tracklight.types import Float32, Float64
 
 _SPREAD = 1.0
-
 _FIT_ITERATIONS = 100
-
-
-def fit_ab_params(min_dist: float) -> tuple[float, float]:
-    """The ``a`` and ``b`` for which the curve is nearest to 1 up to there, and then falls off."""
-    x = np.linspace(0, 3 * _SPREAD, 300)[1:]
-    wanted = np.where(x < min_dist, 1, np.exp(-(x - min_dist) / _SPREAD))
-    guess = np.array([0.0, 0.0])  # the logarithms of both, which may take any value
-    damping, error = 1e-3, np.inf
-    best = guess
-    for _ in range(_FIT_ITERATIONS):
-        a, b = np.exp(guess)
-        power = a * x ** (2 * b)
-        curve = 1 / (1 + power)
-        apart = curve - wanted
-        if apart @ apart < error:
-            best, error, damping = guess, apart @ apart, damping / 3
-            steepness = -(curve**2) * power
-            slopes = np.stack([steepness, steepness * 2 * b * np.log(x)], 1)
-            normal, towards = slopes.T @ slopes, slopes.T @ apart
-        else:
-            damping *= 4
-        guess = best - np.linalg.solve(normal + damping * np.diag(np.diag(normal)), towards)
-    a, b = np.exp(best)
-    return float(a), float(b)
-
-
-# UMAP: a layout of the graph of neighbours (McInnes, Healy and Melville, 2018).
-
 _BANDWIDTH_BISECTIONS = 64
-
 _INITIAL_RADIUS = 10.0
-
 _NEGATIVE_SAMPLES = 5
-
 _PUBLISH_EVERY = 5
-
+#: Larger layouts get 200 epochs by default.
 _MAX_POINTS_FOR_500_EPOCHS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class UmapSettings:
-    """How a layout is made; the same settings and vectors always make the same one."""
+    """Settings of a layout. Equal settings and vectors give equal layouts."""
 
     dimensions: int = 2
-    neighbours: int = 15
-    """Few show what is near, many what is large."""
+    n_neighbors: int = 15
+    """Small values show local structure, large ones global structure."""
     min_dist: float = 0.1
-    """How close points may come to each other."""
+    """The smallest distance between points."""
     metric: DistanceMetric = "euclidean"
     epochs: int | None = None
-    pull: float = 0.0
-    """How much unlike labels count against neighbours, from 0 to 1."""
+    """Chosen by the number of points if None."""
+    target_weight: float = 0.0
+    """How much less neighbors with other labels weigh, from 0 to 1."""
     seed: int = 0
 
     def validate(self, count: int) -> None:
-        """Raise UsageError where nothing can be made of these for so many points."""
+        """Check the settings for a number of points.
+
+        Raises:
+            UsageError: A setting is out of range, or there are too few or too many points.
+        """
         if self.dimensions not in (2, 3):
-            raise UsageError(f"a layout has 2 or 3 dimensions, not {self.dimensions}")
-        if not 2 <= self.neighbours <= 500:
-            raise UsageError(f"there are 2 to 500 neighbours, not {self.neighbours}")
+            raise UsageError(f"a layout must have 2 or 3 dimensions, not {self.dimensions}")
+        if not 2 <= self.n_neighbors <= 500:
+            raise UsageError(
+                f"the number of neighbors must be from 2 to 500, not {self.n_neighbors}"
+            )
         if not 0 <= self.min_dist < 1:
-            raise UsageError(f"a least distance is from 0 to less than 1, not {self.min_dist}")
+            raise UsageError(
+                f"the minimum distance must be at least 0 and less than 1, not {self.min_dist}"
+            )
         if self.epochs is not None and not 1 <= self.epochs <= 100_000:
-            raise UsageError(f"{self.epochs} epochs are not from 1 to 100000")
-        if not 0 <= self.pull <= 1:
-            raise UsageError(f"labels pull from 0 to 1, not {self.pull}")
+            raise UsageError(f"epochs must be from 1 to 100000, not {self.epochs}")
+        if not 0 <= self.target_weight <= 1:
+            raise UsageError(f"the label weight must be from 0 to 1, not {self.target_weight}")
         if count < 3:
-            raise UsageError(f"{count} points have no neighbours to choose from")
-        check_edge_count(count, self.neighbours)
+            raise UsageError(f"UMAP needs at least 3 points, not {count}")
+        check_edge_count(count, self.n_neighbors)
 
 
 class _FuzzyGraph(NamedTuple):
-    """Pairs that care for each other, and how strongly."""
+    """Edges with the probability that they exist."""
 
-    pairs: SymmetricEdges
+    edges: SymmetricEdges
     strengths: Float64
 
 
@@ -114,69 +91,120 @@ def compute_umap(
     initial: Float32 | None = None,
     gpu: Gpu | None = None,
 ) -> Float32:
-    """Places in the plane, or in space, for all vectors, from ``near`` on if that is given."""
+    """Return a layout of the vectors, [n, dimensions].
+
+    Args:
+        vectors: The vectors, [n, original dimensions].
+        settings: The settings; the defaults if None.
+        labels: Integers by which the layout is supervised, negative for unknown.
+        progress: Receives the progress and intermediate layouts.
+        kernel: The compiled functions; NumPy is used if None.
+        initial: A layout to start from; the principal components if None.
+        gpu: Where to compute neighbors; the CPU if None.
+
+    Raises:
+        UsageError: The settings are invalid for these vectors.
+        JobCancelledError: The job was cancelled.
+    """
     settings = settings or UmapSettings()
     progress = progress or JobProgress()
     settings.validate(len(vectors))
-    count = min(settings.neighbours, len(vectors)) - 1
-    found = compute_knn_graph(vectors, settings.metric, count, progress, gpu)
-    graph = _build_fuzzy_graph(found, labels, settings.pull)
-    start = compute_initial_layout(
+    count = min(settings.n_neighbors, len(vectors)) - 1
+    neighbors = compute_knn_graph(vectors, settings.metric, count, progress, gpu)
+    graph = _build_fuzzy_graph(neighbors, labels, settings.target_weight)
+    layout = compute_initial_layout(
         vectors, settings.dimensions, _INITIAL_RADIUS, settings.seed, initial
     )
-    return _optimize(start, graph, settings, progress, kernel)
+    return _optimize(layout, graph, settings, progress, kernel)
 
 
 def _build_fuzzy_graph(
-    neighbours: Neighbors, labels: NDArray[Any] | None, pull: float
+    neighbors: Neighbors, labels: NDArray[Any] | None, target_weight: float
 ) -> _FuzzyGraph:
-    weights = downweight_other_labels(
-        _compute_memberships(neighbours.distances), neighbours.indices, labels, pull
-    )
-    pairs = symmetrize(neighbours.indices, weights)
-    # Either of the two has to care: the probability that not both do not.
-    return _FuzzyGraph(pairs, pairs.sums - pairs.products)
+    memberships = _compute_memberships(neighbors.distances)
+    memberships = downweight_other_labels(memberships, neighbors.indices, labels, target_weight)
+    edges = symmetrize(neighbors.indices, memberships)
+    # The probability that at least one direction exists: a + b - ab.
+    return _FuzzyGraph(edges, edges.sums - edges.products)
 
 
 def _compute_memberships(distances: Float32) -> Float64:
-    """For every row, 1 for the nearest and less for others, so that all have about as much."""
+    """Return exponential weights, 1 for the nearest, whose sum is about the same in every row."""
     target = np.log2(distances.shape[1] + 1)
-    beyond = np.maximum(distances.astype(np.float64) - distances[:, :1], 0)
-    low, high = np.zeros(len(beyond)), np.full(len(beyond), np.inf)
-    scale = np.ones(len(beyond))
+    excess = np.maximum(distances.astype(np.float64) - distances[:, :1], 0)
+    low, high = np.zeros(len(excess)), np.full(len(excess), np.inf)
+    scale = np.ones(len(excess))
     for _ in range(_BANDWIDTH_BISECTIONS):
-        is_much = np.exp(-beyond / scale[:, None]).sum(axis=1) > target
-        low, high = np.where(is_much, low, scale), np.where(is_much, scale, high)
+        is_too_large = np.exp(-excess / scale[:, None]).sum(axis=1) > target
+        low, high = np.where(is_too_large, low, scale), np.where(is_too_large, scale, high)
         scale = np.where(np.isinf(high), scale * 2, (low + high) / 2)
-    # Where all are equally far no scale is right, and a tiny one would divide by nothing.
+    # If all distances are equal, no scale reaches the target; avoid a division by zero.
     scale = np.maximum(scale, 1e-3 * max(float(distances.mean()), 1e-12))
-    weights: Float64 = np.exp(-beyond / scale[:, None])
-    return weights
+    memberships: Float64 = np.exp(-excess / scale[:, None])
+    return memberships
 
 
 def _optimize(
     layout: Float64,
     graph: _FuzzyGraph,
     settings: UmapSettings,
-    work: JobProgress,
+    progress: JobProgress,
     kernel: ModuleType | None,
 ) -> Float32:
+    """Minimize the cross entropy by stochastic gradient descent with negative sampling."""
     epochs = settings.epochs or (500 if len(layout) <= _MAX_POINTS_FOR_500_EPOCHS else 200)
     a, b = fit_ab_params(settings.min_dist)
-    # Weak pairs come up seldom; those that never would are left out.
+    # Weak edges are sampled in few epochs; those that would never be are dropped.
     periods = graph.strengths.max() / np.maximum(graph.strengths, 1e-12)
-    chosen = periods <= epochs
-    heads, tails = graph.pairs.rows[chosen], graph.pairs.columns[chosen]
-    periods = periods[chosen]
-    due = periods.copy()
-    step = settle if kernel is None else kernel.settle
-    random = np.array([settings.seed * 2 + 1], np.uint64)
+    is_sampled = periods <= epochs
+    heads, tails = graph.edges.rows[is_sampled], graph.edges.columns[is_sampled]
+    periods = periods[is_sampled]
+    next_epochs = periods.copy()
+    random_state = np.array([settings.seed * 2 + 1], np.uint64)
+    run_epoch = (kernel or forces_python).run_umap_epoch
     for epoch in range(1, epochs + 1):
         rate = 1 - (epoch - 1) / epochs
-        step(
-            layout, heads, tails, periods, due, float(epoch), rate, a, b, _NEGATIVE_SAMPLES, random
+        run_epoch(
+            layout,
+            heads,
+            tails,
+            periods,
+            next_epochs,
+            float(epoch),
+            rate,
+            a,
+            b,
+            _NEGATIVE_SAMPLES,
+            random_state,
         )
-        work.step("moving points", epoch, epochs)
+        progress.step("optimizing layout", epoch, epochs)
         if epoch % _PUBLISH_EVERY == 0:
-            work.show(layout.astype(np.float32))
+            progress.show(layout.astype(np.float32))
     return layout.astype(np.float32)
+
+
+def fit_ab_params(min_dist: float) -> tuple[float, float]:
+    """Fit the low-dimensional curve 1 / (1 + a·x²ᵇ) to one that falls off after ``min_dist``.
+
+    Uses the Levenberg-Marquardt method on the logarithms of ``a`` and ``b``.
+    """
+    x = np.linspace(0, 3 * _SPREAD, 300)[1:]
+    target = np.where(x < min_dist, 1, np.exp(-(x - min_dist) / _SPREAD))
+    params = best = np.array([0.0, 0.0])
+    damping, best_error = 1e-3, np.inf
+    for _ in range(_FIT_ITERATIONS):
+        a, b = np.exp(params)
+        power = a * x ** (2 * b)
+        curve = 1 / (1 + power)
+        residuals = curve - target
+        error = residuals @ residuals
+        if error < best_error:
+            best, best_error, damping = params, error, damping / 3
+            by_log_a = -(curve**2) * power
+            jacobian = np.stack([by_log_a, by_log_a * 2 * b * np.log(x)], 1)
+            normal, gradient = jacobian.T @ jacobian, jacobian.T @ residuals
+        else:
+            damping *= 4
+        params = best - np.linalg.solve(normal + damping * np.diag(np.diag(normal)), gradient)
+    a, b = np.exp(best)
+    return float(a), float(b)

@@ -1,25 +1,27 @@
 from tracklight.types import Float32, Float64, Int32, Int64
 
-def pick(
-    order: Float32,
-    own: Int64,
+def select_nearest(
+    scores: Float32,
+    excluded: Int64,
     vectors: Float32,
     queries: Float32,
     metric: str,
     extra: int,
-    places: Int32,
+    indices: Int32,
     distances: Float64,
     farthest: Float32,
 ) -> None: ...
-def estimate(vectors: Float32, query: Float32, metric: str, distances: Float32) -> None: ...
-def refine(
+def estimate_distances(
+    vectors: Float32, query: Float32, metric: str, distances: Float32
+) -> None: ...
+def refine_neighbors(
     vectors: Float32,
     metric: str,
     known: Int32,
     known_distances: Float32,
-    company: int,
+    fanout: int,
     begin: int,
     end: int,
-    places: Int32,
+    indices: Int32,
     distances: Float32,
 ) -> None: ...
