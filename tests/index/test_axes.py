@@ -61,5 +61,5 @@ def test_a_point_without_a_place_is_left_out(place: float) -> None:
 
 @pytest.mark.parametrize("axis", ["steps", "", "metric:", "Step"])
 def test_what_is_no_axis_is_told(axis: str) -> None:
-    with pytest.raises(UsageError, match=f'"{axis}" is no axis: step, relative_step'):
+    with pytest.raises(UsageError, match=f'unknown axis "{axis}"; use step, relative_step'):
         SeriesQuery(axis)

@@ -40,15 +40,15 @@ class TestSame:
     @given(columns)
     def test_survey(self, value: np.ndarray) -> None:
         ours, theirs = np.full(3, -7), np.full(3, -7)
-        assert _loops.survey(value, ours) == loops_python.survey(value, theirs)
+        assert _loops.find_extremes(value, ours) == loops_python.find_extremes(value, theirs)
         assert ours.tolist() == theirs.tolist()
 
     @given(columns)
     def test_rises(self, value: np.ndarray) -> None:
-        assert _loops.rises(value) == loops_python.rises(value)
+        assert _loops.is_sorted(value) == loops_python.is_sorted(value)
         finite = np.sort(value[np.isfinite(value)])
-        assert _loops.rises(finite) and loops_python.rises(finite)
-        assert _loops.rises(finite.astype(np.int64))
+        assert _loops.is_sorted(finite) and loops_python.is_sorted(finite)
+        assert _loops.is_sorted(finite.astype(np.int64))
 
     @given(columns, st.floats(0, 0.999))
     def test_ema(self, value: np.ndarray, weight: float) -> None:
@@ -87,17 +87,17 @@ class TestEach:
     def test_survey_finds_the_first_of_equals(self, loops: Loops) -> None:
         odd = np.full(2, -1)
         value = np.array([math.nan, 2.0, 1.0, 1.0, 2.0, math.inf, math.nan])
-        assert loops.survey(value, odd) == (2, 1, 3)
+        assert loops.find_extremes(value, odd) == (2, 1, 3)
         assert odd.tolist() == [0, 5]
 
     def test_survey_of_nothing_finite_finds_nothing(self, loops: Loops) -> None:
-        assert loops.survey(np.array([math.nan]), np.empty(0, np.int64)) == (-1, -1, 1)
+        assert loops.find_extremes(np.array([math.nan]), np.empty(0, np.int64)) == (-1, -1, 1)
 
     def test_nan_does_not_rise(self, loops: Loops) -> None:
-        assert not loops.rises(np.array([1.0, math.nan, 2.0]))
-        assert loops.rises(np.array([math.nan]))
-        assert loops.rises(np.array([1, 1, 2]))
-        assert not loops.rises(np.array([2, 1]))
+        assert not loops.is_sorted(np.array([1.0, math.nan, 2.0]))
+        assert loops.is_sorted(np.array([math.nan]))
+        assert loops.is_sorted(np.array([1, 1, 2]))
+        assert not loops.is_sorted(np.array([2, 1]))
 
     def test_a_spike_leaves_no_trace_in_the_mean_once_it_is_past(self, loops: Loops) -> None:
         out = fill(loops.mean, np.array([1.0, 1e300, 1.0, 1.0, 1.0]), 1, 1)
