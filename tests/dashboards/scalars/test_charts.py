@@ -118,7 +118,7 @@ def test_a_tag_that_nobody_has_is_an_empty_chart() -> None:
 
 def test_an_axis_that_nobody_has_is_told_in_its_chart() -> None:
     chart = query(Log(SHORT), "loss", x="metric:epoch")
-    assert chart.error.what == 'no run has a scalar "epoch" to put on the axis'
+    assert chart.error.what == 'no run has a scalar "epoch" for the x axis'
 
 
 def test_a_metric_can_stand_on_the_axis_in_any_order() -> None:

@@ -62,7 +62,7 @@ def test_too_many_points_are_counted_before_they_are_copied(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(tables, "_MAX_POINTS", 3)
-    with pytest.raises(UsageError, match="these are 4 points, and a download holds 3"):
+    with pytest.raises(UsageError, match="the download has 4 points; the limit is 3"):
         frame()
 
 

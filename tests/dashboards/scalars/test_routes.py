@@ -42,8 +42,8 @@ def test_a_file_is_downloaded_by_a_link(client: TestClient) -> None:
         ("query", {"charts": [{"id": "a", "tags": ["loss"], "stat": 1}]}, "stat"),
         ("query", {"charts": [], "smoothing": {"kind": "ema", "amount": 2}}, "takes amounts from"),
         ("query", {"charts": [], "smoothing": {"kind": "emma", "amount": 1}}, "emma"),
-        ("at", {"tags": ["loss"], "at": 1, "x": "steps"}, "unknown axis"),
-        ("range", {"tags": ["loss"], "x": "metric:epoch"}, "to put on the axis"),
+        ("at", {"tags": ["loss"], "at": 1, "x": "steps"}, "Unknown axis"),
+        ("range", {"tags": ["loss"], "x": "metric:epoch"}, "for the x axis"),
         ("table", {"tags": ["loss"], "format": "xlsx"}, "xlsx"),
     ],
 )
