@@ -16,7 +16,7 @@ def take(path: Path, position: int) -> Fingerprint:
 
 
 @pytest.mark.parametrize("position", [0, 1, 100, 4096, 4097, 10_000, 50_000])
-def test_a_file_that_grew_still_matches(position: int, tmp_path: Path) -> None:
+def test_grown_file_matches(position: int, tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(bytes(range(250)) * 200)
     before = take(path, position)
@@ -27,9 +27,7 @@ def test_a_file_that_grew_still_matches(position: int, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("position", [100, 4096, 10_000, 50_000])
 @pytest.mark.parametrize("at_the_end", [False, True])
-def test_a_difference_at_either_end_is_noticed(
-    position: int, at_the_end: bool, tmp_path: Path
-) -> None:
+def test_detects_difference_at_either_end(position: int, at_the_end: bool, tmp_path: Path) -> None:
     path = tmp_path / "file"
     data = bytearray(bytes(range(250)) * 200)
     path.write_bytes(data)
@@ -39,7 +37,7 @@ def test_a_difference_at_either_end_is_noticed(
     assert not matches_fingerprint(fs, str(path), before)
 
 
-def test_what_comes_after_does_not_matter(tmp_path: Path) -> None:
+def test_ignores_bytes_after_position(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"read" + b"torn")
     before = take(path, 4)
@@ -47,7 +45,7 @@ def test_what_comes_after_does_not_matter(tmp_path: Path) -> None:
     assert matches_fingerprint(fs, str(path), before)
 
 
-def test_a_shorter_file_does_not_match(tmp_path: Path) -> None:
+def test_shorter_file_does_not_match(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(bytes(9000))
     before = take(path, 9000)
@@ -55,7 +53,7 @@ def test_a_shorter_file_does_not_match(tmp_path: Path) -> None:
     assert not matches_fingerprint(fs, str(path), before)
 
 
-def test_the_head_is_read_only_once(tmp_path: Path) -> None:
+def test_reads_head_only_once(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(bytes(range(250)) * 200)
     with fs.open(str(path)) as handle:

@@ -225,7 +225,7 @@ class _Client:
         async with self._get_slots():
             return await self.retry(lambda: self._stat(url))
 
-    async def get_page(self, url: str) -> _Page:
+    async def get_page(self, url: str) -> ListingPage:
         async with self._get_slots():
             return await self.retry(lambda: self._get_page(url))
 
@@ -251,7 +251,7 @@ class _Client:
             response.close()
             return stat
 
-    async def _get_page(self, url: str) -> _Page:
+    async def _get_page(self, url: str) -> ListingPage:
         async with await self.send("GET", url, {}) as response:
             kind = response.headers.get("Content-Type", "text/html").partition(";")[0].strip()
             data = b""
@@ -260,7 +260,7 @@ class _Client:
                 while not response.content.at_eof() and len(data) < _MAX_LISTING_BYTES:
                     data += await response.content.read(_MAX_LISTING_BYTES - len(data))
             text = data.decode(response.charset or "utf-8", "replace")
-            return _Page(str(response.url), kind.lower(), text)
+            return ListingPage(str(response.url), kind.lower(), text)
 
     def _get_slots(self) -> asyncio.Semaphore:
         if self._slots is None:  # created on the loop, because Python 3.10 binds it to that loop
@@ -293,7 +293,7 @@ def _get_client() -> _Client:
         return _clients[0]
 
 
-class _Page(NamedTuple):
+class ListingPage(NamedTuple):
     """A page that should be a directory listing; ``url`` is the URL after redirects."""
 
     url: str
@@ -301,7 +301,7 @@ class _Page(NamedTuple):
     text: str
 
 
-class _Link(NamedTuple):
+class ListingLink(NamedTuple):
     name: str
     is_directory: bool
 
@@ -348,7 +348,7 @@ class _DirectoryWalk:
         except OSError as error:
             self._listing.add_problem(url, error)
             return
-        links = _parse_links(page)
+        links = parse_links(page)
         if links is None:
             self._add_no_listing(relative, url)
             return
@@ -382,7 +382,7 @@ class _DirectoryWalk:
             )
 
 
-def _parse_links(page: _Page) -> list[_Link] | None:
+def parse_links(page: ListingPage) -> list[ListingLink] | None:
     """Return the entries of a directory listing, or None if the page is something else."""
     if page.content_type == "application/json":
         return _parse_json(page.text)
@@ -391,7 +391,7 @@ def _parse_links(page: _Page) -> list[_Link] | None:
     base = unquote(urlsplit(page.url).path, errors="surrogateescape")
     base = base[: base.rfind("/") + 1]
     host = urlsplit(page.url).netloc
-    found: dict[_Link, None] = {}
+    found: dict[ListingLink, None] = {}
     for href in parser.hrefs:
         try:
             target = urlsplit(urljoin(page.url, href))
@@ -401,18 +401,18 @@ def _parse_links(page: _Page) -> list[_Link] | None:
         if target.netloc != host or target.query or not path.startswith(base):
             continue
         name = path[len(base) :]
-        link = _Link(name.removesuffix("/"), name.endswith("/"))
+        link = ListingLink(name.removesuffix("/"), name.endswith("/"))
         if link.name and "/" not in link.name and link.name not in (".", ".."):
             found[link] = None
     is_listing = any(title in parser.title.lower() for title in _LISTING_TITLES)
     return list(found) if found or is_listing else None
 
 
-def _parse_json(text: str) -> list[_Link] | None:
+def _parse_json(text: str) -> list[ListingLink] | None:
     """Parse a listing of nginx with ``autoindex_format json``."""
     try:
         entries = json.loads(text)
-        links = [_Link(str(it["name"]), it["type"] == "directory") for it in entries]
+        links = [ListingLink(str(it["name"]), it["type"] == "directory") for it in entries]
     except (ValueError, TypeError, KeyError):
         return None
     return [link for link in links if "/" not in link.name and link.name not in ("", ".", "..")]

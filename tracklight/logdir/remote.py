@@ -102,7 +102,7 @@ class RemoteFileSystem:
             directory, _, name = relative.rpartition("/")
             if is_wanted(name) and not is_excluded(directory):
                 path = root if key == root_key else f"{root}/{relative}"
-                listing.files.append(ListedFile(directory, name, path, _get_stat(info)))
+                listing.files.append(ListedFile(directory, name, path, parse_file_stat(info)))
         return listing
 
     def exists(self, path: str) -> bool:
@@ -123,7 +123,7 @@ class RemoteFileSystem:
             info = _retry(path, lambda: fs.info(self._strip(path)))
         except FileNotFoundError:
             return None
-        return _get_stat(info) if info.get("type") == "file" else None
+        return parse_file_stat(info) if info.get("type") == "file" else None
 
     def read(self, path: str, offset: int, size: int) -> bytes:
         if size <= 0:
@@ -270,7 +270,8 @@ def _describe(path: str, error: Exception) -> OSError:
     return OSError(errno.EIO, text + _HINTS.get(type(error).__name__, ""), path)
 
 
-def _get_stat(info: Mapping[str, Any]) -> FileStat:
+def parse_file_stat(info: Mapping[str, Any]) -> FileStat:
+    """Convert the description of a file by fsspec; stores differ in the names of its fields."""
     identity = next((str(info[key]).strip('"') for key in _IDENTITY_FIELDS if info.get(key)), "")
     time_s = next((_get_seconds(info[key]) for key in _MTIME_FIELDS if info.get(key)), 0)
     return FileStat(int(info["size"] or 0), time_s * 1_000_000_000, identity)

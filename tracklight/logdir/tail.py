@@ -120,7 +120,7 @@ class _Window:
         return bytes(self._data[begin : begin + count]) if is_inside else None
 
 
-class _Buffers(threading.local):
+class ReadBuffers(threading.local):
     """One read buffer per thread, reused for all files that the thread reads."""
 
     def __init__(self) -> None:
@@ -138,4 +138,4 @@ class _Buffers(threading.local):
             self._buffer = bytearray()
 
 
-_buffers = _Buffers()
+_buffers = ReadBuffers()

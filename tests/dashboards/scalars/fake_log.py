@@ -1,4 +1,4 @@
-"""Asks the Scalars dashboard about series in memory, without a server around it."""
+"""Call the routes of the Scalars dashboard with series in memory, without a server."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tracklight.types import Series
 
 
 class Log:
-    """Some series, as a dashboard sees them."""
+    """A `Source` with some series."""
 
     def __init__(self, *series: Series) -> None:
         self.series = {(one.run, one.tag): one for one in series}
@@ -50,7 +50,7 @@ def _columns(series: dict[Any, Series]) -> tuple[Any, ...]:
 
 
 def ask(route: str, log: Log, /, **fields: object) -> Any:
-    """The answer as it comes: structs with arrays in them."""
+    """Return the response of a route, a struct with arrays."""
     context = Context(
         log,  # type: ignore[arg-type]
         log.tags,
@@ -63,7 +63,7 @@ def ask(route: str, log: Log, /, **fields: object) -> Any:
 
 
 def query(log: Log, *tags: str, **fields: object) -> Any:
-    """The chart of some tags."""
+    """Return one chart of some tags."""
     place = {name: fields.pop(name) for name in ("start", "stop") if name in fields}
     answer = ask("query", log, charts=[{"id": "one", "tags": list(tags), **place}], **fields)
     return answer.charts[0]

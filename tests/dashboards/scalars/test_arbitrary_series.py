@@ -1,4 +1,4 @@
-"""Whatever a log holds and whatever is asked of it, there is an answer, and it holds together."""
+"""Any series and any request give a consistent response."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ any_time = st.one_of(st.floats(0, 2e9), st.sampled_from([math.nan, math.inf]))
 
 @st.composite
 def logged(draw: st.DrawFn, run: str, tag: str) -> Series:
-    """Any points in any order, marked as the index marks those that were overwritten."""
+    """Return any points in any order, with overwritten ones marked like the index does."""
     rows = draw(st.lists(st.tuples(st.integers(-5, 40), any_number, any_time), max_size=40))
     steps, values, times = zip(*rows, strict=True) if rows else ((), (), ())
     step, wall = np.array(steps, np.int64), np.array(times, np.float64)
@@ -70,7 +70,7 @@ charts = st.fixed_dictionaries(
 
 
 @given(logs, looks, charts)
-def test_every_chart_can_be_drawn(
+def test_draws_any_chart(
     all_series: tuple[Series, ...], look: dict[str, Any], chart: dict[str, Any]
 ) -> None:
     answer = query(Log(*all_series), "loss", **look, **chart)
@@ -90,7 +90,7 @@ def test_every_chart_can_be_drawn(
 
 
 @given(logs, looks, st.floats(-50, 50))
-def test_every_table_can_be_filled(
+def test_fills_any_table(
     all_series: tuple[Series, ...], look: dict[str, Any], place: float
 ) -> None:
     log = Log(*all_series)

@@ -25,7 +25,7 @@ def frame(**fields: object) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])
-def test_a_file_has_every_point(form: str) -> None:
+def test_file_has_every_point(form: str) -> None:
     found = frame(format=form)
     assert list(found) == ["run", "tag", "step", "wall_time", "value"]
     assert found.run.tolist() == ['a "b"'] * 3 + ["c"]
@@ -34,7 +34,7 @@ def test_a_file_has_every_point(form: str) -> None:
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])
-def test_what_is_asked_for_adds_columns(form: str) -> None:
+def test_adds_requested_columns(form: str) -> None:
     found = frame(
         format=form, runs=['a "b"'], x="relative", overwritten=True,
         smoothing={"kind": "mean", "amount": 1},
@@ -46,7 +46,7 @@ def test_what_is_asked_for_adds_columns(form: str) -> None:
     assert found.smoothed.dropna().tolist() == [5.0, 10.0, 20.0]
 
 
-def test_json_holds_a_series_in_each_object() -> None:
+def test_json_has_one_object_per_series() -> None:
     blob = ask("table", LOG, tags=["loss"], format="json")
     assert (blob.media_type, blob.filename) == ("application/json", "scalars.json")
     a, c = json.loads(blob.content)
@@ -54,11 +54,11 @@ def test_json_holds_a_series_in_each_object() -> None:
     assert c["value"] == ["NaN"]
 
 
-def test_nothing_is_a_file_with_a_head() -> None:
+def test_empty_selection_gives_header_only() -> None:
     assert ask("table", LOG, tags=[]).content == b"run,tag,step,wall_time,value\n"
 
 
-def test_too_many_points_are_counted_before_they_are_copied(
+def test_rejects_too_many_points(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(tables, "_MAX_POINTS", 3)
@@ -66,7 +66,7 @@ def test_too_many_points_are_counted_before_they_are_copied(
         frame()
 
 
-def test_without_pyarrow_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_names_missing_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     with pytest.raises(MissingDependencyError, match=r"tracklight\[parquet\]"):
         frame(format="parquet")
