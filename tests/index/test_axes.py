@@ -28,10 +28,10 @@ def test_maps_points_to_axis(axis: str, x: list[float], values: list[float]) -> 
 
 
 def test_relative_axes_start_at_first_point_not_overwritten() -> None:
-    one = series([0, 5, 5, 6], [0.0, 1.0, 2.0, 3.0], overwritten=[0, 1])
-    assert compute_curve(one, SeriesQuery("relative")).x.tolist() == [0, 1]
-    assert compute_curve(one, SeriesQuery("relative_step")).x.tolist() == [0, 1]
-    assert compute_curve(one, SeriesQuery("index")).x.tolist() == [0, 1]
+    data = series([0, 5, 5, 6], [0.0, 1.0, 2.0, 3.0], overwritten=[0, 1])
+    assert compute_curve(data, SeriesQuery("relative")).x.tolist() == [0, 1]
+    assert compute_curve(data, SeriesQuery("relative_step")).x.tolist() == [0, 1]
+    assert compute_curve(data, SeriesQuery("index")).x.tolist() == [0, 1]
 
 
 def test_metric_axis_uses_last_value_up_to_step() -> None:
@@ -52,11 +52,11 @@ def test_empty_metric_gives_empty_curve() -> None:
     assert len(compute_curve(ONE, SeriesQuery("metric:lr"), series([], []))) == 0
 
 
-@pytest.mark.parametrize("place", [math.nan, math.inf, -math.inf])
-def test_drops_points_with_non_finite_x(place: float) -> None:
-    one = series([0, 1, 2], [1.0, 2.0, 3.0], wall=[5.0, place, 6.0])
-    assert compute_curve(one, SeriesQuery("wall")).value.tolist() == [1, 3]
-    assert compute_curve(one, SeriesQuery("step")).value.tolist() == [1, 2, 3]
+@pytest.mark.parametrize("x", [math.nan, math.inf, -math.inf])
+def test_drops_points_with_non_finite_x(x: float) -> None:
+    data = series([0, 1, 2], [1.0, 2.0, 3.0], wall=[5.0, x, 6.0])
+    assert compute_curve(data, SeriesQuery("wall")).value.tolist() == [1, 3]
+    assert compute_curve(data, SeriesQuery("step")).value.tolist() == [1, 2, 3]
 
 
 @pytest.mark.parametrize("axis", ["steps", "", "metric:", "Step"])

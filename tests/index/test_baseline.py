@@ -21,10 +21,12 @@ BASE = series([0, 10, 20], [1.0, 3.0, 0.0])
 
 
 def compare(
-    one: Series, base: Series = BASE, mode: BaselineMode = "difference", **lens: Smoothing
+    data: Series, base: Series = BASE, mode: BaselineMode = "difference", **options: Smoothing
 ) -> Curve:
-    baseline = make_baseline(compute_curve(base, SeriesQuery(**lens)))
-    return compute_curve(one, SeriesQuery(**lens, baselines={"loss": baseline}, baseline_mode=mode))
+    baseline = make_baseline(compute_curve(base, SeriesQuery(**options)))
+    return compute_curve(
+        data, SeriesQuery(**options, baselines={"loss": baseline}, baseline_mode=mode)
+    )
 
 
 def test_interpolates_baseline_at_points_of_series() -> None:

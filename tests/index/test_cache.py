@@ -145,15 +145,15 @@ def test_detects_changed_byte_in_file_of_same_size(logdir: Path, store: Path) ->
 def test_recovers_from_corruption_anywhere_in_pack(
     tmp_path_factory: pytest.TempPathFactory, where: float, flipped: bool
 ) -> None:
-    place = tmp_path_factory.mktemp("damage")
-    write(place / "logs", "a", points(range(20)) + picture(1, b"pixels"))
-    write(place / "logs", "b", points([0, 1]) + start(1) + points([1], tag="other"))
-    expected = read_and_store(place / "logs", place / "cache")
-    (pack,) = packs(place / "cache")
+    folder = tmp_path_factory.mktemp("damage")
+    write(folder / "logs", "a", points(range(20)) + picture(1, b"pixels"))
+    write(folder / "logs", "b", points([0, 1]) + start(1) + points([1], tag="other"))
+    expected = read_and_store(folder / "logs", folder / "cache")
+    (pack,) = packs(folder / "cache")
     content = pack.read_bytes()
     at = int(where * len(content))
     pack.write_bytes(b.flip(content, at) if flipped else content[:at])
-    assert read_and_store(place / "logs", place / "cache") == expected
+    assert read_and_store(folder / "logs", folder / "cache") == expected
 
 
 def test_ignores_folder_of_other_version(logdir: Path, store: Path) -> None:
@@ -188,13 +188,13 @@ def _fill(logdir: Path, store: Path) -> None:
 def test_two_processes_share_cache(logdir: Path, store: Path) -> None:
     context = multiprocessing.get_context("spawn")
     both = [context.Process(target=_fill, args=(logdir, store)) for _ in range(2)]
-    for one in both:
-        one.start()
+    for process in both:
+        process.start()
     for step in range(300, 310):
         append(logdir / "a" / "events.out.tfevents.1", point(step, 1.0))
-    for one in both:
-        one.join(60)
-        assert one.exitcode == 0
+    for process in both:
+        process.join(60)
+        assert process.exitcode == 0
     assert read_and_store(logdir, store) == read_and_store(logdir, False)
 
 

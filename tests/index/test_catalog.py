@@ -278,9 +278,11 @@ def test_several_shards_give_same_results_as_one(tmp_path: Path) -> None:
     catalog = open_catalog(tmp_path, shards=3)
     assert [run.points for run in catalog.runs()] == [1, 2, 3, 4, 5, 6, 7]
     assert steps(catalog, "run6") == list(range(7))
-    seen = catalog.query([(f"run{run}", "loss") for run in range(7)], SeriesQuery(), ExtentView())
-    assert [extent.points for extent in seen] == [1, 2, 3, 4, 5, 6, 7]
-    assert merge_extents(seen) == (0, 6)
+    extents = catalog.query(
+        [(f"run{run}", "loss") for run in range(7)], SeriesQuery(), ExtentView()
+    )
+    assert [extent.points for extent in extents] == [1, 2, 3, 4, 5, 6, 7]
+    assert merge_extents(extents) == (0, 6)
     assert catalog.progress.files_done == catalog.progress.files_total == 7
 
 

@@ -21,8 +21,8 @@ from tracklight.index.series_query import SeriesQuery, compute_curve
 from tracklight.types import Series
 
 
-def reduce(one: Series, start: float, stop: float, width: int) -> PixelColumns:
-    curve = compute_curve(one, SeriesQuery())
+def reduce(data: Series, start: float, stop: float, width: int) -> PixelColumns:
+    curve = compute_curve(data, SeriesQuery())
     return reduce_curve(curve.take(curve.select_rows(start, stop)), make_edges(start, stop, width))
 
 

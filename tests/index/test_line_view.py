@@ -15,13 +15,13 @@ from tracklight.types import Series
 EMA = Smoothing("ema", 0.9)
 
 
-def draw(one: Series, start: float, stop: float, width: int, most_whole: int = 0) -> Line:
-    return LineView(make_edges(start, stop, width), most_whole)(compute_curve(one, SeriesQuery()))
+def draw(data: Series, start: float, stop: float, width: int, max_points: int = 0) -> Line:
+    return LineView(make_edges(start, stop, width), max_points)(compute_curve(data, SeriesQuery()))
 
 
 def test_keeps_float64_where_needed() -> None:
-    one = series(range(100), (1e9 + np.arange(100.0)).tolist())
-    assert draw(one, 0, 99, 10).columns.smoothed.dtype == np.float64
+    data = series(range(100), (1e9 + np.arange(100.0)).tolist())
+    assert draw(data, 0, 99, 10).columns.smoothed.dtype == np.float64
     small = series(range(100), np.arange(100.0).tolist())
     assert draw(small, 0, 99, 10).columns.smoothed.dtype == np.float32
 
@@ -56,18 +56,18 @@ finite_or_not = st.one_of(st.floats(-1e6, 1e6), st.sampled_from([math.nan, math.
     st.integers(0, 100),
 )
 def test_line_is_complete_or_covers_all_points(
-    points: dict[int, float], start: int, length: int, width: int, most_whole: int
+    points: dict[int, float], start: int, length: int, width: int, max_points: int
 ) -> None:
     steps = sorted(points)
-    line = draw(series(steps, [points[s] for s in steps]), start, start + length, width, most_whole)
+    line = draw(series(steps, [points[s] for s in steps]), start, start + length, width, max_points)
     inside = [step for step in steps if start <= step <= start + length]
     columns = line.columns
     if columns.x is not None:
-        assert len(inside) <= most_whole
+        assert len(inside) <= max_points
         assert set(inside) <= set(columns.x.tolist())
         assert len(columns.x) <= len(inside) + 2
     else:
-        assert len(inside) > most_whole and len(columns.smoothed) == width
+        assert len(inside) > max_points and len(columns.smoothed) == width
         values = np.array([points[step] for step in inside])
         values = values[np.isfinite(values)].astype(np.float32)
         if len(values):

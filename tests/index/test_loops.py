@@ -85,10 +85,10 @@ class TestSame:
 @pytest.mark.parametrize("loops", BOTH)
 class TestEach:
     def test_find_extremes_returns_first_of_equal_values(self, loops: Loops) -> None:
-        odd = np.full(2, -1)
+        nonfinite = np.full(2, -1)
         value = np.array([math.nan, 2.0, 1.0, 1.0, 2.0, math.inf, math.nan])
-        assert loops.find_extremes(value, odd) == (2, 1, 3)
-        assert odd.tolist() == [0, 5]
+        assert loops.find_extremes(value, nonfinite) == (2, 1, 3)
+        assert nonfinite.tolist() == [0, 5]
 
     def test_find_extremes_of_non_finite_values(self, loops: Loops) -> None:
         assert loops.find_extremes(np.array([math.nan]), np.empty(0, np.int64)) == (-1, -1, 1)

@@ -40,11 +40,11 @@ def test_reads_many_values_like_single_ones(
     logs.write(folder, "a", b"".join(records[:split]), name="events.out.tfevents.1")
     logs.write(folder, "a", b"".join(records[split:]), name="events.out.tfevents.2")
     catalog = logs.open_catalog(folder)
-    located = catalog.locate("a", "picture")
-    asked = data.draw(st.lists(st.integers(0, len(located) - 1), max_size=20))
+    locations = catalog.locate("a", "picture")
+    indexes = data.draw(st.lists(st.integers(0, len(locations) - 1), max_size=20))
     try:
-        one_by_one = [catalog.read(located, index) for index in asked]
-        assert catalog.read_many(located, asked) == one_by_one
+        one_by_one = [catalog.read(locations, index) for index in indexes]
+        assert catalog.read_many(locations, indexes) == one_by_one
     finally:
         catalog.close()
 
@@ -52,19 +52,19 @@ def test_reads_many_values_like_single_ones(
 def test_rejects_changed_record(tmp_path: Path) -> None:
     path = logs.write(tmp_path, "a", b"".join(logs.picture(step, b"data") for step in range(9)))
     catalog = logs.open_catalog(tmp_path)
-    located = catalog.locate("a", "picture")
-    path.write_bytes(b.flip(path.read_bytes(), int(located.record[4]) + 40))
+    locations = catalog.locate("a", "picture")
+    path.write_bytes(b.flip(path.read_bytes(), int(locations.record[4]) + 40))
     with pytest.raises(CorruptRecordError, match="wrong checksum"):
-        catalog.read_many(located, range(9))
-    assert len(catalog.read_many(located, [3, 5])) == 2
+        catalog.read_many(locations, range(9))
+    assert len(catalog.read_many(locations, [3, 5])) == 2
     path.write_bytes(path.read_bytes()[:50])
     with pytest.raises(CorruptRecordError, match="has changed"):
-        catalog.read_many(located, [8])
+        catalog.read_many(locations, [8])
     catalog.close()
 
 
 def test_reads_neighbors_together() -> None:
-    places = [RecordSlice(record, 0, 84) for record in (0, 100, 200, 9000, 9100)]
-    assert [len(near) for near in iter_nearby(places, 1000, 10_000)] == [3, 2]
-    assert [len(near) for near in iter_nearby(places, 1000, 200)] == [2, 1, 2]
+    slices = [RecordSlice(record, 0, 84) for record in (0, 100, 200, 9000, 9100)]
+    assert [len(group) for group in iter_nearby(slices, 1000, 10_000)] == [3, 2]
+    assert [len(group) for group in iter_nearby(slices, 1000, 200)] == [2, 1, 2]
     assert list(iter_nearby([], 1000, 200)) == []

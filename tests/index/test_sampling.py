@@ -22,8 +22,8 @@ def test_picks_existing_values_of_many() -> None:
 
 
 def test_merges_grids_of_several_curves() -> None:
-    places = [np.array([0.0, 2.0]), np.array([0.0, 2.0]), np.array([1.0])]
-    assert merge_sample_grids(places, 0, 2, 10).tolist() == [0, 1, 2]
+    grids = [np.array([0.0, 2.0]), np.array([0.0, 2.0]), np.array([1.0])]
+    assert merge_sample_grids(grids, 0, 2, 10).tolist() == [0, 1, 2]
     assert len(merge_sample_grids([np.arange(100.0), np.arange(100) + 0.5], 0, 100, 10)) <= 10
     assert merge_sample_grids([], 0, 1, 10).tolist() == []
 

@@ -27,8 +27,8 @@ def frame(log: Log, *runs: str) -> pd.DataFrame:
 
 def band(log: Log, *runs: str, **fields: object) -> object:
     chart = query(log, "loss", groups=[{"key": "all", "runs": list(runs)}], **fields)
-    (found,) = chart.bands
-    return found
+    (result,) = chart.bands
+    return result
 
 
 DIFFERENT = Log(
@@ -40,55 +40,55 @@ DIFFERENT = Log(
 
 def test_interpolates_runs_with_different_steps() -> None:
     rows = frame(DIFFERENT, "a", "b", "c")
-    found = band(DIFFERENT, "a", "b", "c")
-    assert found.x.tolist() == rows.index.tolist()
-    np.testing.assert_allclose(found.center, rows.mean(axis=1), atol=1e-12)
+    result = band(DIFFERENT, "a", "b", "c")
+    assert result.x.tolist() == rows.index.tolist()
+    np.testing.assert_allclose(result.center, rows.mean(axis=1), atol=1e-12)
 
 
 @pytest.mark.parametrize("spread", ["std", "stderr", "ci95"])
 def test_spreads_match_pandas(spread: str) -> None:
     rows = frame(DIFFERENT, "a", "b", "c")
-    found = band(DIFFERENT, "a", "b", "c", band=spread)
-    reach = rows.std(axis=1).fillna(0.0)
+    result = band(DIFFERENT, "a", "b", "c", band=spread)
+    half_width = rows.std(axis=1).fillna(0.0)
     count = rows.count(axis=1)
     if spread != "std":
-        reach = reach / np.sqrt(count)
+        half_width = half_width / np.sqrt(count)
     if spread == "ci95":
-        reach = reach * count.map({1: 0.0, 2: 12.7062047, 3: 4.30265273})
-    np.testing.assert_allclose(found.high - found.center, reach, rtol=1e-6, atol=1e-12)
-    np.testing.assert_allclose(found.center - found.low, reach, rtol=1e-6, atol=1e-12)
+        half_width = half_width * count.map({1: 0.0, 2: 12.7062047, 3: 4.30265273})
+    np.testing.assert_allclose(result.high - result.center, half_width, rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(result.center - result.low, half_width, rtol=1e-6, atol=1e-12)
 
 
 def test_median_and_extremes_match_pandas() -> None:
     rows = frame(DIFFERENT, "a", "b", "c")
-    found = band(DIFFERENT, "a", "b", "c", center="median", band="minmax")
-    np.testing.assert_allclose(found.center, rows.median(axis=1), atol=1e-12)
-    np.testing.assert_allclose(found.low, rows.min(axis=1), atol=1e-12)
-    np.testing.assert_allclose(found.high, rows.max(axis=1), atol=1e-12)
+    result = band(DIFFERENT, "a", "b", "c", center="median", band="minmax")
+    np.testing.assert_allclose(result.center, rows.median(axis=1), atol=1e-12)
+    np.testing.assert_allclose(result.low, rows.min(axis=1), atol=1e-12)
+    np.testing.assert_allclose(result.high, rows.max(axis=1), atol=1e-12)
 
 
 def test_samples_long_runs_at_existing_steps() -> None:
     log = Log(*(noisy(run, list(range(20_000))) for run in "abcde"))
     rows = frame(log, *"abcde")
-    found = band(log, *"abcde", width=100)
-    assert 190 <= len(found.x) <= 200
-    np.testing.assert_allclose(found.center, rows.mean(axis=1).loc[found.x])
-    np.testing.assert_allclose(found.high - found.center, rows.std(axis=1).loc[found.x])
+    result = band(log, *"abcde", width=100)
+    assert 190 <= len(result.x) <= 200
+    np.testing.assert_allclose(result.center, rows.mean(axis=1).loc[result.x])
+    np.testing.assert_allclose(result.high - result.center, rows.std(axis=1).loc[result.x])
 
 
 def test_keeps_extremes_between_grid_points() -> None:
     log = Log(*(noisy(run, list(range(20_000))) for run in "abc"))
-    found = band(log, *"abc", width=50, band="minmax")
+    result = band(log, *"abc", width=50, band="minmax")
     values = np.concatenate([one.value for one in log.series.values()])
-    assert (found.low.min(), found.high.max()) == (values.min(), values.max())
+    assert (result.low.min(), result.high.max()) == (values.min(), values.max())
 
 
 def test_band_uses_smoothed_values() -> None:
     steps = list(range(50))
     log = Log(noisy("a", steps), noisy("b", steps))
-    found = band(log, "a", "b", smoothing={"kind": "ema", "amount": 0.8})
+    result = band(log, "a", "b", smoothing={"kind": "ema", "amount": 0.8})
     smoothed = frame(log, "a", "b").ewm(alpha=0.2).mean()
-    np.testing.assert_allclose(found.center, smoothed.mean(axis=1))
+    np.testing.assert_allclose(result.center, smoothed.mean(axis=1))
 
 
 def test_ungrouped_runs_stay_lines() -> None:
@@ -104,8 +104,8 @@ def test_ungrouped_runs_stay_lines() -> None:
 
 
 def test_single_run_has_no_spread() -> None:
-    found = band(Log(noisy("a", [0, 1, 2])), "a")
-    assert found.low.tolist() == found.center.tolist() == found.high.tolist()
+    result = band(Log(noisy("a", [0, 1, 2])), "a")
+    assert result.low.tolist() == result.center.tolist() == result.high.tolist()
 
 
 def test_ignores_non_finite_values() -> None:

@@ -26,24 +26,24 @@ def frame(**fields: object) -> pd.DataFrame:
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_file_has_every_point(form: str) -> None:
-    found = frame(format=form)
-    assert list(found) == ["run", "tag", "step", "wall_time", "value"]
-    assert found.run.tolist() == ['a "b"'] * 3 + ["c"]
-    assert found.step.tolist() == [0, 1, 2, 3]
-    assert found.value.tolist()[:3] == [5.0, 10.0, 20.0]
+    table = frame(format=form)
+    assert list(table) == ["run", "tag", "step", "wall_time", "value"]
+    assert table.run.tolist() == ['a "b"'] * 3 + ["c"]
+    assert table.step.tolist() == [0, 1, 2, 3]
+    assert table.value.tolist()[:3] == [5.0, 10.0, 20.0]
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_adds_requested_columns(form: str) -> None:
-    found = frame(
+    table = frame(
         format=form, runs=['a "b"'], x="relative", overwritten=True,
         smoothing={"kind": "mean", "amount": 1},
     )  # fmt: skip
-    assert found.step.tolist() == [0, 1, 1, 2, 2]
-    assert found.overwritten.tolist() == [False, True, False, True, False]
-    assert found.x.tolist() == [0.0, 1.0, 3.0, 2.0, 4.0]
-    assert found.smoothed.isna().tolist() == found.overwritten.tolist()
-    assert found.smoothed.dropna().tolist() == [5.0, 10.0, 20.0]
+    assert table.step.tolist() == [0, 1, 1, 2, 2]
+    assert table.overwritten.tolist() == [False, True, False, True, False]
+    assert table.x.tolist() == [0.0, 1.0, 3.0, 2.0, 4.0]
+    assert table.smoothed.isna().tolist() == table.overwritten.tolist()
+    assert table.smoothed.dropna().tolist() == [5.0, 10.0, 20.0]
 
 
 def test_json_has_one_object_per_series() -> None:

@@ -17,8 +17,8 @@ def paint(step: np.ndarray, value: Float64, columns: int, last: int) -> list[tup
     """Return first, last, lowest and highest value of each pixel column of a line."""
     edges = np.linspace(0, last, columns + 1)
     column = np.searchsorted(edges[1:-1], step, side="right")
-    seen = [value[column == one] for one in range(columns)]
-    return [(v[0], v[-1], v.min(), v.max()) for v in seen if len(v)]
+    values = [value[column == number] for number in range(columns)]
+    return [(v[0], v[-1], v.min(), v.max()) for v in values if len(v)]
 
 
 def test_exports_short_series_completely() -> None:
@@ -39,12 +39,12 @@ def test_long_series_looks_the_same_on_wide_screen() -> None:
     assert paint(copied.step, copied.value, 2000, 99_999) == paint(curve.step, value, 2000, 99_999)
 
 
-@pytest.mark.parametrize("odd", [0, 3, 500])
-def test_keeps_non_finite_values_that_are_marked(odd: int) -> None:
+@pytest.mark.parametrize("count", [0, 3, 500])
+def test_keeps_non_finite_values_that_are_marked(count: int) -> None:
     value = np.zeros(5000)
-    value[100 : 100 + odd] = np.nan
+    value[100 : 100 + count] = np.nan
     rows = pick_pixel_rows(np.arange(5000), value, 2000)
-    assert np.count_nonzero(np.isnan(value[rows])) == min(odd, 50)
+    assert np.count_nonzero(np.isnan(value[rows])) == min(count, 50)
     assert np.all(np.diff(rows) > 0)
 
 

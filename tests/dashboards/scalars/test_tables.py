@@ -15,16 +15,16 @@ LOG = Log(
 )
 
 
-def at(place: float, **fields: object) -> list[tuple[str, int]]:
-    rows = ask("at", LOG, tags=["loss"], at=place, **fields).rows
+def at(x: float, **fields: object) -> list[tuple[str, int]]:
+    rows = ask("at", LOG, tags=["loss"], at=x, **fields).rows
     return [(row.run, row.step) for row in rows]
 
 
 @pytest.mark.parametrize(
-    ("place", "step"), [(-9, 0), (4, 0), (5, 0), (5.1, 10), (10, 10), (26, 30), (99, 30)]
+    ("x", "step"), [(-9, 0), (4, 0), (5, 0), (5.1, 10), (10, 10), (26, 30), (99, 30)]
 )
-def test_returns_nearest_point(place: float, step: int) -> None:
-    assert at(place, runs=["a"]) == [("a", step)]
+def test_returns_nearest_point(x: float, step: int) -> None:
+    assert at(x, runs=["a"]) == [("a", step)]
 
 
 def test_returns_one_point_per_series() -> None:
