@@ -33,7 +33,7 @@ def make_points(rows: Rows, numbers: dict[int, ScalarType] | None = None) -> Poi
     )
 
 
-def unmake(points: Points) -> Rows:
+def to_rows(points: Points) -> Rows:
     rows = {}
     for at, series in enumerate(points.series.tolist()):
         where = slice(points.starts[at], points.starts[at + 1])
@@ -49,7 +49,7 @@ def test_merging_keeps_all_rows_in_order(blocks: list[Rows]) -> None:
         for series, rows in block.items():
             expected.setdefault(series, []).extend(rows)
     merged = merge_points([make_points(block) for block in blocks])
-    assert unmake(merged) == expected
+    assert to_rows(merged) == expected
     assert merged.series.tolist() == sorted(expected)
 
 
@@ -82,7 +82,7 @@ def test_merging_integers_and_floats_gives_floats() -> None:
     integers.value.view(np.int64)[0] = 7
     merged = merge_points([integers, make_points({0: [(1, 1.5)]})])
     assert merged.scalar_type.tolist() == [ScalarType.FLOAT, ScalarType.FLOAT]
-    assert unmake(merged) == {0: [(0, 7.0), (1, 1.5)], 1: [(0, 0.5)]}
+    assert to_rows(merged) == {0: [(0, 7.0), (1, 1.5)], 1: [(0, 0.5)]}
 
 
 def test_returns_rows_of_one_series() -> None:

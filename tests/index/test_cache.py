@@ -180,14 +180,14 @@ def test_crash_while_storing_leaves_no_partial_pack(
     assert read_and_store(logdir, store) == read_and_store(logdir, False)
 
 
-def _fill(logdir: Path, store: Path) -> None:
+def _read_in_process(logdir: Path, store: Path) -> None:
     for _ in range(5):
         read_and_store(logdir, store)
 
 
 def test_two_processes_share_cache(logdir: Path, store: Path) -> None:
     context = multiprocessing.get_context("spawn")
-    both = [context.Process(target=_fill, args=(logdir, store)) for _ in range(2)]
+    both = [context.Process(target=_read_in_process, args=(logdir, store)) for _ in range(2)]
     for process in both:
         process.start()
     for step in range(300, 310):

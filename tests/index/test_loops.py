@@ -36,12 +36,12 @@ def fill(work: object, value: np.ndarray, *arguments: object) -> np.ndarray:
 
 
 @needs_kernel
-class TestSame:
+class TestCompiledMatchesPython:
     @given(columns)
     def test_find_extremes(self, value: np.ndarray) -> None:
-        ours, theirs = np.full(3, -7), np.full(3, -7)
-        assert _loops.find_extremes(value, ours) == loops_python.find_extremes(value, theirs)
-        assert ours.tolist() == theirs.tolist()
+        compiled, plain = np.full(3, -7), np.full(3, -7)
+        assert _loops.find_extremes(value, compiled) == loops_python.find_extremes(value, plain)
+        assert compiled.tolist() == plain.tolist()
 
     @given(columns)
     def test_is_sorted(self, value: np.ndarray) -> None:
@@ -69,7 +69,8 @@ class TestSame:
     @given(columns, st.integers(0, 90), st.integers(0, 90))
     def test_median(self, value: np.ndarray, before: int, after: int) -> None:
         both = [fill(loops.median, value, before, after) for loops in (_loops, loops_python)]
-        np.testing.assert_allclose(*both, rtol=1e-12)
+        # Subnormal numbers lose their last bit when they are halved.
+        np.testing.assert_allclose(*both, rtol=1e-12, atol=1e-300)
 
     @given(columns, st.integers(1, 30), st.data())
     def test_reduce(self, value: np.ndarray, width: int, data: st.DataObject) -> None:
@@ -83,7 +84,7 @@ class TestSame:
 
 
 @pytest.mark.parametrize("loops", BOTH)
-class TestEach:
+class TestBothVersions:
     def test_find_extremes_returns_first_of_equal_values(self, loops: Loops) -> None:
         nonfinite = np.full(2, -1)
         value = np.array([math.nan, 2.0, 1.0, 1.0, 2.0, math.inf, math.nan])

@@ -22,7 +22,7 @@ def write_run(folder: Path, steps: list[int], tags: tuple[str, ...] = ("loss", "
                 summary.scalar(tag, step + number, step=step)
 
 
-def write_odd_run(folder: Path) -> None:
+def write_ungrouped_run(folder: Path) -> None:
     """Return a log with runs that cannot be grouped: mixed values, and a tag without a plugin."""
     with summary.create_file_writer(folder).as_default():
         summary.image("loss", np.zeros((1, 2, 2, 3), np.uint8), step=3)
@@ -37,7 +37,7 @@ def logdir(tmp_path: Path) -> Path:
     write_run(tmp_path / "restarted", [0, 1, 2, 1, 2, 3])
     write_run(tmp_path / "resumed", [0, 1])
     write_run(tmp_path / "resumed", [2, 3], ("loss", "extra"))
-    write_odd_run(tmp_path / "odd")
+    write_ungrouped_run(tmp_path / "odd")
     return tmp_path
 
 

@@ -33,7 +33,7 @@ def smooth(values: object, kind: SmoothingKind, amount: float, steps: object = N
     return compute_curve(series(list(steps), list(values)), lens).smoothed  # type: ignore[call-overload]
 
 
-def tensorboards(values: list[float], weight: float) -> list[float]:
+def tensorboard_ema(values: list[float], weight: float) -> list[float]:
     """TensorBoard's rule: skip non-finite values, average the others, correct the bias."""
     if all(value == values[0] for value in values):
         return values
@@ -64,7 +64,9 @@ def test_ema_of_known_tensorboard_example() -> None:
 def test_ema_matches_tensorboard(values: list[float], weight: float) -> None:
     scale = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
     found = smooth(values, "ema", weight)
-    np.testing.assert_allclose(found, tensorboards(values, weight), rtol=1e-9, atol=1e-12 * scale)
+    np.testing.assert_allclose(
+        found, tensorboard_ema(values, weight), rtol=1e-9, atol=1e-12 * scale
+    )
 
 
 @pytest.mark.parametrize("weight", [0.0, 0.3, 0.9, 0.999])

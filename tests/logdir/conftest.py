@@ -17,16 +17,16 @@ def unprivileged_path() -> Iterator[Path]:
     """Run the test as an unprivileged user, in a directory of that user."""
     if not hasattr(os, "geteuid"):
         pytest.skip("permissions work differently on this system")
-    place = Path(tempfile.mkdtemp())
+    folder = Path(tempfile.mkdtemp())
     is_root = os.geteuid() == 0
     if is_root:  # root ignores permissions
-        os.chown(place, _NOBODY, -1)
+        os.chown(folder, _NOBODY, -1)
         os.seteuid(_NOBODY)
     try:
-        yield place
+        yield folder
     finally:
         if is_root:
             os.seteuid(0)
-        for path in (place, *place.rglob("*")):
+        for path in (folder, *folder.rglob("*")):
             path.chmod(0o700)
-        shutil.rmtree(place)
+        shutil.rmtree(folder)

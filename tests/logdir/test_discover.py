@@ -200,7 +200,7 @@ class TestLinks:
         assert discover(Root("", spelling), LocalFileSystem()).runs == ["a/b"]
 
 
-class TestOddNames:
+class TestUnusualNames:
     def test_unicode(self, tmp_path: Path) -> None:
         for name in ("日本語", "naïve", "with space", "🚀"):
             add(tmp_path / name)

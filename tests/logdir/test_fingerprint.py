@@ -10,7 +10,7 @@ from tracklight.logdir.local import LocalFileSystem
 fs = LocalFileSystem()
 
 
-def take(path: Path, position: int) -> Fingerprint:
+def compute_fingerprint(path: Path, position: int) -> Fingerprint:
     with fs.open(str(path)) as handle:
         return read_fingerprint(handle.read, position)
 
@@ -19,7 +19,7 @@ def take(path: Path, position: int) -> Fingerprint:
 def test_grown_file_matches(position: int, tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(bytes(range(250)) * 200)
-    before = take(path, position)
+    before = compute_fingerprint(path, position)
     with path.open("ab") as file:
         file.write(b"more")
     assert matches_fingerprint(fs, str(path), before)
@@ -31,7 +31,7 @@ def test_detects_difference_at_either_end(position: int, at_the_end: bool, tmp_p
     path = tmp_path / "file"
     data = bytearray(bytes(range(250)) * 200)
     path.write_bytes(data)
-    before = take(path, position)
+    before = compute_fingerprint(path, position)
     data[position - 1 if at_the_end else 0] ^= 1
     path.write_bytes(data)
     assert not matches_fingerprint(fs, str(path), before)
@@ -40,7 +40,7 @@ def test_detects_difference_at_either_end(position: int, at_the_end: bool, tmp_p
 def test_ignores_bytes_after_position(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"read" + b"torn")
-    before = take(path, 4)
+    before = compute_fingerprint(path, 4)
     path.write_bytes(b"read" + b"complete")
     assert matches_fingerprint(fs, str(path), before)
 
@@ -48,7 +48,7 @@ def test_ignores_bytes_after_position(tmp_path: Path) -> None:
 def test_shorter_file_does_not_match(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(bytes(9000))
-    before = take(path, 9000)
+    before = compute_fingerprint(path, 9000)
     path.write_bytes(bytes(8000))
     assert not matches_fingerprint(fs, str(path), before)
 
@@ -64,5 +64,5 @@ def test_reads_head_only_once(tmp_path: Path) -> None:
             return handle.read(offset, size)
 
         before = read_fingerprint(read, 10_000)
-        assert read_fingerprint(read, 20_000, before) == take(path, 20_000)
+        assert read_fingerprint(read, 20_000, before) == compute_fingerprint(path, 20_000)
         assert offsets == [0, 10_000 - 4096, 20_000 - 4096]

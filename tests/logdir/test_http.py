@@ -194,10 +194,10 @@ def test_reports_unreachable_server(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http, "_RETRY_DELAYS_S", ())
     with socket.socket() as unused:  # bound and never listening
         unused.bind(("127.0.0.1", 0))
-        place = f"127.0.0.1:{unused.getsockname()[1]}"
-        found = discover_runs(f"http://{place}/logs")
-    assert found.problems == [f'cannot list "http://{place}/logs": cannot connect to {place}']
-    assert found.failed_directories == [f"http://{place}/logs"]
+        address = f"127.0.0.1:{unused.getsockname()[1]}"
+        found = discover_runs(f"http://{address}/logs")
+    assert found.problems == [f'cannot list "http://{address}/logs": cannot connect to {address}']
+    assert found.failed_directories == [f"http://{address}/logs"]
 
 
 def parse(text: str, *, content_type: str = "text/html") -> list[tuple[str, bool]] | None:

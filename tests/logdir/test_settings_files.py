@@ -8,8 +8,8 @@ from tests.logdir.test_discover import add, discover_runs
 def test_finds_settings_files_in_and_above_runs(tmp_path: Path) -> None:
     add(tmp_path / "a" / "train")
     add(tmp_path / "b")
-    for place in ("a/config.json", "b/hparams.yaml", "elsewhere/config.json", "args.yaml"):
-        add((tmp_path / place).parent, Path(place).name)
+    for relative in ("a/config.json", "b/hparams.yaml", "elsewhere/config.json", "args.yaml"):
+        add((tmp_path / relative).parent, Path(relative).name)
     add(tmp_path / "b", "notes.json")
     found = discover_runs(tmp_path)
     assert found.runs == ["a/train", "b"]

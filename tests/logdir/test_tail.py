@@ -18,7 +18,7 @@ from tracklight.logdir.local import LocalFileSystem, LocalHandle
 from tracklight.logdir.tail import EventFileTail, ReadBuffers
 
 
-class MeteredHandle(LocalHandle):
+class RecordingHandle(LocalHandle):
     def __init__(self, path: str, reads: list[tuple[int, int]]) -> None:
         super().__init__(path)
         self._reads = reads
@@ -28,7 +28,7 @@ class MeteredHandle(LocalHandle):
         return super().read_into(buffer, offset)
 
 
-class MeteredFiles(LocalFileSystem):
+class RecordingFileSystem(LocalFileSystem):
     """A local file system that records every read."""
 
     def __init__(self, sizes: ReadSizes = LocalFileSystem.read_sizes) -> None:
@@ -36,7 +36,7 @@ class MeteredFiles(LocalFileSystem):
         self.reads: list[tuple[int, int]] = []
 
     def open(self, path: str) -> FileHandle:
-        return MeteredHandle(path, self.reads)
+        return RecordingHandle(path, self.reads)
 
     @property
     def read_bytes(self) -> int:
@@ -82,13 +82,13 @@ def test_result_does_not_depend_on_read_sizes(sizes: ReadSizes, nasty_logdir: Pa
     assert len(paths) > 50
     for path in paths:
         expected = gather(read_file(create_scanner(), Path(path).read_bytes()))
-        assert read_all(path, MeteredFiles(sizes)) == expected, path
+        assert read_all(path, RecordingFileSystem(sizes)) == expected, path
 
 
 def test_never_reads_beyond_given_size(tmp_path: Path) -> None:
     path = put(tmp_path, scalars(1000))
     size = 7777
-    fs = MeteredFiles(TINY)
+    fs = RecordingFileSystem(TINY)
     tail = EventFileTail(fs, path, create_scanner())
     reading = gather(tail.iter_batches(size))
     assert max(offset + count for offset, count in fs.reads) == size
@@ -100,7 +100,7 @@ def test_continues_where_it_stopped(tmp_path: Path) -> None:
     data = scalars(300) + record(event(session(1), step=100)) + scalars(300, start=100)
     path = tmp_path / "events.tfevents"
     path.touch()
-    fs, scanner = MeteredFiles(TINY), create_scanner()
+    fs, scanner = RecordingFileSystem(TINY), create_scanner()
     tail, batches, rng = EventFileTail(fs, str(path), scanner), list[Batch](), random.Random(4)
     written = 0
     while written < len(data):  # a writer that may flush in the middle of a record
@@ -126,7 +126,7 @@ def test_waits_for_rest_of_truncated_record(tmp_path: Path) -> None:
 
 def test_ends_if_file_is_shorter_than_its_stat(tmp_path: Path) -> None:
     path = put(tmp_path, scalars(100))
-    tail = EventFileTail(MeteredFiles(TINY), path, create_scanner())
+    tail = EventFileTail(RecordingFileSystem(TINY), path, create_scanner())
     assert gather(tail.iter_batches(10**9)).records == 100
     os.truncate(path, 0)
     assert list(tail.iter_batches(10**9)) == []
@@ -142,7 +142,7 @@ def test_ends_if_scanner_does_not_advance(tmp_path: Path) -> None:
             return create_scanner().scan(b"", size)
 
     stuck: Scanner = Stuck()  # type: ignore[assignment]
-    fs = MeteredFiles(ReadSizes(16, 64, 1024))
+    fs = RecordingFileSystem(ReadSizes(16, 64, 1024))
     assert list(EventFileTail(fs, put(tmp_path, scalars(1000)), stuck).iter_batches(10_000)) == []
     assert [count for _, count in fs.reads if count] == [64, 128, 256, 512, 1024]
 
@@ -169,16 +169,18 @@ class TestWindow:
     def test_grows_while_records_are_small(self, tmp_path: Path) -> None:
         path = put(tmp_path, scalars(100) * 2000)
         size = os.stat(path).st_size
-        fs = MeteredFiles(ReadSizes(min_bytes=4 << 10, initial_bytes=64 << 10, max_bytes=1 << 20))
+        fs = RecordingFileSystem(
+            ReadSizes(min_bytes=4 << 10, initial_bytes=64 << 10, max_bytes=1 << 20)
+        )
         assert read_all(path, fs).records == 200_000
-        asked = [count for _, count in fs.reads]
-        assert asked[:5] == [64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20]
-        assert max(asked) == 1 << 20
-        assert len(asked) < size / (1 << 20) + 10
+        sizes = [count for _, count in fs.reads]
+        assert sizes[:5] == [64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20]
+        assert max(sizes) == 1 << 20
+        assert len(sizes) < size / (1 << 20) + 10
 
     def test_skips_large_records(self, tmp_path: Path, picture: bytes) -> None:
         path = put(tmp_path, (picture + scalars(3)) * 40)
-        fs = MeteredFiles()
+        fs = RecordingFileSystem()
         reading = read_all(path, fs)
         assert len(reading.references[b"photo"]) == 40
         assert len(reading.points[b"loss"]) == 120
@@ -186,7 +188,7 @@ class TestWindow:
 
     def test_grows_again_after_large_records(self, tmp_path: Path, picture: bytes) -> None:
         path = put(tmp_path, picture + scalars(100) * 500)
-        fs = MeteredFiles()
+        fs = RecordingFileSystem()
         assert read_all(path, fs).records == 1 + 50_000
         assert max(count for _, count in fs.reads) >= 1 << 20
 
@@ -194,7 +196,7 @@ class TestWindow:
         almost = record(
             event(summary(value("photo", image(bytes(LARGE_RECORD_BYTES - 100)))), step=1)
         )
-        fs = MeteredFiles(ReadSizes(min_bytes=16, initial_bytes=64, max_bytes=8 << 20))
+        fs = RecordingFileSystem(ReadSizes(min_bytes=16, initial_bytes=64, max_bytes=8 << 20))
         reading = read_all(put(tmp_path, scalars(1) + almost + scalars(1)), fs)
         assert (reading.records, reading.damage) == (3, [])
 
@@ -204,7 +206,7 @@ class TestLargeRecords:
         values = [value(f"a rather long name of a tag {i}", simple(i)) for i in range(8000)]
         many = record(event(summary(*values), step=1))
         assert len(many) > LARGE_RECORD_BYTES
-        fs = MeteredFiles(ReadSizes(min_bytes=16, initial_bytes=64, max_bytes=1 << 10))
+        fs = RecordingFileSystem(ReadSizes(min_bytes=16, initial_bytes=64, max_bytes=1 << 10))
         reading = read_all(put(tmp_path, scalars(1) + many + scalars(1)), fs)
         assert (len(reading.points), reading.records) == (8001, 3)
 
@@ -218,7 +220,7 @@ class TestLargeRecords:
 
     def test_after_damage(self, tmp_path: Path, picture: bytes) -> None:
         data = scalars(1) + flip(scalars(1), 3) + picture + scalars(1)
-        reading = read_all(put(tmp_path, data), MeteredFiles(TINY))
+        reading = read_all(put(tmp_path, data), RecordingFileSystem(TINY))
         assert reading.references.keys() == {b"photo"}
         assert len(reading.points[b"loss"]) == 2
         assert [(hurt.offset, hurt.kind) for hurt in reading.damage] == [
@@ -244,7 +246,7 @@ class TestFingerprint:
 
     def test_belongs_to_open_file_after_replacement(self, tmp_path: Path) -> None:
         path = put(tmp_path, scalars(500))
-        tail = EventFileTail(MeteredFiles(TINY), path, create_scanner())
+        tail = EventFileTail(RecordingFileSystem(TINY), path, create_scanner())
         batches = tail.iter_batches(os.stat(path).st_size)
         next(batches)
         other = tmp_path / "other"
@@ -260,7 +262,7 @@ def test_interleaved_reads_on_one_thread_do_not_mix(tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
         paths.append(put(tmp_path / name, scalars(400, tag=name)))
-    fs = MeteredFiles(TINY)
+    fs = RecordingFileSystem(TINY)
     sizes = [os.stat(path).st_size for path in paths]
     turns: list[Iterator[Batch]] = [
         EventFileTail(fs, path, create_scanner()).iter_batches(size)

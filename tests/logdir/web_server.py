@@ -60,12 +60,12 @@ class NginxHandler(PlainHandler):
 
     def do_GET(self) -> None:
         path = Path(self.translate_path(self.path))
-        asked = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
-        if not path.is_file() or asked is None:
+        requested = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
+        if not path.is_file() or requested is None:
             super().do_GET()
             return
         data = path.read_bytes()
-        start, stop = int(asked[1]), min(int(asked[2]) + 1, len(data))
+        start, stop = int(requested[1]), min(int(requested[2]) + 1, len(data))
         if start >= len(data):
             self.send_response(416)
             self.send_header("Content-Range", f"bytes */{len(data)}")
