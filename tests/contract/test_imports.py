@@ -1,4 +1,4 @@
-"""Imports run one way, in the package and in the page, and the checker would notice if not."""
+"""Import directions of the package and the page, and the checker itself."""
 
 from __future__ import annotations
 
@@ -9,24 +9,30 @@ import pytest
 
 from tools import check_imports
 from tools.check_imports import (
-    PROFILES,
+    ANALYSIS,
+    MAX_LEVELS,
     PYTHON,
     WEB,
-    find_faults,
+    count_levels,
+    find_module_cycle,
     iter_python_imports,
     iter_web_imports,
+    list_size_violations,
+    list_violations,
 )
 
-Plant = Callable[[str, str], Path]
+WriteFile = Callable[[str, str], Path]
+
+PACKAGE = check_imports.ROOT / "tracklight"
 
 
 @pytest.fixture
-def plant(tmp_path: Path) -> Plant:
-    """Writes one file of a small tree and returns the tree's top."""
-    for room in ("errors.py", "log.py"):
-        (tmp_path / room).touch()
-    for room in ("formats", "index", "server", "sdk"):
-        (tmp_path / room).mkdir()
+def write_file(tmp_path: Path) -> WriteFile:
+    """Write one file of a small source tree and return the root of the tree."""
+    for layer in ("errors.py", "reader.py"):
+        (tmp_path / layer).touch()
+    for layer in ("formats", "index", "server", "writer"):
+        (tmp_path / layer).mkdir()
 
     def write(path: str, text: str) -> Path:
         (tmp_path / path).parent.mkdir(exist_ok=True)
@@ -36,65 +42,86 @@ def plant(tmp_path: Path) -> Plant:
     return write
 
 
-def test_package_keeps_the_directions() -> None:
-    imports = list(iter_python_imports(check_imports.ROOT / "tracklight"))
+def test_package_follows_the_table() -> None:
+    imports = list(iter_python_imports(PACKAGE))
+    assert len(imports) > 100
+    assert list_violations(imports, PYTHON) == []
+
+
+def test_analysis_follows_its_table() -> None:
+    imports = list(iter_python_imports(PACKAGE / "analysis", "tracklight.analysis"))
     assert len(imports) > 20
-    assert find_faults(imports, PYTHON) == []
+    assert list_violations(imports, ANALYSIS) == []
 
 
-def test_profiles_keep_the_directions_among_their_rooms() -> None:
-    folder = check_imports.ROOT / "tracklight" / "profiles"
-    imports = list(iter_python_imports(folder, "tracklight.analysis.profiles"))
-    assert len(imports) > 50
-    assert find_faults(imports, PROFILES) == []
-
-
-def test_every_room_of_profiles_imports_only_those_above_it() -> None:
-    rooms = list(PROFILES)
-    for at, room in enumerate(rooms):
-        assert set(PROFILES[room].split()) <= set(rooms[:at]), room
-
-
-def test_page_keeps_the_directions() -> None:
+def test_page_follows_the_table() -> None:
     imports = list(iter_web_imports(check_imports.ROOT / "web" / "src"))
-    assert len(imports) > 5
-    assert find_faults(imports, WEB) == []
+    assert len(imports) > 100
+    assert list_violations(imports, WEB) == []
+
+
+def test_package_has_no_import_cycle() -> None:
+    assert find_module_cycle(PACKAGE) is None
+
+
+def test_package_is_shallow() -> None:
+    assert count_levels(PYTHON) <= MAX_LEVELS
+    assert list_size_violations(PACKAGE) == []
 
 
 @pytest.mark.parametrize(
-    ("path", "text", "fault"),
+    ("path", "text", "violation"),
     [
         ("formats/scan.py", "import tracklight.index.store", "formats may not import index"),
-        ("formats/scan.py", "from tracklight import log", "formats may not import log"),
+        ("formats/scan.py", "from tracklight import reader", "formats may not import reader"),
         ("formats/scan.py", "from tracklight import open", "formats may not import __init__"),
         ("formats/scan.py", "from .. import server", "formats may not import server"),
         ("formats/deep/scan.py", "from ...index import x", "formats may not import index"),
-        ("sdk/run.py", "def f():\n    from tracklight.index import x", "sdk may not import index"),
-        ("attic/run.py", "import tracklight.index", "attic has no row"),
+        (
+            "writer/run.py",
+            "def f():\n    from tracklight.index import x",
+            "writer may not import index",
+        ),
+        ("unknown/run.py", "import tracklight.index", "unknown has no row"),
     ],
 )
-def test_notices_a_wrong_python_import(plant: Plant, path: str, text: str, fault: str) -> None:
-    (found,) = find_faults(iter_python_imports(plant(path, text)), PYTHON)
-    assert fault in found
+def test_reports_a_forbidden_python_import(
+    write_file: WriteFile, path: str, text: str, violation: str
+) -> None:
+    (message,) = list_violations(iter_python_imports(write_file(path, text)), PYTHON)
+    assert violation in message
 
 
-def test_notices_a_wrong_import_inside_of_a_folder(plant: Plant) -> None:
-    tree = plant(
-        "server/steps.py", "from tracklight.analysis.profiles import log\nimport tracklight.x\n"
-    )
-    (found,) = iter_python_imports(tree, "tracklight.analysis.profiles")
-    assert (found.source, found.target) == ("server", "log")
-
-
-def test_allows_right_python_imports(plant: Plant) -> None:
+def test_allows_python_imports_of_the_table(write_file: WriteFile) -> None:
     text = (
         "import os\nfrom . import tail\nfrom ..formats import scan\nfrom tracklight.errors import E"
     )
-    assert find_faults(iter_python_imports(plant("index/store.py", text)), PYTHON) == []
+    assert list_violations(iter_python_imports(write_file("index/store.py", text)), PYTHON) == []
+
+
+def test_reports_an_import_cycle(write_file: WriteFile) -> None:
+    write_file("formats/a.py", "from tracklight.formats import b")
+    tree = write_file("formats/b.py", "def f():\n    from tracklight.formats.a import x")
+    assert find_module_cycle(tree) == [
+        "tracklight.formats.a",
+        "tracklight.formats.b",
+        "tracklight.formats.a",
+    ]
+
+
+def test_counts_levels() -> None:
+    assert count_levels({"a": "", "b": "a", "c": "a b", "d": "a", "__init__": "c"}) == 3
+
+
+def test_reports_a_package_with_too_many_modules(write_file: WriteFile) -> None:
+    for number in range(check_imports.MAX_MODULES + 1):
+        tree = write_file(f"formats/m{number}.py", "")
+    (message,) = list_size_violations(tree)
+    assert "16 modules, at most 15" in message
 
 
 @pytest.mark.parametrize(
-    ("path", "text", "fault"),
+    ("path", "text", "violation"),
     [
         ("base/url.ts", "import { get } from '../api/client';", "base may not import api"),
         ("api/live.ts", "export * from '../core/runs.svelte';", "api may not import core"),
@@ -103,11 +130,13 @@ def test_allows_right_python_imports(plant: Plant) -> None:
         ("widgets/A.svelte", "<script>import '../shell/x.css';</script>", "widgets may not import"),
     ],
 )
-def test_notices_a_wrong_web_import(plant: Plant, path: str, text: str, fault: str) -> None:
-    (found,) = find_faults(iter_web_imports(plant(path, text)), WEB)
-    assert fault in found
+def test_reports_a_forbidden_web_import(
+    write_file: WriteFile, path: str, text: str, violation: str
+) -> None:
+    (message,) = list_violations(iter_web_imports(write_file(path, text)), WEB)
+    assert violation in message
 
 
-def test_allows_right_web_imports(plant: Plant) -> None:
+def test_allows_web_imports_of_the_table(write_file: WriteFile) -> None:
     text = "import { mount } from 'svelte';\nimport App from './shell/App.svelte';"
-    assert find_faults(iter_web_imports(plant("main.ts", text)), WEB) == []
+    assert list_violations(iter_web_imports(write_file("main.ts", text)), WEB) == []

@@ -151,7 +151,7 @@ def test_a_name_and_a_password_open_the_board(
 def test_guessing_comes_to_an_end(
     tmp_path: Path, users: dict[str, PasswordHash], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(auth, "MOST_GUESSES", 3)
+    monkeypatch.setattr(auth, "MAX_FAILED_ATTEMPTS", 3)
     client = make_client(create_policy("0.0.0.0", users=users), tmp_path)
     right = {"auth": ("ada", "p:ss wörd".encode())}
     assert client.get("/api/runs", **right).status_code == 200

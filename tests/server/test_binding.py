@@ -23,14 +23,14 @@ def test_without_a_port_the_next_free_one_is_taken(monkeypatch: pytest.MonkeyPat
     with bind_address("127.0.0.1", 0) as taken, bind_address("127.0.0.1", 0) as free:
         ports = [taken.getsockname()[1], free.getsockname()[1]]
         free.close()
-        monkeypatch.setattr(instances, "_USUAL_PORTS", ports)
+        monkeypatch.setattr(instances, "_DEFAULT_PORTS", ports)
         with bind_socket(Settings(host="127.0.0.1")) as listener:
             assert listener.getsockname()[1] == ports[1]
 
 
 def test_that_all_ports_are_taken_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     with bind_address("127.0.0.1", 0) as taken:
-        monkeypatch.setattr(instances, "_USUAL_PORTS", [taken.getsockname()[1]])
+        monkeypatch.setattr(instances, "_DEFAULT_PORTS", [taken.getsockname()[1]])
         with pytest.raises(BindError, match="no port from"):
             bind_socket(Settings(host="127.0.0.1"))
 
@@ -63,7 +63,7 @@ def test_where_new_addresses_are_switched_off_everywhere_is_all_old_ones(
         raise OSError(errno.EADDRNOTAVAIL, "Cannot assign requested address")
 
     monkeypatch.setattr(socket, "has_dualstack_ipv6", lambda: True)
-    monkeypatch.setattr(instances, "_create_for_both", fail)
+    monkeypatch.setattr(instances, "_create_dual_stack_socket", fail)
     with bind_socket(Settings(host=ALL_INTERFACES, port=0)) as listener:
         assert listener.family == socket.AF_INET
 

@@ -52,7 +52,7 @@ def test_a_tag_is_new_for_who_has_not_seen_it(recent: TagTracker, source: Memory
 def test_of_too_many_it_is_said_that_there_are_more(
     source: MemorySource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recent_module, "MOST_POINTS", 2)
+    monkeypatch.setattr(recent_module, "MAX_POINTS", 2)
     recent = TagTracker(source)
     recent.record(source.refresh())
     news = recent.get_changes(0, Delta(1, ("conv", "vit"), (), ()))
@@ -62,7 +62,7 @@ def test_of_too_many_it_is_said_that_there_are_more(
 def test_a_run_with_very_many_tags_is_listed_once_only(
     source: MemorySource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recent_module, "MOST_POINTS", 1)
+    monkeypatch.setattr(recent_module, "MAX_POINTS", 1)
     recent = TagTracker(source)
     recent.record(source.refresh())
     listed: list[str] = []
@@ -78,7 +78,7 @@ def test_a_run_with_very_many_tags_is_listed_once_only(
 def test_what_was_forgotten_is_told_whole(
     recent: TagTracker, source: MemorySource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recent_module, "_MOST_REMEMBERED", 1)
+    monkeypatch.setattr(recent_module, "_MAX_TRACKED_TAGS", 1)
     source.logged["vit"]["loss"].append(1.0)
     recent.record(source.refresh())
     news = recent.get_changes(1, Delta(2, (), (), ("vit", "conv")))

@@ -61,7 +61,7 @@ def test_one_address_does_not_keep_others_waiting() -> None:
 
 
 def test_who_piles_up_requests_is_turned_away(monkeypatch: Any) -> None:
-    monkeypatch.setattr(middleware, "MOST_WAITING", 3)
+    monkeypatch.setattr(middleware, "MAX_QUEUED", 3)
 
     async def pile() -> None:
         slow = Slow()

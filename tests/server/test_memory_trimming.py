@@ -12,8 +12,8 @@ from tracklight.server.middleware import GarbageCollector, MemoryTrimMiddleware
 
 def test_memory_is_handed_back_once_after_a_burst(monkeypatch: pytest.MonkeyPatch) -> None:
     tidied: list[int] = []
-    monkeypatch.setattr(tidy_module, "QUIET_S", 0.1)
-    monkeypatch.setattr(tidy_module, "tidy_up", lambda: tidied.append(1))
+    monkeypatch.setattr(tidy_module, "IDLE_S", 0.1)
+    monkeypatch.setattr(tidy_module, "release_idle_memory", lambda: tidied.append(1))
 
     async def app(*_: object) -> None:
         assert tidied == []

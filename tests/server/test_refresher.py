@@ -46,7 +46,7 @@ def test_it_is_loading_until_the_first_reading_is_done(
 def test_a_failure_is_told_and_tried_again(
     follower: Refresher, source: MemorySource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(follow, "_PAUSE_AFTER_FAILURE_S", 0.01)
+    monkeypatch.setattr(follow, "_RETRY_DELAY_S", 0.01)
     source.failure = OSError("the share is away")
     follower.start()
     wait_until(lambda: follower.failure == "reading the log failed: the share is away")

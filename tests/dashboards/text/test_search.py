@@ -64,7 +64,7 @@ def test_what_is_no_expression_gets_a_sentence(show: Show, query: str) -> None:
 def test_an_expression_that_never_ends_is_ended(
     show: Show, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(texts, "_MOST_SECONDS", 0.5)
+    monkeypatch.setattr(texts, "_MAX_SEARCH_S", 0.5)
     board = show(run=[("words", "a" * 60 + "b")])
     with pytest.raises(UsageError, match='too long on the text of "words" at step 0'):
         find(board, "(a+)+$", regex=True)
@@ -73,7 +73,7 @@ def test_an_expression_that_never_ends_is_ended(
 def test_what_was_searched_before_the_end_is_told(
     show: Show, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(texts, "_MOST_SECONDS", 0.5)
+    monkeypatch.setattr(texts, "_MAX_SEARCH_S", 0.5)
     board = show(run=[("words", "a" * 60 + "b"), ("words", "aaa")])
     answer = find(board, "(a+)+$", regex=True)
     assert ([hit.step for hit in answer.hits], answer.searched, answer.texts) == ([1], 1, 2)

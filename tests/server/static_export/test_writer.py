@@ -38,7 +38,7 @@ class Everything:
 def built_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests of what is written need no page that was built."""
     programs = {"board.js": "start('</script>')", "board.css": "body{}"}
-    monkeypatch.setattr(writer, "read_program", lambda name: programs[name])
+    monkeypatch.setattr(writer, "read_asset", lambda name: programs[name])
 
 
 @pytest.fixture
