@@ -211,7 +211,7 @@ from tracklight.formats.tfrecord import frame
 from tracklight.logdir import remote
 remote._check_scheme = lambda url: None
 remote._connect = lambda url, options: threading.Event().wait()
-remote._FIRST_ANSWER_S = 0.1
+remote._CONNECT_TIMEOUT_S = 0.1
 sys.exit(main(["export", "gs://bucket/logs", "--no-cache", "--out", {str(tmp_path / "x.csv")!r}]))
 """
     ended = subprocess.run(
