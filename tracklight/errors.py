@@ -16,7 +16,7 @@ TracklightError
 UsageWarning                    issued instead of a UsageError while logging, unless strict
 NoMatchWarning                  a pattern over runs or tags matches nothing
 
-The message of a `TracklightError` can be shown to a user as it is. This module imports nothing from
+The message of a `TracklightError` can be shown to users unchanged. This module imports nothing from
 tracklight, so that every other module may import it.
 """
 

@@ -88,11 +88,11 @@ class PackCache:
             size_bytes: Their approximate size.
 
         Raises:
-            CacheFullError: There is no room for them.
+            CacheFullError: The size limit of the cache is reached.
             OSError: The folder cannot be written.
         """
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._make_room(size_bytes)
+        self._free_space(size_bytes)
         path = self._make_path()
         write_pack(path, segments)
         stored = Pack(path).list_segments()
@@ -132,7 +132,7 @@ class PackCache:
             pass
         return []
 
-    def _make_room(self, needed_bytes: int) -> None:
+    def _free_space(self, needed_bytes: int) -> None:
         """Delete the caches of other logs, least recently used first, until the bytes fit."""
         used = {folder: _get_folder_bytes(folder) for folder in _list_folders(self.folder.parent)}
         others = sorted((folder for folder in used if folder != self.folder), key=_get_mtime)

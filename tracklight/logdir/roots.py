@@ -5,8 +5,8 @@
     logs/a,logs/b             several unnamed directories are named by the end of their path
     s3://bucket/logs          a URL; the part before ``://`` is never a name
 
-A path that exists exactly as written is used as it is, even if it contains commas or colons. A list
-of paths, or a mapping from names to paths, avoids this ambiguity.
+A path that exists exactly as written is used unchanged, even if it contains commas or colons. A
+list of paths, or a mapping from names to paths, avoids this ambiguity.
 """
 
 from __future__ import annotations
