@@ -13,7 +13,7 @@ def series() -> Series:
     return Series("train", "loss", steps, steps + 1.7e9, np.array([4.0, 3.0, 2.0, 1.0]), marks)
 
 
-def test_a_series_is_a_sequence_of_points(series: Series) -> None:
+def test_series_is_a_sequence_of_points(series: Series) -> None:
     assert len(series) == 4
     assert series[-1] == Point(2, 1.7e9 + 2, 1.0)
     assert [point.value for point in series] == [4, 3, 2, 1]
@@ -23,7 +23,7 @@ def test_a_series_is_a_sequence_of_points(series: Series) -> None:
         series["loss"]  # type: ignore[call-overload]
 
 
-def test_a_slice_is_a_series(series: Series) -> None:
+def test_slice_is_a_series(series: Series) -> None:
     part = series[1:3]
 
     assert (part.run, part.tag) == ("train", "loss")
@@ -44,14 +44,14 @@ def test_integers_stay_integers() -> None:
     assert [point.value for point in series] == [big]
 
 
-def test_a_series_has_a_short_representation(series: Series) -> None:
+def test_series_has_short_repr(series: Series) -> None:
     assert repr(series) == (
         '<Series "loss" of run "train": 4 points, steps 0 to 2, 1 overwritten, last value 1>'
     )
     assert repr(series[:0]) == '<Series "loss" of run "train": no points>'
 
 
-def test_a_series_in_pandas_has_its_steps_as_index(series: Series) -> None:
+def test_to_pandas_has_steps_as_index(series: Series) -> None:
     pytest.importorskip("pandas")
     frame = series.to_pandas()
 

@@ -1,4 +1,4 @@
-"""Small logs for the index's tests, written record by record."""
+"""Build small logs for tests, record by record."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def point(step: int, value: float, *, tag: str = "loss", wall: float | None = No
 
 
 def points(steps: Iterable[int], *, tag: str = "loss", since: float = 1.7e9) -> bytes:
-    """One point a second from ``since`` on, each with its step as value."""
+    """Return one point per second from ``since``; the value of each is its step."""
     pairs = enumerate(steps)
     return b"".join(point(step, step, tag=tag, wall=since + i) for i, step in pairs)
 
@@ -36,7 +36,7 @@ def clip(step: int, data: bytes, *, tag: str = "clip") -> bytes:
 def histogram(
     step: int, rows: Sequence[Sequence[float]], *, tag: str = "w", wall: float | None = None
 ) -> bytes:
-    """Rows of left edge, right edge and count; a step takes ten seconds."""
+    """Return a histogram with rows of left edge, right edge and count."""
     raw = b"".join(struct.pack("<3d", *row) for row in rows)
     buckets = b.tensor(b.DOUBLE, b.shape(len(rows), 3), b.content(raw))
     value = b.value(tag, b.metadata("histograms"), buckets)
@@ -51,7 +51,7 @@ def text(step: int, words: str, *, tag: str = "words") -> bytes:
 
 
 def pr_curve(step: int, rows: Sequence[Sequence[float]], *, tag: str = "pr") -> bytes:
-    """Six rows, with a number for each threshold."""
+    """Return a PR curve of six rows, with one number per threshold."""
     raw = b"".join(struct.pack(f"<{len(row)}d", *row) for row in rows)
     tensor = b.tensor(b.DOUBLE, b.shape(len(rows), len(rows[0])), b.content(raw))
     value = b.value(tag, b.metadata("pr_curves"), tensor)
@@ -59,7 +59,7 @@ def pr_curve(step: int, rows: Sequence[Sequence[float]], *, tag: str = "pr") -> 
 
 
 def cloud(step: int, points: Sequence[Sequence[float]], *, name: str = "cloud") -> bytes:
-    """A mesh without faces."""
+    """Return a mesh without faces."""
     raw = b"".join(struct.pack("<3d", *point) for point in points)
     tensor = b.tensor(b.DOUBLE, b.shape(1, len(points), 3), b.content(raw))
     value = b.value(f"{name}_VERTEX", b.metadata("mesh"), tensor)
@@ -67,19 +67,19 @@ def cloud(step: int, points: Sequence[Sequence[float]], *, name: str = "cloud") 
 
 
 def hparams(given: dict[str, HParamValue], *, group: str = "") -> bytes:
-    """The start of a session."""
+    """Return the start of a hyperparameter session."""
     message = build_session_start(given, group_name=group).SerializeToString()
     return b.record(b.event(b.summary(b.blob(1, message)), step=0, wall=1.7e9))
 
 
 def graph(*nodes: str) -> bytes:
-    """The graph of a run, without any edges."""
+    """Return the graph of a run, without edges."""
     described = (b.blob(1, b.blob(1, name.encode()), b.blob(2, b"Op")) for name in nodes)
     return b.record(b.event(b.blob(4, *described), step=0, wall=1.7e9))
 
 
 def start(step: int) -> bytes:
-    """The mark that a resumed session leaves; some writers give it no time."""
+    """Return the SessionLog.START of a resumed run; some writers give it no wall time."""
     return b.record(b.event(b.session(START), step=step, wall=0.0))
 
 

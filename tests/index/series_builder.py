@@ -1,4 +1,4 @@
-"""Series made of plain lists."""
+"""Build series from plain lists."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def series(
     run: str = "run",
     tag: str = "loss",
 ) -> Series:
-    """Told which rows were overwritten; without times, one a second since 1000."""
+    """Return a series; wall times default to one per second from 1000."""
     step = np.array(steps, np.int64)
     times = 1000.0 + np.arange(len(step)) if wall is None else np.array(wall, np.float64)
     marks = np.zeros(len(step), np.bool_)

@@ -33,7 +33,7 @@ def make_points(rows: Rows, numbers: dict[int, ScalarType] | None = None) -> Poi
     )
 
 
-def unmake(points: Points) -> Rows:
+def to_rows(points: Points) -> Rows:
     rows = {}
     for at, series in enumerate(points.series.tolist()):
         where = slice(points.starts[at], points.starts[at + 1])
@@ -43,29 +43,29 @@ def unmake(points: Points) -> Rows:
 
 
 @given(st.lists(_ROWS.filter(bool), min_size=1, max_size=5))
-def test_merging_keeps_every_row_in_order(blocks: list[Rows]) -> None:
+def test_merging_keeps_all_rows_in_order(blocks: list[Rows]) -> None:
     expected: Rows = {}
     for block in blocks:
         for series, rows in block.items():
             expected.setdefault(series, []).extend(rows)
     merged = merge_points([make_points(block) for block in blocks])
-    assert unmake(merged) == expected
+    assert to_rows(merged) == expected
     assert merged.series.tolist() == sorted(expected)
 
 
 @given(_ROWS.filter(bool))
-def test_a_head_says_where_series_begin_end_and_whether_they_rise(rows: Rows) -> None:
+def test_header_summarizes_each_series(rows: Rows) -> None:
     head = make_header(make_points(rows))
     for series, own in rows.items():
         at = head.find(series)
         assert at is not None
         steps = [step for step, _ in own]
         assert (head.first_step[at], head.last_step[at]) == (steps[0], steps[-1])
-        assert head.rises[at] == all(a < b for a, b in itertools.pairwise(steps))
+        assert head.is_increasing[at] == all(a < b for a, b in itertools.pairwise(steps))
     assert head.find(7) is None
 
 
-def test_integers_stay_exact_when_all_are_integers() -> None:
+def test_merging_keeps_large_integers_exact() -> None:
     big = 2**62 + 1
     parts = []
     for step in range(2):
@@ -77,15 +77,15 @@ def test_integers_stay_exact_when_all_are_integers() -> None:
     assert merged.value.view(np.int64).tolist() == [big, big + 1]
 
 
-def test_a_series_of_integers_and_floats_becomes_floats() -> None:
+def test_merging_integers_and_floats_gives_floats() -> None:
     integers = make_points({0: [(0, 0.0)], 1: [(0, 0.5)]}, {0: ScalarType.INT})
     integers.value.view(np.int64)[0] = 7
     merged = merge_points([integers, make_points({0: [(1, 1.5)]})])
     assert merged.scalar_type.tolist() == [ScalarType.FLOAT, ScalarType.FLOAT]
-    assert unmake(merged) == {0: [(0, 7.0), (1, 1.5)], 1: [(0, 0.5)]}
+    assert to_rows(merged) == {0: [(0, 7.0), (1, 1.5)], 1: [(0, 0.5)]}
 
 
-def test_a_block_gives_the_rows_of_one_series() -> None:
+def test_returns_rows_of_one_series() -> None:
     block = Block(make_points({2: [(1, 1.0)], 5: [(1, 2.0), (2, 3.0)]}))
     rows, where = block.get_series_rows(1)
     assert rows.value[where].tolist() == [2.0, 3.0]

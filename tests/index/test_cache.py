@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,10 +14,10 @@ from hypothesis import strategies as st
 from tests import builders as b
 from tests.index.logs import append, open_catalog, picture, point, points, start, write
 from tracklight.index import cache as cache_module
-from tracklight.index.cache import find_cache_folder
+from tracklight.index.cache import PackCache, SegmentStore, find_cache_folder
 from tracklight.index.catalog import Catalog
-from tracklight.index.event_file import POINT_BYTES
-from tracklight.logdir.local import LocalHandle
+from tracklight.index.event_file import POINT_BYTES, EventFile, EventFileReader
+from tracklight.logdir.local import LocalFileSystem, LocalHandle
 from tracklight.logdir.roots import parse_roots
 
 
@@ -36,7 +37,7 @@ def store(tmp_path: Path) -> Path:
 
 @contextmanager
 def counted_reads(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
-    """The sizes of all reads from event files."""
+    """Record the sizes of all reads from event files."""
     sizes: list[int] = []
 
     def read(self: LocalHandle, offset: int, size: int) -> bytes:
@@ -55,31 +56,31 @@ def counted_reads(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
         yield sizes
 
 
-def everything(catalog: Catalog) -> list[object]:
-    """All that a catalog can say, as plain values."""
-    said: list[object] = [catalog.runs()]
+def query_everything(catalog: Catalog) -> list[object]:
+    """Return the results of all queries of a catalog, as plain values."""
+    results: list[object] = [catalog.runs()]
     for run in catalog.runs():
-        said += [catalog.files(run.name), catalog.tags(run.name)]
+        results += [catalog.files(run.name), catalog.tags(run.name)]
         for tag in catalog.tags(run.name):
-            one = catalog.scalar(run.name, tag.tag)
-            said += [one.step.tolist(), one.wall_time.tolist(), one.value.tolist()]
-            where = catalog.locate(run.name, tag.tag)
-            said += [one.overwritten.tolist(), where.step.tolist(), where.record.tolist()]
-    return said
+            series = catalog.scalar(run.name, tag.tag)
+            results += [series.step.tolist(), series.wall_time.tolist(), series.value.tolist()]
+            values = catalog.locate(run.name, tag.tag)
+            results += [series.overwritten.tolist(), values.step.tolist(), values.record.tolist()]
+    return results
 
 
 def read_and_store(logdir: Path, store: Path | bool) -> list[object]:
     catalog = open_catalog(logdir, store)
-    said = everything(catalog)
+    results = query_everything(catalog)
     catalog.close()
-    return said
+    return results
 
 
 def packs(store: Path) -> list[Path]:
     return sorted(store.rglob("*.pack"))
 
 
-def test_a_second_start_reads_no_event_file(
+def test_second_start_reads_no_event_file(
     logdir: Path, store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = read_and_store(logdir, False)
@@ -89,20 +90,20 @@ def test_a_second_start_reads_no_event_file(
     assert sizes == []
 
 
-def test_a_grown_log_reads_only_what_is_new(
+def test_reads_only_new_records_of_grown_log(
     logdir: Path, store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write(logdir, "long", points(range(3000)))
     read_and_store(logdir, store)
     append(path, points([3000]))
     with counted_reads(monkeypatch) as sizes:
-        said = read_and_store(logdir, store)
-    # The new record, and the two ends of what was read, to be sure that it is the same file.
+        results = read_and_store(logdir, store)
+    # The new record, and both ends of what was read to verify the fingerprint.
     assert sum(sizes) < 30_000 < path.stat().st_size
-    assert said == read_and_store(logdir, False)
+    assert results == read_and_store(logdir, False)
 
 
-def test_growth_is_stored_as_what_it_adds(logdir: Path, store: Path) -> None:
+def test_stores_only_new_rows_of_grown_log(logdir: Path, store: Path) -> None:
     path = write(logdir, "long", points(range(3000)))
     read_and_store(logdir, store)
     first = sum(pack.stat().st_size for pack in packs(store))
@@ -114,7 +115,7 @@ def test_growth_is_stored_as_what_it_adds(logdir: Path, store: Path) -> None:
     assert read_and_store(logdir, store) == read_and_store(logdir, False)
 
 
-def test_many_small_packs_are_joined(logdir: Path, store: Path) -> None:
+def test_merges_many_small_packs(logdir: Path, store: Path) -> None:
     path = write(logdir, "live", points([0]))
     for step in range(1, 40):
         append(path, points([step]) + (start(step) if step % 7 == 0 else b""))
@@ -123,39 +124,39 @@ def test_many_small_packs_are_joined(logdir: Path, store: Path) -> None:
     assert read_and_store(logdir, store) == read_and_store(logdir, False)
 
 
-def test_a_replaced_file_is_not_taken_from_the_cache(logdir: Path, store: Path) -> None:
+def test_ignores_cache_of_replaced_file(logdir: Path, store: Path) -> None:
     read_and_store(logdir, store)
     write(logdir, "a", points(range(1000, 1400), since=1.8e9))
     for _ in range(2):
         assert read_and_store(logdir, store) == read_and_store(logdir, False)
 
 
-def test_a_changed_byte_in_a_file_of_the_same_size_is_noticed(logdir: Path, store: Path) -> None:
+def test_detects_changed_byte_in_file_of_same_size(logdir: Path, store: Path) -> None:
     path = write(logdir, "a", points(range(300)))
     read_and_store(logdir, store)
     path.write_bytes(b.flip(path.read_bytes(), 5000))
     os.utime(path, ns=(1, path.stat().st_mtime_ns + 1))
-    said = read_and_store(logdir, store)
-    assert said == read_and_store(logdir, False)
+    results = read_and_store(logdir, store)
+    assert results == read_and_store(logdir, False)
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.floats(0, 1, exclude_max=True), st.booleans())
-def test_damage_anywhere_in_a_pack_never_shows(
+def test_recovers_from_corruption_anywhere_in_pack(
     tmp_path_factory: pytest.TempPathFactory, where: float, flipped: bool
 ) -> None:
-    place = tmp_path_factory.mktemp("damage")
-    write(place / "logs", "a", points(range(20)) + picture(1, b"pixels"))
-    write(place / "logs", "b", points([0, 1]) + start(1) + points([1], tag="other"))
-    expected = read_and_store(place / "logs", place / "cache")
-    (pack,) = packs(place / "cache")
+    folder = tmp_path_factory.mktemp("damage")
+    write(folder / "logs", "a", points(range(20)) + picture(1, b"pixels"))
+    write(folder / "logs", "b", points([0, 1]) + start(1) + points([1], tag="other"))
+    expected = read_and_store(folder / "logs", folder / "cache")
+    (pack,) = packs(folder / "cache")
     content = pack.read_bytes()
     at = int(where * len(content))
     pack.write_bytes(b.flip(content, at) if flipped else content[:at])
-    assert read_and_store(place / "logs", place / "cache") == expected
+    assert read_and_store(folder / "logs", folder / "cache") == expected
 
 
-def test_a_folder_of_another_version_is_left_alone(logdir: Path, store: Path) -> None:
+def test_ignores_folder_of_other_version(logdir: Path, store: Path) -> None:
     read_and_store(logdir, store)
     foreign = store / "v0"
     foreign.mkdir()
@@ -164,7 +165,7 @@ def test_a_folder_of_another_version_is_left_alone(logdir: Path, store: Path) ->
     assert (foreign / "thing").read_text() == "not ours"
 
 
-def test_a_crash_while_storing_leaves_nothing_half(
+def test_crash_while_storing_leaves_no_partial_pack(
     logdir: Path, store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> None:
@@ -179,25 +180,25 @@ def test_a_crash_while_storing_leaves_nothing_half(
     assert read_and_store(logdir, store) == read_and_store(logdir, False)
 
 
-def _fill(logdir: Path, store: Path) -> None:
+def _read_in_process(logdir: Path, store: Path) -> None:
     for _ in range(5):
         read_and_store(logdir, store)
 
 
-def test_two_processes_may_share_it(logdir: Path, store: Path) -> None:
+def test_two_processes_share_cache(logdir: Path, store: Path) -> None:
     context = multiprocessing.get_context("spawn")
-    both = [context.Process(target=_fill, args=(logdir, store)) for _ in range(2)]
-    for one in both:
-        one.start()
+    both = [context.Process(target=_read_in_process, args=(logdir, store)) for _ in range(2)]
+    for process in both:
+        process.start()
     for step in range(300, 310):
         append(logdir / "a" / "events.out.tfevents.1", point(step, 1.0))
-    for one in both:
-        one.join(60)
-        assert one.exitcode == 0
+    for process in both:
+        process.join(60)
+        assert process.exitcode == 0
     assert read_and_store(logdir, store) == read_and_store(logdir, False)
 
 
-def test_its_size_is_bounded_by_throwing_out_other_logs(tmp_path: Path, store: Path) -> None:
+def test_deletes_caches_of_other_logs_beyond_limit(tmp_path: Path, store: Path) -> None:
     logs = [tmp_path / f"logs{number}" for number in range(3)]
     for age, log in enumerate(logs):
         write(log, "run", points(range(1000)))
@@ -214,14 +215,14 @@ def _folder(log: Path, store: Path) -> Path:
     return folder
 
 
-def test_a_log_larger_than_the_limit_stays_in_memory(logdir: Path, store: Path) -> None:
+def test_keeps_log_larger_than_limit_in_memory(logdir: Path, store: Path) -> None:
     catalog = open_catalog(logdir, store, cache_bytes=1000)
     assert catalog.scalar("a", "loss").step.tolist() == list(range(300))
     catalog.close()
     assert packs(store) == []
 
 
-def test_without_a_cache_nothing_is_written(
+def test_writes_nothing_without_cache(
     logdir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TRACKLIGHT_CACHE", str(tmp_path / "cache"))
@@ -240,14 +241,38 @@ def test_it_is_never_inside_a_log_directory(
     assert find_cache_folder([str(tmp_path)]) is None
 
 
-def test_a_small_memory_budget_moves_columns_to_disk(logdir: Path, store: Path) -> None:
+def test_small_memory_limit_moves_rows_to_disk(logdir: Path, store: Path) -> None:
     write(logdir, "long", b"".join(points(range(50), tag=f"tag{n}") for n in range(60)))
     expected = read_and_store(logdir, False)
     for cache in (False, store):
         catalog = Catalog(parse_roots(logdir), cache=cache, memory_bytes=10_000)
         catalog.refresh()
-        files = [file for shard in catalog._shards for file in shard._files()]
-        assert sum(file.count_memory_bytes() for file in files) <= 5_000
-        assert sum(file.count_points() for file in files) * POINT_BYTES > 70_000
-        assert everything(catalog) == expected
+        assert query_everything(catalog) == expected
         catalog.close()
+
+
+@pytest.mark.parametrize("has_cache", [False, True])
+def test_store_bounds_memory_of_large_file(tmp_path: Path, has_cache: bool) -> None:
+    path = write(tmp_path, "long", b"".join(points(range(50), tag=f"tag{n}") for n in range(60)))
+    lock = threading.RLock()
+    cache = PackCache(tmp_path / "cache") if has_cache else None
+    store = SegmentStore(cache, memory_bytes=10_000, threads=1, lock=lock)
+    fs, file = LocalFileSystem(), EventFile(str(path))
+    stat = fs.find_stat(str(path))
+    assert stat is not None
+    EventFileReader(lock).read(fs, file, stat, lambda _: store.store_if_large(file))
+    store.store_if_due([file])
+    assert file.count_memory_bytes() <= 5_000
+    assert file.count_points() * POINT_BYTES > 70_000
+    store.close([file])
+
+
+def test_keeps_integers_exact(tmp_path: Path, store: Path) -> None:
+    big = 2**62 + 1
+    raw = b.content(big.to_bytes(8, "little"))
+    value = b.value("count", b.metadata("scalars"), b.tensor(b.INT64, raw))
+    write(tmp_path / "logs", "run", b.record(b.event(b.summary(value), step=1, wall=1.0)))
+    read_and_store(tmp_path / "logs", store)
+    catalog = open_catalog(tmp_path / "logs", store)
+    assert catalog.scalar("run", "count").value.tolist() == [big]
+    catalog.close()

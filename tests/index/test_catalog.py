@@ -23,7 +23,7 @@ def steps(catalog: Catalog, run: str = "run", tag: str = "loss") -> list[int]:
     return catalog.scalar(run, tag).step.tolist()
 
 
-def test_lists_runs_tags_and_their_ends(tmp_path: Path) -> None:
+def test_lists_runs_and_tags(tmp_path: Path) -> None:
     write(tmp_path, "run10", points([3, 5], tag="b") + points([1], tag="a10"))
     write(tmp_path, "run2", points([0], tag="a2") + points([0], tag="a10"))
     catalog = open_catalog(tmp_path)
@@ -34,7 +34,7 @@ def test_lists_runs_tags_and_their_ends(tmp_path: Path) -> None:
     assert (info.first, info.last) == (Stamp(3, 1.7e9), Stamp(5, 1.7e9 + 1))
 
 
-def test_run_info_counts_what_is_there(tmp_path: Path) -> None:
+def test_run_info_counts_files_tags_and_points(tmp_path: Path) -> None:
     path = write(tmp_path, "run", points(range(4)) + picture(1, b"png"))
     (run,) = open_catalog(tmp_path).runs()
     assert (run.files, run.tags, run.points, run.damaged) == (1, 2, 4, 0)
@@ -42,7 +42,7 @@ def test_run_info_counts_what_is_there(tmp_path: Path) -> None:
     assert (run.start_wall, run.last_wall) == (1.7e9, 1.7e9 + 3)
 
 
-def test_unknown_names_suggest_the_nearest(tmp_path: Path) -> None:
+def test_error_for_unknown_name_suggests_nearest(tmp_path: Path) -> None:
     write(tmp_path, "train", points([0], tag="loss"))
     catalog = open_catalog(tmp_path)
     with pytest.raises(RunNotFoundError, match='no run "trian"; nearest: "train"'):
@@ -51,7 +51,7 @@ def test_unknown_names_suggest_the_nearest(tmp_path: Path) -> None:
         catalog.scalar("train", "los")
 
 
-def test_a_log_that_does_not_exist_yet_is_empty_and_then_is_not(tmp_path: Path) -> None:
+def test_finds_runs_of_log_created_later(tmp_path: Path) -> None:
     catalog = open_catalog(tmp_path / "later")
     assert catalog.runs() == ()
     write(tmp_path / "later", "run", points([0]))
@@ -59,7 +59,7 @@ def test_a_log_that_does_not_exist_yet_is_empty_and_then_is_not(tmp_path: Path) 
     assert steps(catalog) == [0]
 
 
-def test_only_what_is_new_is_read_and_reported(tmp_path: Path) -> None:
+def test_refresh_reports_only_changes(tmp_path: Path) -> None:
     path = write(tmp_path, "run", points([0, 1]))
     write(tmp_path, "other", points([0]))
     catalog = open_catalog(tmp_path)
@@ -70,7 +70,7 @@ def test_only_what_is_new_is_read_and_reported(tmp_path: Path) -> None:
     assert catalog.refresh().version == delta.version
 
 
-def test_a_half_written_record_is_waited_for(tmp_path: Path) -> None:
+def test_waits_for_half_written_record(tmp_path: Path) -> None:
     whole = points([0, 1])
     path = write(tmp_path, "run", whole[:-7])
     catalog = open_catalog(tmp_path)
@@ -81,7 +81,7 @@ def test_a_half_written_record_is_waited_for(tmp_path: Path) -> None:
     assert steps(catalog) == [0, 1]
 
 
-def test_a_file_that_was_replaced_is_read_from_its_start(tmp_path: Path) -> None:
+def test_rereads_replaced_file(tmp_path: Path) -> None:
     path = write(tmp_path, "run", points(range(5)))
     catalog = open_catalog(tmp_path)
     new = tmp_path / "new"
@@ -91,7 +91,7 @@ def test_a_file_that_was_replaced_is_read_from_its_start(tmp_path: Path) -> None
     assert steps(catalog) == [7, 8, 9, 10, 11, 12]
 
 
-def test_a_file_that_was_truncated_is_read_from_its_start(tmp_path: Path) -> None:
+def test_rereads_truncated_file(tmp_path: Path) -> None:
     path = write(tmp_path, "run", points(range(5)))
     catalog = open_catalog(tmp_path)
     path.write_bytes(points([1]))
@@ -99,7 +99,7 @@ def test_a_file_that_was_truncated_is_read_from_its_start(tmp_path: Path) -> Non
     assert steps(catalog) == [1]
 
 
-def test_a_rotated_file_goes_on_where_the_last_one_ended(tmp_path: Path) -> None:
+def test_rotated_file_continues_previous_one(tmp_path: Path) -> None:
     write(tmp_path, "run", points([0, 1]), name="tfevents.1")
     catalog = open_catalog(tmp_path)
     write(tmp_path, "run", points([2, 3], since=1.8e9), name="tfevents.2")
@@ -109,7 +109,7 @@ def test_a_rotated_file_goes_on_where_the_last_one_ended(tmp_path: Path) -> None
     assert not series.overwritten.any()
 
 
-def test_runs_and_files_that_are_deleted_go(tmp_path: Path) -> None:
+def test_removes_deleted_runs_and_files(tmp_path: Path) -> None:
     write(tmp_path, "run", points([0]), name="tfevents.1")
     gone = write(tmp_path, "run", points([5]), name="tfevents.2")
     write(tmp_path, "old", points([0]))
@@ -121,7 +121,7 @@ def test_runs_and_files_that_are_deleted_go(tmp_path: Path) -> None:
     assert steps(catalog) == [0]
 
 
-def test_several_live_writers_in_one_run_are_all_followed(tmp_path: Path) -> None:
+def test_follows_several_writers_of_one_run(tmp_path: Path) -> None:
     first = write(tmp_path, "run", points([0], since=1.7e9), name="tfevents.1.host.1")
     second = write(tmp_path, "run", points([0], since=1.7e9), name="tfevents.1.host.2")
     catalog = open_catalog(tmp_path)
@@ -134,7 +134,7 @@ def test_several_live_writers_in_one_run_are_all_followed(tmp_path: Path) -> Non
     assert not series.overwritten.any()
 
 
-def test_the_watchers_word_is_enough_to_read_on(tmp_path: Path) -> None:
+def test_reads_only_files_reported_by_watcher(tmp_path: Path) -> None:
     path = write(tmp_path, "run", points([0]))
     catalog = open_catalog(tmp_path)
     append(path, point(1, 1.0))
@@ -145,7 +145,7 @@ def test_the_watchers_word_is_enough_to_read_on(tmp_path: Path) -> None:
     assert catalog.refresh(Changes(files=frozenset([str(unknown)]))).added == ("later",)
 
 
-def test_files_of_one_root_are_read_while_another_is_looked_at(tmp_path: Path) -> None:
+def test_reads_changed_file_while_listing_other_root(tmp_path: Path) -> None:
     path = write(tmp_path / "a", "run", points([0]))
     (tmp_path / "b").mkdir()
     catalog = Catalog(parse_roots([tmp_path / "a", tmp_path / "b"]), cache=False)
@@ -156,14 +156,14 @@ def test_files_of_one_root_are_read_while_another_is_looked_at(tmp_path: Path) -
     assert (delta.added, delta.changed) == (("b/late",), ("a/run",))
 
 
-def test_the_first_start_of_a_file_opens_it_though_others_wrote_before(tmp_path: Path) -> None:
+def test_first_session_start_applies_to_whole_file(tmp_path: Path) -> None:
     data = points([0, 1]) + start(0) + points([2, 3]) + start(2) + points([2])
     write(tmp_path, "run", data)
     series = open_catalog(tmp_path).scalar("run", "loss")
     assert series.overwritten.tolist() == [False, False, True, True, False]
 
 
-def test_a_value_of_the_old_form_tells_the_plugin(tmp_path: Path) -> None:
+def test_old_format_determines_plugin(tmp_path: Path) -> None:
     number = b.summary(b.value("x", b.simple(1.0), b.metadata("mine")))
     text = b.summary(b.value("x", b.tensor(b.STRING, b.blob(8, b"a")), b.metadata("text")))
     write(tmp_path, "run", b.record(b.event(number)) + b.record(b.event(text)))
@@ -171,7 +171,7 @@ def test_a_value_of_the_old_form_tells_the_plugin(tmp_path: Path) -> None:
     assert (info.plugin, info.kind, info.count) == ("scalars", Kind.SCALAR, 2)
 
 
-def test_one_damaged_file_disturbs_nothing_else(tmp_path: Path) -> None:
+def test_damaged_file_does_not_affect_others(tmp_path: Path) -> None:
     good = points(range(4))
     record = len(point(0, 0.0))
     damaged = b.flip(good, record + 20) + b"garbage" + points([9])
@@ -185,7 +185,7 @@ def test_one_damaged_file_disturbs_nothing_else(tmp_path: Path) -> None:
     assert steps(catalog, "good") == [0, 1, 2, 3]
 
 
-def test_unreadable_bytes_at_the_end_are_damage_until_they_read_well(tmp_path: Path) -> None:
+def test_unreadable_end_is_damage_until_it_becomes_readable(tmp_path: Path) -> None:
     path = write(tmp_path, "run", points([0]) + b"not a record at all")
     catalog = open_catalog(tmp_path)
     assert catalog.files("run")[0].damaged == 1
@@ -195,9 +195,7 @@ def test_unreadable_bytes_at_the_end_are_damage_until_they_read_well(tmp_path: P
     assert catalog.files("run")[0].damaged == 1
 
 
-def test_a_file_that_cannot_be_read_is_a_sentence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_reports_file_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, "bad", points([0]))
     write(tmp_path, "good", points([0]))
     monkeypatch.setattr("tracklight.logdir.local.LocalFileSystem.open", _refuse("bad"))
@@ -220,7 +218,7 @@ def _refuse(part: str) -> object:
     return open_file
 
 
-def test_values_that_are_no_scalars_are_read_from_the_log(tmp_path: Path) -> None:
+def test_reads_non_scalar_values_from_log(tmp_path: Path) -> None:
     write(tmp_path, "run", points([0]) + picture(1, b"one") + picture(2, b"two"))
     catalog = open_catalog(tmp_path)
     located = catalog.locate("run", "picture")
@@ -228,7 +226,7 @@ def test_values_that_are_no_scalars_are_read_from_the_log(tmp_path: Path) -> Non
     assert catalog.read(located, 1).endswith(b"two")
 
 
-def test_a_value_whose_record_changed_is_refused(tmp_path: Path) -> None:
+def test_rejects_value_of_changed_record(tmp_path: Path) -> None:
     path = write(tmp_path, "run", picture(1, b"one"))
     catalog = open_catalog(tmp_path)
     located = catalog.locate("run", "picture")
@@ -240,7 +238,7 @@ def test_a_value_whose_record_changed_is_refused(tmp_path: Path) -> None:
         catalog.read(located, 0)
 
 
-def test_a_graph_is_a_tag_of_its_run(tmp_path: Path) -> None:
+def test_graph_is_tag_of_run(tmp_path: Path) -> None:
     write(tmp_path, "run", b.record(b.event(b.blob(4, b"graph bytes"), step=0, wall=1.0)))
     catalog = open_catalog(tmp_path)
     (info,) = catalog.tags("run")
@@ -248,7 +246,7 @@ def test_a_graph_is_a_tag_of_its_run(tmp_path: Path) -> None:
     assert catalog.read(catalog.locate("run", info.tag), 0) == b"graph bytes"
 
 
-def test_the_first_plugin_wins_but_a_late_one_still_counts(tmp_path: Path) -> None:
+def test_uses_first_plugin_even_if_written_late(tmp_path: Path) -> None:
     def logged(step: int, plugin: str) -> bytes:
         fields = [b.tensor(b.FLOAT, b.single(5, 1.0)), b.metadata(plugin) if plugin else b""]
         return b.record(b.event(b.summary(b.value("t", *fields)), step=step, wall=1.0))
@@ -260,13 +258,13 @@ def test_the_first_plugin_wins_but_a_late_one_still_counts(tmp_path: Path) -> No
     assert catalog.tags("clash")[0].plugin == "first"
 
 
-def test_overwritten_values_are_counted(tmp_path: Path) -> None:
+def test_counts_overwritten_values(tmp_path: Path) -> None:
     write(tmp_path, "run", points([0, 1, 2, 1]) + picture(3, b"a") + start(3) + picture(3, b"b"))
     counts = {tag.tag: tag.overwritten for tag in open_catalog(tmp_path).tags("run")}
     assert counts == {"loss": 2, "picture": 1}
 
 
-def test_several_roots_have_names(tmp_path: Path) -> None:
+def test_runs_of_several_roots_have_prefixes(tmp_path: Path) -> None:
     write(tmp_path / "a", "", points([0]))
     write(tmp_path / "b", "train", points([0]))
     catalog = Catalog(parse_roots({"new": tmp_path / "b", "old": tmp_path / "a"}), cache=False)
@@ -274,19 +272,21 @@ def test_several_roots_have_names(tmp_path: Path) -> None:
     assert [run.name for run in catalog.runs()] == ["new/train", "old/."]
 
 
-def test_several_shards_answer_as_one(tmp_path: Path) -> None:
+def test_several_shards_give_same_results_as_one(tmp_path: Path) -> None:
     for run in range(7):
         write(tmp_path, f"run{run}", points(range(run + 1)))
     catalog = open_catalog(tmp_path, shards=3)
     assert [run.points for run in catalog.runs()] == [1, 2, 3, 4, 5, 6, 7]
     assert steps(catalog, "run6") == list(range(7))
-    seen = catalog.query([(f"run{run}", "loss") for run in range(7)], SeriesQuery(), ExtentView())
-    assert [extent.points for extent in seen] == [1, 2, 3, 4, 5, 6, 7]
-    assert merge_extents(seen) == (0, 6)
+    extents = catalog.query(
+        [(f"run{run}", "loss") for run in range(7)], SeriesQuery(), ExtentView()
+    )
+    assert [extent.points for extent in extents] == [1, 2, 3, 4, 5, 6, 7]
+    assert merge_extents(extents) == (0, 6)
     assert catalog.progress.files_done == catalog.progress.files_total == 7
 
 
-def test_questions_are_answered_while_the_log_is_read(tmp_path: Path) -> None:
+def test_answers_queries_while_reading(tmp_path: Path) -> None:
     path = write(tmp_path, "run", points([0]))
     catalog = open_catalog(tmp_path)
     wrong: list[list[int]] = []
@@ -309,7 +309,7 @@ def test_questions_are_answered_while_the_log_is_read(tmp_path: Path) -> None:
     assert steps(catalog) == list(range(150))
 
 
-def test_files_with_tensors_are_told_and_followed(tmp_path: Path) -> None:
+def test_lists_and_follows_tensor_files(tmp_path: Path) -> None:
     write(tmp_path, "run", points(range(3)))
     (tmp_path / "run/saved").mkdir()
     (tmp_path / "run/saved/model-1.pt").write_bytes(b"one")
@@ -325,7 +325,7 @@ def test_files_with_tensors_are_told_and_followed(tmp_path: Path) -> None:
     catalog.close()
 
 
-def test_files_with_tensors_are_followed_where_there_is_no_run(tmp_path: Path) -> None:
+def test_follows_tensor_files_without_any_run(tmp_path: Path) -> None:
     (tmp_path / "notes.tsv").write_text("no vectors\n")
     catalog = open_catalog(tmp_path)
     assert catalog.tensor_files() == ()
@@ -337,7 +337,7 @@ def test_files_with_tensors_are_followed_where_there_is_no_run(tmp_path: Path) -
     catalog.close()
 
 
-def test_what_takes_long_is_kept_in_the_folder_of_the_log_or_nowhere(tmp_path: Path) -> None:
+def test_cache_folder_of_log(tmp_path: Path) -> None:
     roots = parse_roots(str(tmp_path / "logs"))
     kept = Catalog(roots, cache=tmp_path / "cache")
     assert kept.cache_folder is not None

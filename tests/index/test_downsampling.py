@@ -21,51 +21,51 @@ from tracklight.index.series_query import SeriesQuery, compute_curve
 from tracklight.types import Series
 
 
-def reduce(one: Series, start: float, stop: float, width: int) -> PixelColumns:
-    curve = compute_curve(one, SeriesQuery())
+def reduce(data: Series, start: float, stop: float, width: int) -> PixelColumns:
+    curve = compute_curve(data, SeriesQuery())
     return reduce_curve(curve.take(curve.select_rows(start, stop)), make_edges(start, stop, width))
 
 
-def test_each_column_knows_its_last_lowest_and_highest() -> None:
+def test_columns_have_last_lowest_and_highest_value() -> None:
     cells = reduce(series([0, 1, 2, 3], [5.0, 1.0, 9.0, 2.0]), 0, 4, 2)
     assert cells.value.tolist() == cells.smoothed.tolist() == [1.0, 2.0]
     assert cells.low.tolist() == [1.0, 2.0]
     assert cells.high.tolist() == [5.0, 9.0]
 
 
-def test_a_column_without_points_is_empty() -> None:
+def test_column_without_points_is_nan() -> None:
     cells = reduce(series([0, 9], [1.0, 2.0]), 0, 10, 5)
     assert [math.isnan(v) for v in cells.high] == [False, True, True, True, False]
 
 
-def test_the_right_edge_belongs_to_the_last_column() -> None:
+def test_right_edge_belongs_to_last_column() -> None:
     assert reduce(series([0, 10], [1.0, 2.0]), 0, 10, 10).value[9] == 2.0
 
 
-def test_points_beyond_the_edges_are_left_out() -> None:
+def test_ignores_points_outside_edges() -> None:
     cells = reduce(series([0, 1, 2, 3], [5.0, 1.0, 9.0, 2.0]), 1, 2, 1)
     assert (cells.low.tolist(), cells.high.tolist()) == ([1.0], [9.0])
 
 
-def test_a_value_that_is_not_finite_never_hides_one_that_is() -> None:
+def test_non_finite_values_do_not_hide_finite_ones() -> None:
     cells = reduce(series([0, 1, 2], [math.nan, 3.0, math.inf]), 0, 3, 1)
     assert (cells.value[0], cells.low[0], cells.high[0]) == (3.0, 3.0, 3.0)
 
 
-def test_nothing_reduces_to_nothing() -> None:
+def test_reduces_empty_curve() -> None:
     assert np.isnan(reduce(series([], []), 0, 1, 3).value).all()
 
 
-def test_one_point_alone_is_drawn() -> None:
+def test_reduces_single_point() -> None:
     assert np.nanmax(reduce(series([7], [1.0]), 7, 7, 4).value) == 1.0
 
 
-def test_edges_reach_from_any_number_to_any_other() -> None:
+def test_edges_span_any_two_numbers() -> None:
     assert make_edges(-1.5e308, 1.5e308, 2).tolist() == [-1.5e308, 0.0, 1.5e308]
     assert (np.diff(make_edges(5.0, 5.0, 1)) > 0).all()
 
 
-def test_centres_lie_between_the_edges() -> None:
+def test_centers_are_between_edges() -> None:
     assert get_centers(make_edges(0, 4, 2)).tolist() == [1.0, 3.0]
 
 
@@ -73,7 +73,7 @@ def test_centres_lie_between_the_edges() -> None:
     st.dictionaries(st.integers(0, 1000), st.floats(-1e9, 1e9), min_size=1, max_size=60),
     st.integers(1, 40),
 )
-def test_no_extreme_is_lost(points: dict[int, float], width: int) -> None:
+def test_keeps_all_extremes(points: dict[int, float], width: int) -> None:
     steps = sorted(points)
     values = np.array([points[step] for step in steps])
     cells = reduce(series(steps, values.tolist()), steps[0], steps[-1], width)
@@ -87,7 +87,7 @@ def test_no_extreme_is_lost(points: dict[int, float], width: int) -> None:
 
 
 @given(st.lists(st.floats(allow_nan=True, allow_infinity=True), max_size=200), st.integers(2, 50))
-def test_thinning_keeps_the_extremes_and_the_order(values: list[float], most: int) -> None:
+def test_minmax_downsampling_keeps_extremes_and_order(values: list[float], most: int) -> None:
     column = np.array(values)
     rows = downsample_minmax(column, most)
     assert len(rows) <= most or len(rows) == len(column) <= most
@@ -109,12 +109,12 @@ def test_thinning_keeps_the_extremes_and_the_order(values: list[float], most: in
         (math.nan, math.nan, np.float32),
     ],
 )
-def test_columns_are_narrow_where_that_shows_enough(low: float, high: float, kind: type) -> None:
+def test_converts_to_float32_if_loss_is_invisible(low: float, high: float, kind: type) -> None:
     assert to_float32_if_visible(np.array([low, high]), low, high).dtype == kind
 
 
 @np.errstate(over="ignore")
-def test_whole_columns_lose_nothing() -> None:
+def test_converts_to_float32_only_if_exact() -> None:
     assert to_float32_if_exact(np.array([0.5, math.nan, math.inf])).dtype == np.float32
     assert to_float32_if_exact(np.array([0.1])).dtype == np.float64
     assert to_float32_if_exact(np.array([1e300])).dtype == np.float64

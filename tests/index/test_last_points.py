@@ -6,7 +6,7 @@ from tests.index import logs
 from tracklight.types import Point
 
 
-def test_the_last_point_is_that_written_last(tmp_path: Path) -> None:
+def test_returns_point_written_last(tmp_path: Path) -> None:
     logs.write(tmp_path, "a", logs.points(range(3)))
     logs.write(tmp_path, "b", logs.point(9, 0.5) + logs.point(4, 0.25, wall=7.0))
     catalog = logs.open_catalog(tmp_path, shards=2)

@@ -1,4 +1,4 @@
-"""Following a log for long must take no more memory than its points do."""
+"""Following a log for a long time needs no more memory than its points."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def resident_bytes() -> int:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
-def test_a_day_of_appending_takes_what_its_points_take(tmp_path: Path) -> None:
-    """A day of one point every four seconds, a refresh for each."""
+def test_memory_grows_only_with_points_while_following_log(tmp_path: Path) -> None:
+    """Append a day of points, one every four seconds, and refresh after each."""
     path = write(tmp_path, "run", b"")
     catalog = open_catalog(tmp_path)
 

@@ -1,4 +1,4 @@
-"""Many values read at once are those that are read one by one, from whatever files."""
+"""Reading many values at once gives the same as reading them one by one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MANY = settings(max_examples=40, deadline=None)
 
 
 def pictures(step: int, *sizes: int) -> bytes:
-    """One record with a value of each size, all of one tag and some of none."""
+    """Return one record with a value of each size."""
     values = [b.value("picture", b.image(bytes([step % 256]) * size)) for size in sizes]
     other = b.value("other", b.image(b"x" * (step % 7 * 5000)))
     return b.record(b.event(b.summary(other, *values, other), step=step, wall=1.7e9 + step))
@@ -29,7 +29,7 @@ def pictures(step: int, *sizes: int) -> bytes:
     st.integers(0, 11),
     st.data(),
 )
-def test_many_are_read_as_one_by_one(
+def test_reads_many_values_like_single_ones(
     tmp_path_factory: pytest.TempPathFactory,
     sizes: list[list[int]],
     split: int,
@@ -40,31 +40,31 @@ def test_many_are_read_as_one_by_one(
     logs.write(folder, "a", b"".join(records[:split]), name="events.out.tfevents.1")
     logs.write(folder, "a", b"".join(records[split:]), name="events.out.tfevents.2")
     catalog = logs.open_catalog(folder)
-    located = catalog.locate("a", "picture")
-    asked = data.draw(st.lists(st.integers(0, len(located) - 1), max_size=20))
+    locations = catalog.locate("a", "picture")
+    indexes = data.draw(st.lists(st.integers(0, len(locations) - 1), max_size=20))
     try:
-        one_by_one = [catalog.read(located, index) for index in asked]
-        assert catalog.read_many(located, asked) == one_by_one
+        one_by_one = [catalog.read(locations, index) for index in indexes]
+        assert catalog.read_many(locations, indexes) == one_by_one
     finally:
         catalog.close()
 
 
-def test_a_record_that_was_changed_is_not_given(tmp_path: Path) -> None:
+def test_rejects_changed_record(tmp_path: Path) -> None:
     path = logs.write(tmp_path, "a", b"".join(logs.picture(step, b"data") for step in range(9)))
     catalog = logs.open_catalog(tmp_path)
-    located = catalog.locate("a", "picture")
-    path.write_bytes(b.flip(path.read_bytes(), int(located.record[4]) + 40))
+    locations = catalog.locate("a", "picture")
+    path.write_bytes(b.flip(path.read_bytes(), int(locations.record[4]) + 40))
     with pytest.raises(CorruptRecordError, match="wrong checksum"):
-        catalog.read_many(located, range(9))
-    assert len(catalog.read_many(located, [3, 5])) == 2
+        catalog.read_many(locations, range(9))
+    assert len(catalog.read_many(locations, [3, 5])) == 2
     path.write_bytes(path.read_bytes()[:50])
     with pytest.raises(CorruptRecordError, match="has changed"):
-        catalog.read_many(located, [8])
+        catalog.read_many(locations, [8])
     catalog.close()
 
 
-def test_neighbours_are_read_together() -> None:
-    places = [RecordSlice(record, 0, 84) for record in (0, 100, 200, 9000, 9100)]
-    assert [len(near) for near in iter_nearby(places, 1000, 10_000)] == [3, 2]
-    assert [len(near) for near in iter_nearby(places, 1000, 200)] == [2, 1, 2]
+def test_reads_neighbors_together() -> None:
+    slices = [RecordSlice(record, 0, 84) for record in (0, 100, 200, 9000, 9100)]
+    assert [len(group) for group in iter_nearby(slices, 1000, 10_000)] == [3, 2]
+    assert [len(group) for group in iter_nearby(slices, 1000, 200)] == [2, 1, 2]
     assert list(iter_nearby([], 1000, 200)) == []

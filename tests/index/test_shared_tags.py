@@ -1,4 +1,4 @@
-"""The tags of all runs together are those of each run, put together."""
+"""The tags of several runs together equal the merged tags of each run."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def write_run(folder: Path, steps: list[int], tags: tuple[str, ...] = ("loss", "
                 summary.scalar(tag, step + number, step=step)
 
 
-def write_odd_run(folder: Path) -> None:
-    """With what does not fit into a form: a picture beside numbers, and a tag without a plugin."""
+def write_ungrouped_run(folder: Path) -> None:
+    """Return a log with runs that cannot be grouped: mixed values, and a tag without a plugin."""
     with summary.create_file_writer(folder).as_default():
         summary.image("loss", np.zeros((1, 2, 2, 3), np.uint8), step=3)
         summary.tensor("matrix", np.eye(3), step=1, description="odd")
@@ -37,12 +37,12 @@ def logdir(tmp_path: Path) -> Path:
     write_run(tmp_path / "restarted", [0, 1, 2, 1, 2, 3])
     write_run(tmp_path / "resumed", [0, 1])
     write_run(tmp_path / "resumed", [2, 3], ("loss", "extra"))
-    write_odd_run(tmp_path / "odd")
+    write_ungrouped_run(tmp_path / "odd")
     return tmp_path
 
 
 @pytest.mark.parametrize("shards", [1, 3])
-def test_is_what_the_runs_say_one_by_one(logdir: Path, shards: int) -> None:
+def test_matches_tags_of_single_runs(logdir: Path, shards: int) -> None:
     catalog = Catalog(parse_roots(str(logdir)), cache=False, shards=shards)
     catalog.refresh()
     runs = [run.name for run in catalog.runs()]
@@ -51,7 +51,7 @@ def test_is_what_the_runs_say_one_by_one(logdir: Path, shards: int) -> None:
     catalog.close()
 
 
-def test_names_only_the_runs_that_are_asked_for(logdir: Path) -> None:
+def test_includes_only_requested_runs(logdir: Path) -> None:
     catalog = Catalog(parse_roots(str(logdir)), cache=False)
     catalog.refresh()
     shared = by_tag(catalog.shared_tags(["run-2", "run-1", "gone"]))
@@ -62,7 +62,7 @@ def test_names_only_the_runs_that_are_asked_for(logdir: Path) -> None:
     catalog.close()
 
 
-def test_counts_what_is_appended_and_overwritten(logdir: Path) -> None:
+def test_counts_appended_and_overwritten_points(logdir: Path) -> None:
     catalog = Catalog(parse_roots(str(logdir)), cache=False)
     catalog.refresh()
     write_run(logdir / "run-0", [0, 9])
@@ -72,7 +72,7 @@ def test_counts_what_is_appended_and_overwritten(logdir: Path) -> None:
     catalog.close()
 
 
-def test_spans_what_runs_say_of_a_tag() -> None:
+def test_merges_tags_of_runs() -> None:
     early = SharedTag("loss", "", Kind.SCALAR, ("b",), 5, 1, Stamp(2, 0.0), Stamp(7, 0.0), "", "")
     late = SharedTag("loss", "p", Kind.SCALAR, ("a",), 5, 1, Stamp(5, 0.0), Stamp(9, 0.0), "", "d")
     (both,) = merge_shared_tags([early, late], ["a", "b"])
@@ -81,7 +81,7 @@ def test_spans_what_runs_say_of_a_tag() -> None:
 
 
 def by_tag(shared: tuple[SharedTag, ...]) -> dict[tuple[str, Kind], SharedTag]:
-    """Of several values at the first or the last step, any may have been taken."""
+    """Drop wall times: of several values at the first or last step, any may be returned."""
     return {
         (tag.tag, tag.kind): msgspec.structs.replace(
             tag,

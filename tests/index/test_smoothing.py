@@ -1,4 +1,4 @@
-"""Smoothing is held against TensorBoard's rule in the plainest words, and against pandas."""
+"""Compare smoothing with a plain implementation of TensorBoard's rule and with pandas."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def smooth(values: object, kind: SmoothingKind, amount: float, steps: object = N
     return compute_curve(series(list(steps), list(values)), lens).smoothed  # type: ignore[call-overload]
 
 
-def tensorboards(values: list[float], weight: float) -> list[float]:
-    """Word by word: what is not finite is handed on, the rest is averaged and debiased."""
+def tensorboard_ema(values: list[float], weight: float) -> list[float]:
+    """TensorBoard's rule: skip non-finite values, average the others, correct the bias."""
     if all(value == values[0] for value in values):
         return values
     last, accumulated, smoothed = 0.0, 0, []
@@ -48,7 +48,7 @@ def tensorboards(values: list[float], weight: float) -> list[float]:
     return smoothed
 
 
-def test_the_vector_that_tensorboard_is_known_to_give() -> None:
+def test_ema_of_known_tensorboard_example() -> None:
     found = smooth([1, 2, 3, math.nan, 5], "ema", 0.6)
     assert found == pytest.approx([1, 1.625, 2.326531, math.nan, 3.555147], abs=1e-6, nan_ok=True)
 
@@ -61,33 +61,35 @@ def test_the_vector_that_tensorboard_is_known_to_give() -> None:
     ),
     st.floats(0, 0.999),
 )
-def test_ema_is_tensorboards(values: list[float], weight: float) -> None:
+def test_ema_matches_tensorboard(values: list[float], weight: float) -> None:
     scale = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
     found = smooth(values, "ema", weight)
-    np.testing.assert_allclose(found, tensorboards(values, weight), rtol=1e-9, atol=1e-12 * scale)
+    np.testing.assert_allclose(
+        found, tensorboard_ema(values, weight), rtol=1e-9, atol=1e-12 * scale
+    )
 
 
 @pytest.mark.parametrize("weight", [0.0, 0.3, 0.9, 0.999])
-def test_ema_is_that_of_pandas(weight: float) -> None:
+def test_ema_matches_pandas(weight: float) -> None:
     expected = pd.Series(NOISE).ewm(alpha=1 - weight, adjust=True).mean()
     np.testing.assert_allclose(smooth(NOISE, "ema", weight), expected, rtol=1e-9)
 
 
-def test_ema_leaves_no_slow_numbers_behind() -> None:
-    """What the start still weighs soon is less than any ordinary number can tell."""
+def test_ema_has_no_denormal_slowdown() -> None:
+    """The remaining weight of the start soon becomes denormal, which would be slow."""
     values = np.append(NOISE, np.zeros(20_000))
     expected = pd.Series(values).ewm(alpha=0.5, adjust=True).mean()
     np.testing.assert_allclose(smooth(values, "ema", 0.5), expected, rtol=1e-9, atol=1e-300)
 
 
-def test_time_ema_is_that_of_pandas() -> None:
+def test_time_ema_matches_pandas() -> None:
     steps = np.cumsum(RNG.integers(1, 50, size=len(NOISE)))
     times = pd.to_datetime(steps, unit="s")
     expected = pd.Series(NOISE).ewm(halflife="20s", times=times).mean()
     np.testing.assert_allclose(smooth(NOISE, "time_ema", 20, steps), expected, rtol=1e-9)
 
 
-def test_time_ema_with_even_steps_is_the_plain_one() -> None:
+def test_time_ema_with_even_steps_matches_ema() -> None:
     np.testing.assert_allclose(
         smooth(GAPS[~np.isnan(GAPS)], "time_ema", 3),
         smooth(GAPS[~np.isnan(GAPS)], "ema", 0.5 ** (1 / 3)),
@@ -97,14 +99,14 @@ def test_time_ema_with_even_steps_is_the_plain_one() -> None:
 
 @pytest.mark.parametrize("window", [1, 2, 5, 6, 499, 2000])
 @pytest.mark.parametrize("kind", ["mean", "median"])
-def test_windows_are_those_of_pandas(kind: SmoothingKind, window: int) -> None:
+def test_windows_match_pandas(kind: SmoothingKind, window: int) -> None:
     rolling = pd.Series(GAPS).rolling(window, center=True, min_periods=1)
     expected = getattr(rolling, kind)().where(~np.isnan(GAPS))
     np.testing.assert_allclose(smooth(GAPS, kind, window), expected, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("deviation", [0.4, 3.0, 400.0])
-def test_gaussian_weighs_what_is_there(deviation: float) -> None:
+def test_gaussian_ignores_missing_values(deviation: float) -> None:
     distance = np.arange(len(GAPS))[:, None] - np.arange(len(GAPS))
     weights = np.exp(-0.5 * (distance / deviation) ** 2)
     weights[np.abs(distance) > math.ceil(4 * deviation)] = 0
@@ -115,13 +117,13 @@ def test_gaussian_weighs_what_is_there(deviation: float) -> None:
 
 
 @pytest.mark.parametrize(("kind", "amount"), KINDS)
-def test_what_never_changes_stays_as_it_is(kind: SmoothingKind, amount: float) -> None:
+def test_constant_series_is_unchanged(kind: SmoothingKind, amount: float) -> None:
     values = [0.1, math.nan, 0.1, math.inf, 0.1]
     assert repr(smooth(values, kind, amount).tolist()) == repr(values)
 
 
 @pytest.mark.parametrize(("kind", "amount"), KINDS)
-def test_what_is_not_finite_is_handed_on_and_counts_for_nothing(
+def test_non_finite_values_stay_and_do_not_affect_others(
     kind: SmoothingKind, amount: float
 ) -> None:
     found = smooth([1.0, math.inf, 2.0, math.nan, -math.inf, 3.0], kind, amount)
@@ -130,13 +132,13 @@ def test_what_is_not_finite_is_handed_on_and_counts_for_nothing(
 
 
 @pytest.mark.parametrize(("kind", "amount"), KINDS)
-def test_nothing_smooths_to_nothing(kind: SmoothingKind, amount: float) -> None:
+def test_smooths_empty_series(kind: SmoothingKind, amount: float) -> None:
     assert smooth([], kind, amount).tolist() == []
     assert smooth([7.0], kind, amount).tolist() == [7.0]
 
 
 @given(st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=60), st.sampled_from(KINDS))
-def test_smoothing_stays_between_the_extremes(
+def test_smoothed_values_stay_between_extremes(
     values: list[float], how: tuple[SmoothingKind, float]
 ) -> None:
     found = smooth(values, *how)
@@ -148,6 +150,6 @@ def test_smoothing_stays_between_the_extremes(
     ("kind", "amount"),
     [("ema", 1.0), ("ema", -0.1), ("mean", 0), ("median", 1e6), ("gaussian", 0), ("time_ema", 0)],
 )
-def test_an_amount_that_makes_no_sense_is_told(kind: SmoothingKind, amount: float) -> None:
+def test_rejects_amount_out_of_range(kind: SmoothingKind, amount: float) -> None:
     with pytest.raises(ValueError, match=f'smoothing "{kind}" takes amounts from'):
         Smoothing(kind, amount)

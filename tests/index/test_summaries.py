@@ -18,12 +18,12 @@ def make_series(steps: list[int], values: list[float], overwritten: Sequence[int
     return Series("run", "loss", np.array(steps), wall, np.array(values), marks)
 
 
-def test_last_lowest_and_highest_leave_out_what_was_overwritten() -> None:
+def test_ignores_overwritten_points() -> None:
     found = summarize(make_series([0, 1, 2, 2, 3], [5.0, 1.0, 99.0, 7.0, 3.0], [2]))
     assert found == SeriesSummary(4, Point(3, 4.0, 3.0), Point(1, 1.0, 1.0), Point(2, 3.0, 7.0))
 
 
-def test_only_finite_values_are_lowest_or_highest() -> None:
+def test_extremes_are_finite() -> None:
     found = summarize(make_series([0, 1, 2], [-np.inf, 2.0, np.nan]))
     assert found.min == found.max == Point(1, 1.0, 2.0)
     assert found.last is not None and np.isnan(found.last.value)
@@ -31,12 +31,12 @@ def test_only_finite_values_are_lowest_or_highest() -> None:
     assert summarize(make_series([], [])) == SeriesSummary(0, None, None, None)
 
 
-def test_the_last_point_is_that_of_the_highest_step() -> None:
+def test_last_point_has_highest_step() -> None:
     found = summarize(make_series([10, 20, 20, 11], [1.0, 2.0, 3.0, 4.0]))
     assert found.last == Point(20, 2.0, 3.0)
 
 
-def test_a_catalog_digests_what_is_there(tmp_path: Path) -> None:
+def test_catalog_returns_none_for_missing_series(tmp_path: Path) -> None:
     logs.write(tmp_path, "a", logs.points(range(3)))
     logs.write(tmp_path, "b", logs.points(range(7)))
     catalog = logs.open_catalog(tmp_path, shards=2)
@@ -45,7 +45,7 @@ def test_a_catalog_digests_what_is_there(tmp_path: Path) -> None:
     assert counts == [7, None, 3, None]
 
 
-def test_a_catalog_tells_what_plugins_were_told(tmp_path: Path) -> None:
+def test_catalog_returns_plugin_data(tmp_path: Path) -> None:
     def tagged(content: bytes) -> bytes:
         metadata = b.blob(9, b.blob(1, b.blob(1, b"mine"), b.blob(2, content)))
         value = b.value("tag", b.simple(0.0), metadata)

@@ -8,25 +8,25 @@ from pathlib import Path
 
 import pytest
 
-#: "nobody" on most systems; any user without rights would do.
+#: The user "nobody" on most systems; any unprivileged user would do.
 _NOBODY = 65534
 
 
 @pytest.fixture
 def unprivileged_path() -> Iterator[Path]:
-    """A directory of a user whom permissions bind, as which the test then runs."""
+    """Run the test as an unprivileged user, in a directory of that user."""
     if not hasattr(os, "geteuid"):
         pytest.skip("permissions work differently on this system")
-    place = Path(tempfile.mkdtemp())
+    folder = Path(tempfile.mkdtemp())
     is_root = os.geteuid() == 0
-    if is_root:  # root may read everything, so step down for a while
-        os.chown(place, _NOBODY, -1)
+    if is_root:  # root ignores permissions
+        os.chown(folder, _NOBODY, -1)
         os.seteuid(_NOBODY)
     try:
-        yield place
+        yield folder
     finally:
         if is_root:
             os.seteuid(0)
-        for path in (place, *place.rglob("*")):
+        for path in (folder, *folder.rglob("*")):
             path.chmod(0o700)
-        shutil.rmtree(place)
+        shutil.rmtree(folder)

@@ -8,14 +8,14 @@ from tracklight.logdir.access import escapes_roots, is_inside, resolve_path
 from tracklight.types import SettingsFile
 
 
-def test_neighbours_with_the_same_beginning_are_told_apart() -> None:
+def test_sibling_with_same_prefix_is_not_inside() -> None:
     assert is_inside("/logs/a", "/logs") and is_inside("/logs", "/logs")
     assert not is_inside("/logs2/a", "/logs")
     assert is_inside("s3://b/logs/a", "s3://b/logs") and is_inside("/a", "/")
     assert not is_inside(resolve_path("s3://b/logs/../x"), "s3://b/logs")
 
 
-def test_a_file_that_is_a_link_leads_out(tmp_path: Path) -> None:
+def test_link_to_file_elsewhere_escapes_roots(tmp_path: Path) -> None:
     (tmp_path / "logs" / "run").mkdir(parents=True)
     (tmp_path / "far").mkdir()
     (tmp_path / "far" / "config.json").write_text("{}")
@@ -36,7 +36,7 @@ def test_settings_that_are_a_link_are_not_read(tmp_path: Path) -> None:
     try:
         catalog.read_settings(SettingsFile("run", str(link), ""))
     except PermissionError as error:
-        assert "leads out" in str(error)
+        assert "is outside" in str(error)
     else:
         raise AssertionError("it was read")
     finally:

@@ -4,18 +4,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.logdir.test_discover import add, look
+from tests.logdir.test_discover import add, discover_runs
 from tracklight.logdir.discover import is_capture
 
 SESSION = "plugins/profile/2026_11_15_00_37_55"
 
 
-def test_a_run_with_nothing_but_a_profile_is_a_run(tmp_path: Path) -> None:
+def test_directory_with_only_a_profile_is_a_run(tmp_path: Path) -> None:
     add(tmp_path / "keras" / "train" / SESSION, "host.with.dots.xplane.pb")
     add(tmp_path / "torch", "gpu.node_31.1790000000000000000.pt.trace.json.gz")
     add(tmp_path / "jax", "memory.prof")
     add(tmp_path / "elsewhere", "host.xplane.pb")
-    found = look(tmp_path)
+    found = discover_runs(tmp_path)
     assert found.runs == ["jax", "keras/train", "torch"]
     assert found.files == []
     assert [(it.run, it.session, it.host, it.kind) for it in found.captures] == [
@@ -25,11 +25,11 @@ def test_a_run_with_nothing_but_a_profile_is_a_run(tmp_path: Path) -> None:
     ]
 
 
-def test_what_jax_writes_a_second_time_for_other_viewers_is_left_out(tmp_path: Path) -> None:
+def test_skips_duplicate_trace_of_jax(tmp_path: Path) -> None:
     add(tmp_path / SESSION, "a.xplane.pb")
     add(tmp_path / SESSION, "a.trace.json.gz")
     add(tmp_path / "plugins/profile/ours", "a.trace.json.gz")
-    found = look(tmp_path)
+    found = discover_runs(tmp_path)
     assert found.runs == ["."]
     assert [(it.session, it.kind) for it in found.captures] == [
         ("2026_11_15_00_37_55", "xplane"),
@@ -37,12 +37,12 @@ def test_what_jax_writes_a_second_time_for_other_viewers_is_left_out(tmp_path: P
     ]
 
 
-def test_profiles_of_runs_that_are_not_wanted_are_not_found(tmp_path: Path) -> None:
+def test_skips_captures_of_excluded_runs(tmp_path: Path) -> None:
     add(tmp_path / "a" / SESSION, "host.xplane.pb")
     add(tmp_path / "b" / SESSION, "host.xplane.pb")
-    assert [it.run for it in look(tmp_path, "b").captures] == ["b"]
+    assert [it.run for it in discover_runs(tmp_path, "b").captures] == ["b"]
 
 
 @pytest.mark.parametrize("name", ["stats.prof", "model.pb", "trace.json", "profile.txt"])
-def test_files_of_other_programs_are_none(name: str) -> None:
+def test_ignores_other_files(name: str) -> None:
     assert not is_capture(name)

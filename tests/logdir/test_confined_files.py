@@ -12,7 +12,7 @@ from tracklight.logdir.confined_files import ConfinedFiles, join_path
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> ConfinedFiles:
+def files(tmp_path: Path) -> ConfinedFiles:
     (tmp_path / "logs" / "run").mkdir(parents=True)
     (tmp_path / "logs" / "run" / "a.bin").write_bytes(bytes(range(200)) * 1000)
     (tmp_path / "secret").write_text("secret")
@@ -20,46 +20,46 @@ def place(tmp_path: Path) -> ConfinedFiles:
     return ConfinedFiles([str(tmp_path / "logs")])
 
 
-def test_files_below_the_log_directory_are_read(place: ConfinedFiles, tmp_path: Path) -> None:
-    with place.open(str(tmp_path / "logs/run/a.bin")) as file:
+def test_reads_files_below_log_directory(files: ConfinedFiles, tmp_path: Path) -> None:
+    with files.open(str(tmp_path / "logs/run/a.bin")) as file:
         assert get_file_size(file) == 200_000
         assert read_exactly(file, 199, 3) == b"\xc7\x00\x01"
         array = read_array(file, 2, np.dtype("<u2"), (2, 3))
     assert array.tolist() == [[0x0302, 0x0504, 0x0706], [0x0908, 0x0B0A, 0x0D0C]]
-    assert place.find_size(str(tmp_path / "logs/run/a.bin")) == 200_000
-    assert "200000" in place.get_fingerprint(str(tmp_path / "logs/run/a.bin"))
-    assert place.find_size(str(tmp_path / "logs/run/none")) is None
-    assert place.get_fingerprint(str(tmp_path / "logs/run/none")) == ""
-    assert place.list_file_names(str(tmp_path / "logs/run")) == ["a.bin"]
-    assert place.list_file_names(str(tmp_path / "logs")) == []
+    assert files.find_size(str(tmp_path / "logs/run/a.bin")) == 200_000
+    assert "200000" in files.get_fingerprint(str(tmp_path / "logs/run/a.bin"))
+    assert files.find_size(str(tmp_path / "logs/run/none")) is None
+    assert files.get_fingerprint(str(tmp_path / "logs/run/none")) == ""
+    assert files.list_file_names(str(tmp_path / "logs/run")) == ["a.bin"]
+    assert files.list_file_names(str(tmp_path / "logs")) == []
 
 
 @pytest.mark.parametrize("path", ["secret", "logs/../secret", "logs2", "logs/link", "/etc/passwd"])
-def test_nothing_else_is(place: ConfinedFiles, tmp_path: Path, path: str) -> None:
+def test_nothing_else_is(files: ConfinedFiles, tmp_path: Path, path: str) -> None:
     (tmp_path / "logs" / "link").symlink_to(tmp_path / "secret")
-    for look in (place.open, place.find_size, place.get_fingerprint, place.list_file_names):
-        with pytest.raises(LogError, match="leads out of the log directory"):
-            look(join_path(str(tmp_path), path))
+    for method in (files.open, files.find_size, files.get_fingerprint, files.list_file_names):
+        with pytest.raises(LogError, match="is outside the log directory"):
+            method(join_path(str(tmp_path), path))
 
 
-def test_urls_stay_below_their_root() -> None:
-    place = ConfinedFiles(["s3://bucket/logs"])
-    place.check_path("s3://bucket/logs/run/ckpt")
+def test_rejects_urls_outside_root() -> None:
+    files = ConfinedFiles(["s3://bucket/logs"])
+    files.check_path("s3://bucket/logs/run/ckpt")
     for path in ("s3://bucket/logs/../other", "s3://bucket/logs2", "gs://bucket/logs/a", "/logs"):
-        with pytest.raises(LogError, match="leads out"):
-            place.check_path(path)
+        with pytest.raises(LogError, match="is outside"):
+            files.check_path(path)
     assert join_path("s3://bucket/logs", "a/b.tsv") == "s3://bucket/logs/a/b.tsv"
     assert join_path("s3://bucket/logs", "/etc/passwd") == "/etc/passwd"
 
 
-def test_what_cannot_be_read_is_a_sentence(place: ConfinedFiles, tmp_path: Path) -> None:
-    with pytest.raises(LogError, match=r'there is no file ".*none"'):
-        place.open(str(tmp_path / "logs/none"))
-    with pytest.raises(LogError, match="there is no file"):
-        place.open(str(tmp_path / "logs/run"))
+def test_reports_files_that_cannot_be_read(files: ConfinedFiles, tmp_path: Path) -> None:
+    with pytest.raises(LogError, match=r'no file ".*none"'):
+        files.open(str(tmp_path / "logs/none"))
+    with pytest.raises(LogError, match="no file"):
+        files.open(str(tmp_path / "logs/run"))
 
 
-def test_a_file_that_ends_early_is_told() -> None:
+def test_reports_truncated_file() -> None:
     with pytest.raises(FormatError, match="ends 3 bytes early"):
         read_exactly(io.BytesIO(b"abc"), 1, 5)
     with pytest.raises(FormatError, match="ends 5 bytes early"):

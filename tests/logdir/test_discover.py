@@ -20,47 +20,49 @@ def add(directory: Path, name: str = NAME, data: bytes = b"x") -> Path:
     return directory / name
 
 
-def look(path: Path, *include: str, exclude: tuple[str, ...] = (), name: str = "") -> Discovery:
+def discover_runs(
+    path: Path, *include: str, exclude: tuple[str, ...] = (), name: str = ""
+) -> Discovery:
     return discover(Root(name, str(path)), LocalFileSystem(), include, exclude)
 
 
-def test_a_directory_with_an_event_file_is_a_run(tmp_path: Path) -> None:
+def test_directory_with_event_file_is_a_run(tmp_path: Path) -> None:
     root, nested, deep = add(tmp_path), add(tmp_path / "a"), add(tmp_path / "a" / "x" / "b")
-    found = look(tmp_path)
+    found = discover_runs(tmp_path)
     assert found.runs == [".", "a", "a/x/b"]
     assert [file.path for file in found.files] == [str(root), str(nested), str(deep)]
     assert found.problems == []
 
 
-def test_a_named_root_is_part_of_the_name(tmp_path: Path) -> None:
+def test_named_root_is_prefix_of_run_names(tmp_path: Path) -> None:
     add(tmp_path)
     add(tmp_path / "a")
-    assert look(tmp_path, name="base").runs == ["base/.", "base/a"]
+    assert discover_runs(tmp_path, name="base").runs == ["base/.", "base/a"]
 
 
-def test_a_file_is_told_by_its_name_and_kind(tmp_path: Path) -> None:
+def test_recognizes_event_files_by_name_and_type(tmp_path: Path) -> None:
     for name in ("tfevents", "my.tfevents.v2", "events.out.1", "notes.txt"):
         add(tmp_path / "run", name)
     add(tmp_path / "tfevents_are_here" / "run")
     if hasattr(os, "mkfifo"):
         os.mkfifo(tmp_path / "tfevents.pipe")
-    found = look(tmp_path)
+    found = discover_runs(tmp_path)
     assert found.runs == ["run", "tfevents_are_here/run"]
     names = [Path(file.path).name for file in found.files if file.run == "run"]
     assert names == ["my.tfevents.v2", "tfevents"]
 
 
-def test_an_empty_profile_makes_a_run_but_is_not_read(tmp_path: Path) -> None:
+def test_profile_empty_file_makes_a_run_but_is_not_read(tmp_path: Path) -> None:
     add(tmp_path / "run", NAME + ".profile-empty")
-    found = look(tmp_path)
+    found = discover_runs(tmp_path)
     assert (found.runs, found.files) == (["run"], [])
 
 
-def test_files_go_by_name_and_runs_in_natural_order(tmp_path: Path) -> None:
+def test_sorts_files_by_name_and_runs_naturally(tmp_path: Path) -> None:
     for run in ("run10", "run2", "Run1"):
         for name in ("tfevents.2", "tfevents.10", "tfevents.1"):
             add(tmp_path / run, name)
-    found = look(tmp_path)
+    found = discover_runs(tmp_path)
     assert found.runs == ["Run1", "run2", "run10"]
     assert [(file.run, Path(file.path).name) for file in found.files[:4]] == [
         ("Run1", "tfevents.1"),
@@ -70,32 +72,32 @@ def test_files_go_by_name_and_runs_in_natural_order(tmp_path: Path) -> None:
     ]
 
 
-def test_files_come_with_their_state(tmp_path: Path) -> None:
+def test_files_have_stats(tmp_path: Path) -> None:
     path = add(tmp_path, data=b"12345")
     os.utime(path, ns=(0, 1_700_000_000_123_456_789))
-    (file,) = look(tmp_path).files
+    (file,) = discover_runs(tmp_path).files
     assert file == DiscoveredFile(".", str(path), file.stat)
     assert (file.stat.size, file.stat.mtime_ns) == (5, 1_700_000_000_123_456_789)
     path.rename(tmp_path / "tfevents.renamed")
     add(tmp_path)
-    assert look(tmp_path).files[0].stat.identity != file.stat.identity
+    assert discover_runs(tmp_path).files[0].stat.identity != file.stat.identity
 
 
-def test_a_directory_that_does_not_exist_yet_has_no_runs(tmp_path: Path) -> None:
-    assert look(tmp_path / "later") == Discovery([], [], [], [], frozenset())
+def test_missing_directory_has_no_runs(tmp_path: Path) -> None:
+    assert discover_runs(tmp_path / "later") == Discovery([], [], [], [], frozenset())
 
 
-def test_says_so_when_given_another_file(tmp_path: Path) -> None:
+def test_reports_root_that_is_another_file(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").touch()
-    found = look(tmp_path / "notes.txt")
+    found = discover_runs(tmp_path / "notes.txt")
     assert (found.runs, len(found.problems)) == ([], 1)
-    assert "is a file; give the directory" in found.problems[0]
+    assert "is a file; pass its directory" in found.problems[0]
 
 
-def test_an_event_file_alone_is_a_run(tmp_path: Path) -> None:
+def test_root_may_be_an_event_file(tmp_path: Path) -> None:
     file = add(tmp_path)
     add(tmp_path / "other")
-    found = look(file)
+    found = discover_runs(file)
     assert (found.runs, found.problems) == (["."], [])
     assert [it.path for it in found.files] == [str(file)]
 
@@ -104,90 +106,92 @@ def test_include_and_exclude(tmp_path: Path) -> None:
     for run in ("a/train", "a/eval", "b/train", "b/old/train"):
         add(tmp_path / run)
     add(tmp_path)
-    assert look(tmp_path, "**/train").runs == ["a/train", "b/old/train", "b/train"]
-    assert look(tmp_path, exclude=("b", ".")).runs == ["a/eval", "a/train"]
-    assert look(tmp_path, "b", exclude=("**/old",)).runs == ["b/train"]
-    assert look(tmp_path, "base/a", exclude=("base/a/e*",), name="base").runs == ["base/a/train"]
-    assert look(tmp_path, exclude=("base",), name="base").runs == []
+    assert discover_runs(tmp_path, "**/train").runs == ["a/train", "b/old/train", "b/train"]
+    assert discover_runs(tmp_path, exclude=("b", ".")).runs == ["a/eval", "a/train"]
+    assert discover_runs(tmp_path, "b", exclude=("**/old",)).runs == ["b/train"]
+    assert discover_runs(tmp_path, "base/a", exclude=("base/a/e*",), name="base").runs == [
+        "base/a/train"
+    ]
+    assert discover_runs(tmp_path, exclude=("base",), name="base").runs == []
 
 
-def test_an_excluded_directory_is_not_even_listed(unprivileged_path: Path) -> None:
+def test_does_not_list_excluded_directory(unprivileged_path: Path) -> None:
     add(unprivileged_path / "seen")
     add(unprivileged_path / "locked" / "run")
     (unprivileged_path / "locked").chmod(0)
-    found = look(unprivileged_path, exclude=("locked",))
+    found = discover_runs(unprivileged_path, exclude=("locked",))
     assert (found.runs, found.problems) == (["seen"], [])
 
 
-def test_an_unreadable_directory_is_reported_and_passed_over(unprivileged_path: Path) -> None:
+def test_reports_and_skips_unreadable_directory(unprivileged_path: Path) -> None:
     locked = unprivileged_path / "locked"
     add(unprivileged_path / "seen")
     add(locked / "run")
     locked.chmod(0)
-    found = look(unprivileged_path)
+    found = discover_runs(unprivileged_path)
     assert found.runs == ["seen"]
     assert found.problems == [f'cannot list "{locked}": Permission denied']
     assert found.failed_directories == [str(locked)]
 
 
-def test_files_that_cannot_be_looked_at_are_reported(unprivileged_path: Path) -> None:
+def test_reports_files_without_stat(unprivileged_path: Path) -> None:
     blind = unprivileged_path / "blind"
     path = add(blind)
-    blind.chmod(0o400)  # its names may be listed, but nothing in it may be reached
-    found = look(unprivileged_path)
+    blind.chmod(0o400)  # names can be listed, but files cannot be accessed
+    found = discover_runs(unprivileged_path)
     assert found.runs == []
     assert found.problems == [f'cannot list "{path}": Permission denied']
 
 
 class TestLinks:
-    def test_to_files_and_directories_are_followed(self, tmp_path: Path) -> None:
+    def test_follows_links_to_files_and_directories(self, tmp_path: Path) -> None:
         outside = add(tmp_path / "outside")
         logs = tmp_path / "logs"
         (logs / "linked_file").mkdir(parents=True)
         (logs / "linked_file" / NAME).symlink_to(outside)
         (logs / "linked_run").symlink_to(outside.parent)
         (logs / "tfevents_link").symlink_to(outside.parent)
-        found = look(logs)
+        found = discover_runs(logs)
         assert found.runs == ["linked_file", "linked_run", "tfevents_link"]
         assert {file.stat for file in found.files} == {found.files[0].stat}
         assert found.linked == {os.path.realpath(outside), os.path.realpath(outside.parent)}
 
-    def test_without_links_nothing_is_linked(self, tmp_path: Path) -> None:
+    def test_no_targets_without_links(self, tmp_path: Path) -> None:
         add(tmp_path / "a")
-        assert look(tmp_path).linked == frozenset()
+        assert discover_runs(tmp_path).linked == frozenset()
 
-    def test_that_lead_nowhere_are_ignored(self, tmp_path: Path) -> None:
+    def test_ignores_broken_links(self, tmp_path: Path) -> None:
         add(tmp_path / "run")
         (tmp_path / "run" / "tfevents.gone").symlink_to("nowhere")
         (tmp_path / "run" / "tfevents.self").symlink_to("tfevents.self")
         (tmp_path / "gone").symlink_to("nowhere")
         (tmp_path / "self").symlink_to("self")
-        found = look(tmp_path)
+        found = discover_runs(tmp_path)
         assert (found.runs, len(found.files), found.problems) == (["run"], 1, [])
 
-    def test_to_an_ancestor_are_not_entered(self, tmp_path: Path) -> None:
+    def test_does_not_enter_link_to_ancestor(self, tmp_path: Path) -> None:
         add(tmp_path / "a" / "b")
         (tmp_path / "a" / "b" / "up").symlink_to("..")
         (tmp_path / "a" / "b" / "root").symlink_to(tmp_path)
         (tmp_path / "a" / "b" / "here").symlink_to(".")
-        assert look(tmp_path).runs == ["a/b"]
+        assert discover_runs(tmp_path).runs == ["a/b"]
 
-    def test_to_each_other_end(self, tmp_path: Path) -> None:
+    def test_links_to_each_other_terminate(self, tmp_path: Path) -> None:
         add(tmp_path / "a")
         add(tmp_path / "b")
         (tmp_path / "a" / "to_b").symlink_to("../b")
         (tmp_path / "b" / "to_a").symlink_to("../a")
-        assert look(tmp_path).runs == ["a", "a/to_b", "b", "b/to_a"]
+        assert discover_runs(tmp_path).runs == ["a", "a/to_b", "b", "b/to_a"]
 
-    def test_to_above_the_root_do_not_lead_back_into_it(self, tmp_path: Path) -> None:
+    def test_link_above_root_does_not_lead_back(self, tmp_path: Path) -> None:
         logs = tmp_path / "above" / "logs"
         add(logs / "run")
         add(tmp_path / "above" / "other")
         (logs / "run" / "up").symlink_to(tmp_path / "above")
-        assert look(logs).runs == ["run", "run/up/other"]
+        assert discover_runs(logs).runs == ["run", "run/up/other"]
 
     @pytest.mark.parametrize("spelling", ["logs", "logs/", "./logs", "logs/."])
-    def test_end_however_the_root_is_spelled(
+    def test_cycles_terminate_for_any_spelling_of_root(
         self, spelling: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.chdir(tmp_path)
@@ -196,35 +200,35 @@ class TestLinks:
         assert discover(Root("", spelling), LocalFileSystem()).runs == ["a/b"]
 
 
-class TestOddNames:
+class TestUnusualNames:
     def test_unicode(self, tmp_path: Path) -> None:
         for name in ("日本語", "naïve", "with space", "🚀"):
             add(tmp_path / name)
-        assert set(look(tmp_path).runs) == {"日本語", "naïve", "with space", "🚀"}
+        assert set(discover_runs(tmp_path).runs) == {"日本語", "naïve", "with space", "🚀"}
 
     @pytest.mark.skipif(sys.platform != "linux", reason="names here are always unicode")
-    def test_bytes_that_are_no_utf8(self, tmp_path: Path) -> None:
+    def test_bytes_that_are_not_utf8(self, tmp_path: Path) -> None:
         directory = os.fsencode(tmp_path) + b"/lr\xff\xe9"
         os.mkdir(directory)
         with open(directory + b"/tfevents.\xfe", "wb") as file:
             file.write(b"data")
-        found = look(tmp_path)
+        found = discover_runs(tmp_path)
         assert found.runs == ["lr\\xff\\xe9"]
         assert LocalFileSystem().read(found.files[0].path, 0, 10) == b"data"
 
     @pytest.mark.skipif(sys.platform != "linux", reason="names here are always unicode")
-    def test_two_directories_that_look_alike_lose_nothing(self, tmp_path: Path) -> None:
+    def test_keeps_directories_with_same_printed_name(self, tmp_path: Path) -> None:
         os.mkdir(os.fsencode(tmp_path) + b"/\xff")
         for directory in (b"/\xff", b"/\\xff"):
             os.makedirs(os.fsencode(tmp_path) + directory, exist_ok=True)
             open(os.fsencode(tmp_path) + directory + b"/tfevents", "wb").close()
-        found = look(tmp_path)
+        found = discover_runs(tmp_path)
         assert (found.runs, len(found.files)) == (["\\xff"], 2)
 
 
-def test_nasty_directory(nasty_logdir: Path) -> None:
+def test_directory_with_unusual_names(nasty_logdir: Path) -> None:
     documented = set(json.loads((nasty_logdir / "DOC.json").read_text()))
-    found = look(nasty_logdir)
+    found = discover_runs(nasty_logdir)
     assert set(found.runs) == documented - {"dangling_symlink"}
     assert found.problems == []
     odd = [Path(file.path).name for file in found.files if file.run == "odd_file_names"]

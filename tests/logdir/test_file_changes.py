@@ -29,17 +29,17 @@ OLD = FileStat(size=100, mtime_ns=5, identity="7")
         (100, OLD._replace(identity="8"), FileChange.CHECK),
         (100, OLD._replace(size=120, mtime_ns=6), FileChange.CHECK),
         (100, OLD._replace(size=120, mtime_ns=6, identity="8"), FileChange.CHECK),
-        # An unfinished record at the end may be finished, cut off, or filled in where it is.
+        # A partial record at the end may be completed, removed, or overwritten in place.
         (90, OLD._replace(size=95, mtime_ns=6), FileChange.CHECK),
         (90, OLD._replace(mtime_ns=6), FileChange.CHECK),
     ],
 )
-def test_judges_by_looks(position: int, new: FileStat, change: FileChange) -> None:
+def test_classifies_by_stat(position: int, new: FileStat, change: FileChange) -> None:
     assert classify_change(OLD, position, new) is change
 
 
 class TestRealFiles:
-    """What the looks leave open is settled by reading."""
+    """Changes that only reading the file can tell."""
 
     @pytest.fixture(autouse=True)
     def read_some(self, tmp_path: Path) -> None:
@@ -55,7 +55,7 @@ class TestRealFiles:
         assert found is not None
         return found
 
-    def look(self) -> FileChange:
+    def discover_runs(self) -> FileChange:
         fs = LocalFileSystem()
         return detect_change(fs, str(self.path), self.before, self.fingerprint, self.get_stat())
 
@@ -65,41 +65,41 @@ class TestRealFiles:
         os.utime(new, ns=(0, mtime_ns))
         new.replace(self.path)
 
-    def test_untouched(self) -> None:
-        assert self.look() is FileChange.UNCHANGED
+    def test_unchanged(self) -> None:
+        assert self.discover_runs() is FileChange.UNCHANGED
 
     def test_appended(self) -> None:
         with self.path.open("ab") as file:
             file.write(b"more")
-        assert self.look() is FileChange.GROWN
+        assert self.discover_runs() is FileChange.GROWN
 
     def test_replaced_by_a_longer_copy_as_rsync_does(self) -> None:
         self.replace(b"first part" * 100 + b"more")
-        assert self.look() is FileChange.GROWN
+        assert self.discover_runs() is FileChange.GROWN
 
     def test_copied_with_its_time(self) -> None:
         self.replace(b"first part" * 100, mtime_ns=1)
-        assert self.look() is FileChange.UNCHANGED
+        assert self.discover_runs() is FileChange.UNCHANGED
 
     def test_replaced_by_another_longer_file(self) -> None:
         self.replace(b"other part" * 100 + b"more")
-        assert self.look() is FileChange.REPLACED
+        assert self.discover_runs() is FileChange.REPLACED
 
-    def test_truncated_and_written_anew(self) -> None:
+    def test_truncated_and_rewritten(self) -> None:
         with self.path.open("wb") as file:
             file.write(b"other part" * 200)
-        assert self.look() is FileChange.REPLACED
+        assert self.discover_runs() is FileChange.REPLACED
 
     def test_truncated(self) -> None:
         os.truncate(self.path, 500)
-        assert self.look() is FileChange.REPLACED
+        assert self.discover_runs() is FileChange.REPLACED
 
     def test_unfinished_end_cut_off(self) -> None:
         os.truncate(self.path, 995)
-        assert self.look() is FileChange.GROWN
+        assert self.discover_runs() is FileChange.GROWN
 
     def test_unfinished_end_filled_in(self) -> None:
         with self.path.open("r+b") as file:
             file.seek(995)
             file.write(b"xxxxx")
-        assert self.look() is FileChange.GROWN
+        assert self.discover_runs() is FileChange.GROWN

@@ -59,12 +59,12 @@ def server(logdir: Path, request: pytest.FixtureRequest) -> Iterator[WebServer]:
         yield running
 
 
-def look(url: str) -> Discovery:
+def discover_runs(url: str) -> Discovery:
     (root,) = parse_roots(url)
     return discover(root, open_filesystem(root.path)[0])
 
 
-def test_every_point_is_read(server: WebServer) -> None:
+def test_reads_every_point(server: WebServer) -> None:
     with tracklight.open(server.url, cache=False) as log:
         assert log.problems == ()
         assert log.runs == ("a", "b c&d/ü#1")
@@ -72,7 +72,7 @@ def test_every_point_is_read(server: WebServer) -> None:
         assert len(log.scalar("b c&d/ü#1", "loss")) == 7
 
 
-def test_a_growing_file_is_followed(server: WebServer, logdir: Path) -> None:
+def test_follows_growing_file(server: WebServer, logdir: Path) -> None:
     with tracklight.open(server.url, cache=False) as log:
         write_points(logdir / "a" / NAME, range(100, 150))
         write_points(logdir / "new" / NAME, range(3))
@@ -81,7 +81,7 @@ def test_a_growing_file_is_followed(server: WebServer, logdir: Path) -> None:
         assert log.runs == ("a", "b c&d/ü#1", "new")
 
 
-def test_a_replaced_file_is_read_again(server: WebServer, logdir: Path) -> None:
+def test_rereads_replaced_file(server: WebServer, logdir: Path) -> None:
     with tracklight.open(server.url, cache=False) as log:
         (logdir / "a" / NAME).unlink()
         write_points(logdir / "a" / NAME, range(500, 700))
@@ -89,11 +89,11 @@ def test_a_replaced_file_is_read_again(server: WebServer, logdir: Path) -> None:
         assert log.scalar("a", "loss").step.tolist() == list(range(500, 700))
 
 
-def test_any_part_of_a_file_can_be_read(server: WebServer, logdir: Path) -> None:
+def test_reads_any_range_of_file(server: WebServer, logdir: Path) -> None:
     data = (logdir / "a" / NAME).read_bytes()
     url = f"{server.url}/a/{NAME}"
     with HttpFileSystem().open(url) as file:
-        # Forward, backward, across the end and behind it.
+        # Forward, backward, across the end and beyond it.
         for offset, size in [(0, 10), (500, 100), (20, 30), (len(data) - 5, 4096)]:
             assert file.read(offset, size) == data[offset : offset + size]
         assert file.read(len(data), 10) == b""
@@ -101,20 +101,20 @@ def test_any_part_of_a_file_can_be_read(server: WebServer, logdir: Path) -> None
     assert HttpFileSystem().read(url, 900, 1 << 20) == data[900:]
 
 
-def test_one_event_file_is_a_log(server: WebServer) -> None:
+def test_root_may_be_an_event_file(server: WebServer) -> None:
     with tracklight.open(f"{server.url}/a/{NAME}", cache=False) as log:
         assert log.runs == (".",)
         assert len(log.scalar(".", "loss")) == 100
 
 
-def test_a_directory_may_be_named_like_an_event_file(server: WebServer, logdir: Path) -> None:
+def test_directory_named_like_event_file(server: WebServer, logdir: Path) -> None:
     write_points(logdir / "old-tfevents/run" / NAME, range(5))
     with tracklight.open(f"{server.url}/old-tfevents", cache=False) as log:
         assert log.runs == ("run",)
         assert len(log.scalar("run", "loss")) == 5
 
 
-def test_links_to_a_directory_above_come_to_an_end(
+def test_links_to_parent_directory_terminate(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(http, "_MAX_DIRECTORIES", 20)
@@ -122,12 +122,14 @@ def test_links_to_a_directory_above_come_to_an_end(
     for name in ("x", "y"):
         (tmp_path / "a" / name).symlink_to(tmp_path / "a")
     with serve_directory(tmp_path) as server:
-        found = look(server.url)
-    assert found.problems == [f'"{server.url}" has more than 20 directories']
+        found = discover_runs(server.url)
+    assert found.problems == [
+        f'"{server.url}" has more than 20 directories; the others are ignored'
+    ]
     assert "a" in found.runs
 
 
-def test_a_file_is_described_by_size_and_time(logdir: Path) -> None:
+def test_stat_has_size_and_mtime(logdir: Path) -> None:
     stat = os.stat(logdir / "a" / NAME)
     with serve_directory(logdir) as server:
         found = HttpFileSystem().find_stat(f"{server.url}/a/{NAME}")
@@ -136,7 +138,7 @@ def test_a_file_is_described_by_size_and_time(logdir: Path) -> None:
         assert HttpFileSystem().find_stat(f"{server.url}/a/missing") is None
 
 
-def test_only_new_bytes_travel_if_the_server_has_ranges(logdir: Path) -> None:
+def test_downloads_only_new_bytes_with_ranges(logdir: Path) -> None:
     first = (logdir / "a" / NAME).stat().st_size
     with serve_directory(logdir, NginxHandler) as server:
         with tracklight.open(server.url, cache=False) as log:
@@ -149,7 +151,7 @@ def test_only_new_bytes_travel_if_the_server_has_ranges(logdir: Path) -> None:
         assert all(it.range is not None for it in gets)
 
 
-def test_a_file_is_downloaded_once_if_the_server_has_no_ranges(
+def test_downloads_file_once_without_ranges(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sizes = HttpFileSystem.read_sizes._replace(min_bytes=4096, initial_bytes=4096, max_bytes=8192)
@@ -159,51 +161,51 @@ def test_a_file_is_downloaded_once_if_the_server_has_no_ranges(
         with tracklight.open(server.url, cache=False) as log:
             assert len(log.scalar("a", "loss")) == 3000
         gets = [it for it in server.requests if it.method == "GET" and it.path.endswith(NAME)]
-        # Once for all the windows, and once for each end of the fingerprint.
+        # One request for all windows, and one for each end of the fingerprint.
         assert len(gets) <= 3
 
 
 @pytest.mark.parametrize(
     ("handler", "path", "sentence"),
     [
-        (PlainHandler, "/missing", 'there is nothing at "URL/missing"'),
-        (DeniedHandler, "", 'cannot list "URL": the server denies access (403)'),
-        (PlainHandler, "/a/notes.txt", "there is nothing at"),
+        (PlainHandler, "/missing", 'nothing found at "URL/missing"'),
+        (DeniedHandler, "", 'cannot list "URL": the server denied access (403)'),
+        (PlainHandler, "/a/notes.txt", "nothing found at"),
         (PlainHandler, "/site", '"URL/site" is not a directory listing'),
     ],
 )
-def test_what_cannot_be_listed_is_one_sentence(
+def test_reports_what_cannot_be_listed(
     handler: type[PlainHandler], path: str, sentence: str, logdir: Path
 ) -> None:
     (logdir / "site").mkdir()
     (logdir / "site/index.html").write_text("<title>Welcome</title><a href='/elsewhere'>x</a>")
     with serve_directory(logdir, handler) as server:
-        found = look(server.url + path)
+        found = discover_runs(server.url + path)
         assert found.runs == []
         (problem,) = found.problems
         assert sentence.replace("URL", server.url) in problem
 
 
-def test_an_empty_directory_is_no_problem(server: WebServer) -> None:
-    assert look(f"{server.url}/empty").problems == []
+def test_empty_directory_is_not_a_problem(server: WebServer) -> None:
+    assert discover_runs(f"{server.url}/empty").problems == []
 
 
-def test_a_server_that_cannot_be_reached_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reports_unreachable_server(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http, "_RETRY_DELAYS_S", ())
     with socket.socket() as unused:  # bound and never listening
         unused.bind(("127.0.0.1", 0))
-        place = f"127.0.0.1:{unused.getsockname()[1]}"
-        found = look(f"http://{place}/logs")
-    assert found.problems == [f'cannot list "http://{place}/logs": cannot connect to {place}']
-    assert found.failed_directories == [f"http://{place}/logs"]
+        address = f"127.0.0.1:{unused.getsockname()[1]}"
+        found = discover_runs(f"http://{address}/logs")
+    assert found.problems == [f'cannot list "http://{address}/logs": cannot connect to {address}']
+    assert found.failed_directories == [f"http://{address}/logs"]
 
 
 def parse(text: str, *, content_type: str = "text/html") -> list[tuple[str, bool]] | None:
-    links = http._parse_links(http._Page("http://host/logs/run/", content_type, text))
+    links = http.parse_links(http.ListingPage("http://host/logs/run/", content_type, text))
     return None if links is None else [tuple(link) for link in links]
 
 
-def test_links_that_lead_elsewhere_are_not_followed() -> None:
+def test_does_not_follow_links_elsewhere() -> None:
     page = """<title>Index of /logs/run</title>
         <a href="?C=N;O=D">Name</a> <a href="../">up</a> <a href="/logs/">up</a>
         <a href="http://other/logs/run/x">x</a> <a href="deep/er">x</a> <a href="mailto:a@b">x</a>
@@ -218,7 +220,7 @@ def test_links_that_lead_elsewhere_are_not_followed() -> None:
     ]
 
 
-def test_a_listing_of_nginx_in_json() -> None:
+def test_parses_json_listing_of_nginx() -> None:
     entries = [
         {"name": "a", "type": "directory", "mtime": "Mon, 16 Nov 2026 04:00:00 GMT"},
         {"name": NAME, "type": "file", "mtime": "Mon, 16 Nov 2026 04:00:00 GMT", "size": 5},
@@ -230,14 +232,14 @@ def test_a_listing_of_nginx_in_json() -> None:
     assert parse('{"detail": 1}', content_type="application/json") is None
 
 
-def test_names_the_extra_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_names_missing_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http, "_clients", [])
     monkeypatch.setitem(sys.modules, "aiohttp", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'tracklight\[remote\]'"):
         open_filesystem("http://host/logs")
 
 
-def test_the_extra_has_what_http_needs() -> None:
+def test_extra_includes_dependencies() -> None:
     text = (Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8")
     (line,) = [line for line in text.splitlines() if line.startswith("remote = ")]
     assert "aiohttp" in line and "fsspec" in line

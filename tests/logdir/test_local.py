@@ -15,7 +15,7 @@ def path(tmp_path: Path) -> str:
     return str(tmp_path / "file")
 
 
-def test_a_plain_path_is_local(path: str) -> None:
+def test_plain_path_is_local(path: str) -> None:
     fs, same = open_filesystem(path)
     assert isinstance(fs, LocalFileSystem)
     assert same == path
@@ -27,7 +27,7 @@ def test_reads_ranges(path: str) -> None:
     assert LocalFileSystem().read(path, 500, 10) == b""
 
 
-def test_fills_a_buffer_and_says_how_far(path: str) -> None:
+def test_read_into_returns_number_of_bytes(path: str) -> None:
     buffer = bytearray(50)
     with LocalFileSystem().open(path) as handle:
         assert handle.read_into(memoryview(buffer), 100) == 50
@@ -36,7 +36,7 @@ def test_fills_a_buffer_and_says_how_far(path: str) -> None:
         assert buffer[:10] == bytes(range(190, 200))
 
 
-def test_an_open_file_survives_replacement_and_truncation(path: str) -> None:
+def test_open_file_survives_replacement_and_truncation(path: str) -> None:
     with LocalFileSystem().open(path) as handle:
         Path(path + ".new").write_bytes(b"new")
         os.replace(path + ".new", path)
@@ -46,7 +46,7 @@ def test_an_open_file_survives_replacement_and_truncation(path: str) -> None:
         assert handle.read(0, 3) == b"n"
 
 
-def test_state_of_a_file(path: str, tmp_path: Path) -> None:
+def test_stat_of_file(path: str, tmp_path: Path) -> None:
     found = LocalFileSystem().find_stat(path)
     assert found is not None
     assert found.size == 200

@@ -36,7 +36,7 @@ C:\134 /mnt/c 9p rw 0 0
         ("/mnt/c/logs", "9p", True),
     ],
 )
-def test_tells_network_file_systems(
+def test_recognizes_network_file_systems(
     path: str, mount_type: str, shared: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert find_mount_type(path, TABLE) == mount_type
@@ -44,17 +44,17 @@ def test_tells_network_file_systems(
     assert is_network_path(path) is shared
 
 
-def test_follows_links_to_where_the_files_are(tmp_path: Path) -> None:
+def test_resolves_links(tmp_path: Path) -> None:
     (tmp_path / "far").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "far")
     table = [f"dev {tmp_path / 'far'} nfs rw 0 0"]
     assert find_mount_type(str(tmp_path / "link" / "logs"), table) == "nfs"
 
 
-def test_without_a_table_nothing_is_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_network_without_mount_table(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mounts, "_MOUNT_TABLE", "/there/is/no/such/table")
     assert not is_network_path("/data")
 
 
-def test_this_machine_has_a_table_that_can_be_read(tmp_path: Path) -> None:
+def test_reads_mount_table_of_this_machine(tmp_path: Path) -> None:
     assert isinstance(is_network_path(str(tmp_path)), bool)

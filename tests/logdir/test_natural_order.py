@@ -11,28 +11,28 @@ def in_order(*names: str) -> bool:
     return sorted(shuffled, key=natural_key) == list(names)
 
 
-def test_numbers_go_by_size() -> None:
+def test_sorts_numbers_by_value() -> None:
     assert in_order("run", "run1", "run2", "run10", "run10a", "run11", "runs")
     assert in_order("lr0.01/s1", "lr0.01/s9", "lr0.01/s12", "lr0.1/s1")
 
 
-def test_numbers_are_written_as_learning_rates_are() -> None:
+def test_understands_notation_of_learning_rates() -> None:
     assert in_order("lr1e-5", "lr3e-4", "lr1e-3", "lr0.15", "lr0.2", "lr1", "lr1e+2")
 
 
-def test_a_run_and_those_below_it_stay_together() -> None:
+def test_run_and_runs_below_it_stay_together() -> None:
     assert in_order(".", "a", "a/eval", "a/train", "a-2", "a.b", "ab")
 
 
-def test_case_counts_last() -> None:
+def test_case_is_compared_last() -> None:
     assert in_order("Alpha", "alpha", "Beta", "gamma")
 
 
-def test_leading_zeros_do_not_count_but_keep_the_order_stable() -> None:
+def test_ignores_leading_zeros() -> None:
     assert in_order("run1", "run02", "run2", "run10")
 
 
-def test_takes_numbers_of_any_length() -> None:
+def test_accepts_numbers_of_any_length() -> None:
     assert in_order("a20240115123456788", "a20240115123456789", "a" + "1" * 5000, "b1e99999")
 
 

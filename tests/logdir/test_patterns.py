@@ -85,17 +85,17 @@ def test_exclude_wins_over_include() -> None:
     assert [run for run in runs if choice.matches(run)] == ["a/x", "b"]
 
 
-def test_without_patterns_everything_is_wanted() -> None:
+def test_matches_everything_without_patterns() -> None:
     assert RunFilter.parse().matches("anything/at all")
 
 
-def test_refuses_a_range_that_runs_backwards() -> None:
+def test_rejects_reversed_range() -> None:
     with pytest.raises(UsageError, match=r'the pattern "\[z-a\]" is not a glob'):
         RunFilter.parse(include=["[z-a]"])
 
 
 @given(st.text(max_size=20), st.text(alphabet="ab[]!-*?/\\^&|~.", max_size=20))
-def test_any_text_is_a_pattern_or_refused(run: str, pattern: str) -> None:
+def test_accepts_or_rejects_any_text(run: str, pattern: str) -> None:
     try:
         RunFilter.parse(include=[pattern]).matches(run)
     except UsageError:
@@ -121,7 +121,7 @@ def test_text_without_wildcards_matches_itself(run: str) -> None:
         ("re:x", ["re:x", "axe"], ["re:"]),
     ],
 )
-def test_one_rule_for_names(pattern: str, matching: list[str], others: list[str]) -> None:
+def test_compile_pattern(pattern: str, matching: list[str], others: list[str]) -> None:
     matches = compile_pattern(pattern)
     assert [name for name in [*matching, *others] if matches(name)] == matching
 
@@ -129,7 +129,7 @@ def test_one_rule_for_names(pattern: str, matching: list[str], others: list[str]
 @pytest.mark.parametrize(
     ("pattern", "matching", "others"),
     [
-        # The alert of the README for the run and tag that its own example writes.
+        # The alert in the README, for the run and tag of its example.
         ("*/loss", [("mine", "loss"), (".", "loss"), ("a/b/train", "loss")], [("mine", "acc")]),
         ("*/loss", [("mine", "val/loss"), ("base/.", "loss")], [("mine", "a/b/my_loss")]),
         ("loss", [("mine", "loss"), ("a/b", "loss")], [("mine", "val/loss"), ("loss", "acc")]),
@@ -140,7 +140,7 @@ def test_one_rule_for_names(pattern: str, matching: list[str], others: list[str]
         ("/a/", [("mine", "acc")], [("train", "loss")]),
     ],
 )
-def test_series_match_by_tag_or_by_run_and_tag(
+def test_series_pattern_matches_tag_or_run_and_tag(
     pattern: str, matching: list[tuple[str, str]], others: list[tuple[str, str]]
 ) -> None:
     matches = compile_series_pattern(pattern)
@@ -148,14 +148,14 @@ def test_series_match_by_tag_or_by_run_and_tag(
 
 
 @pytest.mark.parametrize("pattern", ["re:(", "/(/"])
-def test_an_invalid_regular_expression_is_refused(pattern: str) -> None:
+def test_rejects_invalid_regular_expression(pattern: str) -> None:
     for compile_ in (compile_pattern, compile_series_pattern):
-        with pytest.raises(UsageError, match="is no regular expression"):
+        with pytest.raises(UsageError, match="is not a valid regular expression"):
             compile_(pattern)
-    with pytest.raises(UsageError, match="is no regular expression"):
+    with pytest.raises(UsageError, match="is not a valid regular expression"):
         RunFilter.parse(exclude=[pattern])
 
 
-def test_a_plain_name_has_no_wildcards() -> None:
+def test_plain_name_has_no_wildcards() -> None:
     assert is_plain_name("train/loss")
     assert not any(map(is_plain_name, ["lr*", "lr?", "odd[1]", "re:x", "/x/"]))

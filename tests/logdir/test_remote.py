@@ -35,7 +35,7 @@ def server() -> Iterator[tuple[str, Meter]]:
 
 @pytest.fixture
 def meter(server: tuple[str, Meter], monkeypatch: pytest.MonkeyPatch) -> Meter:
-    """The environment of a user of that server, and an empty bucket in it."""
+    """Configure the environment for the server, and create an empty bucket."""
     address, meter = server
     for name, value in {
         "AWS_ENDPOINT_URL": address,
@@ -44,7 +44,9 @@ def meter(server: tuple[str, Meter], monkeypatch: pytest.MonkeyPatch) -> Meter:
         "AWS_DEFAULT_REGION": "us-east-1",
     }.items():
         monkeypatch.setenv(name, value)
-    fs = RemoteFileSystem(ROOT)._fs
+    import fsspec
+
+    fs = fsspec.filesystem("s3")
     if fs.exists("bucket"):
         fs.rm("bucket", recursive=True)
     fs.mkdir("bucket")
@@ -54,8 +56,10 @@ def meter(server: tuple[str, Meter], monkeypatch: pytest.MonkeyPatch) -> Meter:
 
 @pytest.fixture
 def put(meter: Meter) -> Put:
-    """Writes an object, as another machine would."""
-    fs = RemoteFileSystem(ROOT)._fs
+    """Write an object, like another machine would."""
+    import fsspec
+
+    fs = fsspec.filesystem("s3")
 
     def write(path: str, data: bytes) -> None:
         fs.pipe_file(f"bucket/logs/{path}", data)
@@ -64,7 +68,7 @@ def put(meter: Meter) -> Put:
     return write
 
 
-def look() -> Discovery:
+def discover_runs() -> Discovery:
     fs, path = open_filesystem(ROOT)
     return discover(Root("", path), fs)
 
@@ -72,7 +76,7 @@ def look() -> Discovery:
 def test_finds_runs(put: Put) -> None:
     for path in (NAME, f"a/{NAME}", f"a/b/{NAME}", "a/notes.txt", f"c/{NAME}.profile-empty"):
         put(path, b"12345")
-    found = look()
+    found = discover_runs()
     assert found.runs == [".", "a", "a/b", "c"]
     assert [file.path for file in found.files] == [
         f"{ROOT}/{NAME}",
@@ -82,18 +86,18 @@ def test_finds_runs(put: Put) -> None:
     assert found.files[0].stat.size == 5
 
 
-def test_a_prefix_without_objects_has_no_runs(meter: Meter) -> None:
-    assert look() == Discovery([], [], [], [], frozenset())
+def test_prefix_without_objects_has_no_runs(meter: Meter) -> None:
+    assert discover_runs() == Discovery([], [], [], [], frozenset())
 
 
-def test_a_bucket_that_does_not_exist_is_reported(meter: Meter) -> None:
+def test_reports_missing_bucket(meter: Meter) -> None:
     fs, path = open_filesystem("s3://missing/logs")
     found = discover(Root("", path), fs)
     assert found.runs == []
-    assert found.problems == ['there is nothing at "s3://missing/logs"']
+    assert found.problems == ['nothing found at "s3://missing/logs"']
 
 
-def test_one_event_file_is_a_log(put: Put) -> None:
+def test_root_may_be_an_event_file(put: Put) -> None:
     put(f"a/{NAME}", b"12345")
     fs, path = open_filesystem(f"{ROOT}/a/{NAME}")
     found = discover(Root("", path), fs)
@@ -101,7 +105,7 @@ def test_one_event_file_is_a_log(put: Put) -> None:
 
 
 @pytest.mark.slow
-def test_missing_credentials_are_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reports_missing_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
@@ -114,8 +118,8 @@ def test_missing_credentials_are_one_sentence(monkeypatch: pytest.MonkeyPatch) -
     ]
 
 
-def test_a_store_that_never_answers_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As Google's library without a network, which takes minutes to say so."""
+def test_times_out_if_store_never_responds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Block like Google's library without a network, which takes minutes to fail."""
     answered = threading.Event()
 
     def connect(url: str, options: object) -> Flaky:
@@ -129,18 +133,18 @@ def test_a_store_that_never_answers_is_given_up(monkeypatch: pytest.MonkeyPatch)
     found = discover(Root("", "slow://bucket/logs"), files)
     assert found.failed_directories == ["slow://bucket/logs"]
     (problem,) = found.problems
-    assert problem.startswith('cannot list "slow://bucket/logs": no answer within 0 s; check')
-    # The attempt goes on meanwhile, and counts as soon as it succeeds.
+    assert problem.startswith('cannot list "slow://bucket/logs": no response within 0 s; check')
+    # The attempt continues in the background and is used once it succeeds.
     answered.set()
     monkeypatch.setattr(remote, "_CONNECT_TIMEOUT_S", 30)
     assert files.read("slow://bucket/logs/x", 2, 3) == b"234"
 
 
-def test_tracebacks_of_libraries_are_not_printed(capfd: pytest.CaptureFixture[str]) -> None:
+def test_does_not_print_tracebacks_of_libraries(capfd: pytest.CaptureFixture[str]) -> None:
     program = """
 import logging
-from tracklight.logdir.remote import RemoteFiles
-RemoteFiles("memory://logs").find_stat("memory://logs/x")
+from tracklight.logdir.remote import RemoteFileSystem
+RemoteFileSystem("memory://logs").find_stat("memory://logs/x")
 try:
     raise ValueError
 except ValueError:
@@ -162,9 +166,9 @@ def test_listings_are_not_cached(put: Put) -> None:
     assert after.files[0].stat.identity != before.files[0].stat.identity
 
 
-def test_a_listing_and_a_question_say_the_same(put: Put) -> None:
+def test_listing_and_stat_agree(put: Put) -> None:
     put(f"a/{NAME}", b"12345")
-    (file,) = look().files
+    (file,) = discover_runs().files
     fs = RemoteFileSystem(ROOT)
     assert fs.find_stat(file.path) == file.stat
     assert file.stat.identity and file.stat.mtime_ns > 0
@@ -172,7 +176,7 @@ def test_a_listing_and_a_question_say_the_same(put: Put) -> None:
     assert fs.find_stat(f"{ROOT}/a") is None
 
 
-def test_only_the_bytes_asked_for_travel(put: Put, meter: Meter) -> None:
+def test_downloads_only_requested_bytes(put: Put, meter: Meter) -> None:
     put(NAME, bytes(range(256)) * 4096)
     data = RemoteFileSystem(ROOT).read(f"{ROOT}/{NAME}", 256 * 1000 + 16, 32)
     assert data == bytes(range(16, 48))
@@ -181,13 +185,13 @@ def test_only_the_bytes_asked_for_travel(put: Put, meter: Meter) -> None:
     assert request.sent_bytes == 32
 
 
-def test_nothing_asked_for_is_nothing_sent(put: Put, meter: Meter) -> None:
+def test_sends_no_request_for_zero_bytes(put: Put, meter: Meter) -> None:
     put(NAME, b"12345")
     assert RemoteFileSystem(ROOT).read(f"{ROOT}/{NAME}", 3, 0) == b""
     assert meter.requests == []
 
 
-def test_a_grown_object_is_read_on_from_where_reading_stopped(put: Put, meter: Meter) -> None:
+def test_continues_reading_grown_object(put: Put, meter: Meter) -> None:
     first = b"".join(scalar("loss", step, 0.5) for step in range(2000))
     more = b"".join(scalar("loss", step, 0.5) for step in range(2000, 2010))
     put(NAME, first)
@@ -207,20 +211,20 @@ def test_a_grown_object_is_read_on_from_where_reading_stopped(put: Put, meter: M
     assert sum(request.sent_bytes for request in reads) < len(more) + 4 * 4096
 
 
-def test_a_replaced_object_is_noticed(put: Put) -> None:
+def test_detects_replaced_object(put: Put) -> None:
     put(NAME, b"".join(scalar("loss", step, 0.5) for step in range(10)))
     fs = RemoteFileSystem(ROOT)
-    (before,) = look().files
+    (before,) = discover_runs().files
     tail = EventFileTail(fs, before.path, create_scanner())
     list(tail.iter_batches(before.stat.size))
     put(NAME, b"".join(scalar("other", step, 0.5) for step in range(20)))
-    (after,) = look().files
+    (after,) = discover_runs().files
     assert tail.fingerprint is not None
     change = detect_change(fs, after.path, before.stat, tail.fingerprint, after.stat)
     assert change is FileChange.REPLACED
 
 
-def test_a_store_that_cannot_be_reached_is_reported(
+def test_reports_unreachable_store(
     meter: Meter,
 ) -> None:
     fs = RemoteFileSystem(
@@ -235,7 +239,7 @@ def test_a_store_that_cannot_be_reached_is_reported(
 
 
 class Flaky:
-    """A store that fails some times before it answers."""
+    """A store that fails several times before it responds."""
 
     def __init__(self, *errors: Exception) -> None:
         self._errors = list(errors)
@@ -263,22 +267,22 @@ def make_flaky(monkeypatch: pytest.MonkeyPatch) -> Callable[..., RemoteFileSyste
 
 
 class Broken(Exception):
-    """As HTTP libraries raise: of no kind that the standard library knows."""
+    """An exception of an HTTP library, unrelated to OSError."""
 
 
-def test_tries_again_when_that_may_help(make_flaky: Callable[..., RemoteFileSystem]) -> None:
+def test_retries_temporary_errors(make_flaky: Callable[..., RemoteFileSystem]) -> None:
     files = make_flaky(ConnectionResetError(), TimeoutError(), Broken("payload"))
     assert files.read("flaky://x", 2, 3) == b"234"
 
 
-def test_gives_up_after_some_times(make_flaky: Callable[..., RemoteFileSystem]) -> None:
+def test_gives_up_after_several_attempts(make_flaky: Callable[..., RemoteFileSystem]) -> None:
     files = make_flaky(*[Broken("no luck")] * 4)
     with pytest.raises(OSError, match="no luck"):
         files.read("flaky://x", 2, 3)
 
 
 @pytest.mark.parametrize("error", [FileNotFoundError(), PermissionError()])
-def test_does_not_try_again_in_vain(
+def test_does_not_retry_final_errors(
     error: OSError, make_flaky: Callable[..., RemoteFileSystem]
 ) -> None:
     files = make_flaky(error)
@@ -287,7 +291,7 @@ def test_does_not_try_again_in_vain(
     assert files.read("flaky://x", 2, 3) == b"234"
 
 
-def test_copes_with_a_server_that_ignores_ranges(
+def test_handles_store_that_ignores_ranges(
     make_flaky: Callable[..., RemoteFileSystem], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Flaky, "cat_file", lambda self, path, start, end: b"0123456789")
@@ -298,16 +302,14 @@ def test_copes_with_a_server_that_ignores_ranges(
     ("url", "extra"),
     [("s3://b/x", "s3"), ("gs://b/x", "gcs"), ("abfs://b/x", "azure"), ("hdfs://b/x", "remote")],
 )
-def test_names_the_extra_that_is_missing(
-    url: str, extra: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_error_names_missing_extra(url: str, extra: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("fsspec", "fsspec.registry"):
         monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(MissingDependencyError, match=rf"pip install 'tracklight\[{extra}\]'"):
         open_filesystem(url)
 
 
-def test_refuses_a_scheme_that_nobody_knows() -> None:
+def test_rejects_unknown_scheme() -> None:
     with pytest.raises(UsageError, match='cannot read logs from "nonsense://x"'):
         open_filesystem("nonsense://x")
 
@@ -321,15 +323,17 @@ def test_refuses_a_scheme_that_nobody_knows() -> None:
         ({"size": None}, 0, ""),
     ],
 )
-def test_understands_what_stores_say(info: dict[str, Any], mtime_s: int, identity: str) -> None:
-    stat = remote._get_stat(info)
+def test_parses_stats_of_different_stores(
+    info: dict[str, Any], mtime_s: int, identity: str
+) -> None:
+    stat = remote.parse_file_stat(info)
     assert stat == (info["size"] or 0, mtime_s * 1_000_000_000, identity)
 
 
-def test_captures_are_found_and_fetched_for_as_long_as_they_are_read(put: Put) -> None:
-    data = bytes(range(256)) * 40_000  # more than is asked for at a time
+def test_finds_and_downloads_captures(put: Put) -> None:
+    data = bytes(range(256)) * 40_000  # more than one read
     put("run/plugins/profile/now/vm.xplane.pb", data)
-    found = look()
+    found = discover_runs()
     assert found.runs == ["run"]
     (capture,) = found.captures
     assert (capture.run, capture.session, capture.bytes) == ("run", "now", len(data))

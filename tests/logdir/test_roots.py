@@ -13,7 +13,7 @@ def names(spec: LogdirSpec) -> list[str]:
     return [root.name for root in parse_roots(spec)]
 
 
-def test_one_path_has_no_name_and_becomes_absolute(
+def test_single_path_becomes_absolute_and_has_no_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -21,14 +21,14 @@ def test_one_path_has_no_name_and_becomes_absolute(
     assert parse_roots(Path("logs")) == parse_roots("logs")
 
 
-def test_home_is_expanded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_expands_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("USERPROFILE", str(tmp_path))
     assert parse_roots("~/logs")[0].path == str(tmp_path / "logs")
     assert parse_roots("mine:~/logs,~/other")[0].path == str(tmp_path / "logs")
 
 
-def test_going_up_from_a_link_goes_up_from_its_target(tmp_path: Path) -> None:
+def test_parent_of_link_is_parent_of_target(tmp_path: Path) -> None:
     (tmp_path / "far" / "target").mkdir(parents=True)
     (tmp_path / "link").symlink_to(tmp_path / "far" / "target")
     assert parse_roots(f"{tmp_path}/link/..")[0].path == os.path.realpath(tmp_path / "far")
@@ -42,7 +42,7 @@ def test_named_roots() -> None:
 
 
 @pytest.mark.parametrize("odd", ["a,b", "a:b", "a:b,c:d", "a:", ",", "x,"])
-def test_a_path_that_exists_is_that_path(
+def test_existing_path_is_used_as_is(
     odd: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / odd).mkdir()
@@ -51,13 +51,13 @@ def test_a_path_that_exists_is_that_path(
     assert parse_roots(str(tmp_path / odd)) == (Root("", str(tmp_path / odd)),)
 
 
-def test_path_objects_and_parts_of_a_list_are_not_taken_apart() -> None:
+def test_does_not_split_path_objects_and_list_items() -> None:
     assert parse_roots(Path("/x/a,b:c")) == (Root("", "/x/a,b:c"),)
     assert [root.path for root in parse_roots(["/x/a,b", Path("/x/c:d")])] == ["/x/a,b", "/x/c:d"]
     assert parse_roots(["one:/x", "two:/y"]) == (Root("one", "/x"), Root("two", "/y"))
 
 
-def test_a_colon_behind_a_slash_makes_no_name() -> None:
+def test_colon_after_slash_is_not_a_name() -> None:
     assert parse_roots("/logs/12:30") == (Root("", "/logs/12:30"),)
     assert parse_roots("./12:30")[0].name == ""
 
@@ -83,7 +83,7 @@ def test_drives_are_not_names() -> None:
     assert parse_roots("E:\\tf20\\keras_log")[0].name == ""
 
 
-def test_several_unnamed_roots_are_named_by_the_end_of_their_path() -> None:
+def test_names_unnamed_roots_by_end_of_path() -> None:
     assert names("/x/train,/x/eval") == ["train", "eval"]
     assert names("/x/a/train,/x/b/train,/x/eval") == ["a/train", "b/train", "eval"]
     assert names("eval:/y,/x/eval,/x/train") == ["eval", "x/eval", "train"]
@@ -92,7 +92,7 @@ def test_several_unnamed_roots_are_named_by_the_end_of_their_path() -> None:
     assert names("/,/a") == ["root", "a"]
 
 
-def test_the_same_root_twice_is_one() -> None:
+def test_merges_identical_roots() -> None:
     assert parse_roots("/x,/x/") == (Root("", "/x"),)
 
 
@@ -108,9 +108,9 @@ def test_run_names() -> None:
     [
         ("", "the log directory is an empty path"),
         ([], "no log directory was given"),
-        ("/a,,/b", "nothing between two commas"),
-        ("/a,", "nothing between two commas"),
-        ("name:", 'no path follows the name in "name:"'),
+        ("/a,,/b", "empty path between commas"),
+        ("/a,", "empty path between commas"),
+        ("name:", 'missing path after the name in "name:"'),
         (":/logs", "cannot be the name of a log directory"),
         ("..:/logs", "cannot be the name of a log directory"),
         ({"a/b": "/logs"}, "cannot be the name of a log directory"),
@@ -118,6 +118,6 @@ def test_run_names() -> None:
         ("a:/x,a:/y", 'two log directories are both named "a"'),
     ],
 )
-def test_says_what_makes_no_sense(spec: LogdirSpec, sentence: str) -> None:
+def test_rejects_invalid_arguments(spec: LogdirSpec, sentence: str) -> None:
     with pytest.raises(UsageError, match=sentence):
         parse_roots(spec)

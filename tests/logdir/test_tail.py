@@ -12,14 +12,13 @@ from tests.builders import event, flip, image, record, scalar, session, simple, 
 from tests.scanning import Reading, gather, read_file
 from tracklight.formats.batch import LARGE_RECORD_BYTES, Batch, DamageKind
 from tracklight.formats.scanner import Scanner, create_scanner
-from tracklight.logdir import tail as tail_module
 from tracklight.logdir.file_changes import matches_fingerprint
 from tracklight.logdir.filesystem import FileHandle, ReadSizes
 from tracklight.logdir.local import LocalFileSystem, LocalHandle
-from tracklight.logdir.tail import EventFileTail
+from tracklight.logdir.tail import EventFileTail, ReadBuffers
 
 
-class MeteredHandle(LocalHandle):
+class RecordingHandle(LocalHandle):
     def __init__(self, path: str, reads: list[tuple[int, int]]) -> None:
         super().__init__(path)
         self._reads = reads
@@ -29,15 +28,15 @@ class MeteredHandle(LocalHandle):
         return super().read_into(buffer, offset)
 
 
-class MeteredFiles(LocalFileSystem):
-    """Local files that write down every read."""
+class RecordingFileSystem(LocalFileSystem):
+    """A local file system that records every read."""
 
     def __init__(self, sizes: ReadSizes = LocalFileSystem.read_sizes) -> None:
         self.read_sizes = sizes
         self.reads: list[tuple[int, int]] = []
 
     def open(self, path: str) -> FileHandle:
-        return MeteredHandle(path, self.reads)
+        return RecordingHandle(path, self.reads)
 
     @property
     def read_bytes(self) -> int:
@@ -67,31 +66,29 @@ def scalars(count: int, tag: str = "loss", start: int = 0) -> bytes:
 
 @pytest.fixture(scope="module")
 def picture() -> bytes:
-    """A record four times as long as what counts as large."""
+    """Return a record four times as long as the threshold for large records."""
     return record(event(summary(value("photo", image(bytes(4 * LARGE_RECORD_BYTES)))), step=1))
 
 
-def test_reads_a_file(tmp_path: Path) -> None:
+def test_reads_file(tmp_path: Path) -> None:
     reading = read_all(put(tmp_path, scalars(1000)))
     assert reading.records == 1000
     assert [row[0] for row in reading.points[b"loss"]] == list(range(1000))
 
 
 @pytest.mark.parametrize("sizes", [TINY, LocalFileSystem.read_sizes])
-def test_how_much_is_read_at_a_time_makes_no_difference(
-    sizes: ReadSizes, nasty_logdir: Path
-) -> None:
+def test_result_does_not_depend_on_read_sizes(sizes: ReadSizes, nasty_logdir: Path) -> None:
     paths = [str(path) for path in nasty_logdir.rglob("*tfevents*") if path.is_file()]
     assert len(paths) > 50
     for path in paths:
         expected = gather(read_file(create_scanner(), Path(path).read_bytes()))
-        assert read_all(path, MeteredFiles(sizes)) == expected, path
+        assert read_all(path, RecordingFileSystem(sizes)) == expected, path
 
 
-def test_never_reads_beyond_the_given_size(tmp_path: Path) -> None:
+def test_never_reads_beyond_given_size(tmp_path: Path) -> None:
     path = put(tmp_path, scalars(1000))
     size = 7777
-    fs = MeteredFiles(TINY)
+    fs = RecordingFileSystem(TINY)
     tail = EventFileTail(fs, path, create_scanner())
     reading = gather(tail.iter_batches(size))
     assert max(offset + count for offset, count in fs.reads) == size
@@ -99,14 +96,14 @@ def test_never_reads_beyond_the_given_size(tmp_path: Path) -> None:
     assert tail.scanner.position <= size
 
 
-def test_goes_on_where_it_stopped(tmp_path: Path) -> None:
+def test_continues_where_it_stopped(tmp_path: Path) -> None:
     data = scalars(300) + record(event(session(1), step=100)) + scalars(300, start=100)
     path = tmp_path / "events.tfevents"
     path.touch()
-    fs, scanner = MeteredFiles(TINY), create_scanner()
+    fs, scanner = RecordingFileSystem(TINY), create_scanner()
     tail, batches, rng = EventFileTail(fs, str(path), scanner), list[Batch](), random.Random(4)
     written = 0
-    while written < len(data):  # a writer that flushes at any place, also within a record
+    while written < len(data):  # a writer that may flush in the middle of a record
         part = data[written : written + rng.randrange(1, 200)]
         with path.open("ab") as file:
             file.write(part)
@@ -116,7 +113,7 @@ def test_goes_on_where_it_stopped(tmp_path: Path) -> None:
     assert scanner.position == len(data)
 
 
-def test_a_torn_end_is_waited_for(tmp_path: Path) -> None:
+def test_waits_for_rest_of_truncated_record(tmp_path: Path) -> None:
     data = scalars(2)
     path = put(tmp_path, data[:-5])
     tail = EventFileTail(LocalFileSystem(), path, create_scanner())
@@ -127,15 +124,15 @@ def test_a_torn_end_is_waited_for(tmp_path: Path) -> None:
     assert (rest.records, rest.damage) == (1, [])
 
 
-def test_ends_when_the_file_is_shorter_than_it_was_said_to_be(tmp_path: Path) -> None:
+def test_ends_if_file_is_shorter_than_its_stat(tmp_path: Path) -> None:
     path = put(tmp_path, scalars(100))
-    tail = EventFileTail(MeteredFiles(TINY), path, create_scanner())
+    tail = EventFileTail(RecordingFileSystem(TINY), path, create_scanner())
     assert gather(tail.iter_batches(10**9)).records == 100
     os.truncate(path, 0)
     assert list(tail.iter_batches(10**9)) == []
 
 
-def test_ends_when_a_scanner_does_not_move(tmp_path: Path) -> None:
+def test_ends_if_scanner_does_not_advance(tmp_path: Path) -> None:
     class Stuck:
         position, lost_at, torn_end = 0, -1, -1
 
@@ -145,12 +142,12 @@ def test_ends_when_a_scanner_does_not_move(tmp_path: Path) -> None:
             return create_scanner().scan(b"", size)
 
     stuck: Scanner = Stuck()  # type: ignore[assignment]
-    fs = MeteredFiles(ReadSizes(16, 64, 1024))
+    fs = RecordingFileSystem(ReadSizes(16, 64, 1024))
     assert list(EventFileTail(fs, put(tmp_path, scalars(1000)), stuck).iter_batches(10_000)) == []
     assert [count for _, count in fs.reads if count] == [64, 128, 256, 512, 1024]
 
 
-def test_a_file_without_news_is_not_opened(tmp_path: Path) -> None:
+def test_does_not_open_unchanged_file(tmp_path: Path) -> None:
     path = put(tmp_path, scalars(10))
     size = os.stat(path).st_size
     tail = EventFileTail(LocalFileSystem(), path, create_scanner())
@@ -159,7 +156,7 @@ def test_a_file_without_news_is_not_opened(tmp_path: Path) -> None:
     assert list(tail.iter_batches(size)) == []
 
 
-def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
+def test_missing_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         list(
             EventFileTail(LocalFileSystem(), str(tmp_path / "gone"), create_scanner()).iter_batches(
@@ -172,16 +169,18 @@ class TestWindow:
     def test_grows_while_records_are_small(self, tmp_path: Path) -> None:
         path = put(tmp_path, scalars(100) * 2000)
         size = os.stat(path).st_size
-        fs = MeteredFiles(ReadSizes(min_bytes=4 << 10, initial_bytes=64 << 10, max_bytes=1 << 20))
+        fs = RecordingFileSystem(
+            ReadSizes(min_bytes=4 << 10, initial_bytes=64 << 10, max_bytes=1 << 20)
+        )
         assert read_all(path, fs).records == 200_000
-        asked = [count for _, count in fs.reads]
-        assert asked[:5] == [64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20]
-        assert max(asked) == 1 << 20
-        assert len(asked) < size / (1 << 20) + 10
+        sizes = [count for _, count in fs.reads]
+        assert sizes[:5] == [64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20]
+        assert max(sizes) == 1 << 20
+        assert len(sizes) < size / (1 << 20) + 10
 
-    def test_large_records_are_jumped_over(self, tmp_path: Path, picture: bytes) -> None:
+    def test_skips_large_records(self, tmp_path: Path, picture: bytes) -> None:
         path = put(tmp_path, (picture + scalars(3)) * 40)
-        fs = MeteredFiles()
+        fs = RecordingFileSystem()
         reading = read_all(path, fs)
         assert len(reading.references[b"photo"]) == 40
         assert len(reading.points[b"loss"]) == 120
@@ -189,29 +188,29 @@ class TestWindow:
 
     def test_grows_again_after_large_records(self, tmp_path: Path, picture: bytes) -> None:
         path = put(tmp_path, picture + scalars(100) * 500)
-        fs = MeteredFiles()
+        fs = RecordingFileSystem()
         assert read_all(path, fs).records == 1 + 50_000
         assert max(count for _, count in fs.reads) >= 1 << 20
 
-    def test_fits_itself_to_a_record_that_is_almost_large(self, tmp_path: Path) -> None:
+    def test_adapts_to_record_just_below_large(self, tmp_path: Path) -> None:
         almost = record(
             event(summary(value("photo", image(bytes(LARGE_RECORD_BYTES - 100)))), step=1)
         )
-        fs = MeteredFiles(ReadSizes(min_bytes=16, initial_bytes=64, max_bytes=8 << 20))
+        fs = RecordingFileSystem(ReadSizes(min_bytes=16, initial_bytes=64, max_bytes=8 << 20))
         reading = read_all(put(tmp_path, scalars(1) + almost + scalars(1)), fs)
         assert (reading.records, reading.damage) == (3, [])
 
 
 class TestLargeRecords:
-    def test_many_small_values_are_read_whole(self, tmp_path: Path) -> None:
+    def test_reads_record_with_many_small_values_as_a_whole(self, tmp_path: Path) -> None:
         values = [value(f"a rather long name of a tag {i}", simple(i)) for i in range(8000)]
         many = record(event(summary(*values), step=1))
         assert len(many) > LARGE_RECORD_BYTES
-        fs = MeteredFiles(ReadSizes(min_bytes=16, initial_bytes=64, max_bytes=1 << 10))
+        fs = RecordingFileSystem(ReadSizes(min_bytes=16, initial_bytes=64, max_bytes=1 << 10))
         reading = read_all(put(tmp_path, scalars(1) + many + scalars(1)), fs)
         assert (len(reading.points), reading.records) == (8001, 3)
 
-    def test_that_is_torn_is_waited_for(self, tmp_path: Path, picture: bytes) -> None:
+    def test_waits_for_truncated_record(self, tmp_path: Path, picture: bytes) -> None:
         path = put(tmp_path, scalars(1) + picture[:-1])
         tail = EventFileTail(LocalFileSystem(), path, create_scanner())
         assert gather(tail.iter_batches(os.stat(path).st_size)).records == 1
@@ -219,16 +218,16 @@ class TestLargeRecords:
         rest = gather(tail.iter_batches(os.stat(path).st_size), tags=[b"loss"])
         assert rest.references.keys() == {b"photo"}
 
-    def test_behind_damage(self, tmp_path: Path, picture: bytes) -> None:
+    def test_after_damage(self, tmp_path: Path, picture: bytes) -> None:
         data = scalars(1) + flip(scalars(1), 3) + picture + scalars(1)
-        reading = read_all(put(tmp_path, data), MeteredFiles(TINY))
+        reading = read_all(put(tmp_path, data), RecordingFileSystem(TINY))
         assert reading.references.keys() == {b"photo"}
         assert len(reading.points[b"loss"]) == 2
         assert [(hurt.offset, hurt.kind) for hurt in reading.damage] == [
             (len(scalars(1)), DamageKind.HEADER)
         ]
 
-    def test_that_vanish_while_they_are_walked(self, tmp_path: Path, picture: bytes) -> None:
+    def test_file_truncated_while_scanning(self, tmp_path: Path, picture: bytes) -> None:
         path = put(tmp_path, picture)
         os.truncate(path, 100)
         tail = EventFileTail(LocalFileSystem(), path, create_scanner())
@@ -237,7 +236,7 @@ class TestLargeRecords:
 
 
 class TestFingerprint:
-    def test_is_of_what_was_read(self, tmp_path: Path) -> None:
+    def test_covers_bytes_that_were_read(self, tmp_path: Path) -> None:
         path = put(tmp_path, scalars(500) + b"torn")
         tail = EventFileTail(LocalFileSystem(), path, create_scanner())
         list(tail.iter_batches(os.stat(path).st_size))
@@ -245,9 +244,9 @@ class TestFingerprint:
         assert tail.fingerprint.position == tail.scanner.position == len(scalars(500))
         assert matches_fingerprint(LocalFileSystem(), path, tail.fingerprint)
 
-    def test_is_not_of_a_file_that_took_over_the_name(self, tmp_path: Path) -> None:
+    def test_belongs_to_open_file_after_replacement(self, tmp_path: Path) -> None:
         path = put(tmp_path, scalars(500))
-        tail = EventFileTail(MeteredFiles(TINY), path, create_scanner())
+        tail = EventFileTail(RecordingFileSystem(TINY), path, create_scanner())
         batches = tail.iter_batches(os.stat(path).st_size)
         next(batches)
         other = tmp_path / "other"
@@ -258,12 +257,12 @@ class TestFingerprint:
         assert not matches_fingerprint(LocalFileSystem(), path, tail.fingerprint)
 
 
-def test_files_read_in_turn_on_one_thread_do_not_mix(tmp_path: Path) -> None:
+def test_interleaved_reads_on_one_thread_do_not_mix(tmp_path: Path) -> None:
     paths = []
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
         paths.append(put(tmp_path / name, scalars(400, tag=name)))
-    fs = MeteredFiles(TINY)
+    fs = RecordingFileSystem(TINY)
     sizes = [os.stat(path).st_size for path in paths]
     turns: list[Iterator[Batch]] = [
         EventFileTail(fs, path, create_scanner()).iter_batches(size)
@@ -279,11 +278,12 @@ def test_files_read_in_turn_on_one_thread_do_not_mix(tmp_path: Path) -> None:
 
 
 def test_threads_have_their_own_buffers(tmp_path: Path) -> None:
-    buffers: list[memoryview] = []
+    buffers = ReadBuffers()
+    views: list[memoryview] = []
     for _ in range(2):
-        thread = threading.Thread(target=lambda: buffers.append(tail_module._buffers.get(10)))
+        thread = threading.Thread(target=lambda: views.append(buffers.get(10)))
         thread.start()
         thread.join()
-    mine = tail_module._buffers.get(10)
-    assert mine.obj is tail_module._buffers.get(5).obj
-    assert len({id(view.obj) for view in (*buffers, mine)}) == 3
+    own = buffers.get(10)
+    assert own.obj is buffers.get(5).obj
+    assert len({id(view.obj) for view in (*views, own)}) == 3

@@ -1,6 +1,6 @@
-"""Watching is held by real files that change, so nothing here depends on how it is done.
+"""Watch real files that change, independent of the mechanism.
 
-Waiting ends as soon as something is known; the time limits are only for when it never is.
+Waits end as soon as the expected change is reported; the time limits only matter if a test fails.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -22,7 +23,7 @@ from tracklight.logdir.local import LocalFileSystem
 from tracklight.logdir.roots import Root
 from tracklight.logdir.watch import Changes, PollIntervals, Watcher
 
-#: No look without a reason, so that what is found was reported.
+#: Never polls, so that all changes come from events.
 NEVER = PollIntervals(local_s=600, network_s=600, remote_s=600)
 LIMIT_S = 60.0
 
@@ -31,7 +32,7 @@ Start = Callable[..., Watcher]
 
 @pytest.fixture
 def start() -> Iterator[Start]:
-    """Makes watchers that have begun to watch."""
+    """Return a function that creates running watchers."""
     watchers: list[Watcher] = []
 
     def begin(*paths: Path, intervals: PollIntervals = NEVER) -> Watcher:
@@ -58,7 +59,7 @@ def append(path: Path) -> None:
 
 
 def wait_for_root(watcher: Watcher, path: Path) -> None:
-    """Wait until that root is to be looked at; files may be reported before."""
+    """Wait until a root is reported; files may be reported before."""
     deadline_s = time.monotonic() + LIMIT_S
     while time.monotonic() < deadline_s:
         if Root("", str(path)) in watcher.wait(LIMIT_S).roots:
@@ -71,7 +72,7 @@ def test_nothing_changes(tmp_path: Path, start: Start) -> None:
     assert not start(tmp_path).wait(0.3)
 
 
-def test_a_file_grows(tmp_path: Path, start: Start) -> None:
+def test_reports_growing_file(tmp_path: Path, start: Start) -> None:
     path = add(tmp_path / "deep" / "run")
     watcher = start(tmp_path)
     for _ in range(2):
@@ -79,7 +80,7 @@ def test_a_file_grows(tmp_path: Path, start: Start) -> None:
         assert watcher.wait(LIMIT_S) == Changes(files=frozenset([str(path)]))
 
 
-def test_changes_between_two_waits_are_not_lost(tmp_path: Path, start: Start) -> None:
+def test_keeps_changes_between_waits(tmp_path: Path, start: Start) -> None:
     path = add(tmp_path / "run")
     watcher = start(tmp_path)
     append(path)
@@ -87,7 +88,7 @@ def test_changes_between_two_waits_are_not_lost(tmp_path: Path, start: Start) ->
     assert str(path) in watcher.wait(LIMIT_S).files
 
 
-def test_a_file_appears_is_replaced_and_vanishes(tmp_path: Path, start: Start) -> None:
+def test_reports_added_replaced_and_deleted_file(tmp_path: Path, start: Start) -> None:
     add(tmp_path / "run")
     watcher = start(tmp_path)
     second = add(tmp_path / "run", "second.tfevents")
@@ -98,7 +99,7 @@ def test_a_file_appears_is_replaced_and_vanishes(tmp_path: Path, start: Start) -
     wait_for_root(watcher, tmp_path)
 
 
-def test_a_run_appears_and_grows(tmp_path: Path, start: Start) -> None:
+def test_reports_new_run(tmp_path: Path, start: Start) -> None:
     watcher = start(tmp_path)
     path = add(tmp_path / "a" / "new" / "run")
     wait_for_root(watcher, tmp_path)
@@ -108,7 +109,7 @@ def test_a_run_appears_and_grows(tmp_path: Path, start: Start) -> None:
     assert watcher.wait(LIMIT_S) == Changes(files=frozenset([str(path)]))
 
 
-def test_what_a_profiler_leaves_is_seen(tmp_path: Path, start: Start) -> None:
+def test_reports_profiler_captures(tmp_path: Path, start: Start) -> None:
     session = tmp_path / "run" / "plugins" / "profile" / "now"
     session.mkdir(parents=True)
     watcher = start(tmp_path)
@@ -116,7 +117,7 @@ def test_what_a_profiler_leaves_is_seen(tmp_path: Path, start: Start) -> None:
     wait_for_root(watcher, tmp_path)
 
 
-def test_a_checkpoint_and_a_config_that_grows_are_seen(tmp_path: Path, start: Start) -> None:
+def test_reports_checkpoints_and_projector_config(tmp_path: Path, start: Start) -> None:
     config = add(tmp_path, "projector_config.pbtxt")
     watcher = start(tmp_path)
     add(tmp_path, "ckpt-1.index")
@@ -127,7 +128,7 @@ def test_a_checkpoint_and_a_config_that_grows_are_seen(tmp_path: Path, start: St
     wait_for_root(watcher, tmp_path)
 
 
-def test_a_run_is_moved_and_deleted(tmp_path: Path, start: Start) -> None:
+def test_reports_moved_and_deleted_run(tmp_path: Path, start: Start) -> None:
     add(tmp_path / "run")
     watcher = start(tmp_path)
     (tmp_path / "run").rename(tmp_path / "renamed")
@@ -136,7 +137,7 @@ def test_a_run_is_moved_and_deleted(tmp_path: Path, start: Start) -> None:
     wait_for_root(watcher, tmp_path)
 
 
-def test_other_files_do_not_matter(tmp_path: Path, start: Start) -> None:
+def test_ignores_other_files(tmp_path: Path, start: Start) -> None:
     notes = add(tmp_path, "notes.txt")
     watcher = start(tmp_path)
     append(notes)
@@ -144,7 +145,7 @@ def test_other_files_do_not_matter(tmp_path: Path, start: Start) -> None:
     assert not watcher.wait(0.3)
 
 
-def test_what_is_to_be_read_once_is_given_once(tmp_path: Path) -> None:
+def test_once_returns_roots_only_once(tmp_path: Path) -> None:
     path, root = add(tmp_path), Root("", str(tmp_path))
     with Watcher([root], once=True) as watcher:
         assert watcher.wait(LIMIT_S) == Changes(roots=frozenset([root]))
@@ -152,17 +153,17 @@ def test_what_is_to_be_read_once_is_given_once(tmp_path: Path) -> None:
         assert not watcher.wait(0.3)
 
 
-def test_it_can_be_closed_while_a_thread_waits(tmp_path: Path, start: Start) -> None:
+def test_can_be_closed_while_a_thread_waits(tmp_path: Path, start: Start) -> None:
     watcher = start(tmp_path)
     waiting = threading.Thread(target=watcher.wait)
     waiting.start()
-    time.sleep(0.05)  # so that it is in the middle of waiting; too early would be no fault either
+    time.sleep(0.05)  # likely in the middle of waiting; the test is also valid if not
     watcher.__exit__(None, None, None)
     waiting.join(LIMIT_S)
     assert not waiting.is_alive()
 
 
-def test_a_root_appears_later(tmp_path: Path, start: Start) -> None:
+def test_reports_root_created_later(tmp_path: Path, start: Start) -> None:
     logs = tmp_path / "logs"
     watcher = start(logs)
     assert not watcher.wait(0.3)
@@ -174,7 +175,7 @@ def test_a_root_appears_later(tmp_path: Path, start: Start) -> None:
     assert str(path) in watcher.wait(LIMIT_S).files
 
 
-def test_a_root_is_deleted_and_made_anew(tmp_path: Path, start: Start) -> None:
+def test_reports_recreated_root(tmp_path: Path, start: Start) -> None:
     logs = tmp_path / "logs"
     add(logs / "run")
     watcher = start(logs)
@@ -190,7 +191,7 @@ def test_a_root_is_deleted_and_made_anew(tmp_path: Path, start: Start) -> None:
     assert str(path) in watcher.wait(LIMIT_S).files
 
 
-def test_roots_are_told_apart(tmp_path: Path, start: Start) -> None:
+def test_reports_only_changed_root(tmp_path: Path, start: Start) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     add(first), add(second)
     watcher = start(first, second)
@@ -212,7 +213,7 @@ class TestLinks:
         while watcher.wait(0.3):
             pass
 
-    def test_to_a_directory(self, logs: Path, start: Start) -> None:
+    def test_follows_link_to_directory(self, logs: Path, start: Start) -> None:
         watcher = start(logs)
         (logs / "link").symlink_to(logs.parent / "outside")
         wait_for_root(watcher, logs)
@@ -222,7 +223,7 @@ class TestLinks:
         add(logs.parent / "outside" / "new")
         wait_for_root(watcher, logs)
 
-    def test_to_a_file(self, logs: Path, start: Start) -> None:
+    def test_follows_link_to_file(self, logs: Path, start: Start) -> None:
         watcher = start(logs)
         (logs / "files" / "tfevents.link").symlink_to(logs.parent / "elsewhere" / "tfevents.data")
         wait_for_root(watcher, logs)
@@ -230,7 +231,7 @@ class TestLinks:
         append(logs.parent / "elsewhere" / "tfevents.data")
         wait_for_root(watcher, logs)
 
-    def test_within_the_root_report_all_paths_of_a_file(self, logs: Path, start: Start) -> None:
+    def test_link_within_root_reports_all_paths_of_file(self, logs: Path, start: Start) -> None:
         path = add(logs / "run")
         (logs / "same").symlink_to("run")
         watcher = start(logs)
@@ -240,7 +241,7 @@ class TestLinks:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names here are always unicode")
-def test_names_that_are_no_utf8_do_not_end_it(tmp_path: Path, start: Start) -> None:
+def test_survives_names_that_are_not_utf8(tmp_path: Path, start: Start) -> None:
     watcher = start(tmp_path, intervals=PollIntervals(600, 0.05, 600))
     directory = os.fsencode(tmp_path) + b"/\xff"
     os.mkdir(directory)
@@ -253,37 +254,41 @@ def test_names_that_are_no_utf8_do_not_end_it(tmp_path: Path, start: Start) -> N
 
 
 class TestPolling:
-    def test_a_network_file_system_is_looked_at_again(
+    def test_polls_network_file_system(
         self, tmp_path: Path, start: Start, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(watch, "is_shared", lambda path: True)
+        monkeypatch.setattr(watch, "is_network_path", lambda path: True)
         watcher = start(tmp_path, intervals=PollIntervals(600, 0.05, 600))
         assert watcher.wait(LIMIT_S).roots == {Root("", str(tmp_path))}
         assert watcher.wait(LIMIT_S).roots == {Root("", str(tmp_path))}
 
-    def test_so_is_a_url(self, start: Start) -> None:
+    def test_polls_url(self, start: Start) -> None:
         root = Root("", "s3://bucket/logs")
         with Watcher([root], PollIntervals(600, 600, 0.05)) as watcher:
             for _ in range(3):
                 assert watcher.wait(LIMIT_S) == Changes(roots=frozenset([root]))
 
-    def test_and_what_is_watched_in_case_a_report_was_lost(
+    def test_polls_watched_directory_in_case_an_event_was_lost(
         self, tmp_path: Path, start: Start
     ) -> None:
         watcher = start(tmp_path, intervals=PollIntervals(0.05, 600, 600))
         assert watcher.wait(LIMIT_S).roots == {Root("", str(tmp_path))}
 
-    def test_is_rarer_the_longer_a_look_takes(self) -> None:
+    def test_polls_less_often_if_listing_is_slow(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        now_s = 0.0
+        monkeypatch.setattr(watch, "time", SimpleNamespace(monotonic=lambda: now_s))
         root = Root("", "s3://bucket/logs")
         with Watcher([root], PollIntervals(remote_s=5)) as watcher:
-            assert watcher.wait(LIMIT_S).roots == {root}
-            pauses_s = []
-            for cost_s in (1000, 0.1, 3, 4, 1000, 1000):
-                watcher._schedule(now_s=0, cost_s=cost_s)
-                pauses_s.append(watcher._watched[root].due_s)
-            assert pauses_s == [5, 5, 5, 30, 40, 60]
+            assert watcher.wait(0).roots == {root}
+            for cost_s, delay_s in [(1000, 5), (0.1, 5), (3, 5), (4, 30), (1000, 40), (1000, 60)]:
+                now_s += cost_s
+                assert not watcher.wait(0)
+                now_s += delay_s - 0.01
+                assert not watcher.wait(0)
+                now_s += 0.02
+                assert watcher.wait(0).roots == {root}
 
-    def test_takes_over_when_the_kernel_will_not_watch(
+    def test_polls_if_kernel_cannot_watch(
         self,
         tmp_path: Path,
         start: Start,
@@ -303,7 +308,7 @@ class TestPolling:
         assert "OS file watch limit reached" in message
         assert "max_user_watches" in message
 
-    def test_helps_out_when_a_directory_is_locked(
+    def test_polls_if_access_to_directory_is_denied(
         self, unprivileged_path: Path, start: Start, caplog: pytest.LogCaptureFixture
     ) -> None:
         for name in ("a", "locked", "z"):
@@ -314,17 +319,17 @@ class TestPolling:
             wait_for_root(watcher, unprivileged_path)
             wait_for_root(watcher, unprivileged_path)
         (message,) = caplog.messages
-        assert "polled too" in message and "locked" in message
+        assert "some cannot be watched" in message and "locked" in message
 
 
 class TestStop:
-    def test_ends_a_wait_from_another_thread(self, tmp_path: Path, start: Start) -> None:
+    def test_ends_wait_from_another_thread(self, tmp_path: Path, start: Start) -> None:
         watcher = start(tmp_path)
         threading.Timer(0.2, watcher.stop).start()
         assert watcher.wait() == Changes()
         assert watcher.wait() == Changes()
 
-    def test_also_when_nothing_can_be_watched(self, tmp_path: Path, start: Start) -> None:
+    def test_ends_wait_if_nothing_can_be_watched(self, tmp_path: Path, start: Start) -> None:
         watcher = start(tmp_path / "missing")
         threading.Timer(0.2, watcher.stop).start()
         assert watcher.wait() == Changes()

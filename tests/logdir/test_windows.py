@@ -1,4 +1,4 @@
-"""What is different on Windows, as far as it can be played elsewhere."""
+"""Behavior on Windows, as far as it can be simulated elsewhere."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tracklight.logdir.roots import Root, parse_roots
 from tracklight.logdir.watch import PollIntervals, Watcher
 
 
-def test_a_file_is_known_whatever_listing_it_fails_with(
+def test_recognizes_root_file_for_any_listing_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     logs.write(tmp_path, "conv", logs.points([1]))
@@ -28,7 +28,7 @@ def test_a_file_is_known_whatever_listing_it_fails_with(
     assert (found.runs, found.problems) == (["."], [])
 
 
-def test_files_are_looked_at_as_growing_ones_are_not_reported(
+def test_polls_because_growth_is_not_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = Root("", str(tmp_path))
@@ -40,7 +40,7 @@ def test_files_are_looked_at_as_growing_ones_are_not_reported(
             monkeypatch.undo()
 
 
-def test_a_drive_is_no_name() -> None:
+def test_drive_letter_is_not_a_name() -> None:
     (root,) = parse_roots(r"E:\tf20\keras_log")
     assert root.name == "" and root.path.endswith(r"E:\tf20\keras_log")
     one, other = parse_roots(r"base:E:\tf20\keras_log,D:\new")

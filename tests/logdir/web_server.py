@@ -22,7 +22,7 @@ class Request(NamedTuple):
 
 
 class PlainHandler(http.server.SimpleHTTPRequestHandler):
-    """Python's own file server: directory listings, sizes, and no ranges."""
+    """Python's file server: directory listings and sizes, but no ranges."""
 
     requests: list[Request]
 
@@ -37,7 +37,7 @@ class PlainHandler(http.server.SimpleHTTPRequestHandler):
 
 
 class NginxHandler(PlainHandler):
-    """Answers like nginx with ``autoindex on``: its listings, ranges and entity tags."""
+    """Responds like nginx with ``autoindex on``: its listings, ranges and entity tags."""
 
     protocol_version = "HTTP/1.1"
 
@@ -60,12 +60,12 @@ class NginxHandler(PlainHandler):
 
     def do_GET(self) -> None:
         path = Path(self.translate_path(self.path))
-        asked = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
-        if not path.is_file() or asked is None:
+        requested = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
+        if not path.is_file() or requested is None:
             super().do_GET()
             return
         data = path.read_bytes()
-        start, stop = int(asked[1]), min(int(asked[2]) + 1, len(data))
+        start, stop = int(requested[1]), min(int(requested[2]) + 1, len(data))
         if start >= len(data):
             self.send_response(416)
             self.send_header("Content-Range", f"bytes */{len(data)}")
@@ -80,7 +80,7 @@ class NginxHandler(PlainHandler):
 
 
 class BareHandler(PlainHandler):
-    """Neither HEAD, nor ranges, nor Content-Length: bodies end when the connection does."""
+    """No HEAD, ranges or Content-Length: the end of the connection ends the body."""
 
     def do_HEAD(self) -> None:
         self.send_error(501, "no HEAD here")
@@ -91,7 +91,7 @@ class BareHandler(PlainHandler):
 
 
 class DeniedHandler(PlainHandler):
-    """Refuses everybody."""
+    """Denies all requests."""
 
     def do_GET(self) -> None:
         self.send_error(403)
@@ -106,7 +106,7 @@ class WebServer(NamedTuple):
 def serve_directory(
     directory: Path, handler: type[PlainHandler] = PlainHandler
 ) -> Iterator[WebServer]:
-    """Serve a directory at a free port of this machine."""
+    """Serve a directory on a free port of the loopback interface."""
     requests: list[Request] = []
     kind = type("Handler", (handler,), {"requests": requests})
     with http.server.ThreadingHTTPServer(

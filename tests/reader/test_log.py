@@ -382,7 +382,7 @@ def test_a_log_that_is_not_there_yet(tmp_path: Path) -> None:
 def test_what_cannot_be_read_is_told(small_logdir: Path) -> None:
     (small_logdir / "notes.txt").touch()
     with tracklight.open(small_logdir / "notes.txt", cache=False) as log:
-        assert "give the directory" in log.problems[0]
+        assert "pass its directory" in log.problems[0]
 
 
 def test_one_event_file_is_a_log(small_logdir: Path) -> None:

@@ -42,5 +42,5 @@ def test_a_name_that_is_not_there_is_an_error() -> None:
 
 
 def test_a_bad_expression_is_an_error() -> None:
-    with pytest.raises(UsageError, match=r"re:\(.* is no regular expression"):
+    with pytest.raises(UsageError, match=r"re:\(.* is not a valid regular expression"):
         select_names("re:(", NAMES, unknown)

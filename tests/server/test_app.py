@@ -70,7 +70,7 @@ def test_what_is_appended_is_found_without_asking_for_it(client: TestClient, log
 def test_an_axis_that_is_not_there_is_told(client: TestClient) -> None:
     query = {"charts": [{"id": "loss", "tags": ["loss"]}], "x": "metric:epoch"}
     (chart,) = client.post("/api/scalars/query", json=query).json()["charts"]
-    assert chart["error"]["what"] == 'No run has a scalar "epoch" to put on the axis.'
+    assert chart["error"]["what"] == 'No run has a scalar "epoch" for the x axis.'
 
 
 def test_the_application_is_a_starlette_application(client: TestClient) -> None:

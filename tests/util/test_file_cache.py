@@ -7,7 +7,7 @@ from tracklight.util.file_cache import FileCache
 
 
 def put_in_order(cache: FileCache, folder: Path, *keys: str) -> None:
-    """Put values of four bytes, each a second younger than the one before."""
+    """Put values of four bytes, each one second newer than the previous one."""
     for age, key in enumerate(keys):
         before = set(folder.glob("*"))
         cache.put(key, key.encode() * 4)

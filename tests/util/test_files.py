@@ -32,7 +32,7 @@ def test_exception_keeps_the_old_content(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_errors_name_the_file_that_was_asked_for(tmp_path: Path) -> None:
+def test_errors_name_the_requested_file(tmp_path: Path) -> None:
     missing = tmp_path / "missing" / "file"
     with pytest.raises(FileNotFoundError) as caught:
         write_atomic(missing, b"")
@@ -45,7 +45,7 @@ def test_errors_name_the_file_that_was_asked_for(tmp_path: Path) -> None:
     assert list(tmp_path.glob(TEMPORARY_GLOB)) == []
 
 
-def test_errors_about_other_files_are_left_alone(tmp_path: Path) -> None:
+def test_errors_about_other_files_are_unchanged(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError) as caught, open_atomic(tmp_path / "file"):
         (tmp_path / "other").read_bytes()
     assert caught.value.filename == str(tmp_path / "other")

@@ -4,7 +4,7 @@ from tracklight.util.hashing import hash_key
 
 
 def test_hashes_are_stable_between_versions() -> None:
-    """Notes are found again by these names."""
+    """File names of notes depend on these hashes."""
     assert hash_key("/logs") == "2fe6509cdb3647baacd7495b"
     assert len(hash_key("a", size_bytes=8)) == 16
 

@@ -102,7 +102,7 @@ def test_next_call_builds_again_after_a_failure() -> None:
 
 
 class CountedKey:
-    """Counts how often it is looked up by each thread."""
+    """Counts lookups by thread."""
 
     def __init__(self) -> None:
         self.lookups: Counter[int] = Counter()
@@ -129,9 +129,9 @@ def test_concurrent_callers_share_one_build(size: int) -> None:
         futures = [pool.submit(cache.get_or_build, key, build, lambda _: size)]
         assert has_started.wait(60)
         futures += [pool.submit(cache.get_or_build, key, build, lambda _: size) for _ in range(2)]
-        # A caller looks for the value and then for its build, before it waits.
+        # Each caller looks up the value and then the build before it waits.
         wait_until(lambda: len([1 for count in key.lookups.values() if count >= 2]) == 3)
-        # Another key is not blocked meanwhile.
+        # Other keys are not blocked.
         assert cache.get_or_build("b", lambda: [2]) == [2]
         may_finish.set()
         assert all(future.result(60) is builds for future in futures)

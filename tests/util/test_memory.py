@@ -19,12 +19,12 @@ from tracklight.util.memory import format_bytes, parse_bytes
         (77, 77),
     ],
 )
-def test_parses_what_people_write(text: str | int, size: int) -> None:
+def test_parses_sizes(text: str | int, size: int) -> None:
     assert parse_bytes(text) == size
 
 
 @pytest.mark.parametrize("text", ["", "GB", "two", "-1GB", "2 potatoes", "1e9"])
-def test_says_how_to_write_it(text: str) -> None:
+def test_rejects_invalid_size(text: str) -> None:
     with pytest.raises(UsageError, match="write it as 2GB"):
         parse_bytes(text)
 
@@ -41,5 +41,5 @@ def test_says_how_to_write_it(text: str) -> None:
         (5_000_000_000_000, "5 TB"),
     ],
 )
-def test_formats_for_people(size: int, text: str) -> None:
+def test_formats_sizes(size: int, text: str) -> None:
     assert format_bytes(size) == text

@@ -7,14 +7,14 @@ import pytest
 from tracklight.util.user_dirs import get_data_dir, get_notes_path
 
 
-def test_each_log_has_a_file_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_each_log_has_its_own_notes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("TRACKLIGHT_DATA", str(tmp_path))
     assert get_notes_path(["/a", "/b"]) == get_notes_path(["/b", "/a"])
     assert len({get_notes_path(["/a"]), get_notes_path(["/b"]), get_notes_path(["/a", "/b"])}) == 3
     assert get_notes_path(["/a"]).is_relative_to(tmp_path)
 
 
-def test_data_is_kept_where_the_system_wants_it(
+def test_data_dir_follows_platform_conventions(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.delenv("TRACKLIGHT_DATA", raising=False)

@@ -1,8 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""The compiled half of looking at series; `tracklight.index.loops` says what each function does.
+"""Compiled loops over the points of a series; see `tracklight.index.loops.Loops`.
 
-Callers hand over columns of one length. The interpreter's lock is let go of while a column is
-walked through, so that several series can be looked at side by side.
+Callers pass columns of the same length. The GIL is released during a loop, so that several series
+can be processed in parallel.
 """
 
 from libc.math cimport NAN, exp2, isfinite
@@ -11,15 +11,15 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memmove
 
 
-def survey(const double[::1] value, int64_t[::1] odd):
+def find_extremes(const double[::1] value, int64_t[::1] nonfinite):
     cdef int64_t i, count = 0, lowest = -1, highest = -1
     cdef double v, low = 0, high = 0
     with nogil:
         for i in range(value.shape[0]):
             v = value[i]
             if not isfinite(v):
-                if count < odd.shape[0]:
-                    odd[count] = i
+                if count < nonfinite.shape[0]:
+                    nonfinite[count] = i
                 count += 1
             elif lowest < 0:
                 low = high = v
@@ -36,48 +36,48 @@ ctypedef fused number:
     int64_t
 
 
-def rises(const number[::1] column):
+def is_sorted(const number[::1] column):
     cdef int64_t i
-    cdef bint found = True
+    cdef bint result = True
     with nogil:
         for i in range(1, column.shape[0]):
             if not column[i] >= column[i - 1]:
-                found = False
+                result = False
                 break
-    return found
+    return result
 
 
 def ema(const double[::1] value, double weight, double[::1] out):
     cdef int64_t i
-    cdef double v, last = 0, left = 1
+    cdef double v, average = 0, bias = 1
     with nogil:
         for i in range(value.shape[0]):
             v = value[i]
             if isfinite(v):
-                last = weight * last + (1 - weight) * v
-                # Below this, one less it is one. It would go on shrinking, slowly, for ever.
-                left = left * weight if left > 1e-17 else 0
-                v = last / (1 - left) if left else last
+                average = weight * average + (1 - weight) * v
+                # Below this, 1 - bias is 1; multiplying further would be slow (denormals).
+                bias = bias * weight if bias > 1e-17 else 0
+                v = average / (1 - bias) if bias else average
             out[i] = v
 
 
 def time_ema(const double[::1] value, const int64_t[::1] step, double half_life, double[::1] out):
-    cdef int64_t i, before = 0
+    cdef int64_t i, last_step = 0
     cdef double v, decay, total = 0, weight = 0
     with nogil:
         for i in range(value.shape[0]):
             v = value[i]
             if isfinite(v):
-                decay = exp2((<double>before - <double>step[i]) / half_life) if weight else 0
+                decay = exp2((<double>last_step - <double>step[i]) / half_life) if weight else 0
                 total = total * decay + v
                 weight = weight * decay + 1
-                before = step[i]
+                last_step = step[i]
                 v = total / weight
             out[i] = v
 
 
-cdef int64_t place_of(const double *window, int64_t size, double v) noexcept nogil:
-    """How many values of a sorted window are lower; no branch here is left to be guessed."""
+cdef int64_t count_lower(const double *window, int64_t size, double v) noexcept nogil:
+    """Count the lower values of a sorted window, with a branchless binary search."""
     cdef const double *base = window
     cdef int64_t half
     if size == 0:
@@ -89,7 +89,6 @@ cdef int64_t place_of(const double *window, int64_t size, double v) noexcept nog
     return (base - window) + (base[0] < v)
 
 
-
 def mean(const double[::1] value, int64_t before, int64_t after, double[::1] out):
     cdef int64_t start = 0, i, j, at, counted, size = before + after + 1, n = value.shape[0]
     cdef double total
@@ -99,8 +98,8 @@ def mean(const double[::1] value, int64_t before, int64_t after, double[::1] out
         free(sums)
         free(counts)
         raise MemoryError
-    # A window is the end of one block and the start of the next. Nothing is ever taken away from a
-    # sum, so that a spike leaves no trace once it is past.
+    # A window is the suffix of one block and the prefix of the next. Nothing is subtracted from a
+    # running sum, so that a large value leaves no rounding error behind.
     with nogil:
         while start < n:
             total, counted = 0, 0
@@ -124,8 +123,8 @@ def mean(const double[::1] value, int64_t before, int64_t after, double[::1] out
     free(counts)
 
 
-cdef void put_in_place(double *window, int64_t old, int64_t new, double v) noexcept nogil:
-    """In a sorted window, the value at ``old`` gives way to one that belongs at ``new``."""
+cdef void replace_sorted(double *window, int64_t old, int64_t new, double v) noexcept nogil:
+    """Replace the value at ``old`` of a sorted window by ``v``, which belongs at ``new``."""
     if new > old:
         memmove(window + old, window + old + 1, (new - old - 1) * sizeof(double))
         window[new - 1] = v
@@ -143,13 +142,13 @@ def median(const double[::1] value, int64_t before, int64_t after, double[::1] o
     with nogil:
         for i in range(-after, n):
             in_at, out_at = i + after, i - before - 1
-            # What leaves the window makes room for what comes; the end is room as well.
+            # The slot of the value that leaves the window, or the end of the window.
             old = size
             if out_at >= 0 and isfinite(value[out_at]):
-                old = place_of(window, size, value[out_at])
+                old = count_lower(window, size, value[out_at])
             if in_at < n and isfinite(value[in_at]):
                 v = value[in_at]
-                put_in_place(window, old, place_of(window, size, v), v)
+                replace_sorted(window, old, count_lower(window, size, v), v)
                 size += old == size
             elif old < size:
                 size -= 1

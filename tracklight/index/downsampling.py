@@ -1,4 +1,8 @@
-"""Reduces curves to what pixels can show, on columns shared by all curves of a chart."""
+"""Reduce curves to the pixels that will show them.
+
+All curves of a chart share the same pixel columns. A short line is sent with all its points; of a
+longer one, the last value and the extremes of each column are sent, which draws the same pixels.
+"""
 
 from __future__ import annotations
 
@@ -12,118 +16,21 @@ from tracklight.index.sampling import CurvePoint, find_point
 from tracklight.index.series_query import Curve, Rows
 from tracklight.types import Float32, Float64, Int64, Series
 
-#: A column of float32 must tell apart this many values between its lowest and its highest.
-_LEVELS = 4096
-
-_MAX_FLOAT32 = float(np.finfo(np.float32).max)
-
-
-@dataclass(frozen=True, slots=True)
-class PixelColumns:
-    """One row of pixel columns; NaN where a column has no finite value."""
-
-    smoothed: Float64
-    value: Float64
-    """The last values of each column."""
-    low: Float64
-    high: Float64
-    """The extremes, before smoothing."""
-
-
-def make_edges(start: float, stop: float, width: int) -> Float64:
-    """The edges of ``width`` columns of pixels."""
-    stop = max(stop, float(np.nextafter(start, np.inf)))
-    if stop - start == np.inf:  # halves of any two numbers lie near enough
-        return 2 * np.linspace(0.5 * start, 0.5 * stop, width + 1)
-    return np.linspace(start, stop, width + 1)
-
-
-def get_centers(edges: Float64) -> Float64:
-    return edges[:-1] + 0.5 * np.diff(edges)
-
-
-def reduce_to_columns(curve: Curve, edges: Float64) -> PixelColumns:
-    """A curve that rises and lies between the edges, in the columns between them."""
-    out = np.empty((4, len(edges) - 1))
-    loops.reduce(curve.x, curve.value, curve.smoothed, edges, out)
-    return PixelColumns(*out)
-
-
-def downsample_minmax(value: Float64, max_rows: int) -> Int64:
-    """At most ``most`` rows of a column, in order: the extremes of stretches of one length."""
-    if len(value) <= max_rows:
-        return np.arange(len(value))
-    stretches = max(1, max_rows // 2)
-    size = -(-len(value) // stretches)
-    padded = np.full(stretches * size, np.nan)
-    padded[: len(value)] = value
-    table = padded.reshape(stretches, size)
-    first = np.arange(stretches) * size
-    lowest = first + np.argmin(np.where(np.isfinite(table), table, np.inf), axis=1)
-    highest = first + np.argmax(np.where(np.isfinite(table), table, -np.inf), axis=1)
-    rows = np.unique(np.concatenate([lowest, highest]))
-    return rows[rows < len(value)]
-
-
-def to_float32_if_visible(column: Float64, low: float, high: float) -> Float32 | Float64:
-    """In half the bytes, where that still shows what lies between two ends."""
-    size = max(abs(low), abs(high))
-    if size > _MAX_FLOAT32 or size * 2.0**-24 * _LEVELS > high - low > 0:
-        return column
-    return column.astype(np.float32)
-
-
-def to_float32_if_exact(column: Float64) -> Float32 | Float64:
-    """In half the bytes where nothing is lost, as for most of what frameworks log."""
-    small = column.astype(np.float32)
-    return small if np.array_equal(small, column, equal_nan=True) else column
-
-
-# Points that later ones took the place of, piece by piece.
-
-#: A program that was restarted more often than this is told of by its last restarts.
+#: Overwritten parts of a series that are shown; of more, the last ones.
 MAX_OVERWRITTEN_PARTS = 100
 
-
-class OverwrittenPart(NamedTuple):
-    """What one stretch of a training logged before it was taken back."""
-
-    x: Float64
-    y: Float64
-
-
-def get_overwritten_parts(curve: Curve, max_points: int) -> tuple[OverwrittenPart, ...]:
-    """Pieces whose steps rise, on the curve's axis, with at most ``most`` points in all."""
-    series = curve.series
-    pieces = _split_overwritten(series)[-MAX_OVERWRITTEN_PARTS:]
-    share = max(2, max_points // max(1, len(pieces)))
-    return tuple(_make_overwritten_part(curve, rows, share) for rows in pieces)
-
-
-def _split_overwritten(series: Series) -> list[Int64]:
-    """Rows that were overwritten, split where they do not follow each other or steps fall."""
-    rows = np.flatnonzero(series.overwritten)
-    if not len(rows):
-        return []
-    apart = (np.diff(rows) > 1) | (np.diff(series.step[rows]) <= 0)
-    return np.split(rows, np.flatnonzero(apart) + 1)
-
-
-def _make_overwritten_part(curve: Curve, rows: Int64, most: int) -> OverwrittenPart:
-    series = curve.series
-    value = series.value[rows].astype(np.float64)
-    x = curve.axis(series.step[rows], series.wall_time[rows])
-    kept = downsample_minmax(value, most)
-    return OverwrittenPart(x[kept], value[kept])
-
-
-# A curve as a line of a chart: whole where it is short, else reduced to the pixels there are.
+#: A float32 column must be able to represent this many levels between its extremes.
+_MIN_LEVELS = 4096
+_MAX_FLOAT32 = float(np.finfo(np.float32).max)
 
 Column = Float32 | Float64
 
 
+# ---- lines of a chart
+
+
 class NonFinitePoints(NamedTuple):
-    """How many values are not finite, and where the first of them are."""
+    """The number of non-finite values, and the first of these points."""
 
     total: int
     x: Float64
@@ -132,7 +39,7 @@ class NonFinitePoints(NamedTuple):
 
 
 class LineColumns(NamedTuple):
-    """What is drawn; ``x`` is None where the line stands on the columns of the chart."""
+    """The columns to draw; ``x`` is None if there is one value per pixel column of the chart."""
 
     x: Float64 | None
     smoothed: Column
@@ -141,9 +48,16 @@ class LineColumns(NamedTuple):
     high: Column | None = None
 
 
+class OverwrittenPart(NamedTuple):
+    """Consecutive overwritten points, such as those after the checkpoint of a restart."""
+
+    x: Float64
+    y: Float64
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A curve as it is drawn, and what is told of all of it."""
+    """The line of a curve in a chart; all fields but ``columns`` describe the whole curve."""
 
     points: int
     overwritten: int
@@ -158,65 +72,65 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class LineView:
-    """Sees a curve as a line."""
+    """Reduce a curve to the line of a chart."""
 
     edges: Float64
-    """Of the columns of the chart."""
+    """The edges of the pixel columns."""
     max_points: int
-    """With more points than this between the edges a line is reduced."""
+    """Lines with more points between the edges are reduced."""
     is_smoothed: bool = False
-    """Whether there are values before smoothing to be told beside those after it."""
+    """Whether the values before smoothing are returned as well."""
     line_only: bool = False
-    """Nothing but the line itself, as in a chart of hundreds."""
+    """Return no values before smoothing and no extremes, for charts with hundreds of lines."""
     with_overwritten: bool = False
 
     def __call__(self, curve: Curve) -> Line:
-        seen = curve.stats
+        stats = curve.stats
         first, last = (0, len(curve) - 1) if len(curve) else (None, None)
-        odd = curve.take(seen.nonfinite)
+        nonfinite = curve.take(stats.nonfinite)
         return Line(
-            len(curve),
-            int(np.count_nonzero(curve.series.overwritten)),
-            find_point(curve, first),
-            find_point(curve, last),
-            find_point(curve, seen.lowest),
-            find_point(curve, seen.highest),
-            NonFinitePoints(seen.nonfinite_count, odd.x, odd.step, odd.value),
-            self._columns(curve),
-            get_overwritten_parts(curve, 2 * len(self.edges)) if self.with_overwritten else (),
+            points=len(curve),
+            overwritten=int(np.count_nonzero(curve.series.overwritten)),
+            first=find_point(curve, first),
+            last=find_point(curve, last),
+            lowest=find_point(curve, stats.lowest),
+            highest=find_point(curve, stats.highest),
+            nonfinite=NonFinitePoints(
+                stats.nonfinite_count, nonfinite.x, nonfinite.step, nonfinite.value
+            ),
+            columns=self._make_columns(curve),
+            overwritten_parts=get_overwritten_parts(curve, 2 * len(self.edges))
+            if self.with_overwritten
+            else (),
         )
 
-    def _columns(self, curve: Curve) -> LineColumns:
+    def _make_columns(self, curve: Curve) -> LineColumns:
         rows = curve.select_rows(self.edges[0], self.edges[-1])
         if _count_rows(rows) <= self.max_points:
-            return self._whole(curve.take(_add_neighbors(rows, len(curve))))
+            return self._make_whole_columns(curve.take(_add_neighbors(rows, len(curve))))
         inside = curve.take(rows)
         if curve.is_sorted:
-            return self._reduced(inside)
-        return self._whole(inside.take(downsample_minmax(inside.smoothed, 2 * len(self.edges))))
+            return self._make_reduced_columns(inside)
+        kept = downsample_minmax(inside.smoothed, 2 * len(self.edges))
+        return self._make_whole_columns(inside.take(kept))
 
-    def _whole(self, curve: Curve) -> LineColumns:
+    def _make_whole_columns(self, curve: Curve) -> LineColumns:
         value = to_float32_if_exact(curve.value)
         if not self.is_smoothed:
             return LineColumns(curve.x, value)
-        return LineColumns(
-            curve.x, to_float32_if_exact(curve.smoothed), None if self.line_only else value
-        )
+        smoothed = to_float32_if_exact(curve.smoothed)
+        return LineColumns(curve.x, smoothed, None if self.line_only else value)
 
-    def _reduced(self, curve: Curve) -> LineColumns:
-        cells = reduce_to_columns(curve, self.edges)
-        ends = float(np.fmin.reduce(cells.low)), float(np.fmax.reduce(cells.high))
-        smooth = to_float32_if_visible(cells.smoothed, *ends)
+    def _make_reduced_columns(self, curve: Curve) -> LineColumns:
+        columns = reduce_to_columns(curve, self.edges)
+        ends = float(np.fmin.reduce(columns.low)), float(np.fmax.reduce(columns.high))
+        smoothed = to_float32_if_visible(columns.smoothed, *ends)
         if self.line_only and self.is_smoothed:
-            return LineColumns(None, smooth)
-        value = to_float32_if_visible(cells.value, *ends) if self.is_smoothed else None
-        return LineColumns(
-            None,
-            smooth,
-            value,
-            to_float32_if_visible(cells.low, *ends),
-            to_float32_if_visible(cells.high, *ends),
-        )
+            return LineColumns(None, smoothed)
+        value = to_float32_if_visible(columns.value, *ends) if self.is_smoothed else None
+        low = to_float32_if_visible(columns.low, *ends)
+        high = to_float32_if_visible(columns.high, *ends)
+        return LineColumns(None, smoothed, value, low, high)
 
 
 def _count_rows(rows: Rows) -> int:
@@ -224,7 +138,104 @@ def _count_rows(rows: Rows) -> int:
 
 
 def _add_neighbors(rows: Rows, length: int) -> Rows:
-    """One point more at each end, so that a line goes on beyond the edges of its chart."""
+    """Add one point at each end, so that the line continues to the edges of the chart."""
     if not isinstance(rows, slice):
         return rows
     return slice(max(0, rows.start - 1), min(length, rows.stop + 1))
+
+
+# ---- pixel columns
+
+
+@dataclass(frozen=True, slots=True)
+class PixelColumns:
+    """A curve in pixel columns; NaN for columns without a finite value."""
+
+    smoothed: Float64
+    """The last smoothed value of each column."""
+    value: Float64
+    """The last value of each column."""
+    low: Float64
+    """The lowest value of each column, before smoothing."""
+    high: Float64
+    """The highest value of each column, before smoothing."""
+
+
+def make_edges(start: float, stop: float, width: int) -> Float64:
+    """Return the edges of ``width`` pixel columns between two values of x."""
+    stop = max(stop, float(np.nextafter(start, np.inf)))
+    if stop - start == np.inf:  # avoid the overflow with half the range
+        return 2 * np.linspace(0.5 * start, 0.5 * stop, width + 1)
+    return np.linspace(start, stop, width + 1)
+
+
+def get_centers(edges: Float64) -> Float64:
+    """Return the centers of pixel columns."""
+    return edges[:-1] + 0.5 * np.diff(edges)
+
+
+def reduce_to_columns(curve: Curve, edges: Float64) -> PixelColumns:
+    """Reduce a sorted curve, all of it between the edges, to pixel columns."""
+    out = np.empty((4, len(edges) - 1))
+    loops.reduce(curve.x, curve.value, curve.smoothed, edges, out)
+    return PixelColumns(*out)
+
+
+def downsample_minmax(value: Float64, max_rows: int) -> Int64:
+    """Return at most ``max_rows`` rows of a column: the extremes of buckets of equal size."""
+    if len(value) <= max_rows:
+        return np.arange(len(value))
+    buckets = max(1, max_rows // 2)
+    size = -(-len(value) // buckets)
+    padded = np.full(buckets * size, np.nan)
+    padded[: len(value)] = value
+    table = padded.reshape(buckets, size)
+    first = np.arange(buckets) * size
+    lowest = first + np.argmin(np.where(np.isfinite(table), table, np.inf), axis=1)
+    highest = first + np.argmax(np.where(np.isfinite(table), table, -np.inf), axis=1)
+    rows = np.unique(np.concatenate([lowest, highest]))
+    return rows[rows < len(value)]
+
+
+def to_float32_if_visible(column: Float64, low: float, high: float) -> Column:
+    """Convert to float32 if the loss of precision is invisible between two extremes."""
+    magnitude = max(abs(low), abs(high))
+    if magnitude > _MAX_FLOAT32 or magnitude * 2.0**-24 * _MIN_LEVELS > high - low > 0:
+        return column
+    return column.astype(np.float32)
+
+
+def to_float32_if_exact(column: Float64) -> Column:
+    """Convert to float32 if nothing is lost, as for most values that frameworks log."""
+    converted = column.astype(np.float32)
+    return converted if np.array_equal(converted, column, equal_nan=True) else column
+
+
+# ---- overwritten points
+
+
+def get_overwritten_parts(curve: Curve, max_points: int) -> tuple[OverwrittenPart, ...]:
+    """Return the overwritten points of a series on the axis of its curve.
+
+    They are split into parts with increasing steps and reduced to about ``max_points`` in total.
+    """
+    parts = _split_overwritten(curve.series)[-MAX_OVERWRITTEN_PARTS:]
+    points_per_part = max(2, max_points // max(1, len(parts)))
+    return tuple(_make_overwritten_part(curve, rows, points_per_part) for rows in parts)
+
+
+def _split_overwritten(series: Series) -> list[Int64]:
+    """Return the overwritten rows, split at gaps and where steps do not increase."""
+    rows = np.flatnonzero(series.overwritten)
+    if not len(rows):
+        return []
+    is_split = (np.diff(rows) > 1) | (np.diff(series.step[rows]) <= 0)
+    return np.split(rows, np.flatnonzero(is_split) + 1)
+
+
+def _make_overwritten_part(curve: Curve, rows: Int64, max_points: int) -> OverwrittenPart:
+    series = curve.series
+    value = series.value[rows].astype(np.float64)
+    x = curve.axis(series.step[rows], series.wall_time[rows])
+    kept = downsample_minmax(value, max_points)
+    return OverwrittenPart(x[kept], value[kept])

@@ -1,8 +1,8 @@
-"""The door to the loops over every point of a series.
+"""The inner loops over all points of a series: compiled if available, else in NumPy.
 
-The compiled kernel is used where it was built, plain NumPy and Python elsewhere; tests hold the
-two against each other. Values that are not finite are never averaged, ranked or drawn: smoothing
-hands them through at their place and goes on as if they were not there.
+`loops` is the compiled module `_loops`, or `loops_python` where that could not be built; tests
+compare the two. Non-finite values are never averaged, ranked or drawn: smoothing leaves them in
+place and otherwise ignores them.
 """
 
 from __future__ import annotations
@@ -13,36 +13,46 @@ from tracklight.types import Float64, Int64
 
 
 class Loops(Protocol):
-    """All columns have one length; ``out`` is filled."""
+    """The interface of both modules. Columns have the same length; ``out`` is filled."""
 
-    def survey(self, value: Float64, odd: Int64) -> tuple[int, int, int]:
-        """Where the lowest and the highest finite value stand (-1: nowhere), how many are not.
+    def find_extremes(self, value: Float64, nonfinite: Int64) -> tuple[int, int, int]:
+        """Find the lowest, highest and non-finite values.
 
-        ``odd`` gets the places of the first of those that are not finite.
+        Args:
+            value: The column.
+            nonfinite: Filled with the rows of the first non-finite values.
+
+        Returns:
+            The rows of the lowest and highest finite value (-1 if there are none), and the number
+            of non-finite values.
         """
 
-    def rises(self, column: Float64 | Int64) -> bool:
-        """Whether it never falls, and no value of it is NaN unless it is alone."""
+    def is_sorted(self, column: Float64 | Int64) -> bool:
+        """Return whether a column never decreases and, if longer than one, has no NaN."""
 
     def ema(self, value: Float64, weight: float, out: Float64) -> None:
-        """An exponential moving average that makes up for having started at nothing."""
+        """Compute the exponential moving average with bias correction, as TensorBoard does."""
 
     def time_ema(self, value: Float64, step: Int64, half_life: float, out: Float64) -> None:
-        """The same where a point's weight halves every ``half_life`` steps."""
+        """Compute an average in which the weight of a point halves every ``half_life`` steps."""
 
     def mean(self, value: Float64, before: int, after: int, out: Float64) -> None:
-        """Of each point with as many ``before`` and ``after`` it as there are."""
+        """Compute the mean over a window of ``before`` and ``after`` points around each point."""
 
     def median(self, value: Float64, before: int, after: int, out: Float64) -> None:
-        """The same, with the middle one, or halfway between two."""
+        """Compute the median over the same window as `mean`."""
 
     def reduce(
         self, x: Float64, value: Float64, smooth: Float64, edges: Float64, out: Float64
     ) -> None:
-        """Of each column between ``edges``: last smoothed, last, lowest and highest value.
+        """Compute last smoothed, last, lowest and highest value between consecutive edges.
 
-        ``x`` rises and lies between the first and the last edge. Only finite values count; NaN
-        stands in ``out`` (four rows) where a column has none.
+        Args:
+            x: Sorted, and between the first and the last edge.
+            value: The column.
+            smooth: The smoothed column.
+            edges: The edges of the bins.
+            out: Four rows, one per result; NaN for bins without a finite value.
         """
 
 

@@ -1,4 +1,4 @@
-"""What `tracklight.index._loops` does, where it could not be compiled."""
+"""NumPy versions of the compiled loops in `_loops`; see `tracklight.index.loops.Loops`."""
 
 from __future__ import annotations
 
@@ -8,43 +8,43 @@ import numpy as np
 
 from tracklight.types import Float64, Int64
 
-#: How many cells of windows are looked at together.
-_CELLS = 1 << 20
+#: Windows are processed in chunks of this many values.
+_CHUNK_VALUES = 1 << 20
 
 
-def survey(value: Float64, odd: Int64) -> tuple[int, int, int]:
-    finite = np.isfinite(value)
-    others = np.flatnonzero(~finite)
-    odd[: len(others)] = others[: len(odd)]
-    if len(others) == len(value):
-        return -1, -1, len(others)
-    lowest = np.argmin(np.where(finite, value, np.inf))
-    highest = np.argmax(np.where(finite, value, -np.inf))
-    return int(lowest), int(highest), len(others)
+def find_extremes(value: Float64, nonfinite: Int64) -> tuple[int, int, int]:
+    is_finite = np.isfinite(value)
+    rows = np.flatnonzero(~is_finite)
+    nonfinite[: len(rows)] = rows[: len(nonfinite)]
+    if len(rows) == len(value):
+        return -1, -1, len(rows)
+    lowest = np.argmin(np.where(is_finite, value, np.inf))
+    highest = np.argmax(np.where(is_finite, value, -np.inf))
+    return int(lowest), int(highest), len(rows)
 
 
-def rises(column: Float64 | Int64) -> bool:
+def is_sorted(column: Float64 | Int64) -> bool:
     return bool(np.all(column[1:] >= column[:-1]))
 
 
 def ema(value: Float64, weight: float, out: Float64) -> None:
-    last, left = 0.0, 1.0
-    for at, v in enumerate(value.tolist()):
+    average, bias = 0.0, 1.0
+    for row, v in enumerate(value.tolist()):
         if math.isfinite(v):
-            last = weight * last + (1 - weight) * v
-            left = left * weight if left > 1e-17 else 0.0
-            v = last / (1 - left) if left else last
-        out[at] = v
+            average = weight * average + (1 - weight) * v
+            bias = bias * weight if bias > 1e-17 else 0.0
+            v = average / (1 - bias) if bias else average
+        out[row] = v
 
 
 def time_ema(value: Float64, step: Int64, half_life: float, out: Float64) -> None:
-    total, weight, before = 0.0, 0.0, 0
-    for at, (v, now) in enumerate(zip(value.tolist(), step.tolist(), strict=True)):
+    total, weight, last_step = 0.0, 0.0, 0
+    for row, (v, now) in enumerate(zip(value.tolist(), step.tolist(), strict=True)):
         if math.isfinite(v):
-            decay = 2.0 ** ((float(before) - float(now)) / half_life) if weight else 0.0
-            total, weight, before = total * decay + v, weight * decay + 1, now
+            decay = 2.0 ** ((float(last_step) - float(now)) / half_life) if weight else 0.0
+            total, weight, last_step = total * decay + v, weight * decay + 1, now
             v = total / weight
-        out[at] = v
+        out[row] = v
 
 
 def mean(value: Float64, before: int, after: int, out: Float64) -> None:
@@ -56,9 +56,10 @@ def mean(value: Float64, before: int, after: int, out: Float64) -> None:
 
 
 def _window_sums(value: Float64, before: int, after: int) -> Float64:
-    """The sum of each window, put together from the end of one block and the start of the next.
+    """Return the sum of each window, from the suffix of one block and the prefix of the next.
 
-    Nothing is ever taken away from a sum, so that a spike leaves no trace once it is past.
+    Nothing is subtracted from a running sum, so that a large value leaves no rounding error behind
+    once it has left the window.
     """
     size = before + after + 1
     blocks = -(-(len(value) + size - 1) // size)
@@ -69,8 +70,8 @@ def _window_sums(value: Float64, before: int, after: int) -> Float64:
     to_right = np.cumsum(rows[:, ::-1], axis=1)[:, ::-1].ravel()
     first = np.arange(len(value))
     sums: Float64 = to_right[first]
-    whole = first % size != 0  # a window that is a block of its own is one sum already
-    sums[whole] += from_left[first[whole] + size - 1]
+    spans_two = first % size != 0  # a window that is exactly one block is complete already
+    sums[spans_two] += from_left[first[spans_two] + size - 1]
     return sums
 
 
@@ -83,10 +84,10 @@ def median(value: Float64, before: int, after: int, out: Float64) -> None:
     )
     windows = np.lib.stride_tricks.sliding_window_view(padded, before + after + 1)
     out[:] = value
-    places = np.flatnonzero(finite)
-    for some in np.array_split(places, len(places) * windows.shape[1] // _CELLS + 1):
-        if len(some):
-            out[some] = np.nanmedian(windows[some], axis=1)
+    rows = np.flatnonzero(finite)
+    for chunk in np.array_split(rows, len(rows) * windows.shape[1] // _CHUNK_VALUES + 1):
+        if len(chunk):
+            out[chunk] = np.nanmedian(windows[chunk], axis=1)
 
 
 def reduce(x: Float64, value: Float64, smooth: Float64, edges: Float64, out: Float64) -> None:

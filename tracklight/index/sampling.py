@@ -1,4 +1,4 @@
-"""Points of a curve that a table tells of: the nearest to a place, the ends of a range."""
+"""Views that read points and statistics from curves: nearest point, ranges, extents, resampling."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from tracklight.index.loops import loops
 from tracklight.index.series_query import Curve, compute_stats, make_baseline
 from tracklight.types import Float64
 
+# ---- single points and statistics of a range
+
 
 class CurvePoint(NamedTuple):
     """One point of a curve."""
@@ -19,14 +21,14 @@ class CurvePoint(NamedTuple):
     step: int
     wall_time: float
     relative_s: float
-    """Since the first point of the series."""
+    """Seconds since the first point of the series."""
     x: float
     value: float
     smoothed: float
 
 
 class RangeStats(NamedTuple):
-    """The points of a curve in a range; extremes and mean are those of its finite values."""
+    """Statistics of a range of a curve; extremes and mean ignore non-finite values."""
 
     points: int
     first: CurvePoint
@@ -37,10 +39,12 @@ class RangeStats(NamedTuple):
 
 
 def find_point(curve: Curve, row: int | None) -> CurvePoint | None:
+    """Return the point at a row; None if ``row`` is None."""
     return None if row is None else get_point(curve, row)
 
 
 def get_point(curve: Curve, row: int) -> CurvePoint:
+    """Return the point at a row."""
     wall = float(curve.wall_time[row])
     return CurvePoint(
         int(curve.step[row]),
@@ -54,24 +58,24 @@ def get_point(curve: Curve, row: int) -> CurvePoint:
 
 @dataclass(frozen=True, slots=True)
 class NearestPointView:
-    """Sees the point that is nearest to a place on the axis; of two, the earlier one."""
+    """Return the point nearest to ``x``; of two equally near ones, the first."""
 
     x: float
 
     def __call__(self, curve: Curve) -> CurvePoint | None:
-        return get_point(curve, self._find(curve)) if len(curve) else None
+        return get_point(curve, self._get_row(curve)) if len(curve) else None
 
-    def _find(self, curve: Curve) -> int:
+    def _get_row(self, curve: Curve) -> int:
         if not curve.is_sorted:
             return int(np.argmin(np.abs(curve.x - self.x)))
         after = int(np.searchsorted(curve.x, self.x))
-        near = range(max(0, after - 1), min(len(curve), after + 1))
-        return min(near, key=lambda row: abs(float(curve.x[row]) - self.x))
+        candidates = range(max(0, after - 1), min(len(curve), after + 1))
+        return min(candidates, key=lambda row: abs(float(curve.x[row]) - self.x))
 
 
 @dataclass(frozen=True, slots=True)
 class RangeStatsView:
-    """Sees a range of a curve, its ends included, in a few numbers."""
+    """Return statistics of the points with ``start <= x <= stop``; None if there are none."""
 
     start: float | None = None
     stop: float | None = None
@@ -80,29 +84,29 @@ class RangeStatsView:
         inside = curve.take(curve.select_rows(self.start, self.stop))
         if not len(inside):
             return None
-        seen = compute_stats(inside.value)
+        stats = compute_stats(inside.value)
         return RangeStats(
-            len(inside),
-            get_point(inside, 0),
-            get_point(inside, len(inside) - 1),
-            find_point(inside, seen.lowest),
-            find_point(inside, seen.highest),
-            _mean(inside, seen.nonfinite_count),
+            points=len(inside),
+            first=get_point(inside, 0),
+            last=get_point(inside, len(inside) - 1),
+            lowest=find_point(inside, stats.lowest),
+            highest=find_point(inside, stats.highest),
+            mean=_compute_mean(inside, stats.nonfinite_count),
         )
 
 
-def _mean(curve: Curve, odd: int) -> float | None:
-    if odd == len(curve):
+def _compute_mean(curve: Curve, nonfinite_count: int) -> float | None:
+    if nonfinite_count == len(curve):
         return None
-    value = curve.value[np.isfinite(curve.value)] if odd else curve.value
+    value = curve.value[np.isfinite(curve.value)] if nonfinite_count else curve.value
     return float(value.mean())
 
 
-# How long curves are, and how far they reach: what is known before columns are laid out.
+# ---- extents, to choose the pixel columns of a chart
 
 
 class Extent(NamedTuple):
-    """How many points of a curve lie in a range, and from where to where on the axis."""
+    """The number of points of a curve in a range, and their lowest and highest x."""
 
     points: int
     low: float
@@ -111,7 +115,7 @@ class Extent(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ExtentView:
-    """Sees the part of a curve that lies in a range."""
+    """Return the extent of the points with ``start <= x <= stop``."""
 
     start: float | None = None
     stop: float | None = None
@@ -125,29 +129,29 @@ class ExtentView:
 
 
 def merge_extents(extents: Iterable[Extent]) -> tuple[float, float] | None:
-    """From where to where several curves reach together."""
-    filled = [extent for extent in extents if extent.points]
-    if not filled:
+    """Return the lowest and highest x of several curves; None if all are empty."""
+    nonempty = [extent for extent in extents if extent.points]
+    if not nonempty:
         return None
-    return min(extent.low for extent in filled), max(extent.high for extent in filled)
+    return min(extent.low for extent in nonempty), max(extent.high for extent in nonempty)
 
 
-# Curves at the same places of the axis, so that several runs can be put together as one band.
+# ---- resampling on a common grid, to combine several runs into a band
 
 
 class ResampledCurve(NamedTuple):
-    """A row each, NaN where a curve does not reach."""
+    """A curve on a grid; NaN outside the range of the curve."""
 
     value: Float64
     low: Float64
     high: Float64
-    """Extremes of the curve around each place, so that none is lost between two of them; the value
-    itself where they were not asked for."""
+    """Extremes of the curve around each grid point, so that none between two grid points is lost;
+    equal to ``value`` if they were not requested."""
 
 
 @dataclass(frozen=True, slots=True)
 class SampleGridView:
-    """Sees where a curve has points, by ``most`` of them, spread over a range."""
+    """Return at most ``max_points`` values of x of a curve, evenly distributed over a range."""
 
     start: float
     stop: float
@@ -162,54 +166,54 @@ class SampleGridView:
 def merge_sample_grids(
     grids: Iterable[Float64], start: float, stop: float, max_points: int
 ) -> Float64:
-    """The places of all curves if these are few, else ``most`` of them, spread over the range."""
-    different = {one.tobytes(): one for one in grids}  # runs mostly log at the same steps
-    together = np.concatenate([np.empty(0), *different.values()])
-    return pick_evenly(_drop_repeats(np.sort(together)), start, stop, max_points)
+    """Merge the grids of several curves into one of at most ``max_points``."""
+    distinct = {grid.tobytes(): grid for grid in grids}  # most runs log at the same steps
+    merged = np.concatenate([np.empty(0), *distinct.values()])
+    return pick_evenly(_drop_repeats(np.sort(merged)), start, stop, max_points)
 
 
 def pick_evenly(x: Float64, start: float, stop: float, max_points: int) -> Float64:
-    """At most ``most`` values of a column that rises: those that first reach even places.
+    """Return at most ``max_points`` values of a sorted column, evenly distributed over a range.
 
-    Values that are there, rather than even ones between them: halfway between two noisy points
-    the noise is less, and a band over such places would be too narrow.
+    They are existing values instead of an exactly even grid, because interpolating between two
+    noisy points reduces the noise and would make bands too narrow.
     """
     if len(x) <= max_points:
         return x
     rows = np.searchsorted(x, np.linspace(start, stop, max_points))
-    chosen: Float64 = x[np.minimum(rows, len(x) - 1)]
-    return _drop_repeats(chosen)
+    picked: Float64 = x[np.minimum(rows, len(x) - 1)]
+    return _drop_repeats(picked)
 
 
 def _drop_repeats(x: Float64) -> Float64:
-    """Each value of a column that rises once; `np.unique` would sort it first."""
-    chosen: Float64 = x[np.append(True, x[1:] != x[:-1])[: len(x)]]
-    return chosen
+    """Return the distinct values of a sorted column, without sorting it again like `np.unique`."""
+    distinct: Float64 = x[np.append(True, x[1:] != x[:-1])[: len(x)]]
+    return distinct
 
 
 @dataclass(frozen=True, slots=True)
 class ResampledView:
-    """Sees a curve at some places, at least one and in order: between two points on a line."""
+    """Interpolate the smoothed values of a curve linearly on a sorted, non-empty grid."""
 
     grid: Float64
     with_extremes: bool = False
-    """Whether those of the curve around each place are wanted as well."""
+    """Also return the extremes of the curve around each grid point."""
 
     def __call__(self, curve: Curve) -> ResampledCurve:
         base = make_baseline(curve)
         if not len(base.x):
-            nothing = np.full(len(self.grid), np.nan)
-            return ResampledCurve(nothing, nothing, nothing)
+            empty = np.full(len(self.grid), np.nan)
+            return ResampledCurve(empty, empty, empty)
         value = np.interp(self.grid, base.x, base.smoothed, left=np.nan, right=np.nan)
         if not self.with_extremes:
             return ResampledCurve(value, value, value)
-        low, high = self._find_extremes(base.x, base.smoothed)
+        low, high = self._compute_extremes(base.x, base.smoothed)
         return ResampledCurve(value, np.fmin(value, low), np.fmax(value, high))
 
-    def _find_extremes(self, x: Float64, value: Float64) -> tuple[Float64, Float64]:
-        """Each place stands for what is nearer to it than to any other."""
-        between = 0.5 * (self.grid[1:] + self.grid[:-1])
-        edges = np.concatenate([self.grid[:1], between, self.grid[-1:]])
+    def _compute_extremes(self, x: Float64, value: Float64) -> tuple[Float64, Float64]:
+        """Return the extremes of the points that are nearest to each grid point."""
+        midpoints = 0.5 * (self.grid[1:] + self.grid[:-1])
+        edges = np.concatenate([self.grid[:1], midpoints, self.grid[-1:]])
         inside = slice(*np.searchsorted(x, [edges[0], np.nextafter(edges[-1], np.inf)]))
         out = np.empty((4, len(self.grid)))
         loops.reduce(x[inside], value[inside], value[inside], edges, out)

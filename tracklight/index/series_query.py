@@ -1,13 +1,19 @@
-"""What stands on the horizontal axis.
+"""Queries on scalar series: x axis, smoothing and comparison with a baseline.
 
-``step``           as it was logged
-``relative_step``  less the series' first step
-``relative``       seconds since the series' first point
+Applying a `SeriesQuery` to a series gives a `Curve`, the columns from which everything in a chart
+is computed. A `View` then computes a result from the curve: see `tracklight.index.sampling` and
+`tracklight.index.downsampling`.
+
+Names of x axes:
+
+``step``           the logged step
+``relative_step``  steps since the first step of the series
+``relative``       seconds since the first point of the series
 ``wall``           seconds since 1970
-``index``          how many points came before
-``metric:<tag>``   the value of another tag of the run at the step, or last before it
+``index``          the number of points before
+``metric:<tag>``   the value of another tag of the run at the same step, or the last one before
 
-The first point is the first that was not overwritten, and for time the first of these that has one.
+The first point is the first one that was not overwritten; for time, the first with a finite time.
 """
 
 from __future__ import annotations
@@ -26,37 +32,257 @@ from tracklight.types import Float64, Int64, Series
 
 METRIC_PREFIX = "metric:"
 
-_STEP_AXES = frozenset({"step", "relative_step", "index"})
+#: How many non-finite values are reported one by one.
+MAX_NONFINITE = 50
 
+_STEP_AXES = frozenset({"step", "relative_step", "index"})
 _TIME_AXES = frozenset({"relative", "wall"})
 
-#: Gives points, told by their steps and times, their place on the axis.
+#: Maps steps and wall times of points to x.
 Axis = Callable[[Int64, Float64], Float64]
+
+BaselineMode = Literal["difference", "ratio"]
+
+#: A selection of rows of a curve.
+Rows = slice | Int64
+
+ResultT = TypeVar("ResultT")
+ResultT_co = TypeVar("ResultT_co", covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesQuery:
+    """The x axis, smoothing, and the baselines that series are compared with.
+
+    Raises:
+        UsageError: There is no such axis.
+
+    Example:
+        >>> query = SeriesQuery("relative", Smoothing("ema", 0.9))
+        >>> catalog.query([("train", "loss")], query, RangeStatsView())
+    """
+
+    axis: str = "step"
+    smoothing: Smoothing | None = None
+    baselines: Mapping[str, Baseline] | None = None
+    """Baselines by tag; curves of other tags are then empty."""
+    baseline_mode: BaselineMode = "difference"
+
+    def __post_init__(self) -> None:
+        if not is_axis(self.axis):
+            raise UsageError(
+                f'unknown axis "{self.axis}"; use step, relative_step, relative, wall, index or '
+                "metric:TAG"
+            )
+
+    @property
+    def metric(self) -> str | None:
+        """The tag on the x axis, if the axis is a metric."""
+        return find_axis_metric(self.axis)
+
+
+class View(Protocol[ResultT_co]):
+    """A computation on a curve.
+
+    Views and their results are frozen values, so that they could be sent to another process.
+    """
+
+    def __call__(self, curve: Curve, /) -> ResultT_co: ...
+
+
+def apply(
+    series: Series, query: SeriesQuery, view: View[ResultT], metric: Series | None = None
+) -> ResultT:
+    """Compute the curve of a series and apply a view to it.
+
+    Logs contain numbers of any size. Results that are too large become infinite or NaN, which all
+    views handle, so NumPy's warnings are disabled.
+
+    Args:
+        series: The series.
+        query: The query.
+        view: Computes the result.
+        metric: The series on the x axis, if ``query.metric`` is not None.
+    """
+    with np.errstate(all="ignore"):
+        return view(compute_curve(series, query, metric))
+
+
+def compute_curve(series: Series, query: SeriesQuery, metric: Series | None = None) -> Curve:
+    """Compute the curve of a series; see `apply` for the arguments."""
+    current = _sort_by_step(series.without_overwritten())
+    metric = None if metric is None else _sort_by_step(metric.without_overwritten())
+    value = np.ascontiguousarray(current.value, np.float64)
+    smoothed = _smooth(value, current.step, query.smoothing)
+    axis = make_axis(query.axis, current, metric) if len(current) else map_to_nan
+    x = axis(current.step, current.wall_time)
+    curve = Curve(
+        series=series,
+        step=current.step,
+        wall_time=current.wall_time,
+        x=x,
+        value=value,
+        smoothed=smoothed,
+        is_sorted=is_step_axis(query.axis) or loops.is_sorted(x),
+        start_wall=get_first_wall_time(current),
+        axis=axis,
+    )
+    if not (curve.is_sorted and _has_finite_ends(x)):
+        curve = _drop_and_sort(curve, is_metric=metric is not None)
+    if query.baselines is not None:
+        curve = apply_baseline(curve, query.baselines.get(series.tag), query.baseline_mode)
+    return curve
+
+
+def _sort_by_step(series: Series) -> Series:
+    """Sort points that workers wrote at the same time."""
+    if loops.is_sorted(series.step):
+        return series
+    order = np.argsort(series.step, kind="stable")
+    return replace(
+        series,
+        step=series.step[order],
+        wall_time=series.wall_time[order],
+        value=series.value[order],
+        overwritten=series.overwritten[order],
+    )
+
+
+def _smooth(value: Float64, step: Int64, smoothing: Smoothing | None) -> Float64:
+    if smoothing is None or not len(value) or _is_constant(value):
+        return value
+    return smooth(value, step, smoothing)
+
+
+def _is_constant(value: Float64) -> bool:
+    """Constant series are not smoothed, because rounding would change their last digits."""
+    first, last = value[0], value[-1]
+    if first != last and np.isfinite(first) and np.isfinite(last):
+        return False
+    stats = compute_stats(value)
+    return stats.lowest is None or bool(value[stats.lowest] == value[stats.highest])
+
+
+def _has_finite_ends(x: Float64) -> bool:
+    """If the ends of a sorted column are finite, all of it is."""
+    return not len(x) or bool(np.isfinite(x[0]) and np.isfinite(x[-1]))
+
+
+def _drop_and_sort(curve: Curve, *, is_metric: bool) -> Curve:
+    """Drop points without a finite x; sort by x, unless x is a metric."""
+    rows = np.flatnonzero(np.isfinite(curve.x))
+    if not is_metric:
+        rows = rows[np.argsort(curve.x[rows], kind="stable")]
+    return curve.take(rows)
+
+
+# ---- curves
+
+
+@dataclass(frozen=True)
+class CurveStats:
+    """Rows with the lowest and highest value, and the first rows with a non-finite value."""
+
+    lowest: int | None
+    highest: int | None
+    nonfinite: Int64
+    nonfinite_count: int
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The columns of a series after a query, without overwritten points.
+
+    Points are sorted by ``x``, or by step if ``x`` is a metric.
+    """
+
+    series: Series
+    """The series as logged, including overwritten points."""
+    step: Int64
+    wall_time: Float64
+    x: Float64
+    value: Float64
+    smoothed: Float64
+    """The same array as ``value`` if there is no smoothing."""
+    is_sorted: bool
+    """Whether ``x`` never decreases."""
+    start_wall: float
+    """The wall time of the first point of the series."""
+    axis: Axis = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    @cached_property
+    def stats(self) -> CurveStats:
+        return compute_stats(self.value)
+
+    def select_rows(self, start: float | None, stop: float | None) -> Rows:
+        """Return the rows with ``start <= x <= stop``; None leaves an end open."""
+        if self.is_sorted:
+            first = 0 if start is None else int(self.x.searchsorted(start, side="left"))
+            end = len(self) if stop is None else int(self.x.searchsorted(stop, side="right"))
+            return slice(first, max(first, end))
+        low = -np.inf if start is None else start
+        high = np.inf if stop is None else stop
+        return np.flatnonzero((self.x >= low) & (self.x <= high))
+
+    def take(self, rows: Rows) -> Curve:
+        """Return a curve of some rows, in the given order."""
+        x, value = self.x[rows], self.value[rows]
+        smoothed = value if self.smoothed is self.value else self.smoothed[rows]
+        return replace(
+            self,
+            step=self.step[rows],
+            wall_time=self.wall_time[rows],
+            x=x,
+            value=value,
+            smoothed=smoothed,
+            is_sorted=self.is_sorted if isinstance(rows, slice) else loops.is_sorted(x),
+        )
+
+
+def compute_stats(value: Float64) -> CurveStats:
+    """Find the extremes and the non-finite values of a column."""
+    nonfinite = np.empty(MAX_NONFINITE, np.int64)
+    lowest, highest, count = loops.find_extremes(value, nonfinite)
+    has_finite = lowest >= 0
+    return CurveStats(
+        lowest=lowest if has_finite else None,
+        highest=highest if has_finite else None,
+        nonfinite=nonfinite[: min(count, MAX_NONFINITE)],
+        nonfinite_count=count,
+    )
+
+
+# ---- axes
 
 
 def is_axis(name: str) -> bool:
+    """Return whether there is an axis of this name."""
     return name in _STEP_AXES | _TIME_AXES or (
         name.startswith(METRIC_PREFIX) and len(name) > len(METRIC_PREFIX)
     )
 
 
 def is_step_axis(name: str) -> bool:
-    """Whether places on the axis never fall where steps do not."""
+    """Return whether x never decreases if the steps do not."""
     return name in _STEP_AXES
 
 
 def find_axis_metric(name: str) -> str | None:
-    """The tag whose values stand on the axis, if it is one of these."""
+    """Return the tag of a ``metric:<tag>`` axis."""
     return name[len(METRIC_PREFIX) :] if name.startswith(METRIC_PREFIX) else None
 
 
-def map_to_nan(step: Int64, wall: Float64) -> Float64:
-    """The axis of a series without points, which has nothing to begin at."""
-    return np.full(len(step), np.nan)
-
-
 def make_axis(name: str, series: Series, metric: Series | None) -> Axis:
-    """The axis of a series that has points; ``metric`` is what stands on it if not the series."""
+    """Return the axis of a series with at least one point.
+
+    Args:
+        name: The name of the axis.
+        series: The series, sorted by step.
+        metric: The series on the axis, if it is a metric.
+    """
     if metric is not None:
         return lambda step, wall: _interpolate_previous(metric, step)
     if name == "step":
@@ -70,8 +296,13 @@ def make_axis(name: str, series: Series, metric: Series | None) -> Axis:
     return lambda step, wall: _count_before(series, step)
 
 
+def map_to_nan(step: Int64, wall: Float64) -> Float64:
+    """Map to NaN: the axis of a series without points, which has no origin."""
+    return np.full(len(step), np.nan)
+
+
 def get_first_wall_time(series: Series) -> float:
-    """When the first point was written that has a time; NaN if none has."""
+    """Return the first finite wall time of a series; NaN if there is none."""
     wall = series.wall_time
     if len(wall) and np.isfinite(wall[0]):
         return float(wall[0])
@@ -79,107 +310,26 @@ def get_first_wall_time(series: Series) -> float:
 
 
 def _count_before(series: Series, step: Int64) -> Float64:
-    """Points of other steps, overwritten ones, stand where they would stand in the series."""
+    """Return how many points of the series are before each step."""
     if step is series.step:
         return np.arange(len(step), dtype=np.float64)
     return np.searchsorted(series.step, step).astype(np.float64)
 
 
 def _interpolate_previous(metric: Series, step: Int64) -> Float64:
-    """NaN before the metric's first point."""
-    at = np.searchsorted(metric.step, step, side="right") - 1
+    """Return the last value of a metric up to each step; NaN before its first point."""
+    rows = np.searchsorted(metric.step, step, side="right") - 1
     if not len(metric):
         return np.full(len(step), np.nan)
-    return np.where(at < 0, np.nan, metric.value.astype(np.float64)[at])
+    return np.where(rows < 0, np.nan, metric.value.astype(np.float64)[rows])
 
 
-# A series as it is looked at: the columns that a chart is drawn from.
-
-#: How many places of values that are not finite are told.
-MAX_NONFINITE = 50
-
-#: Some rows of a curve.
-Rows = slice | Int64
-
-
-@dataclass(frozen=True)
-class CurveStats:
-    """Rows of a curve: the lowest and the highest, and the first of those that are not finite."""
-
-    lowest: int | None
-    highest: int | None
-    nonfinite: Int64
-    nonfinite_count: int
-
-
-@dataclass(frozen=True)
-class Curve:
-    """One series through a lens: columns of the points that were not overwritten.
-
-    They stand in the order of ``x``, or of their steps where ``x`` is another metric.
-    """
-
-    series: Series
-    """All that was logged."""
-    step: Int64
-    wall_time: Float64
-    x: Float64
-    value: Float64
-    smoothed: Float64
-    """``value`` itself where nothing is smoothed."""
-    is_sorted: bool
-    """Whether ``x`` never falls."""
-    start_wall: float
-    """When the first point of the series was written."""
-    axis: Axis = field(repr=False)
-
-    def __len__(self) -> int:
-        return len(self.x)
-
-    @cached_property
-    def stats(self) -> CurveStats:
-        return compute_stats(self.value)
-
-    def select_rows(self, start: float | None, stop: float | None) -> Rows:
-        """Which rows lie in a range, its ends included."""
-        if self.is_sorted:
-            first = 0 if start is None else int(self.x.searchsorted(start, side="left"))
-            end = len(self) if stop is None else int(self.x.searchsorted(stop, side="right"))
-            return slice(first, max(first, end))
-        low = -np.inf if start is None else start
-        high = np.inf if stop is None else stop
-        return np.flatnonzero((self.x >= low) & (self.x <= high))
-
-    def take(self, rows: Rows) -> Curve:
-        """Some rows, in the order told."""
-        x, value = self.x[rows], self.value[rows]
-        smooth = value if self.smoothed is self.value else self.smoothed[rows]
-        return replace(
-            self,
-            step=self.step[rows],
-            wall_time=self.wall_time[rows],
-            x=x,
-            value=value,
-            smoothed=smooth,
-            is_sorted=self.is_sorted if isinstance(rows, slice) else loops.rises(x),
-        )
-
-
-def compute_stats(value: Float64) -> CurveStats:
-    odd = np.empty(MAX_NONFINITE, np.int64)
-    lowest, highest, count = loops.survey(value, odd)
-    low, high = (lowest, highest) if lowest >= 0 else (None, None)
-    return CurveStats(low, high, odd[: min(count, MAX_NONFINITE)], count)
-
-
-# Compares series with one of them: the difference or the ratio, at the same place on the axis.
-
-BaselineMode = Literal["difference", "ratio"]
+# ---- baselines
 
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """Columns of the series that others are compared with; ``x`` rises and all are finite."""
+    """The curve that others are compared with; ``x`` increases and all values are finite."""
 
     x: Float64
     value: Float64
@@ -187,8 +337,9 @@ class Baseline:
 
 
 def make_baseline(curve: Curve) -> Baseline:
-    """Of several points at one place on the axis the last counts."""
-    if curve.is_sorted and not curve.stats.nonfinite_count and (curve.x[1:] != curve.x[:-1]).all():
+    """Sort a curve by x and drop non-finite values; of several points at one x, keep the last."""
+    is_finite = not curve.stats.nonfinite_count
+    if curve.is_sorted and is_finite and (curve.x[1:] != curve.x[:-1]).all():
         return Baseline(curve.x, curve.value, curve.smoothed)
     order = np.argsort(curve.x, kind="stable")
     order = order[np.isfinite(curve.value[order])]
@@ -197,127 +348,21 @@ def make_baseline(curve: Curve) -> Baseline:
     return Baseline(kept.x, kept.value, kept.smoothed)
 
 
-def apply_baseline(curve: Curve, base: Baseline | None, mode: BaselineMode) -> Curve:
-    """A curve less, or divided by, the baseline; only where that has values to compare with.
+def apply_baseline(curve: Curve, baseline: Baseline | None, mode: BaselineMode) -> Curve:
+    """Return the difference or ratio of a curve to a baseline, within the range of the baseline.
 
-    Smoothed values are compared with smoothed ones.
+    Smoothed values are compared with smoothed values. Without a baseline the result is empty.
     """
-    if base is None or not len(base.x):
+    if baseline is None or not len(baseline.x):
         return curve.take(slice(0, 0))
-    within = curve.take(curve.select_rows(base.x[0], base.x[-1]))
-    value = _compare_values(within.value, np.interp(within.x, base.x, base.value), mode)
-    smooth = value
-    if within.smoothed is not within.value or base.smoothed is not base.value:
-        smooth = _compare_values(within.smoothed, np.interp(within.x, base.x, base.smoothed), mode)
-    return replace(within, value=value, smoothed=smooth)
+    inside = curve.take(curve.select_rows(baseline.x[0], baseline.x[-1]))
+    base = np.interp(inside.x, baseline.x, baseline.value)
+    value = smoothed = _compare_values(inside.value, base, mode)
+    if inside.smoothed is not inside.value or baseline.smoothed is not baseline.value:
+        base = np.interp(inside.x, baseline.x, baseline.smoothed)
+        smoothed = _compare_values(inside.smoothed, base, mode)
+    return replace(inside, value=value, smoothed=smoothed)
 
 
 def _compare_values(value: Float64, base: Float64, mode: BaselineMode) -> Float64:
     return value - base if mode == "difference" else value / base
-
-
-# A lens: how series are looked at. Everything a chart shows of a series is seen through one.
-
-ResultT = TypeVar("ResultT")
-
-ResultT_co = TypeVar("ResultT_co", covariant=True)
-
-
-@dataclass(frozen=True, slots=True)
-class SeriesQuery:
-    """The horizontal axis, smoothing, and what series are compared with."""
-
-    axis: str = "step"
-    smoothing: Smoothing | None = None
-    baselines: Mapping[str, Baseline] | None = None
-    """By tag; what has none to be compared with has no points."""
-    baseline_mode: BaselineMode = "difference"
-
-    def __post_init__(self) -> None:
-        if not is_axis(self.axis):
-            raise UsageError(
-                f'"{self.axis}" is no axis: step, relative_step, relative, wall, index, metric:TAG'
-            )
-
-    @property
-    def metric(self) -> str | None:
-        """The tag that stands on the axis, if one does."""
-        return find_axis_metric(self.axis)
-
-
-class View(Protocol[ResultT_co]):
-    """What is wanted of a curve; plain frozen values, so that a shard may be in another process."""
-
-    def __call__(self, curve: Curve, /) -> ResultT_co: ...
-
-
-def apply(
-    series: Series, query: SeriesQuery, view: View[ResultT], metric: Series | None = None
-) -> ResultT:
-    """What a view shows of a series through a lens; see `look` for the metric.
-
-    Logs hold numbers of any size. What is too large to compute with becomes infinite or NaN,
-    which all of this knows how to handle.
-    """
-    with np.errstate(all="ignore"):
-        return view(compute_curve(series, query, metric))
-
-
-def compute_curve(series: Series, query: SeriesQuery, metric: Series | None = None) -> Curve:
-    """A series through a lens; ``metric`` is the tag of its run that stands on the axis."""
-    current = _sort_by_step(series.without_overwritten())
-    metric = None if metric is None else _sort_by_step(metric.without_overwritten())
-    value = np.ascontiguousarray(current.value, np.float64)
-    smoothed = _smooth(value, current.step, query.smoothing)
-    axis = make_axis(query.axis, current, metric) if len(current) else map_to_nan
-    x = axis(current.step, current.wall_time)
-    in_order = is_step_axis(query.axis) or loops.rises(x)
-    columns = current.step, current.wall_time, x, value, smoothed
-    curve = Curve(series, *columns, in_order, get_first_wall_time(current), axis)
-    if not (curve.is_sorted and _ends_are_finite(x)):
-        curve = _drop_and_sort(curve, scatter=metric is not None)
-    if query.baselines is not None:
-        curve = apply_baseline(curve, query.baselines.get(series.tag), query.baseline_mode)
-    return curve
-
-
-def _sort_by_step(current: Series) -> Series:
-    """By step: workers that wrote side by side did not take turns."""
-    if loops.rises(current.step):
-        return current
-    order = np.argsort(current.step, kind="stable")
-    return replace(
-        current,
-        step=current.step[order],
-        wall_time=current.wall_time[order],
-        value=current.value[order],
-        overwritten=current.overwritten[order],
-    )
-
-
-def _smooth(value: Float64, step: Int64, how: Smoothing | None) -> Float64:
-    if how is None or not len(value) or _is_constant(value):
-        return value
-    return smooth(value, step, how)
-
-
-def _is_constant(value: Float64) -> bool:
-    """What never changes is not smoothed, so that it stays as it is to the last digit."""
-    first, last = value[0], value[-1]
-    if first != last and np.isfinite(first) and np.isfinite(last):
-        return False
-    seen = compute_stats(value)
-    return seen.lowest is None or bool(value[seen.lowest] == value[seen.highest])
-
-
-def _ends_are_finite(x: Float64) -> bool:
-    """All of a column that never falls is finite if its ends are."""
-    return not len(x) or bool(np.isfinite(x[0]) and np.isfinite(x[-1]))
-
-
-def _drop_and_sort(curve: Curve, *, scatter: bool) -> Curve:
-    """Leave out points that have no place on the axis; on an axis of time, follow it."""
-    rows = np.flatnonzero(np.isfinite(curve.x))
-    if not scatter:
-        rows = rows[np.argsort(curve.x[rows], kind="stable")]
-    return curve.take(rows)

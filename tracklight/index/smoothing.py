@@ -1,10 +1,10 @@
-"""Smooths a series, always all of its points and before anything is left out for want of pixels.
+"""Smooth a series. All points are smoothed, before the series is downsampled.
 
-``ema``       TensorBoard's: an exponential moving average, made up for having started at nothing
-``time_ema``  the same where the weight of a point halves every ``amount`` steps
-``mean``      of a window of ``amount`` points around each point, fewer at the ends
-``median``    of such a window
-``gaussian``  weights around each point, with a deviation of ``amount`` points
+``ema``       exponential moving average with bias correction, as in TensorBoard
+``time_ema``  exponential moving average in which a point's weight halves every ``amount`` steps
+``mean``      mean of a centered window of ``amount`` points, fewer at the ends
+``median``    median of such a window
+``gaussian``  Gaussian kernel with a standard deviation of ``amount`` points
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tracklight.types import Bool, Float64, Int64
 
 SmoothingKind = Literal["ema", "time_ema", "mean", "median", "gaussian"]
 
-#: From where on, and up to where, an amount makes sense.
+#: Minimum and maximum of the amount.
 _LIMITS: dict[SmoothingKind, tuple[float, float]] = {
     "ema": (0, 0.999999),
     "time_ema": (1e-9, 1e18),
@@ -32,7 +32,11 @@ _LIMITS: dict[SmoothingKind, tuple[float, float]] = {
 
 
 class Smoothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A way to smooth, and how much."""
+    """A smoothing method and its amount.
+
+    Raises:
+        ValueError: The amount is out of range.
+    """
 
     kind: SmoothingKind
     amount: float
@@ -44,7 +48,7 @@ class Smoothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def smooth(value: Float64, step: Int64, smoothing: Smoothing) -> Float64:
-    """The values smoothed in their order; where they are not finite, as they are."""
+    """Smooth a column; non-finite values stay as they are and do not affect others."""
     return _SMOOTHERS[smoothing.kind](value, step, smoothing.amount)
 
 
@@ -62,51 +66,52 @@ def _time_ema(value: Float64, step: Int64, half_life: float) -> Float64:
 
 def _median(value: Float64, step: Int64, window: float) -> Float64:
     out = np.empty_like(value)
-    loops.median(value, *_reach(window), out)
+    loops.median(value, *_split_window(window), out)
     return out
 
 
 def _mean(value: Float64, step: Int64, window: float) -> Float64:
     out = np.empty_like(value)
-    loops.mean(value, *_reach(window), out)
+    loops.mean(value, *_split_window(window), out)
     return out
 
 
 def _gaussian(value: Float64, step: Int64, deviation: float) -> Float64:
-    reach = math.ceil(4 * deviation)
-    weights = np.exp(-0.5 * (np.arange(-reach, reach + 1) / deviation) ** 2)
-    finite = np.isfinite(value)
-    totals = _convolve(np.where(finite, value, 0.0), weights)
-    shares = _weigh(finite, weights)
+    radius = math.ceil(4 * deviation)
+    weights = np.exp(-0.5 * (np.arange(-radius, radius + 1) / deviation) ** 2)
+    is_finite = np.isfinite(value)
+    totals = _convolve(np.where(is_finite, value, 0.0), weights)
+    norms = _sum_weights(is_finite, weights)
     out: Float64 = value.copy()
-    np.divide(totals, shares, out=out, where=finite)
+    np.divide(totals, norms, out=out, where=is_finite)
     return out
 
 
-def _weigh(there: Bool, weights: Float64) -> Float64:
-    """The weights of all values that are there, around each of them."""
-    if not there.all():
-        return _convolve(there.astype(np.float64), weights)
-    up_to = np.concatenate([[0.0], np.cumsum(weights)])
-    reach, row = len(weights) // 2, np.arange(len(there))
-    first = np.maximum(reach - row, 0)
-    sums: Float64 = up_to[np.minimum(reach + len(there) - row, len(weights))] - up_to[first]
+def _sum_weights(is_finite: Bool, weights: Float64) -> Float64:
+    """Return the sum of the weights of all finite values around each value."""
+    if not is_finite.all():
+        return _convolve(is_finite.astype(np.float64), weights)
+    cumulative = np.concatenate([[0.0], np.cumsum(weights)])
+    radius, row = len(weights) // 2, np.arange(len(is_finite))
+    first = np.maximum(radius - row, 0)
+    last = np.minimum(radius + len(is_finite) - row, len(weights))
+    sums: Float64 = cumulative[last] - cumulative[first]
     return sums
 
 
-def _reach(window: float) -> tuple[int, int]:
-    """How many points before and after its middle a window covers."""
+def _split_window(window: float) -> tuple[int, int]:
+    """Return how many points of a window are before and after its center."""
     size = round(window)
     return size // 2, (size - 1) // 2
 
 
 def _convolve(value: Float64, weights: Float64) -> Float64:
-    """Each value with its neighbours; beyond the ends there is nothing."""
+    """Convolve with a centered kernel; values beyond the ends are zero."""
     if not len(value):
         return value
-    reach = len(weights) // 2
-    whole: Float64 = np.convolve(value, weights)
-    return whole[reach : reach + len(value)]
+    radius = len(weights) // 2
+    full: Float64 = np.convolve(value, weights)
+    return full[radius : radius + len(value)]
 
 
 _SMOOTHERS: dict[SmoothingKind, Callable[[Float64, Int64, float], Float64]] = {

@@ -153,9 +153,9 @@ def test_rejects_paths_outside_of_the_log_directory(tmp_path: Path) -> None:
     write_files(tmp_path / "logs", 'embeddings { tensor_name: "a" tensor_path: "../secret.npy" }')
     (tmp_path / "logs/link.npy").symlink_to(tmp_path / "secret.npy")
     found = discover(tmp_path / "logs")
-    assert "leads out of the log directory" in found[".", "link.npy"].problem
+    assert "is outside the log directory" in found[".", "link.npy"].problem
     files = ConfinedFiles([str(tmp_path / "logs")])
-    with pytest.raises(Exception, match="leads out of the log directory"):
+    with pytest.raises(Exception, match="is outside the log directory"):
         read_vectors(files, found[".", "a"].versions[0])
 
 

@@ -62,7 +62,7 @@ def test_edit_does_not_restart_layouts_without_labels(board: Board) -> None:
 
 def test_rejects_edits_that_cannot_be_saved(board: Board, tmp_path: Path) -> None:
     (tmp_path / "data").write_text("not a directory")
-    with pytest.raises(SaveError, match="could not be changed"):
+    with pytest.raises(SaveError, match="could not save"):
         board.projector.bookmark(BookmarkRequest("x", "here", "{}"))
 
 

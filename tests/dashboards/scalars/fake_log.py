@@ -1,7 +1,8 @@
-"""Asks the Scalars dashboard about series in memory, without a server around it."""
+"""Call the routes of the Scalars dashboard with series in memory, without a server."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,13 +16,13 @@ from tracklight.types import Series
 
 
 class Log:
-    """Some series, as a dashboard sees them."""
+    """A `Source` with some series."""
 
     def __init__(self, *series: Series) -> None:
-        self.series = {(one.run, one.tag): one for one in series}
+        self.series = {(item.run, item.tag): item for item in series}
 
     def runs_with(self, tag: str) -> list[str]:
-        return [run for run, own in self.series if own == tag]
+        return [run for run, other in self.series if other == tag]
 
     def tags(self) -> list[str]:
         return list(dict.fromkeys(tag for _, tag in self.series))
@@ -37,20 +38,18 @@ class Log:
     ) -> list[ResultT]:
         return [apply(self.scalar(*key), query, view, self._metric(key[0], query)) for key in keys]
 
-    def _metric(self, run: str, lens: SeriesQuery) -> Series | None:
-        if lens.metric is None:
+    def _metric(self, run: str, query: SeriesQuery) -> Series | None:
+        if query.metric is None:
             return None
-        found = self.series.get((run, lens.metric))
-        return found or Series(run, lens.metric, *(one[:0] for one in _columns(self.series)))
-
-
-def _columns(series: dict[Any, Series]) -> tuple[Any, ...]:
-    one = next(iter(series.values()))
-    return one.step, one.wall_time, one.value, one.overwritten
+        metric = self.series.get((run, query.metric))
+        if metric is not None:
+            return metric
+        empty = next(iter(self.series.values()))[:0]
+        return dataclasses.replace(empty, run=run, tag=query.metric)
 
 
 def ask(route: str, log: Log, /, **fields: object) -> Any:
-    """The answer as it comes: structs with arrays in them."""
+    """Return the response of a route, a struct with arrays."""
     context = Context(
         log,  # type: ignore[arg-type]
         log.tags,
@@ -58,12 +57,13 @@ def ask(route: str, log: Log, /, **fields: object) -> Any:
         lambda: "cursor",
         lambda error: Problem(str(error), "next"),
     )
-    found = {(one.path, one.method): one for one in Scalars(context).routes()}[route, "POST"]
+    routes = {(item.path, item.method): item for item in Scalars(context).routes()}
+    found = routes[route, "POST"]
     return found.handler(msgspec.convert(fields, found.request_type))
 
 
 def query(log: Log, *tags: str, **fields: object) -> Any:
-    """The chart of some tags."""
-    place = {name: fields.pop(name) for name in ("start", "stop") if name in fields}
-    answer = ask("query", log, charts=[{"id": "one", "tags": list(tags), **place}], **fields)
-    return answer.charts[0]
+    """Return one chart of some tags."""
+    chart_fields = {name: fields.pop(name) for name in ("start", "stop") if name in fields}
+    chart = {"id": "one", "tags": list(tags), **chart_fields}
+    return ask("query", log, charts=[chart], **fields).charts[0]

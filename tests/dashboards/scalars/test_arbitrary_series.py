@@ -1,4 +1,4 @@
-"""Whatever a log holds and whatever is asked of it, there is an answer, and it holds together."""
+"""Any series and any request give a consistent response."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ any_time = st.one_of(st.floats(0, 2e9), st.sampled_from([math.nan, math.inf]))
 
 @st.composite
 def logged(draw: st.DrawFn, run: str, tag: str) -> Series:
-    """Any points in any order, marked as the index marks those that were overwritten."""
+    """Return any points in any order, with overwritten ones marked like the index does."""
     rows = draw(st.lists(st.tuples(st.integers(-5, 40), any_number, any_time), max_size=40))
     steps, values, times = zip(*rows, strict=True) if rows else ((), (), ())
     step, wall = np.array(steps, np.int64), np.array(times, np.float64)
@@ -47,7 +47,7 @@ smoothings = st.one_of(
     ),
 )
 
-looks = st.fixed_dictionaries(
+any_options = st.fixed_dictionaries(
     {
         "x": st.sampled_from(AXES),
         "smoothing": smoothings,
@@ -69,34 +69,32 @@ charts = st.fixed_dictionaries(
 )
 
 
-@given(logs, looks, charts)
-def test_every_chart_can_be_drawn(
-    all_series: tuple[Series, ...], look: dict[str, Any], chart: dict[str, Any]
+@given(logs, any_options, charts)
+def test_draws_any_chart(
+    all_series: tuple[Series, ...], options: dict[str, Any], chart: dict[str, Any]
 ) -> None:
-    answer = query(Log(*all_series), "loss", **look, **chart)
-    assert answer.error is None
-    for line in answer.lines:
-        x = answer.grid if line.x is None else line.x
+    chart = query(Log(*all_series), "loss", **options, **chart)
+    assert chart.error is None
+    for line in chart.lines:
+        x = chart.grid if line.x is None else line.x
         for column in (line.raw, line.low, line.high):
             assert column is None or len(column) == len(x)
         assert len(line.y) == len(x)
         assert np.isfinite(x).all()
-        if not look["x"].startswith("metric:"):
+        if not options["x"].startswith("metric:"):
             assert (np.diff(x) >= 0).all()
-    for band in answer.bands:
+    for band in chart.bands:
         assert len(band.x) == len(band.center) == len(band.low) == len(band.high)
         finite = np.isfinite(band.low) & np.isfinite(band.high)
         assert (band.low[finite] <= band.high[finite]).all()
 
 
-@given(logs, looks, st.floats(-50, 50))
-def test_every_table_can_be_filled(
-    all_series: tuple[Series, ...], look: dict[str, Any], place: float
-) -> None:
+@given(logs, any_options, st.floats(-50, 50))
+def test_fills_any_table(all_series: tuple[Series, ...], options: dict[str, Any], x: float) -> None:
     log = Log(*all_series)
-    nearest = ask("at", log, tags=["loss"], at=place, **look).rows
-    ranges = ask("range", log, tags=["loss"], **look).rows
+    nearest = ask("at", log, tags=["loss"], at=x, **options).rows
+    ranges = ask("range", log, tags=["loss"], **options).rows
     assert [row.run for row in nearest] == [row.run for row in ranges]
     assert all(row.count > 0 for row in ranges)
     for form in ("csv", "json"):
-        assert ask("table", log, tags=["loss"], format=form, overwritten=True, **look).content
+        assert ask("table", log, tags=["loss"], format=form, overwritten=True, **options).content

@@ -1,4 +1,4 @@
-"""Bands are held against pandas, which was not written here."""
+"""Compare bands with pandas."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def noisy(run: str, steps: list[int]) -> object:
 
 
 def frame(log: Log, *runs: str) -> pd.DataFrame:
-    """A column for each run, interpolated at the steps of all, inside its own range only."""
+    """Return a column for each run, interpolated at all steps within the range of the run."""
     columns = {
         run: pd.Series(log.series[run, "loss"].value, log.series[run, "loss"].step) for run in runs
     }
@@ -27,8 +27,8 @@ def frame(log: Log, *runs: str) -> pd.DataFrame:
 
 def band(log: Log, *runs: str, **fields: object) -> object:
     chart = query(log, "loss", groups=[{"key": "all", "runs": list(runs)}], **fields)
-    (found,) = chart.bands
-    return found
+    (result,) = chart.bands
+    return result
 
 
 DIFFERENT = Log(
@@ -38,60 +38,60 @@ DIFFERENT = Log(
 )
 
 
-def test_steps_that_differ_are_interpolated_within_each_run() -> None:
+def test_interpolates_runs_with_different_steps() -> None:
     rows = frame(DIFFERENT, "a", "b", "c")
-    found = band(DIFFERENT, "a", "b", "c")
-    assert found.x.tolist() == rows.index.tolist()
-    np.testing.assert_allclose(found.center, rows.mean(axis=1), atol=1e-12)
+    result = band(DIFFERENT, "a", "b", "c")
+    assert result.x.tolist() == rows.index.tolist()
+    np.testing.assert_allclose(result.center, rows.mean(axis=1), atol=1e-12)
 
 
 @pytest.mark.parametrize("spread", ["std", "stderr", "ci95"])
-def test_spreads_are_those_of_pandas(spread: str) -> None:
+def test_spreads_match_pandas(spread: str) -> None:
     rows = frame(DIFFERENT, "a", "b", "c")
-    found = band(DIFFERENT, "a", "b", "c", band=spread)
-    reach = rows.std(axis=1).fillna(0.0)
+    result = band(DIFFERENT, "a", "b", "c", band=spread)
+    half_width = rows.std(axis=1).fillna(0.0)
     count = rows.count(axis=1)
     if spread != "std":
-        reach = reach / np.sqrt(count)
+        half_width = half_width / np.sqrt(count)
     if spread == "ci95":
-        reach = reach * count.map({1: 0.0, 2: 12.7062047, 3: 4.30265273})
-    np.testing.assert_allclose(found.high - found.center, reach, rtol=1e-6, atol=1e-12)
-    np.testing.assert_allclose(found.center - found.low, reach, rtol=1e-6, atol=1e-12)
+        half_width = half_width * count.map({1: 0.0, 2: 12.7062047, 3: 4.30265273})
+    np.testing.assert_allclose(result.high - result.center, half_width, rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(result.center - result.low, half_width, rtol=1e-6, atol=1e-12)
 
 
-def test_median_and_extremes_are_those_of_pandas() -> None:
+def test_median_and_extremes_match_pandas() -> None:
     rows = frame(DIFFERENT, "a", "b", "c")
-    found = band(DIFFERENT, "a", "b", "c", center="median", band="minmax")
-    np.testing.assert_allclose(found.center, rows.median(axis=1), atol=1e-12)
-    np.testing.assert_allclose(found.low, rows.min(axis=1), atol=1e-12)
-    np.testing.assert_allclose(found.high, rows.max(axis=1), atol=1e-12)
+    result = band(DIFFERENT, "a", "b", "c", center="median", band="minmax")
+    np.testing.assert_allclose(result.center, rows.median(axis=1), atol=1e-12)
+    np.testing.assert_allclose(result.low, rows.min(axis=1), atol=1e-12)
+    np.testing.assert_allclose(result.high, rows.max(axis=1), atol=1e-12)
 
 
-def test_long_runs_are_shown_at_steps_that_they_have() -> None:
+def test_samples_long_runs_at_existing_steps() -> None:
     log = Log(*(noisy(run, list(range(20_000))) for run in "abcde"))
     rows = frame(log, *"abcde")
-    found = band(log, *"abcde", width=100)
-    assert 190 <= len(found.x) <= 200
-    np.testing.assert_allclose(found.center, rows.mean(axis=1).loc[found.x])
-    np.testing.assert_allclose(found.high - found.center, rows.std(axis=1).loc[found.x])
+    result = band(log, *"abcde", width=100)
+    assert 190 <= len(result.x) <= 200
+    np.testing.assert_allclose(result.center, rows.mean(axis=1).loc[result.x])
+    np.testing.assert_allclose(result.high - result.center, rows.std(axis=1).loc[result.x])
 
 
-def test_no_extreme_between_two_places_is_lost() -> None:
+def test_keeps_extremes_between_grid_points() -> None:
     log = Log(*(noisy(run, list(range(20_000))) for run in "abc"))
-    found = band(log, *"abc", width=50, band="minmax")
+    result = band(log, *"abc", width=50, band="minmax")
     values = np.concatenate([one.value for one in log.series.values()])
-    assert (found.low.min(), found.high.max()) == (values.min(), values.max())
+    assert (result.low.min(), result.high.max()) == (values.min(), values.max())
 
 
-def test_a_band_is_made_of_smoothed_runs() -> None:
+def test_band_uses_smoothed_values() -> None:
     steps = list(range(50))
     log = Log(noisy("a", steps), noisy("b", steps))
-    found = band(log, "a", "b", smoothing={"kind": "ema", "amount": 0.8})
+    result = band(log, "a", "b", smoothing={"kind": "ema", "amount": 0.8})
     smoothed = frame(log, "a", "b").ewm(alpha=0.2).mean()
-    np.testing.assert_allclose(found.center, smoothed.mean(axis=1))
+    np.testing.assert_allclose(result.center, smoothed.mean(axis=1))
 
 
-def test_runs_outside_the_groups_stay_lines() -> None:
+def test_ungrouped_runs_stay_lines() -> None:
     log = Log(noisy("a", [0, 1]), noisy("b", [0, 1]), noisy("c", [0, 1]))
     groups = [{"key": "one", "runs": ["a", "gone"]}, {"key": "two", "runs": ["b"]}]
     chart = query(log, "loss", groups=groups)
@@ -103,12 +103,12 @@ def test_runs_outside_the_groups_stay_lines() -> None:
     assert (chart.points, chart.runs) == (6, 3)
 
 
-def test_a_run_alone_has_no_spread() -> None:
-    found = band(Log(noisy("a", [0, 1, 2])), "a")
-    assert found.low.tolist() == found.center.tolist() == found.high.tolist()
+def test_single_run_has_no_spread() -> None:
+    result = band(Log(noisy("a", [0, 1, 2])), "a")
+    assert result.low.tolist() == result.center.tolist() == result.high.tolist()
 
 
-def test_values_that_are_not_finite_are_passed_over() -> None:
+def test_ignores_non_finite_values() -> None:
     log = Log(series([0, 1, 2], [1.0, np.nan, 3.0], run="a"), series([0, 1, 2], [3.0, 4.0, 5.0]))
     assert band(log, "a", "run").center.tolist() == [2.0, 3.0, 4.0]
 
@@ -116,5 +116,5 @@ def test_values_that_are_not_finite_are_passed_over() -> None:
 @pytest.mark.parametrize(
     ("freedom", "quantile"), [(1, 12.7062), (9, 2.26216), (30, 2.04227), (100, 1.98397)]
 )
-def test_quantiles_are_those_of_printed_tables(freedom: int, quantile: float) -> None:
+def test_t_quantiles_match_published_tables(freedom: int, quantile: float) -> None:
     assert compute_t_quantiles(np.array([freedom]))[0] == pytest.approx(quantile, abs=1e-5)

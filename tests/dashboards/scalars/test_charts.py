@@ -13,7 +13,7 @@ LONG = series(range(10_000), np.sin(np.arange(10_000.0)).tolist(), run="long")
 SHORT = series([0, 10], [1.0, 2.0], run="short")
 
 
-def test_a_short_line_is_sent_whole() -> None:
+def test_sends_short_line_completely() -> None:
     chart = query(Log(SHORT), "loss")
     (line,) = chart.lines
     assert (line.run, line.tag, line.points) == ("short", "loss", 2)
@@ -22,7 +22,7 @@ def test_a_short_line_is_sent_whole() -> None:
     assert line.raw is line.low is line.high is None
 
 
-def test_a_long_line_stands_on_the_grid_beside_a_short_one() -> None:
+def test_reduces_long_line_to_grid() -> None:
     chart = query(Log(LONG, SHORT), "loss", width=50)
     long, short = chart.lines
     assert (long.x, len(chart.grid), chart.reduced) == (None, 50, True)
@@ -33,12 +33,12 @@ def test_a_long_line_stands_on_the_grid_beside_a_short_one() -> None:
     assert long.high.max() == np.float32(LONG.value.max())
 
 
-def test_all_points_come_when_they_are_few_in_all() -> None:
+def test_sends_all_points_of_small_charts() -> None:
     chart = query(Log(series(range(2000), [0.0] * 2000)), "loss", width=10)
     assert len(chart.lines[0].x) == 2000 and not chart.reduced
 
 
-def test_a_zoom_brings_every_point_and_one_more_at_each_end() -> None:
+def test_zoom_includes_one_neighbor_at_each_end() -> None:
     chart = query(Log(LONG), "loss", width=50, start=100, stop=120)
     (line,) = chart.lines
     assert line.x.tolist() == list(range(99, 122))
@@ -46,18 +46,18 @@ def test_a_zoom_brings_every_point_and_one_more_at_each_end() -> None:
     assert (chart.points, chart.reduced) == (21, False)
 
 
-def test_a_zoom_into_a_gap_shows_the_line_that_crosses_it() -> None:
+def test_zoom_into_gap_includes_crossing_line() -> None:
     (line,) = query(Log(SHORT), "loss", start=4, stop=5).lines
     assert line.x.tolist() == [0.0, 10.0]
 
 
-def test_smoothing_comes_with_the_values_before_it() -> None:
+def test_smoothing_includes_raw_values() -> None:
     (line,) = query(Log(SHORT), "loss", smoothing={"kind": "ema", "amount": 0.5}).lines
     assert line.raw.tolist() == [1.0, 2.0]
     assert line.y.tolist() == pytest.approx([1.0, 5 / 3])
 
 
-def test_points_worth_knowing_are_those_of_the_whole_series() -> None:
+def test_extremes_refer_to_whole_series() -> None:
     log = Log(series([0, 1, 2, 3], [math.nan, 7.0, -1.0, 3.0], wall=[10, 11, 12, 13]))
     (line,) = query(log, "loss", start=3, stop=3, smoothing={"kind": "mean", "amount": 3}).lines
     assert (line.first.step, line.first.value) == (0, "NaN")
@@ -66,7 +66,7 @@ def test_points_worth_knowing_are_those_of_the_whole_series() -> None:
     assert (line.max.step, line.max.value, line.max.x) == (1, 7.0, 1.0)
 
 
-def test_values_that_are_not_finite_are_told_by_place() -> None:
+def test_reports_non_finite_values() -> None:
     (line,) = query(Log(series([0, 5, 9], [math.nan, math.inf, -math.inf])), "loss").lines
     assert [(odd.x, odd.step, odd.kind) for odd in line.odd] == [
         (0.0, 0, "nan"),
@@ -76,12 +76,12 @@ def test_values_that_are_not_finite_are_told_by_place() -> None:
     assert line.min is line.max is None
 
 
-def test_only_the_first_odd_values_are_told_one_by_one() -> None:
+def test_reports_only_first_non_finite_values() -> None:
     (line,) = query(Log(series(range(200), [math.nan] * 200)), "loss").lines
     assert (len(line.odd), line.odd_count) == (50, 200)
 
 
-def test_overwritten_points_are_counted_and_only_sent_on_request() -> None:
+def test_sends_overwritten_points_only_on_request() -> None:
     log = Log(series([0, 1, 2, 1, 2], [0.0, 1.0, 2.0, 10.0, 20.0], overwritten=[1, 2]))
     (line,) = query(log, "loss").lines
     assert (line.points, line.overwritten, line.faded) == (3, 2, [])
@@ -90,45 +90,45 @@ def test_overwritten_points_are_counted_and_only_sent_on_request() -> None:
     assert [(piece.x.tolist(), piece.y.tolist()) for piece in line.faded] == [([1, 2], [1, 2])]
 
 
-def test_a_chart_of_many_smoothed_lines_has_the_lines_only() -> None:
+def test_chart_with_many_smoothed_lines_has_no_raw_values() -> None:
     log = Log(*(series(range(3000), np.arange(3000.0).tolist(), run=f"{n}") for n in range(101)))
     chart = query(log, "loss", smoothing={"kind": "ema", "amount": 0.5})
     assert len(chart.lines) == 101
     assert {line.raw is line.low is line.high is None for line in chart.lines} == {True}
 
 
-def test_very_many_lines_have_fewer_columns() -> None:
+def test_chart_with_very_many_lines_has_fewer_columns() -> None:
     log = Log(*(series(range(2500), [0.0, 1.0] * 1250, run=f"{n}") for n in range(300)))
     chart = query(log, "loss", width=1000)
     assert 100 <= len(chart.grid) < 500
     assert sum(len(line.y) + len(line.low) + len(line.high) for line in chart.lines) <= 380_000
 
 
-def test_several_tags_share_a_chart_and_runs_can_be_chosen() -> None:
+def test_several_tags_and_selected_runs() -> None:
     log = Log(SHORT, series([1], [1.0], run="short", tag="acc"), LONG)
     chart = query(log, "loss", "acc", runs=["short", "gone"])
     assert [(line.run, line.tag) for line in chart.lines] == [("short", "loss"), ("short", "acc")]
     assert chart.runs == 1
 
 
-def test_a_tag_that_nobody_has_is_an_empty_chart() -> None:
+def test_unknown_tag_gives_empty_chart() -> None:
     chart = query(Log(SHORT), "nobody")
     assert (chart.runs, chart.lines, chart.error) == (0, [], None)
 
 
-def test_an_axis_that_nobody_has_is_told_in_its_chart() -> None:
+def test_unknown_metric_axis_is_an_error_of_the_chart() -> None:
     chart = query(Log(SHORT), "loss", x="metric:epoch")
-    assert chart.error.what == 'no run has a scalar "epoch" to put on the axis'
+    assert chart.error.what == 'no run has a scalar "epoch" for the x axis'
 
 
-def test_a_metric_can_stand_on_the_axis_in_any_order() -> None:
+def test_metric_axis_in_any_order() -> None:
     epoch = series([0, 10, 20], [3.0, 1.0, 2.0], tag="epoch")
     log = Log(series([5, 10, 15, 25], [1.0, 2.0, 3.0, 4.0]), epoch)
     (line,) = query(log, "loss", x="metric:epoch").lines
     assert (line.x.tolist(), line.y.tolist()) == ([3.0, 1.0, 1.0, 2.0], [1.0, 2.0, 3.0, 4.0])
 
 
-def test_a_long_line_along_a_metric_is_thinned() -> None:
+def test_reduces_long_line_over_metric() -> None:
     values = np.sin(np.arange(9000.0))
     log = Log(series(range(9000), values.tolist()), series(range(9000), values.tolist(), tag="m"))
     chart = query(log, "loss", x="metric:m", width=50)
@@ -137,7 +137,7 @@ def test_a_long_line_along_a_metric_is_thinned() -> None:
     assert line.y.max() == values.max()
 
 
-def test_lines_can_be_compared_with_a_baseline() -> None:
+def test_compares_lines_with_baseline() -> None:
     log = Log(series([0, 10], [1.0, 3.0], run="base"), series([5, 20], [7.0, 9.0], run="other"))
     chart = query(log, "loss", baseline={"run": "base", "mode": "difference"})
     base, other = chart.lines
@@ -145,12 +145,12 @@ def test_lines_can_be_compared_with_a_baseline() -> None:
     assert (other.x.tolist(), other.y.tolist()) == ([5.0], [5.0])
 
 
-def test_a_baseline_without_the_tag_is_told_in_its_chart() -> None:
+def test_baseline_without_tag_is_an_error_of_the_chart() -> None:
     chart = query(Log(SHORT), "loss", baseline={"run": "other"})
     assert 'the baseline "other"' in chart.error.what
 
 
-def test_too_many_lines_are_refused_before_they_are_drawn() -> None:
+def test_rejects_too_many_lines() -> None:
     log = Log(*(series([0], [0.0], run=f"{n}") for n in range(200)))
     charts = [{"id": str(n), "tags": ["loss"]} for n in range(500)]
     with pytest.raises(UsageError, match="more than 50,000 lines"):

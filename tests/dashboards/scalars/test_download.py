@@ -25,28 +25,28 @@ def frame(**fields: object) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])
-def test_a_file_has_every_point(form: str) -> None:
-    found = frame(format=form)
-    assert list(found) == ["run", "tag", "step", "wall_time", "value"]
-    assert found.run.tolist() == ['a "b"'] * 3 + ["c"]
-    assert found.step.tolist() == [0, 1, 2, 3]
-    assert found.value.tolist()[:3] == [5.0, 10.0, 20.0]
+def test_file_has_every_point(form: str) -> None:
+    table = frame(format=form)
+    assert list(table) == ["run", "tag", "step", "wall_time", "value"]
+    assert table.run.tolist() == ['a "b"'] * 3 + ["c"]
+    assert table.step.tolist() == [0, 1, 2, 3]
+    assert table.value.tolist()[:3] == [5.0, 10.0, 20.0]
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])
-def test_what_is_asked_for_adds_columns(form: str) -> None:
-    found = frame(
+def test_adds_requested_columns(form: str) -> None:
+    table = frame(
         format=form, runs=['a "b"'], x="relative", overwritten=True,
         smoothing={"kind": "mean", "amount": 1},
     )  # fmt: skip
-    assert found.step.tolist() == [0, 1, 1, 2, 2]
-    assert found.overwritten.tolist() == [False, True, False, True, False]
-    assert found.x.tolist() == [0.0, 1.0, 3.0, 2.0, 4.0]
-    assert found.smoothed.isna().tolist() == found.overwritten.tolist()
-    assert found.smoothed.dropna().tolist() == [5.0, 10.0, 20.0]
+    assert table.step.tolist() == [0, 1, 1, 2, 2]
+    assert table.overwritten.tolist() == [False, True, False, True, False]
+    assert table.x.tolist() == [0.0, 1.0, 3.0, 2.0, 4.0]
+    assert table.smoothed.isna().tolist() == table.overwritten.tolist()
+    assert table.smoothed.dropna().tolist() == [5.0, 10.0, 20.0]
 
 
-def test_json_holds_a_series_in_each_object() -> None:
+def test_json_has_one_object_per_series() -> None:
     blob = ask("table", LOG, tags=["loss"], format="json")
     assert (blob.media_type, blob.filename) == ("application/json", "scalars.json")
     a, c = json.loads(blob.content)
@@ -54,19 +54,19 @@ def test_json_holds_a_series_in_each_object() -> None:
     assert c["value"] == ["NaN"]
 
 
-def test_nothing_is_a_file_with_a_head() -> None:
+def test_empty_selection_gives_header_only() -> None:
     assert ask("table", LOG, tags=[]).content == b"run,tag,step,wall_time,value\n"
 
 
-def test_too_many_points_are_counted_before_they_are_copied(
+def test_rejects_too_many_points(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(tables, "_MAX_POINTS", 3)
-    with pytest.raises(UsageError, match="these are 4 points, and a download holds 3"):
+    with pytest.raises(UsageError, match="the download has 4 points; the limit is 3"):
         frame()
 
 
-def test_without_pyarrow_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_names_missing_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     with pytest.raises(MissingDependencyError, match=r"tracklight\[parquet\]"):
         frame(format="parquet")

@@ -1,4 +1,4 @@
-"""Answers as they travel, in either form."""
+"""Responses of the routes over HTTP, as JSON and as columns."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ QUERY = {
 }
 
 
-def test_columns_and_json_tell_the_same(client: TestClient) -> None:
+def test_columns_and_json_are_equal(client: TestClient) -> None:
     plain = client.post("/api/scalars/query", json=QUERY).json()
     answer = client.post("/api/scalars/query", json=QUERY, headers={"accept": COLUMNS_MEDIA_TYPE})
     packed = read_columns(answer.content)
@@ -29,7 +29,7 @@ def test_columns_and_json_tell_the_same(client: TestClient) -> None:
             )
 
 
-def test_a_file_is_downloaded_by_a_link(client: TestClient) -> None:
+def test_downloads_file_with_get_request(client: TestClient) -> None:
     answer = client.get("/api/scalars/table", params={"tags": "acc", "format": "csv"})
     assert answer.text == "run,tag,step,wall_time,value\nconv,acc,0,10.0,0.5\n"
     assert "scalars.csv" in answer.headers["content-disposition"]
@@ -42,12 +42,12 @@ def test_a_file_is_downloaded_by_a_link(client: TestClient) -> None:
         ("query", {"charts": [{"id": "a", "tags": ["loss"], "stat": 1}]}, "stat"),
         ("query", {"charts": [], "smoothing": {"kind": "ema", "amount": 2}}, "takes amounts from"),
         ("query", {"charts": [], "smoothing": {"kind": "emma", "amount": 1}}, "emma"),
-        ("at", {"tags": ["loss"], "at": 1, "x": "steps"}, "is no axis"),
-        ("range", {"tags": ["loss"], "x": "metric:epoch"}, "to put on the axis"),
+        ("at", {"tags": ["loss"], "at": 1, "x": "steps"}, "Unknown axis"),
+        ("range", {"tags": ["loss"], "x": "metric:epoch"}, "for the x axis"),
         ("table", {"tags": ["loss"], "format": "xlsx"}, "xlsx"),
     ],
 )
-def test_what_makes_no_sense_is_told(
+def test_rejects_invalid_requests(
     client: TestClient,
     path: str,
     body: dict[str, Any],

@@ -15,23 +15,23 @@ LOG = Log(
 )
 
 
-def at(place: float, **fields: object) -> list[tuple[str, int]]:
-    rows = ask("at", LOG, tags=["loss"], at=place, **fields).rows
+def at(x: float, **fields: object) -> list[tuple[str, int]]:
+    rows = ask("at", LOG, tags=["loss"], at=x, **fields).rows
     return [(row.run, row.step) for row in rows]
 
 
 @pytest.mark.parametrize(
-    ("place", "step"), [(-9, 0), (4, 0), (5, 0), (5.1, 10), (10, 10), (26, 30), (99, 30)]
+    ("x", "step"), [(-9, 0), (4, 0), (5, 0), (5.1, 10), (10, 10), (26, 30), (99, 30)]
 )
-def test_the_nearest_point_is_found(place: float, step: int) -> None:
-    assert at(place, runs=["a"]) == [("a", step)]
+def test_returns_nearest_point(x: float, step: int) -> None:
+    assert at(x, runs=["a"]) == [("a", step)]
 
 
-def test_each_series_answers_with_its_own_point() -> None:
+def test_returns_one_point_per_series() -> None:
     assert at(12) == [("a", 10), ("b", 5)]
 
 
-def test_a_point_is_told_in_full() -> None:
+def test_point_has_all_fields() -> None:
     (row,) = ask(
         "at", LOG, tags=["loss"], at=3.2, runs=["a"], x="relative",
         smoothing={"kind": "mean", "amount": 3},
@@ -40,12 +40,12 @@ def test_a_point_is_told_in_full() -> None:
     assert (row.value, row.smoothed) == (2.0, 3.0)
 
 
-def test_along_a_metric_the_nearest_of_any_order_is_found() -> None:
+def test_nearest_point_over_unsorted_metric() -> None:
     rows = ask("at", LOG, tags=["acc"], at=-2, x="metric:loss").rows
     assert [(row.run, row.x, row.value) for row in rows] == [("b", -3.0, 9.0)]
 
 
-def test_a_range_is_summed_up() -> None:
+def test_computes_statistics_of_range() -> None:
     (row,) = ask("range", LOG, tags=["loss"], runs=["a"], start=0, stop=20).rows
     assert (row.start.step, row.stop.step, row.count) == (0, 20, 3)
     assert ((row.min.step, row.min.value), (row.max.step, row.max.value)) == ((0, 1.0), (10, 4.0))
@@ -53,17 +53,17 @@ def test_a_range_is_summed_up() -> None:
     assert (row.change, row.change_ratio) == (1.0, 1.0)
 
 
-def test_a_range_without_ends_is_the_whole_series() -> None:
+def test_range_without_ends_is_whole_series() -> None:
     a, b = ask("range", LOG, tags=["loss"]).rows
     assert (a.count, a.stop.value, a.change, a.mean) == (4, "NaN", None, pytest.approx(7 / 3))
     assert (b.count, b.change, b.change_ratio) == (1, 0.0, 0.0)
 
 
-def test_series_without_points_in_the_range_are_left_out() -> None:
+def test_skips_series_without_points_in_range() -> None:
     assert [row.run for row in ask("range", LOG, tags=["loss"], start=6).rows] == ["a"]
 
 
-def test_a_table_without_end_is_refused() -> None:
+def test_rejects_too_many_rows() -> None:
     tags = ["loss"] * 30_000
     with pytest.raises(UsageError, match="more than 50,000 rows"):
         ask("range", LOG, tags=tags)

@@ -1,4 +1,9 @@
-"""The Scalars dashboard: curves of everything that is one number a step."""
+"""The Scalars dashboard: line charts of scalar series.
+
+May import `tracklight.plugin`, `tracklight.index` and what lies below. `Scalars` has the routes,
+`schemas` their requests and responses; `charts` and `tables` compute the responses, and
+`static_export` the data of exported boards.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +29,7 @@ from tracklight.plugin import Blob, Dashboard, Route
 
 
 class Scalars(Dashboard):
-    """Answers with points and lines out of the index, smoothed and reduced."""
+    """Routes for charts, tables and downloads of scalar series."""
 
     name = "scalars"
     title = "Scalars"
@@ -43,18 +48,18 @@ class Scalars(Dashboard):
         return iter_static_export(self.context, runs)
 
     def query(self, request: ChartsRequest) -> ChartsResponse:
-        """Charts of any set of series, reduced to the pixels that will show them."""
+        """Return charts of any set of series, reduced to the pixels that will show them."""
         cursor = self.context.cursor()
         return ChartsResponse(cursor, ChartBuilder(self.context, request).build())
 
     def at(self, request: NearestPointsRequest) -> NearestPointsResponse:
-        """The exact point of each series that is nearest to a place on the axis."""
+        """Return the point of each series that is nearest to a value of x."""
         return get_nearest_points(self.context, request)
 
     def range(self, request: RangeStatsRequest) -> RangeStatsResponse:
-        """Each series between two places in a few numbers."""
+        """Return statistics of each series between two values of x."""
         return compute_range_stats(self.context, request)
 
     def table(self, request: DownloadRequest) -> Blob:
-        """Every point behind a view as CSV, JSON or Parquet."""
+        """Return all points of the selected series as CSV, JSON or Parquet."""
         return make_download(self.context, request)

@@ -1,4 +1,7 @@
-"""What the page asks of the Scalars dashboard."""
+"""Requests and responses of the Scalars dashboard.
+
+Arrays are sent as columns. Non-finite numbers outside of arrays are strings, as JSON has no NaN.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +15,14 @@ from tracklight.index.series_query import BaselineMode
 from tracklight.index.smoothing import Smoothing
 from tracklight.plugin import Problem
 from tracklight.types import Float32, Float64
-from tracklight.util.json_number import to_json_number
+from tracklight.util.json_number import JsonNumber, to_json_number
 
 BandCenter = Literal["mean", "median"]
-
 BandSpread = Literal["std", "stderr", "ci95", "minmax"]
-
 DownloadFormat = Literal["csv", "json", "parquet"]
+Column = Float32 | Float64
+
+# ---- requests
 
 
 class BaselineRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -29,11 +33,11 @@ class BaselineRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SeriesRequest(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """How series are looked at: of these ``runs`` or of all, along the axis ``x``.
+    """Selects ``runs`` (all if null), the axis ``x``, smoothing and a baseline.
 
-    ``x`` is ``step``, ``relative_step`` (less the series' first), ``relative`` (seconds since its
-    first point), ``wall``, ``index`` or ``metric:<tag>``. Points that were overwritten are
-    left out.
+    ``x`` is ``step``, ``relative_step`` (since the first step of the series), ``relative`` (seconds
+    since its first point), ``wall``, ``index`` or ``metric:<tag>``. Overwritten points are not
+    included.
     """
 
     runs: list[str] | None = None
@@ -43,7 +47,7 @@ class SeriesRequest(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class ChartRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """One chart: all runs' series of some tags, between two places on the axis."""
+    """One chart: the series of some tags with ``start <= x <= stop``."""
 
     id: str
     tags: Annotated[list[str], msgspec.Meta(max_length=200)]
@@ -59,9 +63,9 @@ class RunGroup(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class ChartsRequest(SeriesRequest, kw_only=True):
-    """Charts ``width`` pixels wide; ``overwritten`` also asks for points that were overwritten.
+    """Charts of ``width`` pixels, with overwritten points if ``overwritten`` is true.
 
-    Runs in ``groups`` become bands around their ``center``, all others lines.
+    Runs in ``groups`` become bands around their ``center``; all others become lines.
     """
 
     charts: Annotated[list[ChartRequest], msgspec.Meta(max_length=512)]
@@ -73,14 +77,14 @@ class ChartsRequest(SeriesRequest, kw_only=True):
 
 
 class NearestPointsRequest(SeriesRequest, kw_only=True):
-    """The point of each series that is nearest to a place on the axis."""
+    """Requests the point of each series that is nearest to ``at`` on the axis."""
 
     tags: list[str]
     at: float
 
 
 class RangeStatsRequest(SeriesRequest, kw_only=True):
-    """A range of each series, its ends included; null leaves an end open."""
+    """Requests statistics of the points with ``start <= x <= stop``; null leaves an end open."""
 
     tags: list[str]
     start: float | None = None
@@ -88,32 +92,28 @@ class RangeStatsRequest(SeriesRequest, kw_only=True):
 
 
 class DownloadRequest(SeriesRequest, kw_only=True):
-    """All points of the series as a file, on request those that were overwritten as well."""
+    """Requests a file with all points of the series, with or without overwritten ones."""
 
     tags: list[str]
     format: DownloadFormat = "csv"
     overwritten: bool = False
 
 
-# What the Scalars dashboard answers; arrays travel as columns.
-
-Number = float | str
-
-Column = Float32 | Float64
+# ---- responses
 
 
 class PointRow(msgspec.Struct, gc=False):
-    """One point; ``smoothed`` is ``value`` again where nothing is smoothed."""
+    """One point; ``smoothed`` equals ``value`` if there is no smoothing."""
 
     step: int
-    wall_time: Number
+    wall_time: JsonNumber
     x: float
-    value: Number
-    smoothed: Number
+    value: JsonNumber
+    smoothed: JsonNumber
 
 
 class NonFiniteRow(msgspec.Struct, gc=False):
-    """A point whose value is not finite."""
+    """A point with a NaN or infinite value."""
 
     x: float
     step: int
@@ -121,18 +121,18 @@ class NonFiniteRow(msgspec.Struct, gc=False):
 
 
 class OverwrittenPartRow(msgspec.Struct):
-    """A stretch of points that were overwritten."""
+    """Consecutive overwritten points."""
 
     x: Float64
     y: Float64
 
 
 class LineRow(msgspec.Struct):
-    """One series. ``x`` is null where the line stands on the chart's ``grid``.
+    """One series. ``x`` is null if the line has one value per column of the chart's ``grid``.
 
-    ``y`` is smoothed if that was asked for, and ``raw`` is then the same before it. On the grid
-    these are the last finite values of each column of pixels, NaN where it has none, and ``low``
-    and ``high`` its extremes before smoothing. Points and counts are those of the whole series.
+    ``y`` is smoothed if requested; ``raw`` then has the values before smoothing. On the grid, these
+    are the last finite values of each pixel column (NaN if it has none), and ``low`` and ``high``
+    are its extremes before smoothing. Points and counts refer to the whole series.
     """
 
     run: str
@@ -154,7 +154,7 @@ class LineRow(msgspec.Struct):
 
 
 class BandRow(msgspec.Struct):
-    """Several runs' series of one tag as one band."""
+    """The series of one tag in several runs as one band."""
 
     group: str
     tag: str
@@ -166,7 +166,7 @@ class BandRow(msgspec.Struct):
 
 
 class ChartRow(msgspec.Struct):
-    """``runs`` and ``points`` count what is behind the chart; ``grid`` has centres of columns."""
+    """A chart of ``points`` of ``runs``; ``grid`` has the centers of the pixel columns."""
 
     id: str
     error: Problem | None = None
@@ -179,23 +179,23 @@ class ChartRow(msgspec.Struct):
 
 
 class ChartsResponse(msgspec.Struct):
-    """One chart for each that was asked for, in that order."""
+    """The charts in the order of the request."""
 
     cursor: str
     charts: list[ChartRow]
 
 
 class NearestPointRow(msgspec.Struct, gc=False):
-    """The point of one series that is nearest to a place; ``relative_s`` is since its first."""
+    """The nearest point of one series; ``relative_s`` is the time since its first point."""
 
     run: str
     tag: str
     step: int
-    wall_time: Number
-    relative_s: Number
+    wall_time: JsonNumber
+    relative_s: JsonNumber
     x: float
-    value: Number
-    smoothed: Number
+    value: JsonNumber
+    smoothed: JsonNumber
 
 
 class NearestPointsResponse(msgspec.Struct):
@@ -205,10 +205,10 @@ class NearestPointsResponse(msgspec.Struct):
 
 
 class RangeStatsRow(msgspec.Struct):
-    """One series between two places: its ends, and the extremes and mean of its finite values.
+    """Statistics of one series in a range: its ends, and extremes and mean of its finite values.
 
-    All are values as logged, before smoothing. ``change_ratio`` is the change as a part of the
-    first value's size; null where that is zero.
+    All values are those before smoothing. ``change_ratio`` is the change divided by the magnitude
+    of the first value; null if that is zero.
     """
 
     run: str
@@ -217,10 +217,10 @@ class RangeStatsRow(msgspec.Struct):
     stop: PointRow | None
     min: PointRow | None
     max: PointRow | None
-    mean: Number | None
+    mean: JsonNumber | None
     count: int
-    change: Number | None
-    change_ratio: Number | None
+    change: JsonNumber | None
+    change_ratio: JsonNumber | None
 
 
 class RangeStatsResponse(msgspec.Struct):
@@ -229,15 +229,15 @@ class RangeStatsResponse(msgspec.Struct):
     rows: list[RangeStatsRow]
 
 
-def make_point_row(spot: CurvePoint | None) -> PointRow | None:
-    if spot is None:
+def make_point_row(point: CurvePoint | None) -> PointRow | None:
+    if point is None:
         return None
     return PointRow(
-        spot.step,
-        to_json_number(spot.wall_time),
-        spot.x,
-        to_json_number(spot.value),
-        to_json_number(spot.smoothed),
+        point.step,
+        to_json_number(point.wall_time),
+        point.x,
+        to_json_number(point.value),
+        to_json_number(point.smoothed),
     )
 
 
@@ -263,8 +263,8 @@ def make_line_row(run: str, tag: str, line: Line) -> LineRow:
     )
 
 
-def _make_nonfinite_rows(odd: NonFinitePoints) -> list[NonFiniteRow]:
-    columns = odd.x.tolist(), odd.step.tolist(), odd.value.tolist()
+def _make_nonfinite_rows(points: NonFinitePoints) -> list[NonFiniteRow]:
+    columns = points.x.tolist(), points.step.tolist(), points.value.tolist()
     return [
         NonFiniteRow(x, step, _get_nonfinite_kind(value))
         for x, step, value in zip(*columns, strict=True)

@@ -1,4 +1,8 @@
-"""The series that a copy of a board takes along: whole, or what a wide screen shows of them."""
+"""The series in a static export of a board.
+
+Short series are exported with all points, long ones with the points that determine the pixels of a
+wide screen.
+"""
 
 from __future__ import annotations
 
@@ -12,19 +16,19 @@ from tracklight.index.series_query import Curve, SeriesQuery
 from tracklight.plugin import Context
 from tracklight.types import Float32, Float64, Int32, Int64
 
-#: A series with more points is thinned out.
+#: Series with more points are reduced.
 _MAX_UNREDUCED_POINTS = 2000
-#: The columns of pixels of a screen on which the copy still looks exactly as the log would.
+#: On screens up to this width, a reduced series looks exactly like the complete one.
 _SCREEN_WIDTH_PX = 2000
-#: Of the values that are not finite so many are marked in a chart.
+#: Non-finite values that are marked in a chart.
 _MAX_NONFINITE = 50
 
 
 class ExportedSeries(msgspec.Struct):
-    """One series without overwritten points; ``index`` says which of the points they are.
+    """One series without overwritten points.
 
-    ``points``, ``overwritten`` and ``odd`` count those of the log. ``index`` is null where all
-    points are here.
+    ``points``, ``overwritten`` and ``odd`` count all, overwritten and non-finite points of the log.
+    ``index`` has the indexes of the exported points; null if all are exported.
     """
 
     run: str
@@ -45,7 +49,7 @@ class ExportedTag(msgspec.Struct):
 
 
 class ExportedTagEntry(msgspec.Struct):
-    """Where a tag's series are, and which runs have it."""
+    """The path of an `ExportedTag`, and the runs that have the tag."""
 
     tag: str
     path: str
@@ -53,32 +57,31 @@ class ExportedTagEntry(msgspec.Struct):
 
 
 class ExportedTagList(msgspec.Struct):
-    """What there is."""
+    """All exported tags."""
 
     tags: list[ExportedTagEntry]
 
 
 def iter_static_export(context: Context, runs: Sequence[str]) -> Iterator[tuple[str, object]]:
-    """The list of tags, and then tag by tag the series of these runs."""
-    chosen = frozenset(runs)
+    """Yield paths and contents: first the list of tags, then the series of each tag."""
+    selected = frozenset(runs)
     tags = []
     for number, tag in enumerate(context.scalar_tags()):
-        own = [run for run in context.runs_with(tag) if run in chosen]
-        if own:
-            tags.append(ExportedTagEntry(tag, f"series/{number}", own))
+        tag_runs = [run for run in context.runs_with(tag) if run in selected]
+        if tag_runs:
+            tags.append(ExportedTagEntry(tag, f"series/{number}", tag_runs))
     yield "series", ExportedTagList(tags)
-    for one in tags:
-        keys = [(run, one.tag) for run in one.runs]
-        yield one.path, ExportedTag(one.tag, context.log.query(keys, SeriesQuery(), export_curve))
+    for entry in tags:
+        keys = [(run, entry.tag) for run in entry.runs]
+        series = context.log.query(keys, SeriesQuery(), export_curve)
+        yield entry.path, ExportedTag(entry.tag, series)
 
 
 def export_curve(curve: Curve) -> ExportedSeries:
-    """A curve along its steps, thinned out if it is long."""
-    rows = (
-        None
-        if len(curve) <= _MAX_UNREDUCED_POINTS
-        else pick_pixel_rows(curve.step, curve.value, _SCREEN_WIDTH_PX)
-    )
+    """Convert a curve over steps, reduced if it is long."""
+    rows = None
+    if len(curve) > _MAX_UNREDUCED_POINTS:
+        rows = pick_pixel_rows(curve.step, curve.value, _SCREEN_WIDTH_PX)
     kept = curve if rows is None else curve.take(rows)
     return ExportedSeries(
         run=curve.series.run,
@@ -93,14 +96,18 @@ def export_curve(curve: Curve) -> ExportedSeries:
 
 
 def pick_pixel_rows(step: Int64, value: Float64, columns: int) -> Int64:
-    """Of each column the first, last, lowest and highest row: a line through them covers the
-    very pixels that a line through all rows does."""
+    """Return the first, last, lowest and highest row of each pixel column.
+
+    A line through these points covers exactly the same pixels as a line through all points.
+    """
     finite = np.flatnonzero(np.isfinite(value))
     edges = np.linspace(float(step[0]), float(step[-1]), columns + 1)
     column = np.searchsorted(edges[1:-1], step[finite], side="right")
     by_value = finite[np.lexsort((value[finite], column))]
     starts = np.flatnonzero(np.diff(column, prepend=-1))
     ends = np.append(starts[1:], len(finite))[: len(starts)] - 1
-    odd = np.flatnonzero(~np.isfinite(value))[:_MAX_NONFINITE]
-    kept = [finite[starts], finite[ends], by_value[starts], by_value[ends], odd, [0, len(step) - 1]]
-    return np.unique(np.concatenate(kept))
+    first, last = finite[starts], finite[ends]
+    lowest, highest = by_value[starts], by_value[ends]
+    nonfinite = np.flatnonzero(~np.isfinite(value))[:_MAX_NONFINITE]
+    ends_of_series = [0, len(step) - 1]
+    return np.unique(np.concatenate([first, last, lowest, highest, nonfinite, ends_of_series]))

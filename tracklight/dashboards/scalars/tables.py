@@ -1,4 +1,4 @@
-"""Numbers for tables: of each series the point at a place, or a range in a few numbers."""
+"""Tables of numbers: nearest points, statistics of a range, and downloads of all points."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tracklight.dashboards.scalars.charts import SeriesKey, SeriesSelection
+from tracklight.dashboards.scalars.charts import SeriesSelection
 from tracklight.dashboards.scalars.schemas import (
     DownloadFormat,
     DownloadRequest,
     NearestPointRow,
     NearestPointsRequest,
     NearestPointsResponse,
-    Number,
     RangeStatsRequest,
     RangeStatsResponse,
     RangeStatsRow,
@@ -25,76 +24,12 @@ from tracklight.dashboards.scalars.schemas import (
 from tracklight.errors import UsageError
 from tracklight.index.sampling import ExtentView, NearestPointView, RangeStats, RangeStatsView
 from tracklight.index.series_query import Curve, SeriesQuery
+from tracklight.index.shard import SeriesKey
 from tracklight.plugin import Blob, Context
 from tracklight.types import Bool, Float64, Int64
-from tracklight.util.json_number import to_json_number
+from tracklight.util.json_number import JsonNumber, to_json_number
 
 _MAX_ROWS = 50_000
-
-
-def get_nearest_points(context: Context, request: NearestPointsRequest) -> NearestPointsResponse:
-    choice = SeriesSelection(context, request)
-    keys = _check_row_count(choice.list_keys(request.tags))
-    spots = (
-        context.log.query(keys, choice.make_query(request.tags), NearestPointView(request.at))
-        if keys
-        else []
-    )
-    return NearestPointsResponse(
-        [
-            NearestPointRow(
-                run,
-                tag,
-                spot.step,
-                to_json_number(spot.wall_time),
-                to_json_number(spot.relative_s),
-                spot.x,
-                to_json_number(spot.value),
-                to_json_number(spot.smoothed),
-            )
-            for (run, tag), spot in zip(keys, spots, strict=True)
-            if spot is not None
-        ]
-    )
-
-
-def compute_range_stats(context: Context, request: RangeStatsRequest) -> RangeStatsResponse:
-    choice = SeriesSelection(context, request)
-    keys = _check_row_count(choice.list_keys(request.tags))
-    view = RangeStatsView(request.start, request.stop)
-    stretches = context.log.query(keys, choice.make_query(request.tags), view) if keys else []
-    pairs = zip(keys, stretches, strict=True)
-    return RangeStatsResponse([_make_range_row(*key, one) for key, one in pairs if one is not None])
-
-
-def _check_row_count(keys: Sequence[SeriesKey]) -> Sequence[SeriesKey]:
-    if len(keys) > _MAX_ROWS:
-        raise UsageError(f"this table has more than {_MAX_ROWS:,} rows: choose fewer runs or tags")
-    return keys
-
-
-def _make_range_row(run: str, tag: str, stretch: RangeStats) -> RangeStatsRow:
-    before, after = stretch.first.value, stretch.last.value
-    return RangeStatsRow(
-        run=run,
-        tag=tag,
-        start=make_point_row(stretch.first),
-        stop=make_point_row(stretch.last),
-        min=make_point_row(stretch.lowest),
-        max=make_point_row(stretch.highest),
-        mean=None if stretch.mean is None else to_json_number(stretch.mean),
-        count=stretch.points,
-        change=_to_finite(after - before),
-        change_ratio=_to_finite((after - before) / abs(before)) if before else None,
-    )
-
-
-def _to_finite(value: float) -> Number | None:
-    return value if math.isfinite(value) else None
-
-
-# The points behind a view as one file.
-
 _MAX_POINTS = 2_000_000
 
 _MEDIA_TYPES: dict[DownloadFormat, str] = {
@@ -104,46 +39,124 @@ _MEDIA_TYPES: dict[DownloadFormat, str] = {
 }
 
 
-def make_download(context: Context, request: DownloadRequest) -> Blob:
-    """Run, tag, step, time, value, and what the ask adds to them, for every point."""
-    from tracklight.reader.export import (
-        SERIES_WRITERS,  # a board that nobody takes anything from needs none
+def get_nearest_points(context: Context, request: NearestPointsRequest) -> NearestPointsResponse:
+    """Return the point of each selected series that is nearest to ``request.at``."""
+    selection = SeriesSelection(context, request)
+    keys = _check_row_count(selection.list_keys(request.tags))
+    if not keys:
+        return NearestPointsResponse([])
+    query = selection.make_query(request.tags)
+    points = context.log.query(keys, query, NearestPointView(request.at))
+    return NearestPointsResponse(
+        [
+            NearestPointRow(
+                run,
+                tag,
+                point.step,
+                to_json_number(point.wall_time),
+                to_json_number(point.relative_s),
+                point.x,
+                to_json_number(point.value),
+                to_json_number(point.smoothed),
+            )
+            for (run, tag), point in zip(keys, points, strict=True)
+            if point is not None
+        ]
     )
 
-    choice = SeriesSelection(context, request)
-    keys, lens = choice.list_keys(request.tags), choice.make_query(request.tags)
-    _check_size(context, keys, lens)
+
+def compute_range_stats(context: Context, request: RangeStatsRequest) -> RangeStatsResponse:
+    """Return statistics of each selected series in a range of x."""
+    selection = SeriesSelection(context, request)
+    keys = _check_row_count(selection.list_keys(request.tags))
+    if not keys:
+        return RangeStatsResponse([])
+    query = selection.make_query(request.tags)
+    results = context.log.query(keys, query, RangeStatsView(request.start, request.stop))
+    return RangeStatsResponse(
+        [
+            _make_range_row(*key, stats)
+            for key, stats in zip(keys, results, strict=True)
+            if stats is not None
+        ]
+    )
+
+
+def _check_row_count(keys: Sequence[SeriesKey]) -> Sequence[SeriesKey]:
+    if len(keys) > _MAX_ROWS:
+        raise UsageError(f"this table has more than {_MAX_ROWS:,} rows: choose fewer runs or tags")
+    return keys
+
+
+def _make_range_row(run: str, tag: str, stats: RangeStats) -> RangeStatsRow:
+    first, last = stats.first.value, stats.last.value
+    return RangeStatsRow(
+        run=run,
+        tag=tag,
+        start=make_point_row(stats.first),
+        stop=make_point_row(stats.last),
+        min=make_point_row(stats.lowest),
+        max=make_point_row(stats.highest),
+        mean=None if stats.mean is None else to_json_number(stats.mean),
+        count=stats.points,
+        change=_to_finite(last - first),
+        change_ratio=_to_finite((last - first) / abs(first)) if first else None,
+    )
+
+
+def _to_finite(value: float) -> JsonNumber | None:
+    return value if math.isfinite(value) else None
+
+
+# ---- downloads
+
+
+def make_download(context: Context, request: DownloadRequest) -> Blob:
+    """Return a file with run, tag, step, wall time, value and requested columns of every point.
+
+    Raises:
+        UsageError: There are too many points.
+        MissingDependencyError: The format needs a library that is not installed.
+    """
+    from tracklight.reader.export import SERIES_WRITERS  # slow to import, and seldom needed
+
+    selection = SeriesSelection(context, request)
+    keys, query = selection.list_keys(request.tags), selection.make_query(request.tags)
+    _check_point_count(context, keys, query)
     file = io.BytesIO()
     writer = SERIES_WRITERS[request.format](file, _list_columns(request))
-    for key in keys:  # one after the other, so that only the file grows
-        writer.write(context.log.query([key], lens, DownloadView(request.overwritten))[0])
+    view = DownloadView(request.overwritten)
+    for key in keys:  # one at a time, so that only the file is in memory
+        writer.write(context.log.query([key], query, view)[0])
     writer.close()
     return Blob(file.getvalue(), _MEDIA_TYPES[request.format], f"scalars.{request.format}")
 
 
-def _check_size(context: Context, keys: list[SeriesKey], lens: SeriesQuery) -> None:
-    extents = context.log.query(keys, replace(lens, smoothing=None), ExtentView()) if keys else []
+def _check_point_count(context: Context, keys: list[SeriesKey], query: SeriesQuery) -> None:
+    if not keys:
+        return
+    extents = context.log.query(keys, replace(query, smoothing=None), ExtentView())
     points = sum(extent.points for extent in extents)
     if points > _MAX_POINTS:
         raise UsageError(
-            f"these are {points:,} points, and a download holds {_MAX_POINTS:,}: "
-            "choose fewer runs or tags, or use the command `tracklight export`"
+            f"the download has {points:,} points; the limit is {_MAX_POINTS:,}. "
+            "Choose fewer runs or tags, or use the command `tracklight export`"
         )
 
 
-def _list_columns(ask: DownloadRequest) -> tuple[str, ...]:
-    added = {
-        "x": ask.x != "step",
+def _list_columns(request: DownloadRequest) -> tuple[str, ...]:
+    optional = {
+        "x": request.x != "step",
         "value": True,
-        "smoothed": ask.smoothing is not None,
-        "overwritten": ask.overwritten,
+        "smoothed": request.smoothing is not None,
+        "overwritten": request.overwritten,
     }
-    return ("step", "wall_time", *(name for name, is_there in added.items() if is_there))
+    return ("step", "wall_time", *(name for name, is_included in optional.items() if is_included))
 
 
 @dataclass(frozen=True)
 class DownloadTable:
-    """Columns of one series, as a file has them."""
+    """The columns of one series in a download."""
 
     run: str
     tag: str
@@ -160,34 +173,50 @@ class DownloadTable:
 
 @dataclass(frozen=True)
 class DownloadView:
-    """Sees all of a curve, and on request what was overwritten as well."""
+    """Return all points of a curve, with or without overwritten ones."""
 
     with_overwritten: bool
 
     def __call__(self, curve: Curve) -> DownloadTable:
         series = curve.series
-        none = np.zeros(len(curve), np.bool_)
-        columns = curve.step, curve.wall_time, curve.x, curve.value, curve.smoothed, none
-        sheet = DownloadTable(series.run, series.tag, *columns)
+        table = DownloadTable(
+            run=series.run,
+            tag=series.tag,
+            step=curve.step,
+            wall_time=curve.wall_time,
+            x=curve.x,
+            value=curve.value,
+            smoothed=curve.smoothed,
+            overwritten=np.zeros(len(curve), np.bool_),
+        )
         if self.with_overwritten and series.overwritten.any():
-            return _merge_tables(_make_overwritten_table(curve), sheet)
-        return sheet
+            return _merge_tables(_make_overwritten_table(curve), table)
+        return table
 
 
 def _make_overwritten_table(curve: Curve) -> DownloadTable:
-    """The points that have no place in the line; they were never smoothed."""
-    series, marks = curve.series, curve.series.overwritten
-    step, wall, value = series.step[marks], series.wall_time[marks], series.value[marks]
-    nothing = np.full(len(step), np.nan)
-    columns = step, wall, curve.axis(step, wall), value.astype(np.float64), nothing
-    return DownloadTable(series.run, series.tag, *columns, np.ones(len(step), np.bool_))
+    """Return the overwritten points, which are not part of the curve and never smoothed."""
+    series, rows = curve.series, curve.series.overwritten
+    step, wall_time = series.step[rows], series.wall_time[rows]
+    return DownloadTable(
+        run=series.run,
+        tag=series.tag,
+        step=step,
+        wall_time=wall_time,
+        x=curve.axis(step, wall_time),
+        value=series.value[rows].astype(np.float64),
+        smoothed=np.full(len(step), np.nan),
+        overwritten=np.ones(len(step), np.bool_),
+    )
 
 
-def _merge_tables(before: DownloadTable, after: DownloadTable) -> DownloadTable:
-    """In the order of steps, at each step in the order told."""
+def _merge_tables(first: DownloadTable, second: DownloadTable) -> DownloadTable:
+    """Merge tables by step; rows of ``first`` come before those of ``second`` at the same step."""
     names = ("step", "wall_time", "x", "value", "smoothed", "overwritten")
-    columns = {n: np.concatenate([getattr(before, n), getattr(after, n)]) for n in names}
+    columns = {
+        name: np.concatenate([getattr(first, name), getattr(second, name)]) for name in names
+    }
     order = np.argsort(columns["step"], kind="stable")
     return DownloadTable(
-        after.run, after.tag, **{name: column[order] for name, column in columns.items()}
+        first.run, first.tag, **{name: column[order] for name, column in columns.items()}
     )
