@@ -1,4 +1,4 @@
-"""Hyperparameters of all runs, with the metrics that came of them, as one table."""
+"""`HParamsTable`: hyperparameters and metrics of all trials as one table."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class Trial:
 
     Attributes:
         run: The run, or the directory above its runs, that logged the hyperparameters.
-        group: Trials of the same group are repeats of one setting.
+        group: Trials of the same group repeat the same hyperparameters.
         hparams: The hyperparameters by name. Numbers are floats, as they are stored.
-        metrics: The metrics by name; those that the trial has no value for are left out.
+        metrics: The metrics by name; metrics without a value are omitted.
         status: ``"unknown"``, ``"success"``, ``"failure"`` or ``"running"``.
-        start_time: When it started; None if unknown.
-        end_time: When it ended; None if it has not, or if that was not logged.
+        start_time: Start time; None if unknown.
+        end_time: End time; None if it is running or unknown.
     """
 
     run: str
@@ -55,10 +55,10 @@ class HParamsTable(Frame):
     """Hyperparameters and metrics, one row per trial.
 
     The columns are ``run``, ``group``, ``status``, ``start_time``, ``end_time``, then
-    ``hparams.<name>`` and ``metrics.<name>``. The name of a metric is its tag, after the run below
-    the trial that logged it, if that is another one: ``validation/epoch_loss``.
+    ``hparams.<name>`` and ``metrics.<name>``. The name of a metric is its tag, prefixed with
+    the run below the trial that logged it, if any: ``validation/epoch_loss``.
 
-    Iterating gives a `Trial` for each row, and so does an index.
+    Iterating yields a `Trial` for each row, and an integer index returns one.
 
     Example:
         >>> table = log.hparams()
@@ -103,7 +103,7 @@ class HParamsTable(Frame):
 
 
 class HParamsReader:
-    """Read the trials of a log; what was read before is kept until the log changes."""
+    """Reads the trials of a log, cached until the log changes."""
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
@@ -153,7 +153,7 @@ def _select_metrics(state: StudySnapshot, choice: NameFilter) -> dict[str, Metri
 
 
 def _name_metrics(metrics: Sequence[Metric]) -> dict[str, Metric]:
-    """Metrics by ``<group>/<tag>``; by the key of the HTTP API where that is not unique."""
+    """Return the metrics by ``<group>/<tag>``, or by their HTTP API key if that is ambiguous."""
     named: dict[str, Metric] = {}
     for metric in metrics:
         name = f"{metric.group}/{metric.tag}" if metric.group else metric.tag
@@ -177,7 +177,7 @@ def _make_trial(state: StudySnapshot, session: Session, metrics: Mapping[str, fl
 def _to_datetime(seconds: float) -> datetime | None:
     try:
         return None if math.isnan(seconds) else datetime.fromtimestamp(seconds, timezone.utc)
-    except (OverflowError, OSError, ValueError):  # a log may claim any time
+    except (OverflowError, OSError, ValueError):  # out of range
         return None
 
 
@@ -195,7 +195,7 @@ def _to_column(column: HParamColumn, rows: int) -> Column:
 
 
 def _create_context(catalog: Catalog) -> Context:
-    """What the readers of sessions see of a log, without a server."""
+    """Create a context for reading trials without a server."""
     known: tuple[int, dict[str, tuple[str, ...]]] = (-1, {})
 
     def get_scalars() -> dict[str, tuple[str, ...]]:

@@ -1,4 +1,4 @@
-"""Meshes: vertices with the faces and colors that were logged for them."""
+"""Meshes: vertices with their faces and colors."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Mesh:
 
     Attributes:
         vertices: ``[batch, points, 3]``.
-        faces: ``[batch, faces, 3]``, indexes of vertices; None for a cloud of points.
-        colors: ``[batch, points, 3]``; None if none were logged.
-        config: The three.js settings (camera, lights, material) logged with it.
+        faces: ``[batch, faces, 3]``, indexes of vertices; None for a point cloud.
+        colors: ``[batch, points, 3]``; None if there are none.
+        config: The three.js settings (camera, lights, material) logged with the mesh.
     """
 
     vertices: NDArray[Any]
@@ -54,7 +54,7 @@ class MeshRows:
 
 
 def read_mesh(catalog: Catalog, moments: MeshSteps, row: int) -> Mesh:
-    """Read a mesh at one step; parts logged less often are those of the last step before it."""
+    """Read the mesh at one step, with the latest faces and colors logged until then."""
     parts = read_mesh_parts(lambda located, at: read_mesh_part(catalog, located, at), moments[row])
     base = parts.get(MeshContent.VERTEX)
     if base is None:

@@ -14,7 +14,7 @@ from tracklight.logdir.names import REGEX_PREFIX, compile_glob, compile_pattern,
 
 NamePattern = str | re.Pattern[str]
 
-#: A name, a glob, ``re:`` and a regular expression, a compiled one, several of these, or all.
+#: A name, a glob, ``re:REGEX``, a compiled regular expression, several of these, or None for all.
 NameFilter = NamePattern | Iterable[NamePattern] | None
 
 _MAX_NAMED = 3
@@ -27,15 +27,15 @@ def select_names(
     make_error: Callable[[str], TracklightError],
     on_no_match: Callable[[str], None] = lambda pattern: None,
 ) -> tuple[str, ...]:
-    """Return the names that are selected, in the order in which they are given.
+    """Return the selected names, in the order of ``names``.
 
     A regular expression may match anywhere in a name; a glob must match all of it.
 
     Args:
-        choice: What to select; None selects all names.
+        name_filter: Which names to select; None selects all.
         names: The names to select from.
-        unknown: Makes the error for a plain name that does not exist.
-        unmatched: Called with each pattern that matches no name, which is not an error.
+        make_error: Creates the error for a plain name that does not exist.
+        on_no_match: Called with each pattern that matches no name, which is not an error.
     """
     names = tuple(dict.fromkeys(names))
     if name_filter is None:
@@ -66,12 +66,12 @@ def _compile(
 
 
 def warn_no_match(noun: str, pattern: str, known: Sequence[str]) -> None:
-    """Warn that a pattern matches no run or no tag, and name those that come close."""
+    """Warn that a pattern matches nothing, and suggest similar names."""
     warn_caller(f'No {noun} matches "{pattern}". {_suggest_names(noun, pattern, known)}')
 
 
 def warn_caller(message: str) -> None:
-    """Issue a warning that points at the caller's line outside of this package."""
+    """Issue a NoMatchWarning that points at the calling line outside of this package."""
     frame, level = sys._getframe(1), 2
     while frame.f_back and frame.f_code.co_filename.startswith(_PACKAGE):
         frame, level = frame.f_back, level + 1
@@ -80,7 +80,7 @@ def warn_caller(message: str) -> None:
 
 def _suggest_names(noun: str, pattern: str, known: Sequence[str]) -> str:
     if not known:
-        return f"There are no {noun}s to choose from."
+        return f"There are no {noun}s."
     deeper = re.sub(r"\*+", "**", pattern)
     if not pattern.startswith(REGEX_PREFIX) and deeper != pattern and "*" in pattern:
         match = compile_glob(deeper).fullmatch
