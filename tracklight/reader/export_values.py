@@ -121,7 +121,7 @@ def export_histograms(
 def iter_values(
     series: Values[Any], report: ReportError, overwritten: bool
 ) -> Iterator[tuple[list[Any], Any]]:
-    """Read the values of one tag, each after the cells of `key_columns`."""
+    """Yield the key cells (see `list_key_columns`) and the value of each row of a tag."""
     selected = series if overwritten else series.without_overwritten()
     for index in range(len(selected)):
         keys = [series.run, series.tag, int(selected.step[index]), float(selected.wall_time[index])]

@@ -1,4 +1,4 @@
-"""Pictures as they were logged, for keeping: one as a file, or many in an archive."""
+"""Downloads of logged images, as files or zip archives, and the static export."""
 
 from __future__ import annotations
 
@@ -25,61 +25,67 @@ from tracklight.errors import FormatError, LogError, TracklightError
 from tracklight.plugin import Blob, Context, Stream
 from tracklight.util.file_names import make_file_name, make_unique_name, make_zip_time
 
+_STATIC_SIZE: ThumbnailSize = 512
+_MAX_STATIC_PARTS = 16
+_MAX_STATIC_ANIMATION_BYTES = 1 << 20
+#: Thumbnails above this size are recompressed.
+_MAX_STATIC_LOSSLESS_BYTES = 64 << 10
+
+#: Returns the files of a value.
 ReadValue = Callable[[ValueRequest], tuple[bytes, ...]]
 
 
-def make_file(ask: ImageRequest, step: int, data: bytes, of: int) -> Blob:
-    """One picture, whatever it is, to be saved and never to be shown."""
-    part = _name_part(step, ask.part, of, data)
-    name = f"{make_file_name(ask.run)}-{make_file_name(ask.tag)}-{part}"
+def make_file(request: ImageRequest, step: int, data: bytes, image_count: int) -> Blob:
+    """Return a logged file as a download that browsers never display."""
+    part = _make_part_name(step, request.part, image_count, data)
+    name = f"{make_file_name(request.run)}-{make_file_name(request.tag)}-{part}"
     filename = name.replace("/", "-")
-    return Blob(data, "application/octet-stream", filename, immutable=ask.mark is not None)
+    return Blob(data, "application/octet-stream", filename, immutable=request.mark is not None)
 
 
-def make_archive(context: Context, ask: ArchiveRequest, read: ReadValue) -> Stream:
-    """A zip archive, made while it is sent; what cannot be read is named in a file of its own."""
-    listed = list_steps(context, StepsRequest([ask.tag], ask.run or None)).series
-    chosen = [(steps, _select_steps(steps, ask)) for steps in listed]
-    if not any(len(places) for _, places in chosen):
-        raise LogError(f'there are no pictures of "{ask.tag}" that were asked for')
-    name = make_file_name(ask.tag).replace("/", "-")
-    return Stream(_iter_zip(_iter_files(chosen, read)), "application/zip", f"{name}.zip")
+def make_archive(context: Context, request: ArchiveRequest, read: ReadValue) -> Stream:
+    """Stream a zip archive; values that cannot be read are listed in ``not-read.txt``."""
+    series = list_steps(context, StepsRequest([request.tag], request.run or None)).series
+    selection = [(steps, _select_steps(steps, request)) for steps in series]
+    if not any(rows for _, rows in selection):
+        raise LogError(f'no images of "{request.tag}" in the requested runs and steps')
+    name = make_file_name(request.tag).replace("/", "-")
+    return Stream(_iter_zip(_iter_files(selection, read)), "application/zip", f"{name}.zip")
 
 
-def _select_steps(steps: SeriesSteps, ask: ArchiveRequest) -> list[int]:
-    first = -np.inf if ask.first is None else ask.first
-    last = np.inf if ask.last is None else ask.last
-    inside = (steps.step >= first) & (steps.step <= last)
-    return list(map(int, np.flatnonzero(inside)))
+def _select_steps(steps: SeriesSteps, request: ArchiveRequest) -> list[int]:
+    first = -np.inf if request.first is None else request.first
+    last = np.inf if request.last is None else request.last
+    in_range = (steps.step >= first) & (steps.step <= last)
+    return list(map(int, np.flatnonzero(in_range)))
 
 
 def _iter_files(
-    chosen: list[tuple[SeriesSteps, list[int]]], read: ReadValue
+    selection: list[tuple[SeriesSteps, list[int]]], read: ReadValue
 ) -> Iterator[tuple[str, float, bytes]]:
-    """Name, time and contents of each."""
-    unread = []
-    for steps, places in chosen:
+    """Yield name, wall time and contents of each file."""
+    errors = []
+    for steps, rows in selection:
         folder = f"{make_file_name(steps.run)}/{make_file_name(steps.tag)}"
-        for place in places:
-            step, wall_time = int(steps.step[place]), float(steps.wall_time[place])
-            ask = ValueRequest(
-                steps.run, steps.tag, int(steps.index[place]), int(steps.mark[place])
+        for row in rows:
+            step, wall_time = int(steps.step[row]), float(steps.wall_time[row])
+            request = ValueRequest(
+                steps.run, steps.tag, int(steps.index[row]), int(steps.mark[row])
             )
             try:
-                parts = read(ask)
+                parts = read(request)
             except TracklightError as error:
-                unread.append(f"{folder} step {step}: {error}\n")
+                errors.append(f"{folder} step {step}: {error}\n")
                 continue
             for part, data in enumerate(parts):
-                yield f"{folder}/{_name_part(step, part, len(parts), data)}", wall_time, data
-    if unread:
-        yield "not-read.txt", time.time(), "".join(unread).encode()
+                yield f"{folder}/{_make_part_name(step, part, len(parts), data)}", wall_time, data
+    if errors:
+        yield "not-read.txt", time.time(), "".join(errors).encode()
 
 
 def _iter_zip(files: Iterator[tuple[str, float, bytes]]) -> Iterator[bytes]:
-    """Pictures are compressed by themselves, so they are stored as they are."""
-    # Only who downloads has to load this.
-    import zipfile
+    """Encode files as a zip archive. They are stored, because images are compressed already."""
+    import zipfile  # only needed for downloads
 
     sink = _Sink()
     taken: set[str] = set()
@@ -92,8 +98,7 @@ def _iter_zip(files: Iterator[tuple[str, float, bytes]]) -> Iterator[bytes]:
 
 
 class _Sink(io.RawIOBase):
-    """Takes what is written until it is taken away; it cannot be sought in, so that the archive
-    is written from its begin to its end."""
+    """Buffers written bytes until `take`. It is not seekable, so that the archive is streamed."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
@@ -110,53 +115,42 @@ class _Sink(io.RawIOBase):
         return taken
 
 
-def _name_part(step: int, part: int, of: int, data: bytes) -> str:
-    which = f"-{part}" if of > 1 else ""
-    return f"step-{step:08d}{which}.{detect_format(data).suffix}"
+def _make_part_name(step: int, part: int, image_count: int, data: bytes) -> str:
+    number = f"-{part}" if image_count > 1 else ""
+    return f"step-{step:08d}{number}.{detect_format(data).suffix}"
 
 
-# What a copy of a board carries of one value.
-
-_SIZE: ThumbnailSize = 512
-
-_MAX_PARTS = 16
-
-_LARGEST_ANIMATION_BYTES = 1 << 20
-
-_HEAVY_BYTES = 64 << 10
-
-
-def export_value(pictures: ImageRenderer, ask: ValueRequest) -> Iterator[tuple[str, object]]:
-    """Thumbnails of its pictures, and animations that are not too large."""
-    about = pictures.describe(ask)
-    yield value_path("about", ask), about
-    for part in about.parts[:_MAX_PARTS]:
+def export_value(renderer: ImageRenderer, request: ValueRequest) -> Iterator[tuple[str, object]]:
+    """Yield the responses that a static export has for a value: thumbnails and small animations."""
+    info = renderer.describe(request)
+    yield value_path("about", request), info
+    for part in info.parts[:_MAX_STATIC_PARTS]:
         if part.problem is None:
-            yield from _export_image(pictures, ask, part)
+            yield from _export_image(renderer, request, part)
 
 
 def _export_image(
-    pictures: ImageRenderer, ask: ValueRequest, part: ImageInfo
+    renderer: ImageRenderer, request: ValueRequest, part: ImageInfo
 ) -> Iterator[tuple[str, object]]:
-    name = ask.run, ask.tag, ask.index, ask.mark, part.part
+    key = request.run, request.tag, request.index, request.mark, part.part
     if not part.video:
         try:
-            thumbnail = pictures.render_thumbnail(ThumbnailRequest(*name, size=_SIZE))
-        except FormatError:  # the others may be fine
+            thumbnail = renderer.render_thumbnail(ThumbnailRequest(*key, size=_STATIC_SIZE))
+        except FormatError:  # other images of the value may be readable
             return
-        is_exact = max(part.width, part.height) <= _SIZE
-        path = value_path("thumbnail", ask, part=part.part, size=_SIZE)
+        is_exact = max(part.width, part.height) <= _STATIC_SIZE
+        path = value_path("thumbnail", request, part=part.part, size=_STATIC_SIZE)
         yield path, thumbnail if is_exact else _compress(thumbnail)
-    moves = part.video or part.frames > 1
-    if moves and part.bytes <= _LARGEST_ANIMATION_BYTES:
+    is_animated = part.video or part.frames > 1
+    if is_animated and part.bytes <= _MAX_STATIC_ANIMATION_BYTES:
         yield (
-            value_path("picture", ask, part=part.part),
-            pictures.render_original(ImageRequest(*name)),
+            value_path("picture", request, part=part.part),
+            renderer.render_original(ImageRequest(*key)),
         )
 
 
 def _compress(thumbnail: Blob) -> Blob:
-    """Of a picture that was made smaller no pixel is as it was: what is heavy may lose a little."""
-    if len(thumbnail.content) <= _HEAVY_BYTES:
+    """Compress large thumbnails lossily; they were scaled, so no pixel is exact anyway."""
+    if len(thumbnail.content) <= _MAX_STATIC_LOSSLESS_BYTES:
         return thumbnail
     return Blob(*encode_webp(thumbnail.content), immutable=thumbnail.immutable)
