@@ -114,7 +114,7 @@ class Raster:
         return Image.fromarray(np.nan_to_num(scaled).clip(0, 255).round().astype(np.uint8))
 
     def _get_range(self) -> tuple[float, float]:
-        """Return the values shown as black and white: 0 and 1 for floats in [0, 1], else the extremes."""
+        """Return the values shown as black and white: [0, 1] for floats within it, else min and max."""
         if self._range is None:
             array = np.asarray(self._high)
             finite = array[np.isfinite(array)]
@@ -152,7 +152,7 @@ def decode_image(header: ImageHeader, data: bytes, min_side_px: int | None = Non
 
 
 def count_decoded_pixels(header: ImageHeader, min_side_px: int) -> int:
-    """Return how many pixels `decode_image` decodes; JPEG can be decoded at 1/2, 1/4 or 1/8 size."""
+    """Return how many pixels `decode_image` decodes; JPEG decodes at 1/2, 1/4 or 1/8 size."""
     if header.format.name != "JPEG":
         return header.pixels
     spare = min(header.width, header.height) // min_side_px
