@@ -239,13 +239,9 @@ def _find_version(package: str) -> str | None:
 # --- Files in a log directory that no dashboard shows ---
 
 _DEBUGGER = "Debugger V2 data (tf.debugging.experimental.enable_dump_debug_info)"
-
 _OLD_PROFILE = "results of an old TensorFlow profiler without the raw data"
-
 _WANDB = "Weights & Biases run files"
-
 _CSV_LOGGER = "metrics of Lightning's CSVLogger"
-
 _DEBUGGER_PREFIX = "tfdbg_events."
 
 _DEBUGGER_SUFFIXES = (
@@ -320,7 +316,6 @@ _OTHER_PROGRAMS = {
 }
 
 _MAX_ENTRIES = 1000
-
 #: Plugins shown by a dashboard that does not list them: node times and memory in Graphs.
 _SECONDARY_PLUGINS = {"graph_tagged_run_metadata": "Graphs"}
 

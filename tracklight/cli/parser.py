@@ -25,7 +25,6 @@ COMMANDS = {
 }
 
 SHELLS = ("bash", "zsh", "fish", "powershell")
-
 EXIT_FAILURE = 1
 EXIT_USAGE = 2  #: The command line or the settings file is invalid.
 EXIT_BIND = 3  #: The server cannot listen on the address and port.

@@ -72,11 +72,8 @@ def _is_in_notebook() -> bool:
 
 #: Host names under which each service shows the ports of a kernel.
 _COLAB = ("colab.research.google.com", "*.googleusercontent.com", "*.colab.dev")
-
 _KAGGLE = ("www.kaggle.com", "*.kaggle.net", "*.kaggleusercontent.com")
-
 _CODESPACES = ("*.github.dev", "*.vscode-cdn.net")
-
 #: The host of Kaggle's notebook servers; a server knows only its path.
 _KAGGLE_HOST = "https://kkb-production.jupyter-proxy.kaggle.net"
 

@@ -44,9 +44,7 @@ _FORMATS_BY_SUFFIX = {
 
 #: Rows that are formatted, or written to a row group, at a time.
 _BATCH_ROWS = 1 << 17
-
 _COLUMNS = ("step", "wall_time", "value", "overwritten")
-
 FORMAT_NAMES = tuple(dict.fromkeys(_FORMATS_BY_SUFFIX.values()))
 
 

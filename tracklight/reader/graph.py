@@ -16,7 +16,6 @@ from tracklight.types import Int64
 from tracklight.util import html
 
 T = TypeVar("T")
-
 _MAX_HTML_OPS = 10
 
 

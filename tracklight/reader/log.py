@@ -42,7 +42,6 @@ _METHODS = {
 }
 _PR_CURVES, _MESH = "pr_curves", "mesh"
 _PLUGIN_METHODS = {_PR_CURVES: "pr_curves", _MESH: "meshes"}
-
 _MAX_HTML_RUNS = 20
 _MAX_HTML_TAGS = 20
 

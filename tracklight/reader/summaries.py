@@ -34,7 +34,6 @@ from tracklight.reader.log import Log
 
 #: The plugin name of a graph that was read from a model file instead of a log.
 FILE_PLUGIN = "file"
-
 _MAX_LISTED_STEPS = 20
 
 

@@ -76,15 +76,11 @@ def _is_svg(head: bytes) -> bool:
 
 #: Larger images are not decoded, because they could exhaust the memory.
 MAX_PIXELS = 200_000_000
-
 _EXIF_ORIENTATION = 0x0112
-
 #: Bits per channel of those Pillow modes that do not have 8.
 _BITS = {"1": 1, "I": 32, "F": 32, "I;16": 16, "I;16B": 16, "I;16L": 16}
-
 #: Modes of 16-bit PNG files by color type; Pillow has no mode for most of them.
 _DEEP_MODES = {0: "I;16", 2: "RGB;16", 4: "LA;16", 6: "RGBA;16"}
-
 _CHANNELS = {"RGB": 3, "YCbCr": 3, "LAB": 3, "HSV": 3, "RGBA": 4, "RGBX": 4, "CMYK": 4, "LA": 2}
 
 

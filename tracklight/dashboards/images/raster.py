@@ -26,7 +26,6 @@ Box = tuple[int, int, int, int]
 
 #: Conversions for Pillow modes that are not plain 8-bit channels.
 _PLAIN_MODES = {"1": "L", "PA": "RGBA", "YCbCr": "RGB", "LAB": "RGB", "HSV": "RGB", "RGBX": "RGB"}
-
 _DISPLAY_MODES = frozenset({"L", "LA", "RGB", "RGBA"})
 
 _CHANNEL_NAMES = {

@@ -35,13 +35,10 @@ from tracklight.util.lru_cache import LruCache
 
 _VALUES_BYTES = 16 << 20
 _THUMBNAILS_BYTES = 16 << 20
-
 #: Images of one value that are described; each takes a while.
 _MAX_DESCRIBED = 1000
-
 #: Lossy formats.
 _PHOTOS = frozenset({"JPEG", "WebP", "AVIF"})
-
 #: Larger images are shown in tiles, because browsers decode an image as a whole.
 _MAX_UNTILED_PIXELS = 16_000_000
 _MAX_UNTILED_SIDE_PX = 4096
