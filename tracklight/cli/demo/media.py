@@ -188,7 +188,7 @@ class Planet:
         self._cached: tuple[tuple[int, float], tuple[Float32, Float32]] | None = None
 
     def render(self, size: int, skill: float, rotation: float = 0.0) -> Float64:
-        """Return intensities ``[size, size, RGB]``; ``skill`` in [0, 1] sets how fine details are."""
+        """Return an ``[size, size, RGB]`` image; ``skill`` in [0, 1] sets the level of detail."""
         points = _make_sphere(size)
         x, y, _ = np.moveaxis(points, -1, 0)
         away = np.hypot(x, y)
