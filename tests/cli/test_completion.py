@@ -52,7 +52,7 @@ def test_bash_completes(
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_every_command_and_flag_is_in_the_script(
+def test_script_contains_every_command_and_flag(
     shell: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     script = write_script(shell, capfd)
@@ -62,7 +62,7 @@ def test_every_command_and_flag_is_in_the_script(
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_the_shell_takes_its_script(shell: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_shell_accepts_its_script(shell: str, capfd: pytest.CaptureFixture[str]) -> None:
     program = shutil.which("pwsh" if shell == "powershell" else shell)
     if program is None:
         pytest.skip(f"there is no {shell}")
@@ -128,7 +128,7 @@ def test_powershell_completes(
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_values_of_choices_are_in_the_script(shell: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_script_contains_the_values_of_choices(shell: str, capfd: pytest.CaptureFixture[str]) -> None:
     script = write_script(shell, capfd)
     separator = "', '" if shell == "powershell" else " "
     assert separator.join(FORMATS) in script

@@ -27,7 +27,7 @@ def quick_demo(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(demo_command, "write_demo", write)
 
 
-def test_a_demo_is_written_where_it_is_asked_for(
+def test_writes_the_log_to_a_directory(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "demo"
@@ -37,7 +37,7 @@ def test_a_demo_is_written_where_it_is_asked_for(
     assert main(["demo", str(folder)]) == 2
 
 
-def test_a_demo_is_shown_and_gone_after(
+def test_serves_and_deletes_a_temporary_log(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     shown: list[Path] = []

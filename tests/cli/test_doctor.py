@@ -26,7 +26,7 @@ def ask(capfd: pytest.CaptureFixture[str], *words: str) -> tuple[int, list[tuple
     return status, [(it["weight"], f"{it['text']} {it['advice']}") for it in found]
 
 
-def test_says_what_is_installed(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_reports_the_installation(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     main(["doctor", "--no-config"])
     out = capfd.readouterr().out
     assert out.startswith("tracklight ")
@@ -36,7 +36,7 @@ def test_says_what_is_installed(capfd: pytest.CaptureFixture[str], tmp_path: Pat
     assert not (tmp_path / "cache").exists()
 
 
-def test_a_folder_that_cannot_be_written_to_is_wrong(
+def test_reports_an_unwritable_folder_as_error(
     capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").touch()
@@ -45,7 +45,7 @@ def test_a_folder_that_cannot_be_written_to_is_wrong(
     assert "notes cannot be kept" in capfd.readouterr().out
 
 
-def test_a_whole_log(small_logdir: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_reports_contents_of_a_log(small_logdir: Path, capfd: pytest.CaptureFixture[str]) -> None:
     status, found = ask(capfd, str(small_logdir), "--exclude=kinds")
     words = dict(map(reversed, found))  # type: ignore[arg-type]
     assert any("event files of" in text for text in words)
@@ -55,7 +55,7 @@ def test_a_whole_log(small_logdir: Path, capfd: pytest.CaptureFixture[str]) -> N
     assert status == (4 if "wrong" in words.values() else 0)
 
 
-def test_damage_and_runs_without_values_are_told(
+def test_reports_corrupt_records_and_empty_runs(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     for run in ("broken", "empty"):
@@ -72,7 +72,7 @@ def test_damage_and_runs_without_values_are_told(
     assert any(w == "note" and "1 run without data: empty" in text for w, text in found)
 
 
-def test_a_log_without_event_files_says_what_is_there(
+def test_explains_a_directory_without_event_files(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "logs" / "mlruns").mkdir(parents=True)
@@ -82,13 +82,13 @@ def test_a_log_without_event_files_says_what_is_there(
     assert "MLflow" in found[2][1]
 
 
-def test_a_log_that_is_nowhere(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_reports_a_missing_directory(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     status, found = ask(capfd, str(tmp_path / "nowhere"))
     assert status == 4
     assert "there is no such directory" in found[0][1]
 
 
-def test_a_missing_extra_is_named_with_its_packages(
+def test_names_missing_extras_with_their_packages(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(doctor, "_find_version", lambda package: None)
@@ -99,7 +99,7 @@ def test_a_missing_extra_is_named_with_its_packages(
 
 
 @pytest.mark.parametrize("suffix", ["", ".tmp"])
-def test_debugger_dumps_are_named(
+def test_recognizes_debugger_dumps(
     suffix: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "logs" / "debug"
@@ -117,7 +117,7 @@ def test_debugger_dumps_are_named(
         assert not any("event file" in text for weight, text in found if weight == "wrong")
 
 
-def test_other_files_without_a_dashboard_are_named(
+def test_recognizes_other_unsupported_files(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     old, new = (tmp_path / "logs" / run / "plugins" / "profile" / "1" for run in ("old", "new"))
@@ -132,7 +132,7 @@ def test_other_files_without_a_dashboard_are_named(
     assert any("Weights & Biases run files: . " in text for text in texts)
 
 
-def test_projector_and_profile_data_are_counted(
+def test_counts_embeddings_and_captures(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     logdir = tmp_path / "logs"
@@ -148,7 +148,7 @@ def test_projector_and_profile_data_are_counted(
     assert not any("without data" in text or "no event file" in text for text in texts)
 
 
-def test_an_embedding_that_cannot_be_read_is_explained(
+def test_reports_unreadable_embeddings(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "logs").mkdir()
@@ -157,7 +157,7 @@ def test_an_embedding_that_cannot_be_read_is_explained(
     assert any("Projector cannot show words.npy" in text for _, text in found)
 
 
-def test_data_that_graphs_shows_has_a_dashboard(
+def test_counts_run_metadata_as_graphs(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "logs").mkdir()
@@ -181,7 +181,7 @@ def test_data_that_graphs_shows_has_a_dashboard(
         ([[0, 1, 2], [1, 2, 3]], "as after a restart"),
     ],
 )
-def test_restarts_are_mentioned_only_where_there_may_be_one(
+def test_mentions_restarts_only_where_possible(
     files: list[list[int]], cause: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "logs").mkdir()

@@ -65,20 +65,20 @@ def out(tmp_path: Path) -> Path:
     return tmp_path / "scalars.csv"
 
 
-def test_an_empty_directory(tmp_path: Path, out: Path, capfd: Captured) -> None:
+def test_fails_for_an_empty_directory(tmp_path: Path, out: Path, capfd: Captured) -> None:
     logdir = tmp_path / "empty"
     logdir.mkdir()
     assert_fails(str(logdir), f'no event files in "{logdir}"', capfd, out)
 
 
-def test_a_file_that_is_no_log(tmp_path: Path, out: Path, capfd: Captured) -> None:
+def test_fails_for_a_file_that_is_not_a_log(tmp_path: Path, out: Path, capfd: Captured) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("no log")
     assert_fails(str(path), f'"{path}" is a file; give the directory that holds it', capfd, out)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="permissions work differently there")
-def test_an_unreadable_directory(imported: None, unprivileged_path: Path, capfd: Captured) -> None:
+def test_fails_for_an_unreadable_directory(imported: None, unprivileged_path: Path, capfd: Captured) -> None:
     logdir = unprivileged_path / "logs"
     write(logdir / "a", scalar("loss", 0, 0.5))
     logdir.chmod(0)
@@ -88,7 +88,7 @@ def test_an_unreadable_directory(imported: None, unprivileged_path: Path, capfd:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="permissions work differently there")
-def test_a_log_of_which_a_part_cannot_be_read(
+def test_reports_unreadable_parts_and_exports_the_rest(
     imported: None, unprivileged_path: Path, capfd: Captured
 ) -> None:
     logdir = unprivileged_path / "logs"
@@ -107,7 +107,7 @@ def test_a_log_of_which_a_part_cannot_be_read(
 
 
 @pytest.mark.skipif(os.name == "nt", reason="permissions work differently there")
-def test_one_of_two_directories_cannot_be_read(
+def test_fails_if_one_of_two_directories_is_unreadable(
     imported: None, unprivileged_path: Path, capfd: Captured
 ) -> None:
     write(unprivileged_path / "a/run", scalar("loss", 0, 0.5))
@@ -116,13 +116,13 @@ def test_one_of_two_directories_cannot_be_read(
     assert_fails(spec, f'cannot list "{unprivileged_path}/b"', capfd, unprivileged_path / "x.csv")
 
 
-def test_runs_that_are_filtered_out(small_logdir: Path, out: Path, capfd: Captured) -> None:
+def test_fails_if_all_runs_are_excluded(small_logdir: Path, out: Path, capfd: Captured) -> None:
     assert main(["inspect", str(small_logdir), "--include=none*"]) == 1
     said = capfd.readouterr().err
     assert said == f'tracklight: no run in "{small_logdir}" is left by --include and --exclude\n'
 
 
-def test_nothing_of_the_kind(tmp_path: Path, out: Path, capfd: Captured) -> None:
+def test_fails_if_there_are_no_values_of_the_kind(tmp_path: Path, out: Path, capfd: Captured) -> None:
     write(tmp_path / "logs/a", scalar("loss", 0, 0.5))
     for kind in ("histograms", "text", "images", "audio"):
         target = out if kind in ("histograms", "text") else tmp_path / "media"
@@ -137,7 +137,7 @@ def test_nothing_of_the_kind(tmp_path: Path, out: Path, capfd: Captured) -> None
 
 
 @pytest.mark.parametrize("flag", ["--profile", "--embeddings"])
-def test_other_summaries(flag: str, tmp_path: Path, capfd: Captured) -> None:
+def test_fails_for_unreadable_directories_in_other_modes(flag: str, tmp_path: Path, capfd: Captured) -> None:
     (tmp_path / "notes.txt").write_text("no log")
     if flag == "--profile":
         assert main(["inspect", flag, str(tmp_path / "notes.txt")]) == 1
@@ -168,11 +168,11 @@ def clear_instances() -> None:
     s3fs.S3FileSystem.clear_instance_cache()
 
 
-def test_a_bucket_that_does_not_exist(s3: str, out: Path, capfd: Captured) -> None:
+def test_fails_for_a_missing_bucket(s3: str, out: Path, capfd: Captured) -> None:
     assert_fails("s3://missing/logs", 'there is nothing at "s3://missing/logs"', capfd, out)
 
 
-def test_s3_without_credentials(
+def test_fails_without_s3_credentials(
     s3: str, out: Path, monkeypatch: pytest.MonkeyPatch, capfd: Captured
 ) -> None:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
@@ -183,7 +183,7 @@ def test_s3_without_credentials(
     assert_fails("s3://bucket/logs", "Unable to locate credentials", capfd, out)
 
 
-def test_an_endpoint_that_cannot_be_reached(
+def test_fails_for_an_unreachable_endpoint(
     s3: str, out: Path, monkeypatch: pytest.MonkeyPatch, capfd: Captured
 ) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
@@ -192,7 +192,7 @@ def test_an_endpoint_that_cannot_be_reached(
     assert_fails("s3://bucket/logs", "Could not connect to the endpoint URL", capfd, out)
 
 
-def test_a_web_server_that_cannot_be_reached(
+def test_fails_for_an_unreachable_web_server(
     out: Path, monkeypatch: pytest.MonkeyPatch, capfd: Captured
 ) -> None:
     monkeypatch.setenv("no_proxy", "127.0.0.1")
@@ -200,7 +200,7 @@ def test_a_web_server_that_cannot_be_reached(
     assert_fails("http://127.0.0.1:9/logs", "cannot connect to 127.0.0.1:9", capfd, out)
 
 
-def test_a_store_that_never_answers_ends_the_program(tmp_path: Path) -> None:
+def test_exits_if_a_store_never_responds(tmp_path: Path) -> None:
     """The thread that still waits for the store must not keep the program from ending."""
     program = f"""
 import sys, threading
@@ -223,7 +223,7 @@ sys.exit(main(["export", "gs://bucket/logs", "--no-cache", "--out", {str(tmp_pat
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_value_that_cannot_be_decoded_is_left_out_and_reported(
+def test_skips_and_reports_undecodable_values(
     tmp_path: Path, out: Path, capfd: Captured
 ) -> None:
     values = [summary.text("words", "hello"), summary.tensor("words", np.eye(2))]

@@ -6,7 +6,7 @@ from tracklight.cli.flags import parse_flags
 from tracklight.errors import UsageError
 
 
-def test_serving_is_the_default() -> None:
+def test_serve_is_the_default_command() -> None:
     assert parse_flags(["--logdir", "logs"]).command == "serve"
     assert parse_flags(["logs"]).directories == ["logs"]
     assert parse_flags(["serve", "a", "b"]).directories == ["a", "b"]
@@ -14,7 +14,7 @@ def test_serving_is_the_default() -> None:
 
 
 @pytest.mark.parametrize("flag", ["--path_prefix", "--path-prefix", "--path"])
-def test_either_spelling_and_prefixes_work(flag: str) -> None:
+def test_accepts_underscores_and_prefixes(flag: str) -> None:
     assert parse_flags(["logs", f"{flag}=/a_b"]).path_prefix == "/a_b"
     assert parse_flags(["logs", flag, "/a_b"]).path_prefix == "/a_b"
 
@@ -30,7 +30,7 @@ def test_either_spelling_and_prefixes_work(flag: str) -> None:
         (["--logtostderr"], "standard error"),
     ],
 )
-def test_flags_that_say_nothing_here_are_passed_over_with_the_reason(
+def test_ignored_flags_add_a_note_with_the_reason(
     words: list[str], why: str
 ) -> None:
     flags = parse_flags(["--logdir", "logs", *words])
@@ -41,13 +41,13 @@ def test_flags_that_say_nothing_here_are_passed_over_with_the_reason(
 
 
 @pytest.mark.parametrize("flag", ["--db", "--grpc_data_provider"])
-def test_logs_that_come_from_elsewhere_cannot_be_passed_over(flag: str) -> None:
+def test_rejects_unsupported_data_sources(flag: str) -> None:
     assert parse_flags(["--logdir=logs", f"{flag}="]).notes == []
     with pytest.raises(UsageError, match="give --logdir"):
         parse_flags([f"{flag}=somewhere"])
 
 
-def test_flags_of_tensorboard_mean_the_same() -> None:
+def test_tensorboard_flags_have_the_same_meaning() -> None:
     line = "--logdir ./logs --port 6006 --host 0.0.0.0 --path_prefix /a --window_title Lab"
     flags = parse_flags([*line.split(), "--reload_interval=2.5", "--reuse_port=True"])
 
@@ -59,12 +59,12 @@ def test_flags_of_tensorboard_mean_the_same() -> None:
 
 
 @pytest.mark.parametrize("words", [["--reuse_port=1"], ["--reload_interval=-1"], ["--port=x"]])
-def test_values_that_tensorboard_does_not_take_are_not_taken_here(words: list[str]) -> None:
+def test_rejects_values_that_tensorboard_rejects(words: list[str]) -> None:
     with pytest.raises(UsageError, match="argument --"):
         parse_flags(["logs", *words])
 
 
-def test_tensorboards_inspect_is_a_command_here() -> None:
+def test_inspect_flag_becomes_the_inspect_command() -> None:
     flags = parse_flags(["--logdir", "logs", "--inspect", "--tag", "loss"])
     assert (flags.command, flags.tag) == ("inspect", ["loss"])
     assert parse_flags(["--inspect", "--event_file=x"]).event_file == "x"
@@ -79,7 +79,7 @@ def test_ports() -> None:
             parse_flags(["logs", f"--port={port}"])
 
 
-def test_the_cache_is_used_unless_files_are_inspected() -> None:
+def test_inspect_does_not_use_the_cache_by_default() -> None:
     assert parse_flags(["logs"]).cache
     assert not parse_flags(["logs", "--no-cache"]).cache
     assert not parse_flags(["inspect", "logs"]).cache
@@ -89,6 +89,6 @@ def test_the_cache_is_used_unless_files_are_inspected() -> None:
 @pytest.mark.parametrize(
     "words", [["logs", "--bogus"], ["export", "--out"], ["export", "x", "--format=pdf", "--out=-"]]
 )
-def test_what_makes_no_sense_is_told(words: list[str]) -> None:
+def test_rejects_invalid_arguments(words: list[str]) -> None:
     with pytest.raises(UsageError, match="--help"):
         parse_flags(words)

@@ -13,7 +13,7 @@ def make_catalog(done: int, total: int) -> Any:
     return SimpleNamespace(progress=progress, version=0)
 
 
-def test_the_bar_goes_once_the_log_was_read() -> None:
+def test_bar_disappears_once_the_log_is_read() -> None:
     out, catalog = Terminal(), make_catalog(1, 4)
     with show_loading(catalog, out):
         wait_until(lambda: "25%" in out.getvalue())
@@ -25,7 +25,7 @@ def test_the_bar_goes_once_the_log_was_read() -> None:
     assert out.getvalue() == drawn
 
 
-def test_an_empty_log_needs_no_bar() -> None:
+def test_shows_no_bar_for_an_empty_log() -> None:
     out, looks = Terminal(), 0
 
     class Empty:

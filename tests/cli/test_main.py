@@ -35,7 +35,7 @@ def test_inspect(small_logdir: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert err == ""
 
 
-def test_inspect_as_json_of_some(small_logdir: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_inspect_json_of_a_selection(small_logdir: Path, capfd: pytest.CaptureFixture[str]) -> None:
     words = ["inspect", str(small_logdir), "--json", "--run", "run*/*", "--tag", "acc"]
     assert main(words) == 0
 
@@ -44,7 +44,7 @@ def test_inspect_as_json_of_some(small_logdir: Path, capfd: pytest.CaptureFixtur
     assert list(runs["run10/train"]["tags"]) == ["acc"]
 
 
-def test_inspect_leaves_no_cache(small_logdir: Path, tmp_path: Path) -> None:
+def test_inspect_writes_no_cache(small_logdir: Path, tmp_path: Path) -> None:
     assert main(["inspect", str(small_logdir), "--json"]) == 0
     assert not (tmp_path / "cache").exists()
 
@@ -66,7 +66,7 @@ def test_export(small_logdir: Path, tmp_path: Path) -> None:
     assert len(out.read_text().splitlines()) == 1 + 8 + 1
 
 
-def test_export_to_the_standard_output(
+def test_export_to_standard_output(
     small_logdir: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     words = ["export", str(small_logdir), "--format=json", "--out=-", "--run=run10/train"]
@@ -132,7 +132,7 @@ def test_export_to_the_standard_output(
         (["demo", "LOG"], 2, "is not empty"),
     ],
 )
-def test_a_fault_is_one_sentence(
+def test_errors_are_one_line(
     words: list[str],
     status: int,
     sentence: str,
@@ -153,7 +153,7 @@ def test_a_fault_is_one_sentence(
     assert err.count("\n") == 1
 
 
-def test_one_event_file_is_a_log(small_logdir: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_reads_a_single_event_file(small_logdir: Path, capfd: pytest.CaptureFixture[str]) -> None:
     file = str(small_logdir / "kinds" / NAME)
     for words in (["inspect", file], ["--inspect", "--event_file", file]):
         assert main([*words, "--json", "--tag=matrix"]) == 0
@@ -163,7 +163,7 @@ def test_one_event_file_is_a_log(small_logdir: Path, capfd: pytest.CaptureFixtur
         assert [it["path"] for it in run["files"]] == [NAME]
 
 
-def test_a_directory_named_like_a_mistyped_command_is_served(
+def test_serves_a_directory_named_like_a_mistyped_command(
     small_logdir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     small_logdir.rename(small_logdir.with_name("insepct"))
@@ -173,7 +173,7 @@ def test_a_directory_named_like_a_mistyped_command_is_served(
     assert flags.command == "serve"
 
 
-def test_missing_paths_below_the_current_directory_are_relative(
+def test_error_shows_missing_paths_relative_to_the_current_directory(
     small_logdir: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(small_logdir)
@@ -201,7 +201,7 @@ def server(small_logdir: Path) -> Iterator[subprocess.Popen[str]]:
         process.kill()
 
 
-def test_serve_says_where_and_ends_on_ctrl_c(server: subprocess.Popen[str]) -> None:
+def test_serve_prints_the_url_and_stops_on_ctrl_c(server: subprocess.Popen[str]) -> None:
     assert server.stdout is not None and server.stderr is not None
     line = server.stdout.readline()
     said = re.fullmatch(r"tracklight at (http://localhost:\d+/) \(Ctrl-C to quit\)\n", line)
@@ -216,7 +216,7 @@ def test_serve_says_where_and_ends_on_ctrl_c(server: subprocess.Popen[str]) -> N
     assert note.startswith("tracklight: note: --samples-per-plugin is not needed: ")
 
 
-def test_a_log_that_is_not_there_yet_is_waited_for(tmp_path: Path) -> None:
+def test_serve_waits_for_a_missing_log(tmp_path: Path) -> None:
     command = [*COMMAND, "--logdir", str(tmp_path / "later"), "--port=0"]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -235,7 +235,7 @@ def test_a_log_that_is_not_there_yet_is_waited_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there is no such signal")
-def test_a_reader_that_has_seen_enough_is_no_fault(nasty_logdir: Path) -> None:
+def test_closed_pipe_is_not_an_error(nasty_logdir: Path) -> None:
     command = [*COMMAND, "inspect", str(nasty_logdir), "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None and process.stderr is not None
@@ -244,7 +244,7 @@ def test_a_reader_that_has_seen_enough_is_no_fault(nasty_logdir: Path) -> None:
         assert process.stderr.read() == b""
 
 
-def test_password_prints_what_auth_takes(
+def test_password_prints_the_value_for_auth(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("getpass.getpass", lambda prompt: "sesame")

@@ -26,7 +26,7 @@ def count_runs(url: str) -> int:
         return len(json.load(answer)["runs"])
 
 
-def test_a_program_is_configured_and_launched(small_logdir: Path) -> None:
+def test_configure_and_launch(small_logdir: Path) -> None:
     tensorboard = program.TensorBoard()
     tensorboard.configure(argv=[None, "--logdir", str(small_logdir), "--port", "0"])
     url = tensorboard.launch()
@@ -36,7 +36,7 @@ def test_a_program_is_configured_and_launched(small_logdir: Path) -> None:
         wait_until(lambda: count_runs(url) > 1)
 
 
-def test_flags_may_be_named(small_logdir: Path) -> None:
+def test_configure_accepts_keyword_flags(small_logdir: Path) -> None:
     tensorboard = program.TensorBoard()
     tensorboard.configure(
         logdir=small_logdir, port=0, path_prefix="/tb", bind_all=False, read_only=True, host=None
@@ -46,7 +46,7 @@ def test_flags_may_be_named(small_logdir: Path) -> None:
     tensorboard.board.close()
 
 
-def test_what_makes_no_sense_is_told_when_it_is_configured() -> None:
+def test_configure_rejects_invalid_flags() -> None:
     tensorboard = program.TensorBoard()
     with pytest.raises(UsageError, match="--prot"):
         tensorboard.configure(argv=["tensorboard", "--prot=1"])
@@ -54,14 +54,14 @@ def test_what_makes_no_sense_is_told_when_it_is_configured() -> None:
         tensorboard.configure(argv=["tensorboard", "--inspect", "--logdir", "logs"])
 
 
-def test_a_program_may_block(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_main_blocks(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     tensorboard = program.TensorBoard()
     tensorboard.configure(argv=["", "--logdir", str(tmp_path), "--host", "203.0.113.7"])
     assert tensorboard.main() == 3
     assert "cannot listen" in capsys.readouterr().err
 
 
-def test_the_command_is_there_as_a_module() -> None:
+def test_python_m_tracklight() -> None:
     asked = [sys.executable, "-m", "tracklight.main", "--version"]
     said = subprocess.run(asked, capture_output=True, text=True, check=True)
     assert said.stdout.startswith("tracklight ")

@@ -29,7 +29,7 @@ def start(*words: str) -> int:
     return main(["--no-config", "--no-cache", *words])
 
 
-def test_a_server_is_told_what_the_flags_say(small_logdir: Path, served: list[Settings]) -> None:
+def test_settings_follow_the_flags(small_logdir: Path, served: list[Settings]) -> None:
     words = "--port=7 --path_prefix=/a --window_title=Lab --trusted-host=lab.example --read-only"
     assert start(str(small_logdir), *words.split(), "--no-token", "--alert=loss nan") == 0
     (settings,) = served
@@ -39,7 +39,7 @@ def test_a_server_is_told_what_the_flags_say(small_logdir: Path, served: list[Se
     assert [rule.tag for rule in settings.alerts.rules] == ["loss"]
 
 
-def test_nothing_said_is_what_settings_say_by_default(
+def test_settings_have_the_same_defaults(
     small_logdir: Path, served: list[Settings]
 ) -> None:
     assert start(str(small_logdir)) == 0
@@ -55,7 +55,7 @@ def test_hosts(words: list[str], host: str, small_logdir: Path, served: list[Set
     assert served[0].host == host
 
 
-def test_the_browser_is_opened_when_asked(
+def test_opens_the_browser(
     small_logdir: Path,
     served: list[Settings],
     monkeypatch: pytest.MonkeyPatch,
@@ -70,7 +70,7 @@ def test_the_browser_is_opened_when_asked(
     assert "no browser could be opened" in capfd.readouterr().err
 
 
-def test_how_often_to_look() -> None:
+def test_reload_interval() -> None:
     for words, seconds in (([], None), (["--reload_interval=0"], 0.0), (["--reload_int=5"], 5.0)):
         flags = parse_flags(["--no-config", "logs", *words])
         assert serve.parse_settings(flags).reload_interval_s == seconds

@@ -52,7 +52,7 @@ def load() -> dict[str, Callable[[str], None]]:
 
 
 @pytest.mark.slow
-def test_the_cells_of_a_tutorial(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_notebook_tutorial(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     show = load()["tracklight"]
     show("--logdir logs --port 0  # the first")
     first = list_instances()
@@ -86,7 +86,7 @@ def test_the_cells_of_a_tutorial(folder: Path, capsys: pytest.CaptureFixture[str
     assert again and again[0].pid != first[0].pid
 
 
-def test_what_goes_wrong_is_one_sentence(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_errors_are_one_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     show = load()["tracklight"]
     for line, says in {
         "--logdir logs --prot 1": "--prot",
@@ -99,7 +99,7 @@ def test_what_goes_wrong_is_one_sentence(folder: Path, capsys: pytest.CaptureFix
 
 
 @pytest.mark.parametrize("line", ["--help", "-h", "--logdir logs --help", "inspect --help"])
-def test_help_is_printed_and_ends_the_cell(
+def test_help_does_not_raise(
     line: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     load()["tracklight"](line)
@@ -109,14 +109,14 @@ def test_help_is_printed_and_ends_the_cell(
     assert list_instances() == []
 
 
-def test_nothing_is_displayed_that_is_not_served(folder: Path) -> None:
+def test_display_raises_without_a_server(folder: Path) -> None:
     with pytest.raises(UsageError, match="no board is served at port 1;"):
         tracklight.notebook.display(port=1)
     with pytest.raises(UsageError, match="no board is being served"):
         tracklight.notebook.display()
 
 
-def test_a_board_that_never_answers_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reports_a_server_that_does_not_respond(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(launch, "_MOST_WAIT_S", 0.0)
     with pytest.raises(TracklightError, match="did not answer"):
         launch.launch(["--logdir", "logs", "--port", "0"])
@@ -124,14 +124,14 @@ def test_a_board_that_never_answers_is_told(folder: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("is_there", [False, True])
-def test_tensorboard_is_served_where_nobody_else_does(
+def test_registers_tensorboard_magic_only_without_tensorboard(
     monkeypatch: pytest.MonkeyPatch, is_there: bool
 ) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: object() if is_there else None)
     assert ("tensorboard" in load()) is not is_there
 
 
-def test_a_path_of_windows_stays_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keeps_backslashes_on_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     assert boards.split_line("--logdir 'my logs' --port 6006 # note") == [
         "--logdir",
         "my logs",

@@ -37,13 +37,13 @@ def runs_of(chart: Any) -> list[str]:
     return [line["run"] for line in read_columns(chart.answer)["lines"]]
 
 
-def test_a_chart_follows_the_log(chart: Any, folder: Path) -> None:
+def test_chart_follows_the_log(chart: Any, folder: Path) -> None:
     assert chart.title == "loss" and runs_of(chart) == ["conv"]
     logs.write(folder, "vit", logs.points(range(5)))
     wait_until(lambda: runs_of(chart) == ["conv", "vit"])
 
 
-def test_a_missing_tag_is_reported_until_it_is_logged(chart: Any, folder: Path) -> None:
+def test_reports_a_missing_tag_until_it_is_logged(chart: Any, folder: Path) -> None:
     assert chart.problem == ""
     other = tracklight.notebook.chart(folder, tag="los", interval_s=0.05)
     assert runs_of(other) == []
@@ -62,7 +62,7 @@ def test_a_missing_tag_is_reported_until_it_is_logged(chart: Any, folder: Path) 
         ({"runs": ["conv", "other"]}, 'No tag "loss" in run "other".'),
     ],
 )
-def test_missing_runs_are_reported(
+def test_reports_missing_runs(
     options: dict[str, Any], problem: str, chart: Any, folder: Path
 ) -> None:
     logs.write(folder, "other", logs.points(range(3), tag="lr"))
@@ -71,14 +71,14 @@ def test_missing_runs_are_reported(
     assert other.problem.startswith(problem) and bool(other.problem) == bool(problem)
 
 
-def test_a_log_without_scalars_is_reported(chart: Any, tmp_path: Path) -> None:
+def test_reports_a_log_without_scalars(chart: Any, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     other = tracklight.notebook.chart(tmp_path / "empty", tag="loss")
     other.close()
     assert other.problem == "There are no scalars in the log yet."
 
 
-def test_a_chart_that_is_closed_follows_no_more(chart: Any, folder: Path) -> None:
+def test_closed_chart_stops_updating(chart: Any, folder: Path) -> None:
     chart.close()
     logs.write(folder, "vit", logs.points(range(5)))
     with tracklight.open(folder) as log:
@@ -87,12 +87,12 @@ def test_a_chart_that_is_closed_follows_no_more(chart: Any, folder: Path) -> Non
     other.close()
 
 
-def test_smoothing_is_between_none_and_all(folder: Path) -> None:
+def test_rejects_invalid_smoothing(folder: Path) -> None:
     with pytest.raises(UsageError, match="takes amounts from"):
         tracklight.notebook.chart(folder, tag="loss", smoothing=7.0)
 
 
-def test_a_page_that_was_not_built_has_no_charts(
+def test_raises_if_the_page_is_not_built(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("anywidget")
@@ -101,7 +101,7 @@ def test_a_page_that_was_not_built_has_no_charts(
         tracklight.notebook.chart(folder, tag="loss")
 
 
-def test_what_is_missing_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_the_missing_extra(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "anywidget", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'tracklight\[notebook\]'"):
         tracklight.notebook.chart(folder, tag="loss")

@@ -25,7 +25,7 @@ def sum_up(root: Path) -> list[InspectedEmbedding]:
     return list(summarize_embeddings(parse_roots(str(root))))
 
 
-def test_the_demo_has_labels_and_pictures(tmp_path: Path) -> None:
+def test_summarizes_labels_and_images(tmp_path: Path) -> None:
     write_embeddings(tmp_path / "run", seed=0, now=1e9)
     words, found = sum_up(tmp_path)
     assert (words.name, words.steps) == ("word_vectors", [0, 250, 1000, 4000, 16_000])
@@ -41,7 +41,7 @@ def test_the_demo_has_labels_and_pictures(tmp_path: Path) -> None:
     ]
 
 
-def test_what_does_not_fit_is_told(tmp_path: Path) -> None:
+def test_reports_inconsistent_files(tmp_path: Path) -> None:
     vectors = np.ones((5, 3), np.float32)
     vectors[2, 1] = np.nan
     np.save(tmp_path / "v.npy", vectors)
@@ -60,7 +60,7 @@ def test_what_does_not_fit_is_told(tmp_path: Path) -> None:
         assert part in sentence
 
 
-def test_files_of_weights_are_looked_into() -> None:
+def test_summarizes_checkpoint_files() -> None:
     found = {
         item.name: item.vectors
         for item in summarize_tensor_file(str(DATA / "weights/checkpoint.pth"))
@@ -70,7 +70,7 @@ def test_files_of_weights_are_looked_into() -> None:
     assert (item.name, item.vectors, item.dimensions) == ("table", 70, 150)
 
 
-def test_steps_are_listed_but_not_thousands(tmp_path: Path) -> None:
+def test_limits_the_listed_steps(tmp_path: Path) -> None:
     for step in range(30):
         shutil.copyfile(DATA / "weights/lone.pt", tmp_path / f"lone-{step}.pt")
     (found,) = sum_up(tmp_path)
@@ -78,7 +78,7 @@ def test_steps_are_listed_but_not_thousands(tmp_path: Path) -> None:
     assert any(line.endswith("18, 19 and 10 more") for line in iter_embedding_lines([found]))
 
 
-def test_the_shell_has_it_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_inspect_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     np.save(tmp_path / "v.npy", np.ones((5, 3)))
     main(["inspect", "--embeddings", "--json", "--logdir", str(tmp_path)])
     (found,) = json.loads(capsys.readouterr().out)["embeddings"]

@@ -102,14 +102,14 @@ def assert_same(found: Rows, expected: Rows) -> None:
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_what_is_exported_reads_back_the_same(name: str) -> None:
+def test_round_trips(name: str) -> None:
     assert_same(
         export_rows(SERIES, name), expect_rows([one.without_overwritten() for one in SERIES])
     )
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_overwritten_points_are_marked(name: str) -> None:
+def test_marks_overwritten_points(name: str) -> None:
     rows = export_rows(SERIES, name, overwritten=True)
 
     assert_same([row[:5] for row in rows], expect_rows(SERIES))
@@ -118,7 +118,7 @@ def test_overwritten_points_are_marked(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_batches_join_without_a_seam(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_writes_in_batches(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(export, "_ROWS", 3)
     series = [make_series("a", "x", list(range(8))), make_series("a", "y", list(range(4)))]
 
@@ -128,7 +128,7 @@ def test_batches_join_without_a_seam(name: str, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_nothing_at_all_is_still_a_file(name: str) -> None:
+def test_writes_an_empty_file_without_series(name: str) -> None:
     assert export_rows([], name) == []
 
 
@@ -139,26 +139,26 @@ def test_integers_are_not_rounded() -> None:
         assert str(1 << 62).encode() in file.getvalue()
 
 
-def test_tells_how_far_it_is() -> None:
+def test_reports_progress() -> None:
     told: list[int] = []
     export_scalars(SERIES, io.BytesIO(), "csv", on_progress=told.append)
 
     assert told == [5, 1, 0]
 
 
-def test_an_unknown_format_is_told() -> None:
+def test_rejects_an_unknown_format() -> None:
     with pytest.raises(UsageError, match='"xlsx" is none of the formats csv, json, jsonl, parquet'):
         export_scalars(SERIES, io.BytesIO(), "xlsx")
 
 
-def test_names_the_extra_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_the_missing_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
 
     with pytest.raises(MissingDependencyError, match=r"tracklight\[parquet\]"):
         export_scalars(SERIES, io.BytesIO(), "parquet")
 
 
-def test_a_file_appears_when_it_is_whole(tmp_path: Path) -> None:
+def test_output_appears_when_complete(tmp_path: Path) -> None:
     path = tmp_path / "out.csv"
     with open_output(str(path)) as file:
         file.write(b"half")
@@ -167,7 +167,7 @@ def test_a_file_appears_when_it_is_whole(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["out.csv"]
 
 
-def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
+def test_failure_keeps_the_existing_file(tmp_path: Path) -> None:
     path = tmp_path / "out.csv"
     path.write_bytes(b"before")
 
@@ -180,7 +180,7 @@ def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
-def test_a_full_disk_is_reported_with_the_name_of_the_target(
+def test_reports_a_full_disk_with_the_target_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     open_file = os.open
@@ -195,7 +195,7 @@ def test_a_full_disk_is_reported_with_the_name_of_the_target(
             file.write(b"x")
 
 
-def test_a_link_stays_a_link(tmp_path: Path) -> None:
+def test_writes_through_symlinks(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "real")
 
     with open_output(str(tmp_path / "link")) as file:
@@ -206,7 +206,7 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
-def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+def test_writes_to_pipes(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)

@@ -26,7 +26,7 @@ def logs(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_captures_of_all_kinds_for_programs(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_of_all_kinds_of_captures(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["inspect", "--profile", "--logdir", str(logs), "--json"]) == 0
     torch, broken, keras = json.loads(capsys.readouterr().out)["profiles"]
     assert [torch[key] for key in ("run", "session", "host")] == [".", "17947", "worker0"]
@@ -37,7 +37,7 @@ def test_captures_of_all_kinds_for_programs(logs: Path, capsys: pytest.CaptureFi
     assert broken["summary"] is None and "broken.xplane.pb" in broken["problem"]
 
 
-def test_a_capture_in_a_few_lines(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_formats_a_capture(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["inspect", "--profile", "--logdir", str(logs / "run")]) == 0
     said = capsys.readouterr().out
     assert "train  2026_11_15_00_37_55  host.with.dots" in said
@@ -45,12 +45,12 @@ def test_a_capture_in_a_few_lines(logs: Path, capsys: pytest.CaptureFixture[str]
     assert "86.8 %  input: 42.787 ms" in said
 
 
-def test_nothing_was_captured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_reports_a_log_without_captures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["inspect", "--profile", "--logdir", str(tmp_path)]) == 0
     assert capsys.readouterr().out == "no profile was captured here\n"
 
 
-def test_a_plain_python_program_is_told_by_functions_and_lines(
+def test_lists_functions_and_lines_of_a_python_program(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """As `tracklight.profile` writes it without a framework: lines within functions."""
@@ -75,7 +75,7 @@ def make_event(
     return {**place, "name": name, "ts": start_us, "dur": took_us}
 
 
-def test_a_program_that_was_captured_just_now(
+def test_summarizes_a_fresh_capture(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     program = """

@@ -24,7 +24,7 @@ def unzip(content: bytes) -> dict[str, bytes]:
         return {name: archive.read(name) for name in names}
 
 
-def test_a_series_is_named_by_its_steps(serve: Serve) -> None:
+def test_archive_names_files_by_step(serve: Serve) -> None:
     board = serve([RED], [RED, BLUE], [samples.SVG])
     answer = board.client.get("/api/images/archive", params={"tag": "picture"})
     assert answer.headers["content-type"] == "application/zip"
@@ -37,7 +37,7 @@ def test_a_series_is_named_by_its_steps(serve: Serve) -> None:
     }
 
 
-def test_runs_and_steps_are_chosen(serve: Serve, tmp_path: Path) -> None:
+def test_selects_runs_and_steps(serve: Serve, tmp_path: Path) -> None:
     for run in ("b", "c/d", "e"):
         records = (picture_record(step, [RED]) for step in range(5))
         logs.write(tmp_path / "logs", run, b"".join(records))
@@ -50,7 +50,7 @@ def test_runs_and_steps_are_chosen(serve: Serve, tmp_path: Path) -> None:
     assert set(unzip(posted.content)) == wanted
 
 
-def test_values_of_one_step_do_not_replace_each_other(serve: Serve, tmp_path: Path) -> None:
+def test_keeps_all_values_of_a_step(serve: Serve, tmp_path: Path) -> None:
     records = picture_record(7, [RED]) + picture_record(7, [BLUE]) + picture_record(7, [RED])
     logs.write(tmp_path / "logs", "a", records)
     board = serve()
@@ -59,7 +59,7 @@ def test_values_of_one_step_do_not_replace_each_other(serve: Serve, tmp_path: Pa
     assert len(files) == len(board.steps["step"])
 
 
-def test_what_cannot_be_read_is_named(serve: Serve, tmp_path: Path) -> None:
+def test_lists_unreadable_values(serve: Serve, tmp_path: Path) -> None:
     board = serve([RED], [BLUE])
     (path,) = (tmp_path / "logs").rglob("events*")
     data = bytearray(path.read_bytes())
@@ -71,7 +71,7 @@ def test_what_cannot_be_read_is_named(serve: Serve, tmp_path: Path) -> None:
     assert b"a/picture step 1: " in files["not-read.txt"]
 
 
-def test_names_stay_below_their_folder(serve: Serve, tmp_path: Path) -> None:
+def test_file_names_stay_inside_the_archive(serve: Serve, tmp_path: Path) -> None:
     tag = "../../etc/pass wd\\..\\x:y/"
     logs.write(tmp_path / "logs", "a", picture_record(1, [RED], tag=tag))
     board = serve()
@@ -83,7 +83,7 @@ def test_names_stay_below_their_folder(serve: Serve, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ask", [{"tag": "none"}, {"tag": "picture", "first": 9}])
-def test_an_empty_archive_is_none(serve: Serve, ask: dict[str, str]) -> None:
+def test_returns_404_for_an_empty_selection(serve: Serve, ask: dict[str, str]) -> None:
     answer = serve([RED]).client.get("/api/images/archive", params=ask)
     assert answer.status_code == 404
     assert "there are no pictures" in answer.json()["error"]["what"].lower()

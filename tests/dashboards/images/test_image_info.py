@@ -36,7 +36,7 @@ PALETTE = Image.fromarray(noise(4, 6, 3)).convert("P")
         (samples.WEBM, ("WebM", "video/webm", 0, 0, "", 0, 0)),
     ],
 )
-def test_kinds_are_told(serve: Serve, data: bytes, told: tuple[Any, ...]) -> None:
+def test_describes_formats(serve: Serve, data: bytes, told: tuple[Any, ...]) -> None:
     (part,) = serve([data]).about()
     names = ("format", "media_type", "width", "height", "mode", "channels", "bits")
     assert tuple(part[name] for name in names) == told
@@ -44,7 +44,7 @@ def test_kinds_are_told(serve: Serve, data: bytes, told: tuple[Any, ...]) -> Non
     assert part["video"] == told[1].startswith("video/")
 
 
-def test_every_picture_of_a_value_is_told_of(serve: Serve) -> None:
+def test_describes_every_image_of_a_value(serve: Serve) -> None:
     board = serve([save(noise(side, 9, 3)) for side in (2, 3, 4)], [b"no picture"])
     assert [part["height"] for part in board.about()] == [2, 3, 4]
     (bad,) = board.about(1)
@@ -52,7 +52,7 @@ def test_every_picture_of_a_value_is_told_of(serve: Serve) -> None:
     assert bad["problem"].startswith("These 10 bytes are no picture of a known kind")
 
 
-def test_of_very_many_pictures_the_first_are_told_of(serve: Serve) -> None:
+def test_limits_the_described_images(serve: Serve) -> None:
     board = serve([save(noise(1, 1, 3))] * 1200)
     told = board.get("about").json()
     assert (told["total"], len(told["parts"])) == (1200, 1000)
@@ -93,12 +93,12 @@ def test_of_very_many_pictures_the_first_are_told_of(serve: Serve) -> None:
         (samples.mp4(duration_ms=1500, long=True), 1, 1500),
     ],
 )
-def test_animations_are_told(serve: Serve, data: bytes, frames: int, duration_ms: int) -> None:
+def test_describes_animations(serve: Serve, data: bytes, frames: int, duration_ms: int) -> None:
     (part,) = serve([data]).about()
     assert (part["frames"], part["duration_ms"]) == (frames, duration_ms)
 
 
-def test_a_photograph_is_as_wide_as_it_is_shown(serve: Serve) -> None:
+def test_size_respects_the_exif_orientation(serve: Serve) -> None:
     exif = Image.Exif()
     exif[0x0112] = 6
     (part,) = serve([save(slope(8, 24), "JPEG", exif=exif)]).about()
@@ -108,7 +108,7 @@ def test_a_photograph_is_as_wide_as_it_is_shown(serve: Serve) -> None:
 @pytest.mark.parametrize(
     ("width", "height", "tiled"), [(4096, 3, False), (4097, 3, True), (4000, 4001, True)]
 )
-def test_what_is_large_is_shown_in_tiles(
+def test_large_images_are_tiled(
     serve: Serve, width: int, height: int, tiled: bool
 ) -> None:
     (part,) = serve([save(Image.new("L", (width, height)))]).about()

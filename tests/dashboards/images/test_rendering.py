@@ -22,7 +22,7 @@ __all__ = ["open_log"]
 
 
 @pytest.mark.slow
-def test_memory_does_not_grow_with_what_was_seen(
+def test_memory_is_bounded(
     tmp_path: Path, open_log: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     caches: list[LruCache[Any, Any]] = []
@@ -46,7 +46,7 @@ def test_memory_does_not_grow_with_what_was_seen(
     assert sum(cache.size_bytes > 0 for cache in caches) == 2
 
 
-def test_without_a_mark_nothing_is_taken_from_before(tmp_path: Path, open_log: Open) -> None:
+def test_requests_without_a_fingerprint_are_not_cached(tmp_path: Path, open_log: Open) -> None:
     """The file is written anew: another picture stands where the first one stood."""
     first, second = noise(300, 300, 3, seed=1), noise(300, 400, 3, seed=2)
     logs.write(tmp_path, "a", picture_record(1, [save(first)]))

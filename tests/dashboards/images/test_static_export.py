@@ -17,7 +17,7 @@ from tracklight.plugin import Blob
 __all__ = ["open_log"]
 
 
-def test_pictures_are_carried_as_thumbnails(tmp_path: Path, open_log: Open) -> None:
+def test_exports_thumbnails(tmp_path: Path, open_log: Open) -> None:
     animation = samples.gif(3)
     values = [
         [save(noise(700, 900, 3)), b"no picture"],
@@ -50,7 +50,7 @@ def test_pictures_are_carried_as_thumbnails(tmp_path: Path, open_log: Open) -> N
     assert parts[f"picture?{second}&part=0"] == Blob(animation, "image/gif", immutable=True)
 
 
-def test_what_is_small_is_carried_as_it_was_logged(tmp_path: Path, open_log: Open) -> None:
+def test_exports_small_images_unchanged(tmp_path: Path, open_log: Open) -> None:
     data = save(noise(512, 300, 3))
     logs.write(tmp_path, "a", picture_record(1, [data]))
     parts = dict(Images(open_log(tmp_path)).export_static(["a"]))
@@ -58,6 +58,6 @@ def test_what_is_small_is_carried_as_it_was_logged(tmp_path: Path, open_log: Ope
     assert (blob.content, blob.media_type) == (data, "image/png")
 
 
-def test_nothing_is_carried_where_there_are_no_pictures(tmp_path: Path, open_log: Open) -> None:
+def test_exports_nothing_without_images(tmp_path: Path, open_log: Open) -> None:
     logs.write(tmp_path, "a", logs.points(range(3)))
     assert dict(Images(open_log(tmp_path)).export_static(["a"])) == {}
