@@ -155,8 +155,8 @@ def _check_build() -> Iterator[Finding]:
 
 
 def _check_folders() -> Iterator[Finding]:
-    yield _check_folder("what was read", get_user_cache_folder(), "--cache-dir or TRACKLIGHT_CACHE")
-    yield _check_folder("notes", get_data_dir(), "TRACKLIGHT_DATA")
+    yield _check_folder("what was read", get_user_cache_folder(), "--cache-dir or TRACKLIGHT_CACHE_DIR")
+    yield _check_folder("notes", get_data_dir(), "TRACKLIGHT_DATA_DIR")
 
 
 def _check_folder(what: str, folder: Path, other_way: str) -> Finding:

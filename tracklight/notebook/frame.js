@@ -19,7 +19,7 @@ async (board) => {
 
   const answers = async (address) => {
     try {
-      const answer = await fetch(`${address}api/health${query}`);
+      const answer = await fetch(`${address}api/v1/health${query}`);
       return answer.ok && 'version' in (await answer.json());
     } catch {
       return false;

@@ -92,7 +92,7 @@ class ChartUpdater:
         """Return the chart as it is now, encoded for the page."""
         (row,) = ChartBuilder(self._context, self.request).build()
         if row.error is not None:
-            raise UsageError(row.error.what)
+            raise UsageError(row.error.message)
         return responses.encode_columns(row)
 
     def describe_problem(self) -> str:

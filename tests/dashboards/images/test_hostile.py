@@ -36,7 +36,7 @@ def test_a_bad_picture_is_a_sentence(serve: Serve, name: str) -> None:
     for verb in ("tile", "pixels") if name in FOUND_LATE else ("thumbnail", "tile", "pixels"):
         answer = board.get(verb)
         assert answer.status_code == 422, verb
-        what = answer.json()["error"]["what"]
+        what = answer.json()["error"]["message"]
         assert what.endswith(".") and len(what) < 200
         if part["problem"]:
             assert what == part["problem"]
@@ -83,9 +83,9 @@ def test_files_may_run_nothing(serve: Serve, verb: str) -> None:
 def test_what_is_not_there_is_said(serve: Serve, verb: str, fields: dict[str, Any]) -> None:
     board = serve([save(noise(8, 8, 3))])
     ask = {"run": "a", "tag": "picture", "index": 0, **fields}
-    answer = board.client.get(f"/api/images/{verb}", params=ask)
+    answer = board.client.get(f"/api/v1/images/{verb}", params=ask)
     assert answer.status_code in (400, 404)
-    assert answer.json()["error"]["what"].endswith(".")
+    assert answer.json()["error"]["message"].endswith(".")
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_a_video_has_no_pixels(serve: Serve) -> None:
     board = serve([samples.mp4()])
     assert board.get("picture").headers["content-type"] == "video/mp4"
     for verb in ("thumbnail", "tile", "pixels"):
-        assert "video" in board.get(verb).json()["error"]["what"]
+        assert "video" in board.get(verb).json()["error"]["message"]
 
 
 def test_many_at_once_are_decoded_one_after_the_other(serve: Serve) -> None:

@@ -173,7 +173,7 @@ def describe_image(part: int, data: bytes, explain: Callable[[Exception], Proble
     try:
         header = read_header(data)
     except FormatError as error:
-        return ImageInfo(part, detect_format(data).name, len(data), problem=explain(error).what)
+        return ImageInfo(part, detect_format(data).name, len(data), problem=explain(error).message)
     width, height = header.display_size
     return ImageInfo(
         part=part,
