@@ -96,9 +96,9 @@ def _iter_events(number: int, rng: np.random.Generator) -> Iterator[bytes]:
 
 def _wait_until_read(site: Website, runs: int) -> None:
     """Until it has all sessions, as is waited for TensorBoard; each has answered once then."""
-    while site.get("api/status")["status"]["loading"] or len(site.get("api/runs")["runs"]) < runs:
+    while site.get("api/v1/status")["status"]["loading"] or len(site.get("api/v1/runs")["runs"]) < runs:
         time.sleep(0.2)
-    site.read("api/hparams/sessions", how="last")
+    site.read("api/v1/hparams/sessions", how="last")
 
 
 def _look(browser: Browser, site: Website) -> tuple[float, float, float]:

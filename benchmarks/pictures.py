@@ -113,7 +113,7 @@ def _jump(page: Page, logdir: Path, step: int) -> float:
 
 def _measure_growth(site: Website, shape: Images, count: int) -> Row:
     """What the server holds before any picture, after some, and after some more."""
-    series = site.post("api/images/steps", {"tags": [TAG]})["series"][0]
+    series = site.post("api/v1/images/steps", {"tags": [TAG]})["series"][0]
     places = iter(zip(series["index"], series["mark"], strict=True))
     held = [site.measure_memory().rss_mib]
     for _ in range(_ROUNDS):
@@ -131,8 +131,8 @@ def _measure_growth(site: Website, shape: Images, count: int) -> Row:
 
 def _look_at(site: Website, ask: dict[str, str], parts: int) -> None:
     for part in range(parts):
-        site.read("api/images/thumbnail", **ask, part=str(part), size="256")
-        site.read("api/images/pixels", **ask, part=str(part), width="8", height="8")
+        site.read("api/v1/images/thumbnail", **ask, part=str(part), size="256")
+        site.read("api/v1/images/pixels", **ask, part=str(part), width="8", height="8")
 
 
 def _wait_for_us(site: Website, shape: Images) -> None:

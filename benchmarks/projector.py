@@ -137,17 +137,17 @@ def _time_layout(site: Website, method: dict[str, Any]) -> tuple[float, float]:
     """Seconds until a layout is there, and how far it can be trusted."""
     (row,) = _wait_for_rows(site)
     began = time.perf_counter()
-    job = site.post("api/projector/project", {"id": row["id"], "method": method})
+    job = site.post("api/v1/projector/project", {"id": row["id"], "method": method})
     while job["state"] in ("waiting", "running"):
         if time.perf_counter() - began > _PATIENCE_S:
             raise TimeoutError("the layout was never ready")
         time.sleep(0.05)
         # What was seen already is not sent again.
-        job = site.get("api/projector/layout", job=job["job"], seen=str(job["frame"]))["job"]
+        job = site.get("api/v1/projector/layout", job=job["job"], seen=str(job["frame"]))["job"]
     if job["state"] != "done":
         raise RuntimeError(job["problem"])
     taken_s = time.perf_counter() - began
-    return taken_s, float(site.get("api/projector/quality", job=job["job"])["trust"])
+    return taken_s, float(site.get("api/v1/projector/quality", job=job["job"])["trust"])
 
 
 def _time_search(site: Website) -> float:
@@ -157,7 +157,7 @@ def _time_search(site: Website) -> float:
     taken = []
     for _ in range(5):
         began = time.perf_counter()
-        site.post("api/projector/search", ask)
+        site.post("api/v1/projector/search", ask)
         taken.append(time.perf_counter() - began)
     return min(taken)
 
@@ -165,7 +165,7 @@ def _time_search(site: Website) -> float:
 def _wait_for_rows(site: Website) -> list[dict[str, Any]]:
     """The embeddings, once the log was looked at."""
     while True:
-        rows: list[dict[str, Any]] = site.get("api/projector/embeddings")["embeddings"]
+        rows: list[dict[str, Any]] = site.get("api/v1/projector/embeddings")["embeddings"]
         if rows:
             return rows
         time.sleep(0.05)

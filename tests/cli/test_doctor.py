@@ -14,8 +14,8 @@ from tracklight.cli.doctor import EXTRAS
 
 @pytest.fixture(autouse=True)
 def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRACKLIGHT_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("TRACKLIGHT_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("TRACKLIGHT_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("TRACKLIGHT_DATA_DIR", str(tmp_path / "data"))
 
 
 def ask(capfd: pytest.CaptureFixture[str], *words: str) -> tuple[int, list[tuple[str, str]]]:
@@ -40,7 +40,7 @@ def test_reports_an_unwritable_folder_as_error(
     capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").touch()
-    monkeypatch.setenv("TRACKLIGHT_DATA", str(tmp_path / "file" / "data"))
+    monkeypatch.setenv("TRACKLIGHT_DATA_DIR", str(tmp_path / "file" / "data"))
     assert main(["doctor", "--no-config"]) == 4
     assert "notes cannot be kept" in capfd.readouterr().out
 

@@ -206,7 +206,7 @@ def test_serve_prints_the_url_and_stops_on_ctrl_c(server: subprocess.Popen[str])
     line = server.stdout.readline()
     said = re.fullmatch(r"tracklight at (http://localhost:\d+/) \(Ctrl-C to quit\)\n", line)
     assert said is not None
-    with urllib.request.urlopen(said[1] + "api/runs", timeout=60) as answer:
+    with urllib.request.urlopen(said[1] + "api/v1/runs", timeout=60) as answer:
         assert answer.status == 200
 
     server.send_signal(signal.SIGINT)
@@ -225,7 +225,7 @@ def test_serve_waits_for_a_missing_log(tmp_path: Path) -> None:
             assert process.stdout is not None and process.stderr is not None
             (url,) = re.findall(r"http://\S+", process.stdout.readline())
             # Who started us may ignore Ctrl-C, and then so does a server until it runs.
-            with urllib.request.urlopen(f"{url}api/runs", timeout=60) as answer:
+            with urllib.request.urlopen(f"{url}api/v1/runs", timeout=60) as answer:
                 assert answer.status == 200
             process.send_signal(signal.SIGINT)
             assert process.wait(60) == 0

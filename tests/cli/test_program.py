@@ -17,12 +17,12 @@ from tracklight.errors import UsageError
 
 @pytest.fixture(autouse=True)
 def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRACKLIGHT_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("TRACKLIGHT_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("TRACKLIGHT_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("TRACKLIGHT_DATA_DIR", str(tmp_path / "data"))
 
 
 def count_runs(url: str) -> int:
-    with urllib.request.urlopen(url + "api/runs", timeout=60) as answer:
+    with urllib.request.urlopen(url + "api/v1/runs", timeout=60) as answer:
         return len(json.load(answer)["runs"])
 
 

@@ -33,8 +33,8 @@ class Shell:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    monkeypatch.setenv("TRACKLIGHT_DATA", str(tmp_path / "data"))
-    monkeypatch.setenv("TRACKLIGHT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("TRACKLIGHT_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("TRACKLIGHT_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     logs.write(tmp_path / "logs", "conv", logs.points(range(3)))
     logs.write(tmp_path / "logs2", "vit", logs.points(range(3)))

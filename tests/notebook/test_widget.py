@@ -18,7 +18,7 @@ from tracklight.server.page import PAGE_DIR
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("TRACKLIGHT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("TRACKLIGHT_CACHE_DIR", str(tmp_path / "cache"))
     logs.write(tmp_path / "logs", "conv", logs.points(range(3)))
     return tmp_path / "logs"
 

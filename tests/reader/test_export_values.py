@@ -27,7 +27,7 @@ Rows = list[dict[str, Any]]
 
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRACKLIGHT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("TRACKLIGHT_CACHE_DIR", str(tmp_path / "cache"))
 
 
 def export(logdir: Path, kind: str, out: Path, *words: str) -> Path:

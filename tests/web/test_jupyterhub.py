@@ -41,7 +41,7 @@ c.Spawner.cmd = ["{python}", "-m", "jupyterhub.singleuser"]
 c.Spawner.args = ["--allow-root"]
 c.Spawner.default_url = "/lab/tree/board.ipynb"
 c.Spawner.environment = {{"PYTHONPATH": {paths!r}}}
-c.Spawner.env_keep = ["PATH", "TRACKLIGHT_DATA", "TRACKLIGHT_CACHE"]
+c.Spawner.env_keep = ["PATH", "TRACKLIGHT_DATA_DIR", "TRACKLIGHT_CACHE_DIR"]
 """
 
 
@@ -52,8 +52,8 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         pytest.importorskip(module)
     if shutil.which("configurable-http-proxy") is None:
         pytest.skip("configurable-http-proxy is not installed")
-    monkeypatch.setenv("TRACKLIGHT_DATA", str(tmp_path / "data"))
-    monkeypatch.setenv("TRACKLIGHT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("TRACKLIGHT_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("TRACKLIGHT_CACHE_DIR", str(tmp_path / "cache"))
     home = tmp_path / "ada"
     logs.write(home / "logs", "conv", logs.points(range(30)))
     write_notebook(home / "board.ipynb")

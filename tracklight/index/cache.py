@@ -185,7 +185,7 @@ def _add_to_chain(chains: SegmentChains, segment: Segment) -> None:
 
 def get_user_cache_folder() -> Path:
     """The folder in which the caches of all logs are kept unless another is chosen."""
-    chosen = os.environ.get("TRACKLIGHT_CACHE")
+    chosen = os.environ.get("TRACKLIGHT_CACHE_DIR")
     if chosen:
         return Path(chosen)
     if sys.platform == "darwin":

@@ -23,7 +23,7 @@ async (options) => {
 
   const isReachable = async (url) => {
     try {
-      const response = await fetch(`${url}api/health${query}`);
+      const response = await fetch(`${url}api/v1/health${query}`);
       return response.ok && 'version' in (await response.json());
     } catch {
       return false;

@@ -102,7 +102,7 @@ class ChartUpdater:
         """Return the current chart, encoded for the page."""
         (chart,) = ChartBuilder(self._context, self.request).build()
         if chart.error is not None:
-            raise UsageError(chart.error.what)
+            raise UsageError(chart.error.message)
         return responses.encode_columns(chart)
 
     def describe_problem(self) -> str:

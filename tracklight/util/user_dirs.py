@@ -12,7 +12,7 @@ from tracklight.util.hashing import hash_key
 
 def get_data_dir() -> Path:
     """Tracklight's own folder for what cannot be made again, unlike a cache."""
-    chosen = os.environ.get("TRACKLIGHT_DATA")
+    chosen = os.environ.get("TRACKLIGHT_DATA_DIR")
     if chosen:
         return Path(chosen)
     if sys.platform == "darwin":

@@ -127,7 +127,7 @@ def test_our_own_writer_counts_what_is_no_number(tmp_path: Path, open_log: Open)
     odd = series.nan, series.positive_infinity, series.negative_infinity
     assert [column.tolist() for column in odd] == [[1], [2], [1]]
     assert (series.num.tolist(), series.counted.tolist()) == ([2], [2])
-    exact = ask(context, "exact", run="a", tag="w", index=0)
+    exact = ask(context, "buckets", run="a", tag="w", index=0)
     assert (exact.left.tolist(), exact.counts.tolist()) == ([1, 1.5], [1, 1])
     assert (exact.totals.nan, exact.totals.positive_infinity, exact.totals.sum) == (1, 2, 3)
 

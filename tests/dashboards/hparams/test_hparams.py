@@ -73,7 +73,7 @@ def test_some_sessions_can_be_asked_about(board: HParams) -> None:
     assert answer.trust.sessions == 12
     few = board.importance(ImportanceRequest(metric=ACCURACY, sessions=names[:3]))
     assert (few.trust.level, few.bars) == ("none", [])
-    assert few.problem is not None and few.problem.what == "Only 3 sessions have this metric."
+    assert few.problem is not None and few.problem.message == "Only 3 sessions have this metric."
 
 
 def test_curves_are_sketched(board: HParams) -> None:
@@ -122,40 +122,40 @@ def test_a_copy_of_nothing_is_empty(tmp_path: Path) -> None:
 
 @pytest.fixture
 def client(logdir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
-    monkeypatch.setenv("TRACKLIGHT_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("TRACKLIGHT_DATA_DIR", str(tmp_path / "data"))
     catalog = logs.open_catalog(logdir)
     with Watcher(catalog.roots) as watch:
         app = create_app(catalog, watch, create_policy("localhost"), page_dir=tmp_path)
         with TestClient(app, base_url="http://localhost") as client:
-            wait_until(lambda: not client.get("/api/status").json()["status"]["loading"])
+            wait_until(lambda: not client.get("/api/v1/status").json()["status"]["loading"])
             yield client
     catalog.close()
 
 
 def test_over_http(client: TestClient) -> None:
-    columns = client.get("/api/hparams/sessions?how=last", headers={"Accept": COLUMNS_MEDIA_TYPE})
+    columns = client.get("/api/v1/hparams/sessions?how=last", headers={"Accept": COLUMNS_MEDIA_TYPE})
     answer = read_columns(columns.content)
     assert len(answer["metrics"][0]["values"]) == 36
     revision = answer["revision"]
-    news = client.get("/api/hparams/sessions", params={"how": "last", "since": revision}).json()
+    news = client.get("/api/v1/hparams/sessions", params={"how": "last", "since": revision}).json()
     assert (news["base"], news["rows"]["at"]) == (revision, [])
     for query in ("how=best", "n=0", "over=sum", "step=x"):
-        assert client.get(f"/api/hparams/sessions?{query}").status_code == 400
+        assert client.get(f"/api/v1/hparams/sessions?{query}").status_code == 400
     far = revision.rpartition(".")[0] + "." + "9" * 5000
-    assert client.get(f"/api/hparams/sessions?since={far}").json()["base"] is None
-    wrong = client.post("/api/hparams/importance", json={"metric": "|gone"})
+    assert client.get(f"/api/v1/hparams/sessions?since={far}").json()["base"] is None
+    wrong = client.post("/api/v1/hparams/importance", json={"metric": "|gone"})
     assert wrong.status_code == 400
-    assert "No session has the metric" in wrong.json()["error"]["what"]
-    file = client.post("/api/hparams/export", json={"format": "markdown"})
+    assert "No session has the metric" in wrong.json()["error"]["message"]
+    file = client.post("/api/v1/hparams/export", json={"format": "markdown"})
     assert file.headers["content-type"].startswith("text/markdown")
     assert file.text.count("\n") == 38
 
 
 def test_runs_of_every_dashboard_have_these_hyperparameters(client: TestClient) -> None:
-    there = client.get("/api/runs/columns").json()["hparams"]
+    there = client.get("/api/v1/runs/columns").json()["hparams"]
     assert {column["name"] for column in there} == {"units", "dropout", "learning_rate"}
     ask = {"columns": ["hparam:learning_rate"]}
-    found = client.post("/api/runs/columns", json=ask).json()
+    found = client.post("/api/v1/runs/columns", json=ask).json()
     rates = dict(zip(found["runs"], found["columns"]["hparam:learning_rate"], strict=True))
     assert rates["grid/units=16,dropout=0.1,lr=0.01/validation"] == 0.01
 

@@ -36,7 +36,7 @@ def test_reports_invalid_images(serve: Serve, name: str) -> None:
     for verb in ("tile", "pixels") if name in FOUND_LATE else ("thumbnail", "tile", "pixels"):
         answer = board.get(verb)
         assert answer.status_code == 422, verb
-        what = answer.json()["error"]["what"]
+        what = answer.json()["error"]["message"]
         assert what.endswith(".") and len(what) < 200
         if part["problem"]:
             assert what == part["problem"]
@@ -83,9 +83,9 @@ def test_images_have_a_strict_content_security_policy(serve: Serve, verb: str) -
 def test_returns_404_for_unknown_values(serve: Serve, verb: str, fields: dict[str, Any]) -> None:
     board = serve([save(noise(8, 8, 3))])
     ask = {"run": "a", "tag": "picture", "index": 0, **fields}
-    answer = board.client.get(f"/api/images/{verb}", params=ask)
+    answer = board.client.get(f"/api/v1/images/{verb}", params=ask)
     assert answer.status_code in (400, 404)
-    assert answer.json()["error"]["what"].endswith(".")
+    assert answer.json()["error"]["message"].endswith(".")
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_videos_have_no_thumbnails_and_pixels(serve: Serve) -> None:
     board = serve([samples.mp4()])
     assert board.get("picture").headers["content-type"] == "video/mp4"
     for verb in ("thumbnail", "tile", "pixels"):
-        assert "video" in board.get(verb).json()["error"]["what"]
+        assert "video" in board.get(verb).json()["error"]["message"]
 
 
 def test_limits_concurrent_decoding(serve: Serve) -> None:

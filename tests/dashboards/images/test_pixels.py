@@ -17,7 +17,7 @@ from tracklight.server.responses import COLUMNS_MEDIA_TYPE
 
 def read(board: Board, **fields: Any) -> NDArray[Any]:
     answer = board.client.get(
-        "/api/images/pixels",
+        "/api/v1/images/pixels",
         params={"run": "a", "tag": "picture", "index": 0, **fields},
         headers={"accept": COLUMNS_MEDIA_TYPE},
     )

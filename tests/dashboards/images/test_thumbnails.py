@@ -119,7 +119,7 @@ def test_videos_support_range_requests(serve: Serve) -> None:
     data = samples.mp4()
     board = serve([data])
     ask = {"run": "a", "tag": "picture", "index": 0}
-    answer = board.client.get("/api/images/picture", params=ask, headers={"range": "bytes=4-11"})
+    answer = board.client.get("/api/v1/images/picture", params=ask, headers={"range": "bytes=4-11"})
     assert (answer.status_code, answer.content) == (206, data[4:12])
 
 
@@ -128,5 +128,5 @@ def test_responses_with_a_fingerprint_are_immutable(serve: Serve, verb: str) -> 
     board = serve([save(noise(8, 6, 3))])
     assert "immutable" in board.get(verb).headers["cache-control"]
     ask = {"run": "a", "tag": "picture", "index": 0}
-    plain = board.client.get(f"/api/images/{verb}", params=ask)
+    plain = board.client.get(f"/api/v1/images/{verb}", params=ask)
     assert plain.headers["cache-control"] == "no-store"

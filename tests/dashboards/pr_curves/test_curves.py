@@ -48,7 +48,7 @@ def test_one_that_cannot_be_read_does_not_hide_the_others(tmp_path: Path, open_l
     write(tmp_path, "a", [(0, np.zeros((4, 7)))])
     write(tmp_path, "b", [(0, GOOD)])
     wrong, right = ask(open_log(tmp_path), "curves", tags=["pr"]).curves
-    assert "has the shape [4, 7]" in wrong.error.what
+    assert "has the shape [4, 7]" in wrong.error.message
     assert wrong.columns is None
     assert right.error is None
 

@@ -127,7 +127,7 @@ def test_hosts_beside_one_another(asked: Asked) -> None:
     assert waits.parts_ms["input"] > 20 > works.parts_ms["input"]
     assert waits.step_ms == pytest.approx(sum(waits.parts_ms.values()))
     (broken,) = asked.get("hosts", "broken").hosts
-    assert broken.step_ms is None and "vm.xplane.pb" in broken.problem.what
+    assert broken.step_ms is None and "vm.xplane.pb" in broken.problem.message
 
 
 def test_nothing_to_compare_with_is_a_sentence(asked: Asked) -> None:

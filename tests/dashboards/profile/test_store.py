@@ -101,7 +101,7 @@ def test_a_broken_capture_is_a_sentence(asked: Asked) -> None:
         asked.get("overview", "broken")
     opening = asked.get("opening", "broken")
     assert opening.state == "failed"
-    assert "vm.xplane.pb" in opening.problem.what
+    assert "vm.xplane.pb" in opening.problem.message
 
 
 def test_a_capture_that_has_gone_is_a_sentence(asked: Asked) -> None:

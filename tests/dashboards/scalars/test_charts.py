@@ -118,7 +118,7 @@ def test_a_tag_that_nobody_has_is_an_empty_chart() -> None:
 
 def test_an_axis_that_nobody_has_is_told_in_its_chart() -> None:
     chart = query(Log(SHORT), "loss", x="metric:epoch")
-    assert chart.error.what == 'no run has a scalar "epoch" to put on the axis'
+    assert chart.error.message == 'no run has a scalar "epoch" to put on the axis'
 
 
 def test_a_metric_can_stand_on_the_axis_in_any_order() -> None:
@@ -147,7 +147,7 @@ def test_lines_can_be_compared_with_a_baseline() -> None:
 
 def test_a_baseline_without_the_tag_is_told_in_its_chart() -> None:
     chart = query(Log(SHORT), "loss", baseline={"run": "other"})
-    assert 'the baseline "other"' in chart.error.what
+    assert 'the baseline "other"' in chart.error.message
 
 
 def test_too_many_lines_are_refused_before_they_are_drawn() -> None:

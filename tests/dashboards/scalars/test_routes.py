@@ -17,8 +17,8 @@ QUERY = {
 
 
 def test_columns_and_json_tell_the_same(client: TestClient) -> None:
-    plain = client.post("/api/scalars/query", json=QUERY).json()
-    answer = client.post("/api/scalars/query", json=QUERY, headers={"accept": COLUMNS_MEDIA_TYPE})
+    plain = client.post("/api/v1/scalars/query", json=QUERY).json()
+    answer = client.post("/api/v1/scalars/query", json=QUERY, headers={"accept": COLUMNS_MEDIA_TYPE})
     packed = read_columns(answer.content)
     (one,), (other,) = plain["charts"], packed["charts"]
     for line, same in zip(one["lines"], other["lines"], strict=True):
@@ -30,7 +30,7 @@ def test_columns_and_json_tell_the_same(client: TestClient) -> None:
 
 
 def test_a_file_is_downloaded_by_a_link(client: TestClient) -> None:
-    answer = client.get("/api/scalars/table", params={"tags": "acc", "format": "csv"})
+    answer = client.get("/api/v1/scalars/table", params={"tags": "acc", "format": "csv"})
     assert answer.text == "run,tag,step,wall_time,value\nconv,acc,0,10.0,0.5\n"
     assert "scalars.csv" in answer.headers["content-disposition"]
 
@@ -53,6 +53,6 @@ def test_what_makes_no_sense_is_told(
     body: dict[str, Any],
     what: str,
 ) -> None:
-    answer = client.post(f"/api/scalars/{path}", json=body)
+    answer = client.post(f"/api/v1/scalars/{path}", json=body)
     assert answer.status_code == 400
-    assert what in answer.json()["error"]["what"]
+    assert what in answer.json()["error"]["message"]

@@ -218,7 +218,7 @@ def iter_static_export(
         row.steps, row.profiles = row.steps[-1:], []
         carried.append(row)
     if carried:
-        yield "graphs", GraphsResponse(context.cursor(), carried)
+        yield "list", GraphsResponse(context.cursor(), carried)
 
 
 def _export_graph(atlas: GraphIndex, row: GraphRow) -> StaticGraph:
@@ -278,7 +278,7 @@ class Graphs(Dashboard):
 
     def routes(self) -> Sequence[Route]:
         return [
-            Route("graphs", Empty, self.graphs, "GET"),
+            Route("list", Empty, self.graphs, "GET"),
             Route("about", GraphRequest, self.about, "GET", immutable=has_fingerprint),
             Route("group", GroupRequest, self.group, "GET", immutable=has_fingerprint),
             Route("groups", GroupsRequest, self.groups),

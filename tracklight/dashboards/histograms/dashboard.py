@@ -341,7 +341,7 @@ def iter_static_export(
     """Histograms as logged, the steps of them, and tag by tag the chart of these steps."""
 
     def copy_value(ask: ValueRequest) -> list[tuple[str, object]]:
-        return [(value_path("exact", ask), exact(ask))]
+        return [(value_path("buckets", ask), exact(ask))]
 
     for path, answer in export_values(context, plugins, runs, copy_value):
         yield path, answer
@@ -388,7 +388,7 @@ class Histograms(Dashboard):
         return [
             Route("query", HistogramsRequest, self.query),
             Route("steps", StepsRequest, self.steps),
-            Route("exact", ValueRequest, self.exact, "GET", immutable=has_fingerprint),
+            Route("buckets", ValueRequest, self.exact, "GET", immutable=has_fingerprint),
             Route("table", BucketTableRequest, self.table),
             Route("table", BucketTableRequest, self.table, "GET"),
         ]

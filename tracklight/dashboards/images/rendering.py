@@ -195,7 +195,7 @@ def describe_image(
         header = read_header(data)
     except FormatError as error:
         return ImageInfo(
-            part, detect_format(data).name, len(data), problem=describe_error(error).what
+            part, detect_format(data).name, len(data), problem=describe_error(error).message
         )
     width, height = header.display_size
     return ImageInfo(
