@@ -1,20 +1,23 @@
-"""Everything tracklight raises on purpose, so that a caller can catch the level it means.
+"""All exceptions and warnings that tracklight raises on purpose.
 
 TracklightError
-├── LogError                 a log, or a place in it, cannot be given
-│   ├── LogdirNotFoundError  the log directory does not exist; a FileNotFoundError as well
-│   ├── UnknownRun
-│   ├── UnknownTag
-│   └── DamagedRecord        the bytes asked for do not match their checksum, or do not decode
-├── FormatError              bytes that are not what they should be
-│   └── EmptyGraphError      a graph was logged without any nodes
-├── NotKept                  a note could not be written down
-├── UsageError               an argument or a flag that makes no sense
-│   └── CannotListen         the address or port is taken, or not there
-└── MissingExtra             an optional part of tracklight is not installed
+├── LogError                    a log directory, run or value cannot be read
+│   ├── LogdirNotFoundError     the log directory does not exist (also a FileNotFoundError)
+│   ├── RunNotFoundError        the log has no run of that name
+│   ├── TagNotFoundError        the run has no tag of that name
+│   └── CorruptRecordError      a record fails its checksum or cannot be decoded
+├── FormatError                 a file does not have the expected format
+│   └── EmptyGraphError         a graph was logged without any nodes
+├── SaveError                   a note or another edit could not be saved
+├── UsageError                  invalid argument, flag or request
+│   └── BindError               the server cannot listen on the address or port
+└── MissingDependencyError      an optional dependency is not installed (also an ImportError)
 
-UsageWarning                 what a UsageError is turned into while logging, unless strict
-NoMatchWarning               a pattern over runs or tags matches nothing
+UsageWarning                    issued instead of a UsageError while logging, unless strict
+NoMatchWarning                  a pattern over runs or tags matches nothing
+
+The message of a `TracklightError` can be shown to a user as it is. This module imports nothing from
+tracklight, so that every other module may import it.
 """
 
 from __future__ import annotations
@@ -25,40 +28,51 @@ from typing import Any
 
 
 class TracklightError(Exception):
-    """Base of all errors that tracklight raises on purpose; its text is fit to show to a user."""
+    """Base class of all errors that tracklight raises on purpose."""
 
 
 class LogError(TracklightError):
-    """A log directory, or a place in it, cannot be given."""
+    """A log directory, run or value cannot be read."""
 
 
 class LogdirNotFoundError(LogError, FileNotFoundError):
     """The log directory does not exist.
 
     Args:
-        path: The directory that was asked for.
+        path: The directory that was requested.
         nearest: An existing directory with a similar name, if there is one.
     """
 
     def __init__(self, path: str, nearest: str | None = None) -> None:
-        advice = (
+        hint = (
             f'Did you mean "{nearest}"?'
             if nearest
             else "Pass missing_ok=True if it will be created later."
         )
-        super().__init__(f'No log directory "{path}". {advice}')
+        super().__init__(f'No log directory "{path}". {hint}')
         self.path = path
 
 
 class RunNotFoundError(LogError):
-    """There is no run of that name."""
+    """The log has no run of that name.
+
+    Args:
+        run: The requested name.
+        known: The names of the existing runs; the most similar one is suggested.
+    """
 
     def __init__(self, run: str, known: Iterable[str] = ()) -> None:
         super().__init__(f'no run "{run}"{_suggest(run, known)}')
 
 
 class TagNotFoundError(LogError):
-    """The run, or without one any run that is meant, has no tag of that name."""
+    """The run has no tag of that name.
+
+    Args:
+        run: The run that was searched; None if several runs were searched.
+        tag: The requested tag.
+        known: The existing tags; the most similar one is suggested.
+    """
 
     def __init__(self, run: str | None, tag: str, known: Iterable[str] = ()) -> None:
         where = "any run" if run is None else f'run "{run}"'
@@ -66,11 +80,11 @@ class TagNotFoundError(LogError):
 
 
 class CorruptRecordError(LogError):
-    """The bytes asked for do not match their checksum, or do not decode."""
+    """A record fails its checksum or cannot be decoded."""
 
 
 class FormatError(TracklightError):
-    """Bytes that are not what they should be."""
+    """A file does not have the expected format."""
 
 
 class EmptyGraphError(FormatError):
@@ -78,19 +92,19 @@ class EmptyGraphError(FormatError):
 
 
 class SaveError(TracklightError):
-    """Something that a user said about the log could not be written down."""
+    """A note or another edit could not be saved."""
 
 
 class UsageError(TracklightError):
-    """An argument or a flag that makes no sense."""
+    """An argument, flag or request is invalid."""
 
 
 class BindError(UsageError):
-    """Nothing can be served at that address and port."""
+    """The server cannot listen on the given address and port."""
 
 
 class UsageWarning(UserWarning):
-    """Something was asked of a writer that makes no sense; see `UsageError` for strict writers."""
+    """A logging call is invalid and was skipped; strict writers raise `UsageError` instead."""
 
 
 class NoMatchWarning(UserWarning):
@@ -98,7 +112,12 @@ class NoMatchWarning(UserWarning):
 
 
 class MissingDependencyError(TracklightError, ImportError):
-    """An optional part of tracklight is not installed."""
+    """An optional dependency is not installed.
+
+    Args:
+        feature: What needs the dependency, as the subject of a sentence.
+        extra: The extra of tracklight that installs it.
+    """
 
     def __init__(self, feature: str, extra: str) -> None:
         super().__init__(f"{feature} needs an extra: pip install 'tracklight[{extra}]'")
@@ -109,11 +128,17 @@ def import_optional(module: str, feature: str, extra: str) -> Any:
 
     Args:
         module: The module to import.
-        what: What needs it, for the error message.
+        feature: What needs it, for the error message.
         extra: The extra of tracklight that installs it.
 
+    Returns:
+        The module.
+
     Raises:
-        MissingExtra: The module is not installed.
+        MissingDependencyError: The module is not installed.
+
+    Example:
+        >>> pandas = import_optional("pandas", "a pandas table", "pandas")
     """
     try:
         return importlib.import_module(module)
@@ -124,13 +149,19 @@ def import_optional(module: str, feature: str, extra: str) -> Any:
 def list_similar_names(
     name: str, known: Iterable[str], *, limit: int = 1, cutoff: float = 0.4
 ) -> list[str]:
-    """Return the known names that are most similar to a name, the most similar first."""
-    # Only needed on errors, and slow to import.
-    import difflib
+    """Return the known names that are most similar to a name, the most similar first.
+
+    Args:
+        name: The name to compare with.
+        known: The candidates.
+        limit: Maximum number of names to return.
+        cutoff: Minimum similarity, from 0 (anything) to 1 (equal).
+    """
+    import difflib  # slow to import, and only needed when something was not found
 
     return difflib.get_close_matches(name, list(known), n=limit, cutoff=cutoff)
 
 
 def _suggest(name: str, known: Iterable[str]) -> str:
-    nearest = list_similar_names(name, known)
-    return f'; nearest: "{nearest[0]}"' if nearest else ""
+    similar = list_similar_names(name, known)
+    return f'; nearest: "{similar[0]}"' if similar else ""

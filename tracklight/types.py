@@ -1,7 +1,8 @@
-"""The frozen values that the index hands out and everything above it passes on.
+"""Immutable value types shared by all packages: runs, tags, series, points and files.
 
-What is listed by the hundred thousand is a msgspec struct: made and encoded in a fraction of the
-time a dataclass takes.
+The index creates them; readers, dashboards and the server pass them on. Types that are listed by
+the hundred thousand are msgspec structs, which are much faster to create and encode than
+dataclasses. This module may import only `tracklight.errors` and `tracklight.util`.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ Float32 = NDArray[np.float32]
 Float64 = NDArray[np.float64]
 Bool = NDArray[np.bool_]
 
-#: The years 1 to 9999, which is what Python's datetime can hold.
-_FIRST_S, _LAST_S = -62_135_596_800.0, 253_402_300_800.0
-_MAX_DRAWN = 300
+#: Years 1 to 9999, the range of Python's datetime, in seconds since 1970.
+_MIN_DATETIME_S, _MAX_DATETIME_S = -62_135_596_800.0, 253_402_300_800.0
+_MAX_SPARKLINE_POINTS = 300
 
 
 class Kind(str, Enum):
-    """What a series is made of, whichever plugin owns it."""
+    """The type of the values of a series, independent of the plugin that owns it."""
 
     SCALAR = "scalar"
     IMAGE = "image"
@@ -48,14 +49,14 @@ class Kind(str, Enum):
 
 
 class Stamp(msgspec.Struct, frozen=True, gc=False):
-    """When a value was logged."""
+    """The step and wall time at which a value was logged."""
 
     step: int
     wall_time: float
 
 
 class DamageInfo(msgspec.Struct, frozen=True):
-    """Bytes of a file that could not be read and were passed over."""
+    """A byte range of an event file that could not be read and was skipped."""
 
     offset: int
     size: int
@@ -70,21 +71,24 @@ class FileInfo(msgspec.Struct, frozen=True):
     records: int
     damaged: int
     damage: tuple[DamageInfo, ...]
-    """At most the first hundred places; ``damaged`` counts all."""
+    """The first hundred damaged ranges; ``damaged`` counts all of them."""
 
 
 class SettingsFile(msgspec.Struct, frozen=True):
-    """A file beside event files in which a program keeps what its runs were given."""
+    """A file with hyperparameters in or above the directory of a run, such as ``hparams.yaml``."""
 
     run: str
-    """Its directory, as a run there is called or would be."""
+    """The run name of its directory, whether or not that directory is a run."""
     path: str
     version: str
-    """Another one whenever the file was written."""
+    """Changes whenever the file is written."""
 
 
 class TensorFileEntry(msgspec.Struct, frozen=True):
-    """A file that holds tensors, or one that says where some are; fields as of `SettingsFile`."""
+    """A checkpoint or other file with tensors, or a projector configuration.
+
+    The fields have the same meaning as those of `SettingsFile`.
+    """
 
     run: str
     path: str
@@ -95,22 +99,22 @@ CaptureKind = Literal["xplane", "chrome", "pprof"]
 
 
 class CaptureFile(msgspec.Struct, frozen=True):
-    """What a profiler left of one host."""
+    """A file written by a profiler for one host."""
 
     run: str
     session: str
-    """Those of one session belong together."""
+    """Files of the same session were captured together, usually one per host."""
     host: str
     kind: CaptureKind
     path: str
     bytes: int
     mtime_s: float
     version: str
-    """Another one whenever the file was written."""
+    """Changes whenever the file is written."""
 
 
 class RunInfo(msgspec.Struct, frozen=True):
-    """One run: a directory that holds event files, or what a profiler left."""
+    """One run: a directory with event files or profiler captures."""
 
     name: str
     start_wall: float | None
@@ -137,7 +141,7 @@ class TagInfo(msgspec.Struct, frozen=True, gc=False):
 
 
 class SharedTag(msgspec.Struct, frozen=True, gc=False):
-    """One tag over all runs that have it."""
+    """One tag and all the runs that have it; counts are sums over these runs."""
 
     tag: str
     plugin: str
@@ -161,9 +165,9 @@ class Point(msgspec.Struct, frozen=True, gc=False):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Series:
-    """All points of one tag of one run, in the order written.
+    """All points of one scalar tag of one run, in the order written.
 
-    A series is a sequence of points: it has a length, can be iterated over and sliced.
+    A series is a sequence of `Point`: it has a length and can be iterated, indexed and sliced.
 
     Example:
         >>> loss = log.scalar("train", "loss")
@@ -178,9 +182,9 @@ class Series:
     step: Int64
     wall_time: Float64
     value: NDArray[Any]
-    """float64, or int64/uint64 where the log holds integers."""
+    """float64, or int64/uint64 if the log holds integers."""
     overwritten: Bool
-    """True where a later-written point, or a restart, took this point's place."""
+    """True for points replaced by a point written later at the same step, or by a restart."""
 
     def __len__(self) -> int:
         return len(self.step)
@@ -194,7 +198,7 @@ class Series:
     @overload
     def __getitem__(self, index: slice | Bool | Int64) -> Series: ...
     def __getitem__(self, index: int | slice | Bool | Int64) -> Point | Series:
-        """Return one point, or the series of those that a slice, mask or index array chooses."""
+        """Return one point, or a series of the points selected by a slice, mask or index array."""
         if isinstance(index, (slice, np.ndarray)):
             return Series(
                 self.run,
@@ -204,8 +208,8 @@ class Series:
                 self.value[index],
                 self.overwritten[index],
             )
-        at = operator.index(index)
-        return Point(int(self.step[at]), float(self.wall_time[at]), self.value[at].item())
+        row = operator.index(index)
+        return Point(int(self.step[row]), float(self.wall_time[row]), self.value[row].item())
 
     def __repr__(self) -> str:
         return f'<Series "{self.tag}" of run "{self.run}": {self._describe()}>'
@@ -214,18 +218,20 @@ class Series:
         from tracklight.util import html
 
         points = self.without_overwritten()
-        drawn = points[_pick_evenly(len(points), _MAX_DRAWN)]
-        shown = get_preview_indexes(len(points))
-        rows = [
-            (point.step, html.format_time(point.wall_time), point.value)
-            if point is not None
-            else ("…", "", "")
-            for point in (None if at is None else points[at] for at in shown)
-        ]
+        sparkline = points[_pick_evenly(len(points), _MAX_SPARKLINE_POINTS)]
+        rows: list[tuple[object, ...]] = []
+        for row in get_preview_indexes(len(points)):
+            if row is None:
+                rows.append(("…", "", ""))
+            else:
+                point = points[row]
+                rows.append((point.step, html.format_time(point.wall_time), point.value))
         return html.render_block(
             f"{self.tag} ({self.run})",
             html.render_note(self._describe()),
-            html.render_sparkline(drawn.step.tolist(), drawn.value.astype(np.float64).tolist()),
+            html.render_sparkline(
+                sparkline.step.tolist(), sparkline.value.astype(np.float64).tolist()
+            ),
             html.render_table(("step", "wall time", "value"), rows),
         )
 
@@ -241,7 +247,10 @@ class Series:
         return ", ".join([*parts, f"last value {self.value[-1]:.6g}"])
 
     def without_overwritten(self) -> Series:
-        """Return the points that were not overwritten: their steps rise."""
+        """Return the points that were not overwritten.
+
+        Their steps increase, unless several processes wrote to the run at the same time.
+        """
         return self[~self.overwritten] if self.overwritten.any() else self
 
     def to_pandas(self) -> pandas.DataFrame:
@@ -251,7 +260,7 @@ class Series:
             A frame with the columns ``wall_time`` (in UTC), ``value`` and ``overwritten``.
 
         Raises:
-            MissingExtra: pandas is not installed.
+            MissingDependencyError: pandas is not installed.
 
         Example:
             >>> log.scalar("train", "loss").to_pandas()["value"].rolling(10).mean().plot()
@@ -266,13 +275,13 @@ class Series:
 
 
 def to_datetimes(wall_time: Float64) -> NDArray[np.datetime64]:
-    """Convert seconds since 1970 to UTC times in microseconds, about what a double can tell apart.
+    """Convert seconds since 1970 to UTC times in microseconds, the precision of a double today.
 
-    NaN and times outside of the years 1 to 9999, which some logs hold, become NaT.
+    NaN and times outside the years 1 to 9999, which occur in some logs, become NaT.
     """
-    known = (wall_time >= _FIRST_S) & (wall_time < _LAST_S)
-    microseconds = np.rint(np.where(known, wall_time, 0.0) * 1e6).astype(np.int64)
-    return np.where(known, microseconds.view("M8[us]"), np.datetime64("NaT", "us"))
+    is_valid = (wall_time >= _MIN_DATETIME_S) & (wall_time < _MAX_DATETIME_S)
+    microseconds = np.rint(np.where(is_valid, wall_time, 0.0) * 1e6).astype(np.int64)
+    return np.where(is_valid, microseconds.view("M8[us]"), np.datetime64("NaT", "us"))
 
 
 def _pick_evenly(length: int, limit: int) -> Int64:
@@ -282,32 +291,36 @@ def _pick_evenly(length: int, limit: int) -> Int64:
 
 
 def get_preview_indexes(length: int, max_each_end: int = 5) -> list[int | None]:
-    """Return the first and last indexes of a sequence; None stands for those between."""
+    """Return the first and last indexes of a sequence, with None in place of those in between."""
     if length <= 2 * max_each_end + 1:
         return list(range(length))
     return [*range(max_each_end), None, *range(length - max_each_end, length)]
 
 
 class SeriesSummary(msgspec.Struct, frozen=True, gc=False):
-    """A series in a few numbers, without the points that were overwritten."""
+    """Point count, last point and extremes of a series, without overwritten points."""
 
     count: int
     last: Point | None
     min: Point | None
-    """Lowest and highest are those of the finite values."""
+    """The point with the lowest finite value."""
     max: Point | None
+    """The point with the highest finite value."""
 
 
 @dataclass(frozen=True, slots=True)
 class ValueLocations:
-    """Where all values of one tag of one run stand that are not scalars, in the order written."""
+    """Steps, wall times and file positions of the non-scalar values of one tag of one run.
+
+    One row for each value, in the order written. The value itself stays in the event file.
+    """
 
     run: str
     tag: str
     kind: Kind
     paths: tuple[str, ...]
     file: Int32
-    """For each value, which of ``paths`` it stands in."""
+    """For each value, the index of its file in ``paths``."""
     step: Int64
     wall_time: Float64
     overwritten: Bool
@@ -322,7 +335,7 @@ class ValueLocations:
 
 
 class Progress(msgspec.Struct, frozen=True):
-    """How far the reading under way has come."""
+    """Progress of the current refresh."""
 
     files_done: int
     files_total: int
@@ -331,7 +344,7 @@ class Progress(msgspec.Struct, frozen=True):
 
 
 class Delta(msgspec.Struct, frozen=True):
-    """What one refresh changed: names of runs, in natural order."""
+    """The names of the runs that one refresh added, removed or changed, in natural order."""
 
     version: int
     added: tuple[str, ...]
@@ -340,7 +353,7 @@ class Delta(msgspec.Struct, frozen=True):
 
 
 class LayoutMargin(msgspec.Struct, frozen=True):
-    """Three tags: a line, and the lower and upper edge of the band around it."""
+    """The tags of a line and of the lower and upper edge of the band around it."""
 
     value: str
     lower: str
@@ -348,16 +361,16 @@ class LayoutMargin(msgspec.Struct, frozen=True):
 
 
 class LayoutChart(msgspec.Struct, frozen=True):
-    """One chart that somebody laid out: lines with bands if there are any, else plain lines."""
+    """One chart of a custom layout: ``margins`` if there are any, else lines of ``tags``."""
 
     title: Annotated[str, msgspec.Meta(max_length=1000)]
     tags: Annotated[tuple[str, ...], msgspec.Meta(max_length=200)] = ()
-    """Regular expressions, each for the tags that begin with a match."""
+    """Regular expressions, matched at the start of tags."""
     margins: Annotated[tuple[LayoutMargin, ...], msgspec.Meta(max_length=200)] = ()
 
 
 class LayoutCategory(msgspec.Struct, frozen=True):
-    """Charts under one heading; ``closed`` until somebody opens it."""
+    """A section of a custom layout; ``closed`` sections are collapsed at first."""
 
     title: Annotated[str, msgspec.Meta(max_length=1000)]
     closed: bool = False

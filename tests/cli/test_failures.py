@@ -74,7 +74,7 @@ def test_fails_for_an_empty_directory(tmp_path: Path, out: Path, capfd: Captured
 def test_fails_for_a_file_that_is_not_a_log(tmp_path: Path, out: Path, capfd: Captured) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("no log")
-    assert_fails(str(path), f'"{path}" is a file; give the directory that holds it', capfd, out)
+    assert_fails(str(path), f'"{path}" is a file; pass its directory instead', capfd, out)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="permissions work differently there")
@@ -141,7 +141,7 @@ def test_fails_for_unreadable_directories_in_other_modes(flag: str, tmp_path: Pa
     (tmp_path / "notes.txt").write_text("no log")
     if flag == "--profile":
         assert main(["inspect", flag, str(tmp_path / "notes.txt")]) == 1
-        assert "is a file; give the directory that holds it" in capfd.readouterr().err
+        assert "is a file; pass its directory instead" in capfd.readouterr().err
     assert main(["inspect", flag, str(tmp_path / "missing")]) == 1
     assert capfd.readouterr().err == f'tracklight: there is no directory "{tmp_path}/missing"\n'
 
@@ -169,7 +169,7 @@ def clear_instances() -> None:
 
 
 def test_fails_for_a_missing_bucket(s3: str, out: Path, capfd: Captured) -> None:
-    assert_fails("s3://missing/logs", 'there is nothing at "s3://missing/logs"', capfd, out)
+    assert_fails("s3://missing/logs", 'nothing found at "s3://missing/logs"', capfd, out)
 
 
 def test_fails_without_s3_credentials(
@@ -218,7 +218,7 @@ sys.exit(main(["export", "gs://bucket/logs", "--no-cache", "--out", {str(tmp_pat
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=60
     )
     assert ended.returncode == 1
-    assert ended.stderr.startswith('tracklight: cannot list "gs://bucket/logs": no answer within')
+    assert ended.stderr.startswith('tracklight: cannot list "gs://bucket/logs": no response within')
     assert ended.stderr.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
 

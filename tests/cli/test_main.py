@@ -107,7 +107,7 @@ def test_export_to_standard_output(
         (["--logdir=LOG", "--db=sqlite:x"], 2, "reads event files and no database"),
         (["LOG", "--tls-cert=LOG/x.pem"], 2, "--tls-cert and --tls-key"),
         (["inspect", "LOG", "--logdir=LOG"], 2, "give the log directory once"),
-        (["inspect", "LOG", "--memory=lots"], 2, '"lots" is not an amount of memory'),
+        (["inspect", "LOG", "--memory=lots"], 2, '"lots" is not a size in bytes'),
         (["export", "LOG", "--out=-", "--kind=images"], 2, "a folder or a .zip file"),
         (["export", "LOG", "--out=x.png", "--kind=images"], 2, "a folder or a .zip file"),
         (["export", "LOG", "--out=LOG", "--kind=images"], 2, "a directory that is new or empty"),

@@ -61,7 +61,7 @@ def test_a_head_says_where_series_begin_end_and_whether_they_rise(rows: Rows) ->
         assert at is not None
         steps = [step for step, _ in own]
         assert (head.first_step[at], head.last_step[at]) == (steps[0], steps[-1])
-        assert head.rises[at] == all(a < b for a, b in itertools.pairwise(steps))
+        assert head.is_increasing[at] == all(a < b for a, b in itertools.pairwise(steps))
     assert head.find(7) is None
 
 

@@ -89,7 +89,7 @@ def test_says_so_when_given_another_file(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").touch()
     found = look(tmp_path / "notes.txt")
     assert (found.runs, len(found.problems)) == ([], 1)
-    assert "is a file; give the directory" in found.problems[0]
+    assert "is a file; pass its directory" in found.problems[0]
 
 
 def test_an_event_file_alone_is_a_run(tmp_path: Path) -> None:

@@ -150,9 +150,9 @@ def test_series_match_by_tag_or_by_run_and_tag(
 @pytest.mark.parametrize("pattern", ["re:(", "/(/"])
 def test_an_invalid_regular_expression_is_refused(pattern: str) -> None:
     for compile_ in (compile_pattern, compile_series_pattern):
-        with pytest.raises(UsageError, match="is no regular expression"):
+        with pytest.raises(UsageError, match="is not a valid regular expression"):
             compile_(pattern)
-    with pytest.raises(UsageError, match="is no regular expression"):
+    with pytest.raises(UsageError, match="is not a valid regular expression"):
         RunFilter.parse(exclude=[pattern])
 
 

@@ -90,7 +90,7 @@ def test_a_bucket_that_does_not_exist_is_reported(meter: Meter) -> None:
     fs, path = open_filesystem("s3://missing/logs")
     found = discover(Root("", path), fs)
     assert found.runs == []
-    assert found.problems == ['there is nothing at "s3://missing/logs"']
+    assert found.problems == ['nothing found at "s3://missing/logs"']
 
 
 def test_one_event_file_is_a_log(put: Put) -> None:
@@ -124,23 +124,23 @@ def test_a_store_that_never_answers_is_given_up(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(remote, "_check_scheme", lambda url: None)
     monkeypatch.setattr(remote, "_connect", connect)
-    monkeypatch.setattr(remote, "_FIRST_ANSWER_S", 0.05)
+    monkeypatch.setattr(remote, "_CONNECT_TIMEOUT_S", 0.05)
     files = RemoteFileSystem("slow://bucket/logs")
     found = discover(Root("", "slow://bucket/logs"), files)
     assert found.failed_directories == ["slow://bucket/logs"]
     (problem,) = found.problems
-    assert problem.startswith('cannot list "slow://bucket/logs": no answer within 0 s; check')
+    assert problem.startswith('cannot list "slow://bucket/logs": no response within 0 s; check')
     # The attempt goes on meanwhile, and counts as soon as it succeeds.
     answered.set()
-    monkeypatch.setattr(remote, "_FIRST_ANSWER_S", 30)
+    monkeypatch.setattr(remote, "_CONNECT_TIMEOUT_S", 30)
     assert files.read("slow://bucket/logs/x", 2, 3) == b"234"
 
 
 def test_tracebacks_of_libraries_are_not_printed(capfd: pytest.CaptureFixture[str]) -> None:
     program = """
 import logging
-from tracklight.logdir.remote import RemoteFiles
-RemoteFiles("memory://logs").find_stat("memory://logs/x")
+from tracklight.logdir.remote import RemoteFileSystem
+RemoteFileSystem("memory://logs").find_stat("memory://logs/x")
 try:
     raise ValueError
 except ValueError:
@@ -251,7 +251,7 @@ class Flaky:
 
 @pytest.fixture
 def make_flaky(monkeypatch: pytest.MonkeyPatch) -> Callable[..., RemoteFileSystem]:
-    monkeypatch.setattr(remote, "_PAUSES_S", (0, 0, 0))
+    monkeypatch.setattr(remote, "_RETRY_DELAYS_S", (0, 0, 0))
     monkeypatch.setattr(remote, "_check_scheme", lambda url: None)
     monkeypatch.setattr(remote, "_connections", {})
 

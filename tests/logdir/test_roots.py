@@ -108,9 +108,9 @@ def test_run_names() -> None:
     [
         ("", "the log directory is an empty path"),
         ([], "no log directory was given"),
-        ("/a,,/b", "nothing between two commas"),
-        ("/a,", "nothing between two commas"),
-        ("name:", 'no path follows the name in "name:"'),
+        ("/a,,/b", "empty path between commas"),
+        ("/a,", "empty path between commas"),
+        ("name:", 'missing path after the name in "name:"'),
         (":/logs", "cannot be the name of a log directory"),
         ("..:/logs", "cannot be the name of a log directory"),
         ({"a/b": "/logs"}, "cannot be the name of a log directory"),

@@ -42,5 +42,5 @@ def test_raises_for_an_unknown_name() -> None:
 
 
 def test_raises_for_an_invalid_regular_expression() -> None:
-    with pytest.raises(UsageError, match=r"re:\(.* is no regular expression"):
+    with pytest.raises(UsageError, match=r"re:\(.* is not a valid regular expression"):
         select_names("re:(", NAMES, unknown)

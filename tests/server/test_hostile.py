@@ -110,7 +110,7 @@ def test_a_capture_that_is_a_link_is_not_read(server: Served) -> None:
         (capture,) = json.load(answer)["captures"]
     for name in ("overview", "opening", "ops", "file"):
         answer = ask(server, f"/api/v1/profile/{name}?capture={capture['id']}")
-        assert b"leads out of the log directory" in answer
+        assert b"is outside the log directory" in answer
         assert status_of(answer) == (200 if name == "opening" else 404), answer
 
 

@@ -73,7 +73,7 @@ def test_a_file_that_went_away_is_an_empty_book(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     store = NotesStore(tmp_path / "file" / "book.json")
-    with pytest.raises(SaveError, match="could not be changed"):
+    with pytest.raises(SaveError, match="could not save"):
         say(store, "run", "lost")
 
 

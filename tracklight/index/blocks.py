@@ -1,4 +1,9 @@
-"""Rows grouped by series: finding one series' rows, and joining blocks that follow each other."""
+"""Columns of rows read from event files: blocks, the sessions of a file, and segments.
+
+A block holds the rows (scalar points, or references to other values) of many series, grouped by
+series. A file consists of sessions, each with a list of blocks in the order written. A segment is
+everything read from a byte range of one file; the cache (`tracklight.index.pack`) stores segments.
+"""
 
 from __future__ import annotations
 
@@ -15,138 +20,151 @@ from tracklight.logdir.filesystem import FileStat
 from tracklight.types import Bool, Float64, Int32, Int64
 
 POINT_COLUMNS = ("step", "wall", "value")
-
 REFERENCE_COLUMNS = ("step", "wall", "record", "start", "size", "content")
+
+#: Up to this many blocks, searching all of them costs less than merging them.
+MAX_UNMERGED_BLOCKS = 8
+
+#: Damaged ranges that are remembered for a file; further ones are only counted.
+MAX_DAMAGE_ENTRIES = 100
 
 RowsT = TypeVar("RowsT", Points, References)
 
 
 @dataclass(frozen=True, slots=True)
 class BlockHeader:
-    """What a listing needs of each series of a block, so that no row has to be touched."""
+    """Summary of each series of a block, so that listings do not have to read any rows."""
 
     series: Int32
+    """The numbers of the series, in ascending order."""
     starts: Int64
+    """The first row of each series, and the total number of rows."""
     first_step: Int64
     last_step: Int64
     first_wall: Float64
     last_wall: Float64
-    rises: Bool
+    is_increasing: Bool
     """Whether every step of the series is greater than the one before it."""
 
     def find(self, series: int) -> int | None:
-        """The place of a series among those of the block."""
-        at = int(np.searchsorted(self.series, series))
-        return at if at < len(self.series) and self.series[at] == series else None
+        """Return the position of a series in the block."""
+        index = int(np.searchsorted(self.series, series))
+        is_found = index < len(self.series) and self.series[index] == series
+        return index if is_found else None
 
-    def get_rows(self, at: int) -> slice:
-        return slice(int(self.starts[at]), int(self.starts[at + 1]))
+    def get_rows(self, index: int) -> slice:
+        """Return the rows of the series at a position."""
+        return slice(int(self.starts[index]), int(self.starts[index + 1]))
 
 
 def make_header(rows: Points | References) -> BlockHeader:
+    """Compute the header of a block."""
     first, last = rows.starts[:-1], rows.starts[1:] - 1
-    falls = np.flatnonzero(rows.step[1:] <= rows.step[:-1]) + 1
-    owner = np.searchsorted(rows.starts, falls, side="right") - 1
-    rises = np.ones(len(rows.series), np.bool_)
-    rises[owner[falls != rows.starts[owner]]] = False  # a first row may well fall
+    decreases = np.flatnonzero(rows.step[1:] <= rows.step[:-1]) + 1
+    owner = np.searchsorted(rows.starts, decreases, side="right") - 1
+    is_increasing = np.ones(len(rows.series), np.bool_)
+    # The first row of a series has no previous step to compare with.
+    is_increasing[owner[decreases != rows.starts[owner]]] = False
     return BlockHeader(
         rows.series, rows.starts, rows.step[first], rows.step[last],
-        rows.wall[first], rows.wall[last], rises,
+        rows.wall[first], rows.wall[last], is_increasing,
     )  # fmt: skip
 
 
 class Block(Generic[RowsT]):
-    """Some rows of one session of one file; they never change."""
+    """Immutable rows of one session of one file."""
 
-    __slots__ = ("_head", "_rows")
+    __slots__ = ("_header", "_rows")
 
     def __init__(self, rows: RowsT) -> None:
         self._rows: RowsT = rows
-        self._head: BlockHeader | None = None
+        self._header: BlockHeader | None = None
 
     def __len__(self) -> int:
         return len(self._rows.step)
 
     @property
     def header(self) -> BlockHeader:
-        if self._head is None:
-            self._head = make_header(self._rows)
-        return self._head
+        if self._header is None:
+            self._header = make_header(self._rows)
+        return self._header
 
     @property
     def rows(self) -> RowsT:
-        """All rows; `series_rows` is what to ask for when one series is wanted."""
+        """All rows. Use `get_series_rows` for those of one series, which verifies only these."""
         return self._rows
 
     def get_rows_of(self, indexes: Sequence[int]) -> RowsT:
-        """All rows, of which those of some series are wanted."""
+        """Return all rows, of which only those of the series at some positions may be used."""
         return self._rows
 
-    def get_series_rows(self, at: int) -> tuple[RowsT, slice]:
-        """The rows of one series: those of the block, and which of them are its own."""
-        return self._rows, self.header.get_rows(at)
+    def get_series_rows(self, index: int) -> tuple[RowsT, slice]:
+        """Return all rows, and which of them belong to the series at a position."""
+        return self._rows, self.header.get_rows(index)
 
 
 def join_blocks(
     blocks: Sequence[Block[RowsT]], merge: Callable[[Sequence[RowsT]], RowsT]
 ) -> Block[RowsT] | None:
-    """One block in the place of several; None for none."""
+    """Merge blocks into one; None if there are none."""
     if len(blocks) > 1:
         return Block(merge([block.rows for block in blocks]))
     return blocks[0] if blocks else None
 
 
 def merge_points(blocks: Sequence[Points]) -> Points:
-    """Join blocks; the rows of a series stay in the order of the blocks."""
+    """Merge points; the rows of a series stay in the order of the blocks.
+
+    A series with integers in one block and floats in another one becomes floats.
+    """
     if len(blocks) == 1:
         return blocks[0]
-    joints = _plan_merge(blocks)
-    number = np.concatenate([block.scalar_type for block in blocks])[joints.order]
-    first = joints.first_of_series
-    settled = np.maximum.reduceat(number, first)
-    mixed = settled != np.minimum.reduceat(number, first)
-    settled[mixed] = ScalarType.FLOAT
-    step, wall, value = _gather(blocks, POINT_COLUMNS, joints)
-    _convert_mixed_to_float(value, number, settled, joints)
-    return Points(joints.series, joints.starts, settled, step, wall, value)
+    plan = _plan_merge(blocks)
+    old_types = np.concatenate([block.scalar_type for block in blocks])[plan.order]
+    new_types = np.maximum.reduceat(old_types, plan.first_of_series)
+    is_mixed = new_types != np.minimum.reduceat(old_types, plan.first_of_series)
+    new_types[is_mixed] = ScalarType.FLOAT
+    step, wall, value = _gather(blocks, POINT_COLUMNS, plan)
+    _convert_mixed_to_float(value, old_types, new_types, plan)
+    return Points(plan.series, plan.starts, new_types, step, wall, value)
 
 
 def merge_references(blocks: Sequence[References]) -> References:
-    """Join blocks; the rows of a series stay in the order of the blocks."""
+    """Merge references; the rows of a series stay in the order of the blocks."""
     if len(blocks) == 1:
         return blocks[0]
-    joints = _plan_merge(blocks)
-    return References(joints.series, joints.starts, *_gather(blocks, REFERENCE_COLUMNS, joints))
+    plan = _plan_merge(blocks)
+    return References(plan.series, plan.starts, *_gather(blocks, REFERENCE_COLUMNS, plan))
 
 
 @dataclass(frozen=True, slots=True)
 class _MergePlan:
-    """How the pieces of several blocks (a piece: one block's rows of one series) are laid out."""
+    """How to reorder the pieces of several blocks; a piece is the rows of a series in a block."""
 
     order: Int64  # the pieces by series, and by block within a series
     source: Int64  # first row of each piece in the concatenated columns, in that order
     length: Int64
     first_of_series: Int64  # the first piece of each series
     series: Int32
-    starts: Int64  # first row of each series in the joined columns, and the end
+    starts: Int64  # first row of each series in the merged columns, and the end
 
 
 def _plan_merge(blocks: Sequence[Points] | Sequence[References]) -> _MergePlan:
-    owner = np.concatenate([block.series for block in blocks])
+    series = np.concatenate([block.series for block in blocks])
     length = np.concatenate([np.diff(block.starts) for block in blocks])
-    source = np.cumsum(length) - length  # pieces follow each other without gaps
-    order = np.argsort(owner, kind="stable")
-    owner, length, source = owner[order], length[order], source[order]
-    first = np.flatnonzero(np.r_[True, owner[1:] != owner[:-1]])
+    source = np.cumsum(length) - length  # pieces are contiguous
+    order = np.argsort(series, kind="stable")
+    series, length, source = series[order], length[order], source[order]
+    first = np.flatnonzero(np.r_[True, series[1:] != series[:-1]])
     starts = np.r_[0, np.cumsum(np.add.reduceat(length, first))]
-    return _MergePlan(order, source, length, first, owner[first], starts)
+    return _MergePlan(order, source, length, first, series[first], starts)
 
 
 def _gather(
-    blocks: Sequence[Points] | Sequence[References], columns: Sequence[str], joints: _MergePlan
+    blocks: Sequence[Points] | Sequence[References], columns: Sequence[str], plan: _MergePlan
 ) -> list[np.ndarray]:
-    target = np.cumsum(joints.length) - joints.length
-    rows = np.repeat(joints.source - target, joints.length)
+    target = np.cumsum(plan.length) - plan.length
+    rows = np.repeat(plan.source - target, plan.length)
     rows += np.arange(len(rows))
     return [
         np.concatenate([getattr(block, column) for block in blocks]).take(rows)
@@ -155,25 +173,19 @@ def _gather(
 
 
 def _convert_mixed_to_float(
-    value: Float64, number: np.ndarray, settled: np.ndarray, joints: _MergePlan
+    value: Float64, old_types: np.ndarray, new_types: np.ndarray, plan: _MergePlan
 ) -> None:
-    """Make floats of the integers in series that turned out to hold both."""
-    pieces_of_series = np.diff(np.r_[joints.first_of_series, len(joints.length)])
-    wanted = np.repeat(settled, pieces_of_series)
-    end = np.cumsum(joints.length)
-    for piece in np.flatnonzero(number != wanted):
-        rows = slice(end[piece] - joints.length[piece], end[piece])
-        value[rows] = value[rows].view(ScalarType(number[piece]).dtype).astype(np.float64)
-
-
-# The rows of one session of a file: blocks in the order written, few of them at any time.
-
-#: As long as there are no more blocks than this, looking into each costs less than joining them.
-MAX_UNMERGED_BLOCKS = 8
+    """Convert the integers of series that became floats."""
+    pieces_of_series = np.diff(np.r_[plan.first_of_series, len(plan.length)])
+    type_of_piece = np.repeat(new_types, pieces_of_series)
+    end = np.cumsum(plan.length)
+    for piece in np.flatnonzero(old_types != type_of_piece):
+        rows = slice(end[piece] - plan.length[piece], end[piece])
+        value[rows] = value[rows].view(ScalarType(old_types[piece]).dtype).astype(np.float64)
 
 
 class BlockList(Generic[RowsT]):
-    """Blocks in the order written; the first ``stored`` of them stand in the cache."""
+    """Blocks in the order written; the first ``stored_count`` of them are in the cache."""
 
     __slots__ = ("_merge", "blocks", "stored_count")
 
@@ -187,10 +199,10 @@ class BlockList(Generic[RowsT]):
             self.blocks.append(Block(rows))
 
     def compact(self) -> None:
-        """Join the latest blocks in memory when there are many.
+        """Merge the latest blocks in memory if there are many.
 
-        A block is joined with those after it once they are half its size together, so that there
-        are about log(rows) blocks and each row is moved about that often in all.
+        A block is merged with those after it once they have half its size together, so that there
+        are about log(rows) blocks and each row is copied about log(rows) times in total.
         """
         if len(self.blocks) - self.stored_count <= MAX_UNMERGED_BLOCKS:
             return
@@ -199,15 +211,15 @@ class BlockList(Generic[RowsT]):
         while first > self.stored_count and 2 * rows >= len(self.blocks[first - 1]):
             first -= 1
             rows += len(self.blocks[first])
-        joined = Block(self._merge([block.rows for block in self.blocks[first:]]))
-        self.blocks[first:] = [joined]
+        merged = Block(self._merge([block.rows for block in self.blocks[first:]]))
+        self.blocks[first:] = [merged]
 
     def merge_unstored(self) -> Block[RowsT] | None:
-        """All rows that are not in the cache, as one block."""
+        """Return all rows that are not in the cache, as one block."""
         return join_blocks(self.blocks[self.stored_count :], self._merge)
 
     def replace_unstored(self, block: Block[RowsT] | None) -> None:
-        """Put a block that stands in the cache in the place of the rows in memory."""
+        """Replace the rows in memory by a block of the cache."""
         self.blocks[self.stored_count :] = [block] if block is not None else []
         self.stored_count = len(self.blocks)
 
@@ -216,7 +228,11 @@ class BlockList(Generic[RowsT]):
 
 
 class FileSession:
-    """What was written from one SessionLog.START, or the file's beginning, to the next."""
+    """The rows from one ``SessionLog.START``, or the beginning of the file, to the next.
+
+    Args:
+        start: The step of the ``SessionLog.START``; None for the first session of a file.
+    """
 
     __slots__ = ("points", "references", "start")
 
@@ -226,15 +242,9 @@ class FileSession:
         self.references: BlockList[References] = BlockList(merge_references)
 
 
-# A stretch of one event file, as read: what the cache stores and gives back.
-
-#: Places of damage that are remembered for a file; more are only counted.
-MAX_DAMAGE_ENTRIES = 100
-
-
 @dataclass(frozen=True, slots=True)
 class SessionRows:
-    """The rows a segment adds to one session of its file."""
+    """The rows that a segment adds to one session of its file."""
 
     session: int
     start: int | None
@@ -243,7 +253,7 @@ class SessionRows:
 
 
 class SegmentOrigin(msgspec.Struct, frozen=True, array_like=True):
-    """Which bytes a segment was read from, so that it is never taken for those of another file."""
+    """The byte range that a segment was read from, and the state of its file at that time."""
 
     path: str
     begin: int
@@ -253,7 +263,7 @@ class SegmentOrigin(msgspec.Struct, frozen=True, array_like=True):
 
 
 class FileState(msgspec.Struct, frozen=True, array_like=True):
-    """What is known of a file as a whole once a segment has been read."""
+    """Totals of a file from its start to the end of a segment."""
 
     records: int
     damaged: int
@@ -265,7 +275,7 @@ class FileState(msgspec.Struct, frozen=True, array_like=True):
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """New knowledge of one file; its tags and sessions go on from those before it."""
+    """What was read from a byte range of one file; its tags and sessions continue earlier ones."""
 
     origin: SegmentOrigin
     state: FileState
@@ -276,7 +286,7 @@ class Segment:
 
 
 def join_segments(chain: Sequence[Segment]) -> Segment:
-    """One segment in the place of several that follow each other in one file."""
+    """Merge consecutive segments of one file."""
     first, last = chain[0], chain[-1]
     return Segment(
         origin=msgspec.structs.replace(last.origin, begin=first.origin.begin),
@@ -296,9 +306,9 @@ def _join_sessions(chain: Sequence[Segment]) -> tuple[SessionRows, ...]:
     return tuple(
         SessionRows(
             number,
-            pieces[0].start,
-            join_blocks([p.points for p in pieces if p.points], merge_points),
-            join_blocks([p.references for p in pieces if p.references], merge_references),
+            parts[0].start,
+            join_blocks([part.points for part in parts if part.points], merge_points),
+            join_blocks([part.references for part in parts if part.references], merge_references),
         )
-        for number, pieces in by_number.items()
+        for number, parts in by_number.items()
     )

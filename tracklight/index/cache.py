@@ -1,9 +1,10 @@
-"""The on-disk cache: a folder of packs for each log directory, in the user's own cache folder.
+"""The on-disk cache: a folder of packs for each log, in the cache folder of the user.
 
-Packs are immutable and named by the time they were written, so several processes may share a folder
-without locks: each adds packs of its own, and each reads what it finds. What a pack says of
-a file is believed only as long as the file still looks as it did. Anything here may be deleted at
-any time.
+Packs are immutable and named by the time they were written, so several processes can share a folder
+without locks: each adds its own packs and reads those of the others. The content of a pack is only
+used if the stat and fingerprint of the event file still match. Any file may be deleted at any time.
+
+`PackCache` reads and writes packs; `SegmentStore` decides when rows move from memory to the cache.
 """
 
 from __future__ import annotations
@@ -32,37 +33,46 @@ from tracklight.util.memory import trim_memory
 DEFAULT_CACHE_BYTES = 8 << 30
 
 _VERSION = "v1"
-
 _SUFFIX = ".pack"
 
-#: With more packs than this, small ones are joined into one.
+#: If there are more packs smaller than this, they are merged into one.
 _MAX_SMALL_PACKS = 16
-
 _SMALL_PACK_BYTES = 64 << 20
 
-#: A pack that is still not whole after this long never will be.
+#: Temporary files older than this belong to processes that were killed.
 _MAX_TEMPORARY_AGE_S = 3600.0
 
-_log = logging.getLogger(__name__)
+#: Rows are stored at least this often, so that little has to be read again after a crash.
+_STORE_INTERVAL_S = 300.0
 
+#: Approximate size of a file in a pack without its rows.
+_FILE_OVERHEAD_BYTES = 4096
+
+_log = logging.getLogger(__name__)
 _counter = itertools.count()
 
+#: For each event file, consecutive segments from its start.
 SegmentChains = dict[str, list[Segment]]
 
 
 class CacheFullError(FormatError):
-    """There is no room left within the cache's limit."""
+    """The size limit of the cache is reached."""
 
 
 class PackCache:
-    """The packs of one log directory."""
+    """The packs of one log.
+
+    Args:
+        folder: Created on the first `store`. Its siblings are the caches of other logs.
+        limit_bytes: Limit for the size of all caches together.
+    """
 
     def __init__(self, folder: Path, limit_bytes: int = DEFAULT_CACHE_BYTES) -> None:
         self.folder = folder
         self._limit_bytes = limit_bytes
 
     def load(self) -> SegmentChains:
-        """For each event file, the segments known of it: they begin at its start without gaps."""
+        """Return the cached segments of all event files."""
         chains: SegmentChains = {}
         self._remove_leftovers()
         for path in self._list_packs():
@@ -71,9 +81,15 @@ class PackCache:
         return chains
 
     def store(self, segments: Iterable[Segment], size_bytes: int) -> list[Segment]:
-        """Write segments of about that size into a new pack; give them back as they stand in it.
+        """Write segments to a new pack and return them backed by that pack.
 
-        They are taken one at a time, so that one may be put together when the one before is gone.
+        Args:
+            segments: Consumed one at a time, so that only one has to be in memory.
+            size_bytes: Their approximate size.
+
+        Raises:
+            CacheFullError: There is no room for them.
+            OSError: The folder cannot be written.
         """
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._make_room(size_bytes)
@@ -84,23 +100,23 @@ class PackCache:
         return stored
 
     def discard(self, path: Path) -> None:
-        """Throw a pack away that turned out to be damaged."""
-        _log.warning("a cache file was damaged and is thrown away: %s", path)
+        """Delete a corrupt pack."""
+        _log.warning("deleting a corrupt cache file: %s", path)
         _unlink(path)
 
     def close(self) -> None:
-        """Nothing to do: what is on disk stays for the next time."""
+        """Release resources; the packs stay on disk for the next process."""
 
     def _remove_leftovers(self) -> None:
-        """Mark the folder as in use, and remove what processes that were killed left behind."""
+        """Mark the folder as used, and delete temporary files of processes that were killed."""
         with contextlib.suppress(OSError):
             os.utime(self.folder)
-        for part in self.folder.glob(TEMPORARY_GLOB):
-            if time.time() - _get_mtime(part) > _MAX_TEMPORARY_AGE_S:
-                _unlink(part)
+        for path in self.folder.glob(TEMPORARY_GLOB):
+            if time.time() - _get_mtime(path) > _MAX_TEMPORARY_AGE_S:
+                _unlink(path)
 
     def _list_packs(self) -> list[Path]:
-        """In the order written, which is that of their names."""
+        """Return the packs in the order written, which is the order of their names."""
         return sorted(self.folder.glob(f"*{_SUFFIX}"))
 
     def _make_path(self) -> Path:
@@ -112,17 +128,19 @@ class PackCache:
             return Pack(path).list_segments()
         except CorruptPackError:
             self.discard(path)
-        except OSError:  # another process joined it into a newer one
+        except OSError:  # another process merged it into a newer one
             pass
         return []
 
-    def _make_room(self, wanted: int) -> None:
-        """Throw out the folders of other logs, longest unused first, until ``wanted`` bytes fit."""
+    def _make_room(self, needed_bytes: int) -> None:
+        """Delete the caches of other logs, least recently used first, until the bytes fit."""
         used = {folder: _get_folder_bytes(folder) for folder in _list_folders(self.folder.parent)}
-        others = sorted((f for f in used if f != self.folder), key=_get_mtime)
-        while sum(used.values()) + wanted > self._limit_bytes:
+        others = sorted((folder for folder in used if folder != self.folder), key=_get_mtime)
+        while sum(used.values()) + needed_bytes > self._limit_bytes:
             if not others:
-                raise CacheFullError(f"the cache's limit of {self._limit_bytes} bytes is reached")
+                raise CacheFullError(
+                    f"the cache has reached its limit of {self._limit_bytes} bytes"
+                )
             shutil.rmtree(others[0], ignore_errors=True)
             del used[others.pop(0)]
 
@@ -137,19 +155,19 @@ class PackCache:
                 if chain and chain[-1].origin.end != segment.origin.begin:
                     chain.clear()
                 chain.append(segment)
-        # The newest of the old names, so that it still counts as older than what came after.
-        joined = small[-1].with_name(small[-1].stem + "j" + _SUFFIX)
+        # Named after the newest of them, so that it sorts before packs written later.
+        merged = small[-1].with_name(small[-1].stem + "j" + _SUFFIX)
         try:
-            write_pack(joined, (join_segments(chain) for chain in chains.values()))
-        except CorruptPackError as damaged:
-            self.discard(damaged.path)
+            write_pack(merged, (join_segments(chain) for chain in chains.values()))
+        except CorruptPackError as error:
+            self.discard(error.path)
             return
         for path in small:
             _unlink(path)
 
 
 class TemporaryPackCache(PackCache):
-    """Room on disk for one process alone; it goes when the process does."""
+    """A cache for one process, deleted when the process ends."""
 
     def __init__(self) -> None:
         self._temporary = tempfile.TemporaryDirectory(
@@ -161,33 +179,116 @@ class TemporaryPackCache(PackCache):
         self._temporary.cleanup()
 
 
+class SegmentStore:
+    """Move rows from memory to the cache, to bound the memory of a shard and for later processes.
+
+    Without a cache, a temporary one is created when the rows need too much memory.
+
+    Args:
+        cache: The cache of the shard, if it has one.
+        memory_bytes: Limit for the rows in memory.
+        threads: Number of threads that read files at the same time.
+        lock: The lock of the shard, held while rows are replaced.
+    """
+
+    def __init__(
+        self, cache: PackCache | None, memory_bytes: int, threads: int, lock: threading.RLock
+    ) -> None:
+        self._cache = cache
+        self._memory_bytes = memory_bytes
+        self._max_file_bytes = memory_bytes // (2 * threads)
+        self._lock = lock
+        self._write_lock = threading.Lock()
+        self._stored_at_s = 0.0
+        self._is_broken = False
+
+    def get_segments(self, path: str) -> Sequence[Segment]:
+        """Return the cached segments of a file, consecutive from its start."""
+        return self._chains.get(path, ())
+
+    def store_if_large(self, file: EventFile) -> None:
+        """Store a file while it is being read, if its rows alone use much of the memory limit.
+
+        Must be called by the thread that reads the file.
+        """
+        if file.count_memory_bytes() > self._max_file_bytes:
+            self._store([file])
+
+    def store_if_due(self, files: Iterable[EventFile]) -> None:
+        """Store the rows in memory if they are large or were not stored for a while."""
+        unstored = [file for file in files if not file.is_stored]
+        is_due = time.monotonic() - self._stored_at_s > _STORE_INTERVAL_S
+        if self._cache is None or not is_due:
+            used_bytes = sum(file.count_memory_bytes() for file in unstored)
+            is_due = used_bytes > self._memory_bytes // 2
+        if is_due:
+            self._store(unstored)
+
+    def discard_pack(self, pack: Path) -> None:
+        """Delete a corrupt pack and reload the others on next use."""
+        if self._cache is not None:
+            self._cache.discard(pack)
+        self.__dict__.pop("_chains", None)
+
+    def close(self, files: Iterable[EventFile]) -> None:
+        if self._cache is None:
+            return
+        if not isinstance(self._cache, TemporaryPackCache):
+            self._store([file for file in files if not file.is_stored])
+        self._cache.close()
+
+    @cached_property
+    def _chains(self) -> SegmentChains:
+        return self._cache.load() if self._cache is not None else {}
+
+    def _store(self, files: Sequence[EventFile]) -> None:
+        if not files or self._is_broken:
+            return
+        with self._write_lock:
+            if self._cache is None:
+                self._cache = TemporaryPackCache()
+            try:
+                size = sum(_FILE_OVERHEAD_BYTES + 2 * file.count_memory_bytes() for file in files)
+                stored = self._cache.store((file.make_unstored_segment() for file in files), size)
+            except (OSError, CacheFullError) as error:
+                self._is_broken = True
+                _log.warning("cannot write the cache, keeping everything in memory: %s", error)
+                return
+            with self._lock:
+                for file, segment in zip(files, stored, strict=True):
+                    file.replace_unstored(segment)
+            self._stored_at_s = time.monotonic()
+        release_pages()
+        trim_memory()
+
+
 def find_cache_folder(
     roots: Iterable[str], base: Path | None = None, shard: int = 0
 ) -> Path | None:
-    """Where the cache of these log directories is kept; None if only inside one of them."""
-    places = sorted(roots)
-    name = hash_key(*places, str(shard))
-    usual = (get_user_cache_folder(), Path(tempfile.gettempdir()) / _make_temporary_name())
-    for folder in [base] if base else usual:
-        if not any(_is_inside(folder, place) for place in places):
+    """Return the cache folder of some log directories.
+
+    Args:
+        roots: The log directories.
+        base: The folder for the caches of all logs, if not the one of the user.
+        shard: The number of the shard.
+
+    Returns:
+        A folder outside the log directories, or None if there is none.
+    """
+    sorted_roots = sorted(roots)
+    name = hash_key(*sorted_roots, str(shard))
+    defaults = (get_user_cache_folder(), Path(tempfile.gettempdir()) / _make_temporary_name())
+    for folder in [base] if base else defaults:
+        if not any(_is_inside(folder, root) for root in sorted_roots):
             return folder / _VERSION / name
     return None
 
 
-def _add_to_chain(chains: SegmentChains, segment: Segment) -> None:
-    """A segment from the start of its file replaces what was known; another must fit on."""
-    chain = chains.setdefault(segment.origin.path, [])
-    if segment.origin.begin == 0:
-        chain[:] = [segment]
-    elif chain and chain[-1].origin.end == segment.origin.begin:
-        chain.append(segment)
-
-
 def get_user_cache_folder() -> Path:
-    """The folder in which the caches of all logs are kept unless another is chosen."""
-    chosen = os.environ.get("TRACKLIGHT_CACHE_DIR")
-    if chosen:
-        return Path(chosen)
+    """Return the folder for the caches of all logs: ``TRACKLIGHT_CACHE_DIR`` or the default."""
+    configured = os.environ.get("TRACKLIGHT_CACHE_DIR")
+    if configured:
+        return Path(configured)
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Caches" / "tracklight"
     if os.name == "nt":
@@ -195,12 +296,21 @@ def get_user_cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tracklight"
 
 
+def _add_to_chain(chains: SegmentChains, segment: Segment) -> None:
+    """Add a segment that continues its chain; one from the start of its file replaces the chain."""
+    chain = chains.setdefault(segment.origin.path, [])
+    if segment.origin.begin == 0:
+        chain[:] = [segment]
+    elif chain and chain[-1].origin.end == segment.origin.begin:
+        chain.append(segment)
+
+
 def _make_temporary_name() -> str:
     return f"tracklight-cache-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
 
 
-def _is_inside(folder: Path, place: str) -> bool:
-    return "://" not in place and folder.resolve().is_relative_to(Path(place).resolve())
+def _is_inside(folder: Path, root: str) -> bool:
+    return "://" not in root and folder.resolve().is_relative_to(Path(root).resolve())
 
 
 def _list_folders(parent: Path) -> list[Path]:
@@ -226,87 +336,5 @@ def _get_mtime(path: Path) -> float:
 
 
 def _unlink(path: Path) -> None:
-    with contextlib.suppress(OSError):  # gone already, or mapped by a process on Windows
+    with contextlib.suppress(OSError):  # already deleted, or mapped by another process on Windows
         path.unlink(missing_ok=True)
-
-
-# Decides when rows leave memory for the cache, and brings back what the cache knows of a file.
-
-#: Rows may stay in memory alone for this long, so that a crash costs little reading.
-_STORE_INTERVAL_S = 300.0
-
-#: What a file takes in a pack beside its rows, roughly.
-_FILE_OVERHEAD_BYTES = 4096
-
-
-class SegmentStore:
-    """The cache of a shard, if it has one, and the bound on the memory of its rows."""
-
-    def __init__(
-        self, cache: PackCache | None, memory_bytes: int, threads: int, lock: threading.RLock
-    ) -> None:
-        self._cache = cache
-        self._memory_bytes = memory_bytes
-        self._file_bytes = memory_bytes // (2 * threads)
-        self._lock = lock  # of the shard: held while blocks change places
-        self._writing = threading.Lock()
-        self._stored_at_s = 0.0
-        self._broken = False
-
-    def get_segments(self, path: str) -> Sequence[Segment]:
-        """What the cache knows of a file: segments without gaps from its start."""
-        return self._chains.get(path, ())
-
-    def store_if_large(self, file: EventFile) -> None:
-        """Store a file in the midst of reading if its rows alone take much of the memory allowed.
-
-        To be called by the thread that reads the file.
-        """
-        if file.count_memory_bytes() > self._file_bytes:
-            self._store([file])
-
-    def store_if_due(self, files: Iterable[EventFile]) -> None:
-        """After a refresh: store what is only in memory, unless it is little and fresh."""
-        waiting = [file for file in files if not file.is_stored]
-        due = time.monotonic() - self._stored_at_s > _STORE_INTERVAL_S
-        if self._cache is None or not due:
-            due = sum(file.count_memory_bytes() for file in waiting) > self._memory_bytes // 2
-        if due:
-            self._store(waiting)
-
-    def discard_pack(self, pack: Path) -> None:
-        """A pack is damaged: never use it again."""
-        if self._cache is not None:
-            self._cache.discard(pack)
-        self.__dict__.pop("_chains", None)
-
-    def close(self, files: Iterable[EventFile]) -> None:
-        if self._cache is None:
-            return
-        if not isinstance(self._cache, TemporaryPackCache):
-            self._store([file for file in files if not file.is_stored])
-        self._cache.close()
-
-    @cached_property
-    def _chains(self) -> SegmentChains:
-        return self._cache.load() if self._cache is not None else {}
-
-    def _store(self, files: Sequence[EventFile]) -> None:
-        if not files or self._broken:
-            return
-        with self._writing:
-            if self._cache is None:
-                self._cache = TemporaryPackCache()
-            try:
-                size = sum(_FILE_OVERHEAD_BYTES + 2 * file.count_memory_bytes() for file in files)
-                stored = self._cache.store((file.make_unstored_segment() for file in files), size)
-            except (OSError, CacheFullError) as error:
-                self._broken = True
-                _log.warning("the cache cannot be written, so all stays in memory: %s", error)
-                return
-            with self._lock:
-                for file, segment in zip(files, stored, strict=True):
-                    file.replace_unstored(segment)
-            self._stored_at_s = time.monotonic()
-        release_pages()
-        trim_memory()

@@ -1,4 +1,4 @@
-"""All runs of a log: finds them, spreads them over shards, and asks the shards about them."""
+"""The index of a whole log: finds its runs, distributes them over shards and queries the shards."""
 
 from __future__ import annotations
 
@@ -38,14 +38,31 @@ R = TypeVar("R")
 
 DEFAULT_MEMORY_BYTES = 2 << 30
 
-#: More is no file that somebody keeps settings in.
+#: Settings files are read up to this size.
 _MAX_SETTINGS_BYTES = 1 << 20
 
 
 class Catalog:
-    """The index of one log, which may be several directories.
+    """The index of one log, which may consist of several directories.
 
-    One thread at a time refreshes it; any number may ask.
+    One thread at a time may refresh it; any number of threads may query it. It implements the
+    `Source` that dashboards read from.
+
+    Args:
+        roots: The log directories.
+        include: Patterns of runs to include, all if empty; see `tracklight.logdir.names`.
+        exclude: Patterns of runs to exclude.
+        cache: Whether to use the on-disk cache, or the folder of the cache.
+        cache_bytes: Limit for the caches of all logs.
+        memory_bytes: Limit for the rows in memory.
+        shards: Number of shards.
+
+    Example:
+        >>> catalog = Catalog(parse_roots("logs"))
+        >>> catalog.refresh().added
+        ('eval', 'train')
+        >>> catalog.scalar("train", "loss").value[-1]
+        0.25
     """
 
     def __init__(
@@ -67,187 +84,262 @@ class Catalog:
             Shard(_make_cache(roots, cache, cache_bytes, number), memory_bytes // shards)
             for number in range(shards)
         ]
-        self._cache_folder = _find_cache(roots, cache, 0)
+        self._cache_folder = _find_cache_folder(roots, cache, 0)
         self._discoveries: dict[Root, Discovery] = {}
         self._runs: dict[str, list[DiscoveredFile]] = {}
         self._by_path: dict[str, list[DiscoveredFile]] = {}
 
-    # ---- keeping up to date
+    # ---- refresh
 
     def refresh(self, changes: Changes | None = None) -> Delta:
-        """Read what is new; ``changes`` saves looking where nothing happened."""
-        before = self._runs
+        """Read what is new.
+
+        Args:
+            changes: What may have changed, from a `Watcher`; None to list all roots.
+
+        Returns:
+            The runs that were added, removed or changed.
+        """
+        old_runs = self._runs
         changed: set[str] = set()
-        roots = self.roots if changes is None else self._roots_to_list(changes)
+        roots = self.roots if changes is None else self._get_roots_to_list(changes)
         if roots:
             changed |= self._refresh_roots(roots)
         if changes is not None:
             changed |= self._refresh_files(changes.files)
-        return self._make_delta(before, changed)
+        return self._make_delta(old_runs, changed)
 
     @property
     def cache_folder(self) -> Path | None:
-        """Where what takes long to make of this log may be kept; None where nothing may be."""
+        """A folder for cached results of this log; None if nothing may be written."""
         return self._cache_folder
 
     @property
     def linked(self) -> Mapping[Root, frozenset[str]]:
-        """Directories that links below the roots lead to, for who watches them."""
+        """The targets of symbolic links below each root, which have to be watched as well."""
         return {root: found.linked for root, found in self._discoveries.items()}
 
     @property
     def progress(self) -> Progress:
-        """How far the refresh under way has come."""
-        counts = [shard.progress for shard in self._shards]
+        """The progress of the current refresh."""
+        parts = [shard.progress for shard in self._shards]
         return Progress(
-            files_done=sum(p.files_done for p in counts),
-            files_total=sum(p.files_total for p in counts),
-            bytes_done=sum(p.bytes_done for p in counts),
-            bytes_total=sum(p.bytes_total for p in counts),
+            files_done=sum(part.files_done for part in parts),
+            files_total=sum(part.files_total for part in parts),
+            bytes_done=sum(part.bytes_done for part in parts),
+            bytes_total=sum(part.bytes_total for part in parts),
         )
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """Sentences on what could not be listed or read."""
+        """Messages about directories and files that could not be listed or read."""
         listing = [problem for found in self._discoveries.values() for problem in found.problems]
         return (*listing, *(problem for shard in self._shards for problem in shard.problems))
 
     @property
     def failed_roots(self) -> tuple[str, ...]:
-        """Sentences on roots in which no run was found because they could not be listed."""
+        """Messages about roots without any run because they could not be listed."""
         failed = (found for found in self._discoveries.values() if not found.runs)
         return tuple(problem for found in failed for problem in found.problems)
 
     def close(self) -> None:
+        """Stop all threads and store what is not in the cache yet."""
         for shard in self._shards:
             shard.close()
 
-    # ---- answering
+    # ---- queries
 
     def runs(self) -> tuple[RunInfo, ...]:
-        """All runs, in natural order."""
+        """Return all runs, in natural order."""
         runs = (run for shard in self._shards for run in shard.runs())
         return tuple(sorted(runs, key=lambda run: natural_key(run.name)))
 
     def tags(self, run: str) -> tuple[TagInfo, ...]:
+        """Return the tags of a run, in natural order; raises RunNotFoundError."""
         return self._get_shard(run).tags(run)
 
     def shared_tags(self, runs: Sequence[str]) -> tuple[SharedTag, ...]:
-        """The tags of some runs together, each with those that have it in the order given."""
-        own: dict[int, list[str]] = {}
+        """Return the tags of some runs together, each with the runs that have it in this order."""
+        by_shard: dict[int, list[str]] = {}
         for run in runs:
-            own.setdefault(self._get_shard_number(run), []).append(run)
-        parts = [self._shards[shard].shared_tags(names) for shard, names in own.items()]
-        return merge_shared_tags((share for part in parts for share in part), runs)
+            by_shard.setdefault(self._get_shard_number(run), []).append(run)
+        parts = [self._shards[number].shared_tags(names) for number, names in by_shard.items()]
+        return merge_shared_tags((tag for part in parts for tag in part), runs)
 
     def files(self, run: str) -> tuple[FileInfo, ...]:
+        """Return the event files of a run; raises RunNotFoundError."""
         return self._get_shard(run).files(run)
 
     def scalar(self, run: str, tag: str) -> Series:
+        """Return all points of a scalar series, including overwritten ones.
+
+        Raises:
+            RunNotFoundError: There is no such run.
+            TagNotFoundError: The run does not have the tag.
+        """
         return self._get_shard(run).scalars([(run, tag)])[0]
 
     def query(self, keys: Sequence[SeriesKey], query: SeriesQuery, view: View[R]) -> list[R]:
-        """Apply ``view`` to several series (run, tag) after axis, smoothing and baseline.
+        """Apply a query and then a view to several series.
 
-        Shards return only the result of the view, however many points a series has.
+        Args:
+            keys: The series, as pairs of run and tag.
+            query: The x axis, smoothing and baseline.
+            view: Called with each resulting curve, in a worker thread.
+
+        Returns:
+            The results of the view, in the order of the keys.
         """
-        found: dict[int, R] = {}
-        for shard, asked, own in self._split_by_shard(keys):
-            found.update(zip(own, shard.query(asked, query, view), strict=True))
-        return [found[place] for place in range(len(keys))]
+        results: dict[int, R] = {}
+        for shard, shard_keys, indexes in self._split_by_shard(keys):
+            results.update(zip(indexes, shard.query(shard_keys, query, view), strict=True))
+        return [results[index] for index in range(len(keys))]
 
     def summaries(self, keys: Sequence[SeriesKey]) -> list[SeriesSummary | None]:
-        """Some series in a few numbers each; None for one that is not there."""
-        found: list[SeriesSummary | None] = [None] * len(keys)
-        for shard, asked, own in self._split_by_shard(keys):
-            for place, digest in zip(own, shard.summaries(asked), strict=True):
-                found[place] = digest
-        return found
+        """Return count, last point and extremes of several series; None for missing ones."""
+        summaries: list[SeriesSummary | None] = [None] * len(keys)
+        for shard, shard_keys, indexes in self._split_by_shard(keys):
+            for index, summary in zip(indexes, shard.summaries(shard_keys), strict=True):
+                summaries[index] = summary
+        return summaries
 
     def last_points(self, keys: Sequence[SeriesKey]) -> list[Point | None]:
-        """The points of some series that were written last; None for one without any."""
-        found: list[Point | None] = [None] * len(keys)
-        for shard, asked, own in self._split_by_shard(keys):
-            for place, point in zip(own, shard.last_points(asked), strict=True):
-                found[place] = point
-        return found
+        """Return the last written point of several series; None for missing and empty ones."""
+        points: list[Point | None] = [None] * len(keys)
+        for shard, shard_keys, indexes in self._split_by_shard(keys):
+            for index, point in zip(indexes, shard.last_points(shard_keys), strict=True):
+                points[index] = point
+        return points
 
     def plugin_data(self, tag: str) -> dict[str, bytes]:
-        """What the metadata of a tag holds for its plugin, for every run that has the tag."""
+        """Return the plugin data in the metadata of a tag, by run."""
         return {run: data for shard in self._shards for run, data in shard.plugin_data(tag).items()}
 
+    def locate(self, run: str, tag: str) -> ValueLocations:
+        """Return steps, wall times and file positions of the non-scalar values of a tag."""
+        return self._get_shard(run).locate(run, tag)
+
+    def read(self, locations: ValueLocations, index: int) -> bytes:
+        """Read one of these values from its event file.
+
+        Raises:
+            CorruptRecordError: The record fails its checksum, or the file has been replaced.
+        """
+        return self._get_shard(locations.run).read(locations, index)
+
+    def read_many(self, locations: ValueLocations, indexes: Sequence[int]) -> list[bytes]:
+        """Read several of these values, which is much faster than one after the other."""
+        return self._get_shard(locations.run).read_many(locations, indexes)
+
+    # ---- files other than event files
+
     def settings(self) -> tuple[SettingsFile, ...]:
-        """The files beside runs, or above them, that may hold what they were given."""
+        """Return the files with hyperparameters in or above the directories of runs."""
         return tuple(
             SettingsFile(file.run, file.path, repr(file.stat)) for file in self._iter_settings()
         )
 
     def read_settings(self, file: SettingsFile) -> bytes:
-        """Such a file, or the first part of one that is far too large; OSError if it has gone.
+        """Read a settings file, truncated if it is too large.
 
-        One that is only a link to a file elsewhere is not read, as anything could be there.
+        Raises:
+            OSError: The file no longer exists, or is a link to a file outside the log directories.
         """
         self._check_inside_roots(file.path)
         return open_filesystem(file.path)[0].read(file.path, 0, _MAX_SETTINGS_BYTES)
 
     def captures(self) -> tuple[CaptureFile, ...]:
-        """What profilers left, by run and session."""
+        """Return the profiler captures, by run and session."""
         return tuple(self._iter_captures())
 
     def fetch_capture(self, capture: CaptureFile) -> AbstractContextManager[Path]:
-        """Such a file on this machine, which may be a copy for as long as it is looked at."""
+        """Return a local path of a capture; a remote one is downloaded for the ``with`` block."""
         self._check_inside_roots(capture.path)
         return fetch_local_copy(capture.path)
 
     def tensor_files(self) -> tuple[TensorFileEntry, ...]:
-        """The files that hold tensors, or say where some are."""
+        """Return checkpoints, other files with tensors, and projector configurations."""
         return tuple(
             TensorFileEntry(file.run, file.path, repr(file.stat)) for file in self._iter_tensors()
         )
 
-    def locate(self, run: str, tag: str) -> ValueLocations:
-        return self._get_shard(run).locate(run, tag)
-
-    def read(self, locations: ValueLocations, index: int) -> bytes:
-        """The bytes of one value that `located` tells the place of, from the log itself."""
-        return self._get_shard(locations.run).read(locations, index)
-
-    def read_many(self, locations: ValueLocations, indexes: Sequence[int]) -> list[bytes]:
-        """Several of these values at once, which is much sooner done than one after the other."""
-        return self._get_shard(locations.run).read_many(locations, indexes)
-
-    # ---- inside
+    # ---- internals
 
     def _check_inside_roots(self, path: str) -> None:
         if escapes_roots(path, (root.path for root in self.roots)):
-            raise PermissionError(f'"{path}" leads out of the log directory')
+            raise PermissionError(f'"{path}" is outside the log directory')
 
     def _get_shard_number(self, run: str) -> int:
         return zlib.crc32(run.encode("utf-8", "surrogateescape")) % len(self._shards)
 
-    def _split_by_shard(
-        self, keys: Sequence[SeriesKey]
-    ) -> list[tuple[Shard, list[SeriesKey], list[int]]]:
-        """For each shard that owns some of the keys: these keys, and their places among all."""
-        places: dict[int, list[int]] = {}
-        for place, (run, _) in enumerate(keys):
-            places.setdefault(self._get_shard_number(run), []).append(place)
-        return [(self._shards[n], [keys[p] for p in own], own) for n, own in places.items()]
-
     def _get_shard(self, run: str) -> Shard:
         return self._shards[self._get_shard_number(run)]
 
+    def _split_by_shard(
+        self, keys: Sequence[SeriesKey]
+    ) -> list[tuple[Shard, list[SeriesKey], list[int]]]:
+        """Return each shard with its keys and their indexes in ``keys``."""
+        by_shard: dict[int, list[int]] = {}
+        for index, (run, _) in enumerate(keys):
+            by_shard.setdefault(self._get_shard_number(run), []).append(index)
+        return [
+            (self._shards[number], [keys[index] for index in indexes], indexes)
+            for number, indexes in by_shard.items()
+        ]
+
+    def _iter_settings(self) -> Iterator[DiscoveredFile]:
+        return (file for found in self._discoveries.values() for file in found.settings)
+
+    def _iter_captures(self) -> Iterator[CaptureFile]:
+        return (capture for found in self._discoveries.values() for capture in found.captures)
+
+    def _iter_tensors(self) -> Iterator[DiscoveredFile]:
+        return (file for found in self._discoveries.values() for file in found.tensors)
+
+    def _get_roots_to_list(self, changes: Changes) -> set[Root]:
+        """Return the roots that changed, and those above changed files that are unknown."""
+        unknown = [path for path in changes.files if path not in self._by_path]
+        above = [root for root in self.roots if any(path.startswith(root.path) for path in unknown)]
+        return {*changes.roots, *above}
+
+    def _refresh_roots(self, roots: Iterable[Root]) -> set[str]:
+        """List some roots and read what is new; return the names of the runs that changed."""
+        old_settings = frozenset(self._iter_settings())
+        old_captures = frozenset(self._iter_captures())
+        old_tensors = frozenset(self._iter_tensors())
+        for root in roots:
+            self._discoveries[root] = self._discover(root, self._filesystems[root])
+        self._runs = self._group_files()
+        self._by_path = _group_by_path(self._runs)
+        changed: set[str] = set()
+        settings = {file.run for file in old_settings.symmetric_difference(self._iter_settings())}
+        changed |= {run for run in self._runs if not settings.isdisjoint(iter_ancestors(run))}
+        captures = {file.run for file in old_captures.symmetric_difference(self._iter_captures())}
+        changed |= captures & self._runs.keys()
+        tensors = {file.run for file in old_tensors.symmetric_difference(self._iter_tensors())}
+        changed |= self._runs.keys() & {self._find_run_above(directory) for directory in tensors}
+        # A log with tensor files only has no runs that could change.
+        self.version += bool(tensors)
+        for number, shard in enumerate(self._shards):
+            shard_runs = {
+                run: files
+                for run, files in self._runs.items()
+                if self._get_shard_number(run) == number
+            }
+            changed |= shard.refresh(shard_runs)
+        return changed
+
     def _discover(self, root: Root, fs: FileSystem) -> Discovery:
-        """What is below a root now; where it could not be listed, what was there before."""
+        """List a root; directories that cannot be listed now keep the files they had before."""
         found = discover(root, fs, self._include, self._exclude)
-        known = self._discoveries.get(root)
-        if known is not None and found.failed_directories:
-            hidden = tuple(path.rstrip("/") + "/" for path in found.failed_directories)
-            kept = [file for file in known.files if file.path.startswith(hidden)]
-            profiles = [file for file in known.captures if file.path.startswith(hidden)]
-            found.files.extend(kept)
-            found.captures.extend(profiles)
-            runs = {*(file.run for file in kept), *(file.run for file in profiles)}
+        old = self._discoveries.get(root)
+        if old is not None and found.failed_directories:
+            failed = tuple(path.rstrip("/") + "/" for path in found.failed_directories)
+            files = [file for file in old.files if file.path.startswith(failed)]
+            captures = [file for file in old.captures if file.path.startswith(failed)]
+            found.files.extend(files)
+            found.captures.extend(captures)
+            runs = {*(file.run for file in files), *(file.run for file in captures)}
             found.runs.extend(runs.difference(found.runs))
         return found
 
@@ -259,79 +351,38 @@ class Catalog:
                 runs[file.run].append(file)
         return runs
 
-    def _iter_settings(self) -> Iterator[DiscoveredFile]:
-        return (file for found in self._discoveries.values() for file in found.settings)
-
-    def _iter_captures(self) -> Iterator[CaptureFile]:
-        return (capture for found in self._discoveries.values() for capture in found.captures)
-
-    def _iter_tensors(self) -> Iterator[DiscoveredFile]:
-        return (file for found in self._discoveries.values() for file in found.tensors)
-
-    def _roots_to_list(self, changes: Changes) -> set[Root]:
-        """A file that changed and is not known has come by another way than its name tells."""
-        unknown = [path for path in changes.files if path not in self._by_path]
-        beside = [root for root in self.roots if any(p.startswith(root.path) for p in unknown)]
-        return {*changes.roots, *beside}
-
-    def _refresh_roots(self, roots: Iterable[Root]) -> set[str]:
-        """Look at some roots as a whole."""
-        settings, captures = frozenset(self._iter_settings()), frozenset(self._iter_captures())
-        tensors = frozenset(self._iter_tensors())
-        for root in roots:
-            self._discoveries[root] = self._discover(root, self._filesystems[root])
-        self._runs = self._group_files()
-        self._by_path = _group_by_path(self._runs)
-        written = {file.run for file in settings.symmetric_difference(self._iter_settings())}
-        changed = {run for run in self._runs if not written.isdisjoint(iter_ancestors(run))}
-        profiled = {it.run for it in captures.symmetric_difference(self._iter_captures())}
-        changed |= profiled & self._runs.keys()
-        saved = {file.run for file in tensors.symmetric_difference(self._iter_tensors())}
-        changed |= self._runs.keys() & {self._find_run_above(run) for run in saved}
-        # They may be all there is, and then it is no run that tells of them.
-        self.version += bool(saved)
-        for number, shard in enumerate(self._shards):
-            own = {
-                run: files
-                for run, files in self._runs.items()
-                if self._get_shard_number(run) == number
-            }
-            changed |= shard.refresh(own)
-        return changed
-
     def _find_run_above(self, directory: str) -> str | None:
         return next((run for run in iter_ancestors(directory) if run in self._runs), None)
 
     def _refresh_files(self, paths: Iterable[str]) -> set[str]:
-        """Look at some files only."""
-        wanted: dict[int, list[DiscoveredFile]] = {}
+        """Read what is new in some known files; return the names of the runs that changed."""
+        by_shard: dict[int, list[DiscoveredFile]] = {}
         for path in paths:
             stat = open_filesystem(path)[0].find_stat(path)
             if stat is None:
                 continue
             for file in self._by_path.get(path, ()):
-                wanted.setdefault(self._get_shard_number(file.run), []).append(
-                    file._replace(stat=stat)
-                )
+                number = self._get_shard_number(file.run)
+                by_shard.setdefault(number, []).append(file._replace(stat=stat))
         changed: set[str] = set()
-        for number, files in wanted.items():
+        for number, files in by_shard.items():
             changed |= self._shards[number].read_new(files)
         return changed
 
-    def _make_delta(self, before: Mapping[str, object], changed: set[str]) -> Delta:
-        added, removed = self._runs.keys() - before.keys(), before.keys() - self._runs.keys()
+    def _make_delta(self, old_runs: Mapping[str, object], changed: set[str]) -> Delta:
+        added, removed = self._runs.keys() - old_runs.keys(), old_runs.keys() - self._runs.keys()
         if added or removed or changed:
             self.version += 1
         return Delta(self.version, *map(_sort_naturally, (added, removed, changed - added)))
 
 
 def _group_by_path(runs: Mapping[str, Iterable[DiscoveredFile]]) -> dict[str, list[DiscoveredFile]]:
-    """Overlapping roots give one file to several runs."""
-    found: dict[str, list[DiscoveredFile]] = {}
+    """Group files by path; with overlapping roots, a file belongs to several runs."""
+    by_path: dict[str, list[DiscoveredFile]] = {}
     for files in runs.values():
         for file in files:
-            found.setdefault(file.path, []).append(file)
-    return found
+            by_path.setdefault(file.path, []).append(file)
+    return by_path
 
 
 def _sort_naturally(names: Iterable[str]) -> tuple[str, ...]:
@@ -341,11 +392,11 @@ def _sort_naturally(names: Iterable[str]) -> tuple[str, ...]:
 def _make_cache(
     roots: Sequence[Root], cache: bool | Path, limit_bytes: int, shard: int
 ) -> PackCache | None:
-    """Shards have a folder each, as each reads and writes its own runs only."""
-    folder = _find_cache(roots, cache, shard)
+    """Return the cache of a shard; each has its own folder, because it only caches its runs."""
+    folder = _find_cache_folder(roots, cache, shard)
     return PackCache(folder, limit_bytes) if folder else None
 
 
-def _find_cache(roots: Sequence[Root], cache: bool | Path, shard: int) -> Path | None:
+def _find_cache_folder(roots: Sequence[Root], cache: bool | Path, shard: int) -> Path | None:
     base = None if isinstance(cache, bool) else cache
     return find_cache_folder([root.path for root in roots], base, shard) if cache else None

@@ -1,4 +1,8 @@
-"""What is known of one event file: its tags, its rows by session, its damage."""
+"""The index of one event file: what was read of it, reading on, and reading values back.
+
+`EventFile` holds tags, rows and damage. `EventFileReader` adds the records that were written since.
+Values other than scalars stay in the file; `read_values` reads them from their `RecordSlice`.
+"""
 
 from __future__ import annotations
 
@@ -31,21 +35,34 @@ from tracklight.types import DamageInfo, FileInfo, Float64, ValueLocations
 from tracklight.util.hashing import hash_key
 from tracklight.util.lru_cache import LruCache
 
-#: What one row takes in memory: a point's three columns, a reference's six.
+#: Memory of one row: the three columns of a point, the six of a reference.
 POINT_BYTES = 24
-
 REFERENCE_BYTES = 41
 
-_FLAW_MESSAGES = {
-    DamageKind.HEADER: "no record starts here",
+#: Larger records are not read into memory for a single value.
+MAX_RECORD_BYTES = 2 << 30
+
+#: Files whose scanners are kept between reads; other scanners are recreated from the tags.
+_MAX_TAILS = 256
+
+# Framing of a TFRecord: length and its checksum before the payload, its checksum after it.
+_HEADER = struct.Struct("<QI")
+_FOOTER_BYTES = 4
+
+_DAMAGE_MESSAGES = {
+    DamageKind.HEADER: "invalid record header",
     DamageKind.DATA: "wrong checksum",
-    DamageKind.PROTO: "not an event",
-    DamageKind.TORN: "a record that was never finished",
+    DamageKind.PROTO: "not an Event message",
+    DamageKind.TORN: "truncated record",
 }
 
 
 class EventFile:
-    """One event file as far as it has been read."""
+    """Everything that was read of one event file.
+
+    Rows are in memory or, once they are stored, in the cache. Not thread-safe: the shard's lock
+    protects it.
+    """
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -67,7 +84,7 @@ class EventFile:
         self._unstored_metadata: dict[int, bytes] = {}
 
     def append(self, batch: Batch) -> None:
-        """Add what a scan of the next bytes found."""
+        """Add the records that a scan of the next bytes found."""
         self._add_tags(batch)
         if batch.session_start is not None:
             self.sessions.append(FileSession(batch.session_start))
@@ -82,13 +99,13 @@ class EventFile:
         self.writer = self.writer or batch.writer
 
     def compact(self) -> None:
-        """Join the small blocks that many reads left behind."""
+        """Merge the small blocks of many reads."""
         for session in self.sessions:
             session.points.compact()
             session.references.compact()
 
     def add_stored_segment(self, segment: Segment) -> None:
-        """Add a segment from the cache; it follows on from what is here."""
+        """Add a segment of the cache that continues what was added before."""
         self.tags += segment.tags
         self.contents += segment.contents
         self.metadata.update(segment.metadata)
@@ -98,7 +115,7 @@ class EventFile:
         self._mark_stored()
 
     def make_unstored_segment(self) -> Segment:
-        """What is known beyond the cache."""
+        """Return what is not in the cache yet."""
         return Segment(
             origin=msgspec.structs.replace(self.origin, begin=self._stored_end),
             state=self._state(),
@@ -109,7 +126,7 @@ class EventFile:
         )
 
     def replace_unstored(self, segment: Segment) -> None:
-        """Use a segment that now stands in the cache in the place of the rows in memory."""
+        """Replace the rows in memory by the same segment in the cache."""
         self._store_rows(segment)
         self._mark_stored()
 
@@ -119,11 +136,11 @@ class EventFile:
 
     @property
     def is_read(self) -> bool:
-        """Whether any of it was read."""
+        """Whether any bytes of the file were read."""
         return self.origin.end > 0
 
     def uses_pack(self, pack: Path) -> bool:
-        """Whether some of its rows stand in that pack."""
+        """Return whether some of its rows are in a pack."""
         return any(
             isinstance(block, MappedBlock) and block.pack_path == pack
             for session in self.sessions
@@ -131,7 +148,7 @@ class EventFile:
         )
 
     def count_memory_bytes(self) -> int:
-        """What the rows outside the cache take."""
+        """Return the memory of the rows that are not in the cache."""
         return sum(
             POINT_BYTES * session.points.count_unstored_rows()
             + REFERENCE_BYTES * session.references.count_unstored_rows()
@@ -143,9 +160,9 @@ class EventFile:
 
     def info(self) -> FileInfo:
         damage = [*self.damage, self.unreadable_tail] if self.unreadable_tail else self.damage
-        places = (DamageInfo(d.offset, d.size, _FLAW_MESSAGES[d.kind]) for d in damage)
+        ranges = (DamageInfo(d.offset, d.size, _DAMAGE_MESSAGES[d.kind]) for d in damage)
         damaged = self.damaged + (self.unreadable_tail is not None)
-        return FileInfo(self.path, self.origin.stat.size, self.records, damaged, tuple(places))
+        return FileInfo(self.path, self.origin.stat.size, self.records, damaged, tuple(ranges))
 
     def _add_tags(self, batch: Batch) -> None:
         if batch.tags:
@@ -161,10 +178,8 @@ class EventFile:
 
     def _iter_unstored_rows(self) -> Iterator[SessionRows]:
         for number, session in enumerate(self.sessions):
-            points, references = (
-                session.points.merge_unstored(),
-                session.references.merge_unstored(),
-            )
+            points = session.points.merge_unstored()
+            references = session.references.merge_unstored()
             if points or references or number >= self._stored_sessions:
                 yield SessionRows(number, session.start, points, references)
 
@@ -201,14 +216,12 @@ class EventFile:
         self._unstored_metadata = {}
 
 
-# Reads on in one event file and adds what is found to its index.
-
-#: Files whose scanners are kept between two reads; the others' are made anew from their tags.
-_MAX_TAILS = 256
-
-
 class EventFileReader:
-    """Reads the files of one shard; any number of threads, each with a file of its own."""
+    """Read the files of one shard. Several threads may use it, each with a different file.
+
+    Args:
+        lock: Held while an `EventFile` is changed.
+    """
 
     def __init__(self, lock: threading.RLock) -> None:
         self._lock = lock
@@ -217,12 +230,19 @@ class EventFileReader:
     def read(
         self, fs: FileSystem, file: EventFile, stat: FileStat, on_progress: Callable[[int], None]
     ) -> bool:
-        """Read on up to ``stat.size``; say whether anything was found.
+        """Read what is new in a file; return whether there was anything.
 
-        ``tell`` hears after each piece how many bytes are done with; it may store the file.
+        Args:
+            fs: The file system of the file.
+            file: Gets the new records.
+            stat: The current state of the file; it is read up to this size.
+            on_progress: Called with the number of bytes after each batch; it may store the file.
+
+        Raises:
+            OSError: The file cannot be read.
         """
         tail = self._get_tail(fs, file)
-        before = position = tail.scanner.position
+        start = position = tail.scanner.position
         for batch in tail.iter_batches(stat.size):
             with self._lock:
                 file.append(batch)
@@ -231,10 +251,10 @@ class EventFileReader:
             position = tail.scanner.position
         with self._lock:
             _finish(file, tail, stat)
-        return position != before
+        return position != start
 
     def forget(self, file: EventFile) -> None:
-        """A file is gone, or is to be read from its start."""
+        """Drop the scanner of a file that was deleted or has to be read from the start."""
         with self._lock:
             self._tails.remove(file)
 
@@ -249,118 +269,123 @@ class EventFileReader:
 
 
 def _make_partial_origin(file: EventFile, tail: EventFileTail) -> SegmentOrigin:
-    """Looks like no file there is: nobody must take what is read by halves for the whole."""
+    """Return an origin that matches no file, so that a half-read file never counts as complete."""
     return SegmentOrigin(file.path, 0, _get_resume_offset(tail.scanner), FileStat(-1, 0, ""), None)
 
 
 def _finish(file: EventFile, tail: EventFileTail, stat: FileStat) -> None:
     scanner = tail.scanner
-    # A record that is still being written is no damage: it is only waited for.
-    unreadable = scanner.lost_at >= 0 and scanner.torn_end < 0
+    # A record that is still being written is not damage.
+    is_unreadable = scanner.lost_at >= 0 and scanner.torn_end < 0
     size = stat.size - scanner.lost_at
-    file.unreadable_tail = Damage(scanner.lost_at, size, DamageKind.HEADER) if unreadable else None
+    file.unreadable_tail = (
+        Damage(scanner.lost_at, size, DamageKind.HEADER) if is_unreadable else None
+    )
     file.origin = SegmentOrigin(file.path, 0, _get_resume_offset(scanner), stat, tail.fingerprint)
     file.compact()
 
 
 def _get_resume_offset(scanner: Scanner) -> int:
-    """What is unreadable now may read well later, so another scanner is to start before it."""
+    """Return where another scanner has to start: an unreadable end may become readable later."""
     return scanner.lost_at if scanner.lost_at >= 0 else scanner.position
 
 
-# Reads values back from the file they stand in, and checks their records on the way.
-
-#: A record longer than this is not read into memory for one value's sake.
-MAX_RECORD_BYTES = 2 << 30
-
-_HEADER = struct.Struct("<QI")
-
-_FOOTER_BYTES = 4
-
-
 class RecordSlice(NamedTuple):
-    """Where a value stands: in a record at an offset, ``start`` and ``size`` in its payload."""
+    """The location of a value: a byte range in the payload of a record."""
 
     record: int
+    """The offset of the record in its file."""
     start: int
     size: int
 
     @property
     def end(self) -> int:
-        """The first byte of the file that is surely not needed, unless more follows the value."""
+        """The end of the record, if the value is the last part of its payload."""
         return self.record + _HEADER.size + self.start + self.size + _FOOTER_BYTES
 
 
 def read_value(fs: FileSystem, path: str, location: RecordSlice) -> bytes:
+    """Read one value of a file; see `read_values`."""
     with fs.open(path) as file:
         return _RecordReader(file, path).read_value(location)
 
 
 def read_values(fs: FileSystem, path: str, slices: Sequence[RecordSlice]) -> list[bytes]:
-    """Several values of one file, in the order asked for.
+    """Read several values of one file and verify the checksums of their records.
 
-    The file is opened once, and records near each other are read together: how near depends on
-    what a request costs.
+    The file is opened once, and nearby records are read together. How near depends on the cost of
+    a request to the file system.
+
+    Returns:
+        The values in the order of ``slices``.
+
+    Raises:
+        CorruptRecordError: A record fails its checksum, or the file has been replaced.
+        LogError: A record is too large.
+        OSError: The file cannot be read.
     """
-    found: dict[RecordSlice, bytes] = {}
+    values: dict[RecordSlice, bytes] = {}
+    sizes = fs.read_sizes
     with fs.open(path) as file:
         records = _RecordReader(file, path)
-        for near in iter_nearby(
-            sorted(set(slices)), fs.read_sizes.min_bytes, fs.read_sizes.max_bytes
-        ):
-            records.load(near[0].record, near[-1].end)
-            found.update((place, records.read_value(place)) for place in near)
-    return [found[place] for place in slices]
+        for group in iter_nearby(sorted(set(slices)), sizes.min_bytes, sizes.max_bytes):
+            records.prefetch(group[0].record, group[-1].end)
+            values.update((item, records.read_value(item)) for item in group)
+    return [values[item] for item in slices]
 
 
 def iter_nearby(
     slices: Sequence[RecordSlice], max_gap_bytes: int, max_bytes: int
 ) -> Iterator[list[RecordSlice]]:
-    """Sorted places in stretches that are read at once: no gap in them is longer than
-    ``gap_bytes``, and none of several is longer than ``most_bytes``."""
-    near: list[RecordSlice] = []
-    for place in slices:
-        if near and (
-            place.record - near[-1].end > max_gap_bytes or place.end - near[0].record > max_bytes
+    """Group sorted slices that are read with one request.
+
+    Gaps within a group are at most ``max_gap_bytes`` long, and a group of several slices spans at
+    most ``max_bytes``.
+    """
+    group: list[RecordSlice] = []
+    for item in slices:
+        if group and (
+            item.record - group[-1].end > max_gap_bytes or item.end - group[0].record > max_bytes
         ):
-            yield near
-            near = []
-        near.append(place)
-    if near:
-        yield near
+            yield group
+            group = []
+        group.append(item)
+    if group:
+        yield group
 
 
 class _RecordReader:
-    """The records of one open file, and a stretch of it that was read ahead."""
+    """Read records of one open file, from a prefetched byte range if possible."""
 
     def __init__(self, file: FileHandle, path: str) -> None:
         self._file = file
         self._path = path
-        self._base = 0
-        self._ahead = b""
+        self._prefetched_at = 0
+        self._prefetched = b""
         self._payload: tuple[int, bytes] = (-1, b"")
 
-    def load(self, start: int, stop: int) -> None:
-        self._base, self._ahead = start, self._file.read(start, min(stop - start, MAX_RECORD_BYTES))
+    def prefetch(self, start: int, stop: int) -> None:
+        self._prefetched_at = start
+        self._prefetched = self._file.read(start, min(stop - start, MAX_RECORD_BYTES))
 
-    def read_value(self, place: RecordSlice) -> bytes:
-        record, start, size = place
+    def read_value(self, location: RecordSlice) -> bytes:
+        record, start, size = location
         if self._payload[0] != record:  # a record may hold the values of many tags
             self._payload = record, self._read_payload(record, start + size)
         payload = self._payload[1]
         if not 0 <= start <= start + size <= len(payload):
-            raise self._changed(record)
+            raise self._make_changed_error(record)
         return payload[start : start + size]
 
-    def _read_payload(self, record: int, least_bytes: int) -> bytes:
+    def _read_payload(self, record: int, min_bytes: int) -> bytes:
         header = self._read(record, _HEADER.size)
         length = _HEADER.unpack(header)[0] if len(header) == _HEADER.size else -1
-        if length < least_bytes:  # before so many bytes are read
-            raise self._changed(record)
+        if length < min_bytes:  # checked before a payload of any length is read
+            raise self._make_changed_error(record)
         if length > MAX_RECORD_BYTES:
             raise LogError(
-                f"the record at byte {record:,} of {self._path} has {length:,} bytes, more than "
-                f"the {MAX_RECORD_BYTES:,} that are read for one value"
+                f"the record at byte {record:,} of {self._path} is too large: {length:,} bytes "
+                f"(the limit is {MAX_RECORD_BYTES:,})"
             )
         data = self._read(record + _HEADER.size, length + _FOOTER_BYTES)
         payload, footer = data[:length], data[length:]
@@ -372,23 +397,23 @@ class _RecordReader:
             )
         return payload
 
-    def _changed(self, record: int) -> CorruptRecordError:
+    def _make_changed_error(self, record: int) -> CorruptRecordError:
         return CorruptRecordError(
             f"{self._path} has changed: no such value at byte {record:,}; reload it"
         )
 
     def _read(self, offset: int, size: int) -> bytes:
-        begin = offset - self._base
-        if 0 <= begin and begin + size <= len(self._ahead):
-            return self._ahead[begin : begin + size]
+        begin = offset - self._prefetched_at
+        if 0 <= begin and begin + size <= len(self._prefetched):
+            return self._prefetched[begin : begin + size]
         return self._file.read(offset, size)
 
 
 def compute_value_key(locations: ValueLocations, index: int) -> str:
-    """A name for one value that no other value will ever have at its place.
+    """Return a key that identifies one value of a log forever, for URLs and caches.
 
-    Where a value stands and when it was logged tell it from all that could take its place, and
-    neither has to be read from the file.
+    It is a hash of the location, step and wall time of the value, so the file is not read. If
+    another value is ever written to the same location, its wall time differs.
     """
     columns = (
         locations.record,
@@ -397,6 +422,6 @@ def compute_value_key(locations: ValueLocations, index: int) -> str:
         locations.step,
         locations.wall_time,
     )
-    place = "|".join(str(column[index]) for column in columns)
+    position = "|".join(str(column[index]) for column in columns)
     path = locations.paths[locations.file[index]]
-    return hash_key(path, place, size_bytes=10)
+    return hash_key(path, position, size_bytes=10)

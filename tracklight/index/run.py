@@ -1,4 +1,10 @@
-"""Which plugin a series belongs to, and what kind of thing it holds."""
+"""The index of one run: assembles series from the event files of its directory.
+
+Points are in the order written: file by file, and within a file session by session. A point is
+overwritten by a later point at the same or an earlier step, and by a restart from such a step
+(`mark_overwritten`). Files that were written at the same time belong to several workers, not to a
+restart, so they do not overwrite each other.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +24,7 @@ from tracklight.index.event_file import EventFile
 from tracklight.logdir.names import natural_key
 from tracklight.types import Bool, Float64, Int64, Kind, RunInfo, Series, ValueLocations
 
-#: Values from before there was metadata name no plugin: what they are says it.
+#: The plugins of values in the old format, which has no metadata.
 _PLUGIN_OF_CONTENT: dict[int, str] = {
     Content.SIMPLE_VALUE: "scalars",
     Content.OLD_HISTOGRAM: "histograms",
@@ -43,153 +49,54 @@ _KIND_OF_PLUGIN = {
     "graph_keras_model": Kind.GRAPH,
 }
 
-
-def get_content_plugin(content: int) -> str:
-    """The plugin of a series without metadata, by the content of its first value."""
-    return _PLUGIN_OF_CONTENT.get(content, "")
-
-
-def is_known_plugin(plugin: str) -> bool:
-    """Whether the plugin alone tells what kind of thing its series hold."""
-    return plugin in _KIND_OF_PLUGIN
-
-
-def get_kind(plugin: str, has_points: bool) -> Kind:
-    """A number logged for an unknown plugin, or for none, is still a scalar."""
-    return _KIND_OF_PLUGIN.get(plugin) or (Kind.SCALAR if has_points else Kind.TENSOR)
-
-
-# Which points were overwritten: by a later point at the same or an earlier step, or by a restart.
-#
-# Points are kept in the order written: file by file, and within a file session by session. Files of
-# one run that were written at the same time are several workers, not a restart, so they never
-# overwrite each other.
-
 _NEVER = np.iinfo(np.int64).max
 
-
-@dataclass(frozen=True, slots=True)
-class SeriesPart:
-    """One series' rows of one session of one file."""
-
-    file: int
-    session_start: int | None
-    """Step of the SessionLog.START that opened the session."""
-    step: Int64
-    wall: Float64
-    is_increasing: bool
-    file_start_wall: float
-    """When the file's first row of any series was written."""
-
-
-@dataclass(slots=True)
-class _RestartFloor:
-    """The lowest step that was written, or restarted from, after some moment of one file."""
-
-    step: int
-    since: float
-
-
-def mark_overwritten(parts: Sequence[SeriesPart]) -> Bool:
-    """One mark for each point of the parts, which stand in the order written."""
-    if len(parts) == 1 and parts[0].is_increasing:
-        return np.zeros(len(parts[0].step), np.bool_)
-    marks = [np.zeros(0, np.bool_)]
-    floors: dict[int, _RestartFloor] = {}
-    ends: dict[int, float] = {}
-    several = len({part.file for part in parts}) > 1
-    for part in parts if several else ():  # times are only read where files have to be compared
-        ends[part.file] = max(ends.get(part.file, -np.inf), _latest(part.wall))
-    for part in reversed(parts):
-        marks.append(_mark(part, _get_floor(part.file, ends.get(part.file, -np.inf), floors)))
-        _lower_floor(floors, part, _get_start_wall(part) if several else part.file_start_wall)
-    return np.concatenate(marks[:0:-1]) if len(marks) > 1 else marks[0]
-
-
-def _mark(part: SeriesPart, floor: int) -> Bool:
-    if part.is_increasing:
-        return part.step >= floor
-    lowest_after = np.empty_like(part.step)
-    lowest_after[-1:] = floor
-    np.minimum.accumulate(part.step[:0:-1], out=lowest_after[-2::-1])
-    np.minimum(lowest_after, floor, out=lowest_after)
-    return part.step >= lowest_after
-
-
-def _get_floor(file: int, end: float, floors: dict[int, _RestartFloor]) -> int:
-    """The lowest step that came later: in the rest of the file, or in files begun after its end."""
-    return min(
-        (floor.step for other, floor in floors.items() if other == file or not floor.since < end),
-        default=_NEVER,
-    )
-
-
-def _get_start_wall(part: SeriesPart) -> float:
-    return _earliest(part.wall) if len(part.wall) else part.file_start_wall
-
-
-def _lower_floor(floors: dict[int, _RestartFloor], part: SeriesPart, since: float) -> None:
-    step = int(part.step.min()) if len(part.step) else _NEVER
-    if part.session_start is not None:
-        step = min(step, part.session_start)
-    known = floors.get(part.file)
-    if known is not None:
-        step, since = min(step, known.step), min(since, known.since)
-    floors[part.file] = _RestartFloor(step, since)
-
-
-def _earliest(wall: Float64) -> float:
-    return float(np.fmin.reduce(wall, initial=np.inf))
-
-
-def _latest(wall: Float64) -> float:
-    return float(np.fmax.reduce(wall, initial=-np.inf))
-
-
-# What is known of one run: the event files of its directory, put together into series.
-
-#: Where a tag is found: in which file of the run, and under which number there.
+#: Where a tag occurs: the index of a file of the run, and the number of the series in that file.
 TagSource = tuple[int, int]
 
 
 class _Piece(NamedTuple):
-    """The rows of one series that stand in one block."""
+    """The rows of one series in one block."""
 
     file: int
     rows: Any
-    at: slice
-    number: ScalarType
+    row_range: slice
+    scalar_type: ScalarType
 
 
 class RunIndex:
-    """The files of one run, in the order they were started."""
+    """The files of one run, in the order in which they were created.
+
+    Not thread-safe: the shard's lock protects it.
+    """
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.files: list[EventFile] = []
         self._sources: dict[str, tuple[TagSource, ...]] = {}
-        self._known: list[tuple[EventFile, int]] = []
+        self._sources_key: list[tuple[EventFile, int]] = []
 
     def sources(self) -> dict[str, tuple[TagSource, ...]]:
-        """For every tag, the files it is found in."""
-        known = [(file, len(file.tags)) for file in self.files]
-        if known != self._known:
+        """Return where each tag occurs, in natural order of the tags."""
+        key = [(file, len(file.tags)) for file in self.files]
+        if key != self._sources_key:
             self._sources = _collect_sources(tuple(file.tags for file in self.files))
-            self._known = known
+            self._sources_key = key
         return self._sources
 
     def get_sources(self, tag: str) -> tuple[TagSource, ...]:
+        """Return where a tag occurs; raises TagNotFoundError."""
         try:
             return self.sources()[tag]
         except KeyError:
             raise TagNotFoundError(self.name, tag, self.sources()) from None
 
     def describe(self, sources: Sequence[TagSource]) -> tuple[TagMetadata, str]:
-        """A tag's metadata and plugin: those of the first file that tells a plugin.
+        """Return the metadata and plugin of a tag, from the first file with a plugin.
 
-        A value of the old form tells it by what it is, whatever its metadata says.
+        The content of a value in the old format determines the plugin, whatever its metadata says.
         """
-        chosen = None
+        without_plugin = None
         for file, series in sources:
             data = self.files[file].metadata.get(series)
             metadata = decode_metadata(data or b"")
@@ -197,36 +104,29 @@ class RunIndex:
             if plugin:
                 return metadata, plugin
             if data is not None:
-                chosen = chosen or metadata
-        return chosen or decode_metadata(b""), ""
+                without_plugin = without_plugin or metadata
+        return without_plugin or decode_metadata(b""), ""
 
     def scalar(self, tag: str) -> Series:
-        """All points of a tag, in the order written."""
-        return self._scalar(tag, self.get_sources(tag))
+        """Return all points of a tag in the order written; raises TagNotFoundError."""
+        return self._assemble_series(tag, self.get_sources(tag))
 
     def scalar_or_empty(self, tag: str) -> Series:
-        """All points of a tag that the run may not have: then there are none."""
-        return self._scalar(tag, self.sources().get(tag, ()))
-
-    def _scalar(self, tag: str, sources: Sequence[TagSource]) -> Series:
-        pieces, marks = self._collect(sources, "points")
-        value = _concatenate_values(pieces)
-        step = _concatenate([piece.rows.step[piece.at] for piece in pieces], np.int64)
-        wall = _concatenate([piece.rows.wall[piece.at] for piece in pieces], np.float64)
-        return Series(self.name, tag, step, wall, value, marks)
+        """Return all points of a tag; none if the run does not have the tag."""
+        return self._assemble_series(tag, self.sources().get(tag, ()))
 
     def locate(self, tag: str) -> ValueLocations:
-        """Where all values of a tag stand that are no points, in the order written."""
+        """Return the locations of all non-scalar values of a tag, in the order written."""
         sources = self.get_sources(tag)
-        pieces, marks = self._collect(sources, "references")
+        pieces, overwritten = self._collect(sources, "references")
         columns = {
             name: _concatenate(
-                [getattr(piece.rows, name)[piece.at] for piece in pieces],
+                [getattr(piece.rows, name)[piece.row_range] for piece in pieces],
                 np.float64 if name == "wall" else np.uint8 if name == "content" else np.int64,
             )
             for name in REFERENCE_COLUMNS
         }
-        lengths = [piece.at.stop - piece.at.start for piece in pieces]
+        lengths = [piece.row_range.stop - piece.row_range.start for piece in pieces]
         file = np.repeat(np.array([piece.file for piece in pieces], np.int32), lengths)
         columns["wall_time"] = columns.pop("wall")
         return ValueLocations(
@@ -235,7 +135,7 @@ class RunIndex:
             kind=get_kind(self.describe(sources)[1], has_points=False),
             paths=tuple(file.path for file in self.files),
             file=file,
-            overwritten=marks,
+            overwritten=overwritten,
             **columns,
         )
 
@@ -255,35 +155,52 @@ class RunIndex:
         )
 
     def _count_tags(self) -> int:
-        """Without a table of sources where there is no need: a log may have a million series."""
+        # Avoids building the table of sources, because a log may have a million series.
         if len(self.files) != 1:
             return len(self.sources())
         tags = self.files[0].tags
         return len(tags) - (META_GRAPH_TAG in tags)
 
-    def _collect(self, sources: Sequence[TagSource], stack: str) -> tuple[list[_Piece], Bool]:
-        """The rows of a tag in the order written, and which of them were overwritten."""
-        series = dict(sources)
+    def _assemble_series(self, tag: str, sources: Sequence[TagSource]) -> Series:
+        pieces, overwritten = self._collect(sources, "points")
+        step = _concatenate([piece.rows.step[piece.row_range] for piece in pieces], np.int64)
+        wall = _concatenate([piece.rows.wall[piece.row_range] for piece in pieces], np.float64)
+        return Series(self.name, tag, step, wall, _concatenate_values(pieces), overwritten)
+
+    def _collect(self, sources: Sequence[TagSource], column: str) -> tuple[list[_Piece], Bool]:
+        """Return the rows of a tag in the order written, and which of them were overwritten.
+
+        Args:
+            sources: Where the tag occurs.
+            column: ``points`` or ``references``.
+        """
+        series_of_file = dict(sources)
         pieces: list[_Piece] = []
         parts: list[SeriesPart] = []
         for number, file in enumerate(self.files):
-            begin = len(parts)
+            first_part = len(parts)
             for count, session in enumerate(file.sessions):
-                found = list(_iter_pieces(session, stack, number, series.get(number, -1)))
+                series = series_of_file.get(number, -1)
+                found = list(_iter_pieces(session, column, number, series))
                 pieces += [piece for piece, _ in found]
                 if session.start is not None:
-                    # The first START opens its file, even if other threads were quicker to write.
-                    at = begin if count == 1 else len(parts)
-                    parts.insert(at, _make_restart(number, session.start, file.first_wall))
-                parts += [_make_part(piece, rises, file.first_wall) for piece, rises in found]
+                    # The first START belongs to the beginning of its file, even if other threads
+                    # wrote something before it.
+                    position = first_part if count == 1 else len(parts)
+                    parts.insert(position, _make_restart(number, session.start, file.first_wall))
+                parts += [_make_part(*item, file.first_wall) for item in found]
         return pieces, mark_overwritten(parts)
+
+
+# ---- tags and metadata
 
 
 @lru_cache(maxsize=256)
 def _collect_sources(tables: tuple[tuple[bytes, ...], ...]) -> dict[str, tuple[TagSource, ...]]:
-    """Tags in natural order; one table serves all runs with the same tags, as most have.
+    """Return where each tag occurs, in natural order of the tags.
 
-    Tuples, which the garbage collector soon leaves alone, as there may be a million.
+    Cached because most runs of a log have the same tags. The values are tuples, which the garbage
+    collector stops tracking, because there may be a million of them.
     """
     sources: dict[str, tuple[TagSource, ...]] = {}
     for number, tags in enumerate(tables):
@@ -300,9 +217,10 @@ def decode_tag(tag: bytes) -> str:
 
 @lru_cache(maxsize=16_384)
 def decode_metadata(data: bytes) -> TagMetadata:
-    """Metadata is the same bytes for thousands of tags; bytes that are none say nothing.
+    """Decode the metadata of a tag; invalid metadata is treated as empty.
 
-    Of sessions in a search each has its own, and all of them are asked for again and again.
+    Cached because thousands of tags have the same metadata, and the metadata of hyperparameter
+    sessions, which is different in every run, is decoded again and again.
     """
     try:
         return parse_metadata(data)
@@ -310,39 +228,144 @@ def decode_metadata(data: bytes) -> TagMetadata:
         return parse_metadata(b"")
 
 
+def get_content_plugin(content: int) -> str:
+    """Return the plugin of a value in the old format, or an empty string."""
+    return _PLUGIN_OF_CONTENT.get(content, "")
+
+
+def is_known_plugin(plugin: str) -> bool:
+    """Return whether the plugin alone determines the kind of a series."""
+    return plugin in _KIND_OF_PLUGIN
+
+
+def get_kind(plugin: str, has_points: bool) -> Kind:
+    """Return the kind of a series; numbers of an unknown plugin are scalars, too."""
+    return _KIND_OF_PLUGIN.get(plugin) or (Kind.SCALAR if has_points else Kind.TENSOR)
+
+
+# ---- rows
+
+
 def _iter_pieces(
-    session: FileSession, stack: str, file: int, series: int
+    session: FileSession, column: str, file: int, series: int
 ) -> Iterator[tuple[_Piece, bool]]:
-    blocks: list[Block[Any]] = getattr(session, stack).blocks
+    """Yield the rows of a series in each block, and whether their steps increase."""
+    blocks: list[Block[Any]] = getattr(session, column).blocks
     for block in blocks:
-        at = block.header.find(series)
-        if at is not None:
-            rows, where = block.get_series_rows(at)
-            number = (
-                ScalarType(rows.scalar_type[at]) if isinstance(rows, Points) else ScalarType.FLOAT
-            )
-            yield _Piece(file, rows, where, number), bool(block.header.rises[at])
+        index = block.header.find(series)
+        if index is not None:
+            rows, row_range = block.get_series_rows(index)
+            is_points = isinstance(rows, Points)
+            scalar_type = ScalarType(rows.scalar_type[index]) if is_points else ScalarType.FLOAT
+            is_increasing = bool(block.header.is_increasing[index])
+            yield _Piece(file, rows, row_range, scalar_type), is_increasing
 
 
-def _make_part(piece: _Piece, rises: bool, file_since: float) -> SeriesPart:
-    step, wall = piece.rows.step[piece.at], piece.rows.wall[piece.at]
-    return SeriesPart(piece.file, None, step, wall, rises, file_since)
-
-
-def _make_restart(file: int, start: int, file_since: float) -> SeriesPart:
-    """A restart counts even where it added nothing to a tag."""
-    return SeriesPart(file, start, np.empty(0, np.int64), np.empty(0, np.float64), True, file_since)
-
-
-def _concatenate(columns: Sequence[np.ndarray], kind: type[np.generic]) -> np.ndarray:
+def _concatenate(columns: Sequence[np.ndarray], dtype: type[np.generic]) -> np.ndarray:
     if len(columns) == 1:
         return columns[0]
-    return np.concatenate(columns) if columns else np.empty(0, kind)
+    return np.concatenate(columns) if columns else np.empty(0, dtype)
 
 
 def _concatenate_values(pieces: Sequence[_Piece]) -> np.ndarray:
-    numbers = {piece.number for piece in pieces}
-    values = [piece.rows.value[piece.at].view(piece.number.dtype) for piece in pieces]
-    if len(numbers) > 1:
+    values = [piece.rows.value[piece.row_range].view(piece.scalar_type.dtype) for piece in pieces]
+    if len({piece.scalar_type for piece in pieces}) > 1:
         values = [value.astype(np.float64) for value in values]
     return _concatenate(values, np.float64)
+
+
+# ---- overwritten points
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesPart:
+    """Rows of one series in one session of one file, or a restart without rows."""
+
+    file: int
+    session_start: int | None
+    """The step of the ``SessionLog.START`` that opened the session."""
+    step: Int64
+    wall: Float64
+    is_increasing: bool
+    file_start_wall: float
+    """When the first row of any series was written to the file."""
+
+
+@dataclass(slots=True)
+class _RestartFloor:
+    """The lowest step that one file wrote or restarted from, and the earliest time of doing so."""
+
+    step: int
+    since: float
+
+
+def mark_overwritten(parts: Sequence[SeriesPart]) -> Bool:
+    """Return for each point of a series whether it was overwritten.
+
+    Args:
+        parts: The parts of the series in the order written.
+    """
+    if len(parts) == 1 and parts[0].is_increasing:
+        return np.zeros(len(parts[0].step), np.bool_)
+    marks = [np.zeros(0, np.bool_)]
+    floors: dict[int, _RestartFloor] = {}
+    ends: dict[int, float] = {}
+    has_several_files = len({part.file for part in parts}) > 1
+    if has_several_files:  # otherwise the wall times are not needed
+        for part in parts:
+            ends[part.file] = max(ends.get(part.file, -np.inf), _get_latest(part.wall))
+    for part in reversed(parts):
+        floor = _get_floor(part.file, ends.get(part.file, -np.inf), floors)
+        marks.append(_mark_part(part, floor))
+        since = _get_start_wall(part) if has_several_files else part.file_start_wall
+        _lower_floor(floors, part, since)
+    return np.concatenate(marks[:0:-1]) if len(marks) > 1 else marks[0]
+
+
+def _mark_part(part: SeriesPart, floor: int) -> Bool:
+    if part.is_increasing:
+        return part.step >= floor
+    lowest_after = np.empty_like(part.step)
+    lowest_after[-1:] = floor
+    np.minimum.accumulate(part.step[:0:-1], out=lowest_after[-2::-1])
+    np.minimum(lowest_after, floor, out=lowest_after)
+    return part.step >= lowest_after
+
+
+def _get_floor(file: int, end: float, floors: dict[int, _RestartFloor]) -> int:
+    """Return the lowest step written later: in the same file, or in files begun after its end."""
+    return min(
+        (floor.step for other, floor in floors.items() if other == file or not floor.since < end),
+        default=_NEVER,
+    )
+
+
+def _lower_floor(floors: dict[int, _RestartFloor], part: SeriesPart, since: float) -> None:
+    step = int(part.step.min()) if len(part.step) else _NEVER
+    if part.session_start is not None:
+        step = min(step, part.session_start)
+    floor = floors.get(part.file)
+    if floor is not None:
+        step, since = min(step, floor.step), min(since, floor.since)
+    floors[part.file] = _RestartFloor(step, since)
+
+
+def _get_start_wall(part: SeriesPart) -> float:
+    if not len(part.wall):
+        return part.file_start_wall
+    return float(np.fmin.reduce(part.wall, initial=np.inf))
+
+
+def _get_latest(wall: Float64) -> float:
+    return float(np.fmax.reduce(wall, initial=-np.inf))
+
+
+def _make_part(piece: _Piece, is_increasing: bool, file_start_wall: float) -> SeriesPart:
+    step, wall = piece.rows.step[piece.row_range], piece.rows.wall[piece.row_range]
+    return SeriesPart(piece.file, None, step, wall, is_increasing, file_start_wall)
+
+
+def _make_restart(file: int, start: int, file_start_wall: float) -> SeriesPart:
+    """Return a part without rows, because a restart counts even if no points follow it."""
+    no_step, no_wall = np.empty(0, np.int64), np.empty(0, np.float64)
+    return SeriesPart(file, start, no_step, no_wall, True, file_start_wall)

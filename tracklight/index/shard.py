@@ -1,4 +1,8 @@
-"""Does the same to many things at once, on as many threads as there are processors."""
+"""A shard owns some runs of a log: it reads their files, keeps their rows and answers queries.
+
+All arguments and results are plain values and arrays, so that a shard could run in another process.
+One thread at a time may refresh it; any number of threads may query it.
+"""
 
 from __future__ import annotations
 
@@ -41,52 +45,30 @@ from tracklight.types import (
 )
 
 T = TypeVar("T")
-
 R = TypeVar("R")
-
-#: Fewer things are done sooner than they are handed over.
-_MIN_PARALLEL_ITEMS = 16
-
-
-class WorkerPool:
-    """Threads that are started when they are first needed; not those that read files, which may
-    be busy for minutes while somebody waits for a chart."""
-
-    def __init__(self, threads: int) -> None:
-        self._threads = threads
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="tracklight-look")
-
-    def map(self, function: Callable[[T], R], items: Sequence[T]) -> list[R]:
-        """What ``work`` makes of each thing, in order."""
-        if self._threads == 1 or len(items) <= _MIN_PARALLEL_ITEMS:
-            return [function(thing) for thing in items]
-        size = max(1, len(items) // (4 * self._threads))
-        parts = [items[at : at + size] for at in range(0, len(items), size)]
-        done = self._pool.map(lambda part: [function(thing) for thing in part], parts)
-        return [result for part in done for result in part]
-
-    def close(self) -> None:
-        self._pool.shutdown(wait=True, cancel_futures=True)
-
-
-# A shard owns some runs: it follows their files, holds their columns and answers with columns.
-#
-# Its methods take and give plain values and arrays, so that a shard may as well live in another
-# process. One thread at a time refreshes it; any number may ask.
 
 #: A series: its run and its tag.
 SeriesKey = tuple[str, str]
 
+#: Up to this many items, a loop is faster than handing them over to threads.
+_MIN_PARALLEL_ITEMS = 16
+
 
 class Shard:
-    """Some runs of a log."""
+    """Some runs of a log.
+
+    Args:
+        cache: The on-disk cache of the shard, if it has one.
+        memory_bytes: Limit for the rows in memory.
+        threads: Number of threads that read files, and of threads that run queries.
+    """
 
     def __init__(
         self, cache: PackCache | None, memory_bytes: int, threads: int | None = None
     ) -> None:
         self._lock = threading.RLock()
         self._runs: dict[str, RunIndex] = {}
-        self._by_run_and_path: dict[tuple[str, str], EventFile] = {}  # by run and path
+        self._by_run_and_path: dict[tuple[str, str], EventFile] = {}
         self._reader = EventFileReader(self._lock)
         threads = threads or min(8, os.cpu_count() or 1)
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="tracklight-read")
@@ -96,23 +78,29 @@ class Shard:
         self._problems: dict[str, str] = {}
         self._progress = Progress(0, 0, 0, 0)
 
-    # ---- following the files
+    # ---- refresh
 
     def refresh(self, runs: Mapping[str, Sequence[DiscoveredFile]]) -> set[str]:
-        """Take these to be all runs and files there are; read what is new; name what changed."""
+        """Replace the runs and files of the shard and read what is new in them.
+
+        Returns:
+            The names of the runs that changed.
+        """
         changed = self._update_runs(runs)
         return changed | self.read_new([file for files in runs.values() for file in files])
 
     def read_new(self, found: Iterable[DiscoveredFile]) -> set[str]:
-        """Read what is new in some files of the shard's runs; name the runs that changed."""
-        work = [job for file in found if (job := self._find_work(file)) is not None]
-        work.sort(key=lambda job: job[1].stat.size - job[0].origin.end, reverse=True)
-        unread = (found.stat.size - file.origin.end for file, found in work)
-        self._progress = Progress(0, len(work), 0, sum(max(0, size) for size in unread))
-        changed = self._pool.map(lambda job: self._read(*job), work)
-        names = {found.run for (_, found), news in zip(work, changed, strict=True) if news}
-        self._store.store_if_due(self._files())
-        return names
+        """Read what is new in some files of the shard; return the names of runs that changed."""
+        jobs = [job for file in found if (job := self._find_job(file)) is not None]
+        jobs.sort(key=lambda job: job[1].stat.size - job[0].origin.end, reverse=True)
+        unread = (found.stat.size - file.origin.end for file, found in jobs)
+        self._progress = Progress(0, len(jobs), 0, sum(max(0, size) for size in unread))
+        results = self._pool.map(lambda job: self._read(*job), jobs)
+        changed = {
+            found.run for (_, found), is_changed in zip(jobs, results, strict=True) if is_changed
+        }
+        self._store.store_if_due(self._list_files())
+        return changed
 
     @property
     def progress(self) -> Progress:
@@ -120,15 +108,16 @@ class Shard:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """Sentences on files that could not be read."""
+        """Messages about files that could not be read."""
         return tuple(self._problems.values())
 
     def close(self) -> None:
+        """Stop the threads and store the rows that are not in the cache yet."""
         self._pool.shutdown(wait=True, cancel_futures=True)
         self._workers.close()
-        self._store.close(self._files())
+        self._store.close(self._list_files())
 
-    # ---- answering
+    # ---- queries; see `Catalog` for those without a docstring
 
     def runs(self) -> tuple[RunInfo, ...]:
         return self._retry_if_corrupt(lambda: tuple(run.info() for run in self._runs.values()))
@@ -137,9 +126,9 @@ class Shard:
         return self._retry_if_corrupt(lambda: list_tags(self._get_run(run)))
 
     def shared_tags(self, runs: Iterable[str]) -> tuple[SharedTag, ...]:
-        """The tags of some runs together; a run that is gone has none."""
+        """Return the tags of some runs together; unknown runs are ignored."""
         return self._retry_if_corrupt(
-            lambda: list_shared_tags([self._runs[r] for r in runs if r in self._runs])
+            lambda: list_shared_tags([self._runs[run] for run in runs if run in self._runs])
         )
 
     def files(self, run: str) -> tuple[FileInfo, ...]:
@@ -153,25 +142,23 @@ class Shard:
         )
 
     def query(self, keys: Sequence[SeriesKey], query: SeriesQuery, view: View[R]) -> list[R]:
-        """What a view shows of some series through a lens."""
-        series = self.scalars(keys)
+        all_series = self.scalars(keys)
         metrics = self._get_axis_metrics(keys, query)
-        seen = self._workers.map(lambda one: apply(one, query, view, metrics.get(one.run)), series)
+        results = self._workers.map(
+            lambda series: apply(series, query, view, metrics.get(series.run)), all_series
+        )
         release_pages()
-        return seen
+        return results
 
     def summaries(self, keys: Sequence[SeriesKey]) -> list[SeriesSummary | None]:
-        """Some series in a few numbers each; None for one that is not there."""
-        found = self._retry_if_corrupt(lambda: [self._find_summary(*key) for key in keys])
+        summaries = self._retry_if_corrupt(lambda: [self._find_summary(*key) for key in keys])
         release_pages()
-        return found
+        return summaries
 
     def last_points(self, keys: Sequence[SeriesKey]) -> list[Point | None]:
-        """The points of some series that were written last; None for one without any."""
         return self._retry_if_corrupt(lambda: [*self._iter_last_points(keys)])
 
     def plugin_data(self, tag: str) -> dict[str, bytes]:
-        """What the metadata of a tag holds for its plugin, for every run that has the tag."""
         with self._lock:
             return {
                 name: run.describe(sources)[0].content
@@ -183,37 +170,36 @@ class Shard:
         return self._retry_if_corrupt(lambda: self._get_run(run).locate(tag))
 
     def read(self, locations: ValueLocations, index: int) -> bytes:
-        """The bytes of one value, from the log itself."""
         path = locations.paths[locations.file[index]]
         return read_value(self._get_filesystem(path), path, _make_record_slice(locations, index))
 
     def read_many(self, locations: ValueLocations, indexes: Sequence[int]) -> list[bytes]:
-        """The bytes of several values, for which each file is opened once."""
+        """Read several values; each file is opened once."""
         by_file: dict[int, list[int]] = {}
         for index in indexes:
             by_file.setdefault(int(locations.file[index]), []).append(index)
-        found: dict[int, bytes] = {}
-        for file, own in by_file.items():
+        values: dict[int, bytes] = {}
+        for file, file_indexes in by_file.items():
             path = locations.paths[file]
-            places = [_make_record_slice(locations, index) for index in own]
-            values = read_values(self._get_filesystem(path), path, places)
-            found.update(zip(own, values, strict=True))
-        return [found[index] for index in indexes]
+            slices = [_make_record_slice(locations, index) for index in file_indexes]
+            file_values = read_values(self._get_filesystem(path), path, slices)
+            values.update(zip(file_indexes, file_values, strict=True))
+        return [values[index] for index in indexes]
 
-    # ---- inside
+    # ---- internals
 
     def _retry_if_corrupt(self, query: Callable[[], R]) -> R:
-        """Answer under the lock; where the cache proves damaged, read the logs again first."""
+        """Run a query under the lock; if the cache is corrupt, read the logs again and retry."""
         with self._lock:
             try:
                 return query()
-            except CorruptPackError as damaged:
-                self._reread(damaged)
+            except CorruptPackError as error:
+                self._reread(error)
                 return query()
 
-    def _get_axis_metrics(self, keys: Sequence[SeriesKey], lens: SeriesQuery) -> dict[str, Series]:
-        """Of each run the tag that stands on the axis, if one does."""
-        tag = lens.metric
+    def _get_axis_metrics(self, keys: Sequence[SeriesKey], query: SeriesQuery) -> dict[str, Series]:
+        """Return the series on the x axis by run, if the axis is a metric."""
+        tag = query.metric
         if tag is None:
             return {}
         runs = {run for run, _ in keys}
@@ -232,43 +218,43 @@ class Shard:
         return None if run is None or tag not in run.sources() else summarize(run.scalar(tag))
 
     def _iter_last_points(self, keys: Sequence[SeriesKey]) -> Iterator[Point | None]:
-        for name, own in groupby(keys, key=itemgetter(0)):
-            run, tags = self._runs.get(name), [tag for _, tag in own]
+        for name, run_keys in groupby(keys, key=itemgetter(0)):
+            run, tags = self._runs.get(name), [tag for _, tag in run_keys]
             yield from [None] * len(tags) if run is None else get_last_points(run, tags)
 
-    def _files(self) -> list[EventFile]:
+    def _list_files(self) -> list[EventFile]:
         return [file for run in self._runs.values() for file in run.files]
 
     def _get_filesystem(self, path: str) -> FileSystem:
-        place = "/".join(path.split("/", 3)[:3]) if "://" in path else ""
-        if place not in self._filesystems:
-            self._filesystems[place] = open_filesystem(path)[0]
-        return self._filesystems[place]
+        store = "/".join(path.split("/", 3)[:3]) if "://" in path else ""
+        if store not in self._filesystems:
+            self._filesystems[store] = open_filesystem(path)[0]
+        return self._filesystems[store]
 
     def _update_runs(self, runs: Mapping[str, Sequence[DiscoveredFile]]) -> set[str]:
-        """Make the runs and their files those that were found."""
+        """Replace the runs and their files; return the names of runs with other files."""
         changed = set()
         with self._lock:
-            arranged = {}
+            updated = {}
             for name, found in runs.items():
-                run = arranged[name] = self._runs.get(name) or RunIndex(name)
+                run = updated[name] = self._runs.get(name) or RunIndex(name)
                 files = [self._get_file(name, file.path) for file in found]
                 if files != run.files:
                     changed.add(name)
                     run.files = files
-            self._runs = arranged
+            self._runs = updated
             self._forget_all_but({(name, f.path) for name, files in runs.items() for f in files})
         return changed
 
     def _get_file(self, run: str, path: str) -> EventFile:
         return self._by_run_and_path.setdefault((run, path), EventFile(path))
 
-    def _forget_all_but(self, places: set[tuple[str, str]]) -> None:
-        for place in self._by_run_and_path.keys() - places:
-            self._reader.forget(self._by_run_and_path.pop(place))
+    def _forget_all_but(self, kept: set[tuple[str, str]]) -> None:
+        for key in self._by_run_and_path.keys() - kept:
+            self._reader.forget(self._by_run_and_path.pop(key))
 
-    def _find_work(self, found: DiscoveredFile) -> tuple[EventFile, DiscoveredFile] | None:
-        """The file, unless a look at its size and time shows that there is nothing to read."""
+    def _find_job(self, found: DiscoveredFile) -> tuple[EventFile, DiscoveredFile] | None:
+        """Return the file to read, or None if its stat shows that there is nothing new."""
         file = self._by_run_and_path.get((found.run, found.path))
         if file is None:
             return None
@@ -282,11 +268,11 @@ class Shard:
         return None
 
     def _find_origin(self, file: EventFile) -> SegmentOrigin | None:
-        """What was read of a file before, by this process or another."""
+        """Return what was read of a file before, by this process or another one."""
         if file.is_read:
             return file.origin
-        chain = self._store.get_segments(file.path)
-        return chain[-1].origin if chain else None
+        segments = self._store.get_segments(file.path)
+        return segments[-1].origin if segments else None
 
     def _load_stored(self, file: EventFile) -> None:
         if not file.is_read:
@@ -295,23 +281,23 @@ class Shard:
                     file.add_stored_segment(segment)
 
     def _read(self, file: EventFile, found: DiscoveredFile) -> bool:
-        """Bring one file up to date; say whether that changed anything."""
+        """Read what is new in one file; return whether anything changed."""
         try:
             fs = self._get_filesystem(file.path)
             origin = self._find_origin(file)
-            replaced = False
+            is_replaced = False
             if origin is not None and origin.fingerprint is not None:
                 change = detect_change(fs, file.path, origin.stat, origin.fingerprint, found.stat)
-                replaced = change is FileChange.REPLACED and file.is_read
-                if replaced:
+                is_replaced = change is FileChange.REPLACED and file.is_read
+                if is_replaced:
                     file = self._replace(file, found.run)
                 elif change is not FileChange.REPLACED:
                     self._load_stored(file)
-            news = self._reader.read(
-                fs, file, found.stat, lambda done: self._on_progress(file, done)
+            has_new = self._reader.read(
+                fs, file, found.stat, lambda done_bytes: self._on_progress(file, done_bytes)
             )
             self._problems.pop(file.path, None)
-            return news or replaced
+            return has_new or is_replaced
         except OSError as error:
             self._problems[file.path] = f'cannot read "{file.path}": {error.strerror or error}'
             return False
@@ -319,7 +305,7 @@ class Shard:
             self._advance(files=1)
 
     def _replace(self, file: EventFile, run: str) -> EventFile:
-        """Forget all that was read of a file."""
+        """Replace a file by an unread one with the same path."""
         new = EventFile(file.path)
         with self._lock:
             self._reader.forget(file)
@@ -334,24 +320,48 @@ class Shard:
 
     def _advance(self, files: int = 0, done_bytes: int = 0) -> None:
         with self._lock:
-            now = self._progress
+            progress = self._progress
             self._progress = Progress(
-                now.files_done + files,
-                now.files_total,
-                min(now.bytes_done + done_bytes, now.bytes_total),
-                now.bytes_total,
+                progress.files_done + files,
+                progress.files_total,
+                min(progress.bytes_done + done_bytes, progress.bytes_total),
+                progress.bytes_total,
             )
 
-    def _reread(self, damaged: CorruptPackError) -> None:
-        """A pack is not what was written: forget all that came from it, and read the logs."""
-        self._store.discard_pack(damaged.path)
+    def _reread(self, error: CorruptPackError) -> None:
+        """Discard a corrupt pack and read the files again that have rows in it."""
+        self._store.discard_pack(error.path)
         for run in self._runs.values():
-            for file in [file for file in run.files if file.uses_pack(damaged.path)]:
+            for file in [file for file in run.files if file.uses_pack(error.path)]:
                 stat = file.origin.stat
                 new = self._replace(file, run.name)
-                self._reader.read(self._get_filesystem(new.path), new, stat, lambda done: None)
+                self._reader.read(self._get_filesystem(new.path), new, stat, lambda _: None)
 
 
-def _make_record_slice(located: ValueLocations, index: int) -> RecordSlice:
-    columns = located.record, located.start, located.size
+class WorkerPool:
+    """Threads for computations, started on first use.
+
+    They are separate from the threads that read files, which may be busy for minutes while a user
+    waits for a chart.
+    """
+
+    def __init__(self, threads: int) -> None:
+        self._threads = threads
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="tracklight-query")
+
+    def map(self, function: Callable[[T], R], items: Sequence[T]) -> list[R]:
+        """Return ``function(item)`` for each item, in order."""
+        if self._threads == 1 or len(items) <= _MIN_PARALLEL_ITEMS:
+            return [function(item) for item in items]
+        size = max(1, len(items) // (4 * self._threads))
+        chunks = [items[start : start + size] for start in range(0, len(items), size)]
+        results = self._pool.map(lambda chunk: [function(item) for item in chunk], chunks)
+        return [result for chunk in results for result in chunk]
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _make_record_slice(locations: ValueLocations, index: int) -> RecordSlice:
+    columns = locations.record, locations.start, locations.size
     return RecordSlice(*(int(column[index]) for column in columns))

@@ -1,4 +1,11 @@
-"""A look over all series of a file at once, from block heads alone: what a listing shows."""
+"""List the tags of runs, and summarize series, without assembling them where possible.
+
+- `list_tags`: the tags of one run, from block headers alone unless points were overwritten.
+- `list_shared_tags`: the tags of many runs together, the first request of a page with ten thousand
+  runs. Most runs have the same tags with the same metadata; they are summed up as one group.
+- `get_last_points`: the last point of some series, without reading the others.
+- `summarize`: count, last point and extremes of one series.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +34,22 @@ from tracklight.types import (
     TagInfo,
 )
 
+#: A row of a `SeriesTable`: count, first step and time, last step and time, is_increasing. A plain
+#: tuple, because there is one for every tag of every run.
+_SeriesRow = tuple[int, int, float, int, float, bool]
+
+#: Tags, contents and metadata of a file.
+_TagGroupKey = tuple[tuple[bytes, ...], tuple[int, ...], tuple[tuple[int, bytes], ...]]
+
+
+# ---- tags of one run
+
+
+def list_tags(run: RunIndex) -> tuple[TagInfo, ...]:
+    """Return all tags of a run, in natural order."""
+    lister = _TagLister(run)
+    return tuple([lister.make_info(tag, sources) for tag, sources in run.sources().items()])
+
 
 @dataclass(frozen=True, slots=True)
 class SeriesTable:
@@ -40,7 +63,7 @@ class SeriesTable:
     is_increasing: Bool
     """Whether every value has a greater step than the one before it."""
 
-    def to_rows(self) -> list[tuple[int, int, float, int, float, bool]]:
+    def to_rows(self) -> list[_SeriesRow]:
         columns = (
             self.count, self.first_step, self.first_wall,
             self.last_step, self.last_wall, self.is_increasing,
@@ -49,17 +72,19 @@ class SeriesTable:
 
 
 def tabulate_points(file: EventFile) -> SeriesTable:
-    return _tabulate(file, [b for session in file.sessions for b in session.points.blocks])
+    """Summarize the scalar points of each tag of a file."""
+    return _tabulate(file, [block for s in file.sessions for block in s.points.blocks])
 
 
 def tabulate_references(file: EventFile) -> SeriesTable:
-    return _tabulate(file, [b for session in file.sessions for b in session.references.blocks])
+    """Summarize the non-scalar values of each tag of a file."""
+    return _tabulate(file, [block for s in file.sessions for block in s.references.blocks])
 
 
 def _tabulate(file: EventFile, blocks: Iterable[Block[Any]]) -> SeriesTable:
-    """Blocks come in the order written, so the first to have a series has its first value."""
+    """Summarize blocks in the order written: the first one with a series has its first value."""
     tags = len(file.tags)
-    found = SeriesTable(
+    table = SeriesTable(
         count=np.zeros(tags, np.int64),
         first_step=np.zeros(tags, np.int64),
         first_wall=np.zeros(tags, np.float64),
@@ -68,119 +93,104 @@ def _tabulate(file: EventFile, blocks: Iterable[Block[Any]]) -> SeriesTable:
         is_increasing=np.ones(tags, np.bool_),
     )
     for block in blocks:
-        head, at = block.header, block.header.series
-        new = found.count[at] == 0
-        found.first_step[at[new]] = head.first_step[new]
-        found.first_wall[at[new]] = head.first_wall[new]
-        found.is_increasing[at] &= head.rises & (new | (head.first_step > found.last_step[at]))
-        found.last_step[at] = head.last_step
-        found.last_wall[at] = head.last_wall
-        found.count[at] += np.diff(head.starts)
-    return found
-
-
-# Lists the tags of a run: thousands of them from a few tables, none of their rows touched.
-
-#: One file's share of one tag, either of its points or of its other values: how many, first step
-#: and time, last step and time, and whether the steps keep rising. A plain tuple, as there is
-#: one for every tag of every run.
-_SeriesRow = tuple[int, int, float, int, float, bool]
-
-
-def list_tags(run: RunIndex) -> tuple[TagInfo, ...]:
-    """Every tag of a run, in natural order."""
-    lister = _TagLister(run)
-    return tuple([lister.tag_info(tag, sources) for tag, sources in run.sources().items()])
+        header, series = block.header, block.header.series
+        is_new = table.count[series] == 0
+        table.first_step[series[is_new]] = header.first_step[is_new]
+        table.first_wall[series[is_new]] = header.first_wall[is_new]
+        continues = is_new | (header.first_step > table.last_step[series])
+        table.is_increasing[series] &= header.is_increasing & continues
+        table.last_step[series] = header.last_step
+        table.last_wall[series] = header.last_wall
+        table.count[series] += np.diff(header.starts)
+    return table
 
 
 class _TagLister:
-    """Puts the shares of a run's files together, tag by tag."""
+    """Combine the tables of a run's files, tag by tag."""
 
     def __init__(self, run: RunIndex) -> None:
         self._run = run
         self._points = [tabulate_points(file).to_rows() for file in run.files]
         sessions = [session for file in run.files for session in file.sessions]
-        self._has_others = any(session.references.blocks for session in sessions)
-        self._others: list[list[_SeriesRow]] = []
-        if self._has_others:
-            self._others = [tabulate_references(file).to_rows() for file in run.files]
-        self._restarted = any(session.start is not None for session in sessions)
+        self._has_references = any(session.references.blocks for session in sessions)
+        self._references: list[list[_SeriesRow]] = []
+        if self._has_references:
+            self._references = [tabulate_references(file).to_rows() for file in run.files]
+        self._was_restarted = any(session.start is not None for session in sessions)
 
-    def tag_info(self, tag: str, sources: Sequence[TagSource]) -> TagInfo:
-        points = [s for file, series in sources if (s := self._points[file][series])[0]]
-        others: list[_SeriesRow] = []
-        if self._has_others:
-            others = [s for file, series in sources if (s := self._others[file][series])[0]]
-        shares = points or others
-        first, last = self._mixed_ends(sources) if points and others else (shares[0], shares[-1])
+    def make_info(self, tag: str, sources: Sequence[TagSource]) -> TagInfo:
+        points = [row for file, series in sources if (row := self._points[file][series])[0]]
+        references: list[_SeriesRow] = []
+        if self._has_references:
+            references = [
+                row for file, series in sources if (row := self._references[file][series])[0]
+            ]
+        if points and references:
+            first, last = self._get_mixed_ends(sources)
+        else:
+            rows = points or references
+            first, last = rows[0], rows[-1]
         metadata, plugin = self._run.describe(sources)
         return TagInfo(
             tag,
             plugin,
             get_kind(plugin, bool(points)),
-            sum([share[0] for share in points + others]),
-            self._count_overwritten(tag, points, others),
+            sum([row[0] for row in points + references]),
+            self._count_overwritten(tag, points, references),
             Stamp(first[1], first[2]),
             Stamp(last[3], last[4]),
             metadata.display_name,
             metadata.description,
         )
 
-    def _mixed_ends(self, sources: Sequence[TagSource]) -> tuple[_SeriesRow, _SeriesRow]:
-        """The shares with the first and the last value of a tag that has points and others.
+    def _get_mixed_ends(self, sources: Sequence[TagSource]) -> tuple[_SeriesRow, _SeriesRow]:
+        """Return the rows with the first and last value of a tag with points and other values.
 
-        Within a file, only the clock says which of the two came first.
+        Within a file, only the wall time tells which of the two was written first.
         """
-        shares = [
-            [
-                share
-                for share in (self._points[file][series], self._others[file][series])
-                if share[0]
-            ]
+        rows_of_files = [
+            [row for row in (self._points[file][series], self._references[file][series]) if row[0]]
             for file, series in sources
         ]
-        shares = [found for found in shares if found]
-        return min(shares[0], key=lambda s: s[2]), max(shares[-1], key=lambda s: s[4])
+        rows_of_files = [rows for rows in rows_of_files if rows]
+        first = min(rows_of_files[0], key=lambda row: row[2])
+        last = max(rows_of_files[-1], key=lambda row: row[4])
+        return first, last
 
     def _count_overwritten(
-        self, tag: str, points: Sequence[_SeriesRow], others: Sequence[_SeriesRow]
+        self, tag: str, points: Sequence[_SeriesRow], references: Sequence[_SeriesRow]
     ) -> int:
-        """Mostly none, which the shares alone tell."""
+        """Count overwritten values; series whose steps only increase need not be assembled."""
         count = 0
-        if points and (self._restarted or not _is_increasing(points)):
+        if points and (self._was_restarted or not _is_increasing(points)):
             count += int(self._run.scalar(tag).overwritten.sum())
-        if others and (self._restarted or not _is_increasing(others)):
+        if references and (self._was_restarted or not _is_increasing(references)):
             count += int(self._run.locate(tag).overwritten.sum())
         return count
 
 
-def _is_increasing(shares: Sequence[_SeriesRow]) -> bool:
-    if len(shares) == 1:
-        return shares[0][5]
-    return all(share[5] for share in shares) and all(
-        before[3] < after[1] for before, after in pairwise(shares)
+def _is_increasing(rows: Sequence[_SeriesRow]) -> bool:
+    if len(rows) == 1:
+        return rows[0][5]
+    return all(row[5] for row in rows) and all(
+        before[3] < after[1] for before, after in pairwise(rows)
     )
 
 
-# The tags of all runs together: what a page with ten thousand runs asks for first.
-#
-# Most runs of a log have the same tags with the same metadata: one form, described once. A run in one
-# file whose steps only rise then adds a few columns to its form; the others are listed tag by tag.
-
-_TagGroupKey = tuple[tuple[bytes, ...], tuple[int, ...], tuple[tuple[int, bytes], ...]]
+# ---- tags of many runs
 
 
 def list_shared_tags(runs: Sequence[RunIndex]) -> tuple[SharedTag, ...]:
-    """The tags of some runs, each with the runs that have it, in the order of the runs."""
-    forms: dict[_TagGroupKey, _TagGroup] = {}
-    others = [run for run in runs if not _add_to_group(run, forms)]
-    shares = [share for form in forms.values() for share in form.iter_shares()]
-    shares += [make_shared_tag(run.name, info) for run in others for info in list_tags(run)]
-    return merge_shared_tags(shares, [run.name for run in runs])
+    """Return the tags of some runs, each with the runs that have it, in the order of the runs."""
+    groups: dict[_TagGroupKey, _TagGroup] = {}
+    ungrouped = [run for run in runs if not _add_to_group(run, groups)]
+    tags = [tag for group in groups.values() for tag in group.iter_tags()]
+    tags += [make_shared_tag(run.name, info) for run in ungrouped for info in list_tags(run)]
+    return merge_shared_tags(tags, [run.name for run in runs])
 
 
 def make_shared_tag(run: str, info: TagInfo) -> SharedTag:
-    """One tag of one run, in the form of a tag of many."""
+    """Convert the tag of one run."""
     return SharedTag(
         info.tag, info.plugin, info.kind, (run,), info.count, info.overwritten,
         info.first, info.last, info.display_name, info.description,
@@ -188,43 +198,50 @@ def make_shared_tag(run: str, info: TagInfo) -> SharedTag:
 
 
 def merge_shared_tags(tags: Iterable[SharedTag], runs: Sequence[str]) -> tuple[SharedTag, ...]:
-    """One row for each tag and kind, with its runs in the order of ``runs``."""
-    place = {run: at for at, run in enumerate(runs)}
+    """Merge tags with the same name and kind; their runs are in the order of ``runs``."""
+    position = {run: index for index, run in enumerate(runs)}
     groups: dict[tuple[str, Kind], list[SharedTag]] = {}
-    for share in tags:
-        groups.setdefault((share.tag, share.kind), []).append(share)
-    return tuple(_merge(group, place) if group[1:] else group[0] for group in groups.values())
+    for tag in tags:
+        groups.setdefault((tag.tag, tag.kind), []).append(tag)
+    return tuple(_merge(group, position) if group[1:] else group[0] for group in groups.values())
 
 
-def _merge(group: list[SharedTag], place: dict[str, int]) -> SharedTag:
-    names = (run for share in group for run in share.runs)
+def _merge(group: list[SharedTag], position: dict[str, int]) -> SharedTag:
+    runs = (run for tag in group for run in tag.runs)
     return SharedTag(
         tag=group[0].tag,
-        plugin=next((share.plugin for share in group if share.plugin), ""),
+        plugin=next((tag.plugin for tag in group if tag.plugin), ""),
         kind=group[0].kind,
-        runs=tuple(sorted(names, key=place.__getitem__)),
-        count=sum(share.count for share in group),
-        overwritten=sum(share.overwritten for share in group),
-        first=min((s.first for s in group if s.first), key=lambda at: at.step, default=None),
-        last=max((s.last for s in group if s.last), key=lambda at: at.step, default=None),
-        display_name=next((share.display_name for share in group if share.display_name), ""),
-        description=next((share.description for share in group if share.description), ""),
+        runs=tuple(sorted(runs, key=position.__getitem__)),
+        count=sum(tag.count for tag in group),
+        overwritten=sum(tag.overwritten for tag in group),
+        first=min(
+            (tag.first for tag in group if tag.first), key=lambda stamp: stamp.step, default=None
+        ),
+        last=max(
+            (tag.last for tag in group if tag.last), key=lambda stamp: stamp.step, default=None
+        ),
+        display_name=next((tag.display_name for tag in group if tag.display_name), ""),
+        description=next((tag.description for tag in group if tag.description), ""),
     )
 
 
-def _add_to_group(run: RunIndex, forms: dict[_TagGroupKey, _TagGroup]) -> bool:
-    """False for a run that has to be listed by itself."""
+def _add_to_group(run: RunIndex, groups: dict[_TagGroupKey, _TagGroup]) -> bool:
+    """Add a run to the group with the same tags; return False if it has to be listed by itself.
+
+    Only runs with one file, one session and increasing steps can be grouped.
+    """
     if len(run.files) != 1:
         return False
     (file,) = run.files
-    heads = [block.header for block in _iter_blocks(file)]
-    if len(file.sessions) > 1 or not _are_increasing(heads):
+    headers = [block.header for block in _iter_blocks(file)]
+    if len(file.sessions) > 1 or not _are_increasing(headers):
         return False
     key = file.tags, file.contents, tuple(file.metadata.items())
-    form = forms.get(key)
-    if form is None:
-        form = forms[key] = _TagGroup(run)
-    return form.add(run.name, heads)
+    group = groups.get(key)
+    if group is None:
+        group = groups[key] = _TagGroup(run)
+    return group.add(run.name, headers)
 
 
 def _iter_blocks(file: EventFile) -> Iterator[Block[Any]]:
@@ -233,15 +250,15 @@ def _iter_blocks(file: EventFile) -> Iterator[Block[Any]]:
         yield from session.references.blocks
 
 
-def _are_increasing(heads: list[BlockHeader]) -> bool:
-    """Within blocks; and blocks that share no series cannot disagree."""
-    if not all(head.rises.all() for head in heads):
+def _are_increasing(headers: list[BlockHeader]) -> bool:
+    """Return whether all series increase within their block and no series is in two blocks."""
+    if not all(header.is_increasing.all() for header in headers):
         return False
-    if len(heads) < 2:
+    if len(headers) < 2:
         return True
-    # Series are numbered without gaps. (`np.unique` would bring along NumPy's masked arrays, 1 MB.)
-    shares = np.bincount(np.concatenate([head.series for head in heads]))
-    return bool((shares < 2).all())
+    # Series are numbered from 0. (`np.unique` would import NumPy's masked arrays, 1 MB.)
+    blocks_of_series = np.bincount(np.concatenate([header.series for header in headers]))
+    return bool((blocks_of_series < 2).all())
 
 
 class _TagGroup:
@@ -250,8 +267,8 @@ class _TagGroup:
     def __init__(self, run: RunIndex) -> None:
         size = len(run.files[0].tags)
         self._tags = run.files[0].tags
-        self._told = [run.describe([(0, series)]) for series in range(size)]
-        self._is_clear = all(is_known_plugin(plugin) for _, plugin in self._told)
+        self._descriptions = [run.describe([(0, series)]) for series in range(size)]
+        self._has_known_kinds = all(is_known_plugin(plugin) for _, plugin in self._descriptions)
         self._runs: list[str] = []
         self._count = np.zeros(size, np.int64)
         self._first_step = np.full(size, np.iinfo(np.int64).max)
@@ -259,33 +276,33 @@ class _TagGroup:
         self._last_step = np.full(size, np.iinfo(np.int64).min)
         self._last_wall = np.zeros(size)
 
-    def add(self, run: str, heads: Iterable[BlockHeader]) -> bool:
-        """False where only the values of a run tell what kind of thing a tag holds."""
-        if not self._is_clear:
+    def add(self, run: str, headers: Iterable[BlockHeader]) -> bool:
+        """Add a run; return False if the kind of a tag depends on the values of the run."""
+        if not self._has_known_kinds:
             return False
         self._runs.append(run)
-        for head in heads:
-            self._add_head(head)
+        for header in headers:
+            self._add_header(header)
         return True
 
-    def _add_head(self, head: BlockHeader) -> None:
-        at = head.series
-        self._count[at] += np.diff(head.starts)
-        earlier = head.first_step < self._first_step[at]
-        if earlier.any():
-            self._first_step[at[earlier]] = head.first_step[earlier]
-            self._first_wall[at[earlier]] = head.first_wall[earlier]
-        later = head.last_step > self._last_step[at]
-        if later.any():
-            self._last_step[at[later]] = head.last_step[later]
-            self._last_wall[at[later]] = head.last_wall[later]
+    def _add_header(self, header: BlockHeader) -> None:
+        series = header.series
+        self._count[series] += np.diff(header.starts)
+        is_earlier = header.first_step < self._first_step[series]
+        if is_earlier.any():
+            self._first_step[series[is_earlier]] = header.first_step[is_earlier]
+            self._first_wall[series[is_earlier]] = header.first_wall[is_earlier]
+        is_later = header.last_step > self._last_step[series]
+        if is_later.any():
+            self._last_step[series[is_later]] = header.last_step[is_later]
+            self._last_wall[series[is_later]] = header.last_wall[is_later]
 
-    def iter_shares(self) -> Iterator[SharedTag]:
+    def iter_tags(self) -> Iterator[SharedTag]:
         runs = tuple(self._runs)
         for series, tag in enumerate(self._tags if runs else ()):
             if tag == META_GRAPH_TAG or not self._count[series]:
                 continue
-            metadata, plugin = self._told[series]
+            metadata, plugin = self._descriptions[series]
             yield SharedTag(
                 tag=decode_tag(tag),
                 plugin=plugin,
@@ -300,83 +317,82 @@ class _TagGroup:
             )
 
 
-# The last points of series, without putting whole series together.
+# ---- last points and summaries of series
 
 
 def get_last_points(run: RunIndex, tags: Sequence[str]) -> list[Point | None]:
-    """The point of each tag that was written last; None where the run has none."""
-    found: list[Point | None] = [None] * len(tags)
+    """Return the last written point of each tag; None if the run has none."""
+    points: list[Point | None] = [None] * len(tags)
     sources = run.sources()
-    left = [place for place, tag in enumerate(tags) if tag in sources]
+    missing = [index for index, tag in enumerate(tags) if tag in sources]
     for number in reversed(range(len(run.files))):
-        wanted = {
-            series: place
-            for place in left
-            for file, series in sources[tags[place]]
+        index_of_series = {
+            series: index
+            for index in missing
+            for file, series in sources[tags[index]]
             if file == number
         }
-        for block in _iter_backwards(run.files[number]) if wanted else ():
-            for series, point in _iter_last_points(block, [*wanted]):
-                found[wanted.pop(series)] = point
-            if not wanted:
+        for block in _iter_blocks_backwards(run.files[number]) if index_of_series else ():
+            for series, point in _iter_last_points(block, [*index_of_series]):
+                points[index_of_series.pop(series)] = point
+            if not index_of_series:
                 break
-        left = [place for place in left if found[place] is None]
-    return found
+        missing = [index for index in missing if points[index] is None]
+    return points
 
 
-def _iter_last_points(block: Block[Points], wanted: list[int]) -> Iterator[tuple[int, Point]]:
-    """The last points of those series that the block has."""
-    head = block.header
-    at = np.minimum(np.searchsorted(head.series, wanted), len(head.series) - 1)
-    there = np.flatnonzero(head.series[at] == wanted) if len(head.series) else at[:0]
-    places = at[there]
-    rows = block.get_rows_of(places.tolist())
-    last = head.starts[places + 1] - 1
-    values = _to_floats(rows.value[last], rows.scalar_type[places])
-    columns = rows.step[last].tolist(), rows.wall[last].tolist(), values
-    for place, *point in zip(there.tolist(), *columns, strict=True):
-        yield wanted[place], Point(*point)
-
-
-def _to_floats(raw: NDArray[Any], numbers: NDArray[Any]) -> list[float]:
-    if not numbers.any():  # all of them floating point, as most are
-        floats: list[float] = raw.view(ScalarType.FLOAT.dtype).tolist()
-        return floats
-    pairs = zip(raw, numbers.tolist(), strict=True)
-    return [float(value.view(ScalarType(number).dtype)) for value, number in pairs]
-
-
-def _iter_backwards(file: EventFile) -> Iterator[Block[Points]]:
+def _iter_blocks_backwards(file: EventFile) -> Iterator[Block[Points]]:
     for session in reversed(file.sessions):
         yield from reversed(session.points.blocks)
 
 
-# A series in a few numbers: what a table of runs and an alert need to know of it.
+def _iter_last_points(block: Block[Points], wanted: list[int]) -> Iterator[tuple[int, Point]]:
+    """Yield the wanted series of a block with their last points."""
+    header = block.header
+    candidates = np.minimum(np.searchsorted(header.series, wanted), len(header.series) - 1)
+    if len(header.series):
+        found = np.flatnonzero(header.series[candidates] == wanted)
+    else:
+        found = candidates[:0]
+    indexes = candidates[found]
+    rows = block.get_rows_of(indexes.tolist())
+    last = header.starts[indexes + 1] - 1
+    values = _to_floats(rows.value[last], rows.scalar_type[indexes])
+    columns = rows.step[last].tolist(), rows.wall[last].tolist(), values
+    for number, *point in zip(found.tolist(), *columns, strict=True):
+        yield wanted[number], Point(*point)
+
+
+def _to_floats(raw: NDArray[Any], scalar_types: NDArray[Any]) -> list[float]:
+    if not scalar_types.any():  # all are ScalarType.FLOAT, the usual case
+        floats: list[float] = raw.view(ScalarType.FLOAT.dtype).tolist()
+        return floats
+    pairs = zip(raw, scalar_types.tolist(), strict=True)
+    return [float(value.view(ScalarType(scalar_type).dtype)) for value, scalar_type in pairs]
 
 
 def summarize(series: Series) -> SeriesSummary:
-    """Last, lowest and highest of the points that were not overwritten."""
-    one = series.without_overwritten()
-    if not len(one):
+    """Return count, last, lowest and highest point of a series without overwritten points."""
+    current = series.without_overwritten()
+    if not len(current):
         return SeriesSummary(0, None, None, None)
-    finite = np.flatnonzero(np.isfinite(one.value))
+    last = _make_point(current, _get_last_row(current))
+    finite = np.flatnonzero(np.isfinite(current.value))
     if not len(finite):
-        return SeriesSummary(len(one), _make_point(one, _get_last_row(one)), None, None)
-    values = one.value[finite]
-    low, high = int(finite[np.argmin(values)]), int(finite[np.argmax(values)])
-    return SeriesSummary(
-        len(one),
-        _make_point(one, _get_last_row(one)),
-        _make_point(one, low),
-        _make_point(one, high),
-    )
+        return SeriesSummary(len(current), last, None, None)
+    values = current.value[finite]
+    lowest = _make_point(current, int(finite[np.argmin(values)]))
+    highest = _make_point(current, int(finite[np.argmax(values)]))
+    return SeriesSummary(len(current), last, lowest, highest)
 
 
-def _get_last_row(one: Series) -> int:
-    """The row of the highest step; workers that write side by side may end with a lower one."""
-    end = len(one) - 1
-    return end - int(np.argmax(one.step[::-1])) if one.step[end] < one.step.max() else end
+def _get_last_row(series: Series) -> int:
+    """Return the row with the highest step, which is not the last one if workers interleaved."""
+    end = len(series) - 1
+    if series.step[end] < series.step.max():
+        return end - int(np.argmax(series.step[::-1]))
+    return end
 
 
-def _make_point(one: Series, at: int) -> Point:
-    return Point(int(one.step[at]), float(one.wall_time[at]), float(one.value[at]))
+def _make_point(series: Series, row: int) -> Point:
+    return Point(int(series.step[row]), float(series.wall_time[row]), float(series.value[row]))

@@ -1,0 +1,13 @@
+"""Find, read and watch the files of log directories, local and remote.
+
+May import `tracklight.formats`, `tracklight.types`, `tracklight.errors` and `tracklight.util`. It
+knows which files belong to a run but not what they contain; that is the job of `tracklight.index`.
+
+Start reading at:
+
+- `roots`: parse the log directory argument (``logs``, ``name:path``, URLs).
+- `filesystem`: the interface to a file system, implemented by `local`, `http` and `remote`.
+- `discover`: find runs, event files and other files below a root.
+- `tail`: read the new records of an event file; `file_changes` tells growth from replacement.
+- `watch`: wait until something below the roots may have changed.
+"""

@@ -1,4 +1,4 @@
-"""Where files with tensors may be read: below the log directories and nowhere else."""
+"""Read files below the log directories and nowhere else."""
 
 from __future__ import annotations
 
@@ -19,76 +19,81 @@ _BUFFER_BYTES = 64 * 1024
 class ConfinedFiles:
     """The files below some log directories.
 
-    A config can name any path, and links can lead anywhere: whatever ends outside of these
-    directories is refused before it is opened. Files are read by copying and never mapped: one
-    that is cut short under a mapping, as a checkpoint may be that is saved anew, would
-    end the process.
+    A projector configuration can name any path, and symbolic links can point anywhere. Paths that
+    resolve to a location outside these directories are rejected before they are opened. Files are
+    never mapped into memory, because truncating a mapped file, such as a checkpoint that is being
+    rewritten, kills the process that reads it.
+
+    Args:
+        roots: The log directories.
     """
 
     def __init__(self, roots: Sequence[str]) -> None:
         self._roots = tuple(resolve_path(root) for root in roots)
 
     def open(self, path: str) -> BinaryIO:
-        """Open a file to read it; raises LogError where that may not or cannot be done."""
+        """Open a file for reading.
+
+        Raises:
+            LogError: The file is outside the log directories, missing or not readable.
+        """
         self.check_path(path)
-        files, path = open_filesystem(path)
+        fs, path = open_filesystem(path)
         try:
-            stat = files.find_stat(path)
+            stat = fs.find_stat(path)
             if stat is None:
-                raise LogError(f'there is no file "{path}"')
-            raw = _HandleFile(files.open(path), stat.size)
+                raise LogError(f'no file "{path}"')
+            raw = _RawFile(fs.open(path), stat.size)
         except OSError as error:
             raise LogError(f'cannot read "{path}": {error.strerror or error}') from None
         return cast(BinaryIO, io.BufferedReader(raw, _BUFFER_BYTES))
 
     def find_size(self, path: str) -> int | None:
-        """How many bytes a file has; None where there is none."""
+        """Return the size of a file in bytes, or None if it does not exist."""
         stat = self._find_stat(path)
         return None if stat is None else stat.size
 
     def get_fingerprint(self, path: str) -> str:
-        """Another text whenever a file was written; empty where there is none."""
+        """Return a text that changes whenever a file is written; empty if it does not exist."""
         stat = self._find_stat(path)
         return "" if stat is None else repr(stat)
 
     def list_file_names(self, folder: str) -> list[str]:
-        """The names of the files in a folder, those of its folders left out."""
+        """Return the sorted names of the files in a folder, without those in its subfolders."""
         self.check_path(folder)
-        files, folder = open_filesystem(folder)
-        listing = files.list_files(folder, lambda name: True, bool)
+        fs, folder = open_filesystem(folder)
+        listing = fs.list_files(folder, lambda name: True, bool)
         return sorted(file.name for file in listing.files)
+
+    def check_path(self, path: str) -> None:
+        """Raise LogError if a path is outside the log directories."""
+        resolved = resolve_path(path)
+        if not any(is_inside(resolved, root) for root in self._roots):
+            raise LogError(f'"{path}" is outside the log directory; move the file into it')
 
     def _find_stat(self, path: str) -> FileStat | None:
         self.check_path(path)
-        files, path = open_filesystem(path)
+        fs, path = open_filesystem(path)
         try:
-            return files.find_stat(path)
+            return fs.find_stat(path)
         except OSError:
             return None
 
-    def check_path(self, path: str) -> None:
-        resolved = resolve_path(path)
-        if not any(is_inside(resolved, root) for root in self._roots):
-            raise LogError(
-                f'"{path}" leads out of the log directory, where nothing is read; '
-                "move the file there"
-            )
-
 
 def join_path(folder: str, path: str) -> str:
-    """A path that starts at a folder, which may be a URL."""
+    """Join a path to a folder, which may be a URL; absolute paths and URLs are returned as is."""
     if is_url(path) or not is_url(folder):
         return path if is_url(path) else os.path.join(folder, path)
     return posixpath.join(folder, path.replace("\\", "/"))
 
 
-class _HandleFile(io.RawIOBase):
-    """An open file of any file system, as Python and its libraries read one."""
+class _RawFile(io.RawIOBase):
+    """A `FileHandle` as a Python file object."""
 
     def __init__(self, handle: FileHandle, size: int) -> None:
         self._handle = handle
         self._size = size
-        self._at = 0
+        self._position = 0
 
     def readable(self) -> bool:
         return True
@@ -97,16 +102,16 @@ class _HandleFile(io.RawIOBase):
         return True
 
     def tell(self) -> int:
-        return self._at
+        return self._position
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        self._at = max(offset + (0, self._at, self._size)[whence], 0)
-        return self._at
+        self._position = max(offset + (0, self._position, self._size)[whence], 0)
+        return self._position
 
     def readinto(self, buffer: Any) -> int:
         view = memoryview(buffer).cast("B")
-        count = self._handle.read_into(view[: max(self._size - self._at, 0)], self._at)
-        self._at += count
+        count = self._handle.read_into(view[: max(self._size - self._position, 0)], self._position)
+        self._position += count
         return count
 
     def close(self) -> None:

@@ -1,8 +1,18 @@
-"""What profilers leave beside event files, told by its place and name alone.
+"""Find runs below a log directory, and the files that belong to them.
 
-TensorFlow and JAX write ``<run>/plugins/profile/<time>/<host>.xplane.pb``, PyTorch
-``<run>/<worker>.<time>.pt.trace.json``, packed or not. JAX saves profiles of memory under any name
-that somebody gives; its documentation gives ``memory.prof``. None of them needs an event file.
+A directory that contains an event file (``tfevents`` in its name) or a profiler capture is a run.
+The name of the run is its path relative to the root, with ``/`` on every system; the root itself is
+``.``, and a named root adds its name in front. Bytes of a directory name that are not valid UTF-8
+are shown as ``\\xNN``.
+
+Files are recognized by their path alone, nothing is opened:
+
+- Event files.
+- Settings files with hyperparameters, such as ``hparams.yaml``, in or above a run.
+- Profiler captures. TensorFlow and JAX write ``<run>/plugins/profile/<time>/<host>.xplane.pb``,
+  PyTorch writes ``<run>/<worker>.<time>.pt.trace.json``, compressed or not. JAX saves memory
+  profiles under a name chosen by the user; its documentation uses ``memory.prof``.
+- Tensor files: checkpoints, arrays and projector configurations.
 """
 
 from __future__ import annotations
@@ -20,83 +30,23 @@ from tracklight.logdir.names import RunFilter, natural_key
 from tracklight.logdir.roots import Root
 from tracklight.types import CaptureFile, CaptureKind
 
-_XPLANE_SUFFIX = ".xplane.pb"
+_EVENT_FILE_MARKER = "tfevents"
 
-_TRACE_SUFFIXES = (".pt.trace.json.gz", ".pt.trace.json", ".trace.json.gz", ".trace.json")
+#: TensorFlow writes such a file only to make TensorBoard treat a directory with a profile as a run.
+_EMPTY_PROFILE_SUFFIX = ".profile-empty"
 
-_MEMORY_PROFILE = re.compile(r"(.*\.pprof|(.*[._-])?memory[^/]*\.prof)(\.gz)?")
+#: Usual names of files with the hyperparameters of a run.
+SETTINGS_FILE_NAMES = frozenset(
+    {
+        *("hparams.yaml", "hparams.yml", "hparams.json", "params.json"),
+        *("args.yaml", "args.yml", "args.json", "config.yaml", "config.yml", "config.json"),
+    }
+)
 
-_PROFILE_FOLDERS = ["plugins", "profile"]
-
-
-class ListedCapture(NamedTuple):
-    """A file by what its name says; those of one session are of several hosts."""
-
-    directory: str
-    """That of its run."""
-    session: str
-    host: str
-    kind: CaptureKind
-    file: ListedFile
-
-
-def is_capture(name: str) -> bool:
-    """Whether a file of this base name may be one."""
-    return name.endswith((_XPLANE_SUFFIX, *_TRACE_SUFFIXES)) or _is_memory_profile(name)
-
-
-def iter_captures(files: Iterable[ListedFile]) -> Iterator[ListedCapture]:
-    """Those among some files; what JAX writes a second time for other viewers is left out."""
-    folders: dict[str, list[ListedFile]] = defaultdict(list)
-    for file in files:
-        if is_capture(file.name):
-            folders[file.directory].append(file)
-    for directory, inside in folders.items():
-        run, session = _split_session(directory)
-        has_xplane = any(file.name.endswith(_XPLANE_SUFFIX) for file in inside)
-        for file in inside:
-            if session and not (has_xplane and file.name.endswith(_TRACE_SUFFIXES)):
-                yield _parse_capture_name(file)._replace(directory=run, session=session)
-            elif not session and not file.name.endswith(_XPLANE_SUFFIX):
-                yield _parse_capture_name(file)
-
-
-def _is_memory_profile(name: str) -> bool:
-    return "prof" in name and _MEMORY_PROFILE.fullmatch(name) is not None
-
-
-def _parse_capture_name(file: ListedFile) -> ListedCapture:
-    """Take the name of a file apart; hosts may have dots in theirs."""
-    if file.name.endswith(_XPLANE_SUFFIX):
-        return ListedCapture(
-            file.directory, "", file.name.removesuffix(_XPLANE_SUFFIX), "xplane", file
-        )
-    ending = next((ending for ending in _TRACE_SUFFIXES if file.name.endswith(ending)), None)
-    if ending is None:
-        return ListedCapture(file.directory, file.name, "", "pprof", file)
-    stem = file.name.removesuffix(ending)
-    host, _, session = stem.rpartition(".")
-    if not session.isdigit():
-        host, session = "", stem
-    return ListedCapture(file.directory, session, host, "chrome", file)
-
-
-def _split_session(directory: str) -> tuple[str, str]:
-    """The run that a folder is of, and the session, if it is one that profiles are put in."""
-    *run, first, second, session = ["", "", "", *directory.split("/")]
-    return (
-        ("/".join(run).strip("/"), session)
-        if [first, second] == _PROFILE_FOLDERS
-        else (directory, "")
-    )
-
-
-# Names of files that hold tensors, or say where some are, whatever framework wrote them.
-
-#: What a projector is told of vectors in; TensorBoard's name for it.
+#: TensorBoard's name for the configuration of the embedding projector.
 PROJECTOR_CONFIG = "projector_config.pbtxt"
 
-#: ``.index`` is that of a TensorFlow checkpoint.
+#: Files with tensors; ``.index`` belongs to a TensorFlow checkpoint.
 TENSOR_SUFFIXES = (
     ".index",
     ".weights.h5",
@@ -111,103 +61,84 @@ TENSOR_SUFFIXES = (
     ".ckpt",
 )
 
-#: What a config may name: vectors as text or raw memory, and labels.
+#: Files that a projector configuration may refer to: labels, and vectors as text or raw bytes.
 _COMPANION_SUFFIXES = (".tsv", ".bytes")
 
-
-def is_tensor_companion(name: str) -> bool:
-    """Whether a file of this base name may belong to one with tensors or to a config."""
-    return name.endswith(_COMPANION_SUFFIXES)
-
-
-def is_tensor_file(name: str) -> bool:
-    """Whether a file of this base name may hold vectors, or names where they are."""
-    return name == PROJECTOR_CONFIG or name.endswith(TENSOR_SUFFIXES)
-
-
-# What is a run, and what it is called.
-#
-# A directory that directly holds a file with ``tfevents`` in its name is a run, and so is one that a
-# profiler left something in. Its name is its path from the root, with ``/`` on every system; the root
-# itself is ``.``; a named root adds its name in front. Bytes of a directory's name that are no UTF-8
-# are shown as ``\xNN``.
-
-_EVENT_FILE_MARKER = "tfevents"
-
-#: TensorFlow leaves such a file so that a directory with a profile in it counts as a run.
-_EMPTY_PROFILE_SUFFIX = ".profile-empty"
-
-#: What programs call the file in which they keep what a run was given.
-SETTINGS_FILE_NAMES = frozenset(
-    {
-        *("hparams.yaml", "hparams.yml", "hparams.json", "params.json"),
-        *("args.yaml", "args.yml", "args.json", "config.yaml", "config.yml", "config.json"),
-    }
-)
+_XPLANE_SUFFIX = ".xplane.pb"
+_TRACE_SUFFIXES = (".pt.trace.json.gz", ".pt.trace.json", ".trace.json.gz", ".trace.json")
+_MEMORY_PROFILE = re.compile(r"(.*\.pprof|(.*[._-])?memory[^/]*\.prof)(\.gz)?")
+_PROFILE_FOLDERS = ["plugins", "profile"]
 
 
 class DiscoveredFile(NamedTuple):
-    """An event file to be read, and the run it belongs to."""
+    """A file and the run that it belongs to."""
 
     run: str
     path: str
     stat: FileStat
 
 
+class ListedCapture(NamedTuple):
+    """A profiler capture with the parts of its path."""
+
+    directory: str
+    """The directory of its run."""
+    session: str
+    host: str
+    kind: CaptureKind
+    file: ListedFile
+
+
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """All runs below one root at one moment."""
+    """The runs and files below one root at one point in time."""
 
-    #: In natural order. A run may have no file to be read.
+    #: In natural order. A run with only profiler captures has no event files.
     runs: list[str]
-    #: By run, and within a run by file name, which is the order they were started in.
+    #: Event files by run, and within a run by name, which is the order in which they were created.
     files: list[DiscoveredFile]
-    #: Sentences to show to the user.
+    #: Messages for the user.
     problems: list[str]
-    #: Directories that could not be listed: runs known to be below them may well still be there.
+    #: Directories that could not be listed; runs known to be below them may still exist.
     failed_directories: list[str]
-    #: Real files and directories that links were followed to.
+    #: Targets of the symbolic links that were followed.
     linked: frozenset[str]
-    #: Files with settings that lie in a run's directory or in one above it; ``run`` names that.
+    #: Settings files in the directory of a run or above it; ``run`` is the name of that directory.
     settings: list[DiscoveredFile] = field(default_factory=list)
-    #: What profilers left, by run and session.
+    #: Profiler captures by run and session.
     captures: list[CaptureFile] = field(default_factory=list)
-    #: Files with tensors, or with names of such files; ``run`` is as for settings.
+    #: Tensor files and their companions; ``run`` as for settings files.
     tensors: list[DiscoveredFile] = field(default_factory=list)
-
-
-def is_event_file(name: str) -> bool:
-    """Whether a file of this base name makes its directory a run."""
-    return _EVENT_FILE_MARKER in name
-
-
-def iter_ancestors(run: str) -> Iterator[str]:
-    """A run and those above it; a log directory that is itself a run is called ``.``."""
-    yield run
-    while run:
-        run = run.rpartition("/")[0]
-        yield from (run, f"{run}/.") if run else (".",)
 
 
 def discover(
     root: Root, fs: FileSystem, include: Iterable[str] = (), exclude: Iterable[str] = ()
 ) -> Discovery:
-    """Find the runs below a root; nothing at all if it does not exist (yet).
+    """Find the runs below a root; none if the root does not exist (yet).
 
-    ``include`` and ``exclude`` are globs over run names; see `tracklight.logdir.names`.
+    Args:
+        root: The log directory.
+        fs: The file system of the root.
+        include: Patterns of runs to include, all if empty; see `tracklight.logdir.names`.
+        exclude: Patterns of runs to exclude.
     """
-    choice = RunFilter.parse(include, exclude)
+    run_filter = RunFilter.parse(include, exclude)
 
     def is_excluded(relative: str) -> bool:
-        return choice.excludes(root.get_run_name(_make_printable(relative)))
+        return run_filter.excludes(root.get_run_name(_make_printable(relative)))
 
     listing = fs.list_files(root.path, _is_relevant, is_excluded)
     by_run: dict[str, list[ListedFile]] = {}
-    for file in filter(_is_listed_event_file, listing.files):
-        by_run.setdefault(root.get_run_name(_make_printable(file.directory)), []).append(file)
-    captures = [it for it in _iter_capture_files(root, listing.files) if choice.matches(it.run)]
+    for file in listing.files:
+        if is_event_file(file.name):
+            by_run.setdefault(root.get_run_name(_make_printable(file.directory)), []).append(file)
+    captures = [
+        capture
+        for capture in _iter_capture_files(root, listing.files)
+        if run_filter.matches(capture.run)
+    ]
     profiled = {capture.run for capture in captures}
-    runs = sorted({*filter(choice.matches, by_run), *profiled}, key=natural_key)
+    runs = sorted({*filter(run_filter.matches, by_run), *profiled}, key=natural_key)
     return Discovery(
         runs=runs,
         files=[file for run in runs for file in _iter_event_files(run, by_run.get(run, []))],
@@ -220,55 +151,149 @@ def discover(
     )
 
 
-def _is_relevant(name: str) -> bool:
-    is_beside = name in SETTINGS_FILE_NAMES or is_capture(name)
-    return is_beside or is_event_file(name) or is_tensor_file(name) or is_tensor_companion(name)
+def is_event_file(name: str) -> bool:
+    """Return whether a file of this base name makes its directory a run."""
+    return _EVENT_FILE_MARKER in name
 
 
-def _is_listed_event_file(file: ListedFile) -> bool:
-    return is_event_file(file.name)
+def is_capture(name: str) -> bool:
+    """Return whether a file of this base name may be a profiler capture."""
+    return name.endswith((_XPLANE_SUFFIX, *_TRACE_SUFFIXES)) or _is_memory_profile(name)
 
 
-def _iter_settings_files(root: Root, files: list[ListedFile]) -> Iterator[DiscoveredFile]:
-    """Those of directories with a run in or below them: others are settings of something else."""
-    given = [file for file in files if file.name in SETTINGS_FILE_NAMES]
-    if not given:
-        return
-    inhabited = {""}
-    for file in filter(_is_listed_event_file, files):
-        directory = file.directory
-        while directory not in inhabited:
-            inhabited.add(directory)
-            directory = directory.rpartition("/")[0]
-    for file in sorted(given, key=attrgetter("path")):
-        if file.directory in inhabited:
-            yield DiscoveredFile(
-                root.get_run_name(_make_printable(file.directory)), file.path, file.stat
-            )
+def is_tensor_file(name: str) -> bool:
+    """Return whether a file of this base name may hold tensors, or is a projector configuration."""
+    return name == PROJECTOR_CONFIG or name.endswith(TENSOR_SUFFIXES)
 
 
-def _iter_tensor_files(root: Root, files: list[ListedFile]) -> Iterator[DiscoveredFile]:
-    """Alone, what could be a companion of them is something else."""
-    has_tensors = any(is_tensor_file(file.name) for file in files)
+def is_tensor_companion(name: str) -> bool:
+    """Return whether a projector configuration may refer to a file of this base name."""
+    return name.endswith(_COMPANION_SUFFIXES)
+
+
+def iter_ancestors(run: str) -> Iterator[str]:
+    """Yield a run and the runs that may be above it; a root that is itself a run is ``.``.
+
+    >>> list(iter_ancestors("a/b"))
+    ['a/b', 'a', 'a/.', '.']
+    """
+    yield run
+    while run:
+        run = run.rpartition("/")[0]
+        yield from (run, f"{run}/.") if run else (".",)
+
+
+def iter_captures(files: Iterable[ListedFile]) -> Iterator[ListedCapture]:
+    """Yield the profiler captures among some files.
+
+    JAX writes a Chrome trace beside each XPlane file, with the same content for other viewers;
+    these traces are skipped.
+    """
+    folders: dict[str, list[ListedFile]] = defaultdict(list)
     for file in files:
-        if has_tensors and (is_tensor_file(file.name) or is_tensor_companion(file.name)):
-            yield DiscoveredFile(
-                root.get_run_name(_make_printable(file.directory)), file.path, file.stat
-            )
+        if is_capture(file.name):
+            folders[file.directory].append(file)
+    for directory, captures in folders.items():
+        run_directory, session = _split_session(directory)
+        has_xplane = any(file.name.endswith(_XPLANE_SUFFIX) for file in captures)
+        for file in captures:
+            if session and not (has_xplane and file.name.endswith(_TRACE_SUFFIXES)):
+                yield _parse_capture_name(file)._replace(directory=run_directory, session=session)
+            elif not session and not file.name.endswith(_XPLANE_SUFFIX):
+                yield _parse_capture_name(file)
 
 
-def _iter_capture_files(root: Root, files: list[ListedFile]) -> Iterator[CaptureFile]:
-    for named in sorted(iter_captures(files), key=lambda it: [natural_key(at) for at in it[:3]]):
-        _, session, host, kind, (_, _, path, stat) = named
-        run = root.get_run_name(_make_printable(named.directory))
-        written_s = stat.mtime_ns / 1e9
-        yield CaptureFile(run, session, host, kind, path, stat.size, written_s, repr(stat))
+def _is_relevant(name: str) -> bool:
+    return (
+        is_event_file(name)
+        or name in SETTINGS_FILE_NAMES
+        or is_capture(name)
+        or is_tensor_file(name)
+        or is_tensor_companion(name)
+    )
 
 
 def _iter_event_files(run: str, files: list[ListedFile]) -> Iterable[DiscoveredFile]:
     for file in sorted(files, key=attrgetter("name")):
         if not file.name.endswith(_EMPTY_PROFILE_SUFFIX):
             yield DiscoveredFile(run, file.path, file.stat)
+
+
+def _iter_settings_files(root: Root, files: list[ListedFile]) -> Iterator[DiscoveredFile]:
+    """Yield the settings files of directories that contain a run, directly or further below."""
+    settings = [file for file in files if file.name in SETTINGS_FILE_NAMES]
+    if not settings:
+        return
+    with_runs = {""}
+    for file in files:
+        if is_event_file(file.name):
+            directory = file.directory
+            while directory not in with_runs:
+                with_runs.add(directory)
+                directory = directory.rpartition("/")[0]
+    for file in sorted(settings, key=attrgetter("path")):
+        if file.directory in with_runs:
+            yield _make_discovered(root, file)
+
+
+def _iter_tensor_files(root: Root, files: list[ListedFile]) -> Iterator[DiscoveredFile]:
+    """Yield tensor files and, if there are any, the files that may be their companions."""
+    if any(is_tensor_file(file.name) for file in files):
+        for file in files:
+            if is_tensor_file(file.name) or is_tensor_companion(file.name):
+                yield _make_discovered(root, file)
+
+
+def _iter_capture_files(root: Root, files: list[ListedFile]) -> Iterator[CaptureFile]:
+    """Yield the captures below a root in natural order of run, session and host."""
+    captures = sorted(
+        iter_captures(files),
+        key=lambda it: (natural_key(it.directory), natural_key(it.session), natural_key(it.host)),
+    )
+    for capture in captures:
+        stat = capture.file.stat
+        yield CaptureFile(
+            run=root.get_run_name(_make_printable(capture.directory)),
+            session=capture.session,
+            host=capture.host,
+            kind=capture.kind,
+            path=capture.file.path,
+            bytes=stat.size,
+            mtime_s=stat.mtime_ns / 1e9,
+            version=repr(stat),
+        )
+
+
+def _is_memory_profile(name: str) -> bool:
+    return "prof" in name and _MEMORY_PROFILE.fullmatch(name) is not None
+
+
+def _parse_capture_name(file: ListedFile) -> ListedCapture:
+    """Split the name of a capture into host and session; host names may contain dots."""
+    if file.name.endswith(_XPLANE_SUFFIX):
+        host = file.name.removesuffix(_XPLANE_SUFFIX)
+        return ListedCapture(file.directory, "", host, "xplane", file)
+    suffix = next((suffix for suffix in _TRACE_SUFFIXES if file.name.endswith(suffix)), None)
+    if suffix is None:
+        return ListedCapture(file.directory, file.name, "", "pprof", file)
+    stem = file.name.removesuffix(suffix)
+    host, _, session = stem.rpartition(".")
+    if not session.isdigit():
+        host, session = "", stem
+    return ListedCapture(file.directory, session, host, "chrome", file)
+
+
+def _split_session(directory: str) -> tuple[str, str]:
+    """Split ``<run>/plugins/profile/<session>``; the session is empty for other directories."""
+    *run, first, second, session = ["", "", "", *directory.split("/")]
+    if [first, second] == _PROFILE_FOLDERS:
+        return "/".join(run).strip("/"), session
+    return directory, ""
+
+
+def _make_discovered(root: Root, file: ListedFile) -> DiscoveredFile:
+    run = root.get_run_name(_make_printable(file.directory))
+    return DiscoveredFile(run, file.path, file.stat)
 
 
 def _make_printable(relative: str) -> str:

@@ -1,4 +1,4 @@
-"""What the rest of tracklight asks of a place where logs are kept, be it a disk or a bucket."""
+"""The interface to a file system that holds logs, implemented by `local`, `http` and `remote`."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import NamedTuple, Protocol
 
 
 class FileStat(NamedTuple):
-    """What tells one state of a file from another without reading it."""
+    """The state of a file: a file with an equal stat has not been written to."""
 
     size: int
     mtime_ns: int
-    #: Inode or entity tag. Not the device: its number may change when the machine restarts.
+    #: Inode or entity tag. Not the device, whose number may change when the machine restarts.
     identity: str
 
 
 class ListedFile(NamedTuple):
-    """A regular file found below a root."""
+    """A regular file below a root."""
 
-    #: Path from the root with ``/`` between its parts; "" for the root itself.
+    #: Path relative to the root, with ``/`` between its parts; "" for the root itself.
     directory: str
     name: str
     path: str
@@ -29,14 +29,14 @@ class ListedFile(NamedTuple):
 
 @dataclass(slots=True)
 class Listing:
-    """All wanted files below a root, and what stood in the way of finding more."""
+    """The files below a root, and the directories that could not be listed."""
 
     files: list[ListedFile] = field(default_factory=list)
-    #: Sentences to show to the user.
+    #: Messages for the user.
     problems: list[str] = field(default_factory=list)
-    #: Directories that could not be listed: what was known below them may well still be there.
+    #: Directories that could not be listed; files known to be below them may still exist.
     failed_directories: list[str] = field(default_factory=list)
-    #: Real files and directories that links lead to: changes happen there, not at the link.
+    #: Targets of symbolic links, where changes have to be watched instead of at the link.
     linked: set[str] = field(default_factory=set)
 
     def add_problem(self, path: str, error: OSError) -> None:
@@ -45,7 +45,7 @@ class Listing:
 
 
 class ReadSizes(NamedTuple):
-    """How many bytes to ask for at a time, which is a matter of what one request costs."""
+    """How many bytes to read at a time, which depends on the cost of a request."""
 
     min_bytes: int
     initial_bytes: int
@@ -53,13 +53,13 @@ class ReadSizes(NamedTuple):
 
 
 class FileHandle(Protocol):
-    """An open file. What was opened stays open even when another file takes over its name."""
+    """An open file, which stays the same even if another file replaces it at its path."""
 
     def read(self, offset: int, size: int) -> bytes:
-        """Read up to ``size`` bytes; fewer only where the file ends."""
+        """Read ``size`` bytes, or fewer at the end of the file."""
 
     def read_into(self, buffer: memoryview, offset: int) -> int:
-        """Fill ``buffer`` from ``offset`` on; return how many bytes there were."""
+        """Fill ``buffer`` with the bytes at ``offset``; return how many there were."""
 
     def __enter__(self) -> FileHandle: ...
 
@@ -72,26 +72,28 @@ class FileHandle(Protocol):
 
 
 class FileSystem(Protocol):
-    """A place where logs are kept. Everything it cannot do is an OSError."""
+    """Read access to files. All failures are raised as OSError."""
 
     read_sizes: ReadSizes
 
     def list_files(
         self, root: str, is_wanted: Callable[[str], bool], is_excluded: Callable[[str], bool]
     ) -> Listing:
-        """Find the files below ``root`` whose base name is ``wanted``, in any order.
+        """List the files below a directory, in any order. Failures are part of the result.
 
-        Directories for whose path from the root ``skip`` holds are not entered. A root that does
-        not exist has no files. Nothing is raised: what could not be listed is in the answer.
+        Args:
+            root: The directory; if it does not exist, it has no files.
+            is_wanted: Called with the base name of a file.
+            is_excluded: Called with the relative path of a directory; if true, it is not entered.
         """
 
     def exists(self, path: str) -> bool:
-        """Return whether there is a file or directory; True as well where that cannot be told."""
+        """Return whether a file or directory exists; also True if that cannot be determined."""
 
     def find_stat(self, path: str) -> FileStat | None:
-        """Say what state a file is in now; None if there is no such regular file."""
+        """Return the current state of a file, or None if there is no such regular file."""
 
     def read(self, path: str, offset: int, size: int) -> bytes:
-        """Read up to ``size`` bytes of a file; fewer only where it ends."""
+        """Read ``size`` bytes of a file, or fewer at its end."""
 
     def open(self, path: str) -> FileHandle: ...

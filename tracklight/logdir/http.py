@@ -1,10 +1,9 @@
-"""Logs behind http:// and https://, on any web server that lists directories.
+"""Logs at http:// and https:// URLs, on any web server that lists directories.
 
 Object stores list files with their sizes; a web server only gives an HTML page of links. So each
-directory page is parsed for links, and each file of interest is asked for its size with a HEAD
-request. Files are read with range requests. Servers without them (``python -m http.server``) work
-too: the response body is then read sequentially and what lies before the requested range is
-skipped.
+directory page is parsed for links, and the size of each relevant file is requested with HEAD.
+Files are read with range requests. Servers without them (``python -m http.server``) work too: the
+response body is then read sequentially, and the bytes before the requested range are skipped.
 """
 
 from __future__ import annotations
@@ -35,12 +34,12 @@ T = TypeVar("T")
 _RETRY_DELAYS_S = (0.1, 0.4, 1.6)
 _RETRY_WINDOW_S = 10.0
 _CONNECT_TIMEOUT_S = 10.0
-#: Longest silence of a server that is sending a response.
+#: Maximum pause of a server while it sends a response.
 _READ_TIMEOUT_S = 30.0
 
 _MAX_CONCURRENT_REQUESTS = 16
 _MAX_LISTING_BYTES = 64 << 20
-#: Bounds for directories that contain links to the directories above them.
+#: Bounds for directories that contain links to their parent directories.
 _MAX_DEPTH = 32
 _MAX_DIRECTORIES = 20_000
 _SKIP_CHUNK_BYTES = 1 << 20
@@ -48,16 +47,16 @@ _SKIP_CHUNK_BYTES = 1 << 20
 _NOT_FOUND = (404, 410)
 _DENIED = (401, 403, 407)
 _RANGE_NOT_SATISFIABLE = 416
-#: Allowed as they are in the path of a URL (RFC 3986), so that names stay readable.
+#: Allowed unescaped in the path of a URL (RFC 3986), so that names stay readable.
 _PLAIN = "!$&'()*+,;=:@"
 _IDENTITY = {"Accept-Encoding": "identity"}
 
-#: Titles of the listings of Apache, nginx and Python; an empty directory has nothing else.
+#: Titles of the listings of Apache, nginx and Python, to recognize the page of an empty directory.
 _LISTING_TITLES = ("index of", "directory listing", "listing of")
 
 
 class HttpFileSystem:
-    """A web server, seen as a file system; see `FileSystem`."""
+    """The files of a web server; see `FileSystem`."""
 
     read_sizes = ReadSizes(min_bytes=4 << 20, initial_bytes=4 << 20, max_bytes=16 << 20)
 
@@ -74,7 +73,7 @@ class HttpFileSystem:
             self._client.run(lambda: self._client.get_page(path))
         except FileNotFoundError:
             return False
-        except OSError:  # reading the log reports what is wrong
+        except OSError:  # reported when the log is read
             return True
         return True
 
@@ -190,12 +189,12 @@ class _Client:
         atexit.register(self._close)
 
     def run(self, work: Callable[[], Awaitable[T]]) -> T:
-        """Run a coroutine on fsspec's event loop, which has a thread of its own."""
+        """Run a coroutine on fsspec's event loop, which runs in its own thread."""
         result: T = self._asyn.sync(self._asyn.get_loop(), work)
         return result
 
     async def send(self, method: str, url: str, headers: dict[str, str]) -> aiohttp.ClientResponse:
-        """Send a request; statuses that mean failure are an OSError. Close the response."""
+        """Send a request; the caller closes the response. Error statuses raise OSError."""
         response = await self._get_session().request(
             method, url, headers=headers, allow_redirects=True
         )
@@ -208,7 +207,7 @@ class _Client:
         return response
 
     async def retry(self, attempt: Callable[[], Awaitable[T]]) -> T:
-        """Try again where that may help; what fails in the end is an OSError."""
+        """Retry where that may help; the final error is an OSError."""
         errors = self._aiohttp.ClientError, asyncio.TimeoutError, _StatusError
         started_s = time.monotonic()
         for delay_s in (*_RETRY_DELAYS_S, None):
@@ -238,8 +237,8 @@ class _Client:
                 if size is not None:
                     return _make_stat(response, size)
         except (PermissionError, _StatusError):
-            pass  # not every server takes HEAD; if GET fails too, that is the error
-        # Without a length in the headers, the response to a range of one byte has the total.
+            pass  # not every server supports HEAD; if GET fails too, its error is raised
+        # Without a Content-Length, the response to a range of one byte has the total size.
         headers = {**_IDENTITY, "Range": "bytes=0-0"}
         async with await self.send("GET", url, headers) as response:
             _check_is_file(response, url)
@@ -264,7 +263,7 @@ class _Client:
             return _Page(str(response.url), kind.lower(), text)
 
     def _get_slots(self) -> asyncio.Semaphore:
-        if self._slots is None:  # made on the loop: Python 3.10 binds it to the current one
+        if self._slots is None:  # created on the loop, because Python 3.10 binds it to that loop
             self._slots = asyncio.Semaphore(_MAX_CONCURRENT_REQUESTS)
         return self._slots
 
@@ -273,7 +272,7 @@ class _Client:
             timeout = self._aiohttp.ClientTimeout(
                 total=None, sock_connect=_CONNECT_TIMEOUT_S, sock_read=_READ_TIMEOUT_S
             )
-            # trust_env: proxies of the environment and passwords of ~/.netrc, as curl has them.
+            # trust_env: use proxy variables and the passwords in ~/.netrc, like curl.
             self._session = self._aiohttp.ClientSession(timeout=timeout, trust_env=True)
         return self._session
 
@@ -295,7 +294,7 @@ def _get_client() -> _Client:
 
 
 class _Page(NamedTuple):
-    """A page that should be a directory listing; ``url`` is where redirects led."""
+    """A page that should be a directory listing; ``url`` is the URL after redirects."""
 
     url: str
     content_type: str
@@ -326,7 +325,7 @@ class _DirectoryWalk:
 
     async def run(self) -> Listing:
         name = unquote(urlsplit(self._root).path.rpartition("/")[2])
-        # As on disk, one event file may be given in place of a directory.
+        # As for local logs, the root may be an event file instead of a directory.
         if not (self._is_wanted(name) and await self._add_file("", name, self._root)):
             await self._list_directory("", self._root, 0)
         return self._listing
@@ -335,14 +334,16 @@ class _DirectoryWalk:
         self._directories += 1
         if self._directories > _MAX_DIRECTORIES:
             if self._directories == _MAX_DIRECTORIES + 1:
-                most = f"{_MAX_DIRECTORIES:,}"
-                self._listing.problems.append(f'"{self._root}" has more than {most} directories')
+                self._listing.problems.append(
+                    f'"{self._root}" has more than {_MAX_DIRECTORIES:,} directories; '
+                    "the others are ignored"
+                )
             return
         try:
             page = await self._client.get_page(f"{url}/")
         except FileNotFoundError:
             if not relative:
-                self._listing.problems.append(f'there is nothing at "{url}"')
+                self._listing.problems.append(f'nothing found at "{url}"')
             return
         except OSError as error:
             self._listing.add_problem(url, error)
@@ -374,10 +375,10 @@ class _DirectoryWalk:
         return True
 
     def _add_no_listing(self, relative: str, url: str) -> None:
-        # Below the root, a page of its own (index.html) is no reason to worry.
+        # Below the root, a directory may well have an index.html instead of a listing.
         if not relative:
             self._listing.problems.append(
-                f'"{url}" is not a directory listing; turn on listings (autoindex) on the server'
+                f'"{url}" is not a directory listing; enable listings (autoindex) on the server'
             )
 
 
@@ -408,7 +409,7 @@ def _parse_links(page: _Page) -> list[_Link] | None:
 
 
 def _parse_json(text: str) -> list[_Link] | None:
-    """Parse what nginx sends with ``autoindex_format json``."""
+    """Parse a listing of nginx with ``autoindex_format json``."""
     try:
         entries = json.loads(text)
         links = [_Link(str(it["name"]), it["type"] == "directory") for it in entries]
@@ -418,7 +419,7 @@ def _parse_json(text: str) -> list[_Link] | None:
 
 
 class _LinkParser(HTMLParser):
-    """Collects the targets of all links, and the title."""
+    """Collect the targets of all links, and the title."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -441,10 +442,10 @@ class _LinkParser(HTMLParser):
 
 
 class _StatusError(OSError):
-    """A status that means failure, other than "not found" and "denied"."""
+    """An error status other than "not found" and "denied"."""
 
     def __init__(self, status: int, reason: str, url: str) -> None:
-        super().__init__(errno.EIO, f"the server answers {status} {reason}".rstrip(), url)
+        super().__init__(errno.EIO, f"the server responded {status} {reason}".rstrip(), url)
         self.is_temporary = status >= 500 or status == 429
 
 
@@ -453,27 +454,27 @@ def _check_status(response: aiohttp.ClientResponse) -> None:
     if status < 400:
         return
     if status in _NOT_FOUND:
-        raise FileNotFoundError(errno.ENOENT, f"the server has no such page ({status})", url)
+        raise FileNotFoundError(errno.ENOENT, f"not found on the server ({status})", url)
     if status in _DENIED:
-        raise PermissionError(errno.EACCES, f"the server denies access ({status})", url)
+        raise PermissionError(errno.EACCES, f"the server denied access ({status})", url)
     raise _StatusError(status, response.reason or "", url)
 
 
 def _check_is_file(response: aiohttp.ClientResponse, url: str) -> None:
-    """Servers redirect from a directory to the same URL with a slash at the end."""
+    """Raise if the URL is a directory: servers redirect to the same URL with a trailing slash."""
     if response.url.path.endswith("/"):
-        raise FileNotFoundError(errno.ENOENT, "this is a directory", url)
+        raise FileNotFoundError(errno.ENOENT, "is a directory", url)
 
 
 def _check_range(response: aiohttp.ClientResponse, offset: int) -> None:
     sent = response.headers.get("Content-Range", "")
     if not sent.startswith(f"bytes {offset}-"):
-        asked = f"the server sent another range ({sent}) than asked for (from byte {offset})"
-        raise OSError(errno.EIO, asked, str(response.url))
+        message = f"the server sent another range ({sent}) than requested (from byte {offset})"
+        raise OSError(errno.EIO, message, str(response.url))
 
 
 def _find_size(response: aiohttp.ClientResponse) -> int | None:
-    """Return the size of the whole file as the headers have it."""
+    """Return the size of the whole file according to the headers, or None if they lack it."""
     headers = response.headers
     if headers.get("Content-Encoding", "identity") not in ("identity", ""):
         return None  # the length is that of the compressed file
@@ -502,5 +503,5 @@ def _describe(error: BaseException) -> OSError:
     if host is not None:  # aiohttp.ClientConnectorError
         return OSError(errno.ECONNREFUSED, f"cannot connect to {host}:{port}")
     if isinstance(error, asyncio.TimeoutError):
-        return OSError(errno.ETIMEDOUT, "the server does not answer")
+        return OSError(errno.ETIMEDOUT, "the server does not respond")
     return OSError(errno.EIO, " ".join(str(error).split()) or type(error).__name__)

@@ -1,13 +1,14 @@
-"""Patterns for names of runs and tags: the one rule for all commands, settings and the Python API.
+"""Names of runs and tags: patterns that select them, and their natural sort order.
 
-docs/patterns.md documents it for users. A pattern is one of
+All commands, settings and the Python API use the same patterns, which docs/patterns.md documents
+for users. A pattern is one of
 
     train/loss      a name
     lr*/train       a glob, see below
     re:^lr.*loss$   a regular expression, which may match anywhere in the name
-    /^lr.*loss$/    the same in another spelling
+    /^lr.*loss$/    another notation for a regular expression
 
-A name that is equal to the pattern always matches. A glob has to match the whole name:
+A name that is equal to the pattern always matches. A glob must match the whole name:
 
     *       any characters except ``/``, or none; a pattern that is only ``*`` matches every name
     ?       one character except ``/``
@@ -29,19 +30,16 @@ from dataclasses import dataclass
 from tracklight.errors import UsageError
 
 _TOKEN = re.compile(r"\*\*/|\*\*|\*|\?|\[!?.[^\]]*\]|.", re.DOTALL)
-
 _RANGE = re.compile("(.)-(.)|(.)", re.DOTALL)
-
 REGEX_PREFIX = "re:"
-
 _GLOB_CHARACTERS = frozenset("*?[")
-
 _WILDCARDS = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?")
 
 
 @dataclass(frozen=True, slots=True)
 class RunFilter:
-    """Selects the runs that match an include pattern (if there is any) and no exclude pattern."""
+    """Select the runs that match an include pattern (if there are any) and no exclude pattern."""
 
     include: Callable[[str], bool] | None
     exclude: Callable[[str], bool] | None
@@ -54,12 +52,15 @@ class RunFilter:
         return not self.excludes(run) and (self.include is None or self.include(run))
 
     def excludes(self, directory: str) -> bool:
-        """Whether this directory, and so everything below it, is excluded."""
+        """Return whether a directory, and therefore everything below it, is excluded."""
         return self.exclude is not None and self.exclude(directory)
 
 
 def compile_pattern(pattern: str) -> Callable[[str], bool]:
-    """Return a function that tells whether a name matches a pattern; UsageError if it is invalid.
+    """Return a function that tells whether a name matches a pattern.
+
+    Raises:
+        UsageError: The pattern is not a valid glob or regular expression.
 
     >>> matches = compile_pattern("lr*/train")
     >>> matches("lr0.1/train"), matches("lr0.1/seed1/train")
@@ -93,7 +94,7 @@ def compile_series_pattern(pattern: str) -> Callable[[str, str], bool]:
 
 
 def is_plain_name(pattern: str) -> bool:
-    """Whether a pattern can only match the name that is equal to it."""
+    """Return whether a pattern is a plain name, which matches only itself."""
     return _GLOB_CHARACTERS.isdisjoint(pattern) and _find_regex(pattern) is None
 
 
@@ -112,7 +113,7 @@ def _find_regex(pattern: str) -> re.Pattern[str] | None:
     try:
         return re.compile(text)
     except re.error as error:
-        raise UsageError(f'"{pattern}" is no regular expression: {error}') from None
+        raise UsageError(f'"{pattern}" is not a valid regular expression: {error}') from None
 
 
 def _compile_directories(patterns: Iterable[str]) -> Callable[[str], bool] | None:
@@ -148,7 +149,7 @@ def _translate(pattern: str) -> str:
     expression = "".join(_translate_token(token) for token in _TOKEN.findall(stripped))
     try:
         re.compile(expression)
-    except re.error as error:  # all that can be wrong is a range that runs backwards, as in [z-a]
+    except re.error as error:  # the only possible error is a reversed range, such as [z-a]
         raise UsageError(f'the pattern "{pattern}" is not a glob: {error.msg}') from None
     return expression
 
@@ -165,29 +166,27 @@ def _translate_set(token: str) -> str:
     negated = token.startswith("[!") and len(token) > 3
     members = token[2 if negated else 1 : -1]
     body = "".join(
-        f"{re.escape(low)}-{re.escape(high)}" if low else re.escape(one)
-        for low, high, one in _RANGE.findall(members)
+        f"{re.escape(low)}-{re.escape(high)}" if low else re.escape(single)
+        for low, high, single in _RANGE.findall(members)
     )
     return f"(?!/)[{'^' if negated else ''}{body}]"
 
 
-# The order a person expects of names with numbers in them: run2 before run10.
-
-_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?")
-
-
 def natural_key(name: str) -> tuple[str, str]:
-    """Sort key for run names: part by part of the path, numbers by value, case aside.
+    """Return a sort key that compares numbers by value, ignores case and respects directories.
 
-    Numbers are those of learning rates, so ``lr3e-4`` is before ``lr1e-3`` and ``lr0.15`` before
-    ``lr0.2``. Going part by part keeps a run and the runs below it together: ``a``, ``a/eval``,
-    ``a-2``.
+    Numbers may be decimal or in scientific notation, as in learning rates: ``lr3e-4`` sorts before
+    ``lr1e-3`` and ``lr0.15`` before ``lr0.2``. Paths are compared part by part, so that a run and
+    the runs below it stay together: ``a``, ``a/eval``, ``a-2``.
+
+    >>> sorted(["run10", "run2"], key=natural_key)
+    ['run2', 'run10']
     """
     by_part = name.casefold().replace("/", "\0")
-    return _NUMBER.sub(_write_sortable, by_part), name
+    return _NUMBER.sub(_make_sortable, by_part), name
 
 
-def _write_sortable(number: re.Match[str]) -> str:
-    # The bytes of floats that are not negative sort as the floats do, and a number of any length
-    # is a float. The zero puts it where digits stand among other characters.
+def _make_sortable(number: re.Match[str]) -> str:
+    # The bytes of non-negative doubles sort like the doubles, and digits of any length make a
+    # double. The leading zero sorts numbers where digits sort among other characters.
     return "0" + struct.pack(">d", float(number[0])).hex()

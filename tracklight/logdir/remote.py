@@ -1,7 +1,7 @@
-"""Logs behind a URL, through fsspec: s3://, gs://, az://, hdfs:// and what else it knows.
+"""Object stores and other remote file systems through fsspec: s3://, gs://, az://, hdfs://, …
 
-Nothing is cached here, because a log that is being written changes under every cache, and only the
-bytes that are asked for travel. Logs behind http:// are read by `tracklight.logdir.http`.
+Nothing is cached, because logs change while they are written, and only the requested byte ranges
+are downloaded. Logs on web servers (http://) are read by `tracklight.logdir.http`.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ _EXTRAS = {
     "adl": "azure",
 }
 
-#: Delays between attempts. The libraries below also retry, some of them for a minute, so no
+#: Delays between attempts. The underlying libraries also retry, some of them for a minute, so no
 #: attempt starts later than `_RETRY_WINDOW_S` after the first one.
 _RETRY_DELAYS_S = (0.1, 0.4, 1.6)
 _RETRY_WINDOW_S = 5.0
 
-#: How long to wait for the first answer of a store. Without a network, Google's library alone
-#: looks for credentials for 17 s and then retries requests for two minutes.
+#: How long to wait for the first response of a store. Without a network, Google's library searches
+#: for credentials for 17 s and then retries requests for two minutes.
 _CONNECT_TIMEOUT_S = 10.0
 
 #: These log tracebacks of errors that are reported to the user in one sentence anyway.
 _NOISY_LOGGERS = ("gcsfs", "google", "s3fs", "adlfs", "azure", "fsspec")
 
-#: Asking again gives the same answer.
+#: Errors that a retry cannot fix.
 _FINAL_ERRORS = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
 
 #: What to do about errors, by the names of their classes.
@@ -54,19 +54,28 @@ _HINTS = {
     "NoCredentialsError": "; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE",
 }
 
-# The stores do not agree on what they call these.
+# Stores use different names for these fields.
 _IDENTITY_FIELDS = ("ETag", "etag", "generation", "md5Hash", "content_md5", "checksum", "ino")
 _MTIME_FIELDS = ("LastModified", "last_modified", "updated", "mtime", "modified", "created")
 
 
 class RemoteFileSystem:
-    """The store that a URL leads to; ``options`` go to fsspec as they are.
+    """The store of a URL; see `FileSystem`.
 
-    The connection is made on first use. It is an OSError if the store has not answered after
-    `_FIRST_ANSWER_S`; the attempt goes on in the background, and later calls use its result.
+    The connection is opened on first use. If the store does not respond within
+    `_CONNECT_TIMEOUT_S`, the call raises OSError; the attempt continues in the background, and
+    later calls use its result.
+
+    Args:
+        url: A URL of the store.
+        options: Passed on to fsspec.
+
+    Raises:
+        MissingDependencyError: The library for this kind of URL is not installed.
+        UsageError: The scheme of the URL is unknown.
     """
 
-    #: A request costs as much time as some megabytes do, so few and large ones are made.
+    #: A request takes as long as the transfer of a few megabytes, so requests are few and large.
     read_sizes = ReadSizes(min_bytes=4 << 20, initial_bytes=4 << 20, max_bytes=16 << 20)
 
     def __init__(self, url: str, **options: Any) -> None:
@@ -81,14 +90,14 @@ class RemoteFileSystem:
         try:
             found = self._find_all(root)
         except FileNotFoundError:
-            listing.problems.append(f'there is nothing at "{root}"')
+            listing.problems.append(f'nothing found at "{root}"')
             return listing
         except OSError as error:
             listing.add_problem(root, error)
             return listing
         root_key = self._strip(root)
         for key, info in found.items():
-            # As on disk, one event file may be given in place of a directory.
+            # As for local logs, the root may be an event file instead of a directory.
             relative = key[len(root_key) + 1 :] or key.rpartition("/")[2]
             directory, _, name = relative.rpartition("/")
             if is_wanted(name) and not is_excluded(directory):
@@ -99,11 +108,11 @@ class RemoteFileSystem:
     def exists(self, path: str) -> bool:
         self._fs.invalidate_cache()
         try:
-            # Not fsspec's own `exists`, which takes a failed connection for a missing file.
+            # Not fsspec's `exists`, which returns False if the connection fails.
             _retry(path, lambda: self._fs.info(self._strip(path)))
         except FileNotFoundError:
             return False
-        except OSError:  # reading the log reports what is wrong
+        except OSError:  # reported when the log is read
             return True
         return True
 
@@ -129,7 +138,7 @@ class RemoteFileSystem:
 
     def _find_all(self, root: str) -> Mapping[str, Mapping[str, Any]]:
         fs = self._fs
-        fs.invalidate_cache()  # by default fsspec would repeat the first listing for good
+        fs.invalidate_cache()  # fsspec would otherwise return the first listing forever
         key = self._strip(root)
         found: Mapping[str, Mapping[str, Any]] = _retry(root, lambda: fs.find(key, detail=True))
         return found
@@ -142,8 +151,8 @@ class RemoteFileSystem:
             return connection.result(_CONNECT_TIMEOUT_S)
         except FutureTimeoutError:
             reason = (
-                f"no answer within {_CONNECT_TIMEOUT_S:.0f} s; check the address, the network and "
-                "your credentials"
+                f"no response within {_CONNECT_TIMEOUT_S:.0f} s; check the address, the network "
+                "and your credentials"
             )
             raise OSError(errno.ETIMEDOUT, reason, self._url) from None
 
@@ -152,7 +161,7 @@ class RemoteFileSystem:
 
 
 class RemoteHandle:
-    """A remote file; there is nothing to keep open."""
+    """A file in a store; every read is a separate request."""
 
     def __init__(self, files: RemoteFileSystem, path: str) -> None:
         self._files = files
@@ -179,7 +188,7 @@ class RemoteHandle:
 
 
 def _check_scheme(url: str) -> None:
-    """Raise if the library for this kind of URL is missing; nothing is connected yet."""
+    """Raise if the library for this kind of URL is missing, without opening a connection."""
     scheme = url.partition("://")[0].lower()
     try:
         importlib.import_module("fsspec.registry").get_filesystem_class(scheme)
@@ -195,7 +204,7 @@ _connections_lock = threading.Lock()
 
 
 def _get_connection(url: str, options: Mapping[str, Any]) -> Future[Any]:
-    """Connect in the background, once for each store unless that failed."""
+    """Return the connection to a store, which is opened in the background once per store."""
     if options:
         return _start(lambda: _connect(url, options))
     store = "/".join(url.split("/", 3)[:3])
@@ -207,23 +216,23 @@ def _get_connection(url: str, options: Mapping[str, Any]) -> Future[Any]:
 
 
 def _connect(url: str, options: Mapping[str, Any]) -> Any:
-    """Return a file system of fsspec that has answered one small request."""
+    """Return a file system of fsspec that has responded to one small request."""
     for name in _NOISY_LOGGERS:
-        # Programs that configure logging still get the records.
+        # Programs that configure logging still get these records.
         logging.getLogger(name).addHandler(logging.NullHandler())
     try:
         fs, key = importlib.import_module("fsspec.core").url_to_fs(url, **options)
         try:
             fs.info(key)
         except _FINAL_ERRORS:
-            pass  # this is an answer, too; what to make of it shows when files are listed
+            pass  # also a response; reported when files are listed
     except Exception as error:
         raise _describe(url, error) from error
     return fs
 
 
 def _start(call: Callable[[], T]) -> Future[T]:
-    """Run in a daemon thread, which does not keep the program from ending."""
+    """Run a function in a daemon thread, which does not keep the program from exiting."""
     future: Future[T] = Future()
 
     def run() -> None:
@@ -237,26 +246,26 @@ def _start(call: Callable[[], T]) -> Future[T]:
 
 
 def _retry(path: str, call: Callable[[], T]) -> T:
-    """Call, and call again a few times if that may help; what fails in the end is an OSError."""
-    pauses_s = iter(_RETRY_DELAYS_S)
+    """Call a function, and retry a few times if that may help; the final error is an OSError."""
+    delays_s = iter(_RETRY_DELAYS_S)
     started_s = time.monotonic()
     while True:
         try:
             return call()
         except _FINAL_ERRORS:
             raise
-        # What the libraries raise when a connection breaks has no common base but this one.
+        # The libraries have no other common base class for connection errors.
         except Exception as error:
             is_final = isinstance(error, OSError) and error.errno == errno.EINVAL
             is_late = time.monotonic() - started_s > _RETRY_WINDOW_S
-            pause_s = None if is_final or is_late else next(pauses_s, None)
-            if pause_s is None:
+            delay_s = None if is_final or is_late else next(delays_s, None)
+            if delay_s is None:
                 raise _describe(path, error) from error
-            time.sleep(pause_s)
+            time.sleep(delay_s)
 
 
 def _describe(path: str, error: Exception) -> OSError:
-    """Return the error of a library as an OSError with a message of one line."""
+    """Convert an error of a library to an OSError with a message of one line."""
     text = " ".join(str(error).split()) or type(error).__name__
     return OSError(errno.EIO, text + _HINTS.get(type(error).__name__, ""), path)
 
@@ -268,7 +277,7 @@ def _get_stat(info: Mapping[str, Any]) -> FileStat:
 
 
 def _get_seconds(value: Any) -> int:
-    """Whole seconds only: one and the same store gives fractions in listings but not elsewhere."""
+    """Convert a time to whole seconds; some stores return fractions only in listings."""
     if isinstance(value, str):
         try:
             value = datetime.fromisoformat(value.replace("Z", "+00:00"))

@@ -1,4 +1,9 @@
-"""What the kernel reports about some directories, through watchfiles, as long as it can."""
+"""Wait until something below the log directories may have changed.
+
+The kernel reports changes of local directories within a fraction of a second (`FileEvents`, based
+on watchfiles). Network file systems and URLs are polled, less often the longer a poll takes. Local
+directories are polled as well, but rarely, in case an event was lost.
+"""
 
 from __future__ import annotations
 
@@ -21,133 +26,30 @@ from tracklight.logdir.roots import Root, is_url
 
 _log = logging.getLogger(__name__)
 
-#: Reports are gathered until none came for a step, but never for longer than the debounce time.
+#: Polling may take this share of the time, as long as the delay stays below the maximum.
+_MAX_POLL_SHARE = 0.1
+_MAX_POLL_DELAY_S = 60.0
+
+#: Events are collected until none came for a step, but not longer than the debounce time.
 _STEP_MS = 25
-
 _DEBOUNCE_MS = 200
-
 _WAIT_MS = 100
 
-#: How often in a row it may fail for a reason that may pass.
+#: Consecutive failures, for reasons that may be temporary, until watching is given up.
 _MAX_FAILURES = 5
 
-#: Files and directories to watch, each with its device and inode: a path may come to mean
-#: something else, of which nothing would be reported.
+#: Files and directories to watch, with device and inode. If another file or directory replaces one
+#: at its path, it has to be watched again to get its events.
 WatchedPaths = Mapping[str, tuple[int, int]]
-
-
-class FileEvents:
-    """The reports on some places, which may be exchanged for others."""
-
-    def __init__(self, stopped: threading.Event) -> None:
-        #: Whether everything that happens in the places is reported.
-        self.is_complete = True
-        self._is_usable = True
-        self._stopped = stopped
-        self._paths: WatchedPaths = {}
-        self._events: Generator[set[FileChange], None, None] | None = None
-        self._pending: set[FileChange] = set()
-        self._failures = 0
-
-    def watch(self, paths: WatchedPaths) -> bool:
-        """Watch just these places; whether that made a new start, which may have missed reports."""
-        if paths == self._paths or not self._is_usable:
-            return False
-        self.close()
-        self._paths = paths
-        if paths:
-            self._events = watch(
-                *paths,
-                watch_filter=None,
-                debounce=_DEBOUNCE_MS,
-                step=_STEP_MS,
-                rust_timeout=_WAIT_MS,
-                yield_on_timeout=True,
-                stop_event=self._stopped,
-                # A tree that cannot be watched is polled for by looking at it, not by watchfiles.
-                force_polling=False,
-                # Then it leaves out more than that, without a word, so only if it must be.
-                ignore_permission_denied=not self.is_complete,
-            )
-            # Watching only begins with the first wait.
-            self._pending = self._read()
-        return True
-
-    def wait(self, timeout_s: float) -> set[FileChange]:
-        """Give the reports that came, or none after a tenth of a second, or what is asked."""
-        if self._pending:
-            early, self._pending = self._pending, set()
-            return early
-        if self._events is None:
-            self._stopped.wait(min(timeout_s, _WAIT_MS / 1000))
-            return set()
-        return self._read()
-
-    def close(self) -> None:
-        if self._events is not None:
-            # Another thread may be waiting for one just now; it ends when it sees that it should.
-            with contextlib.suppress(ValueError):
-                self._events.close()
-        self._events, self._paths, self._pending = None, {}, set()
-
-    def _read(self) -> set[FileChange]:
-        assert self._events is not None
-        try:
-            reports = next(self._events, set())
-        except (FileNotFoundError, RuntimeError) as error:
-            # A place that has just gone; or a name that is no UTF-8, which watchfiles cannot tell.
-            self._restart(error)
-        except PermissionError as error:
-            self._ignore_denied(error)
-        except OSError as error:
-            self._disable(f"{error}; on Linux a higher fs.inotify.max_user_watches may help")
-        else:
-            self._failures = 0
-            return reports
-        return set()
-
-    def _restart(self, error: Exception) -> None:
-        self.close()  # which forgets the places, so that they will be new ones
-        self._failures += 1
-        if self._failures > _MAX_FAILURES:
-            self._disable(str(error))
-        else:
-            self._stopped.wait(_WAIT_MS / 1000)
-
-    def _ignore_denied(self, error: PermissionError) -> None:
-        """Go on with what may be watched; what is left out must be found by polling."""
-        if not self.is_complete:
-            self._disable(str(error))
-            return
-        self.close()
-        self.is_complete = False
-        _log.warning("log directories are polled too, because not all can be watched: %s", error)
-
-    def _disable(self, reason: str) -> None:
-        self.close()
-        self.is_complete = self._is_usable = False
-        _log.warning("log directories are polled, because they cannot be watched: %s", reason)
-
-
-# Waits until something may have changed below the roots.
-#
-# The kernel reports changes of local directories a moment after they happen. Where it cannot, on
-# network file systems and for URLs, the answer is to look again every now and then, and more rarely
-# the longer a look takes. Local roots are looked at again as well, rarely, in case a report was lost.
-
-#: Looking at a root may take this part of the time, as long as the pause is bearable.
-_MAX_POLL_SHARE = 0.1
-
-_MAX_POLL_DELAY_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
     """What may have changed; false if nothing did."""
 
-    #: Event files that were written to. One that is not known calls for a look at its root.
+    #: Event files that were written to. If one of them is unknown, its root has to be listed.
     files: frozenset[str] = frozenset()
-    #: Roots to be looked at as a whole: something came or went there, or nothing is known.
+    #: Roots to be listed, because files were added or removed or because they are polled.
     roots: frozenset[Root] = frozenset()
 
     def __bool__(self) -> bool:
@@ -156,7 +58,7 @@ class Changes:
 
 @dataclass(frozen=True, slots=True)
 class PollIntervals:
-    """After how many seconds a root is looked at again though nothing was reported."""
+    """After how many seconds without an event a root is listed again."""
 
     local_s: float = 5.0
     network_s: float = 1.0
@@ -164,11 +66,20 @@ class PollIntervals:
 
 
 class Watcher:
-    """Watches roots for one thread that calls `wait` in a loop; `stop` may come from any thread.
+    """Watch roots for one thread that calls `wait` in a loop and lists the roots it returns.
 
-    The time between two calls of `wait` is taken for what a look at the roots costs. Of the last
-    two such times the shorter one counts, because a look that found much to read says little. With
-    ``once`` nothing is watched: all roots are given a first time, and never again.
+    The time between two calls of `wait` is the cost of listing the roots. The polling delay follows
+    the lower cost of the last two, because one that also read much new data is not representative.
+
+    Args:
+        roots: The log directories.
+        intervals: How often to poll.
+        once: Do not watch: the first `wait` returns all roots, later ones return nothing.
+
+    Example:
+        >>> with Watcher(roots) as watcher:
+        ...     while True:
+        ...         catalog.refresh(watcher.wait())
     """
 
     def __init__(
@@ -184,13 +95,13 @@ class Watcher:
         self._returned_s = time.monotonic()
 
     def follow(self, root: Root, linked: frozenset[str]) -> None:
-        """Watch also the real places that links below a root lead to (see `Found.linked`)."""
+        """Also watch the targets of links below a root (see `Discovery.linked`)."""
         self._watched[root].follow(linked)
 
     def wait(self, timeout_s: float = float("inf")) -> Changes:
-        """Block until something may have changed, the time is over, or `stop` is called.
+        """Block until something may have changed, the timeout has passed, or `stop` is called.
 
-        The first call gives all roots at once: they may have changed before it began to watch.
+        The first call returns all roots, which may have changed before they were watched.
         """
         if self._once:
             return self._wait_once(timeout_s)
@@ -202,7 +113,7 @@ class Watcher:
         return changes
 
     def stop(self) -> None:
-        """End `wait`, now and for good."""
+        """Make the current and all later calls of `wait` return; may be called from any thread."""
         self._stopped.set()
 
     def __enter__(self) -> Watcher:
@@ -240,34 +151,36 @@ class Watcher:
         return Changes()
 
     def _schedule(self, now_s: float, cost_s: float) -> None:
-        pause_s = min(min(cost_s, self._last_cost_s) / _MAX_POLL_SHARE, _MAX_POLL_DELAY_S)
+        """Set the next poll of the roots that were listed since the last call of `wait`."""
+        delay_s = min(min(cost_s, self._last_cost_s) / _MAX_POLL_SHARE, _MAX_POLL_DELAY_S)
         if self._last_roots:
             self._last_cost_s = cost_s
         for root in self._last_roots:
-            it = self._watched[root]
-            interval_s = it.get_interval_s(self._intervals, self._events.is_complete)
-            it.due_s = now_s + max(interval_s, pause_s)
+            watched = self._watched[root]
+            interval_s = watched.get_interval_s(self._intervals, self._events.is_complete)
+            watched.due_s = now_s + max(interval_s, delay_s)
 
     def _update_watches(self) -> None:
-        places: dict[str, tuple[int, int]] = {}
-        for it in self._watched.values():
-            places.update(it.list_watchable())
-        if self._events.watch(places):
-            for it in self._watched.values():
-                if not it.is_remote:
-                    it.due_s = 0.0
+        paths: dict[str, tuple[int, int]] = {}
+        for watched in self._watched.values():
+            paths.update(watched.list_watchable())
+        if self._events.watch(paths):
+            for watched in self._watched.values():
+                if not watched.is_remote:
+                    watched.due_s = 0.0
 
-    def _to_changes(self, reports: Iterable[FileChange]) -> Changes:
+    def _to_changes(self, events: Iterable[FileChange]) -> Changes:
         files: set[str] = set()
         roots: set[Root] = set()
-        for event, path in reports:
+        for event, path in events:
             name = os.path.basename(path)
-            is_event = is_event_file(name)
-            if event is Event.modified and is_event and not self._has_links():
+            is_log = is_event_file(name)
+            if event is Event.modified and is_log and not self._has_links():
                 files.add(path)
-            elif is_event or event is Event.deleted or os.path.isdir(path):
+            elif is_log or event is Event.deleted or os.path.isdir(path):
                 roots.update(self._iter_roots(path))
-            # A large one is written for long: what it became is seen when the root is due.
+            # Only when it is created: writing a large file takes long, and the next poll sees the
+            # result.
             elif event is Event.added and (is_capture(name) or is_tensor_file(name)):
                 roots.update(self._iter_roots(path))
             elif name == PROJECTOR_CONFIG:
@@ -275,26 +188,26 @@ class Watcher:
         return Changes(frozenset(files), frozenset(roots))
 
     def _has_links(self) -> bool:
-        # The kernel names a file by one of the paths that lead to it, and any may be meant.
-        return any(it.linked for it in self._watched.values())
+        # With links a file has several paths, and the kernel reports any one of them.
+        return any(watched.linked for watched in self._watched.values())
 
     def _iter_roots(self, path: str) -> Iterator[Root]:
-        """Give the roots that a path may be part of: through links, that may be all of them."""
-        local = [it for it in self._watched.values() if not it.is_remote]
-        within = [it for it in local if path.startswith(it.root.path)]
-        for it in local:
-            if it in within or it.linked or not within:
-                yield it.root
+        """Yield the roots that a path may be below; through links, that may be all of them."""
+        local = [watched for watched in self._watched.values() if not watched.is_remote]
+        above = [watched for watched in local if path.startswith(watched.root.path)]
+        for watched in local:
+            if watched in above or watched.linked or not above:
+                yield watched.root
 
 
 class _WatchedRoot:
-    """A root, and what of it can be watched."""
+    """A root, the paths of it that can be watched, and when it is polled next."""
 
     def __init__(self, root: Root) -> None:
         self.root = root
         self.is_remote = is_url(root.path)
         self.linked: frozenset[str] = frozenset()
-        #: When to look at it again, whatever is reported; at first that is now.
+        #: When to list it again, with or without an event; the first time is now.
         self.due_s = 0.0
         self._linked_paths: WatchedPaths = {}
         self._paths: WatchedPaths = {}
@@ -305,35 +218,130 @@ class _WatchedRoot:
         self._linked_paths = dict(_iter_identities(linked))
 
     def list_watchable(self) -> WatchedPaths:
-        """Find what there is to be watched now, leaving out what the kernel cannot report on."""
-        own = {} if self.is_remote else dict(_iter_identities([self.root.path]))
-        places = {**self._linked_paths, **own}
-        if places != self._paths:
-            self._paths = places
-            self._watchable = {path: at for path, at in places.items() if _is_watchable(path)}
+        """Return the existing paths of the root for which the kernel reports all changes."""
+        own_paths = {} if self.is_remote else dict(_iter_identities([self.root.path]))
+        paths = {**self._linked_paths, **own_paths}
+        if paths != self._paths:
+            self._paths = paths
+            self._watchable = {
+                path: identity for path, identity in paths.items() if _is_watchable(path)
+            }
         return self._watchable
 
-    def get_interval_s(self, intervals: PollIntervals, reports_complete: bool) -> float:
+    def get_interval_s(self, intervals: PollIntervals, events_complete: bool) -> float:
         if self.is_remote:
             return intervals.remote_s
-        # Windows tells of a file that grows when it is closed, which may be hours later.
-        is_told = reports_complete and os.name != "nt"
-        is_covered = is_told and self._watchable == self._paths
+        # Windows reports that a file has grown only when it is closed, which may be hours later.
+        is_reported = events_complete and os.name != "nt"
+        is_covered = is_reported and self._watchable == self._paths
         return intervals.local_s if is_covered else intervals.network_s
+
+
+class FileEvents:
+    """Changes of a set of paths as reported by the kernel; the paths may be replaced."""
+
+    def __init__(self, stopped: threading.Event) -> None:
+        #: Whether all changes of the paths are reported.
+        self.is_complete = True
+        self._is_usable = True
+        self._stopped = stopped
+        self._paths: WatchedPaths = {}
+        self._events: Generator[set[FileChange], None, None] | None = None
+        self._pending: set[FileChange] = set()
+        self._failures = 0
+
+    def watch(self, paths: WatchedPaths) -> bool:
+        """Watch these paths only; return whether watching restarted and may have lost events."""
+        if paths == self._paths or not self._is_usable:
+            return False
+        self.close()
+        self._paths = paths
+        if paths:
+            self._events = watch(
+                *paths,
+                watch_filter=None,
+                debounce=_DEBOUNCE_MS,
+                step=_STEP_MS,
+                rust_timeout=_WAIT_MS,
+                yield_on_timeout=True,
+                stop_event=self._stopped,
+                # What cannot be watched is polled by listing the root, not by watchfiles.
+                force_polling=False,
+                # With this option watchfiles silently skips more than the denied paths.
+                ignore_permission_denied=not self.is_complete,
+            )
+            # Watching starts with the first read.
+            self._pending = self._read()
+        return True
+
+    def wait(self, timeout_s: float) -> set[FileChange]:
+        """Return new events, or none after ``timeout_s`` or 0.1 s, whichever is shorter."""
+        if self._pending:
+            pending, self._pending = self._pending, set()
+            return pending
+        if self._events is None:
+            self._stopped.wait(min(timeout_s, _WAIT_MS / 1000))
+            return set()
+        return self._read()
+
+    def close(self) -> None:
+        if self._events is not None:
+            # ValueError: another thread is waiting for an event; it returns when it sees the stop.
+            with contextlib.suppress(ValueError):
+                self._events.close()
+        self._events, self._paths, self._pending = None, {}, set()
+
+    def _read(self) -> set[FileChange]:
+        assert self._events is not None
+        try:
+            events = next(self._events, set())
+        except (FileNotFoundError, RuntimeError) as error:
+            # A path was just deleted, or a name is not valid UTF-8, which watchfiles cannot report.
+            self._restart(error)
+        except PermissionError as error:
+            self._ignore_denied(error)
+        except OSError as error:
+            self._disable(f"{error}; on Linux a higher fs.inotify.max_user_watches may help")
+        else:
+            self._failures = 0
+            return events
+        return set()
+
+    def _restart(self, error: Exception) -> None:
+        self.close()  # clears the paths, so that the next `watch` starts again
+        self._failures += 1
+        if self._failures > _MAX_FAILURES:
+            self._disable(str(error))
+        else:
+            self._stopped.wait(_WAIT_MS / 1000)
+
+    def _ignore_denied(self, error: PermissionError) -> None:
+        """Watch without the paths that access is denied to; changes there are found by polling."""
+        if not self.is_complete:
+            self._disable(str(error))
+            return
+        self.close()
+        self.is_complete = False
+        _log.warning("polling the log directories, because some cannot be watched: %s", error)
+
+    def _disable(self, reason: str) -> None:
+        self.close()
+        self.is_complete = self._is_usable = False
+        _log.warning("polling the log directories, because they cannot be watched: %s", reason)
 
 
 def _iter_identities(paths: Iterable[str]) -> Iterator[tuple[str, tuple[int, int]]]:
     for path in paths:
         try:
-            found = os.stat(path)
+            stat = os.stat(path)
         except OSError:
             continue
-        yield path, (found.st_dev, found.st_ino)
+        yield path, (stat.st_dev, stat.st_ino)
 
 
 def _is_watchable(path: str) -> bool:
     try:
         path.encode()
-    except UnicodeEncodeError:  # watchfiles takes nothing else
+    except UnicodeEncodeError:  # watchfiles accepts only UTF-8
         return False
     return not is_network_path(path)

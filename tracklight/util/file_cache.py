@@ -1,4 +1,7 @@
-"""A cache in a folder, one file per key. Any of its files may be deleted at any time."""
+"""An LRU cache on disk: a folder with one file per key.
+
+Any of the files may be deleted at any time.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,9 @@ from tracklight.util.hashing import hash_key
 
 
 class FileCache:
-    """Keep bytes in a folder and delete the least recently used files beyond a budget.
+    """Store bytes in a folder and delete the least recently used files beyond a budget.
 
-    Several processes may share a folder. A folder that cannot be written or read is the same as an
+    Several processes may share a folder. A folder that cannot be read or written behaves like an
     empty cache.
 
     Args:
@@ -30,7 +33,7 @@ class FileCache:
         self._max_files = max_files
 
     def find(self, key: str) -> bytes | None:
-        """Return the content of a key and mark it as used, or None."""
+        """Return the content of a key and mark it as used, or None if it is not cached."""
         path = self._get_path(key)
         try:
             content = path.read_bytes()
@@ -41,7 +44,7 @@ class FileCache:
         return content
 
     def put(self, key: str, content: bytes) -> None:
-        """Keep the content of a key, unless it alone is larger than the budget."""
+        """Store the content of a key, unless it is larger than the whole budget."""
         if self._max_bytes is not None and len(content) > self._max_bytes:
             return
         with contextlib.suppress(OSError):
@@ -54,10 +57,10 @@ class FileCache:
 
     def _evict(self) -> None:
         with os.scandir(self._folder) as entries:
-            stats = [(entry.stat(), entry.path) for entry in entries]
+            files = [(entry.stat(), entry.path) for entry in entries]
+        files.sort(key=lambda file: file[0].st_mtime_ns, reverse=True)
         total_bytes = 0
-        newest_first = sorted(stats, key=lambda one: one[0].st_mtime_ns, reverse=True)
-        for number, (stat, path) in enumerate(newest_first, 1):
+        for number, (stat, path) in enumerate(files, 1):
             total_bytes += stat.st_size
             is_over = (self._max_files is not None and number > self._max_files) or (
                 self._max_bytes is not None and total_bytes > self._max_bytes

@@ -1,4 +1,4 @@
-"""Short names for keys of any length."""
+"""Short, stable hashes of keys of any length."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ import hashlib
 
 
 def hash_key(*parts: str, size_bytes: int = 12) -> str:
-    """Return a hexadecimal hash of some texts, the same in every process.
+    """Return a hexadecimal hash of some strings that is the same in every process.
 
-    Not for secrets. The parts may hold file names that are not valid UTF-8.
+    Not for secrets. The parts may be file names that are not valid UTF-8.
+
+    Args:
+        parts: The strings; ``("a", "b")`` and ``("ab",)`` have different hashes.
+        size_bytes: Length of the hash, half the number of digits.
     """
     text = "\0".join(parts)
     try:

@@ -1,7 +1,7 @@
 """HTML for notebook cells: tables, sparklines and images.
 
 Everything passed in may come from a log and is escaped here. Only inline styles are used, because
-notebooks strip style sheets from output that is not trusted; colors are those of the notebook.
+notebooks strip style sheets from untrusted output; colors are inherited from the notebook.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timezone
 
-#: Longer cells are cut; a run name or a text may have any length.
+#: Longer cells are truncated; run names and texts may have any length.
 _MAX_CELL_CHARS = 200
 _MAX_IMAGES = 16
 _MAX_IMAGE_BYTES = 4 << 20
@@ -22,19 +22,19 @@ _CELL = "padding:2px 8px;text-align:{align};vertical-align:top;white-space:nowra
 
 
 class Markup(str):
-    """Markup made by this module, which must not be escaped again."""
+    """HTML produced by this module, which must not be escaped again."""
 
     __slots__ = ()
 
 
 def escape(text: object) -> Markup:
-    # Names of files need not be Unicode, and a notebook cannot store what is not.
+    # File names may contain bytes that are not valid Unicode, which a notebook cannot store.
     unicode = str(text).encode("utf-8", "backslashreplace").decode("utf-8")
     return Markup(html.escape(unicode, quote=True))
 
 
 def render_block(title: str, *parts: str) -> Markup:
-    """A title line above parts that are markup already."""
+    """Return a block with a title line above ``parts``, which are markup already."""
     return Markup(
         f'<div><div style="margin:2px 0"><b>{escape(title)}</b></div>{"".join(parts)}</div>'
     )
@@ -45,12 +45,12 @@ def render_note(text: str) -> Markup:
 
 
 def render_table(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> Markup:
-    """A table of any values; columns of numbers are aligned to the right."""
+    """Return a table of any values; columns of numbers are aligned to the right."""
     rows = list(rows)
     first = rows[0] if rows else [""] * len(headers)
     head = "".join(
-        f'<th scope="col" style="{_CELL.format(align=_align(value))}">{escape(_cut(name))}</th>'
-        for name, value in zip(headers, first, strict=True)
+        f'<th scope="col" style="{_CELL.format(align=_align(value))}">{label}</th>'
+        for label, value in zip(map(escape, map(_truncate, headers)), first, strict=True)
     )
     body = "".join(f"<tr>{''.join(map(_render_cell, row))}</tr>" for row in rows)
     return Markup(
@@ -60,7 +60,7 @@ def render_table(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> Ma
 
 
 def render_sparkline(x: Sequence[float], y: Sequence[float]) -> Markup:
-    """A small line chart; points that are not finite leave a gap."""
+    """Return a small line chart; NaN and infinite values leave a gap."""
     finite = [v for v in y if math.isfinite(v)]
     if len(finite) < 2:
         return Markup("")
@@ -69,13 +69,13 @@ def render_sparkline(x: Sequence[float], y: Sequence[float]) -> Markup:
     if not math.isfinite(height):
         return Markup("")
     segments: list[list[str]] = [[]]
-    for at, value in zip(x, y, strict=True):
+    for position, value in zip(x, y, strict=True):
         if not math.isfinite(value):
             segments.append([])
             continue
-        across = 2 + (at - left) / width * (_SPARK_WIDTH_PX - 4)
-        down = _SPARK_HEIGHT_PX - 2 - (value - low) / height * (_SPARK_HEIGHT_PX - 4)
-        segments[-1].append(f"{across:.1f},{down:.1f}")
+        x_px = 2 + (position - left) / width * (_SPARK_WIDTH_PX - 4)
+        y_px = _SPARK_HEIGHT_PX - 2 - (value - low) / height * (_SPARK_HEIGHT_PX - 4)
+        segments[-1].append(f"{x_px:.1f},{y_px:.1f}")
     lines = "".join(
         f'<polyline points="{" ".join(points)}" fill="none" stroke="currentColor"/>'
         for points in segments
@@ -88,16 +88,17 @@ def render_sparkline(x: Sequence[float], y: Sequence[float]) -> Markup:
 
 
 def render_images(images: Iterable[tuple[str, bytes]]) -> Markup:
-    """Images inline, each with its media type, which the caller must have found out itself.
+    """Return inline images from pairs of media type and content.
 
-    Only media types ``image/…`` are shown; what is left out is counted.
+    The media type must not come from the log. Types other than ``image/…``, SVG, and images beyond
+    the size budget are not shown but counted.
     """
     shown: list[str] = []
-    left_out, budget = 0, _MAX_IMAGE_BYTES
+    hidden, budget = 0, _MAX_IMAGE_BYTES
     for media_type, data in images:
         is_image = media_type.startswith("image/") and "svg" not in media_type
         if not is_image or len(shown) == _MAX_IMAGES or len(data) > budget:
-            left_out += 1
+            hidden += 1
             continue
         budget -= len(data)
         source = f"data:{escape(media_type)};base64,{base64.b64encode(data).decode('ascii')}"
@@ -105,28 +106,28 @@ def render_images(images: Iterable[tuple[str, bytes]]) -> Markup:
             f'<img src="{source}" alt="" style="max-width:256px;max-height:256px;min-width:32px;'
             'margin:2px;image-rendering:pixelated">'
         )
-    note = render_note(f"{left_out:,} more not shown") if left_out else ""
+    note = render_note(f"{hidden:,} more not shown") if hidden else ""
     return Markup(f'<div style="display:flex;flex-wrap:wrap">{"".join(shown)}</div>{note}')
 
 
 def format_time(seconds: float | None) -> str:
-    """A wall time in UTC; empty where there is none."""
+    """Format a wall time in UTC; empty if it is missing or out of range."""
     if seconds is None or not math.isfinite(seconds):
         return ""
     try:
-        moment = datetime.fromtimestamp(seconds, timezone.utc)
+        time = datetime.fromtimestamp(seconds, timezone.utc)
     except (OverflowError, OSError, ValueError):
         return ""
-    return moment.strftime("%Y-%m-%d %H:%M:%S UTC")
+    return time.strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def format_count(count: int, noun: str) -> str:
-    """A number of things: ``1 run``, ``1,234 runs``."""
+    """Format a count with its noun: ``1 run``, ``1,234 runs``."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def _render_cell(value: object) -> str:
-    text = value if isinstance(value, Markup) else escape(_cut(_format(value)))
+    text = value if isinstance(value, Markup) else escape(_truncate(_format(value)))
     return f'<td style="{_CELL.format(align=_align(value))}">{text}</td>'
 
 
@@ -143,5 +144,5 @@ def _format(value: object) -> str:
     return str(value)
 
 
-def _cut(text: str) -> str:
+def _truncate(text: str) -> str:
     return text if len(text) <= _MAX_CELL_CHARS else f"{text[: _MAX_CELL_CHARS - 1]}…"

@@ -1,4 +1,4 @@
-"""Numbers as JSON can hold them: what it has no word for is ``"NaN"`` or ``"Infinity"``."""
+"""NaN and infinities in JSON, which has no such numbers: they are encoded as strings."""
 
 from __future__ import annotations
 
@@ -8,19 +8,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-#: A number of JSON, or the name of one that it has no word for.
+#: A finite number, or ``"NaN"``, ``"Infinity"`` or ``"-Infinity"``.
 JsonNumber = float | str
 
 
 def to_json_number(value: float) -> JsonNumber:
-    """Python's ``float()`` and JavaScript's ``Number()`` both read the strings back."""
+    """Replace NaN and infinities by strings that Python's float() and JavaScript's Number() parse.
+
+    >>> to_json_number(0.5), to_json_number(float("-inf"))
+    (0.5, '-Infinity')
+    """
     if math.isfinite(value):
         return value
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
 def to_json_numbers(column: NDArray[Any]) -> list[Any]:
-    cells: list[Any] = column.tolist()
-    for at in np.flatnonzero(~np.isfinite(column)).tolist():
-        cells[at] = to_json_number(cells[at])
-    return cells
+    """Convert a column like `to_json_number`, value by value."""
+    values: list[Any] = column.tolist()
+    for row in np.flatnonzero(~np.isfinite(column)).tolist():
+        values[row] = to_json_number(values[row])
+    return values

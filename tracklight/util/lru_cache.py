@@ -23,7 +23,7 @@ class _Build(Generic[ValueT]):
 
 
 class LruCache(Generic[KeyT, ValueT]):
-    """Keep the values that were used last. All methods may be called from any thread.
+    """Keep the most recently used values. All methods may be called from any thread.
 
     A value of ``None`` means "not cached", so ``None`` itself cannot be cached.
 
@@ -31,10 +31,15 @@ class LruCache(Generic[KeyT, ValueT]):
         max_bytes: Budget for the sizes given to `put`. A value that is larger than the whole
             budget is not kept, so that it does not evict everything else.
         max_items: Budget for the number of values.
-        idle_s: Drop values once the cache has not been used for this many seconds.
-        keep_oversized: Keep the last oversized value as well, outside the budget, until another
-            one comes or it has not been used for ``idle_s``. For values that take so long to
-            build that the program would be unusable without a cache.
+        idle_s: Drop all values once the cache has not been used for this many seconds.
+        keep_oversized: Also keep the last oversized value, outside the budget, until another
+            oversized one is added or it has not been used for ``idle_s``. For values that are too
+            slow to build without a cache.
+
+    Example:
+        >>> cache = LruCache[str, bytes](max_bytes=64 << 20)
+        >>> cache.get_or_build("logo", lambda: b"...", len)
+        b'...'
     """
 
     def __init__(
@@ -63,7 +68,7 @@ class LruCache(Generic[KeyT, ValueT]):
             return len(self._entries) + (self._oversized is not None)
 
     def find(self, key: KeyT) -> ValueT | None:
-        """Return the value of a key and mark it as used, or None."""
+        """Return the value of a key and mark it as used, or None if it is not cached."""
         with self._lock:
             entry = self._entries.get(key)
             if entry is not None:
@@ -76,7 +81,7 @@ class LruCache(Generic[KeyT, ValueT]):
             return None
 
     def put(self, key: KeyT, value: ValueT, size_bytes: int = 0) -> None:
-        """Keep a value, in place of the one that the key has, and evict the least recently used."""
+        """Add or replace the value of a key, and evict the least recently used values."""
         with self._lock:
             self._remove(key)
             if self.max_bytes is not None and size_bytes > self.max_bytes:
@@ -93,7 +98,7 @@ class LruCache(Generic[KeyT, ValueT]):
                 self._start_timer(self._idle_s)
 
     def remove(self, key: KeyT) -> None:
-        """Drop the value of a key, if it has one."""
+        """Remove a key, if it is cached."""
         with self._lock:
             self._remove(key)
 
@@ -103,12 +108,13 @@ class LruCache(Generic[KeyT, ValueT]):
         build: Callable[[], ValueT],
         measure: Callable[[ValueT], int] = lambda _: 0,
     ) -> ValueT:
-        """Return the value of a key; build and keep it if there is none.
+        """Return the value of a key; build and cache it if there is none.
 
-        Threads that ask for the same key meanwhile wait for the result; other keys are not blocked.
-        If ``build`` raises, the exception goes to the caller and the next thread tries again.
+        Threads that request the same key meanwhile wait for the result; other keys are not blocked.
+        If ``build`` raises, the exception propagates to the caller and the next thread tries again.
 
         Args:
+            key: The key.
             build: Creates the value.
             measure: Returns the size of a value in bytes.
         """
@@ -120,7 +126,7 @@ class LruCache(Generic[KeyT, ValueT]):
             shared.users += 1
         try:
             with shared.lock:
-                # An oversized value is in `shared` only.
+                # An oversized value is only in `shared`.
                 value = self.find(key) if shared.value is None else shared.value
                 if value is None:
                     value = shared.value = build()
@@ -154,13 +160,13 @@ class LruCache(Generic[KeyT, ValueT]):
     def _drop_idle(self) -> None:
         with self._lock:
             self._timer = None
-            oldest_use = time.monotonic() - (self._idle_s or 0)
-            if self._used_at <= oldest_use:
+            idle_since = time.monotonic() - (self._idle_s or 0)
+            if self._used_at <= idle_since:
                 self._entries.clear()
                 self.size_bytes = 0
-            if self._oversized_used_at <= oldest_use:
+            if self._oversized_used_at <= idle_since:
                 self._oversized = None
             uses = [self._used_at] if self._entries else []
             uses += [self._oversized_used_at] if self._oversized else []
             if uses:
-                self._start_timer(min(uses) - oldest_use)
+                self._start_timer(min(uses) - idle_since)

@@ -1,4 +1,4 @@
-"""Amounts of memory as people write them: ``2GB``, ``512 MiB``, or a plain number of bytes."""
+"""Byte sizes as text, and returning freed memory to the operating system."""
 
 from __future__ import annotations
 
@@ -11,23 +11,34 @@ from typing import Any
 from tracklight.errors import UsageError
 
 _SIZE = re.compile(r"\s*(?P<number>\d+(?:\.\d*)?|\.\d+)\s*(?P<prefix>[kmgt]?)(?P<i>i?)b?\s*", re.I)
-
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
+
+# Parameters of mallopt(3).
+_M_MMAP_THRESHOLD = -3
+_M_ARENA_MAX = -8
+_MMAP_THRESHOLD_BYTES = 256 << 10
 
 
 def parse_bytes(size: str | int) -> int:
-    """``2GB`` is 2,000,000,000 bytes and ``2GiB`` is 2,147,483,648."""
+    """Parse a size such as ``2GB``, ``512 MiB`` or a plain number of bytes.
+
+    Prefixes are decimal (``2GB`` is 2,000,000,000 bytes) unless they contain an ``i`` (``2GiB`` is
+    2,147,483,648 bytes).
+
+    Raises:
+        UsageError: The text is not a size.
+    """
     if isinstance(size, int):
         return size
     match = _SIZE.fullmatch(size)
     if match is None:
-        raise UsageError(f'"{size}" is not an amount of memory; write it as 2GB or 512MB')
+        raise UsageError(f'"{size}" is not a size in bytes; write it as 2GB or 512MB')
     base = 1024 if match["i"] else 1000
     return int(float(match["number"]) * base ** _POWERS[match["prefix"].lower()])
 
 
 def format_bytes(size_bytes: int) -> str:
-    """A few digits and a unit: ``1.4 MB``."""
+    """Format a size with three digits and a decimal unit, such as ``1.4 MB``."""
     if size_bytes < 1000:
         return f"{size_bytes} B"
     size = float(size_bytes)
@@ -38,36 +49,27 @@ def format_bytes(size_bytes: int) -> str:
     return f"{size / 1000:,.3g} TB"
 
 
-# Hands memory that is not needed back to the system, so that a board at rest is small.
-
-_M_MMAP_THRESHOLD = -3
-
-_M_ARENA_MAX = -8
-
-_LARGE_BYTES = 256 << 10
-
-
 def trim_memory() -> None:
-    """After large arrays were let go: glibc keeps what they took unless it is asked."""
-    libc = _find_libc()
+    """Return freed heap memory to the system; glibc would keep it for later allocations."""
+    libc = _find_glibc()
     if libc is not None:
         libc.malloc_trim(0)
 
 
 def limit_memory_retention() -> None:
-    """For a process that runs for days beside a training: let glibc keep little for later.
+    """Configure glibc to return freed memory early, for a server that runs for days.
 
-    It would otherwise raise the size from which it gives memory back at once, after the first large
-    array, and keep a heap for each thread.
+    By default glibc raises its mmap threshold after the first large array is freed, so that later
+    ones stay on the heap, and it keeps a separate heap for each thread.
     """
-    libc = _find_libc()
+    libc = _find_glibc()
     if libc is not None:
-        libc.mallopt(_M_MMAP_THRESHOLD, _LARGE_BYTES)
+        libc.mallopt(_M_MMAP_THRESHOLD, _MMAP_THRESHOLD_BYTES)
         libc.mallopt(_M_ARENA_MAX, 1)
 
 
 @lru_cache(maxsize=1)
-def _find_libc() -> Any | None:
+def _find_glibc() -> Any | None:
     if not sys.platform.startswith("linux"):
         return None
     libc = ctypes.CDLL(None)

@@ -148,9 +148,9 @@ def test_paths_out_of_the_log_directory_are_not_read(tmp_path: Path) -> None:
     put(tmp_path / "logs", 'embeddings { tensor_name: "a" tensor_path: "../secret.npy" }')
     (tmp_path / "logs/link.npy").symlink_to(tmp_path / "secret.npy")
     found = find(tmp_path / "logs")
-    assert "leads out of the log directory" in found[".", "link.npy"].problem
+    assert "is outside the log directory" in found[".", "link.npy"].problem
     place = ConfinedFiles([str(tmp_path / "logs")])
-    with pytest.raises(Exception, match="leads out of the log directory"):
+    with pytest.raises(Exception, match="is outside the log directory"):
         read_vectors(place, found[".", "a"].versions[0])
 
 

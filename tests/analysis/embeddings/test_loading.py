@@ -34,7 +34,7 @@ def test_tensors_of_files_are_read_by_their_keys() -> None:
     assert read_vectors(place, saved).values.shape == (130, 3)
     lone = EmbeddingVersion(None, "file", str(DATA / "weights/lone.pt"))
     assert read_vectors(place, lone).values.shape == (9, 4)
-    with pytest.raises(LogError, match="leads out of the log directory"):
+    with pytest.raises(LogError, match="is outside the log directory"):
         read_vectors(ConfinedFiles([str(DATA / "checkpoints")]), torch)
 
 

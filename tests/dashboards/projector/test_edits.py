@@ -62,7 +62,7 @@ def test_an_edit_does_not_undo_a_layout_that_is_none_of_labels(board: Board) -> 
 
 def test_edits_in_a_folder_that_cannot_be_written_are_refused(board: Board, tmp_path: Path) -> None:
     (tmp_path / "data").write_text("no folder")
-    with pytest.raises(SaveError, match="could not be changed"):
+    with pytest.raises(SaveError, match="could not save"):
         board.projector.bookmark(BookmarkRequest("x", "here", "{}"))
 
 

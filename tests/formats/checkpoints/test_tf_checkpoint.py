@@ -127,7 +127,7 @@ def test_shards_outside_of_the_log_directory_are_not_read(copy: Path, tmp_path: 
     folder.mkdir()
     (copy / "shards.index").rename(folder / "shards.index")
     (folder / "shards.data-00001-of-00003").symlink_to(copy / "shards.data-00001-of-00003")
-    with pytest.raises(LogError, match="leads out of the log directory"):
+    with pytest.raises(LogError, match="is outside the log directory"):
         open_checkpoint(folder, "shards").read("layer1/w")
 
 

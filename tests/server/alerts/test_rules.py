@@ -30,7 +30,7 @@ def test_a_rule_is_read_as_it_is_written(text: str, rule: AlertRule) -> None:
         ("loss above five", '"five" is no number'),
         ("loss above nan", "needs a number"),
         ("loss stalled 0", "at least one step"),
-        ("/(/ nan", "is no regular expression"),
+        ("/(/ nan", "is not a valid regular expression"),
     ],
 )
 def test_what_is_wrong_with_a_rule_is_said(text: str, says: str) -> None:
