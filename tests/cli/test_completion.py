@@ -128,10 +128,12 @@ def test_powershell_completes(
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_script_contains_the_values_of_choices(shell: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_script_contains_the_values_of_choices(
+    shell: str, capfd: pytest.CaptureFixture[str]
+) -> None:
     script = write_script(shell, capfd)
     separator = "', '" if shell == "powershell" else " "
     assert separator.join(FORMATS) in script
     assert separator.join(SHELLS) in script
-    # PowerShell takes typographic quotation marks for plain ones.
+    # PowerShell treats typographic quotation marks like plain ones.
     assert script.isascii()

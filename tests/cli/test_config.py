@@ -9,8 +9,8 @@ from tracklight.errors import UsageError
 
 
 @pytest.fixture(autouse=True)
-def own_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty current directory, and an empty home for settings."""
+def isolated_config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Use an empty current directory and an empty configuration directory."""
     here = tmp_path / "here"
     here.mkdir()
     monkeypatch.chdir(here)
@@ -30,7 +30,7 @@ def test_flags_override_settings() -> None:
     flags = parse_flags([])
     assert (flags.logdir, flags.port, flags.window_title) == ("logs", 7000, "Lab")
     assert flags.exclude == ["*/debug"]
-    assert flags.notes == ["settings are taken from tracklight.toml, too"]
+    assert flags.notes == ["using settings from tracklight.toml"]
 
     flags = parse_flags(["other", "--port=1", "--exclude=x"])
     assert (flags.directories, flags.logdir, flags.port) == (["other"], None, 1)
@@ -73,10 +73,10 @@ def test_falls_back_to_the_user_config(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "sentence"),
+    ("text", "message"),
     [
-        ("port = ", "tracklight.toml: this is no TOML"),
-        ("prot = 1", 'there is no setting "prot"; nearest: "port"'),
+        ("port = ", "tracklight.toml: invalid TOML"),
+        ("prot = 1", r'there is no setting "prot"\. Did you mean "port"\?'),
         ("serve = 1", r"below \[serve\]"),
         ("[inspect]\nport = 1", 'there is no setting "port"'),
         ("port = [1]", r'"port" cannot be \[1\]'),
@@ -84,9 +84,9 @@ def test_falls_back_to_the_user_config(tmp_path: Path) -> None:
         ("port = 70000", "not a port"),
     ],
 )
-def test_reports_invalid_files(text: str, sentence: str) -> None:
+def test_reports_invalid_files(text: str, message: str) -> None:
     write(text)
-    with pytest.raises(UsageError, match=sentence):
+    with pytest.raises(UsageError, match=message):
         parse_flags(["logs"])
 
 
@@ -96,7 +96,7 @@ def test_reports_invalid_files(text: str, sentence: str) -> None:
 def test_rejects_sensitive_settings_from_the_current_directory(text: str, tmp_path: Path) -> None:
     write(text)
     command = "export" if "export" in text else "serve"
-    with pytest.raises(UsageError, match=r"merely lies here; .* --config tracklight\.toml"):
+    with pytest.raises(UsageError, match=r"current directory; .* --config tracklight\.toml"):
         parse_flags([command, "logs"])
     assert parse_flags([command, "logs", "--config=tracklight.toml"]).command == command
     Path("tracklight.toml").unlink()

@@ -150,13 +150,13 @@ def test_one_trial_is_resumed(logdir: Path) -> None:
 
 
 def test_grid_search_has_a_clear_optimum(logdir: Path) -> None:
-    def reach(trial: GridTrial) -> float:
+    def get_accuracy(trial: GridTrial) -> float:
         _, accuracies = read_scalar(logdir / f"grid/{trial.name}/validation", b"accuracy")
         return float(accuracies[-1])
 
-    best = max((trial for trial in GRID if not trial.diverges), key=reach)
+    best = max((trial for trial in GRID if not trial.diverges), key=get_accuracy)
     assert (best.units, best.dropout, best.learning_rate) == (128, 0.1, 0.1)
-    assert 0.85 < reach(best) < 1
+    assert 0.85 < get_accuracy(best) < 1
 
 
 def test_second_profile_follows_the_findings_of_the_first(logdir: Path) -> None:
@@ -186,7 +186,7 @@ def test_graph_is_connected(logdir: Path) -> None:
 
 
 def test_model_graphs_are_complete(logdir: Path) -> None:
-    """Every input is there, and the step that was recorded is of nodes of the graph."""
+    """All inputs exist, and the recorded step refers to nodes of the graph."""
     for run in ("resnet50", "storyteller/small", "storyteller/large"):
         events = {event.WhichOneof("what"): event for event in iter_events(logdir / run)}
         nodes = proto.parse("GraphDef", events["graph_def"].graph_def).node
@@ -266,7 +266,7 @@ def test_rejects_a_directory_that_is_not_empty(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_command_writes_the_log(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "tracklight.cli.demo", str(tmp_path / "logs")]
+    command = [sys.executable, "-m", "tracklight", "demo", str(tmp_path / "logs")]
 
     first = subprocess.run(command, capture_output=True, text=True)
     second = subprocess.run(command, capture_output=True, text=True)
@@ -275,4 +275,4 @@ def test_command_writes_the_log(tmp_path: Path) -> None:
     assert "wrote a demo log" in first.stdout
     assert [path.name for path in tmp_path.iterdir()] == ["logs"]
     assert second.returncode == 2
-    assert "exists already" in second.stderr
+    assert "already exists" in second.stderr

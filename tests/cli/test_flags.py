@@ -20,30 +20,28 @@ def test_accepts_underscores_and_prefixes(flag: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "why"),
+    ("arguments", "reason"),
     [
-        (["--samples_per_plugin", "images=94"], "every point is kept"),
-        (["--samples_per_plugin=images=94"], "every point is kept"),
-        (["--load_fast=false"], "read at once"),
-        (["--reload_multifile=true"], "followed as it grows"),
-        (["--purge_orphaned_data", "false"], "kept and marked"),
+        (["--samples_per_plugin", "images=94"], "all points are kept"),
+        (["--samples_per_plugin=images=94"], "all points are kept"),
+        (["--load_fast=false"], "single reader"),
+        (["--reload_multifile=true"], "tailed as they grow"),
+        (["--purge_orphaned_data", "false"], "points are kept"),
         (["--logtostderr"], "standard error"),
     ],
 )
-def test_ignored_flags_add_a_note_with_the_reason(
-    words: list[str], why: str
-) -> None:
-    flags = parse_flags(["--logdir", "logs", *words])
+def test_ignored_flags_add_a_note_with_the_reason(arguments: list[str], reason: str) -> None:
+    flags = parse_flags(["--logdir", "logs", *arguments])
 
     (note,) = flags.notes
-    assert note.startswith(words[0].split("=")[0].replace("_", "-"))
-    assert why in note
+    assert note.startswith(arguments[0].split("=")[0].replace("_", "-"))
+    assert reason in note
 
 
 @pytest.mark.parametrize("flag", ["--db", "--grpc_data_provider"])
 def test_rejects_unsupported_data_sources(flag: str) -> None:
     assert parse_flags(["--logdir=logs", f"{flag}="]).notes == []
-    with pytest.raises(UsageError, match="give --logdir"):
+    with pytest.raises(UsageError, match="use --logdir"):
         parse_flags([f"{flag}=somewhere"])
 
 
@@ -58,10 +56,10 @@ def test_tensorboard_flags_have_the_same_meaning() -> None:
     assert parse_flags(["--logdir=x", "--bind_all"]).bind_all
 
 
-@pytest.mark.parametrize("words", [["--reuse_port=1"], ["--reload_interval=-1"], ["--port=x"]])
-def test_rejects_values_that_tensorboard_rejects(words: list[str]) -> None:
+@pytest.mark.parametrize("arguments", [["--reuse_port=1"], ["--reload_interval=-1"], ["--port=x"]])
+def test_rejects_values_that_tensorboard_rejects(arguments: list[str]) -> None:
     with pytest.raises(UsageError, match="argument --"):
-        parse_flags(["logs", *words])
+        parse_flags(["logs", *arguments])
 
 
 def test_inspect_flag_becomes_the_inspect_command() -> None:
@@ -87,8 +85,9 @@ def test_inspect_does_not_use_the_cache_by_default() -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [["logs", "--bogus"], ["export", "--out"], ["export", "x", "--format=pdf", "--out=-"]]
+    "arguments",
+    [["logs", "--bogus"], ["export", "--out"], ["export", "x", "--format=pdf", "--out=-"]],
 )
-def test_rejects_invalid_arguments(words: list[str]) -> None:
+def test_rejects_invalid_arguments(arguments: list[str]) -> None:
     with pytest.raises(UsageError, match="--help"):
-        parse_flags(words)
+        parse_flags(arguments)

@@ -20,23 +20,23 @@ def test_bar_disappears_once_the_log_is_read() -> None:
         catalog.progress.bytes_done = 4
         wait_until(lambda: out.getvalue().endswith("\r\x1b[K"))
         drawn = out.getvalue()
-        catalog.progress.bytes_total = 8  # what is written later is nobody's wait
+        catalog.progress.bytes_total = 8  # data written later does not bring the bar back
 
     assert out.getvalue() == drawn
 
 
 def test_shows_no_bar_for_an_empty_log() -> None:
-    out, looks = Terminal(), 0
+    out, reads = Terminal(), 0
 
-    class Empty:
+    class EmptyCatalog:
         version = 0
 
         @property
         def progress(self) -> Any:
-            nonlocal looks
-            looks += 1
+            nonlocal reads
+            reads += 1
             return SimpleNamespace(bytes_done=0, bytes_total=0)
 
-    with show_loading(cast(Any, Empty()), out):
-        wait_until(lambda: looks > 2)
+    with show_loading(cast(Any, EmptyCatalog()), out):
+        wait_until(lambda: reads > 2)
     assert out.getvalue() == ""

@@ -34,7 +34,7 @@ def test_help_imports_nothing_heavy() -> None:
         "heavy = {'numpy', 'starlette', 'uvicorn', 'msgspec', 'tracklight.index'}\n"
         "print('heavy:', sorted(heavy & set(sys.modules)))"
     )
-    answer = subprocess.run(
+    finished = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
-    assert answer.stdout.endswith("heavy: []\n")
+    assert finished.stdout.endswith("heavy: []\n")

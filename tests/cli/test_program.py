@@ -1,4 +1,4 @@
-"""Scripts that start TensorBoard, with the one word changed."""
+"""`tracklight.program` as a replacement for `tensorboard.program`."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from pathlib import Path
 import pytest
 
 from tests.server.waiting import wait_until
-from tracklight.cli import program
+from tracklight import program
 from tracklight.errors import UsageError
 
 
 @pytest.fixture(autouse=True)
-def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def isolated_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRACKLIGHT_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("TRACKLIGHT_DATA_DIR", str(tmp_path / "data"))
 
 
 def count_runs(url: str) -> int:
-    with urllib.request.urlopen(url + "api/v1/runs", timeout=60) as answer:
-        return len(json.load(answer)["runs"])
+    with urllib.request.urlopen(url + "api/v1/runs", timeout=60) as response:
+        return len(json.load(response)["runs"])
 
 
 def test_configure_and_launch(small_logdir: Path) -> None:
@@ -50,7 +50,7 @@ def test_configure_rejects_invalid_flags() -> None:
     tensorboard = program.TensorBoard()
     with pytest.raises(UsageError, match="--prot"):
         tensorboard.configure(argv=["tensorboard", "--prot=1"])
-    with pytest.raises(UsageError, match="shows boards"):
+    with pytest.raises(UsageError, match="only serves logs"):
         tensorboard.configure(argv=["tensorboard", "--inspect", "--logdir", "logs"])
 
 
@@ -62,6 +62,6 @@ def test_main_blocks(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None
 
 
 def test_python_m_tracklight() -> None:
-    asked = [sys.executable, "-m", "tracklight.main", "--version"]
-    said = subprocess.run(asked, capture_output=True, text=True, check=True)
-    assert said.stdout.startswith("tracklight ")
+    command = [sys.executable, "-m", "tracklight", "--version"]
+    finished = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert finished.stdout.startswith("tracklight ")

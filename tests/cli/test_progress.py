@@ -20,9 +20,9 @@ def test_prints_nothing_without_a_terminal() -> None:
 
 
 def test_bar_disappears_when_done() -> None:
-    out, tally = Terminal(), ProgressCounter(4)
-    with show_progress("reading", tally.read, out):
-        tally.add(1)
+    out, counter = Terminal(), ProgressCounter(4)
+    with show_progress("reading", counter.read, out):
+        counter.add(1)
         deadline = time.monotonic() + 60
         while "25%" not in out.getvalue() and time.monotonic() < deadline:
             time.sleep(0.01)

@@ -9,8 +9,8 @@ from tracklight.cli.logdir_arg import create_catalog
 from tracklight.cli.serve import open_studies
 
 
-def list_roots(words: list[str], more: dict[str, Path]) -> list[tuple[str, str]]:
-    catalog = create_catalog(parse_flags([*words, "--no-cache", "--no-config"]), more)
+def list_roots(arguments: list[str], extra: dict[str, Path]) -> list[tuple[str, str]]:
+    catalog = create_catalog(parse_flags([*arguments, "--no-cache", "--no-config"]), extra)
     return [(root.name, root.path) for root in catalog.roots]
 
 
@@ -20,8 +20,8 @@ def test_studies_without_a_log(tmp_path: Path) -> None:
 
 def test_studies_beside_a_log(tmp_path: Path) -> None:
     logs, studies = tmp_path / "logs", tmp_path / "studies"
-    found = list_roots(["--logdir", str(logs)], {"optuna": studies})
-    assert found == [("logs", str(logs)), ("optuna", str(studies))]
+    roots = list_roots(["--logdir", str(logs)], {"optuna": studies})
+    assert roots == [("logs", str(logs)), ("optuna", str(studies))]
 
 
 def test_each_storage_has_a_temporary_folder(tmp_path: Path) -> None:
