@@ -27,30 +27,30 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def chart(folder: Path) -> Iterator[Any]:
     pytest.importorskip("anywidget")
     if not (PAGE_DIR / "notebook" / "chart.js").exists():
-        pytest.skip("the page was not built; make test builds it")
-    made = tracklight.notebook.chart(folder, tag="loss", interval_s=0.05)
-    yield made
-    made.close()
+        pytest.skip("the web page is not built; `make test` builds it")
+    widget = tracklight.notebook.chart(folder, tag="loss", interval_s=0.05)
+    yield widget
+    widget.close()
 
 
-def runs_of(chart: Any) -> list[str]:
+def list_drawn_runs(chart: Any) -> list[str]:
     return [line["run"] for line in read_columns(chart.answer)["lines"]]
 
 
 def test_chart_follows_the_log(chart: Any, folder: Path) -> None:
-    assert chart.title == "loss" and runs_of(chart) == ["conv"]
+    assert chart.title == "loss" and list_drawn_runs(chart) == ["conv"]
     logs.write(folder, "vit", logs.points(range(5)))
-    wait_until(lambda: runs_of(chart) == ["conv", "vit"])
+    wait_until(lambda: list_drawn_runs(chart) == ["conv", "vit"])
 
 
 def test_reports_a_missing_tag_until_it_is_logged(chart: Any, folder: Path) -> None:
     assert chart.problem == ""
     other = tracklight.notebook.chart(folder, tag="los", interval_s=0.05)
-    assert runs_of(other) == []
+    assert list_drawn_runs(other) == []
     assert other.problem.startswith('No tag "los" in any run')
     assert '"loss"' in other.problem
     logs.write(folder, "vit", logs.points(range(5), tag="los"))
-    wait_until(lambda: runs_of(other) == ["vit"] and other.problem == "")
+    wait_until(lambda: list_drawn_runs(other) == ["vit"] and other.problem == "")
     other.close()
 
 
@@ -75,7 +75,7 @@ def test_reports_a_log_without_scalars(chart: Any, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     other = tracklight.notebook.chart(tmp_path / "empty", tag="loss")
     other.close()
-    assert other.problem == "There are no scalars in the log yet."
+    assert other.problem == "The log has no scalars yet."
 
 
 def test_closed_chart_stops_updating(chart: Any, folder: Path) -> None:
@@ -83,7 +83,7 @@ def test_closed_chart_stops_updating(chart: Any, folder: Path) -> None:
     logs.write(folder, "vit", logs.points(range(5)))
     with tracklight.open(folder) as log:
         other = tracklight.notebook.chart(log, tag="loss", runs=["vit"], interval_s=0.05)
-    assert runs_of(other) == ["vit"] and runs_of(chart) == ["conv"]
+    assert list_drawn_runs(other) == ["vit"] and list_drawn_runs(chart) == ["conv"]
     other.close()
 
 
@@ -97,7 +97,7 @@ def test_raises_if_the_page_is_not_built(
 ) -> None:
     pytest.importorskip("anywidget")
     monkeypatch.setattr(widget, "PAGE_DIR", tmp_path)
-    with pytest.raises(TracklightError, match="was not built"):
+    with pytest.raises(TracklightError, match="is not built"):
         tracklight.notebook.chart(folder, tag="loss")
 
 

@@ -16,7 +16,7 @@ from tracklight.formats import summary
 from tracklight.formats.event import encode_event
 from tracklight.formats.tfrecord import encode_record
 
-#: Long enough for any machine; no test waits for it.
+#: Generous timeout; no test waits that long.
 PATIENT_S = 60.0
 
 
@@ -71,10 +71,10 @@ def test_lists_updated_tags_of_other_kinds(log: tracklight.Log, small_logdir: Pa
     text = encode_record(encode_event(1.8e9, 9, [summary.text("words", "more")]))
     append(small_logdir / "kinds" / NAME, text)
 
-    found = next(changes)
+    change = next(changes)
 
-    assert (found.changed, found.updated_tags) == (("kinds",), {"kinds": ("words",)})
-    assert not found.points and not found.new_tags
+    assert (change.changed, change.updated_tags) == (("kinds",), {"kinds": ("words",)})
+    assert not change.points and not change.new_tags
 
 
 def test_reports_changes_after_a_manual_refresh(log: tracklight.Log, small_logdir: Path) -> None:
@@ -86,7 +86,7 @@ def test_reports_changes_after_a_manual_refresh(log: tracklight.Log, small_logdi
 
 
 def test_reports_each_point_of_several_writers_once(tmp_path: Path) -> None:
-    """The file of the writer that is listed first grows while the second has points already."""
+    """The file that is listed first grows after the second file was read."""
     folder = tmp_path / "run"
     first, second = folder / "events.out.tfevents.1.a", folder / "events.out.tfevents.2.b"
     folder.mkdir()
@@ -101,9 +101,7 @@ def test_reports_each_point_of_several_writers_once(tmp_path: Path) -> None:
         assert sorted(next(changes).points["run", "loss"].value) == [2.0, 12.0]
 
 
-def test_reports_all_points_of_a_replaced_file(
-    log: tracklight.Log, small_logdir: Path
-) -> None:
+def test_reports_all_points_of_a_replaced_file(log: tracklight.Log, small_logdir: Path) -> None:
     changes = log.watch(interval=0.01, timeout=PATIENT_S)
     path = small_logdir / "run10/train" / NAME
     path.unlink()

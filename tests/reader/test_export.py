@@ -22,8 +22,8 @@ FORMATS = ("csv", "json", "jsonl", "parquet")
 
 def make_series(run: str, tag: str, values: list[Any], dtype: type = np.float64) -> Series:
     steps = np.arange(len(values), dtype=np.int64)
-    marks = steps == 1
-    return Series(run, tag, steps, steps / 3 + 1.7e9, np.array(values, dtype), marks)
+    overwritten = steps == 1
+    return Series(run, tag, steps, steps / 3 + 1.7e9, np.array(values, dtype), overwritten)
 
 
 SERIES = [
@@ -36,7 +36,7 @@ Rows = list[tuple[Any, ...]]
 
 
 def export_rows(series: list[Series], name: str, *, overwritten: bool = False) -> Rows:
-    """Export, and read back with another program's reader."""
+    """Export, and read back with an independent library."""
     file = io.BytesIO()
     export_scalars(series, file, name, overwritten=overwritten)
     readers = {
@@ -96,9 +96,9 @@ def expect_rows(series: list[Series]) -> Rows:
     ]
 
 
-def assert_same(found: Rows, expected: Rows) -> None:
-    # repr tells NaN from nothing and one float from the next.
-    assert [tuple(map(repr, row)) for row in found] == [tuple(map(repr, row)) for row in expected]
+def assert_same(actual: Rows, expected: Rows) -> None:
+    # Compare by repr: NaN equals itself, and floats must match exactly.
+    assert [tuple(map(repr, row)) for row in actual] == [tuple(map(repr, row)) for row in expected]
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -119,7 +119,7 @@ def test_marks_overwritten_points(name: str) -> None:
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_writes_in_batches(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(export, "_ROWS", 3)
+    monkeypatch.setattr(export, "_BATCH_ROWS", 3)
     series = [make_series("a", "x", list(range(8))), make_series("a", "y", list(range(4)))]
 
     assert_same(
@@ -140,14 +140,16 @@ def test_integers_are_not_rounded() -> None:
 
 
 def test_reports_progress() -> None:
-    told: list[int] = []
-    export_scalars(SERIES, io.BytesIO(), "csv", on_progress=told.append)
+    progress: list[int] = []
+    export_scalars(SERIES, io.BytesIO(), "csv", on_progress=progress.append)
 
-    assert told == [5, 1, 0]
+    assert progress == [5, 1, 0]
 
 
 def test_rejects_an_unknown_format() -> None:
-    with pytest.raises(UsageError, match='"xlsx" is none of the formats csv, json, jsonl, parquet'):
+    with pytest.raises(
+        UsageError, match='unknown format "xlsx"; use one of csv, json, jsonl, parquet'
+    ):
         export_scalars(SERIES, io.BytesIO(), "xlsx")
 
 

@@ -1,4 +1,4 @@
-"""``tracklight export --kind``: what is not scalars, read back with other programs."""
+"""``tracklight export --kind``: other data than scalars, read back with independent libraries."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ Rows = list[dict[str, Any]]
 
 
 @pytest.fixture(autouse=True)
-def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def isolated_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRACKLIGHT_CACHE_DIR", str(tmp_path / "cache"))
 
 
-def export(logdir: Path, kind: str, out: Path, *words: str) -> Path:
-    status = main(["export", str(logdir), f"--kind={kind}", f"--out={out}", "--no-config", *words])
+def export(logdir: Path, kind: str, out: Path, *flags: str) -> Path:
+    status = main(["export", str(logdir), f"--kind={kind}", f"--out={out}", "--no-config", *flags])
     assert status == 0
     return out
 
 
 def read_rows(path: Path) -> Rows:
-    """Read a table by its suffix; CSV has only strings."""
+    """Read a table by its suffix; cells of CSV are strings."""
     data = path.read_bytes()
     if path.suffix == ".csv":
         return list(csv.DictReader(io.StringIO(data.decode(), newline="")))
@@ -53,7 +53,7 @@ def read_rows(path: Path) -> Rows:
 def test_format_follows_the_suffix(small_logdir: Path, tmp_path: Path, suffix: str) -> None:
     out = export(small_logdir, "scalars", tmp_path / f"x.{suffix}", "--run=run10/train")
     rows = read_rows(out)
-    if suffix == "json":  # columns of each series, as it always was
+    if suffix == "json":  # one object per series, with columns
         assert [row["value"] for row in rows] == [[0.5], [2.5]]
     else:
         assert [float(row["value"]) for row in rows] == [0.5, 2.5]
@@ -68,10 +68,10 @@ def test_format_flag_overrides_the_suffix(small_logdir: Path, tmp_path: Path) ->
 def test_text(small_logdir: Path, tmp_path: Path, suffix: str) -> None:
     rows = read_rows(export(small_logdir, "text", tmp_path / f"x.{suffix}"))
     # The two strings at step 5 were overwritten by the last one.
-    found = [
+    rows = [
         (row["run"], row["tag"], int(row["step"]), int(row["index"]), row["text"]) for row in rows
     ]
-    assert found == [("kinds", "words", 0, 0, "hello"), ("kinds", "words", 5, 0, "again")]
+    assert rows == [("kinds", "words", 0, 0, "hello"), ("kinds", "words", 5, 0, "again")]
 
     rows = read_rows(export(small_logdir, "text", tmp_path / f"y.{suffix}", "--overwritten"))
     assert [(int(row["index"]), row["text"]) for row in rows] == [

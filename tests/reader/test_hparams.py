@@ -20,7 +20,7 @@ STARTED = datetime(2023, 11, 14, 22, 13, 20, tzinfo=timezone.utc)
 
 @pytest.fixture
 def log(tmp_path: Path) -> Iterator[tracklight.Log]:
-    """Two trials that were recorded, with their curves beside or below them."""
+    """A log of two trials, with curves in the same run or in runs below."""
 
     def record(step: int, *values: object) -> bytes:
         return encode_record(encode_event(1.7e9 + step, step, values))  # type: ignore[arg-type]
@@ -59,7 +59,7 @@ def test_has_one_row_per_trial(log: tracklight.Log) -> None:
     assert first.start_time == STARTED
     assert first.end_time is not None and (first.end_time - STARTED).total_seconds() == 60
     assert (second.status, second.end_time) == ("unknown", None)
-    assert second.start_time == STARTED  # that of its first event
+    assert second.start_time == STARTED  # of its first event
     assert list(second.metrics) == ["acc"] and math.isnan(second.metrics["acc"])
 
 

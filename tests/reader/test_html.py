@@ -1,4 +1,4 @@
-"""HTML for notebooks: everything from a log is escaped, and nothing is large."""
+"""HTML for notebooks: data of a log is escaped, and the output stays small."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ALLOWED = set("div b table thead tbody tr th td svg polyline img".split())
 
 @pytest.fixture
 def log(tmp_path: Path) -> Iterator[tracklight.Log]:
-    """A log whose names and texts try to be markup; a directory cannot have a slash in its name."""
+    """A log with HTML in names and texts; run names cannot contain slashes."""
     run = tmp_path / EVIL.replace("/", "")
     values = [
         summary.text(EVIL, EVIL),

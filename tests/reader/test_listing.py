@@ -82,13 +82,13 @@ def test_lists_corrupt_records_with_their_offset(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wall", "told"), [("nan", "NaN"), ("inf", "Infinity"), ("-inf", "-Infinity")]
+    ("wall", "expected"), [("nan", "NaN"), ("inf", "Infinity"), ("-inf", "-Infinity")]
 )
-def test_non_finite_times_are_strings(wall: str, told: str, tmp_path: Path) -> None:
+def test_non_finite_times_are_strings(wall: str, expected: str, tmp_path: Path) -> None:
     event = b.event(b.summary(b.value("loss", b.simple(1.0))), step=0, wall=float(wall))
     write(tmp_path, b.record(event))
 
-    assert inspect(tmp_path)["."]["tags"]["loss"]["last"] == {"step": 0, "wall_time": told}
+    assert inspect(tmp_path)["."]["tags"]["loss"]["last"] == {"step": 0, "wall_time": expected}
     assert wall in show(tmp_path)
 
 
@@ -100,7 +100,7 @@ def test_paths_are_relative_to_their_root(small_logdir: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("steps", "words"),
+    ("steps", "issues"),
     [
         ([0, 1, 2], ""),
         ([0, 1, 1], "1 overwritten, 1 repeated"),
@@ -108,11 +108,11 @@ def test_paths_are_relative_to_their_root(small_logdir: Path) -> None:
         ([-2, -1, 0], "2 negative"),
     ],
 )
-def test_reports_step_issues(steps: list[int], words: str, tmp_path: Path) -> None:
+def test_reports_step_issues(steps: list[int], issues: str, tmp_path: Path) -> None:
     write(tmp_path, *(b.scalar("loss", step, 1.0) for step in steps))
 
     (line,) = (line for line in show(tmp_path).splitlines() if line.startswith("  loss"))
-    assert line.split(":")[-1][2:].strip() == words
+    assert line.split(":")[-1][2:].strip() == issues
 
 
 def test_lists_files_and_tags_of_a_run(small_logdir: Path) -> None:

@@ -113,7 +113,7 @@ def test_errors_name_the_method_for_the_kind(log: tracklight.Log) -> None:
 
 
 @pytest.mark.parametrize(
-    ("choice", "message"),
+    ("selection", "message"),
     [
         (
             {"run": "zzz*"},
@@ -122,14 +122,14 @@ def test_errors_name_the_method_for_the_kind(log: tracklight.Log) -> None:
         ({"run": "run*"}, '"*" does not match "/"; did you mean "run**"?'),
         ({"tag": "re:^los$"}, 'No tag matches "re:^los$". Similar tags: "loss"'),
         ({"run": "run2/train", "tag": ["loss", "acc*"]}, 'No tag matches "acc*".'),
-        ({"run": "kinds", "tag": "picture"}, "hold no scalars but values of the kind image"),
+        ({"run": "kinds", "tag": "picture"}, "hold no scalars, but values of kind image"),
     ],
 )
 def test_warns_about_patterns_without_a_match(
-    choice: dict[str, Any], message: str, log: tracklight.Log
+    selection: dict[str, Any], message: str, log: tracklight.Log
 ) -> None:
     with pytest.warns(NoMatchWarning) as caught:
-        log.scalars(**choice)
+        log.scalars(**selection)
 
     (warning,) = caught
     assert message in str(warning.message)
@@ -382,7 +382,7 @@ def test_missing_ok_reads_a_log_created_later(tmp_path: Path) -> None:
 def test_reports_unreadable_files(small_logdir: Path) -> None:
     (small_logdir / "notes.txt").touch()
     with tracklight.open(small_logdir / "notes.txt", cache=False) as log:
-        assert "give the directory" in log.problems[0]
+        assert "pass its directory" in log.problems[0]
 
 
 def test_reads_a_single_event_file(small_logdir: Path) -> None:

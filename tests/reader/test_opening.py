@@ -76,6 +76,6 @@ def test_finds_the_nearest_path(path: str, nearest: str | None, tmp_path: Path) 
     (tmp_path / "train/one").mkdir(parents=True)
     (tmp_path / "trainz").touch()
 
-    found = find_nearest_path(str(tmp_path / path))
+    actual = find_nearest_path(str(tmp_path / path))
 
-    assert found == (str(tmp_path / nearest) if nearest else None)
+    assert actual == (str(tmp_path / nearest) if nearest else None)

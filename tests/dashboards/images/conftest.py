@@ -1,4 +1,4 @@
-"""A board of pictures, asked through its server."""
+"""Fixtures: a server with logged images."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from tracklight.logdir.watch import Watcher
 from tracklight.server.app import create_app
 from tracklight.server.auth import create_policy
 
-#: Writes values, of which each has some pictures, and gives a function that asks about them.
+#: Writes values, each with some images, and serves them.
 Serve = Callable[..., "Board"]
 
 
 class Board:
-    """Values of the tag ``picture`` of run ``a``, one a step."""
+    """Requests about values of the tag ``picture`` of run ``a``, one per step."""
 
     def __init__(self, client: TestClient) -> None:
         self.client = client
-        answer = client.post("/api/v1/images/steps", json={"tags": ["picture"]}).json()
-        self.steps = next(iter(answer["series"]), None)
+        response = client.post("/api/v1/images/steps", json={"tags": ["picture"]}).json()
+        self.steps = next(iter(response["series"]), None)
 
     def get(self, verb: str, index: int = 0, **fields: Any) -> Any:
         value = {"run": "a", "tag": "picture", "index": index}

@@ -1,4 +1,4 @@
-"""Whatever is in a log, the answer is a sentence; nothing is run, and memory stays bounded."""
+"""Hostile files give an error message, run nothing, and do not exhaust memory."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tracklight.errors import FormatError
 from tracklight.server import responses
 
 HOSTILE = samples.hostile()
-#: These look right until they are decoded.
+#: These have a valid header, but cannot be decoded.
 FOUND_LATE = {"other bits"}
 
 
@@ -34,12 +34,12 @@ def test_reports_invalid_images(serve: Serve, name: str) -> None:
     (part,) = board.about()
     assert (part["problem"] is None) == (name in FOUND_LATE)
     for verb in ("tile", "pixels") if name in FOUND_LATE else ("thumbnail", "tile", "pixels"):
-        answer = board.get(verb)
-        assert answer.status_code == 422, verb
-        what = answer.json()["error"]["message"]
-        assert what.endswith(".") and len(what) < 200
+        response = board.get(verb)
+        assert response.status_code == 422, verb
+        message = response.json()["error"]["message"]
+        assert message.endswith(".") and len(message) < 200
         if part["problem"]:
-            assert what == part["problem"]
+            assert message == part["problem"]
     assert board.get("picture").status_code == (200 if name in FOUND_LATE else 422)
     saved = board.get("file")
     assert saved.content == HOSTILE[name]
@@ -49,7 +49,9 @@ def test_reports_invalid_images(serve: Serve, name: str) -> None:
 
 def test_rejects_decompression_bombs(serve: Serve) -> None:
     (part,) = serve([HOSTILE["bomb of PNG"]]).about()
-    assert "2,147,483,647 x 2,147,483,647 pixels is larger than the 200,000,000" in part["problem"]
+    assert (
+        "2,147,483,647 x 2,147,483,647 pixels; images with more than 200,000,000" in part["problem"]
+    )
 
 
 def test_never_serves_svg_as_a_document(serve: Serve) -> None:
@@ -82,10 +84,10 @@ def test_images_have_a_strict_content_security_policy(serve: Serve, verb: str) -
 @pytest.mark.parametrize("verb", ["picture", "thumbnail", "tile", "pixels", "file"])
 def test_returns_404_for_unknown_values(serve: Serve, verb: str, fields: dict[str, Any]) -> None:
     board = serve([save(noise(8, 8, 3))])
-    ask = {"run": "a", "tag": "picture", "index": 0, **fields}
-    answer = board.client.get(f"/api/v1/images/{verb}", params=ask)
-    assert answer.status_code in (400, 404)
-    assert answer.json()["error"]["message"].endswith(".")
+    params = {"run": "a", "tag": "picture", "index": 0, **fields}
+    response = board.client.get(f"/api/v1/images/{verb}", params=params)
+    assert response.status_code in (400, 404)
+    assert response.json()["error"]["message"].endswith(".")
 
 
 @pytest.mark.parametrize(
@@ -101,27 +103,29 @@ def test_returns_404_for_unknown_values(serve: Serve, verb: str, fields: dict[st
         ("pixels", {"y": 2**40}),
     ],
 )
-def test_returns_an_error_for_unknown_tiles_and_pixels(serve: Serve, verb: str, fields: dict[str, Any]) -> None:
-    answer = serve([save(noise(8, 8, 3))]).get(verb, **fields)
-    assert answer.status_code in (400, 404)
+def test_returns_an_error_for_unknown_tiles_and_pixels(
+    serve: Serve, verb: str, fields: dict[str, Any]
+) -> None:
+    response = serve([save(noise(8, 8, 3))]).get(verb, **fields)
+    assert response.status_code in (400, 404)
 
 
 def test_videos_have_no_thumbnails_and_pixels(serve: Serve) -> None:
     board = serve([samples.mp4()])
     assert board.get("picture").headers["content-type"] == "video/mp4"
     for verb in ("thumbnail", "tile", "pixels"):
-        assert "video" in board.get(verb).json()["error"]["message"]
+        assert "Videos have no" in board.get(verb).json()["error"]["message"]
 
 
 def test_limits_concurrent_decoding(serve: Serve) -> None:
-    """Six tiles of a large picture: one decodes it, the others wait for that."""
+    """Of six requests for tiles, one decodes the image and the others wait for it."""
     board = serve([save(Image.new("RGB", (5000, 1700), "teal"))])
     answers: list[int] = []
 
-    def ask(x: int) -> None:
+    def fetch_tile(x: int) -> None:
         answers.append(board.get("tile", x=x).status_code)
 
-    threads = [threading.Thread(target=ask, args=(x,)) for x in range(6)]
+    threads = [threading.Thread(target=fetch_tile, args=(x,)) for x in range(6)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -130,7 +134,7 @@ def test_limits_concurrent_decoding(serve: Serve) -> None:
 
 
 def test_accepts_large_text_chunks(serve: Serve) -> None:
-    """Compressed notes may be as large as anything; they are of no interest."""
+    """Compressed text chunks may expand to any size; they are ignored."""
     text = b"zTXt", b"Comment\0\0" + zlib.compress(bytes(4 << 20), 9)
     data = png(noise(4, 4, 3), extra=samples.chunk(*text))
     board = serve([data])
@@ -160,7 +164,7 @@ def test_any_bytes_give_an_image_or_a_format_error(
         data[place % len(data)] = byte
     mangled = bytes(data)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Pillow's on what is odd in a file
+        warnings.simplefilter("ignore")  # Pillow warns about unusual files
         describe_image(0, mangled, responses.describe_error)
         try:
             header = read_header(mangled)

@@ -1,4 +1,4 @@
-"""The numbers under the cursor are those that were logged."""
+"""Pixel values are those that were logged."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from tracklight.server.responses import COLUMNS_MEDIA_TYPE
 
 
 def read(board: Board, **fields: Any) -> NDArray[Any]:
-    answer = board.client.get(
+    response = board.client.get(
         "/api/v1/images/pixels",
         params={"run": "a", "tag": "picture", "index": 0, **fields},
         headers={"accept": COLUMNS_MEDIA_TYPE},
     )
-    told = read_columns(answer.content)
-    shape = told["height"], told["width"], len(told["channels"])
-    return np.asarray(told["values"]).reshape(shape)
+    pixels = read_columns(response.content)
+    shape = pixels["height"], pixels["width"], len(pixels["channels"])
+    return np.asarray(pixels["values"]).reshape(shape)
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
@@ -38,9 +38,15 @@ def test_returns_exact_values(serve: Serve, channels: int, dtype: type) -> None:
 
 def test_returns_channel_names_and_bits(serve: Serve) -> None:
     board = serve([png(noise(3, 3, 4, dtype=np.uint16))])
-    told = board.get("pixels", x=1, y=2, width=5, height=5).json()
-    assert told["channels"] == ["red", "green", "blue", "alpha"]
-    assert (told["bits"], told["x"], told["y"], told["width"], told["height"]) == (16, 1, 2, 2, 1)
+    pixels = board.get("pixels", x=1, y=2, width=5, height=5).json()
+    assert pixels["channels"] == ["red", "green", "blue", "alpha"]
+    assert (pixels["bits"], pixels["x"], pixels["y"], pixels["width"], pixels["height"]) == (
+        16,
+        1,
+        2,
+        2,
+        1,
+    )
 
 
 def test_returns_floats(serve: Serve) -> None:

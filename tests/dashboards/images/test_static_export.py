@@ -1,4 +1,4 @@
-"""A copy of a board carries what its page shows of pictures without a server."""
+"""The static export contains what the page shows without a server."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_exports_thumbnails(tmp_path: Path, open_log: Open) -> None:
     thumbnail = parts[f"thumbnail?{first}&part=0&size=512"]
     assert isinstance(thumbnail, Blob)
     assert load(thumbnail.content).shape == (398, 512, 3)
-    # Noise takes more than half a megabyte to the last bit.
+    # Noise takes more than half a megabyte without loss.
     assert thumbnail.media_type == "image/webp" and len(thumbnail.content) < 250_000
     assert parts[f"picture?{second}&part=0"] == Blob(animation, "image/gif", immutable=True)
 

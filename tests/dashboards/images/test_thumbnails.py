@@ -1,4 +1,4 @@
-"""Thumbnails are small, sharp and never larger than the picture; pictures are what was logged."""
+"""Thumbnails are small and sharp; originals are returned as logged."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def test_returns_small_images_unchanged(serve: Serve, data: bytes) -> None:
 def test_scales_large_images(
     serve: Serve, width: int, height: int, size: int, fitted: tuple[int, int]
 ) -> None:
-    answer = serve([save(noise(height, width, 3))]).get("thumbnail", size=size)
-    assert answer.headers["content-type"] == "image/png"
-    assert load(answer.content).shape[:2] == fitted[::-1]
+    response = serve([save(noise(height, width, 3))]).get("thumbnail", size=size)
+    assert response.headers["content-type"] == "image/png"
+    assert load(response.content).shape[:2] == fitted[::-1]
 
 
 def test_thin_lines_stay_visible(serve: Serve) -> None:
-    """What takes every fourth pixel would lose most of them."""
+    """Taking every fourth pixel would lose most of the lines."""
     pixels = np.zeros((256, 256), np.uint8)
     pixels[:, 1::16] = 255
     shown = load(serve([save(pixels)]).get("thumbnail", size=64).content)
@@ -84,7 +84,7 @@ def test_respects_the_exif_orientation(serve: Serve) -> None:
     exif[0x0112] = 6
     shown = load(serve([save(slope(200, 400), "JPEG", exif=exif)]).get("thumbnail").content)
     assert shown.shape == (256, 128, 3)
-    # What was at the left, where there is most blue, is on top.
+    # The left edge, which is blue, is at the top.
     assert shown[4, 64, 2] > 200 > 50 > shown[-4, 64, 2]
 
 
@@ -99,14 +99,12 @@ def test_respects_the_exif_orientation(serve: Serve) -> None:
         (save(np.array([[7, 7]], np.int32), "TIFF"), [[0, 0]]),
     ],
 )
-def test_converts_unsupported_formats_to_png(
-    serve: Serve, data: bytes, shown: np.ndarray
-) -> None:
+def test_converts_unsupported_formats_to_png(serve: Serve, data: bytes, shown: np.ndarray) -> None:
     board = serve([data])
     for verb in ("picture", "thumbnail"):
-        answer = board.get(verb)
-        assert answer.headers["content-type"] == "image/png"
-        np.testing.assert_array_equal(load(answer.content), shown)
+        response = board.get(verb)
+        assert response.headers["content-type"] == "image/png"
+        np.testing.assert_array_equal(load(response.content), shown)
 
 
 def test_converts_cmyk_to_rgb(serve: Serve) -> None:
@@ -118,15 +116,17 @@ def test_converts_cmyk_to_rgb(serve: Serve) -> None:
 def test_videos_support_range_requests(serve: Serve) -> None:
     data = samples.mp4()
     board = serve([data])
-    ask = {"run": "a", "tag": "picture", "index": 0}
-    answer = board.client.get("/api/v1/images/picture", params=ask, headers={"range": "bytes=4-11"})
-    assert (answer.status_code, answer.content) == (206, data[4:12])
+    params = {"run": "a", "tag": "picture", "index": 0}
+    response = board.client.get(
+        "/api/v1/images/picture", params=params, headers={"range": "bytes=4-11"}
+    )
+    assert (response.status_code, response.content) == (206, data[4:12])
 
 
 @pytest.mark.parametrize("verb", ["about", "picture", "thumbnail", "tile", "pixels", "file"])
 def test_responses_with_a_fingerprint_are_immutable(serve: Serve, verb: str) -> None:
     board = serve([save(noise(8, 6, 3))])
     assert "immutable" in board.get(verb).headers["cache-control"]
-    ask = {"run": "a", "tag": "picture", "index": 0}
-    plain = board.client.get(f"/api/v1/images/{verb}", params=ask)
+    params = {"run": "a", "tag": "picture", "index": 0}
+    plain = board.client.get(f"/api/v1/images/{verb}", params=params)
     assert plain.headers["cache-control"] == "no-store"

@@ -1,4 +1,4 @@
-"""Tiles put together again are the picture."""
+"""Tiles cover an image at every level."""
 
 from __future__ import annotations
 
@@ -52,17 +52,17 @@ def test_last_level_is_one_tile(width: int, height: int) -> None:
 
 @given(st.integers(1, 40), st.integers(1, 40), st.integers(0, 4), st.integers(0, 9))
 def test_levels_average_pixels(width: int, height: int, level: int, seed: int) -> None:
-    """Against a plain mean; each halving may round by half a shade."""
+    """Compare with the mean of blocks; each halving may round by 0.5."""
     pixels = noise(height, width, seed=seed)
-    found = np.asarray(Raster(Image.fromarray(pixels)).get_level(level)).astype(float)
+    actual = np.asarray(Raster(Image.fromarray(pixels)).get_level(level)).astype(float)
     size = width, height
     for _ in range(level):
         size = halve_size(size)
-    assert found.shape == size[::-1]
+    assert actual.shape == size[::-1]
     scale = 2**level
     if width % scale == height % scale == 0:
         blocks = pixels.reshape(size[1], scale, size[0], scale)
-        assert abs(found - blocks.mean(axis=(1, 3))).max() <= 0.5 * level + 1e-9
+        assert abs(actual - blocks.mean(axis=(1, 3))).max() <= 0.5 * level + 1e-9
 
 
 @pytest.mark.parametrize("channels", [1, 3, 4])
@@ -102,7 +102,7 @@ def test_decodes_a_large_image_once(serve: Serve, monkeypatch: pytest.MonkeyPatc
         return original(*arguments)  # type: ignore[arg-type]
 
     original = raster.decode_image
-    monkeypatch.setattr(raster, "decode", decode)
+    monkeypatch.setattr(raster, "decode_image", decode)
     board = serve([save(Image.new("RGB", (5000, 1700), "teal"))])
     for level, x in ((0, 0), (0, 9), (1, 3), (4, 0)):
         assert board.get("tile", level=level, x=x).status_code == 200
