@@ -116,8 +116,8 @@ def _iter_layers() -> Iterator[_Layer]:
         yield _Layer(f"max_pooling2d_{number}", "pool", output_shape, (BATCH, side, side, depth))
     flat = side * side * depth
     for number, weights in enumerate(((flat, _UNITS), (_UNITS, _CLASSES)), 1):
-        input_shape, output_shape = ((BATCH, units) for units in weights)
-        yield _Layer(f"dense_{number}", "dense", input_shape, output_shape, weights)
+        inputs, units = weights
+        yield _Layer(f"dense_{number}", "dense", (BATCH, inputs), (BATCH, units), weights)
 
 
 def _iter_forward(layer: _Layer, item_bytes: int) -> Iterator[Kernel]:

@@ -113,7 +113,7 @@ class Raster:
         return Image.fromarray(np.nan_to_num(scaled).clip(0, 255).round().astype(np.uint8))
 
     def _get_range(self) -> tuple[float, float]:
-        """Return the values shown as black and white: [0, 1] for floats within it, else min and max."""
+        """Return the values shown as black and white: 0 and 1 if possible, else min and max."""
         if self._range is None:
             array = np.asarray(self._high)
             finite = array[np.isfinite(array)]
