@@ -379,7 +379,7 @@ class Log:
 
         Example:
             >>> curve = log.pr_curves("classifier", "cats")[-1]
-            >>> curve.measures.average_precision, curve.precision[0]
+            >>> curve.metrics.average_precision, curve.precision[0]
             (0.91, 0.5)
         """
         self._check_plugin(run, tag, _PR_CURVES)

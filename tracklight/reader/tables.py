@@ -302,7 +302,7 @@ class Table(Frame):
             A table that converts to pandas, Polars and Arrow like this one.
 
         Raises:
-            UsageError: ``columns="run"`` was asked for, but the table has several tags.
+            UsageError: ``columns="run"`` was given for a table of several tags.
 
         Example:
             >>> log.scalars(run="resnet/train").to_wide().to_pandas()[["loss", "accuracy"]].plot()
@@ -326,7 +326,7 @@ class Table(Frame):
 class WideTable(Frame):
     """Scalars with one row per step, or per run and step, and one column per series or tag.
 
-    In pandas the columns ``run`` and ``step`` are the index, so that the frame plots as it is.
+    In pandas the columns ``run`` and ``step`` are the index, so that the frame can be plotted directly.
     """
 
 

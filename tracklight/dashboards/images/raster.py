@@ -266,7 +266,7 @@ def encode_webp(data: bytes) -> tuple[bytes, str]:
 _SMALL_CACHE_BYTES = 48 << 20
 #: Images with more pixels are large.
 _MAX_SMALL_PIXELS = 8_000_000
-#: Room for two images of 10,000 x 10,000 pixels, so that they can be compared; kept briefly.
+#: Enough for two images of 10,000 x 10,000 pixels, so that they can be compared; kept briefly.
 _LARGE_CACHE_BYTES = 1200 << 20
 _LARGE_IDLE_S = 60.0
 
