@@ -326,7 +326,7 @@ class Table(Frame):
 class WideTable(Frame):
     """Scalars with one row per step, or per run and step, and one column per series or tag.
 
-    In pandas the columns ``run`` and ``step`` are the index, so that the frame can be plotted directly.
+    In pandas the columns ``run`` and ``step`` are the index, so that ``plot()`` works directly.
     """
 
 
