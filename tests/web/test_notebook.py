@@ -87,7 +87,7 @@ def test_a_cell_says_why_a_chart_is_empty(browser: Browser, lab: str, folder: Pa
     write_notebook(
         folder / "board.ipynb",
         "%load_ext tracklight\n%tracklight --help\n"
-        'from tracklight import notebook\nnotebook.chart("logs", tag="los", every_s=0.2)\n',
+        'from tracklight import notebook\nnotebook.chart("logs", tag="los", interval_s=0.2)\n',
     )
     page = browser.new_context(viewport={"width": 1440, "height": 1200}).new_page()
     page.goto(lab)
