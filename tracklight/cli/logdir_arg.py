@@ -236,8 +236,8 @@ def suggest_path(path: str) -> str:
     if similar is None:
         return ""
     found = os.path.join(parent, similar)
-    whole = os.path.join(found, *below)
-    return f' Did you mean "{_shorten(whole if os.path.exists(whole) else found)}"?'
+    full = os.path.join(found, *below)
+    return f' Did you mean "{_shorten(full if os.path.exists(full) else found)}"?'
 
 
 def suggest_name(name: str, known: Iterable[str], cutoff: float = 0.6, *, prefix: str = "") -> str:

@@ -134,8 +134,8 @@ class Graph:
         """
         if name not in self._indexes:
             nearest = list_similar_names(name, self._indexes)
-            advice = f' Did you mean "{nearest[0]}"?' if nearest else ""
-            raise LogError(f'No node "{name}" in the graph of run "{self.run}".{advice}')
+            hint = f' Did you mean "{nearest[0]}"?' if nearest else ""
+            raise LogError(f'No node "{name}" in the graph of run "{self.run}".{hint}')
         return self._make_node(self._indexes[name])
 
     def __repr__(self) -> str:

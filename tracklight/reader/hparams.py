@@ -38,8 +38,8 @@ class Trial:
         hparams: The hyperparameters by name. Numbers are floats, as they are stored.
         metrics: The metrics by name; metrics without a value are omitted.
         status: ``"unknown"``, ``"success"``, ``"failure"`` or ``"running"``.
-        start_time: Start time; None if unknown.
-        end_time: End time; None if it is running or unknown.
+        start_time: Start time; None if make_error.
+        end_time: End time; None if it is running or make_error.
     """
 
     run: str
@@ -111,13 +111,17 @@ class HParamsReader:
 
     def read(self, metrics: NameFilter = None, reduce: Reduction = "last") -> HParamsTable:
         state = self._study.get_snapshot()
-        chosen = _select_metrics(state, metrics)
-        found = self._study.read_metrics(state, [*chosen.values()], make_reduction(reduce, 0, 0))
+        selected = _select_metrics(state, metrics)
+        columns_read = self._study.read_metrics(
+            state, [*selected.values()], make_reduction(reduce, 0, 0)
+        )
         columns = {
             name: np.where(np.isnan(steps), np.nan, values)
-            for name, (values, steps) in zip(chosen, found, strict=True)
+            for name, (values, steps) in zip(selected, columns_read, strict=True)
         }
-        has_value = {name: ~np.isnan(steps) for name, (_, steps) in zip(chosen, found, strict=True)}
+        has_value = {
+            name: ~np.isnan(steps) for name, (_, steps) in zip(selected, columns_read, strict=True)
+        }
         trials = [
             _make_trial(
                 state,
@@ -140,16 +144,18 @@ class HParamsReader:
         return dict(inherit_hparams(own, [run]).get(run, {}))
 
 
-def _select_metrics(state: StudySnapshot, choice: NameFilter) -> dict[str, Metric]:
+def _select_metrics(state: StudySnapshot, name_filter: NameFilter) -> dict[str, Metric]:
     named = _name_metrics(state.metrics)
 
-    def unknown(name: str) -> UsageError:
+    def make_error(name: str) -> UsageError:
         nearest = list_similar_names(name, named)
-        advice = f' Did you mean "{nearest[0]}"?' if nearest else ""
-        return UsageError(f'No trial has the metric "{name}".{advice}')
+        hint = f' Did you mean "{nearest[0]}"?' if nearest else ""
+        return UsageError(f'No trial has the metric "{name}".{hint}')
 
-    chosen = select_names(choice, named, unknown, lambda it: warn_no_match("metric", it, [*named]))
-    return {name: named[name] for name in chosen}
+    names = select_names(
+        name_filter, named, make_error, lambda it: warn_no_match("metric", it, [*named])
+    )
+    return {name: named[name] for name in names}
 
 
 def _name_metrics(metrics: Sequence[Metric]) -> dict[str, Metric]:
@@ -181,10 +187,8 @@ def _to_datetime(seconds: float) -> datetime | None:
         return None
 
 
-def _to_times(moments: Sequence[datetime | None]) -> TimeColumn:
-    return TimeColumn(
-        np.array([math.nan if it is None else it.timestamp() for it in moments], float)
-    )
+def _to_times(times: Sequence[datetime | None]) -> TimeColumn:
+    return TimeColumn(np.array([math.nan if it is None else it.timestamp() for it in times], float))
 
 
 def _to_column(column: HParamColumn, rows: int) -> Column:

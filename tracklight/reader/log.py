@@ -136,8 +136,8 @@ class Log:
         self.close()
 
     def __repr__(self) -> str:
-        places = ", ".join(root.path for root in self.roots)
-        return f"<Log of {places}: {len(self.runs):,} runs, {self.points:,} points>"
+        paths = ", ".join(root.path for root in self.roots)
+        return f"<Log of {paths}: {len(self.runs):,} runs, {self.points:,} points>"
 
     def _repr_html_(self) -> str:
         runs = self._get_runs()
@@ -414,8 +414,8 @@ class Log:
         name = tag if tag in names else split_mesh_tag(tag)[0]
         if name not in names:
             self._check_plugin(run, tag, _MESH, known=names)
-        moments = join_mesh_parts(locate_mesh_parts(self._catalog, run, name))
-        return Values(MeshRows(run, name, moments), partial(read_mesh, self._catalog, moments))
+        steps = join_mesh_parts(locate_mesh_parts(self._catalog, run, name))
+        return Values(MeshRows(run, name, steps), partial(read_mesh, self._catalog, steps))
 
     def graph(self, run: str, tag: str | None = None) -> Graph:
         """Return a logged graph as nodes and edges; the last one if there are several.

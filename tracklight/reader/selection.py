@@ -40,29 +40,29 @@ def select_names(
     names = tuple(dict.fromkeys(names))
     if name_filter is None:
         return names
-    choosers = [name_filter] if isinstance(name_filter, str | re.Pattern) else list(name_filter)
+    patterns = [name_filter] if isinstance(name_filter, str | re.Pattern) else list(name_filter)
     known = frozenset(names)
     selected: set[str] = set()
-    for chooser in choosers:
-        if isinstance(chooser, str) and chooser in known:
-            selected.add(chooser)
+    for pattern in patterns:
+        if isinstance(pattern, str) and pattern in known:
+            selected.add(pattern)
             continue
-        match = _compile(chooser, make_error)
-        found = [name for name in names if match(name)]
-        if not found:
-            on_no_match(chooser if isinstance(chooser, str) else chooser.pattern)
-        selected.update(found)
+        matches = _compile(pattern, make_error)
+        matching = [name for name in names if matches(name)]
+        if not matching:
+            on_no_match(pattern if isinstance(pattern, str) else pattern.pattern)
+        selected.update(matching)
     return tuple(name for name in names if name in selected)
 
 
 def _compile(
-    chooser: NamePattern, unknown: Callable[[str], TracklightError]
+    pattern: NamePattern, make_error: Callable[[str], TracklightError]
 ) -> Callable[[str], object]:
-    if isinstance(chooser, re.Pattern):
-        return chooser.search
-    if is_plain_name(chooser):
-        raise unknown(chooser)
-    return compile_pattern(chooser)
+    if isinstance(pattern, re.Pattern):
+        return pattern.search
+    if is_plain_name(pattern):
+        raise make_error(pattern)
+    return compile_pattern(pattern)
 
 
 def warn_no_match(noun: str, pattern: str, known: Sequence[str]) -> None:
@@ -86,8 +86,8 @@ def _suggest_names(noun: str, pattern: str, known: Sequence[str]) -> str:
         match = compile_glob(deeper).fullmatch
         if any(match(name) for name in known):
             return f'"*" does not match "/"; did you mean "{deeper}"?'
-    words = re.sub(r"[*?\[\]^$]+", "", pattern.removeprefix(REGEX_PREFIX))
-    nearest = list_similar_names(words, known, limit=_MAX_NAMED, cutoff=0.3)
+    text = re.sub(r"[*?\[\]^$]+", "", pattern.removeprefix(REGEX_PREFIX))
+    nearest = list_similar_names(text, known, limit=_MAX_NAMED, cutoff=0.3)
     if nearest:
         return f"Similar {noun}s: {_quote(nearest)}."
     more = ", …" if len(known) > _MAX_NAMED else ""

@@ -1,4 +1,4 @@
-"""Columns of one length, and their conversion to pandas, Polars and Arrow.
+"""`Table`, `WideTable` and their base `Frame`: columns that convert to pandas, Polars and Arrow.
 
 Every table of the reading API is a `Frame`. Wall times are seconds as NumPy arrays and become
 timezone-aware datetimes (UTC) in the other libraries.
@@ -107,8 +107,8 @@ class Frame:
             return _to_array(self._columns[column])
         except KeyError:
             nearest = list_similar_names(str(column), self._columns)
-            advice = f'; did you mean "{nearest[0]}"?' if nearest else ""
-            raise KeyError(f'no column "{column}"{advice}') from None
+            hint = f'; did you mean "{nearest[0]}"?' if nearest else ""
+            raise KeyError(f'no column "{column}"{hint}') from None
 
     def __repr__(self) -> str:
         columns = [*self.columns[:10], *(["…"] if len(self.columns) > 10 else [])]
@@ -248,11 +248,9 @@ def _to_arrow(pa: Any, column: Column) -> Any:
 def check_one_of(name: str, value: str, allowed: Sequence[str]) -> None:
     """Raise UsageError if the value of an argument is not allowed."""
     if value not in allowed:
-        words = ", ".join(f'"{word}"' for word in allowed)
-        raise UsageError(f'{name}="{value}" is not one of {words}')
+        options = ", ".join(f'"{option}"' for option in allowed)
+        raise UsageError(f'{name}="{value}" is not one of {options}')
 
-
-# Points of many series as one table: long, or wide with a column per series.
 
 WideColumns = Literal["tag", "run", "run/tag"]
 
@@ -356,12 +354,12 @@ def _fill(
     series: Sequence[Series], labels: Sequence[str], row_of: Int64, rows: int
 ) -> dict[str, NDArray[Any]]:
     """Return one column per label; integers stay integers where no row is missing."""
-    places: dict[str, list[tuple[Int64, NDArray[Any]]]] = {}
+    parts_by_label: dict[str, list[tuple[Int64, NDArray[Any]]]] = {}
     bounds = pairwise(accumulate((len(one) for one in series), initial=0))
     for label, one, (start, stop) in zip(labels, series, bounds, strict=True):
-        places.setdefault(label, []).append((row_of[start:stop], one.value))
+        parts_by_label.setdefault(label, []).append((row_of[start:stop], one.value))
     cells: dict[str, NDArray[Any]] = {}
-    for label, parts in places.items():
+    for label, parts in parts_by_label.items():
         values = _join_values([value for _, value in parts])
         where = np.concatenate([rows_of for rows_of, _ in parts])
         is_full = len(np.unique(where)) == rows

@@ -69,11 +69,11 @@ class Values(Sequence[Item]):
     """
 
     def __init__(
-        self, rows: ValueRows, read: Callable[[int], Item], chosen: Int64 | None = None
+        self, rows: ValueRows, read: Callable[[int], Item], selected: Int64 | None = None
     ) -> None:
         self._rows = rows
         self._read = read
-        self._selected = rows.write_order() if chosen is None else chosen
+        self._selected = rows.write_order() if selected is None else selected
         self.run, self.tag = rows.run, rows.tag
         self.step: Int64 = rows.step[self._selected]
         self.wall_time: Float64 = rows.wall_time[self._selected]
@@ -134,7 +134,7 @@ class Values(Sequence[Item]):
         Raises:
             LogError: No value was logged at this step.
         """
-        found = np.flatnonzero(self.step == step)
-        if not len(found):
+        matching = np.flatnonzero(self.step == step)
+        if not len(matching):
             raise LogError(f'"{self.tag}" in run "{self.run}" has no value at step {step}')
-        return self[int(found[-1])]
+        return self[int(matching[-1])]
