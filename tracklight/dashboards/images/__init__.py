@@ -1,9 +1,9 @@
 """The Images dashboard: the images and videos of every step.
 
 `schemas` declares requests and responses. `header` detects the format of a logged file and reads
-its header, `raster` decodes and encodes pixels, `rendering` builds the responses from both, and
-`export` makes downloads and the static export. The package may import `tracklight.plugin`,
-`tracklight.analysis` and what is below them. Start reading at `Images.routes`.
+its header, `raster` decodes and encodes pixels, and `rendering` builds the responses, downloads and
+the static export from both. The package may import `tracklight.plugin`, `tracklight.analysis` and
+what is below them. Start reading at `Images.routes`.
 """
 
 from __future__ import annotations
@@ -18,8 +18,12 @@ from tracklight.analysis.media.values import (
     has_fingerprint,
     list_steps,
 )
-from tracklight.dashboards.images.export import export_value, make_archive, make_file
-from tracklight.dashboards.images.rendering import ImageRenderer
+from tracklight.dashboards.images.rendering import (
+    ImageRenderer,
+    export_value,
+    make_archive,
+    make_file,
+)
 from tracklight.dashboards.images.schemas import (
     ArchiveRequest,
     ImageInfoResponse,
