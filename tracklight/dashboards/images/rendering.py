@@ -1,7 +1,7 @@
 """Build the responses of the Images dashboard.
 
-`ImageRenderer` returns originals, thumbnails, tiles and pixel values. `make_file` and `make_archive`
-make downloads, and `export_value` makes the static export.
+`ImageRenderer` returns originals, thumbnails, tiles and pixel values. `make_file` and
+`make_archive` make downloads, and `export_value` makes the static export.
 """
 
 from __future__ import annotations
