@@ -4,8 +4,8 @@
     log = tracklight.open("logs")             # read logs from Python
     board = tracklight.serve("logs")          # serve the dashboards
 
-``__all__`` is the public API. Names are imported on first use, so that a training job that only logs
-never loads the index or the web server.
+``__all__`` is the public API. Names are imported on first use, so that a training job that only
+logs never loads the index or the web server.
 """
 
 from __future__ import annotations
