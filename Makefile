@@ -21,7 +21,7 @@ WEB    := $(shell find web -type f -not -path '*/node_modules/*' -not -path '*/t
 .PHONY: run test test-all test-web coverage check check-python check-web bench docs format pins clean help
 
 run: .make/kernel .make/web  ## Serve LOGDIR, or a demo log where none is given (ARGS="--port 7000")
-	@test -n "$(LOGDIR)" || test -d demo-logs || $(BIN)/python -m tracklight.cli.demo demo-logs
+	@test -n "$(LOGDIR)" || test -d demo-logs || $(BIN)/tracklight demo demo-logs
 	$(BIN)/tracklight --logdir "$(or $(LOGDIR),demo-logs)" $(ARGS)
 
 test: .make/test test-web  ## Run the quick tests: units, the page, a browser smoke test; no framework is needed

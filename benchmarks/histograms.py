@@ -32,7 +32,7 @@ def measure(quick: bool) -> Iterator[Row]:
     logdir, times = get_histograms(shape), 1 if quick else 5
     with start_chromium() as browser:
         with board.start_tracklight(logdir) as site:
-            _wait(site, "api/histograms/steps", shape)
+            _wait(site, "api/v1/histograms/steps", shape)
             ours = {
                 name: _time(browser, f"{site.url}?tab={name}", OUR_CHART, times)
                 for name in THEIR_CARDS

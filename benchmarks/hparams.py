@@ -98,7 +98,7 @@ def _wait_until_read(site: Website, runs: int) -> None:
     """Wait until all trials are loaded, as for TensorBoard; each server has then replied once."""
     while site.get("api/status")["status"]["loading"] or len(site.get("api/runs")["runs"]) < runs:
         time.sleep(0.2)
-    site.read("api/hparams/sessions", how="last")
+    site.read("api/v1/hparams/sessions", how="last")
 
 
 def _look(browser: Browser, site: Website) -> tuple[float, float, float]:

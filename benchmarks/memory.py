@@ -26,7 +26,7 @@ def measure(quick: bool) -> Iterator[Row]:
     logdir = get_scalars(shape)
     with board.start_tracklight(logdir) as site:
         _wait(site, board.read_last_step, shape)
-        site.post("api/scalars/query", {"charts": [{"id": TAG, "tags": [TAG]}]})
+        site.post("api/v1/scalars/query", {"charts": [{"id": TAG, "tags": [TAG]}]})
         ours = _weigh(site)
     for flags, note in PEERS.items():
         with peers.start_tensorboard(logdir, *flags) as site:

@@ -44,7 +44,7 @@ async () => {
   for (;;) {
     await new Promise(resolve => requestAnimationFrame(resolve));
     const asked = performance.getEntriesByType('resource').slice(seen)
-      .filter(entry => entry.name.endsWith('api/scalars/query')).at(-1);
+      .filter(entry => entry.name.endsWith('api/v1/scalars/query')).at(-1);
     const drawn = performance.getEntriesByName('chart-drawn').at(-1);
     if (asked && drawn && drawn.startTime > asked.responseEnd)
       return { ms: drawn.startTime - asked.startTime, bytes: asked.encodedBodySize };
@@ -202,7 +202,7 @@ def _wait(site: Website, read_last_step: Callable[..., int], shape: Scalars) -> 
 
 def _wait_for_all(site: Website, shape: Scalars) -> None:
     while (
-        site.get("api/status")["status"]["loading"]
-        or len(site.get("api/runs")["runs"]) < shape.runs
+        site.get("api/v1/status")["status"]["loading"]
+        or len(site.get("api/v1/runs")["runs"]) < shape.runs
     ):
         time.sleep(0.2)

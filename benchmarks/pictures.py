@@ -128,8 +128,8 @@ def _measure_growth(site: Website, shape: Images, count: int) -> Row:
 
 def _look_at(site: Website, ask: dict[str, str], parts: int) -> None:
     for part in range(parts):
-        site.read("api/images/thumbnail", **ask, part=str(part), size="256")
-        site.read("api/images/pixels", **ask, part=str(part), width="8", height="8")
+        site.read("api/v1/images/thumbnail", **ask, part=str(part), size="256")
+        site.read("api/v1/images/pixels", **ask, part=str(part), width="8", height="8")
 
 
 def _wait_for_us(site: Website, shape: Images) -> None:

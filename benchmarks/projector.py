@@ -136,7 +136,7 @@ def _time_layout(site: Website, method: dict[str, Any]) -> tuple[float, float]:
     """Return the seconds of a layout and its trustworthiness."""
     (row,) = _wait_for_rows(site)
     began = time.perf_counter()
-    job = site.post("api/projector/project", {"id": row["id"], "method": method})
+    job = site.post("api/v1/projector/project", {"id": row["id"], "method": method})
     while job["state"] in ("waiting", "running"):
         if time.perf_counter() - began > _PATIENCE_S:
             raise TimeoutError("the layout was never ready")
@@ -146,7 +146,7 @@ def _time_layout(site: Website, method: dict[str, Any]) -> tuple[float, float]:
     if job["state"] != "done":
         raise RuntimeError(job["problem"])
     taken_s = time.perf_counter() - began
-    return taken_s, float(site.get("api/projector/quality", job=job["job"])["trust"])
+    return taken_s, float(site.get("api/v1/projector/quality", job=job["job"])["trust"])
 
 
 def _time_search(site: Website) -> float:
@@ -156,7 +156,7 @@ def _time_search(site: Website) -> float:
     taken = []
     for _ in range(5):
         began = time.perf_counter()
-        site.post("api/projector/search", ask)
+        site.post("api/v1/projector/search", ask)
         taken.append(time.perf_counter() - began)
     return min(taken)
 
@@ -164,7 +164,7 @@ def _time_search(site: Website) -> float:
 def _wait_for_rows(site: Website) -> list[dict[str, Any]]:
     """Wait until the log is loaded, and return the embeddings."""
     while True:
-        rows: list[dict[str, Any]] = site.get("api/projector/embeddings")["embeddings"]
+        rows: list[dict[str, Any]] = site.get("api/v1/projector/embeddings")["embeddings"]
         if rows:
             return rows
         time.sleep(0.05)

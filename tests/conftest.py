@@ -71,7 +71,7 @@ def data_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Keep notes that tests write out of the user's data directory."""
     folder = tmp_path_factory.mktemp("data")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TRACKLIGHT_DATA", str(folder))
+        patch.setenv("TRACKLIGHT_DATA_DIR", str(folder))
         yield folder
 
 

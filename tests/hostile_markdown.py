@@ -132,7 +132,7 @@ _MARKDOWN = r"""
 [x](file:///etc/passwd)
 [x](blob:http://localhost/1)
 [x](//evil.test/x)
-[x](/api/status)
+[x](/api/v1/status)
 [x](#fullscreen)
 [x](https://example.test/"onmouseover="hit(1))
 [x](https://example.test/ "t\" onmouseover=\"hit(1)")

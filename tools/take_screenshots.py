@@ -53,7 +53,7 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(VIEWS))
     names = parser.parse_args().names or [*VIEWS]
     with tempfile.TemporaryDirectory(prefix="tracklight-screenshots-") as folder:
-        os.environ["TRACKLIGHT_DATA"] = folder  # do not show the notes of the user
+        os.environ["TRACKLIGHT_DATA_DIR"] = folder  # do not show the notes of the user
         logdir = Path(folder) / "demo"
         write_demo(logdir)
         with tracklight.serve(logdir, cache=False) as board, sync_playwright() as playwright:
@@ -94,7 +94,7 @@ def _wait_until_still(page: Page) -> bytes:
 def _wait_until_read(url: str) -> None:
     status = ""
     while status != "ok":
-        with urllib.request.urlopen(url + "api/health") as answer:
+        with urllib.request.urlopen(url + "api/v1/health") as answer:
             status = msgspec.json.decode(answer.read())["status"]
 
 

@@ -1,7 +1,11 @@
-"""Read, show and write TensorBoard logs.
+"""Log, read and serve TensorBoard logs.
 
-The names below are all that tracklight promises. All but the light ones are imported when first
-asked for, so that a training job that only logs never loads the index or the web server.
+    run = tracklight.run("logs/first")        # log from a training loop
+    log = tracklight.open("logs")             # read logs from Python
+    board = tracklight.serve("logs")          # serve the dashboards
+
+``__all__`` is the public API. Names are imported on first use, so that a training job that only
+logs never loads the index or the web server.
 """
 
 from __future__ import annotations
@@ -13,7 +17,7 @@ from tracklight import errors
 
 if TYPE_CHECKING:
     from tracklight import hparams, notebook, projector, summary
-    from tracklight.profiler import recording
+    from tracklight.profiler import profile
     from tracklight.reader import (
         Graph,
         HParamsTable,
@@ -53,16 +57,25 @@ __all__ = [
     "hparams",
     "notebook",
     "open",
+    "profile",
     "projector",
-    "recording",
     "run",
     "serve",
     "summary",
 ]
 
-_MODULES = {"hparams", "notebook", "projector", "summary"}
+#: Modules that are attributes of the package.
+_LAZY_MODULES = {
+    "hparams": "tracklight.hparams",
+    "notebook": "tracklight.notebook",
+    "projector": "tracklight.projector",
+    "summary": "tracklight.summary",
+    # Replaces `from tensorboard import program` in existing scripts.
+    "program": "tracklight.cli.program",
+}
 
-_HOMES = {
+#: The module that defines each public name.
+_LAZY_NAMES = {
     "asgi": "tracklight.server.serve",
     "Audio": "tracklight.runs",
     "Board": "tracklight.server.serve",
@@ -90,11 +103,11 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    if name in _MODULES:
-        return importlib.import_module(f"tracklight.{name}")
-    if name not in _HOMES:
+    if name in _LAZY_MODULES:
+        return importlib.import_module(_LAZY_MODULES[name])
+    if name not in _LAZY_NAMES:
         raise AttributeError(f"module 'tracklight' has no attribute {name!r}")
-    value: object = getattr(importlib.import_module(_HOMES[name]), name)
+    value: object = getattr(importlib.import_module(_LAZY_NAMES[name]), name)
     globals()[name] = value
     return value
 

@@ -1,4 +1,4 @@
-"""``python -m tracklight`` is the command ``tracklight``."""
+"""``python -m tracklight`` runs the ``tracklight`` command."""
 
 from __future__ import annotations
 

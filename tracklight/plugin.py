@@ -132,7 +132,7 @@ Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 @dataclass(frozen=True)
 class Route:
-    """One HTTP route of a dashboard, below ``api/<name>/``.
+    """One HTTP route of a dashboard, below ``api/v1/<name>/``.
 
     The docstring of the handler becomes the documentation of the route (OpenAPI).
     """
@@ -148,9 +148,9 @@ class Route:
     method: Method = "POST"
     etag: Callable[[], str] | None = None
     """Returns a text that changes whenever the response may have changed; browsers then revalidate
-    instead of fetching the response again."""
+    their copy instead of fetching it again."""
     immutable: Callable[[Any], bool] | None = None
-    """Returns whether the response to this request never changes; browsers then keep it."""
+    """Returns whether the response to this request never changes; browsers then cache it."""
     mutates: bool = False
     """The handler changes stored data: refused for other sites and by read-only servers."""
     upload_bytes: int | None = None
@@ -178,7 +178,7 @@ class Dashboard(ABC):
 
     @abstractmethod
     def routes(self) -> Sequence[Route]:
-        """Return the HTTP routes below ``api/<name>/``."""
+        """Return the HTTP routes below ``api/v1/<name>/``."""
 
     def prepare(self) -> None:  # noqa: B027  optional
         """Warm caches once the log has been read for the first time.
@@ -192,7 +192,7 @@ class Dashboard(ABC):
     def export_static(self, runs: Sequence[str]) -> Iterable[tuple[str, object]]:
         """Yield what a static export of these runs contains, as pairs of path and response.
 
-        A GET of the path below ``api/<name>/`` gets that response in the exported page, so that
+        A GET of the path below ``api/v1/<name>/`` gets that response in the exported page, so that
         the web part works without a server. Without any, the export has no tab for the dashboard.
         """
         return ()

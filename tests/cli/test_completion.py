@@ -19,7 +19,7 @@ def write_script(shell: str, capfd: pytest.CaptureFixture[str]) -> str:
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
 @pytest.mark.parametrize(
-    ("words", "found"),
+    ("words", "expected"),
     [
         (["ins"], {"inspect"}),
         (["--path"], {"--path-prefix"}),
@@ -36,23 +36,23 @@ def write_script(shell: str, capfd: pytest.CaptureFixture[str]) -> str:
     ],
 )
 def test_bash_completes(
-    words: list[str], found: set[str], capfd: pytest.CaptureFixture[str]
+    words: list[str], expected: set[str], capfd: pytest.CaptureFixture[str]
 ) -> None:
     script = write_script("bash", capfd)
     given = " ".join(word or "''" for word in words)
     line = f"COMP_WORDS=(tracklight {given}); COMP_CWORD={len(words)}"
-    answer = subprocess.run(
+    finished = subprocess.run(
         ["bash", "-c", f'{script}\n{line}\n_tracklight\nprintf "%s\\n" "${{COMPREPLY[@]}}"'],
         capture_output=True,
         text=True,
         check=True,
     )
-    assert set(answer.stdout.split()) == found
-    assert answer.stderr == ""
+    assert set(finished.stdout.split()) == expected
+    assert finished.stderr == ""
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_every_command_and_flag_is_in_the_script(
+def test_script_contains_every_command_and_flag(
     shell: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     script = write_script(shell, capfd)
@@ -62,7 +62,7 @@ def test_every_command_and_flag_is_in_the_script(
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_the_shell_takes_its_script(shell: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_shell_accepts_its_script(shell: str, capfd: pytest.CaptureFixture[str]) -> None:
     program = shutil.which("pwsh" if shell == "powershell" else shell)
     if program is None:
         pytest.skip(f"there is no {shell}")
@@ -71,8 +71,8 @@ def test_the_shell_takes_its_script(shell: str, capfd: pytest.CaptureFixture[str
         command = [program, "-NoProfile", "-Command", "-"]
     else:
         command = [program, "-n"]
-    answer = subprocess.run(command, input=script, capture_output=True, text=True, check=True)
-    assert answer.stderr == ""
+    finished = subprocess.run(command, input=script, capture_output=True, text=True, check=True)
+    assert finished.stderr == ""
 
 
 def test_zsh_completes_the_flags_of_the_command(capfd: pytest.CaptureFixture[str]) -> None:
@@ -83,7 +83,7 @@ def test_zsh_completes_the_flags_of_the_command(capfd: pytest.CaptureFixture[str
 
 @pytest.mark.skipif(shutil.which("fish") is None, reason="there is no fish")
 @pytest.mark.parametrize(
-    ("line", "found"),
+    ("line", "expected"),
     [
         ("tracklight ins", {"inspect"}),
         ("tracklight export --format ", {*FORMATS}),
@@ -91,20 +91,20 @@ def test_zsh_completes_the_flags_of_the_command(capfd: pytest.CaptureFixture[str
         ("tracklight completion p", {"powershell"}),
     ],
 )
-def test_fish_completes(line: str, found: set[str], capfd: pytest.CaptureFixture[str]) -> None:
+def test_fish_completes(line: str, expected: set[str], capfd: pytest.CaptureFixture[str]) -> None:
     script = write_script("fish", capfd)
-    answer = subprocess.run(
+    finished = subprocess.run(
         ["fish", "--no-config", "-c", f"{script}\ncomplete -C '{line}'"],
         capture_output=True,
         text=True,
         check=True,
     )
-    assert {it.partition("\t")[0] for it in answer.stdout.splitlines()} == found
+    assert {it.partition("\t")[0] for it in finished.stdout.splitlines()} == expected
 
 
 @pytest.mark.skipif(shutil.which("pwsh") is None, reason="there is no PowerShell")
 @pytest.mark.parametrize(
-    ("line", "found"),
+    ("line", "expected"),
     [
         ("tracklight ins", {"inspect"}),
         ("tracklight export --for", {"--format"}),
@@ -114,24 +114,26 @@ def test_fish_completes(line: str, found: set[str], capfd: pytest.CaptureFixture
     ],
 )
 def test_powershell_completes(
-    line: str, found: set[str], capfd: pytest.CaptureFixture[str]
+    line: str, expected: set[str], capfd: pytest.CaptureFixture[str]
 ) -> None:
     script = write_script("powershell", capfd)
     ask = f"(TabExpansion2 '{line}' {len(line)}).CompletionMatches.CompletionText"
-    answer = subprocess.run(
+    finished = subprocess.run(
         ["pwsh", "-NoProfile", "-Command", f"{script}\n{ask}"],
         capture_output=True,
         text=True,
         check=True,
     )
-    assert set(answer.stdout.split()) == found
+    assert set(finished.stdout.split()) == expected
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_values_of_choices_are_in_the_script(shell: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_script_contains_the_values_of_choices(
+    shell: str, capfd: pytest.CaptureFixture[str]
+) -> None:
     script = write_script(shell, capfd)
     separator = "', '" if shell == "powershell" else " "
     assert separator.join(FORMATS) in script
     assert separator.join(SHELLS) in script
-    # PowerShell takes typographic quotation marks for plain ones.
+    # PowerShell treats typographic quotation marks like plain ones.
     assert script.isascii()

@@ -9,8 +9,8 @@ from tracklight.errors import UsageError
 
 
 @pytest.fixture(autouse=True)
-def own_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty current directory, and an empty home for settings."""
+def isolated_config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Use an empty current directory and an empty configuration directory."""
     here = tmp_path / "here"
     here.mkdir()
     monkeypatch.chdir(here)
@@ -24,20 +24,20 @@ def write(text: str, path: Path = Path("tracklight.toml")) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-def test_settings_stand_before_flags() -> None:
+def test_flags_override_settings() -> None:
     write('logdir = "logs"\nexclude = ["*/debug"]\n[serve]\nport = 7000\nwindow_title = "Lab"\n')
 
     flags = parse_flags([])
     assert (flags.logdir, flags.port, flags.window_title) == ("logs", 7000, "Lab")
     assert flags.exclude == ["*/debug"]
-    assert flags.notes == ["settings are taken from tracklight.toml, too"]
+    assert flags.notes == ["using settings from tracklight.toml"]
 
     flags = parse_flags(["other", "--port=1", "--exclude=x"])
     assert (flags.directories, flags.logdir, flags.port) == (["other"], None, 1)
     assert flags.exclude == ["*/debug", "x"]
 
 
-def test_what_is_for_one_command_is_not_for_another() -> None:
+def test_ignores_settings_of_other_commands() -> None:
     write('port = 1\nlogdir = ["a:x", "b:y"]\n[serve]\nport = 2\n[inspect]\ncache = true\n')
     assert parse_flags(["serve"]).port == 2
     inspect = parse_flags(["inspect"])
@@ -57,12 +57,12 @@ def test_what_is_for_one_command_is_not_for_another() -> None:
         ('alert = "loss nan"', "alert", ["loss nan"]),
     ],
 )
-def test_values_have_the_types_of_toml(line: str, name: str, value: object) -> None:
+def test_accepts_toml_types(line: str, name: str, value: object) -> None:
     write(line)
     assert getattr(parse_flags(["logs"]), name) == value
 
 
-def test_the_users_own_file_is_for_where_there_is_none(tmp_path: Path) -> None:
+def test_falls_back_to_the_user_config(tmp_path: Path) -> None:
     write("[serve]\nport = 1\n", tmp_path / "config" / "tracklight" / "tracklight.toml")
     assert parse_flags(["logs"]).port == 1
     write("[serve]\nport = 2\n")
@@ -73,10 +73,10 @@ def test_the_users_own_file_is_for_where_there_is_none(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "sentence"),
+    ("text", "message"),
     [
-        ("port = ", "tracklight.toml: this is no TOML"),
-        ("prot = 1", 'there is no setting "prot"; nearest: "port"'),
+        ("port = ", "tracklight.toml: invalid TOML"),
+        ("prot = 1", r'there is no setting "prot"\. Did you mean "port"\?'),
         ("serve = 1", r"below \[serve\]"),
         ("[inspect]\nport = 1", 'there is no setting "port"'),
         ("port = [1]", r'"port" cannot be \[1\]'),
@@ -84,19 +84,19 @@ def test_the_users_own_file_is_for_where_there_is_none(tmp_path: Path) -> None:
         ("port = 70000", "not a port"),
     ],
 )
-def test_what_is_wrong_with_the_file_is_told(text: str, sentence: str) -> None:
+def test_reports_invalid_files(text: str, message: str) -> None:
     write(text)
-    with pytest.raises(UsageError, match=sentence):
+    with pytest.raises(UsageError, match=message):
         parse_flags(["logs"])
 
 
 @pytest.mark.parametrize(
     "text", ["bind-all = true", "no_token = true", '[export]\nout = "x.csv"', 'auth = ["a:b"]']
 )
-def test_a_file_that_merely_lies_here_opens_no_door(text: str, tmp_path: Path) -> None:
+def test_rejects_sensitive_settings_from_the_current_directory(text: str, tmp_path: Path) -> None:
     write(text)
     command = "export" if "export" in text else "serve"
-    with pytest.raises(UsageError, match=r"merely lies here; .* --config tracklight\.toml"):
+    with pytest.raises(UsageError, match=r"current directory; .* --config tracklight\.toml"):
         parse_flags([command, "logs"])
     assert parse_flags([command, "logs", "--config=tracklight.toml"]).command == command
     Path("tracklight.toml").unlink()
@@ -104,6 +104,6 @@ def test_a_file_that_merely_lies_here_opens_no_door(text: str, tmp_path: Path) -
     assert parse_flags([command, "logs"]).command == command
 
 
-def test_a_file_that_is_not_there_is_told() -> None:
+def test_reports_a_missing_config_file() -> None:
     with pytest.raises(UsageError, match=r"none\.toml: No such file"):
         parse_flags(["logs", "--config=none.toml"])

@@ -1,4 +1,4 @@
-"""The command; what the demo log holds is tested in tests/cli/test_demo_log.py."""
+"""The `demo` command; test_demo_log.py tests the contents of the log."""
 
 from __future__ import annotations
 
@@ -8,28 +8,23 @@ from pathlib import Path
 import pytest
 
 from tests.small_log import NAME
-from tracklight.cli import demo_command, main, serve
-from tracklight.errors import UsageError
+from tracklight.cli import demo, main, serve
 from tracklight.index.catalog import Catalog
 from tracklight.server.app import Settings
 
 
 @pytest.fixture(autouse=True)
 def quick_demo(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Writes an empty run in the place of a log that takes seconds."""
+    """Write an empty run instead of a log that takes seconds."""
 
     def write(folder: Path) -> None:
-        if folder.exists() and any(folder.iterdir()):
-            raise UsageError(f'"{folder}" is not empty')
         folder.mkdir(parents=True, exist_ok=True)
         (folder / NAME).touch()
 
-    monkeypatch.setattr(demo_command, "write_demo", write)
+    monkeypatch.setattr(demo, "write_demo", write)
 
 
-def test_a_demo_is_written_where_it_is_asked_for(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_writes_the_log_to_a_directory(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "demo"
     assert main(["demo", str(folder)]) == 0
     assert capfd.readouterr().out.endswith(f"tracklight --logdir {folder}\n")
@@ -37,19 +32,19 @@ def test_a_demo_is_written_where_it_is_asked_for(
     assert main(["demo", str(folder)]) == 2
 
 
-def test_a_demo_is_shown_and_gone_after(
+def test_serves_and_deletes_a_temporary_log(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    shown: list[Path] = []
+    served: list[Path] = []
 
     def run(catalog: Catalog, settings: Settings, announce: Callable[[str], None]) -> None:
         catalog.refresh()
         assert [run.name for run in catalog.runs()] == ["."]
         assert settings == Settings(port=0, window_title="tracklight demo")
-        shown.append(Path(catalog.roots[0].path))
+        served.append(Path(catalog.roots[0].path))
 
     monkeypatch.setattr(serve, "run_server", run)
     assert main(["demo", "--port=0"]) == 0
-    assert not shown[0].exists()
+    assert not served[0].exists()
     lines = capfd.readouterr().err.splitlines()
     assert lines and all(line.startswith("tracklight: ") for line in lines)

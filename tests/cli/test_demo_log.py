@@ -83,7 +83,7 @@ def test_runs(logdir: Path) -> None:
     assert names == {*single, *models, *trials, *grid, *parts}
 
 
-def test_every_kind_of_data_is_there_and_decodes(logdir: Path) -> None:
+def test_has_decodable_data_of_every_kind(logdir: Path) -> None:
     plugins: dict[str, int] = defaultdict(int)
     for run in list_runs(logdir):
         plugin_of: dict[bytes, str] = {}
@@ -115,14 +115,14 @@ def test_every_kind_of_data_is_there_and_decodes(logdir: Path) -> None:
     }
 
 
-def test_time_goes_on_over_the_past_hours(logdir: Path) -> None:
+def test_wall_times_increase_over_the_past_hours(logdir: Path) -> None:
     times = [event.wall_time for run in list_runs(logdir) for event in iter_events(run)]
 
     assert NOW - 8 * 3600 < min(times) < NOW - 4 * 3600
     assert NOW - 15 * 60 < max(times) <= NOW
 
 
-def test_learning_is_seen(logdir: Path) -> None:
+def test_loss_decreases(logdir: Path) -> None:
     _, losses = read_scalar(logdir / "sweep/lr=0.03,bn/train", b"loss")
     _, accuracies = read_scalar(logdir / "sweep/lr=0.03,bn/validation", b"accuracy")
 
@@ -149,17 +149,17 @@ def test_one_trial_is_resumed(logdir: Path) -> None:
     assert steps[-1] == 5990
 
 
-def test_the_grid_shows_what_is_best(logdir: Path) -> None:
-    def reach(trial: GridTrial) -> float:
+def test_grid_search_has_a_clear_optimum(logdir: Path) -> None:
+    def get_accuracy(trial: GridTrial) -> float:
         _, accuracies = read_scalar(logdir / f"grid/{trial.name}/validation", b"accuracy")
         return float(accuracies[-1])
 
-    best = max((trial for trial in GRID if not trial.diverges), key=reach)
+    best = max((trial for trial in GRID if not trial.diverges), key=get_accuracy)
     assert (best.units, best.dropout, best.learning_rate) == (128, 0.1, 0.1)
-    assert 0.85 < reach(best) < 1
+    assert 0.85 < get_accuracy(best) < 1
 
 
-def test_a_profile_says_what_to_do_and_the_next_one_that_it_worked(logdir: Path) -> None:
+def test_second_profile_follows_the_findings_of_the_first(logdir: Path) -> None:
     def read(name: str) -> Trace:
         (path,) = (logdir / "flowers" / name).glob("plugins/profile/*/*.xplane.pb")
         return open_capture(path)
@@ -185,8 +185,8 @@ def test_graph_is_connected(logdir: Path) -> None:
     assert max(name.count(b"/") for name in names) >= 4
 
 
-def test_graphs_of_models_are_whole(logdir: Path) -> None:
-    """Every input is there, and the step that was recorded is of nodes of the graph."""
+def test_model_graphs_are_complete(logdir: Path) -> None:
+    """All inputs exist, and the recorded step refers to nodes of the graph."""
     for run in ("resnet50", "storyteller/small", "storyteller/large"):
         events = {event.WhichOneof("what"): event for event in iter_events(logdir / run)}
         nodes = proto.parse("GraphDef", events["graph_def"].graph_def).node
@@ -205,7 +205,7 @@ def test_graphs_of_models_are_whole(logdir: Path) -> None:
     assert len(stats.dev_stats) == 2
 
 
-def test_projector_files_fit_together(logdir: Path) -> None:
+def test_projector_files_are_consistent(logdir: Path) -> None:
     folder = logdir / "embeddings"
     vectors = np.loadtxt(folder / "tensors.tsv")
     header, *labels = (folder / "metadata.tsv").read_text().splitlines()
@@ -219,7 +219,7 @@ def test_projector_files_fit_together(logdir: Path) -> None:
         assert (folder / name).exists()
 
 
-def test_words_come_in_groups_and_pairs_once_they_are_learnt(logdir: Path) -> None:
+def test_word_vectors_form_groups_and_analogies(logdir: Path) -> None:
     folder = logdir / "embeddings"
     _, *rows = (folder / "words.tsv").read_text().splitlines()
     words = [row.split("\t")[0] for row in rows]
@@ -247,7 +247,7 @@ def read_all(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.slow
-def test_a_seed_always_gives_the_same(logdir: Path, tmp_path: Path) -> None:
+def test_same_seed_gives_the_same_log(logdir: Path, tmp_path: Path) -> None:
     write_demo(tmp_path / "same", now=NOW)
     write_demo(tmp_path / "other", seed=1, now=NOW)
 
@@ -255,7 +255,7 @@ def test_a_seed_always_gives_the_same(logdir: Path, tmp_path: Path) -> None:
     assert read_all(tmp_path / "other") != read_all(logdir)
 
 
-def test_a_folder_in_use_is_left_alone(tmp_path: Path) -> None:
+def test_rejects_a_directory_that_is_not_empty(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").touch()
 
     with pytest.raises(UsageError, match="is not empty"):
@@ -265,8 +265,8 @@ def test_a_folder_in_use_is_left_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_from_the_shell(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "tracklight.cli.demo", str(tmp_path / "logs")]
+def test_command_writes_the_log(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "tracklight", "demo", str(tmp_path / "logs")]
 
     first = subprocess.run(command, capture_output=True, text=True)
     second = subprocess.run(command, capture_output=True, text=True)
@@ -275,4 +275,4 @@ def test_from_the_shell(tmp_path: Path) -> None:
     assert "wrote a demo log" in first.stdout
     assert [path.name for path in tmp_path.iterdir()] == ["logs"]
     assert second.returncode == 2
-    assert "exists already" in second.stderr
+    assert "already exists" in second.stderr

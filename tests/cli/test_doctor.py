@@ -13,49 +13,52 @@ from tracklight.cli.doctor import EXTRAS
 
 
 @pytest.fixture(autouse=True)
-def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRACKLIGHT_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("TRACKLIGHT_DATA", str(tmp_path / "data"))
+def isolated_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRACKLIGHT_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("TRACKLIGHT_DATA_DIR", str(tmp_path / "data"))
 
 
-def ask(capfd: pytest.CaptureFixture[str], *words: str) -> tuple[int, list[tuple[str, str]]]:
-    """The exit status, and the findings on the log as weight and words."""
-    status = main(["doctor", "--json", "--no-config", *words])
+def run_doctor(
+    capfd: pytest.CaptureFixture[str], *arguments: str
+) -> tuple[int, list[tuple[str, str]]]:
+    """Return the exit status, and severity and text of the findings on the log."""
+    status = main(["doctor", "--json", "--no-config", *arguments])
     sections = json.loads(capfd.readouterr().out)
-    found = [it for section in sections[1:] for it in section["findings"]]
-    return status, [(it["weight"], f"{it['text']} {it['advice']}") for it in found]
+    findings = [it for section in sections[1:] for it in section["findings"]]
+    return status, [(it["severity"], f"{it['text']} {it['hint']}") for it in findings]
 
 
-def test_says_what_is_installed(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_reports_the_installation(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     main(["doctor", "--no-config"])
     out = capfd.readouterr().out
     assert out.startswith("tracklight ")
-    assert f"what was read can be kept in {tmp_path / 'cache'}" in out
+    assert f"cache directory {tmp_path / 'cache'} is writable" in out
     for extra in EXTRAS:
         assert f'extra "{extra}"' in out
     assert not (tmp_path / "cache").exists()
 
 
-def test_a_folder_that_cannot_be_written_to_is_wrong(
+def test_reports_an_unwritable_folder_as_error(
     capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").touch()
-    monkeypatch.setenv("TRACKLIGHT_DATA", str(tmp_path / "file" / "data"))
+    monkeypatch.setenv("TRACKLIGHT_DATA_DIR", str(tmp_path / "file" / "data"))
     assert main(["doctor", "--no-config"]) == 4
-    assert "notes cannot be kept" in capfd.readouterr().out
+    assert f"notes directory {tmp_path / 'file' / 'data'} is not writable" in capfd.readouterr().out
 
 
-def test_a_whole_log(small_logdir: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    status, found = ask(capfd, str(small_logdir), "--exclude=kinds")
-    words = dict(map(reversed, found))  # type: ignore[arg-type]
-    assert any("event files of" in text for text in words)
-    assert any("Scalars: 2 tags" in text for text in words)
-    assert any("1 run left out by --include or --exclude: kinds" in text for text in words)
-    assert any("2 values in 1 series hidden" in text for text in words)
-    assert status == (4 if "wrong" in words.values() else 0)
+def test_reports_contents_of_a_log(small_logdir: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    status, findings = run_doctor(capfd, str(small_logdir), "--exclude=kinds")
+    texts = [text for _, text in findings]
+    assert any("event files (" in text for text in texts)
+    assert any("Scalars: 2 tags" in text for text in texts)
+    assert any("1 run excluded by --include or --exclude: kinds" in text for text in texts)
+    assert any("2 values in 1 series hidden" in text for text in texts)
+    has_errors = any(severity == "error" for severity, _ in findings)
+    assert status == (4 if has_errors else 0)
 
 
-def test_damage_and_runs_without_values_are_told(
+def test_reports_corrupt_records_and_empty_runs(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     for run in ("broken", "empty"):
@@ -65,41 +68,43 @@ def test_damage_and_runs_without_values_are_told(
     (tmp_path / "logs" / "broken" / NAME).write_bytes(b"".join(records))
     (tmp_path / "logs" / "empty" / NAME).touch()
 
-    status, found = ask(capfd, str(tmp_path / "logs"))
+    status, findings = run_doctor(capfd, str(tmp_path / "logs"))
 
     assert status == 4
-    assert any(w == "wrong" and "1 damaged place in 1 run: broken" in text for w, text in found)
-    assert any(w == "note" and "1 run without data: empty" in text for w, text in found)
+    assert any(
+        it == "error" and "1 corrupt record in 1 run: broken" in text for it, text in findings
+    )
+    assert any(it == "note" and "1 run without data: empty" in text for it, text in findings)
 
 
-def test_a_log_without_event_files_says_what_is_there(
+def test_explains_a_directory_without_event_files(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "logs" / "mlruns").mkdir(parents=True)
-    status, found = ask(capfd, str(tmp_path / "logs"))
+    status, findings = run_doctor(capfd, str(tmp_path / "logs"))
     assert status == 4
-    assert [weight for weight, _ in found] == ["wrong", "note", "note"]
-    assert "MLflow" in found[2][1]
+    assert [severity for severity, _ in findings] == ["error", "note", "note"]
+    assert "MLflow" in findings[2][1]
 
 
-def test_a_log_that_is_nowhere(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    status, found = ask(capfd, str(tmp_path / "nowhere"))
+def test_reports_a_missing_directory(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    status, findings = run_doctor(capfd, str(tmp_path / "nowhere"))
     assert status == 4
-    assert "there is no such directory" in found[0][1]
+    assert "there is no such directory" in findings[0][1]
 
 
-def test_a_missing_extra_is_named_with_its_packages(
+def test_names_missing_extras_with_their_packages(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(doctor, "_find_version", lambda package: None)
     main(["doctor", "--no-config"])
     out = capfd.readouterr().out
-    assert 'note  extra "projector" is not installed (no h5py and pyarrow): ' in out
+    assert 'note  extra "projector" is not installed (missing h5py and pyarrow): ' in out
     assert "pip install 'tracklight[projector]'" in out
 
 
 @pytest.mark.parametrize("suffix", ["", ".tmp"])
-def test_debugger_dumps_are_named(
+def test_recognizes_debugger_dumps(
     suffix: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "logs" / "debug"
@@ -107,17 +112,17 @@ def test_debugger_dumps_are_named(
     kinds = "metadata source_files stack_frames graphs execution graph_execution_traces"
     for kind in kinds.split():
         (folder / f"tfdbg_events.1700000000.host.{kind}{suffix}").write_bytes(b"x")
-    _, found = ask(capfd, str(tmp_path / "logs"))
-    named = [text for weight, text in found if weight == "note" and "Debugger V2" in text]
+    _, findings = run_doctor(capfd, str(tmp_path / "logs"))
+    named = [text for severity, text in findings if severity == "note" and "Debugger V2" in text]
     if suffix:
         assert named == []
     else:
         (text,) = named
         assert "enable_dump_debug_info): debug no dashboard shows this yet" in text
-        assert not any("event file" in text for weight, text in found if weight == "wrong")
+        assert not any("event file" in text for severity, text in findings if severity == "error")
 
 
-def test_other_files_without_a_dashboard_are_named(
+def test_recognizes_other_unsupported_files(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     old, new = (tmp_path / "logs" / run / "plugins" / "profile" / "1" for run in ("old", "new"))
@@ -126,48 +131,42 @@ def test_other_files_without_a_dashboard_are_named(
         (folder / "host.op_profile.json").touch()
     (new / "host.xplane.pb").touch()
     (tmp_path / "logs" / "run-1.wandb").touch()
-    _, found = ask(capfd, str(tmp_path / "logs"))
-    texts = [text for _, text in found]
+    _, findings = run_doctor(capfd, str(tmp_path / "logs"))
+    texts = [text for _, text in findings]
     assert any("old TensorFlow profiler" in t and "old/plugins/profile/1 no" in t for t in texts)
     assert any("Weights & Biases run files: . " in text for text in texts)
 
 
-def test_projector_and_profile_data_are_counted(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_counts_embeddings_and_captures(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     logdir = tmp_path / "logs"
     session = logdir / "conv" / "plugins" / "profile" / "2024_01_01"
     session.mkdir(parents=True)
     (session / "host.xplane.pb").touch()
     np.save(logdir / "conv" / "words.npy", np.ones((5, 3), np.float32))
-    status, found = ask(capfd, str(logdir))
+    status, findings = run_doctor(capfd, str(logdir))
     assert status == 0
-    texts = [text for _, text in found]
+    texts = [text for _, text in findings]
     assert "Profile: 1 capture in 1 file " in texts
     assert "Projector: 1 embedding " in texts
     assert not any("without data" in text or "no event file" in text for text in texts)
 
 
-def test_an_embedding_that_cannot_be_read_is_explained(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_reports_unreadable_embeddings(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / "words.npy").write_bytes(b"no array")
-    _, found = ask(capfd, str(tmp_path / "logs"))
-    assert any("Projector cannot show words.npy" in text for _, text in found)
+    _, findings = run_doctor(capfd, str(tmp_path / "logs"))
+    assert any("Projector cannot show words.npy" in text for _, text in findings)
 
 
-def test_data_that_graphs_shows_has_a_dashboard(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_counts_run_metadata_as_graphs(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "logs").mkdir()
     records = [
         b.event(b.blob(8, b.blob(1, b"step1"), b.blob(2, b"")), step=1),
         b.event(b.summary(b.value("odd", b.metadata("npmi"), b.tensor(b.FLOAT))), step=1),
     ]
     (tmp_path / "logs" / NAME).write_bytes(b"".join(map(b.record, records)))
-    _, found = ask(capfd, str(tmp_path / "logs"))
-    texts = [text for _, text in found]
+    _, findings = run_doctor(capfd, str(tmp_path / "logs"))
+    texts = [text for _, text in findings]
     assert "Graphs: 1 tag " in texts
     assert not any("graph_tagged_run_metadata" in text for text in texts)
     assert any('1 tag of the plugin "npmi" (nPMI): odd no dashboard' in text for text in texts)
@@ -181,7 +180,7 @@ def test_data_that_graphs_shows_has_a_dashboard(
         ([[0, 1, 2], [1, 2, 3]], "as after a restart"),
     ],
 )
-def test_restarts_are_mentioned_only_where_there_may_be_one(
+def test_mentions_restarts_only_where_possible(
     files: list[list[int]], cause: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "logs").mkdir()
@@ -191,7 +190,7 @@ def test_restarts_are_mentioned_only_where_there_may_be_one(
         events = [b.event(loss, step=step, wall=start + at) for at, step in enumerate(steps)]
         name = f"events.out.tfevents.{start}.host"
         (tmp_path / "logs" / name).write_bytes(b"".join(map(b.record, events)))
-    _, found = ask(capfd, str(tmp_path / "logs"))
-    (text,) = [text for _, text in found if "hidden" in text]
+    _, findings = run_doctor(capfd, str(tmp_path / "logs"))
+    (text,) = [text for _, text in findings if "hidden" in text]
     assert cause in text
     assert ("restart" in text) == (len(files) > 1)

@@ -1,4 +1,4 @@
-"""What `inspect` and `export` do with logs that cannot be read, or that have nothing in them."""
+"""`inspect` and `export` with logs that cannot be read or are empty."""
 
 from __future__ import annotations
 
@@ -28,34 +28,34 @@ Captured = pytest.CaptureFixture[str]
 
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRACKLIGHT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("TRACKLIGHT_CACHE_DIR", str(tmp_path / "cache"))
 
 
 @pytest.fixture
 def imported(tmp_path: Path, capfd: Captured) -> None:
-    """Import all that the commands need, as another user may not be able to read Python's files."""
+    """Import everything that the commands need, before permissions are dropped."""
     write(tmp_path / "readable" / "run", scalar("loss", 0, 0.5))
     logdir = str(tmp_path / "readable")
-    for words in (["inspect"], ["export", "--out=-", "--format=csv"]):
-        assert main([*words, "--logdir", logdir, "--no-config"]) == 0
+    for arguments in (["inspect"], ["export", "--out=-", "--format=csv"]):
+        assert main([*arguments, "--logdir", logdir, "--no-config"]) == 0
     main(["export", "--logdir", logdir, "--static", str(tmp_path / "board"), "--no-config"])
     capfd.readouterr()
 
 
-def assert_fails(logdir: str, sentence: str, capfd: Captured, out: Path) -> None:
-    """Both commands end with status 1 and one sentence, and leave no file."""
-    for words in (
+def assert_fails(logdir: str, message: str, capfd: Captured, out: Path) -> None:
+    """Check that both commands exit with status 1 and a one-line message, and write no file."""
+    for arguments in (
         ["inspect", "--logdir", logdir],
         ["inspect", "--logdir", logdir, "--json"],
         ["export", "--logdir", logdir, "--no-cache", "--out", str(out)],
         ["export", "--logdir", logdir, "--no-cache", "--static", str(out.with_suffix(".html"))],
     ):
-        assert main([*words, "--no-config"]) == 1, words
-        printed, said = capfd.readouterr()
-        assert printed == ""
-        assert said.startswith("tracklight: ")
-        assert sentence in said
-        assert said.count("\n") == 1
+        assert main([*arguments, "--no-config"]) == 1, arguments
+        stdout, stderr = capfd.readouterr()
+        assert stdout == ""
+        assert stderr.startswith("tracklight: ")
+        assert message in stderr
+        assert stderr.count("\n") == 1
     assert not out.exists()
     assert not out.with_suffix(".html").exists()
 
@@ -65,20 +65,22 @@ def out(tmp_path: Path) -> Path:
     return tmp_path / "scalars.csv"
 
 
-def test_an_empty_directory(tmp_path: Path, out: Path, capfd: Captured) -> None:
+def test_fails_for_an_empty_directory(tmp_path: Path, out: Path, capfd: Captured) -> None:
     logdir = tmp_path / "empty"
     logdir.mkdir()
     assert_fails(str(logdir), f'no event files in "{logdir}"', capfd, out)
 
 
-def test_a_file_that_is_no_log(tmp_path: Path, out: Path, capfd: Captured) -> None:
+def test_fails_for_a_file_that_is_not_a_log(tmp_path: Path, out: Path, capfd: Captured) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("no log")
     assert_fails(str(path), f'"{path}" is a file; pass its directory instead', capfd, out)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="permissions work differently there")
-def test_an_unreadable_directory(imported: None, unprivileged_path: Path, capfd: Captured) -> None:
+def test_fails_for_an_unreadable_directory(
+    imported: None, unprivileged_path: Path, capfd: Captured
+) -> None:
     logdir = unprivileged_path / "logs"
     write(logdir / "a", scalar("loss", 0, 0.5))
     logdir.chmod(0)
@@ -88,7 +90,7 @@ def test_an_unreadable_directory(imported: None, unprivileged_path: Path, capfd:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="permissions work differently there")
-def test_a_log_of_which_a_part_cannot_be_read(
+def test_reports_unreadable_parts_and_exports_the_rest(
     imported: None, unprivileged_path: Path, capfd: Captured
 ) -> None:
     logdir = unprivileged_path / "logs"
@@ -97,17 +99,17 @@ def test_a_log_of_which_a_part_cannot_be_read(
     hidden.chmod(0)
     out = unprivileged_path / "scalars.csv"
     assert main(["inspect", str(logdir), "--no-config"]) == 1
-    printed, said = capfd.readouterr()
-    assert "a  (1 tag, 1 file" in printed
-    assert said == f'tracklight: cannot list "{hidden}": Permission denied\n'
-    # What can be read is exported, but a script can tell that it is not everything.
-    words = ["export", str(logdir), "--no-cache", "--no-config", "--out", str(out)]
-    assert main(words) == 1
+    stdout, stderr = capfd.readouterr()
+    assert "a  (1 tag, 1 file" in stdout
+    assert stderr == f'tracklight: cannot list "{hidden}": Permission denied\n'
+    # Readable runs are exported, but the exit status tells that something is missing.
+    arguments = ["export", str(logdir), "--no-cache", "--no-config", "--out", str(out)]
+    assert main(arguments) == 1
     assert len(out.read_text().splitlines()) == 2
 
 
 @pytest.mark.skipif(os.name == "nt", reason="permissions work differently there")
-def test_one_of_two_directories_cannot_be_read(
+def test_fails_if_one_of_two_directories_is_unreadable(
     imported: None, unprivileged_path: Path, capfd: Captured
 ) -> None:
     write(unprivileged_path / "a/run", scalar("loss", 0, 0.5))
@@ -116,34 +118,37 @@ def test_one_of_two_directories_cannot_be_read(
     assert_fails(spec, f'cannot list "{unprivileged_path}/b"', capfd, unprivileged_path / "x.csv")
 
 
-def test_runs_that_are_filtered_out(small_logdir: Path, out: Path, capfd: Captured) -> None:
+def test_fails_if_all_runs_are_excluded(small_logdir: Path, out: Path, capfd: Captured) -> None:
     assert main(["inspect", str(small_logdir), "--include=none*"]) == 1
-    said = capfd.readouterr().err
-    assert said == f'tracklight: no run in "{small_logdir}" is left by --include and --exclude\n'
+    message = f'--include and --exclude leave no run of "{small_logdir}"'
+    assert capfd.readouterr().err == f"tracklight: {message}\n"
 
 
-def test_nothing_of_the_kind(tmp_path: Path, out: Path, capfd: Captured) -> None:
+def test_fails_if_there_are_no_values_of_the_kind(
+    tmp_path: Path, out: Path, capfd: Captured
+) -> None:
     write(tmp_path / "logs/a", scalar("loss", 0, 0.5))
     for kind in ("histograms", "text", "images", "audio"):
         target = out if kind in ("histograms", "text") else tmp_path / "media"
-        words = ["export", str(tmp_path / "logs"), "--kind", kind, "--out", str(target)]
-        assert main(words) == 1
-        said = capfd.readouterr().err
-        place = tmp_path / "logs"
-        assert said == f'tracklight: no {kind} in "{place}"; there are scalars (--kind)\n'
+        arguments = ["export", str(tmp_path / "logs"), "--kind", kind, "--out", str(target)]
+        assert main(arguments) == 1
+        message = f'no {kind} in "{tmp_path / "logs"}"; there are scalars (--kind)'
+        assert capfd.readouterr().err == f"tracklight: {message}\n"
         assert not target.exists()
     assert main(["export", str(tmp_path / "logs"), "--kind=hparams", "--out", str(out)]) == 1
     assert capfd.readouterr().err.startswith("tracklight: no hyperparameters in ")
 
 
 @pytest.mark.parametrize("flag", ["--profile", "--embeddings"])
-def test_other_summaries(flag: str, tmp_path: Path, capfd: Captured) -> None:
+def test_fails_for_unreadable_directories_in_other_modes(
+    flag: str, tmp_path: Path, capfd: Captured
+) -> None:
     (tmp_path / "notes.txt").write_text("no log")
     if flag == "--profile":
         assert main(["inspect", flag, str(tmp_path / "notes.txt")]) == 1
         assert "is a file; pass its directory instead" in capfd.readouterr().err
     assert main(["inspect", flag, str(tmp_path / "missing")]) == 1
-    assert capfd.readouterr().err == f'tracklight: there is no directory "{tmp_path}/missing"\n'
+    assert capfd.readouterr().err == f'tracklight: there is no directory "{tmp_path}/missing".\n'
 
 
 @pytest.fixture
@@ -163,16 +168,16 @@ def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 def clear_instances() -> None:
-    """Let fsspec connect anew, with the environment of the next test."""
+    """Make fsspec connect again with the environment of the next test."""
     s3fs = pytest.importorskip("s3fs")
     s3fs.S3FileSystem.clear_instance_cache()
 
 
-def test_a_bucket_that_does_not_exist(s3: str, out: Path, capfd: Captured) -> None:
+def test_fails_for_a_missing_bucket(s3: str, out: Path, capfd: Captured) -> None:
     assert_fails("s3://missing/logs", 'nothing found at "s3://missing/logs"', capfd, out)
 
 
-def test_s3_without_credentials(
+def test_fails_without_s3_credentials(
     s3: str, out: Path, monkeypatch: pytest.MonkeyPatch, capfd: Captured
 ) -> None:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
@@ -183,7 +188,7 @@ def test_s3_without_credentials(
     assert_fails("s3://bucket/logs", "Unable to locate credentials", capfd, out)
 
 
-def test_an_endpoint_that_cannot_be_reached(
+def test_fails_for_an_unreachable_endpoint(
     s3: str, out: Path, monkeypatch: pytest.MonkeyPatch, capfd: Captured
 ) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
@@ -192,7 +197,7 @@ def test_an_endpoint_that_cannot_be_reached(
     assert_fails("s3://bucket/logs", "Could not connect to the endpoint URL", capfd, out)
 
 
-def test_a_web_server_that_cannot_be_reached(
+def test_fails_for_an_unreachable_web_server(
     out: Path, monkeypatch: pytest.MonkeyPatch, capfd: Captured
 ) -> None:
     monkeypatch.setenv("no_proxy", "127.0.0.1")
@@ -200,14 +205,11 @@ def test_a_web_server_that_cannot_be_reached(
     assert_fails("http://127.0.0.1:9/logs", "cannot connect to 127.0.0.1:9", capfd, out)
 
 
-def test_a_store_that_never_answers_ends_the_program(tmp_path: Path) -> None:
-    """The thread that still waits for the store must not keep the program from ending."""
+def test_exits_if_a_store_never_responds(tmp_path: Path) -> None:
+    """The thread that waits for the store must not keep the program running."""
     program = f"""
 import sys, threading
 from tracklight.cli import main
-from tracklight.formats import summary
-from tracklight.formats.event import encode_event
-from tracklight.formats.tfrecord import frame
 from tracklight.logdir import remote
 remote._check_scheme = lambda url: None
 remote._connect = lambda url, options: threading.Event().wait()
@@ -223,13 +225,12 @@ sys.exit(main(["export", "gs://bucket/logs", "--no-cache", "--out", {str(tmp_pat
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_value_that_cannot_be_decoded_is_left_out_and_reported(
-    tmp_path: Path, out: Path, capfd: Captured
-) -> None:
+def test_skips_and_reports_undecodable_values(tmp_path: Path, out: Path, capfd: Captured) -> None:
     values = [summary.text("words", "hello"), summary.tensor("words", np.eye(2))]
     events = [encode_event(1.7e9, step, [value]) for step, value in enumerate(values)]
     write(tmp_path / "logs", *map(encode_record, events))
     assert main(["export", str(tmp_path / "logs"), "--kind=text", "--out", str(out)]) == 1
     assert len(out.read_text().splitlines()) == 2
-    said = capfd.readouterr().err
-    assert said.startswith('tracklight: left out: "words" in run "." at step 1: no text')
+    assert capfd.readouterr().err.startswith(
+        'tracklight: left out: "words" in run "." at step 1: no text'
+    )

@@ -6,7 +6,7 @@ from tracklight.cli.flags import parse_flags
 from tracklight.errors import UsageError
 
 
-def test_serving_is_the_default() -> None:
+def test_serve_is_the_default_command() -> None:
     assert parse_flags(["--logdir", "logs"]).command == "serve"
     assert parse_flags(["logs"]).directories == ["logs"]
     assert parse_flags(["serve", "a", "b"]).directories == ["a", "b"]
@@ -14,40 +14,38 @@ def test_serving_is_the_default() -> None:
 
 
 @pytest.mark.parametrize("flag", ["--path_prefix", "--path-prefix", "--path"])
-def test_either_spelling_and_prefixes_work(flag: str) -> None:
+def test_accepts_underscores_and_prefixes(flag: str) -> None:
     assert parse_flags(["logs", f"{flag}=/a_b"]).path_prefix == "/a_b"
     assert parse_flags(["logs", flag, "/a_b"]).path_prefix == "/a_b"
 
 
 @pytest.mark.parametrize(
-    ("words", "why"),
+    ("arguments", "reason"),
     [
-        (["--samples_per_plugin", "images=94"], "every point is kept"),
-        (["--samples_per_plugin=images=94"], "every point is kept"),
-        (["--load_fast=false"], "read at once"),
-        (["--reload_multifile=true"], "followed as it grows"),
-        (["--purge_orphaned_data", "false"], "kept and marked"),
+        (["--samples_per_plugin", "images=94"], "all points are kept"),
+        (["--samples_per_plugin=images=94"], "all points are kept"),
+        (["--load_fast=false"], "single reader"),
+        (["--reload_multifile=true"], "tailed as they grow"),
+        (["--purge_orphaned_data", "false"], "points are kept"),
         (["--logtostderr"], "standard error"),
     ],
 )
-def test_flags_that_say_nothing_here_are_passed_over_with_the_reason(
-    words: list[str], why: str
-) -> None:
-    flags = parse_flags(["--logdir", "logs", *words])
+def test_ignored_flags_add_a_note_with_the_reason(arguments: list[str], reason: str) -> None:
+    flags = parse_flags(["--logdir", "logs", *arguments])
 
     (note,) = flags.notes
-    assert note.startswith(words[0].split("=")[0].replace("_", "-"))
-    assert why in note
+    assert note.startswith(arguments[0].split("=")[0].replace("_", "-"))
+    assert reason in note
 
 
 @pytest.mark.parametrize("flag", ["--db", "--grpc_data_provider"])
-def test_logs_that_come_from_elsewhere_cannot_be_passed_over(flag: str) -> None:
+def test_rejects_unsupported_data_sources(flag: str) -> None:
     assert parse_flags(["--logdir=logs", f"{flag}="]).notes == []
-    with pytest.raises(UsageError, match="give --logdir"):
+    with pytest.raises(UsageError, match="use --logdir"):
         parse_flags([f"{flag}=somewhere"])
 
 
-def test_flags_of_tensorboard_mean_the_same() -> None:
+def test_tensorboard_flags_have_the_same_meaning() -> None:
     line = "--logdir ./logs --port 6006 --host 0.0.0.0 --path_prefix /a --window_title Lab"
     flags = parse_flags([*line.split(), "--reload_interval=2.5", "--reuse_port=True"])
 
@@ -58,13 +56,13 @@ def test_flags_of_tensorboard_mean_the_same() -> None:
     assert parse_flags(["--logdir=x", "--bind_all"]).bind_all
 
 
-@pytest.mark.parametrize("words", [["--reuse_port=1"], ["--reload_interval=-1"], ["--port=x"]])
-def test_values_that_tensorboard_does_not_take_are_not_taken_here(words: list[str]) -> None:
+@pytest.mark.parametrize("arguments", [["--reuse_port=1"], ["--reload_interval=-1"], ["--port=x"]])
+def test_rejects_values_that_tensorboard_rejects(arguments: list[str]) -> None:
     with pytest.raises(UsageError, match="argument --"):
-        parse_flags(["logs", *words])
+        parse_flags(["logs", *arguments])
 
 
-def test_tensorboards_inspect_is_a_command_here() -> None:
+def test_inspect_flag_becomes_the_inspect_command() -> None:
     flags = parse_flags(["--logdir", "logs", "--inspect", "--tag", "loss"])
     assert (flags.command, flags.tag) == ("inspect", ["loss"])
     assert parse_flags(["--inspect", "--event_file=x"]).event_file == "x"
@@ -79,7 +77,7 @@ def test_ports() -> None:
             parse_flags(["logs", f"--port={port}"])
 
 
-def test_the_cache_is_used_unless_files_are_inspected() -> None:
+def test_inspect_does_not_use_the_cache_by_default() -> None:
     assert parse_flags(["logs"]).cache
     assert not parse_flags(["logs", "--no-cache"]).cache
     assert not parse_flags(["inspect", "logs"]).cache
@@ -87,8 +85,9 @@ def test_the_cache_is_used_unless_files_are_inspected() -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [["logs", "--bogus"], ["export", "--out"], ["export", "x", "--format=pdf", "--out=-"]]
+    "arguments",
+    [["logs", "--bogus"], ["export", "--out"], ["export", "x", "--format=pdf", "--out=-"]],
 )
-def test_what_makes_no_sense_is_told(words: list[str]) -> None:
+def test_rejects_invalid_arguments(arguments: list[str]) -> None:
     with pytest.raises(UsageError, match="--help"):
-        parse_flags(words)
+        parse_flags(arguments)

@@ -13,30 +13,30 @@ def make_catalog(done: int, total: int) -> Any:
     return SimpleNamespace(progress=progress, version=0)
 
 
-def test_the_bar_goes_once_the_log_was_read() -> None:
+def test_bar_disappears_once_the_log_is_read() -> None:
     out, catalog = Terminal(), make_catalog(1, 4)
     with show_loading(catalog, out):
         wait_until(lambda: "25%" in out.getvalue())
         catalog.progress.bytes_done = 4
         wait_until(lambda: out.getvalue().endswith("\r\x1b[K"))
         drawn = out.getvalue()
-        catalog.progress.bytes_total = 8  # what is written later is nobody's wait
+        catalog.progress.bytes_total = 8  # data written later does not bring the bar back
 
     assert out.getvalue() == drawn
 
 
-def test_an_empty_log_needs_no_bar() -> None:
-    out, looks = Terminal(), 0
+def test_shows_no_bar_for_an_empty_log() -> None:
+    out, reads = Terminal(), 0
 
-    class Empty:
+    class EmptyCatalog:
         version = 0
 
         @property
         def progress(self) -> Any:
-            nonlocal looks
-            looks += 1
+            nonlocal reads
+            reads += 1
             return SimpleNamespace(bytes_done=0, bytes_total=0)
 
-    with show_loading(cast(Any, Empty()), out):
-        wait_until(lambda: looks > 2)
+    with show_loading(cast(Any, EmptyCatalog()), out):
+        wait_until(lambda: reads > 2)
     assert out.getvalue() == ""

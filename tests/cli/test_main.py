@@ -23,7 +23,7 @@ COMMAND = [sys.executable, "-W", "error", "-m", "tracklight"]
 
 
 @pytest.fixture(autouse=True)
-def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def isolated_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
@@ -35,7 +35,7 @@ def test_inspect(small_logdir: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert err == ""
 
 
-def test_inspect_as_json_of_some(small_logdir: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_inspect_json_of_a_selection(small_logdir: Path, capfd: pytest.CaptureFixture[str]) -> None:
     words = ["inspect", str(small_logdir), "--json", "--run", "run*/*", "--tag", "acc"]
     assert main(words) == 0
 
@@ -44,7 +44,7 @@ def test_inspect_as_json_of_some(small_logdir: Path, capfd: pytest.CaptureFixtur
     assert list(runs["run10/train"]["tags"]) == ["acc"]
 
 
-def test_inspect_leaves_no_cache(small_logdir: Path, tmp_path: Path) -> None:
+def test_inspect_writes_no_cache(small_logdir: Path, tmp_path: Path) -> None:
     assert main(["inspect", str(small_logdir), "--json"]) == 0
     assert not (tmp_path / "cache").exists()
 
@@ -66,9 +66,7 @@ def test_export(small_logdir: Path, tmp_path: Path) -> None:
     assert len(out.read_text().splitlines()) == 1 + 8 + 1
 
 
-def test_export_to_the_standard_output(
-    small_logdir: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_export_to_standard_output(small_logdir: Path, capfd: pytest.CaptureFixture[str]) -> None:
     words = ["export", str(small_logdir), "--format=json", "--out=-", "--run=run10/train"]
     assert main(words) == 0
 
@@ -80,7 +78,7 @@ def test_export_to_the_standard_output(
 
 
 @pytest.mark.parametrize(
-    ("words", "status", "sentence"),
+    ("arguments", "status", "message"),
     [
         (["inspect", "LOG", "--run=run2/trian"], 1, 'no run "run2/trian"; nearest: "run2/train"'),
         (["inspect", "LOG", "--run=x*"], 1, "no run matches x*"),
@@ -98,25 +96,25 @@ def test_export_to_the_standard_output(
         (["inspect"], 2, "no log directory was given"),
         (["--inspect", "--event_file=LOG/nothing"], 2, "there is no event file"),
         (["--inspect", "--event_file=LOG/kinds/EVENTS", "--logdir=LOG"], 2, "directory once"),
-        (["inspect", "LOG", "--cache", "--cache-dir=LOG/cache"], 2, "where nothing is written"),
+        (["inspect", "LOG", "--cache", "--cache-dir=LOG/cache"], 2, "is inside the log directory"),
         (["LOG", "--port=TAKEN"], 3, "choose another port, or 0 for a free one"),
         (["LOG", "--host=203.0.113.7"], 3, "(Cannot assign requested address); check --host"),
         (["LOG", "--port=abc"], 2, '--port: "abc" is not a port; use a number from 0 to 65535'),
         (["LOG", "--port=-1"], 2, '"-1" is not a port'),
         (["LOG", "--reload_interval=often"], 2, '"often" is not a number of seconds'),
-        (["--logdir=LOG", "--db=sqlite:x"], 2, "reads event files and no database"),
+        (["--logdir=LOG", "--db=sqlite:x"], 2, "reads event files, not databases"),
         (["LOG", "--tls-cert=LOG/x.pem"], 2, "--tls-cert and --tls-key"),
         (["inspect", "LOG", "--logdir=LOG"], 2, "give the log directory once"),
         (["inspect", "LOG", "--memory=lots"], 2, '"lots" is not a size in bytes'),
         (["export", "LOG", "--out=-", "--kind=images"], 2, "a folder or a .zip file"),
         (["export", "LOG", "--out=x.png", "--kind=images"], 2, "a folder or a .zip file"),
-        (["export", "LOG", "--out=LOG", "--kind=images"], 2, "a directory that is new or empty"),
+        (["export", "LOG", "--out=LOG", "--kind=images"], 2, "choose a new or empty directory"),
         (["export", "LOG", "--out=x.csv", "--kind=graphs"], 2, "invalid choice: 'graphs'"),
         (["export", "LOG"], 2, "give --out FILE, or --static"),
-        (["export", "LOG", "--out=x.xlsx"], 2, 'the format of "x.xlsx" is not clear'),
-        (["export", "LOG", "--out=-"], 2, 'the format of "-" is not clear'),
-        (["export", "LOG", "--static=x", "--out=-"], 2, "--static goes without"),
-        (["export", "LOG", "--static=LOG"], 2, "give a directory that is new or empty"),
+        (["export", "LOG", "--out=x.xlsx"], 2, 'unknown format for "x.xlsx"'),
+        (["export", "LOG", "--out=-"], 2, 'unknown format for "-"'),
+        (["export", "LOG", "--static=x", "--out=-"], 2, "--static cannot be combined"),
+        (["export", "LOG", "--static=LOG"], 2, "choose a new or empty directory"),
         (["export", "LOG", "--static=x", "--view=?sel=none"], 1, "this view shows no run"),
         (
             ["export", "LOG", "--format=csv", "--out=LOG/no/such"],
@@ -125,35 +123,35 @@ def test_export_to_the_standard_output(
         ),
         (["export", "LOG", "--static=LOG/no/x.html"], 1, 'cannot write "LOG/no/x.html": No such'),
         (["serve", "LOG", "--host=localhost", "--bind_all"], 2, "--host or --bind_all"),
-        (["LOG", "--alert=loss rises"], 2, '"loss rises" is no rule'),
-        (["LOG", "--alert-webhook=ftp://host/"], 2, "an http:// or https:// address"),
+        (["LOG", "--alert=loss rises"], 2, '"loss rises" is not an alert rule'),
+        (["LOG", "--alert-webhook=ftp://host/"], 2, "an http:// or https:// URL"),
         (["--bogus"], 2, "unrecognized arguments: --bogus; see `tracklight --help`"),
         (["--lgodir=LOG"], 2, 'Did you mean "--logdir"?'),
-        (["demo", "LOG"], 2, "is not empty"),
+        (["demo", "LOG"], 2, "choose a new or empty directory"),
     ],
 )
-def test_a_fault_is_one_sentence(
-    words: list[str],
+def test_errors_are_one_line(
+    arguments: list[str],
     status: int,
-    sentence: str,
+    message: str,
     small_logdir: Path,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     with bind_address("localhost", 0) as taken:
         names = {"LOG": str(small_logdir), "EVENTS": NAME, "TAKEN": str(taken.getsockname()[1])}
-        for name, meant in names.items():
-            words = [word.replace(name, meant) for word in words]
-            sentence = sentence.replace(name, meant)
-        assert main(words) == status
+        for name, value in names.items():
+            arguments = [argument.replace(name, value) for argument in arguments]
+            message = message.replace(name, value)
+        assert main(arguments) == status
 
     out, err = capfd.readouterr()
     assert out == ""
     assert err.startswith("tracklight: ")
-    assert sentence in err
+    assert message in err
     assert err.count("\n") == 1
 
 
-def test_one_event_file_is_a_log(small_logdir: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_reads_a_single_event_file(small_logdir: Path, capfd: pytest.CaptureFixture[str]) -> None:
     file = str(small_logdir / "kinds" / NAME)
     for words in (["inspect", file], ["--inspect", "--event_file", file]):
         assert main([*words, "--json", "--tag=matrix"]) == 0
@@ -163,7 +161,7 @@ def test_one_event_file_is_a_log(small_logdir: Path, capfd: pytest.CaptureFixtur
         assert [it["path"] for it in run["files"]] == [NAME]
 
 
-def test_a_directory_named_like_a_mistyped_command_is_served(
+def test_serves_a_directory_named_like_a_mistyped_command(
     small_logdir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     small_logdir.rename(small_logdir.with_name("insepct"))
@@ -173,21 +171,21 @@ def test_a_directory_named_like_a_mistyped_command_is_served(
     assert flags.command == "serve"
 
 
-def test_missing_paths_below_the_current_directory_are_relative(
+def test_error_shows_missing_paths_relative_to_the_current_directory(
     small_logdir: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(small_logdir)
     assert main(["inspect", "rnu2"]) == 1
-    said = 'tracklight: there is no directory "rnu2". Did you mean "run2"?\n'
-    assert capfd.readouterr().err == said
+    message = 'tracklight: there is no directory "rnu2". Did you mean "run2"?\n'
+    assert capfd.readouterr().err == message
 
 
 @pytest.mark.parametrize("words", [["--version"], ["--version_tb"], ["--logdir=x", "--version"]])
 def test_version(words: list[str], capfd: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as exit_info:
         main(words)
 
-    assert ended.value.code == 0
+    assert exit_info.value.code == 0
     assert capfd.readouterr().out == f"tracklight {tracklight.__version__}\n"
 
 
@@ -201,22 +199,22 @@ def server(small_logdir: Path) -> Iterator[subprocess.Popen[str]]:
         process.kill()
 
 
-def test_serve_says_where_and_ends_on_ctrl_c(server: subprocess.Popen[str]) -> None:
+def test_serve_prints_the_url_and_stops_on_ctrl_c(server: subprocess.Popen[str]) -> None:
     assert server.stdout is not None and server.stderr is not None
     line = server.stdout.readline()
-    said = re.fullmatch(r"tracklight at (http://localhost:\d+/) \(Ctrl-C to quit\)\n", line)
-    assert said is not None
-    with urllib.request.urlopen(said[1] + "api/runs", timeout=60) as answer:
-        assert answer.status == 200
+    match = re.fullmatch(r"tracklight at (http://localhost:\d+/) \(Ctrl-C to quit\)\n", line)
+    assert match is not None
+    with urllib.request.urlopen(match[1] + "api/v1/runs", timeout=60) as response:
+        assert response.status == 200
 
     server.send_signal(signal.SIGINT)
 
     assert server.wait(60) == 0
     (note,) = server.stderr.read().splitlines()
-    assert note.startswith("tracklight: note: --samples-per-plugin is not needed: ")
+    assert note.startswith("tracklight: note: --samples-per-plugin is ignored: ")
 
 
-def test_a_log_that_is_not_there_yet_is_waited_for(tmp_path: Path) -> None:
+def test_serve_waits_for_a_missing_log(tmp_path: Path) -> None:
     command = [*COMMAND, "--logdir", str(tmp_path / "later"), "--port=0"]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -224,9 +222,9 @@ def test_a_log_that_is_not_there_yet_is_waited_for(tmp_path: Path) -> None:
         try:
             assert process.stdout is not None and process.stderr is not None
             (url,) = re.findall(r"http://\S+", process.stdout.readline())
-            # Who started us may ignore Ctrl-C, and then so does a server until it runs.
-            with urllib.request.urlopen(f"{url}api/runs", timeout=60) as answer:
-                assert answer.status == 200
+            # The parent process may ignore SIGINT, and so does the server until it runs.
+            with urllib.request.urlopen(f"{url}api/v1/runs", timeout=60) as response:
+                assert response.status == 200
             process.send_signal(signal.SIGINT)
             assert process.wait(60) == 0
         finally:
@@ -234,8 +232,8 @@ def test_a_log_that_is_not_there_yet_is_waited_for(tmp_path: Path) -> None:
         assert 'later" does not exist yet; waiting for it.' in process.stderr.read()
 
 
-@pytest.mark.skipif(os.name == "nt", reason="there is no such signal")
-def test_a_reader_that_has_seen_enough_is_no_fault(nasty_logdir: Path) -> None:
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGPIPE")
+def test_closed_pipe_is_not_an_error(nasty_logdir: Path) -> None:
     command = [*COMMAND, "inspect", str(nasty_logdir), "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None and process.stderr is not None
@@ -244,7 +242,7 @@ def test_a_reader_that_has_seen_enough_is_no_fault(nasty_logdir: Path) -> None:
         assert process.stderr.read() == b""
 
 
-def test_password_prints_what_auth_takes(
+def test_password_prints_the_value_for_auth(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("getpass.getpass", lambda prompt: "sesame")

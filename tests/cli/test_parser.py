@@ -20,21 +20,21 @@ def test_help_fits_a_screen() -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_help_of_each_command_is_narrow_and_not_long(command: str) -> None:
+def test_help_of_each_command_fits_a_tall_screen(command: str) -> None:
     _, known = create_parsers()
     lines = known[command].format_help().splitlines()
     assert len(lines) <= _TALL_SCREEN
     assert max(map(len, lines)) <= 80
 
 
-def test_help_loads_nothing_heavy() -> None:
+def test_help_imports_nothing_heavy() -> None:
     script = (
         "import sys\nfrom tracklight.cli import main\n"
         "try: main(['--help'])\nexcept SystemExit: pass\n"
         "heavy = {'numpy', 'starlette', 'uvicorn', 'msgspec', 'tracklight.index'}\n"
         "print('heavy:', sorted(heavy & set(sys.modules)))"
     )
-    answer = subprocess.run(
+    finished = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
-    assert answer.stdout.endswith("heavy: []\n")
+    assert finished.stdout.endswith("heavy: []\n")

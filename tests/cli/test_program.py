@@ -1,4 +1,4 @@
-"""Scripts that start TensorBoard, with the one word changed."""
+"""`tracklight.program` as a replacement for `tensorboard.program`."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from pathlib import Path
 import pytest
 
 from tests.server.waiting import wait_until
-from tracklight.cli import program
+from tracklight import program
 from tracklight.errors import UsageError
 
 
 @pytest.fixture(autouse=True)
-def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRACKLIGHT_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("TRACKLIGHT_DATA", str(tmp_path / "data"))
+def isolated_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRACKLIGHT_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("TRACKLIGHT_DATA_DIR", str(tmp_path / "data"))
 
 
 def count_runs(url: str) -> int:
-    with urllib.request.urlopen(url + "api/runs", timeout=60) as answer:
-        return len(json.load(answer)["runs"])
+    with urllib.request.urlopen(url + "api/v1/runs", timeout=60) as response:
+        return len(json.load(response)["runs"])
 
 
-def test_a_program_is_configured_and_launched(small_logdir: Path) -> None:
+def test_configure_and_launch(small_logdir: Path) -> None:
     tensorboard = program.TensorBoard()
     tensorboard.configure(argv=[None, "--logdir", str(small_logdir), "--port", "0"])
     url = tensorboard.launch()
@@ -36,7 +36,7 @@ def test_a_program_is_configured_and_launched(small_logdir: Path) -> None:
         wait_until(lambda: count_runs(url) > 1)
 
 
-def test_flags_may_be_named(small_logdir: Path) -> None:
+def test_configure_accepts_keyword_flags(small_logdir: Path) -> None:
     tensorboard = program.TensorBoard()
     tensorboard.configure(
         logdir=small_logdir, port=0, path_prefix="/tb", bind_all=False, read_only=True, host=None
@@ -46,22 +46,22 @@ def test_flags_may_be_named(small_logdir: Path) -> None:
     tensorboard.board.close()
 
 
-def test_what_makes_no_sense_is_told_when_it_is_configured() -> None:
+def test_configure_rejects_invalid_flags() -> None:
     tensorboard = program.TensorBoard()
     with pytest.raises(UsageError, match="--prot"):
         tensorboard.configure(argv=["tensorboard", "--prot=1"])
-    with pytest.raises(UsageError, match="shows boards"):
+    with pytest.raises(UsageError, match="only serves logs"):
         tensorboard.configure(argv=["tensorboard", "--inspect", "--logdir", "logs"])
 
 
-def test_a_program_may_block(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_main_blocks(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     tensorboard = program.TensorBoard()
     tensorboard.configure(argv=["", "--logdir", str(tmp_path), "--host", "203.0.113.7"])
     assert tensorboard.main() == 3
     assert "cannot listen" in capsys.readouterr().err
 
 
-def test_the_command_is_there_as_a_module() -> None:
-    asked = [sys.executable, "-m", "tracklight.main", "--version"]
-    said = subprocess.run(asked, capture_output=True, text=True, check=True)
-    assert said.stdout.startswith("tracklight ")
+def test_python_m_tracklight() -> None:
+    command = [sys.executable, "-m", "tracklight", "--version"]
+    finished = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert finished.stdout.startswith("tracklight ")

@@ -11,7 +11,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_nothing_is_shown_elsewhere_than_on_a_terminal() -> None:
+def test_prints_nothing_without_a_terminal() -> None:
     out = io.StringIO()
     with show_progress("reading", lambda: (1, 2), out):
         time.sleep(0.15)
@@ -19,10 +19,10 @@ def test_nothing_is_shown_elsewhere_than_on_a_terminal() -> None:
     assert out.getvalue() == ""
 
 
-def test_the_bar_goes_when_the_work_is_done() -> None:
-    out, tally = Terminal(), ProgressCounter(4)
-    with show_progress("reading", tally.read, out):
-        tally.add(1)
+def test_bar_disappears_when_done() -> None:
+    out, counter = Terminal(), ProgressCounter(4)
+    with show_progress("reading", counter.read, out):
+        counter.add(1)
         deadline = time.monotonic() + 60
         while "25%" not in out.getvalue() and time.monotonic() < deadline:
             time.sleep(0.01)
@@ -31,7 +31,7 @@ def test_the_bar_goes_when_the_work_is_done() -> None:
     assert out.getvalue().endswith("\r\x1b[K")
 
 
-def test_a_bar_is_as_long_as_what_is_done() -> None:
+def test_bar_length_follows_progress() -> None:
     none, half, all_ = (format_bar("x", done, 8, 2.0) for done in (0, 4, 8))
 
     assert (none.count("█"), half.count("█") * 2) == (0, all_.count("█"))
@@ -39,6 +39,6 @@ def test_a_bar_is_as_long_as_what_is_done() -> None:
     assert len(none) == len(half) == len(all_)
 
 
-def test_more_than_all_and_nothing_to_do_are_no_faults() -> None:
+def test_bar_handles_overflow_and_zero_totals() -> None:
     assert "100%" in format_bar("x", 9, 8, 1.0)
     assert "0%" in format_bar("x", 0, 0, 1.0)

@@ -14,24 +14,24 @@ from tracklight.server.app import ALL_INTERFACES, Settings
 
 @pytest.fixture
 def served(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
-    """What servers were told that would have been started; each says where it is and ends."""
-    told: list[Settings] = []
+    """Collect the settings of servers instead of starting them."""
+    collected: list[Settings] = []
 
     def run(catalog: Catalog, settings: Settings, announce: Callable[[str], None]) -> None:
-        told.append(settings)
+        collected.append(settings)
         announce("http://localhost:6006/")
 
     monkeypatch.setattr(serve, "run_server", run)
-    return told
+    return collected
 
 
-def start(*words: str) -> int:
-    return main(["--no-config", "--no-cache", *words])
+def start(*arguments: str) -> int:
+    return main(["--no-config", "--no-cache", *arguments])
 
 
-def test_a_server_is_told_what_the_flags_say(small_logdir: Path, served: list[Settings]) -> None:
-    words = "--port=7 --path_prefix=/a --window_title=Lab --trusted-host=lab.example --read-only"
-    assert start(str(small_logdir), *words.split(), "--no-token", "--alert=loss nan") == 0
+def test_settings_follow_the_flags(small_logdir: Path, served: list[Settings]) -> None:
+    flags = "--port=7 --path_prefix=/a --window_title=Lab --trusted-host=lab.example --read-only"
+    assert start(str(small_logdir), *flags.split(), "--no-token", "--alert=loss nan") == 0
     (settings,) = served
     assert (settings.host, settings.port, settings.path_prefix) == ("localhost", 7, "/a")
     assert (settings.window_title, settings.trusted_hosts) == ("Lab", ("lab.example",))
@@ -39,23 +39,21 @@ def test_a_server_is_told_what_the_flags_say(small_logdir: Path, served: list[Se
     assert [rule.tag for rule in settings.alerts.rules] == ["loss"]
 
 
-def test_nothing_said_is_what_settings_say_by_default(
-    small_logdir: Path, served: list[Settings]
-) -> None:
+def test_settings_have_the_same_defaults(small_logdir: Path, served: list[Settings]) -> None:
     assert start(str(small_logdir)) == 0
     assert served == [Settings()]
 
 
 @pytest.mark.parametrize(
-    ("words", "host"),
+    ("flags", "host"),
     [(["--bind_all"], ALL_INTERFACES), (["--host=0.0.0.0"], "0.0.0.0"), ([], "localhost")],
 )
-def test_hosts(words: list[str], host: str, small_logdir: Path, served: list[Settings]) -> None:
-    assert start(str(small_logdir), *words) == 0
+def test_hosts(flags: list[str], host: str, small_logdir: Path, served: list[Settings]) -> None:
+    assert start(str(small_logdir), *flags) == 0
     assert served[0].host == host
 
 
-def test_the_browser_is_opened_when_asked(
+def test_opens_the_browser(
     small_logdir: Path,
     served: list[Settings],
     monkeypatch: pytest.MonkeyPatch,
@@ -67,10 +65,14 @@ def test_the_browser_is_opened_when_asked(
     assert opened == []
     assert start(str(small_logdir), "--open") == 0
     assert opened == ["http://localhost:6006/"]
-    assert "no browser could be opened" in capfd.readouterr().err
+    assert "could not open a browser" in capfd.readouterr().err
 
 
-def test_how_often_to_look() -> None:
-    for words, seconds in (([], None), (["--reload_interval=0"], 0.0), (["--reload_int=5"], 5.0)):
-        flags = parse_flags(["--no-config", "logs", *words])
+def test_reload_interval() -> None:
+    for arguments, seconds in (
+        ([], None),
+        (["--reload_interval=0"], 0.0),
+        (["--reload_int=5"], 5.0),
+    ):
+        flags = parse_flags(["--no-config", "logs", *arguments])
         assert serve.parse_settings(flags).reload_interval_s == seconds

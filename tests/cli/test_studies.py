@@ -9,22 +9,22 @@ from tracklight.cli.logdir_arg import create_catalog
 from tracklight.cli.serve import open_studies
 
 
-def list_roots(words: list[str], more: dict[str, Path]) -> list[tuple[str, str]]:
-    catalog = create_catalog(parse_flags([*words, "--no-cache", "--no-config"]), more)
+def list_roots(arguments: list[str], extra: dict[str, Path]) -> list[tuple[str, str]]:
+    catalog = create_catalog(parse_flags([*arguments, "--no-cache", "--no-config"]), extra)
     return [(root.name, root.path) for root in catalog.roots]
 
 
-def test_studies_alone_are_the_log(tmp_path: Path) -> None:
+def test_studies_without_a_log(tmp_path: Path) -> None:
     assert list_roots([], {"optuna": tmp_path}) == [("", str(tmp_path))]
 
 
-def test_studies_stand_beside_a_log(tmp_path: Path) -> None:
+def test_studies_beside_a_log(tmp_path: Path) -> None:
     logs, studies = tmp_path / "logs", tmp_path / "studies"
-    found = list_roots(["--logdir", str(logs)], {"optuna": studies})
-    assert found == [("logs", str(logs)), ("optuna", str(studies))]
+    roots = list_roots(["--logdir", str(logs)], {"optuna": studies})
+    assert roots == [("logs", str(logs)), ("optuna", str(studies))]
 
 
-def test_every_storage_has_a_folder_while_it_is_shown(tmp_path: Path) -> None:
+def test_each_storage_has_a_temporary_folder(tmp_path: Path) -> None:
     optuna = pytest.importorskip("optuna")
     urls = []
     for name in ("a", "b"):

@@ -57,7 +57,7 @@ def test_readme_example_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     pytest.importorskip("pandas")
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     examples = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
-    monkeypatch.setenv("TRACKLIGHT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("TRACKLIGHT_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     write_demo(Path("demo-logs"))
     names: dict[str, Any] = {}

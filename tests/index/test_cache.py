@@ -225,7 +225,7 @@ def test_keeps_log_larger_than_limit_in_memory(logdir: Path, store: Path) -> Non
 def test_writes_nothing_without_cache(
     logdir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("TRACKLIGHT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("TRACKLIGHT_CACHE_DIR", str(tmp_path / "cache"))
     before = sorted(tmp_path.rglob("*"))
     read_and_store(logdir, False)
     assert sorted(tmp_path.rglob("*")) == before
@@ -234,7 +234,7 @@ def test_writes_nothing_without_cache(
 def test_it_is_never_inside_a_log_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("TRACKLIGHT_CACHE", str(tmp_path / "logs" / ".cache"))
+    monkeypatch.setenv("TRACKLIGHT_CACHE_DIR", str(tmp_path / "logs" / ".cache"))
     monkeypatch.setattr(cache_module.tempfile, "gettempdir", lambda: str(tmp_path / "tmp"))
     folder = find_cache_folder([str(tmp_path / "logs")])
     assert folder is not None and folder.is_relative_to(tmp_path / "tmp")

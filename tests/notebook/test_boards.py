@@ -1,4 +1,4 @@
-"""Cells that start, reuse and list boards, without a notebook around them."""
+"""Start, reuse and list servers from cells, without a real notebook."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tracklight.server.instances import list_instances
 
 
 class Shell:
-    """As much of IPython as magics need."""
+    """The part of IPython that registers magics."""
 
     def __init__(self) -> None:
         self.magics: dict[str, Callable[[str], None]] = {}
@@ -33,16 +33,16 @@ class Shell:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    monkeypatch.setenv("TRACKLIGHT_DATA", str(tmp_path / "data"))
-    monkeypatch.setenv("TRACKLIGHT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("TRACKLIGHT_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("TRACKLIGHT_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     logs.write(tmp_path / "logs", "conv", logs.points(range(3)))
     logs.write(tmp_path / "logs2", "vit", logs.points(range(3)))
     yield tmp_path
-    for process in launch._STARTED:
+    for process in launch.started_processes:
         process.terminate()
         process.wait(60)
-    launch._STARTED.clear()
+    launch.started_processes.clear()
 
 
 def load() -> dict[str, Callable[[str], None]]:
@@ -52,7 +52,7 @@ def load() -> dict[str, Callable[[str], None]]:
 
 
 @pytest.mark.slow
-def test_the_cells_of_a_tutorial(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_notebook_tutorial(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     show = load()["tracklight"]
     show("--logdir logs --port 0  # the first")
     first = list_instances()
@@ -60,12 +60,12 @@ def test_the_cells_of_a_tutorial(folder: Path, capsys: pytest.CaptureFixture[str
     capsys.readouterr()
 
     show("--port=0 --logdir=logs")
-    said = capsys.readouterr().out
-    assert f"port {first[0].port} (pid {first[0].pid})" in said and "shown again" in said
+    output = capsys.readouterr().out
+    assert f"Reusing the server on port {first[0].port} (pid {first[0].pid})" in output
     assert list_instances() == first
 
     show(f"--logdir logs2 --port {first[0].port}")
-    assert f"taken by the board of {folder / 'logs'}" in capsys.readouterr().err
+    assert f"used by the server of {folder / 'logs'}" in capsys.readouterr().err
     show("--logdir logs2 --port 0")
     both = list_instances()
     assert [board.logdir for board in both] == [str(folder / "logs"), str(folder / "logs2")]
@@ -77,31 +77,29 @@ def test_the_cells_of_a_tutorial(folder: Path, capsys: pytest.CaptureFixture[str
     assert ports == [board.port for board in both]
     tracklight.notebook.display(port=both[0].port, height=1000)
     tracklight.notebook.display()
-    said = capsys.readouterr().out
-    assert said.splitlines() == [f"The board is at {board.url}" for board in both]
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == [f"tracklight at {board.url}" for board in both]
 
     os.kill(first[0].pid, signal.SIGKILL)
     show("--logdir logs --port 0")
-    again = [board for board in list_instances() if board.logdir.endswith("logs")]
-    assert again and again[0].pid != first[0].pid
+    restarted = [board for board in list_instances() if board.logdir.endswith("logs")]
+    assert restarted and restarted[0].pid != first[0].pid
 
 
-def test_what_goes_wrong_is_one_sentence(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_errors_are_one_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     show = load()["tracklight"]
-    for line, says in {
+    for line, message in {
         "--logdir logs --prot 1": "--prot",
-        "inspect --logdir logs": "notebook shows boards",
+        "inspect --logdir logs": "only starts servers",
         "--logdir logs --host 203.0.113.7 --port 0": "cannot listen",
     }.items():
         show(line)
-        (said,) = capsys.readouterr().err.splitlines()
-        assert said.startswith("tracklight: ") and says in said
+        (error,) = capsys.readouterr().err.splitlines()
+        assert error.startswith("tracklight: ") and message in error
 
 
 @pytest.mark.parametrize("line", ["--help", "-h", "--logdir logs --help", "inspect --help"])
-def test_help_is_printed_and_ends_the_cell(
-    line: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_help_does_not_raise(line: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     load()["tracklight"](line)
     assert capsys.readouterr().out.startswith("usage: tracklight")
     tracklight.notebook.start("--version")
@@ -109,29 +107,31 @@ def test_help_is_printed_and_ends_the_cell(
     assert list_instances() == []
 
 
-def test_nothing_is_displayed_that_is_not_served(folder: Path) -> None:
-    with pytest.raises(UsageError, match="no board is served at port 1;"):
+def test_display_raises_without_a_server(folder: Path) -> None:
+    with pytest.raises(UsageError, match="no server is running on port 1;"):
         tracklight.notebook.display(port=1)
-    with pytest.raises(UsageError, match="no board is being served"):
+    with pytest.raises(UsageError, match="no server is running;"):
         tracklight.notebook.display()
 
 
-def test_a_board_that_never_answers_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reports_a_server_that_does_not_respond(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(launch, "_START_TIMEOUT_S", 0.0)
-    with pytest.raises(TracklightError, match="did not answer"):
+    with pytest.raises(TracklightError, match="did not respond"):
         launch.launch(["--logdir", "logs", "--port", "0"])
     wait_until(lambda: len(list_instances()) == 1)
 
 
-@pytest.mark.parametrize("is_there", [False, True])
-def test_tensorboard_is_served_where_nobody_else_does(
-    monkeypatch: pytest.MonkeyPatch, is_there: bool
+@pytest.mark.parametrize("is_installed", [False, True])
+def test_registers_tensorboard_magic_only_without_tensorboard(
+    monkeypatch: pytest.MonkeyPatch, is_installed: bool
 ) -> None:
-    monkeypatch.setattr(importlib.util, "find_spec", lambda _: object() if is_there else None)
-    assert ("tensorboard" in load()) is not is_there
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: object() if is_installed else None)
+    assert ("tensorboard" in load()) is not is_installed
 
 
-def test_a_path_of_windows_stays_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keeps_backslashes_on_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     assert boards.split_line("--logdir 'my logs' --port 6006 # note") == [
         "--logdir",
         "my logs",

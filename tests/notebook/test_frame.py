@@ -22,46 +22,48 @@ BOARD = Instance(
 
 
 @pytest.fixture(autouse=True)
-def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("TRACKLIGHT_PROXY_URL", "TENSORBOARD_PROXY_URL", "JUPYTERHUB_SERVICE_PREFIX"):
         monkeypatch.delenv(name, raising=False)
 
 
-def read_details(markup: str) -> dict[str, object]:
-    found = re.search(r"\}\)\((\{.*\})\)</script>", markup)
-    assert found
-    details: dict[str, object] = json.loads(found[1])
-    return details
+def parse_options(markup: str) -> dict[str, object]:
+    match = re.search(r"\}\)\((\{.*\})\)</script>", markup)
+    assert match
+    options: dict[str, object] = json.loads(match[1])
+    return options
 
 
-def test_a_frame_knows_what_a_browser_needs() -> None:
-    details = read_details(render_frame(BOARD, 400))
-    assert details["port"] == 6006 and details["path"] == "/board/"
-    assert details["token"] == "secret" and details["height"] == 400
-    assert details["proxy"] is None
+def test_frame_contains_the_options_for_the_script() -> None:
+    options = parse_options(render_frame(BOARD, 400))
+    assert options["port"] == 6006 and options["path"] == "/board/"
+    assert options["token"] == "secret" and options["height"] == 400
+    assert options["proxyUrl"] is None
 
 
-def test_no_name_of_a_directory_is_markup() -> None:
+def test_escapes_directory_names() -> None:
     markup = render_frame(BOARD, 400)
     assert "<b>" not in markup and markup.count("</script>") == 1
 
 
-def test_two_frames_do_not_share_a_place() -> None:
-    first, second = (read_details(render_frame(BOARD, 400))["id"] for _ in range(2))
+def test_frames_have_unique_ids() -> None:
+    first, second = (parse_options(render_frame(BOARD, 400))["id"] for _ in range(2))
     assert first != second
 
 
 @pytest.mark.parametrize("name", ["TRACKLIGHT_PROXY_URL", "TENSORBOARD_PROXY_URL"])
-def test_a_proxy_is_told_by_the_machine(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_reads_the_proxy_url_from_the_environment(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
     monkeypatch.setenv(name, "/user/ada/proxy/%PORT%/")
-    assert read_details(render_frame(BOARD, 400))["proxy"] == "/user/ada/proxy/6006/"
+    assert parse_options(render_frame(BOARD, 400))["proxyUrl"] == "/user/ada/proxy/6006/"
 
 
-def test_a_hub_tells_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reads_the_base_url_of_jupyterhub(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JUPYTERHUB_SERVICE_PREFIX", "/user/ada/")
-    assert read_details(render_frame(BOARD, 400))["base"] == "/user/ada/"
+    assert parse_options(render_frame(BOARD, 400))["baseUrl"] == "/user/ada/"
 
 
-def test_without_cells_the_address_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+def test_prints_the_url_outside_of_notebooks(capsys: pytest.CaptureFixture[str]) -> None:
     show_frame(BOARD)
-    assert capsys.readouterr().out == "The board is at http://localhost:6006/board/\n"
+    assert capsys.readouterr().out == "tracklight at http://localhost:6006/board/\n"

@@ -10,7 +10,7 @@ from tracklight.notebook.frame import find_public_url, list_service_flags
 
 
 @pytest.fixture(autouse=True)
-def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in (
         "CODESPACE_NAME",
         "COLAB_RELEASE_TAG",
@@ -21,20 +21,20 @@ def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-def run_servers(monkeypatch: pytest.MonkeyPatch, *bases: str) -> None:
-    """Let the notebook servers of this machine be those at the given paths."""
+def mock_servers(monkeypatch: pytest.MonkeyPatch, *base_urls: str) -> None:
+    """Replace the list of running notebook servers."""
     package, module = ModuleType("jupyter_server"), ModuleType("jupyter_server.serverapp")
-    servers: list[dict[str, Any]] = [{"base_url": base, "port": 8888} for base in bases]
+    servers: list[dict[str, Any]] = [{"base_url": base, "port": 8888} for base in base_urls]
     module.list_running_servers = lambda: iter(servers)  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "jupyter_server", package)
     monkeypatch.setitem(sys.modules, "jupyter_server.serverapp", module)
 
 
-def test_on_a_machine_of_ones_own_nothing_is_needed() -> None:
+def test_needs_no_flags_on_a_local_machine() -> None:
     assert list_service_flags() == [] and find_public_url(6006) is None
 
 
-def test_colab_is_known_by_its_module_and_by_its_release(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_detects_colab(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLAB_RELEASE_TAG", "r")
     by_release = list_service_flags()
     assert "--trusted-host=*.googleusercontent.com" in by_release
@@ -43,24 +43,24 @@ def test_colab_is_known_by_its_module_and_by_its_release(monkeypatch: pytest.Mon
     assert list_service_flags() == by_release
 
 
-def test_kaggle_shows_ports_below_the_path_of_its_server(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kaggle_url_contains_the_server_path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KAGGLE_KERNEL_RUN_TYPE", "Interactive")
     assert "--trusted-host=*.kaggle.net" in list_service_flags()
-    run_servers(monkeypatch, "/k/311788458/eyJhbGciOi/proxy/")
+    mock_servers(monkeypatch, "/k/311788458/eyJhbGciOi/proxy/")
     assert find_public_url(6006) == (
         "https://kkb-production.jupyter-proxy.kaggle.net/k/311788458/eyJhbGciOi/proxy/proxy/6006"
     )
 
 
-def test_kaggle_without_a_server_shows_no_ports(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_kaggle_url_without_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KAGGLE_KERNEL_RUN_TYPE", "Batch")
-    run_servers(monkeypatch)
+    mock_servers(monkeypatch)
     assert find_public_url(6006) is None
     monkeypatch.setitem(sys.modules, "jupyter_server.serverapp", None)
     assert find_public_url(6006) is None
 
 
-def test_codespaces_give_each_port_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_codespaces_url_contains_the_port(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CODESPACE_NAME", "super-disco-x7")
     assert find_public_url(6006) == "https://super-disco-x7-6006.app.github.dev"
     monkeypatch.setenv("GITHUB_CODESPACES_PORT_FORWARDING_DOMAIN", "preview.app.github.dev")
@@ -68,9 +68,9 @@ def test_codespaces_give_each_port_a_name(monkeypatch: pytest.MonkeyPatch) -> No
     assert "--trusted-host=*.github.dev" in list_service_flags()
 
 
-def test_code_server_says_where_it_shows_ports(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_server_url_follows_its_template(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VSCODE_PROXY_URI", "https://code.lab.example/proxy/{{port}}/")
     assert find_public_url(6006) == "https://code.lab.example/proxy/6006"
-    # Below which page this would lie, nobody can tell here.
+    # A relative URL cannot be resolved without the URL of the page.
     monkeypatch.setenv("VSCODE_PROXY_URI", "./proxy/{{port}}")
     assert find_public_url(6006) is None

@@ -18,7 +18,7 @@ from tracklight.server.page import PAGE_DIR
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("TRACKLIGHT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("TRACKLIGHT_CACHE_DIR", str(tmp_path / "cache"))
     logs.write(tmp_path / "logs", "conv", logs.points(range(3)))
     return tmp_path / "logs"
 
@@ -27,30 +27,30 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def chart(folder: Path) -> Iterator[Any]:
     pytest.importorskip("anywidget")
     if not (PAGE_DIR / "notebook" / "chart.js").exists():
-        pytest.skip("the page was not built; make test builds it")
-    made = tracklight.notebook.chart(folder, tag="loss", interval_s=0.05)
-    yield made
-    made.close()
+        pytest.skip("the web page is not built; `make test` builds it")
+    widget = tracklight.notebook.chart(folder, tag="loss", interval_s=0.05)
+    yield widget
+    widget.close()
 
 
-def runs_of(chart: Any) -> list[str]:
+def list_drawn_runs(chart: Any) -> list[str]:
     return [line["run"] for line in read_columns(chart.answer)["lines"]]
 
 
-def test_a_chart_follows_the_log(chart: Any, folder: Path) -> None:
-    assert chart.title == "loss" and runs_of(chart) == ["conv"]
+def test_chart_follows_the_log(chart: Any, folder: Path) -> None:
+    assert chart.title == "loss" and list_drawn_runs(chart) == ["conv"]
     logs.write(folder, "vit", logs.points(range(5)))
-    wait_until(lambda: runs_of(chart) == ["conv", "vit"])
+    wait_until(lambda: list_drawn_runs(chart) == ["conv", "vit"])
 
 
-def test_a_missing_tag_is_reported_until_it_is_logged(chart: Any, folder: Path) -> None:
+def test_reports_a_missing_tag_until_it_is_logged(chart: Any, folder: Path) -> None:
     assert chart.problem == ""
     other = tracklight.notebook.chart(folder, tag="los", interval_s=0.05)
-    assert runs_of(other) == []
+    assert list_drawn_runs(other) == []
     assert other.problem.startswith('No tag "los" in any run')
     assert '"loss"' in other.problem
     logs.write(folder, "vit", logs.points(range(5), tag="los"))
-    wait_until(lambda: runs_of(other) == ["vit"] and other.problem == "")
+    wait_until(lambda: list_drawn_runs(other) == ["vit"] and other.problem == "")
     other.close()
 
 
@@ -62,7 +62,7 @@ def test_a_missing_tag_is_reported_until_it_is_logged(chart: Any, folder: Path) 
         ({"runs": ["conv", "other"]}, 'No tag "loss" in run "other".'),
     ],
 )
-def test_missing_runs_are_reported(
+def test_reports_missing_runs(
     options: dict[str, Any], problem: str, chart: Any, folder: Path
 ) -> None:
     logs.write(folder, "other", logs.points(range(3), tag="lr"))
@@ -71,37 +71,37 @@ def test_missing_runs_are_reported(
     assert other.problem.startswith(problem) and bool(other.problem) == bool(problem)
 
 
-def test_a_log_without_scalars_is_reported(chart: Any, tmp_path: Path) -> None:
+def test_reports_a_log_without_scalars(chart: Any, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     other = tracklight.notebook.chart(tmp_path / "empty", tag="loss")
     other.close()
-    assert other.problem == "There are no scalars in the log yet."
+    assert other.problem == "The log has no scalars yet."
 
 
-def test_a_chart_that_is_closed_follows_no_more(chart: Any, folder: Path) -> None:
+def test_closed_chart_stops_updating(chart: Any, folder: Path) -> None:
     chart.close()
     logs.write(folder, "vit", logs.points(range(5)))
     with tracklight.open(folder) as log:
         other = tracklight.notebook.chart(log, tag="loss", runs=["vit"], interval_s=0.05)
-    assert runs_of(other) == ["vit"] and runs_of(chart) == ["conv"]
+    assert list_drawn_runs(other) == ["vit"] and list_drawn_runs(chart) == ["conv"]
     other.close()
 
 
-def test_smoothing_is_between_none_and_all(folder: Path) -> None:
+def test_rejects_invalid_smoothing(folder: Path) -> None:
     with pytest.raises(UsageError, match="takes amounts from"):
         tracklight.notebook.chart(folder, tag="loss", smoothing=7.0)
 
 
-def test_a_page_that_was_not_built_has_no_charts(
+def test_raises_if_the_page_is_not_built(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("anywidget")
     monkeypatch.setattr(widget, "PAGE_DIR", tmp_path)
-    with pytest.raises(TracklightError, match="was not built"):
+    with pytest.raises(TracklightError, match="is not built"):
         tracklight.notebook.chart(folder, tag="loss")
 
 
-def test_what_is_missing_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_the_missing_extra(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "anywidget", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'tracklight\[notebook\]'"):
         tracklight.notebook.chart(folder, tag="loss")

@@ -52,7 +52,7 @@ def logdir(tmp_path: Path) -> Path:
 def names(logdir: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What the examples define, run from top to bottom beside a folder ``logs``."""
     monkeypatch.chdir(logdir.parent)
-    monkeypatch.setenv("TRACKLIGHT_CACHE", str(logdir.parent / "cache"))
+    monkeypatch.setenv("TRACKLIGHT_CACHE_DIR", str(logdir.parent / "cache"))
     found: dict[str, Any] = {}
     for block in iter_blocks("python"):
         if block.page == PAGE:
@@ -80,23 +80,23 @@ def client(names: dict[str, Any], catalog: Catalog, tmp_path: Path) -> Iterator[
     with Watcher(catalog.roots) as watch:
         app = create_app(catalog, watch, create_policy("localhost"), page_dir=tmp_path)
         with TestClient(app, base_url="http://localhost") as client:
-            wait_until(lambda: not client.get("/api/status").json()["status"]["loading"])
+            wait_until(lambda: not client.get("/api/v1/status").json()["status"]["loading"])
             yield client
 
 
 def test_the_examples_are_dashboards(client: TestClient) -> None:
-    assert client.get("/api/status").json()["status"]["problems"] == []
-    means = client.post("/api/means/query", json={"tag": "loss"}).json()
+    assert client.get("/api/v1/status").json()["status"]["problems"] == []
+    means = client.post("/api/v1/means/query", json={"tag": "loss"}).json()
     assert means == {"runs": ["train"], "values": [2.0]}
 
-    assert client.put("/api/my-notes/notes/a", json={"text": "hello"}).status_code == 200
-    assert client.put("/api/my-notes/notes/b", json={}).status_code == 400
-    assert client.get("/api/my-notes/notes").json() == {"a": "hello"}
-    assert client.get("/api/my-notes/notes.txt").text == "hello"
+    assert client.put("/api/v1/my-notes/notes/a", json={"text": "hello"}).status_code == 200
+    assert client.put("/api/v1/my-notes/notes/b", json={}).status_code == 400
+    assert client.get("/api/v1/my-notes/notes").json() == {"a": "hello"}
+    assert client.get("/api/v1/my-notes/notes.txt").text == "hello"
 
-    (series,) = client.post("/api/sizes/steps", json={"tags": ["input"]}).json()["series"]
+    (series,) = client.post("/api/v1/sizes/steps", json={"tags": ["input"]}).json()["series"]
     params = {"run": "train", "tag": "input", "index": 0, "mark": series["mark"][0]}
-    size = client.get("/api/sizes/size", params=params)
+    size = client.get("/api/v1/sizes/size", params=params)
     assert size.json() == [6, 4]
     assert "immutable" in size.headers["cache-control"]
 
@@ -114,7 +114,7 @@ def test_the_job_ends(names: dict[str, Any]) -> None:
 
 def test_the_export_has_the_paths_of_the_page(names: dict[str, Any], catalog: Catalog) -> None:
     contents = ExportContents(catalog, parse_view(""), Everything(), Everything())
-    assert "api/exported-means/query?tag=loss" in {url for _, url, _ in contents.iter_parts()}
+    assert "api/v1/exported-means/query?tag=loss" in {url for _, url, _ in contents.iter_parts()}
 
 
 def test_all_fields_of_routes_and_dashboards_are_described() -> None:

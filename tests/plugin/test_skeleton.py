@@ -39,12 +39,12 @@ def client(installed: None, tmp_path: Path) -> Iterator[TestClient]:
         MemorySource(logged=logged), MemoryWatch(), create_policy("localhost"), page_dir=tmp_path
     )
     with TestClient(app, base_url="http://localhost") as client:
-        wait_until(lambda: not client.get("/api/status").json()["status"]["loading"])
+        wait_until(lambda: not client.get("/api/v1/status").json()["status"]["loading"])
         yield client
 
 
 def test_it_is_listed_beside_the_others(client: TestClient) -> None:
-    rows = {row["name"]: row for row in client.get("/api/dashboards").json()}
+    rows = {row["name"]: row for row in client.get("/api/v1/dashboards").json()}
     assert rows["leaderboard"] == {
         "name": "leaderboard",
         "title": "Leaderboard",
@@ -53,15 +53,15 @@ def test_it_is_listed_beside_the_others(client: TestClient) -> None:
         "module_url": "plugins/leaderboard/index.js",
     }
     assert rows["scalars"]["module_url"] is None
-    assert client.get("/api/status").json()["status"]["problems"] == []
+    assert client.get("/api/v1/status").json()["status"]["problems"] == []
 
 
 def test_its_route_ranks_the_runs(client: TestClient) -> None:
-    lowest = client.get("/api/leaderboard/ranking", params={"tag": "loss"}).json()
+    lowest = client.get("/api/v1/leaderboard/ranking", params={"tag": "loss"}).json()
     assert lowest == {"runs": ["vit", "conv"], "steps": [1, 1], "values": [1.0, 2.0]}
     request = {"tag": "loss", "goal": "max"}
     headers = {"accept": COLUMNS_MEDIA_TYPE}
-    response = client.get("/api/leaderboard/ranking", params=request, headers=headers)
+    response = client.get("/api/v1/leaderboard/ranking", params=request, headers=headers)
     highest = read_columns(response.content)
     assert highest["runs"] == ["vit", "conv"]
     np.testing.assert_array_equal(highest["values"], [9.0, 3.0])
@@ -69,9 +69,9 @@ def test_its_route_ranks_the_runs(client: TestClient) -> None:
 
 def test_a_wrong_ask_is_told(client: TestClient) -> None:
     params = {"tag": "loss", "goal": "best"}
-    answer = client.get("/api/leaderboard/ranking", params=params)
+    answer = client.get("/api/v1/leaderboard/ranking", params=params)
     assert answer.status_code == 400
-    assert "goal" in answer.json()["error"]["what"]
+    assert "goal" in answer.json()["error"]["message"]
 
 
 def test_its_web_half_is_served_and_nothing_beside_it(client: TestClient) -> None:
@@ -101,8 +101,8 @@ def test_its_static_export_has_every_ranking(installed: None, tmp_path: Path) ->
     contents = ExportContents(source, parse_view(""), Everything(), Everything())
     parts = {url: part for name, url, part in contents.iter_parts() if name == "leaderboard"}
     assert set(parts) == {
-        "api/leaderboard/ranking?tag=eval%2Floss&goal=min",
-        "api/leaderboard/ranking?tag=eval%2Floss&goal=max",
+        "api/v1/leaderboard/ranking?tag=eval%2Floss&goal=min",
+        "api/v1/leaderboard/ranking?tag=eval%2Floss&goal=max",
     }
 
 

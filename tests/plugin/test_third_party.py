@@ -44,7 +44,7 @@ def client(installed: None, tmp_path: Path) -> Iterator[TestClient]:
     source = MemorySource(logged=LOGGED)
     app = create_app(source, MemoryWatch(), create_policy("localhost"), page_dir=tmp_path)
     with TestClient(app, base_url="http://localhost") as client:
-        wait_until(lambda: not client.get("/api/status").json()["status"]["loading"])
+        wait_until(lambda: not client.get("/api/v1/status").json()["status"]["loading"])
         yield client
 
 
@@ -55,11 +55,11 @@ def find_instance() -> Everything:
 
 def test_prepare_is_called_after_the_first_load(client: TestClient) -> None:
     assert find_instance().prepared.wait(60)
-    assert client.get("/api/status").json()["status"]["problems"] == []
+    assert client.get("/api/v1/status").json()["status"]["problems"] == []
 
 
 def test_a_dashboard_whose_prepare_fails_still_works(client: TestClient) -> None:
-    assert client.post("/api/failing/mean", json={"tag": "acc"}).json()["runs"] == ["vit"]
+    assert client.post("/api/v1/failing/mean", json={"tag": "acc"}).json()["runs"] == ["vit"]
 
 
 def test_close_is_called_at_shutdown(installed: None, tmp_path: Path) -> None:
@@ -70,47 +70,47 @@ def test_close_is_called_at_shutdown(installed: None, tmp_path: Path) -> None:
 
 
 def test_series_are_queried_and_smoothed(client: TestClient) -> None:
-    plain = client.post("/api/everything/mean", json={"tag": "loss"}).json()
+    plain = client.post("/api/v1/everything/mean", json={"tag": "loss"}).json()
     assert plain == {"runs": ["conv", "vit"], "values": [2.0, 8.0]}
-    smooth = client.post("/api/everything/mean", json={"tag": "loss", "smoothing": 0.9}).json()
+    smooth = client.post("/api/v1/everything/mean", json={"tag": "loss", "smoothing": 0.9}).json()
     assert smooth["values"] != plain["values"]
 
 
 def test_errors_have_the_common_format(client: TestClient) -> None:
-    response = client.post("/api/everything/mean", json={"tag": "none"})
+    response = client.post("/api/v1/everything/mean", json={"tag": "none"})
     assert response.status_code == 400
-    assert response.json()["error"]["what"] == 'No run has the scalar "none".'
+    assert response.json()["error"]["message"] == 'No run has the scalar "none".'
 
 
 def test_a_job_runs_in_the_background(client: TestClient) -> None:
     def ask() -> object:
-        return client.post("/api/everything/total", json={"tag": "loss"}).json()
+        return client.post("/api/v1/everything/total", json={"tag": "loss"}).json()
 
     wait_until(lambda: ask() == {"state": "done", "total": 10.0})
 
 
 def test_mutating_routes_and_etags(client: TestClient) -> None:
-    path = "/api/everything/notes/a"
+    path = "/api/v1/everything/notes/a"
     assert client.put(path, json={"text": "hello"}).status_code == 200
     assert client.put(path, data={"text": "hello"}).status_code == 415
-    notes = client.get("/api/everything/notes")
+    notes = client.get("/api/v1/everything/notes")
     assert notes.json() == {"a": "hello"}
     headers = {"if-none-match": notes.headers["etag"]}
-    assert client.get("/api/everything/notes", headers=headers).status_code == 304
-    assert "immutable" in client.get("/api/everything/runs.txt").headers["cache-control"]
+    assert client.get("/api/v1/everything/notes", headers=headers).status_code == 304
+    assert "immutable" in client.get("/api/v1/everything/runs.txt").headers["cache-control"]
 
 
 def test_a_read_only_server_refuses_mutating_routes(installed: None, tmp_path: Path) -> None:
     policy = create_policy("localhost", read_only=True)
     app = create_app(MemorySource(), MemoryWatch(), policy, page_dir=tmp_path)
     client = TestClient(app, base_url="http://localhost")
-    assert client.put("/api/everything/notes/a", json={"text": "x"}).status_code == 403
+    assert client.put("/api/v1/everything/notes/a", json={"text": "x"}).status_code == 403
 
 
 def test_files_make_a_dashboard_active(installed: None, tmp_path: Path) -> None:
     source = MemorySource(beside={"conv": {"hparams.yaml": b"lr: 1"}})
     app = create_app(source, MemoryWatch(), create_policy("localhost"), page_dir=tmp_path)
-    rows = TestClient(app, base_url="http://localhost").get("/api/dashboards").json()
+    rows = TestClient(app, base_url="http://localhost").get("/api/v1/dashboards").json()
     active = {row["name"] for row in rows if row["active"]}
     assert active == {"everything", "failing", "hparams"}
 
@@ -122,17 +122,17 @@ def test_static_export_has_the_data_and_the_module(
     source.refresh()
     contents = ExportContents(source, parse_view(""), All(), All())
     parts = {url: (name, part) for name, url, part in contents.iter_parts()}
-    name, means = parts["api/everything/mean?tag=loss"]
+    name, means = parts["api/v1/everything/mean?tag=loss"]
     assert name == "everything"
     assert isinstance(means, third_party.Means) and means.runs == ["conv", "vit"]
-    assert "api/everything/runs.txt" in parts
+    assert "api/v1/everything/runs.txt" in parts
 
     # A plugin that fails is left out as a whole, with a warning.
-    assert "api/failing/runs.txt" not in parts
+    assert "api/v1/failing/runs.txt" not in parts
     assert "the dashboard failing is left out: cannot export (RuntimeError)" in caplog.text
 
     head = contents.build_head({name for name, _ in parts.values()})
-    rows = {row.name: row for row in head.answers["api/dashboards"]}  # type: ignore[attr-defined]
+    rows = {row.name: row for row in head.answers["api/v1/dashboards"]}  # type: ignore[attr-defined]
     assert rows["everything"].active and not rows["failing"].active
     kind, _, program = rows["everything"].module_url.partition(",")
     assert kind == "data:text/javascript;base64"

@@ -16,7 +16,7 @@ from tracklight.formats import summary
 from tracklight.formats.event import encode_event
 from tracklight.formats.tfrecord import encode_record
 
-#: Long enough for any machine; no test waits for it.
+#: Generous timeout; no test waits that long.
 PATIENT_S = 60.0
 
 
@@ -36,7 +36,7 @@ def scalar_at(wall: float, tag: str, step: int, number: float) -> bytes:
     return b.record(b.event(value, step=step, wall=wall))
 
 
-def test_yields_what_was_written_since(log: tracklight.Log, small_logdir: Path) -> None:
+def test_yields_new_points(log: tracklight.Log, small_logdir: Path) -> None:
     changes = log.watch(interval=0.01, timeout=PATIENT_S)
     append(small_logdir / "run10/train" / NAME, b.scalar("loss", 1, 1.5), b.scalar("new", 0, 7.0))
     write(small_logdir / "later", b.scalar("loss", 0, 1.0))
@@ -66,18 +66,18 @@ def test_yields_what_was_written_since(log: tracklight.Log, small_logdir: Path) 
     }
 
 
-def test_values_of_other_kinds_are_updated_tags(log: tracklight.Log, small_logdir: Path) -> None:
+def test_lists_updated_tags_of_other_kinds(log: tracklight.Log, small_logdir: Path) -> None:
     changes = log.watch(interval=0.01, timeout=PATIENT_S)
     text = encode_record(encode_event(1.8e9, 9, [summary.text("words", "more")]))
     append(small_logdir / "kinds" / NAME, text)
 
-    found = next(changes)
+    change = next(changes)
 
-    assert (found.changed, found.updated_tags) == (("kinds",), {"kinds": ("words",)})
-    assert not found.points and not found.new_tags
+    assert (change.changed, change.updated_tags) == (("kinds",), {"kinds": ("words",)})
+    assert not change.points and not change.new_tags
 
 
-def test_a_refresh_in_between_hides_nothing(log: tracklight.Log, small_logdir: Path) -> None:
+def test_reports_changes_after_a_manual_refresh(log: tracklight.Log, small_logdir: Path) -> None:
     changes = log.watch(interval=0.01, timeout=PATIENT_S)
     append(small_logdir / "run10/train" / NAME, b.scalar("loss", 1, 1.5))
     log.refresh()
@@ -85,8 +85,8 @@ def test_a_refresh_in_between_hides_nothing(log: tracklight.Log, small_logdir: P
     assert list(next(changes).points) == [("run10/train", "loss")]
 
 
-def test_points_of_several_writers_are_each_new_once(tmp_path: Path) -> None:
-    """The file of the writer that is listed first grows while the second has points already."""
+def test_reports_each_point_of_several_writers_once(tmp_path: Path) -> None:
+    """The file that is listed first grows after the second file was read."""
     folder = tmp_path / "run"
     first, second = folder / "events.out.tfevents.1.a", folder / "events.out.tfevents.2.b"
     folder.mkdir()
@@ -101,9 +101,7 @@ def test_points_of_several_writers_are_each_new_once(tmp_path: Path) -> None:
         assert sorted(next(changes).points["run", "loss"].value) == [2.0, 12.0]
 
 
-def test_all_points_of_a_file_that_was_replaced_are_new(
-    log: tracklight.Log, small_logdir: Path
-) -> None:
+def test_reports_all_points_of_a_replaced_file(log: tracklight.Log, small_logdir: Path) -> None:
     changes = log.watch(interval=0.01, timeout=PATIENT_S)
     path = small_logdir / "run10/train" / NAME
     path.unlink()
@@ -112,12 +110,12 @@ def test_all_points_of_a_file_that_was_replaced_are_new(
     assert next(changes).points["run10/train", "loss"].value.tolist() == [8.0, 9.0]
 
 
-def test_ends_when_nothing_changes(log: tracklight.Log) -> None:
+def test_stops_after_the_timeout(log: tracklight.Log) -> None:
     assert list(log.watch(interval=0.01, timeout=0.05)) == []
     assert list(log.watch(interval=1000, timeout=0)) == []
 
 
-def test_follows_a_writer_to_its_end(tmp_path: Path) -> None:
+def test_follows_a_concurrent_writer(tmp_path: Path) -> None:
     path = write(tmp_path / "run", b.scalar("loss", 0, 0.0))
     with tracklight.open(tmp_path, cache=False) as log:
         changes = log.watch(interval=0.001, timeout=PATIENT_S)
@@ -134,6 +132,6 @@ def test_follows_a_writer_to_its_end(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("arguments", [{"interval": -1}, {"timeout": -1}])
-def test_times_must_not_be_negative(log: tracklight.Log, arguments: dict[str, float]) -> None:
+def test_rejects_negative_times(log: tracklight.Log, arguments: dict[str, float]) -> None:
     with pytest.raises(UsageError, match="must not be negative"):
         log.watch(**arguments)

@@ -22,8 +22,8 @@ FORMATS = ("csv", "json", "jsonl", "parquet")
 
 def make_series(run: str, tag: str, values: list[Any], dtype: type = np.float64) -> Series:
     steps = np.arange(len(values), dtype=np.int64)
-    marks = steps == 1
-    return Series(run, tag, steps, steps / 3 + 1.7e9, np.array(values, dtype), marks)
+    overwritten = steps == 1
+    return Series(run, tag, steps, steps / 3 + 1.7e9, np.array(values, dtype), overwritten)
 
 
 SERIES = [
@@ -36,7 +36,7 @@ Rows = list[tuple[Any, ...]]
 
 
 def export_rows(series: list[Series], name: str, *, overwritten: bool = False) -> Rows:
-    """Export, and read back with another program's reader."""
+    """Export, and read back with an independent library."""
     file = io.BytesIO()
     export_scalars(series, file, name, overwritten=overwritten)
     readers = {
@@ -96,20 +96,20 @@ def expect_rows(series: list[Series]) -> Rows:
     ]
 
 
-def assert_same(found: Rows, expected: Rows) -> None:
-    # repr tells NaN from nothing and one float from the next.
-    assert [tuple(map(repr, row)) for row in found] == [tuple(map(repr, row)) for row in expected]
+def assert_same(actual: Rows, expected: Rows) -> None:
+    # Compare by repr: NaN equals itself, and floats must match exactly.
+    assert [tuple(map(repr, row)) for row in actual] == [tuple(map(repr, row)) for row in expected]
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_what_is_exported_reads_back_the_same(name: str) -> None:
+def test_round_trips(name: str) -> None:
     assert_same(
         export_rows(SERIES, name), expect_rows([one.without_overwritten() for one in SERIES])
     )
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_overwritten_points_are_marked(name: str) -> None:
+def test_marks_overwritten_points(name: str) -> None:
     rows = export_rows(SERIES, name, overwritten=True)
 
     assert_same([row[:5] for row in rows], expect_rows(SERIES))
@@ -118,7 +118,7 @@ def test_overwritten_points_are_marked(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_batches_join_without_a_seam(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_writes_in_batches(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(export, "_BATCH_ROWS", 3)
     series = [make_series("a", "x", list(range(8))), make_series("a", "y", list(range(4)))]
 
@@ -128,7 +128,7 @@ def test_batches_join_without_a_seam(name: str, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_nothing_at_all_is_still_a_file(name: str) -> None:
+def test_writes_an_empty_file_without_series(name: str) -> None:
     assert export_rows([], name) == []
 
 
@@ -139,26 +139,28 @@ def test_integers_are_not_rounded() -> None:
         assert str(1 << 62).encode() in file.getvalue()
 
 
-def test_tells_how_far_it_is() -> None:
-    told: list[int] = []
-    export_scalars(SERIES, io.BytesIO(), "csv", on_progress=told.append)
+def test_reports_progress() -> None:
+    progress: list[int] = []
+    export_scalars(SERIES, io.BytesIO(), "csv", on_progress=progress.append)
 
-    assert told == [5, 1, 0]
+    assert progress == [5, 1, 0]
 
 
-def test_an_unknown_format_is_told() -> None:
-    with pytest.raises(UsageError, match='"xlsx" is none of the formats csv, json, jsonl, parquet'):
+def test_rejects_an_unknown_format() -> None:
+    with pytest.raises(
+        UsageError, match='unknown format "xlsx"; use one of csv, json, jsonl, parquet'
+    ):
         export_scalars(SERIES, io.BytesIO(), "xlsx")
 
 
-def test_names_the_extra_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_the_missing_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
 
     with pytest.raises(MissingDependencyError, match=r"tracklight\[parquet\]"):
         export_scalars(SERIES, io.BytesIO(), "parquet")
 
 
-def test_a_file_appears_when_it_is_whole(tmp_path: Path) -> None:
+def test_output_appears_when_complete(tmp_path: Path) -> None:
     path = tmp_path / "out.csv"
     with open_output(str(path)) as file:
         file.write(b"half")
@@ -167,7 +169,7 @@ def test_a_file_appears_when_it_is_whole(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["out.csv"]
 
 
-def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
+def test_failure_keeps_the_existing_file(tmp_path: Path) -> None:
     path = tmp_path / "out.csv"
     path.write_bytes(b"before")
 
@@ -180,7 +182,7 @@ def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
-def test_a_full_disk_is_reported_with_the_name_of_the_target(
+def test_reports_a_full_disk_with_the_target_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     open_file = os.open
@@ -195,7 +197,7 @@ def test_a_full_disk_is_reported_with_the_name_of_the_target(
             file.write(b"x")
 
 
-def test_a_link_stays_a_link(tmp_path: Path) -> None:
+def test_writes_through_symlinks(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "real")
 
     with open_output(str(tmp_path / "link")) as file:
@@ -206,7 +208,7 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
-def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+def test_writes_to_pipes(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)

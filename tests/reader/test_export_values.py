@@ -1,4 +1,4 @@
-"""``tracklight export --kind``: what is not scalars, read back with other programs."""
+"""``tracklight export --kind``: other data than scalars, read back with independent libraries."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ Rows = list[dict[str, Any]]
 
 
 @pytest.fixture(autouse=True)
-def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRACKLIGHT_CACHE", str(tmp_path / "cache"))
+def isolated_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRACKLIGHT_CACHE_DIR", str(tmp_path / "cache"))
 
 
-def export(logdir: Path, kind: str, out: Path, *words: str) -> Path:
-    status = main(["export", str(logdir), f"--kind={kind}", f"--out={out}", "--no-config", *words])
+def export(logdir: Path, kind: str, out: Path, *flags: str) -> Path:
+    status = main(["export", str(logdir), f"--kind={kind}", f"--out={out}", "--no-config", *flags])
     assert status == 0
     return out
 
 
 def read_rows(path: Path) -> Rows:
-    """Read a table by its suffix; CSV has only strings."""
+    """Read a table by its suffix; cells of CSV are strings."""
     data = path.read_bytes()
     if path.suffix == ".csv":
         return list(csv.DictReader(io.StringIO(data.decode(), newline="")))
@@ -50,16 +50,16 @@ def read_rows(path: Path) -> Rows:
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_the_suffix_decides_on_the_format(small_logdir: Path, tmp_path: Path, suffix: str) -> None:
+def test_format_follows_the_suffix(small_logdir: Path, tmp_path: Path, suffix: str) -> None:
     out = export(small_logdir, "scalars", tmp_path / f"x.{suffix}", "--run=run10/train")
     rows = read_rows(out)
-    if suffix == "json":  # columns of each series, as it always was
+    if suffix == "json":  # one object per series, with columns
         assert [row["value"] for row in rows] == [[0.5], [2.5]]
     else:
         assert [float(row["value"]) for row in rows] == [0.5, 2.5]
 
 
-def test_the_flag_overrides_the_suffix(small_logdir: Path, tmp_path: Path) -> None:
+def test_format_flag_overrides_the_suffix(small_logdir: Path, tmp_path: Path) -> None:
     out = export(small_logdir, "scalars", tmp_path / "table.txt", "--format=csv")
     assert out.read_text().startswith("run,tag,step,wall_time,value\n")
 
@@ -68,10 +68,10 @@ def test_the_flag_overrides_the_suffix(small_logdir: Path, tmp_path: Path) -> No
 def test_text(small_logdir: Path, tmp_path: Path, suffix: str) -> None:
     rows = read_rows(export(small_logdir, "text", tmp_path / f"x.{suffix}"))
     # The two strings at step 5 were overwritten by the last one.
-    found = [
+    rows = [
         (row["run"], row["tag"], int(row["step"]), int(row["index"]), row["text"]) for row in rows
     ]
-    assert found == [("kinds", "words", 0, 0, "hello"), ("kinds", "words", 5, 0, "again")]
+    assert rows == [("kinds", "words", 0, 0, "hello"), ("kinds", "words", 5, 0, "again")]
 
     rows = read_rows(export(small_logdir, "text", tmp_path / f"y.{suffix}", "--overwritten"))
     assert [(int(row["index"]), row["text"]) for row in rows] == [
@@ -102,7 +102,7 @@ def test_histograms(tmp_path: Path, suffix: str) -> None:
     assert [float(last[name]) for name in ("left", "right", "count")] == [76.25, 101.0, 25.0]
 
 
-def test_images_in_a_folder(small_logdir: Path, tmp_path: Path) -> None:
+def test_exports_images_to_a_folder(small_logdir: Path, tmp_path: Path) -> None:
     out = export(small_logdir, "images", tmp_path / "images")
     rows = read_rows(out / "index.csv")
     assert [(row["run"], row["tag"], row["step"], row["index"]) for row in rows] == [
@@ -118,7 +118,7 @@ def test_images_in_a_folder(small_logdir: Path, tmp_path: Path) -> None:
     assert not [path for path in tmp_path.iterdir() if ".part" in path.name]
 
 
-def test_images_in_an_archive(small_logdir: Path, tmp_path: Path) -> None:
+def test_exports_images_to_a_zip_file(small_logdir: Path, tmp_path: Path) -> None:
     out = export(small_logdir, "images", tmp_path / "images.zip", "--format=jsonl")
     with zipfile.ZipFile(out) as archive:
         rows = [json.loads(line) for line in archive.read("index.jsonl").splitlines()]
@@ -133,7 +133,7 @@ def test_audio(small_logdir: Path, tmp_path: Path) -> None:
     assert (out / row["file"]).read_bytes().startswith(b"RIFF")
 
 
-def test_names_cannot_leave_the_folder(tmp_path: Path) -> None:
+def test_file_names_stay_inside_the_folder(tmp_path: Path) -> None:
     values = [encode.images(tag, [PICTURE], 2, 2) for tag in ("../../up", "/etc/x", "a\0b", "a:b")]
     write(tmp_path / "logs", *(encode_record(encode_event(1.7e9, 0, [value])) for value in values))
     out = export(tmp_path / "logs", "images", tmp_path / "images")
@@ -164,7 +164,7 @@ def test_hparams(tmp_path: Path, suffix: str) -> None:
     assert [row["run"] for row in only] == ["b"]
 
 
-def test_hyperparameters_of_several_types_are_strings(tmp_path: Path) -> None:
+def test_mixed_hyperparameters_become_strings(tmp_path: Path) -> None:
     logdir = tmp_path / "logs"
     for name, value in (("a", 3), ("b", "auto")):
         write(logdir / name, scalar("loss", 0, 0.5))

@@ -52,7 +52,7 @@ def test_edges(log: tracklight.Log) -> None:
     assert edges[1].output == "1" and edges[-1].target == "out"
 
 
-def test_what_is_not_there_is_an_error(log: tracklight.Log) -> None:
+def test_raises_for_unknown_nodes_and_tags(log: tracklight.Log) -> None:
     with pytest.raises(LogError, match='Run "plain" has no graph'):
         log.graph("plain")
     with pytest.raises(TagNotFoundError):

@@ -20,7 +20,7 @@ STARTED = datetime(2023, 11, 14, 22, 13, 20, tzinfo=timezone.utc)
 
 @pytest.fixture
 def log(tmp_path: Path) -> Iterator[tracklight.Log]:
-    """Two trials that were recorded, with their curves beside or below them."""
+    """A log of two trials, with curves in the same run or in runs below."""
 
     def record(step: int, *values: object) -> bytes:
         return encode_record(encode_event(1.7e9 + step, step, values))  # type: ignore[arg-type]
@@ -48,7 +48,7 @@ def log(tmp_path: Path) -> Iterator[tracklight.Log]:
         yield log
 
 
-def test_one_row_for_each_trial(log: tracklight.Log) -> None:
+def test_has_one_row_per_trial(log: tracklight.Log) -> None:
     table = log.hparams()
     first, second = table
 
@@ -59,7 +59,7 @@ def test_one_row_for_each_trial(log: tracklight.Log) -> None:
     assert first.start_time == STARTED
     assert first.end_time is not None and (first.end_time - STARTED).total_seconds() == 60
     assert (second.status, second.end_time) == ("unknown", None)
-    assert second.start_time == STARTED  # that of its first event
+    assert second.start_time == STARTED  # of its first event
     assert list(second.metrics) == ["acc"] and math.isnan(second.metrics["acc"])
 
 
@@ -75,7 +75,7 @@ def test_columns(log: tracklight.Log) -> None:
     assert repr(table).startswith("<HParamsTable of 2 trials: run, group, ")
 
 
-def test_metrics_are_selected_and_reduced(log: tracklight.Log) -> None:
+def test_selects_and_reduces_metrics(log: tracklight.Log) -> None:
     assert log.hparams("acc").metrics == ("acc",)
     assert log.hparams(["validation/*"]).metrics == ("validation/loss",)
     assert log.hparams("acc", reduce="max")[0].metrics == {"acc": 0.75}
@@ -88,14 +88,14 @@ def test_metrics_are_selected_and_reduced(log: tracklight.Log) -> None:
         assert log.hparams("z*").metrics == ()
 
 
-def test_the_hyperparameters_of_one_run(log: tracklight.Log) -> None:
+def test_returns_hyperparameters_of_a_run(log: tracklight.Log) -> None:
     assert log["sweep/1/validation"].hparams() == {"lr": 0.1, "opt": "adam", "flip": True}
     assert log["sweep"].hparams() == {}
     with pytest.raises(RunNotFoundError):
         log.run_hparams("sweep/3")
 
 
-def test_a_refresh_is_seen(log: tracklight.Log, tmp_path: Path) -> None:
+def test_sees_new_trials_after_refresh(log: tracklight.Log, tmp_path: Path) -> None:
     assert len(log.hparams()) == 2
     start = hparams.build_session_start({"lr": 3.0})
     write(tmp_path / "sweep/3", encode_record(encode_event(1.7e9, 0, [start])))
@@ -104,7 +104,7 @@ def test_a_refresh_is_seen(log: tracklight.Log, tmp_path: Path) -> None:
     assert log.hparams()["hparams.lr"].tolist() == [0.1, "auto", 3.0]
 
 
-def test_to_other_libraries(log: tracklight.Log) -> None:
+def test_converts_to_other_libraries(log: tracklight.Log) -> None:
     pytest.importorskip("pandas")
     frame = log.hparams().to_pandas()
 
@@ -115,7 +115,7 @@ def test_to_other_libraries(log: tracklight.Log) -> None:
     assert log.hparams().to_arrow()["hparams.flip"].to_pylist() == [True, None]
 
 
-def test_a_log_without_hyperparameters(small_logdir: Path) -> None:
+def test_is_empty_without_hyperparameters(small_logdir: Path) -> None:
     with tracklight.open(small_logdir, cache=False) as log:
         table = log.hparams()
 

@@ -1,4 +1,4 @@
-"""HTML for notebooks: everything from a log is escaped, and nothing is large."""
+"""HTML for notebooks: data of a log is escaped, and the output stays small."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ALLOWED = set("div b table thead tbody tr th td svg polyline img".split())
 
 @pytest.fixture
 def log(tmp_path: Path) -> Iterator[tracklight.Log]:
-    """A log whose names and texts try to be markup; a directory cannot have a slash in its name."""
+    """A log with HTML in names and texts; run names cannot contain slashes."""
     run = tmp_path / EVIL.replace("/", "")
     values = [
         summary.text(EVIL, EVIL),
@@ -62,7 +62,7 @@ def check(text: str) -> Elements:
     return elements
 
 
-def test_names_and_texts_of_a_log_are_escaped(log: tracklight.Log) -> None:
+def test_escapes_names_and_texts(log: tracklight.Log) -> None:
     (run,) = log
     view = log[run]
     shown = [
@@ -80,7 +80,7 @@ def test_names_and_texts_of_a_log_are_escaped(log: tracklight.Log) -> None:
         assert len(text) < 20_000
 
 
-def test_images_are_shown_and_other_files_are_not(log: tracklight.Log) -> None:
+def test_embeds_images_only(log: tracklight.Log) -> None:
     (run,) = log
     elements = check(log.images(run, f"image{EVIL}")[0]._repr_html_())
 
@@ -88,14 +88,14 @@ def test_images_are_shown_and_other_files_are_not(log: tracklight.Log) -> None:
     assert "1 more not shown" in elements.text
 
 
-def test_drawings_in_svg_are_not_shown() -> None:
+def test_does_not_embed_svg() -> None:
     drawing = b'<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>'
 
     assert check(Images(1, 1, (drawing,))._repr_html_()).tags.count("img") == 0
     assert "img" not in html.render_images([("image/svg+xml", drawing)])
 
 
-def test_many_or_large_images_are_counted() -> None:
+def test_counts_images_beyond_the_limits() -> None:
     many = check(Images(2, 2, (PICTURE,) * 40)._repr_html_())
 
     assert many.tags.count("img") == 16 and "24 more not shown" in many.text
@@ -110,20 +110,20 @@ def test_long_tables_show_both_ends(log: tracklight.Log) -> None:
     assert "30 points" in elements.text
 
 
-def test_a_long_text_is_cut() -> None:
+def test_truncates_long_text() -> None:
     assert len(html.render_table(("a",), [("x" * 10_000,)])) < 1000
 
 
-def test_a_name_that_is_not_unicode_can_be_stored() -> None:
+def test_escapes_names_that_are_not_unicode() -> None:
     assert html.escape("caf\udce9").encode() == b"caf\\udce9"
 
 
 @pytest.mark.parametrize("values", [[], [1.0], [np.nan, np.nan], [-1e308, 1e308], [np.inf, 1.0]])
-def test_values_that_cannot_be_drawn_are_left_out(values: list[float]) -> None:
+def test_sparkline_skips_values_that_are_not_finite(values: list[float]) -> None:
     assert html.render_sparkline([float(at) for at in range(len(values))], values) == ""
 
 
-def test_a_sparkline_has_gaps_where_values_are_missing() -> None:
+def test_sparkline_has_gaps_for_missing_values() -> None:
     text = html.render_sparkline([0, 1, 2, 3, 4], [0.0, 1.0, float("nan"), 1.0, 0.0])
 
     assert text.count("<polyline") == 2

@@ -22,7 +22,7 @@ def show(logdir: Path) -> str:
         return "\n".join(iter_listing_lines(log, log.select()))
 
 
-def test_json_is_as_documented(small_logdir: Path) -> None:
+def test_json_matches_the_documentation(small_logdir: Path) -> None:
     path = small_logdir / "run2/train" / NAME
 
     assert inspect(small_logdir)["run2/train"] == {
@@ -70,7 +70,7 @@ def test_json_has_every_kind(small_logdir: Path) -> None:
     }
 
 
-def test_damage_is_told_with_its_place(tmp_path: Path) -> None:
+def test_lists_corrupt_records_with_their_offset(tmp_path: Path) -> None:
     good = b.scalar("loss", 0, 1.0)
     write(tmp_path, good, b.flip(good, -1), good)
 
@@ -82,17 +82,17 @@ def test_damage_is_told_with_its_place(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wall", "told"), [("nan", "NaN"), ("inf", "Infinity"), ("-inf", "-Infinity")]
+    ("wall", "expected"), [("nan", "NaN"), ("inf", "Infinity"), ("-inf", "-Infinity")]
 )
-def test_times_that_are_no_numbers_are_strings(wall: str, told: str, tmp_path: Path) -> None:
+def test_non_finite_times_are_strings(wall: str, expected: str, tmp_path: Path) -> None:
     event = b.event(b.summary(b.value("loss", b.simple(1.0))), step=0, wall=float(wall))
     write(tmp_path, b.record(event))
 
-    assert inspect(tmp_path)["."]["tags"]["loss"]["last"] == {"step": 0, "wall_time": told}
+    assert inspect(tmp_path)["."]["tags"]["loss"]["last"] == {"step": 0, "wall_time": expected}
     assert wall in show(tmp_path)
 
 
-def test_paths_are_below_their_root(small_logdir: Path) -> None:
+def test_paths_are_relative_to_their_root(small_logdir: Path) -> None:
     runs = inspect({"a": small_logdir / "run2", "b": small_logdir})
 
     assert runs["a/train"]["files"][0]["path"] == f"train/{NAME}"
@@ -100,7 +100,7 @@ def test_paths_are_below_their_root(small_logdir: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("steps", "words"),
+    ("steps", "issues"),
     [
         ([0, 1, 2], ""),
         ([0, 1, 1], "1 overwritten, 1 repeated"),
@@ -108,14 +108,14 @@ def test_paths_are_below_their_root(small_logdir: Path) -> None:
         ([-2, -1, 0], "2 negative"),
     ],
 )
-def test_odd_steps_are_told(steps: list[int], words: str, tmp_path: Path) -> None:
+def test_reports_step_issues(steps: list[int], issues: str, tmp_path: Path) -> None:
     write(tmp_path, *(b.scalar("loss", step, 1.0) for step in steps))
 
     (line,) = (line for line in show(tmp_path).splitlines() if line.startswith("  loss"))
-    assert line.split(":")[-1][2:].strip() == words
+    assert line.split(":")[-1][2:].strip() == issues
 
 
-def test_a_run_is_shown_with_its_files_and_tags(small_logdir: Path) -> None:
+def test_lists_files_and_tags_of_a_run(small_logdir: Path) -> None:
     lines = show(small_logdir).splitlines()
     at = next(at for at, line in enumerate(lines) if line.startswith("run2/train"))
 
@@ -126,13 +126,13 @@ def test_a_run_is_shown_with_its_files_and_tags(small_logdir: Path) -> None:
     assert lines[at + 4].split()[:6] == ["loss", "scalars", "scalar", "8", "0", "5"]
 
 
-def test_a_run_without_tags_is_shown(tmp_path: Path) -> None:
+def test_lists_a_run_without_tags(tmp_path: Path) -> None:
     write(tmp_path)
 
     assert show(tmp_path).splitlines()[0] == ".  (0 tags, 1 file, 0 B)"
 
 
-def test_a_log_cannot_steer_the_terminal(tmp_path: Path) -> None:
+def test_escapes_control_characters(tmp_path: Path) -> None:
     write(tmp_path, b.scalar("evil\x1b[2J\n", 0, 1.0))
 
     assert "\x1b" not in show(tmp_path)
@@ -140,7 +140,7 @@ def test_a_log_cannot_steer_the_terminal(tmp_path: Path) -> None:
     assert escape_unprintable("größe/λ 漢字") == "größe/λ 漢字"
 
 
-def test_a_log_of_many_odd_runs_is_shown(nasty_logdir: Path) -> None:
+def test_lists_a_log_with_many_unusual_runs(nasty_logdir: Path) -> None:
     runs = inspect(nasty_logdir)
 
     assert len(runs["many_tags"]["tags"]) >= 2000

@@ -40,14 +40,14 @@ def test_runs_are_in_natural_order(log: tracklight.Log) -> None:
     assert "3 runs, 12 points" in repr(log)
 
 
-def test_tags_by_name(log: tracklight.Log) -> None:
+def test_returns_tags_by_name(log: tracklight.Log) -> None:
     tags = log.tags("run2/train")
 
     assert list(tags) == ["count", "loss"]
     assert (tags["loss"].kind, tags["loss"].count, tags["loss"].overwritten) == (Kind.SCALAR, 8, 2)
 
 
-def test_a_change_to_what_was_handed_out_changes_nothing(log: tracklight.Log) -> None:
+def test_results_are_copies_or_read_only(log: tracklight.Log) -> None:
     log.tags("run2/train").clear()
     series = log.scalar("run2/train", "loss")
 
@@ -63,7 +63,7 @@ def test_files(log: tracklight.Log, small_logdir: Path) -> None:
     assert (file.records, file.damaged) == (2, 0)
 
 
-def test_scalar_gives_every_point(log: tracklight.Log) -> None:
+def test_scalar_returns_all_points(log: tracklight.Log) -> None:
     series = log.scalar("run2/train", "loss")
 
     assert series.step.tolist() == [0, 1, 2, 3, 4, 3, 4, 5]
@@ -75,7 +75,7 @@ def test_integers_are_not_rounded(log: tracklight.Log) -> None:
     assert log.scalar("run2/train", "count").value.tolist() == [1 << 60]
 
 
-def test_scalars_are_one_long_table(log: tracklight.Log) -> None:
+def test_scalars_returns_a_long_table(log: tracklight.Log) -> None:
     table = log.scalars(tag="loss")
 
     assert list(dict.fromkeys(table["run"])) == ["run2/train", "run10/train"]
@@ -83,7 +83,7 @@ def test_scalars_are_one_long_table(log: tracklight.Log) -> None:
     assert len(log.scalars(tag="loss", overwritten=True)) == 9
 
 
-def test_scalars_take_globs_and_expressions(log: tracklight.Log) -> None:
+def test_scalars_accepts_globs_and_regular_expressions(log: tracklight.Log) -> None:
     table = log.scalars(run="run*/train", tag=["acc", re.compile("^cou")])
 
     assert sorted(set(table["tag"])) == ["acc", "count"]
@@ -92,7 +92,7 @@ def test_scalars_take_globs_and_expressions(log: tracklight.Log) -> None:
         assert len(log.scalars(run="x*")) == 0
 
 
-def test_names_the_nearest(log: tracklight.Log) -> None:
+def test_errors_name_the_most_similar(log: tracklight.Log) -> None:
     with pytest.raises(RunNotFoundError, match='nearest: "run2/train"'):
         log.tags("run2/trian")
     with pytest.raises(TagNotFoundError, match='no tag "los" in run "run2/train"; nearest: "loss"'):
@@ -103,7 +103,7 @@ def test_names_the_nearest(log: tracklight.Log) -> None:
         log.files("run")
 
 
-def test_names_the_method_for_another_kind(log: tracklight.Log) -> None:
+def test_errors_name_the_method_for_the_kind(log: tracklight.Log) -> None:
     with pytest.raises(UsageError, match=r"of kind scalar, not image; read it with log\.scalar"):
         log.images("run2/train", "loss")
     with pytest.raises(UsageError, match=r"of kind graph, not scalar; read it with log\.graph"):
@@ -113,7 +113,7 @@ def test_names_the_method_for_another_kind(log: tracklight.Log) -> None:
 
 
 @pytest.mark.parametrize(
-    ("choice", "message"),
+    ("selection", "message"),
     [
         (
             {"run": "zzz*"},
@@ -122,28 +122,28 @@ def test_names_the_method_for_another_kind(log: tracklight.Log) -> None:
         ({"run": "run*"}, '"*" does not match "/"; did you mean "run**"?'),
         ({"tag": "re:^los$"}, 'No tag matches "re:^los$". Similar tags: "loss"'),
         ({"run": "run2/train", "tag": ["loss", "acc*"]}, 'No tag matches "acc*".'),
-        ({"run": "kinds", "tag": "picture"}, "hold no scalars but values of the kind image"),
+        ({"run": "kinds", "tag": "picture"}, "hold no scalars, but values of kind image"),
     ],
 )
-def test_a_pattern_without_a_match_warns(
-    choice: dict[str, Any], message: str, log: tracklight.Log
+def test_warns_about_patterns_without_a_match(
+    selection: dict[str, Any], message: str, log: tracklight.Log
 ) -> None:
     with pytest.warns(NoMatchWarning) as caught:
-        log.scalars(**choice)
+        log.scalars(**selection)
 
     (warning,) = caught
     assert message in str(warning.message)
     assert warning.filename == __file__
 
 
-def test_a_pattern_in_a_run_view_warns_at_the_line_of_the_caller(log: tracklight.Log) -> None:
+def test_warnings_of_a_run_view_point_at_the_caller(log: tracklight.Log) -> None:
     with pytest.warns(NoMatchWarning) as caught:
         log["run2/train"].scalars("zzz*")
 
     assert [warning.filename for warning in caught] == [__file__]
 
 
-def test_patterns_with_a_match_do_not_warn(
+def test_does_not_warn_about_patterns_with_a_match(
     log: tracklight.Log, recwarn: pytest.WarningsRecorder
 ) -> None:
     log.scalars()
@@ -153,7 +153,7 @@ def test_patterns_with_a_match_do_not_warn(
     assert not recwarn.list
 
 
-def test_a_log_is_a_collection_of_runs(log: tracklight.Log, tmp_path: Path) -> None:
+def test_log_is_a_collection_of_runs(log: tracklight.Log, tmp_path: Path) -> None:
     assert len(log) == 3
     assert list(log) == list(log.runs)
     assert "kinds" in log and "kind" not in log
@@ -161,7 +161,7 @@ def test_a_log_is_a_collection_of_runs(log: tracklight.Log, tmp_path: Path) -> N
         assert len(empty) == 0 and empty
 
 
-def test_a_run_view_reads_what_the_log_reads(log: tracklight.Log) -> None:
+def test_run_view_returns_the_same_as_the_log(log: tracklight.Log) -> None:
     train, kinds = log["run2/train"], log["kinds"]
 
     assert list(train) == ["count", "loss"] and len(train) == 2
@@ -178,12 +178,12 @@ def test_a_run_view_reads_what_the_log_reads(log: tracklight.Log) -> None:
     assert repr(train) == '<RunView "run2/train": 2 tags>'
 
 
-def test_a_run_view_of_a_run_that_is_not_there(log: tracklight.Log) -> None:
+def test_raises_for_an_unknown_run_view(log: tracklight.Log) -> None:
     with pytest.raises(RunNotFoundError, match='nearest: "run2/train"'):
         log["run2/trian"]
 
 
-def test_a_run_view_is_as_current_as_its_log(log: tracklight.Log, small_logdir: Path) -> None:
+def test_run_view_reflects_refreshes(log: tracklight.Log, small_logdir: Path) -> None:
     run = log["run10/train"]
     with (small_logdir / "run10/train" / NAME).open("ab") as file:
         file.write(b.scalar("new", 0, 0.0))
@@ -192,12 +192,12 @@ def test_a_run_view_is_as_current_as_its_log(log: tracklight.Log, small_logdir: 
     assert "new" in run
 
 
-def test_a_run_without_a_graph(log: tracklight.Log) -> None:
+def test_raises_for_a_run_without_a_graph(log: tracklight.Log) -> None:
     with pytest.raises(LogError, match='Run "run2/train" has no graph'):
         log.graph("run2/train")
 
 
-def test_the_size_of_images_is_that_of_their_files_if_none_was_logged(tmp_path: Path) -> None:
+def test_image_size_falls_back_to_the_file(tmp_path: Path) -> None:
     wide = encode_png(np.zeros((2, 5, 3), np.uint8))
     values = [
         summary.images("sized", [wide], 7, 9),
@@ -237,7 +237,7 @@ def test_pr_curves(tmp_path: Path) -> None:
     assert repr(curve) == "<PRCurve: 2 thresholds, average precision 0.8333>"
 
 
-def test_meshes_are_joined_from_their_series(tmp_path: Path) -> None:
+def test_joins_the_parts_of_meshes(tmp_path: Path) -> None:
     corners, sides = np.zeros((1, 4, 3), np.float32), np.array([[[0, 1, 2]]], np.int32)
     about = summary.make_metadata(
         "mesh", proto.MeshPluginData(json_config=b'{"camera": {"fov": 40}}')
@@ -312,14 +312,14 @@ def test_tensors_of_any_plugin(log: tracklight.Log) -> None:
     assert log.tensors("run10/train", "acc")[0].shape == ()
 
 
-def test_numbers_stand_among_arrays_in_the_order_written(log: tracklight.Log) -> None:
+def test_tensors_mix_numbers_and_arrays_in_write_order(log: tracklight.Log) -> None:
     mixed = log.tensors("kinds", "mixed")
 
     assert mixed.step.tolist() == [0, 1, 2]
     assert [value.tolist() for value in mixed] == [[1, 1, 1], 1.5, [0, 0]]
 
 
-def test_a_value_that_is_not_what_its_tag_is(tmp_path: Path) -> None:
+def test_raises_for_values_of_another_kind(tmp_path: Path) -> None:
     number = b.tensor(b.FLOAT, b.single(5, 1.0)) + b.metadata("images")
     array = b.tensor(b.FLOAT, b.shape(2), b.single(5, 1.0))
     values = [b.record(b.event(b.summary(b.value("x", it)), step=3)) for it in (number, array)]
@@ -332,7 +332,7 @@ def test_a_value_that_is_not_what_its_tag_is(tmp_path: Path) -> None:
                 images[at]
 
 
-def test_refresh_reads_what_is_new(log: tracklight.Log, small_logdir: Path) -> None:
+def test_refresh_reads_new_points(log: tracklight.Log, small_logdir: Path) -> None:
     assert len(log.scalar("run10/train", "acc")) == 1
     with (small_logdir / "run10/train" / NAME).open("ab") as file:
         file.write(b.scalar("acc", 1, 0.75) + b.scalar("new", 0, 0.0))
@@ -348,7 +348,7 @@ def test_refresh_reads_what_is_new(log: tracklight.Log, small_logdir: Path) -> N
     assert "kinds" not in log.runs
 
 
-def test_a_value_that_is_gone_is_told(log: tracklight.Log, small_logdir: Path) -> None:
+def test_raises_for_a_deleted_file(log: tracklight.Log, small_logdir: Path) -> None:
     texts = log.text("kinds", "words")
     path = small_logdir / "kinds" / NAME
     path.write_bytes(bytes(path.stat().st_size))
@@ -357,13 +357,13 @@ def test_a_value_that_is_gone_is_told(log: tracklight.Log, small_logdir: Path) -
         texts[0]
 
 
-def test_several_roots_and_filters(small_logdir: Path) -> None:
+def test_reads_several_roots_with_filters(small_logdir: Path) -> None:
     spec = {"a": small_logdir / "run2", "b": small_logdir}
     with tracklight.open(spec, cache=False, exclude="b/run2", include=["**/train"]) as log:
         assert log.runs == ("a/train", "b/run10/train")
 
 
-def test_the_cache_is_used_and_told_where(small_logdir: Path, tmp_path: Path) -> None:
+def test_uses_the_given_cache_directory(small_logdir: Path, tmp_path: Path) -> None:
     for _ in range(2):
         with tracklight.open(small_logdir, cache=tmp_path / "cache", memory="1GB") as log:
             assert log.points == 12
@@ -371,7 +371,7 @@ def test_the_cache_is_used_and_told_where(small_logdir: Path, tmp_path: Path) ->
     assert any((tmp_path / "cache").rglob("*.pack"))
 
 
-def test_a_log_that_is_not_there_yet(tmp_path: Path) -> None:
+def test_missing_ok_reads_a_log_created_later(tmp_path: Path) -> None:
     with tracklight.open(tmp_path / "later", cache=False, missing_ok=True) as log:
         assert log.runs == ()
         (tmp_path / "later").mkdir()
@@ -379,13 +379,13 @@ def test_a_log_that_is_not_there_yet(tmp_path: Path) -> None:
         assert log.refresh().added == (".",)
 
 
-def test_what_cannot_be_read_is_told(small_logdir: Path) -> None:
+def test_reports_unreadable_files(small_logdir: Path) -> None:
     (small_logdir / "notes.txt").touch()
     with tracklight.open(small_logdir / "notes.txt", cache=False) as log:
         assert "pass its directory" in log.problems[0]
 
 
-def test_one_event_file_is_a_log(small_logdir: Path) -> None:
+def test_reads_a_single_event_file(small_logdir: Path) -> None:
     with tracklight.open(small_logdir / "kinds" / NAME, cache=False) as log:
         assert (log.runs, log.problems) == ((".",), ())
         assert "matrix" in log.tags(".")

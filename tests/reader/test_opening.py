@@ -9,14 +9,14 @@ from tracklight.errors import LogdirNotFoundError, LogError
 from tracklight.logdir.roots import find_nearest_path
 
 
-def test_a_directory_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
+def test_raises_for_a_missing_directory(tmp_path: Path) -> None:
     with pytest.raises(LogdirNotFoundError, match=r'No log directory ".*typo".*missing_ok=True'):
         tracklight.open(tmp_path / "typo", cache=False)
     assert issubclass(LogdirNotFoundError, FileNotFoundError)
     assert issubclass(LogdirNotFoundError, LogError)
 
 
-def test_the_error_names_a_similar_directory(
+def test_error_names_a_similar_directory(
     small_logdir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(small_logdir.parent)
@@ -31,7 +31,7 @@ def test_the_error_names_a_similar_directory(
 @pytest.mark.parametrize(
     "spec", [{"a": "logs", "b": "logz"}, ["logs", "logz"], "a:logs,b:logz", Path("logz")]
 )
-def test_each_of_several_directories_must_exist(
+def test_raises_if_one_of_several_directories_is_missing(
     spec: object, small_logdir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(small_logdir.parent)
@@ -40,17 +40,17 @@ def test_each_of_several_directories_must_exist(
         tracklight.open(spec, cache=False)  # type: ignore[arg-type]
 
 
-def test_a_directory_that_may_be_missing_is_an_empty_log(tmp_path: Path) -> None:
+def test_missing_ok_returns_an_empty_log(tmp_path: Path) -> None:
     with tracklight.open(tmp_path / "later", cache=False, missing_ok=True) as log:
         assert log.runs == ()
 
 
-def test_an_empty_directory_is_a_log(tmp_path: Path) -> None:
+def test_opens_an_empty_directory(tmp_path: Path) -> None:
     with tracklight.open(tmp_path, cache=False) as log:
         assert log.runs == ()
 
 
-def test_a_url_that_leads_nowhere_is_an_error() -> None:
+def test_raises_for_a_missing_url() -> None:
     fsspec = pytest.importorskip("fsspec")
     memory = fsspec.filesystem("memory")
     memory.mkdirs("/bucket/logs", exist_ok=True)
@@ -72,10 +72,10 @@ def test_a_url_that_leads_nowhere_is_an_error() -> None:
         ("train/one/x", None),
     ],
 )
-def test_the_nearest_path(path: str, nearest: str | None, tmp_path: Path) -> None:
+def test_finds_the_nearest_path(path: str, nearest: str | None, tmp_path: Path) -> None:
     (tmp_path / "train/one").mkdir(parents=True)
     (tmp_path / "trainz").touch()
 
-    found = find_nearest_path(str(tmp_path / path))
+    actual = find_nearest_path(str(tmp_path / path))
 
-    assert found == (str(tmp_path / nearest) if nearest else None)
+    assert actual == (str(tmp_path / nearest) if nearest else None)

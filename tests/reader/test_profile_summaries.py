@@ -26,7 +26,7 @@ def logs(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_captures_of_all_kinds_for_programs(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_of_all_kinds_of_captures(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["inspect", "--profile", "--logdir", str(logs), "--json"]) == 0
     torch, broken, keras = json.loads(capsys.readouterr().out)["profiles"]
     assert [torch[key] for key in ("run", "session", "host")] == [".", "17947", "worker0"]
@@ -37,35 +37,35 @@ def test_captures_of_all_kinds_for_programs(logs: Path, capsys: pytest.CaptureFi
     assert broken["summary"] is None and "broken.xplane.pb" in broken["problem"]
 
 
-def test_a_capture_in_a_few_lines(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_formats_a_capture(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["inspect", "--profile", "--logdir", str(logs / "run")]) == 0
-    said = capsys.readouterr().out
-    assert "train  2026_11_15_00_37_55  host.with.dots" in said
-    assert "steps: batches profiled by Keras" in said
-    assert "86.8 %  input: 42.787 ms" in said
+    output = capsys.readouterr().out
+    assert "train  2026_11_15_00_37_55  host.with.dots" in output
+    assert "steps: batches profiled by Keras" in output
+    assert "86.8 %  input: 42.787 ms" in output
 
 
-def test_nothing_was_captured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_reports_a_log_without_captures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["inspect", "--profile", "--logdir", str(tmp_path)]) == 0
-    assert capsys.readouterr().out == "no profile was captured here\n"
+    assert capsys.readouterr().out == "no profiles found\n"
 
 
-def test_a_plain_python_program_is_told_by_functions_and_lines(
+def test_lists_functions_and_lines_of_a_python_program(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As `tracklight.profile` writes it without a framework: lines within functions."""
+    """A capture as `tracklight.profile` writes it without a framework: lines in functions."""
     events = [make_event("ProfilerStep#1", 0, 10_000, kind="user_annotation")]
     for name in ("<module> (train.py:1)", "train.py:50: load()", "load (train.py:5)"):
         events.append(make_event(name, 0, 10_000))
-    # More lines than are listed, all of them longer by themselves than any function.
+    # More lines than are listed, each with a longer own time than any function.
     events.append(make_event("train.py:7: parse(row)", 0, 7_000))
     events += [make_event(f"train.py:{8 + at}: x += 1", 7_000 + 100 * at, 100) for at in range(30)]
     (tmp_path / "vm_1.1.pt.trace.json").write_text(json.dumps({"traceEvents": events}))
     assert main(["inspect", "--profile", "--logdir", str(tmp_path)]) == 0
-    said = capsys.readouterr().out
-    assert "7.0 ms   70.0 %  train.py:7: parse(row)" in said
-    assert "10.0 ms  load (train.py:5)" in said
-    assert "Python 7.0 ms" not in said
+    output = capsys.readouterr().out
+    assert "7.0 ms   70.0 %  train.py:7: parse(row)" in output
+    assert "10.0 ms  load (train.py:5)" in output
+    assert "Python 7.0 ms" not in output
 
 
 def make_event(
@@ -75,9 +75,7 @@ def make_event(
     return {**place, "name": name, "ts": start_us, "dur": took_us}
 
 
-def test_a_program_that_was_captured_just_now(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_summarizes_a_fresh_capture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     program = """
 import sys, time
 import tracklight
@@ -96,6 +94,6 @@ with tracklight.profile(sys.argv[1], steps=3) as profile:
     path.write_text(program)
     subprocess.run([sys.executable, path, tmp_path / "logs"], check=True, timeout=100)
     assert main(["inspect", "--profile", "--logdir", str(tmp_path / "logs")]) == 0
-    said = capsys.readouterr().out
-    assert "keep_busy (busy.py:5)" in said
-    assert re.search(r"ms +\d+\.\d %  busy\.py:[78]: ", said), said
+    output = capsys.readouterr().out
+    assert "keep_busy (busy.py:5)" in output
+    assert re.search(r"ms +\d+\.\d %  busy\.py:[78]: ", output), output

@@ -36,11 +36,11 @@ def test_selects(choice: NameFilter, chosen: tuple[str, ...]) -> None:
     assert select_names(choice, NAMES, unknown) == chosen
 
 
-def test_a_name_that_is_not_there_is_an_error() -> None:
+def test_raises_for_an_unknown_name() -> None:
     with pytest.raises(RunNotFoundError, match=r'no run "lr1/tests"; nearest: "lr1/test"'):
         select_names(["lr2/train", "lr1/tests"], NAMES, unknown)
 
 
-def test_a_bad_expression_is_an_error() -> None:
+def test_raises_for_an_invalid_regular_expression() -> None:
     with pytest.raises(UsageError, match=r"re:\(.* is not a valid regular expression"):
         select_names("re:(", NAMES, unknown)

@@ -54,7 +54,7 @@ def test_columns_are_arrays() -> None:
         ([], np.float64),
     ],
 )
-def test_integers_stay_integers_among_themselves(kinds: list[type], expected: type) -> None:
+def test_integers_stay_integers(kinds: list[type], expected: type) -> None:
     table = Table([make_series("a", "x", 1, dtype=kind) for kind in kinds])
 
     assert table["value"].dtype == expected
@@ -87,7 +87,7 @@ def test_to_arrow() -> None:
 
 
 @pytest.mark.parametrize("method", ["to_pandas", "to_polars", "to_arrow"])
-def test_an_empty_table_has_its_columns(method: str) -> None:
+def test_empty_table_has_columns(method: str) -> None:
     pytest.importorskip({"to_arrow": "pyarrow"}.get(method, method.removeprefix("to_")))
     made = getattr(Table([]), method)()
 
@@ -102,7 +102,7 @@ def test_an_empty_table_has_its_columns(method: str) -> None:
         ("to_arrow", "pyarrow", "arrow"),
     ],
 )
-def test_names_the_extra_that_is_missing(
+def test_names_the_missing_extra(
     method: str, module: str, extra: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
@@ -111,7 +111,7 @@ def test_names_the_extra_that_is_missing(
         getattr(Table(SERIES), method)()
 
 
-def test_wall_times_that_are_none_are_missing_in_other_libraries() -> None:
+def test_missing_wall_times_are_null_in_other_libraries() -> None:
     pytest.importorskip("pandas")
     series = make_series("a", "loss", 1, 2, 3, 4)
     series.wall_time[:] = [np.nan, np.inf, -1e300, 1.7e9]
@@ -123,7 +123,7 @@ def test_wall_times_that_are_none_are_missing_in_other_libraries() -> None:
     assert table.to_arrow()["wall_time"].is_null().to_pylist() == [True, True, True, False]
 
 
-def test_names_that_are_not_unicode_are_written_with_escapes() -> None:
+def test_escapes_run_names_that_are_not_unicode() -> None:
     pytest.importorskip("polars")
     table = Table([make_series("caf\udce9", "loss", 1)])
 
@@ -132,7 +132,7 @@ def test_names_that_are_not_unicode_are_written_with_escapes() -> None:
     assert table.to_arrow()["run"].to_pylist() == ["caf\\udce9"]
 
 
-def test_an_unknown_column_names_the_nearest() -> None:
+def test_error_names_the_most_similar_column() -> None:
     with pytest.raises(KeyError, match='no column "vale"; did you mean "value"'):
         Table(SERIES)["vale"]
 
@@ -151,7 +151,7 @@ WIDE = [
 ]
 
 
-def test_wide_has_a_column_for_each_tag() -> None:
+def test_wide_by_tag() -> None:
     wide = Table(WIDE).to_wide()
 
     assert wide.columns == ("run", "step", "loss", "acc")
@@ -161,7 +161,7 @@ def test_wide_has_a_column_for_each_tag() -> None:
     np.testing.assert_array_equal(wide["acc"], [0.1, np.nan, 0.2, np.nan, np.nan])
 
 
-def test_wide_has_a_column_for_each_series() -> None:
+def test_wide_by_series() -> None:
     wide = Table(WIDE).to_wide("run/tag")
 
     assert wide.columns == ("step", "a/loss", "a/acc", "b/loss")
@@ -169,7 +169,7 @@ def test_wide_has_a_column_for_each_series() -> None:
     np.testing.assert_array_equal(wide["b/loss"], [np.nan, np.nan, 5, 6])
 
 
-def test_wide_has_a_column_for_each_run_of_one_tag() -> None:
+def test_wide_by_run() -> None:
     assert Table([WIDE[0], WIDE[2]]).to_wide("run").columns == ("step", "a", "b")
     with pytest.raises(UsageError, match='this one has 2; use columns="run/tag"'):
         Table(WIDE).to_wide("run")
@@ -177,20 +177,20 @@ def test_wide_has_a_column_for_each_run_of_one_tag() -> None:
         Table(WIDE).to_wide("tags")  # type: ignore[arg-type]
 
 
-def test_wide_leaves_out_overwritten_points() -> None:
+def test_wide_omits_overwritten_points() -> None:
     table = Table([make_series("a", "x", 7, 8)], overwritten=True)
 
     assert table.to_wide()["x"].tolist() == [8]
 
 
-def test_wide_keeps_integers_that_are_whole_columns() -> None:
+def test_wide_keeps_complete_integer_columns() -> None:
     big = (1 << 62) + 1
     series = [make_series("a", "n", 0, big, dtype=np.int64), make_series("a", "x", 0, 1.5)]
 
     assert Table(series).to_wide()["n"].tolist() == [big]
 
 
-def test_wide_keeps_series_apart_whose_names_look_alike() -> None:
+def test_wide_separates_series_with_ambiguous_names() -> None:
     series = [make_current("a", "b/c", [0], [1]), make_current("a/b", "c", [0], [2])]
     wide = Table(series).to_wide("run/tag")
 
@@ -200,14 +200,14 @@ def test_wide_keeps_series_apart_whose_names_look_alike() -> None:
     }
 
 
-def test_wide_keeps_a_tag_that_is_called_step() -> None:
+def test_wide_keeps_a_tag_named_step() -> None:
     wide = Table([make_current("a", "step", [4], [1])]).to_wide()
 
     assert wide.columns == ("run", "step", "step (tag)")
     assert (wide["step"].tolist(), wide["step (tag)"].tolist()) == ([4], [1])
 
 
-def test_wide_in_pandas_has_the_steps_as_index() -> None:
+def test_wide_pandas_index_is_the_step() -> None:
     pytest.importorskip("pandas")
 
     assert Table(WIDE).to_wide("run/tag").to_pandas().loc[2].tolist() == [0.125, 0.2, 5]
@@ -215,13 +215,13 @@ def test_wide_in_pandas_has_the_steps_as_index() -> None:
 
 
 @pytest.mark.parametrize("columns", ["tag", "run", "run/tag"])
-def test_wide_of_nothing(columns: Any) -> None:
+def test_wide_of_an_empty_table(columns: Any) -> None:
     assert len(Table([]).to_wide(columns)) == 0
     assert len(Table([make_series("a", "x")]).to_wide(columns)) == 0
 
 
 @pytest.mark.parametrize("columns", ["tag", "run/tag"])
-def test_wide_is_what_pandas_pivots(columns: Any) -> None:
+def test_wide_equals_pandas_pivot(columns: Any) -> None:
     pd = pytest.importorskip("pandas")
     rng = np.random.default_rng(0)
     series = [

@@ -26,18 +26,18 @@ def test_is_a_sequence(texts: Values[Any]) -> None:
         texts[3]
 
 
-def test_a_slice_is_a_sequence(texts: Values[Any]) -> None:
+def test_slices_are_sequences(texts: Values[Any]) -> None:
     last = texts[1:][-1:]
 
     assert (len(last), last.step.tolist(), last.overwritten.tolist()) == (1, [5], [False])
     assert last[0].item() == "again"
 
 
-def test_current_leaves_out_what_was_overwritten(texts: Values[Any]) -> None:
+def test_without_overwritten(texts: Values[Any]) -> None:
     assert [text.item() for text in texts.without_overwritten()] == ["hello", "again"]
 
 
-def test_at_a_step_the_last_counts(texts: Values[Any]) -> None:
+def test_at_returns_the_last_value_of_a_step(texts: Values[Any]) -> None:
     assert texts.at(5).item() == "again"
     with pytest.raises(LogError, match="no value at step 4"):
         texts.at(4)

@@ -32,5 +32,5 @@ def client(source: MemorySource, watch: MemoryWatch, tmp_path: Path) -> Iterator
     """A client of a server that has read the source once."""
     app = create_app(source, watch, create_policy("localhost"), page_dir=tmp_path)
     with TestClient(app, base_url="http://localhost:6006") as client:
-        wait_until(lambda: not client.get("/api/status").json()["status"]["loading"])
+        wait_until(lambda: not client.get("/api/v1/status").json()["status"]["loading"])
         yield client

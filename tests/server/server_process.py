@@ -48,7 +48,7 @@ class Served:
         wait_until(lambda: self._ask_health() == "ok", 60)
 
     def _ask_health(self) -> str:
-        with urllib.request.urlopen(self.address + "api/health", timeout=60) as answer:
+        with urllib.request.urlopen(self.address + "api/v1/health", timeout=60) as answer:
             return str(json.load(answer)["status"])
 
     def count_files(self) -> int:

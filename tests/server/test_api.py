@@ -14,7 +14,7 @@ from tracklight.types import DamageInfo
 
 
 def test_status_says_what_is_watched_and_how_far_it_is(client: TestClient) -> None:
-    status = client.get("/api/status").json()
+    status = client.get("/api/v1/status").json()
     assert status["version"] == tracklight.__version__
     assert status["roots"] == [{"name": "", "path": "/logs"}]
     assert status["status"]["progress"]["bytes_done"] == 1000
@@ -28,19 +28,19 @@ def test_status_says_what_lies_in_a_directory_without_runs(
     source.logged.clear()
     source.refresh()
     source.roots = (Root("", str(tmp_path)), Root("b", "/nowhere/at/all"))
-    here, nowhere = client.get("/api/status").json()["found"]
+    here, nowhere = client.get("/api/v1/status").json()["found"]
     assert (here["exists"], here["entries"], here["examples"]) == (True, 1, ["notes.txt"])
     assert (nowhere["exists"], nowhere["entries"]) == (False, 0)
 
 
 def test_runs_have_their_counts_and_numbers_that_are_not_finite(client: TestClient) -> None:
-    conv, vit = client.get("/api/runs").json()["runs"]
+    conv, vit = client.get("/api/v1/runs").json()["runs"]
     assert (conv["name"], conv["tags"], conv["points"]) == ("conv", 2, 4)
     assert (vit["start_wall"], vit["last_wall"]) == (10.0, "NaN")
 
 
 def test_tags_of_one_run(client: TestClient) -> None:
-    answer = client.get("/api/tags", params={"run": "conv"}).json()
+    answer = client.get("/api/v1/tags", params={"run": "conv"}).json()
     loss = next(tag for tag in answer["tags"] if tag["tag"] == "loss")
     assert answer["run"] == "conv"
     assert (loss["kind"], loss["plugin"], loss["count"], loss["runs"]) == (
@@ -54,14 +54,14 @@ def test_tags_of_one_run(client: TestClient) -> None:
 
 
 def test_tags_of_all_runs_are_merged(client: TestClient) -> None:
-    tags = {tag["tag"]: tag for tag in client.get("/api/tags").json()["tags"]}
+    tags = {tag["tag"]: tag for tag in client.get("/api/v1/tags").json()["tags"]}
     assert (tags["loss"]["runs"], tags["loss"]["count"]) == (2, 6)
     assert (tags["acc"]["runs"], tags["acc"]["count"]) == (1, 1)
 
 
 def test_tags_are_named_that_any_of_some_runs_has(client: TestClient) -> None:
     def name(*runs: str) -> list[str]:
-        return client.post("/api/tags", json={"runs": runs}).json()["tags"]
+        return client.post("/api/v1/tags", json={"runs": runs}).json()["tags"]
 
     assert name("conv", "vit") == ["loss", "acc"]
     assert name("vit") == ["loss"]
@@ -69,20 +69,20 @@ def test_tags_are_named_that_any_of_some_runs_has(client: TestClient) -> None:
 
 
 def test_merged_tags_follow_the_index(client: TestClient, source: MemorySource) -> None:
-    assert len(client.get("/api/tags").json()["tags"]) == 2
+    assert len(client.get("/api/v1/tags").json()["tags"]) == 2
     source.logged["new"] = {"other": [1.0]}
     source.refresh()
-    assert len(client.get("/api/tags").json()["tags"]) == 3
+    assert len(client.get("/api/v1/tags").json()["tags"]) == 3
 
 
 def test_files_tell_the_damage(client: TestClient, source: MemorySource) -> None:
     source.damaged["vit"] = [DamageInfo(18, 40, "header")]
     source.version += 1
-    every = client.get("/api/files").json()["files"]
-    damaged = client.get("/api/files", params={"damaged": "1"}).json()["files"]
+    every = client.get("/api/v1/files").json()["files"]
+    damaged = client.get("/api/v1/files", params={"damaged": "1"}).json()["files"]
     assert [file["run"] for file in every] == ["conv", "vit"]
     assert [(file["run"], file["damage"]) for file in damaged] == [("vit", [[18, 40, "header"]])]
-    assert len(client.get("/api/files", params={"run": "conv"}).json()["files"]) == 1
+    assert len(client.get("/api/v1/files", params={"run": "conv"}).json()["files"]) == 1
 
 
 def test_answers_are_compressed_and_asked_for_each_time(
@@ -90,26 +90,26 @@ def test_answers_are_compressed_and_asked_for_each_time(
 ) -> None:
     source.logged |= {f"run-{number}": {"loss": [1.0]} for number in range(50)}
     source.refresh()
-    answer = client.get("/api/runs", headers={"accept-encoding": "gzip"})
+    answer = client.get("/api/v1/runs", headers={"accept-encoding": "gzip"})
     assert answer.headers["content-encoding"] == "gzip"
     assert answer.headers["cache-control"] == "no-cache"
-    assert client.get("/api/status").headers["cache-control"] == "no-store"
+    assert client.get("/api/v1/status").headers["cache-control"] == "no-store"
 
 
 def test_a_server_that_is_still_reading_answers(source: MemorySource, tmp_path: Path) -> None:
     source.gate.clear()
     app = create_app(source, MemoryWatch(), create_policy("localhost"), page_dir=tmp_path)
     with TestClient(app, base_url="http://localhost") as client:
-        assert client.get("/api/status").json()["status"]["loading"] is True
-        assert client.get("/api/runs").json()["runs"] == []
+        assert client.get("/api/v1/status").json()["status"]["loading"] is True
+        assert client.get("/api/v1/runs").json()["runs"] == []
         source.gate.set()
-        wait_until(lambda: len(client.get("/api/runs").json()["runs"]) == 2)
+        wait_until(lambda: len(client.get("/api/v1/runs").json()["runs"]) == 2)
 
 
 def test_an_answer_that_still_holds_is_not_sent_again(
     client: TestClient, source: MemorySource
 ) -> None:
-    for path in ("/api/runs", "/api/tags", "/api/tags?run=conv", "/api/files"):
+    for path in ("/api/v1/runs", "/api/v1/tags", "/api/v1/tags?run=conv", "/api/v1/files"):
         tag = client.get(path).headers["etag"]
         again = client.get(path, headers={"if-none-match": tag})
         assert (again.status_code, again.content) == (304, b"")
@@ -118,5 +118,5 @@ def test_an_answer_that_still_holds_is_not_sent_again(
 
 
 def test_two_questions_never_share_what_is_kept(client: TestClient) -> None:
-    tag = client.get("/api/tags?run=conv").headers["etag"]
-    assert client.get("/api/tags?run=vit", headers={"if-none-match": tag}).status_code == 200
+    tag = client.get("/api/v1/tags?run=conv").headers["etag"]
+    assert client.get("/api/v1/tags?run=vit", headers={"if-none-match": tag}).status_code == 200

@@ -40,21 +40,21 @@ def client(log: Path, tmp_path: Path) -> Iterator[TestClient]:
     with Watcher(roots) as watch:
         app = create_app(catalog, watch, create_policy("localhost"), page_dir=tmp_path)
         with TestClient(app, base_url="http://localhost") as client:
-            wait_until(lambda: not client.get("/api/status").json()["status"]["loading"])
+            wait_until(lambda: not client.get("/api/v1/status").json()["status"]["loading"])
             yield client
     catalog.close()
 
 
 def test_counts_damage_and_values_come_through(client: TestClient, log: Path) -> None:
-    (run,) = client.get("/api/runs").json()["runs"]
+    (run,) = client.get("/api/v1/runs").json()["runs"]
     assert (run["name"], run["points"], run["damaged"]) == ("conv", 10, 1)
-    (tag,) = client.get("/api/tags", params={"run": "conv"}).json()["tags"]
+    (tag,) = client.get("/api/v1/tags", params={"run": "conv"}).json()["tags"]
     assert (tag["tag"], tag["kind"], tag["count"]) == ("loss", "scalar", 10)
-    (file,) = client.get("/api/files", params={"damaged": "1"}).json()["files"]
+    (file,) = client.get("/api/v1/files", params={"damaged": "1"}).json()["files"]
     assert file["path"] == str(log)
     assert file["damage"][0][0] == 3 * len(b.scalar("loss", 1, 0.5))
     query = {"charts": [{"id": "loss", "tags": ["loss"]}]}
-    (chart,) = client.post("/api/scalars/query", json=query).json()["charts"]
+    (chart,) = client.post("/api/v1/scalars/query", json=query).json()["charts"]
     (line,) = chart["lines"]
     assert line["x"] == [0, 1, 2, 4, 5, 6, 7, 8, 9, 10]
     assert line["y"][:2] == [1.0, 0.5]
@@ -64,13 +64,13 @@ def test_counts_damage_and_values_come_through(client: TestClient, log: Path) ->
 def test_what_is_appended_is_found_without_asking_for_it(client: TestClient, log: Path) -> None:
     with log.open("ab") as file:
         file.write(b.scalar("loss", 11, 0.25))
-    wait_until(lambda: client.get("/api/runs").json()["runs"][0]["points"] == 11)
+    wait_until(lambda: client.get("/api/v1/runs").json()["runs"][0]["points"] == 11)
 
 
 def test_an_axis_that_is_not_there_is_told(client: TestClient) -> None:
     query = {"charts": [{"id": "loss", "tags": ["loss"]}], "x": "metric:epoch"}
     (chart,) = client.post("/api/scalars/query", json=query).json()["charts"]
-    assert chart["error"]["what"] == 'No run has a scalar "epoch" for the x axis.'
+    assert chart["error"]["message"] == 'No run has a scalar "epoch" for the x axis.'
 
 
 def test_the_application_is_a_starlette_application(client: TestClient) -> None:
@@ -84,7 +84,7 @@ def test_unexpected_errors_have_security_headers_and_are_counted(
         raise ZeroDivisionError
 
     monkeypatch.setattr(Catalog, "tags", fail)
-    response = client.get("/api/tags", params={"run": "conv"})
+    response = client.get("/api/v1/tags", params={"run": "conv"})
     assert response.status_code == 500
     assert response.headers["x-content-type-options"] == "nosniff"
     assert "content-security-policy" in response.headers
@@ -99,9 +99,9 @@ def test_errors_in_middleware_have_the_common_error_format(
 
     monkeypatch.setattr(AccessMiddleware, "_find_refusal", fail)
     client = TestClient(client.app, base_url="http://localhost", raise_server_exceptions=False)
-    response = client.get("/api/runs")
+    response = client.get("/api/v1/runs")
     assert response.status_code == 500
-    assert set(response.json()["error"]) == {"what", "next"}
+    assert set(response.json()["error"]) == {"message", "hint"}
 
 
 def test_uvicorn_is_imported_unchanged() -> None:

@@ -42,7 +42,7 @@ def make_client(policy: AccessPolicy, tmp_path: Path) -> TestClient:
     ],
 )
 def test_host_must_be_a_name_of_the_server(client: TestClient, host: str, status: int) -> None:
-    assert client.get("/api/runs", headers={"host": host}).status_code == status
+    assert client.get("/api/v1/runs", headers={"host": host}).status_code == status
 
 
 @pytest.mark.parametrize(
@@ -55,12 +55,12 @@ def test_host_must_be_a_name_of_the_server(client: TestClient, host: str, status
     ],
 )
 def test_posts_must_come_from_our_page(client: TestClient, origin: str, status: int) -> None:
-    answer = client.post("/api/scalars/query", json=QUERY, headers={"origin": origin})
+    answer = client.post("/api/v1/scalars/query", json=QUERY, headers={"origin": origin})
     assert answer.status_code == status
 
 
 def test_posts_without_a_page_are_fine(client: TestClient) -> None:
-    assert client.post("/api/scalars/query", json=QUERY).status_code == 200
+    assert client.post("/api/v1/scalars/query", json=QUERY).status_code == 200
 
 
 def test_a_trusted_proxy_may_have_another_name(tmp_path: Path) -> None:
@@ -68,12 +68,12 @@ def test_a_trusted_proxy_may_have_another_name(tmp_path: Path) -> None:
     proxied = {"host": "hub.example", "origin": "https://hub.example"}
     rewritten = {"origin": "https://hub.example"}
     for headers in (proxied, rewritten):
-        assert client.post("/api/scalars/query", json=QUERY, headers=headers).status_code == 200
+        assert client.post("/api/v1/scalars/query", json=QUERY, headers=headers).status_code == 200
 
 
 def test_every_answer_has_the_safety_headers(client: TestClient) -> None:
-    refused = client.get("/api/runs", headers={"host": "rebound.example"})
-    for answer in (client.get("/api/runs"), client.get("/nothing"), refused):
+    refused = client.get("/api/v1/runs", headers={"host": "rebound.example"})
+    for answer in (client.get("/api/v1/runs"), client.get("/nothing"), refused):
         csp = answer.headers["content-security-policy"]
         assert "default-src 'none'" in csp and "unsafe" not in csp
         assert answer.headers["x-content-type-options"] == "nosniff"
@@ -81,17 +81,17 @@ def test_every_answer_has_the_safety_headers(client: TestClient) -> None:
 
 def test_a_token_is_asked_for_once(tmp_path: Path) -> None:
     client = make_client(create_policy("0.0.0.0", token="secret"), tmp_path)
-    assert client.get("/api/runs").status_code == 403
-    assert client.get("/api/runs?token=guess").status_code == 403
+    assert client.get("/api/v1/runs").status_code == 403
+    assert client.get("/api/v1/runs?token=guess").status_code == 403
     entry = client.get("/?token=secret&run=conv")
     assert (entry.status_code, entry.headers["location"]) == (303, "./?run=conv")
     assert "httponly" in entry.headers["set-cookie"].lower()
-    assert client.get("/api/runs").status_code == 200
+    assert client.get("/api/v1/runs").status_code == 200
 
 
 def test_a_program_sends_the_token_as_a_header(tmp_path: Path) -> None:
     client = make_client(create_policy("0.0.0.0", token="secret"), tmp_path)
-    assert client.get("/api/runs", headers={"authorization": "Bearer secret"}).status_code == 200
+    assert client.get("/api/v1/runs", headers={"authorization": "Bearer secret"}).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -119,14 +119,14 @@ def test_handing_over_a_token_leads_nowhere_else(tmp_path: Path, leaf: str) -> N
 
 def test_a_rebound_name_gets_in_with_a_token_only(tmp_path: Path) -> None:
     client = make_client(create_policy("localhost", proxy_token="secret"), tmp_path)
-    assert client.get("/api/runs").status_code == 200
+    assert client.get("/api/v1/runs").status_code == 200
     foreign = {"host": "hub.example"}
-    assert client.get("/api/runs", headers=foreign).status_code == 403
-    assert client.get("/api/runs?token=guess", headers=foreign).status_code == 403
+    assert client.get("/api/v1/runs", headers=foreign).status_code == 403
+    assert client.get("/api/v1/runs?token=guess", headers=foreign).status_code == 403
     entry = client.get("/?token=secret", headers=foreign)
     assert entry.status_code == 303
     carried = {**foreign, "cookie": entry.headers["set-cookie"].partition(";")[0]}
-    assert client.get("/api/runs", headers=carried).status_code == 200
+    assert client.get("/api/v1/runs", headers=carried).status_code == 200
 
 
 @pytest.fixture(scope="module")
@@ -138,14 +138,14 @@ def test_a_name_and_a_password_open_the_board(
     tmp_path: Path, users: dict[str, PasswordHash]
 ) -> None:
     client = make_client(create_policy("0.0.0.0", users=users), tmp_path)
-    refused = client.get("/api/runs")
+    refused = client.get("/api/v1/runs")
     assert refused.status_code == 401
     assert refused.headers["www-authenticate"].startswith("Basic")
     for pair in (("ada", "wrong"), ("bob", "p:ss wörd"), ("", "")):
-        assert client.get("/api/runs", auth=pair).status_code == 401
+        assert client.get("/api/v1/runs", auth=pair).status_code == 401
     for header in ("Basic", "Basic !", "Basic " + "A" * 5000, "Basic /w==", "Bearer x"):
-        assert client.get("/api/runs", headers={"authorization": header}).status_code == 401
-    assert client.get("/api/runs", auth=("ada", "p:ss wörd".encode())).status_code == 200
+        assert client.get("/api/v1/runs", headers={"authorization": header}).status_code == 401
+    assert client.get("/api/v1/runs", auth=("ada", "p:ss wörd".encode())).status_code == 200
 
 
 def test_guessing_comes_to_an_end(
@@ -154,26 +154,26 @@ def test_guessing_comes_to_an_end(
     monkeypatch.setattr(auth, "MAX_FAILED_ATTEMPTS", 3)
     client = make_client(create_policy("0.0.0.0", users=users), tmp_path)
     right = {"auth": ("ada", "p:ss wörd".encode())}
-    assert client.get("/api/runs", **right).status_code == 200
-    statuses = [client.get("/api/runs", auth=("ada", str(n))).status_code for n in range(5)]
+    assert client.get("/api/v1/runs", **right).status_code == 200
+    statuses = [client.get("/api/v1/runs", auth=("ada", str(n))).status_code for n in range(5)]
     assert statuses == [401, 401, 401, 429, 429]
     # Who was let in before is not kept out by another's guessing.
-    assert client.get("/api/runs", **right).status_code == 200
+    assert client.get("/api/v1/runs", **right).status_code == 200
 
 
 def test_health_is_told_to_everybody_and_nothing_else(tmp_path: Path) -> None:
     client = make_client(create_policy("0.0.0.0", token="secret"), tmp_path)
-    assert client.get("/api/health").status_code == 200
-    for path in ("/", "/api/status", "/api/live", "/metrics", "/api/openapi.json", "/nothing"):
+    assert client.get("/api/v1/health").status_code == 200
+    for path in ("/", "/api/v1/status", "/api/v1/live", "/metrics", "/api/v1/openapi.json", "/nothing"):
         assert client.get(path).status_code == 403
-    assert client.get("/api/health", headers={"host": "rebound.example"}).status_code == 403
+    assert client.get("/api/v1/health", headers={"host": "rebound.example"}).status_code == 403
 
 
 WRITES = [
-    ("PATCH", "/api/notes/runs", {"names": ["conv"], "note": "good"}),
-    ("POST", "/api/notes/annotations", {"step": 1, "text": "here"}),
-    ("PUT", "/api/notes/layouts", {"name": "mine", "categories": []}),
-    ("PUT", "/api/alerts/rules", []),
+    ("PATCH", "/api/v1/notes/runs", {"names": ["conv"], "note": "good"}),
+    ("POST", "/api/v1/notes/annotations", {"step": 1, "text": "here"}),
+    ("PUT", "/api/v1/notes/layouts", {"name": "mine", "categories": []}),
+    ("PUT", "/api/v1/alerts/rules", []),
 ]
 
 
@@ -206,16 +206,16 @@ def test_writing_needs_the_token(tmp_path: Path, method: str, path: str, body: o
 def test_a_board_may_be_read_only(tmp_path: Path, method: str, path: str, body: object) -> None:
     client = make_client(create_policy("localhost", read_only=True), tmp_path)
     refused = client.request(method, path, json=body)
-    assert refused.status_code == 403 and "read-only" in refused.json()["error"]["what"]
-    assert client.delete("/api/notes/annotations/x").status_code == 403
-    assert client.get("/api/notes").status_code == 200
-    assert client.post("/api/scalars/query", json=QUERY).status_code == 200
+    assert refused.status_code == 403 and "read-only" in refused.json()["error"]["message"]
+    assert client.delete("/api/v1/notes/annotations/x").status_code == 403
+    assert client.get("/api/v1/notes").status_code == 200
+    assert client.post("/api/v1/scalars/query", json=QUERY).status_code == 200
 
 
 @pytest.mark.parametrize("host", ["localhost:6006", "box.lab:6006"])
 def test_notebooks_of_the_same_machine_may_show_the_board(tmp_path: Path, host: str) -> None:
     client = make_client(create_policy("box.lab", ["*.hub.example"]), tmp_path)
-    csp = client.get("/api/runs", headers={"host": host}).headers["content-security-policy"]
+    csp = client.get("/api/v1/runs", headers={"host": host}).headers["content-security-policy"]
     name = host.partition(":")[0]
     local = {f"{scheme}://{it}:*" for scheme in ("http", "https") for it in _LOCAL | {name}}
     ancestors = csp.partition("frame-ancestors ")[2].split()
@@ -224,14 +224,14 @@ def test_notebooks_of_the_same_machine_may_show_the_board(tmp_path: Path, host: 
 
 def test_a_host_does_not_write_the_policy(client: TestClient) -> None:
     odd = {"host": "x; script-src *"}
-    csp = client.get("/api/runs", headers=odd).headers["content-security-policy"]
+    csp = client.get("/api/v1/runs", headers=odd).headers["content-security-policy"]
     assert "script-src *" not in csp
 
 
 def test_names_below_a_trusted_one_are_trusted(tmp_path: Path) -> None:
     client = make_client(create_policy("localhost", ["*.hub.example"]), tmp_path)
-    assert client.get("/api/runs", headers={"host": "a.hub.example"}).status_code == 200
-    assert client.get("/api/runs", headers={"host": "hub.example.evil"}).status_code == 403
+    assert client.get("/api/v1/runs", headers={"host": "a.hub.example"}).status_code == 200
+    assert client.get("/api/v1/runs", headers={"host": "hub.example.evil"}).status_code == 403
 
 
 def test_health_is_told_where_another_application_holds_the_board(tmp_path: Path) -> None:
@@ -239,5 +239,5 @@ def test_health_is_told_where_another_application_holds_the_board(tmp_path: Path
     board = create_app(MemorySource(), MemoryWatch(), policy, page_dir=tmp_path)
     client = TestClient(Starlette(routes=[Mount("/deep/board", app=board)]))
     client.base_url = client.base_url.copy_with(host="localhost")
-    assert client.get("/deep/board/api/health").status_code == 200
-    assert client.get("/deep/board/api/runs").status_code == 403
+    assert client.get("/deep/board/api/v1/health").status_code == 200
+    assert client.get("/deep/board/api/v1/runs").status_code == 403

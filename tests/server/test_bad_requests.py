@@ -76,10 +76,10 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     logs.write(folder / "logs", "vit", logs.points([5, 1, 9]) + logs.start(1) + nan)
     catalog = logs.open_catalog(folder / "logs")
     with pytest.MonkeyPatch.context() as patch, Watcher(catalog.roots) as watch:
-        patch.setenv("TRACKLIGHT_DATA", str(folder / "data"))
+        patch.setenv("TRACKLIGHT_DATA_DIR", str(folder / "data"))
         app = create_app(catalog, watch, create_policy("localhost"), page_dir=folder)
         with TestClient(app, base_url="http://localhost", raise_server_exceptions=False) as client:
-            wait_until(lambda: not client.get("/api/status").json()["status"]["loading"])
+            wait_until(lambda: not client.get("/api/v1/status").json()["status"]["loading"])
             yield client
     catalog.close()
 
@@ -143,7 +143,7 @@ def test_scalars_looked_at_in_every_way(
         "table": whole,
     }.items():
         body = to_json(ask)
-        check(client.post(f"/api/scalars/{path}", content=body, headers=accept))
+        check(client.post(f"/api/v1/scalars/{path}", content=body, headers=accept))
 
 
 @often
@@ -182,7 +182,7 @@ def _quote(value: Any) -> str:
 @often
 @given(path=st.text(max_size=20), method=st.sampled_from(["GET", "POST", "PUT", "DELETE", "HEAD"]))
 def test_paths_that_lead_nowhere(client: TestClient, path: str, method: str) -> None:
-    answer = client.request(method, "/api/" + quote(path.encode("utf-8", "surrogatepass")))
+    answer = client.request(method, "/api/v1/" + quote(path.encode("utf-8", "surrogatepass")))
     if method != "HEAD":
         check(answer)
     assert answer.status_code < 500
@@ -203,5 +203,5 @@ def test_paths_that_lead_nowhere(client: TestClient, path: str, method: str) -> 
 )
 def test_odd_headers(client: TestClient, headers: dict[str, str]) -> None:
     raw = {name: value.encode("latin-1") for name, value in headers.items()}
-    check(client.get("/api/runs", headers=raw))  # type: ignore[arg-type]
-    check(client.post("/api/tags", content=b"{}", headers=raw))  # type: ignore[arg-type]
+    check(client.get("/api/v1/runs", headers=raw))  # type: ignore[arg-type]
+    check(client.post("/api/v1/tags", content=b"{}", headers=raw))  # type: ignore[arg-type]

@@ -33,16 +33,16 @@ def client(file: Path, tmp_path: Path) -> Iterator[TestClient]:
     with Watcher(catalog.roots) as watch:
         app = create_app(catalog, watch, create_policy("localhost"), page_dir=tmp_path)
         with TestClient(app, base_url="http://localhost") as client:
-            wait_until(lambda: not client.get("/api/status").json()["status"]["loading"])
+            wait_until(lambda: not client.get("/api/v1/status").json()["status"]["loading"])
             yield client
     catalog.close()
 
 
 def addresses(client: TestClient, tag: str) -> list[str]:
-    listed = client.get("/api/blobs", params={"run": "conv", "tag": tag}).json()
+    listed = client.get("/api/v1/blobs", params={"run": "conv", "tag": tag}).json()
     assert listed["total"] == len(listed["step"]) == len(listed["fingerprint"])
     return [
-        f"/api/blobs/{name}?run=conv&tag={tag}&index={index}"
+        f"/api/v1/blobs/{name}?run=conv&tag={tag}&index={index}"
         for index, name in enumerate(listed["fingerprint"])
     ]
 
@@ -75,7 +75,7 @@ def test_an_address_never_gives_another_value(client: TestClient) -> None:
     mixed = first.split("?")[0] + "?" + second.split("?")[1]
     answer = client.get(mixed)
     assert answer.status_code == 404
-    assert "no longer has this value" in answer.json()["error"]["what"]
+    assert "no longer has this value" in answer.json()["error"]["message"]
 
 
 def test_a_damaged_record_is_told(client: TestClient, file: Path) -> None:
@@ -85,7 +85,7 @@ def test_a_damaged_record_is_told(client: TestClient, file: Path) -> None:
     file.write_bytes(data)
     answer = client.get(address)
     assert answer.status_code in (404, 422)
-    assert answer.json()["error"]["what"]
+    assert answer.json()["error"]["message"]
 
 
 def test_scalars_have_no_files(client: TestClient) -> None:
@@ -94,6 +94,6 @@ def test_scalars_have_no_files(client: TestClient) -> None:
 
 @pytest.mark.parametrize("query", ["", "run=conv", "run=conv&tag=no", "run=no&tag=loss"])
 def test_what_is_not_there_is_told(client: TestClient, query: str) -> None:
-    answer = client.get(f"/api/blobs?{query}")
+    answer = client.get(f"/api/v1/blobs?{query}")
     assert answer.status_code in (400, 404)
-    assert answer.json()["error"]["what"]
+    assert answer.json()["error"]["message"]

@@ -22,7 +22,7 @@ class Slow:
 
 
 def ask(
-    app: ConcurrencyLimitMiddleware, address: str, path: str = "/api/runs"
+    app: ConcurrencyLimitMiddleware, address: str, path: str = "/api/v1/runs"
 ) -> asyncio.Future[list[Any]]:
     sent: list[Any] = []
 
@@ -44,12 +44,12 @@ async def settle() -> None:
 def test_one_address_does_not_keep_others_waiting() -> None:
     async def crowd() -> None:
         slow = Slow()
-        app = ConcurrencyLimitMiddleware(slow, stream_path="/api/live")
+        app = ConcurrencyLimitMiddleware(slow, stream_path="/api/v1/live")
         asks = [ask(app, "1.1.1.1") for _ in range(MAX_CONCURRENT + 5)]
         await settle()
         assert slow.inside == ["1.1.1.1"] * MAX_CONCURRENT
         asks.append(ask(app, "2.2.2.2"))
-        asks.append(ask(app, "1.1.1.1", "/api/live"))
+        asks.append(ask(app, "1.1.1.1", "/api/v1/live"))
         await settle()
         assert slow.inside[MAX_CONCURRENT:] == ["2.2.2.2", "1.1.1.1"]
         slow.gate.set()

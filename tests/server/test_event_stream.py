@@ -8,7 +8,7 @@ from starlette.requests import Request
 
 from tests.server.memory_source import MemorySource, MemoryWatch
 from tracklight.server.events import LiveUpdates
-from tracklight.server.middleware import EventStreamResponse, create_stream_route
+from tracklight.server.events import EventStreamResponse, create_stream_route
 from tracklight.server.source import LogOverview, Refresher
 
 

@@ -44,7 +44,7 @@ CLIMBS = [
     "CON",
     "nul.txt",
 ]
-PLACES = ["", "api/", "api/blobs/", "assets/", "plugins/", "plugins/scalars/", "api/graphs/"]
+PLACES = ["", "api/v1/", "api/v1/blobs/", "assets/", "plugins/", "plugins/scalars/", "api/v1/graphs/"]
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     capture.mkdir(parents=True)
     os.symlink(folder / "secret.txt", capture / "host.xplane.pb")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TRACKLIGHT_DATA", str(folder / "data"))
+        patch.setenv("TRACKLIGHT_DATA_DIR", str(folder / "data"))
         with serve(folder / "logs", folder) as server:
             server.wait_until_read()
             yield server
@@ -68,7 +68,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 @pytest.fixture(autouse=True)
 def others_are_answered(server: Served) -> Iterator[None]:
     yield
-    with urllib.request.urlopen(server.address + "api/runs", timeout=60) as answer:
+    with urllib.request.urlopen(server.address + "api/v1/runs", timeout=60) as answer:
         assert [run["name"] for run in json.load(answer)["runs"]] == ["conv"]
 
 
@@ -106,20 +106,20 @@ def test_no_field_of_an_ask_climbs_out(server: Served) -> None:
 
 
 def test_a_capture_that_is_a_link_is_not_read(server: Served) -> None:
-    with urllib.request.urlopen(server.address + "api/profile/captures", timeout=60) as answer:
+    with urllib.request.urlopen(server.address + "api/v1/profile/captures", timeout=60) as answer:
         (capture,) = json.load(answer)["captures"]
     for name in ("overview", "opening", "ops", "file"):
-        answer = ask(server, f"/api/profile/{name}?capture={capture['id']}")
+        answer = ask(server, f"/api/v1/profile/{name}?capture={capture['id']}")
         assert b"is outside the log directory" in answer
         assert status_of(answer) == (200 if name == "opening" else 404), answer
 
 
 def test_a_rebound_name_is_turned_away(server: Served) -> None:
     for host in ("evil.example", f"evil.example:{server.port}", "localhost.evil.example", "[::1"):
-        request = f"GET /api/runs HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n"
+        request = f"GET /api/v1/runs HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n"
         assert status_of(server.send(request.encode())) == 403
-    assert status_of(server.send(b"GET /api/runs HTTP/1.0\r\n\r\n")) == 403
-    both = b"GET /api/runs HTTP/1.1\r\nhost: localhost\r\nhost: evil.example\r\n\r\n"
+    assert status_of(server.send(b"GET /api/v1/runs HTTP/1.0\r\n\r\n")) == 403
+    both = b"GET /api/v1/runs HTTP/1.1\r\nhost: localhost\r\nhost: evil.example\r\n\r\n"
     assert status_of(server.send(both)) == 400
 
 
@@ -129,13 +129,13 @@ def test_a_rebound_name_is_turned_away(server: Served) -> None:
         b"GET /" + b"a" * 200_000 + b" HTTP/1.1\r\nhost: localhost\r\n\r\n",
         b"GET / HTTP/1.1\r\nhost: localhost\r\nx: " + b"a" * 200_000 + b"\r\n\r\n",
         b"GET / HTTP/1.1\r\nhost: localhost\r\n" + b"x: y\r\n" * 50_000 + b"\r\n",
-        b"GET /api/runs?run=" + b"%ff" * 60_000 + b" HTTP/1.1\r\nhost: localhost\r\n\r\n",
+        b"GET /api/v1/runs?run=" + b"%ff" * 60_000 + b" HTTP/1.1\r\nhost: localhost\r\n\r\n",
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(300),
         b"GET /\xff\xfe HTTP/1.1\r\nhost: localhost\r\n\r\n",
         b"GET / HTTP/1.1\r\nhost: localhost\r\ncontent-length: -1\r\n\r\n",
-        b"POST /api/tags HTTP/1.1\r\nhost: localhost\r\ncontent-length: 3\r\n"
+        b"POST /api/v1/tags HTTP/1.1\r\nhost: localhost\r\ncontent-length: 3\r\n"
         b"transfer-encoding: chunked\r\n\r\nzzz\r\n",
-        b"POST /api/tags HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\nzzz\r\n",
+        b"POST /api/v1/tags HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\nzzz\r\n",
         b"\r\n" * 20_000,
         bytes(range(256)) * 300,
     ],
@@ -157,7 +157,7 @@ def test_a_version_to_come_does_no_harm(server: Served) -> None:
 
 
 def test_a_body_has_an_end(server: Served) -> None:
-    head = b"POST /api/tags HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n"
+    head = b"POST /api/v1/tags HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n"
     declared = head + b"content-length: 9000000\r\n\r\n" + b" " * 1_100_000
     assert status_of(server.send(declared)) == 413
     chunks = (b"10000\r\n" + b" " * 65_536 + b"\r\n") * 20
@@ -166,15 +166,15 @@ def test_a_body_has_an_end(server: Served) -> None:
 
 @pytest.mark.parametrize("body", [b"\xff\xfe", b'{"runs": ["\xc3("]}', b'"\\ud800"', b"\x00" * 99])
 def test_bad_text_is_told(server: Served, body: bytes) -> None:
-    head = b"POST /api/tags HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n"
+    head = b"POST /api/v1/tags HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n"
     answer = server.send(head + b"content-length: %d\r\n\r\n" % len(body) + body)
     assert status_of(answer) == 400
-    assert json.loads(answer.partition(b"\r\n\r\n")[2])["error"]["what"]
+    assert json.loads(answer.partition(b"\r\n\r\n")[2])["error"]["message"]
 
 
 def test_a_deep_body_is_told(server: Served) -> None:
     body = b"[" * 500_000
-    head = b"POST /api/tags HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n"
+    head = b"POST /api/v1/tags HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n"
     answer = server.send(head + b"content-length: %d\r\n\r\n" % len(body) + body)
     assert status_of(answer) == 400
 
@@ -182,15 +182,15 @@ def test_a_deep_body_is_told(server: Served) -> None:
 def test_slow_clients_are_waited_for_by_nobody(server: Served) -> None:
     """Half a head, half a body, and answers that nobody takes."""
     halves = [
-        b"GET /api/runs HTTP/1.1\r\nhost: loc",
-        b"POST /api/tags HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\n{",
-        b"GET /api/openapi.json HTTP/1.1\r\nhost: localhost\r\n\r\n" * 50,
+        b"GET /api/v1/runs HTTP/1.1\r\nhost: loc",
+        b"POST /api/v1/tags HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\n{",
+        b"GET /api/v1/openapi.json HTTP/1.1\r\nhost: localhost\r\n\r\n" * 50,
     ]
     slow = [server.connect() for _ in range(60)]
     for number, connection in enumerate(slow):
         connection.sendall(halves[number % len(halves)])
     # They would be waited for longer than this.
-    with urllib.request.urlopen(server.address + "api/status", timeout=60) as answer:
+    with urllib.request.urlopen(server.address + "api/v1/status", timeout=60) as answer:
         assert answer.status == 200
     for connection in slow:
         connection.close()
@@ -202,14 +202,14 @@ def test_many_streams_leave_nothing_behind(server: Served) -> None:
     before = server.count_files()
     streams = [server.connect(60) for _ in range(many)]
     for stream in streams:
-        stream.sendall(b"GET /api/live HTTP/1.1\r\nhost: localhost\r\n\r\n")
+        stream.sendall(b"GET /api/v1/live HTTP/1.1\r\nhost: localhost\r\n\r\n")
     for stream in streams:
         assert b"200 OK" in stream.recv(1 << 12)
     others: list[int] = []
 
     def look() -> None:
         for _ in range(20):
-            with urllib.request.urlopen(server.address + "api/runs", timeout=60) as answer:
+            with urllib.request.urlopen(server.address + "api/v1/runs", timeout=60) as answer:
                 others.append(answer.status)
 
     looking = threading.Thread(target=look)

@@ -18,7 +18,7 @@ from tracklight.server.instances import Instance, get_instances_dir, list_instan
 
 @pytest.fixture(autouse=True)
 def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRACKLIGHT_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("TRACKLIGHT_DATA_DIR", str(tmp_path / "data"))
 
 
 def test_a_board_is_found_while_it_is_served(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ class Client(threading.Thread):
 
     def run(self) -> None:
         while True:
-            address = f"{self.server.address}api/live?since={self.cursor}"
+            address = f"{self.server.address}api/v1/live?since={self.cursor}"
             try:
                 with urllib.request.urlopen(address, timeout=60) as stream:
                     self._listen(stream)
@@ -99,8 +99,8 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 @pytest.mark.slow
 def test_nothing_is_lost_and_memory_stays_flat(server: Server, tmp_path: Path) -> None:
-    wait_until(lambda: not server.get("api/status")["status"]["loading"])  # type: ignore[index]
-    cursor = str(server.get("api/runs")["cursor"])
+    wait_until(lambda: not server.get("api/v1/status")["status"]["loading"])  # type: ignore[index]
+    cursor = str(server.get("api/v1/runs")["cursor"])
     clients = [Client(server, cursor, drops=number % 2 == 1) for number in range(CLIENTS)]
     for client in clients:
         client.start()

@@ -25,8 +25,8 @@ def test_the_log_is_counted(client: TestClient) -> None:
 
 def test_answers_are_counted(client: TestClient) -> None:
     before = read(client)
-    client.get("/api/runs")
-    client.get("/api/nothing")
+    client.get("/api/v1/runs")
+    client.get("/api/v1/nothing")
     after = read(client)
     assert after['tracklight_answers_total{status="200"}'] == (
         before['tracklight_answers_total{status="200"}'] + 2

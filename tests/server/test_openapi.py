@@ -6,9 +6,9 @@ from tools.write_http_api import collect_routes
 
 
 def test_every_route_is_described(client: TestClient) -> None:
-    description = client.get("/api/openapi.json").json()
+    description = client.get("/api/v1/openapi.json").json()
     described = {
-        f"{method.upper()} {path.removeprefix('/api/')}"
+        f"{method.upper()} {path.removeprefix('/api/v1/')}"
         for path, operations in description["paths"].items()
         for method in operations
     }
@@ -16,8 +16,8 @@ def test_every_route_is_described(client: TestClient) -> None:
 
 
 def test_parts_of_an_address_and_bodies_are_told_apart(client: TestClient) -> None:
-    paths = client.get("/api/openapi.json").json()["paths"]
-    places = {it["name"]: it["in"] for it in paths["/api/blobs/{fingerprint}"]["get"]["parameters"]}
+    paths = client.get("/api/v1/openapi.json").json()["paths"]
+    places = {it["name"]: it["in"] for it in paths["/api/v1/blobs/{fingerprint}"]["get"]["parameters"]}
     assert places["fingerprint"] == "path" and places["run"] == "query"
-    assert paths["/api/tags"]["post"]["requestBody"]["required"]
-    assert "requestBody" not in paths["/api/tags"]["get"]
+    assert paths["/api/v1/tags"]["post"]["requestBody"]["required"]
+    assert "requestBody" not in paths["/api/v1/tags"]["get"]

@@ -61,8 +61,8 @@ def test_a_page_that_was_not_built_is_a_sentence(tmp_path: Path) -> None:
 def test_everything_moves_under_a_prefix(built: Path) -> None:
     client = make_client(built, "/team/board/")
     assert "<title>board" in client.get("/team/board/").text
-    assert client.get("/team/board/api/runs").status_code == 200
-    assert client.get("/api/runs").status_code == 404
+    assert client.get("/team/board/api/v1/runs").status_code == 200
+    assert client.get("/api/v1/runs").status_code == 404
 
 
 def test_a_prefix_without_its_slash_is_sent_on(built: Path) -> None:

@@ -120,14 +120,14 @@ def test_a_broken_dashboard_is_told_of_and_the_rest_works(
     site: Path, entry: str, reason: str
 ) -> None:
     client = serve(site, entry, "somebodys:Good")
-    (problem,) = client.get("/api/status").json()["status"]["problems"]
+    (problem,) = client.get("/api/v1/status").json()["status"]["problems"]
     assert problem.startswith('the dashboard "0" cannot be used: ') and reason in problem
-    assert "hello" in client.get("/api/good/hello").json()
+    assert "hello" in client.get("/api/v1/good/hello").json()
 
 
 def test_the_first_of_two_with_one_name_counts(site: Path) -> None:
     client = serve(site, "somebodys:Good", "somebodys:Again")
-    titles = [row["title"] for row in client.get("/api/dashboards").json()]
+    titles = [row["title"] for row in client.get("/api/v1/dashboards").json()]
     assert "Good" in titles and "Another of that name" not in titles
 
 
@@ -135,7 +135,7 @@ def test_dashboards_are_ended_with_the_server(
     site: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     with serve(site, "somebodys:Stuck", "somebodys:Ending") as client:
-        assert client.get("/api/status").status_code == 200
+        assert client.get("/api/v1/status").status_code == 200
         assert capsys.readouterr().out == ""
     assert capsys.readouterr().out == "has ended\n"
     assert "closing the dashboard stuck failed: will not end (OSError)" in caplog.text
@@ -156,11 +156,11 @@ def test_dashboards_in_a_zip_archive_are_found(
     monkeypatch.syspath_prepend(str(archive))
     app = create_app(MemorySource(), MemoryWatch(), create_policy("localhost"), page_dir=tmp_path)
     client = TestClient(app, base_url="http://localhost")
-    assert "hello" in client.get("/api/good/hello").json()
+    assert "hello" in client.get("/api/v1/good/hello").json()
 
 
 def test_without_plugins_of_its_own_a_dashboard_is_always_active(site: Path) -> None:
-    rows = serve(site, "somebodys:Good").get("/api/dashboards").json()
+    rows = serve(site, "somebodys:Good").get("/api/v1/dashboards").json()
     assert next(row for row in rows if row["name"] == "good")["active"] is True
 
 
@@ -202,10 +202,10 @@ from tracklight.server.auth import policy_for
 
 app = create_app(MemorySource(), MemoryWatch(), policy_for("localhost"))
 client = TestClient(app, base_url="http://localhost")
-for path in ("api/dashboards", "api/runs", "api/tags"):
+for path in ("api/v1/dashboards", "api/v1/runs", "api/v1/tags"):
     client.get(f"/{path}")
 print(*sorted(name for name in sys.modules if name.startswith("tracklight.dashboards.")))
-client.post("/api/images/steps", json={"tags": []})
+client.post("/api/v1/images/steps", json={"tags": []})
 print("tracklight.dashboards.images" in sys.modules, "PIL" in sys.modules)
 """
     root = Path(__file__).parents[2]

@@ -169,7 +169,7 @@ def test_an_ask_may_be_a_list(client: TestClient) -> None:
 def test_a_body_that_is_not_the_ask_is_told(client: TestClient, body: bytes) -> None:
     answer = client.post("/it/echo", content=body)
     assert answer.status_code == 400
-    assert answer.json()["error"]["next"].startswith("Send the JSON")
+    assert answer.json()["error"]["hint"].startswith("Send the JSON")
 
 
 @pytest.mark.parametrize("query", ["", "tag=t&width=x", "tag=t&width=0", "tag=t&no=1", "ask=1"])
@@ -180,10 +180,10 @@ def test_a_query_that_is_not_the_ask_is_told(client: TestClient, query: str) -> 
 def test_errors_on_purpose_are_told_and_others_kept(client: TestClient) -> None:
     refused = client.get("/it/refuse")
     assert refused.status_code == 400
-    assert refused.json()["error"]["what"] == "That makes no sense."
+    assert refused.json()["error"]["message"] == "That makes no sense."
     failed = client.get("/it/fail")
     assert failed.status_code == 500
-    assert "secret" not in failed.text and "RuntimeError" in failed.json()["error"]["what"]
+    assert "secret" not in failed.text and "RuntimeError" in failed.json()["error"]["message"]
 
 
 def test_a_body_that_is_too_large_is_refused(client: TestClient) -> None:

@@ -38,7 +38,7 @@ def test_a_signal_ends_open_streams_at_once(
     address = process.stdout.readline().strip()
     assert re.fullmatch(r"http://localhost:\d+/", address)
     # A stream that is compressed is held back until there is enough of it.
-    request = urllib.request.Request(address + "api/live", headers={"accept-encoding": "gzip"})
+    request = urllib.request.Request(address + "api/v1/live", headers={"accept-encoding": "gzip"})
     with urllib.request.urlopen(request, timeout=60) as stream:
         assert stream.readline().startswith(b"event: ")
         process.send_signal(how)

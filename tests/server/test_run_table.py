@@ -102,6 +102,6 @@ def test_numbers_that_are_not_finite_are_no_extent() -> None:
 
 
 def test_columns_over_http(client: TestClient, tmp_path: Path) -> None:
-    assert client.get("/api/runs/columns").json()["metrics"] == ["acc", "loss"]
-    answer = client.post("/api/runs/columns", json={"columns": ["min:loss"]}).json()
+    assert client.get("/api/v1/runs/columns").json()["metrics"] == ["acc", "loss"]
+    answer = client.post("/api/v1/runs/columns", json={"columns": ["min:loss"]}).json()
     assert answer == {"runs": ["conv", "vit"], "columns": {"min:loss": [2.0, 7.0]}}

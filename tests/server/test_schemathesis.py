@@ -47,14 +47,14 @@ def write_log(place: Path) -> None:
 @pytest.mark.timeout(900)
 def test_nothing_that_is_asked_is_a_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("schemathesis")
-    monkeypatch.setenv("TRACKLIGHT_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("TRACKLIGHT_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("TRACKLIGHT_TOKEN", TOKEN)
     (write_demo if ON_DEMAND_S else write_log)(tmp_path / "logs")
     with serve(tmp_path / "logs", tmp_path, *FLAGS) as served:
         server = replace(served, address=served.address.partition("?")[0])
         server.wait_until_read()
         command = [sys.executable, "-m", "schemathesis.cli", "run"]
-        command += [f"{server.address}api/openapi.json", "--url", server.address.rstrip("/")]
+        command += [f"{server.address}api/v1/openapi.json", "--url", server.address.rstrip("/")]
         command += ["--header", f"Authorization: Bearer {TOKEN}"]
         command += ["--checks", CHECKS, "--continue-on-failure", "--request-timeout", "30"]
         done = subprocess.run(

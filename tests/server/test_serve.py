@@ -22,8 +22,8 @@ from tracklight.errors import BindError
 
 @pytest.fixture(autouse=True)
 def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRACKLIGHT_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("TRACKLIGHT_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("TRACKLIGHT_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("TRACKLIGHT_DATA_DIR", str(tmp_path / "data"))
 
 
 def ask(url: str) -> Any:
@@ -35,20 +35,20 @@ def test_a_board_is_served_beside_the_program(small_logdir: Path) -> None:
     with tracklight.serve(small_logdir, exclude="kinds") as board:
         assert board.url == f"http://localhost:{board.port}/"
         assert repr(board) == f"<Board at {board.url}>"
-        wait_until(lambda: ask(board.url + "api/health")["status"] == "ok")
-        names = [run["name"] for run in ask(board.url + "api/runs")["runs"]]
+        wait_until(lambda: ask(board.url + "api/v1/health")["status"] == "ok")
+        names = [run["name"] for run in ask(board.url + "api/v1/runs")["runs"]]
         assert "run10/train" in names
         assert "kinds" not in names
     assert not board.is_serving
     with pytest.raises(urllib.error.URLError):
-        ask(board.url + "api/health")
+        ask(board.url + "api/v1/health")
 
 
 def test_two_boards_stand_beside_each_other_and_close_in_any_order(small_logdir: Path) -> None:
     first, second = (tracklight.serve(small_logdir, cache=False) for _ in range(2))
     assert first.port != second.port
     first.close()
-    assert ask(second.url + "api/health")["version"] == tracklight.__version__
+    assert ask(second.url + "api/v1/health")["version"] == tracklight.__version__
     second.close()
     second.close()
 
@@ -72,28 +72,28 @@ def mounted(request: pytest.FixtureRequest, small_logdir: Path) -> Iterator[Test
 
 
 def test_a_board_is_part_of_another_application(mounted: TestClient) -> None:
-    wait_until(lambda: mounted.get("/board/api/health").json()["status"] == "ok")
-    assert len(mounted.get("/board/api/runs").json()["runs"]) == 3
+    wait_until(lambda: mounted.get("/board/api/v1/health").json()["status"] == "ok")
+    assert len(mounted.get("/board/api/v1/runs").json()["runs"]) == 3
     assert mounted.get("/board/metrics").status_code == 200
     assert mounted.get("/board").url.path == "/board/"
-    assert mounted.get("/api/health").status_code == 404
-    rebound = mounted.get("/board/api/runs", headers={"host": "evil.example"})
+    assert mounted.get("/api/v1/health").status_code == 404
+    rebound = mounted.get("/board/api/v1/runs", headers={"host": "evil.example"})
     assert rebound.status_code == 403
 
 
 def test_a_board_may_be_the_whole_application(small_logdir: Path) -> None:
     board = tracklight.asgi(small_logdir, cache=False)
     with TestClient(board, base_url="http://localhost") as client:
-        wait_until(lambda: client.get("/api/health").json()["status"] == "ok")
+        wait_until(lambda: client.get("/api/v1/health").json()["status"] == "ok")
 
 
 def test_notes_on_a_board_that_is_only_read_cannot_be_changed(small_logdir: Path) -> None:
     board = tracklight.asgi(small_logdir, cache=False, read_only=True)
     change = {"names": ["run2/train"], "alias": "best"}
     with TestClient(board, base_url="http://localhost") as client:
-        assert client.patch("/api/notes/runs", json=change).status_code == 403
+        assert client.patch("/api/v1/notes/runs", json=change).status_code == 403
         query = {"charts": [{"id": "loss", "tags": ["loss"]}]}
-        assert client.post("/api/scalars/query", json=query).status_code == 200
+        assert client.post("/api/v1/scalars/query", json=query).status_code == 200
 
 
 def test_a_program_may_wait_until_ctrl_c(small_logdir: Path) -> None:

@@ -39,7 +39,7 @@ def write_certificate(folder: Path) -> tuple[str, str]:
 def test_a_board_speaks_tls_and_asks_for_a_password(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("TRACKLIGHT_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("TRACKLIGHT_DATA_DIR", str(tmp_path / "data"))
     logs.write(tmp_path / "logs", "conv", logs.points(range(3)))
     cert, key = write_certificate(tmp_path)
     flags = ["--tls-cert", cert, "--tls-key", key, "--auth", f"ada:{hash_password('x')}"]
@@ -51,10 +51,10 @@ def test_a_board_speaks_tls_and_asks_for_a_password(
         # A notebook finds it all the same.
         assert [board.port for board in list_instances()] == [server.port]
         with pytest.raises(urllib.error.HTTPError) as refused:
-            urllib.request.urlopen(server.address + "api/runs", context=context)
+            urllib.request.urlopen(server.address + "api/v1/runs", context=context)
         assert refused.value.code == 401
         refused.value.close()
-        request = urllib.request.Request(server.address + "api/runs")
+        request = urllib.request.Request(server.address + "api/v1/runs")
         request.add_header("authorization", "Basic YWRhOng=")
         with urllib.request.urlopen(request, context=context) as answer:
             assert answer.status == 200
@@ -67,7 +67,7 @@ def test_by_default_nobody_else_reaches_the_board(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     psutil = pytest.importorskip("psutil")
-    monkeypatch.setenv("TRACKLIGHT_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("TRACKLIGHT_DATA_DIR", str(tmp_path / "data"))
     logs.write(tmp_path / "logs", "conv", logs.points(range(3)))
     with serve(tmp_path / "logs", tmp_path) as server:
         process = psutil.Process(server.process.pid)

@@ -13,7 +13,7 @@ CELL = """\
 %load_ext tracklight
 %tracklight --logdir logs --port 0
 from tracklight import notebook
-notebook.chart("logs", tag="loss", every_s=0.2)
+notebook.chart("logs", tag="loss", interval_s=0.2)
 """
 
 

@@ -63,7 +63,7 @@ def charts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A log with a layout; what is saved is kept for these tests only."""
     folder = tmp_path_factory.mktemp("charts")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TRACKLIGHT_DATA", str(folder / "data"))
+        patch.setenv("TRACKLIGHT_DATA_DIR", str(folder / "data"))
         with serve_written(folder, write_charts) as address:
             yield f"{address}?tab=custom_scalars"
 

@@ -129,10 +129,10 @@ def test_a_server_that_fails_is_told_and_asked_again(
 ) -> None:
     write_sweep(logdir)
     page = open_page("about:blank")
-    page.route("**/api/runs", lambda route: route.abort())
+    page.route("**/api/v1/runs", lambda route: route.abort())
     page.goto(serve(logdir).address)
     expect(page.get_by_role("alert")).to_contain_text("The server does not answer.")
-    page.unroute("**/api/runs")
+    page.unroute("**/api/v1/runs")
     page.get_by_role("button", name="Try again").click()
     expect(run(page, "vit")).to_be_visible()
 
@@ -142,8 +142,8 @@ def test_an_answer_in_the_one_shape_is_shown_in_its_words(
 ) -> None:
     write_sweep(logdir)
     page = open_page("about:blank")
-    body = '{"error": {"what": "The share is away.", "next": "Mount it."}}'
-    page.route("**/api/runs", lambda route: route.fulfill(status=500, body=body))
+    body = '{"error": {"message": "The share is away.", "hint": "Mount it."}}'
+    page.route("**/api/v1/runs", lambda route: route.fulfill(status=500, body=body))
     page.goto(serve(logdir).address)
     expect(page.get_by_role("alert")).to_have_text("The share is away. Mount it.")
 

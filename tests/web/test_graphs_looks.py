@@ -127,11 +127,11 @@ def test_trouble_is_told_in_place_and_asked_for_again(depths: str, open_page: Op
 
     def answer(route: Route) -> None:
         if route.request.url.split("?")[0].rpartition("/")[2] in broken:
-            route.fulfill(status=500, json={"error": {"what": "It broke.", "next": "Wait."}})
+            route.fulfill(status=500, json={"error": {"message": "It broke.", "hint": "Wait."}})
         else:
             route.continue_()
 
-    page.route("**/api/graphs/*", answer)
+    page.route("**/api/v1/graphs/*", answer)
     page.goto(depths)
     for part, done in (
         ("graphs", page.get_by_label("Choose a graph")),

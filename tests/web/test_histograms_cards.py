@@ -237,10 +237,10 @@ def test_new_histograms_come_in_by_themselves(
 
 def test_what_cannot_be_loaded_is_said_and_tried_again(board: str, open_page: Open) -> None:
     page = open_page(board)
-    page.route("**/api/histograms/query", lambda route: route.abort())
+    page.route("**/api/v1/histograms/query", lambda route: route.abort())
     page.goto(f"{board}?tab=histograms")
     failed = card(page, "layer/weights")
     expect(failed).to_contain_text("The server does not answer")
-    page.unroute("**/api/histograms/query")
+    page.unroute("**/api/v1/histograms/query")
     failed.get_by_role("button", name="Try again").click()
     drawn(page, "layer/weights")

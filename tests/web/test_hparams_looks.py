@@ -81,11 +81,11 @@ def test_a_failed_answer_is_said_and_asked_for_again(board: str, open_page: Open
 
     def answer(route: Route) -> None:
         if broken[0]:
-            route.fulfill(status=500, json={"error": {"what": "It broke.", "next": "Wait."}})
+            route.fulfill(status=500, json={"error": {"message": "It broke.", "hint": "Wait."}})
         else:
             route.continue_()
 
-    page.route("**/api/hparams/sessions*", answer)
+    page.route("**/api/v1/hparams/sessions*", answer)
     page.goto(board)
     expect(page.get_by_text("It broke.")).to_be_visible()
     broken[0] = False

@@ -141,7 +141,7 @@ def test_what_does_not_come_is_tried_again(album: str, open_page: Callable[..., 
         else:
             route.fallback()
 
-    page.route(re.compile("/api/images/about"), refuse)
+    page.route(re.compile("/api/v1/images/about"), refuse)
     page.goto(f"{album}{IMAGES}&tags=photo")
     notes = strip(page, "samples/photo", "conv").get_by_role("note")
     expect(notes).to_contain_text("The server does not answer.")

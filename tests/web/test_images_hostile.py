@@ -64,7 +64,7 @@ def test_nothing_is_run_wherever_a_drawing_is_asked_for(
     page.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
     place = "run=a&tag=drawing&index=0"
     for verb in ("picture", "thumbnail"):
-        page.goto(address.replace("?tab=images", f"api/images/{verb}?{place}"))
+        page.goto(address.replace("?tab=images", f"api/v1/images/{verb}?{place}"))
         expect(page.locator("body")).to_contain_text("drawing in SVG")
     with page.expect_download() as download:
         page.evaluate(f"location.assign('file?{place}')")

@@ -41,7 +41,7 @@ c.Spawner.cmd = ["{python}", "-m", "jupyterhub.singleuser"]
 c.Spawner.args = ["--allow-root"]
 c.Spawner.default_url = "/lab/tree/board.ipynb"
 c.Spawner.environment = {{"PYTHONPATH": {paths!r}}}
-c.Spawner.env_keep = ["PATH", "TRACKLIGHT_DATA", "TRACKLIGHT_CACHE"]
+c.Spawner.env_keep = ["PATH", "TRACKLIGHT_DATA_DIR", "TRACKLIGHT_CACHE_DIR"]
 """
 
 
@@ -54,8 +54,8 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         pytest.skip("configurable-http-proxy is not installed")
     tmp_path = tmp_path_factory.mktemp("hub")
     with pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.setenv("TRACKLIGHT_DATA", str(tmp_path / "data"))
-        monkeypatch.setenv("TRACKLIGHT_CACHE", str(tmp_path / "cache"))
+        monkeypatch.setenv("TRACKLIGHT_DATA_DIR", str(tmp_path / "data"))
+        monkeypatch.setenv("TRACKLIGHT_CACHE_DIR", str(tmp_path / "cache"))
         yield from run_hub(tmp_path)
 
 

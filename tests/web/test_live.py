@@ -104,10 +104,10 @@ def test_a_first_load_tells_how_far_it_is(sweep: str, open_page: Callable[..., P
         body = route.fetch(headers={"accept": "application/json"}).json()
         route.fulfill(json={**body, "status": status})
 
-    page.route("**/api/status", answer)
+    page.route("**/api/v1/status", answer)
     # Without the live status, which says that the log is read already.
     page.add_init_script("delete window.SharedWorker")
-    page.route("**/api/live/poll?*", lambda _: None)
+    page.route("**/api/v1/live/poll?*", lambda _: None)
     page.goto(sweep + OVERVIEW)
     expect(live_mark(page, "Loading").locator("..")).to_contain_text("3 of 12 files, 4 of 16 MB")
     bar = page.get_by_role("progressbar", name="Reading the log")

@@ -115,7 +115,7 @@ def test_the_lesson_is_for_everyone(
 
 def test_trouble_is_for_everyone(sweep: str, open_page: Callable[..., Page]) -> None:
     page = open_page("about:blank")
-    page.route("**/api/runs", lambda route: route.abort())
+    page.route("**/api/v1/runs", lambda route: route.abort())
     page.goto(sweep)
     expect(page.get_by_role("alert")).to_be_visible()
     assert find_violations(page) == []

@@ -117,7 +117,7 @@ def test_a_mesh_that_did_not_come_is_asked_for_again(solids: str, open_page: Ope
     def fail(route: Route) -> None:
         route.abort() if failing else route.continue_()
 
-    page.route("**/api/mesh/geometry?**", fail)
+    page.route("**/api/v1/mesh/geometry?**", fail)
     page.goto(f"{solids}&tags=grey")
     expect(card(page, "shape/grey").get_by_role("alert")).to_be_visible()
     failing = False
@@ -129,7 +129,7 @@ def test_the_last_picture_stays_until_the_next_is_there(solids: str, open_page: 
     page = open_page(f"{solids}&tags=cube")
     found = picture(page, "shape/cube")
     held: list[Route] = []
-    page.route("**/api/mesh/geometry?**", lambda route: held.append(route))
+    page.route("**/api/v1/mesh/geometry?**", lambda route: held.append(route))
     page.get_by_role("slider", name="Step of all cards").press("Home")
     expect(found).to_have_attribute("data-still", "false")
     page.wait_for_timeout(300)

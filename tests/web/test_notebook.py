@@ -22,8 +22,8 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    monkeypatch.setenv("TRACKLIGHT_DATA", str(tmp_path / "data"))
-    monkeypatch.setenv("TRACKLIGHT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("TRACKLIGHT_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("TRACKLIGHT_CACHE_DIR", str(tmp_path / "cache"))
     logs.write(tmp_path / "logs", "conv", logs.points(range(30)))
     yield tmp_path
     for board in list_instances():
@@ -87,7 +87,7 @@ def test_a_cell_says_why_a_chart_is_empty(browser: Browser, lab: str, folder: Pa
     write_notebook(
         folder / "board.ipynb",
         "%load_ext tracklight\n%tracklight --help\n"
-        'from tracklight import notebook\nnotebook.chart("logs", tag="los", every_s=0.2)\n',
+        'from tracklight import notebook\nnotebook.chart("logs", tag="los", interval_s=0.2)\n',
     )
     page = browser.new_context(viewport={"width": 1440, "height": 1200}).new_page()
     page.goto(lab)

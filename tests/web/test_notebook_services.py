@@ -85,7 +85,7 @@ def listen(handler: type[Plain]) -> Iterator[str]:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("TRACKLIGHT_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("TRACKLIGHT_DATA_DIR", str(tmp_path / "data"))
     for name in ("VSCODE_PROXY_URI", "CODESPACE_NAME", "KAGGLE_KERNEL_RUN_TYPE"):
         monkeypatch.delenv(name, raising=False)
     logs.write(tmp_path / "logs", "conv", logs.points(range(30)))

@@ -29,10 +29,10 @@ def proxy_without_streams(board: str) -> Iterator[tuple[str, list[str]]]:
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
-            if self.path.startswith("/api/live?"):
+            if self.path.startswith("/api/v1/live?"):
                 self._reply(502, "text/plain", b"no streams here")
                 return
-            if self.path.startswith("/api/live/poll"):
+            if self.path.startswith("/api/v1/live/poll"):
                 polls.append(self.path)
             self._forward(None)
 
@@ -79,7 +79,7 @@ def test_page_polls_without_shared_workers(
     write_sweep(logdir)
     page = open_page("about:blank")
     page.add_init_script("delete window.SharedWorker")
-    with page.expect_request("**/api/live/poll?*"):
+    with page.expect_request("**/api/v1/live/poll?*"):
         page.goto(serve(logdir).address)
     check_live(page, logdir)
 
@@ -93,7 +93,7 @@ def test_page_polls_when_the_worker_script_is_missing(
         "const Real = SharedWorker;"
         "window.SharedWorker = class { constructor() { return new Real('assets/gone.js'); } };"
     )
-    with page.expect_request("**/api/live/poll?*"):
+    with page.expect_request("**/api/v1/live/poll?*"):
         page.goto(serve(logdir).address)
     check_live(page, logdir)
 

@@ -335,10 +335,10 @@ def test_a_server_that_does_not_answer(board: str, open_page: OpenPage) -> None:
     def fail(route: Route) -> None:
         route.abort()
 
-    page.route("**/api/pr_curves/curves", fail)
+    page.route("**/api/v1/pr_curves/curves", fail)
     page.goto(board + "&tags=pr/cat")
     expect(card(page, "pr/cat")).to_contain_text("The server does not answer.")
-    page.unroute("**/api/pr_curves/curves", fail)
+    page.unroute("**/api/v1/pr_curves/curves", fail)
     card(page, "pr/cat").get_by_role("button", name="Try again").click()
     chart(page, "pr/cat")
 

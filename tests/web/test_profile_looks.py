@@ -50,7 +50,7 @@ def test_the_first_capture_makes_the_tab_appear_and_is_marked_on_charts(
     append(tmp_path / "flowers" / "old", *scalars("loss", range(5)))
     page = open_page(serve(tmp_path).address)
     expect(page.get_by_role("article", name="loss")).to_be_visible()
-    with page.expect_request("**/api/profile/captures"):
+    with page.expect_request("**/api/v1/profile/captures"):
         write_flowers(tmp_path / "flowers", seed=3, now=time.time())
     page.get_by_role("link", name="Profile", exact=True).click()
     expect(section(page, "Step time")).to_contain_text("ms")

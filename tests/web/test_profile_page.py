@@ -200,15 +200,15 @@ def test_a_slow_capture_shows_how_far_it_is_and_a_failed_answer_is_asked_for_aga
 
     def fail(route: Route) -> None:
         if broken[0]:
-            route.fulfill(status=500, json={"error": {"what": "It broke.", "next": "Wait."}})
+            route.fulfill(status=500, json={"error": {"message": "It broke.", "hint": "Wait."}})
         else:
             route.continue_()
 
     opening = {"state": "opening", "share": 0.25, "what": "Reading trainer: 1 of 4 MB"}
-    page.route("**/api/profile/tools?*", lambda route: held.append(route))
-    page.route("**/api/profile/overview?*", fail)
+    page.route("**/api/v1/profile/tools?*", lambda route: held.append(route))
+    page.route("**/api/v1/profile/overview?*", fail)
     page.route(
-        "**/api/profile/opening?*", lambda route: route.fulfill(json={**opening, "problem": None})
+        "**/api/v1/profile/opening?*", lambda route: route.fulfill(json={**opening, "problem": None})
     )
     page.goto(board)
     expect(page.get_by_role("progressbar", name="Read so far")).to_have_attribute("value", "0.25")

@@ -75,7 +75,7 @@ def test_notes_and_labels_are_columns_and_groups(page: Page) -> None:
     expect(page.get_by_role("dialog")).to_contain_text("3 runs")
     page.get_by_role("textbox", name="Labels").fill("best, paper, best")
     page.get_by_role("textbox", name="Note").fill("with warm-up")
-    with page.expect_response(re.compile("/api/notes")):
+    with page.expect_response(re.compile("/api/v1/notes")):
         page.keyboard.press("Control+Enter")
     page.goto(address_at_rest(page).split("?")[0] + "?cols=labels,note&group=label")
     expect(cell(page, "conv/lr1e-3", 1)).to_have_text("best, paper")
@@ -117,7 +117,7 @@ def test_what_another_page_says_is_seen_here(page: Page, open_page: Callable[...
 
 
 def test_a_change_that_is_not_kept_is_taken_back(page: Page) -> None:
-    page.route("**/api/notes/runs", lambda route: route.abort())
+    page.route("**/api/v1/notes/runs", lambda route: route.abort())
     choose_from_menu(page, "conv/lr1e-3", "Hide from the table")
     expect(panel(page).get_by_role("alert")).to_contain_text("The server does not answer.")
     holds(page, lambda: "conv/lr1e-3" in names(page))

@@ -182,11 +182,11 @@ def test_settings(library: str, open_page: Open) -> None:
 
 def test_what_cannot_be_read_is_said(library: str, open_page: Open) -> None:
     page = open_page(library)
-    page.route("**/api/text/render?**", lambda route: route.abort())
+    page.route("**/api/v1/text/render?**", lambda route: route.abort())
     page.get_by_role("button", name="As logged").click()
     alert = card(page, "story").get_by_role("alert").first
     expect(alert).to_contain_text("The server does not answer")
-    page.unroute("**/api/text/render?**")
+    page.unroute("**/api/v1/text/render?**")
     card(page, "story").get_by_role("button", name="Try again").first.click()
     expect(entries(page, "story").first).to_contain_text("## Chapter 59")
 

@@ -1,7 +1,7 @@
-"""The types that dashboards are made of, below everything that works with them.
+"""Read access to a log for analysis and dashboards, and what the handlers of dashboards return.
 
-Plugins and built-in dashboards import them from `tracklight.plugin`, which adds series queries,
-media and jobs. They are apart from it because those modules and the server build on these types.
+Dashboards import these types from `tracklight.plugin`. They are defined here because the modules
+of `tracklight.analysis`, which the plugin API exports, use them as well.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ ResultT = TypeVar("ResultT")
 
 
 class Problem(msgspec.Struct):
-    """What is wrong, and what to do next."""
+    """An error for the page: what failed, and what to do about it."""
 
-    what: str
-    next: str
+    message: str
+    hint: str
 
 
 class Empty(msgspec.Struct):
@@ -51,7 +51,7 @@ class Blob:
     media_type: str
     filename: str | None = None
     immutable: bool = False
-    """True if this URL always has the same response; browsers then keep it."""
+    """True if this URL always has the same response; browsers then cache it."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,8 @@ class Stream:
     """A file that is too large to be built in memory; browsers save it."""
 
     chunks: Iterator[bytes]
-    """Iterated in worker threads while the response is sent. Errors cannot be reported any more
-    once the first chunk has been sent, so check the request before."""
+    """Iterated in worker threads while the response is sent. Validate the request before: errors
+    cannot be reported once the first chunk has been sent."""
     media_type: str
     filename: str
 

@@ -55,13 +55,13 @@ def _iter_options(parser: argparse.ArgumentParser) -> Iterator[Option]:
 def _write_bash() -> str:
     options = list_options()
     flags = "\n".join(
-        f'        {name}) flags="{" ".join(o.flag for o in found)}" ;;'
-        for name, found in options.items()
+        f'        {name}) flags="{" ".join(o.flag for o in command_options)}" ;;'
+        for name, command_options in options.items()
     )
     values = "\n".join(
         f'        "{name} {option.flag}") values="{" ".join(option.choices)}" ;;'
-        for name, found in options.items()
-        for option in found
+        for name, command_options in options.items()
+        for option in command_options
         if option.choices
     )
     arguments = "\n".join(
@@ -109,9 +109,9 @@ def _write_zsh() -> str:
     commands = "\n".join(f"        {_quote(f'{name}:{text}')}" for name, text in COMMANDS.items())
     arguments = list_arguments()
     cases = "\n".join(
-        f"        {name}) _arguments {' '.join(map(_format_zsh, found))} "
+        f"        {name}) _arguments {' '.join(map(_format_zsh, command_options))} "
         f"{_format_zsh_argument(arguments.get(name, ()))} ;;"
-        for name, found in list_options().items()
+        for name, command_options in list_options().items()
     )
     return f"""\
 #compdef tracklight
@@ -159,11 +159,13 @@ def _write_fish() -> str:
     for name, choices in list_arguments().items():
         seen = _quote(f"__fish_seen_subcommand_from {name}")
         lines.append(f"complete -c tracklight -n {seen} -f -a {_quote(' '.join(choices))}")
-    for name, found in list_options().items():
+    for name, command_options in list_options().items():
         seen = f"__fish_seen_subcommand_from {name}"
         if name == "serve":
             seen += f"; or not __fish_seen_subcommand_from {names}"
-        lines += [f"complete -c tracklight -n {_quote(seen)} {_format_fish(o)}" for o in found]
+        lines += [
+            f"complete -c tracklight -n {_quote(seen)} {_format_fish(o)}" for o in command_options
+        ]
     return "\n".join(lines) + "\n"
 
 
@@ -185,9 +187,9 @@ def _write_powershell() -> str:
     )
     options = "\n".join(
         f"        {_quote_powershell(name)} = [ordered]@{{\n"
-        + "".join(f"{_format_powershell(option)}\n" for option in found)
+        + "".join(f"{_format_powershell(option)}\n" for option in command_options)
         + "        }"
-        for name, found in list_options().items()
+        for name, command_options in list_options().items()
     )
     return f"""\
 # tracklight completion for PowerShell:

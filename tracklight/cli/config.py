@@ -1,30 +1,30 @@
-"""Settings in ``tracklight.toml``: the same names as the flags, which they stand before.
+"""Read default flags from ``tracklight.toml``.
 
-    logdir = "logs"           # at the top: for every command that knows the flag
+    logdir = "logs"           # top level: for every command that has the flag
     exclude = ["*/debug"]
 
     [serve]                   # for one command
     port = 7000
     read-only = true
 
-The file is that of the current directory, or else the user's own. The current directory may be a
-log that came from somewhere else, so what would open the door, send something away or write
-somewhere is taken only from the user's own file, or one that was named by ``--config``.
+The file in the current directory is used, or else the one in the user's configuration directory.
+The current directory may be a log that somebody else wrote. Settings that grant access, send data
+or write files are therefore accepted only from the user's own file or one given by ``--config``.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tracklight.errors import UsageError
+from tracklight.errors import UsageError, list_similar_names
 
 CONFIG_NAME = "tracklight.toml"
 
-#: What no file may say that merely lies in the current directory.
+#: Settings that are rejected in a file that was found in the current directory.
 USER_ONLY_SETTINGS = frozenset(
     {
         *("host", "bind-all", "no-token", "trusted-host", "auth", "tls-cert", "tls-key"),
@@ -36,66 +36,83 @@ Parsers = Mapping[str, argparse.ArgumentParser]
 
 
 class ConfigSettings(NamedTuple):
-    """A file's settings for one command: as words of a command line, and the log."""
+    """The settings of a file for one command.
+
+    Attributes:
+        arguments: The settings as command-line arguments.
+        logdir: The log directory, which a log directory on the command line replaces.
+    """
 
     arguments: list[str]
     logdir: str | None
 
 
-def find_config(chosen: str | None) -> Path | None:
-    """The file that was chosen, or the one that is found."""
-    if chosen:
-        return Path(chosen).absolute()
-    return next((path for path in (Path(CONFIG_NAME), _get_user_config()) if path.is_file()), None)
+def find_config(path: str | None) -> Path | None:
+    """Return the settings file given by ``--config``, or the first that exists, or None."""
+    if path:
+        return Path(path).absolute()
+    candidates = (Path(CONFIG_NAME), _get_user_config())
+    return next((candidate for candidate in candidates if candidate.is_file()), None)
 
 
 def read_config(path: Path, command: str, parsers: Parsers) -> ConfigSettings:
-    """The settings for ``command``; whatever is wrong with the file is a UsageError."""
+    """Read the settings for one command.
+
+    Args:
+        path: The settings file.
+        command: The command that is run.
+        parsers: The parsers of all commands, which define the known settings.
+
+    Raises:
+        UsageError: The file cannot be read, or a setting is unknown or invalid.
+    """
     try:
-        pairs = dict(_iter_pairs(_read(path), command, parsers))
+        pairs = dict(_iter_settings(_read_toml(path), command, parsers))
         if path == Path(CONFIG_NAME):
             _check_user_only(pairs)
         logdir = pairs.pop("logdir", None)
         options = _list_options(parsers[command])
-        words = [
-            word for key, value in pairs.items() for word in _to_arguments(options[key], key, value)
+        arguments = [
+            argument
+            for key, value in pairs.items()
+            for argument in _to_arguments(options[key], key, value)
         ]
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from None
-    return ConfigSettings(words, _join_logdirs(logdir))
+    return ConfigSettings(arguments, _join_logdirs(logdir))
 
 
 def _check_user_only(pairs: Mapping[str, Any]) -> None:
-    guarded = USER_ONLY_SETTINGS.intersection(pairs)
-    if guarded:
+    rejected = USER_ONLY_SETTINGS.intersection(pairs)
+    if rejected:
         raise UsageError(
-            f'"{min(guarded)}" is not taken from a file that merely lies here; '
-            f"say that it is yours: --config {CONFIG_NAME}"
+            f'"{min(rejected)}" is not accepted from a file in the current directory; '
+            f"if you trust the file, use --config {CONFIG_NAME}"
         )
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read_toml(path: Path) -> dict[str, Any]:
     import msgspec
 
     try:
         return msgspec.toml.decode(path.read_bytes(), type=dict[str, Any])
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"this is no TOML: {error}") from error
+        raise UsageError(f"invalid TOML: {error}") from error
     except OSError as error:
         raise UsageError(error.strerror or str(error)) from error
 
 
-def _iter_pairs(
+def _iter_settings(
     content: dict[str, Any], command: str, parsers: Parsers
 ) -> Iterator[tuple[str, Any]]:
-    """Those at the top first, so that those for the command have the last word."""
-    everything = {key for parser in parsers.values() for key in _list_options(parser)}
-    mine = _list_options(parsers[command])
+    """Yield the top-level settings first, so that those of the command override them."""
+    all_keys = {key for parser in parsers.values() for key in _list_options(parser)}
+    options = _list_options(parsers[command])
     tables = {key: value for key, value in content.items() if key in parsers}
     for key, value in content.items():
         if key not in tables:
-            key = _check_key(key, everything)
-            if key in mine:
+            key = _check_key(key, all_keys)
+            if key in options:
                 yield key, value
     for name, table in tables.items():
         if not isinstance(table, dict):
@@ -108,19 +125,18 @@ def _iter_pairs(
 
 
 def _list_options(parser: argparse.ArgumentParser) -> dict[str, argparse.Action]:
-    left_out = {"help", "config", "no-config"}
+    excluded = {"help", "config", "no-config"}
     flags = ((flag[2:], action) for flag, action in parser._option_string_actions.items())
-    return {key: action for key, action in flags if key not in left_out}
+    return {key: action for key, action in flags if key not in excluded}
 
 
-def _check_key(key: str, known: Any) -> str:
+def _check_key(key: str, known: Iterable[str]) -> str:
     key = key.replace("_", "-")
     if key in known:
         return key
-    import difflib
-
-    near = difflib.get_close_matches(key, list(known), n=1)
-    raise UsageError(f'there is no setting "{key}"' + (f'; nearest: "{near[0]}"' if near else ""))
+    nearest = list_similar_names(key, known)
+    hint = f' Did you mean "{nearest[0]}"?' if nearest else ""
+    raise UsageError(f'there is no setting "{key}".{hint}')
 
 
 def _to_arguments(action: argparse.Action, key: str, value: Any) -> list[str]:
@@ -149,8 +165,5 @@ def _join_logdirs(value: Any) -> str | None:
 def _get_user_config() -> Path:
     if os.name == "nt":
         return Path(os.environ.get("APPDATA", Path.home())) / "tracklight" / CONFIG_NAME
-    return (
-        Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
-        / "tracklight"
-        / CONFIG_NAME
-    )
+    config_home = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+    return config_home / "tracklight" / CONFIG_NAME

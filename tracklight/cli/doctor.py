@@ -1,4 +1,8 @@
-"""What a doctor says: sentences with a weight, in sections."""
+"""``tracklight doctor``: check the installation and a log directory.
+
+`check_install` reports on compiled modules, directories, extras and dashboards. `check_log` reports
+what a log directory contains and why some of it is not shown. Both return sections of findings.
+"""
 
 from __future__ import annotations
 
@@ -37,19 +41,20 @@ from tracklight.server.instances import bind_address
 from tracklight.server.page import PAGE_DIR
 from tracklight.server.plugins import ENTRY_POINT_GROUP
 from tracklight.types import Kind, RunInfo, SharedTag
+from tracklight.util.html import format_count
 from tracklight.util.user_dirs import get_data_dir
 
 
 class Severity(str, Enum):
-    """How much a finding matters: only what is wrong makes the exit status another than 0."""
+    """How much a finding matters. Only errors change the exit status."""
 
     OK = "ok"
     NOTE = "note"
-    ERROR = "wrong"
+    ERROR = "error"
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """One sentence, and what to do about it if anything has to be done."""
+    """One result of a check, and what to do about it."""
 
     severity: Severity
     text: str
@@ -57,7 +62,7 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class Section(msgspec.Struct, frozen=True):
-    """Findings on one thing."""
+    """The findings on one subject."""
 
     title: str
     findings: list[Finding]
@@ -67,12 +72,12 @@ def ok(text: str) -> Finding:
     return Finding(Severity.OK, text)
 
 
-def note(text: str, advice: str = "") -> Finding:
-    return Finding(Severity.NOTE, text, advice)
+def note(text: str, hint: str = "") -> Finding:
+    return Finding(Severity.NOTE, text, hint)
 
 
-def error(text: str, advice: str = "") -> Finding:
-    return Finding(Severity.ERROR, text, advice)
+def error(text: str, hint: str = "") -> Finding:
+    return Finding(Severity.ERROR, text, hint)
 
 
 def has_errors(sections: Iterable[Section]) -> bool:
@@ -89,22 +94,40 @@ def iter_report_lines(sections: Iterable[Section]) -> Iterator[str]:
         yield ""
 
 
-def format_names(names: Iterable[str], most: int = 3) -> str:
-    """The first of some names, and how many more there are."""
-    listed = list(names)
-    shown = ", ".join(listed[:most])
-    return shown if len(listed) <= most else f"{shown} and {len(listed) - most:,} more"
+def format_names(names: Sequence[str], limit: int = 3) -> str:
+    """Join the first names, and say how many more there are."""
+    joined = ", ".join(names[:limit])
+    return joined if len(names) <= limit else f"{joined} and {len(names) - limit:,} more"
 
 
-def format_count(number: int, noun: str, plural: str | None = None) -> str:
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+def doctor(flags: Namespace) -> int:
+    """Print the report; the exit status says whether there are errors."""
+    sections = list(_iter_sections(flags))
+    if flags.json:
+        sys.stdout.buffer.write(msgspec.json.encode(sections) + b"\n")
+    else:
+        sys.stdout.writelines(f"{line}\n" for line in iter_report_lines(sections))
+    return EXIT_UNHEALTHY if has_errors(sections) else 0
 
 
-# Check the installation: compiled parts, folders, extras, frameworks and dashboards.
+def _iter_sections(flags: Namespace) -> Iterator[Section]:
+    yield check_install()
+    if find_logdir_arg(flags) is None:
+        return
+    catalog = create_catalog(flags)
+    try:
+        with show_progress("reading", lambda: read_byte_progress(catalog)):
+            catalog.refresh()
+        yield from check_log(catalog)
+    finally:
+        catalog.close()
+
+
+# --- The installation ---
 
 
 class Extra(NamedTuple):
-    """An optional part of tracklight: the packages that it installs, and what they are for."""
+    """The packages that an optional extra installs, and what they are for."""
 
     packages: tuple[str, ...]
     purpose: str
@@ -125,7 +148,7 @@ EXTRAS = {
     "notebook": Extra(("anywidget",), "live charts in notebook cells"),
     "projector": Extra(("h5py", "pyarrow"), "embeddings in HDF5 and Parquet files"),
     "search": Extra(("optuna",), "hyperparameter search with Optuna"),
-    "system": Extra(("psutil", "nvidia-ml-py"), "CPU, memory and GPU use beside profiles"),
+    "system": Extra(("psutil", "nvidia-ml-py"), "CPU, memory and GPU usage in profiles"),
 }
 
 _WRITERS = ("torch", "tensorflow", "keras", "jax", "lightning", "transformers", "tensorboardX")
@@ -140,33 +163,36 @@ def check_install() -> Section:
 
 def _check_build() -> Iterator[Finding]:
     if importlib.util.find_spec("tracklight.formats._scan"):
-        yield ok("the reader is compiled")
+        yield ok("the event reader is compiled")
     else:
         yield error(
-            "the reader is not compiled, so large logs are read slowly",
-            "install a C compiler, then tracklight again",
+            "the event reader is not compiled, so large logs load slowly",
+            "install a C compiler and reinstall tracklight",
         )
     if (PAGE_DIR / "index.html").is_file():
-        yield ok("the page is built")
+        yield ok("the web page is built")
     else:
         yield error(
-            "the page is not built, so only data are served", "install tracklight again, with npm"
+            "the web page is not built, so only the HTTP API is served",
+            "install npm and reinstall tracklight",
         )
 
 
 def _check_folders() -> Iterator[Finding]:
-    yield _check_folder("what was read", get_user_cache_folder(), "--cache-dir or TRACKLIGHT_CACHE")
-    yield _check_folder("notes", get_data_dir(), "TRACKLIGHT_DATA")
+    yield _check_folder("cache", get_user_cache_folder(), "--cache-dir or TRACKLIGHT_CACHE_DIR")
+    yield _check_folder("notes", get_data_dir(), "TRACKLIGHT_DATA_DIR")
 
 
-def _check_folder(what: str, folder: Path, other_way: str) -> Finding:
+def _check_folder(name: str, folder: Path, setting: str) -> Finding:
     if _is_writable(folder):
-        return ok(f"{what} can be kept in {folder}")
-    return error(f"{what} cannot be kept: {folder} is not writable", f"choose another: {other_way}")
+        return ok(f"{name} directory {folder} is writable")
+    return error(
+        f"{name} directory {folder} is not writable", f"choose another directory with {setting}"
+    )
 
 
 def _is_writable(folder: Path) -> bool:
-    """Whether it could be written to, or made; nothing is."""
+    """Return whether the folder, or the nearest parent that exists, is writable."""
     nearest = next((it for it in (folder, *folder.parents) if it.exists()), folder)
     return nearest.is_dir() and os.access(nearest, os.W_OK)
 
@@ -175,7 +201,7 @@ def _check_port() -> Finding:
     try:
         bind_address("localhost", 6006).close()
     except BindError:
-        return note("port 6006 is taken", "without --port the next one that is free is used")
+        return note("port 6006 is in use", "without --port, the next free port is used")
     return ok("port 6006 is free")
 
 
@@ -183,12 +209,12 @@ def _check_packages() -> Iterator[Finding]:
     for name, extra in EXTRAS.items():
         yield _check_extra(name, extra)
     writers = [f"{name} {found}" for name in _WRITERS if (found := _find_version(name))]
-    yield ok(f"programs can log from {format_names(writers, 99) or 'plain Python'}")
+    yield ok(f"installed frameworks: {', '.join(writers) or 'none'}")
     tensorboard = _find_version("tensorboard")
     if tensorboard:
-        yield ok(f"TensorBoard {tensorboard} is installed, too, and not needed")
+        yield ok(f"TensorBoard {tensorboard} is installed (not needed)")
     for entry in entry_points(group=ENTRY_POINT_GROUP):
-        yield ok(f'the dashboard "{entry.name}" comes from {entry.value}')
+        yield ok(f'dashboard "{entry.name}" is provided by {entry.value}')
 
 
 def _check_extra(name: str, extra: Extra) -> Finding:
@@ -196,7 +222,7 @@ def _check_extra(name: str, extra: Extra) -> Finding:
     missing = [package for package, found in versions.items() if found is None]
     if missing:
         return note(
-            f'extra "{name}" is not installed (no {" and ".join(missing)}): {extra.purpose}',
+            f'extra "{name}" is not installed (missing {" and ".join(missing)}): {extra.purpose}',
             f"pip install 'tracklight[{name}]'",
         )
     listed = ", ".join(f"{package} {found}" for package, found in versions.items())
@@ -210,16 +236,12 @@ def _find_version(package: str) -> str | None:
         return None
 
 
-# Recognize files in a log directory that no dashboard shows.
+# --- Files in a log directory that no dashboard shows ---
 
 _DEBUGGER = "Debugger V2 data (tf.debugging.experimental.enable_dump_debug_info)"
-
 _OLD_PROFILE = "results of an old TensorFlow profiler without the raw data"
-
 _WANDB = "Weights & Biases run files"
-
 _CSV_LOGGER = "metrics of Lightning's CSVLogger"
-
 _DEBUGGER_PREFIX = "tfdbg_events."
 
 _DEBUGGER_SUFFIXES = (
@@ -250,16 +272,17 @@ _OLD_PROFILE_SUFFIXES = (
 
 
 def iter_unsupported_files(files: FileSystem, root: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield what such files are, with the folders (or files) in which they were found."""
+    """Yield descriptions of files that no dashboard shows, with the folders that hold them."""
     listing = files.list_files(root, _is_candidate, lambda directory: False).files
     has_captures = {file.directory for file in listing if is_capture(file.name)}
-    found: dict[str, set[str]] = defaultdict(set)
+    folders: dict[str, set[str]] = defaultdict(set)
     for file in listing:
-        what = _describe_file(file)
-        if what and not (what == _OLD_PROFILE and file.directory in has_captures):
-            found[what].add(file.directory or ".")
-    for what, places in found.items():
-        yield what, sorted(places)
+        description = _describe_file(file)
+        is_duplicate = description == _OLD_PROFILE and file.directory in has_captures
+        if description and not is_duplicate:
+            folders[description].add(file.directory or ".")
+    for description, names in folders.items():
+        yield description, sorted(names)
 
 
 def _is_candidate(name: str) -> bool:
@@ -283,9 +306,9 @@ def _describe_file(file: ListedFile) -> str | None:
     return _OLD_PROFILE if in_profile and file.name.endswith(_OLD_PROFILE_SUFFIXES) else None
 
 
-# Report what a log directory contains, and why some of it is not shown.
+# --- The log directory ---
 
-#: Folders of other programs, and how to get their data in here.
+#: Folders of other programs, and how to show their data.
 _OTHER_PROGRAMS = {
     "wandb": "Weights & Biases uses its own format; let it sync TensorBoard files, or log here too",
     "mlruns": "MLflow uses its own format; log with a tracklight writer as well",
@@ -293,11 +316,10 @@ _OTHER_PROGRAMS = {
 }
 
 _MAX_ENTRIES = 1000
-
-#: Shown by a dashboard that does not list the plugin as its own: times and memory of graph nodes.
+#: Plugins shown by a dashboard that does not list them: node times and memory in Graphs.
 _SECONDARY_PLUGINS = {"graph_tagged_run_metadata": "Graphs"}
 
-#: Plugins of TensorBoard and of writers that tracklight has no dashboard for.
+#: Plugins of TensorBoard and of writers without a dashboard here.
 _KNOWN_PLUGINS = {
     "beholder": "Beholder",
     "fairness_indicators": "Fairness Indicators",
@@ -307,7 +329,7 @@ _KNOWN_PLUGINS = {
 
 
 def check_log(catalog: Catalog) -> Iterator[Section]:
-    """Yield findings on each root, and then on the contents of all of them."""
+    """Yield a section for each root, and one for the contents of all of them."""
     for root in catalog.roots:
         yield Section(root.path, [*_check_root(root, catalog)])
     runs = catalog.runs()
@@ -320,36 +342,34 @@ def _check_root(root: Root, catalog: Catalog) -> Iterator[Finding]:
     if is_url(root.path):
         yield ok("remote: checked for changes every few seconds")
     elif not os.path.exists(root.path):
-        advice = f"it is shown as soon as it exists.{suggest_path(root.path)}"
-        yield error("there is no such directory", advice)
+        hint = f"it is shown as soon as it exists.{suggest_path(root.path)}"
+        yield error("there is no such directory", hint)
         return
     elif is_network_path(root.path):
         yield note("on a network file system: checked for changes every second")
     files, path = open_filesystem(root.path)
-    found = discover(root, files)
+    discovered = discover(root, files)
     known = {run.name for run in catalog.runs()}
-    left_out = [run for run in found.runs if run not in known]
-    unshown = [*iter_unsupported_files(files, path)]
-    if found.runs:
-        yield ok(f"{format_count(len(found.runs), 'run')} found")
-    elif not unshown and not found.tensors:
+    excluded = [run for run in discovered.runs if run not in known]
+    unsupported = [*iter_unsupported_files(files, path)]
+    if discovered.runs:
+        yield ok(f"{format_count(len(discovered.runs), 'run')} found")
+    elif not unsupported and not discovered.tensors:
         yield from _explain_no_runs(root)
     else:
-        yield note("no runs: there is no event file and no profile")
-    if left_out:
-        few = format_names(left_out)
-        yield note(
-            f"{format_count(len(left_out), 'run')} left out by --include or --exclude: {few}"
-        )
-    for what, places in unshown:
-        yield note(f"{what}: {format_names(places)}", "no dashboard shows this yet")
-    for problem in found.problems:
+        yield note("no runs: there are no event files and no profiles")
+    if excluded:
+        runs = format_count(len(excluded), "run")
+        yield note(f"{runs} excluded by --include or --exclude: {format_names(excluded)}")
+    for description, folders in unsupported:
+        yield note(f"{description}: {format_names(folders)}", "no dashboard shows this yet")
+    for problem in discovered.problems:
         yield error(problem, "check the permissions")
 
 
 def _explain_no_runs(root: Root) -> Iterator[Finding]:
     yield error(
-        "there is no event file in this directory or below it",
+        "there are no event files in this directory or below it",
         'event files have "tfevents" in their names; is this where the program logs to?',
     )
     if is_url(root.path) or not os.path.isdir(root.path):
@@ -367,11 +387,11 @@ def _check_runs(runs: Sequence[RunInfo], catalog: Catalog) -> Iterator[Finding]:
         files, points = sum(run.files for run in runs), sum(run.points for run in runs)
         size_mb = sum(run.bytes for run in runs) / 1e6
         yield ok(
-            f"{format_count(len(runs), 'run')} in {format_count(files, 'event file')} of {size_mb:,.1f} MB, "
-            f"with {format_count(points, 'value')}"
+            f"{format_count(len(runs), 'run')} in {format_count(files, 'event file')} "
+            f"({size_mb:,.1f} MB) with {format_count(points, 'value')}"
         )
-    others = {it.run for it in catalog.captures()} | {it.run for it in catalog.tensor_files()}
-    empty = [run.name for run in runs if not run.tags and run.name not in others]
+    has_files = {it.run for it in catalog.captures()} | {it.run for it in catalog.tensor_files()}
+    empty = [run.name for run in runs if not run.tags and run.name not in has_files]
     if empty:
         yield note(
             f"{format_count(len(empty), 'run')} without data: {format_names(empty)}",
@@ -379,18 +399,17 @@ def _check_runs(runs: Sequence[RunInfo], catalog: Catalog) -> Iterator[Finding]:
         )
     damaged = [run.name for run in runs if run.damaged]
     if damaged:
-        places = sum(run.damaged for run in runs)
+        records = format_count(sum(run.damaged for run in runs), "corrupt record")
         yield error(
-            f"{format_count(places, 'damaged place')} in {format_count(len(damaged), 'run')}: "
-            f"{format_names(damaged)}",
-            "everything readable is shown; `tracklight inspect` lists the damage",
+            f"{records} in {format_count(len(damaged), 'run')}: {format_names(damaged)}",
+            "all other records are shown; `tracklight inspect` lists the corrupt ones",
         )
     for problem in catalog.problems:
         yield error(problem)
 
 
 def _check_dashboards(runs: Sequence[RunInfo], catalog: Catalog) -> Iterator[Finding]:
-    """Say what each dashboard shows, in the order of the tabs, and which tags have none."""
+    """Report what each dashboard shows, in the order of the tabs, and the tags without one."""
     tags = catalog.shared_tags([run.name for run in runs])
     titles = _list_dashboard_titles()
     shown = Counter(titles[tag.plugin] for tag in tags if tag.plugin in titles)
@@ -420,7 +439,7 @@ def _list_dashboard_titles() -> dict[str, str]:
         try:
             dashboard = entry.load()
             titles.update({plugin: dashboard.title for plugin in dashboard.plugins})
-        except Exception:  # the code of others may fail in any way; the server reports it
+        except Exception:  # third-party code may raise anything; the server reports it
             continue
     return titles
 
@@ -428,12 +447,12 @@ def _list_dashboard_titles() -> dict[str, str]:
 def _check_embeddings(catalog: Catalog) -> Iterator[Finding]:
     if not catalog.tensor_files():
         return
-    place = ConfinedFiles([root.path for root in catalog.roots])
-    found = discover_embeddings(place, catalog.roots)
-    readable = [it for it in found if it.versions]
+    files = ConfinedFiles([root.path for root in catalog.roots])
+    embeddings = discover_embeddings(files, catalog.roots)
+    readable = [embedding for embedding in embeddings if embedding.versions]
     if readable:
         yield ok(f"Projector: {format_count(len(readable), 'embedding')}")
-    for it in found:
+    for it in embeddings:
         if not it.versions:
             yield note(f"Projector cannot show {it.name} of run {it.run}: {it.problem}")
 
@@ -441,10 +460,9 @@ def _check_embeddings(catalog: Catalog) -> Iterator[Finding]:
 def _check_captures(catalog: Catalog) -> Iterator[Finding]:
     captures = catalog.captures()
     if captures:
-        sessions = {(it.run, it.session) for it in captures}
-        yield ok(
-            f"Profile: {format_count(len(sessions), 'capture')} in {format_count(len(captures), 'file')}"
-        )
+        sessions = {(capture.run, capture.session) for capture in captures}
+        files = format_count(len(captures), "file")
+        yield ok(f"Profile: {format_count(len(sessions), 'capture')} in {files}")
 
 
 def _explain_without_dashboard(plugin: str, names: Sequence[str]) -> Finding:
@@ -452,14 +470,14 @@ def _explain_without_dashboard(plugin: str, names: Sequence[str]) -> Finding:
     what = f'of the plugin "{plugin}"{known}' if plugin else "without a plugin name"
     return note(
         f"{format_count(len(names), 'tag')} {what}: {format_names(names)}",
-        "no dashboard shows this; it can be read from Python with log.tensors(run, tag)",
+        "no dashboard shows this; read it in Python with log.tensors(run, tag)",
     )
 
 
 def _check_overwritten(
     tags: Sequence[SharedTag], runs: Sequence[RunInfo], catalog: Catalog
 ) -> Iterator[Finding]:
-    """Say how many values are hidden, by what hides them."""
+    """Report how many values are hidden as overwritten, by cause."""
     files = {run.name: run.files for run in runs}
     values: Counter[str] = Counter()
     series: Counter[str] = Counter()
@@ -469,15 +487,14 @@ def _check_overwritten(
             if info.overwritten and info.tag in names:
                 is_scalar = info.kind is Kind.SCALAR
                 steps = (catalog.scalar if is_scalar else catalog.locate)(run, info.tag).step
-                cause = _explain_overwritten(
-                    bool(np.any(steps[1:] < steps[:-1])), files.get(run, 1)
-                )
+                goes_back = bool(np.any(steps[1:] < steps[:-1]))
+                cause = _explain_overwritten(goes_back, files.get(run, 1))
                 values[cause] += info.overwritten
                 series[cause] += 1
     for cause, number in values.items():
         yield note(
-            f"{format_count(number, 'value')} in {format_count(series[cause], 'series', 'series')} {cause}",
-            "they are kept; the settings of Scalars can show overwritten points",
+            f"{format_count(number, 'value')} in {series[cause]:,} series {cause}",
+            "overwritten points are kept; the settings of Scalars can show them",
         )
 
 
@@ -495,28 +512,3 @@ def _group_by_run(runs_by_tag: Mapping[str, Sequence[str]]) -> Mapping[str, set[
         for run in runs:
             grouped[run].add(tag)
     return grouped
-
-
-# ``tracklight doctor``: check the installation and a log directory.
-
-
-def doctor(flags: Namespace) -> int:
-    sections = list(_iter_sections(flags))
-    if flags.json:
-        sys.stdout.buffer.write(msgspec.json.encode(sections) + b"\n")
-    else:
-        sys.stdout.writelines(f"{line}\n" for line in iter_report_lines(sections))
-    return EXIT_UNHEALTHY if has_errors(sections) else 0
-
-
-def _iter_sections(flags: Namespace) -> Iterator[Section]:
-    yield check_install()
-    if find_logdir_arg(flags) is None:
-        return
-    catalog = create_catalog(flags)
-    try:
-        with show_progress("reading", lambda: read_byte_progress(catalog)):
-            catalog.refresh()
-        yield from check_log(catalog)
-    finally:
-        catalog.close()

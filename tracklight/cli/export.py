@@ -1,4 +1,4 @@
-"""What each command does that reads a log and ends."""
+"""``tracklight export``: write values as tables or files, or the board as a static site."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ from tracklight.errors import LogError, UsageError
 from tracklight.reader import Log, Values
 from tracklight.reader.export import export_scalars, open_output, resolve_format
 from tracklight.types import Kind, TagInfo
+from tracklight.util.html import format_count
 
 if TYPE_CHECKING:
     from tracklight.reader.export_values import ColumnType, ExportColumn
 
-#: What ``export --kind`` takes, besides hparams, and the tags that are meant.
+#: The values of ``--kind`` that select tags; ``hparams`` selects none.
 _KINDS = {
     "scalars": Kind.SCALAR,
     "histograms": Kind.HISTOGRAM,
@@ -37,116 +38,101 @@ _KINDS = {
 
 
 def export(flags: Namespace) -> int:
+    """Export what the flags select; return an exit status."""
     if flags.static:
         return _export_static(flags)
     if not flags.out:
-        raise UsageError("give --out FILE, or --static to copy the board")
+        raise UsageError("give --out FILE, or --static OUT for a static copy of the board")
     if flags.kind in ("images", "audio"):
-        format_name = flags.format or "csv"  # of the index table
+        format_name = flags.format or "csv"  # format of the index table
     else:
         format_name = resolve_format(flags.out, flags.format)
     with open_log(flags) as log:
-        chosen = select_tags(log, flags)
+        selection = select_tags(log, flags)
         if flags.kind == "scalars":
-            _export_scalars(log, chosen, flags, format_name)
+            _export_scalars(log, selection, flags, format_name)
         elif flags.kind == "hparams":
-            _export_hparams(log, chosen, flags, format_name)
+            _export_hparams(log, selection, flags, format_name)
         else:
-            return _export_values(log, chosen, flags, format_name)
+            return _export_values(log, selection, flags, format_name)
         return EXIT_FAILURE if log.problems else 0
 
 
-def _export_scalars(log: Log, chosen: Selection, flags: Namespace, format_name: str) -> None:
-    keys = _list_series(log, chosen, "scalars")
-    tally = ProgressCounter(sum(info.count for _, info in keys))
-    with open_output(flags.out) as file, show_progress("exporting", tally.read):
+def _export_scalars(log: Log, selection: Selection, flags: Namespace, format_name: str) -> None:
+    keys = _list_series(log, selection, "scalars")
+    counter = ProgressCounter(sum(info.count for _, info in keys))
+    with open_output(flags.out) as file, show_progress("exporting", counter.read):
         export_scalars(
             (log.scalar(run, info.tag) for run, info in keys),
             file,
             format_name,
             overwritten=flags.overwritten,
-            on_progress=tally.add,
+            on_progress=counter.add,
         )
 
 
-def _export_values(log: Log, chosen: Selection, flags: Namespace, format_name: str) -> int:
+def _export_values(log: Log, selection: Selection, flags: Namespace, format_name: str) -> int:
     from tracklight.reader import export_values
 
-    keys = _list_series(log, chosen, flags.kind)
+    keys = _list_series(log, selection, flags.kind)
     read = getattr(log, flags.kind)
-    tally = ProgressCounter(len(keys))
-    unread: list[str] = []
+    counter = ProgressCounter(len(keys))
+    errors: list[str] = []
 
     def iter_series() -> Iterator[Values[Any]]:
         for run, info in keys:
             yield read(run, info.tag)
-            tally.add(1)
+            counter.add(1)
 
-    with show_progress("exporting", tally.read):
+    with show_progress("exporting", counter.read):
         if flags.kind in ("images", "audio"):
-            write = (
-                export_values.export_images
-                if flags.kind == "images"
-                else export_values.export_audio
-            )
+            is_images = flags.kind == "images"
+            write = export_values.export_images if is_images else export_values.export_audio
             write(
-                iter_series(),
-                flags.out,
-                format_name,
-                unread.append,
-                overwritten=flags.overwritten,
+                iter_series(), flags.out, format_name, errors.append, overwritten=flags.overwritten
             )
         else:
-            export_rows = (
-                export_values.export_histograms
-                if flags.kind == "histograms"
-                else export_values.export_text
-            )
+            is_text = flags.kind == "text"
+            write_rows = export_values.export_text if is_text else export_values.export_histograms
             with open_output(flags.out) as file:
-                export_rows(
-                    iter_series(),
-                    file,
-                    format_name,
-                    unread.append,
-                    overwritten=flags.overwritten,
+                write_rows(
+                    iter_series(), file, format_name, errors.append, overwritten=flags.overwritten
                 )
-    if unread:
-        more = f" (and {len(unread) - 1:,} more)" if len(unread) > 1 else ""
-        print(f"tracklight: left out: {unread[0]}{more}", file=sys.stderr)
-    return EXIT_FAILURE if unread or log.problems else 0
+    if errors:
+        more = f" (and {len(errors) - 1:,} more)" if len(errors) > 1 else ""
+        print(f"tracklight: left out: {errors[0]}{more}", file=sys.stderr)
+    return EXIT_FAILURE if errors or log.problems else 0
 
 
-def _export_hparams(log: Log, chosen: Selection, flags: Namespace, format_name: str) -> None:
+def _export_hparams(log: Log, selection: Selection, flags: Namespace, format_name: str) -> None:
     from tracklight.dashboards.hparams.export import make_wide_table
     from tracklight.reader import export_values
     from tracklight.server.plugins import create_static_context
 
-    tags = {info.tag for infos in chosen.values() for info in infos} if flags.tag else None
-    runs = frozenset(chosen) if flags.run else None
-    sheet = make_wide_table(create_static_context(log.catalog), runs, tags)
-    if not sheet.rows:
+    tags = {info.tag for infos in selection.values() for info in infos} if flags.tag else None
+    runs = frozenset(selection) if flags.run else None
+    table = make_wide_table(create_static_context(log.catalog), runs, tags)
+    if not table.rows:
         raise LogError(f"no hyperparameters in {format_roots(log)}")
-    cells = zip(*sheet.rows, strict=True)
     columns = [
-        export_values.ExportColumn(name, _infer_type(name, column))
-        for name, column in zip(sheet.headings, cells, strict=True)
+        export_values.ExportColumn(name, _infer_type(name, cells))
+        for name, cells in zip(table.headings, zip(*table.rows, strict=True), strict=True)
     ]
     with open_output(flags.out) as file:
-        table = export_values.create_table_writer(file, format_name, columns)
-        for row in sheet.rows:
-            pairs = zip(row, columns, strict=True)
-            table.write([_convert_cell(cell, column) for cell, column in pairs])
-        table.close()
+        writer = export_values.create_table_writer(file, format_name, columns)
+        for row in table.rows:
+            writer.write([_convert_cell(*pair) for pair in zip(row, columns, strict=True)])
+        writer.close()
 
 
 def _infer_type(name: str, cells: Sequence[object]) -> ColumnType:
-    """Return the type of a column whose cells may be of several types."""
+    """Return the column type that holds all cells."""
     kinds = {type(cell) for cell in cells if cell is not None}
     if kinds == {bool}:
         return "bool"
     if not kinds or not kinds <= {int, float}:
         return "string"
-    # Logs have only floating point; a batch size is an integer nevertheless.
+    # Logs store all numbers as floats, but a batch size should be exported as an integer.
     is_integer = name.startswith("hparams.") and all(map(_is_integer, cells))
     return "int" if is_integer else "float"
 
@@ -168,16 +154,16 @@ def _convert_cell(cell: Any, column: ExportColumn) -> Any:
     return repr(int(cell) if _is_integer(cell) else cell)
 
 
-def _list_series(log: Log, chosen: Selection, kind: str) -> list[tuple[str, TagInfo]]:
-    """Return the tags of this kind, at least one."""
-    keys = [(run, t) for run, tags in chosen.items() for t in tags if t.kind is _KINDS[kind]]
+def _list_series(log: Log, selection: Selection, kind: str) -> list[tuple[str, TagInfo]]:
+    """Return the selected tags of one kind; raise LogError if there are none."""
+    keys = [(run, t) for run, tags in selection.items() for t in tags if t.kind is _KINDS[kind]]
     if keys:
         return keys
     if log.problems:
         raise LogError(join_problems(log.problems))
-    counts = Counter(info.kind for tags in chosen.values() for info in tags)
-    there = [name for name, value in _KINDS.items() if counts[value]]
-    hint = f"; there are {', '.join(there)} (--kind)" if there else ""
+    counts = Counter(info.kind for tags in selection.values() for info in tags)
+    others = [name for name, value in _KINDS.items() if counts[value]]
+    hint = f"; there are {', '.join(others)} (--kind)" if others else ""
     raise LogError(f"no {kind} in {format_roots(log)}{hint}")
 
 
@@ -187,17 +173,16 @@ def _export_static(flags: Namespace) -> int:
     from tracklight.server.static_export.writer import write_static_export
 
     if flags.format or flags.out:
-        raise UsageError("--static goes without --format and --out")
+        raise UsageError("--static cannot be combined with --format or --out")
     with open_log(flags, needs_runs=False) as log:
-        chosen = select_tags(log, flags)
-        tags = {info.tag for infos in chosen.values() for info in infos}
-        contents = ExportContents(log.catalog, parse_view(flags.view), chosen, tags)
-        tally = ProgressCounter(len(tags))
-        with show_progress("copying", tally.read):
-            write_static_export(contents, flags.static, tally.add)
-    runs = "one run" if len(contents.runs) == 1 else f"{len(contents.runs):,} runs"
-    what = runs if contents.runs else "the embeddings, as there are no runs"
-    print(f"wrote a copy of {what}; open {_get_page_path(flags.static)}")
+        selection = select_tags(log, flags)
+        tags = {info.tag for infos in selection.values() for info in infos}
+        contents = ExportContents(log.catalog, parse_view(flags.view), selection, tags)
+        counter = ProgressCounter(len(tags))
+        with show_progress("exporting", counter.read):
+            write_static_export(contents, flags.static, counter.add)
+    what = format_count(len(contents.runs), "run") if contents.runs else "embeddings without runs"
+    print(f"exported {what}; open {_get_page_path(flags.static)}")
     return EXIT_FAILURE if log.problems else 0
 
 

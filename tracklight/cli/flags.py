@@ -1,7 +1,7 @@
-"""What was asked for: the words of the command line, and the settings in a file.
+"""Parse the command line, with defaults from a settings file.
 
-TensorBoard's spellings work as well: a ``_`` in a flag is as good as a ``-``, and flags of its that
-say nothing to tracklight are passed over with a note.
+TensorBoard's spellings work as well: ``_`` and ``-`` are the same in flags, and TensorBoard flags
+that have no effect here are ignored with a note.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import argparse
 from collections.abc import Sequence
 
 from tracklight.cli.config import find_config, read_config
-from tracklight.cli.logdir_arg import find_logdir_arg
+from tracklight.cli.logdir_arg import find_logdir_arg, suggest_name
 from tracklight.cli.parser import COMMANDS, Parser, create_parsers
 from tracklight.errors import UsageError
 
@@ -22,39 +22,47 @@ _ALIASES = {
 
 
 def parse_flags(argv: Sequence[str]) -> argparse.Namespace:
-    """What was asked for; a command line that makes no sense is a UsageError."""
-    words = [_normalize(word) for word in argv]
-    if "--inspect" in words:  # TensorBoard's way to say it
-        words.remove("--inspect")
-        words.insert(0, "inspect")
-    if "--version" in words:
-        words = ["--version"]
-    if not words or words[0] not in (*COMMANDS, "-h", "--help", "--version"):
-        words.insert(0, "serve")
-    parser, known = create_parsers()
-    flags = _parse(parser, known, words)
+    """Parse command-line arguments.
+
+    Args:
+        argv: The arguments after the program name.
+
+    Returns:
+        The flags. ``command`` is the name of the command, ``notes`` are messages to print.
+
+    Raises:
+        UsageError: An argument or the settings file is invalid.
+    """
+    arguments = [_normalize(argument) for argument in argv]
+    if "--inspect" in arguments:  # TensorBoard has a flag where we have a command
+        arguments.remove("--inspect")
+        arguments.insert(0, "inspect")
+    if "--version" in arguments:
+        arguments = ["--version"]
+    if not arguments or arguments[0] not in (*COMMANDS, "-h", "--help", "--version"):
+        arguments.insert(0, "serve")
+    parser, parsers = create_parsers()
+    flags = _parse(parser, parsers, arguments)
     if not hasattr(flags, "config") or flags.no_config:
         return flags
     path = find_config(flags.config)
     if path is None:
         return flags
-    settings = read_config(path, flags.command, known)
-    flags = _parse(parser, known, [words[0], *settings.arguments, *words[1:]])
+    settings = read_config(path, flags.command, parsers)
+    flags = _parse(parser, parsers, [arguments[0], *settings.arguments, *arguments[1:]])
     if settings.logdir and find_logdir_arg(flags) is None:
         flags.logdir = settings.logdir
-    flags.notes.append(f"settings are taken from {path}, too")
+    flags.notes.append(f"using settings from {path}")
     return flags
 
 
-def _parse(parser: Parser, known: dict[str, Parser], words: list[str]) -> argparse.Namespace:
-    flags, unknown = parser.parse_known_args(words)
+def _parse(parser: Parser, parsers: dict[str, Parser], arguments: list[str]) -> argparse.Namespace:
+    flags, unknown = parser.parse_known_args(arguments)
     if unknown:
-        from tracklight.cli.logdir_arg import suggest_name
-
-        options = known[flags.command]._option_string_actions
+        options = parsers[flags.command]._option_string_actions
         names = [option.removeprefix("--") for option in options if option.startswith("--")]
-        given = unknown[0].removeprefix("--").partition("=")[0]
-        suggestion = suggest_name(given, names, prefix="--")
+        name = unknown[0].removeprefix("--").partition("=")[0]
+        suggestion = suggest_name(name, names, prefix="--")
         message = f"unrecognized arguments: {' '.join(unknown)}"
         if suggestion:
             raise UsageError(f"{message}.{suggestion}")
@@ -62,9 +70,9 @@ def _parse(parser: Parser, known: dict[str, Parser], words: list[str]) -> argpar
     return flags
 
 
-def _normalize(word: str) -> str:
-    if not word.startswith("--"):
-        return word
-    flag, equals, value = word.partition("=")
+def _normalize(argument: str) -> str:
+    if not argument.startswith("--"):
+        return argument
+    flag, equals, value = argument.partition("=")
     flag = flag.replace("_", "-")
     return _ALIASES.get(flag, flag) + equals + value

@@ -1,4 +1,4 @@
-"""Flags of TensorBoard that scripts still give, and why tracklight needs none of them."""
+"""TensorBoard flags that tracklight accepts and ignores, or rejects with an explanation."""
 
 from __future__ import annotations
 
@@ -7,68 +7,67 @@ from typing import Any
 
 from tracklight.errors import UsageError
 
-_HIDDEN = argparse.SUPPRESS
+_TAILED = "all event files are tailed as they grow"
+_ONE_READER = "there is a single reader, which reads all files in parallel"
 
-_FOLLOWS = "every file is followed as it grows"
-_READS = "all files are read at once, by one reader"
-
-#: They take a value, as they do in TensorBoard.
+#: Ignored flags that take a value, with the reason.
 IGNORED_WITH_VALUE = {
-    "--samples-per-plugin": "every point is kept and none is sampled away",
-    "--load-fast": _READS,
-    "--max-reload-threads": _READS,
-    "--extra-data-server-flags": _READS,
-    "--generic-data": _READS,
-    "--grpc-creds-type": _READS,
-    "--reload-task": _FOLLOWS,
-    "--reload-multifile": _FOLLOWS,
-    "--reload-multifile-inactive-secs": _FOLLOWS,
-    "--detect-file-replacement": "replaced files are always noticed",
-    "--purge-orphaned-data": "overwritten points are kept and marked, and hidden unless asked for",
-    "--tag": "it says what --inspect is to tell",
-    "--event-file": "it says what --inspect is to tell; a board of one file is `tracklight FILE`",
-    "--verbosity": "what goes wrong is always told, and nothing else is",
-    "--stderrthreshold": "what goes wrong is always told, and nothing else is",
+    "--samples-per-plugin": "all points are kept; nothing is sampled",
+    "--load-fast": _ONE_READER,
+    "--max-reload-threads": _ONE_READER,
+    "--extra-data-server-flags": _ONE_READER,
+    "--generic-data": _ONE_READER,
+    "--grpc-creds-type": _ONE_READER,
+    "--reload-task": _TAILED,
+    "--reload-multifile": _TAILED,
+    "--reload-multifile-inactive-secs": _TAILED,
+    "--detect-file-replacement": "replaced files are always detected",
+    "--purge-orphaned-data": "overwritten points are kept, and hidden by default",
+    "--tag": "it only applies to --inspect",
+    "--event-file": "it only applies to --inspect; to serve one file, use `tracklight FILE`",
+    "--verbosity": "warnings and errors are always printed, and nothing else is",
+    "--stderrthreshold": "warnings and errors are always printed, and nothing else is",
 }
+#: Ignored flags without a value, with the reason.
 IGNORED_WITHOUT_VALUE = {
     "--db-import": "there is no database to import into",
-    "--logtostderr": "notes already go to the standard error",
-    "--alsologtostderr": "notes already go to the standard error",
+    "--logtostderr": "messages already go to standard error",
+    "--alsologtostderr": "messages already go to standard error",
 }
 
-#: What they ask for cannot be passed over, as the log would come from there.
+#: Rejected flags, with the reason: they name a data source that cannot be read.
 UNSUPPORTED = {
-    "--db": "tracklight reads event files and no database: give --logdir",
-    "--grpc-data-provider": "tracklight reads event files itself: give --logdir",
+    "--db": "tracklight reads event files, not databases; use --logdir",
+    "--grpc-data-provider": "tracklight reads event files itself; use --logdir",
 }
 
 
 class IgnoredFlag(argparse.Action):
-    """Remembers that a flag was given, and forgets its value."""
+    """Add a note that the flag has no effect."""
 
     def __call__(self, parser: Any, namespace: Any, values: Any, option: Any = None) -> None:
-        namespace.notes = [*namespace.notes, f"{option} is not needed: {self.const}"]
+        namespace.notes = [*namespace.notes, f"{option} is ignored: {self.const}"]
 
 
 class UnsupportedFlag(argparse.Action):
-    """Says why nothing can be done with a flag."""
+    """Raise a UsageError that explains why the flag is not supported."""
 
     def __call__(self, parser: Any, namespace: Any, values: Any, option: Any = None) -> None:
-        if values:  # an empty one is TensorBoard's default
+        if values:  # TensorBoard's default is an empty value
             raise UsageError(f"{option}: {self.const}")
 
 
 def add_ignored_flags(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(notes=[])
     for flag, reason in IGNORED_WITH_VALUE.items():
-        _add(parser, flag, reason, IgnoredFlag, "?")
+        _add_hidden(parser, flag, reason, IgnoredFlag, "?")
     for flag, reason in IGNORED_WITHOUT_VALUE.items():
-        _add(parser, flag, reason, IgnoredFlag, 0)
+        _add_hidden(parser, flag, reason, IgnoredFlag, 0)
     for flag, reason in UNSUPPORTED.items():
-        _add(parser, flag, reason, UnsupportedFlag, "?")
+        _add_hidden(parser, flag, reason, UnsupportedFlag, "?")
 
 
-def _add(
+def _add_hidden(
     parser: argparse.ArgumentParser,
     flag: str,
     reason: str,
@@ -80,7 +79,7 @@ def _add(
         action=action,
         nargs=nargs,
         const=reason,
-        default=_HIDDEN,
-        help=_HIDDEN,
-        dest="unneeded",
+        default=argparse.SUPPRESS,
+        help=argparse.SUPPRESS,
+        dest="ignored",
     )

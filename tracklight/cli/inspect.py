@@ -1,15 +1,15 @@
-"""What each command does that reads a log and ends."""
+"""``tracklight inspect``: print what a log contains, as text or JSON."""
 
 from __future__ import annotations
 
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tracklight.cli.logdir_arg import (
+    LogdirArg,
     check_roots,
     find_logdir_arg,
     open_log,
@@ -21,11 +21,9 @@ from tracklight.logdir.discover import is_event_file
 from tracklight.logdir.roots import is_url, parse_roots
 from tracklight.reader.listing import encode_listing, iter_listing_lines
 
-if TYPE_CHECKING:
-    pass
-
 
 def inspect(flags: Namespace) -> int:
+    """Print files and tags, or a summary of graphs, profiles or embeddings."""
     if flags.graph:
         return _inspect_graphs(flags)
     if flags.profile:
@@ -33,77 +31,85 @@ def inspect(flags: Namespace) -> int:
     if flags.embeddings:
         return _inspect_embeddings(flags)
     with open_log(flags) as log:
-        chosen = select_tags(log, flags)
+        selection = select_tags(log, flags)
         if flags.json:
-            sys.stdout.buffer.write(encode_listing(log, chosen) + b"\n")
+            _print_json(encode_listing(log, selection))
         else:
-            sys.stdout.writelines(f"{line}\n" for line in iter_listing_lines(log, chosen))
+            _print_lines(iter_listing_lines(log, selection))
         return EXIT_FAILURE if log.problems else 0
 
 
 def _inspect_graphs(flags: Namespace) -> int:
-    from tracklight.reader import inspect_graphs
+    from tracklight.reader import summaries
 
-    model = _find_model_file(flags)
+    model_file = _find_model_file(flags)
     problems: Sequence[str] = ()
-    if model is not None:
-        found = [inspect_graphs.summarize_graph_file(model)]
+    if model_file is not None:
+        graphs = [summaries.summarize_graph_file(model_file)]
     else:
         with open_log(flags) as log:
-            found = list(inspect_graphs.summarize_graphs(log, select_tags(log, flags)))
+            graphs = list(summaries.summarize_graphs(log, select_tags(log, flags)))
             problems = log.problems
     if flags.json:
-        sys.stdout.buffer.write(inspect_graphs.encode_graphs(found) + b"\n")
+        _print_json(summaries.encode_json(graphs=graphs))
     else:
-        sys.stdout.writelines(f"{line}\n" for line in inspect_graphs.iter_graph_lines(found))
+        _print_lines(summaries.iter_graph_lines(graphs))
     return EXIT_FAILURE if problems else 0
 
 
 def _inspect_profiles(flags: Namespace) -> int:
-    from tracklight.reader import inspect_profiles
+    from tracklight.reader import summaries
 
-    given = find_logdir_arg(flags)
-    if given is None:
-        raise UsageError("no log directory was given: tracklight inspect --profile --logdir DIR")
-    roots = parse_roots(given)
+    roots = parse_roots(_get_logdir_arg(flags, "--profile"))
     if any(is_url(root.path) for root in roots):
         raise UsageError("profiles are read from local directories only; copy them here first")
-    found = list(inspect_profiles.summarize_profiles(roots))
-    if not found:
+    profiles = list(summaries.summarize_profiles(roots))
+    if not profiles:
         check_roots(roots)
     if flags.json:
-        sys.stdout.buffer.write(inspect_profiles.encode_profiles(found) + b"\n")
+        _print_json(summaries.encode_json(profiles=profiles))
     else:
-        sys.stdout.writelines(f"{line}\n" for line in inspect_profiles.iter_profile_lines(found))
+        _print_lines(summaries.iter_profile_lines(profiles))
     return 0
 
 
 def _inspect_embeddings(flags: Namespace) -> int:
-    from tracklight.reader import inspect_embeddings
+    from tracklight.reader import summaries
 
-    given, file = find_logdir_arg(flags), _find_model_file(flags)
-    if given is None:
-        raise UsageError("no log directory was given: tracklight inspect --embeddings --logdir DIR")
-    if file is not None:
-        found = list(inspect_embeddings.summarize_tensor_file(str(file)))
+    given, tensor_file = _get_logdir_arg(flags, "--embeddings"), _find_model_file(flags)
+    if tensor_file is not None:
+        embeddings = list(summaries.summarize_tensor_file(str(tensor_file)))
     else:
         roots = parse_roots(given)
-        found = list(inspect_embeddings.summarize_embeddings(roots))
-        if not found:
+        embeddings = list(summaries.summarize_embeddings(roots))
+        if not embeddings:
             check_roots(roots)
     if flags.json:
-        sys.stdout.buffer.write(inspect_embeddings.encode_embeddings(found) + b"\n")
+        _print_json(summaries.encode_json(embeddings=embeddings))
     else:
-        sys.stdout.writelines(
-            f"{line}\n" for line in inspect_embeddings.iter_embedding_lines(found)
-        )
+        _print_lines(summaries.iter_embedding_lines(embeddings))
     return 0
 
 
+def _get_logdir_arg(flags: Namespace, mode: str) -> LogdirArg:
+    given = find_logdir_arg(flags)
+    if given is None:
+        raise UsageError(f"no log directory was given: tracklight inspect {mode} --logdir DIR")
+    return given
+
+
 def _find_model_file(flags: Namespace) -> Path | None:
-    """The file of a model that was given where a log would be."""
+    """Return the given path if it is a single file other than an event file."""
     given = find_logdir_arg(flags)
     if isinstance(given, list):
         given = given[0] if len(given) == 1 else None
     is_model = given and os.path.isfile(given) and not is_event_file(os.path.basename(given))
     return Path(given) if given and is_model else None
+
+
+def _print_json(data: bytes) -> None:
+    sys.stdout.buffer.write(data + b"\n")
+
+
+def _print_lines(lines: Iterable[str]) -> None:
+    sys.stdout.writelines(f"{line}\n" for line in lines)

@@ -1,4 +1,8 @@
-"""What the flags name as the log; light, as every command line is asked for it."""
+"""Resolve the log directory given on the command line, and open it.
+
+A log directory is given as a positional argument, by ``--logdir``, by ``--logdir_spec`` or by
+``--event_file``. `create_catalog` creates the index for it, and `open_log` reads it.
+"""
 
 from __future__ import annotations
 
@@ -14,25 +18,33 @@ from typing import TYPE_CHECKING
 from tracklight.cli.parser import COMMANDS
 from tracklight.cli.progress import read_byte_progress, show_progress
 from tracklight.errors import LogError, UsageError
-from tracklight.index.cache import find_cache_folder
-from tracklight.index.catalog import Catalog
-from tracklight.logdir.access import open_filesystem
-from tracklight.logdir.discover import PROJECTOR_CONFIG, discover
-from tracklight.logdir.roots import Root, is_url, parse_roots
-from tracklight.reader import Log
-from tracklight.types import TagInfo
-from tracklight.util.memory import parse_bytes
 
 if TYPE_CHECKING:
-    pass
+    # Imported on use: these functions also check command lines that never read a log.
+    from tracklight.index.catalog import Catalog
+    from tracklight.logdir.roots import Root
+    from tracklight.reader import Log
+    from tracklight.types import TagInfo
 
 LogdirArg = str | Path | list[str]
 
+#: The selected tags of each selected run.
+Selection = Mapping[str, "Sequence[TagInfo]"]
+
+#: Directory entries that are compared with a mistyped name.
+_MAX_ENTRIES = 1000
+#: Similarity from which a name counts as a mistyped command; "demo-logs" is not "demo".
+_MIN_COMMAND_SIMILARITY = 0.7
+
 
 def find_logdir_arg(flags: Namespace) -> LogdirArg | None:
-    """The log as it was named; UsageError if it was named in several ways."""
+    """Return the log directory as it was given, or None.
+
+    Raises:
+        UsageError: It was given in more than one way.
+    """
     specs = [flags.logdir, flags.logdir_spec, flags.directories, _find_event_file(flags)]
-    # An empty one is TensorBoard's default, and says nothing.
+    # Empty values are ignored: they are TensorBoard's defaults.
     given = [spec for spec in specs if spec]
     if len(given) > 1:
         raise UsageError("give the log directory once: --logdir, --logdir_spec or as an argument")
@@ -46,102 +58,27 @@ def _find_event_file(flags: Namespace) -> Path | None:
     return Path(path) if path else None
 
 
-# Report log directories that do not exist, with the nearest name that does.
-
-_MAX_ENTRIES = 1000
-
-#: Similarity from which a name counts as a mistyped command; "demo-logs" is not "demo".
-_MIN_COMMAND_SIMILARITY = 0.7
-
-
-def list_missing(roots: Iterable[Root]) -> list[str]:
-    """Return the paths of local log directories that do not exist."""
-    paths = (root.path for root in roots)
-    return [path for path in paths if not is_url(path) and not os.path.exists(path)]
-
-
-def check_positional_paths(flags: Namespace) -> None:
-    """Refuse positional paths that do not exist, which are mostly mistyped commands or names.
-
-    A directory that is given by --logdir may be created later, as with TensorBoard.
-    """
-    for at, given in enumerate(flags.directories):
-        for path in list_missing(parse_roots([given])):
-            if at == 0:
-                _check_command(given)
-            raise LogError(
-                f"{describe_missing(path)} "
-                "To wait for a directory that does not exist yet, use --logdir."
-            )
-
-
-def describe_missing(path: str) -> str:
-    """Say that a directory does not exist, and which similar one does."""
-    return f'there is no directory "{_shorten(path)}".{suggest_path(path)}'
-
-
-def suggest_path(path: str) -> str:
-    """Return `` Did you mean "…"?`` for the existing path nearest to a missing one, or ""."""
-    parent, name = os.path.split(path.rstrip(os.sep))
-    below: list[str] = []
-    while parent and not os.path.isdir(parent) and parent != os.path.dirname(parent):
-        below.insert(0, name)
-        parent, name = os.path.split(parent)
-    try:
-        with os.scandir(parent) as entries:
-            names = [entry.name for entry in islice(entries, _MAX_ENTRIES)]
-    except OSError:
-        return ""
-    for near in _list_similar(name, names, cutoff=0.6):
-        found = os.path.join(parent, near)
-        whole = os.path.join(found, *below)
-        return f' Did you mean "{_shorten(whole if os.path.exists(whole) else found)}"?'
-    return ""
-
-
-def suggest_name(name: str, known: Iterable[str], cutoff: float = 0.6, *, prefix: str = "") -> str:
-    """Return `` Did you mean "…"?`` for the known name nearest to another one, or ""."""
-    for near in _list_similar(name, list(known), cutoff):
-        return f' Did you mean "{prefix}{near}"?'
-    return ""
-
-
-def _check_command(given: str) -> None:
-    if given in COMMANDS:
-        raise UsageError(f"the command comes before its flags: tracklight {given} …")
-    suggestion = suggest_name(given, COMMANDS, _MIN_COMMAND_SIMILARITY)
-    if suggestion:
-        raise UsageError(f'there is no command or directory "{given}".{suggestion}')
-
-
-def _list_similar(name: str, known: Sequence[str], cutoff: float) -> list[str]:
-    import difflib  # only for mistakes
-
-    by_lower = {one.lower(): one for one in known}
-    found = difflib.get_close_matches(name.lower(), list(by_lower), n=1, cutoff=cutoff)
-    return [by_lower[one] for one in found]
-
-
-def _shorten(path: str) -> str:
-    """Show a path below the current directory as a relative one."""
-    try:
-        relative = os.path.relpath(path)
-    except ValueError:  # another drive of Windows
-        return path
-    return path if relative.startswith(os.pardir) else relative
-
-
-# The log that the flags name.
-
-
 def create_catalog(flags: Namespace, extra_roots: Mapping[str, Path] | None = None) -> Catalog:
-    """The log that is named, and beside it ``more`` directories by their names."""
+    """Create the index for the log directory and cache flags; nothing is read yet.
+
+    Args:
+        flags: The parsed command line.
+        extra_roots: Further log directories by name.
+
+    Raises:
+        UsageError: No log directory was given, or a flag is invalid.
+    """
+    from tracklight.index.cache import find_cache_folder
+    from tracklight.index.catalog import Catalog
+    from tracklight.util.memory import parse_bytes
+
     roots = _parse_all_roots(find_logdir_arg(flags), extra_roots or {})
-    if (
-        flags.cache_dir
-        and find_cache_folder((root.path for root in roots), flags.cache_dir) is None
-    ):
-        raise UsageError(f'"{flags.cache_dir}" is in the log directory, where nothing is written')
+    paths = [root.path for root in roots]
+    if flags.cache_dir and find_cache_folder(paths, flags.cache_dir) is None:
+        raise UsageError(
+            f'--cache-dir "{flags.cache_dir}" is inside the log directory, which is never written '
+            "to; choose a directory outside"
+        )
     return Catalog(
         roots,
         include=flags.include,
@@ -152,25 +89,33 @@ def create_catalog(flags: Namespace, extra_roots: Mapping[str, Path] | None = No
     )
 
 
-def _parse_all_roots(given: LogdirArg | None, more: Mapping[str, Path]) -> tuple[Root, ...]:
-    if given is None and not more:
+def _parse_all_roots(given: LogdirArg | None, extra: Mapping[str, Path]) -> tuple[Root, ...]:
+    from tracklight.logdir.roots import parse_roots
+
+    if given is None and not extra:
         raise UsageError("no log directory was given: tracklight --logdir DIR")
     roots = () if given is None else parse_roots(given)
-    if not more:
+    if not extra:
         return roots
-    if not roots and len(more) == 1:
-        return parse_roots(*more.values())
+    if not roots and len(extra) == 1:
+        return parse_roots(*extra.values())
     own = [f"{root.name}:{root.path}" if root.name else Path(root.path) for root in roots]
-    return parse_roots([*own, *(f"{name}:{path}" for name, path in more.items())])
+    return parse_roots([*own, *(f"{name}:{path}" for name, path in extra.items())])
 
 
 @contextmanager
 def open_log(flags: Namespace, *, needs_runs: bool = True) -> Iterator[Log]:
-    """Open the log that the flags name, and print what could not be read of it.
+    """Read the log given by the flags, and print the problems found while reading.
 
-    LogError if a log directory cannot be read at all, or if there is nothing in it. With
-    ``needs_runs`` false, embeddings without any run are something, too.
+    Args:
+        flags: The parsed command line.
+        needs_runs: Whether a log that holds embeddings but no runs is an error.
+
+    Raises:
+        LogError: A log directory does not exist, cannot be read, or is empty.
     """
+    from tracklight.reader import Log
+
     catalog = create_catalog(flags)
     for path in list_missing(catalog.roots):
         raise LogError(describe_missing(path))
@@ -187,14 +132,44 @@ def open_log(flags: Namespace, *, needs_runs: bool = True) -> Iterator[Log]:
         yield log
 
 
+def select_tags(log: Log, flags: Namespace) -> Selection:
+    """Return the tags that match ``--run`` and ``--tag``.
+
+    Raises:
+        LogError: ``--run`` or ``--tag`` matches nothing.
+    """
+    selection: Selection = log.select(flags.run, flags.tag)
+    if flags.run and not selection:
+        raise LogError(f"no run matches {' or '.join(flags.run)}")
+    if flags.tag:
+        selection = {run: tags for run, tags in selection.items() if tags}
+        if not selection:
+            raise LogError(f"no tag matches {' or '.join(flags.tag)}")
+    return selection
+
+
+def check_roots(roots: Sequence[Root]) -> None:
+    """Raise LogError if a log directory does not exist or cannot be listed."""
+    from tracklight.logdir.access import open_filesystem
+    from tracklight.logdir.discover import discover
+
+    for path in list_missing(roots):
+        raise LogError(describe_missing(path))
+    for root in roots:
+        problems = discover(root, open_filesystem(root.path)[0]).problems
+        if problems:
+            raise LogError(join_problems(problems))
+
+
 def _explain_no_runs(log: Log, flags: Namespace) -> str:
+    from tracklight.logdir.discover import PROJECTOR_CONFIG
+
     if flags.include or flags.exclude:
-        return f"no run in {format_roots(log)} is left by --include and --exclude"
-    embeddings = "; `tracklight inspect --embeddings` lists its embeddings"
-    has_embeddings = any(
-        file.path.endswith(PROJECTOR_CONFIG) for file in log.catalog.tensor_files()
-    )
-    return f"no event files in {format_roots(log)}{embeddings if has_embeddings else ''}"
+        return f"--include and --exclude leave no run of {format_roots(log)}"
+    files = log.catalog.tensor_files()
+    has_embeddings = any(file.path.endswith(PROJECTOR_CONFIG) for file in files)
+    hint = "; `tracklight inspect --embeddings` lists its embeddings" if has_embeddings else ""
+    return f"no event files in {format_roots(log)}{hint}"
 
 
 def format_roots(log: Log) -> str:
@@ -202,30 +177,87 @@ def format_roots(log: Log) -> str:
 
 
 def join_problems(problems: Sequence[str]) -> str:
+    """Return the first problem, and how many more there are."""
     more = f" (and {len(problems) - 1:,} more problems)" if len(problems) > 1 else ""
     return problems[0] + more
 
 
-def check_roots(roots: Sequence[Root]) -> None:
-    """Raise LogError if nothing was found because a log directory cannot be read."""
-    for root in roots:
-        if not is_url(root.path) and not os.path.exists(root.path):
-            raise LogError(f'there is no directory "{root.path}"')
-        problems = discover(root, open_filesystem(root.path)[0]).problems
-        if problems:
-            raise LogError(join_problems(problems))
+def list_missing(roots: Iterable[Root]) -> list[str]:
+    """Return the paths of local log directories that do not exist."""
+    from tracklight.logdir.roots import is_url
+
+    paths = (root.path for root in roots)
+    return [path for path in paths if not is_url(path) and not os.path.exists(path)]
 
 
-def select_tags(log: Log, flags: Namespace) -> Selection:
-    """The runs and tags that were asked for; at least one of each if any were."""
-    chosen: Selection = log.select(flags.run, flags.tag)
-    if flags.run and not chosen:
-        raise LogError(f"no run matches {' or '.join(flags.run)}")
-    if flags.tag:
-        chosen = {run: tags for run, tags in chosen.items() if tags}
-        if not chosen:
-            raise LogError(f"no tag matches {' or '.join(flags.tag)}")
-    return chosen
+def check_positional_paths(flags: Namespace) -> None:
+    """Raise an error for positional paths that do not exist: most are mistyped commands or names.
+
+    A directory given by --logdir may be created later, as with TensorBoard.
+    """
+    from tracklight.logdir.roots import parse_roots
+
+    for index, given in enumerate(flags.directories):
+        for path in list_missing(parse_roots([given])):
+            if index == 0:
+                _check_command(given)
+            raise LogError(
+                f"{describe_missing(path)} "
+                "To wait for a directory that does not exist yet, use --logdir."
+            )
 
 
-Selection = Mapping[str, Sequence[TagInfo]]
+def _check_command(given: str) -> None:
+    if given in COMMANDS:
+        raise UsageError(f"the command comes before its flags: tracklight {given} …")
+    suggestion = suggest_name(given, COMMANDS, _MIN_COMMAND_SIMILARITY)
+    if suggestion:
+        raise UsageError(f'there is no command or directory "{given}".{suggestion}')
+
+
+def describe_missing(path: str) -> str:
+    """Return an error message for a missing directory, with a suggestion if there is one."""
+    return f'there is no directory "{_shorten(path)}".{suggest_path(path)}'
+
+
+def suggest_path(path: str) -> str:
+    """Return `` Did you mean "…"?`` for the existing path nearest to a missing one, or ""."""
+    parent, name = os.path.split(path.rstrip(os.sep))
+    below: list[str] = []
+    while parent and not os.path.isdir(parent) and parent != os.path.dirname(parent):
+        below.insert(0, name)
+        parent, name = os.path.split(parent)
+    try:
+        with os.scandir(parent) as entries:
+            names = [entry.name for entry in islice(entries, _MAX_ENTRIES)]
+    except OSError:
+        return ""
+    similar = _find_similar(name, names, cutoff=0.6)
+    if similar is None:
+        return ""
+    found = os.path.join(parent, similar)
+    full = os.path.join(found, *below)
+    return f' Did you mean "{_shorten(full if os.path.exists(full) else found)}"?'
+
+
+def suggest_name(name: str, known: Iterable[str], cutoff: float = 0.6, *, prefix: str = "") -> str:
+    """Return `` Did you mean "…"?`` for the known name nearest to another one, or ""."""
+    similar = _find_similar(name, known, cutoff)
+    return "" if similar is None else f' Did you mean "{prefix}{similar}"?'
+
+
+def _find_similar(name: str, known: Iterable[str], cutoff: float) -> str | None:
+    import difflib  # only needed for error messages
+
+    by_lower = {one.lower(): one for one in known}
+    matches = difflib.get_close_matches(name.lower(), list(by_lower), n=1, cutoff=cutoff)
+    return by_lower[matches[0]] if matches else None
+
+
+def _shorten(path: str) -> str:
+    """Make a path below the current directory relative."""
+    try:
+        relative = os.path.relpath(path)
+    except ValueError:  # on another drive (Windows)
+        return path
+    return path if relative.startswith(os.pardir) else relative

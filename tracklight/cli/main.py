@@ -1,4 +1,4 @@
-"""Runs a command, and turns whatever goes wrong into one sentence and an exit status."""
+"""Entry point of the ``tracklight`` command: run a command and turn errors into exit codes."""
 
 from __future__ import annotations
 
@@ -14,27 +14,31 @@ from tracklight.cli.flags import parse_flags
 from tracklight.cli.parser import EXIT_BIND, EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_USAGE
 from tracklight.errors import BindError, TracklightError, UsageError
 
-#: Does what the flags say; one that gives no exit status has done it.
+#: A command takes the parsed flags and returns an exit status; None means 0.
 Command = Callable[[Namespace], int | None]
 
-#: Where each command is: reading a log needs no web server, and serving one no tables.
+#: The module that defines each command, as a function of the same name. Modules are imported when
+#: their command runs: `inspect` needs no web server, and `serve` needs no export code.
 _COMMAND_MODULES = {
     "serve": "tracklight.cli.serve",
-    "demo": "tracklight.cli.demo_command",
-    "inspect": "tracklight.cli.export",
+    "demo": "tracklight.cli.demo",
+    "inspect": "tracklight.cli.inspect",
     "export": "tracklight.cli.export",
     "doctor": "tracklight.cli.doctor",
-    "password": "tracklight.cli.password",
+    "password": "tracklight.cli.serve",
     "completion": "tracklight.cli.completion",
 }
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The exit status of the command that ``argv`` asks for."""
+    """Run the command given by ``argv`` (default: ``sys.argv[1:]``) and return its exit status.
+
+    Expected errors are printed as one line to standard error.
+    """
     try:
         with _pause_gc():
             flags = parse_flags(sys.argv[1:] if argv is None else argv)
-            run_command = _get_command(flags.command)
+            run_command = _load_command(flags.command)
         for note in flags.notes:
             print(f"tracklight: note: {note}", file=sys.stderr)
         status = run_command(flags)
@@ -47,7 +51,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except TracklightError as error:
         return _fail(error, EXIT_FAILURE)
     except BrokenPipeError:
-        # Who reads has seen enough; the interpreter's own flush at exit must not fail again.
+        # The reader of our output, such as `head`, has exited. Redirect stdout, so that the
+        # interpreter's flush at exit does not fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_FAILURE
     except OSError as error:
@@ -57,17 +62,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         return EXIT_INTERRUPTED
 
 
-def _get_command(name: str) -> Command:
+def _load_command(name: str) -> Command:
     command: Command = getattr(importlib.import_module(_COMMAND_MODULES[name]), name)
     return command
 
 
 @contextmanager
 def _pause_gc() -> Iterator[None]:
-    """Turn the garbage collector off, and exempt from it what is created meanwhile.
+    """Disable garbage collection, and exempt the objects created meanwhile from later collections.
 
-    What modules create while they are imported is not garbage. Looking for garbage meanwhile, and
-    once more right after, takes 10 % of the CPU time until the server answers (40 ms).
+    Objects created by imports are not garbage. Scanning them takes 10 % of the CPU time until the
+    server answers its first request (40 ms).
     """
     was_enabled = gc.isenabled()
     gc.disable()

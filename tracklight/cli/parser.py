@@ -1,4 +1,7 @@
-"""Argument parsers of the commands."""
+"""Definition of the command-line interface: commands, flags and exit codes.
+
+Messages and exit codes are documented in ``docs/cli.md``.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,9 @@ from tracklight.errors import UsageError
 
 #: Every command, in the order in which help lists them.
 COMMANDS = {
-    "serve": "show a log in the browser (the default)",
-    "demo": "show a demo log with data for every dashboard",
-    "inspect": "list files, damage, runs and tags",
+    "serve": "serve a log to the browser (the default)",
+    "demo": "serve a demo log with data for every dashboard",
+    "inspect": "list files, corrupt records, runs and tags",
     "export": "export values as tables or files, or a static copy of the board",
     "doctor": "check the installation and a log directory",
     "password": "hash a password for --auth",
@@ -22,18 +25,23 @@ COMMANDS = {
 }
 
 SHELLS = ("bash", "zsh", "fish", "powershell")
+EXIT_FAILURE = 1
+EXIT_USAGE = 2  #: The command line or the settings file is invalid.
+EXIT_BIND = 3  #: The server cannot listen on the address and port.
+EXIT_UNHEALTHY = 4  #: ``tracklight doctor`` found errors.
+EXIT_INTERRUPTED = 130
 
 _OVERVIEW = f"""\
 usage: tracklight [COMMAND] LOGDIR [FLAGS]
 
-A board for training runs: opens any TensorBoard log directory.
+A dashboard for training runs that opens any TensorBoard log directory.
 
 {{commands}}
 
 Common flags:
   --logdir DIR       directory or URL; several as name:path,name2:path2
   --port N           port, or 0 for any; default: 6006 or the next free one
-  --bind_all         listen on all interfaces; access needs the printed token
+  --bind_all         listen on all interfaces; clients need the printed token
   --path_prefix P    URL path under which a proxy serves the board
   --include PATTERN  read only matching runs; --exclude leaves runs out
   --open             open the browser
@@ -69,14 +77,14 @@ def create_parsers() -> tuple[Parser, dict[str, Parser]]:
     """Return the top-level parser, and the parser of each command by name."""
     parser = _OverviewParser(prog="tracklight")
     parser.add_argument("--version", action="version", version=f"tracklight {__version__}")
-    places = parser.add_subparsers(dest="command", required=True, parser_class=Parser)
-    known: dict[str, Parser] = {}
-    for name, add_flags in _FLAGS.items():
+    subparsers = parser.add_subparsers(dest="command", required=True, parser_class=Parser)
+    parsers: dict[str, Parser] = {}
+    for name, add_flags in _ADD_FLAGS.items():
         usage = f"tracklight {name} {_USAGE.get(name, 'LOGDIR [FLAGS]')}"
-        known[name] = places.add_parser(name, help=COMMANDS[name], usage=usage)
-        known[name].set_defaults(notes=[])
-        add_flags(known[name])
-    return parser, known
+        parsers[name] = subparsers.add_parser(name, help=COMMANDS[name], usage=usage)
+        parsers[name].set_defaults(notes=[])
+        add_flags(parsers[name])
+    return parser, parsers
 
 
 def _add_log(parser: argparse.ArgumentParser, *, cache: bool) -> None:
@@ -87,16 +95,16 @@ def _add_log(parser: argparse.ArgumentParser, *, cache: bool) -> None:
     add("--include", action="append", default=[], metavar="PATTERN",
         help="read only runs that match this glob or re:REGEX")  # fmt: skip
     add("--exclude", action="append", default=[], metavar="PATTERN",
-        help="leave out runs that match")  # fmt: skip
+        help="skip runs that match this glob or re:REGEX")  # fmt: skip
     add("--memory", default="2GB", metavar="SIZE",
-        help="memory for points, the rest is kept on disk (%(default)s)")  # fmt: skip
+        help="memory for points; the rest stays on disk (%(default)s)")  # fmt: skip
     add("--cache", action=argparse.BooleanOptionalAction, default=cache,
-        help="cache what was read, for a faster start")  # fmt: skip
+        help="cache the index on disk, for a faster start")  # fmt: skip
     add(
         "--cache-dir",
         type=Path,
         metavar="DIR",
-        help="cache directory, outside of the log directory",
+        help="cache directory, outside the log directory",
     )
     add(
         "--cache-size",
@@ -147,10 +155,10 @@ def _add_address(parser: argparse.ArgumentParser) -> None:
     )
     add("--tls-cert", type=Path, metavar="FILE", help="certificate, to serve https://")
     add("--tls-key", type=Path, metavar="FILE", help="private key of the certificate")
-    add("--read-only", action="store_true", help="forbid changes of notes, layouts and alert rules")
+    add("--read-only", action="store_true", help="reject changes to notes, layouts and alert rules")
 
 
-def _add_choice(parser: argparse.ArgumentParser) -> None:
+def _add_selection(parser: argparse.ArgumentParser) -> None:
     for noun in ("run", "tag"):
         parser.add_argument(
             f"--{noun}", action="append", help="name, glob or re:REGEX; can be repeated"
@@ -158,46 +166,46 @@ def _add_choice(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_inspect(parser: argparse.ArgumentParser) -> None:
-    # What is said of files must come from the files: no cache unless asked for.
+    # Off by default, so that the report is about the files and not about the cache.
     _add_log(parser, cache=False)
-    _add_choice(parser)
+    _add_selection(parser)
     add = parser.add_argument
     add("--event-file", metavar="FILE", help="one event file instead of a log directory")
     add(
         "--graph",
         action="store_true",
-        help="sum up graphs instead, of a log or of a model file such as ONNX",
+        help="summarize graphs instead, of a log or a model file such as ONNX",
     )
-    add("--profile", action="store_true", help="sum up captures of profilers instead")
+    add("--profile", action="store_true", help="summarize profiler captures instead")
     add(
         "--embeddings",
         action="store_true",
-        help="list vectors for the projector instead, of a log or of a file of weights",
+        help="list embeddings instead, of a log or a checkpoint file",
     )
-    add("--json", action="store_true", help="for programs")
+    add("--json", action="store_true", help="print JSON")
 
 
 def _add_export(parser: argparse.ArgumentParser) -> None:
     _add_log(parser, cache=True)
-    _add_choice(parser)
+    _add_selection(parser)
     add = parser.add_argument
     add("--kind", default="scalars", metavar="KIND",
         choices=("scalars", "histograms", "images", "audio", "text", "hparams"),
         help="scalars (default), histograms, images, audio, text or hparams")  # fmt: skip
     add("--format", choices=("csv", "json", "jsonl", "parquet"),
-        help="by default what the suffix of --out says")  # fmt: skip
+        help="default: derived from the suffix of --out")  # fmt: skip
     add("--out", metavar="FILE",
-        help="- for the standard output; images and audio: a folder or .zip file")  # fmt: skip
-    add("--overwritten", action="store_true", help="overwritten points, too, in a marked column")
+        help="- for standard output; images and audio: a folder or .zip file")  # fmt: skip
+    add("--overwritten", action="store_true", help="include overwritten points, marked in a column")
     add("--static", type=Path, metavar="OUT",
-        help="copy the board into a new directory or .html file that needs no server")  # fmt: skip
-    add("--view", default="", metavar="URL", help="address of the page that is to be copied")
+        help="write the board to a directory or .html file that needs no server")  # fmt: skip
+    add("--view", default="", metavar="URL", help="URL of the view to export with --static")
 
 
 def _add_demo(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("directory", nargs="?", type=Path, metavar="DIRECTORY",
-        help="only write the log there; else serve it and delete it at the end")  # fmt: skip
+        help="write the log here and exit; default: serve a temporary log")  # fmt: skip
     add(
         "--port",
         type=_parse_port,
@@ -240,11 +248,11 @@ def _parse_seconds(text: str) -> float:
 
 def _parse_bool(text: str) -> bool:
     if text.lower() not in ("true", "false"):
-        raise argparse.ArgumentTypeError(f'"{text}" is neither true nor false')
+        raise argparse.ArgumentTypeError(f'"{text}" is not a boolean; use true or false')
     return text.lower() == "true"
 
 
-_FLAGS = {
+_ADD_FLAGS = {
     "serve": _add_serve,
     "demo": _add_demo,
     "inspect": _add_inspect,
@@ -260,16 +268,3 @@ _USAGE = {
     "completion": f"{{{','.join(SHELLS)}}}",
     "doctor": "[LOGDIR] [FLAGS]",
 }
-
-
-# The exit statuses, which scripts may rely on; docs/cli.md tells them.
-
-EXIT_FAILURE = 1
-
-EXIT_USAGE = 2
-
-EXIT_BIND = 3
-
-EXIT_UNHEALTHY = 4
-
-EXIT_INTERRUPTED = 130

@@ -1,8 +1,10 @@
-"""``program.TensorBoard`` as scripts know it, which says in two steps what `tracklight.serve` does.
+"""Drop-in replacement for ``tensorboard.program``, for scripts that start TensorBoard from Python.
 
-board = program.TensorBoard()
-board.configure(argv=[None, "--logdir", "logs"])
-url = board.launch()
+Users import it as ``from tracklight import program``. New code should use `tracklight.serve`.
+
+    board = program.TensorBoard()
+    board.configure(argv=[None, "--logdir", "logs"])
+    url = board.launch()
 """
 
 from __future__ import annotations
@@ -21,34 +23,52 @@ __all__ = ["TensorBoard"]
 
 
 class TensorBoard:
-    """A board by the flags of the command line; ``board`` is it once it is launched."""
+    """A server configured by command-line flags.
+
+    Attributes:
+        board: The running server; None until `launch` is called.
+    """
 
     def __init__(self) -> None:
         self.board: Board | None = None
         self._arguments: list[str] = []
 
     def configure(self, argv: Sequence[str | None] = (None,), **flags: object) -> None:
-        """Take flags: words as in ``sys.argv``, the first of which counts for nothing, or names."""
-        words = [str(word) for word in argv[1:]]
+        """Set the flags of the server.
+
+        Args:
+            argv: Arguments as in ``sys.argv``; the first one is ignored.
+            **flags: Flags by name, such as ``logdir="logs"`` or ``bind_all=True``.
+
+        Raises:
+            UsageError: A flag is unknown or invalid.
+        """
+        arguments = [str(word) for word in argv[1:]]
         for name, value in flags.items():
             if value is not None and value is not False:
-                words.append(f"--{name}" if value is True else f"--{name}={value}")
-        _parse(words)
-        self._arguments = words
+                arguments.append(f"--{name}" if value is True else f"--{name}={value}")
+        _parse(arguments)
+        self._arguments = arguments
 
     def launch(self) -> str:
-        """Serve from a thread of this program, and say where."""
+        """Start the server in a background thread and return its URL.
+
+        Raises:
+            BindError: The address or port is not available.
+        """
         flags = _parse(self._arguments)
         self.board = Board(create_catalog(flags), parse_settings(flags))
         return self.board.url
 
     def main(self) -> int:
-        """Serve until Ctrl-C; the exit status of the command ``tracklight``."""
+        """Serve until Ctrl-C, and return the exit status of the ``tracklight`` command."""
         return main(self._arguments)
 
 
-def _parse(words: Sequence[str]) -> Namespace:
-    flags = parse_flags(words)
+def _parse(arguments: Sequence[str]) -> Namespace:
+    flags = parse_flags(arguments)
     if flags.command != "serve":
-        raise UsageError(f"a program shows boards; `tracklight {flags.command}` is a command")
+        raise UsageError(
+            f"program.TensorBoard only serves logs; run `tracklight {flags.command}` in a shell"
+        )
     return flags

@@ -1,4 +1,8 @@
-"""Studies of Optuna as a further log directory."""
+"""``tracklight serve`` and ``tracklight password``: start the web server, hash its passwords.
+
+Modules that few servers need (Optuna, webhooks, the browser) are imported on use, because every
+import stays in memory for as long as the server runs.
+"""
 
 from __future__ import annotations
 
@@ -24,46 +28,43 @@ from tracklight.server.serve import run_server
 from tracklight.util.memory import limit_memory_retention
 
 
-@contextmanager
-def open_studies(urls: Sequence[str]) -> Iterator[dict[str, Path]]:
-    """By name, folders in which the studies of each storage are runs for as long as this lasts."""
-    with ExitStack() as ending:
-        folders = {}
-        for number, url in enumerate(urls, 1):
-            from tracklight.hparams.optuna_studies import follow_studies  # few have studies
-
-            folder = ending.enter_context(tempfile.TemporaryDirectory(prefix="tracklight-optuna-"))
-            ending.enter_context(follow_studies(url, Path(folder)))
-            folders["optuna" if number == 1 else f"optuna-{number}"] = Path(folder)
-        yield folders
-
-
-# Serves a log until it is stopped; imports nothing that a board at rest has no use for.
-
-
 def serve(flags: Namespace) -> None:
+    """Serve a log until Ctrl-C or SIGTERM."""
     check_positional_paths(flags)
     settings = parse_settings(flags)
     _configure_logging()
     limit_memory_retention()
-    with ExitStack() as ending:
-        studies = ending.enter_context(open_studies(flags.optuna))
+    with ExitStack() as stack:
+        studies = stack.enter_context(open_studies(flags.optuna))
         catalog = create_catalog(flags, studies)
-        ending.callback(catalog.close)
+        stack.callback(catalog.close)
         for path in list_missing(catalog.roots):
-            waiting = f'"{path}" does not exist yet; waiting for it.{suggest_path(path)}'
-            print(f"tracklight: note: {waiting}", file=sys.stderr)
+            _print_note(f'"{path}" does not exist yet; waiting for it.{suggest_path(path)}')
 
         def announce(url: str) -> None:
             print(f"tracklight at {url} (Ctrl-C to quit)", flush=True)
-            ending.enter_context(show_loading(catalog, sys.stderr))
+            stack.enter_context(show_loading(catalog, sys.stderr))
             if flags.open:
                 _open_browser(url)
 
         run_server(catalog, settings, announce)
 
 
+def password(flags: Namespace) -> None:
+    """Prompt for a password and print the value for ``--auth``."""
+    import getpass
+
+    from tracklight.server.auth import prompt_password
+
+    prompt_password(flags.user or getpass.getuser())
+
+
 def parse_settings(flags: Namespace) -> Settings:
+    """Convert the flags of ``serve`` to server settings.
+
+    Raises:
+        UsageError: The flags contradict each other, or an alert rule is invalid.
+    """
     if flags.host and flags.bind_all:
         raise UsageError("give --host or --bind_all, not both")
     return Settings(
@@ -80,18 +81,22 @@ def parse_settings(flags: Namespace) -> Settings:
     )
 
 
-def _configure_logging() -> None:
-    """Give warnings and errors of the server the prefix that all messages have."""
-    import logging
+@contextmanager
+def open_studies(urls: Sequence[str]) -> Iterator[dict[str, Path]]:
+    """Mirror Optuna storages into temporary log directories, and keep them up to date.
 
-    logging.basicConfig(format="tracklight: %(message)s", level=logging.WARNING)
+    Yields:
+        The directories by name: ``optuna``, ``optuna-2`` and so on.
+    """
+    with ExitStack() as stack:
+        folders = {}
+        for number, url in enumerate(urls, 1):
+            from tracklight.hparams.optuna_studies import follow_studies
 
-
-def _open_browser(url: str) -> None:
-    import webbrowser
-
-    if not webbrowser.open(url):
-        print("tracklight: note: no browser could be opened here", file=sys.stderr)
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="tracklight-optuna-"))
+            stack.enter_context(follow_studies(url, Path(folder)))
+            folders["optuna" if number == 1 else f"optuna-{number}"] = Path(folder)
+        yield folders
 
 
 def _parse_alerts(flags: Namespace) -> AlertSettings:
@@ -101,3 +106,21 @@ def _parse_alerts(flags: Namespace) -> AlertSettings:
 
         validate_webhook_url(flags.alert_webhook)
     return AlertSettings(tuple(rules), flags.alert_webhook)
+
+
+def _configure_logging() -> None:
+    """Print warnings and errors of the server with the prefix of all other messages."""
+    import logging
+
+    logging.basicConfig(format="tracklight: %(message)s", level=logging.WARNING)
+
+
+def _open_browser(url: str) -> None:
+    import webbrowser
+
+    if not webbrowser.open(url):
+        _print_note("could not open a browser")
+
+
+def _print_note(text: str) -> None:
+    print(f"tracklight: note: {text}", file=sys.stderr)

@@ -1,4 +1,9 @@
-"""The built-in dashboards. They use the same plugin API as third-party ones."""
+"""The built-in dashboards, one package each. They use the same API as third-party plugins.
+
+A dashboard may import `tracklight.plugin`, `tracklight.analysis`, `tracklight.reader` and
+everything below them, but no other dashboard and nothing from the server. Start reading at its
+subclass of `Dashboard`, which is named in `BUILT_IN_DASHBOARDS`.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +13,17 @@ from tracklight.analysis.source import FileKind
 
 
 class BuiltInDashboard(NamedTuple):
-    """What the server has to know of a dashboard before it loads its code.
+    """What the server needs to know about a dashboard before it loads its code.
 
-    Most dashboards are never opened, and their code takes memory. A test checks that the class
-    says the same.
+    Most dashboards are never opened, and their code takes memory. A test checks these values
+    against the class.
     """
 
     name: str
     title: str
     plugins: tuple[str, ...]
     import_path: str
-    """The module and the class in it."""
+    """Module and class, separated by a colon."""
     files: tuple[FileKind, ...] = ()
     has_prepare: bool = False
     """Whether the class overrides `Dashboard.prepare`."""

@@ -285,8 +285,8 @@ def find_cache_folder(
 
 
 def get_user_cache_folder() -> Path:
-    """Return the folder for the caches of all logs: ``TRACKLIGHT_CACHE`` or the default."""
-    configured = os.environ.get("TRACKLIGHT_CACHE")
+    """Return the folder for the caches of all logs: ``TRACKLIGHT_CACHE_DIR`` or the default."""
+    configured = os.environ.get("TRACKLIGHT_CACHE_DIR")
     if configured:
         return Path(configured)
     if sys.platform == "darwin":

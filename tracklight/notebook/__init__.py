@@ -1,7 +1,10 @@
 """Boards and charts in notebooks: ``%load_ext tracklight``, then ``%tracklight --logdir logs``.
 
-`start` does what the magic does, `list` tells which boards are being served on this machine,
-`display` shows one of them, and `chart` is a live chart in a cell of its own.
+`start` does the same as the magic, `list` prints the running servers, `display` shows one of them
+again, and `chart` returns a live chart widget.
+
+Servers run in their own processes (`launch`) and are shown in an iframe (`frame`). The package may
+import everything; nothing imports it. Start reading at `boards.py`.
 """
 
 from __future__ import annotations
@@ -30,7 +33,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    # Charts need an extra, boards do not.
+    # Imported on use: only charts need the `notebook` extra.
     if name != "chart":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from tracklight.notebook.widget import chart

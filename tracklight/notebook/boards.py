@@ -1,10 +1,9 @@
-"""Boards below cells: started once, found again, shown in a frame."""
+"""Start servers from notebook cells, list them, and show them below a cell."""
 
 from __future__ import annotations
 
 import builtins
 import importlib.util
-import builtins
 import os
 import shlex
 import sys
@@ -19,35 +18,45 @@ from tracklight.server.instances import Instance, list_instances
 
 
 def start(arguments: str | Sequence[str], height: int = HEIGHT_PX) -> None:
-    """Show a board with these flags of the command ``tracklight``.
+    """Show a board below the cell, and start its server if it is not running yet.
 
-    One that is already served from this directory with the same flags is shown again, provided that
-    it answers.
+    A server that was started from this directory with the same flags is reused.
+
+    Args:
+        arguments: Flags of the ``tracklight`` command, as one string or a list.
+        height: Height of the frame in pixels.
+
+    Raises:
+        UsageError: A flag is invalid, or the port is in use.
+        TracklightError: The server did not start.
+
+    Example:
+        >>> tracklight.notebook.start("--logdir logs --port 6006")
     """
     words = shlex.split(arguments) if isinstance(arguments, str) else builtins.list(arguments)
     words += list_service_flags()
     try:
         board = find_running(words)
-    except SystemExit:  # --help or --version, which were printed; a cell must not end by that
+    except SystemExit:  # from --help and --version, which have printed their text
         return
     if board is None:
         check_port(words)
         board = launch(words)
     else:
         print(
-            f"The board on port {board.port} (pid {board.pid}), started {_format_age(board)} ago, "
-            f"is shown again. (`{format_stop_command(board)}` ends it.)"
+            f"Reusing the server on port {board.port} (pid {board.pid}), started "
+            f"{_format_age(board)} ago. (Use `{format_stop_command(board)}` to stop it.)"
         )
     show_frame(board, height)
 
 
 def list() -> None:
-    """Print which boards are being served on this machine."""
+    """Print the servers that are running on this machine."""
     boards = list_instances()
     if not boards:
-        print("No board is being served.")
+        print("No tracklight servers are running.")
         return
-    print("Boards that are being served:")
+    print("Running tracklight servers:")
     for board in boards:
         print(
             f"  - port {board.port}: logdir {board.logdir} "
@@ -56,45 +65,44 @@ def list() -> None:
 
 
 def display(port: int | None = None, height: int | None = None) -> None:
-    """Show the board at ``port``, or the one that was started last."""
-    boards = list_instances()
-    chosen = [board for board in boards if port in (None, board.port)]
-    if not chosen:
-        which = "no board is being served" if port is None else f"no board is served at port {port}"
-        raise UsageError(f"{which}; `%tracklight --logdir DIR` starts one")
-    show_frame(chosen[-1], height or HEIGHT_PX)
+    """Show a running server below the cell.
 
+    Args:
+        port: The port of the server; by default the one that was started last.
+        height: Height of the frame in pixels.
 
-def _format_age(board: Instance) -> str:
-    minutes, seconds = divmod(int(max(0.0, time.time() - board.started)), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{seconds:02}"
-
-
-# ``%tracklight``, and ``%tensorboard`` where nobody else serves it.
+    Raises:
+        UsageError: No server is running, or none on this port.
+    """
+    boards = [board for board in list_instances() if port in (None, board.port)]
+    if not boards:
+        where = "" if port is None else f" on port {port}"
+        raise UsageError(f"no server is running{where}; `%tracklight --logdir DIR` starts one")
+    show_frame(boards[-1], height or HEIGHT_PX)
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Register the magics; IPython calls this for ``%load_ext tracklight``."""
-    shell.register_magic_function(_show_board, magic_name="tracklight")
-    # Whoever has TensorBoard and writes %tensorboard means that.
+    """Register the magics; IPython calls this for ``%load_ext tracklight``.
+
+    ``%tensorboard`` is registered as well, unless TensorBoard itself is installed.
+    """
+    shell.register_magic_function(_run_magic, magic_name="tracklight")
     if importlib.util.find_spec("tensorboard") is None:
-        shell.register_magic_function(_show_board, magic_name="tensorboard")
+        shell.register_magic_function(_run_magic, magic_name="tensorboard")
 
 
 def unload_ipython_extension(shell: Any) -> None:
-    """Take the magics away again."""
+    """Remove the magics."""
     magics = shell.magics_manager.magics["line"]
     for name in ("tracklight", "tensorboard"):
-        if magics.get(name) is _show_board:
+        if magics.get(name) is _run_magic:
             del magics[name]
 
 
-def _show_board(line: str) -> None:
+def _run_magic(line: str) -> None:
     """Show a board below this cell: %tracklight --logdir logs --port 6006
 
-    Takes the flags of the command `tracklight`. A board that is already being served with the same
-    flags is shown again.
+    Takes the flags of the `tracklight` command. A running server with the same flags is reused.
     """
     try:
         start(split_line(line))
@@ -103,9 +111,15 @@ def _show_board(line: str) -> None:
 
 
 def split_line(line: str) -> builtins.list[str]:
-    """The words of a line as a shell would see them, up to a ``#``."""
+    """Split a line like a shell does, up to a ``#``."""
     if os.name != "nt":
         return shlex.split(line, comments=True)
-    # A backslash is part of a path there.
+    # On Windows a backslash separates directories and does not escape.
     words = shlex.split(line, comments=True, posix=False)
     return [word.strip("\"'") for word in words]
+
+
+def _format_age(board: Instance) -> str:
+    minutes, seconds = divmod(int(max(0.0, time.time() - board.started)), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}"

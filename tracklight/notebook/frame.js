@@ -1,84 +1,88 @@
 /*
- * Shows a board in a notebook. Where a browser reaches the server depends on where the notebook is:
- * some services tell it, jupyter-server-proxy is asked for it, and else it is a port of the same host.
+ * Show a tracklight server in an iframe below a notebook cell. The URL of the server depends on where
+ * the notebook runs: hosted services provide it, jupyter-server-proxy is tried next, and otherwise the
+ * server is on a port of the same host.
  */
-async (board) => {
-  const query = board.token ? `?token=${encodeURIComponent(board.token)}` : '';
+async (options) => {
+  const query = options.token ? `?token=${encodeURIComponent(options.token)}` : '';
 
   const colab = globalThis.google?.colab?.kernel;
 
-  const findColab = async () =>
-    colab?.proxyPort && new URL(await colab.proxyPort(board.port, { cache: true })).origin;
+  const findColabOrigin = async () =>
+    colab?.proxyPort && new URL(await colab.proxyPort(options.port, { cache: true })).origin;
 
-  const findBase = () => {
+  const findBaseUrl = () => {
     const config = document.getElementById('jupyter-config-data')?.textContent;
     return (
-      (config && JSON.parse(config).baseUrl) || document.body.dataset.baseUrl || board.base || null
+      (config && JSON.parse(config).baseUrl) ||
+      document.body.dataset.baseUrl ||
+      options.baseUrl ||
+      null
     );
   };
 
-  const answers = async (address) => {
+  const isReachable = async (url) => {
     try {
-      const answer = await fetch(`${address}api/health${query}`);
-      return answer.ok && 'version' in (await answer.json());
+      const response = await fetch(`${url}api/v1/health${query}`);
+      return response.ok && 'version' in (await response.json());
     } catch {
       return false;
     }
   };
 
-  /** Through jupyter-server-proxy, where it is installed: that always leads to the kernel's host. */
-  const findProxied = async () => {
-    const base = location.protocol.startsWith('http') && findBase();
-    if (!base) return null;
-    const address = new URL(`${base}proxy/${board.port}${board.path}`, location.origin).href;
-    return (await answers(address)) ? address : null;
+  /** The URL through jupyter-server-proxy, which always leads to the kernel's machine. */
+  const findProxiedUrl = async () => {
+    const baseUrl = location.protocol.startsWith('http') && findBaseUrl();
+    if (!baseUrl) return null;
+    const url = new URL(`${baseUrl}proxy/${options.port}${options.path}`, location.origin).href;
+    return (await isReachable(url)) ? url : null;
   };
 
-  /** A page that came from no server is VS Code's on somebody's desk, which forwards ports. */
-  const findDirect = () => {
+  /** Pages without a server are those of VS Code on the desktop, which forwards ports to localhost. */
+  const getDirectUrl = () => {
     const isServed = location.protocol.startsWith('http');
-    if (isServed && board.shown) return board.shown + board.path;
+    if (isServed && options.publicUrl) return options.publicUrl + options.path;
     const host = isServed ? location.hostname : 'localhost';
-    return `${board.scheme}://${host || 'localhost'}:${board.port}${board.path}`;
+    return `${options.scheme}://${host || 'localhost'}:${options.port}${options.path}`;
   };
 
-  const findAddress = async () => {
-    if (board.proxy) return new URL(board.proxy, location.href).href;
-    const origin = await findColab();
-    return origin ? `${origin}${board.path}` : ((await findProxied()) ?? findDirect());
+  const findUrl = async () => {
+    if (options.proxyUrl) return new URL(options.proxyUrl, location.href).href;
+    const origin = await findColabOrigin();
+    return origin ? `${origin}${options.path}` : ((await findProxiedUrl()) ?? getDirectUrl());
   };
 
-  /** An output may be put into the page after its scripts have run. */
-  const findPlace = async () => {
+  /** Notebooks may insert the output into the page after its scripts have run. */
+  const waitForContainer = async () => {
     for (let tries = 0; tries < 600; tries += 1) {
-      const place = document.getElementById(board.id);
-      if (place) return place;
+      const container = document.getElementById(options.id);
+      if (container) return container;
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
     return null;
   };
 
-  // Who reads a notebook of somebody else's has no kernel there to ask.
+  // In a shared Colab notebook, readers have no access to the kernel.
   if (colab?.accessAllowed === false) return;
-  const address = await findAddress();
-  const place = await findPlace();
-  if (!place) return;
+  const url = await findUrl();
+  const container = await waitForContainer();
+  if (!container) return;
   const frame = document.createElement('iframe');
-  frame.src = address + query;
+  frame.src = url + query;
   frame.title = 'tracklight';
   frame.allow = 'clipboard-write; fullscreen';
-  frame.style.cssText = `display: block; width: 100%; height: ${board.height}px; border: 0`;
+  frame.style.cssText = `display: block; width: 100%; height: ${options.height}px; border: 0`;
   const link = document.createElement('a');
-  link.href = address + query;
+  link.href = url + query;
   link.target = '_blank';
   link.rel = 'noopener';
-  link.textContent = 'Open in a tab of its own';
-  if (location.protocol === 'https:' && address.startsWith('http:')) {
-    place.textContent =
-      'A page that came by https may not show one by http, so the board cannot be shown here. ' +
-      'Install jupyter-server-proxy beside the notebook server, or set TRACKLIGHT_PROXY_URL. ';
-    place.append(link);
+  link.textContent = 'Open in a new tab';
+  if (location.protocol === 'https:' && url.startsWith('http:')) {
+    container.textContent =
+      'This notebook uses HTTPS, and browsers do not embed HTTP pages in it. ' +
+      'Install jupyter-server-proxy on the notebook server, or set TRACKLIGHT_PROXY_URL. ';
+    container.append(link);
   } else {
-    place.replaceChildren(frame, link);
+    container.replaceChildren(frame, link);
   }
 }

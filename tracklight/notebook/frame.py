@@ -1,7 +1,8 @@
-"""What services do with notebooks that a board has to know: Colab, Kaggle, Codespaces, code-server.
+"""Show a server in an iframe below a notebook cell.
 
-Such a service shows a notebook by one name and what the notebook serves by another, which it makes
-up. Its programs tell which, in the environment of a kernel or in the page.
+Hosted services (Colab, Kaggle, Codespaces, code-server) forward ports of the kernel's machine to
+host names of their own. The URL for the browser is found from environment variables here, or by the
+script in the page (``frame.js``).
 """
 
 from __future__ import annotations
@@ -16,18 +17,69 @@ import msgspec
 
 from tracklight.server.instances import Instance
 
+HEIGHT_PX = 800
+
+_FRAME = """\
+<div id="{id}" style="min-height: {height}px; font: 13px system-ui, sans-serif">
+tracklight for {logdir} appears here while its server is running.
+</div>
+<script>({script})({options})</script>
+"""
+
+
+def show_frame(board: Instance, height: int = HEIGHT_PX) -> None:
+    """Show a server below the cell, or print its URL outside of notebooks."""
+    if not _is_in_notebook():
+        print(f"tracklight at {board.url}")
+        return
+    from IPython.display import HTML, display
+
+    display(HTML(render_frame(board, height)))
+
+
+def render_frame(board: Instance, height: int) -> str:
+    """Return HTML with a script that finds the URL of the server and shows it in an iframe."""
+    element_id = f"tracklight-{uuid.uuid4().hex[:12]}"
+    options = {
+        "id": element_id,
+        "port": board.port,
+        "path": board.path,
+        "token": board.token,
+        "height": height,
+        "scheme": board.url.partition(":")[0],
+        "proxyUrl": find_proxy_url(board.port),
+        "baseUrl": os.environ.get("JUPYTERHUB_SERVICE_PREFIX"),
+        "publicUrl": find_public_url(board.port),
+    }
+    script = (files("tracklight.notebook") / "frame.js").read_text(encoding="utf-8")
+    # A directory name may contain "</script>".
+    script_options = msgspec.json.encode(options).decode().replace("<", "\\u003c")
+    return _FRAME.format(
+        id=element_id,
+        height=int(height),
+        logdir=html.escape(board.logdir),
+        script=script.strip().rstrip(";"),
+        options=script_options,
+    )
+
+
+def _is_in_notebook() -> bool:
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return hasattr(shell, "kernel")
+
+
+# --- Hosted notebook services ---
+
+#: Host names under which each service shows the ports of a kernel.
 _COLAB = ("colab.research.google.com", "*.googleusercontent.com", "*.colab.dev")
-
 _KAGGLE = ("www.kaggle.com", "*.kaggle.net", "*.kaggleusercontent.com")
-
 _CODESPACES = ("*.github.dev", "*.vscode-cdn.net")
-
-#: Where Kaggle shows its notebook servers; each knows only its path there.
+#: The host of Kaggle's notebook servers; a server knows only its path.
 _KAGGLE_HOST = "https://kkb-production.jupyter-proxy.kaggle.net"
 
 
 def list_service_flags() -> list[str]:
-    """Flags that a service needs on which this notebook runs."""
+    """Return the flags that the server needs on this hosted service."""
     names: tuple[str, ...] = ()
     if "google.colab" in sys.modules or "COLAB_RELEASE_TAG" in os.environ:
         names = _COLAB
@@ -39,7 +91,7 @@ def list_service_flags() -> list[str]:
 
 
 def find_proxy_url(port: int) -> str | None:
-    """Where a proxy shows the port, if the machine says so, in TensorBoard's word as well."""
+    """Return the URL of the port from TRACKLIGHT_PROXY_URL or TENSORBOARD_PROXY_URL."""
     for name in ("TRACKLIGHT_PROXY_URL", "TENSORBOARD_PROXY_URL"):
         address = os.environ.get(name)
         if address:
@@ -48,11 +100,11 @@ def find_proxy_url(port: int) -> str | None:
 
 
 def find_public_url(port: int) -> str | None:
-    """Where the service shows the port in browsers; a notebook's own proxy is asked before."""
+    """Return the URL under which a hosted service shows the port."""
     if _is_kaggle():
         base = _find_base_path()
         return base and f"{_KAGGLE_HOST}{base}proxy/{port}"
-    # VS Code in a browser: code-server, and services that are built on it.
+    # VS Code in a browser: code-server and services built on it.
     template = os.environ.get("VSCODE_PROXY_URI", "")
     if "{{port}}" in template and template.startswith(("http://", "https://")):
         return template.replace("{{port}}", str(port)).rstrip("/")
@@ -66,64 +118,10 @@ def _is_kaggle() -> bool:
 
 
 def _find_base_path() -> str | None:
-    """The path of the notebook server that runs here, which on Kaggle holds its secret."""
+    """Return the base path of the running notebook server; on Kaggle it contains a secret."""
     try:
         from jupyter_server.serverapp import list_running_servers
     except ImportError:
         return None
-    bases = [str(server["base_url"]) for server in list_running_servers()]
-    return bases[0] if bases else None
-
-
-# The frame in which a notebook shows a board.
-
-HEIGHT_PX = 800
-
-_FRAME = """\
-<div id="{id}" style="min-height: {height}px; font: 13px system-ui, sans-serif">
-The board of {logdir} is shown here while it is being served.
-</div>
-<script>({script})({board})</script>
-"""
-
-
-def show_frame(board: Instance, height: int = HEIGHT_PX) -> None:
-    """Show a board below the cell, or where there are no cells say its address."""
-    if not _is_in_notebook():
-        print(f"The board is at {board.url}")
-        return
-    from IPython.display import HTML, display
-
-    # A message about frames that IPython prints for such markup is for frames from elsewhere.
-    display(HTML(render_frame(board, height)))
-
-
-def render_frame(board: Instance, height: int) -> str:
-    """Markup that finds out where a browser reaches the board, and shows it from there."""
-    place = f"tracklight-{uuid.uuid4().hex[:12]}"
-    details = {
-        "id": place,
-        "port": board.port,
-        "path": board.path,
-        "token": board.token,
-        "height": height,
-        "scheme": board.url.partition(":")[0],
-        "proxy": find_proxy_url(board.port),
-        "base": os.environ.get("JUPYTERHUB_SERVICE_PREFIX"),
-        "shown": find_public_url(board.port),
-    }
-    script = (files("tracklight.notebook") / "frame.js").read_text(encoding="utf-8")
-    # A name of a directory may look like markup, in a script as well.
-    as_script = msgspec.json.encode(details).decode().replace("<", "\\u003c")
-    return _FRAME.format(
-        id=place,
-        height=int(height),
-        logdir=html.escape(board.logdir),
-        script=script.strip().rstrip(";"),
-        board=as_script,
-    )
-
-
-def _is_in_notebook() -> bool:
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    return hasattr(shell, "kernel")
+    paths = [str(server["base_url"]) for server in list_running_servers()]
+    return paths[0] if paths else None

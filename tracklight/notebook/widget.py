@@ -1,4 +1,4 @@
-"""A live chart in a notebook cell."""
+"""A live chart widget for notebooks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tracklight.server import responses
 from tracklight.server.page import PAGE_DIR
 from tracklight.server.source import LogOverview
 
-#: A cell is seldom wider; a line of more points is reduced to as many columns.
+#: Longer series are downsampled to this width; cells are rarely wider.
 _WIDTH_PX = 1000
 
 
@@ -38,29 +38,39 @@ def chart(
     height: int = 300,
     interval_s: float = 2.0,
 ) -> Any:
-    """Return a live chart of a scalar tag, to be shown as the value of a notebook cell.
+    """Return a live chart of a scalar tag, as a widget that notebooks display.
 
-    A tag or run that is not in the log (yet) is reported above the chart, which is drawn as soon
-    as it is logged.
+    A tag or run that is not in the log yet is reported above the chart, and drawn as soon as it is
+    logged.
 
     Args:
-        log: A log directory, or what `tracklight.open` returned.
-        tag: The scalar tag to draw.
-        runs: The runs to draw; by default all that have the tag.
+        log: A log directory, or the result of `tracklight.open`.
+        tag: The scalar tag.
+        runs: The runs to draw; by default all runs that have the tag.
         x: ``"step"``, ``"relative"``, ``"wall"`` or ``"metric:TAG"``.
         smoothing: Weight of the moving average, from 0 to 1.
         height: Height in pixels.
-        every_s: Seconds between two looks at the log. ``close()`` of the chart ends them.
+        interval_s: Seconds between updates. They end when the widget is closed.
+
+    Returns:
+        An anywidget.
+
+    Raises:
+        UsageError: An argument is invalid.
+        MissingDependencyError: The ``notebook`` extra is not installed.
+
+    Example:
+        >>> tracklight.notebook.chart("logs", tag="loss", smoothing=0.6)
     """
-    follower = ChartUpdater(log if isinstance(log, Log) else open_log(log), tag)
-    follower.request.x = x
-    follower.request.runs = None if runs is None else list(runs)
-    follower.request.smoothing = _parse_smoothing(smoothing)
-    answer = follower.render()
+    updater = ChartUpdater(log if isinstance(log, Log) else open_log(log), tag)
+    updater.request.x = x
+    updater.request.runs = None if runs is None else list(runs)
+    updater.request.smoothing = _parse_smoothing(smoothing)
+    answer = updater.render()
     widget = _create_widget(
-        title=tag, axis=x, height=height, answer=answer, problem=follower.describe_problem()
+        title=tag, axis=x, height=height, answer=answer, problem=updater.describe_problem()
     )
-    follower.start(widget, interval_s)
+    updater.start(widget, interval_s)
     return widget
 
 
@@ -72,7 +82,7 @@ def _parse_smoothing(weight: float) -> Smoothing | None:
 
 
 class ChartUpdater:
-    """Draws a tag of a log, and again whenever the log changes."""
+    """Renders a chart, and updates its widget in a background thread when the log changes."""
 
     def __init__(self, log: Log, tag: str) -> None:
         self._catalog = log.catalog
@@ -89,18 +99,18 @@ class ChartUpdater:
         self._stopped = threading.Event()
 
     def render(self) -> bytes:
-        """Return the chart as it is now, encoded for the page."""
-        (row,) = ChartBuilder(self._context, self.request).build()
-        if row.error is not None:
-            raise UsageError(row.error.what)
-        return responses.encode_columns(row)
+        """Return the current chart, encoded for the page."""
+        (chart,) = ChartBuilder(self._context, self.request).build()
+        if chart.error is not None:
+            raise UsageError(chart.error.message)
+        return responses.encode_columns(chart)
 
     def describe_problem(self) -> str:
-        """Say what keeps lines from being drawn: tags or runs that are not in the log."""
-        having = frozenset(self._overview.runs_with_scalar(self._tag))
-        if not having:
-            return self._explain_tag()
-        missing = [run for run in self.request.runs or () if run not in having]
+        """Return which tag or run is missing in the log; empty if all can be drawn."""
+        runs_with_tag = frozenset(self._overview.runs_with_scalar(self._tag))
+        if not runs_with_tag:
+            return self._describe_missing_tag()
+        missing = [run for run in self.request.runs or () if run not in runs_with_tag]
         if not missing:
             return ""
         known = self._overview.runs()
@@ -108,14 +118,15 @@ class ChartUpdater:
             return _make_sentence(RunNotFoundError(missing[0], known))
         return _make_sentence(TagNotFoundError(missing[0], self._tag))
 
-    def _explain_tag(self) -> str:
+    def _describe_missing_tag(self) -> str:
         known = self._overview.scalar_tags()
         if not known:
-            return "There are no scalars in the log yet."
+            return "The log has no scalars yet."
         reason = _make_sentence(TagNotFoundError(None, self._tag, known))
-        return f"{reason} It is drawn as soon as it is logged."
+        return f"{reason} The chart is drawn as soon as the tag is logged."
 
     def start(self, widget: Any, interval_s: float) -> None:
+        """Update the widget until it is closed."""
         widget.on_close = self._stopped.set
         threading.Thread(
             target=self._update, args=(widget, interval_s), name="tracklight-chart", daemon=True
@@ -142,14 +153,14 @@ def _create_widget(**state: Any) -> Any:
         import anywidget
         import traitlets
     except ImportError as error:
-        raise MissingDependencyError("a chart in a cell", "notebook") from error
-    place = PAGE_DIR / "notebook"
-    if not (place / "chart.js").is_file():
-        raise TracklightError("the page of this tracklight was not built, so it has no charts")
+        raise MissingDependencyError("a notebook chart", "notebook") from error
+    assets = PAGE_DIR / "notebook"
+    if not (assets / "chart.js").is_file():
+        raise TracklightError("the web page of tracklight is not built; run `tracklight doctor`")
 
     class Chart(anywidget.AnyWidget):  # type: ignore[misc]
-        _esm = place / "chart.js"
-        _css = place / "chart.css"
+        _esm = assets / "chart.js"
+        _css = assets / "chart.css"
         title = traitlets.Unicode().tag(sync=True)
         axis = traitlets.Unicode().tag(sync=True)
         height = traitlets.Int().tag(sync=True)

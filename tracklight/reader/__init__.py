@@ -1,7 +1,8 @@
-"""The Python reading API: `open` returns a `Log`, which returns series, tables and values.
+"""Read logs from Python: `open` returns a `Log`, which returns series, tables and values.
 
-Start at `opening.py` and `log.py`. The package stands on the index and on the readers of sessions,
-graphs and meshes; it must not import dashboards or the server.
+The package also holds the code behind ``tracklight export`` (`export`, `export_values`) and
+``tracklight inspect`` (`listing`, `summaries`). It may import `index`, `analysis` and what is below
+them, but no dashboards and no server. Start reading at `opening.py` and `log.py`.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ __all__ = [
     "open",
 ]
 
-#: Imported when they are first used, as `Log` does it.
+#: Imported on first use: programs that read scalars start a third faster without them.
 _LAZY = {
     "Edge": "tracklight.reader.graph",
     "Graph": "tracklight.reader.graph",

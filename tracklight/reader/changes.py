@@ -1,4 +1,4 @@
-"""What a refresh of a log has changed, down to the new points of every series."""
+"""Changes between refreshes of a log, down to the new points of every series."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ Tags = Mapping[str, TagInfo]
 
 @dataclass(frozen=True)
 class LogChanges:
-    """What has changed in a log since the last time.
+    """What has changed in a log since the last refresh.
 
     Attributes:
-        added: Runs that are new.
-        removed: Runs that are gone.
-        changed: Runs that had been there and have new values, files or tags.
-        new_tags: For each run, the tags that it did not have before.
-        updated_tags: For each run, the tags of any kind with new values; new tags are included.
-        points: For each run and tag with new scalar points, a series of only these.
+        added: New runs.
+        removed: Runs that no longer exist.
+        changed: Existing runs with new values, files or tags.
+        new_tags: The new tags of each run.
+        updated_tags: The tags of each run with new values of any kind, including new tags.
+        points: The new scalar points, by run and tag.
     """
 
     added: tuple[str, ...] = ()
@@ -46,11 +46,11 @@ class LogChanges:
 
 
 class ChangeTracker:
-    """Compares a log with what it was at the last call, run by run.
+    """Compares a log with its state at the last call, run by run.
 
-    A run that does not change costs nothing but its entry in the list of runs. Where a run has
-    several event files, points may come in between those that are known (another writer's file is
-    listed first), so the steps and times of its series are kept to tell the new ones.
+    Unchanged runs cost only a comparison of their run info. If a run has several event files, new
+    points may be inserted before known ones (the file of another writer is listed first). The
+    steps and times of its series are kept to find them.
     """
 
     def __init__(self, catalog: Catalog) -> None:
@@ -66,7 +66,7 @@ class ChangeTracker:
         }
 
     def collect_changes(self) -> LogChanges:
-        """Return what is different from the last call, and remember how it is now."""
+        """Return the changes since the last call."""
         before, self._runs = self._runs, {run.name: run for run in self._catalog.runs()}
         added = tuple(name for name in self._runs if name not in before)
         removed = tuple(name for name in before if name not in self._runs)
@@ -94,7 +94,7 @@ class ChangeTracker:
     def _list_tags(self, run: str) -> dict[str, TagInfo]:
         try:
             return {info.tag: info for info in self._catalog.tags(run)}
-        except LogError:  # gone since the runs were listed
+        except LogError:  # removed since the runs were listed
             return {}
 
     def _forget(self, removed: tuple[str, ...]) -> None:
@@ -120,7 +120,7 @@ class ChangeTracker:
 
 @dataclass(frozen=True)
 class _KnownPoints:
-    """Steps and wall times of the points of a series that are known."""
+    """Steps and wall times of the known points of a series."""
 
     step: Int64
     wall_time: Float64
@@ -130,7 +130,7 @@ class _KnownPoints:
         return cls(series.step, series.wall_time)
 
     def find_new(self, series: Series) -> Int64:
-        """The indexes of points that are not known, whatever their place."""
+        """Return the indexes of points that are not known, wherever they are."""
         count = len(self.step)
         if np.array_equal(series.step[:count], self.step) and np.array_equal(
             series.wall_time[:count], self.wall_time, equal_nan=True
@@ -149,7 +149,7 @@ class _KnownPoints:
 
 
 def _count_known(series: Series, old: TagInfo) -> int:
-    """How many points of a series in a single file are known; none if the file was replaced."""
+    """Return how many points of a single-file series are known; 0 if the file was replaced."""
     count = old.count
     if not count or count > len(series) or old.last is None:
         return 0

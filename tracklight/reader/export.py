@@ -1,4 +1,9 @@
-"""Output files that appear when they are complete, and the format that their name implies."""
+"""Export scalars to CSV, JSON, JSON Lines and Parquet, and open output files.
+
+Scalars are written series by series and column by column, so that logs of any size can be exported.
+`export_values` has the exporters for other kinds of data. Output files are written to a temporary
+file and appear under their name when they are complete.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +25,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracklight.errors import TracklightError, UsageError, import_optional
+from tracklight.reader.tables import CategoryColumn
 from tracklight.types import Series
 from tracklight.util.files import make_temporary_path, open_atomic
 from tracklight.util.json_number import to_json_numbers
 
 __all__ = ["SERIES_WRITERS", "export_scalars", "open_output"]
 
-#: By suffix of the output file. The values are what ``--format`` takes.
+#: The value of ``--format`` for each suffix of the output file.
 _FORMATS_BY_SUFFIX = {
     ".csv": "csv",
     ".json": "json",
@@ -36,25 +42,34 @@ _FORMATS_BY_SUFFIX = {
     ".pq": "parquet",
 }
 
+#: Rows that are formatted, or written to a row group, at a time.
+_BATCH_ROWS = 1 << 17
+_COLUMNS = ("step", "wall_time", "value", "overwritten")
 FORMAT_NAMES = tuple(dict.fromkeys(_FORMATS_BY_SUFFIX.values()))
 
 
 def resolve_format(path: str, format_name: str | None) -> str:
-    """Return the format that was given, or the one that the suffix of the file implies."""
+    """Return the given format, or else the one for the suffix of the file.
+
+    Raises:
+        UsageError: No format was given, and the suffix is unknown.
+    """
     if format_name:
         return format_name
-    found = _FORMATS_BY_SUFFIX.get(Path(path).suffix.lower())
-    if found is None:
+    suffix_format = _FORMATS_BY_SUFFIX.get(Path(path).suffix.lower())
+    if suffix_format is None:
         suffixes = ", ".join(_FORMATS_BY_SUFFIX)
-        raise UsageError(
-            f'the format of "{path}" is not clear; use a suffix ({suffixes}) or --format'
-        )
-    return found
+        raise UsageError(f'unknown format for "{path}"; use a suffix ({suffixes}) or --format')
+    return suffix_format
 
 
 @contextmanager
 def open_output(path: str) -> Iterator[BinaryIO]:
-    """Open a file that appears under its name when it is complete; ``-`` is standard output."""
+    """Open an output file that appears when it is complete; ``-`` is standard output.
+
+    Raises:
+        TracklightError: The file cannot be written.
+    """
     if path == "-":
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
@@ -68,7 +83,7 @@ def open_output(path: str) -> Iterator[BinaryIO]:
         with open_atomic(target) as file:
             yield file
     except OSError as error:
-        # An error about another file, such as one of the log, is not ours to explain.
+        # Errors about other files, such as those of the log, are passed on.
         if error.errno is None or error.filename not in (None, str(target)):
             raise
         raise TracklightError(f'cannot write "{path}": {error.strerror}') from error
@@ -76,31 +91,27 @@ def open_output(path: str) -> Iterator[BinaryIO]:
 
 @contextmanager
 def open_output_folder(path: str) -> Iterator[Path]:
-    """Make a folder that appears under its name when it is complete."""
+    """Create an output folder that appears when it is complete.
+
+    Raises:
+        UsageError: The path exists and is not an empty directory.
+    """
     target = Path(os.path.realpath(path))
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise UsageError(f'"{path}" exists already; give a directory that is new or empty')
-    part = make_temporary_path(target)
-    part.mkdir()
+        raise UsageError(f'"{path}" already exists; choose a new or empty directory')
+    temporary = make_temporary_path(target)
+    temporary.mkdir()
     try:
-        yield part
+        yield temporary
         if target.exists():
             target.rmdir()
-        part.rename(target)
+        temporary.rename(target)
     finally:
-        shutil.rmtree(part, ignore_errors=True)
-
-
-# Scalars as CSV, JSON or Parquet, series by series, so that a log may have any size.
-
-#: What is turned into text, or into a row group, at a time.
-_BATCH_ROWS = 1 << 17
-
-_COLUMNS = ("step", "wall_time", "value", "overwritten")
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
 class SeriesColumns(Protocol):
-    """One series, or what was made of it: an attribute for each column that is written."""
+    """A series with an array attribute for each column that is written."""
 
     @property
     def run(self) -> str: ...
@@ -112,7 +123,7 @@ class SeriesColumns(Protocol):
 
 
 class SeriesWriter(Protocol):
-    """Writes series in one format; after the last one it is closed."""
+    """Writes series in one format; call `close` after the last one."""
 
     def write(self, series: SeriesColumns) -> None: ...
 
@@ -127,12 +138,21 @@ def export_scalars(
     overwritten: bool = False,
     on_progress: Callable[[int], None] = lambda points: None,
 ) -> None:
-    """Write every series; ``tell`` hears of each how many points are done with it.
+    """Write scalar series to a file.
 
-    Overwritten points are left out, or with ``overwritten`` marked by a column of that name.
+    Args:
+        series: The series to write.
+        file: The output, see `open_output`.
+        format_name: One of `SERIES_WRITERS`.
+        overwritten: Whether to include overwritten points, marked in a column of that name.
+        on_progress: Called after each series with its number of points.
+
+    Raises:
+        UsageError: The format is unknown.
+        MissingDependencyError: The format is Parquet, and pyarrow is not installed.
     """
     if format_name not in SERIES_WRITERS:
-        raise UsageError(f'"{format_name}" is none of the formats {", ".join(SERIES_WRITERS)}')
+        raise UsageError(f'unknown format "{format_name}"; use one of {", ".join(SERIES_WRITERS)}')
     writer = SERIES_WRITERS[format_name](file, _COLUMNS if overwritten else _COLUMNS[:-1])
     for one in series:
         writer.write(one if overwritten else one.without_overwritten())
@@ -141,7 +161,7 @@ def export_scalars(
 
 
 class _CsvWriter:
-    """A line for each point. Numbers are written so that they read back as the same ones."""
+    """One line per point. Numbers round-trip exactly."""
 
     def __init__(self, file: BinaryIO, columns: tuple[str, ...]) -> None:
         self._file = file
@@ -151,16 +171,16 @@ class _CsvWriter:
     def write(self, series: SeriesColumns) -> None:
         names = _quote(series.run, series.tag)
         for rows in _iter_rows(len(series)):
-            cells = [_make_words(getattr(series, name)[rows]) for name in self._columns]
+            cells = [_format_column(getattr(series, name)[rows]) for name in self._columns]
             lines = map(",".join, zip(repeat(names), *cells, strict=False))
             self._file.write(("\n".join(lines) + "\n").encode())
 
     def close(self) -> None:
-        """The last line is written already."""
+        pass
 
 
 class _JsonWriter:
-    """An array with an object for each series, in which each column is an array."""
+    """One array with an object per series, in which each column is an array."""
 
     def __init__(self, file: BinaryIO, columns: tuple[str, ...]) -> None:
         self._file = file
@@ -187,7 +207,7 @@ class _JsonWriter:
 
 
 class _JsonLinesWriter:
-    """An object for each point, on a line of its own."""
+    """One object per point and line."""
 
     def __init__(self, file: BinaryIO, columns: tuple[str, ...]) -> None:
         self._file = file
@@ -203,11 +223,11 @@ class _JsonLinesWriter:
             self._file.write(encoder.encode_lines(lines))
 
     def close(self) -> None:
-        """The last line is written already."""
+        pass
 
 
 class _ParquetWriter:
-    """A row group for each batch of points, in which run and tag are dictionary-encoded."""
+    """One row group per batch of points; run and tag are dictionary-encoded."""
 
     def __init__(self, file: BinaryIO, columns: tuple[str, ...]) -> None:
         pq = import_optional("pyarrow.parquet", "export to Parquet", "parquet")
@@ -216,7 +236,7 @@ class _ParquetWriter:
         self._rows = 0
         pa = self._pa = importlib.import_module("pyarrow")
         names = [(name, pa.dictionary(pa.int32(), pa.string())) for name in ("run", "tag")]
-        numbers = [(column, pa.from_numpy_dtype(_kind_of(column))) for column in columns]
+        numbers = [(column, pa.from_numpy_dtype(_dtype_of(column))) for column in columns]
         self._writer = pq.ParquetWriter(file, pa.schema(names + numbers))
 
     def write(self, series: SeriesColumns) -> None:
@@ -241,18 +261,18 @@ class _ParquetWriter:
         lengths = [len(part[0]) for part in parts]
         table = {"run": self._repeat(runs, lengths), "tag": self._repeat(tags, lengths)}
         for name, column in zip(self._columns, zip(*parts, strict=True), strict=True):
-            table[name] = np.concatenate(column).astype(_kind_of(name), copy=False)
+            table[name] = np.concatenate(column).astype(_dtype_of(name), copy=False)
         return self._pa.table(table)
 
     def _repeat(self, names: Sequence[str], lengths: Sequence[int]) -> Any:
-        """Each name once, and for each row which of them it has."""
-        known = {name: at for at, name in enumerate(dict.fromkeys(names))}
-        codes = np.repeat(np.array([known[name] for name in names], np.int32), lengths)
-        return self._pa.DictionaryArray.from_arrays(codes, self._pa.array(list(known)))
+        column = CategoryColumn.repeat(names, lengths)
+        return self._pa.DictionaryArray.from_arrays(
+            column.codes, self._pa.array(column.to_unicode(), self._pa.string())
+        )
 
 
-def _kind_of(column: str) -> type[np.generic]:
-    """All values are floating point: in one log a tag may be integers here and not there."""
+def _dtype_of(column: str) -> type[np.generic]:
+    """Values are always float64: a tag may hold integers in one run and floats in another."""
     return {"step": np.int64, "overwritten": np.bool_}.get(column, np.float64)
 
 
@@ -274,18 +294,10 @@ def _quote(*names: str) -> str:
     return line.getvalue()
 
 
-def _make_words(column: NDArray[Any]) -> list[str]:
+def _format_column(column: NDArray[Any]) -> list[str]:
     if column.dtype == bool:
-        return [("false", "true")[mark] for mark in column.tolist()]
+        return [("false", "true")[flag] for flag in column.tolist()]
     if not np.isfinite(column).all():
         return list(map(repr, column.tolist()))
-    # Five times as fast as one repr after the other, and as exact.
+    # Five times as fast as calling repr for each number, with the same digits.
     return msgspec.json.encode(column.tolist()).decode()[1:-1].split(",")
-
-
-# Writing what a log holds to files of other formats.
-#
-# `scalars` writes points column by column, so that a log of any size can be exported. `tables`
-# writes histograms and text, and any other table, row by row. `media` writes images and audio as
-# files with an index table. `output` has what all of them share: the atomic output file, and the
-# choice of the format.

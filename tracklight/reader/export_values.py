@@ -1,4 +1,9 @@
-"""Tables that are written row by row: histograms, text, hyperparameters, indexes of files."""
+"""Export histograms and text as tables, and images and audio as files.
+
+Tables are written row by row in any of the formats of `export`. Images and audio are written as
+they were logged, to a folder or a zip archive, with a table that lists them. Values that cannot be
+decoded are reported and left out.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +22,8 @@ import numpy as np
 from tracklight.errors import TracklightError, UsageError, import_optional
 from tracklight.formats.media import sniff_media_type
 from tracklight.formats.values import Audio, Histogram, Images
-from tracklight.reader import Values
 from tracklight.reader.export import open_output, open_output_folder
+from tracklight.reader.values import Values
 from tracklight.util.file_names import make_file_name, make_unique_name, make_zip_time
 from tracklight.util.json_number import to_json_number
 
@@ -27,12 +32,12 @@ _BATCH_ROWS = 1 << 16
 
 ColumnType = Literal["string", "int", "float", "bool", "floats"]
 
-#: Receives one sentence for each value that cannot be read.
+#: Called with a message for each value that cannot be read.
 ReportError = Callable[[str], None]
 
 
 class ExportColumn(NamedTuple):
-    """A column of a table; ``floats`` holds an array in each row."""
+    """A column of a table; the type ``floats`` holds an array in each row."""
 
     name: str
     type: ColumnType
@@ -63,7 +68,7 @@ def create_table_writer(
 
 
 def list_key_columns(overwritten: bool) -> tuple[ExportColumn, ...]:
-    """The columns that every value has: where it stands in the log and when it was logged."""
+    """Return the columns that all tables have: run, tag, step and wall time."""
     return (*_KEYS, _OVERWRITTEN) if overwritten else _KEYS
 
 
@@ -75,7 +80,7 @@ def export_text(
     *,
     overwritten: bool = False,
 ) -> None:
-    """Write one row for each string. ``index`` counts the strings of one value."""
+    """Write one row per string; ``index`` is the position in the logged array of strings."""
     columns = (
         *list_key_columns(overwritten),
         ExportColumn("index", "int"),
@@ -97,7 +102,7 @@ def export_histograms(
     *,
     overwritten: bool = False,
 ) -> None:
-    """Write one row for each bucket; in JSON one object for each histogram, with arrays."""
+    """Write one row per bucket, or in JSON one object per histogram with arrays."""
     is_nested = format_name in ("json", "jsonl")
     kind: ColumnType = "floats" if is_nested else "float"
     buckets = [ExportColumn(name, kind) for name in ("left", "right", "count")]
@@ -116,14 +121,14 @@ def export_histograms(
 def iter_values(
     series: Values[Any], report: ReportError, overwritten: bool
 ) -> Iterator[tuple[list[Any], Any]]:
-    """Read the values of one tag, each after the cells of `key_columns`."""
-    chosen = series if overwritten else series.without_overwritten()
-    for index in range(len(chosen)):
-        keys = [series.run, series.tag, int(chosen.step[index]), float(chosen.wall_time[index])]
+    """Yield the key cells (see `list_key_columns`) and the value of each row of a tag."""
+    selected = series if overwritten else series.without_overwritten()
+    for index in range(len(selected)):
+        keys = [series.run, series.tag, int(selected.step[index]), float(selected.wall_time[index])]
         if overwritten:
-            keys.append(bool(chosen.overwritten[index]))
+            keys.append(bool(selected.overwritten[index]))
         try:
-            value = chosen[index]
+            value = selected[index]
         except TracklightError as error:
             report(str(error))
             continue
@@ -131,7 +136,7 @@ def iter_values(
 
 
 class _CsvTable:
-    """Numbers are written so that they read back as the same ones."""
+    """Numbers round-trip exactly."""
 
     def __init__(self, file: BinaryIO, columns: Sequence[ExportColumn]) -> None:
         self._file = file
@@ -153,7 +158,7 @@ class _CsvTable:
 
 
 class _JsonLinesTable:
-    """An object for each row, on a line of its own. Empty cells are left out."""
+    """One object per row and line. Empty cells are omitted."""
 
     _start = b""
     _between = b"\n"
@@ -177,7 +182,7 @@ class _JsonLinesTable:
 
 
 class _JsonTable(_JsonLinesTable):
-    """The same in one array."""
+    """The same objects in one array."""
 
     _start = b"[\n"
     _between = b",\n"
@@ -240,8 +245,7 @@ def _to_json(cell: Any) -> Any:
     return to_json_number(cell) if isinstance(cell, float) else cell
 
 
-# Images and audio as files in a folder or a zip archive, with a table that lists them.
-
+#: File suffix for each media type.
 _SUFFIXES = {
     "image/png": "png",
     "image/jpeg": "jpg",
@@ -261,13 +265,13 @@ _SUFFIXES = {
 
 
 class _MediaFile(NamedTuple):
-    """One file of a value, and its cells in the index."""
+    """One file of a value, and its cells in the index table."""
 
     data: bytes
     cells: list[Any]
 
 
-#: Writes a file by its path in the output.
+#: Writes a file, given its path in the output, wall time and contents.
 _Write = Callable[[str, float, bytes], None]
 
 
@@ -279,9 +283,17 @@ def export_images(
     *,
     overwritten: bool = False,
 ) -> int:
-    """Write every image as it was logged, and the index; return the number of images.
+    """Write every image as it was logged, and an index table.
 
-    ``out`` is a folder, which must be new or empty, or a file that ends in ``.zip``.
+    Args:
+        values: The images of each tag.
+        out: A new or empty folder, or a file that ends in ``.zip``.
+        index_format: Format of the index table, see `resolve_format`.
+        report: Called for each value that cannot be read.
+        overwritten: Whether to include overwritten values, marked in the index.
+
+    Returns:
+        The number of images.
     """
     columns = [ExportColumn("width", "int"), ExportColumn("height", "int")]
 
@@ -302,7 +314,7 @@ def export_audio(
     *,
     overwritten: bool = False,
 ) -> int:
-    """Write every clip as it was logged; see `export_images`."""
+    """Write every audio clip as it was logged; see `export_images`."""
     columns = [ExportColumn("sample_rate", "float"), ExportColumn("label", "string")]
 
     def split(value: Audio) -> Iterator[_MediaFile]:
@@ -322,8 +334,10 @@ def _export_media(
     overwritten: bool,
 ) -> int:
     index = io.BytesIO()
-    about = [ExportColumn("index", "int"), ExportColumn("file", "string"), *columns]
-    table = create_table_writer(index, index_format, (*list_key_columns(overwritten), *about))
+    file_columns = [ExportColumn("index", "int"), ExportColumn("file", "string"), *columns]
+    table = create_table_writer(
+        index, index_format, (*list_key_columns(overwritten), *file_columns)
+    )
     index_name = f"index.{index_format}"
     taken = {index_name}
     count = 0
@@ -347,19 +361,23 @@ def _export_media(
 
 def _open_target(out: str) -> AbstractContextManager[_Write]:
     if out == "-":
-        raise UsageError("images and audio are written to a folder or a .zip file, not to -")
+        raise UsageError(
+            "images and audio are exported to a folder or a .zip file, not to standard output"
+        )
     suffix = Path(out).suffix.lower()
     if suffix == ".zip":
         return _open_zip(out)
     if suffix in (".csv", ".json", ".jsonl", ".parquet", *(f".{it}" for it in _SUFFIXES.values())):
-        raise UsageError(f'images and audio are written to a folder or a .zip file, not to "{out}"')
+        raise UsageError(
+            f'images and audio are exported to a folder or a .zip file, not to "{out}"'
+        )
     return _open_folder(out)
 
 
 @contextmanager
 def _open_zip(out: str) -> Iterator[_Write]:
     with open_output(out) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-        # Images are compressed already, so they are stored.
+        # Media files are compressed already.
         yield lambda name, wall_time, data: archive.writestr(
             zipfile.ZipInfo(name, make_zip_time(wall_time)), data
         )
@@ -378,14 +396,14 @@ def _open_folder(out: str) -> Iterator[_Write]:
 
 
 def _read_size(data: bytes) -> tuple[int, int] | None:
-    """Return width and height as the image itself has them; what the log says may be wrong."""
+    """Read width and height from the image itself, because those in the log may be wrong."""
     from PIL import Image
 
     try:
         with Image.open(io.BytesIO(data)) as image:
             width, height = image.size
             return width, height
-    except Exception:  # a broken file makes Pillow raise anything
+    except Exception:  # Pillow may raise anything on corrupt files
         return None
 
 

@@ -1,4 +1,4 @@
-"""A logged graph as nodes and edges."""
+"""`Graph`: a logged graph as nodes and edges."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from tracklight.types import Int64
 from tracklight.util import html
 
 T = TypeVar("T")
-
 _MAX_HTML_OPS = 10
 
 
@@ -29,10 +28,10 @@ class Node:
         op: The operation, such as ``MatMul`` or ``aten::conv2d``.
         inputs: The nodes that it reads, as in a TensorFlow graph: ``name`` for the first output
             of a node, ``name:1`` for another one, ``^name`` for a control dependency.
-        outputs: Type and shape of each output, as far as the graph tells.
+        outputs: Type and shape of each output, as far as they were logged.
         attributes: The attributes as text.
-        device: The device it was placed on; empty if that was not logged.
-        parameters: How many trained numbers it owns.
+        device: The device it was placed on; empty if unknown.
+        parameters: The number of trainable parameters.
         functions: The functions of the graph that it calls.
     """
 
@@ -56,7 +55,7 @@ class Edge(NamedTuple):
 
 
 class _LazySequence(Sequence[T], Generic[T]):
-    """A sequence whose items are made when they are asked for; a graph may have 100,000 nodes."""
+    """A sequence that creates its items on access; a graph may have 100,000 nodes."""
 
     def __init__(self, length: int, make: Callable[[int], T]) -> None:
         self._length = length
@@ -70,10 +69,10 @@ class _LazySequence(Sequence[T], Generic[T]):
     @overload
     def __getitem__(self, index: slice) -> Sequence[T]: ...
     def __getitem__(self, index: int | slice) -> T | Sequence[T]:
-        places = range(self._length)[index]
-        return (
-            [self._make(at) for at in places] if isinstance(places, range) else self._make(places)
-        )
+        selected = range(self._length)[index]
+        if isinstance(selected, range):
+            return [self._make(position) for position in selected]
+        return self._make(selected)
 
     def __repr__(self) -> str:
         return f"<{self._length:,} items>"
@@ -98,12 +97,12 @@ class Graph:
 
     @property
     def nodes(self) -> Sequence[Node]:
-        """All nodes, in the order of the log."""
+        """All nodes, in the order they were logged."""
         return _LazySequence(len(self._graph), self._make_node)
 
     @property
     def edges(self) -> Sequence[Edge]:
-        """All edges, in the order of the nodes that they lead to."""
+        """All edges, ordered by target node."""
         return _LazySequence(len(self._graph.edges), self._make_edge)
 
     @cached_property
@@ -115,7 +114,7 @@ class Graph:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """Sentences on what does not fit together, such as inputs that do not exist."""
+        """Messages about inconsistencies, such as inputs that do not exist."""
         return self._graph.problems
 
     def __len__(self) -> int:
@@ -135,8 +134,8 @@ class Graph:
         """
         if name not in self._indexes:
             nearest = list_similar_names(name, self._indexes)
-            advice = f' Did you mean "{nearest[0]}"?' if nearest else ""
-            raise LogError(f'No node "{name}" in the graph of run "{self.run}".{advice}')
+            hint = f' Did you mean "{nearest[0]}"?' if nearest else ""
+            raise LogError(f'No node "{name}" in the graph of run "{self.run}".{hint}')
         return self._make_node(self._indexes[name])
 
     def __repr__(self) -> str:
@@ -163,7 +162,7 @@ class Graph:
 
     @cached_property
     def _incoming(self) -> tuple[Int64, Int64]:
-        """The edges sorted by target and input, and where those of each node start."""
+        """The edges sorted by target and input position, and where those of each node start."""
         edges = self._graph.edges
         order = np.lexsort((edges.position, edges.target))
         starts = np.searchsorted(edges.target[order], np.arange(len(self) + 1))

@@ -1,4 +1,4 @@
-"""Hyperparameters of all runs, with the metrics that came of them, as one table."""
+"""`HParamsTable`: hyperparameters and metrics of all trials as one table."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class Trial:
 
     Attributes:
         run: The run, or the directory above its runs, that logged the hyperparameters.
-        group: Trials of the same group are repeats of one setting.
+        group: Trials of the same group repeat the same hyperparameters.
         hparams: The hyperparameters by name. Numbers are floats, as they are stored.
-        metrics: The metrics by name; those that the trial has no value for are left out.
+        metrics: The metrics by name; metrics without a value are omitted.
         status: ``"unknown"``, ``"success"``, ``"failure"`` or ``"running"``.
-        start_time: When it started; None if unknown.
-        end_time: When it ended; None if it has not, or if that was not logged.
+        start_time: Start time; None if make_error.
+        end_time: End time; None if it is running or make_error.
     """
 
     run: str
@@ -55,10 +55,10 @@ class HParamsTable(Frame):
     """Hyperparameters and metrics, one row per trial.
 
     The columns are ``run``, ``group``, ``status``, ``start_time``, ``end_time``, then
-    ``hparams.<name>`` and ``metrics.<name>``. The name of a metric is its tag, after the run below
-    the trial that logged it, if that is another one: ``validation/epoch_loss``.
+    ``hparams.<name>`` and ``metrics.<name>``. The name of a metric is its tag, prefixed with
+    the run below the trial that logged it, if any: ``validation/epoch_loss``.
 
-    Iterating gives a `Trial` for each row, and so does an index.
+    Iterating yields a `Trial` for each row, and an integer index returns one.
 
     Example:
         >>> table = log.hparams()
@@ -103,7 +103,7 @@ class HParamsTable(Frame):
 
 
 class HParamsReader:
-    """Read the trials of a log; what was read before is kept until the log changes."""
+    """Reads the trials of a log, cached until the log changes."""
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
@@ -111,13 +111,17 @@ class HParamsReader:
 
     def read(self, metrics: NameFilter = None, reduce: Reduction = "last") -> HParamsTable:
         state = self._study.get_snapshot()
-        chosen = _select_metrics(state, metrics)
-        found = self._study.read_metrics(state, [*chosen.values()], make_reduction(reduce, 0, 0))
+        selected = _select_metrics(state, metrics)
+        columns_read = self._study.read_metrics(
+            state, [*selected.values()], make_reduction(reduce, 0, 0)
+        )
         columns = {
             name: np.where(np.isnan(steps), np.nan, values)
-            for name, (values, steps) in zip(chosen, found, strict=True)
+            for name, (values, steps) in zip(selected, columns_read, strict=True)
         }
-        has_value = {name: ~np.isnan(steps) for name, (_, steps) in zip(chosen, found, strict=True)}
+        has_value = {
+            name: ~np.isnan(steps) for name, (_, steps) in zip(selected, columns_read, strict=True)
+        }
         trials = [
             _make_trial(
                 state,
@@ -140,20 +144,22 @@ class HParamsReader:
         return dict(inherit_hparams(own, [run]).get(run, {}))
 
 
-def _select_metrics(state: StudySnapshot, choice: NameFilter) -> dict[str, Metric]:
+def _select_metrics(state: StudySnapshot, name_filter: NameFilter) -> dict[str, Metric]:
     named = _name_metrics(state.metrics)
 
-    def unknown(name: str) -> UsageError:
+    def make_error(name: str) -> UsageError:
         nearest = list_similar_names(name, named)
-        advice = f' Did you mean "{nearest[0]}"?' if nearest else ""
-        return UsageError(f'No trial has the metric "{name}".{advice}')
+        hint = f' Did you mean "{nearest[0]}"?' if nearest else ""
+        return UsageError(f'No trial has the metric "{name}".{hint}')
 
-    chosen = select_names(choice, named, unknown, lambda it: warn_no_match("metric", it, [*named]))
-    return {name: named[name] for name in chosen}
+    names = select_names(
+        name_filter, named, make_error, lambda it: warn_no_match("metric", it, [*named])
+    )
+    return {name: named[name] for name in names}
 
 
 def _name_metrics(metrics: Sequence[Metric]) -> dict[str, Metric]:
-    """Metrics by ``<group>/<tag>``; by the key of the HTTP API where that is not unique."""
+    """Return the metrics by ``<group>/<tag>``, or by their HTTP API key if that is ambiguous."""
     named: dict[str, Metric] = {}
     for metric in metrics:
         name = f"{metric.group}/{metric.tag}" if metric.group else metric.tag
@@ -177,14 +183,12 @@ def _make_trial(state: StudySnapshot, session: Session, metrics: Mapping[str, fl
 def _to_datetime(seconds: float) -> datetime | None:
     try:
         return None if math.isnan(seconds) else datetime.fromtimestamp(seconds, timezone.utc)
-    except (OverflowError, OSError, ValueError):  # a log may claim any time
+    except (OverflowError, OSError, ValueError):  # out of range
         return None
 
 
-def _to_times(moments: Sequence[datetime | None]) -> TimeColumn:
-    return TimeColumn(
-        np.array([math.nan if it is None else it.timestamp() for it in moments], float)
-    )
+def _to_times(times: Sequence[datetime | None]) -> TimeColumn:
+    return TimeColumn(np.array([math.nan if it is None else it.timestamp() for it in times], float))
 
 
 def _to_column(column: HParamColumn, rows: int) -> Column:
@@ -195,7 +199,7 @@ def _to_column(column: HParamColumn, rows: int) -> Column:
 
 
 def _create_context(catalog: Catalog) -> Context:
-    """What the readers of sessions see of a log, without a server."""
+    """Create a context for reading trials without a server."""
     known: tuple[int, dict[str, tuple[str, ...]]] = (-1, {})
 
     def get_scalars() -> dict[str, tuple[str, ...]]:

@@ -1,4 +1,4 @@
-"""What is in a log, for people at a terminal or as JSON for programs."""
+"""List the files, corrupt records and tags of a log for ``tracklight inspect``, as text or JSON."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from tracklight.reader import Log
+from tracklight.reader.log import Log
 from tracklight.types import DamageInfo, FileInfo, Int64, Stamp, TagInfo
+from tracklight.util.html import format_count
 from tracklight.util.json_number import to_json_number
 from tracklight.util.memory import format_bytes
 
-# What is in a log, file by file and tag by tag: for people, or as JSON for programs.
-
-#: Runs, and for each the tags of it that are to be shown.
+#: The selected tags of each selected run.
 Selection = Mapping[str, Sequence[TagInfo]]
 
 _HEADINGS = (
@@ -28,30 +27,30 @@ _HEADINGS = (
     "first step",
     "last step",
     "last written",
-    "odd steps",
+    "step issues",
 )
 
-_RIGHT = frozenset({3, 4, 5})
+_RIGHT_ALIGNED = frozenset({3, 4, 5})
 
 
-def encode_listing(log: Log, chosen: Selection) -> bytes:
-    """The documented JSON; numbers that JSON has no word for are strings such as ``"NaN"``."""
+def encode_listing(log: Log, selection: Selection) -> bytes:
+    """Encode the listing as JSON, as documented in ``docs/cli.md``."""
     runs = {
         run: {
             "files": [_file_object(log, file) for file in log.files(run)],
             "tags": {info.tag: _tag_object(info) for info in tags},
         }
-        for run, tags in chosen.items()
+        for run, tags in selection.items()
     }
     return msgspec.json.format(msgspec.json.encode({"runs": runs}), indent=2)
 
 
-def iter_listing_lines(log: Log, chosen: Selection) -> Iterator[str]:
-    """The same for people."""
-    for run, tags in chosen.items():
+def iter_listing_lines(log: Log, selection: Selection) -> Iterator[str]:
+    """Format the listing for a terminal."""
+    for run, tags in selection.items():
         files = log.files(run)
         size = format_bytes(sum(file.bytes for file in files))
-        counts = f"{_count(len(tags), 'tag')}, {_count(len(files), 'file')}, {size}"
+        counts = f"{format_count(len(tags), 'tag')}, {format_count(len(files), 'file')}, {size}"
         yield f"{escape_unprintable(run)}  ({counts})"
         for file in files:
             yield from _iter_file_lines(_relative(log, file.path), file)
@@ -60,7 +59,7 @@ def iter_listing_lines(log: Log, chosen: Selection) -> Iterator[str]:
 
 
 def escape_unprintable(text: str) -> str:
-    """What a log says must not steer the terminal that it is shown on."""
+    """Escape control characters, so that names in a log cannot control the terminal."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
@@ -94,12 +93,12 @@ def _stamp_object(stamp: Stamp | None) -> dict[str, Any] | None:
 
 
 def _relative(log: Log, path: str) -> str:
-    """A file's path below the root that it was found under."""
+    """Return the path of a file relative to its root."""
     for root in sorted(log.roots, key=lambda root: len(root.path), reverse=True):
         if path.startswith(root.path.rstrip("/") + "/"):
             path = path[len(root.path.rstrip("/")) + 1 :]
             break
-        if path == root.path:  # one event file was given instead of a directory
+        if path == root.path:  # the root is a single event file
             path = os.path.basename(path)
             break
     return os.fsencode(path).decode("utf-8", "backslashreplace")
@@ -108,18 +107,14 @@ def _relative(log: Log, path: str) -> str:
 def _iter_file_lines(path: str, file: FileInfo) -> Iterator[str]:
     damage = f", {file.damaged:,} damaged" if file.damaged else ""
     size = format_bytes(file.bytes)
-    yield f"  {escape_unprintable(path)}  {size}, {_count(file.records, 'record')}{damage}"
-    yield from (f"    {_damage_words(place)}" for place in file.damage)
+    yield f"  {escape_unprintable(path)}  {size}, {format_count(file.records, 'record')}{damage}"
+    yield from (f"    {_describe_damage(damage)}" for damage in file.damage)
     if file.damaged > len(file.damage):
         yield f"    and {file.damaged - len(file.damage):,} more"
 
 
-def _damage_words(place: DamageInfo) -> str:
-    return f"byte {place.offset:,}: {place.reason} ({_count(place.size, 'byte')})"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+def _describe_damage(damage: DamageInfo) -> str:
+    return f"byte {damage.offset:,}: {damage.reason} ({format_count(damage.size, 'byte')})"
 
 
 def _tag_cells(log: Log, run: str, info: TagInfo, files: int) -> tuple[str, ...]:
@@ -131,24 +126,24 @@ def _tag_cells(log: Log, run: str, info: TagInfo, files: int) -> tuple[str, ...]
         f"{info.count:,}",
         str(first.step) if first else "-",
         str(last.step) if last else "-",
-        _clock(last.wall_time) if last else "-",
-        _odd_words(log, run, info, files),
+        _format_time(last.wall_time) if last else "-",
+        _describe_steps(log, run, info, files),
     )
 
 
-def _clock(wall_time: float) -> str:
+def _format_time(wall_time: float) -> str:
     try:
         return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(wall_time))
     except (ValueError, OverflowError, OSError):
         return str(wall_time)
 
 
-def _odd_words(log: Log, run: str, info: TagInfo, files: int) -> str:
-    # Within one file, steps that overwrite nothing rise: then only the first can tell anything.
+def _describe_steps(log: Log, run: str, info: TagInfo, files: int) -> str:
+    # In a single file without overwritten values, steps increase: only the first can be negative.
     if files == 1 and not info.overwritten and info.first and info.first.step >= 0:
         return ""
-    found = {"overwritten": info.overwritten, **_count_odd(log.tensors(run, info.tag).step)}
-    return ", ".join(f"{count:,} {name}" for name, count in found.items() if count)
+    counts = {"overwritten": info.overwritten, **_count_odd(log.tensors(run, info.tag).step)}
+    return ", ".join(f"{count:,} {name}" for name, count in counts.items() if count)
 
 
 def _count_odd(step: Int64) -> dict[str, int]:
@@ -160,14 +155,14 @@ def _count_odd(step: Int64) -> dict[str, int]:
 
 
 def _iter_table(rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
-    """Columns under their headings, each as wide as it must be."""
+    """Align the columns of a table under their headings."""
     table = [_HEADINGS, *rows]
     if len(table) == 1:
         return
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for row in table:
         cells = [
-            cell.rjust(width) if at in _RIGHT else cell.ljust(width)
-            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+            cell.rjust(width) if index in _RIGHT_ALIGNED else cell.ljust(width)
+            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
         ]
         yield ("  " + "  ".join(cells)).rstrip()

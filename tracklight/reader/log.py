@@ -1,4 +1,4 @@
-"""A log as Python programs read it, and one run of it."""
+"""`Log` and `RunView`: read access to a log directory and to one of its runs."""
 
 from __future__ import annotations
 
@@ -27,13 +27,12 @@ from tracklight.types import Delta, FileInfo, Kind, RunInfo, Series, TagInfo
 from tracklight.util import html
 
 if TYPE_CHECKING:
-    # The readers of graphs, meshes and hyperparameters are imported when they are first used: a
-    # program that reads scalars starts a third faster without them.
+    # Imported on first use: programs that read scalars start a third faster without them.
     from tracklight.reader.graph import Graph
     from tracklight.reader.hparams import HParamsReader, HParamsTable, Reduction
     from tracklight.reader.mesh import Mesh
 
-#: The method that reads each kind of value; the plugin decides where it has no kind of its own.
+#: The method that reads each kind of value, and each plugin that has no kind of its own.
 _METHODS = {
     Kind.SCALAR: "scalar",
     Kind.IMAGE: "images",
@@ -43,16 +42,15 @@ _METHODS = {
 }
 _PR_CURVES, _MESH = "pr_curves", "mesh"
 _PLUGIN_METHODS = {_PR_CURVES: "pr_curves", _MESH: "meshes"}
-
 _MAX_HTML_RUNS = 20
 _MAX_HTML_TAGS = 20
 
 
 class Log:
-    """A log as it was at the last `refresh`.
+    """A log directory, or several, as of the last `refresh`.
 
     A log is a collection of runs: ``len(log)``, ``"train" in log``, ``for name in log`` and
-    ``log["train"]`` do what they do for a dictionary. Close it, or use it in a ``with`` block.
+    ``log["train"]`` work as for a dictionary. Close it, or use it in a ``with`` block.
 
     Example:
         >>> with tracklight.open("logs") as log:
@@ -66,7 +64,7 @@ class Log:
         self._tags: dict[str, dict[str, TagInfo]] = {}
 
     def refresh(self) -> Delta:
-        """Read what was written since the last time.
+        """Read what was written since the last refresh.
 
         Returns:
             The names of the runs that were added, removed and changed.
@@ -80,14 +78,14 @@ class Log:
         return self._catalog.refresh()
 
     def watch(self, interval: float = 1.0, timeout: float | None = None) -> Iterator[LogChanges]:
-        """Follow the log: refresh it again and again, and yield what has changed.
+        """Refresh the log periodically and yield what has changed.
 
-        Nothing is yielded while nothing changes. What the log holds when the loop starts is not
+        Nothing is yielded while nothing changes. The contents at the time of the call are not
         reported.
 
         Args:
-            interval: Seconds between two refreshes.
-            timeout: End the loop after this many seconds without a change; None never does.
+            interval: Seconds between refreshes.
+            timeout: Stop after this many seconds without a change; by default never.
 
         Yields:
             The runs and tags that changed, and the new points of every series.
@@ -123,7 +121,7 @@ class Log:
             time.sleep(pause)
 
     def close(self) -> None:
-        """Close the files of the cache. The log cannot be read any more."""
+        """Close the cache files. The log cannot be read afterwards."""
         self._catalog.close()
 
     def __enter__(self) -> Log:
@@ -138,8 +136,8 @@ class Log:
         self.close()
 
     def __repr__(self) -> str:
-        places = ", ".join(root.path for root in self.roots)
-        return f"<Log of {places}: {len(self.runs):,} runs, {self.points:,} points>"
+        paths = ", ".join(root.path for root in self.roots)
+        return f"<Log of {paths}: {len(self.runs):,} runs, {self.points:,} points>"
 
     def _repr_html_(self) -> str:
         runs = self._get_runs()
@@ -162,7 +160,7 @@ class Log:
         return len(self._get_runs())
 
     def __bool__(self) -> bool:
-        """A log without runs is still a log."""
+        # Without this, an empty log would be false because of `__len__`.
         return True
 
     def __iter__(self) -> Iterator[str]:
@@ -175,7 +173,7 @@ class Log:
         """Return a view of one run, with the reading methods of the log.
 
         Raises:
-            UnknownRun: There is no such run; the message names the most similar one.
+            RunNotFoundError: There is no such run; the message names the most similar one.
 
         Example:
             >>> train = log["resnet/train"]
@@ -187,12 +185,12 @@ class Log:
 
     @property
     def catalog(self) -> Catalog:
-        """The index behind the log, for the parts of tracklight that use both."""
+        """The index behind the log, for internal use."""
         return self._catalog
 
     @property
     def roots(self) -> tuple[Root, ...]:
-        """The directories that the log is made of."""
+        """The log directories."""
         return self._catalog.roots
 
     @property
@@ -202,19 +200,19 @@ class Log:
 
     @property
     def points(self) -> int:
-        """How many scalar points there are in all runs, overwritten ones included."""
+        """The number of scalar points in all runs, including overwritten ones."""
         return sum(run.points for run in self._get_runs())
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """Sentences on what could not be listed or read."""
+        """Messages about files and directories that could not be read."""
         return self._catalog.problems
 
     def tags(self, run: str) -> dict[str, TagInfo]:
-        """Return what is known of every tag of a run, in natural order of the tags.
+        """Return information on every tag of a run, in natural order.
 
         Raises:
-            UnknownRun: There is no such run.
+            RunNotFoundError: There is no such run.
 
         Example:
             >>> log.tags("resnet/train")["loss"].count
@@ -226,7 +224,7 @@ class Log:
         """Return the event files of a run, in the order they were started.
 
         Raises:
-            UnknownRun: There is no such run.
+            RunNotFoundError: There is no such run.
 
         Example:
             >>> sum(file.damaged for file in log.files("resnet/train"))
@@ -235,12 +233,12 @@ class Log:
         return self._catalog.files(run)
 
     def scalar(self, run: str, tag: str) -> Series:
-        """Return all points of one tag as arrays that cannot be written to.
+        """Return all points of one scalar tag, as read-only arrays.
 
         Raises:
-            UnknownRun: There is no such run; the message names the most similar one.
-            UnknownTag: The run has no such tag; the message names the most similar one.
-            UsageError: The tag holds something else; the message names the method that reads it.
+            RunNotFoundError: There is no such run; the message names the most similar one.
+            TagNotFoundError: The run has no such tag; the message names the most similar one.
+            UsageError: The tag holds another kind of data; the message names the right method.
 
         Example:
             >>> loss = log.scalar("resnet/train", "loss")
@@ -256,41 +254,40 @@ class Log:
 
         Runs and tags are selected by name, by glob (``"lr*/train"``), by regular expression
         (``"re:loss$"`` or a compiled one), or by a list of these. A pattern that matches nothing is
-        reported by a `tracklight.errors.NoMatchWarning`.
+        reported as a `tracklight.errors.NoMatchWarning`.
 
         Args:
             run: The runs to include; None includes all.
             tag: The tags to include; None includes all.
-            overwritten: Whether to include points that were overwritten, with a column that marks
-                them.
+            overwritten: Whether to include overwritten points, marked in a column.
 
         Returns:
             A long table, one row per point. ``table.to_wide()`` pivots it.
 
         Raises:
-            UnknownRun: A plain name is not the name of a run.
-            UnknownTag: A plain name is not a tag of any of the runs.
+            RunNotFoundError: A plain name matches no run.
+            TagNotFoundError: A plain name matches no tag of the selected runs.
 
         Example:
             >>> log.scalars(run="resnet/*", tag=["loss", "re:^acc"]).to_pandas()
         """
-        chosen = self._select(run, tag, should_warn=True)
-        keys = [(name, info) for name, tags in chosen.items() for info in tags]
+        selection = self._select(run, tag, should_warn=True)
+        keys = [(name, info) for name, tags in selection.items() for info in tags]
         scalars = [(name, info.tag) for name, info in keys if info.kind is Kind.SCALAR]
         if keys and not scalars and tag is not None:
             kinds = ", ".join(sorted({str(info.kind) for _, info in keys}))
-            warn_caller(f"The selected tags hold no scalars but values of the kind {kinds}.")
+            warn_caller(f"The selected tags hold no scalars, but values of kind {kinds}.")
         series = [self._catalog.scalar(*key) for key in scalars]
         if not overwritten:
             series = [one.without_overwritten() for one in series]
         return Table(series, overwritten=overwritten)
 
     def select(self, run: NameFilter = None, tag: NameFilter = None) -> dict[str, list[TagInfo]]:
-        """Return the selected tags of every selected run; arguments are those of `scalars`.
+        """Return the selected tags of every selected run; see `scalars` for the arguments.
 
         Raises:
-            UnknownRun: A plain name is not the name of a run.
-            UnknownTag: A plain name is not a tag of any of the runs.
+            RunNotFoundError: A plain name matches no run.
+            TagNotFoundError: A plain name matches no tag of the selected runs.
 
         Example:
             >>> {run: [info.tag for info in tags] for run, tags in log.choose(tag="*loss").items()}
@@ -311,13 +308,13 @@ class Log:
             partial(report, "run", self),
         )
         known = dict.fromkeys(name for run in runs for name in self._get_tags(run))
-        only = runs[0] if len(runs) == 1 else None
+        single_run = runs[0] if len(runs) == 1 else None
         wanted = frozenset(
             select_names(
                 tag,
                 known,
-                lambda name: TagNotFoundError(only, name, known),
-                # Without a run there is no tag either, which needs no second warning.
+                lambda name: TagNotFoundError(single_run, name, known),
+                # Without a run there are no tags either; one warning is enough.
                 partial(report, "tag", known) if runs else lambda pattern: None,
             )
         )
@@ -330,7 +327,7 @@ class Log:
         """Return images as encoded files, one or more at each step.
 
         Raises:
-            UnknownRun, UnknownTag, UsageError: As for `scalar`.
+            RunNotFoundError, TagNotFoundError, UsageError: As for `scalar`.
 
         Example:
             >>> log.images("resnet/train", "input")[-1].to_arrays()[0].shape
@@ -342,7 +339,7 @@ class Log:
         """Return audio clips as encoded files, one or more at each step.
 
         Raises:
-            UnknownRun, UnknownTag, UsageError: As for `scalar`.
+            RunNotFoundError, TagNotFoundError, UsageError: As for `scalar`.
 
         Example:
             >>> log.audio("tts", "sample")[-1].sample_rate
@@ -351,10 +348,10 @@ class Log:
         return self._read_values(run, tag, Kind.AUDIO)
 
     def text(self, run: str, tag: str) -> Values[NDArray[np.object_]]:
-        """Return strings, an array of them at each step; of rank 0 for a plain text.
+        """Return text, an array of strings at each step; rank 0 for a single string.
 
         Raises:
-            UnknownRun, UnknownTag, UsageError: As for `scalar`.
+            RunNotFoundError, TagNotFoundError, UsageError: As for `scalar`.
 
         Example:
             >>> log.text("translate", "sample")[-1].item()
@@ -366,7 +363,7 @@ class Log:
         """Return histograms, each as bucket edges and counts.
 
         Raises:
-            UnknownRun, UnknownTag, UsageError: As for `scalar`.
+            RunNotFoundError, TagNotFoundError, UsageError: As for `scalar`.
 
         Example:
             >>> log.histograms("resnet/train", "weights")[-1].counts.sum()
@@ -378,11 +375,11 @@ class Log:
         """Return precision-recall curves, one at each step.
 
         Raises:
-            UnknownRun, UnknownTag, UsageError: As for `scalar`.
+            RunNotFoundError, TagNotFoundError, UsageError: As for `scalar`.
 
         Example:
             >>> curve = log.pr_curves("classifier", "cats")[-1]
-            >>> curve.measures.average_precision, curve.precision[0]
+            >>> curve.metrics.average_precision, curve.precision[0]
             (0.91, 0.5)
         """
         self._check_plugin(run, tag, _PR_CURVES)
@@ -394,11 +391,11 @@ class Log:
 
         Args:
             run: The run.
-            tag: The name that the mesh was logged by, or the tag of one of its series
+            tag: The name of the mesh, or the tag of one of its parts
                 (``<name>_VERTEX``, ``<name>_FACE``, ``<name>_COLOR``).
 
         Raises:
-            UnknownRun, UnknownTag, UsageError: As for `scalar`.
+            RunNotFoundError, TagNotFoundError, UsageError: As for `scalar`.
 
         Example:
             >>> log.meshes("shapes", "cube")[-1].vertices.shape
@@ -417,20 +414,20 @@ class Log:
         name = tag if tag in names else split_mesh_tag(tag)[0]
         if name not in names:
             self._check_plugin(run, tag, _MESH, known=names)
-        moments = join_mesh_parts(locate_mesh_parts(self._catalog, run, name))
-        return Values(MeshRows(run, name, moments), partial(read_mesh, self._catalog, moments))
+        steps = join_mesh_parts(locate_mesh_parts(self._catalog, run, name))
+        return Values(MeshRows(run, name, steps), partial(read_mesh, self._catalog, steps))
 
     def graph(self, run: str, tag: str | None = None) -> Graph:
-        """Return a logged graph as nodes and edges; the last one if there are several steps.
+        """Return a logged graph as nodes and edges; the last one if there are several.
 
         Args:
             run: The run.
-            tag: The tag of the graph. Without one, the graph of the run itself is returned, or if
-                it has none, its first graph.
+            tag: The tag of the graph; by default the graph of the run itself, or else the first
+                graph of the run.
 
         Raises:
             LogError: The run has no graph.
-            UnknownRun, UnknownTag, UsageError: As for `scalar`.
+            RunNotFoundError, TagNotFoundError, UsageError: As for `scalar`.
             FormatError: The graph is damaged.
 
         Example:
@@ -442,11 +439,11 @@ class Log:
 
         tags = self._get_tags(run)
         if tag is None:
-            found = [info for info in tags.values() if info.plugin in GRAPH_PARSERS]
-            if not found:
+            graphs = [info for info in tags.values() if info.plugin in GRAPH_PARSERS]
+            if not graphs:
                 raise LogError(f'Run "{run}" has no graph.')
             order = [*GRAPH_PARSERS]
-            info = min(found, key=lambda info: order.index(info.plugin))
+            info = min(graphs, key=lambda info: order.index(info.plugin))
         else:
             self._check_plugin(run, tag, *GRAPH_PARSERS)
             info = tags[tag]
@@ -456,21 +453,21 @@ class Log:
     def hparams(self, metrics: NameFilter = None, *, reduce: Reduction = "last") -> HParamsTable:
         """Return the hyperparameters of all trials, with their metrics, status and times.
 
-        Hyperparameters are found in the records of TensorBoard's HParams API and its counterparts
-        in PyTorch, Keras and tracklight, and where there are none in ``hparams.yaml``,
-        ``config.json`` and similar files beside the runs.
+        Hyperparameters are read from the records of the HParams APIs of TensorBoard, PyTorch,
+        Keras and tracklight, or else from ``hparams.yaml``, ``config.json`` and similar files
+        beside the runs.
 
         Args:
-            metrics: The metrics to include, selected as tags are in `scalars`; None includes all
-                scalars of the trials' runs. A metric is named by its tag, after the run below the
-                trial that logged it, if that is another one: ``"validation/epoch_loss"``.
-            reduce: Which value of a metric to take: the last, the lowest or the highest.
+            metrics: The metrics to include, selected like the tags in `scalars`; None includes all
+                scalars of the trials. If a run below the trial logged the metric, its name is
+                prefixed with that run: ``"validation/epoch_loss"``.
+            reduce: Which value of a metric to use: ``"last"``, ``"min"`` or ``"max"``.
 
         Returns:
             A table with one row per trial.
 
         Raises:
-            UsageError: A plain name is not a metric of any trial.
+            UsageError: A plain name matches no metric.
 
         Example:
             >>> table = log.hparams(metrics="accuracy", reduce="max")
@@ -483,7 +480,7 @@ class Log:
         """Return the hyperparameters of a run: its own, or those of the trial it belongs to.
 
         Raises:
-            UnknownRun: There is no such run.
+            RunNotFoundError: There is no such run.
 
         Example:
             >>> log.run_hparams("sweep/3/train")
@@ -493,14 +490,13 @@ class Log:
         return self._hparams_reader.read_run(run)
 
     def tensors(self, run: str, tag: str) -> Values[NDArray[Any]]:
-        """Return the arrays of any tag, whichever plugin it belongs to.
+        """Return the values of any tag as arrays, whichever plugin it belongs to.
 
-        A number comes as an array of rank 0, a graph as an array of one string of bytes. What
-        plugins keep in the metadata of a tag is not in its arrays: those of hyperparameters are
-        empty, use `hparams`.
+        A number is an array of rank 0, a graph an array with one bytes object. Data that plugins
+        store in the metadata of a tag is not included: for hyperparameters, use `hparams`.
 
         Raises:
-            UnknownRun, UnknownTag: As for `scalar`.
+            RunNotFoundError, TagNotFoundError: As for `scalar`.
 
         Example:
             >>> log.tensors("resnet/train", "attention")[-1].shape
@@ -531,7 +527,8 @@ class Log:
         found = tags[tag].kind
         if kind not in (found, Kind.TENSOR):
             raise UsageError(
-                f'"{tag}" in run "{run}" is of kind {found}, not {kind}; {_suggest_method(tags[tag])}'
+                f'"{tag}" in run "{run}" is of kind {found}, not {kind}; '
+                f"{_suggest_method(tags[tag])}"
             )
 
     def _check_plugin(
@@ -556,13 +553,13 @@ class Log:
         return rows, partial(self._read_row, rows, kind)
 
     def _read_row(self, rows: LoggedRows, kind: Kind, row: int) -> Any:
-        place = rows.find_located_index(row)
-        if place is None:
+        index = rows.find_located_index(row)
+        if index is None:
             if kind is not Kind.TENSOR:
-                raise FormatError(f"a plain number is no {kind}")
+                raise FormatError(f"expected a value of kind {kind}, but found a number")
             return np.asarray(rows.points.value[row])
-        data = self._catalog.read(rows.located, place)
-        content = rows.located.content[place]
+        data = self._catalog.read(rows.located, index)
+        content = rows.located.content[index]
         if content == Content.RUN_METADATA:
             return np.array([proto.parse("TaggedRunMetadata", data).run_metadata], object)
         if content >= Content.GRAPH:
@@ -576,8 +573,8 @@ class Log:
 class RunView:
     """One run of a log: ``log["train"].scalar("loss")`` is ``log.scalar("train", "loss")``.
 
-    It is a collection of tags: ``len(run)``, ``"loss" in run`` and ``for tag in run`` work. The
-    view holds no data, so that it stays current when the log is refreshed.
+    A run is a collection of tags: ``len(run)``, ``"loss" in run`` and ``for tag in run`` work. The
+    view holds no data and reflects every refresh of the log.
 
     Example:
         >>> train = log["resnet/train"]
@@ -593,7 +590,7 @@ class RunView:
         return len(self.tags())
 
     def __bool__(self) -> bool:
-        """A run without tags is still a run."""
+        # Without this, a run without tags would be false because of `__len__`.
         return True
 
     def __iter__(self) -> Iterator[str]:
@@ -687,7 +684,7 @@ def _suggest_method(info: TagInfo) -> str:
 
 
 def _freeze(series: Series) -> Series:
-    """The same arrays, but read-only: they may be those of the index."""
+    """Return the series with read-only arrays, because they may belong to the index."""
     columns = [
         getattr(series, name).view() for name in ("step", "wall_time", "value", "overwritten")
     ]

@@ -1,4 +1,4 @@
-"""Meshes: vertices with the faces and colors that were logged for them."""
+"""Meshes: vertices with their faces and colors."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Mesh:
 
     Attributes:
         vertices: ``[batch, points, 3]``.
-        faces: ``[batch, faces, 3]``, indexes of vertices; None for a cloud of points.
-        colors: ``[batch, points, 3]``; None if none were logged.
-        config: The three.js settings (camera, lights, material) logged with it.
+        faces: ``[batch, faces, 3]``, indexes of vertices; None for a point cloud.
+        colors: ``[batch, points, 3]``; None if there are none.
+        config: The three.js settings (camera, lights, material) logged with the mesh.
     """
 
     vertices: NDArray[Any]
@@ -42,20 +42,22 @@ class Mesh:
 class MeshRows:
     """The steps at which any part of a mesh was logged."""
 
-    def __init__(self, run: str, tag: str, moments: MeshSteps) -> None:
+    def __init__(self, run: str, tag: str, steps: MeshSteps) -> None:
         self.run, self.tag = run, tag
-        self.moments = moments
-        self.step: Int64 = moments.step
-        self.wall_time: Float64 = moments.wall_time
-        self.overwritten: Bool = np.zeros(len(moments), np.bool_)
+        self._steps = steps
+        self.step: Int64 = steps.step
+        self.wall_time: Float64 = steps.wall_time
+        self.overwritten: Bool = np.zeros(len(steps), np.bool_)
 
     def write_order(self) -> Int64:
-        return np.arange(len(self.moments))
+        return np.arange(len(self._steps))
 
 
-def read_mesh(catalog: Catalog, moments: MeshSteps, row: int) -> Mesh:
-    """Read a mesh at one step; parts logged less often are those of the last step before it."""
-    parts = read_mesh_parts(lambda located, at: read_mesh_part(catalog, located, at), moments[row])
+def read_mesh(catalog: Catalog, steps: MeshSteps, row: int) -> Mesh:
+    """Read the mesh at one step, with the latest faces and colors logged until then."""
+    parts = read_mesh_parts(
+        lambda located, index: read_mesh_part(catalog, located, index), steps[row]
+    )
     base = parts.get(MeshContent.VERTEX)
     if base is None:
         raise FormatError("the mesh has no vertices")

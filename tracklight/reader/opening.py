@@ -1,4 +1,4 @@
-"""`open` reads a log directory and returns a `Log`."""
+"""`open`: read a log directory and return a `Log`."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ def open(
     memory: str | int = "2GB",
     missing_ok: bool = False,
 ) -> Log:
-    """Read a log directory, or several.
+    """Open a log directory, or several, and read it.
 
     Args:
         logdir: A directory, an event file or a URL; several of them as ``"a:logs/a,b:logs/b"``, a
             list, or a mapping from names to paths.
-        include: Globs over run names; only runs that match one of them are read.
-        exclude: Globs over run names; runs that match one of them are not read.
-        cache: Whether to keep what was read in the user's cache folder, so that the next call reads
-            only what is new; or another folder to keep it in.
-        memory: How much memory points may take; points beyond this are kept on disk.
-        missing_ok: Whether the directory may not exist yet. The log is then empty until a later
-            `Log.refresh` finds it.
+        include: Patterns for run names; only matching runs are read.
+        exclude: Patterns for run names; matching runs are skipped.
+        cache: Whether to store the index in the user's cache directory, so that the next call reads
+            only new data; or the directory to store it in.
+        memory: Memory limit for points; points beyond it are kept on disk.
+        missing_ok: Whether to accept a directory that does not exist yet. The log is empty until a
+            later `Log.refresh` finds it.
 
     Returns:
         The log. Close it, or use it in a ``with`` block.
 
     Raises:
-        LogdirNotFoundError: The directory does not exist. It is also a ``FileNotFoundError``.
-        UsageError: An argument makes no sense.
+        LogdirNotFoundError: The directory does not exist; a subclass of ``FileNotFoundError``.
+        UsageError: An argument is invalid.
 
     Example:
         >>> log = tracklight.open("logs")
@@ -85,10 +85,9 @@ def _check_roots_exist(roots: Iterable[Root]) -> None:
 
 
 def _shorten(path: str) -> str:
-    """Make a path below the working directory relative, as the user has probably written it."""
+    """Make a path below the working directory relative."""
     return path.removeprefix(os.getcwd() + os.sep)
 
 
 def _as_tuple(patterns: str | Iterable[str]) -> tuple[str, ...]:
-    """A single glob, and not each of its letters."""
     return (patterns,) if isinstance(patterns, str) else tuple(patterns)

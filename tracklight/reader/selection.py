@@ -14,7 +14,7 @@ from tracklight.logdir.names import REGEX_PREFIX, compile_glob, compile_pattern,
 
 NamePattern = str | re.Pattern[str]
 
-#: A name, a glob, ``re:`` and a regular expression, a compiled one, several of these, or all.
+#: A name, a glob, ``re:REGEX``, a compiled regular expression, several of these, or None for all.
 NameFilter = NamePattern | Iterable[NamePattern] | None
 
 _MAX_NAMED = 3
@@ -27,51 +27,51 @@ def select_names(
     make_error: Callable[[str], TracklightError],
     on_no_match: Callable[[str], None] = lambda pattern: None,
 ) -> tuple[str, ...]:
-    """Return the names that are selected, in the order in which they are given.
+    """Return the selected names, in the order of ``names``.
 
     A regular expression may match anywhere in a name; a glob must match all of it.
 
     Args:
-        choice: What to select; None selects all names.
+        name_filter: Which names to select; None selects all.
         names: The names to select from.
-        unknown: Makes the error for a plain name that does not exist.
-        unmatched: Called with each pattern that matches no name, which is not an error.
+        make_error: Creates the error for a plain name that does not exist.
+        on_no_match: Called with each pattern that matches no name, which is not an error.
     """
     names = tuple(dict.fromkeys(names))
     if name_filter is None:
         return names
-    choosers = [name_filter] if isinstance(name_filter, str | re.Pattern) else list(name_filter)
+    patterns = [name_filter] if isinstance(name_filter, str | re.Pattern) else list(name_filter)
     known = frozenset(names)
     selected: set[str] = set()
-    for chooser in choosers:
-        if isinstance(chooser, str) and chooser in known:
-            selected.add(chooser)
+    for pattern in patterns:
+        if isinstance(pattern, str) and pattern in known:
+            selected.add(pattern)
             continue
-        match = _compile(chooser, make_error)
-        found = [name for name in names if match(name)]
-        if not found:
-            on_no_match(chooser if isinstance(chooser, str) else chooser.pattern)
-        selected.update(found)
+        matches = _compile(pattern, make_error)
+        matching = [name for name in names if matches(name)]
+        if not matching:
+            on_no_match(pattern if isinstance(pattern, str) else pattern.pattern)
+        selected.update(matching)
     return tuple(name for name in names if name in selected)
 
 
 def _compile(
-    chooser: NamePattern, unknown: Callable[[str], TracklightError]
+    pattern: NamePattern, make_error: Callable[[str], TracklightError]
 ) -> Callable[[str], object]:
-    if isinstance(chooser, re.Pattern):
-        return chooser.search
-    if is_plain_name(chooser):
-        raise unknown(chooser)
-    return compile_pattern(chooser)
+    if isinstance(pattern, re.Pattern):
+        return pattern.search
+    if is_plain_name(pattern):
+        raise make_error(pattern)
+    return compile_pattern(pattern)
 
 
 def warn_no_match(noun: str, pattern: str, known: Sequence[str]) -> None:
-    """Warn that a pattern matches no run or no tag, and name those that come close."""
+    """Warn that a pattern matches nothing, and suggest similar names."""
     warn_caller(f'No {noun} matches "{pattern}". {_suggest_names(noun, pattern, known)}')
 
 
 def warn_caller(message: str) -> None:
-    """Issue a warning that points at the caller's line outside of this package."""
+    """Issue a NoMatchWarning that points at the calling line outside of this package."""
     frame, level = sys._getframe(1), 2
     while frame.f_back and frame.f_code.co_filename.startswith(_PACKAGE):
         frame, level = frame.f_back, level + 1
@@ -80,14 +80,14 @@ def warn_caller(message: str) -> None:
 
 def _suggest_names(noun: str, pattern: str, known: Sequence[str]) -> str:
     if not known:
-        return f"There are no {noun}s to choose from."
+        return f"There are no {noun}s."
     deeper = re.sub(r"\*+", "**", pattern)
     if not pattern.startswith(REGEX_PREFIX) and deeper != pattern and "*" in pattern:
         match = compile_glob(deeper).fullmatch
         if any(match(name) for name in known):
             return f'"*" does not match "/"; did you mean "{deeper}"?'
-    words = re.sub(r"[*?\[\]^$]+", "", pattern.removeprefix(REGEX_PREFIX))
-    nearest = list_similar_names(words, known, limit=_MAX_NAMED, cutoff=0.3)
+    text = re.sub(r"[*?\[\]^$]+", "", pattern.removeprefix(REGEX_PREFIX))
+    nearest = list_similar_names(text, known, limit=_MAX_NAMED, cutoff=0.3)
     if nearest:
         return f"Similar {noun}s: {_quote(nearest)}."
     more = ", …" if len(known) > _MAX_NAMED else ""

@@ -1,4 +1,4 @@
-"""Columns of one length, and their conversion to pandas, Polars and Arrow.
+"""`Table`, `WideTable` and their base `Frame`: columns that convert to pandas, Polars and Arrow.
 
 Every table of the reading API is a `Frame`. Wall times are seconds as NumPy arrays and become
 timezone-aware datetimes (UTC) in the other libraries.
@@ -29,20 +29,20 @@ _MAX_HTML_COLUMNS = 20
 
 @dataclass(frozen=True, eq=False)
 class CategoryColumn:
-    """A column that repeats few names: each once, and a code for every row."""
+    """A column with few distinct strings: the categories, and the code of every row."""
 
     categories: list[str]
     codes: Int32
 
     @classmethod
     def repeat(cls, names: Sequence[str], lengths: Sequence[int]) -> CategoryColumn:
-        """The first name as often as the first length says, then the second, and so on."""
+        """Repeat each name as often as its length says."""
         numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
         codes = np.array([numbers[name] for name in names], np.int32)
         return cls(list(numbers), np.repeat(codes, lengths))
 
     def to_unicode(self) -> list[str]:
-        """The names for libraries that store UTF-8; names of directories may be any bytes."""
+        """Return the categories as valid Unicode; directory names may hold any bytes."""
         return [
             name.encode("utf-8", "backslashreplace").decode("utf-8") for name in self.categories
         ]
@@ -53,7 +53,7 @@ class CategoryColumn:
 
 @dataclass(frozen=True, eq=False)
 class TimeColumn:
-    """A column of wall times in seconds; NaN where there is none."""
+    """A column of wall times in seconds; missing values are NaN."""
 
     seconds: Float64
 
@@ -63,7 +63,7 @@ class TimeColumn:
 
 @dataclass(frozen=True, eq=False)
 class ObjectColumn:
-    """A column of Python values, None where there is none."""
+    """A column of Python values; missing values are None."""
 
     values: list[Any]
     type: Literal["bool", "string", "mixed"]
@@ -72,7 +72,7 @@ class ObjectColumn:
         return len(self.values)
 
     def to_text(self) -> list[str | None]:
-        """The values of a mixed column for libraries that want one type in a column."""
+        """Convert a mixed column to strings, for libraries that need one type per column."""
         return [None if value is None else str(value) for value in self.values]
 
 
@@ -82,7 +82,7 @@ Column = CategoryColumn | TimeColumn | ObjectColumn | NDArray[Any]
 class Frame:
     """Columns of one length, by name."""
 
-    #: What a row is called in ``repr``.
+    #: Name of a row in ``repr``.
     _noun = "row"
 
     def __init__(self, columns: Mapping[str, Column], index: Sequence[str] = ()) -> None:
@@ -91,7 +91,7 @@ class Frame:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of the columns."""
+        """The column names."""
         return tuple(self._columns)
 
     def __len__(self) -> int:
@@ -107,8 +107,8 @@ class Frame:
             return _to_array(self._columns[column])
         except KeyError:
             nearest = list_similar_names(str(column), self._columns)
-            advice = f'; did you mean "{nearest[0]}"?' if nearest else ""
-            raise KeyError(f'no column "{column}"{advice}') from None
+            hint = f'; did you mean "{nearest[0]}"?' if nearest else ""
+            raise KeyError(f'no column "{column}"{hint}') from None
 
     def __repr__(self) -> str:
         columns = [*self.columns[:10], *(["…"] if len(self.columns) > 10 else [])]
@@ -139,7 +139,7 @@ class Frame:
             A frame in which names are categories and wall times are datetimes in UTC.
 
         Raises:
-            MissingExtra: pandas is not installed.
+            MissingDependencyError: pandas is not installed.
 
         Example:
             >>> frame = log.scalars(tag="loss").to_pandas()
@@ -157,7 +157,7 @@ class Frame:
             A frame in which names are enums and wall times are datetimes in UTC.
 
         Raises:
-            MissingExtra: Polars is not installed.
+            MissingDependencyError: Polars is not installed.
 
         Example:
             >>> log.scalars(tag="loss").to_polars().group_by("run").agg(pl.col("value").min())
@@ -175,7 +175,7 @@ class Frame:
             A table in which names are dictionary-encoded and wall times are timestamps in UTC.
 
         Raises:
-            MissingExtra: pyarrow is not installed.
+            MissingDependencyError: pyarrow is not installed.
 
         Example:
             >>> pyarrow.parquet.write_table(log.scalars().to_arrow(), "scalars.parquet")
@@ -246,13 +246,11 @@ def _to_arrow(pa: Any, column: Column) -> Any:
 
 
 def check_one_of(name: str, value: str, allowed: Sequence[str]) -> None:
-    """Raise a UsageError if an argument is none of the allowed words."""
+    """Raise UsageError if the value of an argument is not allowed."""
     if value not in allowed:
-        words = ", ".join(f'"{word}"' for word in allowed)
-        raise UsageError(f'{name}="{value}" is not one of {words}')
+        options = ", ".join(f'"{option}"' for option in allowed)
+        raise UsageError(f'{name}="{value}" is not one of {options}')
 
-
-# Points of many series as one table: long, or wide with a column per series.
 
 WideColumns = Literal["tag", "run", "run/tag"]
 
@@ -302,7 +300,7 @@ class Table(Frame):
             A table that converts to pandas, Polars and Arrow like this one.
 
         Raises:
-            UsageError: ``columns="run"`` was asked for, but the table has several tags.
+            UsageError: ``columns="run"`` was given for a table of several tags.
 
         Example:
             >>> log.scalars(run="resnet/train").to_wide().to_pandas()[["loss", "accuracy"]].plot()
@@ -326,7 +324,7 @@ class Table(Frame):
 class WideTable(Frame):
     """Scalars with one row per step, or per run and step, and one column per series or tag.
 
-    In pandas the columns ``run`` and ``step`` are the index, so that the frame plots as it is.
+    In pandas the columns ``run`` and ``step`` are the index, so that ``plot()`` works directly.
     """
 
 
@@ -355,13 +353,13 @@ def _pivot(series: Sequence[Series], labels: Sequence[str], *, by_run: bool) -> 
 def _fill(
     series: Sequence[Series], labels: Sequence[str], row_of: Int64, rows: int
 ) -> dict[str, NDArray[Any]]:
-    """One column per label; integers stay integers where no row is missing."""
-    places: dict[str, list[tuple[Int64, NDArray[Any]]]] = {}
+    """Return one column per label; integers stay integers where no row is missing."""
+    parts_by_label: dict[str, list[tuple[Int64, NDArray[Any]]]] = {}
     bounds = pairwise(accumulate((len(one) for one in series), initial=0))
     for label, one, (start, stop) in zip(labels, series, bounds, strict=True):
-        places.setdefault(label, []).append((row_of[start:stop], one.value))
+        parts_by_label.setdefault(label, []).append((row_of[start:stop], one.value))
     cells: dict[str, NDArray[Any]] = {}
-    for label, parts in places.items():
+    for label, parts in parts_by_label.items():
         values = _join_values([value for _, value in parts])
         where = np.concatenate([rows_of for rows_of, _ in parts])
         is_full = len(np.unique(where)) == rows
@@ -372,7 +370,7 @@ def _fill(
 
 
 def _name_series(series: Sequence[Series]) -> list[str]:
-    """``run/tag``; the run ``a`` with the tag ``b/c`` must not be taken for ``a/b`` with ``c``."""
+    """Return ``run/tag``, or ``run: tag`` where that is ambiguous: ``a/b/c`` has two readings."""
     names = [f"{one.run}/{one.tag}" for one in series]
     counts = Counter(names)
     pairs = zip(series, names, strict=True)
@@ -384,7 +382,7 @@ def _join(columns: Sequence[NDArray[Any]], kind: type[np.generic]) -> NDArray[An
 
 
 def _join_values(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """Integers stay what they are as long as no other kind of number is beside them."""
+    """Join columns of values; they become float64 unless all have the same type."""
     columns = [column for column in columns if len(column)]
     kind = np.float64 if len({column.dtype for column in columns}) != 1 else columns[0].dtype.type
     return _join([column.astype(kind, copy=False) for column in columns], kind)

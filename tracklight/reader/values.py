@@ -1,4 +1,4 @@
-"""The values of a tag that are not plain numbers: listed at once, read when they are looked at."""
+"""`Values`: the images, texts, histograms or tensors of one tag, decoded on access."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MAX_HTML_VALUES = 3
 
 
 class ValueRows(Protocol):
-    """When the values of one tag were logged; what reads them knows where they are."""
+    """The steps and times of the values of one tag. The function that reads them knows the rest."""
 
     @property
     def run(self) -> str: ...
@@ -30,11 +30,11 @@ class ValueRows(Protocol):
     @property
     def overwritten(self) -> Bool: ...
     def write_order(self) -> Int64:
-        """The order in which the rows were written."""
+        """Return the row numbers in the order in which they were written."""
 
 
 class LoggedRows:
-    """The rows of one tag: some may be scalar points in the index, the others are in files."""
+    """The rows of one tag: scalar points in the index, then values located in event files."""
 
     def __init__(self, points: Series, others: ValueLocations) -> None:
         self.points = points
@@ -45,13 +45,13 @@ class LoggedRows:
         self.overwritten: Bool = np.concatenate([points.overwritten, others.overwritten])
 
     def write_order(self) -> Int64:
-        """The order written. Where a tag has both sorts, only the clock knows it."""
+        """Return the write order. Points and located values are ordered by wall time."""
         if len(self.points) and len(self.located):
             return np.argsort(self.wall_time, kind="stable")
         return np.arange(len(self.step))
 
     def find_located_index(self, row: int) -> int | None:
-        """Which of the values in files a row is; None for a point."""
+        """Return the index of a row among the located values; None for a point."""
         return row - len(self.points) if row >= len(self.points) else None
 
 
@@ -69,11 +69,11 @@ class Values(Sequence[Item]):
     """
 
     def __init__(
-        self, rows: ValueRows, read: Callable[[int], Item], chosen: Int64 | None = None
+        self, rows: ValueRows, read: Callable[[int], Item], selected: Int64 | None = None
     ) -> None:
         self._rows = rows
         self._read = read
-        self._selected = rows.write_order() if chosen is None else chosen
+        self._selected = rows.write_order() if selected is None else selected
         self.run, self.tag = rows.run, rows.tag
         self.step: Int64 = rows.step[self._selected]
         self.wall_time: Float64 = rows.wall_time[self._selected]
@@ -111,7 +111,7 @@ class Values(Sequence[Item]):
         return html.render_block(
             f"{self.tag} ({self.run}): {html.format_count(len(self), 'value')}",
             html.render_table(("step", "wall time", "value"), rows),
-            html.render_note(f"the last {len(rows)} are shown") if first else "",
+            html.render_note(f"showing the last {len(rows)}") if first else "",
         )
 
     def _preview(self, at: int) -> str:
@@ -125,16 +125,16 @@ class Values(Sequence[Item]):
         return html.Markup(own()) if own is not None else repr(value)
 
     def without_overwritten(self) -> Values[Item]:
-        """Return the values that were not overwritten: their steps rise."""
+        """Return the values that were not overwritten; their steps increase."""
         return Values(self._rows, self._read, self._selected[~self.overwritten])
 
     def at(self, step: int) -> Item:
-        """Return the value that was written last for a step.
+        """Return the last value written for a step.
 
         Raises:
             LogError: No value was logged at this step.
         """
-        found = np.flatnonzero(self.step == step)
-        if not len(found):
+        matching = np.flatnonzero(self.step == step)
+        if not len(matching):
             raise LogError(f'"{self.tag}" in run "{self.run}" has no value at step {step}')
-        return self[int(found[-1])]
+        return self[int(matching[-1])]

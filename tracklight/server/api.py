@@ -1,13 +1,18 @@
-"""What lies in a log directory in which no run was found, so that the page can say it."""
+"""The server's own routes below ``api/v1/``: status, runs, tags, files, blobs and the run table.
+
+Dashboards have routes of their own (`tracklight.server.plugins`), as have notes
+(`tracklight.server.notes`) and live updates (`tracklight.server.events`).
+
+A cursor in a response is always taken before the index is read: a change between the two is then
+reported twice, never missed.
+"""
 
 from __future__ import annotations
 
 import math
 import os
-import secrets
 import threading
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Literal
@@ -25,17 +30,7 @@ from tracklight.index.event_file import compute_value_key
 from tracklight.logdir.names import natural_key
 from tracklight.logdir.roots import is_url
 from tracklight.plugin import Route
-from tracklight.server.alerts.monitor import AlertService, AlertsResponse
 from tracklight.server.events import LiveUpdates, LoadStatus
-from tracklight.server.notes import (
-    AlertRule,
-    Annotation,
-    ChartLayout,
-    NotesDocument,
-    NotesStore,
-    RunNote,
-    RunNoteUpdate,
-)
 from tracklight.server.plugins import DashboardRegistry
 from tracklight.server.source import (
     FileRow,
@@ -53,11 +48,32 @@ from tracklight.types import Bool, Float64, Int64, Kind, SeriesSummary, ValueLoc
 from tracklight.util.json_number import JsonNumber, to_json_number
 from tracklight.util.lru_cache import LruCache
 
-_MAX_ENTRIES = 1000
+_MAX_PROBED_ENTRIES = 1000
+_MAX_PROBED_EXAMPLES = 3
+
+
+# ---- status, runs, tags, files
+
+
+class HealthResponse(msgspec.Struct):
+    """``failing`` while the log cannot be read; it is retried, so a restart does not help."""
+
+    status: Literal["ok", "loading", "failing"]
+    version: str
+
+
+def create_health_route(refresher: Refresher) -> Route:
+    def health(_: Empty) -> HealthResponse:
+        """Return the state of the server; needs no token."""
+        if refresher.failure is not None:
+            return HealthResponse("failing", tracklight.__version__)
+        return HealthResponse("loading" if refresher.is_loading else "ok", tracklight.__version__)
+
+    return Route("health", Empty, health, "GET")
 
 
 class LogdirProbe(msgspec.Struct):
-    """A log directory as the file system shows it; ``entries`` is null where that is not local."""
+    """What a log directory contains; ``entries`` is null if it is not local."""
 
     path: str
     exists: bool
@@ -65,38 +81,34 @@ class LogdirProbe(msgspec.Struct):
     examples: list[str]
 
 
-def probe_logdir(path: str) -> LogdirProbe:
-    """Look into the log directory ``path``, one level deep and not beyond a thousand entries."""
-    if is_url(path):
-        return LogdirProbe(to_valid_unicode(path), True, None, [])
-    place = Path(path).absolute()
-    try:
-        with os.scandir(place) as entries:
-            names = sorted(entry.name for entry in islice(entries, _MAX_ENTRIES))
-    except OSError:
-        return LogdirProbe(to_valid_unicode(str(place)), False, 0, [])
-    examples = [to_valid_unicode(name) for name in names[:3]]
-    return LogdirProbe(to_valid_unicode(str(place)), True, len(names), examples)
-
-
-# What the server itself answers under ``api/``; dashboards answer for themselves.
-
-
 class RootRow(msgspec.Struct):
-    """A log directory that is watched."""
+    """A log directory."""
 
     name: str
     path: str
 
 
 class StatusResponse(msgspec.Struct):
-    """``found`` is what lies in the log directories, said only while there is no run."""
+    """The state of the log; ``directories`` is given only while there are no runs."""
 
     version: str
     cursor: str
     roots: list[RootRow]
     status: LoadStatus
-    found: list[LogdirProbe]
+    directories: list[LogdirProbe]
+
+
+class DashboardRow(msgspec.Struct):
+    """A dashboard; ``active`` if the log has something for it to show.
+
+    ``module_url`` is the URL of its web part, relative to the page; null if it is built in.
+    """
+
+    name: str
+    title: str
+    plugins: list[str]
+    active: bool
+    module_url: str | None
 
 
 class RunsResponse(msgspec.Struct):
@@ -107,13 +119,13 @@ class RunsResponse(msgspec.Struct):
 
 
 class TagsRequest(msgspec.Struct):
-    """Tags of this run, or of all."""
+    """The run whose tags to list; null for all runs."""
 
     run: str | None = None
 
 
 class TagsResponse(msgspec.Struct):
-    """The tags of ``run``, or of all runs when that is null, as of ``cursor``."""
+    """The tags of ``run``, or of all runs if it is null, as of ``cursor``."""
 
     cursor: str
     run: str | None
@@ -121,61 +133,44 @@ class TagsResponse(msgspec.Struct):
 
 
 class TagNamesRequest(msgspec.Struct):
-    """The tags that any of these runs has."""
+    """The runs whose tags to list."""
 
     runs: list[str]
 
 
 class TagNamesResponse(msgspec.Struct):
-    """Names of tags, of whatever kind, in the order in which tags are listed."""
+    """Names of tags of all kinds, in the order in which tags are listed."""
 
     tags: list[str]
 
 
 class FilesRequest(msgspec.Struct):
-    """Files of this run, or of all; with ``damaged`` only those in which something is broken."""
+    """The run whose files to list, null for all runs; with ``damaged`` only damaged files."""
 
     run: str | None = None
     damaged: bool = False
 
 
 class FilesResponse(msgspec.Struct):
-    """Event files, run by run."""
+    """Event files, grouped by run."""
 
     files: list[FileRow]
 
 
-class DashboardRow(msgspec.Struct):
-    """One tab; ``active`` when the log holds something for it to show.
-
-    ``module_url`` is where its web half lies, relative to the page; null for tracklight's own.
-    """
-
-    name: str
-    title: str
-    plugins: list[str]
-    active: bool
-    module_url: str | None
-
-
 class LogApi:
-    """Answers that share the index, what is merged from it, and the live state.
-
-    A cursor is always taken before the index is asked: what changes between the two is then told
-    twice, never missed.
-    """
+    """The routes that describe the log as a whole."""
 
     def __init__(
         self,
         source: LogSource,
         overview: LogOverview,
         live: LiveUpdates,
-        plugins: DashboardRegistry,
+        registry: DashboardRegistry,
     ) -> None:
         self.source = source
         self.overview = overview
         self.live = live
-        self.registry = plugins
+        self.registry = registry
 
     def routes(self) -> list[Route]:
         return [
@@ -188,100 +183,93 @@ class LogApi:
         ]
 
     def status(self, _: Empty) -> StatusResponse:
-        """How the server stands: what it watches and how far it has read."""
+        """Return the log directories and the progress of reading them."""
         roots = self.source.roots
+        has_runs = bool(self.overview.runs())
         return StatusResponse(
             version=tracklight.__version__,
             cursor=self.live.history.cursor(),
             roots=[RootRow(root.name, to_valid_unicode(root.path)) for root in roots],
             status=self.live.status(),
-            found=[] if self.overview.runs() else [probe_logdir(root.path) for root in roots],
+            directories=[] if has_runs else [probe_logdir(root.path) for root in roots],
         )
 
     def dashboards(self, _: Empty) -> list[DashboardRow]:
-        """All dashboards, in the order of their tabs."""
+        """Return all dashboards, in the order of their tabs."""
         active = self.registry.list_active(self.source, self.overview.tags())
         return [
             DashboardRow(
                 name=name,
-                title=found.title,
-                plugins=list(found.plugins),
-                active=found in active,
-                module_url=f"plugins/{name}/index.js" if found.web_dir else None,
+                title=entry.title,
+                plugins=list(entry.plugins),
+                active=entry in active,
+                module_url=f"plugins/{name}/index.js" if entry.web_dir else None,
             )
-            for name, found in self.registry.entries.items()
+            for name, entry in self.registry.entries.items()
         ]
 
     def runs(self, _: Empty) -> RunsResponse:
-        """All runs with their counts, in natural order."""
+        """Return all runs with their counts, in natural order."""
         cursor = self.live.history.cursor()
         return RunsResponse(cursor, list(self.overview.runs().values()))
 
-    def tags(self, ask: TagsRequest) -> TagsResponse:
-        """The tags of one run, or of all runs together."""
+    def tags(self, request: TagsRequest) -> TagsResponse:
+        """Return the tags of one run, or of all runs merged."""
         cursor = self.live.history.cursor()
-        if ask.run is None:
+        if request.run is None:
             rows = [make_tag_row(shared) for shared in self.overview.tags()]
         else:
-            rows = self.overview.list_run_tags(ask.run)
-        return TagsResponse(cursor, ask.run, rows)
+            rows = self.overview.list_run_tags(request.run)
+        return TagsResponse(cursor, request.run, rows)
 
-    def list_tag_names(self, ask: TagNamesRequest) -> TagNamesResponse:
-        """The names of the tags that any of some runs has."""
-        chosen = frozenset(ask.runs)
-        found = (it.tag for it in self.overview.tags() if not chosen.isdisjoint(it.runs))
-        return TagNamesResponse([*dict.fromkeys(found)])
+    def list_tag_names(self, request: TagNamesRequest) -> TagNamesResponse:
+        """Return the names of the tags that any of several runs has."""
+        runs = frozenset(request.runs)
+        tags = (shared.tag for shared in self.overview.tags() if not runs.isdisjoint(shared.runs))
+        return TagNamesResponse([*dict.fromkeys(tags)])
 
-    def files(self, ask: FilesRequest) -> FilesResponse:
-        """Event files with their damage."""
-        if ask.run is None:
+    def files(self, request: FilesRequest) -> FilesResponse:
+        """Return event files and where they are damaged."""
+        if request.run is None:
             runs = self.overview.runs().values()
-            names = [row.name for row in runs if row.damaged or not ask.damaged]
-            rows = _iter_files(self.source, names)
+            names = [row.name for row in runs if row.damaged or not request.damaged]
+            rows = self._iter_files(names)
         else:
-            rows = (make_file_row(ask.run, info) for info in self.source.files(ask.run))
-        return FilesResponse([row for row in rows if row.damaged or not ask.damaged])
+            run = request.run
+            rows = (make_file_row(run, info) for info in self.source.files(run))
+        return FilesResponse([row for row in rows if row.damaged or not request.damaged])
+
+    def _iter_files(self, runs: Iterable[str]) -> Iterator[FileRow]:
+        for name in runs:
+            try:
+                files = self.source.files(name)
+            except RunNotFoundError:  # removed meanwhile
+                continue
+            yield from (make_file_row(name, info) for info in files)
 
 
-def _iter_files(source: LogSource, runs: Iterable[str]) -> Iterator[FileRow]:
-    """The files of some runs; runs that vanish meanwhile are passed over."""
-    for name in runs:
-        try:
-            files = source.files(name)
-        except RunNotFoundError:
-            continue
-        yield from (make_file_row(name, info) for info in files)
+def probe_logdir(path: str) -> LogdirProbe:
+    """Look into a log directory, one level deep and at most a thousand entries."""
+    if is_url(path):
+        return LogdirProbe(to_valid_unicode(path), True, None, [])
+    directory = Path(path).absolute()
+    try:
+        with os.scandir(directory) as entries:
+            names = sorted(entry.name for entry in islice(entries, _MAX_PROBED_ENTRIES))
+    except OSError:
+        return LogdirProbe(to_valid_unicode(str(directory)), False, 0, [])
+    examples = [to_valid_unicode(name) for name in names[:_MAX_PROBED_EXAMPLES]]
+    return LogdirProbe(to_valid_unicode(str(directory)), True, len(names), examples)
 
 
-# ``GET api/health``: whether the server is well, for what watches over it.
-
-
-class HealthResponse(msgspec.Struct):
-    """``failing`` while the log cannot be read; it is tried again, so a restart is no help."""
-
-    status: Literal["ok", "loading", "failing"]
-    version: str
-
-
-def create_health_route(follower: Refresher) -> Route:
-    def answer(_: Empty) -> HealthResponse:
-        """Whether the server is well; answered without a token."""
-        if follower.failure is not None:
-            return HealthResponse("failing", tracklight.__version__)
-        return HealthResponse("loading" if follower.is_loading else "ok", tracklight.__version__)
-
-    return Route("health", Empty, answer, "GET")
-
-
-# ``api/blobs``: the values of a log that are files, each at an address that never changes.
+# ---- blobs: logged values as files
 
 _FILE_KINDS = frozenset({Kind.IMAGE, Kind.AUDIO, Kind.TEXT})
-
 _NonNegative = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class BlobListRequest(msgspec.Struct):
-    """``limit`` values of a tag of a run, from number ``start`` on."""
+    """Up to ``limit`` values of a tag of a run, from number ``start`` on."""
 
     run: str
     tag: str
@@ -290,7 +278,7 @@ class BlobListRequest(msgspec.Struct):
 
 
 class BlobListResponse(msgspec.Struct):
-    """``total`` counts all values; the columns tell of those that were asked for."""
+    """``total`` counts all values; the columns describe those that were requested."""
 
     kind: str
     total: int
@@ -302,7 +290,7 @@ class BlobListResponse(msgspec.Struct):
 
 
 class BlobRequest(msgspec.Struct):
-    """Part ``part`` of value ``index``: a value may hold several pictures or clips."""
+    """Part ``part`` of value ``index``: a value may contain several images or audio clips."""
 
     fingerprint: str
     run: str
@@ -312,7 +300,7 @@ class BlobRequest(msgspec.Struct):
 
 
 class BlobApi:
-    """Lists values that are not scalars, and reads one of them from the log."""
+    """The routes below ``blobs``: logged values as files, at URLs that never change."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -323,42 +311,43 @@ class BlobApi:
             Route("blobs/{fingerprint}", BlobRequest, self.read_blob, "GET"),
         ]
 
-    def list_blobs(self, ask: BlobListRequest) -> BlobListResponse:
-        """Where the values of a tag that are no scalars are found: the addresses of the files."""
-        located = self._source.locate(ask.run, ask.tag)
-        at = slice(ask.start, ask.start + ask.limit)
-        numbers = range(len(located))[at]
+    def list_blobs(self, request: BlobListRequest) -> BlobListResponse:
+        """Return the fingerprints with which the values of a tag can be read as files."""
+        locations = self._source.locate(request.run, request.tag)
+        rows = slice(request.start, request.start + request.limit)
         return BlobListResponse(
-            kind=str(located.kind),
-            total=len(located),
-            step=located.step[at],
-            wall_time=located.wall_time[at],
-            overwritten=located.overwritten[at],
-            bytes=located.size[at],
-            fingerprint=[compute_value_key(located, number) for number in numbers],
+            kind=str(locations.kind),
+            total=len(locations),
+            step=locations.step[rows],
+            wall_time=locations.wall_time[rows],
+            overwritten=locations.overwritten[rows],
+            bytes=locations.size[rows],
+            fingerprint=[compute_value_key(locations, i) for i in range(len(locations))[rows]],
         )
 
-    def read_blob(self, ask: BlobRequest) -> Blob:
-        """One picture, clip or text as a file; of other kinds, the bytes that were logged."""
-        located = self._source.locate(ask.run, ask.tag)
-        if ask.index >= len(located) or compute_value_key(located, ask.index) != ask.fingerprint:
-            raise LogError(f'the log no longer has this value of "{ask.tag}"; load the page again')
-        data = self._source.read(located, ask.index)
-        parts = _split_parts(data, located, ask.index)
-        if ask.part >= len(parts):
-            raise LogError(f"this value has {len(parts)} parts, so there is no part {ask.part}")
-        content, media_type = parts[ask.part]
+    def read_blob(self, request: BlobRequest) -> Blob:
+        """Return an image, audio clip or text as a file; other values as they were logged."""
+        locations = self._source.locate(request.run, request.tag)
+        index = request.index
+        is_known = index < len(locations)
+        if not is_known or compute_value_key(locations, index) != request.fingerprint:
+            raise LogError(f'the log no longer has this value of "{request.tag}"; reload the page')
+        data = self._source.read(locations, index)
+        parts = _split_parts(data, locations, index)
+        if request.part >= len(parts):
+            raise LogError(f"there is no part {request.part}: this value has {len(parts)} parts")
+        content, media_type = parts[request.part]
         return Blob(content, media_type, immutable=True)
 
 
-def _split_parts(data: bytes, located: ValueLocations, index: int) -> list[tuple[bytes, str]]:
-    """The files in a value, each with its type."""
-    if located.kind not in _FILE_KINDS or located.content[index] >= Content.GRAPH:
+def _split_parts(data: bytes, locations: ValueLocations, index: int) -> list[tuple[bytes, str]]:
+    """Return the files in a value, each with its media type."""
+    if locations.kind not in _FILE_KINDS or locations.content[index] >= Content.GRAPH:
         return [(data, UNKNOWN_MEDIA_TYPE)]
-    # Decoding brings protobuf in, which a board of scalars never needs.
+    # Decoding loads protobuf, which a log of scalars does not need.
     from tracklight.formats.values import Audio, Images, Text, decode_value
 
-    value = decode_value(data, located.kind)
+    value = decode_value(data, locations.kind)
     if isinstance(value, Text):
         return [(str(text).encode(), TEXT_MEDIA_TYPE) for text in np.ravel(value.array)]
     files = value.encoded if isinstance(value, Images) else ()
@@ -366,102 +355,25 @@ def _split_parts(data: bytes, located: ValueLocations, index: int) -> list[tuple
     return [(file, sniff_media_type(file)) for file in files]
 
 
-# Last, lowest and highest value of a metric in every run, worked out again only where it grew.
-
-#: Metrics that are remembered; each takes about 2 MB for 10,000 runs.
-_MAX_CACHED_METRICS = 32
-
-#: Last, lowest, highest.
-MetricValues = tuple[float | None, float | None, float | None]
-
-
-class RunMetrics:
-    """Remembers the latest metrics that were asked for, run by run."""
-
-    def __init__(self, source: LogSource, overview: LogOverview) -> None:
-        self._source = source
-        self._overview = overview
-        self._lock = threading.Lock()
-        self._cache: LruCache[str, dict[str, tuple[RunRow, MetricValues]]] = LruCache(
-            max_items=_MAX_CACHED_METRICS
-        )
-
-    def read(self, tag: str) -> dict[str, MetricValues]:
-        """For every run that has the scalar ``tag``."""
-        with self._lock:
-            known = self._refresh(tag)
-            self._cache.put(tag, known)
-        return {run: values for run, (_, values) in known.items()}
-
-    def _refresh(self, tag: str) -> dict[str, tuple[RunRow, MetricValues]]:
-        rows = self._overview.runs()
-        before = self._cache.find(tag) or {}
-        runs = [run for run in self._overview.runs_with_scalar(tag) if run in rows]
-        # A run's row tells of its bytes and points: where it is the same, so are the values.
-        grown = [run for run in runs if run not in before or before[run][0] != rows[run]]
-        digests = self._source.summaries([(run, tag) for run in grown])
-        news = {
-            run: (rows[run], _get_values(digest))
-            for run, digest in zip(grown, digests, strict=True)
-            if digest is not None
-        }
-        known = before | news
-        return {run: known[run] for run in runs if run in known}
-
-
-def _get_values(digest: SeriesSummary) -> MetricValues:
-    last, low, high = (
-        None if point is None else point.value for point in (digest.last, digest.min, digest.max)
-    )
-    return last, low, high
-
-
-# The hyperparameters of every run, wherever its writer put them.
-
-HParams = Mapping[str, HParamValue]
-
-
-class RunHParams:
-    """Hands the hyperparameters of sessions on to their runs."""
-
-    def __init__(self, source: LogSource, overview: LogOverview) -> None:
-        self._source = source
-        self._overview = overview
-        self._cached = VersionedCache(source, self._read)
-
-    def read(self) -> Mapping[str, HParams]:
-        """The hyperparameters of all runs that have some."""
-        return self._cached.get()
-
-    def _read(self) -> Mapping[str, HParams]:
-        if not (self._source.settings() or self._source.plugin_data(SESSION_START_TAG)):
-            return {}
-        from tracklight.analysis.experiments.sessions import (
-            get_session_reader,
-            inherit_hparams,  # most logs hold none
-        )
-
-        sessions = get_session_reader(self._source).read().sessions
-        own = {session.name: session.hparams for session in sessions if session.hparams}
-        return inherit_hparams(own, self._overview.runs()) if own else {}
-
-
-# Columns for the table of runs: hyperparameters, and metrics in one number each.
+# ---- the table of runs: hyperparameters, and metrics as one number each
 
 _MAX_EXAMPLE_VALUES = 20
+#: Each metric takes about 2 MB for 10,000 runs.
+_MAX_CACHED_METRICS = 32
 
-#: The order in which RunDigests has them.
-_AGGREGATES = ("last", "min", "max")
-
-_NO_VALUES: MetricValues = (None, None, None)
-
-_NO_HPARAMS: HParams = {}
-
+#: The last, lowest and highest value of a metric in one run.
+MetricValues = tuple[float | None, float | None, float | None]
+HParams = Mapping[str, HParamValue]
 Cell = bool | JsonNumber | None
+
+#: The prefixes of column keys, in the order of `MetricValues`.
+_AGGREGATES = ("last", "min", "max")
+_NO_VALUES: MetricValues = (None, None, None)
+_NO_HPARAMS: HParams = {}
 
 
 class HParamColumn(msgspec.Struct):
-    """What is known of a hyperparameter over all runs; ``values`` are the first of them."""
+    """A hyperparameter over all runs; ``values`` are the first of its distinct values."""
 
     name: str
     type: Literal["number", "string", "bool"]
@@ -472,7 +384,7 @@ class HParamColumn(msgspec.Struct):
 
 
 class ColumnListResponse(msgspec.Struct):
-    """The columns that can be asked for; ``metrics`` are the tags of scalars."""
+    """The available columns; ``metrics`` are the tags of scalars."""
 
     hparams: list[HParamColumn]
     metrics: list[str]
@@ -485,14 +397,14 @@ class ColumnsRequest(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class ColumnsResponse(msgspec.Struct):
-    """For each column a value a run, in the order of ``runs``; null where a run has none."""
+    """One value per run for each column, in the order of ``runs``; null if a run has none."""
 
     runs: list[str]
     columns: dict[str, list[Cell]]
 
 
 class RunTableApi:
-    """Answers for the table of runs."""
+    """The routes ``runs/columns``."""
 
     def __init__(self, source: LogSource, overview: LogOverview) -> None:
         self._overview = overview
@@ -507,13 +419,13 @@ class RunTableApi:
         ]
 
     def list_columns(self, _: Empty) -> ColumnListResponse:
-        """The columns that the table of runs can have."""
+        """Return the available columns of the run table."""
         return self._columns.get()
 
-    def read_columns(self, ask: ColumnsRequest) -> ColumnsResponse:
-        """Some columns of the table of runs."""
+    def read_columns(self, request: ColumnsRequest) -> ColumnsResponse:
+        """Return the values of some columns of the run table."""
         runs = list(self._overview.runs())
-        return ColumnsResponse(runs, {key: self._read_column(key, runs) for key in ask.columns})
+        return ColumnsResponse(runs, {key: self._read_column(key, runs) for key in request.columns})
 
     def _build_list(self) -> ColumnListResponse:
         columns: dict[str, list[HParamValue]] = {}
@@ -521,7 +433,7 @@ class RunTableApi:
             for name, value in hparams.items():
                 columns.setdefault(name, []).append(value)
         names = sorted(columns, key=natural_key)
-        tags = (shared.tag for shared in self._overview.tags() if shared.kind is Kind.SCALAR)
+        tags = self._overview.scalar_tags()
         return ColumnListResponse(
             [describe_hparam(name, columns[name]) for name in names], sorted(tags, key=natural_key)
         )
@@ -529,25 +441,81 @@ class RunTableApi:
     def _read_column(self, key: str, runs: Sequence[str]) -> list[Cell]:
         kind, _, name = key.partition(":")
         if kind == "hparam":
-            known = self._hparams.read()
-            return [_make_cell(known.get(run, _NO_HPARAMS).get(name)) for run in runs]
+            hparams = self._hparams.read()
+            return [_make_cell(hparams.get(run, _NO_HPARAMS).get(name)) for run in runs]
         if kind not in _AGGREGATES:
             raise UsageError(
-                f'"{key}" is no column; a column is hparam:NAME, last:TAG, min:TAG or max:TAG'
+                f'there is no column "{key}"; use hparam:NAME, last:TAG, min:TAG or max:TAG'
             )
         values = self._metrics.read(name)
-        at = _AGGREGATES.index(kind)
-        return [_make_cell(values.get(run, _NO_VALUES)[at]) for run in runs]
+        index = _AGGREGATES.index(kind)
+        return [_make_cell(values.get(run, _NO_VALUES)[index]) for run in runs]
+
+
+class RunHParams:
+    """The hyperparameters of all runs, which inherit those of the sessions they belong to."""
+
+    def __init__(self, source: LogSource, overview: LogOverview) -> None:
+        self._source = source
+        self._overview = overview
+        self._cached = VersionedCache(source, self._read)
+
+    def read(self) -> Mapping[str, HParams]:
+        """Return the hyperparameters of all runs that have some."""
+        return self._cached.get()
+
+    def _read(self) -> Mapping[str, HParams]:
+        if not (self._source.settings() or self._source.plugin_data(SESSION_START_TAG)):
+            return {}
+        # Most logs have no hyperparameters, so this is loaded only when needed.
+        from tracklight.analysis.experiments.sessions import get_session_reader, inherit_hparams
+
+        sessions = get_session_reader(self._source).read().sessions
+        own = {session.name: session.hparams for session in sessions if session.hparams}
+        return inherit_hparams(own, self._overview.runs()) if own else {}
+
+
+class RunMetrics:
+    """The last, lowest and highest values of metrics, computed again only for grown runs."""
+
+    def __init__(self, source: LogSource, overview: LogOverview) -> None:
+        self._source = source
+        self._overview = overview
+        self._lock = threading.Lock()
+        self._cache: LruCache[str, dict[str, tuple[RunRow, MetricValues]]] = LruCache(
+            max_items=_MAX_CACHED_METRICS
+        )
+
+    def read(self, tag: str) -> dict[str, MetricValues]:
+        """Return the values of the scalar ``tag`` in all runs that have it."""
+        with self._lock:
+            cached = self._refresh(tag)
+            self._cache.put(tag, cached)
+        return {run: values for run, (_, values) in cached.items()}
+
+    def _refresh(self, tag: str) -> dict[str, tuple[RunRow, MetricValues]]:
+        rows = self._overview.runs()
+        before = self._cache.find(tag) or {}
+        runs = [run for run in self._overview.runs_with_scalar(tag) if run in rows]
+        # The row of a run has its bytes and points: if it is the same, so are the values.
+        grown = [run for run in runs if run not in before or before[run][0] != rows[run]]
+        summaries = self._source.summaries([(run, tag) for run in grown])
+        updated = {
+            run: (rows[run], _get_values(summary))
+            for run, summary in zip(grown, summaries, strict=True)
+            if summary is not None
+        }
+        cached = before | updated
+        return {run: cached[run] for run in runs if run in cached}
 
 
 def describe_hparam(name: str, values: Iterable[HParamValue]) -> HParamColumn:
-    """One hyperparameter by the values that runs have of it."""
+    """Describe a hyperparameter by its values in all runs."""
     distinct = set(values)
     if any(isinstance(value, str) for value in distinct):
-        words = sorted(map(str, distinct), key=natural_key)
-        return HParamColumn(
-            name, "string", len(distinct), None, None, [*words[:_MAX_EXAMPLE_VALUES]]
-        )
+        texts = sorted(map(str, distinct), key=natural_key)
+        examples = [*texts[:_MAX_EXAMPLE_VALUES]]
+        return HParamColumn(name, "string", len(distinct), None, None, examples)
     if all(isinstance(value, bool) for value in distinct):
         return HParamColumn(name, "bool", len(distinct), None, None, [*sorted(distinct)])
     numbers = sorted(map(float, distinct), key=lambda value: (not math.isfinite(value), value))
@@ -557,109 +525,16 @@ def describe_hparam(name: str, values: Iterable[HParamValue]) -> HParamColumn:
 
 
 def compute_extent(numbers: Iterable[float]) -> tuple[float | None, float | None]:
+    """Return the lowest and highest finite number."""
     finite = [value for value in numbers if math.isfinite(value)]
     return min(finite, default=None), max(finite, default=None)
 
 
+def _get_values(summary: SeriesSummary) -> MetricValues:
+    points = (summary.last, summary.min, summary.max)
+    last, low, high = (None if point is None else point.value for point in points)
+    return last, low, high
+
+
 def _make_cell(value: HParamValue | None) -> Cell:
     return to_json_number(value) if isinstance(value, float) else value
-
-
-# The answers on what users say: notes on runs, annotations at steps, layouts, rules for alerts.
-
-_MAX_LAYOUTS = 100
-
-
-class NotesResponse(msgspec.Struct):
-    """Everything that is kept beside the log; ``revision`` grows with every change."""
-
-    revision: int
-    runs: dict[str, RunNote]
-    annotations: tuple[Annotation, ...]
-    layouts: tuple[ChartLayout, ...]
-    alerts: AlertsResponse
-
-
-class AnnotationRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """A word at a step; ``tag`` null puts it on every chart."""
-
-    step: float
-    text: Annotated[str, msgspec.Meta(min_length=1, max_length=10_000)]
-    tag: str | None = None
-
-
-class DeleteAnnotationRequest(msgspec.Struct):
-    """One annotation."""
-
-    id: str
-
-
-class NotesApi:
-    """Keeps what users say."""
-
-    def __init__(self, store: NotesStore, alerts: AlertService) -> None:
-        self._store = store
-        self._alerts = alerts
-
-    def routes(self) -> Sequence[Route]:
-        return [
-            Route("notes", Empty, self.read_notes, "GET"),
-            Route("notes/runs", RunNoteUpdate, self.update_runs, "PATCH", mutates=True),
-            Route(
-                "notes/annotations", AnnotationRequest, self.add_annotation, "POST", mutates=True
-            ),
-            Route(
-                "notes/annotations/{id}",
-                DeleteAnnotationRequest,
-                self.remove_annotation,
-                "DELETE",
-                mutates=True,
-            ),
-            Route("notes/layouts", ChartLayout, self.set_layout, "PUT", mutates=True),
-            Route("alerts/rules", list[AlertRule], self.set_rules, "PUT", mutates=True),
-        ]
-
-    def read_notes(self, _: Empty) -> NotesResponse:
-        """All notes, annotations and alerts."""
-        return self._create_response(self._store.read())
-
-    def update_runs(self, change: RunNoteUpdate) -> NotesResponse:
-        """Set some fields of the notes on some runs; an empty text takes one away."""
-        return self._update(lambda book: book.with_run_update(change))
-
-    def add_annotation(self, new: AnnotationRequest) -> NotesResponse:
-        """Put a word at a step."""
-        created = Annotation(secrets.token_hex(6), new.step, new.text, new.tag, time.time())
-        return self._update(lambda book: book.with_annotation(created))
-
-    def remove_annotation(self, ask: DeleteAnnotationRequest) -> NotesResponse:
-        """Take an annotation away."""
-        if all(note.id != ask.id for note in self._store.read().annotations):
-            raise LogError(f'no annotation "{ask.id}"')
-        return self._update(lambda book: book.without_annotation(ask.id))
-
-    def set_layout(self, layout: ChartLayout) -> NotesResponse:
-        """Keep a layout of charts under its name; without categories it is taken away."""
-        known = {kept.name for kept in self._store.read().layouts}
-        if len(known | {layout.name}) > _MAX_LAYOUTS:
-            raise UsageError(f"there are already {_MAX_LAYOUTS} layouts: remove one first")
-        return self._update(lambda book: book.with_layout(layout))
-
-    def set_rules(self, rules: list[AlertRule]) -> NotesResponse:
-        """Replace the rules for alerts, but for those that are fixed."""
-        self._alerts.set_rules(rules)
-        return self._create_response(self._store.read())
-
-    def _update(self, edit: Callable[[NotesDocument], NotesDocument]) -> NotesResponse:
-        book = self._store.update(edit)
-        self._alerts.request_reload()
-        return self._create_response(book)
-
-    def _create_response(self, book: NotesDocument) -> NotesResponse:
-        return NotesResponse(
-            revision=book.revision,
-            runs=book.runs,
-            annotations=book.annotations,
-            layouts=book.layouts,
-            alerts=self._alerts.create_response(),
-        )

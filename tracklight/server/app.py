@@ -1,4 +1,7 @@
-"""What somebody who starts a server says about who gets in."""
+"""The settings of a server and its Starlette application: routes, middleware, background threads.
+
+Start reading at `create_app`.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +21,8 @@ from starlette.types import Lifespan
 from tracklight.analysis.source import Context
 from tracklight.errors import UsageError
 from tracklight.plugin import Route
-from tracklight.server import responses
 from tracklight.server.alerts.monitor import NO_ALERTS, AlertService, AlertSettings
-from tracklight.server.api import BlobApi, LogApi, NotesApi, RunTableApi, create_health_route
+from tracklight.server.api import BlobApi, LogApi, RunTableApi, create_health_route
 from tracklight.server.auth import (
     AccessMiddleware,
     AccessPolicy,
@@ -28,39 +30,52 @@ from tracklight.server.auth import (
     is_loopback,
     parse_users,
 )
-from tracklight.server.events import LiveUpdates
+from tracklight.server.events import LiveUpdates, create_stream_route
 from tracklight.server.middleware import (
     ConcurrencyLimitMiddleware,
     MemoryTrimMiddleware,
     MetricsMiddleware,
     RequestStats,
     create_metrics_route,
-    create_stream_route,
 )
-from tracklight.server.notes import NotesStore
+from tracklight.server.notes import NotesApi, NotesStore
 from tracklight.server.page import PAGE_DIR, create_page_route, create_plugin_routes
 from tracklight.server.plugins import DashboardRegistry, Prewarmer
-from tracklight.server.routing import LazyRouter, create_openapi_route, create_routes
+from tracklight.server.responses import describe_error, get_exception_handlers
+from tracklight.server.routing import API_PREFIX, LazyRouter, create_openapi_route, create_routes
 from tracklight.server.source import LogOverview, LogSource, LogWatcher, Refresher
 from tracklight.util.user_dirs import get_notes_path
+
+#: As a host: listen on all interfaces, IPv4 and IPv6.
+ALL_INTERFACES = ""
+
+
+# ---- settings
 
 
 @dataclass(frozen=True)
 class AuthSettings:
-    """Nothing said: localhost is open to who is on this machine, all else asks for a token."""
+    """Who may use a server, and TLS.
+
+    By default, a server on localhost is open to everybody on this machine, and any other one
+    requires a token.
+
+    Raises:
+        UsageError: Only one of the TLS files is given, or one does not exist.
+    """
 
     users: tuple[str, ...] = ()
-    """Who may come in by name and password, each as ``user:hash``."""
+    """Users with passwords, each as ``user:hash``."""
     tls_cert: Path | None = None
     tls_key: Path | None = None
     read_only: bool = False
 
     def __post_init__(self) -> None:
         if (self.tls_cert is None) != (self.tls_key is None):
-            raise UsageError("give --tls-cert and --tls-key together, or neither")
+            raise UsageError("--tls-cert and --tls-key must be given together")
         for path in (self.tls_cert, self.tls_key):
             if path is not None and not path.is_file():
-                raise UsageError(f'there is no file "{path}" for TLS')
+                raise UsageError(f'the TLS file "{path}" does not exist')
 
     @property
     def scheme(self) -> str:
@@ -69,10 +84,10 @@ class AuthSettings:
     def create_policy(
         self, host: str, trusted_hosts: Iterable[str], open_to_all: bool
     ) -> AccessPolicy:
-        """The policy of a server bound to ``host``.
+        """Create the policy of a server that listens on ``host``.
 
-        A token that is to stay the same, and one for notebooks behind a proxy, come from the
-        environment, where other users of the machine do not see them as they see flags.
+        A fixed token, and one for notebooks behind a proxy, come from the environment: other
+        users of the machine can see command-line flags, but not the environment.
         """
         users = parse_users(self.users)
         token = os.environ.get("TRACKLIGHT_TOKEN") or None
@@ -82,47 +97,38 @@ class AuthSettings:
         return create_policy(host, trusted_hosts, token, users, proxy_token, self.read_only)
 
 
-#: Nothing was said.
 DEFAULT_AUTH = AuthSettings()
-
-
-# All that a server is told when it is started.
-
-#: Listening there is listening at every address of the machine, of either kind.
-ALL_INTERFACES = ""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Where a board is served, to whom, and how.
-
-    Port 0 takes a free one; no port at all takes 6006, or the next after it that is free. Bound
-    to other than this machine, the address carries a token without which nobody gets in, unless
-    ``open_to_all`` waives that. A ``reload_interval_s`` of 0 reads the log once.
-    """
+    """Where and how a log is served."""
 
     host: str = "localhost"
     port: int | None = None
+    """0 uses any free port; None uses 6006, or the next free port after it."""
     path_prefix: str = ""
     trusted_hosts: tuple[str, ...] = ()
     open_to_all: bool = False
+    """Require no token although the server can be reached from other machines."""
     auth: AuthSettings = DEFAULT_AUTH
     window_title: str = ""
     reload_interval_s: float | None = None
+    """0 reads the log once; None watches it."""
     reuse_port: bool = False
     alerts: AlertSettings = NO_ALERTS
 
 
-# The Starlette application: routes, middleware, and the threads that run while it serves.
+# ---- the application
 
 
 class BoardApp(Starlette):
-    """The application of a board.
+    """The application that serves a log.
 
     Attributes:
-        live: The live update streams, which a server has to end before it waits for open
-            connections to close.
-        list_routes: Returns the routes below ``api/``, to document them.
+        live: The live update streams. A server has to close them before it waits for open
+            connections to end.
+        list_routes: Returns the routes below `API_PREFIX`, to document them.
     """
 
     def __init__(
@@ -134,7 +140,7 @@ class BoardApp(Starlette):
         live: LiveUpdates,
         list_routes: Callable[[], Sequence[Route]],
     ) -> None:
-        handlers = responses.get_exception_handlers()
+        handlers = get_exception_handlers()
         # Starlette handles `Exception` outside of all middleware. Handle it inside as well, so that
         # the responses to unexpected errors have the security headers and are counted.
         innermost = Middleware(ExceptionMiddleware, handlers=handlers)
@@ -149,8 +155,8 @@ class BoardApp(Starlette):
 
 
 def create_app(
-    catalog: LogSource,
-    watch: LogWatcher,
+    source: LogSource,
+    watcher: LogWatcher,
     policy: AccessPolicy,
     *,
     path_prefix: str = "",
@@ -158,97 +164,100 @@ def create_app(
     alerts: AlertSettings = NO_ALERTS,
     window_title: str = "",
 ) -> BoardApp:
-    """Create an application that serves ``catalog`` and keeps it up to date while it runs."""
-    follower = Refresher(catalog, watch)
-    overview = LogOverview(catalog)
-    live = LiveUpdates(catalog, overview, follower)
-    plugins = _load_dashboards(catalog, overview, live)
-    store = NotesStore(get_notes_path(root.path for root in catalog.roots))
-    watchman = AlertService(catalog, store, live, alerts)
-    follower.listeners += [watchman.on_refresh, Prewarmer(catalog, overview, plugins).on_refresh]
-    tally = RequestStats()
+    """Create an application that serves a log and keeps it up to date while it runs.
+
+    Args:
+        source: The log.
+        watcher: Reports changes of the log directories.
+        policy: Who may send requests.
+        path_prefix: The path below which everything is served.
+        page_dir: The folder with the built page.
+        alerts: Alert rules and webhook.
+        window_title: The title of the browser window.
+    """
+    refresher = Refresher(source, watcher)
+    overview = LogOverview(source)
+    live = LiveUpdates(source, overview, refresher)
+    registry = _load_dashboards(source, overview, live)
+    store = NotesStore(get_notes_path(root.path for root in source.roots))
+    alert_service = AlertService(source, store, live, alerts)
+    prewarmer = Prewarmer(source, overview, registry)
+    refresher.listeners += [alert_service.on_refresh, prewarmer.on_refresh]
+    stats = RequestStats()
 
     def list_routes() -> list[Route]:
-        return [*own, *plugins.routes()]
+        return [*own_routes, *registry.routes()]
 
-    own = [
-        create_health_route(follower),
-        *LogApi(catalog, overview, live, plugins).routes(),
+    own_routes = [
+        create_health_route(refresher),
+        *LogApi(source, overview, live, registry).routes(),
         *live.routes(),
-        *BlobApi(catalog).routes(),
-        *RunTableApi(catalog, overview).routes(),
-        *NotesApi(store, watchman).routes(),
+        *BlobApi(source).routes(),
+        *RunTableApi(source, overview).routes(),
+        *NotesApi(store, alert_service).routes(),
         create_openapi_route(list_routes),
     ]
+    api_routes: list[BaseRoute] = [
+        *create_routes(own_routes),
+        create_stream_route(live),
+        *_create_dashboard_routes(registry),
+    ]
     routes: list[BaseRoute] = [
-        Mount(
-            "/api",
-            routes=[
-                *create_routes(own),
-                create_stream_route(live),
-                *_create_dashboard_routes(plugins),
-            ],
-        ),
-        create_metrics_route(live, overview, tally),
-        *create_plugin_routes(plugins.entries.values()),
+        Mount(f"/{API_PREFIX}", routes=api_routes),
+        create_metrics_route(live, overview, stats),
+        *create_plugin_routes(registry.entries.values()),
         create_page_route(page_dir, window_title),
     ]
+    prefix = f"/{path_prefix.strip('/')}" if path_prefix.strip("/") else ""
+    api_path = f"{prefix}/{API_PREFIX}"
     middleware = [
-        Middleware(MetricsMiddleware, stats=tally),
+        Middleware(MetricsMiddleware, stats=stats),
         Middleware(MemoryTrimMiddleware),
-        Middleware(
-            AccessMiddleware, policy=policy, public_path=_join_path(path_prefix, "api/health")
-        ),
-        Middleware(ConcurrencyLimitMiddleware, stream_path=_join_path(path_prefix, "api/live")),
+        Middleware(AccessMiddleware, policy=policy, public_path=f"{api_path}/health"),
+        Middleware(ConcurrencyLimitMiddleware, stream_path=f"{api_path}/live"),
     ]
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         live.notifier.attach_loop()
-        watchman.start()
-        follower.start()
+        alert_service.start()
+        refresher.start()
         try:
             yield
         finally:
             live.notifier.close()
-            follower.stop()
-            watchman.stop()
-            plugins.close()
+            refresher.stop()
+            alert_service.stop()
+            registry.close()
 
     return BoardApp(
-        _add_prefix(path_prefix, routes), middleware, lifespan, live=live, list_routes=list_routes
+        [Mount(prefix, routes=routes)] if prefix else routes,
+        middleware,
+        lifespan,
+        live=live,
+        list_routes=list_routes,
     )
 
 
 def _load_dashboards(
-    catalog: LogSource, overview: LogOverview, live: LiveUpdates
+    source: LogSource, overview: LogOverview, live: LiveUpdates
 ) -> DashboardRegistry:
-    plugins = DashboardRegistry(
+    registry = DashboardRegistry(
         Context(
-            catalog,
+            source,
             overview.scalar_tags,
             overview.runs_with_scalar,
             live.history.cursor,
-            responses.describe_error,
+            describe_error,
         )
     )
-    live.server_problems.extend(plugins.problems)
-    return plugins
+    live.server_problems.extend(registry.problems)
+    return registry
 
 
-def _create_dashboard_routes(plugins: DashboardRegistry) -> list[BaseRoute]:
+def _create_dashboard_routes(registry: DashboardRegistry) -> list[BaseRoute]:
     """Mount every dashboard below its name; its code is loaded on the first request."""
     return [
-        Mount(f"/{found.name}", app=LazyRouter(found.get_routes))
-        for found in plugins.entries.values()
+        Mount(f"/{entry.name}", app=LazyRouter(entry.get_routes))
+        for entry in registry.entries.values()
     ]
-
-
-def _join_path(path_prefix: str, leaf: str) -> str:
-    prefix = path_prefix.strip("/")
-    return f"/{prefix}/{leaf}" if prefix else f"/{leaf}"
-
-
-def _add_prefix(path_prefix: str, routes: list[BaseRoute]) -> list[BaseRoute]:
-    prefix = path_prefix.strip("/")
-    return [Mount(f"/{prefix}", routes=routes)] if prefix else routes

@@ -1,7 +1,14 @@
-"""Names and passwords of who may look at a board: ``--auth user:hash``.
+"""Who may send requests to the server, and what browsers may do with its responses.
 
-A hash says how it was made: ``scrypt.COST.SALT.KEY``, with letters, digits, ``-`` and ``_`` only,
-so that no shell takes any of it for something else.
+A page on the internet can make a browser send requests to localhost. Two checks prevent that: the
+Host header must be a name of this server (which a rebound DNS name is not), and a request that
+changes or computes something must come from our own page. A server that listens on more than
+loopback also requires a token or a password. A client that sends one may use any host name:
+browsers store credentials by name, so a rebound name cannot send them.
+
+A token is sent once in the URL, then as a cookie, and by programs in a header. Users and passwords
+are sent with HTTP Basic authentication. Passwords are given to the server as hashes of the form
+``scrypt.COST.SALT.KEY``, in letters, digits, ``-`` and ``_``, so that no shell needs quotes.
 """
 
 from __future__ import annotations
@@ -31,17 +38,47 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from tracklight.errors import UsageError
 from tracklight.server.responses import create_error_response
 
-#: About 50 ms and 16 MB for each try.
+#: About 50 ms and 16 MB for each attempt.
 SCRYPT_COST = 1 << 14
-
 _MAX_SCRYPT_COST = 1 << 17
-
 _SCRYPT_BLOCK_SIZE = 8
+
+#: Failed attempts from one address within a minute, after which it has to wait.
+MAX_FAILED_ATTEMPTS = 10
+_ATTEMPT_WINDOW_S = 60.0
+_MAX_ADDRESSES = 10_000
+_MAX_CREDENTIALS_CHARS = 1000
+
+#: The key in the scope of a request for whether the server is read-only.
+READ_ONLY_KEY = "tracklight.read_only"
+
+#: Hosts that stand for all interfaces of the machine.
+WILDCARD_HOSTS = frozenset({"", "0.0.0.0", "::"})
+_LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
+_SAFE_METHODS = frozenset({"GET", "HEAD"})
+_HOSTNAME = re.compile(r"[a-z0-9.-]+")
+
+_CSP = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
+    "media-src 'self' blob:; font-src 'self'; connect-src 'self'; worker-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'self' vscode-webview: "
+)
+_SECURITY_HEADERS = {
+    "cross-origin-resource-policy": "same-origin",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+}
+
+#: "missing": no credentials; "blocked": too many failed attempts from this address.
+AuthResult = Literal["ok", "missing", "wrong", "blocked"]
+
+
+# ---- passwords
 
 
 @dataclass(frozen=True)
 class PasswordHash:
-    """What is kept of a password: it can be checked, not read."""
+    """A salted scrypt hash, with which a password can be verified."""
 
     cost: int
     salt: bytes
@@ -54,7 +91,7 @@ class PasswordHash:
         return hmac.compare_digest(_derive_key(password, self.salt, self.cost), self.key)
 
 
-#: Fits no password; who gives a name that nobody has waits as long as for a wrong password.
+#: Matches no password. Verifying it for unknown users makes them take as long as known ones.
 UNUSABLE_HASH = PasswordHash(SCRYPT_COST, b"nobody", bytes(32))
 
 
@@ -64,7 +101,11 @@ def hash_password(password: str) -> PasswordHash:
 
 
 def parse_users(lines: Iterable[str]) -> Mapping[str, PasswordHash]:
-    """Users by name, each given as ``user:hash``."""
+    """Parse users given as ``user:hash``.
+
+    Raises:
+        UsageError: A line has another form.
+    """
     return dict(map(_parse_user, lines))
 
 
@@ -72,34 +113,38 @@ def _parse_user(line: str) -> tuple[str, PasswordHash]:
     name, _, text = line.partition(":")
     try:
         kind, cost, salt, key = text.split(".")
-        found = PasswordHash(int(cost), _decode_base64(salt), _decode_base64(key))
+        password = PasswordHash(int(cost), _decode_base64(salt), _decode_base64(key))
     except ValueError:
-        kind, found = "", UNUSABLE_HASH
-    is_power = found.cost > 1 and found.cost & (found.cost - 1) == 0
-    if not name or kind != "scrypt" or not is_power or found.cost > _MAX_SCRYPT_COST:
+        kind, password = "", UNUSABLE_HASH
+    is_power = password.cost > 1 and password.cost & (password.cost - 1) == 0
+    if not name or kind != "scrypt" or not is_power or password.cost > _MAX_SCRYPT_COST:
         raise UsageError(
             "--auth takes user:hash; `tracklight password USER` asks for a password and prints it"
         )
-    return name, found
+    return name, password
 
 
 def prompt_password(user: str) -> None:
-    """Ask for a password and print what ``--auth`` takes."""
+    """Ask for a password on the terminal and print ``user:hash`` for ``--auth``.
+
+    Raises:
+        UsageError: The name is not usable, the password is empty, or it was mistyped.
+    """
     if not user or ":" in user:
-        raise UsageError("a user has a name, without a colon in it")
-    password = getpass.getpass(f"Password of {user}: ")
+        raise UsageError("a user name must not be empty or contain a colon")
+    password = getpass.getpass(f"Password for {user}: ")
     if not password:
-        raise UsageError("an empty password keeps nobody out")
-    if getpass.getpass("Once more: ") != password:
-        raise UsageError("these are two passwords, not one; try again")
+        raise UsageError("the password must not be empty")
+    if getpass.getpass("Repeat the password: ") != password:
+        raise UsageError("the passwords differ; try again")
     print(f"{user}:{hash_password(password)}")
 
 
 def _derive_key(password: str, salt: bytes, cost: int) -> bytes:
-    given = password.encode("utf-8", "surrogatepass")
-    most_bytes = 256 * _SCRYPT_BLOCK_SIZE * cost
+    secret = password.encode("utf-8", "surrogatepass")
+    max_bytes = 256 * _SCRYPT_BLOCK_SIZE * cost
     return hashlib.scrypt(
-        given, salt=salt, n=cost, r=_SCRYPT_BLOCK_SIZE, p=1, maxmem=most_bytes, dklen=32
+        secret, salt=salt, n=cost, r=_SCRYPT_BLOCK_SIZE, p=1, maxmem=max_bytes, dklen=32
     )
 
 
@@ -111,25 +156,11 @@ def _decode_base64(text: str) -> bytes:
     return base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
 
 
-# The secrets that open a server: a token, passwords, and how often one may guess.
-#
-# The token comes once in an address, as a cookie afterwards, and from programs as a header. A name
-# and a password come as a browser sends them when it has asked for both.
-
-AuthResult = Literal["none", "good", "wrong", "often"]
-
-#: Wrong guesses from one address within a minute, after which it has to wait.
-MAX_FAILED_ATTEMPTS = 10
-
-_WINDOW_S = 60.0
-
-_MAX_ADDRESSES = 10_000
-
-_MAX_CREDENTIALS_CHARS = 1000
+# ---- authentication
 
 
 class FailedAttempts:
-    """Who guessed wrong lately, and how often."""
+    """The times of recent failed attempts by client address."""
 
     def __init__(self) -> None:
         self._times: OrderedDict[str, deque[float]] = OrderedDict()
@@ -145,99 +176,98 @@ class FailedAttempts:
         times = self._times.get(address)
         if times is None or len(times) < MAX_FAILED_ATTEMPTS:
             return False
-        return time.monotonic() - times[0] < _WINDOW_S
+        return time.monotonic() - times[0] < _ATTEMPT_WINDOW_S
 
 
 class Authenticator:
-    """Tells from a request whether it carries a secret of this server."""
+    """Check the token or the password of requests."""
 
     def __init__(self, tokens: frozenset[str], users: Mapping[str, PasswordHash]) -> None:
-        self._cookies = {_make_cookie_name(token): token for token in tokens}
+        self._tokens_by_cookie = {_make_cookie_name(token): token for token in tokens}
         self._users = users
         self._failed_attempts = FailedAttempts()
-        # One password is checked at a time, so that guessing cannot take all cores.
+        # Verify one password at a time, so that guessing cannot occupy all cores.
         self._verify_lock = asyncio.Lock()
         self._salt = os.urandom(16)
         self._verified: set[bytes] = set()
 
     async def authenticate(self, request: Request) -> AuthResult:
-        """Whether there is a secret in the request, and what is to be thought of it."""
         if self._has_cookie(request):
-            return "good"
-        given = _read_tokens(request)
-        if not given:
-            return "none"
-        tokens = self._cookies.values()
-        if any(_is_equal(word, token) for word in given for token in tokens):
-            return "good"
+            return "ok"
+        candidates = _read_tokens(request)
+        if not candidates:
+            return "missing"
+        tokens = self._tokens_by_cookie.values()
+        if any(_is_equal(candidate, token) for candidate in candidates for token in tokens):
+            return "ok"
         return await self._check_credentials(request)
 
     async def _check_credentials(self, request: Request) -> AuthResult:
         address = request.client.host if request.client else ""
-        pair = _read_basic_credentials(request)
-        if pair and self._fingerprint(pair) in self._verified:
-            return "good"
+        credentials = _find_basic_credentials(request)
+        if credentials and self._hash_credentials(credentials) in self._verified:
+            return "ok"
         if self._failed_attempts.is_blocked(address):
-            return "often"
-        if pair and self._users and await self._verify_password(*pair):
-            self._verified.add(self._fingerprint(pair))
-            return "good"
+            return "blocked"
+        if credentials and self._users and await self._verify_password(*credentials):
+            self._verified.add(self._hash_credentials(credentials))
+            return "ok"
         self._failed_attempts.add(address)
         return "wrong"
 
-    async def _verify_password(self, name: str, password: str) -> bool:
+    async def _verify_password(self, user: str, password: str) -> bool:
         async with self._verify_lock:
-            found = self._users.get(name, UNUSABLE_HASH)
-            return await asyncio.to_thread(found.verify, password)
+            password_hash = self._users.get(user, UNUSABLE_HASH)
+            return await asyncio.to_thread(password_hash.verify, password)
 
-    def _fingerprint(self, pair: tuple[str, str]) -> bytes:
-        """What is remembered of a pair that was right: checking it again would take 50 ms."""
-        text = "\0".join(pair).encode("utf-8", "surrogatepass")
+    def _hash_credentials(self, credentials: tuple[str, str]) -> bytes:
+        """Return a fast hash of verified credentials; verifying them again takes 50 ms."""
+        text = "\0".join(credentials).encode("utf-8", "surrogatepass")
         return hmac.digest(self._salt, text, "sha256")
 
     def _has_cookie(self, request: Request) -> bool:
-        # Cookies are parsed only where there are any: many requests have none.
+        # Parsing cookies takes a while, and many requests have none.
         if "cookie" not in request.headers:
             return False
         sent = request.cookies
-        return any(_is_equal(sent.get(name, ""), token) for name, token in self._cookies.items())
+        cookies = self._tokens_by_cookie.items()
+        return any(_is_equal(sent.get(name, ""), token) for name, token in cookies)
 
     def find_token_redirect(self, request: Request) -> Response | None:
-        """For a token in the address: the same address without it, and the token as a cookie."""
-        given = request.query_params.get("token", "")
-        name = next((n for n, token in self._cookies.items() if _is_equal(given, token)), None)
-        if name is None or request.method not in ("GET", "HEAD"):
+        """For a token in the URL, return a redirect to the URL without it, with a cookie."""
+        token = request.query_params.get("token", "")
+        cookies = self._tokens_by_cookie.items()
+        name = next((name for name, known in cookies if _is_equal(token, known)), None)
+        if name is None or request.method not in _SAFE_METHODS:
             return None
-        answer = RedirectResponse(_remove_token(request), status_code=303)
-        # Without a path it is for what lies below this address, as the browser sees that: other
+        response = RedirectResponse(_remove_token(request), status_code=303)
+        # Without a path, the cookie applies below the URL as the browser sees it, so that other
         # servers behind the same proxy do not get it.
         secure = request.url.scheme == "https"
-        answer.set_cookie(name, given, path=None, httponly=True, secure=secure, samesite="lax")
-        return answer
+        response.set_cookie(name, token, path=None, httponly=True, secure=secure, samesite="lax")
+        return response
 
     def create_refusal(self, result: AuthResult) -> Response:
-        """The answer to who has no secret, or not the right one."""
-        if result == "often":
-            answer = create_error_response(
-                429, "too many wrong tokens or passwords came from there"
-            )
-            answer.headers["retry-after"] = str(int(_WINDOW_S))
-            return answer
+        """Create the response to a request without valid credentials."""
+        if result == "blocked":
+            response = create_error_response(429, "too many wrong tokens or passwords")
+            response.headers["retry-after"] = str(int(_ATTEMPT_WINDOW_S))
+            return response
         if not self._users:
-            return create_error_response(403, "this server asks for a token")
-        answer = create_error_response(401, "this server asks for a name and a password")
-        answer.headers["www-authenticate"] = 'Basic realm="tracklight", charset="UTF-8"'
-        return answer
+            return create_error_response(403, "this server requires a token")
+        response = create_error_response(401, "this server requires a user and a password")
+        response.headers["www-authenticate"] = 'Basic realm="tracklight", charset="UTF-8"'
+        return response
 
 
 def _read_tokens(request: Request) -> list[str]:
-    """What could be a token."""
+    """Return everything in the request that may be a token."""
     header = request.headers.get("authorization", "")
-    given = [header.removeprefix("Bearer ")] if header else []
-    return given + request.query_params.getlist("token")
+    candidates = [header.removeprefix("Bearer ")] if header else []
+    return candidates + request.query_params.getlist("token")
 
 
-def _read_basic_credentials(request: Request) -> tuple[str, str] | None:
+def _find_basic_credentials(request: Request) -> tuple[str, str] | None:
     header = request.headers.get("authorization", "")
     if not header.startswith("Basic ") or len(header) > _MAX_CREDENTIALS_CHARS:
         return None
@@ -245,85 +275,54 @@ def _read_basic_credentials(request: Request) -> tuple[str, str] | None:
         text = base64.b64decode(header.removeprefix("Basic "), validate=True).decode()
     except ValueError:
         return None
-    name, colon, password = text.partition(":")
-    return (name, password) if colon else None
+    user, colon, password = text.partition(":")
+    return (user, password) if colon else None
 
 
 def _remove_token(request: Request) -> str:
-    """The same address without the token, relative so that it holds behind a path prefix."""
-    rest = [pair for pair in request.query_params.multi_items() if pair[0] != "token"]
+    """Return the URL without the token, relative so that it holds behind a path prefix."""
+    params = [pair for pair in request.query_params.multi_items() if pair[0] != "token"]
     leaf = "./" + request.url.path.rpartition("/")[2]
-    return f"{leaf}?{urlencode(rest)}" if rest else leaf
+    return f"{leaf}?{urlencode(params)}" if params else leaf
 
 
 def _make_cookie_name(token: str) -> str:
     return "tracklight-" + hashlib.sha256(token.encode()).hexdigest()[:8]
 
 
-def _is_equal(given: str, token: str) -> bool:
-    return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), token.encode())
+def _is_equal(candidate: str, token: str) -> bool:
+    return hmac.compare_digest(candidate.encode("utf-8", "surrogatepass"), token.encode())
 
 
-# Who may talk to the server, and what a browser may do with its answers.
-#
-# A page on the internet can make a browser send requests to localhost. Two checks stop it: the Host
-# header must be a name this server goes by (a rebound DNS name is not), and a request that changes or
-# computes something must come from our own page. A server bound to other than loopback also asks for
-# a token or a password. Who carries one may come by any name: a rebound name cannot carry it, as
-# browsers keep secrets by names.
-
-_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-
-_WILDCARD = frozenset({"", "0.0.0.0", "::"})
-
-_SAFE_METHODS = frozenset({"GET", "HEAD"})
-
-#: In the scope of a request: whether it may change what is kept.
-READ_ONLY_KEY = "tracklight.read_only"
-
-_CSP = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
-    "media-src 'self' blob:; font-src 'self'; connect-src 'self'; worker-src 'self'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'self' vscode-webview: "
-)
-
-_SECURITY_HEADERS = {
-    "cross-origin-resource-policy": "same-origin",
-    "referrer-policy": "no-referrer",
-    "x-content-type-options": "nosniff",
-}
-
-_HOSTNAME = re.compile(r"[a-z0-9.-]+")
+# ---- access policy
 
 
 @dataclass(frozen=True)
 class AccessPolicy:
-    """Names the server answers to (IP addresses are always fine), and what opens it."""
+    """The names under which a server may be reached, and the credentials it requires.
+
+    IP addresses are always accepted as names.
+    """
 
     hostnames: frozenset[str]
     trusted_hosts: frozenset[str] = frozenset()
-    """Names of reverse proxies, ``*.`` for all below one: pages from there may send requests though
-    our Host differs, and may show the board in a frame."""
+    """Names of reverse proxies, ``*.`` for all subdomains. Pages from there may send requests
+    although the Host header differs, and may embed the page in a frame."""
     token: str | None = None
     users: Mapping[str, PasswordHash] = field(default_factory=dict)
     proxy_token: str | None = None
-    """Lets in who comes by another name; names of our own need nothing."""
+    """Required of clients that use another name; our own names need no token."""
     read_only: bool = False
 
     def is_known_host(self, host: str) -> bool:
         return host in self.hostnames or self.is_trusted_host(host) or _is_ip_address(host)
 
     def is_trusted_host(self, host: str) -> bool:
-        return any(fnmatchcase(host, name) for name in self.trusted_hosts)
+        return any(fnmatchcase(host, pattern) for pattern in self.trusted_hosts)
 
     @property
     def tokens(self) -> frozenset[str]:
         return frozenset(token for token in (self.token, self.proxy_token) if token)
-
-
-def is_loopback(host: str) -> bool:
-    """Whether binding to ``host`` keeps the server on this machine."""
-    return host in _LOOPBACK or (_is_ip_address(host) and ipaddress.ip_address(host).is_loopback)
 
 
 def create_policy(
@@ -334,22 +333,34 @@ def create_policy(
     proxy_token: str | None = None,
     read_only: bool = False,
 ) -> AccessPolicy:
-    """The policy of a server bound to ``host``."""
-    names = _LOOPBACK | {host.lower()}
-    if host in _WILDCARD:
-        names |= {socket.gethostname().lower(), socket.getfqdn().lower()}
+    """Create the policy of a server that listens on ``host``."""
+    hostnames = _LOOPBACK_HOSTS | {host.lower()}
+    if host in WILDCARD_HOSTS:
+        hostnames |= {socket.gethostname().lower(), socket.getfqdn().lower()}
     proxies = frozenset(name.lower() for name in trusted_hosts)
-    return AccessPolicy(names, proxies, token, users or {}, proxy_token, read_only)
+    return AccessPolicy(hostnames, proxies, token, users or {}, proxy_token, read_only)
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether only this machine can reach a server that listens on ``host``."""
+    return host in _LOOPBACK_HOSTS or (
+        _is_ip_address(host) and ipaddress.ip_address(host).is_loopback
+    )
 
 
 class AccessMiddleware:
-    """Turns away what the policy does not allow and puts the safety headers on every answer."""
+    """Reject requests that the policy does not allow, and add security headers to responses.
+
+    Args:
+        app: The next application.
+        policy: Who may send requests.
+        public_path: The path that needs no credentials, for health checks.
+    """
 
     def __init__(self, app: ASGIApp, policy: AccessPolicy, public_path: str = "") -> None:
         self.app = app
         self.policy = policy
         self._public_path = public_path
-        """Where no secret is asked for: whether the server is well is no secret."""
         self._authenticator = Authenticator(policy.tokens, policy.users)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -358,49 +369,49 @@ class AccessMiddleware:
             return
         scope[READ_ONLY_KEY] = self.policy.read_only
         request = Request(scope)
-        policy = _CSP + " ".join(_iter_frame_ancestors(request, self.policy))
+        csp = _CSP + " ".join(_iter_frame_ancestors(request, self.policy))
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                # What an answer says for itself is stricter.
-                headers.setdefault("content-security-policy", policy)
+                # Responses that set their own policy have a stricter one.
+                headers.setdefault("content-security-policy", csp)
                 for name, value in _SECURITY_HEADERS.items():
                     headers.setdefault(name, value)
             await send(message)
 
-        refusal = await self._find_refusal(request)
-        await (refusal or self.app)(scope, receive, send_with_headers)
+        response = await self._find_response(request)
+        await (response or self.app)(scope, receive, send_with_headers)
 
-    async def _find_refusal(self, request: Request) -> Response | None:
-        """The answer to a request that may not pass."""
+    async def _find_response(self, request: Request) -> Response | None:
+        """Return the refusal or redirect of a request; None if it may pass."""
         host = request.headers.get("host", "")
         if request.method not in _SAFE_METHODS and not _is_same_origin(request, self.policy):
-            origin = request.headers.get("origin", "elsewhere")
-            return create_error_response(403, f"a page from {origin} may not send requests here")
+            origin = request.headers.get("origin", "another site")
+            return create_error_response(403, f"pages from {origin} must not send requests here")
         is_known = self.policy.is_known_host(_parse_hostname(host))
-        is_open = is_known and self._is_public(request)
-        verdict = "none" if is_open else await self._authenticator.authenticate(request)
-        if verdict != "good" and not is_open:
-            unknown = create_error_response(403, f'this server does not go by the name "{host}"')
-            return self._authenticator.create_refusal(verdict) if is_known else unknown
+        is_public = is_known and self._is_public(request)
+        result = "missing" if is_public else await self._authenticator.authenticate(request)
+        if result != "ok" and not is_public:
+            if is_known:
+                return self._authenticator.create_refusal(result)
+            return create_error_response(403, f'"{host}" is not a known name of this server')
         return self._authenticator.find_token_redirect(request)
 
     def _is_public(self, request: Request) -> bool:
-        is_free = not self.policy.token and not self.policy.users
-        return is_free or (
-            request.method == "GET" and get_route_path(request.scope) == self._public_path
-        )
+        needs_credentials = bool(self.policy.token or self.policy.users)
+        is_public_path = get_route_path(request.scope) == self._public_path
+        return not needs_credentials or (request.method == "GET" and is_public_path)
 
 
 def get_route_path(scope: Scope) -> str:
-    """What was asked for, below the place of the whole application where another one holds it."""
+    """Return the path of a request below the path at which the application is mounted."""
     path: str = scope["path"]
     return path.removeprefix(scope.get("root_path", ""))
 
 
 def _iter_frame_ancestors(request: Request, policy: AccessPolicy) -> Iterable[str]:
-    """Who may show the board in a frame: notebooks, from another port of the same machine."""
+    """Yield the origins that may embed the page: notebooks on other ports of this machine."""
     name = _parse_hostname(request.headers.get("host", ""))
     for host in sorted({"localhost", "127.0.0.1", name}):
         if _HOSTNAME.fullmatch(host):
@@ -409,10 +420,10 @@ def _iter_frame_ancestors(request: Request, policy: AccessPolicy) -> Iterable[st
 
 
 def _is_same_origin(request: Request, policy: AccessPolicy) -> bool:
-    """Whether a request comes from our page, or from a program, which says nothing of pages.
+    """Return whether a request comes from our own page, or from a program that is no browser.
 
-    A browser says where a request comes from, unless our address is plain http, for which names are
-    compared; scripts can change neither header.
+    Browsers send Sec-Fetch-Site, except to plain http servers, for which Origin is compared with
+    Host. Scripts can set none of these headers.
     """
     site = request.headers.get("sec-fetch-site", "none")
     origin = request.headers.get("origin")
@@ -427,7 +438,7 @@ def _is_same_origin(request: Request, policy: AccessPolicy) -> bool:
 
 
 def _parse_hostname(host: str) -> str:
-    """The name in a Host header: no port, no brackets around an IPv6 address."""
+    """Return the name in a Host header, without port and without brackets around IPv6."""
     try:
         return urlsplit(f"//{host}").hostname or ""
     except ValueError:

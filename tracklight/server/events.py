@@ -1,4 +1,21 @@
-"""Wakes what waits in the event loop from other threads."""
+"""Push changes to browsers as server-sent events, ``GET api/v1/live``.
+
+A client holds a cursor: the point in this process's history of the index up to which it knows the
+log. The stream sends what changed since then, so a slow client gets several changes as one, and a
+client that reconnects continues where it was. A change applies to the cursor before it; a client
+at any other cursor must not apply it, as a run that was added and removed in between is left out.
+Browsers allow six connections per server, so share one stream between the tabs of a browser. The
+events are
+
+    status  {"loading", "progress", "problems", …}    first, and when it changes
+    delta   {"cursor", "added", "removed", "changed", "tags", "points", …}
+    reset   {"cursor"}                                the changes are not known: fetch all again
+    alert   {"id", "run", "tag", "text", …}           an alert fired or was resolved
+    notes   {"revision"}                              notes, layouts or alert rules have changed
+    ping    {}                                        nothing else was sent for about 15 seconds
+
+Where streams do not get through, poll ``api/v1/live/poll``, which returns the same.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +29,14 @@ from collections.abc import AsyncGenerator, Callable, Hashable, Iterator
 from typing import Generic, TypeVar
 
 import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route as StarletteRoute
+from starlette.types import Receive, Scope, Send
 
 from tracklight.plugin import Route
 from tracklight.server.changelog import ChangeLog, DeltaEvent
+from tracklight.server.responses import create_error_response
 from tracklight.server.source import (
     LogOverview,
     LogSource,
@@ -24,185 +46,63 @@ from tracklight.server.source import (
     to_valid_unicode,
 )
 from tracklight.types import Delta
+from tracklight.util.files import get_open_file_limit
 
-#: Thousands of streams are not woken together: who asks for something else would wait for them all.
+HEARTBEAT_S = 15.0
+PROGRESS_S = 0.25
+_MAX_PROBLEMS = 20
+_MAX_EVENTS = 256
+#: Waking thousands of streams in one turn of the event loop would delay all other requests.
 _WAKE_BATCH_SIZE = 50
-
 _WAKE_INTERVAL_S = 0.005
-
-
-class Notifier:
-    """Rung by the follower's thread, heard by every open stream."""
-
-    def __init__(self) -> None:
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._subscribers: set[asyncio.Event] = set()
-        self.generation = 0
-        """How often it was rung, after whatever had changed."""
-        self.is_closed = False
-        """True once the server shuts down: streams then end."""
-
-    @property
-    def subscriber_count(self) -> int:
-        return len(self._subscribers)
-
-    def attach_loop(self) -> None:
-        self._loop = asyncio.get_running_loop()
-
-    def notify(self) -> None:
-        self.generation += 1
-        if self._loop is not None:
-            # The loop may already be closed while the follower finishes its last refresh.
-            with contextlib.suppress(RuntimeError):
-                self._loop.call_soon_threadsafe(self._wake)
-
-    def close(self) -> None:
-        self.is_closed = True
-        self.notify()
-
-    @contextlib.contextmanager
-    def subscribe(self) -> Iterator[asyncio.Event]:
-        event = asyncio.Event()
-        self._subscribers.add(event)
-        try:
-            yield event
-        finally:
-            self._subscribers.discard(event)
-
-    def _wake(self) -> None:
-        self._wake_batch(list(self._subscribers))
-
-    def _wake_batch(self, waiting: list[asyncio.Event]) -> None:
-        for event in waiting[:_WAKE_BATCH_SIZE]:
-            event.set()
-        if len(waiting) > _WAKE_BATCH_SIZE and self._loop is not None:
-            self._loop.call_later(_WAKE_INTERVAL_S, self._wake_batch, waiting[_WAKE_BATCH_SIZE:])
-
-
-# Streams that stand at the same place are told the same, so it is put together once for all.
+#: A proxy that buffers responses would hold back the stream forever.
+_STREAM_HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
 
 KeyT = TypeVar("KeyT", bound=Hashable)
-
 ValueT = TypeVar("ValueT")
 
 
-class Coalescer(Generic[KeyT, ValueT]):
-    """Asks in a thread, at most once for each place between two rings of a bell.
-
-    A bell rings after something has changed, and whoever then asks has heard it: what was put
-    together before that ring is not what they get. Some things change without a ring; those are a
-    moment old at most.
-    """
-
-    def __init__(
-        self, notifier: Notifier, compute: Callable[[KeyT], ValueT], max_age_s: float
-    ) -> None:
-        self._notifier = notifier
-        self._compute = compute
-        self._max_age_s = max_age_s
-        self._epoch = (-1, -1)
-        self._pending: dict[KeyT, asyncio.Future[ValueT]] = {}
-
-    async def get(self, key: KeyT) -> ValueT:
-        moment = (self._notifier.generation, int(time.monotonic() / self._max_age_s))
-        if moment != self._epoch:
-            self._epoch, self._pending = moment, {}
-        told = self._pending.get(key)
-        if told is None:
-            told = asyncio.ensure_future(asyncio.to_thread(self._compute, key))
-            self._pending[key] = told
-        # One client that leaves takes nothing away from the others.
-        return await asyncio.shield(told)
-
-
-# What the server has to say to all open pages beside the changes of the log.
-
-_MAX_EVENTS = 256
-
-
-class ServerEvent(msgspec.Struct):
-    """An event by its name, such as ``alert``."""
-
-    name: str
-    body: object
-
-
-class EventLog:
-    """The latest sayings, counted, so that each listener knows how many it has heard."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._latest: deque[ServerEvent] = deque(maxlen=_MAX_EVENTS)
-        self.count = 0
-
-    def add(self, name: str, body: object) -> None:
-        with self._lock:
-            self._latest.append(ServerEvent(name, body))
-            self.count += 1
-
-    def find_since(self, last_event: int) -> list[ServerEvent] | None:
-        """Those after the first ``heard``; None when some of them are no longer known."""
-        with self._lock:
-            missed = self.count - last_event
-            if not 0 <= missed <= len(self._latest):
-                return None
-            return list(self._latest)[len(self._latest) - missed :]
-
-
-# Push changes to browsers as server-sent events.
-#
-# A client holds a cursor: the point in this process's history of the index up to which it knows the
-# log. The stream sends what changed since then, so a slow client gets several changes as one, and a
-# client that reconnects continues where it was. A change applies to the cursor before it; a client
-# at any other cursor must not apply it, as a run that came and went in between is left out. Browsers
-# allow six connections per server, so share one stream between the tabs of a browser. The events are
-#
-#     status  {"loading", "progress", "problems", …}    at the start, and when it changes
-#     delta   {"cursor", "added", "removed", "changed", "tags", "points", …}
-#     reset   {"cursor"}                                what changed is not known: ask anew
-#     alert   {"id", "run", "tag", "text", …}           an alarm was raised, or is over
-#     notes   {"revision"}                              what is kept beside the log has changed
-#     beat    {}                                        nothing was sent for about 15 seconds
-#
-# Where streams do not get through, poll ``api/live/poll``, which returns the same.
-
-HEARTBEAT_S = 15.0
-
-PROGRESS_S = 0.25
-
-_MAX_PROBLEMS = 20
-
-
 class LoadStatus(msgspec.Struct):
-    """How the reading goes."""
+    """Whether the log is being read, and what is wrong with it."""
 
     loading: bool
     progress: ProgressRow
     problems: list[str]
-    """The first sentences on what could not be read; ``problem_count`` counts all."""
+    """The first messages about what could not be read; ``problem_count`` counts all."""
     problem_count: int
 
 
+class ServerEvent(msgspec.Struct):
+    """An event by name, such as ``alert``."""
+
+    name: str
+    data: object
+
+
 class PollRequest(msgspec.Struct, frozen=True):
-    """Where the client stands: ``cursor`` and ``heard`` of the answer before."""
+    """Where the client is: ``cursor`` and ``last_event`` of the previous response."""
 
     since: str = ""
-    heard: int | None = None
+    last_event: int | None = None
 
 
 class PollResponse(msgspec.Struct):
-    """What a stream would have said. With ``reset`` everything has to be asked for anew."""
+    """What a stream would have sent. With ``reset`` the client has to fetch everything again."""
 
     cursor: str
-    heard: int
+    last_event: int
     reset: bool
     status: LoadStatus
     delta: DeltaEvent | None
-    said: list[ServerEvent]
+    events: list[ServerEvent]
 
 
 class LiveUpdates:
-    """The state behind all streams of one server."""
+    """The state behind all event streams of one server.
+
+    Attributes:
+        server_problems: Messages about the server itself, such as plugins that failed to load.
+    """
 
     def __init__(
         self,
@@ -212,7 +112,6 @@ class LiveUpdates:
         *,
         heartbeat_s: float = HEARTBEAT_S,
     ) -> None:
-        self._heartbeat_s = heartbeat_s
         self.source = source
         self.refresher = refresher
         self.changelog = ChangeLog(source, overview)
@@ -220,23 +119,21 @@ class LiveUpdates:
         self.event_log = EventLog()
         self.notifier = Notifier()
         self.server_problems: list[str] = []
-        """What else is wrong with this server, in sentences."""
+        self._heartbeat_s = heartbeat_s
         self._coalescer = Coalescer(self.notifier, self._collect_updates, PROGRESS_S)
         refresher.listeners.append(self._on_refresh)
 
     def routes(self) -> list[Route]:
         return [Route("live/poll", PollRequest, self.poll, "GET")]
 
-    def publish(self, name: str, body: object) -> None:
-        """Send an event to every open page; from any thread."""
-        self.event_log.add(name, body)
+    def publish(self, name: str, data: object) -> None:
+        """Send an event to every open page. May be called from any thread."""
+        self.event_log.add(name, data)
         self.notifier.notify()
 
     def get_etag(self) -> str:
-        """Says something else whenever the index may have changed.
-
-        The version grows at the end of a refresh, but runs do so all the while.
-        """
+        """Return a text that changes whenever the index may have changed."""
+        # The version grows at the end of a refresh, but runs already grow during it.
         return f"{self.history.process}.{self.source.version}.{self.source.progress}"
 
     def status(self) -> LoadStatus:
@@ -249,81 +146,235 @@ class LiveUpdates:
             problem_count=len(problems),
         )
 
-    def poll(self, ask: PollRequest) -> PollResponse:
-        """What the live stream would have said since the answer before."""
-        heard = self.event_log.count if ask.heard is None else ask.heard
-        said = self.event_log.find_since(heard)
-        cursor, delta = self.changelog.get_since(ask.since)
+    def poll(self, request: PollRequest) -> PollResponse:
+        """Return what the event stream would have sent since the previous response."""
+        last_event = self.event_log.count if request.last_event is None else request.last_event
+        events = self.event_log.find_since(last_event)
+        cursor, delta = self.changelog.get_since(request.since)
         return PollResponse(
             cursor=cursor,
-            heard=self.event_log.count if said is None else heard + len(said),
-            reset=said is None or (delta is None and cursor != ask.since),
+            last_event=self.event_log.count if events is None else last_event + len(events),
+            reset=events is None or (delta is None and cursor != request.since),
             status=self.status(),
             delta=delta,
-            said=said or [],
+            events=events or [],
         )
 
     async def stream(self, cursor: str) -> AsyncGenerator[bytes, None]:
-        """Yield server-sent events for a client that has everything up to ``cursor``.
-
-        A heartbeat is sent when nothing else was for about 15 seconds. It is due by the clock:
-        every refresh of the log wakes the stream, mostly without anything to send.
-        """
-        place = PollRequest(cursor, self.event_log.count)
+        """Yield server-sent events for a client that has everything up to ``cursor``."""
+        position = PollRequest(cursor, self.event_log.count)
         sent_status: LoadStatus | None = None
-        heartbeat_due_s = 0.0
-        with self.notifier.subscribe() as event:
+        # A ping is due by the clock: every refresh wakes the stream, mostly with nothing to send.
+        ping_due_s = 0.0
+        with self.notifier.subscribe() as wake_up:
             while not self.notifier.is_closed:
-                event.clear()
-                answer, status_event, events = await self._coalescer.get(place)
-                place = PollRequest(answer.cursor, answer.heard)
-                if answer.status != sent_status:
-                    sent_status = answer.status
+                wake_up.clear()
+                response, status_event, events = await self._coalescer.get(position)
+                position = PollRequest(response.cursor, response.last_event)
+                if response.status != sent_status:
+                    sent_status = response.status
                     events = [status_event, *events]
-                if not events and time.monotonic() >= heartbeat_due_s:
-                    events = [_HEARTBEAT]
+                if not events and time.monotonic() >= ping_due_s:
+                    events = [_PING]
                 for encoded in events:
                     yield encoded
                 now_s = time.monotonic()
                 if events:
                     # Randomized, so that streams woken together do not all send at once.
-                    heartbeat_due_s = now_s + self._heartbeat_s * random.uniform(0.7, 1.0)
-                wait_s = max(0.0, heartbeat_due_s - now_s)
-                await _wait_for(event, min(wait_s, PROGRESS_S) if sent_status.loading else wait_s)
+                    ping_due_s = now_s + self._heartbeat_s * random.uniform(0.7, 1.0)
+                wait_s = max(0.0, ping_due_s - now_s)
+                await _wait_for(wake_up, min(wait_s, PROGRESS_S) if sent_status.loading else wait_s)
 
-    def _collect_updates(self, place: PollRequest) -> tuple[PollResponse, bytes, list[bytes]]:
-        """What is new, and as events: the status, and the rest."""
-        answer = self.poll(place)
-        return answer, encode_event("status", answer.status), _encode_updates(answer)
+    def _collect_updates(self, position: PollRequest) -> tuple[PollResponse, bytes, list[bytes]]:
+        """Return what is new, the encoded status, and the other encoded events."""
+        response = self.poll(position)
+        return response, encode_event("status", response.status), _encode_updates(response)
 
     def _on_refresh(self, delta: Delta | None) -> None:
-        # Files with vectors change where no run does.
+        # A refresh may find only new tensor files, which does not change the version.
         if delta is not None and delta.version != self.history.version:
             self.changelog.add(delta)
         self.notifier.notify()
 
 
-def _encode_updates(answer: PollResponse) -> list[bytes]:
-    messages = [encode_event(saying.name, saying.body) for saying in answer.said]
-    if answer.reset:
-        messages.append(encode_event("reset", {"cursor": answer.cursor}, answer.cursor))
-    elif answer.delta is not None:
-        messages.append(encode_event("delta", answer.delta, answer.cursor))
+def encode_event(name: str, data: object, cursor: str | None = None) -> bytes:
+    """Encode one server-sent event; browsers send its id back when they reconnect."""
+    head = f"event: {name}\n" + (f"id: {cursor}\n" if cursor else "")
+    return head.encode() + b"data: " + msgspec.json.encode(data) + b"\n\n"
+
+
+_PING = encode_event("ping", {})
+
+
+def _encode_updates(response: PollResponse) -> list[bytes]:
+    messages = [encode_event(event.name, event.data) for event in response.events]
+    if response.reset:
+        messages.append(encode_event("reset", {"cursor": response.cursor}, response.cursor))
+    elif response.delta is not None:
+        messages.append(encode_event("delta", response.delta, response.cursor))
     return messages
 
 
-def encode_event(name: str, body: object, cursor: str | None = None) -> bytes:
-    """One server-sent event; its id is what a browser sends back when it reconnects."""
-    head = f"event: {name}\n" + (f"id: {cursor}\n" if cursor else "")
-    return head.encode() + b"data: " + msgspec.json.encode(body) + b"\n\n"
-
-
-_HEARTBEAT = encode_event("beat", {})
-
-
-async def _wait_for(event: asyncio.Event, timeout_s: float) -> bool:
-    try:
+async def _wait_for(event: asyncio.Event, timeout_s: float) -> None:
+    with contextlib.suppress(asyncio.TimeoutError):
         await asyncio.wait_for(event.wait(), timeout_s)
-    except asyncio.TimeoutError:
-        return False
-    return True
+
+
+# ---- the HTTP response
+
+
+class EventStreamResponse(Response):
+    """Send events until there are no more, or the client disconnects."""
+
+    media_type = "text/event-stream"
+
+    def __init__(self, events: AsyncGenerator[bytes, None]) -> None:
+        self._events = events
+        self.status_code = 200
+        self.init_headers(_STREAM_HEADERS)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        sending = asyncio.ensure_future(self._send(send))
+        disconnect = asyncio.ensure_future(_wait_for_disconnect(receive))
+        disconnect.add_done_callback(lambda _: sending.cancel())
+        try:
+            await sending
+        except asyncio.CancelledError:
+            if not disconnect.done():  # the server is shutting down
+                raise
+        finally:
+            disconnect.cancel()
+
+    async def _send(self, send: Send) -> None:
+        start = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
+        await send(start)
+        async with contextlib.aclosing(self._events):
+            async for event in self._events:
+                await send({"type": "http.response.body", "body": event, "more_body": True})
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _wait_for_disconnect(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def create_stream_route(live: LiveUpdates) -> StarletteRoute:
+    async def stream(request: Request) -> Response:
+        if live.notifier.subscriber_count >= get_open_file_limit() // 2:
+            return create_error_response(503, "too many pages are connected to this server")
+        since = request.query_params.get("since", "")
+        return EventStreamResponse(live.stream(request.headers.get("last-event-id") or since))
+
+    return StarletteRoute("/live", stream)
+
+
+# ---- mechanisms
+
+
+class EventLog:
+    """The latest events, numbered, so that a client knows which ones it has received."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._lock = threading.Lock()
+        self._latest: deque[ServerEvent] = deque(maxlen=_MAX_EVENTS)
+
+    def add(self, name: str, data: object) -> None:
+        with self._lock:
+            self._latest.append(ServerEvent(name, data))
+            self.count += 1
+
+    def find_since(self, last_event: int) -> list[ServerEvent] | None:
+        """Return the events after number ``last_event``; None if some are no longer known."""
+        with self._lock:
+            missed = self.count - last_event
+            if not 0 <= missed <= len(self._latest):
+                return None
+            return list(self._latest)[len(self._latest) - missed :]
+
+
+class Notifier:
+    """Wake coroutines of the event loop from other threads.
+
+    Attributes:
+        generation: The number of notifications so far.
+        is_closed: True once the server shuts down; streams then end.
+    """
+
+    def __init__(self) -> None:
+        self.generation = 0
+        self.is_closed = False
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._subscribers: set[asyncio.Event] = set()
+
+    @property
+    def subscriber_count(self) -> int:
+        return len(self._subscribers)
+
+    def attach_loop(self) -> None:
+        """Notify subscribers in the running event loop from now on."""
+        self._loop = asyncio.get_running_loop()
+
+    def notify(self) -> None:
+        """Wake all subscribers. Call it after the change that they are to see."""
+        self.generation += 1
+        if self._loop is not None:
+            # The loop may already be closed while the refresher finishes its last refresh.
+            with contextlib.suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._wake)
+
+    def close(self) -> None:
+        self.is_closed = True
+        self.notify()
+
+    @contextlib.contextmanager
+    def subscribe(self) -> Iterator[asyncio.Event]:
+        """Yield an event that is set by every notification."""
+        event = asyncio.Event()
+        self._subscribers.add(event)
+        try:
+            yield event
+        finally:
+            self._subscribers.discard(event)
+
+    def _wake(self) -> None:
+        self._wake_batch(list(self._subscribers))
+
+    def _wake_batch(self, events: list[asyncio.Event]) -> None:
+        for event in events[:_WAKE_BATCH_SIZE]:
+            event.set()
+        if len(events) > _WAKE_BATCH_SIZE and self._loop is not None:
+            self._loop.call_later(_WAKE_INTERVAL_S, self._wake_batch, events[_WAKE_BATCH_SIZE:])
+
+
+class Coalescer(Generic[KeyT, ValueT]):
+    """Share one computation between concurrent callers that ask for the same key.
+
+    Results are reused until the notifier's next notification or until `max_age_s` has passed.
+    Cancelling one caller does not cancel the computation for the others.
+
+    Args:
+        notifier: A notification invalidates all results.
+        compute: Called in a worker thread with the key.
+        max_age_s: Upper bound on staleness for data that changes without a notification.
+    """
+
+    def __init__(
+        self, notifier: Notifier, compute: Callable[[KeyT], ValueT], max_age_s: float
+    ) -> None:
+        self._notifier = notifier
+        self._compute = compute
+        self._max_age_s = max_age_s
+        self._epoch = (-1, -1)
+        self._pending: dict[KeyT, asyncio.Future[ValueT]] = {}
+
+    async def get(self, key: KeyT) -> ValueT:
+        epoch = (self._notifier.generation, int(time.monotonic() / self._max_age_s))
+        if epoch != self._epoch:
+            self._epoch, self._pending = epoch, {}
+        value = self._pending.get(key)
+        if value is None:
+            value = asyncio.ensure_future(asyncio.to_thread(self._compute, key))
+            self._pending[key] = value
+        return await asyncio.shield(value)

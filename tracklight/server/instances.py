@@ -1,4 +1,10 @@
-"""Where the server listens, and what a browser calls that place."""
+"""The address of a server, and the servers that run on this machine.
+
+`bind_socket` opens the port and `build_url` tells how a browser reaches it. Each server records
+itself in a small file in the user's data directory while it runs, so that notebooks find it again.
+The file of a server that was killed stays behind, so `list_instances` asks every server whether
+it is alive.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +25,8 @@ import msgspec
 
 from tracklight.errors import BindError
 from tracklight.server.app import Settings
-from tracklight.server.auth import AccessPolicy
+from tracklight.server.auth import WILDCARD_HOSTS, AccessPolicy
+from tracklight.server.routing import API_PREFIX
 from tracklight.util.files import write_atomic
 from tracklight.util.user_dirs import get_data_dir
 
@@ -27,36 +34,47 @@ if TYPE_CHECKING:
     from urllib.request import Request
 
 _DEFAULT_PORTS = range(6006, 6106)
+_TIMEOUT_S = 3.0
+_MAX_RESPONSE_BYTES = 1 << 20
 
-WILDCARD_HOSTS = frozenset({"", "0.0.0.0", "::"})
+
+# ---- addresses
 
 
 def bind_socket(settings: Settings) -> socket.socket:
-    """A socket at the port that was asked for, or at the first usual one that is free."""
+    """Bind a socket to the port of the settings, or else to the first free default port.
+
+    Raises:
+        BindError: The address cannot be used.
+    """
     host, reuse_port = settings.host, settings.reuse_port
     if settings.port is not None:
         return bind_address(host, settings.port, reuse_port=reuse_port)
-    for candidate in _DEFAULT_PORTS:
+    for port in _DEFAULT_PORTS:
         try:
-            return bind_address(host, candidate, reuse_port=reuse_port)
+            return bind_address(host, port, reuse_port=reuse_port)
         except BindError as error:
             if getattr(error.__cause__, "errno", None) != errno.EADDRINUSE:
                 raise
-    raise BindError(f"no port from {_DEFAULT_PORTS[0]} to {_DEFAULT_PORTS[-1]} is free")
+    raise BindError(f"all ports from {_DEFAULT_PORTS[0]} to {_DEFAULT_PORTS[-1]} are in use")
 
 
 def bind_address(host: str, port: int, *, reuse_port: bool = False) -> socket.socket:
-    """A socket that listens at ``host`` and ``port``."""
+    """Bind a listening socket to ``host`` and ``port``.
+
+    Raises:
+        BindError: The address cannot be used.
+    """
     try:
         listener = _create_socket(host, port, reuse_port)
-        # Connections take this over. Without it the end of many an answer waits 40 ms for the other
-        # side to confirm its beginning.
+        # Connections inherit this. Without it, the end of many responses is delayed by 40 ms until
+        # the client has acknowledged their beginning.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return listener
-    except (OSError, ValueError) as error:  # systems without SO_REUSEPORT raise the latter
+    except (OSError, ValueError) as error:  # ValueError: no SO_REUSEPORT on this system
         reason = _describe(error)
         raise BindError(
-            f"cannot listen at {host or '*'}:{port} ({reason}); {_suggest_fix(error, port)}"
+            f"cannot listen on {host or '*'}:{port} ({reason}); {_suggest_fix(error, port)}"
         ) from error
 
 
@@ -67,7 +85,6 @@ def _describe(error: OSError | ValueError) -> str:
 
 
 def _suggest_fix(error: OSError | ValueError, port: int) -> str:
-    """Say what to change, which depends on whether the host or the port is wrong."""
     code = getattr(error, "errno", None)
     if isinstance(error, socket.gaierror | UnicodeError) or code == errno.EADDRNOTAVAIL:
         return "check --host: use localhost, an address of this machine, or --bind_all"
@@ -79,72 +96,60 @@ def _suggest_fix(error: OSError | ValueError, port: int) -> str:
 def _create_socket(host: str, port: int, reuse_port: bool) -> socket.socket:
     if not host and socket.has_dualstack_ipv6():
         try:
-            return _create_dual_stack_socket(port, reuse_port)
+            return socket.create_server(
+                ("", port),
+                family=socket.AF_INET6,
+                backlog=128,
+                reuse_port=reuse_port,
+                dualstack_ipv6=True,
+            )
         except OSError as error:
             if error.errno == errno.EADDRINUSE:
                 raise
-            # The new kind of address is known here, and switched off.
-    # As bytes where it can be: a `str` brings along the tables of Unicode in names, 1 MB.
+            # IPv6 is supported but disabled.
+    # Bytes if possible: encoding a `str` loads the Unicode tables of IDNA, 1 MB.
     name = host.encode() if host.isascii() else host
-    places = socket.getaddrinfo(
+    addresses = socket.getaddrinfo(
         name or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
     )
-    # A name may have both kinds of address; tunnels and scripts mostly try the old one.
-    family, _, _, _, address = min(places, key=lambda place: place[0] != socket.AF_INET)
+    # Prefer IPv4 if a name has both: tunnels and scripts mostly try it first.
+    family, _, _, _, address = min(addresses, key=lambda info: info[0] != socket.AF_INET)
     return socket.create_server(address[:2], family=family, backlog=128, reuse_port=reuse_port)
 
 
-def _create_dual_stack_socket(port: int, reuse_port: bool) -> socket.socket:
-    return socket.create_server(
-        ("", port),
-        family=socket.AF_INET6,
-        backlog=128,
-        reuse_port=reuse_port,
-        dualstack_ipv6=True,
-    )
-
-
 def build_url(listener: socket.socket, settings: Settings, token: str | None) -> str:
-    """Where a browser finds the server."""
-    scheme = "https" if settings.auth.tls_cert else "http"
+    """Return the URL to open in a browser."""
     port = listener.getsockname()[1]
     name = socket.gethostname() if settings.host in WILDCARD_HOSTS else settings.host
     name = f"[{name}]" if ":" in name else name
     path = settings.path_prefix.strip("/")
     prefix = f"/{path}" if path else ""
-    return f"{scheme}://{name}:{port}{prefix}/" + (f"?token={token}" if token else "")
+    query = f"?token={token}" if token else ""
+    return f"{settings.auth.scheme}://{name}:{port}{prefix}/{query}"
 
 
-# Which boards are being served on this machine, so that a notebook finds them again.
-#
-# Each server keeps a small file in tracklight's own folder, which only its user can read, for as long
-# as it runs. One that was killed leaves its file behind: what stands there is asked whether it lives
-# before anybody is sent to it.
-
-_TIMEOUT_S = 3.0
-
-_MAX_RESPONSE_BYTES = 1 << 20
+# ---- running servers
 
 
 class Instance(msgspec.Struct, frozen=True):
-    """A server, as it wrote itself down."""
+    """The record of a running server."""
 
     hostname: str
     pid: int
     port: int
     url: str
-    """Where this machine reaches it, without a token."""
+    """The URL on this machine, without a token."""
     token: str | None
-    """Opens it by whatever name."""
+    """A token that is valid under any host name."""
     logdir: str
     arguments: list[str]
     directory: str
-    """Where it was started with these arguments."""
+    """The working directory in which it was started with ``arguments``."""
     started: float
 
     @property
     def path(self) -> str:
-        """Below which path it serves: ``/``, or with a prefix ``/board/``."""
+        """The path below which it serves: ``/``, or with a prefix such as ``/board/``."""
         return "/" + self.url.split("/", 3)[3]
 
 
@@ -156,14 +161,14 @@ def get_instances_dir() -> Path:
 def record_instance(
     listener: socket.socket, settings: Settings, policy: AccessPolicy, logdirs: Iterable[str]
 ) -> Iterator[None]:
-    """Keep the file of this process's server while the block runs; go without where that fails."""
-    is_everywhere = settings.host in WILDCARD_HOSTS
-    here = replace(settings, host="localhost") if is_everywhere else settings
+    """Record the server of this process while the block runs; ignore errors in doing so."""
+    is_wildcard = settings.host in WILDCARD_HOSTS
+    local_settings = replace(settings, host="localhost") if is_wildcard else settings
     instance = Instance(
         hostname=socket.gethostname(),
         pid=os.getpid(),
         port=listener.getsockname()[1],
-        url=build_url(listener, here, None),
+        url=build_url(listener, local_settings, None),
         token=policy.token or policy.proxy_token,
         logdir=", ".join(logdirs),
         arguments=sys.argv[1:],
@@ -172,7 +177,8 @@ def record_instance(
     )
     file = get_instances_dir() / f"{instance.hostname}-{instance.pid}-{instance.port}.json"
     with contextlib.suppress(OSError, UnicodeError):
-        _write_record(file, msgspec.json.encode(instance))
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_atomic(file, msgspec.json.encode(instance), mode=0o600)  # it contains a token
     try:
         yield
     finally:
@@ -180,14 +186,9 @@ def record_instance(
             file.unlink(missing_ok=True)
 
 
-def _write_record(file: Path, content: bytes) -> None:
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    write_atomic(file, content, mode=0o600)  # it holds a token
-
-
 def list_instances() -> list[Instance]:
-    """Those of this machine that answer, the oldest first; files of the others are cleared away."""
-    found = []
+    """Return the servers that are alive on this machine, oldest first; remove stale records."""
+    instances = []
     for file in sorted(get_instances_dir().glob("*.json")):
         try:
             instance = msgspec.json.decode(file.read_bytes(), type=Instance)
@@ -196,33 +197,33 @@ def list_instances() -> list[Instance]:
         if instance.hostname != socket.gethostname():
             continue
         if is_alive(instance):
-            found.append(instance)
+            instances.append(instance)
         elif not _is_running(instance.pid):
             file.unlink(missing_ok=True)
-    return sorted(found, key=lambda instance: instance.started)
+    return sorted(instances, key=lambda instance: instance.started)
 
 
 def is_alive(instance: Instance) -> bool:
-    """Whether a board is there now, and not only a port or a process of that number."""
-    # Here, as a board that only says where it is has no use for these megabytes.
+    """Return whether a tracklight server responds at the URL of the instance."""
+    # Imported here, as servers themselves do not need an HTTP client.
     from urllib.error import HTTPError
     from urllib.request import Request
 
-    request = Request(f"{instance.url}api/health")
+    request = Request(f"{instance.url}{API_PREFIX}/health")
     if instance.token:
         request.add_header("authorization", f"Bearer {instance.token}")
     try:
-        with _open(request) as answer:
-            return "version" in json.loads(answer.read(_MAX_RESPONSE_BYTES))
+        with _open(request) as response:
+            return "version" in json.loads(response.read(_MAX_RESPONSE_BYTES))
     except HTTPError as error:
-        # One that asks for a name and a password is alive as well.
+        # A server that requires a password is alive as well.
         return "tracklight" in error.headers.get("www-authenticate", "")
     except (OSError, ValueError):
         return False
 
 
 def _open(request: Request) -> contextlib.closing[Any]:
-    """No proxy stands between a machine and itself, and no authority knows its certificate."""
+    """Open a URL of this machine, without a proxy and with any TLS certificate."""
     from urllib.request import HTTPSHandler, ProxyHandler, build_opener
 
     context = ssl.create_default_context()
@@ -233,7 +234,7 @@ def _open(request: Request) -> contextlib.closing[Any]:
 
 
 def _is_running(pid: int) -> bool:
-    if sys.platform == "win32":  # a signal would end it there, whatever its number
+    if sys.platform == "win32":  # os.kill() would end the process there, whatever the signal
         return _is_running_on_windows(pid)
     try:
         os.kill(pid, 0)
@@ -247,16 +248,16 @@ def _is_running(pid: int) -> bool:
 if sys.platform == "win32":
     import ctypes
 
-    _MAY_WAIT = 0x00100000
-    _STILL_RUNS = 0x00000102
+    _SYNCHRONIZE = 0x00100000
+    _WAIT_TIMEOUT = 0x00000102
 
     def _is_running_on_windows(pid: int) -> bool:
         kernel = ctypes.WinDLL("kernel32")
         kernel.OpenProcess.restype = ctypes.c_void_p
-        handle = ctypes.c_void_p(kernel.OpenProcess(_MAY_WAIT, False, pid))
+        handle = ctypes.c_void_p(kernel.OpenProcess(_SYNCHRONIZE, False, pid))
         if not handle:
             return False
         try:
-            return bool(kernel.WaitForSingleObject(handle, 0) == _STILL_RUNS)
+            return bool(kernel.WaitForSingleObject(handle, 0) == _WAIT_TIMEOUT)
         finally:
             kernel.CloseHandle(handle)

@@ -1,4 +1,7 @@
-"""``GET api/live``: the stream of changes as an HTTP answer; see ``server.live``."""
+"""Middleware around all routes: metrics for Prometheus, concurrency limits, idle memory.
+
+`tracklight.server.auth` has the middleware that decides who may send requests.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,7 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator
 from typing import ParamSpec, TypeVar
 
 from starlette.requests import Request
@@ -24,79 +26,36 @@ from tracklight.server.auth import get_route_path
 from tracklight.server.events import LiveUpdates
 from tracklight.server.responses import create_error_response
 from tracklight.server.source import LogOverview
-from tracklight.util.files import get_open_file_limit
 from tracklight.util.memory import trim_memory
 
-# A proxy that collects an answer before it passes it on would hold the stream back forever.
-_STREAM_HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
-
-
-class EventStreamResponse(Response):
-    """Sends events until there are no more, or nobody listens any longer."""
-
-    media_type = "text/event-stream"
-
-    def __init__(self, events: AsyncGenerator[bytes, None]) -> None:
-        self._events = events
-        self.status_code = 200
-        self.init_headers(_STREAM_HEADERS)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        sending = asyncio.ensure_future(self._send(send))
-        leaving = asyncio.ensure_future(_wait_for_disconnect(receive))
-        leaving.add_done_callback(lambda _: sending.cancel())
-        try:
-            await sending
-        except asyncio.CancelledError:
-            if not leaving.done():  # it is the server that wants to end
-                raise
-        finally:
-            leaving.cancel()
-
-    async def _send(self, send: Send) -> None:
-        start = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
-        await send(start)
-        async with contextlib.aclosing(self._events):
-            async for event in self._events:
-                await send({"type": "http.response.body", "body": event, "more_body": True})
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
-
-
-async def _wait_for_disconnect(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
-
-
-def create_stream_route(live: LiveUpdates) -> Route:
-    async def follow(request: Request) -> Response:
-        if live.notifier.subscriber_count >= get_open_file_limit() // 2:
-            return create_error_response(503, "too many pages follow this board")
-        since = request.query_params.get("since", "")
-        return EventStreamResponse(live.stream(request.headers.get("last-event-id") or since))
-
-    return Route("/live", follow)
-
-
-# Nobody keeps all others waiting: each address has a few of its requests answered at a time.
-
 P = ParamSpec("P")
-
 T = TypeVar("T")
 
-#: Requests are answered by as many threads as asyncio has by default; two are left to others.
+#: Requests of one client that are handled at a time. asyncio has ``min(32, cores + 4)`` threads by
+#: default; two of them are left to other clients.
 MAX_CONCURRENT = max(2, min(32, (os.cpu_count() or 1) + 4) - 2)
-
-#: In the scope of a request: what is held while it is worked on, though not while it is sent.
-SEMAPHORE_KEY = "tracklight.turn"
-
-#: A page asks for six things at once; ten pages behind one proxy do no harm.
+#: Requests of one client that wait. A page sends six at once, so ten pages behind one proxy fit.
 MAX_QUEUED = 256
+#: The key in the scope of a request for the semaphore of its client.
+SEMAPHORE_KEY = "tracklight.semaphore"
+
+#: Memory is released when no request has ended for this long.
+IDLE_S = 2.0
+#: The share of time that full garbage collections may take. They block all requests, for most of a
+#: second when thousands of streams are open.
+_MAX_COLLECTION_SHARE = 0.01
+
+_METRICS_MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_BUCKETS_S = (0.005, 0.025, 0.1, 0.5, 2.5, 10.0)
+_START_TIME = time.time()
+
+#: Pairs of labels and value.
+Samples = Iterable[tuple[str, float]]
+#: Name, type, help text and samples.
+Metric = tuple[str, str, str, Samples]
 
 
-async def run_in_thread(scope: Scope, do: Callable[P, T], *args: P.args, **rest: P.kwargs) -> T:
-    """Do something in a thread when it is the turn of who asked."""
-    async with scope.get(SEMAPHORE_KEY) or nullcontext():
-        return await asyncio.to_thread(do, *args, **rest)
+# ---- concurrency
 
 
 class _ClientQueue:
@@ -106,13 +65,25 @@ class _ClientQueue:
 
 
 class ConcurrencyLimitMiddleware:
-    """Lets requests of one address wait for each other, and turns away who piles them up."""
+    """Limit concurrent requests per client address, and reject those beyond a queue.
+
+    The limit applies while a handler runs (`run_in_thread`), not while its response is sent.
+
+    Args:
+        app: The next application.
+        stream_path: The path of the event stream, which is exempt: it stays open and needs no
+            thread.
+    """
 
     def __init__(self, app: ASGIApp, stream_path: str = "") -> None:
         self.app = app
         self._stream_path = stream_path
-        """Answered for as long as somebody listens, without a thread of its own."""
         self._queues: dict[str, _ClientQueue] = {}
+
+    @property
+    def client_count(self) -> int:
+        """The number of addresses with requests in progress."""
+        return len(self._queues)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or get_route_path(scope) == self._stream_path:
@@ -121,11 +92,9 @@ class ConcurrencyLimitMiddleware:
         address = scope["client"][0] if scope.get("client") else ""
         queue = self._queues.setdefault(address, _ClientQueue())
         if queue.requests >= MAX_CONCURRENT + MAX_QUEUED:
-            answer = create_error_response(
-                429, "too many requests of this address wait for an answer"
-            )
-            answer.headers["retry-after"] = "1"
-            await answer(scope, receive, send)
+            response = create_error_response(429, "too many requests of this client are waiting")
+            response.headers["retry-after"] = "1"
+            await response(scope, receive, send)
             return
         queue.requests += 1
         scope[SEMAPHORE_KEY] = queue.semaphore
@@ -137,17 +106,17 @@ class ConcurrencyLimitMiddleware:
                 self._queues.pop(address, None)
 
 
-# Hands memory back once a burst of requests is over, so that a board at rest is small.
+async def run_in_thread(scope: Scope, func: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Run a function in a worker thread, within the concurrency limit of the client."""
+    async with scope.get(SEMAPHORE_KEY) or contextlib.nullcontext():
+        return await asyncio.to_thread(func, *args, **kwargs)
 
-IDLE_S = 2.0
 
-#: Nobody is answered while Python looks at all that there is, which takes most of a second where
-#: thousands of streams are open.
-_MAX_COLLECTION_SHARE = 0.01
+# ---- memory
 
 
 class MemoryTrimMiddleware:
-    """Tidies up when no request has ended for a while after the last one did."""
+    """Release memory when the server has been idle for a while after the last request."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -167,68 +136,63 @@ class MemoryTrimMiddleware:
 
     @staticmethod
     def _trim() -> None:
-        # A server that is just ending takes no more work.
+        # The executor refuses work while the server shuts down.
         with contextlib.suppress(RuntimeError):
             asyncio.get_running_loop().run_in_executor(None, release_idle_memory)
 
 
 class GarbageCollector:
-    """Drops what nobody refers to; as often as it likes what is new, and seldom all there is."""
+    """Collect new objects at every call, and all objects only now and then."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._next_full_s = 0.0
 
     def collect(self) -> None:
-        began_s = self._clock()
-        is_whole = began_s >= self._next_full_s
-        if is_whole:
+        started_s = self._clock()
+        is_full = started_s >= self._next_full_s
+        if is_full:
             gc.unfreeze()
         gc.collect()
-        # What has stayed is likely to stay, and is not looked at until all is.
+        # Objects that have survived are skipped until the next full collection.
         gc.freeze()
-        if is_whole:
+        if is_full:
             ended_s = self._clock()
-            self._next_full_s = ended_s + (ended_s - began_s) / _MAX_COLLECTION_SHARE
+            self._next_full_s = ended_s + (ended_s - started_s) / _MAX_COLLECTION_SHARE
 
 
 _collector = GarbageCollector()
 
 
 def release_idle_memory() -> None:
-    """Drop what nobody refers to, the pages of the cache that were looked at, and free memory."""
+    """Collect garbage, unmap cached pages, and return free memory to the system."""
     _collector.collect()
     release_pages()
     trim_memory()
 
 
-# ``GET metrics``: counts for Prometheus, in its plain text.
-
-_METRICS_MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-
-_BUCKETS_S = (0.005, 0.025, 0.1, 0.5, 2.5, 10.0)
-
-_START_TIME = time.time()
-
-Samples = Iterable[tuple[str, float]]
+# ---- metrics
 
 
 class RequestStats:
-    """What was answered so far, and how long it took."""
+    """Counts and durations of all requests so far."""
 
     def __init__(self) -> None:
         self.requests_by_status: Counter[int] = Counter()
         self.requests_by_bucket: Counter[float] = Counter()
         self.total_s = 0.0
 
-    def add(self, status: int, seconds: float) -> None:
+    def add(self, status: int, duration_s: float) -> None:
         self.requests_by_status[status] += 1
-        self.total_s += seconds
-        self.requests_by_bucket.update(bound for bound in _BUCKETS_S if seconds <= bound)
+        self.total_s += duration_s
+        self.requests_by_bucket.update(bound for bound in _BUCKETS_S if duration_s <= bound)
 
 
 class MetricsMiddleware:
-    """Counts every answer; one takes until it begins, as streams go on for as long as a page."""
+    """Count requests and measure the time until their responses begin.
+
+    The time until the end would say nothing: event streams stay open as long as a page.
+    """
 
     def __init__(self, app: ASGIApp, stats: RequestStats) -> None:
         self.app = app
@@ -238,96 +202,94 @@ class MetricsMiddleware:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        began_s = time.perf_counter()
+        started_s = time.perf_counter()
 
         async def send_and_count(message: Message) -> None:
             if message["type"] == "http.response.start":
-                self.stats.add(message["status"], time.perf_counter() - began_s)
+                self.stats.add(message["status"], time.perf_counter() - started_s)
             await send(message)
 
         await self.app(scope, receive, send_and_count)
 
 
 def create_metrics_route(live: LiveUpdates, overview: LogOverview, stats: RequestStats) -> Route:
-    async def answer(_: Request) -> Response:
+    """Create ``GET /metrics``, in the text format of Prometheus."""
+
+    async def metrics(_: Request) -> Response:
         lines = await asyncio.to_thread(lambda: [*_iter_lines(live, overview, stats)])
         return Response("\n".join(lines) + "\n", media_type=_METRICS_MEDIA_TYPE)
 
-    return Route("/metrics", answer)
+    return Route("/metrics", metrics)
 
 
-def _iter_lines(live: LiveUpdates, overview: LogOverview, tally: RequestStats) -> Iterator[str]:
-    for name, kind, text, samples in [
-        *_iter_log_metrics(live, overview),
-        *_iter_server_metrics(live, tally),
-    ]:
+def _iter_lines(live: LiveUpdates, overview: LogOverview, stats: RequestStats) -> Iterator[str]:
+    metrics = [*_iter_log_metrics(live, overview), *_iter_server_metrics(live, stats)]
+    for name, kind, text, samples in metrics:
         yield f"# HELP {name} {text}"
         yield f"# TYPE {name} {kind}"
         yield from (f"{name}{labels} {value:.16g}" for labels, value in samples)
 
 
-Metric = tuple[str, str, str, Samples]
-
-
 def _iter_log_metrics(live: LiveUpdates, overview: LogOverview) -> Iterator[Metric]:
     runs = overview.runs().values()
     progress = live.source.progress
+    unread = max(0, progress.bytes_total - progress.bytes_done)
+    failing = bool(live.refresher.failure)
     yield _make_gauge("tracklight_runs", "Runs in the log.", len(runs))
-    yield _make_gauge("tracklight_files", "Event files in the log.", sum(it.files for it in runs))
     yield _make_gauge(
-        "tracklight_log_bytes", "Bytes of the event files.", sum(it.bytes for it in runs)
+        "tracklight_event_files", "Event files in the log.", sum(run.files for run in runs)
     )
-    yield _make_gauge("tracklight_points", "Values in the log.", sum(it.points for it in runs))
-    yield _make_gauge("tracklight_damaged", "Damaged places.", sum(it.damaged for it in runs))
-    yield _make_gauge("tracklight_problems", "What cannot be read.", live.status().problem_count)
+    yield _make_gauge("tracklight_log_bytes", "Size of event files.", sum(r.bytes for r in runs))
+    yield _make_gauge("tracklight_points", "Values in the log.", sum(run.points for run in runs))
     yield _make_gauge(
-        "tracklight_loading", "1 while much is being read.", live.refresher.is_loading
+        "tracklight_damaged_regions",
+        "Damaged regions in event files.",
+        sum(run.damaged for run in runs),
     )
     yield _make_gauge(
-        "tracklight_failing", "1 if the log cannot be read.", bool(live.refresher.failure)
+        "tracklight_problems", "Reported problems of the log.", live.status().problem_count
     )
-    left = max(0, progress.bytes_total - progress.bytes_done)
-    yield _make_gauge("tracklight_unread_bytes", "Bytes still to be read.", left)
+    yield _make_gauge("tracklight_loading", "1 during a long refresh.", live.refresher.is_loading)
+    yield _make_gauge("tracklight_failing", "1 if the log cannot be read.", failing)
+    yield _make_gauge("tracklight_unread_bytes", "Bytes still to be read.", unread)
 
 
-def _iter_server_metrics(live: LiveUpdates, tally: RequestStats) -> Iterator[Metric]:
+def _iter_server_metrics(live: LiveUpdates, stats: RequestStats) -> Iterator[Metric]:
     version = f'{{version="{tracklight.__version__}"}}'
-    yield "tracklight_info", "gauge", "The version that runs.", [(version, 1)]
+    yield "tracklight_build_info", "gauge", "The running version.", [(version, 1)]
     yield _make_gauge(
-        "tracklight_streams", "Open live update streams.", live.notifier.subscriber_count
+        "tracklight_event_streams", "Open live update streams.", live.notifier.subscriber_count
     )
-    answers = [
-        (f'{{status="{status}"}}', n) for status, n in sorted(tally.requests_by_status.items())
-    ]
-    yield "tracklight_answers_total", "counter", "Answers by status.", answers
+    requests = [(f'{{status="{code}"}}', n) for code, n in sorted(stats.requests_by_status.items())]
+    yield "tracklight_http_requests_total", "counter", "HTTP requests by status.", requests
     yield (
-        "tracklight_answer_seconds",
+        "tracklight_http_request_duration_seconds",
         "histogram",
-        "Time until an answer began.",
-        [*_iter_histogram(tally)],
+        "Time until the response begins.",
+        [*_iter_histogram(stats)],
     )
-    yield _make_gauge("process_start_time_seconds", "When the process began.", _START_TIME)
+    yield _make_gauge("process_start_time_seconds", "Start time of the process.", _START_TIME)
     cpu_s = sum(os.times()[:2])
-    yield "process_cpu_seconds_total", "counter", "Time on processors.", [("", cpu_s)]
-    memory = _read_resident_bytes()
-    if memory is not None:
-        yield _make_gauge("process_resident_memory_bytes", "Memory that is held.", memory)
+    yield "process_cpu_seconds_total", "counter", "User and system CPU time.", [("", cpu_s)]
+    resident = _find_resident_bytes()
+    if resident is not None:
+        yield _make_gauge("process_resident_memory_bytes", "Resident memory.", resident)
 
 
 def _make_gauge(name: str, text: str, value: float) -> Metric:
     return name, "gauge", text, [("", value)]
 
 
-def _iter_histogram(tally: RequestStats) -> Iterator[tuple[str, float]]:
+def _iter_histogram(stats: RequestStats) -> Iterator[tuple[str, float]]:
     for bound in _BUCKETS_S:
-        yield f'_bucket{{le="{bound:g}"}}', tally.requests_by_bucket[bound]
-    total = sum(tally.requests_by_status.values())
+        yield f'_bucket{{le="{bound:g}"}}', stats.requests_by_bucket[bound]
+    total = sum(stats.requests_by_status.values())
     yield '_bucket{le="+Inf"}', total
-    yield "_sum", tally.total_s
+    yield "_sum", stats.total_s
     yield "_count", total
 
 
-def _read_resident_bytes() -> int | None:
+def _find_resident_bytes() -> int | None:
     if sys.platform != "linux":
         return None
     with open("/proc/self/statm", encoding="ascii") as file:

@@ -1,49 +1,61 @@
-"""Everything that is kept beside one log."""
+"""Notes on runs, annotations, chart layouts and alert rules, stored beside the log.
+
+They are stored in one JSON file per log in the user's data directory, never in the log itself.
+Several servers may show the same log and change the file at the same time.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import secrets
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import msgspec
 
+from tracklight.analysis.source import Empty
+from tracklight.errors import LogError, UsageError
+from tracklight.plugin import Route
+from tracklight.server.alerts.monitor import AlertService, AlertsResponse
+from tracklight.server.alerts.rules import AlertRule
 from tracklight.types import LayoutCategory
 from tracklight.util.json_file import JsonFile
 
-#: Long enough for a story, short enough that ten thousand of them still load at once.
+_MAX_LAYOUTS = 100
+
 _Text = Annotated[str, msgspec.Meta(max_length=10_000)]
-
 _ShortText = Annotated[str, msgspec.Meta(max_length=200)]
-
 _Color = Annotated[str, msgspec.Meta(pattern=r"^(#[0-9a-fA-F]{6})?$")]
-
 _Labels = Annotated[tuple[_ShortText, ...], msgspec.Meta(max_length=50)]
 
 
+# ---- the document
+
+
 class RunNote(msgspec.Struct, frozen=True):
-    """What is kept of one run; an empty text is none."""
+    """The notes on one run; empty texts are unset."""
 
     note: _Text = ""
     alias: _ShortText = ""
     hidden: bool = False
-    colour: _Color = ""
+    color: _Color = ""
     labels: _Labels = ()
 
 
 class RunNoteUpdate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """New values for all runs of these names; what is left out stays as it is."""
+    """New values for the notes on some runs; fields that are left out stay as they are."""
 
-    names: Annotated[list[str], msgspec.Meta(min_length=1)]
+    runs: Annotated[list[str], msgspec.Meta(min_length=1)]
     note: _Text | msgspec.UnsetType = msgspec.UNSET
     alias: _ShortText | msgspec.UnsetType = msgspec.UNSET
     hidden: bool | msgspec.UnsetType = msgspec.UNSET
-    colour: _Color | msgspec.UnsetType = msgspec.UNSET
+    color: _Color | msgspec.UnsetType = msgspec.UNSET
     labels: _Labels | msgspec.UnsetType = msgspec.UNSET
 
 
 class Annotation(msgspec.Struct, frozen=True):
-    """A word at a step, on the charts of ``tag`` or of every tag."""
+    """A text at a step, on the charts of ``tag`` or, if it is null, on all charts."""
 
     id: str
     step: float
@@ -52,27 +64,15 @@ class Annotation(msgspec.Struct, frozen=True):
     created: float
 
 
-class AlertRule(msgspec.Struct, frozen=True):
-    """When to raise an alert; ``tag`` is a pattern for series, see docs/patterns.md."""
-
-    id: _ShortText
-    tag: Annotated[str, msgspec.Meta(min_length=1, max_length=1000)]
-    kind: Literal["above", "below", "nan", "stalled"]
-    value: float | None = None
-    """The threshold; for ``stalled``, the steps without improvement."""
-    goal: Literal["min", "max"] | None = None
-    """Whether lower or higher is better, for ``stalled``."""
-
-
 class ChartLayout(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Charts that somebody laid out, under a name; without ``categories`` there is none."""
+    """A named layout of charts; without ``categories`` it is deleted."""
 
     name: Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
     categories: Annotated[tuple[LayoutCategory, ...], msgspec.Meta(max_length=200)] | None = None
 
 
 class NotesDocument(msgspec.Struct, frozen=True):
-    """All of it; a change makes a new one whose ``revision`` is one higher."""
+    """The content of the file. The ``with_`` methods return changed copies."""
 
     revision: int = 0
     runs: dict[str, RunNote] = {}
@@ -80,44 +80,41 @@ class NotesDocument(msgspec.Struct, frozen=True):
     rules: tuple[AlertRule, ...] = ()
     layouts: tuple[ChartLayout, ...] = ()
 
-    def with_run_update(self, change: RunNoteUpdate) -> NotesDocument:
-        news = msgspec.structs.asdict(change)
-        names = news.pop("names")
-        news = {field: value for field, value in news.items() if value is not msgspec.UNSET}
+    def with_run_update(self, update: RunNoteUpdate) -> NotesDocument:
+        fields = msgspec.structs.asdict(update)
+        names = fields.pop("runs")
+        fields = {field: value for field, value in fields.items() if value is not msgspec.UNSET}
         runs = dict(self.runs)
         for name in names:
-            changed = msgspec.structs.replace(runs.pop(name, RunNote()), **news)
-            if changed != RunNote():
-                runs[name] = changed
+            note = msgspec.structs.replace(runs.pop(name, RunNote()), **fields)
+            if note != RunNote():
+                runs[name] = note
         return msgspec.structs.replace(self, runs=runs)
 
     def with_annotation(self, annotation: Annotation) -> NotesDocument:
         return msgspec.structs.replace(self, annotations=(*self.annotations, annotation))
 
     def without_annotation(self, id: str) -> NotesDocument:
-        rest = tuple(note for note in self.annotations if note.id != id)
-        return msgspec.structs.replace(self, annotations=rest)
+        annotations = tuple(one for one in self.annotations if one.id != id)
+        return msgspec.structs.replace(self, annotations=annotations)
 
     def with_layout(self, layout: ChartLayout) -> NotesDocument:
-        """One of the same name goes; a new one comes last."""
-        names = [kept.name for kept in self.layouts]
-        kept = list(self.layouts)
+        """Replace the layout of the same name, or append a new one."""
+        layouts = list(self.layouts)
+        names = [one.name for one in layouts]
         if layout.name in names:
-            kept[names.index(layout.name)] = layout
+            layouts[names.index(layout.name)] = layout
         else:
-            kept.append(layout)
-        rest = tuple(it for it in kept if it.categories is not None)
-        return msgspec.structs.replace(self, layouts=rest)
+            layouts.append(layout)
+        remaining = tuple(one for one in layouts if one.categories is not None)
+        return msgspec.structs.replace(self, layouts=remaining)
 
     def with_rules(self, rules: tuple[AlertRule, ...]) -> NotesDocument:
         return msgspec.structs.replace(self, rules=rules)
 
 
-# The notes on a log in their file.
-
-
 class NotesStore:
-    """Notes, annotations, layouts and alert rules, shared by all servers of a log."""
+    """The file with the notes on a log, shared by all servers of the log."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -128,11 +125,118 @@ class NotesStore:
         return self._file.read()
 
     def update(self, edit: Callable[[NotesDocument], NotesDocument]) -> NotesDocument:
-        """Replace the notes by ``edit(notes)``, with the next revision.
+        """Replace the notes by ``edit(notes)``, with the next revision, and return them.
 
         Raises:
-            NotKept: The file cannot be read or written.
+            SaveError: The file cannot be read or written.
         """
         return self._file.update(
-            lambda book: msgspec.structs.replace(edit(book), revision=book.revision + 1)
+            lambda notes: msgspec.structs.replace(edit(notes), revision=notes.revision + 1)
+        )
+
+    def read_rules(self) -> tuple[int, tuple[AlertRule, ...]]:
+        notes = self.read()
+        return notes.revision, notes.rules
+
+    def save_rules(self, rules: tuple[AlertRule, ...]) -> None:
+        self.update(lambda notes: notes.with_rules(rules))
+
+
+# ---- routes
+
+
+class NotesResponse(msgspec.Struct):
+    """Everything that is stored beside the log; ``revision`` grows with every change."""
+
+    revision: int
+    runs: dict[str, RunNote]
+    annotations: tuple[Annotation, ...]
+    layouts: tuple[ChartLayout, ...]
+    alerts: AlertsResponse
+
+
+class AnnotationRequest(msgspec.Struct, forbid_unknown_fields=True):
+    """A text at a step; with ``tag`` null it is shown on all charts."""
+
+    step: float
+    text: Annotated[str, msgspec.Meta(min_length=1, max_length=10_000)]
+    tag: str | None = None
+
+
+class DeleteAnnotationRequest(msgspec.Struct):
+    """The annotation to delete."""
+
+    id: str
+
+
+class NotesApi:
+    """The routes below ``notes`` and ``alerts``. All of them return the current notes."""
+
+    def __init__(self, store: NotesStore, alerts: AlertService) -> None:
+        self._store = store
+        self._alerts = alerts
+
+    def routes(self) -> Sequence[Route]:
+        return [
+            Route("notes", Empty, self.read_notes, "GET"),
+            Route("notes/runs", RunNoteUpdate, self.update_runs, "PATCH", mutates=True),
+            Route(
+                "notes/annotations", AnnotationRequest, self.add_annotation, "POST", mutates=True
+            ),
+            Route(
+                "notes/annotations/{id}",
+                DeleteAnnotationRequest,
+                self.remove_annotation,
+                "DELETE",
+                mutates=True,
+            ),
+            Route("notes/layouts", ChartLayout, self.set_layout, "PUT", mutates=True),
+            Route("alerts/rules", list[AlertRule], self.set_rules, "PUT", mutates=True),
+        ]
+
+    def read_notes(self, _: Empty) -> NotesResponse:
+        """Return all notes, annotations, layouts and alerts."""
+        return self._create_response(self._store.read())
+
+    def update_runs(self, update: RunNoteUpdate) -> NotesResponse:
+        """Set some fields of the notes on some runs; an empty text removes one."""
+        return self._update(lambda notes: notes.with_run_update(update))
+
+    def add_annotation(self, request: AnnotationRequest) -> NotesResponse:
+        """Add an annotation at a step."""
+        annotation = Annotation(
+            secrets.token_hex(6), request.step, request.text, request.tag, time.time()
+        )
+        return self._update(lambda notes: notes.with_annotation(annotation))
+
+    def remove_annotation(self, request: DeleteAnnotationRequest) -> NotesResponse:
+        """Delete an annotation."""
+        if all(one.id != request.id for one in self._store.read().annotations):
+            raise LogError(f'there is no annotation "{request.id}"')
+        return self._update(lambda notes: notes.without_annotation(request.id))
+
+    def set_layout(self, layout: ChartLayout) -> NotesResponse:
+        """Save a layout of charts under its name; without categories, delete it."""
+        names = {one.name for one in self._store.read().layouts}
+        if len(names | {layout.name}) > _MAX_LAYOUTS:
+            raise UsageError(f"there are already {_MAX_LAYOUTS} layouts: delete one first")
+        return self._update(lambda notes: notes.with_layout(layout))
+
+    def set_rules(self, rules: list[AlertRule]) -> NotesResponse:
+        """Replace all alert rules except those of the command line."""
+        self._alerts.set_rules(rules)
+        return self._create_response(self._store.read())
+
+    def _update(self, edit: Callable[[NotesDocument], NotesDocument]) -> NotesResponse:
+        notes = self._store.update(edit)
+        self._alerts.request_reload()
+        return self._create_response(notes)
+
+    def _create_response(self, notes: NotesDocument) -> NotesResponse:
+        return NotesResponse(
+            revision=notes.revision,
+            runs=notes.runs,
+            annotations=notes.annotations,
+            layouts=notes.layouts,
+            alerts=self._alerts.create_response(),
         )

@@ -23,12 +23,12 @@ from tracklight.server.middleware import run_in_thread
 from tracklight.server.plugins import DashboardEntry
 from tracklight.server.responses import IMMUTABLE_CACHE_CONTROL, create_compressed_response
 
-#: Who works on the page builds it elsewhere, so that several copies of it can be looked at.
+#: Developers of the page set the variable to test several builds side by side.
 PAGE_DIR = Path(os.environ.get("TRACKLIGHT_PAGE") or Path(__file__).parent / "static")
 
 _NOT_BUILT = (
-    "The page of this tracklight was not built, so only its data can be had, under api/.\n"
-    "Install it again with 'pip install .', or run 'npm ci && npm run build' in web/.\n"
+    "The web page was not built; only the data below api/v1/ is available.\n"
+    "Reinstall tracklight with 'pip install .', or run 'npm ci && npm run build' in web/.\n"
 )
 _TITLE = re.compile(rb"<title>.*?</title>")
 _MEDIA_TYPES = {
@@ -50,47 +50,50 @@ _MEDIA_TYPES = {
 
 
 def create_page_route(page_dir: Path, window_title: str = "") -> Route:
-    """The page, or a sentence where it should be."""
+    """Create the route of the page, or of an explanation if the page was not built."""
     if (page_dir / "index.html").is_file():
         return _create_folder_route("/", page_dir, window_title)
     return Route("/", _respond_not_built)
 
 
-def create_plugin_routes(dashboards: Iterable[DashboardEntry]) -> list[Route]:
-    """The web halves of dashboards that are not tracklight's own, and nothing beside them."""
+def create_plugin_routes(entries: Iterable[DashboardEntry]) -> list[Route]:
+    """Create the routes of the web files of third-party dashboards."""
     return [
-        _create_folder_route(f"/plugins/{it.name}/", it.web_dir) for it in dashboards if it.web_dir
+        _create_folder_route(f"/plugins/{entry.name}/", entry.web_dir)
+        for entry in entries
+        if entry.web_dir
     ]
 
 
-def _create_folder_route(place: str, folder: Path, window_title: str = "") -> Route:
-    async def answer(request: Request) -> Response:
+def _create_folder_route(prefix: str, folder: Path, window_title: str = "") -> Route:
+    async def send_file(request: Request) -> Response:
         path = request.path_params["path"] or "index.html"
         title = window_title if path == "index.html" else ""
         return await run_in_thread(
             request.scope, _create_file_response, folder, path, request.headers, title
         )
 
-    return Route(place + "{path:path}", answer)
+    return Route(prefix + "{path:path}", send_file)
 
 
-def _create_file_response(folder: Path, path: str, asked: Headers, title: str) -> Response:
+def _create_file_response(
+    folder: Path, path: str, request_headers: Headers, title: str
+) -> Response:
     file = _find_file(folder, path)
     if file is None:
-        raise HTTPException(404, f'there is nothing at "{path}"')
+        raise HTTPException(404, f'there is no file "{path}"')
     stat = file.stat()
-    tag = f'W/"{stat.st_mtime_ns:x}-{stat.st_size:x}-{zlib.crc32(title.encode()):x}"'
-    if tag in asked.get("if-none-match", ""):
-        answer = Response(status_code=304)
+    etag = f'W/"{stat.st_mtime_ns:x}-{stat.st_size:x}-{zlib.crc32(title.encode()):x}"'
+    if etag in request_headers.get("if-none-match", ""):
+        response = Response(status_code=304)
     else:
         media_type = _MEDIA_TYPES.get(file.suffix, "application/octet-stream")
-        answer = create_compressed_response(
-            _insert_title(file.read_bytes(), title), media_type, asked
-        )
-    hashed = path.startswith("assets/")
-    answer.headers["cache-control"] = IMMUTABLE_CACHE_CONTROL if hashed else "no-cache"
-    answer.headers["etag"] = tag
-    return answer
+        content = _insert_title(file.read_bytes(), title)
+        response = create_compressed_response(content, media_type, request_headers)
+    is_immutable = path.startswith("assets/")
+    response.headers["cache-control"] = IMMUTABLE_CACHE_CONTROL if is_immutable else "no-cache"
+    response.headers["etag"] = etag
+    return response
 
 
 def _insert_title(page: bytes, title: str) -> bytes:
@@ -100,7 +103,7 @@ def _insert_title(page: bytes, title: str) -> bytes:
 
 
 def _find_file(folder: Path, path: str) -> Path | None:
-    """The file at ``path``, if it is one and lies in the folder, wherever links lead."""
+    """Return the file at ``path``; None if there is none or a link leads out of the folder."""
     try:
         file = (folder / path).resolve()
         is_inside = file.is_relative_to(folder.resolve()) and file.is_file()

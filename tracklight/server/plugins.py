@@ -1,4 +1,7 @@
-"""Find built-in and third-party dashboards; a broken one is reported and left out."""
+"""Find and load dashboards, built-in and third-party ones alike.
+
+A third-party dashboard that cannot be loaded is reported and left out; it never stops the server.
+"""
 
 from __future__ import annotations
 
@@ -19,111 +22,113 @@ from starlette.routing import compile_path
 from tracklight.analysis.source import Context, FileKind, Source
 from tracklight.dashboards import BUILT_IN_DASHBOARDS
 from tracklight.plugin import Dashboard, Route
-from tracklight.server import responses
+from tracklight.server.responses import describe_error
 from tracklight.server.source import LogOverview, LogSource
 from tracklight.types import Delta, SharedTag
 
-ENTRY_POINT_GROUP = "tracklight.dashboards"
-
 log = logging.getLogger(__name__)
 
-_NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
+ENTRY_POINT_GROUP = "tracklight.dashboards"
 
-#: Names of the server's own routes.
+_NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
+#: The server's own routes have these names.
 _RESERVED_NAMES = frozenset(
-    {"alerts", "blobs", "dashboards", "files", "health", "live", "notes", "runs", "status"}
+    {"alerts", "blobs", "dashboards", "files", "health", "live", "notes", "runs", "status", "tags"}
 )
 
 
 class DashboardRegistry:
-    """All dashboards by name, and a sentence about each one that cannot be used.
+    """All dashboards by name.
 
-    Third-party dashboards are loaded at once, to find out whether they can be used; built-in ones
-    on first use.
+    Third-party dashboards are loaded at once, to find out whether they work; built-in ones when
+    they are first used.
+
+    Attributes:
+        entries: The dashboards in the order of their tabs.
+        problems: A message about each dashboard that cannot be loaded.
     """
 
     def __init__(self, context: Context) -> None:
         self.entries: dict[str, DashboardEntry] = {}
         self.problems: list[str] = []
-        for it in BUILT_IN_DASHBOARDS:
-            self.entries[it.name] = DashboardEntry(
-                it.name,
-                it.title,
-                plugins=it.plugins,
-                files=it.files,
-                has_prepare=it.has_prepare,
-                load=partial(_load_built_in, it.import_path, context),
+        for built_in in BUILT_IN_DASHBOARDS:
+            self.entries[built_in.name] = DashboardEntry(
+                built_in.name,
+                built_in.title,
+                plugins=built_in.plugins,
+                files=built_in.files,
+                has_prepare=built_in.has_prepare,
+                load=partial(_load_built_in, built_in.import_path, context),
             )
         for entry_point in entry_points(group=ENTRY_POINT_GROUP):
+            name = entry_point.name
             try:
                 self._register(entry_point.load(), context)
-            # A plugin may raise anything, or try to exit; the server has to start nevertheless.
+            # A plugin may raise anything, or call sys.exit().
             except (Exception, SystemExit) as error:
-                log.debug("the dashboard %s failed", entry_point.name, exc_info=error)
-                problem = (
-                    f'the dashboard "{entry_point.name}" cannot be used: {_describe_failure(error)}'
+                log.debug("loading the dashboard %s failed", name, exc_info=error)
+                self.problems.append(
+                    f'the dashboard "{name}" cannot be loaded: {_describe_failure(error)}'
                 )
-                self.problems.append(problem)
 
     def list_active(self, source: Source, tags: Iterable[SharedTag]) -> list[DashboardEntry]:
         """Return the dashboards that have something to show."""
-        logged = {tag.plugin for tag in tags}
-        present: dict[FileKind, bool] = {
+        logged_plugins = {tag.plugin for tag in tags}
+        has_files: dict[FileKind, bool] = {
             "settings": bool(source.settings()),
             "captures": bool(source.captures()),
             "tensor_files": bool(source.tensor_files()),
         }
         return [
-            found
-            for found in self.entries.values()
-            if not (found.plugins or found.files)
-            or not logged.isdisjoint(found.plugins)
-            or any(present[kind] for kind in found.files)
+            entry
+            for entry in self.entries.values()
+            if not (entry.plugins or entry.files)
+            or not logged_plugins.isdisjoint(entry.plugins)
+            or any(has_files[kind] for kind in entry.files)
         ]
 
     def prepare(self, active: Iterable[DashboardEntry]) -> None:
         """Let dashboards warm their caches; the failure of one does not affect the others."""
-        for found in active:
-            if not found.has_prepare:
+        for entry in active:
+            if not entry.has_prepare:
                 continue
             try:
-                found.get_dashboard().prepare()
+                entry.get_dashboard().prepare()
             except (Exception, SystemExit) as error:
-                log.warning(
-                    "preparing the dashboard %s failed: %s", found.name, _describe_failure(error)
-                )
-                log.debug("preparing %s failed", found.name, exc_info=error)
+                reason = _describe_failure(error)
+                log.warning("preparing the dashboard %s failed: %s", entry.name, reason)
+                log.debug("preparing %s failed", entry.name, exc_info=error)
 
     def routes(self) -> list[Route]:
         """Return the routes of all dashboards, each below the name of its dashboard."""
         return [
             replace(route, path=f"{name}/{route.path}")
-            for name, found in self.entries.items()
-            for route in found.get_routes()
+            for name, entry in self.entries.items()
+            for route in entry.get_routes()
         ]
 
     def close(self) -> None:
         """Close all loaded dashboards, even if closing one of them fails."""
-        for found in self.entries.values():
+        for entry in self.entries.values():
             try:
-                found.close()
+                entry.close()
             except Exception as error:
-                log.warning(
-                    "closing the dashboard %s failed: %s", found.name, _describe_failure(error)
-                )
+                reason = _describe_failure(error)
+                log.warning("closing the dashboard %s failed: %s", entry.name, reason)
 
     def _register(self, kind: Any, context: Context) -> None:
+        """Validate and load a third-party dashboard."""
         if not (isinstance(kind, type) and issubclass(kind, Dashboard)):
             raise TypeError("it is not a subclass of tracklight.plugin.Dashboard")
         if not _NAME.fullmatch(kind.name) or kind.name in _RESERVED_NAMES | self.entries.keys():
-            raise ValueError(f'the name "{kind.name}" is taken or not fit for a URL')
+            raise ValueError(f'the name "{kind.name}" is taken or not valid in a URL')
         if kind.web_dir is not None and not (kind.web_dir / "index.js").is_file():
             raise ValueError(f"the file {kind.web_dir / 'index.js'} does not exist")
         unknown = set(kind.files) - set(get_args(FileKind))
         if unknown:
             raise ValueError(f"its files are of unknown kinds: {', '.join(sorted(unknown))}")
         dashboard = kind(context)
-        found = DashboardEntry(
+        entry = DashboardEntry(
             kind.name,
             kind.title,
             plugins=kind.plugins,
@@ -132,13 +137,13 @@ class DashboardRegistry:
             has_prepare=kind.prepare is not Dashboard.prepare,
             load=lambda: dashboard,
         )
-        for route in found.get_routes():
+        for route in entry.get_routes():
             _validate_route(route)
-        self.entries[kind.name] = found
+        self.entries[kind.name] = entry
 
 
 class DashboardEntry:
-    """A dashboard with a tab. Its code is loaded once, on first use."""
+    """A dashboard whose code is loaded once, when it is first used."""
 
     def __init__(
         self,
@@ -179,8 +184,8 @@ class DashboardEntry:
             return self._loaded
 
 
-def _load_built_in(location: str, context: Context) -> Dashboard:
-    module, _, name = location.partition(":")
+def _load_built_in(import_path: str, context: Context) -> Dashboard:
+    module, _, name = import_path.partition(":")
     kind: type[Dashboard] = getattr(import_module(module), name)
     return kind(context)
 
@@ -195,26 +200,6 @@ def _validate_route(route: Any) -> None:
 
 def _describe_failure(error: BaseException) -> str:
     return f"{error or 'no reason given'} ({type(error).__name__})"
-
-
-# What dashboards see of a log that nobody serves: for exports and copies of boards.
-
-
-def create_static_context(
-    source: LogSource, overview: LogOverview | None = None, cursor: str = "copy"
-) -> Context:
-    """Return the context of a log that does not change meanwhile; ``cursor`` is not empty."""
-    overview = overview or LogOverview(source)
-    return Context(
-        source,
-        overview.scalar_tags,
-        overview.runs_with_scalar,
-        lambda: cursor,
-        responses.describe_error,
-    )
-
-
-# Warm the caches of dashboards once the log has been read for the first time.
 
 
 class Prewarmer:
@@ -232,7 +217,7 @@ class Prewarmer:
         self._is_started = False
 
     def on_refresh(self, delta: Delta | None) -> None:
-        """Listener of the follower; None means that a refresh begins or has failed."""
+        """Listen to the refresher; None means that a refresh begins or has failed."""
         if delta is None or self._is_started:
             return
         self._is_started = True
@@ -245,3 +230,17 @@ class Prewarmer:
             log.exception("listing the active dashboards failed")
             return
         self._registry.prepare(active)
+
+
+def create_static_context(
+    source: LogSource, overview: LogOverview | None = None, cursor: str = "static"
+) -> Context:
+    """Create the context of dashboards for a log that is not served, such as for an export."""
+    overview = overview or LogOverview(source)
+    return Context(
+        source,
+        overview.scalar_tags,
+        overview.runs_with_scalar,
+        lambda: cursor,
+        describe_error,
+    )

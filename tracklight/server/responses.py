@@ -1,11 +1,16 @@
-"""Answers with arrays in them, as bytes that a browser turns into typed arrays without parsing.
+"""Create HTTP responses: JSON, binary columns, files and errors.
+
+Arrays in responses are sent as JSON lists, or, to clients that accept `COLUMNS_MEDIA_TYPE`, as
+bytes that a browser views as typed arrays without parsing:
 
     "TLC1"  u32 length of the header  header: JSON, padded with spaces  arrays
 
-All numbers are little endian, and the body, as well as each array in it, begins at a multiple of
-eight bytes. In the header, ``{"$column": [dtype, offset, length]}`` stands where an array belongs;
-``offset`` counts bytes from the start of the body, ``length`` elements, and ``dtype`` is one of
-f4, f8, i4, i8, u1.
+All numbers are little endian. The body, and each array in it, begins at a multiple of eight bytes.
+In the header, ``{"$column": [dtype, offset, length]}`` replaces an array; ``offset`` is in bytes
+from the start of the body, ``length`` in elements, and ``dtype`` is one of f4, f8, i4, i8, u1.
+
+All error responses have the same form: ``{"error": {"message": …, "hint": …}}``, where ``message``
+says what failed and ``hint`` what to do about it.
 """
 
 from __future__ import annotations
@@ -32,161 +37,37 @@ from tracklight import errors
 from tracklight.analysis.source import Blob, Problem, Stream
 from tracklight.util.json_number import to_json_numbers
 
-COLUMNS_MEDIA_TYPE = "application/vnd.tracklight.columns"
-
-_MAGIC = b"TLC1"
-
-_ALIGNMENT = 8
-
-#: How each kind of array travels: unchanged, or as the next larger one that can.
-_DTYPES = {
-    "float16": "f4",
-    "float32": "f4",
-    "float64": "f8",
-    "int8": "i4",
-    "int16": "i4",
-    "int32": "i4",
-    "int64": "i8",
-    "uint8": "u1",
-    "uint16": "i4",
-    "uint32": "i8",
-    # A browser reads i8 as floating point, too, so nothing is lost on the way there.
-    "uint64": "f8",
-    "bool": "u1",
-}
-
-
-def encode_columns(content: object) -> bytes:
-    """``content``, anything that msgspec encodes, with its arrays as columns."""
-    body = _ColumnWriter()
-    header = msgspec.json.encode(content, enc_hook=body.add)
-    start = len(_MAGIC) + 4 + len(header)
-    header += b" " * (-start % _ALIGNMENT)
-    return b"".join([_MAGIC, struct.pack("<I", len(header)), header, *body.parts])
-
-
-class _ColumnWriter:
-    """The arrays met so far, one after another."""
-
-    def __init__(self) -> None:
-        self.parts: list[bytes | memoryview] = []
-        self._size = 0
-
-    def add(self, value: Any) -> object:
-        if not isinstance(value, np.ndarray):
-            return to_plain_number(value)
-        dtype = _get_wire_dtype(value)
-        data = np.ascontiguousarray(value, dtype="<" + dtype)
-        reference = {"$column": [dtype, self._size, len(data)]}
-        padding = bytes(-data.nbytes % _ALIGNMENT)
-        # An empty array has no memory to view.
-        self.parts += [data.data.cast("B") if len(data) else b"", padding]
-        self._size += data.nbytes + len(padding)
-        return reference
-
-
-def to_plain_number(value: Any) -> object:
-    """What JSON has no word for, as msgspec asks: a number of NumPy's as one of Python's."""
-    if isinstance(value, np.generic):
-        return value.item()
-    raise TypeError(f"{type(value).__name__} cannot be sent")
-
-
-def _get_wire_dtype(array: NDArray[Any]) -> str:
-    if array.ndim != 1 or array.dtype.name not in _DTYPES:
-        raise TypeError(f"an array of {array.ndim} dimensions and {array.dtype} is no column")
-    return _DTYPES[array.dtype.name]
-
-
-# Compresses answers, with no more effort than they are worth.
-
-_MIN_COMPRESSED_BYTES = 1000
-
-_SAMPLE_BYTES = 64 << 10
-
-_MAX_SAMPLE_RATIO = 0.8
-
-_FAST_LEVEL, _THOROUGH_LEVEL = 1, 5
-
-
-def create_compressed_response(body: bytes, media_type: str, request_headers: Headers) -> Response:
-    """An answer with that body, compressed where the client takes it and it helps."""
-    headers = {"vary": "accept-encoding"}
-    level = (
-        _choose_level(body, media_type)
-        if "gzip" in request_headers.get("accept-encoding", "")
-        else None
-    )
-    if level is None:
-        return Response(body, media_type=media_type, headers=headers)
-    packer = zlib.compressobj(level, wbits=31)
-    packed = packer.compress(body) + packer.flush()
-    return Response(packed, media_type=media_type, headers={**headers, "content-encoding": "gzip"})
-
-
-def _choose_level(body: bytes, media_type: str) -> int | None:
-    """How hard to compress. Numbers mostly shrink little, which a sample tells beforehand."""
-    if len(body) < _MIN_COMPRESSED_BYTES:
-        return None
-    if media_type.startswith(("application/json", "text/")):
-        return _THOROUGH_LEVEL
-    middle = max(0, len(body) - _SAMPLE_BYTES) // 2
-    sample = body[middle : middle + _SAMPLE_BYTES]
-    return (
-        _FAST_LEVEL
-        if len(zlib.compress(sample, _FAST_LEVEL)) < _MAX_SAMPLE_RATIO * len(sample)
-        else None
-    )
-
-
-# Parts of a file: what a player asks for when somebody seeks.
-
-_SINGLE_RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
-
-
-def find_range_response(
-    content: bytes, media_type: str, request_headers: Headers
-) -> Response | None:
-    """The bytes that a request asks for; None if it asks for all, or in a way that may be ignored.
-
-    Several ranges at once and units other than bytes are ignored, as RFC 9110 allows.
-    """
-    wanted = _SINGLE_RANGE.fullmatch(request_headers.get("range", ""))
-    if wanted is None or not any(wanted.groups()) or "if-range" in request_headers:
-        return None
-    if all(wanted.groups()) and int(wanted[2]) < int(wanted[1]):
-        return None
-    first, last = _resolve_range(wanted[1], wanted[2], len(content))
-    if first >= len(content) or last < first:
-        return Response(status_code=416, headers={"content-range": f"bytes */{len(content)}"})
-    return Response(
-        content[first : last + 1],
-        status_code=206,
-        media_type=media_type,
-        headers={"content-range": f"bytes {first}-{last}/{len(content)}"},
-    )
-
-
-def _resolve_range(first: str, last: str, size: int) -> tuple[int, int]:
-    """Both ends belong to the range; without a first one, the last so many bytes are meant."""
-    if not first:
-        return max(0, size - int(last)), size - 1
-    return int(first), min(int(last), size - 1) if last else size - 1
-
-
-# Turns what a route returns into an HTTP answer: its form, its compression, how long it keeps.
+log = logging.getLogger(__name__)
 
 JSON_MEDIA_TYPE = "application/json"
+COLUMNS_MEDIA_TYPE = "application/vnd.tracklight.columns"
 
-#: By a browser, not by what stands between: who is let in is the server's business.
+#: Private: only browsers may cache, not proxies, as the server decides who may see a response.
 IMMUTABLE_CACHE_CONTROL = "private, max-age=31536000, immutable"
-
-#: A file out of a log is nobody's page: it may not run anything, whatever it says it is.
+#: Files from a log are untrusted: they must not run scripts, whatever type they claim to be.
 _SANDBOX_CSP = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
 
+class JsonResponse(Response):
+    """A JSON response that browsers do not cache, as the log may grow at any moment."""
+
+    media_type = JSON_MEDIA_TYPE
+
+    def __init__(self, content: object, status_code: int = 200) -> None:
+        super().__init__(content, status_code, headers={"cache-control": "no-store"})
+
+    def render(self, content: Any) -> bytes:
+        return msgspec.json.encode(content)
+
+
 def create_response(content: object, request_headers: Headers) -> Response:
-    """``content`` in the form that the headers of the request ask for."""
+    """Create a response in the format that the client accepts.
+
+    Args:
+        content: What a route's handler returned: a `Blob`, a `Stream`, or anything that msgspec
+            encodes, with NumPy arrays in it.
+        request_headers: The headers of the request.
+    """
     if isinstance(content, Blob):
         return _create_blob_response(content, request_headers)
     if isinstance(content, Stream):
@@ -195,17 +76,20 @@ def create_response(content: object, request_headers: Headers) -> Response:
         body, media_type = encode_columns(content), COLUMNS_MEDIA_TYPE
     else:
         body, media_type = msgspec.json.encode(content, enc_hook=_to_json), JSON_MEDIA_TYPE
-    answer = create_compressed_response(body, media_type, request_headers)
-    answer.headers["cache-control"] = "no-store"
-    answer.headers["vary"] = "accept, accept-encoding"
-    return answer
+    response = create_compressed_response(body, media_type, request_headers)
+    response.headers["cache-control"] = "no-store"
+    response.headers["vary"] = "accept, accept-encoding"
+    return response
 
 
 def prefers_columns(accept: str) -> bool:
-    """Whether columns are named, and no less wanted than JSON; who accepts anything gets JSON."""
-    wanted = dict(map(_parse_accept_entry, accept.split(",")))
-    weight = wanted.get(COLUMNS_MEDIA_TYPE, 0.0)
-    return weight > 0 and weight >= wanted.get(JSON_MEDIA_TYPE, 0.0)
+    """Return whether an Accept header names columns with at least the weight of JSON.
+
+    Clients that accept anything get JSON.
+    """
+    weights = dict(map(_parse_accept_entry, accept.split(",")))
+    weight = weights.get(COLUMNS_MEDIA_TYPE, 0.0)
+    return weight > 0 and weight >= weights.get(JSON_MEDIA_TYPE, 0.0)
 
 
 def _parse_accept_entry(text: str) -> tuple[str, float]:
@@ -217,15 +101,16 @@ def _parse_accept_entry(text: str) -> tuple[str, float]:
         return name, 0.0
 
 
-def _create_blob_response(blob: Blob, asked: Headers) -> Response:
-    part = find_range_response(blob.content, blob.media_type, asked)
-    answer = part or create_compressed_response(blob.content, blob.media_type, asked)
-    answer.headers["accept-ranges"] = "bytes"
-    answer.headers["cache-control"] = IMMUTABLE_CACHE_CONTROL if blob.immutable else "no-store"
-    answer.headers["content-security-policy"] = _SANDBOX_CSP
+def _create_blob_response(blob: Blob, request_headers: Headers) -> Response:
+    response = find_range_response(blob.content, blob.media_type, request_headers)
+    if response is None:
+        response = create_compressed_response(blob.content, blob.media_type, request_headers)
+    response.headers["accept-ranges"] = "bytes"
+    response.headers["cache-control"] = IMMUTABLE_CACHE_CONTROL if blob.immutable else "no-store"
+    response.headers["content-security-policy"] = _SANDBOX_CSP
     if blob.filename is not None:
-        answer.headers["content-disposition"] = _format_attachment(blob.filename)
-    return answer
+        response.headers["content-disposition"] = _format_attachment(blob.filename)
+    return response
 
 
 def _create_stream_response(stream: Stream) -> Response:
@@ -234,10 +119,10 @@ def _create_stream_response(stream: Stream) -> Response:
         "content-security-policy": _SANDBOX_CSP,
         "content-disposition": _format_attachment(stream.filename),
     }
-    # What goes wrong at once is still told with a status.
+    # Get the first chunk before the response starts, so that its errors still have a status.
     chunks = iter(stream.chunks)
-    whole = chain([next(chunks, b"")], chunks)
-    return StreamingResponse(whole, media_type=stream.media_type, headers=headers)
+    content = chain([next(chunks, b"")], chunks)
+    return StreamingResponse(content, media_type=stream.media_type, headers=headers)
 
 
 def _format_attachment(filename: str) -> str:
@@ -245,7 +130,7 @@ def _format_attachment(filename: str) -> str:
 
 
 def _to_json(value: Any) -> object:
-    """Arrays as lists, for who reads JSON."""
+    """Encode arrays as lists; an ``enc_hook`` of msgspec."""
     if not isinstance(value, np.ndarray):
         return to_plain_number(value)
     if value.dtype.kind == "f":
@@ -253,89 +138,222 @@ def _to_json(value: Any) -> object:
     return value.tolist()
 
 
-# The one place where something that went wrong becomes an answer.
-#
-# Every answer that is not a success has the same shape: ``{"error": {"what": …, "next": …}}``, where
-# ``what`` says what is wrong with which thing, and ``next`` what to do about it.
+def to_plain_number(value: Any) -> object:
+    """Return a NumPy scalar as a Python number.
 
-log = logging.getLogger(__name__)
+    Raises:
+        TypeError: The value is not a NumPy scalar.
+    """
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"cannot encode a value of type {type(value).__name__}")
 
-_CHECK_LOG = "Check that the log directory is still there and readable."
 
-_STATUS_BY_ERROR: dict[type[Exception], tuple[int, str]] = {
-    errors.RunNotFoundError: (
-        404,
-        "It may have been removed; the list of runs (api/runs) has the rest.",
-    ),
-    errors.TagNotFoundError: (404, "Ask api/tags for the tags of this run."),
-    errors.CorruptRecordError: (422, "The file is damaged there; the rest of it can be read."),
-    errors.LogError: (404, _CHECK_LOG),
-    # What a log holds may go, or be kept from this server, at any moment.
-    FileNotFoundError: (404, _CHECK_LOG),
-    IsADirectoryError: (404, _CHECK_LOG),
-    NotADirectoryError: (404, _CHECK_LOG),
-    PermissionError: (404, _CHECK_LOG),
-    errors.FormatError: (422, "The file is not what its name says, or it is damaged."),
-    errors.EmptyGraphError: (
-        422,
-        "Nothing is damaged: the program logged it so. In TensorFlow, call a tf.function between "
-        "trace_on(graph=True) and trace_export.",
-    ),
-    errors.SaveError: (
-        503,
-        "Make that folder writable, or start tracklight with TRACKLIGHT_DATA set to another.",
-    ),
-    errors.UsageError: (400, "Change the request as the sentence says and ask again."),
-    errors.MissingDependencyError: (501, "Install it where this server runs, then start it again."),
-    errors.TracklightError: (500, "Look at the terminal in which tracklight runs."),
-    msgspec.MsgspecError: (400, "Send the JSON that this address asks for."),
-}
+# ---- columns
 
-_HTTP_HINTS = {
-    401: "Sign in with a name and a password that were given to the server by --auth.",
-    403: "Open the board at the address that tracklight printed when it started.",
-    404: "The page is at the root of this server, its data under api/.",
-    405: "Use the method that this address answers to.",
-    408: "Send it again, in one go.",
-    413: "Ask for less at once.",
-    415: "Send JSON, and say so in the header Content-Type.",
-    429: "Wait a little, then ask again.",
-    503: "Wait a little, then ask again.",
+_COLUMNS_MAGIC = b"TLC1"
+_ALIGNMENT_BYTES = 8
+
+#: The dtype in which an array is sent: its own, or the next larger one that can be sent.
+_WIRE_DTYPES = {
+    "float16": "f4",
+    "float32": "f4",
+    "float64": "f8",
+    "int8": "i4",
+    "int16": "i4",
+    "int32": "i4",
+    "int64": "i8",
+    "uint8": "u1",
+    "uint16": "i4",
+    "uint32": "i8",
+    # Browsers read i8 as floating point as well, so nothing is lost.
+    "uint64": "f8",
+    "bool": "u1",
 }
 
 
-def find_error_status(error: Exception) -> tuple[int, str] | None:
-    """HTTP status and advice for ``error``, looked up along its ancestry."""
-    return next(
-        (_STATUS_BY_ERROR[kind] for kind in type(error).__mro__ if kind in _STATUS_BY_ERROR), None
+def encode_columns(content: object) -> bytes:
+    """Encode anything that msgspec encodes, with its NumPy arrays as columns."""
+    columns = _ColumnWriter()
+    header = msgspec.json.encode(content, enc_hook=columns.add)
+    start = len(_COLUMNS_MAGIC) + 4 + len(header)
+    header += b" " * (-start % _ALIGNMENT_BYTES)
+    return b"".join([_COLUMNS_MAGIC, struct.pack("<I", len(header)), header, *columns.parts])
+
+
+class _ColumnWriter:
+    """Collect arrays one after another; ``add`` is an ``enc_hook`` of msgspec."""
+
+    def __init__(self) -> None:
+        self.parts: list[bytes | memoryview] = []
+        self._size_bytes = 0
+
+    def add(self, value: Any) -> object:
+        if not isinstance(value, np.ndarray):
+            return to_plain_number(value)
+        dtype = _get_wire_dtype(value)
+        data = np.ascontiguousarray(value, dtype="<" + dtype)
+        reference = {"$column": [dtype, self._size_bytes, len(data)]}
+        padding = bytes(-data.nbytes % _ALIGNMENT_BYTES)
+        # The buffer of an empty array cannot be cast.
+        self.parts += [data.data.cast("B") if len(data) else b"", padding]
+        self._size_bytes += data.nbytes + len(padding)
+        return reference
+
+
+def _get_wire_dtype(array: NDArray[Any]) -> str:
+    if array.ndim != 1 or array.dtype.name not in _WIRE_DTYPES:
+        raise TypeError(f"cannot encode an array of {array.dtype} with {array.ndim} dimensions")
+    return _WIRE_DTYPES[array.dtype.name]
+
+
+# ---- compression and ranges
+
+_MIN_COMPRESSED_BYTES = 1000
+_SAMPLE_BYTES = 64 << 10
+_MAX_SAMPLE_RATIO = 0.8
+_FAST_LEVEL, _THOROUGH_LEVEL = 1, 5
+
+_SINGLE_RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
+
+
+def create_compressed_response(body: bytes, media_type: str, request_headers: Headers) -> Response:
+    """Create a response that is compressed if the client accepts it and it is worth it."""
+    headers = {"vary": "accept-encoding"}
+    accepts_gzip = "gzip" in request_headers.get("accept-encoding", "")
+    level = _find_compression_level(body, media_type) if accepts_gzip else None
+    if level is None:
+        return Response(body, media_type=media_type, headers=headers)
+    compressor = zlib.compressobj(level, wbits=31)
+    body = compressor.compress(body) + compressor.flush()
+    return Response(body, media_type=media_type, headers={**headers, "content-encoding": "gzip"})
+
+
+def _find_compression_level(body: bytes, media_type: str) -> int | None:
+    """Return the level to compress with; None if it is not worth it, going by a sample."""
+    if len(body) < _MIN_COMPRESSED_BYTES:
+        return None
+    if media_type.startswith(("application/json", "text/")):
+        return _THOROUGH_LEVEL
+    middle = max(0, len(body) - _SAMPLE_BYTES) // 2
+    sample = body[middle : middle + _SAMPLE_BYTES]
+    is_worthwhile = len(zlib.compress(sample, _FAST_LEVEL)) < _MAX_SAMPLE_RATIO * len(sample)
+    return _FAST_LEVEL if is_worthwhile else None
+
+
+def find_range_response(
+    content: bytes, media_type: str, request_headers: Headers
+) -> Response | None:
+    """Return the response to a range request; None if all of the content is to be sent.
+
+    Media players send range requests to seek. Requests for several ranges and for units other
+    than bytes are ignored, as RFC 9110 allows.
+    """
+    match = _SINGLE_RANGE.fullmatch(request_headers.get("range", ""))
+    if match is None or not any(match.groups()) or "if-range" in request_headers:
+        return None
+    if all(match.groups()) and int(match[2]) < int(match[1]):
+        return None
+    first, last = _resolve_range(match[1], match[2], len(content))
+    if first >= len(content) or last < first:
+        return Response(status_code=416, headers={"content-range": f"bytes */{len(content)}"})
+    return Response(
+        content[first : last + 1],
+        status_code=206,
+        media_type=media_type,
+        headers={"content-range": f"bytes {first}-{last}/{len(content)}"},
     )
 
 
-def describe_error(error: Exception) -> Problem:
-    """``error`` in words fit for the page."""
-    status = find_error_status(error)
-    if status is None:
-        what = f"tracklight hit a fault of its own ({type(error).__name__})."
-        return Problem(what, "Try again; if it comes back, report it with the terminal's output.")
-    return Problem(_to_sentence(_get_message(error)), status[1])
+def _resolve_range(first: str, last: str, size: int) -> tuple[int, int]:
+    """Return the inclusive bounds of a range; without a first one, it is a suffix length."""
+    if not first:
+        return max(0, size - int(last)), size - 1
+    return int(first), min(int(last), size - 1) if last else size - 1
+
+
+# ---- errors
+
+_CHECK_LOG_HINT = "Check that the log directory still exists and is readable."
+
+#: Status and hint by type of exception; subclasses without an entry use that of their base class.
+_STATUS_BY_ERROR: dict[type[Exception], tuple[int, str]] = {
+    errors.RunNotFoundError: (404, "It may have been removed; api/v1/runs lists all runs."),
+    errors.TagNotFoundError: (404, "See api/v1/tags for the tags of this run."),
+    errors.CorruptRecordError: (422, "The file is damaged there; the rest of it is readable."),
+    errors.LogError: (404, _CHECK_LOG_HINT),
+    # Files of a log may be removed or become unreadable at any moment.
+    FileNotFoundError: (404, _CHECK_LOG_HINT),
+    IsADirectoryError: (404, _CHECK_LOG_HINT),
+    NotADirectoryError: (404, _CHECK_LOG_HINT),
+    PermissionError: (404, _CHECK_LOG_HINT),
+    errors.FormatError: (422, "The file is damaged, or it is not of the type its name suggests."),
+    errors.EmptyGraphError: (
+        422,
+        "The file is not damaged: the program logged an empty graph. In TensorFlow, call a "
+        "tf.function between trace_on(graph=True) and trace_export.",
+    ),
+    errors.SaveError: (
+        503,
+        "Make that directory writable, or restart tracklight with TRACKLIGHT_DATA_DIR set to "
+        "another one.",
+    ),
+    errors.UsageError: (400, "Correct the request and send it again."),
+    errors.MissingDependencyError: (501, "Install it where the server runs, then restart it."),
+    errors.TracklightError: (500, "See the terminal in which tracklight runs."),
+    msgspec.MsgspecError: (400, "Send JSON as described in api/v1/openapi.json."),
+}
+
+_HTTP_HINTS = {
+    401: "Sign in with a user and password that were passed to the server with --auth.",
+    403: "Open the URL that tracklight printed when it started.",
+    404: "The page is at the root of this server, its data below api/v1/.",
+    405: "Use a method that this route supports.",
+    408: "Send the request again.",
+    413: "Request less at once.",
+    415: "Send JSON with the header Content-Type: application/json.",
+    429: "Wait a moment, then try again.",
+    503: "Wait a moment, then try again.",
+}
 
 
 def create_error_response(status: int, message: str, hint: str | None = None) -> Response:
-    """The answer to a request that is turned away before it reaches the index."""
-    hint = hint or _HTTP_HINTS.get(status, "Try again.")
-    return JsonResponse({"error": Problem(_to_sentence(message), hint)}, status)
+    """Create the response to a request that is rejected before it reaches a handler."""
+    problem = Problem(_to_sentence(message), hint or _HTTP_HINTS.get(status, "Try again."))
+    return JsonResponse({"error": problem}, status)
+
+
+def get_exception_handlers() -> dict[Any, Callable[[Request, Exception], Response]]:
+    """Return the exception handlers for Starlette."""
+    return dict.fromkeys((*_STATUS_BY_ERROR, HTTPException, Exception), handle_exception)
 
 
 def handle_exception(request: Request, error: Exception) -> Response:
-    """Any exception as an answer in the one shape."""
+    """Turn any exception into an error response; unexpected ones are logged."""
     if isinstance(error, HTTPException):
-        answer = create_error_response(error.status_code, _get_http_message(request, error))
-        answer.headers.update(error.headers or {})
-        return answer
+        response = create_error_response(error.status_code, _get_http_message(request, error))
+        response.headers.update(error.headers or {})
+        return response
     status = find_error_status(error)
     if status is None:
         log.error("a request failed", exc_info=error)
     return JsonResponse({"error": describe_error(error)}, status[0] if status else 500)
+
+
+def describe_error(error: Exception) -> Problem:
+    """Describe an exception for the page; the messages of unexpected ones are not shown."""
+    status = find_error_status(error)
+    if status is None:
+        message = f"Internal error in tracklight ({type(error).__name__})."
+        return Problem(message, "Try again; if it persists, report it with the terminal's output.")
+    return Problem(_to_sentence(_get_message(error)), status[1])
+
+
+def find_error_status(error: Exception) -> tuple[int, str] | None:
+    """Return the HTTP status and hint for an exception; None for unexpected ones."""
+    return next(
+        (_STATUS_BY_ERROR[kind] for kind in type(error).__mro__ if kind in _STATUS_BY_ERROR), None
+    )
 
 
 def _get_message(error: Exception) -> str:
@@ -345,31 +363,14 @@ def _get_message(error: Exception) -> str:
 
 
 def _get_http_message(request: Request, error: HTTPException) -> str:
-    """The framework's own words say neither what was not found nor what is not allowed."""
+    """Return a message that names the path, which Starlette's own messages do not."""
     if error.detail == HTTPStatus.NOT_FOUND.phrase:
-        return f"nothing is at {request.url.path}"
+        return f"there is nothing at {request.url.path}"
     if error.detail == HTTPStatus.METHOD_NOT_ALLOWED.phrase:
-        return f"{request.url.path} does not answer to {request.method}"
+        return f"{request.url.path} does not support {request.method}"
     return error.detail
-
-
-def get_exception_handlers() -> dict[Any, Callable[[Request, Exception], Response]]:
-    """For Starlette: every exception goes to ``answer_error``."""
-    return dict.fromkeys((*_STATUS_BY_ERROR, HTTPException, Exception), handle_exception)
 
 
 def _to_sentence(text: str) -> str:
     text = text.strip() or "Something went wrong"
     return text[0].upper() + text[1:] + ("" if text.endswith((".", "?", "!")) else ".")
-
-
-class JsonResponse(Response):
-    """An answer in JSON, never kept by a browser because the log may grow at any moment."""
-
-    media_type = "application/json"
-
-    def __init__(self, content: object, status_code: int = 200) -> None:
-        super().__init__(content, status_code, headers={"cache-control": "no-store"})
-
-    def render(self, content: Any) -> bytes:
-        return msgspec.json.encode(content)

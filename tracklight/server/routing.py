@@ -1,4 +1,9 @@
-"""Routes of the plugin door as the web framework wants them: decode, answer in a thread, encode."""
+"""Turn the routes of the plugin API into Starlette routes, and describe them as OpenAPI.
+
+A request is decoded to the ``request_type`` of its `Route`, the handler runs in a worker thread,
+and what it returns becomes the response. ``GET api/v1/openapi.json`` describes all routes for
+programs; ``docs/http-api.md`` is generated from the same routes for people.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +19,7 @@ from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
-from starlette.routing import Route as WebRoute
+from starlette.routing import Route as StarletteRoute
 from starlette.routing import Router
 from starlette.types import Receive, Scope, Send
 
@@ -31,23 +36,28 @@ from tracklight.server.responses import (
 )
 from tracklight.util.hashing import hash_key
 
+#: All routes are below this path.
+API_PREFIX = "api/v1"
+#: The query parameter that may hold a whole request as JSON, for links to complex requests.
+REQUEST_PARAM = "request"
+METHODS_WITHOUT_BODY = frozenset({"GET", "DELETE"})
 _MAX_BODY_BYTES = 1 << 20
 
-METHODS_WITHOUT_BODY = frozenset({"GET", "DELETE"})
-
-#: A whole ask as JSON in the query, for links to what takes more than plain values.
-REQUEST_PARAM = "ask"
+JsonObject = dict[str, Any]
 
 
-def create_routes(routes: Iterable[Route]) -> list[WebRoute]:
+# ---- requests
+
+
+def create_routes(routes: Iterable[Route]) -> list[StarletteRoute]:
     return [
-        WebRoute(f"/{route.path}", _create_endpoint(route), methods=[route.method])
+        StarletteRoute(f"/{route.path}", _create_endpoint(route), methods=[route.method])
         for route in routes
     ]
 
 
 class LazyRouter:
-    """Makes routes when the first of them is asked for."""
+    """Create the routes of a dashboard when the first of them is requested."""
 
     def __init__(self, get_routes: Callable[[], Iterable[Route]]) -> None:
         self._get_routes = get_routes
@@ -64,37 +74,39 @@ def _create_endpoint(route: Route) -> Any:
     async def endpoint(request: Request) -> Response:
         if route.mutates and request.scope.get(READ_ONLY_KEY):
             return create_error_response(
-                403, "this board is read-only", "Start it without --read-only."
+                403, "this server is read-only", "Restart it without --read-only."
             )
         if route.mutates and route.method not in METHODS_WITHOUT_BODY and not _is_json(request):
             return create_error_response(415, f"{request.url.path} takes JSON")
-        limit_bytes = route.upload_bytes or _MAX_BODY_BYTES
-        body = (
-            b"" if route.method in METHODS_WITHOUT_BODY else await read_body(request, limit_bytes)
-        )
+        max_bytes = route.upload_bytes or _MAX_BODY_BYTES
+        has_body = route.method not in METHODS_WITHOUT_BODY
+        body = await read_body(request, max_bytes) if has_body else b""
         return await run_in_thread(request.scope, _handle, route, request, body)
 
     return endpoint
 
 
 def _is_json(request: Request) -> bool:
-    """What no form of another page can send, so that a browser asks before it lets one do so."""
+    """Return whether the body is declared as JSON.
+
+    Forms of other sites cannot send it: a browser asks the server before it lets a script do so.
+    """
     media_type = request.headers.get("content-type", "")
     return media_type.partition(";")[0].strip().lower() == "application/json"
 
 
 def _handle(route: Route, request: Request, body: bytes) -> Response:
-    tag = None if route.etag is None else _make_etag(route.etag(), request)
-    if tag is not None and tag in request.headers.get("if-none-match", ""):
-        return _set_etag(Response(status_code=304), tag)
+    etag = None if route.etag is None else _make_etag(route.etag(), request)
+    if etag is not None and etag in request.headers.get("if-none-match", ""):
+        return _set_etag(Response(status_code=304), etag)
     try:
-        ask = _decode_request(route, request, body)
+        decoded = _decode_request(route, request, body)
     except UnicodeError as error:
-        raise UsageError("the text of this request is not UTF-8") from error
-    answer = create_response(route.handler(ask), request.headers)
-    if route.immutable is not None and route.immutable(ask):
-        answer.headers["cache-control"] = IMMUTABLE_CACHE_CONTROL
-    return answer if tag is None else _set_etag(answer, tag)
+        raise UsageError("the request is not valid UTF-8") from error
+    response = create_response(route.handler(decoded), request.headers)
+    if route.immutable is not None and route.immutable(decoded):
+        response.headers["cache-control"] = IMMUTABLE_CACHE_CONTROL
+    return response if etag is None else _set_etag(response, etag)
 
 
 def _decode_request(route: Route, request: Request, body: bytes) -> Any:
@@ -109,71 +121,75 @@ def _decode_request(route: Route, request: Request, body: bytes) -> Any:
 
 
 def decode_query(query: QueryParams, path: Mapping[str, str], request_type: Any) -> Any:
-    """The ask in the query of an address: one parameter a field, lists by repeating theirs."""
+    """Decode a request from the query of a URL.
+
+    Each field is one parameter; lists repeat theirs. Alternatively, the parameter ``request``
+    holds the whole request as JSON.
+    """
     whole = query.get(REQUEST_PARAM)
     if whole is not None:
         fields = msgspec.json.decode(whole, type=dict[str, Any])
         return msgspec.convert({**fields, **path}, request_type)
     lists = _get_list_fields(request_type)
     fields = {name: query.getlist(name) if name in lists else query[name] for name in query.keys()}
-    # What stands in an address is text, also where a number is meant.
+    # Not strict: numbers in a URL are text.
     return msgspec.convert({**fields, **path}, request_type, strict=False)
 
 
-def _get_list_fields(ask: Any) -> frozenset[str]:
-    info = msgspec.inspect.type_info(ask)
+def _get_list_fields(request_type: Any) -> frozenset[str]:
+    info = msgspec.inspect.type_info(request_type)
     fields = info.fields if isinstance(info, msgspec.inspect.StructType) else ()
     return frozenset(field.encode_name for field in fields if _accepts_list(field.type))
 
 
-def _accepts_list(kind: msgspec.inspect.Type) -> bool:
-    kinds = kind.types if isinstance(kind, msgspec.inspect.UnionType) else (kind,)
-    return any(isinstance(one, msgspec.inspect.ListType) for one in kinds)
+def _accepts_list(info: msgspec.inspect.Type) -> bool:
+    types = info.types if isinstance(info, msgspec.inspect.UnionType) else (info,)
+    return any(isinstance(one, msgspec.inspect.ListType) for one in types)
 
 
 def _make_etag(state: str, request: Request) -> str:
-    """Weak: the same rows may come in another order of fields, compressed or not."""
-    asked = f"{state} {request.url.query} {request.headers.get('accept')}"
-    return f'W/"{hash_key(asked, size_bytes=8)}"'
+    """Make a weak ETag: compression and the order of fields may differ."""
+    key = f"{state} {request.url.query} {request.headers.get('accept')}"
+    return f'W/"{hash_key(key, size_bytes=8)}"'
 
 
-def _set_etag(answer: Response, tag: str) -> Response:
-    """A browser may keep it, but has to ask whether it still holds."""
-    answer.headers["etag"] = tag
-    answer.headers["cache-control"] = "no-cache"
-    return answer
+def _set_etag(response: Response, etag: str) -> Response:
+    """Let browsers cache the response, but revalidate it every time."""
+    response.headers["etag"] = etag
+    response.headers["cache-control"] = "no-cache"
+    return response
 
 
-async def read_body(request: Request, limit_bytes: int = _MAX_BODY_BYTES) -> bytes:
-    """The body of a request, which may not be larger than any honest one."""
+async def read_body(request: Request, max_bytes: int = _MAX_BODY_BYTES) -> bytes:
+    """Read the body of a request.
+
+    Raises:
+        HTTPException: The body is too large, or the client disconnected.
+    """
     body = bytearray()
     try:
         async for chunk in request.stream():
             body += chunk
-            if len(body) > limit_bytes:
-                raise HTTPException(413, f"this request is larger than {limit_bytes >> 20} MB")
-    except ClientDisconnect as error:  # nobody hears this, and it is no fault of ours
-        raise HTTPException(408, "the rest of this request never came") from error
+            if len(body) > max_bytes:
+                raise HTTPException(413, f"the request is larger than {max_bytes >> 20} MB")
+    except ClientDisconnect as error:  # nobody receives the response, but it is not our fault
+        raise HTTPException(408, "the client disconnected during its request") from error
     return bytes(body)
 
 
-# ``GET api/openapi.json``: every address and what it takes and gives, for programs.
-#
-# `docs/http-api.md` tells people the same, and more of answers that are made of columns.
-
-JsonObject = dict[str, Any]
+# ---- OpenAPI
 
 _SCHEMA_PREFIX = "#/components/schemas/"
 
 
 class ErrorResponse(msgspec.Struct):
-    """Every answer that is not a success."""
+    """The body of every response that is not a success."""
 
     error: Problem
 
 
 class OpenApiDocument(msgspec.Struct):
-    """The API as OpenAPI 3.1 describes one."""
+    """A description of the API according to OpenAPI 3.1."""
 
     openapi: str
     info: JsonObject
@@ -182,75 +198,71 @@ class OpenApiDocument(msgspec.Struct):
 
 
 def create_openapi_route(list_routes: Callable[[], Iterable[Route]]) -> Route:
-    described = cache(lambda: describe_routes(list(list_routes())))
+    get_document = cache(lambda: describe_routes(list(list_routes())))
 
-    def answer(_: Empty) -> OpenApiDocument:
-        """What this page tells people, as OpenAPI tells programs."""
-        return described()
+    def openapi(_: Empty) -> OpenApiDocument:
+        """Describe all routes as OpenAPI 3.1."""
+        return get_document()
 
-    return Route("openapi.json", Empty, answer, "GET")
+    return Route("openapi.json", Empty, openapi, "GET")
 
 
 def describe_routes(routes: list[Route]) -> OpenApiDocument:
-    """All that is to be known of these routes to call them."""
-    gives = map(_get_response_type, routes)
-    kinds = [route.request_type for route in routes] + [kind for kind in gives if _has_schema(kind)]
-    schemas, named = msgspec.json.schema_components(
-        [*kinds, ErrorResponse], schema_hook=_describe_array, ref_template=_SCHEMA_PREFIX + "{name}"
+    """Describe the requests and responses of routes."""
+    response_types = [kind for kind in map(_get_response_type, routes) if _has_schema(kind)]
+    types = [*(route.request_type for route in routes), *response_types, ErrorResponse]
+    schemas, components = msgspec.json.schema_components(
+        types, schema_hook=_describe_array, ref_template=_SCHEMA_PREFIX + "{name}"
     )
-    known = dict(zip(map(repr, [*kinds, ErrorResponse]), schemas, strict=True))
+    schema_of = dict(zip(map(repr, types), schemas, strict=True))
     paths: dict[str, JsonObject] = {}
     for route in routes:
-        operation = _describe_route(route, known, named)
-        paths.setdefault(f"/api/{route.path}", {})[route.method.lower()] = operation
+        operation = _describe_route(route, schema_of, components)
+        paths.setdefault(f"/{API_PREFIX}/{route.path}", {})[route.method.lower()] = operation
     info = {"title": "tracklight", "version": tracklight.__version__}
-    return OpenApiDocument("3.1.0", info, paths, {"schemas": named})
+    return OpenApiDocument("3.1.0", info, paths, {"schemas": components})
 
 
 def _describe_route(
-    route: Route, known: dict[str, JsonObject], named: dict[str, Any]
+    route: Route, schema_of: dict[str, JsonObject], components: dict[str, Any]
 ) -> JsonObject:
     operation: JsonObject = {
         "summary": (route.handler.__doc__ or "").partition("\n")[0],
-        "parameters": list(_iter_parameters(route, known, named)),
+        "parameters": list(_iter_parameters(route, schema_of, components)),
         "responses": {
-            "200": {
-                "description": "What was asked for.",
-                "content": _describe_response(route, known),
-            },
+            "200": {"description": "Success", "content": _describe_response(route, schema_of)},
             "default": {
-                "description": "What is wrong, and what to do about it.",
-                "content": {"application/json": {"schema": known[repr(ErrorResponse)]}},
+                "description": "Error",
+                "content": {"application/json": {"schema": schema_of[repr(ErrorResponse)]}},
             },
         },
     }
     if route.upload_bytes is not None:
         operation["requestBody"] = {"required": True, "content": {"application/octet-stream": {}}}
     elif route.method not in METHODS_WITHOUT_BODY:
-        content = {"application/json": {"schema": known[repr(route.request_type)]}}
+        content = {"application/json": {"schema": schema_of[repr(route.request_type)]}}
         operation["requestBody"] = {"required": True, "content": content}
     return operation
 
 
-def _describe_response(route: Route, known: dict[str, JsonObject]) -> JsonObject:
-    gives = _get_response_type(route)
-    if gives in (Blob, Stream):
+def _describe_response(route: Route, schema_of: dict[str, JsonObject]) -> JsonObject:
+    response_type = _get_response_type(route)
+    if response_type in (Blob, Stream):
         return {"*/*": {}}
-    return {"application/json": {"schema": known.get(repr(gives), {})}}
+    return {"application/json": {"schema": schema_of.get(repr(response_type), {})}}
 
 
 def _iter_parameters(
-    route: Route, known: dict[str, JsonObject], named: dict[str, Any]
+    route: Route, schema_of: dict[str, JsonObject], components: dict[str, Any]
 ) -> Iterator[JsonObject]:
-    """Fields of the ask that stand in the address: all of them where there is no body."""
-    schema = known[repr(route.request_type)]
-    schema = named.get(schema.get("$ref", "").removeprefix(_SCHEMA_PREFIX), schema)
+    """Yield the fields of a request that are in the URL: without a body, all of them."""
+    schema = schema_of[repr(route.request_type)]
+    schema = components.get(schema.get("$ref", "").removeprefix(_SCHEMA_PREFIX), schema)
     is_upload = route.upload_bytes is not None
+    has_query = route.method in METHODS_WITHOUT_BODY or is_upload
     for name, field in schema.get("properties", {}).items():
         in_path = f"{{{name}}}" in route.path
-        in_query = (route.method in METHODS_WITHOUT_BODY or is_upload) and not (
-            is_upload and name == "body"
-        )
+        in_query = has_query and not (is_upload and name == "body")
         if in_path or in_query:
             yield {
                 "name": name,
@@ -265,7 +277,7 @@ def _get_response_type(route: Route) -> Any:
 
 
 def _has_schema(kind: Any) -> bool:
-    """Whether an answer can be described; a column of either of two widths cannot."""
+    """Return whether msgspec can describe a type; unions of two types of arrays it cannot."""
     try:
         msgspec.inspect.type_info(kind)
     except TypeError:
@@ -274,6 +286,6 @@ def _has_schema(kind: Any) -> bool:
 
 
 def _describe_array(kind: type) -> JsonObject:
-    # From NumPy 2.5 on, `NDArray` is not replaced by what it stands for.
-    is_column = get_origin(kind) in (np.ndarray, NDArray)
-    return {"type": "array"} if is_column else {"title": "Anything"}
+    # As of NumPy 2.5, `NDArray` is a type alias that is not resolved.
+    is_array = get_origin(kind) in (np.ndarray, NDArray)
+    return {"type": "array"} if is_array else {"title": "Any"}

@@ -1,4 +1,13 @@
-"""What the server needs of the index and of the watcher, and nothing more."""
+"""The log as the server sees it: how it is kept up to date, and the rows that every page asks for.
+
+`LogSource` and `LogWatcher` say what the server needs from `tracklight.index` and
+`tracklight.logdir`. `Refresher` reads new data in a background thread. `LogOverview` caches the
+lists of runs and tags, and the row structs are their JSON form.
+
+JSON has no NaN or Infinity, and logs are full of them. A `JsonNumber` is a JSON number or one of
+the strings ``"NaN"``, ``"Infinity"`` and ``"-Infinity"``, which ``Number()`` in JavaScript and
+``float()`` in Python both parse; null means that there is no number at all.
+"""
 
 from __future__ import annotations
 
@@ -11,18 +20,26 @@ from typing import Generic, Protocol, TypeVar
 
 import msgspec
 
-from tracklight.analysis import source
+from tracklight.analysis.source import Source
 from tracklight.index.tags import make_shared_tag
 from tracklight.logdir.roots import Root
 from tracklight.logdir.watch import Changes
 from tracklight.types import Delta, FileInfo, Kind, Progress, RunInfo, SharedTag, Stamp
 from tracklight.util.json_number import JsonNumber, to_json_number
 
+log = logging.getLogger(__name__)
 
-class LogSource(source.Source, Protocol):
-    """The catalog as the server sees it, which also keeps it fresh.
+T = TypeVar("T")
 
-    All but ``refresh`` may be called from any thread, also while ``refresh`` runs in another.
+_RETRY_DELAY_S = 5.0
+_LONG_REFRESH_S = 1.0
+_STOP_TIMEOUT_S = 0.5
+
+
+class LogSource(Source, Protocol):
+    """A log that can be refreshed; `tracklight.index.catalog.Catalog` implements it.
+
+    All methods except ``refresh`` may be called from any thread, also during a refresh.
     """
 
     @property
@@ -32,7 +49,8 @@ class LogSource(source.Source, Protocol):
     def problems(self) -> Sequence[str]: ...
 
     @property
-    def linked(self) -> Mapping[Root, frozenset[str]]: ...
+    def linked(self) -> Mapping[Root, frozenset[str]]:
+        """Directories outside of the roots that symbolic links lead to."""
 
     def refresh(self, changes: Changes | None = None) -> Delta: ...
 
@@ -40,7 +58,7 @@ class LogSource(source.Source, Protocol):
 
 
 class LogWatcher(Protocol):
-    """Says what may have changed under the log directories; at first that is everything."""
+    """Reports what may have changed in the log directories; everything, the first time."""
 
     def wait(self, timeout_s: float = ...) -> Changes: ...
 
@@ -49,51 +67,96 @@ class LogWatcher(Protocol):
     def stop(self) -> None: ...
 
 
-# Keeps what takes long to put together until the index has changed.
-
-T = TypeVar("T")
+# ---- keeping the log up to date
 
 
-class VersionedCache(Generic[T]):
-    """A value that is made anew only when the index has changed."""
+class Refresher:
+    """Refresh the log in a background thread whenever the watcher reports changes.
 
-    def __init__(self, source: LogSource, compute: Callable[[], T]) -> None:
+    Attributes:
+        failure: Why the last refresh failed, or None. Failed refreshes are retried.
+        listeners: Called in the refresher's thread: with None when a refresh begins or has
+            failed, and with the changes when it has ended.
+    """
+
+    def __init__(self, source: LogSource, watcher: LogWatcher) -> None:
+        self.failure: str | None = None
+        self.listeners: list[Callable[[Delta | None], None]] = []
         self._source = source
-        self._compute = compute
-        self._lock = threading.Lock()
-        self._cached: tuple[tuple[int, Progress], T] | None = None
+        self._watcher = watcher
+        self._thread = threading.Thread(target=self._run, name="tracklight-refresh", daemon=True)
+        self._stop = threading.Event()
+        self._started_s: float | None = None
+        self._has_refreshed = False
 
-    def get(self) -> T:
-        with self._lock:
-            # The version grows at the end of a refresh, but runs do so all the while.
-            state = self._source.version, self._source.progress
-            if self._cached is None or self._cached[0] != state:
-                self._cached = state, self._compute()
-            return self._cached[1]
+    @property
+    def is_loading(self) -> bool:
+        """True during the first refresh, and during a later one that takes long."""
+        started_s = self._started_s
+        if not self._has_refreshed:
+            return True
+        return started_s is not None and time.monotonic() - started_s > _LONG_REFRESH_S
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop the thread; do not wait for a long refresh to end."""
+        self._stop.set()
+        self._watcher.stop()
+        self._thread.join(_STOP_TIMEOUT_S)
+
+    def refresh(self, changes: Changes | None = None) -> None:
+        """Read what is new and notify the listeners.
+
+        The thread calls this; tests call it directly instead of starting the thread.
+
+        Args:
+            changes: What may have changed; None checks everything.
+        """
+        self._started_s = time.monotonic()
+        self._notify(None)
+        delta = None
+        try:
+            delta = self._source.refresh(changes)
+            for root, linked in self._source.linked.items():
+                self._watcher.follow(root, linked)
+            self.failure = None
+        except Exception as error:
+            if self._stop.is_set():
+                return
+            # A network share may be unavailable for a minute only, so keep trying.
+            log.exception("reading the log failed")
+            self.failure = f"reading the log failed: {error or type(error).__name__}"
+        self._started_s = None
+        self._has_refreshed = True
+        self._notify(delta)
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            changes = self._watcher.wait()
+            if changes:
+                self.refresh(changes)
+            while self.failure is not None and not self._stop.wait(_RETRY_DELAY_S):
+                self.refresh()
+
+    def _notify(self, delta: Delta | None) -> None:
+        for listener in self.listeners:
+            listener(delta)
 
 
-# The JSON that the server speaks.
-#
-# JSON has no word for numbers that are not finite, and logs are full of them. Wherever a field is a
-# ``Number`` it is a JSON number or one of the strings ``"NaN"``, ``"Infinity"``, ``"-Infinity"``,
-# which JavaScript's ``Number()`` and Python's ``float()`` both read back. ``null`` means that there
-# is no number at all.
-
-
-def to_valid_unicode(path: str) -> str:
-    """Text from the file system, whose bytes need not be Unicode, as text that JSON can hold."""
-    return os.fsencode(path).decode("utf-8", "backslashreplace")
+# ---- rows
 
 
 class StampRow(msgspec.Struct):
-    """When a value was logged."""
+    """The step and time at which a value was logged."""
 
     step: int
     wall_time: JsonNumber
 
 
 class RunRow(msgspec.Struct):
-    """One line of the list of runs."""
+    """A run with its counts."""
 
     name: str
     start_wall: JsonNumber | None
@@ -106,7 +169,7 @@ class RunRow(msgspec.Struct):
 
 
 class TagRow(msgspec.Struct):
-    """One tag, of one run or of all runs together; ``runs`` says of how many."""
+    """A tag of one run, or of all runs; ``runs`` is the number of runs that have it."""
 
     tag: str
     plugin: str
@@ -121,7 +184,7 @@ class TagRow(msgspec.Struct):
 
 
 class FileRow(msgspec.Struct):
-    """One event file; ``damage`` holds (offset, size, flaw) of the first damaged places."""
+    """An event file; ``damage`` has (offset, size, reason) of the first damaged regions."""
 
     run: str
     path: str
@@ -132,16 +195,12 @@ class FileRow(msgspec.Struct):
 
 
 class ProgressRow(msgspec.Struct):
-    """How far the reading under way has come."""
+    """Progress of the current refresh."""
 
     files_done: int
     files_total: int
     bytes_done: int
     bytes_total: int
-
-
-def make_stamp_row(stamp: Stamp | None) -> StampRow | None:
-    return None if stamp is None else StampRow(stamp.step, to_json_number(stamp.wall_time))
 
 
 def make_run_row(info: RunInfo) -> RunRow:
@@ -172,8 +231,12 @@ def make_tag_row(shared: SharedTag) -> TagRow:
     )
 
 
+def make_stamp_row(stamp: Stamp | None) -> StampRow | None:
+    return None if stamp is None else StampRow(stamp.step, to_json_number(stamp.wall_time))
+
+
 def make_file_row(run: str, info: FileInfo) -> FileRow:
-    damage = [(place.offset, place.size, place.reason) for place in info.damage]
+    damage = [(region.offset, region.size, region.reason) for region in info.damage]
     return FileRow(run, to_valid_unicode(info.path), info.bytes, info.records, info.damaged, damage)
 
 
@@ -183,13 +246,34 @@ def make_progress_row(progress: Progress) -> ProgressRow:
     )
 
 
-# The runs and the tags of all runs, put together once for each state of the index.
+def to_valid_unicode(path: str) -> str:
+    r"""Escape bytes of a file name that are not UTF-8 as ``\xNN``, so that JSON can hold it."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
-SharedTags = dict[tuple[str, Kind], SharedTag]
+
+# ---- cached lists of runs and tags
+
+
+class VersionedCache(Generic[T]):
+    """A value that is computed again only when the log has changed."""
+
+    def __init__(self, source: LogSource, compute: Callable[[], T]) -> None:
+        self._source = source
+        self._compute = compute
+        self._lock = threading.Lock()
+        self._cached: tuple[tuple[int, Progress], T] | None = None
+
+    def get(self) -> T:
+        with self._lock:
+            # The version grows at the end of a refresh, but runs already grow during it.
+            state = self._source.version, self._source.progress
+            if self._cached is None or self._cached[0] != state:
+                self._cached = state, self._compute()
+            return self._cached[1]
 
 
 class LogOverview:
-    """What is asked for again and again by every open page."""
+    """The runs of a log, and the tags of all runs merged; computed once per state of the log."""
 
     def __init__(self, source: LogSource) -> None:
         self._source = source
@@ -199,104 +283,23 @@ class LogOverview:
         self._tags = VersionedCache(source, self._merge_tags)
 
     def runs(self) -> dict[str, RunRow]:
-        """All runs by name, in natural order; not to be changed."""
+        """Return all runs by name, in natural order. Do not modify the result."""
         return self._rows.get()
 
     def tags(self) -> Iterable[SharedTag]:
         return self._tags.get().values()
 
     def list_run_tags(self, run: str) -> list[TagRow]:
-        """The tags of one run, in the form in which those of all runs come."""
+        """Return the tags of one run as rows of the same form as those of all runs."""
         return [make_tag_row(make_shared_tag(run, info)) for info in self._source.tags(run)]
 
     def scalar_tags(self) -> list[str]:
         return [tag for tag, kind in self._tags.get() if kind is Kind.SCALAR]
 
     def runs_with_scalar(self, tag: str) -> Sequence[str]:
-        """Names of the runs that have a scalar called ``tag``, in natural order."""
+        """Return the names of the runs that have the scalar ``tag``, in natural order."""
         shared = self._tags.get().get((tag, Kind.SCALAR))
         return shared.runs if shared else ()
 
-    def _merge_tags(self) -> SharedTags:
+    def _merge_tags(self) -> dict[tuple[str, Kind], SharedTag]:
         return {(tag.tag, tag.kind): tag for tag in self._source.shared_tags([*self.runs()])}
-
-
-# A background thread that keeps the index up to date while the server handles requests.
-
-log = logging.getLogger(__name__)
-
-_RETRY_DELAY_S = 5.0
-
-_LONG_REFRESH_S = 1.0
-
-_STOP_TIMEOUT_S = 0.5
-
-
-class Refresher:
-    """Refresh the source whenever the watch reports changes, until it is stopped.
-
-    ``listeners`` are called in the follower's thread: with None when a refresh begins, and with
-    what changed when it ends.
-    """
-
-    def __init__(self, source: LogSource, watch: LogWatcher) -> None:
-        self._source = source
-        self._watch = watch
-        self._thread = threading.Thread(target=self._run, name="tracklight-follow", daemon=True)
-        self._stop = threading.Event()
-        self._started_s: float | None = None
-        self._has_refreshed = False
-        self.failure: str | None = None
-        self.listeners: list[Callable[[Delta | None], None]] = []
-
-    @property
-    def is_loading(self) -> bool:
-        """True during the first refresh, and during a later one that takes long."""
-        began_s = self._started_s
-        if not self._has_refreshed:
-            return True
-        return began_s is not None and time.monotonic() - began_s > _LONG_REFRESH_S
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Stop the thread; do not wait for a long refresh to end."""
-        self._stop.set()
-        self._watch.stop()
-        self._thread.join(_STOP_TIMEOUT_S)
-
-    def _run(self) -> None:
-        while not self._stop.is_set():
-            changes = self._watch.wait()
-            if changes:
-                self.refresh(changes)
-            while self.failure is not None and not self._stop.wait(_RETRY_DELAY_S):
-                self.refresh()
-
-    def refresh(self, changes: Changes | None = None) -> None:
-        """Read what is new and notify the listeners; None looks at everything.
-
-        The thread calls this; tests call it directly instead of starting the thread.
-        """
-        self._started_s = time.monotonic()
-        self._notify(None)
-        delta = None
-        try:
-            delta = self._source.refresh(changes)
-            for root, linked in self._source.linked.items():
-                self._watch.follow(root, linked)
-            self.failure = None
-        except Exception as error:
-            if self._stop.is_set():
-                return
-            # A network share may be gone for a minute only, so keep trying.
-            log.exception("reading the log failed")
-            self.failure = f"reading the log failed: {error or type(error).__name__}"
-        self._started_s = None
-        self._has_refreshed = True
-        self._notify(delta)
-
-    def _notify(self, delta: Delta | None) -> None:
-        for listener in self.listeners:
-            listener(delta)

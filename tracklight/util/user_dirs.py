@@ -11,8 +11,8 @@ from tracklight.util.hashing import hash_key
 
 
 def get_data_dir() -> Path:
-    """Return tracklight's data folder: ``TRACKLIGHT_DATA``, or the convention of the platform."""
-    configured = os.environ.get("TRACKLIGHT_DATA")
+    """Return the data folder: ``TRACKLIGHT_DATA_DIR``, or the convention of the platform."""
+    configured = os.environ.get("TRACKLIGHT_DATA_DIR")
     if configured:
         return Path(configured)
     if sys.platform == "darwin":

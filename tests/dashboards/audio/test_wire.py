@@ -28,13 +28,13 @@ def client(tmp_path: Path) -> Iterator[TestClient]:
     with Watcher(catalog.roots) as watch:
         app = create_app(catalog, watch, create_policy("localhost"), page_dir=tmp_path)
         with TestClient(app, base_url="http://localhost") as client:
-            wait_until(lambda: not client.get("/api/status").json()["status"]["loading"])
+            wait_until(lambda: not client.get("/api/v1/status").json()["status"]["loading"])
             yield client
     catalog.close()
 
 
 def test_a_player_gets_the_part_that_it_seeks(client: TestClient) -> None:
-    answer = client.get("/api/audio/clip", params=PLACE, headers={"range": "bytes=100-199"})
+    answer = client.get("/api/v1/audio/clip", params=PLACE, headers={"range": "bytes=100-199"})
     assert (answer.status_code, answer.content) == (206, CLIP[100:200])
     assert answer.headers["content-type"] == "audio/wav"
     assert answer.headers["x-content-type-options"] == "nosniff"
@@ -42,17 +42,17 @@ def test_a_player_gets_the_part_that_it_seeks(client: TestClient) -> None:
 
 @pytest.mark.parametrize("route", ["about", "clip", "waveform", "spectrogram"])
 def test_with_a_mark_answers_are_kept_for_good(client: TestClient, route: str) -> None:
-    (steps,) = client.post("/api/audio/steps", json={"tags": [TAG]}).json()["series"]
+    (steps,) = client.post("/api/v1/audio/steps", json={"tags": [TAG]}).json()["series"]
     place = {**PLACE, "mark": steps["mark"][0]}
-    kept = client.get(f"/api/audio/{route}", params=place)
+    kept = client.get(f"/api/v1/audio/{route}", params=place)
     assert "immutable" in kept.headers["cache-control"]
-    assert "no-store" in client.get(f"/api/audio/{route}", params=PLACE).headers["cache-control"]
-    other = client.get(f"/api/audio/{route}", params={**place, "mark": steps["mark"][0] + 1})
-    assert other.status_code == 404 and "no longer has" in other.json()["error"]["what"]
+    assert "no-store" in client.get(f"/api/v1/audio/{route}", params=PLACE).headers["cache-control"]
+    other = client.get(f"/api/v1/audio/{route}", params={**place, "mark": steps["mark"][0] + 1})
+    assert other.status_code == 404 and "no longer has" in other.json()["error"]["message"]
 
 
 def test_the_policy_lets_the_page_play(client: TestClient) -> None:
-    policy = client.get("/api/status").headers["content-security-policy"]
+    policy = client.get("/api/v1/status").headers["content-security-policy"]
     assert "media-src 'self' blob:" in policy
 
 
@@ -75,18 +75,18 @@ def test_the_policy_lets_the_page_play(client: TestClient) -> None:
 def test_what_is_wrong_gets_a_sentence(
     client: TestClient, route: str, fields: dict[str, object], status: int
 ) -> None:
-    answer = client.get(f"/api/audio/{route}", params={**PLACE, **fields})
+    answer = client.get(f"/api/v1/audio/{route}", params={**PLACE, **fields})
     assert answer.status_code == status, answer.text
-    assert answer.json()["error"]["what"]
+    assert answer.json()["error"]["message"]
 
 
 def test_what_is_no_sound_is_only_saved(client: TestClient) -> None:
-    answer = client.get("/api/audio/clip", params={**PLACE, "part": 2})
+    answer = client.get("/api/v1/audio/clip", params={**PLACE, "part": 2})
     assert answer.headers["content-type"] == "application/octet-stream"
     assert "sandbox" in answer.headers["content-security-policy"]
 
 
 def test_numbers_come_as_lists_to_who_reads_json(client: TestClient) -> None:
-    answer = client.get("/api/audio/waveform", params={**PLACE, "columns": 4}).json()
+    answer = client.get("/api/v1/audio/waveform", params={**PLACE, "columns": 4}).json()
     assert len(answer["low"]) == 4
     np.testing.assert_allclose(answer["high"], 1, atol=1e-3)

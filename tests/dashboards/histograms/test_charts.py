@@ -127,7 +127,7 @@ def test_nan_and_infinity_are_counted_by_our_writer(tmp_path: Path, open_log: Op
     nonfinite = series.nan, series.positive_infinity, series.negative_infinity
     assert [column.tolist() for column in nonfinite] == [[1], [2], [1]]
     assert (series.num.tolist(), series.counted.tolist()) == ([2], [2])
-    exact = request(context, "exact", run="a", tag="w", index=0)
+    exact = request(context, "buckets", run="a", tag="w", index=0)
     assert (exact.left.tolist(), exact.counts.tolist()) == ([1, 1.5], [1, 1])
     assert (exact.totals.nan, exact.totals.positive_infinity, exact.totals.sum) == (1, 2, 3)
 

@@ -60,11 +60,11 @@ def test_static_export_has_charts_and_buckets(folder: Path, open_log: Open) -> N
     assert series.step.tolist() == steps.series[0].step.tolist()
     assert series.percentiles is not None and series.bins is not None
     for index, mark, step in zip(series.index, series.mark, series.step, strict=True):
-        exact = parts[f"exact?run=a%2Cb&tag=w&index={index}&mark={mark}"]
+        exact = parts[f"buckets?run=a%2Cb&tag=w&index={index}&mark={mark}"]
         assert isinstance(exact, BucketsResponse)
         assert (exact.step, exact.counts.tolist()) == (step, [step, 0.25])
 
 
 def test_missing_histogram_raises_log_error(folder: Path, open_log: Open) -> None:
     with pytest.raises(LogError, match="no longer has"):
-        request(open_log(folder), "exact", run="c", tag="w", index=5)
+        request(open_log(folder), "buckets", run="c", tag="w", index=5)

@@ -73,7 +73,7 @@ def test_importance_of_selected_sessions(board: HParams) -> None:
     assert response.trust.sessions == 12
     few = board.importance(ImportanceRequest(metric=ACCURACY, sessions=names[:3]))
     assert (few.trust.level, few.bars) == ("none", [])
-    assert few.problem is not None and few.problem.what == "Only 3 sessions have this metric."
+    assert few.problem is not None and few.problem.message == "Only 3 sessions have this metric."
 
 
 def test_sparklines_are_downsampled(board: HParams) -> None:
@@ -122,12 +122,12 @@ def test_static_export_without_sessions_is_empty(tmp_path: Path) -> None:
 
 @pytest.fixture
 def client(logdir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
-    monkeypatch.setenv("TRACKLIGHT_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("TRACKLIGHT_DATA_DIR", str(tmp_path / "data"))
     catalog = logs.open_catalog(logdir)
     with Watcher(catalog.roots) as watch:
         app = create_app(catalog, watch, create_policy("localhost"), page_dir=tmp_path)
         with TestClient(app, base_url="http://localhost") as client:
-            wait_until(lambda: not client.get("/api/status").json()["status"]["loading"])
+            wait_until(lambda: not client.get("/api/v1/status").json()["status"]["loading"])
             yield client
     catalog.close()
 
@@ -145,7 +145,7 @@ def test_routes(client: TestClient) -> None:
     assert client.get(f"/api/hparams/sessions?since={huge}").json()["base"] is None
     unknown = client.post("/api/hparams/importance", json={"metric": "|gone"})
     assert unknown.status_code == 400
-    assert "No session has the metric" in unknown.json()["error"]["what"]
+    assert "No session has the metric" in unknown.json()["error"]["message"]
     file = client.post("/api/hparams/export", json={"format": "markdown"})
     assert file.headers["content-type"].startswith("text/markdown")
     assert file.text.count("\n") == 38

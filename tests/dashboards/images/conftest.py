@@ -1,4 +1,4 @@
-"""A board of pictures, asked through its server."""
+"""Fixtures: a server with logged images."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from tracklight.logdir.watch import Watcher
 from tracklight.server.app import create_app
 from tracklight.server.auth import create_policy
 
-#: Writes values, of which each has some pictures, and gives a function that asks about them.
+#: Writes values, each with some images, and serves them.
 Serve = Callable[..., "Board"]
 
 
 class Board:
-    """Values of the tag ``picture`` of run ``a``, one a step."""
+    """Requests about values of the tag ``picture`` of run ``a``, one per step."""
 
     def __init__(self, client: TestClient) -> None:
         self.client = client
-        answer = client.post("/api/images/steps", json={"tags": ["picture"]}).json()
-        self.steps = next(iter(answer["series"]), None)
+        response = client.post("/api/v1/images/steps", json={"tags": ["picture"]}).json()
+        self.steps = next(iter(response["series"]), None)
 
     def get(self, verb: str, index: int = 0, **fields: Any) -> Any:
         value = {"run": "a", "tag": "picture", "index": index}
         value |= {"mark": self.steps["mark"][index]} if self.steps else {}
-        return self.client.get(f"/api/images/{verb}", params={**value, **fields})
+        return self.client.get(f"/api/v1/images/{verb}", params={**value, **fields})
 
     def about(self, index: int = 0) -> list[dict[str, Any]]:
         parts: list[dict[str, Any]] = self.get("about", index).json()["parts"]
@@ -46,7 +46,7 @@ def picture_record(step: int, parts: Sequence[bytes], *, tag: str = "picture") -
 
 @pytest.fixture
 def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
-    monkeypatch.setenv("TRACKLIGHT_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("TRACKLIGHT_DATA_DIR", str(tmp_path / "data"))
     with ExitStack() as stack:
 
         def start(*values: Sequence[bytes]) -> Board:
@@ -59,7 +59,7 @@ def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
             watch = stack.enter_context(Watcher(catalog.roots))
             app = create_app(catalog, watch, create_policy("localhost"), page_dir=tmp_path)
             client = stack.enter_context(TestClient(app, base_url="http://localhost"))
-            wait_until(lambda: not client.get("/api/status").json()["status"]["loading"])
+            wait_until(lambda: not client.get("/api/v1/status").json()["status"]["loading"])
             return Board(client)
 
         yield start

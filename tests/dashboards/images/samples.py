@@ -1,4 +1,4 @@
-"""Pictures of every kind that a log may hold, honest and hostile, made here."""
+"""Image files of every kind for tests, valid and hostile."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def noise(*shape: int, dtype: type = np.uint8, seed: int = 0) -> NDArray[Any]:
 
 
 def slope(height: int, width: int) -> NDArray[np.uint8]:
-    """Smooth, as photographs are: what is stored with losses stays near it."""
+    """Return a smooth image, which lossy formats change only a little."""
     x, y = np.meshgrid(np.linspace(0, 255, width), np.linspace(0, 255, height))
     return np.stack([x, y, 255 - x], axis=-1).astype(np.uint8)
 
@@ -47,7 +47,7 @@ def chunk(kind: bytes, data: bytes) -> bytes:
 
 
 def png(pixels: NDArray[Any], *, size: tuple[int, int] | None = None, extra: bytes = b"") -> bytes:
-    """A PNG file of 8 or 16 bits; its header may claim another size than it has."""
+    """Encode a PNG file of 8 or 16 bits; its header may claim a wrong size."""
     height, width, channels = pixels.shape
     bits = 8 * pixels.dtype.itemsize
     claimed = struct.pack(">II", *(size or (width, height)))
@@ -60,7 +60,7 @@ def png(pixels: NDArray[Any], *, size: tuple[int, int] | None = None, extra: byt
 
 
 def _above(rows: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """The filter that most encoders use: what differs from the row above."""
+    """Apply the "up" filter of PNG: differences to the row above."""
     return rows - np.concatenate([np.zeros_like(rows[:1]), rows[:-1]])
 
 
@@ -71,7 +71,7 @@ def gif(frames: int, size: int = 8, duration_ms: int = 50) -> bytes:
 
 
 def endless_gif(frames: int) -> bytes:
-    """Very many frames of one pixel."""
+    """Return a GIF with very many frames of one pixel."""
     head = b"GIF89a" + struct.pack("<HHBBB", 1, 1, 0x80, 0, 0) + bytes((0, 0, 0, 255, 255, 255))
     control = b"\x21\xf9\x04\0\x05\0\0\0"
     frame = control + b"\x2c" + struct.pack("<HHHHB", 0, 0, 1, 1, 0) + b"\x02\x02\x44\x01\0"
@@ -84,7 +84,7 @@ def box(kind: bytes, *parts: bytes) -> bytes:
 
 
 def mp4(width: int = 320, height: int = 240, duration_ms: int = 1500, long: bool = False) -> bytes:
-    """A video as far as its headers go; there are no pictures in it."""
+    """Return the headers of a video without frames."""
     if long:
         times = b"\1\0\0\0" + bytes(16) + struct.pack(">IQ", 1000, duration_ms) + bytes(80)
     else:
@@ -104,7 +104,7 @@ WEBM = b"\x1a\x45\xdf\xa3" + bytes(40)
 
 
 def hostile() -> dict[str, bytes]:
-    """What must be answered with a sentence: none of these can be shown."""
+    """Return files that cannot be shown and must be reported."""
     honest = save(noise(64, 64, 3))
     photo = save(slope(64, 64), "JPEG")
     return {

@@ -1,4 +1,4 @@
-"""Pictures are taken home as they were logged."""
+"""Downloads contain images as they were logged."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def unzip(content: bytes) -> dict[str, bytes]:
         return {name: archive.read(name) for name in names}
 
 
-def test_a_series_is_named_by_its_steps(serve: Serve) -> None:
+def test_archive_names_files_by_step(serve: Serve) -> None:
     board = serve([RED], [RED, BLUE], [samples.SVG])
-    answer = board.client.get("/api/images/archive", params={"tag": "picture"})
-    assert answer.headers["content-type"] == "application/zip"
-    assert answer.headers["content-disposition"] == "attachment; filename*=utf-8''picture.zip"
-    assert unzip(answer.content) == {
+    response = board.client.get("/api/v1/images/archive", params={"tag": "picture"})
+    assert response.headers["content-type"] == "application/zip"
+    assert response.headers["content-disposition"] == "attachment; filename*=utf-8''picture.zip"
+    assert unzip(response.content) == {
         "a/picture/step-00000000.png": RED,
         "a/picture/step-00000001-0.png": RED,
         "a/picture/step-00000001-1.jpg": BLUE,
@@ -37,53 +37,53 @@ def test_a_series_is_named_by_its_steps(serve: Serve) -> None:
     }
 
 
-def test_runs_and_steps_are_chosen(serve: Serve, tmp_path: Path) -> None:
+def test_selects_runs_and_steps(serve: Serve, tmp_path: Path) -> None:
     for run in ("b", "c/d", "e"):
         records = (picture_record(step, [RED]) for step in range(5))
         logs.write(tmp_path / "logs", run, b"".join(records))
     board = serve()
-    ask = {"tag": "picture", "run": ["b", "c/d"], "first": 1, "last": 2}
+    params = {"tag": "picture", "run": ["b", "c/d"], "first": 1, "last": 2}
     wanted = {f"{run}/picture/step-0000000{step}.png" for run in ("b", "c/d") for step in (1, 2)}
-    got = board.client.get("/api/images/archive", params=ask)
-    assert set(unzip(got.content)) == wanted
-    posted = board.client.post("/api/images/archive", json=ask)
+    response = board.client.get("/api/v1/images/archive", params=params)
+    assert set(unzip(response.content)) == wanted
+    posted = board.client.post("/api/v1/images/archive", json=params)
     assert set(unzip(posted.content)) == wanted
 
 
-def test_values_of_one_step_do_not_replace_each_other(serve: Serve, tmp_path: Path) -> None:
+def test_keeps_all_values_of_a_step(serve: Serve, tmp_path: Path) -> None:
     records = picture_record(7, [RED]) + picture_record(7, [BLUE]) + picture_record(7, [RED])
     logs.write(tmp_path / "logs", "a", records)
     board = serve()
-    ask = {"tag": "picture"}
-    files = unzip(board.client.get("/api/images/archive", params=ask).content)
+    params = {"tag": "picture"}
+    files = unzip(board.client.get("/api/v1/images/archive", params=params).content)
     assert len(files) == len(board.steps["step"])
 
 
-def test_what_cannot_be_read_is_named(serve: Serve, tmp_path: Path) -> None:
+def test_lists_unreadable_values(serve: Serve, tmp_path: Path) -> None:
     board = serve([RED], [BLUE])
     (path,) = (tmp_path / "logs").rglob("events*")
     data = bytearray(path.read_bytes())
     data[data.index(BLUE) + 9] ^= 1
     path.write_bytes(data)
-    answer = board.client.get("/api/images/archive", params={"tag": "picture"})
-    files = unzip(answer.content)
+    response = board.client.get("/api/v1/images/archive", params={"tag": "picture"})
+    files = unzip(response.content)
     assert set(files) == {"a/picture/step-00000000.png", "not-read.txt"}
     assert b"a/picture step 1: " in files["not-read.txt"]
 
 
-def test_names_stay_below_their_folder(serve: Serve, tmp_path: Path) -> None:
+def test_file_names_stay_inside_the_archive(serve: Serve, tmp_path: Path) -> None:
     tag = "../../etc/pass wd\\..\\x:y/"
     logs.write(tmp_path / "logs", "a", picture_record(1, [RED], tag=tag))
     board = serve()
-    answer = board.client.get("/api/images/archive", params={"tag": tag})
-    assert list(unzip(answer.content)) == ["a/etc/pass wd_.._x_y/step-00000001.png"]
-    saved = board.client.get("/api/images/file", params={"run": "a", "tag": tag, "index": 0})
+    response = board.client.get("/api/v1/images/archive", params={"tag": tag})
+    assert list(unzip(response.content)) == ["a/etc/pass wd_.._x_y/step-00000001.png"]
+    saved = board.client.get("/api/v1/images/file", params={"run": "a", "tag": tag, "index": 0})
     name = saved.headers["content-disposition"].removeprefix("attachment; filename*=utf-8''")
     assert name == "a-etc-pass%20wd_.._x_y-step-00000001.png"
 
 
-@pytest.mark.parametrize("ask", [{"tag": "none"}, {"tag": "picture", "first": 9}])
-def test_an_empty_archive_is_none(serve: Serve, ask: dict[str, str]) -> None:
-    answer = serve([RED]).client.get("/api/images/archive", params=ask)
-    assert answer.status_code == 404
-    assert "there are no pictures" in answer.json()["error"]["what"].lower()
+@pytest.mark.parametrize("params", [{"tag": "none"}, {"tag": "picture", "first": 9}])
+def test_returns_404_for_an_empty_selection(serve: Serve, params: dict[str, str]) -> None:
+    response = serve([RED]).client.get("/api/v1/images/archive", params=params)
+    assert response.status_code == 404
+    assert "no images of" in response.json()["error"]["message"].lower()

@@ -1,4 +1,4 @@
-"""Whatever is in a log, the answer is a sentence; nothing is run, and memory stays bounded."""
+"""Hostile files give an error message, run nothing, and do not exhaust memory."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ from tracklight.errors import FormatError
 from tracklight.server import responses
 
 HOSTILE = samples.hostile()
-#: These look right until they are decoded.
+#: These have a valid header, but cannot be decoded.
 FOUND_LATE = {"other bits"}
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_bad_picture_is_a_sentence(serve: Serve, name: str) -> None:
+def test_reports_invalid_images(serve: Serve, name: str) -> None:
     board = serve([HOSTILE[name]])
     (part,) = board.about()
     assert (part["problem"] is None) == (name in FOUND_LATE)
     for verb in ("tile", "pixels") if name in FOUND_LATE else ("thumbnail", "tile", "pixels"):
-        answer = board.get(verb)
-        assert answer.status_code == 422, verb
-        what = answer.json()["error"]["what"]
-        assert what.endswith(".") and len(what) < 200
+        response = board.get(verb)
+        assert response.status_code == 422, verb
+        message = response.json()["error"]["message"]
+        assert message.endswith(".") and len(message) < 200
         if part["problem"]:
-            assert what == part["problem"]
+            assert message == part["problem"]
     assert board.get("picture").status_code == (200 if name in FOUND_LATE else 422)
     saved = board.get("file")
     assert saved.content == HOSTILE[name]
@@ -47,12 +47,14 @@ def test_a_bad_picture_is_a_sentence(serve: Serve, name: str) -> None:
     assert saved.headers["content-type"] == "application/octet-stream"
 
 
-def test_a_bomb_is_told_by_its_size(serve: Serve) -> None:
+def test_rejects_decompression_bombs(serve: Serve) -> None:
     (part,) = serve([HOSTILE["bomb of PNG"]]).about()
-    assert "2,147,483,647 x 2,147,483,647 pixels is larger than the 200,000,000" in part["problem"]
+    assert (
+        "2,147,483,647 x 2,147,483,647 pixels; images with more than 200,000,000" in part["problem"]
+    )
 
 
-def test_a_drawing_is_never_served_as_a_document(serve: Serve) -> None:
+def test_never_serves_svg_as_a_document(serve: Serve) -> None:
     board = serve([samples.SVG])
     assert "SVG" in board.about()[0]["problem"]
     for verb in ("picture", "thumbnail", "file"):
@@ -60,7 +62,7 @@ def test_a_drawing_is_never_served_as_a_document(serve: Serve) -> None:
 
 
 @pytest.mark.parametrize("verb", ["picture", "thumbnail", "tile", "file"])
-def test_files_may_run_nothing(serve: Serve, verb: str) -> None:
+def test_images_have_a_strict_content_security_policy(serve: Serve, verb: str) -> None:
     headers = serve([save(noise(8, 8, 3))]).get(verb).headers
     assert headers["x-content-type-options"] == "nosniff"
     assert "sandbox" in headers["content-security-policy"]
@@ -80,12 +82,12 @@ def test_files_may_run_nothing(serve: Serve, verb: str) -> None:
     ],
 )
 @pytest.mark.parametrize("verb", ["picture", "thumbnail", "tile", "pixels", "file"])
-def test_what_is_not_there_is_said(serve: Serve, verb: str, fields: dict[str, Any]) -> None:
+def test_returns_404_for_unknown_values(serve: Serve, verb: str, fields: dict[str, Any]) -> None:
     board = serve([save(noise(8, 8, 3))])
-    ask = {"run": "a", "tag": "picture", "index": 0, **fields}
-    answer = board.client.get(f"/api/images/{verb}", params=ask)
-    assert answer.status_code in (400, 404)
-    assert answer.json()["error"]["what"].endswith(".")
+    params = {"run": "a", "tag": "picture", "index": 0, **fields}
+    response = board.client.get(f"/api/v1/images/{verb}", params=params)
+    assert response.status_code in (400, 404)
+    assert response.json()["error"]["message"].endswith(".")
 
 
 @pytest.mark.parametrize(
@@ -101,27 +103,29 @@ def test_what_is_not_there_is_said(serve: Serve, verb: str, fields: dict[str, An
         ("pixels", {"y": 2**40}),
     ],
 )
-def test_a_place_that_is_not_there_is_said(serve: Serve, verb: str, fields: dict[str, Any]) -> None:
-    answer = serve([save(noise(8, 8, 3))]).get(verb, **fields)
-    assert answer.status_code in (400, 404)
+def test_returns_an_error_for_unknown_tiles_and_pixels(
+    serve: Serve, verb: str, fields: dict[str, Any]
+) -> None:
+    response = serve([save(noise(8, 8, 3))]).get(verb, **fields)
+    assert response.status_code in (400, 404)
 
 
-def test_a_video_has_no_pixels(serve: Serve) -> None:
+def test_videos_have_no_thumbnails_and_pixels(serve: Serve) -> None:
     board = serve([samples.mp4()])
     assert board.get("picture").headers["content-type"] == "video/mp4"
     for verb in ("thumbnail", "tile", "pixels"):
-        assert "video" in board.get(verb).json()["error"]["what"]
+        assert "Videos have no" in board.get(verb).json()["error"]["message"]
 
 
-def test_many_at_once_are_decoded_one_after_the_other(serve: Serve) -> None:
-    """Six tiles of a large picture: one decodes it, the others wait for that."""
+def test_limits_concurrent_decoding(serve: Serve) -> None:
+    """Of six requests for tiles, one decodes the image and the others wait for it."""
     board = serve([save(Image.new("RGB", (5000, 1700), "teal"))])
     answers: list[int] = []
 
-    def ask(x: int) -> None:
+    def fetch_tile(x: int) -> None:
         answers.append(board.get("tile", x=x).status_code)
 
-    threads = [threading.Thread(target=ask, args=(x,)) for x in range(6)]
+    threads = [threading.Thread(target=fetch_tile, args=(x,)) for x in range(6)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -129,8 +133,8 @@ def test_many_at_once_are_decoded_one_after_the_other(serve: Serve) -> None:
     assert answers == [200] * 6
 
 
-def test_text_in_a_picture_is_no_bomb(serve: Serve) -> None:
-    """Compressed notes may be as large as anything; they are of no interest."""
+def test_accepts_large_text_chunks(serve: Serve) -> None:
+    """Compressed text chunks may expand to any size; they are ignored."""
     text = b"zTXt", b"Comment\0\0" + zlib.compress(bytes(4 << 20), 9)
     data = png(noise(4, 4, 3), extra=samples.chunk(*text))
     board = serve([data])
@@ -152,7 +156,7 @@ HONEST = {
 @pytest.mark.parametrize("kind", HONEST)
 @settings(max_examples=int(os.environ.get("TRACKLIGHT_EXAMPLES", "60")), deadline=None)
 @given(changes=st.lists(st.tuples(st.integers(0, 2000), st.integers(0, 255)), max_size=6))
-def test_no_bytes_lead_to_anything_else_than_a_sentence(
+def test_any_bytes_give_an_image_or_a_format_error(
     kind: str, changes: list[tuple[int, int]]
 ) -> None:
     data = bytearray(HONEST[kind])
@@ -160,7 +164,7 @@ def test_no_bytes_lead_to_anything_else_than_a_sentence(
         data[place % len(data)] = byte
     mangled = bytes(data)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Pillow's on what is odd in a file
+        warnings.simplefilter("ignore")  # Pillow warns about unusual files
         describe_image(0, mangled, responses.describe_error)
         try:
             header = read_header(mangled)

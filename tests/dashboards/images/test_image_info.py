@@ -1,4 +1,4 @@
-"""What a picture is, is told by its bytes and never by the log."""
+"""The format and size of an image come from its bytes, not from the log."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PALETTE = Image.fromarray(noise(4, 6, 3)).convert("P")
 
 
 @pytest.mark.parametrize(
-    ("data", "told"),
+    ("data", "expected"),
     [
         (save(noise(4, 6, 3)), ("PNG", "image/png", 6, 4, "RGB", 3, 8)),
         (save(noise(4, 6, 4)), ("PNG", "image/png", 6, 4, "RGBA", 4, 8)),
@@ -36,26 +36,26 @@ PALETTE = Image.fromarray(noise(4, 6, 3)).convert("P")
         (samples.WEBM, ("WebM", "video/webm", 0, 0, "", 0, 0)),
     ],
 )
-def test_kinds_are_told(serve: Serve, data: bytes, told: tuple[Any, ...]) -> None:
+def test_describes_formats(serve: Serve, data: bytes, expected: tuple[Any, ...]) -> None:
     (part,) = serve([data]).about()
     names = ("format", "media_type", "width", "height", "mode", "channels", "bits")
-    assert tuple(part[name] for name in names) == told
+    assert tuple(part[name] for name in names) == expected
     assert (part["problem"], part["bytes"]) == (None, len(data))
-    assert part["video"] == told[1].startswith("video/")
+    assert part["video"] == expected[1].startswith("video/")
 
 
-def test_every_picture_of_a_value_is_told_of(serve: Serve) -> None:
+def test_describes_every_image_of_a_value(serve: Serve) -> None:
     board = serve([save(noise(side, 9, 3)) for side in (2, 3, 4)], [b"no picture"])
     assert [part["height"] for part in board.about()] == [2, 3, 4]
     (bad,) = board.about(1)
     assert bad["format"] == "unknown"
-    assert bad["problem"].startswith("These 10 bytes are no picture of a known kind")
+    assert bad["problem"].startswith("Unknown image format: 10 bytes")
 
 
-def test_of_very_many_pictures_the_first_are_told_of(serve: Serve) -> None:
+def test_limits_the_described_images(serve: Serve) -> None:
     board = serve([save(noise(1, 1, 3))] * 1200)
-    told = board.get("about").json()
-    assert (told["total"], len(told["parts"])) == (1200, 1000)
+    info = board.get("about").json()
+    assert (info["total"], len(info["parts"])) == (1200, 1000)
     assert board.get("thumbnail", part=1199).status_code == 200
 
 
@@ -64,7 +64,7 @@ def test_of_very_many_pictures_the_first_are_told_of(serve: Serve) -> None:
     [
         (samples.gif(5, duration_ms=50), 5, 250),
         (samples.gif(1), 1, 0),
-        # Browsers show a frame that claims to take no time for a tenth of a second.
+        # Browsers show frames without a duration for 100 ms.
         (samples.gif(3, duration_ms=0), 3, 300),
         (samples.endless_gif(30_000), 30_000, 30_000 * 50),
         (
@@ -93,12 +93,12 @@ def test_of_very_many_pictures_the_first_are_told_of(serve: Serve) -> None:
         (samples.mp4(duration_ms=1500, long=True), 1, 1500),
     ],
 )
-def test_animations_are_told(serve: Serve, data: bytes, frames: int, duration_ms: int) -> None:
+def test_describes_animations(serve: Serve, data: bytes, frames: int, duration_ms: int) -> None:
     (part,) = serve([data]).about()
     assert (part["frames"], part["duration_ms"]) == (frames, duration_ms)
 
 
-def test_a_photograph_is_as_wide_as_it_is_shown(serve: Serve) -> None:
+def test_size_respects_the_exif_orientation(serve: Serve) -> None:
     exif = Image.Exif()
     exif[0x0112] = 6
     (part,) = serve([save(slope(8, 24), "JPEG", exif=exif)]).about()
@@ -108,8 +108,6 @@ def test_a_photograph_is_as_wide_as_it_is_shown(serve: Serve) -> None:
 @pytest.mark.parametrize(
     ("width", "height", "tiled"), [(4096, 3, False), (4097, 3, True), (4000, 4001, True)]
 )
-def test_what_is_large_is_shown_in_tiles(
-    serve: Serve, width: int, height: int, tiled: bool
-) -> None:
+def test_large_images_are_tiled(serve: Serve, width: int, height: int, tiled: bool) -> None:
     (part,) = serve([save(Image.new("L", (width, height)))]).about()
     assert part["tiled"] is tiled

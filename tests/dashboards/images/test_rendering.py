@@ -1,4 +1,4 @@
-"""However many pictures are looked at, no more are held than may be."""
+"""Caches of the image renderer are bounded and never stale."""
 
 from __future__ import annotations
 
@@ -22,9 +22,7 @@ __all__ = ["open_log"]
 
 
 @pytest.mark.slow
-def test_memory_does_not_grow_with_what_was_seen(
-    tmp_path: Path, open_log: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_memory_is_bounded(tmp_path: Path, open_log: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     caches: list[LruCache[Any, Any]] = []
 
     def make_cache(max_bytes: int, idle_s: float | None = None) -> LruCache[Any, Any]:
@@ -37,24 +35,24 @@ def test_memory_does_not_grow_with_what_was_seen(
     records = (picture_record(step, parts) for step, parts in enumerate(files))
     logs.write(tmp_path, "a", b"".join(records))
     context = open_log(tmp_path)
-    seen = ImageRenderer(context)
+    renderer = ImageRenderer(context)
     (steps,) = list_steps(context, StepsRequest(["picture"])).series
     for index, mark in enumerate(steps.mark.tolist()):
-        seen.render_thumbnail(ThumbnailRequest("a", "picture", index, mark))
-        seen.read_pixels(PixelsRequest("a", "picture", index, mark))
+        renderer.render_thumbnail(ThumbnailRequest("a", "picture", index, mark))
+        renderer.read_pixels(PixelsRequest("a", "picture", index, mark))
         assert all(cache.size_bytes <= 900_000 for cache in caches)
     assert sum(cache.size_bytes > 0 for cache in caches) == 2
 
 
-def test_without_a_mark_nothing_is_taken_from_before(tmp_path: Path, open_log: Open) -> None:
-    """The file is written anew: another picture stands where the first one stood."""
+def test_requests_without_a_fingerprint_are_not_cached(tmp_path: Path, open_log: Open) -> None:
+    """The file is rewritten with another image at the same position."""
     first, second = noise(300, 300, 3, seed=1), noise(300, 400, 3, seed=2)
     logs.write(tmp_path, "a", picture_record(1, [save(first)]))
     context = open_log(tmp_path)
-    seen = ImageRenderer(context)
-    ask = PixelsRequest("a", "picture", 0, width=3)
-    assert seen.read_pixels(ask).values.tolist() == first[0, :3].ravel().tolist()
+    renderer = ImageRenderer(context)
+    request = PixelsRequest("a", "picture", 0, width=3)
+    assert renderer.read_pixels(request).values.tolist() == first[0, :3].ravel().tolist()
     logs.write(tmp_path, "a", picture_record(1, [save(second)]))
     assert isinstance(context.log, Catalog)
     context.log.refresh()
-    assert seen.read_pixels(ask).values.tolist() == second[0, :3].ravel().tolist()
+    assert renderer.read_pixels(request).values.tolist() == second[0, :3].ravel().tolist()

@@ -1,4 +1,4 @@
-"""A copy of a board carries what its page shows of pictures without a server."""
+"""The static export contains what the page shows without a server."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tracklight.plugin import Blob
 __all__ = ["open_log"]
 
 
-def test_pictures_are_carried_as_thumbnails(tmp_path: Path, open_log: Open) -> None:
+def test_exports_thumbnails(tmp_path: Path, open_log: Open) -> None:
     animation = samples.gif(3)
     values = [
         [save(noise(700, 900, 3)), b"no picture"],
@@ -45,12 +45,12 @@ def test_pictures_are_carried_as_thumbnails(tmp_path: Path, open_log: Open) -> N
     thumbnail = parts[f"thumbnail?{first}&part=0&size=512"]
     assert isinstance(thumbnail, Blob)
     assert load(thumbnail.content).shape == (398, 512, 3)
-    # Noise takes more than half a megabyte to the last bit.
+    # Noise takes more than half a megabyte without loss.
     assert thumbnail.media_type == "image/webp" and len(thumbnail.content) < 250_000
     assert parts[f"picture?{second}&part=0"] == Blob(animation, "image/gif", immutable=True)
 
 
-def test_what_is_small_is_carried_as_it_was_logged(tmp_path: Path, open_log: Open) -> None:
+def test_exports_small_images_unchanged(tmp_path: Path, open_log: Open) -> None:
     data = save(noise(512, 300, 3))
     logs.write(tmp_path, "a", picture_record(1, [data]))
     parts = dict(Images(open_log(tmp_path)).export_static(["a"]))
@@ -58,6 +58,6 @@ def test_what_is_small_is_carried_as_it_was_logged(tmp_path: Path, open_log: Ope
     assert (blob.content, blob.media_type) == (data, "image/png")
 
 
-def test_nothing_is_carried_where_there_are_no_pictures(tmp_path: Path, open_log: Open) -> None:
+def test_exports_nothing_without_images(tmp_path: Path, open_log: Open) -> None:
     logs.write(tmp_path, "a", logs.points(range(3)))
     assert dict(Images(open_log(tmp_path)).export_static(["a"])) == {}

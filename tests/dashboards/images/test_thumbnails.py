@@ -1,4 +1,4 @@
-"""Thumbnails are small, sharp and never larger than the picture; pictures are what was logged."""
+"""Thumbnails are small and sharp; originals are returned as logged."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tracklight.dashboards.images.raster import count_decoded_pixels, decode_ima
         save(slope(8, 6), "WEBP"),
     ],
 )
-def test_what_fits_is_given_as_it_was_logged(serve: Serve, data: bytes) -> None:
+def test_returns_small_images_unchanged(serve: Serve, data: bytes) -> None:
     board = serve([data])
     assert board.get("thumbnail", size=64).content == data
     assert board.get("picture").content == data
@@ -37,23 +37,23 @@ def test_what_fits_is_given_as_it_was_logged(serve: Serve, data: bytes) -> None:
         (65, 65, 64, (64, 64)),
     ],
 )
-def test_what_does_not_fit_is_made_to(
+def test_scales_large_images(
     serve: Serve, width: int, height: int, size: int, fitted: tuple[int, int]
 ) -> None:
-    answer = serve([save(noise(height, width, 3))]).get("thumbnail", size=size)
-    assert answer.headers["content-type"] == "image/png"
-    assert load(answer.content).shape[:2] == fitted[::-1]
+    response = serve([save(noise(height, width, 3))]).get("thumbnail", size=size)
+    assert response.headers["content-type"] == "image/png"
+    assert load(response.content).shape[:2] == fitted[::-1]
 
 
-def test_lines_of_one_pixel_are_still_seen(serve: Serve) -> None:
-    """What takes every fourth pixel would lose most of them."""
+def test_thin_lines_stay_visible(serve: Serve) -> None:
+    """Taking every fourth pixel would lose most of the lines."""
     pixels = np.zeros((256, 256), np.uint8)
     pixels[:, 1::16] = 255
     shown = load(serve([save(pixels)]).get("thumbnail", size=64).content)
     assert (shown.max(axis=0)[0::4] > 40).sum() >= 15
 
 
-def test_photographs_stay_such_and_others_stay_exact(serve: Serve) -> None:
+def test_photos_become_jpeg_and_others_png(serve: Serve) -> None:
     photo = save(slope(600, 900), "JPEG")
     board = serve([photo], [save(noise(600, 900, 4))])
     assert board.get("thumbnail").headers["content-type"] == "image/jpeg"
@@ -64,14 +64,14 @@ def test_photographs_stay_such_and_others_stay_exact(serve: Serve) -> None:
 
 @pytest.mark.parametrize("size", [64, 256, 1024])
 @pytest.mark.parametrize("kind", ["JPEG", "PNG"])
-def test_what_is_decoded_is_known_before(kind: str, size: int) -> None:
+def test_counts_decoded_pixels(kind: str, size: int) -> None:
     data = save(slope(900, 1500), kind)
     header = read_header(data)
     width, height = decode_image(header, data, size).size
     assert count_decoded_pixels(header, size) == pytest.approx(width * height, rel=0.05)
 
 
-def test_an_animation_is_seen_by_its_first_frame(serve: Serve) -> None:
+def test_thumbnail_of_an_animation_is_its_first_frame(serve: Serve) -> None:
     data = samples.gif(3)
     board = serve([data])
     shown = load(board.get("thumbnail", size=64).content, "L")
@@ -79,12 +79,12 @@ def test_an_animation_is_seen_by_its_first_frame(serve: Serve) -> None:
     assert board.get("picture").content == data
 
 
-def test_a_photograph_is_upright(serve: Serve) -> None:
+def test_respects_the_exif_orientation(serve: Serve) -> None:
     exif = Image.Exif()
     exif[0x0112] = 6
     shown = load(serve([save(slope(200, 400), "JPEG", exif=exif)]).get("thumbnail").content)
     assert shown.shape == (256, 128, 3)
-    # What was at the left, where there is most blue, is on top.
+    # The left edge, which is blue, is at the top.
     assert shown[4, 64, 2] > 200 > 50 > shown[-4, 64, 2]
 
 
@@ -99,34 +99,34 @@ def test_a_photograph_is_upright(serve: Serve) -> None:
         (save(np.array([[7, 7]], np.int32), "TIFF"), [[0, 0]]),
     ],
 )
-def test_what_browsers_do_not_know_becomes_png(
-    serve: Serve, data: bytes, shown: np.ndarray
-) -> None:
+def test_converts_unsupported_formats_to_png(serve: Serve, data: bytes, shown: np.ndarray) -> None:
     board = serve([data])
     for verb in ("picture", "thumbnail"):
-        answer = board.get(verb)
-        assert answer.headers["content-type"] == "image/png"
-        np.testing.assert_array_equal(load(answer.content), shown)
+        response = board.get(verb)
+        assert response.headers["content-type"] == "image/png"
+        np.testing.assert_array_equal(load(response.content), shown)
 
 
-def test_colours_of_print_are_shown_on_the_screen(serve: Serve) -> None:
+def test_converts_cmyk_to_rgb(serve: Serve) -> None:
     board = serve([save(Image.new("CMYK", (900, 900), (255, 0, 0, 0)), "JPEG")])
     red, green, blue = load(board.get("thumbnail").content)[9, 9]
     assert red < 30 and green > 130 and blue > 130
 
 
-def test_a_player_may_seek_in_a_video(serve: Serve) -> None:
+def test_videos_support_range_requests(serve: Serve) -> None:
     data = samples.mp4()
     board = serve([data])
-    ask = {"run": "a", "tag": "picture", "index": 0}
-    answer = board.client.get("/api/images/picture", params=ask, headers={"range": "bytes=4-11"})
-    assert (answer.status_code, answer.content) == (206, data[4:12])
+    params = {"run": "a", "tag": "picture", "index": 0}
+    response = board.client.get(
+        "/api/v1/images/picture", params=params, headers={"range": "bytes=4-11"}
+    )
+    assert (response.status_code, response.content) == (206, data[4:12])
 
 
 @pytest.mark.parametrize("verb", ["about", "picture", "thumbnail", "tile", "pixels", "file"])
-def test_answers_are_kept_if_they_can_be_no_others(serve: Serve, verb: str) -> None:
+def test_responses_with_a_fingerprint_are_immutable(serve: Serve, verb: str) -> None:
     board = serve([save(noise(8, 6, 3))])
     assert "immutable" in board.get(verb).headers["cache-control"]
-    ask = {"run": "a", "tag": "picture", "index": 0}
-    plain = board.client.get(f"/api/images/{verb}", params=ask)
+    params = {"run": "a", "tag": "picture", "index": 0}
+    plain = board.client.get(f"/api/v1/images/{verb}", params=params)
     assert plain.headers["cache-control"] == "no-store"

@@ -1,4 +1,4 @@
-"""Tiles put together again are the picture."""
+"""Tiles cover an image at every level."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_tiles_cover_every_level_once(width: int, height: int, data: st.DataObje
 
 
 @given(sides, sides)
-def test_the_last_level_is_one_tile(width: int, height: int) -> None:
+def test_last_level_is_one_tile(width: int, height: int) -> None:
     last = count_levels((width, height)) - 1
     left, top, right, bottom = compute_tile_box((width, height), last, 0, 0)
     assert (left, top) == (0, 0)
@@ -51,22 +51,22 @@ def test_the_last_level_is_one_tile(width: int, height: int) -> None:
 
 
 @given(st.integers(1, 40), st.integers(1, 40), st.integers(0, 4), st.integers(0, 9))
-def test_a_level_is_the_mean_of_its_pixels(width: int, height: int, level: int, seed: int) -> None:
-    """Against a plain mean; each halving may round by half a shade."""
+def test_levels_average_pixels(width: int, height: int, level: int, seed: int) -> None:
+    """Compare with the mean of blocks; each halving may round by 0.5."""
     pixels = noise(height, width, seed=seed)
-    found = np.asarray(Raster(Image.fromarray(pixels)).get_level(level)).astype(float)
+    actual = np.asarray(Raster(Image.fromarray(pixels)).get_level(level)).astype(float)
     size = width, height
     for _ in range(level):
         size = halve_size(size)
-    assert found.shape == size[::-1]
+    assert actual.shape == size[::-1]
     scale = 2**level
     if width % scale == height % scale == 0:
         blocks = pixels.reshape(size[1], scale, size[0], scale)
-        assert abs(found - blocks.mean(axis=(1, 3))).max() <= 0.5 * level + 1e-9
+        assert abs(actual - blocks.mean(axis=(1, 3))).max() <= 0.5 * level + 1e-9
 
 
 @pytest.mark.parametrize("channels", [1, 3, 4])
-def test_the_picture_is_put_together_again(serve: Serve, channels: int) -> None:
+def test_tiles_reassemble_the_image(serve: Serve, channels: int) -> None:
     pixels = noise(700, 1100, channels)
     board = serve([png(pixels)])
     rows = [
@@ -78,14 +78,14 @@ def test_the_picture_is_put_together_again(serve: Serve, channels: int) -> None:
     np.testing.assert_array_equal(np.concatenate(rows), pixels)
 
 
-def test_what_has_sixteen_bits_is_shown_in_eight(serve: Serve) -> None:
+def test_shows_16_bit_images_in_8_bits(serve: Serve) -> None:
     grey, colours = noise(9, 9, 1, dtype=np.uint16), noise(9, 9, 3, dtype=np.uint16)
     board = serve([png(grey), png(colours)])
     np.testing.assert_array_equal(load(board.get("tile").content), grey[:, :, 0] >> 8)
     np.testing.assert_array_equal(load(board.get("tile", part=1).content), colours >> 8)
 
 
-def test_photographs_stay_such(serve: Serve) -> None:
+def test_tiles_of_photos_are_jpeg(serve: Serve) -> None:
     pixels = slope(600, 900)
     board = serve([save(pixels, "JPEG", quality=100, subsampling=0)])
     tile = board.get("tile", level=1)
@@ -94,7 +94,7 @@ def test_photographs_stay_such(serve: Serve) -> None:
     assert abs(load(tile.content) - smaller).max() < 8
 
 
-def test_a_large_picture_is_decoded_once(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_decodes_a_large_image_once(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     decoded = []
 
     def decode(*arguments: object) -> Raster:

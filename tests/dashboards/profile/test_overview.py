@@ -128,7 +128,7 @@ def test_lists_hosts_of_a_capture(client: ProfileClient) -> None:
     assert waits.parts_ms["input"] > 20 > works.parts_ms["input"]
     assert waits.step_ms == pytest.approx(sum(waits.parts_ms.values()))
     (broken,) = client.get("hosts", "broken").hosts
-    assert broken.step_ms is None and "vm.xplane.pb" in broken.problem.what
+    assert broken.step_ms is None and "vm.xplane.pb" in broken.problem.message
 
 
 def test_comparison_requires_another_capture(client: ProfileClient) -> None:

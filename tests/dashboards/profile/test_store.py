@@ -103,7 +103,7 @@ def test_rejects_damaged_capture(client: ProfileClient) -> None:
         client.get("overview", "broken")
     opening = client.get("opening", "broken")
     assert opening.state == "failed"
-    assert "vm.xplane.pb" in opening.problem.what
+    assert "vm.xplane.pb" in opening.problem.message
 
 
 def test_rejects_unknown_capture_and_host(client: ProfileClient) -> None:

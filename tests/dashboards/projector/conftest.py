@@ -77,7 +77,7 @@ def logdir(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def board(logdir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Board]:
-    monkeypatch.setenv("TRACKLIGHT_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("TRACKLIGHT_DATA_DIR", str(tmp_path / "data"))
     board = Board(logdir, tmp_path / "cache")
     yield board
     board.close()

@@ -118,7 +118,7 @@ def test_unknown_tag_gives_empty_chart() -> None:
 
 def test_unknown_metric_axis_is_an_error_of_the_chart() -> None:
     chart = query(Log(SHORT), "loss", x="metric:epoch")
-    assert chart.error.what == 'no run has a scalar "epoch" for the x axis'
+    assert chart.error.message == 'no run has a scalar "epoch" for the x axis'
 
 
 def test_metric_axis_in_any_order() -> None:
@@ -147,7 +147,7 @@ def test_compares_lines_with_baseline() -> None:
 
 def test_baseline_without_tag_is_an_error_of_the_chart() -> None:
     chart = query(Log(SHORT), "loss", baseline={"run": "other"})
-    assert 'the baseline "other"' in chart.error.what
+    assert 'the baseline "other"' in chart.error.message
 
 
 def test_rejects_too_many_lines() -> None:

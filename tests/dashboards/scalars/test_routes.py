@@ -53,6 +53,6 @@ def test_rejects_invalid_requests(
     body: dict[str, Any],
     what: str,
 ) -> None:
-    answer = client.post(f"/api/scalars/{path}", json=body)
+    answer = client.post(f"/api/v1/scalars/{path}", json=body)
     assert answer.status_code == 400
-    assert what in answer.json()["error"]["what"]
+    assert what in answer.json()["error"]["message"]

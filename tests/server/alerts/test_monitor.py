@@ -6,7 +6,7 @@ import pytest
 
 from tests.server.memory_source import MemorySource
 from tracklight.server.alerts.monitor import AlertMonitor
-from tracklight.server.notes import AlertRule
+from tracklight.server.alerts.rules import AlertRule
 
 NAN = AlertRule("nan", "*", "nan")
 ABOVE = AlertRule("above", "loss", "above", 5.0)

@@ -13,7 +13,7 @@ from tracklight.server.alerts.rules import (
     evaluate_summary,
     slice_points,
 )
-from tracklight.server.notes import AlertRule
+from tracklight.server.alerts.rules import AlertRule
 from tracklight.types import Point, Series, SeriesSummary
 
 ABOVE = AlertRule("1", "loss", "above", 5.0)

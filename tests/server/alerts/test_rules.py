@@ -4,7 +4,7 @@ import pytest
 
 from tracklight.errors import UsageError
 from tracklight.server.alerts.rules import parse_rule, validate_rule
-from tracklight.server.notes import AlertRule
+from tracklight.server.alerts.rules import AlertRule
 
 
 @pytest.mark.parametrize(

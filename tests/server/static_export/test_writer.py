@@ -79,17 +79,17 @@ def test_a_folder_has_a_page_and_its_data(catalog: Catalog, tmp_path: Path) -> N
     script = (target / "data/board.js").read_text()
     head = read_head(script)
     assert head["view"] == "sel=none%3B%2Ba%2Cb&smooth=0.5"
-    assert [run["name"] for run in head["answers"]["api/runs"]["runs"]] == ["a", "b"]
-    assert {tag["tag"] for tag in head["answers"]["api/tags"]["tags"]} == {NASTY, "loss"}
+    assert [run["name"] for run in head["answers"]["api/v1/runs"]["runs"]] == ["a", "b"]
+    assert {tag["tag"] for tag in head["answers"]["api/v1/tags"]["tags"]} == {NASTY, "loss"}
     files = json.loads(script.split("tracklight.files=")[1].split(";tracklight.head")[0])
     parts: dict[str, Any] = {}
     for address, name in files.items():
         part = read_parts((target / name).read_text())
         assert list(part) == [address]
         parts |= part
-    tags = {one["tag"]: one for one in parts["api/scalars/series"]["tags"]}
+    tags = {one["tag"]: one for one in parts["api/v1/scalars/series"]["tags"]}
     assert tags["loss"]["runs"] == ["a", "b"]
-    series = parts[f"api/scalars/{tags['loss']['path']}"]["series"]
+    series = parts[f"api/v1/scalars/{tags['loss']['path']}"]["series"]
     assert [list(one["value"]) for one in series] == [[*range(5)], [*range(7)]]
 
 
@@ -116,7 +116,7 @@ def test_only_what_is_said_of_the_copied_runs_goes_along(catalog: Catalog, tmp_p
     )
     copy(catalog, tmp_path / "copy", "sel=none;%2Bb&colour=group")
     head = read_head((tmp_path / "copy/data/board.js").read_text())
-    notes = head["answers"]["api/notes"]["runs"]
+    notes = head["answers"]["api/v1/notes"]["runs"]
     assert (notes["b"]["alias"], notes["b"]["note"]) == ("mine", "secret")
     assert (notes["a"]["note"], notes["a"]["hidden"]) == ("", True)
 
@@ -131,10 +131,10 @@ def test_columns_of_runs_go_along(catalog: Catalog, tmp_path: Path) -> None:
 def test_runs_that_colours_depend_on_are_known_but_hidden(catalog: Catalog, tmp_path: Path) -> None:
     copy(catalog, tmp_path / "copy", "sel=none;%2Bb&colour=group")
     head = read_head((tmp_path / "copy/data/board.js").read_text())
-    assert [run["name"] for run in head["answers"]["api/runs"]["runs"]] == ["a", "b", "c"]
-    notes = head["answers"]["api/notes"]["runs"]
+    assert [run["name"] for run in head["answers"]["api/v1/runs"]["runs"]] == ["a", "b", "c"]
+    notes = head["answers"]["api/v1/notes"]["runs"]
     assert {run: said["hidden"] for run, said in notes.items()} == {"a": True, "c": True}
-    assert [tag["tag"] for tag in head["answers"]["api/tags"]["tags"]] == ["loss"]
+    assert [tag["tag"] for tag in head["answers"]["api/v1/tags"]["tags"]] == ["loss"]
     assert head["columns"]["columns"]["max:loss"] == [4.0, 6.0, None]
 
 
@@ -143,7 +143,7 @@ def test_only_the_tags_that_were_chosen(catalog: Catalog, tmp_path: Path) -> Non
         ExportContents(catalog, parse_view(""), {"a"}, {"loss"}), tmp_path / "board.html"
     )
     parts = read_parts((tmp_path / "board.html").read_text())
-    assert [one["tag"] for one in parts["api/scalars/series"]["tags"]] == ["loss"]
+    assert [one["tag"] for one in parts["api/v1/scalars/series"]["tags"]] == ["loss"]
     assert len(parts) == 2
 
 
@@ -175,7 +175,7 @@ def test_numbers_survive_the_trip(tmp_path: Path) -> None:
     catalog = logs.open_catalog(tmp_path / "logs")
     copy(catalog, tmp_path / "board.html")
     parts = read_parts((tmp_path / "board.html").read_text())
-    np.testing.assert_array_equal(parts["api/scalars/series/0"]["series"][0]["value"], values)
+    np.testing.assert_array_equal(parts["api/v1/scalars/series/0"]["series"][0]["value"], values)
     catalog.close()
 
 
@@ -215,4 +215,4 @@ def test_embeddings_without_an_event_file_are_copied(tmp_path: Path, has_runs: b
     files = sorted(path.name for path in (tmp_path / "board" / "data").iterdir())
     assert [name for name in files if name.startswith("projector-")]
     head = (tmp_path / "board" / "data" / "board.js").read_text()
-    assert "api/projector/embeddings" in head
+    assert "api/v1/projector/embeddings" in head

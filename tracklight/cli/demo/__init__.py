@@ -1,15 +1,27 @@
-"""A log that looks like real training and holds every kind of data, for a first look at the board.
+"""``tracklight demo``: a synthetic log with data for every dashboard.
 
-A sweep of an image classifier (one trial diverges, one crashes and is resumed), a grid search over
-three hyperparameters, two denoisers of
-sound, two painters of planets, two tellers of stories, an autoencoder of shapes, the model of a
-classifier of photographs, a network that tells flowers apart and was profiled before and after it
-was made faster, and the embeddings of a data set. Every part has its own module.
+Each module writes one experiment with a function ``write_<experiment>(folder, seed=..., now=...)``:
+
+- `sweep`: image classifiers; one trial diverges, one crashes and is resumed. Its images come from
+  `glyphs`.
+- `grid`: a grid search over three hyperparameters.
+- `media`: networks that log audio and images.
+- `storyteller`: language models that log text, with the graph of a transformer.
+- `shapes`: an autoencoder that logs meshes and point clouds.
+- `resnet`: op graph, Keras model and step times of ResNet-50.
+- `flowers`: a network profiled before and after optimization; its kernels are in `flowers_model`.
+- `embeddings`: vectors, labels and sprites for the projector.
+
+`writers` and `graph_builder` encode the files. Nothing outside ``tracklight.cli`` imports this
+package.
 """
 
 from __future__ import annotations
 
+import sys
+import tempfile
 import time
+from argparse import Namespace
 from pathlib import Path
 
 from tracklight.cli.demo.embeddings import write_embeddings
@@ -21,14 +33,49 @@ from tracklight.cli.demo.shapes import write_shapes
 from tracklight.cli.demo.storyteller import write_storyteller
 from tracklight.cli.demo.sweep import write_sweep
 from tracklight.errors import UsageError
+from tracklight.reader.export import open_output_folder
 
-__all__ = ["write_demo"]
+__all__ = ["demo", "write_demo"]
+
+
+def demo(flags: Namespace) -> None:
+    """Write the demo log to a directory, or serve it from a temporary one."""
+    if flags.directory is not None:
+        flags.directory.absolute().parent.mkdir(parents=True, exist_ok=True)
+        with open_output_folder(str(flags.directory)) as folder:
+            write_demo(folder)
+        print(f"wrote a demo log; to see it, run: tracklight --logdir {flags.directory}")
+        return
+    with tempfile.TemporaryDirectory(prefix="tracklight-demo-") as folder:
+        print("tracklight: note: writing the demo log takes a moment", file=sys.stderr)
+        write_demo(Path(folder) / "demo")
+        _serve(Path(folder) / "demo", flags)
+
+
+def _serve(logdir: Path, flags: Namespace) -> None:
+    from tracklight.cli.flags import parse_flags
+    from tracklight.cli.serve import serve
+
+    # No cache: the log is deleted when the server stops.
+    arguments = ["serve", "--no-config", "--no-cache", f"--logdir={logdir}"]
+    serve_flags = parse_flags([*arguments, "--window-title=tracklight demo"])
+    serve_flags.port, serve_flags.open = flags.port, flags.open
+    serve(serve_flags)
 
 
 def write_demo(logdir: Path, *, seed: int = 0, now: float | None = None) -> None:
-    """Write the demo log into a new or empty folder, as if training had ended just ``now``."""
+    """Write the demo log.
+
+    Args:
+        logdir: A new or empty directory.
+        seed: Another seed gives other curves; the same seed gives the same log.
+        now: Wall time at which the last run ended; by default the current time.
+
+    Raises:
+        UsageError: The directory is not empty.
+    """
     if logdir.exists() and any(logdir.iterdir()):
-        raise UsageError(f"{logdir} is not empty; name a new folder for the demo log")
+        raise UsageError(f"{logdir} is not empty; choose a new directory for the demo log")
     now = time.time() if now is None else now
     write_sweep(logdir / "sweep", seed=seed, now=now)
     write_grid(logdir / "grid", seed=seed, now=now)

@@ -1,4 +1,4 @@
-"""The words whose vectors the demo shows, by what they are about."""
+"""Embeddings for the projector: images of the sweep's data set, and word vectors at five steps."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tracklight.formats import summary
 from tracklight.formats.media import encode_png
 from tracklight.types import Float64, Int64
 
-#: Words come in pairs where a category has a second one: each is to the other as all others are.
+#: Analogies: pairs of words by the names of their two groups, as in "France is to Paris".
 WORD_PAIRS = {
     ("country", "capital"): """
         france/paris germany/berlin spain/madrid italy/rome portugal/lisbon austria/vienna
@@ -107,23 +107,23 @@ WORD_GROUPS = {
 }
 
 
-# Vectors of words as a language model learns them: noise at first, then groups, then relations.
+# --- Word vectors ---
 
 WORD_STEPS = (0, 250, 1000, 4000, 16_000)
-
 _WORD_DIMENSIONS = 48
 
 
 class Word(NamedTuple):
     text: str
     group: str
+    #: Position in its pair, 0 or 1; 0 for words without a pair.
     part: int
-    """Which of a pair it is, the first or the second; 0 where there is none."""
+    #: Index of the pair in its kind; -1 for words without a pair.
     pair: int
 
 
 def list_words() -> list[Word]:
-    """All words, each once."""
+    """Return all words without duplicates."""
     words: dict[str, Word] = {}
     for names, text in WORD_PAIRS.items():
         for number, pair in enumerate(text.split()):
@@ -136,16 +136,16 @@ def list_words() -> list[Word]:
 
 
 def write_words(run: Path, *, seed: int) -> str:
-    """Write the vectors of all steps and their labels; gives what a config says of them."""
+    """Write vectors and labels of all steps; return their part of the projector config."""
     rng = np.random.default_rng([seed, 107])
     words = list_words()
     (run / "words.tsv").write_text(_format_labels(words), encoding="utf-8")
     noise = rng.normal(0, 0.25, (len(words), _WORD_DIMENSIONS))
-    learnt = _make_word_vectors(words, rng)
+    learned = _make_word_vectors(words, rng)
     blocks = []
     for step in WORD_STEPS:
-        share = 1 - np.exp(-step / 1500)
-        vectors = (1 - share) * noise + share * learnt
+        progress = 1 - np.exp(-step / 1500)
+        vectors = (1 - progress) * noise + progress * learned
         name = f"words-{step:05d}.bytes"
         (run / name).write_bytes(vectors.astype("<f4").tobytes())
         blocks.append(_format_block(step, name, len(words)))
@@ -153,31 +153,31 @@ def write_words(run: Path, *, seed: int) -> str:
 
 
 def _make_word_vectors(words: list[Word], rng: np.random.Generator) -> Float64:
-    """A middle for each group, a direction from the first to the second of all pairs of a kind."""
-    middles: dict[str, Float64] = {}
+    """Return vectors with a center per group, and the same offset within all pairs of a kind."""
+    centers_by_group: dict[str, Float64] = {}
     for first, second in WORD_PAIRS:
-        middles[first] = rng.normal(0, 1, _WORD_DIMENSIONS)
-        middles[second] = middles[first] + rng.normal(0, 0.45, _WORD_DIMENSIONS)
+        centers_by_group[first] = rng.normal(0, 1, _WORD_DIMENSIONS)
+        centers_by_group[second] = centers_by_group[first] + rng.normal(0, 0.45, _WORD_DIMENSIONS)
     for name in WORD_GROUPS:
-        middles[name] = rng.normal(0, 1, _WORD_DIMENSIONS)
-    # What one grows in a garden, and what one eats.
-    middles["vegetable"] = middles["fruit"] + rng.normal(0, 0.5, _WORD_DIMENSIONS)
-    of_pairs: dict[tuple[str, int], Float64] = {}
+        centers_by_group[name] = rng.normal(0, 1, _WORD_DIMENSIONS)
+    # Fruit and vegetables are close to each other.
+    centers_by_group["vegetable"] = centers_by_group["fruit"] + rng.normal(0, 0.5, _WORD_DIMENSIONS)
+    pair_offsets: dict[tuple[str, int], Float64] = {}
     kinds = {name: names[0] for names in WORD_PAIRS for name in names}
-    places = []
+    vectors = []
     for word in words:
-        own = rng.normal(0, 0.35, _WORD_DIMENSIONS)
+        offset = rng.normal(0, 0.35, _WORD_DIMENSIONS)
         if word.group in kinds:
-            own = of_pairs.setdefault((kinds[word.group], word.pair), own)
-            own = own + rng.normal(0, 0.08, _WORD_DIMENSIONS)
-        places.append(middles[word.group] + own)
-    return np.array(places)
+            offset = pair_offsets.setdefault((kinds[word.group], word.pair), offset)
+            offset = offset + rng.normal(0, 0.08, _WORD_DIMENSIONS)
+        vectors.append(centers_by_group[word.group] + offset)
+    return np.array(vectors)
 
 
 def _format_labels(words: list[Word]) -> str:
     rows = ["word\tgroup\tletters\tcount"]
     for rank, word in enumerate(words, 1):
-        # The rule of Zipf: the n-th word is seen an n-th as often as the first.
+        # Zipf's law: the n-th word is 1/n times as frequent as the first.
         rows.append(f"{word.text}\t{word.group}\t{len(word.text)}\t{90_000 // rank}")
     return "\n".join(rows) + "\n"
 
@@ -194,13 +194,11 @@ embeddings {{
 """
 
 
-# What the projector needs: vectors of the data set with labels and pictures, and of words.
+# --- Image embeddings ---
 
-_POINTS = 400  # a square number: the sprite must have as many rows as columns
-
+_POINTS = 400  # a square number, because sprite sheets are square
 _DIMENSIONS = 24
-
-_PICTURE_SIDE = 28
+_IMAGE_SIDE_PX = 28
 
 _CONFIG = f"""\
 embeddings {{
@@ -211,8 +209,8 @@ embeddings {{
   metadata_path: "metadata.tsv"
   sprite {{
     image_path: "sprite.png"
-    single_image_dim: {_PICTURE_SIDE}
-    single_image_dim: {_PICTURE_SIDE}
+    single_image_dim: {_IMAGE_SIDE_PX}
+    single_image_dim: {_IMAGE_SIDE_PX}
   }}
 }}
 """
@@ -221,14 +219,14 @@ embeddings {{
 def write_embeddings(run: Path, *, seed: int, now: float) -> None:
     rng = np.random.default_rng([seed, 103])
     labels = np.arange(_POINTS) % len(glyphs.CLASSES)
-    # A run is a folder with an event file in it; without one, no reader would look here.
+    # TensorBoard only shows folders that contain an event file.
     with EventFile(run, now - 120) as file:
-        text = f"{_POINTS} pictures as the last layer but one of `lr=0.03,bn` sees them."
+        text = f"Activations of the penultimate layer of `lr=0.03,bn` for {_POINTS} images."
         file.log(now - 120, 6000, summary.text("about", text))
     _write_vectors(run / "tensors.tsv", labels, rng)
     _write_labels(run / "metadata.tsv", labels)
-    pictures = [glyphs.draw_glyph(label, _PICTURE_SIDE, rng) for label in labels]
-    sprite = glyphs.tile_images(pictures, int(_POINTS**0.5))
+    images = [glyphs.draw_glyph(label, _IMAGE_SIDE_PX, rng) for label in labels]
+    sprite = glyphs.tile_images(images, int(_POINTS**0.5))
     (run / "sprite.png").write_bytes(encode_png(sprite))
     config = _CONFIG + write_words(run, seed=seed)
     (run / "projector_config.pbtxt").write_text(config, encoding="utf-8")

@@ -1,4 +1,10 @@
-"""Memory of a device while a step runs: what the way back needs is kept until it has come by."""
+"""A network that classifies flowers, profiled before and after optimization.
+
+The second run does what the profile of the first suggests: it prefetches batches and uses mixed
+precision. Each run has scalars and a simulated capture of ten steps on a host with one GPU. The
+host waits for a batch, copies it, launches kernels one after the other (see `flowers_model`) and
+reads the loss, for which it waits until the device is done.
+"""
 
 from __future__ import annotations
 
@@ -21,16 +27,14 @@ from tracklight.cli.demo.writers import EventFile, Line, Plane, StatValue, encod
 from tracklight.formats import summary
 from tracklight.formats.proto import Message
 
+# --- Device memory ---
+
 _ALLOCATOR = "GPU_0_bfc"
-
 _LIMIT_BYTES = 21_458_059_264
-
 _FLOAT, _BFLOAT16 = 1, 14
-
-#: What is allocated is a multiple of this.
-_GRAIN_BYTES = 256
-
-#: Adam keeps two more numbers for each that is learned.
+#: Allocations are multiples of this size.
+_ALIGNMENT_BYTES = 256
+#: Adam stores two moments per weight.
 _COPIES_OF_WEIGHTS = 3
 
 
@@ -42,6 +46,8 @@ class _Allocation(NamedTuple):
 
 
 class DeviceMemory:
+    """Allocations of one step: activations are cached until the backward pass has used them."""
+
     def __init__(self, line: Line) -> None:
         self._line = line
         weights = sum(map(prod, list_weights().values()))
@@ -50,35 +56,35 @@ class DeviceMemory:
         self._allocations: list[_Allocation] = []
 
     def allocate(self, kernel: Kernel, at_us: float) -> None:
-        """Take memory for what a kernel makes; on its way back a step gives some back for it."""
+        """Allocate the output of a kernel; backward kernels free an activation first."""
         if "gradient_tape" in kernel.op and self._allocations:
             self._free(self._allocations.pop(), at_us)
         if not kernel.output_shape:
             return
         requested = kernel.item_bytes * prod(kernel.output_shape)
-        told: dict[str, StatValue] = {
+        stats: dict[str, StatValue] = {
             "tf_op": f"{kernel.op}:{kernel.type}",
             "region_type": "output",
             "data_type": _BFLOAT16 if kernel.item_bytes == 2 else _FLOAT,
             "shape": f"[{','.join(map(str, kernel.output_shape))}]",
         }
-        piece = _Allocation(self._next, requested, _round_up(requested), told)
-        self._next += piece.allocated
-        self._used += piece.allocated
+        allocation = _Allocation(self._next, requested, _round_up(requested), stats)
+        self._next += allocation.allocated
+        self._used += allocation.allocated
         self._peak = max(self._peak, self._used)
-        self._allocations.append(piece)
-        self._record("MemoryAllocation", piece, at_us)
+        self._allocations.append(allocation)
+        self._record("MemoryAllocation", allocation, at_us)
 
     def free_all(self, at_us: float) -> None:
-        """Give back all that belongs to the step."""
+        """Free everything that belongs to the step."""
         while self._allocations:
             self._free(self._allocations.pop(), at_us)
 
-    def _free(self, piece: _Allocation, at_us: float) -> None:
-        self._used -= piece.allocated
-        self._record("MemoryDeallocation", piece, at_us)
+    def _free(self, allocation: _Allocation, at_us: float) -> None:
+        self._used -= allocation.allocated
+        self._record("MemoryDeallocation", allocation, at_us)
 
-    def _record(self, name: str, piece: _Allocation, at_us: float) -> None:
+    def _record(self, name: str, allocation: _Allocation, at_us: float) -> None:
         sizes: dict[str, StatValue] = {
             "allocator_name": _ALLOCATOR,
             "bytes_reserved": 0,
@@ -86,31 +92,27 @@ class DeviceMemory:
             "bytes_available": _LIMIT_BYTES - self._used,
             "fragmentation": 0.0,
             "peak_bytes_in_use": self._peak,
-            "requested_bytes": piece.requested,
-            "allocation_bytes": piece.allocated,
-            "addr": piece.address,
+            "requested_bytes": allocation.requested,
+            "allocation_bytes": allocation.allocated,
+            "addr": allocation.address,
         }
-        self._line.add(name, at_us, 0, **sizes, **piece.stats)
+        self._line.add(name, at_us, 0, **sizes, **allocation.stats)
 
 
 def _round_up(size: int) -> int:
-    return -(-size // _GRAIN_BYTES) * _GRAIN_BYTES
+    return -(-size // _ALIGNMENT_BYTES) * _ALIGNMENT_BYTES
 
 
-# What tf.data does for a batch of photographs: reads them as they are asked for, or ahead.
+# --- Input pipeline (tf.data): batches are read on demand or prefetched ---
 
-_ASKS = "IteratorGetNextOp::DoCompute"
-
-_ROOT, _BATCHES, _IMAGES, _ORDER, _PATHS, _AHEAD, _SHUFFLES, _KEPT = range(101, 109)
-
+_GET_NEXT = "IteratorGetNextOp::DoCompute"
+_ROOT, _BATCHES, _IMAGES, _ORDER, _PATHS, _PREFETCH, _SHUFFLES, _CACHE = range(101, 109)
 _SHAPES = f"[{BATCH},{SIDE},{SIDE},{CHANNELS}] [{BATCH}]"
-
 _IMAGE_SHAPES = f"[{SIDE},{SIDE},{CHANNELS}] []"
-
 _TYPES = "float int32"
 
-#: What becomes of a file, and microseconds that each takes.
-_READS = (
+#: Operations per image, and their typical duration in microseconds.
+_IMAGE_OPS = (
     ("ReadFile:ReadFile", 120.0),
     ("decode_image/DecodeImage:DecodeImage", 940.0),
     ("resize/ResizeBilinear:ResizeBilinear", 310.0),
@@ -119,18 +121,23 @@ _READS = (
 
 
 def record_batch_read(
-    line: Line, rng: np.random.Generator, at_us: float, **asked: StatValue
+    line: Line, rng: np.random.Generator, at_us: float, **request_stats: StatValue
 ) -> float:
-    """Read a batch file by file while the step waits; gives when it is there."""
+    """Record reading a batch file by file while the step waits; return when it is complete."""
     start, now = at_us, at_us + 30
     for _ in range(BATCH):
         now = _read_image(line, rng, now)
-    took = now - start
-    line.add(_ASKS, start, took + 60, **asked)
-    line.add("Iterator::Root", start + 8, took + 44, **_make_iterator_stats(_ROOT, "Root", _SHAPES))
-    about: dict[str, StatValue] = {"batch_size": BATCH, "drop_remainder": "false", "parallelism": 1}
-    told = _make_iterator_stats(_BATCHES, "BatchDatasetV2:3", _SHAPES, _ROOT)
-    line.add("Iterator::Root::BatchV2", start + 14, took + 30, **told, **about)
+    duration_us = now - start
+    line.add(_GET_NEXT, start, duration_us + 60, **request_stats)
+    line.add(
+        "Iterator::Root",
+        start + 8,
+        duration_us + 44,
+        **_make_iterator_stats(_ROOT, "Root", _SHAPES),
+    )
+    extra: dict[str, StatValue] = {"batch_size": BATCH, "drop_remainder": "false", "parallelism": 1}
+    stats = _make_iterator_stats(_BATCHES, "BatchDatasetV2:3", _SHAPES, _ROOT)
+    line.add("Iterator::Root::BatchV2", start + 14, duration_us + 30, **stats, **extra)
     return now + 60
 
 
@@ -145,12 +152,12 @@ def _read_image(line: Line, rng: np.random.Generator, at_us: float) -> float:
     )
     path = _make_iterator_stats(_PATHS, "TensorSliceDataset:0", "[]", _ORDER)
     line.add(f"{name}::Shuffle::TensorSlice", now + 2, 3, **path)
-    began = now = now + 11
-    for op, usual_us in _READS:
-        took = usual_us * float(np.exp(rng.normal(0, 0.12)))
-        line.add(op, now, took)
-        now += took + 3
-    line.add("InstantiatedCapturedFunction::Run", began - 1, now - began + 2, id=_IMAGES)
+    start = now = now + 11
+    for op, typical_us in _IMAGE_OPS:
+        duration_us = typical_us * float(np.exp(rng.normal(0, 0.12)))
+        line.add(op, now, duration_us)
+        now += duration_us + 3
+    line.add("InstantiatedCapturedFunction::Run", start - 1, now - start + 2, id=_IMAGES)
     line.add(
         name,
         at_us,
@@ -161,63 +168,60 @@ def _read_image(line: Line, rng: np.random.Generator, at_us: float) -> float:
 
 
 def record_prefetched_batch(
-    line: Line, ahead: Line, rng: np.random.Generator, number: int, at_us: float, **asked: StatValue
+    line: Line,
+    prefetch: Line,
+    rng: np.random.Generator,
+    number: int,
+    at_us: float,
+    **request_stats: StatValue,
 ) -> float:
-    """Take a batch that a thread of its own put together while the step before was computed."""
-    line.add(_ASKS, at_us, 92, **asked)
+    """Record taking a batch that a background thread prepared during the previous step."""
+    line.add(_GET_NEXT, at_us, 92, **request_stats)
     line.add("Iterator::Root", at_us + 8, 78, **_make_iterator_stats(_ROOT, "Root", _SHAPES))
-    about: dict[str, StatValue] = {"autotune": "true", "buffer_limit": 4, "buffer_size": 3}
-    told = _make_iterator_stats(_AHEAD, "PrefetchDataset:6", _SHAPES, _ROOT)
-    line.add("Iterator::Root::Prefetch", at_us + 14, 66, **told, **about)
+    extra: dict[str, StatValue] = {"autotune": "true", "buffer_limit": 4, "buffer_size": 3}
+    stats = _make_iterator_stats(_PREFETCH, "PrefetchDataset:6", _SHAPES, _ROOT)
+    line.add("Iterator::Root::Prefetch", at_us + 14, 66, **stats, **extra)
     line.add("PrefetchConsume", at_us + 22, 3, element_id=number)
-    _prepare_batch(ahead, rng, number + 3, at_us + 110)
+    _prepare_batch(prefetch, rng, number + 3, at_us + 110)
     return at_us + 92
 
 
 def _prepare_batch(line: Line, rng: np.random.Generator, number: int, at_us: float) -> None:
-    took = 1450 * float(np.exp(rng.normal(0, 0.1)))
-    line.add("PrefetchProduce", at_us, took, element_id=number)
+    duration_us = 1450 * float(np.exp(rng.normal(0, 0.1)))
+    line.add("PrefetchProduce", at_us, duration_us, element_id=number)
     name = "Iterator::Root::Prefetch::BatchV2"
     line.add(
         name,
         at_us + 6,
-        took - 12,
-        **_make_iterator_stats(_BATCHES, "BatchDatasetV2:5", _SHAPES, _AHEAD),
+        duration_us - 12,
+        **_make_iterator_stats(_BATCHES, "BatchDatasetV2:5", _SHAPES, _PREFETCH),
     )
-    each = (took - 40) / BATCH
+    each = (duration_us - 40) / BATCH
     for image in range(BATCH):
         start = at_us + 14 + image * each
         shuffled = _make_iterator_stats(_SHUFFLES, "ShuffleDatasetV3:4", _IMAGE_SHAPES, _BATCHES)
         line.add(f"{name}::Shuffle", start, each - 3, **shuffled, buffer_size=1000)
-        kept = _make_iterator_stats(_KEPT, "CacheDatasetV2:3", _IMAGE_SHAPES, _SHUFFLES)
-        line.add(f"{name}::Shuffle::MemoryCache", start + 4, each - 12, **kept)
+        cached = _make_iterator_stats(_CACHE, "CacheDatasetV2:3", _IMAGE_SHAPES, _SHUFFLES)
+        line.add(f"{name}::Shuffle::MemoryCache", start + 4, each - 12, **cached)
 
 
 def _make_iterator_stats(
     number: int, name: str, shapes: str, parent: int = 0
 ) -> dict[str, StatValue]:
-    told: dict[str, StatValue] = {"name": name, "shapes": shapes, "types": _TYPES, "id": number}
-    return told | {"parent_id": parent} if parent else told
+    stats: dict[str, StatValue] = {"name": name, "shapes": shapes, "types": _TYPES, "id": number}
+    return stats | {"parent_id": parent} if parent else stats
 
 
-# A capture of some steps of the network that tells flowers apart, on a host with one GPU.
-#
-# Everything is laid out in time as it would run: the host waits for a batch, copies it, launches
-# kernels one after the other, and reads the loss, for which it must wait until the device is done.
+# --- Capture ---
 
 _HOST = "trainer"
-
 _STEPS = 10
-
 _BATCH_BYTES = 4 * BATCH * SIDE * SIDE * CHANNELS
-
-#: Bytes a microsecond: memory that may be swapped out is copied twice.
-_COPIES = {"pageable": 5.4e3, "pinned": 11.2e3}
-
+#: Copy speed in bytes per microsecond; pageable memory is copied twice.
+_COPY_SPEEDS = {"pageable": 5.4e3, "pinned": 11.2e3}
 _LAUNCH_US = 4.2
-
-#: What Python does of a step when its function is over.
-_REST_US = 150
+#: Python overhead after each step.
+_OVERHEAD_US = 150
 
 _DEVICE: dict[str, StatValue] = {
     "device_vendor": "Nvidia",
@@ -232,21 +236,21 @@ _DEVICE: dict[str, StatValue] = {
 
 
 def encode_capture(
-    began_s: float, *, first_step: int, tuned: bool, rng: np.random.Generator
+    start_s: float, *, first_step: int, tuned: bool, rng: np.random.Generator
 ) -> bytes:
-    """The bytes of a capture; ``tuned``: with prefetched batches and in mixed precision."""
+    """Return an encoded capture; ``tuned``: with prefetched batches and mixed precision."""
     program = _Program(tuned, rng)
     now = 300.0
     for number in range(first_step, first_step + _STEPS):
         now = program.run_step(number, now)
-    began_ns = round(began_s * 1e9)
-    end_ns = began_ns + round(now * 1000)
-    times: dict[str, StatValue] = {"profile_start_time": began_ns, "profile_stop_time": end_ns}
+    start_ns = round(start_s * 1e9)
+    end_ns = start_ns + round(now * 1000)
+    times: dict[str, StatValue] = {"profile_start_time": start_ns, "profile_stop_time": end_ns}
     return encode_space([program.device, program.host, Plane("Task Environment", **times)], _HOST)
 
 
 class _Program:
-    """Where the host and the device are in time."""
+    """Simulates the training program and records its events."""
 
     def __init__(self, tuned: bool, rng: np.random.Generator) -> None:
         self._tuned, self._rng = tuned, rng
@@ -259,114 +263,119 @@ class _Program:
         self._python = self.host.add_line(1, "python")
         self._executor = self.host.add_line(2, "tf_Compute/2")
         self._input = self.host.add_line(3, "tf_data_iterator_get_next/3")
-        self._ahead = self.host.add_line(4, "tf_data_prefetch/4") if tuned else self._input
+        self._prefetch = self.host.add_line(4, "tf_data_prefetch/4") if tuned else self._input
         self._memory = DeviceMemory(self._executor)
-        self._is_free = self._is_copied = 0.0
+        self._device_free_us = self._copied_us = 0.0
         self._launched = 0
 
     def run_step(self, number: int, at_us: float) -> float:
-        """Do all that a step is, from ``at_us`` on; gives when the next one begins."""
-        self._at = at_us + self._jitter(140)
-        begins = self._at
+        """Record one step that starts at ``at_us``; return when the next one starts."""
+        self._now_us = at_us + self._jitter(140)
+        start_us = self._now_us
         self._get_batch(number)
         self._copy_batch()
-        self._at += self._jitter(40)
+        self._now_us += self._jitter(40)
         for kernel in self._kernels:
             self._launch(kernel)
-            self._memory.allocate(kernel, self._at)
+            self._memory.allocate(kernel, self._now_us)
         self._read_loss()
-        self._memory.free_all(self._at)
-        ends = self._at + self._jitter(60)
-        self._record_python(number, at_us, begins, ends)
-        return ends + _REST_US + self._jitter(15)
+        self._memory.free_all(self._now_us)
+        end_us = self._now_us + self._jitter(60)
+        self._record_python(number, at_us, start_us, end_us)
+        return end_us + _OVERHEAD_US + self._jitter(15)
 
     def _get_batch(self, number: int) -> None:
-        asked: dict[str, StatValue] = {"id": 1000 + number, "iter_num": 0}
-        executor = self._at
+        request_stats: dict[str, StatValue] = {"id": 1000 + number, "iter_num": 0}
+        executor = self._now_us
         if self._tuned:
-            self._at = record_prefetched_batch(
-                self._input, self._ahead, self._rng, number, self._at + 20, **asked
+            self._now_us = record_prefetched_batch(
+                self._input, self._prefetch, self._rng, number, self._now_us + 20, **request_stats
             )
         else:
-            self._at = record_batch_read(self._input, self._rng, self._at + 20, **asked)
+            self._now_us = record_batch_read(
+                self._input, self._rng, self._now_us + 20, **request_stats
+            )
         start = "ExecutorState::ProcessAsync::Start"
         self._executor.add(start, executor + 10, 6, name="IteratorGetNext")
 
     def _copy_batch(self) -> None:
-        """Bring the batch to the device; that of a tuned program is there, and the next set out."""
+        """Record the copy of the batch; the tuned program does not wait for it."""
         memory = "pinned" if self._tuned else "pageable"
         details = f"kind_src:{memory} kind_dst:device size:{_BATCH_BYTES} dest:0 async:1"
-        took = _BATCH_BYTES / _COPIES[memory]
-        self._is_copied = self._call(
-            self._copies, "MemcpyH2D", "cuMemcpyHtoDAsync", took, self._at + 12,
+        duration_us = _BATCH_BYTES / _COPY_SPEEDS[memory]
+        self._copied_us = self._call(
+            self._copies, "MemcpyH2D", "cuMemcpyHtoDAsync", duration_us, self._now_us + 12,
             memcpy_details=details, tf_op="IteratorGetNext:IteratorGetNext",
         )  # fmt: skip
         if not self._tuned:
-            self._is_free = max(self._is_free, self._is_copied)
+            self._device_free_us = max(self._device_free_us, self._copied_us)
 
     def _launch(self, kernel: Kernel) -> None:
-        took = kernel.duration_us * float(np.exp(self._rng.normal(0, 0.03)))
-        op, began = f"{kernel.op}:{kernel.type}", self._at
-        ready = max(self._is_free + 0.8, began + _LAUNCH_US + 5)
-        self._is_free = self._call(
-            self._compute, kernel.name, "cuLaunchKernel", took, ready, tf_op=op,
+        duration_us = kernel.duration_us * float(np.exp(self._rng.normal(0, 0.03)))
+        op, start = f"{kernel.op}:{kernel.type}", self._now_us
+        ready = max(self._device_free_us + 0.8, start + _LAUNCH_US + 5)
+        self._device_free_us = self._call(
+            self._compute, kernel.name, "cuLaunchKernel", duration_us, ready, tf_op=op,
             kernel_details=kernel.launch, theoretical_occupancy_pct=kernel.shape.occupancy,
         )  # fmt: skip
-        self._executor.add(op, began, self._at - began + 3)
-        self._at += 5 + self._jitter(3)
+        self._executor.add(op, start, self._now_us - start + 3)
+        self._now_us += 5 + self._jitter(3)
 
     def _call(
-        self, stream: Line, name: str, call: str, took: float, ready: float, **told: StatValue
+        self,
+        stream: Line,
+        name: str,
+        call: str,
+        duration_us: float,
+        ready: float,
+        **stats: StatValue,
     ) -> float:
-        """Call something on the device at once; gives when it will have been done."""
+        """Record a call and the device event that it starts; return when the event end_us."""
         self._launched += 1
         number = self._launched
-        self._executor.add(call, self._at + 2, _LAUNCH_US, correlation_id=number)
-        stream.add(name, ready, took, correlation_id=number, **told)
-        self._at += _LAUNCH_US + 3
-        return ready + took
+        self._executor.add(call, self._now_us + 2, _LAUNCH_US, correlation_id=number)
+        stream.add(name, ready, duration_us, correlation_id=number, **stats)
+        self._now_us += _LAUNCH_US + 3
+        return ready + duration_us
 
     def _read_loss(self) -> None:
-        ready = max(self._is_free, self._at) + 3
+        ready = max(self._device_free_us, self._now_us) + 3
         details = "kind_src:device kind_dst:pageable size:8 dest:0 async:0"
         done = self._call(
             self._reads, "MemcpyD2H", "cuMemcpyDtoHAsync", 1.9, ready, memcpy_details=details
         )
-        self._executor.add("cuStreamSynchronize", self._at, max(done - self._at, 1) + 6)
-        self._at = max(done, self._at) + 10
+        self._executor.add("cuStreamSynchronize", self._now_us, max(done - self._now_us, 1) + 6)
+        self._now_us = max(done, self._now_us) + 10
 
-    def _record_python(self, number: int, step: float, begins: float, ends: float) -> None:
-        """What stands around all that: the step, and calls that only hand on to others."""
-        turn: dict[str, StatValue] = {"id": 1000 + number}
-        self._python.add("train", step, ends + _REST_US - step, step_num=number, _r=1)
+    def _record_python(self, number: int, step: float, start_us: float, end_us: float) -> None:
+        """Record the step and the Python calls around it."""
+        ids: dict[str, StatValue] = {"id": 1000 + number}
+        self._python.add("train", step, end_us + _OVERHEAD_US - step, step_num=number, _r=1)
         function = "__inference_multi_step_on_iterator_2011"
         calls = ("multi_step_on_iterator", "TFE_Py_ExecuteCancelable", "KernelAndDeviceFunc::Run")
         for depth, call in enumerate(calls):
-            inner = begins - 30 + 8 * depth
-            self._python.add(call, inner, ends - inner - 8 * depth, eager_op=function)
-        self._python.add("FunctionRun", begins - 4, 12, **turn, _r=1, _pt=2, _p=number + 1)
+            inner = start_us - 30 + 8 * depth
+            self._python.add(call, inner, end_us - inner - 8 * depth, eager_op=function)
+        self._python.add("FunctionRun", start_us - 4, 12, **ids, _r=1, _pt=2, _p=number + 1)
         self._executor.add(
-            "ExecutorState::Process", begins, ends - begins - 20, **turn, iter_num=0, _ct=2,
+            "ExecutorState::Process", start_us, end_us - start_us - 20, **ids, iter_num=0, _ct=2,
             _c=number + 1,
         )  # fmt: skip
 
-    def _jitter(self, usual_us: float) -> float:
-        return usual_us * float(np.exp(self._rng.normal(0, 0.1)))
+    def _jitter(self, typical_us: float) -> float:
+        return typical_us * float(np.exp(self._rng.normal(0, 0.1)))
 
 
-# The tutorial's network that tells flowers apart, twice: as one first writes it, and after one has
-# looked at its profile and done what that says: prefetched batches, and products in 16 bits.
+# --- Event files ---
 
 _EPOCHS, _BATCHES_PER_EPOCH = 10, 92
-
 _BATCHES_PER_POINT = 4
-
-#: Of the first steps a profile would tell little: they compile, and fill caches.
-_STARTS_AT_BATCH = 460
+#: The first steps are not profiled, because they compile and fill caches.
+_FIRST_PROFILED_BATCH = 460
 
 
 class _Version(NamedTuple):
-    """What is seen of a program from outside."""
+    """A version of the program: speed, start time and resource use."""
 
     name: str
     is_tuned: bool
@@ -398,11 +407,13 @@ def _write_run(run: Path, version: _Version, started: float, rng: np.random.Gene
                 *_make_system_scalars(version, batch, rng),
             )
             file.log(wall_time, batch, *values)
-    began = started + 8 + _STARTS_AT_BATCH * version.step_s
-    session = time.strftime("%Y_%m_%d_%H_%M_%S", time.localtime(began))
+    start = started + 8 + _FIRST_PROFILED_BATCH * version.step_s
+    session = time.strftime("%Y_%m_%d_%H_%M_%S", time.localtime(start))
     folder = run / "plugins" / "profile" / session
     folder.mkdir(parents=True)
-    capture = encode_capture(began, first_step=_STARTS_AT_BATCH, tuned=version.is_tuned, rng=rng)
+    capture = encode_capture(
+        start, first_step=_FIRST_PROFILED_BATCH, tuned=version.is_tuned, rng=rng
+    )
     (folder / "trainer.xplane.pb").write_bytes(capture)
 
 
@@ -420,10 +431,10 @@ def _make_training_scalars(
 
 
 def _make_system_scalars(version: _Version, batch: int, rng: np.random.Generator) -> list[Message]:
-    """What `tracklight.profile` samples of the machine while it runs."""
+    """Return the system metrics that `tracklight.profile` logs."""
 
-    def vary(usual: float) -> float:
-        return float(np.clip(usual + rng.normal(0, 2), 0, 100))
+    def vary(mean: float) -> float:
+        return float(np.clip(mean + rng.normal(0, 2), 0, 100))
 
     return [
         summary.scalar("system/cpu_percent", vary(version.cpu_percent)),

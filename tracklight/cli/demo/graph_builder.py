@@ -1,4 +1,4 @@
-"""Puts graphs together as TensorFlow writes them."""
+"""Build TensorFlow graphs: a node builder, common layers, and a small convolutional network."""
 
 from __future__ import annotations
 
@@ -10,17 +10,21 @@ from tracklight.formats.tensor import DType
 
 Shape = Sequence[int]
 
-#: The size of a batch, which is unknown when a graph is built.
+#: The batch size, which is unknown when a graph is built.
 BATCH = -1
 
 
 class GraphBuilder:
-    """Collects nodes; a name with slashes puts a node into nested boxes."""
+    """Collects nodes; slashes in a name separate scopes.
+
+    Attributes:
+        variables: The read operations of all trained variables.
+        device: The device of the nodes that are added next.
+    """
 
     def __init__(self, device: str = "/device:GPU:0") -> None:
         self.nodes: list[Message] = []
         self.variables: list[str] = []
-        """What reads each variable that is trained."""
         self.device = device
 
     def add(
@@ -34,19 +38,23 @@ class GraphBuilder:
         attrs: Mapping[str, Message] | None = None,
     ) -> str:
         shapes = proto.AttrValue(list=proto.AttrList(shape=[make_shape(shape)]))
-        told = {"dtype": proto.AttrValue(type=dtype), "_output_shapes": shapes, **(attrs or {})}
+        all_attrs = {
+            "dtype": proto.AttrValue(type=dtype),
+            "_output_shapes": shapes,
+            **(attrs or {}),
+        }
         node = proto.NodeDef(
             name=name.encode(),
             op=op.encode(),
             input=[source.encode() for source in inputs],
             device=self.device.encode(),
-            attr=[proto.Attr(key=key.encode(), value=value) for key, value in told.items()],
+            attr=[proto.Attr(key=key.encode(), value=value) for key, value in all_attrs.items()],
         )
         self.nodes.append(node)
         return name
 
     def add_variable(self, scope: str, shape: Shape, *, trained: bool = True) -> str:
-        """A variable and what reads it; gives the name of the reading node."""
+        """Add a variable and its read operation; return the name of the latter."""
         size = proto.AttrValue(shape=make_shape(shape))
         handle = self.add(scope, "VarHandleOp", attrs={"shape": size})
         read = self.add(f"{scope}/Read", "ReadVariableOp", [handle], shape)
@@ -66,13 +74,13 @@ def make_int_list(*numbers: int) -> Message:
     return proto.AttrValue(list=proto.AttrList(i=numbers))
 
 
-# The classifier's graph: what a framework would log of a small convolutional network.
+# --- Layers ---
 
 _SAME = proto.AttrValue(s=b"SAME")
 
 
 def build_convnet_graph(*, batch_norm: bool) -> Message:
-    """Three blocks of convolution, a dense layer, the loss, and a step of gradient descent."""
+    """Return a graph of three convolution blocks, a dense layer, the loss and a training step."""
     builder = GraphBuilder()
     images = builder.add("data/images", "Placeholder", (), (BATCH, 32, 32, 3))
     labels = builder.add("data/labels", "Placeholder", (), (BATCH,), dtype=DType.INT64)
@@ -110,7 +118,7 @@ def add_convolution(
     shape: tuple[int, ...],
     stride: int = 1,
 ) -> str:
-    """A kernel of height, width, channels in and channels out."""
+    """Add a convolution; ``kernel`` is height, width, input and output channels."""
     weights = builder.add_variable(f"{scope}/kernel", kernel)
     attrs = {"strides": make_int_list(1, stride, stride, 1), "padding": _SAME}
     return builder.add(f"{scope}/Conv2D", "Conv2D", [flow, weights], shape, attrs=attrs)
@@ -151,7 +159,7 @@ def add_loss(builder: GraphBuilder, logits: str, labels: str) -> str:
 
 
 def add_training(builder: GraphBuilder, loss: str) -> None:
-    """A step of gradient descent for every variable that is trained."""
+    """Add gradients and momentum updates of all trained variables."""
     variables = list(builder.variables)
     rate = builder.add_variable("train/learning_rate", (), trained=False)
     updates = []
@@ -160,5 +168,5 @@ def add_training(builder: GraphBuilder, loss: str) -> None:
         gradient = builder.add(f"train/gradients/{owner}", "SymbolicGradient", [loss, variable])
         name = f"train/momentum/{owner}"
         updates.append(builder.add(name, "ResourceApplyMomentum", [owner, rate, gradient]))
-    # A caret marks an input that is only waited for.
+    # A caret marks a control dependency.
     builder.add("train/step", "NoOp", [f"^{update}" for update in updates])

@@ -1,6 +1,6 @@
-"""A grid search: units, dropout and learning rate of a small network, 36 trials in all.
+"""A grid search over units, dropout and learning rate of a small network, with 36 trials.
 
-Many units, little dropout and a high learning rate are best, as anybody should see at a glance.
+Many units, little dropout and a high learning rate are best, as the HParams dashboard shows.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from tracklight.types import Float64
 UNITS = (16, 32, 64, 128)
 DROPOUTS = (0.1, 0.3, 0.5)
 RATES = (0.001, 0.01, 0.1)
-
 _EPOCHS = 20
 _SECONDS_PER_EPOCH = 24
 _SECONDS_PER_TRIAL = 8.5 * 60
@@ -74,7 +73,7 @@ def _write_experiment(root: Path, wall_time: float) -> None:
 
 
 def _write_trial(run: Path, trial: GridTrial, started: float, rng: np.random.Generator) -> None:
-    given: dict[str, HParamValue] = {
+    values: dict[str, HParamValue] = {
         "units": trial.units,
         "dropout": trial.dropout,
         "learning_rate": trial.learning_rate,
@@ -84,21 +83,21 @@ def _write_trial(run: Path, trial: GridTrial, started: float, rng: np.random.Gen
     with EventFile(run / "validation", started) as file:
         for epoch in range(len(accuracy)):
             wall_time = started + (epoch + 1) * _SECONDS_PER_EPOCH
-            reached = summary.scalar("accuracy", accuracy[epoch])
-            file.log(wall_time, epoch, reached, summary.scalar("loss", loss[epoch]))
+            accuracy_value = summary.scalar("accuracy", accuracy[epoch])
+            file.log(wall_time, epoch, accuracy_value, summary.scalar("loss", loss[epoch]))
     ended = started + len(accuracy) * _SECONDS_PER_EPOCH + 5
     status = hparams.Status.FAILURE if trial.diverges else hparams.Status.SUCCESS
     with EventFile(run, started) as file:
-        file.log(started, 0, hparams.build_session_start(given, wall_time=started))
+        file.log(started, 0, hparams.build_session_start(values, wall_time=started))
         file.log(ended, 0, hparams.build_session_end(status, wall_time=ended))
 
 
 def _simulate(trial: GridTrial, rng: np.random.Generator) -> Float64:
-    """Accuracy after every epoch; who learns faster gets closer to what its units allow."""
+    """Return the accuracy after every epoch; it approaches a limit set by units and dropout."""
     epoch = np.arange(1, _EPOCHS + 1)
     ceiling = 0.81 + 0.045 * np.log2(trial.units / 16) - 0.4 * (trial.dropout - 0.1)
-    pace = 0.06 * (trial.learning_rate / 0.001) ** 0.33
-    learned = 1 - np.exp(-pace * epoch * (1 - 0.4 * trial.dropout))
+    rate = 0.06 * (trial.learning_rate / 0.001) ** 0.33
+    learned = 1 - np.exp(-rate * epoch * (1 - 0.4 * trial.dropout))
     accuracy = 0.1 + (ceiling - 0.1 + rng.normal(0, 0.006)) * learned
     accuracy += rng.normal(0, 0.004 + 0.03 * trial.learning_rate, _EPOCHS)
     if trial.diverges:

@@ -1,4 +1,7 @@
-"""Sounds that are worth a denoiser: a plucked tune, and birds that call to each other."""
+"""Networks that log media: audio of a denoiser, and images of a generator of planets.
+
+Sounds and images are synthesized. Each experiment has two runs of different quality.
+"""
 
 from __future__ import annotations
 
@@ -17,24 +20,17 @@ from tracklight.formats.media import encode_png, encode_wav
 from tracklight.formats.proto import Message
 from tracklight.types import Float32, Float64
 
-TUNE_RATE = 8000
-
-BIRDS_RATE = 11025
-
+_TUNE_HZ = 8000
+_BIRDS_HZ = 11025
 #: Semitones above middle C, one every quarter of a second.
 _TUNE = (0, 4, 7, 12, 7, 4, 9, 5, 12, 11, 7, 12)
-
-_NOTE_SECONDS = 0.25
-
-_TUNE_SECONDS = 3.6
-
+_NOTE_S = 0.25
+_TUNE_S = 3.6
 _MIDDLE_C_HZ = 261.63
-
 _OVERTONES = 6
+_BIRDS_S = 2.4
 
-_BIRDS_SECONDS = 2.4
-
-#: When a call begins, how long it is, from which to which frequency, and where from left to right.
+#: Start, duration, first and last frequency of each call, and stereo position from 0 to 1.
 _CALLS = (
     (0.10, 0.18, 2400.0, 4200.0, 0.15),
     (0.32, 0.12, 4300.0, 2900.0, 0.15),
@@ -49,49 +45,44 @@ _TRILL_HZ = 28.0
 
 
 def synthesize_tune() -> Float64:
-    """Plucked strings, of which each sounds on while the next are struck."""
-    time = np.arange(int(TUNE_RATE * _TUNE_SECONDS)) / TUNE_RATE
+    """Return plucked strings that decay while the next ones are struck."""
+    time = np.arange(int(_TUNE_HZ * _TUNE_S)) / _TUNE_HZ
     sound = np.zeros(len(time))
     for number, semitones in enumerate(_TUNE):
-        since = np.clip(time - number * _NOTE_SECONDS, 0, None)
+        since = np.clip(time - number * _NOTE_S, 0, None)
         pitch_hz = _MIDDLE_C_HZ * 2 ** (semitones / 12)
         for overtone in range(1, _OVERTONES + 1):
-            # The higher a tone is, the sooner it has died away.
-            fading = np.exp(-since * (1.6 + 1.1 * overtone)) / overtone**1.3
-            sound += np.sin(2 * np.pi * pitch_hz * overtone * since) * fading
+            # Higher overtones decay faster.
+            decay = np.exp(-since * (1.6 + 1.1 * overtone)) / overtone**1.3
+            sound += np.sin(2 * np.pi * pitch_hz * overtone * since) * decay
     return np.asarray(sound / abs(sound).max())
 
 
 def synthesize_birds() -> Float64:
-    """Two birds on two sides, as [frames, 2]."""
-    time = np.arange(int(BIRDS_RATE * _BIRDS_SECONDS)) / BIRDS_RATE
+    """Return the calls of two birds in stereo, as ``[frames, 2]``."""
+    time = np.arange(int(_BIRDS_HZ * _BIRDS_S)) / _BIRDS_HZ
     sound = np.zeros((len(time), 2))
     for start, length, low_hz, high_hz, side in _CALLS:
         share = np.clip((time - start) / length, 0, 1)
         pitch_hz = low_hz + (high_hz - low_hz) * share
         trill = 1 + 0.35 * np.sin(2 * np.pi * _TRILL_HZ * time)
-        call = np.sin(2 * np.pi * np.cumsum(pitch_hz) / BIRDS_RATE) * np.sin(np.pi * share) * trill
+        call = np.sin(2 * np.pi * np.cumsum(pitch_hz) / _BIRDS_HZ) * np.sin(np.pi * share) * trill
         sound += call[:, None] * np.sqrt([1 - side, side])
     return np.asarray(sound / abs(sound).max())
 
 
-# Two networks that learn to take the noise out of sound: clips that get cleaner.
+# --- Denoiser ---
 
 _DENOISER_STEPS = 5000
-
 _STEPS_PER_POINT = 50
-
 _STEPS_PER_CLIP = 1000
-
 _DENOISER_STEP_S = 1.1
-
 _LOUDNESS = 0.6
-
 _NOISE = 0.28
 
 
 class _Network(NamedTuple):
-    """How fast a network learns, how much noise it leaves, and of which colour that is."""
+    """How fast a network learns, and how much noise of which kind it leaves."""
 
     name: str
     time_constant: float
@@ -126,9 +117,12 @@ def _write_denoiser_run(
                 summary.scalar("snr_db", snr_db, display_name="Signal to noise (dB)"),
             )
             if step % _STEPS_PER_CLIP == 0:
-                heard = _make_tune_summary(tune, left, network.muffled, rng)
+                tune_summary = _make_tune_summary(tune, left, network.muffled, rng)
                 file.log(
-                    wall_time, step, heard, _make_birds_summary(birds, left, network.muffled, rng)
+                    wall_time,
+                    step,
+                    tune_summary,
+                    _make_birds_summary(birds, left, network.muffled, rng),
                 )
 
 
@@ -136,9 +130,9 @@ def _make_tune_summary(
     tune: Float64, left: float, muffled: bool, rng: np.random.Generator
 ) -> Message:
     noise = _NOISE * rng.normal(0, 1, len(tune))
-    given = tune + left * _filter_noise(noise, muffled)
-    clips = [encode_wav(sound, TUNE_RATE) for sound in (tune + noise, given)]
-    labels = ["what it hears", f"what it gives, {left:.0%} of the noise left"]
+    output = tune + left * _filter_noise(noise, muffled)
+    clips = [encode_wav(sound, _TUNE_HZ) for sound in (tune + noise, output)]
+    labels = ["input", f"output, {left:.0%} of the noise left"]
     return summary.audio("music/tune", clips, labels, description="Plucked strings in noise.")
 
 
@@ -148,28 +142,27 @@ def _make_birds_summary(
     noise = np.stack(
         [_filter_noise(one, muffled) for one in _NOISE * rng.normal(0, 1, birds.T.shape)]
     )
-    clip = encode_wav(birds + left * noise.T, BIRDS_RATE)
-    description = "Two birds, one on each side, after the noise was taken out."
+    clip = encode_wav(birds + left * noise.T, _BIRDS_HZ)
+    description = "Two birds in stereo, denoised."
     return summary.audio(
         "nature/birds", [clip], [f"{left:.0%} of the noise left"], description=description
     )
 
 
 def _filter_noise(noise: Float64, muffled: bool) -> Float64:
-    """One network leaves a hiss, the other a rumble that comes and goes."""
+    """Leave white noise, or modulated low-pass noise if muffled."""
     if not muffled:
         return noise
     low = np.convolve(noise, np.hanning(24) / np.sqrt(np.square(np.hanning(24)).sum()), "same")
     return np.asarray(low * (1 + 0.6 * np.sin(np.arange(len(noise)) / 700)))
 
 
-# Planets, drawn from formulas, as well as somebody who is still learning can.
+# --- Planets ---
 
 _OCTAVES = 6
-
 _WAVES = 5
 
-#: Of sea, land and clouds, for each kind of planet.
+#: Colors of sea, land and clouds for each kind of planet.
 _PALETTES = (
     ((0.05, 0.16, 0.40), (0.24, 0.52, 0.26), (0.96, 0.97, 1.00)),
     ((0.42, 0.15, 0.08), (0.85, 0.48, 0.24), (1.00, 0.88, 0.72)),
@@ -179,7 +172,7 @@ _PALETTES = (
 
 
 class Planet:
-    """One planet; the same seed always gives the same."""
+    """A planet rendered from a sum of waves; the same seed gives the same planet."""
 
     def __init__(self, rng: np.random.Generator) -> None:
         octave = np.arange(_OCTAVES).repeat(_WAVES)
@@ -192,50 +185,52 @@ class Planet:
         light = np.array([rng.uniform(-0.8, -0.3), rng.uniform(-0.7, 0.1), 0.6])
         self._light = light / np.linalg.norm(light)
         self._stars = rng.random((24, 3))
-        self._known: tuple[tuple[int, float], tuple[Float32, Float32]] | None = None
+        self._cached: tuple[tuple[int, float], tuple[Float32, Float32]] | None = None
 
-    def render(self, size: int, skill: float, turned: float = 0.0) -> Float64:
-        """Intensities [size, size, RGB]; ``skill`` from 0 to 1 says how fine the details are."""
+    def render(self, size: int, skill: float, rotation: float = 0.0) -> Float64:
+        """Return an ``[size, size, RGB]`` image; ``skill`` in [0, 1] sets the level of detail."""
         points = _make_sphere(size)
         x, y, _ = np.moveaxis(points, -1, 0)
         away = np.hypot(x, y)
         lit = 0.04 + 0.96 * np.clip(points @ self._light, 0, None) ** 0.8
-        shown = lit[..., np.newaxis] * self._colour(size, skill, turned)
+        shown = lit[..., np.newaxis] * self._shade(size, skill, rotation)
         glow = 0.6 * np.exp(-(((away - 1) / 0.09) ** 2)) * np.clip(-(x + y) / 2 + 0.45, 0, 1)
-        sky = self._paint_sky(size, skill) + glow[..., np.newaxis] * self._palette[2]
+        sky = self._render_sky(size, skill) + glow[..., np.newaxis] * self._palette[2]
         edge = np.clip((1 - away) * size / 2.5 + 0.5, 0, 1)
         return np.asarray(sky + (shown - sky) * edge[..., np.newaxis])
 
     def render_depth(self, size: int) -> NDArray[np.uint16]:
-        """How far away each point of it is, in sixteen bits: near is bright."""
+        """Return a 16-bit depth map; near points are bright."""
         z = _make_sphere(size)[..., 2]
-        relief = _add_up(self._survey(size, 0.0)[0], 1.0)
+        relief = _combine_octaves(self._get_octaves(size, 0.0)[0], 1.0)
         return np.asarray(np.clip(z * (52_000 + relief * 6_000), 0, 65_535), np.uint16)
 
-    def _colour(self, size: int, skill: float, turned: float) -> Float64:
-        height, high = (_add_up(waves, skill) for waves in self._survey(size, turned))
+    def _shade(self, size: int, skill: float, rotation: float) -> Float64:
+        height, high = (
+            _combine_octaves(waves, skill) for waves in self._get_octaves(size, rotation)
+        )
         sea, land, cloud = self._palette
         coast = np.clip(height * (1 + 7 * skill) + 0.5, 0, 1)[..., np.newaxis]
         veil = np.clip(high * 1.4 - 0.25, 0, 0.85)[..., np.newaxis]
         ground = sea + (land * (0.75 + 0.4 * height[..., np.newaxis]) - sea) * coast
         return np.asarray(ground + (cloud - ground) * veil * skill)
 
-    def _survey(self, size: int, turned: float) -> tuple[Float32, Float32]:
-        """Octaves of the ground and of the clouds above; most pictures are of one place."""
-        if self._known is None or self._known[0] != (size, turned):
-            points = _turn(_make_sphere(size), turned).astype(np.float32)
-            surveys = self._measure_waves(points), self._measure_waves(points[..., ::-1] * 1.3)
-            self._known = (size, turned), surveys
-        return self._known[1]
+    def _get_octaves(self, size: int, rotation: float) -> tuple[Float32, Float32]:
+        """Return octaves of ground and clouds; the last view is cached, most calls repeat it."""
+        if self._cached is None or self._cached[0] != (size, rotation):
+            points = _rotate(_make_sphere(size), rotation).astype(np.float32)
+            octaves = self._sum_waves(points), self._sum_waves(points[..., ::-1] * 1.3)
+            self._cached = (size, rotation), octaves
+        return self._cached[1]
 
-    def _measure_waves(self, points: Float32) -> Float32:
+    def _sum_waves(self, points: Float32) -> Float32:
         octaves = [
             0.58**octave * sum(np.sin(points @ w + p) for w, p in zip(waves, phases, strict=True))
             for octave, (waves, phases) in enumerate(zip(self._waves, self._phase, strict=True))
         ]
         return np.stack(octaves)
 
-    def _paint_sky(self, size: int, skill: float) -> Float64:
+    def _render_sky(self, size: int, skill: float) -> Float64:
         sky = np.tile((0.012, 0.014, 0.03), (size, size, 1))
         rows, columns, bright = self._stars.T
         place = (rows * size).astype(int), (columns * size).astype(int)
@@ -244,62 +239,54 @@ class Planet:
 
 
 def _make_sphere(size: int) -> Float64:
-    """Points [size, size, xyz] of a sphere seen from the front; beside it, z is 0."""
+    """Return the visible points of a sphere as ``[size, size, xyz]``; outside of it, z is 0."""
     line = np.linspace(-1.25, 1.25, size)
     x, y = np.meshgrid(line, line)
     return np.stack([x, y, np.sqrt(np.clip(1 - np.hypot(x, y) ** 2, 0, None))], -1)
 
 
-def _turn(points: Float64, angle: float) -> Float64:
+def _rotate(points: Float64, angle: float) -> Float64:
     x, y, z = np.moveaxis(points, -1, 0)
     cos, sin = np.cos(angle), np.sin(angle)
     return np.stack([x * cos + z * sin, y, z * cos - x * sin], -1)
 
 
-def _add_up(octaves: Float32, skill: float) -> Float64:
-    """Heights, from hills to what only who is skilled can see."""
+def _combine_octaves(octaves: Float32, skill: float) -> Float64:
+    """Sum the octaves; a higher skill includes finer ones."""
     weights = np.clip(skill * (len(octaves) + 1) - np.arange(len(octaves)), 0, 1)
     return np.asarray(np.tensordot(weights, octaves, 1) / 2.2)
 
 
-# Two networks that learn to paint planets: pictures of every sort that a log may hold.
+# --- Generator of planets, with images of every kind that a log may hold ---
 
 _PAINTER_STEPS = 6000
-
 _STEPS_PER_SAMPLE = 250
-
-_STEPS_PER_FILM = 3000
-
+_STEPS_PER_GIF = 3000
 _PAINTER_STEP_S = 0.9
-
 _SAMPLES = 4
-
 _SAMPLE_SIDE = 96
-
-_FILM_SIDE, _FILM_FRAMES, _FRAME_MS = 96, 16, 100
-
+_GIF_SIDE, _GIF_FRAMES, _FRAME_MS = 96, 16, 100
 _LARGE_SIDE = 720
-
-#: How many steps each takes to get about two thirds of the way.
+#: Steps in which each run makes 63 % of its progress.
 _TIME_CONSTANTS = {"small": 3500, "large": 1300}
 
 
 def write_painter(folder: Path, *, seed: int, now: float) -> None:
-    # Both paint the same planets, so that they can be compared.
+    # Both runs render the same planets, so that they can be compared.
     planets = [Planet(np.random.default_rng([seed, 104, index])) for index in range(_SAMPLES)]
-    for number, (name, pace) in enumerate(_TIME_CONSTANTS.items()):
+    for number, (name, time_constant) in enumerate(_TIME_CONSTANTS.items()):
         rng = np.random.default_rng([seed, 103, number])
-        _write_painter_run(folder / name, planets, pace, now - number * 900, rng)
+        _write_painter_run(folder / name, planets, time_constant, now - number * 900, rng)
 
 
 def _write_painter_run(
-    run: Path, planets: Sequence[Planet], pace: float, now: float, rng: np.random.Generator
+    run: Path, planets: Sequence[Planet], time_constant: float, now: float, rng: np.random.Generator
 ) -> None:
     started = now - _PAINTER_STEPS * _PAINTER_STEP_S - 400
     with EventFile(run, started) as file:
         for step in range(0, _PAINTER_STEPS + 1, _STEPS_PER_SAMPLE):
             wall_time = started + 20 + step * _PAINTER_STEP_S
-            skill = 1 - float(np.exp(-step / pace))
+            skill = 1 - float(np.exp(-step / time_constant))
             loss = (0.02 + 0.6 * (1 - skill)) * np.exp(rng.normal(0, 0.06))
             file.log(
                 wall_time,
@@ -307,7 +294,7 @@ def _write_painter_run(
                 summary.scalar("loss", loss),
                 _make_samples_summary(planets, skill, rng),
             )
-            if step % _STEPS_PER_FILM == 0:
+            if step % _STEPS_PER_GIF == 0:
                 file.log(
                     wall_time,
                     step,
@@ -325,56 +312,54 @@ def _write_painter_run(
 def _make_samples_summary(
     planets: Sequence[Planet], skill: float, rng: np.random.Generator
 ) -> Message:
-    pictures = [_add_noise(planet.render(_SAMPLE_SIDE, skill), skill, rng) for planet in planets]
+    images = [_add_noise(planet.render(_SAMPLE_SIDE, skill), skill, rng) for planet in planets]
     return _make_images_summary(
-        "samples", map(encode_png, pictures), "What it paints from the same four seeds."
+        "samples", map(encode_png, images), "Generated from the same four seeds."
     )
 
 
-def _add_noise(picture: Float64, skill: float, rng: np.random.Generator) -> Pixels:
-    """Who knows nothing yet paints noise."""
-    noise = rng.normal(0.32, 0.22, picture.shape)
-    return to_bytes(picture + (noise - picture) * (1 - skill) ** 1.5)
+def _add_noise(image: Float64, skill: float, rng: np.random.Generator) -> Pixels:
+    """Blend an image with noise; without skill it is only noise."""
+    noise = rng.normal(0.32, 0.22, image.shape)
+    return to_bytes(image + (noise - image) * (1 - skill) ** 1.5)
 
 
 def _make_gif_summary(planet: Planet, skill: float, rng: np.random.Generator) -> Message:
-    """How one picture comes about, and the planet then turns."""
+    """Return an animation from noise to a rotating planet."""
     frames = []
-    for at in np.linspace(0, 1, _FILM_FRAMES):
+    for at in np.linspace(0, 1, _GIF_FRAMES):
         clear = skill * min(1.0, 1.6 * at)
-        frames.append(_add_noise(planet.render(_FILM_SIDE, clear, turned=2.2 * at), clear, rng))
+        frames.append(_add_noise(planet.render(_GIF_SIDE, clear, rotation=2.2 * at), clear, rng))
     return _make_images_summary(
-        "sampling", [_encode_film(frames)], "From noise to a planet, as a **GIF**."
+        "sampling", [_encode_gif(frames)], "From noise to a planet, as a **GIF**."
     )
 
 
 def _make_cutout_summary(planets: Sequence[Planet], skill: float) -> Message:
-    """Planets without their sky: pictures with an alpha channel."""
+    """Return planets without sky: images with an alpha channel."""
     line = np.linspace(-1.25, 1.25, _SAMPLE_SIDE)
     inside = np.clip((1 - np.hypot(*np.meshgrid(line, line))) * _SAMPLE_SIDE / 2.5 + 0.5, 0, 1)
-    pictures = []
+    images = []
     for planet in planets[:2]:
-        picture = np.dstack([planet.render(_SAMPLE_SIDE, skill), inside])
-        pictures.append(encode_png(to_bytes(picture)))
-    return _make_images_summary("cutouts", pictures, "The same without their sky.")
+        image = np.dstack([planet.render(_SAMPLE_SIDE, skill), inside])
+        images.append(encode_png(to_bytes(image)))
+    return _make_images_summary("cutouts", images, "The same planets with a transparent sky.")
 
 
 def _make_poster_summary(planet: Planet, skill: float) -> Message:
-    picture = to_bytes(planet.render(_LARGE_SIDE, skill))
-    return _make_images_summary(
-        "poster", [_encode(picture, "JPEG", quality=88)], "One large picture."
-    )
+    image = to_bytes(planet.render(_LARGE_SIDE, skill))
+    return _make_images_summary("poster", [_encode(image, "JPEG", quality=88)], "One large image.")
 
 
 def _make_depth_summary(planet: Planet) -> Message:
     depth = _encode(planet.render_depth(_SAMPLE_SIDE * 2), "PNG")
-    return _make_images_summary("depth", [depth], "How far away it is, in 16 bits.")
+    return _make_images_summary("depth", [depth], "Depth map in 16 bits.")
 
 
-def _encode_film(frames: Sequence[Pixels]) -> bytes:
+def _encode_gif(frames: Sequence[Pixels]) -> bytes:
     from PIL import Image
 
-    octree = Image.Quantize.FASTOCTREE  # the usual way takes ten times as long
+    octree = Image.Quantize.FASTOCTREE  # ten times as fast as the default
     first, *rest = (Image.fromarray(frame).quantize(128, octree) for frame in frames)
     return _save(first, "GIF", save_all=True, append_images=rest, duration=_FRAME_MS, loop=0)
 
@@ -391,6 +376,6 @@ def _save(image: Any, kind: str, **options: Any) -> bytes:
     return stream.getvalue()
 
 
-def _make_images_summary(tag: str, pictures: Iterable[bytes], description: str) -> Message:
-    # What a picture's size is, readers are told by the picture itself.
-    return summary.images(tag, list(pictures), 0, 0, description=description)
+def _make_images_summary(tag: str, images: Iterable[bytes], description: str) -> Message:
+    # Readers take the size from the image itself.
+    return summary.images(tag, list(images), 0, 0, description=description)

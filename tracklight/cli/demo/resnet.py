@@ -1,4 +1,4 @@
-"""ResNet-50 as TensorFlow would log it: every operation, its variables, and a step of training."""
+"""ResNet-50: its TensorFlow graph, its Keras model, and times and memory of one step."""
 
 from __future__ import annotations
 
@@ -23,12 +23,10 @@ from tracklight.formats.proto import Message
 from tracklight.formats.tensor import DType
 from tracklight.writer.values import build_graph_value
 
-#: How many blocks each stage has, and how many channels are inside of its blocks.
+#: Number of blocks of each stage, and channels inside of its blocks.
 STAGES = ((3, 64), (4, 128), (6, 256), (3, 512))
-
-#: A block gives as many channels as it has inside, times this.
+#: Output channels of a block relative to its inner channels.
 EXPANSION = 4
-
 SIDE, CLASSES = 224, 1000
 
 
@@ -66,9 +64,9 @@ def _add_stem(builder: GraphBuilder, flow: str) -> str:
 def _add_block(
     builder: GraphBuilder, scope: str, flow: str, sizes: tuple[int, int, int], stride: int
 ) -> str:
-    """Three convolutions, and a way around them that is one itself where the size changes."""
+    """Add three convolutions and a shortcut, which is a convolution where the size changes."""
     side, channels, width = sizes
-    given, wide = flow, (BATCH, side, side, EXPANSION * width)
+    block_input, wide = flow, (BATCH, side, side, EXPANSION * width)
     narrow = (BATCH, side, side, width)
     plan = (((1, 1, channels, width), narrow, stride), ((3, 3, width, width), narrow, 1))
     for number, (kernel, shape, step) in enumerate(plan, 1):
@@ -78,16 +76,18 @@ def _add_block(
     last = (1, 1, width, EXPANSION * width)
     flow = add_convolution(builder, f"{scope}/conv3", flow, last, wide)
     flow = add_norm(builder, f"{scope}/norm3", flow, wide)
-    around = given
+    shortcut = block_input
     if channels != wide[-1]:
         kernel = (1, 1, channels, wide[-1])
-        around = add_convolution(builder, f"{scope}/shortcut/conv", given, kernel, wide, stride)
-        around = add_norm(builder, f"{scope}/shortcut/norm", around, wide)
-    total = builder.add(f"{scope}/add", "AddV2", [flow, around], wide)
+        shortcut = add_convolution(
+            builder, f"{scope}/shortcut/conv", block_input, kernel, wide, stride
+        )
+        shortcut = add_norm(builder, f"{scope}/shortcut/norm", shortcut, wide)
+    total = builder.add(f"{scope}/add", "AddV2", [flow, shortcut], wide)
     return builder.add(f"{scope}/Relu_3", "Relu", [total], wide)
 
 
-# ResNet-50 as Keras would describe it: layers in models, and which of them read from which.
+# --- Keras model ---
 
 Json = dict[str, Any]
 
@@ -95,7 +95,7 @@ Shape = tuple[int | None, ...]
 
 
 class _KerasModel:
-    """A functional model that is put together layer by layer."""
+    """Builds the configuration of a functional model layer by layer."""
 
     def __init__(self, name: str, shape: Shape) -> None:
         self.name = name
@@ -105,10 +105,12 @@ class _KerasModel:
 
     def add(self, kind: str, name: str, sources: list[str], shape: Shape, **config: Any) -> str:
         tensors = [_tensor(source, self.shapes[source]) for source in sources]
-        given = [self.shapes[source] for source in sources]
+        block_input = [self.shapes[source] for source in sources]
         arguments = tensors if len(tensors) == 1 else [tensors]
         layer = self._append(kind, name, config, [{"args": arguments, "kwargs": {}}])
-        layer["build_config"] = {"input_shape": given[0] if len(given) == 1 else given}
+        layer["build_config"] = {
+            "input_shape": block_input[0] if len(block_input) == 1 else block_input
+        }
         self.shapes[name] = shape
         return name
 
@@ -145,7 +147,7 @@ class _KerasModel:
 
 
 def encode_keras_model() -> bytes:
-    """What ``model.to_json()`` would give."""
+    """Return what ``model.to_json()`` returns in Keras."""
     model = _KerasModel("resnet50", (None, SIDE, SIDE, 3))
     flow, side, channels = model.add_model(_make_keras_stem(), "input"), SIDE // 4, 64
     for number, (blocks, width) in enumerate(STAGES, 1):
@@ -171,18 +173,18 @@ def _make_keras_stem() -> _KerasModel:
 
 
 def _add_keras_block(
-    model: _KerasModel, name: str, given: str, side: int, width: int, stride: int
+    model: _KerasModel, name: str, block_input: str, side: int, width: int, stride: int
 ) -> str:
     narrow, wide = (None, side, side, width), (None, side, side, EXPANSION * width)
-    flow = given
+    flow = block_input
     for number, (size, step) in enumerate(((1, stride), (3, 1)), 1):
         flow = _add_keras_convolution(model, f"{name}_conv{number}", flow, narrow, size, step)
         flow = model.add("Activation", f"{name}_relu{number}", [flow], narrow, activation="relu")
     flow = _add_keras_convolution(model, f"{name}_conv3", flow, wide, 1, 1)
-    around = given
-    if model.shapes[given] != wide:
-        around = _add_keras_convolution(model, f"{name}_shortcut", given, wide, 1, stride)
-    flow = model.add("Add", f"{name}_add", [flow, around], wide)
+    shortcut = block_input
+    if model.shapes[block_input] != wide:
+        shortcut = _add_keras_convolution(model, f"{name}_shortcut", block_input, wide, 1, stride)
+    flow = model.add("Add", f"{name}_add", [flow, shortcut], wide)
     return model.add("Activation", f"{name}_out", [flow], wide, activation="relu")
 
 
@@ -201,59 +203,57 @@ def _tensor(layer: str, shape: Shape) -> Json:
     return {"class_name": "__keras_tensor__", "config": config}
 
 
-# How long each operation of a graph took in one step, and what memory, on made-up devices.
+# --- Times and memory ---
 
 _BATCH_SIZE = 32
-
 _FLOPS_PER_US = 12e6
-
 _BYTES_PER_US = 0.6e6
-
 _LAUNCH_US = 3.0
-
 _STARTED_US = 1_700_000_000_000_000
 
 
 def make_run_metadata(graph: Message) -> Message:
-    """The metadata of a run in which operations ran one after the other."""
+    """Return the metadata of a step in which the operations of a graph ran one after another."""
     devices: dict[bytes, list[Message]] = {}
     shapes = {node.name: _get_shape(node) for node in graph.node}
-    at_us = 0.0
+    start_us = 0.0
     for node in graph.node:
         if node.op in (b"Placeholder", b"NoOp", b"VarHandleOp"):
             continue
-        took_us = _estimate_us(node, shapes)
+        duration_us = _estimate_us(node, shapes)
         devices.setdefault(node.device, []).append(
-            _make_node_stats(node, shapes[node.name], at_us, took_us)
+            _make_node_stats(node, shapes[node.name], start_us, duration_us)
         )
-        at_us += took_us
-    listed = [proto.DeviceStepStats(device=it, node_stats=done) for it, done in devices.items()]
-    stats = proto.StepStats(dev_stats=listed)
+        start_us += duration_us
+    device_stats = [
+        proto.DeviceStepStats(device=device, node_stats=nodes) for device, nodes in devices.items()
+    ]
+    stats = proto.StepStats(dev_stats=device_stats)
     return proto.RunMetadata(step_stats=stats.SerializeToString())
 
 
 def _make_node_stats(
-    node: Message, shape: tuple[int, ...], at_us: float, took_us: float
+    node: Message, shape: tuple[int, ...], start_us: float, duration_us: float
 ) -> Message:
     used = proto.AllocatorMemoryUsed(allocator_name=b"GPU_0_bfc", total_bytes=4 * prod(shape))
     return proto.NodeExecStats(
         node_name=node.name,
-        all_start_micros=_STARTED_US + int(at_us),
-        all_end_rel_micros=max(1, round(took_us)),
-        all_end_rel_nanos=round(1000 * took_us),
+        all_start_micros=_STARTED_US + int(start_us),
+        all_end_rel_micros=max(1, round(duration_us)),
+        all_end_rel_nanos=round(1000 * duration_us),
         memory=[used],
     )
 
 
 def _estimate_us(node: Message, shapes: dict[bytes, tuple[int, ...]]) -> float:
-    """Products take as long as they multiply, all others as long as they move numbers."""
+    """Estimate the duration from the FLOPs of a product, or else from the memory traffic."""
     inputs = [shapes[name] for name in node.input if name in shapes]
-    made = shapes[node.name]
+    output = shapes[node.name]
     if node.op in (b"Conv2D", b"MatMul"):
-        multiplied = prod(made) * prod(inputs[1][:-1])
-        return _LAUNCH_US + 2 * multiplied / _FLOPS_PER_US
-    moved = 4 * (prod(made) + sum(map(prod, inputs)))
-    return _LAUNCH_US + moved / _BYTES_PER_US
+        products = prod(output) * prod(inputs[1][:-1])
+        return _LAUNCH_US + 2 * products / _FLOPS_PER_US
+    moved_bytes = 4 * (prod(output) + sum(map(prod, inputs)))
+    return _LAUNCH_US + moved_bytes / _BYTES_PER_US
 
 
 def _get_shape(node: Message) -> tuple[int, ...]:
@@ -264,7 +264,7 @@ def _get_shape(node: Message) -> tuple[int, ...]:
     return ()
 
 
-# A classifier of photographs of which only the model was logged: layers and operations.
+# --- Event file ---
 
 _STEP = 100
 

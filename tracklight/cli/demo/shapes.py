@@ -1,4 +1,4 @@
-"""Things to be turned in space: a knotted tube, and a small landscape as a scanner sees it."""
+"""An autoencoder of 3D shapes, which logs a mesh (a knot) and a point cloud (a landscape)."""
 
 from __future__ import annotations
 
@@ -24,12 +24,11 @@ _LEAVES, _WALL, _ROOF = (
 )
 
 _LAKE_HEIGHT = -0.12
-
 _TREES = 26
 
 
 class Tube(NamedTuple):
-    """A tube around a closed curve: its vertices, where each would go if it were thicker, faces."""
+    """The mesh of a tube around a closed curve; ``outwards`` are the vertex normals."""
 
     vertices: Float64
     outwards: Float64
@@ -37,30 +36,30 @@ class Tube(NamedTuple):
 
 
 class Cloud(NamedTuple):
-    """Points with colours from 0 to 1."""
+    """Points with colors from 0 to 1."""
 
     points: Float64
     colors: Float64
 
 
 def make_knot(rings: int, sides: int) -> Tube:
-    """A tube along a trefoil knot."""
+    """Return a tube along a trefoil knot."""
     turn = np.arange(rings) * 2 * np.pi / rings
-    centre = _trefoil(turn)
+    center = _trefoil(turn)
     along = _unit(_trefoil(turn + 1e-3) - _trefoil(turn - 1e-3))
-    bend = _trefoil(turn + 1e-2) - 2 * centre + _trefoil(turn - 1e-2)
+    bend = _trefoil(turn + 1e-2) - 2 * center + _trefoil(turn - 1e-2)
     first = _unit(np.cross(along, bend))
     second = np.cross(along, first)
-    about = (np.arange(sides) * 2 * np.pi / sides)[:, np.newaxis]
+    angle = (np.arange(sides) * 2 * np.pi / sides)[:, np.newaxis]
     outwards = (
-        np.cos(about) * first[:, np.newaxis] + np.sin(about) * second[:, np.newaxis]
+        np.cos(angle) * first[:, np.newaxis] + np.sin(angle) * second[:, np.newaxis]
     ).reshape(-1, 3)
-    vertices = np.repeat(centre, sides, axis=0) + 0.2 * outwards
+    vertices = np.repeat(center, sides, axis=0) + 0.2 * outwards
     return Tube(vertices, outwards, _connect(rings, sides))
 
 
 def make_landscape(count: int, rng: np.random.Generator) -> Cloud:
-    """Hills around a lake, with trees and a house, seen from above by a scanner."""
+    """Return hills around a lake, with trees and a house, as scanned from above."""
     ground = _scan_ground(int(0.72 * count), rng)
     trees = [_scan_tree(int(0.2 * count) // _TREES, rng) for _ in range(_TREES)]
     house = _scan_house(int(0.08 * count), rng)
@@ -86,7 +85,7 @@ def _unit(vectors: Float64) -> Float64:
 
 
 def _connect(rings: int, sides: int) -> Int64:
-    """Two triangles for each cell of a grid that is closed both ways."""
+    """Return two triangles for each cell of a grid that wraps around in both directions."""
     ring, side = np.meshgrid(np.arange(rings), np.arange(sides), indexing="ij")
     next_ring, next_side = (ring + 1) % rings, (side + 1) % sides
     corners: list[NDArray[np.int64]] = [
@@ -120,20 +119,20 @@ def _scan_ground(count: int, rng: np.random.Generator) -> Cloud:
 
 
 def _scan_tree(count: int, rng: np.random.Generator) -> Cloud:
-    """A cone where the ground is neither water nor rock."""
+    """Return a cone at a random place that is neither water nor rock."""
     while True:
         x, z = rng.uniform(-0.95, 0.95, 2)
         if _LAKE_HEIGHT + 0.03 < _height(x, z) < 0.2:
             break
-    tall = rng.uniform(0.1, 0.2)
+    tree_height = rng.uniform(0.1, 0.2)
     share = np.sqrt(rng.uniform(0, 1, count))
-    around = rng.uniform(0, 2 * np.pi, count)
-    reach = 0.34 * tall * share
+    angle = rng.uniform(0, 2 * np.pi, count)
+    radius = 0.34 * tree_height * share
     points = np.stack(
         [
-            x + reach * np.cos(around),
-            _height(x, z) + tall * (1 - share),
-            z + reach * np.sin(around),
+            x + radius * np.cos(angle),
+            _height(x, z) + tree_height * (1 - share),
+            z + radius * np.sin(angle),
         ],
         axis=1,
     )
@@ -157,23 +156,16 @@ def _scan_house(count: int, rng: np.random.Generator) -> Cloud:
     return Cloud(points, colors * rng.uniform(0.85, 1.0, (count, 1)))
 
 
-# An autoencoder of solid shapes: a knot that it learns to rebuild, and a scanned landscape.
+# --- Event file ---
 
 _RINGS, _SIDES = 128, 20
-
 _CLOUD_POINTS = 8000
-
 _STEPS = 4000
-
 _STEPS_PER_POINT = 40
-
 _STEPS_PER_MESH = 500
-
 _SECONDS_PER_STEP = 0.8
-
-#: three.js settings that readers hand on to what draws for them.
+#: three.js settings for the Mesh dashboard.
 _VIEW = {"camera": {"cls": "PerspectiveCamera", "fov": 40}}
-
 _POINTS = {**_VIEW, "material": {"cls": "PointsMaterial", "size": 0.028}}
 
 
@@ -188,22 +180,24 @@ def write_shapes(run: Path, *, seed: int, now: float) -> None:
             loss = error * np.exp(rng.normal(0, 0.08))
             file.log(wall_time, step, summary.scalar("chamfer_distance", loss))
             if step % _STEPS_PER_MESH == 0:
-                rebuilt = _rebuild_knot(knot, error, rng) + _blur_scan(landscape, error, rng)
-                file.log(wall_time, step, *rebuilt)
+                reconstructed = _reconstruct_knot(knot, error, rng) + _reconstruct_landscape(
+                    landscape, error, rng
+                )
+                file.log(wall_time, step, *reconstructed)
                 codes = rng.normal(0, 1 + 2 * (1 - error), (8, 16)).astype(np.float32)
                 file.log(wall_time, step, summary.tensor("latent/codes", codes))
 
 
-def _rebuild_knot(knot: Tube, error: float, rng: np.random.Generator) -> list[Message]:
-    """A bumpy knot, coloured from blue (right) to red (far off)."""
-    bump = error * rng.normal(0, 0.22, (len(knot.vertices), 1))
-    vertices = (knot.vertices + bump * knot.outwards)[np.newaxis]
-    colors = _color_by_error(abs(bump).reshape(1, -1) / 0.09)
+def _reconstruct_knot(knot: Tube, error: float, rng: np.random.Generator) -> list[Message]:
+    """Return a knot with errors, colored from blue (exact) to red (far off)."""
+    offset = error * rng.normal(0, 0.22, (len(knot.vertices), 1))
+    vertices = (knot.vertices + offset * knot.outwards)[np.newaxis]
+    colors = _color_by_error(abs(offset).reshape(1, -1) / 0.09)
     return summary.mesh("knot", vertices, knot.faces[np.newaxis], colors, config=_VIEW)
 
 
-def _blur_scan(scan: Cloud, error: float, rng: np.random.Generator) -> list[Message]:
-    """A landscape that lies in ever less of a fog."""
+def _reconstruct_landscape(scan: Cloud, error: float, rng: np.random.Generator) -> list[Message]:
+    """Return the landscape with noise that decreases with the error."""
     points = scan.points + error * rng.normal(0, 0.35, scan.points.shape)
     colors = to_bytes(scan.colors)[np.newaxis]
     return summary.mesh("landscape", points[np.newaxis], colors=colors, config=_POINTS)

@@ -1,4 +1,7 @@
-"""A decoder-only transformer as PyTorch would log it: operations inside of their modules."""
+"""Two language models that learn to tell stories: text samples, and the graph of a transformer.
+
+The graph is that of a decoder-only transformer as PyTorch logs it: operations in modules.
+"""
 
 from __future__ import annotations
 
@@ -18,20 +21,21 @@ _VOCABULARY_SIZE, _CONTEXT, _BATCH, _HEAD = 96, 512, 16, 32
 
 
 def build_transformer_graph(*, layers: int, width: int) -> Message:
-    drawing = _TransformerBuilder(width)
-    letters = drawing.add("input/letters", "IO Node", (), (_BATCH, _CONTEXT), dtype=DType.INT64)
-    flow = drawing.embed(letters)
+    """Return the graph of a decoder-only transformer."""
+    builder = _TransformerBuilder(width)
+    letters = builder.add("input/letters", "IO Node", (), (_BATCH, _CONTEXT), dtype=DType.INT64)
+    flow = builder.embed(letters)
     for layer in range(layers):
-        flow = drawing.add_block(f"Storyteller/ModuleList[blocks]/Block[{layer}]", flow)
-    flow = drawing.normalize("Storyteller/LayerNorm[norm]", flow, 33)
+        flow = builder.add_block(f"Storyteller/ModuleList[blocks]/Block[{layer}]", flow)
+    flow = builder.normalize("Storyteller/LayerNorm[norm]", flow, 33)
     sizes = (width, _VOCABULARY_SIZE)
-    logits = drawing.project("Storyteller/Linear[head]", flow, sizes, 34)
-    drawing.add("output/output.1", "IO Node", [logits], (_BATCH, _CONTEXT, _VOCABULARY_SIZE))
-    return drawing.graph()
+    logits = builder.project("Storyteller/Linear[head]", flow, sizes, 34)
+    builder.add("output/output.1", "IO Node", [logits], (_BATCH, _CONTEXT, _VOCABULARY_SIZE))
+    return builder.graph()
 
 
 class _TransformerBuilder(GraphBuilder):
-    """Modules of a transformer of some width; each names its line in the program."""
+    """Adds the modules of a transformer; each operation has a line of its source file."""
 
     def __init__(self, width: int) -> None:
         super().__init__(device="")
@@ -42,8 +46,8 @@ class _TransformerBuilder(GraphBuilder):
         scope = "Storyteller/Embedding[letters]"
         table = self._parameter(f"{scope}/weight", (_VOCABULARY_SIZE, self._width))
         tokens = self._run(f"{scope}/embedding", [table, letters], self._shape, 28)
-        places = self._parameter("Storyteller/positions", (1, _CONTEXT, self._width))
-        return self._run("Storyteller/add", [tokens, places], self._shape, 29)
+        positions = self._parameter("Storyteller/positions", (1, _CONTEXT, self._width))
+        return self._run("Storyteller/add", [tokens, positions], self._shape, 29)
 
     def add_block(self, scope: str, flow: str) -> str:
         flow = self._attend(scope, flow)
@@ -68,23 +72,23 @@ class _TransformerBuilder(GraphBuilder):
 
     def _attend(self, scope: str, flow: str) -> str:
         inside = f"{scope}/Attention[attention]"
-        given = self.normalize(f"{scope}/LayerNorm[norm1]", flow, 15)
+        normalized = self.normalize(f"{scope}/LayerNorm[norm1]", flow, 15)
         heads = (_BATCH, self._width // _HEAD, _CONTEXT, _HEAD)
         parts = []
         for name in ("query", "key", "value"):
             sizes = (self._width, self._width)
-            part = self.project(f"{inside}/Linear[{name}]", given, sizes, 7)
+            part = self.project(f"{inside}/Linear[{name}]", normalized, sizes, 7)
             part = self._run(f"{inside}/view_{name}", [part], _swap(heads), 7, f"size={heads}")
             parts.append(
                 self._run(f"{inside}/transpose_{name}", [part], heads, 7, "dim0=1, dim1=2")
             )
         op = "scaled_dot_product_attention"
-        flowing = self._run(f"{inside}/{op}", parts, heads, 8, "is_causal=True, dropout_p=0.1")
-        flowing = self._run(f"{inside}/transpose", [flowing], _swap(heads), 9, "dim0=1, dim1=2")
-        flowing = self._run(f"{inside}/reshape", [flowing], self._shape, 9)
+        attended = self._run(f"{inside}/{op}", parts, heads, 8, "is_causal=True, dropout_p=0.1")
+        attended = self._run(f"{inside}/transpose", [attended], _swap(heads), 9, "dim0=1, dim1=2")
+        attended = self._run(f"{inside}/reshape", [attended], self._shape, 9)
         sizes = (self._width, self._width)
-        flowing = self.project(f"{inside}/Linear[output]", flowing, sizes, 9)
-        return self._run(f"{scope}/add", [flow, flowing], self._shape, 15)
+        attended = self.project(f"{inside}/Linear[output]", attended, sizes, 9)
+        return self._run(f"{scope}/add", [flow, attended], self._shape, 15)
 
     def _parameter(self, name: str, shape: tuple[int, ...]) -> str:
         return self.add(name, "Parameter", (), shape)
@@ -105,20 +109,14 @@ def _swap(heads: tuple[int, ...]) -> tuple[int, ...]:
     return heads[0], heads[2], heads[1], heads[3]
 
 
-# Two language models that learn to tell stories: samples that come to make sense step by step.
+# --- Runs ---
 
 _STEPS = 6000
-
 _STEPS_PER_POINT = 100
-
 _STEPS_PER_SAMPLE = 300
-
 _SECONDS_PER_STEP = 0.9
-
 _LETTERS = list("etaoinshrdlucmfwypvbgk")
-
 _TEMPERATURES = (0.2, 0.7, 1.0)
-
 _PROMPTS = ("The lighthouse keeper", "Why is the sea salt?", "def area(radius):")
 
 _STORIES = (
@@ -136,9 +134,10 @@ class _LanguageModel:
     name: str
     layers: int
     width: int
-    #: The steps in which it forgets about two thirds of its mistakes.
-    pace: float
-    left: float
+    #: Steps in which the error rate falls by 63 %.
+    time_constant: float
+    #: Error rate at the end.
+    final_error: float
 
     @property
     def parameters(self) -> int:
@@ -164,25 +163,25 @@ def write_storyteller(folder: Path, *, seed: int, now: float) -> None:
 def _log_step(
     file: EventFile, model: _LanguageModel, step: int, wall_time: float, rng: np.random.Generator
 ) -> None:
-    mistakes = model.left + (1 - model.left) * np.exp(-step / model.pace)
-    loss = 1.2 + 3.0 * mistakes + rng.normal(0, 0.03)
+    error_rate = model.final_error + (1 - model.final_error) * np.exp(-step / model.time_constant)
+    loss = 1.2 + 3.0 * error_rate + rng.normal(0, 0.03)
     file.log(wall_time, step, summary.scalar("loss", loss))
     if step % _STEPS_PER_SAMPLE == 0:
         file.log(
             wall_time,
             step,
-            summary.text("samples/story", _format_samples(mistakes, float(loss), rng)),
+            summary.text("samples/story", _format_samples(error_rate, float(loss), rng)),
             summary.text(
                 "samples/temperatures",
-                [_sample_temperatures(mistakes, prompt, rng) for prompt in range(2)],
+                [_sample_temperatures(error_rate, prompt, rng) for prompt in range(2)],
                 description="Rows are prompts, columns temperatures of 0.2, 0.7 and 1.",
             ),
         )
 
 
-def _format_samples(mistakes: float, loss: float, rng: np.random.Generator) -> str:
-    """What the model makes of each prompt, as Markdown."""
-    story, answer, code = (_garble(text, mistakes, rng) for text in _STORIES)
+def _format_samples(error_rate: float, loss: float, rng: np.random.Generator) -> str:
+    """Return the completions of all prompts as Markdown."""
+    story, answer, code = (_garble(text, error_rate, rng) for text in _STORIES)
     return (
         f"### {_PROMPTS[0]}\n\n{story}\n\n"
         f"### {_PROMPTS[1]}\n\n> {answer}\n\n"
@@ -191,25 +190,26 @@ def _format_samples(mistakes: float, loss: float, rng: np.random.Generator) -> s
     )
 
 
-def _sample_temperatures(mistakes: float, prompt: int, rng: np.random.Generator) -> list[str]:
+def _sample_temperatures(error_rate: float, prompt: int, rng: np.random.Generator) -> list[str]:
     first = _STORIES[prompt].partition(".")[0] + "."
     return [
-        _garble(first, min(1.0, mistakes * (0.4 + heat)), rng) + (" `</s>`" if heat < 1 else "")
-        for heat in _TEMPERATURES
+        _garble(first, min(1.0, error_rate * (0.4 + temperature)), rng)
+        + (" `</s>`" if temperature < 1 else "")
+        for temperature in _TEMPERATURES
     ]
 
 
-def _garble(text: str, mistakes: float, rng: np.random.Generator) -> str:
-    """Letters that are wrong with a chance; who makes fewer mistakes gets whole words right."""
+def _garble(text: str, error_rate: float, rng: np.random.Generator) -> str:
+    """Misspell words with a probability of ``error_rate``."""
     words = []
     for word in text.split(" "):
-        wrong = rng.random() < mistakes
-        words.append(_misspell(word, mistakes, rng) if wrong else word)
+        wrong = rng.random() < error_rate
+        words.append(_misspell(word, error_rate, rng) if wrong else word)
     return " ".join(words)
 
 
-def _misspell(word: str, mistakes: float, rng: np.random.Generator) -> str:
-    swapped = rng.random(len(word)) < 0.35 + 0.65 * mistakes
+def _misspell(word: str, error_rate: float, rng: np.random.Generator) -> str:
+    swapped = rng.random(len(word)) < 0.35 + 0.65 * error_rate
     others = rng.choice(_LETTERS, len(word))
     letters = zip(word, swapped, others, strict=True)
     return "".join(o if swap and old.isalpha() else old for old, swap, o in letters)
@@ -239,7 +239,7 @@ $$
 \\left( \\frac{{Q K^\\top}}{{\\sqrt{{d_k}}}} \\right) V, \\qquad d_k = 32
 $$
 
-and what is minimised is the mean of $-\\log p(x_t \\mid x_{{<t}})$ over a batch.
+and the loss is the mean of $-\\log p(x_t \\mid x_{{<t}})$ over a batch.
 
 ## How it is trained
 
@@ -255,5 +255,5 @@ for step, batch in enumerate(loader):
 - [x] dropout 0.1
 - [ ] longer contexts
 
-> It makes things up. **Do not ask it for directions at sea.**
+> It hallucinates. **Do not ask it for directions at sea.**
 """

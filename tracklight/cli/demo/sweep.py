@@ -1,4 +1,8 @@
-"""One trial of the sweep: its hyperparameters and the curves they lead to."""
+"""A sweep of an image classifier: eight trials, each with a training and a validation run.
+
+The first part simulates the curves of a trial, the second the weights of its layers; `write_sweep`
+writes both to event files.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tracklight.cli.demo.details import Gallery, make_pr_curves
+from tracklight.cli.demo.glyphs import Gallery, make_pr_curves
 from tracklight.cli.demo.graph_builder import build_convnet_graph
 from tracklight.cli.demo.writers import EventFile
 from tracklight.formats import hparams, summary
@@ -24,30 +28,25 @@ from tracklight.formats.summary import (
 from tracklight.types import Float64, Int64
 
 STEPS_PER_EPOCH = 200
-
 EPOCHS = 30
-
 STEPS_PER_POINT = 10
-
 _WARMUP_STEPS = 300
-
 _DECAY_EPOCHS = (15, 24)
-
-_STARTING_LOSS = 2.36  # a little above the logarithm of ten classes
+_INITIAL_LOSS = 2.36  # slightly above log(10), the loss of guessing among ten classes
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What a trial was told to do, and what becomes of it."""
+    """Hyperparameters of a trial, and how it develops."""
 
     learning_rate: float
     batch_norm: bool
-    #: Step at which the loss turned into NaN, which ended the trial a little later.
+    #: Step at which the loss becomes NaN; the trial ends soon after.
     diverged_at: int | None = None
-    #: Step at which the program died, and that of the checkpoint from which it was started again.
+    #: Step at which the program crashes, and step of the checkpoint from which it is resumed.
     crashed_at: int | None = None
     resumed_from: int | None = None
-    #: Whether pictures, histograms and curves are logged beside the scalars.
+    #: Whether to log images, histograms and PR curves as well.
     detailed: bool = False
 
     @property
@@ -62,7 +61,7 @@ class Trial:
 
 
 class TrainingCurves(NamedTuple):
-    """What the training loop logs, a row each `STEPS_PER_POINT` steps."""
+    """Training scalars, one row per `STEPS_PER_POINT` steps."""
 
     step: Int64
     learning_rate: Float64
@@ -72,7 +71,7 @@ class TrainingCurves(NamedTuple):
 
 
 class ValidationCurves(NamedTuple):
-    """What is found on the validation set after each epoch."""
+    """Validation scalars, one row per epoch."""
 
     step: Int64
     loss: Float64
@@ -82,7 +81,7 @@ class ValidationCurves(NamedTuple):
 
 
 def simulate_training(trial: Trial, rng: np.random.Generator) -> TrainingCurves:
-    """A noisy loss that falls as far as the learning rate allows, so it drops when that decays."""
+    """Simulate a noisy loss that drops whenever the learning rate decays."""
     step = np.arange(0, trial.steps, STEPS_PER_POINT)
     rate = _schedule(trial, step)
     loss = _descend(trial, rate)
@@ -98,7 +97,7 @@ def simulate_training(trial: Trial, rng: np.random.Generator) -> TrainingCurves:
 def simulate_validation(
     trial: Trial, training: TrainingCurves, rng: np.random.Generator
 ) -> ValidationCurves:
-    """Close to training at first; the gap grows, more so without batch norm."""
+    """Simulate validation with a growing generalization gap, larger without batch norm."""
     last = np.arange(1, trial.steps // STEPS_PER_EPOCH + 1) * STEPS_PER_EPOCH
     points = STEPS_PER_EPOCH // STEPS_PER_POINT
     mean = training.loss[: len(last) * points].reshape(-1, points)[:, -points // 2 :].mean(1)
@@ -116,14 +115,14 @@ def _schedule(trial: Trial, step: Int64) -> Float64:
 
 
 def _descend(trial: Trial, rate: Float64) -> Float64:
-    """Walk towards the floor that a rate allows; a larger rate walks faster to a higher floor."""
-    help_of_norm = 1.0 if trial.batch_norm else 1.7
-    floor = 0.11 * help_of_norm + 1.1 * help_of_norm * rate**0.7
-    pull = np.minimum(0.3, 0.14 * rate**0.5 / help_of_norm + 0.002)
+    """Approach the loss that a learning rate can reach; a high rate is faster but ends higher."""
+    penalty = 1.0 if trial.batch_norm else 1.7
+    floor = 0.11 * penalty + 1.1 * penalty * rate**0.7
+    pull = np.minimum(0.3, 0.14 * rate**0.5 / penalty + 0.002)
     loss = np.empty(len(rate))
-    current = _STARTING_LOSS
+    current = _INITIAL_LOSS
     for i in range(len(rate)):
-        current += pull[i] * (min(floor[i], _STARTING_LOSS) - current)
+        current += pull[i] * (min(floor[i], _INITIAL_LOSS) - current)
         loss[i] = current
     return loss
 
@@ -134,33 +133,30 @@ def _explode(loss: Float64, step: Int64, diverged_at: int) -> Float64:
 
 
 def _to_accuracy(loss: Float64, rng: np.random.Generator) -> Float64:
-    # Who gives NaN for every class always says the first one, and is right one time in ten.
+    # With a NaN loss the classifier always predicts the first class: an accuracy of 0.1.
     skill = np.nan_to_num(np.exp(-0.7 * loss**1.6))
     return np.asarray(np.clip(0.1 + 0.9 * skill + rng.normal(0, 0.008, len(loss)), 0, 1))
 
 
 def _smooth_noise(count: int, rng: np.random.Generator) -> Float64:
-    """Noise that remembers: what one batch does to the weights is felt for a while."""
+    """Return autocorrelated noise."""
     kernel = np.exp(-np.arange(40) / 12)
     raw = rng.normal(0, 1, count + len(kernel) - 1)
     return np.convolve(raw, kernel / np.sqrt(np.square(kernel).sum()), "valid")
 
 
-# Histograms of a network's layers: weights that leave the box they were drawn from, gradients.
+# --- Histograms of weights and gradients ---
 
-#: Steps between two sets of histograms.
+#: Steps between histograms.
 STEPS_PER_HISTOGRAM = 100
-
-#: How many weights a layer has, and how many inputs each of its units.
+#: Number of weights of a layer, and number of inputs per unit.
 _LAYERS = {"conv1": (864, 27), "conv2": (4608, 288), "dense": (8000, 512)}
-
 _GROWTH = {"conv1": 2.4, "conv2": 0.9, "dense": 1.5}
-
-_WEIGHTS_DESCRIPTION = "What the layer starts with is even; what it learns has long tails."
+_WEIGHTS_DESCRIPTION = "Uniform at initialization, with long tails after training."
 
 
 class LayerWeights:
-    """The weights of one trial at any step; the same ones whenever it is started again."""
+    """The weights of one trial at any step, reproducible after a restart."""
 
     def __init__(self, trial: Trial, seed: tuple[int, ...]) -> None:
         rng = np.random.default_rng([*seed, 77])
@@ -169,59 +165,63 @@ class LayerWeights:
         self._start: dict[str, Float64] = {}
         self._learned: dict[str, Float64] = {}
         for name, (count, inputs) in _LAYERS.items():
-            reach = 1 / math.sqrt(inputs)
-            self._start[name] = rng.uniform(-reach, reach, count)
-            self._learned[name] = reach * rng.standard_t(9, count) - 0.15 * reach
+            bound = 1 / math.sqrt(inputs)
+            self._start[name] = rng.uniform(-bound, bound, count)
+            self._learned[name] = bound * rng.standard_t(9, count) - 0.15 * bound
         self._bias = rng.normal(0, 0.5, 10)
         self._scale = rng.normal(0, 0.35, 64)
 
     def make_histograms(self, step: int, gradient_norm: float) -> list[Message]:
-        """Histograms of all layers after a step."""
-        grown = self._grow(step)
+        """Return histograms of all layers after a step."""
+        progress = self._get_progress(step)
         values = [
             summary.histogram(
-                f"{name}/weights", self._weights(name, grown), description=_WEIGHTS_DESCRIPTION
+                f"{name}/weights", self._weights(name, progress), description=_WEIGHTS_DESCRIPTION
             )
             for name in _LAYERS
         ]
         values.append(
-            summary.histogram("dense/bias", self._nan_if_diverged(grown * self._bias, grown))
+            summary.histogram("dense/bias", self._nan_if_diverged(progress * self._bias, progress))
         )
         values.append(
-            summary.histogram("norm/scale", self._nan_if_diverged(1 + grown * self._scale, grown))
+            summary.histogram(
+                "norm/scale", self._nan_if_diverged(1 + progress * self._scale, progress)
+            )
         )
         spread = gradient_norm * math.exp(-1.5 * min(1.0, step / 6000))
         for name in ("conv1", "dense"):
             width = spread / _LAYERS[name][1] / (3 if name == "dense" else 1)
             numbers = width * self._rng.standard_t(4, _LAYERS[name][0])
             values.append(
-                summary.histogram(f"{name}/gradients", self._nan_if_diverged(numbers, grown))
+                summary.histogram(f"{name}/gradients", self._nan_if_diverged(numbers, progress))
             )
-        sums = self._rng.normal(0.1 + 0.4 * min(grown, 3), 0.8 + 0.7 * min(grown, 3), 5000)
+        sums = self._rng.normal(0.1 + 0.4 * min(progress, 3), 0.8 + 0.7 * min(progress, 3), 5000)
         active = sums / (1 + np.exp(-sums))
-        values.append(summary.histogram("conv2/activations", self._nan_if_diverged(active, grown)))
+        values.append(
+            summary.histogram("conv2/activations", self._nan_if_diverged(active, progress))
+        )
         return values
 
-    def _grow(self, step: int) -> float:
-        """How much was learned: much at first, then ever less; NaN once the trial has diverged."""
+    def _get_progress(self, step: int) -> float:
+        """Return the learning progress, which saturates; NaN once the trial has diverged."""
         diverged_at = self._trial.diverged_at
-        haste = 1 + 0.45 * math.log10(self._trial.learning_rate / 0.01)
-        grown = haste * (1 - math.exp(-step / 1500))
+        speed = 1 + 0.45 * math.log10(self._trial.learning_rate / 0.01)
+        progress = speed * (1 - math.exp(-step / 1500))
         if diverged_at is None:
-            return grown
+            return progress
         left = (step - diverged_at + 500) / 500
-        return math.nan if step >= diverged_at else grown * math.exp(2.2 * max(0.0, left) ** 2)
+        return math.nan if step >= diverged_at else progress * math.exp(2.2 * max(0.0, left) ** 2)
 
-    def _weights(self, name: str, grown: float) -> Float64:
-        kept = math.exp(-0.4 * grown) if grown < 10 else 0.0
-        weights = kept * self._start[name] + _GROWTH[name] * grown * self._learned[name]
-        return self._nan_if_diverged(weights, grown)
+    def _weights(self, name: str, progress: float) -> Float64:
+        kept = math.exp(-0.4 * progress) if progress < 10 else 0.0
+        weights = kept * self._start[name] + _GROWTH[name] * progress * self._learned[name]
+        return self._nan_if_diverged(weights, progress)
 
-    def _nan_if_diverged(self, numbers: Float64, grown: float) -> Float64:
-        return np.full(len(numbers), np.nan) if math.isnan(grown) else numbers
+    def _nan_if_diverged(self, numbers: Float64, progress: float) -> Float64:
+        return np.full(len(numbers), np.nan) if math.isnan(progress) else numbers
 
 
-# A sweep of an image classifier: eight trials, each with a run for training and for validation.
+# --- Event files ---
 
 TRIALS = (
     Trial(0.3, False, diverged_at=1400),
@@ -235,25 +235,21 @@ TRIALS = (
 )
 
 _SECONDS_PER_STEP = 0.4
-
 _SECONDS_PER_TRIAL = 50 * 60
-
 _SECONDS_OF_SETUP = 25
-
 _SECONDS_TO_RESTART = 7 * 60
-
-_EPOCHS_PER_SHOW = 3
+_EPOCHS_PER_GALLERY = 3
 
 _OVERVIEW = """\
 # Shapes, ten classes
 
-A small convolutional network on 32 x 32 pictures of ten shapes.
+A small convolutional network on 32 x 32 images of ten shapes.
 
 | | |
 |---|---|
 | varied | learning rate, batch norm |
 | fixed | 30 epochs of 200 steps, momentum 0.9, rate / 10 after epochs 15 and 24 |
-| wanted | **best validation accuracy** |
+| objective | **best validation accuracy** |
 
 - `lr=0.3` without batch norm *diverges*; see its gradients before step 1400.
 - `lr=0.03,bn` ran out of memory at step 3720 and was resumed from step 3000.
@@ -262,7 +258,7 @@ A small convolutional network on 32 x 32 pictures of ten shapes.
 
 @dataclass(frozen=True, slots=True)
 class _Session:
-    """One start of the program: the steps that it wrote, and when."""
+    """One start of the program: the range of steps that it wrote, and when it started."""
 
     started: float
     first: int
@@ -340,7 +336,7 @@ def _plan_sessions(trial: Trial, started: float) -> list[_Session]:
 
 
 def _write_settings(run: Path, trial: Trial, sessions: list[_Session]) -> None:
-    """The run above training and validation: hyperparameters, notes, and how it ended."""
+    """Write the run above training and validation: hyperparameters, notes and final status."""
     settings: dict[str, HParamValue] = {
         "learning_rate": trial.learning_rate,
         "batch_norm": trial.batch_norm,
@@ -364,7 +360,7 @@ def _make_notes(trial: Trial) -> dict[int, str]:
         notes[trial.diverged_at] = "The loss is `nan`. Stopped; try *batch norm* or a lower rate."
     if trial.crashed_at is not None:
         notes[trial.crashed_at] = (
-            "Died:\n\n```\nRuntimeError: out of memory (tried to allocate 1.50 GiB)\n```\n\n"
+            "Crashed:\n\n```\nRuntimeError: out of memory (tried to allocate 1.50 GiB)\n```\n\n"
             f"Resumed from the checkpoint of step {trial.resumed_from}."
         )
     return notes
@@ -414,7 +410,7 @@ def _write_validation(
             accuracy = float(evaluations.accuracy[row])
             wall_time = session.get_wall_time(step) + 5
             file.log(wall_time, step, *_list_scalars(evaluations, row))
-            if trial.detailed and row % _EPOCHS_PER_SHOW == 0:
+            if trial.detailed and row % _EPOCHS_PER_GALLERY == 0:
                 file.log(wall_time + 1, step, *gallery.make_summaries(accuracy, step / trial.steps))
                 file.log(wall_time + 2, step, *make_pr_curves(accuracy, rng))
 

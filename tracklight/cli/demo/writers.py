@@ -1,4 +1,4 @@
-"""An event file that is written from start to end."""
+"""Write event files, and profiler captures in TensorFlow's XSpace format."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tracklight.formats.wire_format import FIXED64, LENGTH_DELIMITED, VARINT, en
 
 
 class EventFile:
-    """One event file of a run, named as other writers name theirs: by the time it was opened."""
+    """An event file of a run with arbitrary wall times."""
 
     def __init__(self, run: Path, started: float) -> None:
         run.mkdir(parents=True, exist_ok=True)
@@ -42,7 +42,7 @@ class EventFile:
         self._stream.close()
 
     def log(self, wall_time: float, step: int, *values: Message) -> None:
-        """Log values; a later one of a tag keeps metadata only if that says something else."""
+        """Write values in one event; unchanged metadata is written only once per tag."""
         for value in values:
             metadata = value.metadata.SerializeToString()
             if self._metadata.get(value.tag) == metadata:
@@ -54,26 +54,24 @@ class EventFile:
         self._write(encode_graph(wall_time, 0, graph))
 
     def log_run_metadata(self, wall_time: float, step: int, tag: str, metadata: Message) -> None:
-        """Say what the operations of the run's graph took in one step."""
+        """Write times and memory of the operations of the run's graph in one step."""
         self._write(encode_run_metadata(wall_time, step, tag, metadata))
 
     def log_restart(self, wall_time: float, step: int) -> None:
-        """Say that training goes on at ``step``, so what was logged from there on is void."""
+        """Write that training restarts at ``step``, which overwrites later values."""
         self._write(encode_session_status(wall_time, step, SessionStatus.START))
 
     def _write(self, event: bytes) -> None:
         self._stream.write(encode_record(event))
 
 
-# Writes captures as TensorFlow's profiler does: hosts and devices, with events on their lines.
+# --- XSpace: planes (hosts and devices) hold lines (threads and streams), which hold events. ---
 
 StatValue = int | float | str | bytes
 
 _PS_PER_US = 1_000_000
-
 _UINT64 = (1 << 64) - 1
-
-#: Which field of a stat a value is in; texts stand in the table of names, as they come again.
+#: Fields of XStat by type of value. Strings are references to the table of stat names.
 _DOUBLE, _INT64, _BYTES, _REFERENCE = 2, 4, 6, 7
 
 
@@ -85,34 +83,35 @@ class _Event(NamedTuple):
 
 
 class Line:
-    """A thread of a host, or a stream of a device."""
+    """A thread of a host or a stream of a device."""
 
     def __init__(self, plane: Plane, number: int, name: str) -> None:
-        self.number, self.name, self.begins_ns = number, name, 0
+        self.number, self.name, self.timestamp_ns = number, name, 0
         self._plane = plane
         self._events: list[_Event] = []
 
-    def add(self, event: str, start_us: float, took_us: float, /, **told: StatValue) -> None:
-        """Add an event, wherever in time; what is ``told`` of it goes by TensorFlow's names."""
-        start, took = round(start_us * _PS_PER_US), round(took_us * _PS_PER_US)
-        stats = b"".join(_encode_bytes_field(4, stat) for stat in self._plane.encode_stats(told))
-        self._events.append(_Event(start, took, self._plane.get_event_id(event), stats))
+    def add(self, event: str, start_us: float, duration_us: float, /, **stats: StatValue) -> None:
+        """Add an event, in any order; ``stats`` have the names that TensorFlow uses."""
+        start_ps, duration_ps = round(start_us * _PS_PER_US), round(duration_us * _PS_PER_US)
+        encoded = b"".join(_encode_bytes_field(4, stat) for stat in self._plane.encode_stats(stats))
+        event_id = self._plane.get_event_id(event)
+        self._events.append(_Event(start_ps, duration_ps, event_id, encoded))
 
     def encode(self) -> bytes:
         events = sorted(self._events, key=lambda event: (event.start_ps, -event.duration_ps))
         head = (
             _encode_int_field(1, self.number)
             + _encode_bytes_field(2, self.name.encode())
-            + _encode_int_field(3, self.begins_ns)
+            + _encode_int_field(3, self.timestamp_ns)
         )
         return head + b"".join(_encode_bytes_field(4, _encode_xevent(event)) for event in events)
 
 
 class Plane:
-    """A host, a device, or what is known of the capture."""
+    """A host, a device, or the metadata of the capture."""
 
-    def __init__(self, name: str, /, **told: StatValue) -> None:
-        self.name, self._stats = name, told
+    def __init__(self, name: str, /, **stats: StatValue) -> None:
+        self.name, self._stats = name, stats
         self._lines: list[Line] = []
         self._event_names: dict[str, int] = {}
         self._stat_names: dict[str, int] = {}
@@ -124,8 +123,8 @@ class Plane:
     def get_event_id(self, name: str) -> int:
         return self._event_names.setdefault(name, len(self._event_names) + 1)
 
-    def encode_stats(self, told: dict[str, StatValue]) -> Iterator[bytes]:
-        for key, value in told.items():
+    def encode_stats(self, stats: dict[str, StatValue]) -> Iterator[bytes]:
+        for key, value in stats.items():
             yield _encode_int_field(1, self._get_stat_id(key)) + self._encode_value(value)
 
     def encode(self, number: int) -> bytes:
@@ -140,8 +139,8 @@ class Plane:
                     2, _encode_int_field(1, key) + _encode_bytes_field(2, name.encode())
                 ),
             )
-            for table, known in tables
-            for name, key in known.items()
+            for table, ids in tables
+            for name, key in ids.items()
         )
         return (
             _encode_int_field(1, number)
@@ -165,6 +164,7 @@ class Plane:
 
 
 def encode_space(planes: list[Plane], host: str) -> bytes:
+    """Encode the planes of a host as an ``.xplane.pb`` file."""
     parts = [_encode_bytes_field(1, plane.encode(number)) for number, plane in enumerate(planes)]
     return b"".join([*parts, _encode_bytes_field(4, host.encode())])
 

@@ -82,7 +82,7 @@ class Graphs(Dashboard):
 
     def routes(self) -> Sequence[Route]:
         return [
-            Route("graphs", Empty, self.graphs, "GET"),
+            Route("list", Empty, self.graphs, "GET"),
             Route("about", GraphRequest, self.about, "GET", immutable=has_fingerprint),
             Route("group", GroupRequest, self.group, "GET", immutable=has_fingerprint),
             Route("groups", GroupsRequest, self.groups),
@@ -342,7 +342,7 @@ def iter_static_export(
         row.steps, row.profiles = row.steps[-1:], []
         exported.append(row)
     if exported:
-        yield "graphs", GraphsResponse(context.cursor(), exported)
+        yield "list", GraphsResponse(context.cursor(), exported)
 
 
 def _export_graph(graph_index: GraphIndex, row: GraphRow) -> StaticGraph:

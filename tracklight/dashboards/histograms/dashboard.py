@@ -88,7 +88,7 @@ class Histograms(Dashboard):
         return [
             Route("query", HistogramsRequest, self.query),
             Route("steps", StepsRequest, self.steps),
-            Route("exact", ValueRequest, self.exact, "GET", immutable=has_fingerprint),
+            Route("buckets", ValueRequest, self.exact, "GET", immutable=has_fingerprint),
             Route("table", BucketTableRequest, self.table),
             Route("table", BucketTableRequest, self.table, "GET"),
         ]
@@ -418,7 +418,7 @@ def iter_static_export(
     """Yield some histograms of every series as logged, and for each tag a chart of them."""
 
     def export_histogram(request: ValueRequest) -> list[tuple[str, object]]:
-        return [(value_path("exact", request), read_buckets(request))]
+        return [(value_path("buckets", request), read_buckets(request))]
 
     for path, response in export_values(context, plugins, runs, export_histogram):
         yield path, response

@@ -1,4 +1,10 @@
-"""The Images dashboard: pictures and videos of every step."""
+"""The Images dashboard: the images and videos of every step.
+
+`schemas` declares requests and responses. `header` detects the format of a logged file and reads
+its header, `raster` decodes and encodes pixels, and `rendering` builds the responses, downloads and
+the static export from both. The package may import `tracklight.plugin`, `tracklight.analysis` and
+what is below them. Start reading at `Images.routes`.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +18,12 @@ from tracklight.analysis.media.values import (
     has_fingerprint,
     list_steps,
 )
-from tracklight.dashboards.images.export import export_value, make_archive, make_file
-from tracklight.dashboards.images.rendering import ImageRenderer
+from tracklight.dashboards.images.rendering import (
+    ImageRenderer,
+    export_value,
+    make_archive,
+    make_file,
+)
 from tracklight.dashboards.images.schemas import (
     ArchiveRequest,
     ImageInfoResponse,
@@ -27,7 +37,7 @@ from tracklight.plugin import Blob, Context, Dashboard, Route, Stream
 
 
 class Images(Dashboard):
-    """Answers with pictures out of the log, each read when it is looked at."""
+    """Routes of the dashboard. Images are read from the log on request."""
 
     name = "images"
     title = "Images"
@@ -52,39 +62,39 @@ class Images(Dashboard):
 
     def export_static(self, runs: Sequence[str]) -> Iterator[tuple[str, object]]:
         return export_values(
-            self.context, self.plugins, runs, lambda ask: export_value(self._renderer, ask)
+            self.context, self.plugins, runs, lambda request: export_value(self._renderer, request)
         )
 
-    def steps(self, ask: StepsRequest) -> StepsResponse:
-        """When the pictures of some tags were logged, run by run."""
-        return list_steps(self.context, ask)
+    def steps(self, request: StepsRequest) -> StepsResponse:
+        """Return the steps at which images of some tags were logged, for each run."""
+        return list_steps(self.context, request)
 
-    def about(self, ask: ValueRequest) -> ImageInfoResponse:
-        """What the pictures of a value are, and what keeps those from being shown that cannot."""
-        return self._renderer.describe(ask)
+    def about(self, request: ValueRequest) -> ImageInfoResponse:
+        """Describe the images of a value, and why some cannot be shown."""
+        return self._renderer.describe(request)
 
-    def picture(self, ask: ImageRequest) -> Blob:
-        """A picture or video as it was logged; as a PNG file if browsers do not know its kind."""
-        return self._renderer.render_original(ask)
+    def picture(self, request: ImageRequest) -> Blob:
+        """Return an image or video as logged, or as PNG if browsers cannot show its format."""
+        return self._renderer.render_original(request)
 
-    def thumbnail(self, ask: ThumbnailRequest) -> Blob:
-        """A picture that fits into a square; one that does already is given as it was logged."""
-        return self._renderer.render_thumbnail(ask)
+    def thumbnail(self, request: ThumbnailRequest) -> Blob:
+        """Return an image that fits into a square; small images are returned as logged."""
+        return self._renderer.render_thumbnail(request)
 
-    def tile(self, ask: TileRequest) -> Blob:
-        """A square of 512 pixels of a picture, as large as it is or halved some times."""
-        return self._renderer.render_tile(ask)
+    def tile(self, request: TileRequest) -> Blob:
+        """Return a tile of 512 x 512 pixels of an image, at full size or halved several times."""
+        return self._renderer.render_tile(request)
 
-    def pixels(self, ask: PixelsRequest) -> PixelsResponse:
-        """The exact numbers of a few pixels."""
-        return self._renderer.read_pixels(ask)
+    def pixels(self, request: PixelsRequest) -> PixelsResponse:
+        """Return the exact values of a few pixels."""
+        return self._renderer.read_pixels(request)
 
-    def file(self, ask: ImageRequest) -> Blob:
-        """A picture as it was logged, to be saved, also if it cannot be shown."""
-        data = self._renderer.read_image(ask)
-        step = int(self.context.log.locate(ask.run, ask.tag).step[ask.index])
-        return make_file(ask, step, data, len(self._renderer.read_images(ask)))
+    def file(self, request: ImageRequest) -> Blob:
+        """Return a logged file as a download, even if it cannot be shown."""
+        data = self._renderer.read_image(request)
+        step = int(self.context.log.locate(request.run, request.tag).step[request.index])
+        return make_file(request, step, data, len(self._renderer.read_images(request)))
 
-    def archive(self, ask: ArchiveRequest) -> Stream:
-        """All pictures of a tag, or those of some runs and steps, as a zip archive."""
-        return make_archive(self.context, ask, self._renderer.read_images)
+    def archive(self, request: ArchiveRequest) -> Stream:
+        """Return the images of a tag, optionally of some runs and steps, as a zip archive."""
+        return make_archive(self.context, request, self._renderer.read_images)

@@ -1,4 +1,4 @@
-"""Which kind of file a picture is, told by its bytes, and what can be done with it."""
+"""Detect the format of a logged image or video and read its header, without decoding pixels."""
 
 from __future__ import annotations
 
@@ -15,20 +15,25 @@ from tracklight.formats.media import sniff_media_type
 if TYPE_CHECKING:
     from PIL.ImageFile import ImageFile
 
-#: As far as this the root of an SVG file is looked for.
-_HEAD_BYTES = 4096
-
+#: The root element of an SVG file is expected within this prefix.
+_SVG_PREFIX_BYTES = 4096
 _TIFF_STARTS = (b"II*\0", b"MM\0*")
 
 
 @dataclass(frozen=True, slots=True)
 class ImageFormat:
-    """``reader`` is the class of Pillow's that opens such files; none for videos and drawings."""
+    """A file format of images or videos.
+
+    Attributes:
+        name: Name for messages and the page.
+        suffix: File suffix for downloads.
+        media_type: Media type if browsers can show the file as it is, else empty.
+        pillow_class: Module and class of Pillow that opens such files; None for videos and SVG.
+    """
 
     name: str
     suffix: str
     media_type: str = ""
-    """What browsers know it by if they show it as it is; else it has to become a PNG file."""
     pillow_class: tuple[str, str] | None = None
 
     @property
@@ -37,9 +42,7 @@ class ImageFormat:
 
 
 UNKNOWN = ImageFormat("unknown", "bin")
-
 SVG = ImageFormat("SVG", "svg")
-
 _TIFF = ImageFormat("TIFF", "tiff", pillow_class=("TiffImagePlugin", "TiffImageFile"))
 
 _BY_MEDIA_TYPE = {
@@ -55,13 +58,13 @@ _BY_MEDIA_TYPE = {
 
 
 def detect_format(data: bytes) -> ImageFormat:
-    """`UNKNOWN` for what is no picture."""
+    """Return the format of a file by its first bytes; `UNKNOWN` if it is not an image or video."""
     known = _BY_MEDIA_TYPE.get(sniff_media_type(data))
     if known is not None:
         return known
     if data.startswith(_TIFF_STARTS):
         return _TIFF
-    return SVG if _is_svg(data[:_HEAD_BYTES]) else UNKNOWN
+    return SVG if _is_svg(data[:_SVG_PREFIX_BYTES]) else UNKNOWN
 
 
 def _is_svg(head: bytes) -> bool:
@@ -69,89 +72,167 @@ def _is_svg(head: bytes) -> bool:
     return text.startswith(b"<") and b"<svg" in text.lower()
 
 
-# Size and length of an MP4 video, from its boxes.
+# --- Header ---
 
-#: Boxes beside each other that are looked at; a video has a few.
-_MAX_BOXES = 1000
+#: Larger images are not decoded, because they could exhaust the memory.
+MAX_PIXELS = 200_000_000
+_EXIF_ORIENTATION = 0x0112
+#: Bits per channel of those Pillow modes that do not have 8.
+_BITS = {"1": 1, "I": 32, "F": 32, "I;16": 16, "I;16B": 16, "I;16L": 16}
+#: Modes of 16-bit PNG files by color type; Pillow has no mode for most of them.
+_DEEP_MODES = {0: "I;16", 2: "RGB;16", 4: "LA;16", 6: "RGBA;16"}
+_CHANNELS = {"RGB": 3, "YCbCr": 3, "LAB": 3, "HSV": 3, "RGBA": 4, "RGBX": 4, "CMYK": 4, "LA": 2}
 
 
-class VideoInfo(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ImageHeader:
+    """The header of an image or video file.
+
+    Attributes:
+        format: The file format.
+        width, height: Size as stored in the file, before it is rotated.
+        mode: A mode of Pillow, or ``RGB;16``, ``LA;16``, ``RGBA;16``; empty for videos.
+        frames: Number of frames; 0 for videos.
+        duration_ms: Duration of one loop of an animation, or of a video.
+        orientation: EXIF orientation, from 1 (upright) to 8.
+    """
+
+    format: ImageFormat
     width: int
     height: int
+    mode: str
+    frames: int
     duration_ms: int
+    orientation: int
+
+    @property
+    def bits(self) -> int:
+        """Bits per channel; 0 for videos."""
+        if not self.mode:
+            return 0
+        return 16 if self.mode.endswith(";16") else _BITS.get(self.mode, 8)
+
+    @property
+    def channels(self) -> int:
+        """Number of channels in the file; a palette counts as one. 0 for videos."""
+        if not self.mode:
+            return 0
+        return _CHANNELS.get(self.mode.removesuffix(";16"), 1)
+
+    @property
+    def pixels(self) -> int:
+        return self.width * self.height
+
+    @property
+    def display_size(self) -> tuple[int, int]:
+        is_transposed = self.orientation >= 5
+        return (self.height, self.width) if is_transposed else (self.width, self.height)
 
 
-def parse_mp4(data: bytes) -> VideoInfo | None:
-    """None where the boxes do not say."""
-    moov = _find_box(data, 0, len(data), b"moov")
-    if moov is None:
+def read_header(data: bytes) -> ImageHeader:
+    """Read the header of an image or video.
+
+    Raises:
+        FormatError: The file is corrupt, too large, or of a format that cannot be shown.
+    """
+    image_format = detect_format(data)
+    if image_format.is_video:
+        video = parse_mp4(data) if image_format.name == "MP4" else None
+        width, height, duration_ms = video or (0, 0, 0)
+        return ImageHeader(image_format, width, height, "", 0, duration_ms, 1)
+    _check_displayable(image_format, data)
+    with open_image(image_format, data) as file:
+        width, height = file.size
+        orientation = _read_orientation(image_format, file)
+        mode = _find_deep_mode(image_format, data) or file.mode
+    if width * height > MAX_PIXELS:
+        raise FormatError(
+            f"this image has {width:,} x {height:,} pixels; images with more than {MAX_PIXELS:,} "
+            "are not decoded"
+        )
+    return ImageHeader(
+        image_format, width, height, mode, *parse_animation(image_format, data), orientation
+    )
+
+
+def open_image(image_format: ImageFormat, data: bytes) -> ImageFile:
+    """Open an image with Pillow, which reads the header and decodes pixels on demand."""
+    if image_format.pillow_class is None:
+        raise FormatError(f"files of format {image_format.name} cannot be decoded")
+    module, name = image_format.pillow_class
+    try:
+        # Not `PIL.Image.open`: it tries every format, and some of its plugins start programs.
+        opened: ImageFile = getattr(import_module(f"PIL.{module}"), name)(io.BytesIO(data))
+        return opened
+    except Exception as error:  # Pillow may raise anything on corrupt files
+        raise make_decode_error(image_format, error) from error
+
+
+def make_decode_error(image_format: ImageFormat, error: Exception) -> FormatError:
+    reason = str(error).strip(" .") or type(error).__name__
+    return FormatError(f"this {image_format.name} file cannot be decoded: {reason:.150}")
+
+
+def _check_displayable(image_format: ImageFormat, data: bytes) -> None:
+    if not data:
+        raise FormatError("this image is empty (0 bytes)")
+    if image_format is SVG:
+        raise FormatError(
+            "SVG images may contain scripts and are not shown; download the file to view it"
+        )
+    if image_format is UNKNOWN:
+        raise FormatError(
+            f"unknown image format: {len(data):,} bytes that start with {data[:8].hex(' ')}"
+        )
+    if _is_truncated(image_format, data):
+        raise FormatError(f"this {image_format.name} file is truncated after {len(data):,} bytes")
+
+
+def _is_truncated(image_format: ImageFormat, data: bytes) -> bool:
+    """Return whether the end of the file is missing, if that can be checked quickly."""
+    if image_format.name == "PNG":
+        return data.rfind(b"IEND") < 0
+    if image_format.name == "JPEG":
+        return data.rfind(b"\xff\xd9") < 0
+    if image_format.name == "GIF":
+        return not data.rstrip(b"\0").endswith(b";")
+    if image_format.name == "WebP":
+        return int.from_bytes(data[4:8], "little") + 8 > len(data)
+    return False
+
+
+def _read_orientation(image_format: ImageFormat, file: ImageFile) -> int:
+    """Return the EXIF orientation of a JPEG file; browsers ignore it in other formats."""
+    if image_format.name != "JPEG":
+        return 1
+    try:
+        orientation = file.getexif().get(_EXIF_ORIENTATION, 1)
+    except Exception:  # corrupt EXIF data; the image may still be readable
+        return 1
+    is_valid = isinstance(orientation, int) and 1 <= orientation <= 8
+    return orientation if is_valid else 1
+
+
+def _find_deep_mode(image_format: ImageFormat, data: bytes) -> str | None:
+    if image_format.name != "PNG" or len(data) < 26 or data[24] != 16:
         return None
-    head = _find_box(data, *moov, b"mvhd")
-    duration_ms = _parse_video_duration(data, *head) if head else 0
-    for kind, start, stop in _iter_boxes(data, *moov):
-        track = _find_box(data, start, stop, b"tkhd") if kind == b"trak" else None
-        # A track of sound has no size.
-        if track and (size := _parse_video_size(data, *track)) != (0, 0):
-            return VideoInfo(*size, duration_ms)
-    return None
+    return _DEEP_MODES.get(data[25])
 
 
-def _parse_video_duration(data: bytes, start: int, stop: int) -> int:
-    """The first byte says whether times have 32 or 64 bits."""
-    form = struct.Struct(">12xII" if data[start : start + 1] == b"\0" else ">20xIQ")
-    if start + form.size > stop:
-        return 0
-    scale, duration = form.unpack_from(data, start)
-    return round(1000 * duration / scale) if scale else 0
-
-
-def _parse_video_size(data: bytes, start: int, stop: int) -> tuple[int, int]:
-    """The last two numbers of the box, with sixteen bits behind the point."""
-    if stop - start < 84:
-        return 0, 0
-    width, height = struct.unpack_from(">II", data, stop - 8)
-    return width >> 16, height >> 16
-
-
-def _find_box(data: bytes, start: int, stop: int, wanted: bytes) -> tuple[int, int] | None:
-    boxes = _iter_boxes(data, start, stop)
-    return next(((begin, end) for kind, begin, end in boxes if kind == wanted), None)
-
-
-def _iter_boxes(data: bytes, start: int, stop: int) -> Iterator[tuple[bytes, int, int]]:
-    """The kind of each box and where its contents are."""
-    for _ in range(_MAX_BOXES):
-        if start + 8 > stop:
-            return
-        size, kind = struct.unpack_from(">I4s", data, start)
-        inside = start + 8
-        if size == 1 and start + 16 <= stop:
-            (size,) = struct.unpack_from(">Q", data, inside)
-            inside += 8
-        end = stop if size == 0 else start + size
-        if not inside <= end <= stop:
-            return
-        yield kind, inside, end
-        start = end
-
-
-# How many frames a picture has and how long they take, from its blocks alone.
+# --- Animations ---
 #
-# Pillow knows as well, but goes through the frames of a GIF one by one, which may be many.
+# Frames are counted by walking the blocks of the file. Pillow would decode GIF frames one by one.
 
-#: Counting ends here: a hostile file could have millions of frames, or of blocks without any.
+#: Limits for hostile files with millions of frames, or of blocks without frames.
 _MAX_FRAMES = 100_000
-
-_MAX_BYTES = 64 << 20
-
-#: What browsers take for a frame that claims to be shown for no time.
-_DEFAULT_FRAME_MS = 100
-
+_MAX_ANIMATION_BYTES = 64 << 20
+#: Browsers show frames with a shorter duration for the default duration instead.
 _MIN_FRAME_MS = 10
+_DEFAULT_FRAME_MS = 100
 
 
 class Animation(NamedTuple):
-    """One turn of an animation; of a still picture, one frame and no time."""
+    """Frames and duration of one loop."""
 
     frames: int
     duration_ms: int
@@ -160,21 +241,24 @@ class Animation(NamedTuple):
 STILL = Animation(1, 0)
 
 
-def parse_animation(kind: ImageFormat, data: bytes) -> Animation:
-    walk = {"GIF": _iter_gif_ms, "PNG": _iter_png_ms, "WebP": _iter_webp_ms}.get(kind.name)
-    if walk is None:
+def parse_animation(image_format: ImageFormat, data: bytes) -> Animation:
+    """Return the frames of a GIF, PNG or WebP file; `STILL` if there is only one."""
+    iter_frame_ms = {"GIF": _iter_gif_ms, "PNG": _iter_png_ms, "WebP": _iter_webp_ms}.get(
+        image_format.name
+    )
+    if iter_frame_ms is None:
         return STILL
     frames, total_ms = 0, 0.0
-    for shown_ms in walk(data[:_MAX_BYTES]):
+    for frame_ms in iter_frame_ms(data[:_MAX_ANIMATION_BYTES]):
         frames += 1
-        total_ms += shown_ms if shown_ms > _MIN_FRAME_MS else _DEFAULT_FRAME_MS
+        total_ms += frame_ms if frame_ms > _MIN_FRAME_MS else _DEFAULT_FRAME_MS
         if frames >= _MAX_FRAMES:
             break
     return Animation(frames, round(total_ms)) if frames > 1 else STILL
 
 
 def _iter_gif_ms(data: bytes) -> Iterator[float]:
-    """Graphic control extensions come before the frame that they are about."""
+    """Yield the duration of each frame: graphic control extensions precede their frame."""
     at = 13 + _palette_bytes(data[10]) if len(data) > 13 else len(data)
     shown_ms = 0.0
     while at + 10 <= len(data):
@@ -200,7 +284,7 @@ def _skip_blocks(data: bytes, at: int) -> int:
 
 
 def _iter_png_ms(data: bytes) -> Iterator[float]:
-    """Only an animation has an ``acTL`` chunk, which comes before the pixels."""
+    """Yield the duration of each frame; only animations have an ``acTL`` chunk before ``IDAT``."""
     first = data.find(b"IDAT")
     at = 8
     if data.find(b"acTL", at, max(first, 0)) < 0:
@@ -208,13 +292,13 @@ def _iter_png_ms(data: bytes) -> Iterator[float]:
     while at + 12 <= len(data):
         size = int.from_bytes(data[at : at + 4], "big")
         if data[at + 4 : at + 8] == b"fcTL" and at + 34 <= len(data):
-            part, whole = struct.unpack_from(">HH", data, at + 28)
-            yield 1000.0 * part / (whole or 100)
+            numerator, denominator = struct.unpack_from(">HH", data, at + 28)
+            yield 1000.0 * numerator / (denominator or 100)
         at += size + 12
 
 
 def _iter_webp_ms(data: bytes) -> Iterator[float]:
-    """Only the extended form, whose first chunk says so, can hold an animation."""
+    """Yield the duration of each frame; only files with a ``VP8X`` chunk can be animated."""
     if data[12:16] != b"VP8X" or len(data) < 21 or not data[20] & 2:
         return
     at = 12
@@ -225,142 +309,67 @@ def _iter_webp_ms(data: bytes) -> Iterator[float]:
         at += 8 + size + size % 2
 
 
-# What a picture says of itself, without decoding it.
+# --- MP4 videos ---
 
-#: A picture with more pixels is not decoded; it would take most of a computer's memory.
-MAX_PIXELS = 200_000_000
-
-_ORIENTATION = 0x0112
-
-#: Bits of a channel in Pillow's modes, where they are not eight.
-_BITS = {"1": 1, "I": 32, "F": 32, "I;16": 16, "I;16B": 16, "I;16L": 16}
-
-#: PNG's colour types where a channel has sixteen bits; for most of them Pillow has no mode.
-_DEEP_MODES = {0: "I;16", 2: "RGB;16", 4: "LA;16", 6: "RGBA;16"}
-
-_CHANNELS = {"RGB": 3, "YCbCr": 3, "LAB": 3, "HSV": 3, "RGBA": 4, "RGBX": 4, "CMYK": 4, "LA": 2}
+#: Limit of boxes on one level; real files have a few.
+_MAX_BOXES = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class ImageHeader:
-    """Width and height are those of the file; ``orientation`` says how it is to be turned."""
-
-    format: ImageFormat
+class VideoInfo(NamedTuple):
     width: int
     height: int
-    mode: str
-    """One of Pillow's, or ``RGB;16``, ``LA;16``, ``RGBA;16``."""
-    frames: int
     duration_ms: int
-    """How long one turn of an animation or video takes."""
-    orientation: int
-
-    @property
-    def bits(self) -> int:
-        """Of a channel; of a video neither these nor the channels are known."""
-        if not self.mode:
-            return 0
-        return 16 if self.mode.endswith(";16") else _BITS.get(self.mode, 8)
-
-    @property
-    def channels(self) -> int:
-        """Those of the file: a palette is one."""
-        if not self.mode:
-            return 0
-        return _CHANNELS.get(self.mode.removesuffix(";16"), 1)
-
-    @property
-    def pixels(self) -> int:
-        return self.width * self.height
-
-    @property
-    def display_size(self) -> tuple[int, int]:
-        is_on_its_side = self.orientation >= 5
-        return (self.height, self.width) if is_on_its_side else (self.width, self.height)
 
 
-def read_header(data: bytes) -> ImageHeader:
-    """Raises a `FormatError` for what can or may not be shown."""
-    kind = detect_format(data)
-    if kind.is_video:
-        video = parse_mp4(data) if kind.name == "MP4" else None
-        width, height, duration_ms = video or (0, 0, 0)
-        return ImageHeader(kind, width, height, "", 0, duration_ms, 1)
-    _check(kind, data)
-    with open_image(kind, data) as file:
-        width, height = file.size
-        orientation = _read_orientation(kind, file)
-        mode = _find_deep_mode(kind, data) or file.mode
-    if width * height > MAX_PIXELS:
-        raise FormatError(
-            f"a picture of {width:,} x {height:,} pixels is larger than the {MAX_PIXELS:,} that "
-            "are decoded"
-        )
-    return ImageHeader(kind, width, height, mode, *parse_animation(kind, data), orientation)
-
-
-def open_image(kind: ImageFormat, data: bytes) -> ImageFile:
-    """A picture of which the header was read; the pixels are decoded when they are needed."""
-    if kind.pillow_class is None:
-        raise FormatError(f"a file of the kind {kind.name} has no pixels to decode")
-    module, name = kind.pillow_class
-    try:
-        # By the class and not by Pillow's `open`, which would also try what we did not ask for:
-        # some of its readers start other programs.
-        opened: ImageFile = getattr(import_module(f"PIL.{module}"), name)(io.BytesIO(data))
-        return opened
-    # Readers of files from anywhere fail in any way they like.
-    except Exception as error:
-        raise make_decode_error(kind, error) from error
-
-
-def make_decode_error(kind: ImageFormat, error: Exception) -> FormatError:
-    reason = str(error).strip(" .") or type(error).__name__
-    return FormatError(f"this {kind.name} file cannot be decoded: {reason:.150}")
-
-
-def _check(kind: ImageFormat, data: bytes) -> None:
-    if not data:
-        raise FormatError("this picture has no bytes")
-    if kind is SVG:
-        raise FormatError(
-            "this is a drawing in SVG, which may hold a program, so it is not shown; download it "
-            "to look at it"
-        )
-    if kind is UNKNOWN:
-        raise FormatError(
-            f"these {len(data):,} bytes are no picture of a known kind; they begin with "
-            f"{data[:8].hex(' ')}"
-        )
-    if _is_truncated(kind, data):
-        raise FormatError(f"this {kind.name} file ends too early, after {len(data):,} bytes")
-
-
-def _is_truncated(kind: ImageFormat, data: bytes) -> bool:
-    """Whether the end of the file is missing, as far as that is quickly told."""
-    if kind.name == "PNG":
-        return data.rfind(b"IEND") < 0
-    if kind.name == "JPEG":
-        return data.rfind(b"\xff\xd9") < 0
-    if kind.name == "GIF":
-        return not data.rstrip(b"\0").endswith(b";")
-    if kind.name == "WebP":
-        return int.from_bytes(data[4:8], "little") + 8 > len(data)
-    return False
-
-
-def _read_orientation(kind: ImageFormat, file: ImageFile) -> int:
-    """Browsers turn photographs only."""
-    if kind.name != "JPEG":
-        return 1
-    try:
-        found = file.getexif().get(_ORIENTATION, 1)
-    except Exception:  # whatever is wrong with it, the picture may still be seen
-        return 1
-    return found if isinstance(found, int) and 1 <= found <= 8 else 1
-
-
-def _find_deep_mode(kind: ImageFormat, data: bytes) -> str | None:
-    if kind.name != "PNG" or len(data) < 26 or data[24] != 16:
+def parse_mp4(data: bytes) -> VideoInfo | None:
+    """Return size and duration of an MP4 file; None if its boxes do not tell."""
+    moov = _find_box(data, 0, len(data), b"moov")
+    if moov is None:
         return None
-    return _DEEP_MODES.get(data[25])
+    head = _find_box(data, *moov, b"mvhd")
+    duration_ms = _parse_video_duration(data, *head) if head else 0
+    for kind, start, stop in _iter_boxes(data, *moov):
+        track = _find_box(data, start, stop, b"tkhd") if kind == b"trak" else None
+        # Audio tracks have no size.
+        if track and (size := _parse_video_size(data, *track)) != (0, 0):
+            return VideoInfo(*size, duration_ms)
+    return None
+
+
+def _parse_video_duration(data: bytes, start: int, stop: int) -> int:
+    """Parse an ``mvhd`` box; its version (first byte) tells whether times have 32 or 64 bits."""
+    form = struct.Struct(">12xII" if data[start : start + 1] == b"\0" else ">20xIQ")
+    if start + form.size > stop:
+        return 0
+    scale, duration = form.unpack_from(data, start)
+    return round(1000 * duration / scale) if scale else 0
+
+
+def _parse_video_size(data: bytes, start: int, stop: int) -> tuple[int, int]:
+    """Parse a ``tkhd`` box, which ends with width and height as 16.16 fixed-point numbers."""
+    if stop - start < 84:
+        return 0, 0
+    width, height = struct.unpack_from(">II", data, stop - 8)
+    return width >> 16, height >> 16
+
+
+def _find_box(data: bytes, start: int, stop: int, wanted: bytes) -> tuple[int, int] | None:
+    boxes = _iter_boxes(data, start, stop)
+    return next(((begin, end) for kind, begin, end in boxes if kind == wanted), None)
+
+
+def _iter_boxes(data: bytes, start: int, stop: int) -> Iterator[tuple[bytes, int, int]]:
+    """Yield type, start and end of the contents of each box."""
+    for _ in range(_MAX_BOXES):
+        if start + 8 > stop:
+            return
+        size, kind = struct.unpack_from(">I4s", data, start)
+        inside = start + 8
+        if size == 1 and start + 16 <= stop:
+            (size,) = struct.unpack_from(">Q", data, inside)
+            inside += 8
+        end = stop if size == 0 else start + size
+        if not inside <= end <= stop:
+            return
+        yield kind, inside, end
+        start = end

@@ -1,4 +1,4 @@
-"""Where the tiles of a picture are, at every size in which it is looked at."""
+"""Decode images to pixels, scale and encode them, cache decoded images, and cut tiles."""
 
 from __future__ import annotations
 
@@ -21,46 +21,12 @@ from tracklight.util.lru_cache import LruCache
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-TILE_SIZE_PX = 512
-
-
-def count_levels(size: tuple[int, int]) -> int:
-    """How many sizes there are: each has half of the one before, and the last fits into a tile."""
-    level = 0
-    while max(size) > TILE_SIZE_PX:
-        size = halve_size(size)
-        level += 1
-    return level + 1
-
-
-def halve_size(size: tuple[int, int]) -> tuple[int, int]:
-    return -(-size[0] // 2), -(-size[1] // 2)
-
-
-def compute_tile_box(
-    size: tuple[int, int], level: int, x: int, y: int
-) -> tuple[int, int, int, int]:
-    """Left, top, right and bottom of a tile in a picture of which the whole has that size."""
-    levels = count_levels(size)
-    if level >= levels:
-        raise UsageError(f"this picture has {levels} levels, so there is no level {level}")
-    for _ in range(level):
-        size = halve_size(size)
-    left, top = x * TILE_SIZE_PX, y * TILE_SIZE_PX
-    if left >= size[0] or top >= size[1]:
-        raise UsageError(f"level {level} is {size[0]:,} x {size[1]:,}, without a tile {x}, {y}")
-    return left, top, min(left + TILE_SIZE_PX, size[0]), min(top + TILE_SIZE_PX, size[1])
-
-
-# Decoded pictures: their own numbers, and what of them a screen shows.
-
-#: Left, top, right and bottom, as Pillow has it.
+#: Left, top, right and bottom, as in Pillow.
 Box = tuple[int, int, int, int]
 
-#: What modes become whose pixels are no numbers of one channel each.
+#: Conversions for Pillow modes that are not plain 8-bit channels.
 _PLAIN_MODES = {"1": "L", "PA": "RGBA", "YCbCr": "RGB", "LAB": "RGB", "HSV": "RGB", "RGBX": "RGB"}
-
-_SHOWN_MODES = frozenset({"L", "LA", "RGB", "RGBA"})
+_DISPLAY_MODES = frozenset({"L", "LA", "RGB", "RGBA"})
 
 _CHANNEL_NAMES = {
     "L": ("grey",),
@@ -70,20 +36,18 @@ _CHANNEL_NAMES = {
     "CMYK": ("cyan", "magenta", "yellow", "black"),
 }
 
-#: PNG's colour type and depth of grey and alpha in 16 bits, and of four channels in 8.
-_DEEP_GREY_ALPHA = bytes((16, 4))
-
+#: Bit depth and color type in a PNG header: 16-bit gray with alpha, and 8-bit RGBA.
+_DEEP_GRAY_ALPHA = bytes((16, 4))
 _FLAT_RGBA = bytes((8, 6))
-
-#: Twice as quick as the usual level, and files are a few percent larger.
+#: Twice as fast as the default level; files are a few percent larger.
 _PNG_LEVEL = 3
 
 
 class Raster:
-    """The pixels of a picture, upright.
+    """The pixels of an image, rotated upright.
 
-    What Pillow has no mode for, colours of sixteen bits, is two pictures: ``low`` has the lower
-    halves of the numbers.
+    Pillow has no modes for 16-bit colors. They are held as two images with the high and the low
+    bytes.
     """
 
     def __init__(self, high: Image, low: Image | None = None) -> None:
@@ -103,16 +67,16 @@ class Raster:
 
     @property
     def size_bytes(self) -> int:
-        """With all levels, of which each takes a quarter of the one before it.
+        """Upper bound of the memory, including all levels: each is a quarter of the previous one.
 
-        Pillow takes four bytes for a pixel in most modes, and never more.
+        Pillow uses at most four bytes per pixel.
         """
         width, height = self.size
-        pictures = 2 if self._low else 1
-        return width * height * 4 * pictures * 4 // 3
+        images = 2 if self._low else 1
+        return width * height * 4 * images * 4 // 3
 
     def read_values(self, box: Box) -> NDArray[Any]:
-        """The numbers of the file, as [height, width, channels]."""
+        """Return the pixel values as stored in the file, as ``[height, width, channels]``."""
         high = np.atleast_3d(np.asarray(self._high.crop(box)))
         if self._low is None:
             return high
@@ -121,24 +85,24 @@ class Raster:
         return joined
 
     def to_display(self, box: Box | None = None) -> Image:
-        """In eight bits: grey or colours, with or without alpha."""
-        cut = self._high if box is None else self._high.crop(box)
-        if cut.mode in _SHOWN_MODES:
-            return cut
-        if cut.mode == "CMYK":
-            return cut.convert("RGB")
-        return self._stretch(np.asarray(cut))
+        """Return the image, or a part of it, converted to 8 bits per channel."""
+        cropped = self._high if box is None else self._high.crop(box)
+        if cropped.mode in _DISPLAY_MODES:
+            return cropped
+        if cropped.mode == "CMYK":
+            return cropped.convert("RGB")
+        return self._stretch(np.asarray(cropped))
 
     def get_level(self, level: int) -> Image:
-        """Scaled down to one half ``level`` times, as a screen shows it, in eight bits."""
+        """Return the display image halved ``level`` times."""
         with self._lock:
             while len(self._levels) <= level:
-                below = self._levels[-1] if len(self._levels) > 1 else self.to_display()
-                self._levels.append(below.reduce(2))
+                previous = self._levels[-1] if len(self._levels) > 1 else self.to_display()
+                self._levels.append(previous.reduce(2))
             return self._levels[level]
 
     def _stretch(self, array: NDArray[Any]) -> Image:
-        """Numbers that no screen has, between black and white."""
+        """Map 16-bit, 32-bit and float values to 8-bit gray."""
         from PIL import Image
 
         if array.dtype.kind == "u":
@@ -149,7 +113,7 @@ class Raster:
         return Image.fromarray(np.nan_to_num(scaled).clip(0, 255).round().astype(np.uint8))
 
     def _get_range(self) -> tuple[float, float]:
-        """Floats in [0, 1] are taken as such; what goes beyond is seen from least to most."""
+        """Return the values shown as black and white: 0 and 1 if possible, else min and max."""
         if self._range is None:
             array = np.asarray(self._high)
             finite = array[np.isfinite(array)]
@@ -160,14 +124,20 @@ class Raster:
 
 
 def decode_image(header: ImageHeader, data: bytes, min_side_px: int | None = None) -> Raster:
-    """Raises a `FormatError` for what is damaged.
+    """Decode an image.
 
-    With ``fits`` it may come in a smaller size, but with no side shorter than that, if that is
-    quicker.
+    Args:
+        header: The header of the image.
+        data: The file.
+        min_side_px: If given, the result may be smaller than the image where that is faster to
+            decode, but no side is shorter than this.
+
+    Raises:
+        FormatError: The file is corrupt.
     """
     try:
         if header.mode == "LA;16":
-            return _split_grey_alpha(_load(header, _relabel_grey_alpha(data)))
+            return _split_gray_alpha(_load(header, _relabel_gray_alpha(data)))
         if header.mode in ("RGB;16", "RGBA;16"):
             return Raster(_load(header, data), _load_low_halves(header, data))
         image = _rotate_upright(
@@ -176,13 +146,12 @@ def decode_image(header: ImageHeader, data: bytes, min_side_px: int | None = Non
         return Raster(_to_uint16(image) if header.mode == "I;16" else image)
     except FormatError:
         raise
-    # Decoders of files from anywhere fail in any way they like.
-    except Exception as error:
+    except Exception as error:  # Pillow may raise anything on corrupt files
         raise make_decode_error(header.format, error) from error
 
 
 def count_decoded_pixels(header: ImageHeader, min_side_px: int) -> int:
-    """How many pixels `decode` goes through: JPEG files can be decoded in an eighth of the size."""
+    """Return how many pixels `decode_image` decodes; JPEG decodes at 1/2, 1/4 or 1/8 size."""
     if header.format.name != "JPEG":
         return header.pixels
     spare = min(header.width, header.height) // min_side_px
@@ -190,10 +159,10 @@ def count_decoded_pixels(header: ImageHeader, min_side_px: int) -> int:
     return header.pixels // scale**2
 
 
-def _load(header: ImageHeader, data: bytes, fits: int | None = None) -> Image:
+def _load(header: ImageHeader, data: bytes, min_side_px: int | None = None) -> Image:
     file = open_image(header.format, data)
-    if fits is not None:
-        file.draft(None, (fits, fits))
+    if min_side_px is not None:
+        file.draft(None, (min_side_px, min_side_px))
     file.load()
     return file
 
@@ -208,7 +177,7 @@ def _to_plain_mode(image: Image) -> Image:
 
 
 def _to_uint16(image: Image) -> Image:
-    """Older versions of Pillow give numbers of sixteen bits in 32."""
+    """Narrow 16-bit gray, which older versions of Pillow return as 32-bit integers."""
     from PIL import Image
 
     return Image.fromarray(np.asarray(image).astype(np.uint16)) if image.mode == "I" else image
@@ -217,7 +186,7 @@ def _to_uint16(image: Image) -> Image:
 def _rotate_upright(image: Image, orientation: int) -> Image:
     from PIL.Image import Transpose
 
-    turns = {
+    transposes = {
         2: Transpose.FLIP_LEFT_RIGHT,
         3: Transpose.ROTATE_180,
         4: Transpose.FLIP_TOP_BOTTOM,
@@ -226,41 +195,44 @@ def _rotate_upright(image: Image, orientation: int) -> Image:
         7: Transpose.TRANSVERSE,
         8: Transpose.ROTATE_90,
     }
-    return image.transpose(turns[orientation]) if orientation in turns else image
+    return image.transpose(transposes[orientation]) if orientation in transposes else image
 
 
 def _load_low_halves(header: ImageHeader, data: bytes) -> Image:
-    """Pillow keeps the first byte of each number; told that they come the other way round, it
-    keeps the second."""
+    """Load the low bytes of 16-bit colors.
+
+    Pillow keeps only the first byte of each value. With the opposite byte order declared, that is
+    the low byte.
+    """
     file = open_image(header.format, data)
-    codec, extents, offset, form = file.tile[0]
-    assert isinstance(form, str)
-    turned = (codec, extents, offset, form.replace("16B", "16L"))
-    # Older versions of Pillow have a plain tuple.
+    codec, extents, offset, raw_mode = file.tile[0]
+    assert isinstance(raw_mode, str)
+    swapped = (codec, extents, offset, raw_mode.replace("16B", "16L"))
+    # A plain tuple in older versions of Pillow.
     make_tile: Any = getattr(type(file.tile[0]), "_make", tuple)
-    file.tile = [make_tile(turned)]
+    file.tile = [make_tile(swapped)]
     file.load()
     return file
 
 
-def _relabel_grey_alpha(data: bytes) -> bytes:
-    """Two channels of two bytes have their bytes where four of one have them."""
+def _relabel_gray_alpha(data: bytes) -> bytes:
+    """Declare 16-bit gray with alpha as 8-bit RGBA, which has the same byte layout."""
     header = bytearray(data[12:29])
-    if header[12:14] != _DEEP_GREY_ALPHA:
-        raise ValueError("its header is not at its begin")
+    if header[12:14] != _DEEP_GRAY_ALPHA:
+        raise ValueError("the PNG header is not at the start")
     header[12:14] = _FLAT_RGBA
     return data[:12] + header + struct.pack(">I", zlib.crc32(header)) + data[33:]
 
 
-def _split_grey_alpha(four: Image) -> Raster:
+def _split_gray_alpha(image: Image) -> Raster:
     from PIL import Image
 
-    bands = four.split()
+    bands = image.split()
     return Raster(Image.merge("LA", bands[0::2]), Image.merge("LA", bands[1::2]))
 
 
 def shrink_to_fit(image: Image, max_side_px: int) -> Image:
-    """The picture with no side longer than that, and sharp."""
+    """Scale an image down so that no side is longer than ``max_side_px``."""
     from PIL.Image import Resampling
 
     if max(image.size) <= max_side_px:
@@ -270,7 +242,7 @@ def shrink_to_fit(image: Image, max_side_px: int) -> Image:
 
 
 def encode_image(image: Image, as_photo: bool) -> tuple[bytes, str]:
-    """A file and its type. What is no photograph, or has alpha, stays as it is to the last bit."""
+    """Return an encoded file and its media type: JPEG for photos without alpha, else PNG."""
     stream = io.BytesIO()
     if as_photo and image.mode in ("L", "RGB"):
         image.save(stream, "JPEG", quality=92, subsampling=0)
@@ -279,65 +251,64 @@ def encode_image(image: Image, as_photo: bool) -> tuple[bytes, str]:
     return stream.getvalue(), "image/png"
 
 
-def encode_webp(picture: bytes) -> tuple[bytes, str]:
-    """A file of the same picture that looks like it and is a fraction of its size."""
+def encode_webp(data: bytes) -> tuple[bytes, str]:
+    """Convert a PNG or JPEG file to lossy WebP, a fraction of the size."""
     from PIL import Image
 
     stream = io.BytesIO()
-    with Image.open(io.BytesIO(picture), formats=("PNG", "JPEG")) as image:
+    with Image.open(io.BytesIO(data), formats=("PNG", "JPEG")) as image:
         image.save(stream, "WEBP", quality=85)
     return stream.getvalue(), "image/webp"
 
 
-# Decodes pictures, not too many at once, and keeps the last ones, within bounds.
+# --- Cache ---
 
-_SMALL_BYTES = 48 << 20
-
-#: A picture of more pixels is a large one.
+_SMALL_CACHE_BYTES = 48 << 20
+#: Images with more pixels are large.
 _MAX_SMALL_PIXELS = 8_000_000
-
-#: Two pictures of 10,000 x 10,000 pixels, so that they can be compared; not for long.
-_LARGE_BYTES = 1200 << 20
-
+#: Enough for two images of 10,000 x 10,000 pixels, so that they can be compared; kept briefly.
+_LARGE_CACHE_BYTES = 1200 << 20
 _LARGE_IDLE_S = 60.0
 
 
 class LoggedImage(NamedTuple):
-    """A picture as it was logged, and what it says of itself."""
+    """A logged file and its header."""
 
     data: bytes
     header: ImageHeader
 
 
 class DecodedImage(NamedTuple):
-    """A picture with its pixels."""
+    """A header and the decoded pixels."""
 
     header: ImageHeader
     raster: Raster
 
 
 class RasterCache:
-    """May be asked from any thread. Large pictures are decoded one at a time, and of the others
-    no more at once than there are processors."""
+    """A cache of decoded images. Thread-safe.
+
+    Large images are decoded one at a time, small ones at most one per CPU.
+    """
 
     def __init__(self) -> None:
-        self._small: LruCache[Hashable, DecodedImage] = LruCache(max_bytes=_SMALL_BYTES)
+        self._small: LruCache[Hashable, DecodedImage] = LruCache(max_bytes=_SMALL_CACHE_BYTES)
         self._large: LruCache[Hashable, DecodedImage] = LruCache(
-            max_bytes=_LARGE_BYTES, idle_s=_LARGE_IDLE_S
+            max_bytes=_LARGE_CACHE_BYTES, idle_s=_LARGE_IDLE_S
         )
-        self._room_for_small = threading.BoundedSemaphore(os.cpu_count() or 1)
-        self._room_for_large = threading.Lock()
+        self._small_slots = threading.BoundedSemaphore(os.cpu_count() or 1)
+        self._large_lock = threading.Lock()
 
     def find(self, key: Hashable | None) -> DecodedImage | None:
         return self._small.find(key) or self._large.find(key)
 
     def get(self, key: Hashable | None, file: LoggedImage) -> DecodedImage:
-        """Kept under ``key`` if there is one."""
+        """Return the decoded image from the cache, or decode it; without a key it is not cached."""
         with self.limit_decoding(file.header.pixels):
-            # Who waited for the room may have waited for this very picture.
-            known = self.find(key)
-            if known is not None:
-                return known
+            # Another thread may have decoded the same image meanwhile.
+            cached = self.find(key)
+            if cached is not None:
+                return cached
             decoded = DecodedImage(file.header, decode_image(file.header, file.data))
             if key is not None:
                 cache = self._large if file.header.pixels > _MAX_SMALL_PIXELS else self._small
@@ -345,5 +316,40 @@ class RasterCache:
             return decoded
 
     def limit_decoding(self, pixels: int) -> AbstractContextManager[bool]:
-        """To be held while so many pixels are decoded."""
-        return self._room_for_large if pixels > _MAX_SMALL_PIXELS else self._room_for_small
+        """Return a context manager to hold while decoding an image of this size."""
+        return self._large_lock if pixels > _MAX_SMALL_PIXELS else self._small_slots
+
+
+# --- Tiles ---
+
+TILE_SIZE_PX = 512
+
+
+def count_levels(size: tuple[int, int]) -> int:
+    """Return the number of levels: each is half as large, and the last fits into one tile."""
+    level = 0
+    while max(size) > TILE_SIZE_PX:
+        size = halve_size(size)
+        level += 1
+    return level + 1
+
+
+def halve_size(size: tuple[int, int]) -> tuple[int, int]:
+    return -(-size[0] // 2), -(-size[1] // 2)
+
+
+def compute_tile_box(size: tuple[int, int], level: int, x: int, y: int) -> Box:
+    """Return the pixels of a tile in an image that was halved ``level`` times.
+
+    Raises:
+        UsageError: There is no such level or tile.
+    """
+    levels = count_levels(size)
+    if level >= levels:
+        raise UsageError(f"no level {level}: this image has {levels} levels")
+    for _ in range(level):
+        size = halve_size(size)
+    left, top = x * TILE_SIZE_PX, y * TILE_SIZE_PX
+    if left >= size[0] or top >= size[1]:
+        raise UsageError(f"no tile {x}, {y}: level {level} has {size[0]:,} x {size[1]:,} pixels")
+    return left, top, min(left + TILE_SIZE_PX, size[0]), min(top + TILE_SIZE_PX, size[1])

@@ -1,4 +1,4 @@
-"""What the routes of the Images dashboard are asked."""
+"""Requests and responses of the Images dashboard."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from tracklight.types import Float32, Int32
 
 _NonNegative = Annotated[int, msgspec.Meta(ge=0)]
 
-#: Nobody reads more numbers at once.
+#: Side of the region whose pixel values can be requested.
 _PixelCount = Annotated[int, msgspec.Meta(ge=1, le=64)]
 
 ThumbnailSize = Literal[64, 128, 256, 512, 1024, 2048]
 
 
 class ImageRequest(ValueRequest):
-    """One of the pictures of a value, as there may be several."""
+    """One image of a value, which may hold several."""
 
     part: _NonNegative = 0
 
 
 class ThumbnailRequest(ImageRequest):
-    """A picture that fits into a square of ``size`` pixels."""
+    """An image scaled to fit into a square of ``size`` pixels."""
 
     size: ThumbnailSize = 256
 
 
 class TileRequest(ImageRequest):
-    """A square of a picture that was halved ``level`` times; ``x`` and ``y`` count tiles."""
+    """A tile of an image that was halved ``level`` times; ``x`` and ``y`` count tiles."""
 
     level: _NonNegative = 0
     x: _NonNegative = 0
@@ -40,7 +40,7 @@ class TileRequest(ImageRequest):
 
 
 class PixelsRequest(ImageRequest):
-    """A few pixels around a place."""
+    """A rectangle of pixels."""
 
     x: _NonNegative = 0
     y: _NonNegative = 0
@@ -49,7 +49,7 @@ class PixelsRequest(ImageRequest):
 
 
 class ArchiveRequest(msgspec.Struct):
-    """The pictures of a tag between two steps; no run stands for all that have the tag."""
+    """The images of a tag between two steps; without runs, of all runs that have the tag."""
 
     tag: str
     run: list[str] = []
@@ -57,15 +57,12 @@ class ArchiveRequest(msgspec.Struct):
     last: int | None = None
 
 
-# What the routes of the Images dashboard answer.
-
-
 class ImageInfo(msgspec.Struct):
-    """One picture of a value, in its own words; what cannot be shown has a ``problem``.
+    """One image of a value; ``problem`` says why it cannot be shown.
 
-    Width and height are as shown, 0 where they are not known; ``media_type`` is what ``picture``
-    answers with, and ``frames`` and ``duration_ms`` are those of one turn of an animation. A
-    picture that is ``tiled`` is too large for a browser to decode at once.
+    ``width`` and ``height`` are those of the displayed image, 0 if unknown. ``media_type`` is the
+    type that the ``picture`` route returns. ``frames`` and ``duration_ms`` describe one loop of an
+    animation. A ``tiled`` image is too large for a browser to decode at once.
     """
 
     part: int
@@ -85,16 +82,16 @@ class ImageInfo(msgspec.Struct):
 
 
 class ImageInfoResponse(msgspec.Struct):
-    """``total`` counts all pictures of the value, of which the first 1,000 are told of."""
+    """The first 1,000 images of a value; ``total`` is the number of all of them."""
 
     total: int
     parts: list[ImageInfo]
 
 
 class PixelsResponse(msgspec.Struct):
-    """The numbers of a file, row by row and the channels of a pixel beside each other.
+    """Pixel values as stored in the file, row by row with interleaved channels.
 
-    The place is as asked for, as far as it lies within the picture.
+    The rectangle is the requested one, clipped to the image.
     """
 
     x: int

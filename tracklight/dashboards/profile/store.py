@@ -352,7 +352,7 @@ class CaptureStore:
         if share is not None:
             return OpeningResponse("opening", share, f"reading {file.bytes / 1e6:,.0f} MB", None)
         if problem is not None:
-            return OpeningResponse("failed", None, problem.what, problem)
+            return OpeningResponse("failed", None, problem.message, problem)
         is_ready = self._loaded.find(key) is not None
         return OpeningResponse("ready" if is_ready else "idle", None, "", None)
 

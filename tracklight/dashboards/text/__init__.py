@@ -1,4 +1,8 @@
-"""The Text dashboard: Markdown and arrays of strings at every step, searched and compared."""
+"""The Text dashboard: Markdown and arrays of strings at every step, with search and diff.
+
+Start reading at `TextDashboard`. `texts` reads, renders and searches logged texts, `diff` compares
+two of them, `schemas` has the requests and responses.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,7 @@ from tracklight.analysis.media.values import (
     has_fingerprint,
     list_steps,
 )
+from tracklight.dashboards.text.diff import diff_texts
 from tracklight.dashboards.text.schemas import (
     RawTextRequest,
     TextDiffRequest,
@@ -21,12 +26,18 @@ from tracklight.dashboards.text.schemas import (
     TextSearchRequest,
     TextSearchResponse,
 )
-from tracklight.dashboards.text.texts import TextReader, create_text_file, render_texts, split_lines
+from tracklight.dashboards.text.texts import (
+    TextReader,
+    create_text_file,
+    render_texts,
+    search_texts,
+    split_lines,
+)
 from tracklight.plugin import Blob, Context, Dashboard, Route
 
 
 class TextDashboard(Dashboard):
-    """Lays texts out where they are read, so that the page gets nothing but safe HTML."""
+    """Renders texts on the server, so that the page only gets safe HTML."""
 
     name = "text"
     title = "Text"
@@ -48,43 +59,33 @@ class TextDashboard(Dashboard):
     def export_static(self, runs: Sequence[str]) -> Iterator[tuple[str, object]]:
         return export_values(self.context, self.plugins, runs, self._export_value)
 
-    def steps(self, ask: StepsRequest) -> StepsResponse:
-        """When texts were logged."""
-        return list_steps(self.context, ask)
+    def steps(self, request: StepsRequest) -> StepsResponse:
+        """Return the steps and times at which texts were logged."""
+        return list_steps(self.context, request)
 
-    def render(self, ask: TextRequest) -> TextResponse:
-        """One text as safe HTML or as it was logged, or a part of an array as a table."""
-        return render_texts(self._reader.read(ask), ask)
+    def render(self, request: TextRequest) -> TextResponse:
+        """Return a text as safe HTML or as it was logged, or a part of an array as a table."""
+        return render_texts(self._reader.read(request), request)
 
-    def raw(self, ask: RawTextRequest) -> Blob:
-        """One text as it was logged, as a file; an array as JSON."""
-        return create_text_file(self._reader.read(ask), ask)
+    def raw(self, request: RawTextRequest) -> Blob:
+        """Return a text as it was logged, as a file; an array as JSON."""
+        return create_text_file(self._reader.read(request), request)
 
-    def search(self, ask: TextSearchRequest) -> TextSearchResponse:
-        """Lines in which something is found, in all texts of some tags and runs."""
-        # Only who searches has to load this.
-        from tracklight.dashboards.text.texts import search_texts
+    def search(self, request: TextSearchRequest) -> TextSearchResponse:
+        """Search the texts of some tags and runs and return matching lines."""
+        return search_texts(self.context, request)
 
-        return search_texts(self.context, ask)
+    def diff(self, request: TextDiffRequest) -> TextDiffResponse:
+        """Compare two texts line by line and mark the words that differ."""
+        before = split_lines(self._reader.read(request.before))
+        after = split_lines(self._reader.read(request.after))
+        return diff_texts(before, after, request.context)
 
-    def diff(self, ask: TextDiffRequest) -> TextDiffResponse:
-        """Two texts line by line, with the words that differ."""
-        from tracklight.dashboards.text.diff import diff_texts
-
-        before, after = (split_lines(self._reader.read(one)) for one in (ask.before, ask.after))
-        return diff_texts(before, after, ask.context)
-
-    def _export_value(self, ask: ValueRequest) -> Iterator[tuple[str, object]]:
-        """What the page asks for to show a text either way."""
-        texts = self._reader.read(ask)
+    def _export_value(self, request: ValueRequest) -> Iterator[tuple[str, object]]:
+        """Yield the responses with which the page shows a text in both forms."""
+        texts = self._reader.read(request)
+        fields = request.run, request.tag, request.index, request.mark
         for form in ("markdown", "raw"):
-            whole = TextRequest(ask.run, ask.tag, ask.index, ask.mark, form)
-            yield value_path("render", ask, form=form), render_texts(texts, whole)
-        yield (
-            value_path("raw", ask),
-            create_text_file(texts, RawTextRequest(*_get_value_fields(ask))),
-        )
-
-
-def _get_value_fields(ask: ValueRequest) -> tuple[str, str, int, int | None]:
-    return ask.run, ask.tag, ask.index, ask.mark
+            response = render_texts(texts, TextRequest(*fields, form))
+            yield value_path("render", request, form=form), response
+        yield value_path("raw", request), create_text_file(texts, RawTextRequest(*fields))

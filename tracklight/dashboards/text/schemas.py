@@ -1,4 +1,4 @@
-"""What the page asks of the Text dashboard."""
+"""Requests and responses of the Text dashboard."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ import msgspec
 from tracklight.analysis.media.values import ValueRequest
 
 TextForm = Literal["markdown", "raw"]
-
 Count = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class TextRequest(ValueRequest):
-    """One text, laid out or as it was logged.
+    """A text, rendered or as it was logged.
 
-    Of an array, a part of a table: from ``row`` and ``column`` on, at the place ``fixed`` (numbers
-    with commas in between) of the dimensions before the last two.
+    Of an array, a part of a table is returned: from ``row`` and ``column`` on, at the index
+    ``fixed`` (numbers separated by commas) of the dimensions before the last two.
     """
 
     form: TextForm = "markdown"
@@ -26,61 +25,50 @@ class TextRequest(ValueRequest):
     column: Count = 0
 
 
-class RawTextRequest(ValueRequest):
-    """One text as a file."""
-
-    download: bool = False
-
-
-class TextSearchRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """Words, or with ``regex`` an expression, to be found in all texts of some tags and runs."""
-
-    query: Annotated[str, msgspec.Meta(min_length=1, max_length=1000)]
-    tags: Annotated[list[str], msgspec.Meta(max_length=1000)]
-    runs: list[str] | None = None
-    regex: bool = False
-    case: bool = False
-    skip: Count = 0
-    """Of the texts, newest first, so many were searched before."""
-
-
-class TextDiffRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """Two texts to be compared; with ``context`` only so many lines around what differs."""
-
-    before: ValueRequest
-    after: ValueRequest
-    context: Annotated[int, msgspec.Meta(ge=0, le=1000)] | None = 3
-
-
-# What the Text dashboard answers with.
-
-
 class TextCell(msgspec.Struct):
-    """One string: safe HTML, or ``html`` null and the text as it was logged."""
+    """A string: safe HTML, or ``html`` null and the text as it was logged."""
 
     html: str | None
     text: str | None
     note: str | None
-    """Why it is not laid out, or not all of it is here."""
+    """Why it is not rendered, or truncated."""
 
 
 class TextResponse(msgspec.Struct):
-    """A text, or a part of an array of them as a table, row by row."""
+    """A text, or a part of an array of texts as a table, row by row."""
 
     shape: list[int]
     characters: int
     """Of the whole value."""
     fixed: list[int]
-    """Where the table stands in the dimensions before the last two."""
+    """The index of the table in the dimensions before the last two."""
     row: int
     column: int
     columns: int
-    """How many of them are in ``cells``."""
+    """The number of columns in ``cells``."""
     cells: list[TextCell]
 
 
+class RawTextRequest(ValueRequest):
+    """A text as a file."""
+
+    download: bool = False
+
+
+class TextSearchRequest(msgspec.Struct, forbid_unknown_fields=True):
+    """Words, or with ``regex`` a regular expression, to find in the texts of tags and runs."""
+
+    query: Annotated[str, msgspec.Meta(min_length=1, max_length=1000)]
+    tags: Annotated[list[str], msgspec.Meta(max_length=1000)]
+    runs: list[str] | None = None
+    regex: bool = False
+    case_sensitive: bool = False
+    skip: Count = 0
+    """How many texts, newest first, were searched by previous requests."""
+
+
 class TextHit(msgspec.Struct):
-    """A line in which something was found, and as much around it as fits on one line."""
+    """A line that matches, with some text around the match."""
 
     run: str
     tag: str
@@ -88,8 +76,8 @@ class TextHit(msgspec.Struct):
     mark: int
     step: int
     wall_time: float
-    place: list[int]
-    """Which string of an array; empty for a plain text."""
+    position: list[int]
+    """The index of the string in an array; empty for a plain text."""
     line: int
     """Counted from 1."""
     before: str
@@ -98,20 +86,31 @@ class TextHit(msgspec.Struct):
 
 
 class TextSearchResponse(msgspec.Struct):
-    """Newest first. Ask again with ``skip`` of ``searched`` to go on, unless that was all."""
+    """Hits, newest first.
+
+    If ``searched`` is less than ``texts``, repeat the request with ``skip`` set to ``searched``.
+    """
 
     hits: list[TextHit]
     searched: int
     texts: int
     unreadable: int
-    """Texts that the log no longer has, or that are damaged."""
+    """Texts that were removed from the log or are damaged."""
+
+
+class TextDiffRequest(msgspec.Struct, forbid_unknown_fields=True):
+    """Two texts to compare; with ``context`` only that many lines around changes are returned."""
+
+    before: ValueRequest
+    after: ValueRequest
+    context: Annotated[int, msgspec.Meta(ge=0, le=1000)] | None = 3
 
 
 class TextDiffLine(msgspec.Struct):
-    """A line of either text or of both; numbers count from 1.
+    """A line of one or both texts; line numbers count from 1.
 
-    In ``parts`` the words that differ have odd places. A ``gap`` stands for ``lines`` lines that
-    both texts have.
+    In ``parts`` the words at odd indexes differ. A ``gap`` stands for ``lines`` lines that both
+    texts have.
     """
 
     kind: Literal["same", "removed", "added", "gap"]
@@ -122,6 +121,8 @@ class TextDiffLine(msgspec.Struct):
 
 
 class TextDiffResponse(msgspec.Struct):
+    """The lines of both texts, and how many were added and removed."""
+
     lines: list[TextDiffLine]
     added: int
     removed: int

@@ -1,4 +1,4 @@
-"""A logged text as the page shows it: one string, or a part of an array as a table."""
+"""Read, render, download and search logged texts."""
 
 from __future__ import annotations
 
@@ -31,129 +31,220 @@ from tracklight.formats.values import Text, decode_value
 from tracklight.plugin import Blob, Context
 from tracklight.types import Int32, Int64, ValueLocations
 
-#: A table comes in parts of so many rows and columns.
+#: The size of the part of a table that is sent at once.
 MAX_ROWS = 50
-
 MAX_COLUMNS = 20
-
-#: Of a string that is shown as it was logged, a browser gets so much.
+#: Characters of a string that is sent as it was logged.
 _MAX_RAW_CHARS = 400_000
-
-#: All cells of a table together.
+#: Characters of all cells of a table together.
 _MAX_TABLE_CHARS = 1_000_000
+_MIN_CELL_CHARS = 200
+_CACHE_BYTES = 16 << 20
 
+_MAX_SEARCH_S = 2.0
+_MAX_HITS = 200
+_MAX_LINES_PER_TEXT = 20
+#: Characters on either side of a match.
+_CONTEXT_CHARS = 60
+_MAX_MATCH_CHARS = 200
+#: Texts that are read at once.
+_MAX_BATCH_TEXTS = 64
+_MAX_BATCH_BYTES = 8 << 20
+
+#: An array of `str`; it has no dimensions if it is a plain text.
 TextArray = NDArray[np.object_]
 
 
-def render_texts(texts: TextArray, ask: TextRequest) -> TextResponse:
-    """What was asked for of an array of any rank; of more than two dimensions one table."""
-    fixed = _parse_fixed(ask.fixed, texts.shape[:-2])
-    table = _as_table(texts[tuple(fixed)])
-    part = table[ask.row : ask.row + MAX_ROWS, ask.column : ask.column + MAX_COLUMNS]
-    return TextResponse(
-        shape=list(texts.shape),
-        characters=sum(map(len, texts.flat)),
-        fixed=fixed,
-        row=ask.row,
-        column=ask.column,
-        columns=part.shape[1],
-        cells=_make_cells(part, ask),
-    )
-
-
-def _as_table(texts: Any) -> TextArray:
-    """At most two dimensions as two: a list is one column, as everybody shows it."""
-    table = np.asarray(texts, object)
-    return table.reshape(len(table), 1) if table.ndim == 1 else np.atleast_2d(table)
-
-
-def _parse_fixed(fixed: str, dimensions: tuple[int, ...]) -> list[int]:
-    """A place in some dimensions; the first where none is named."""
-    if not fixed:
-        return [0] * len(dimensions) if all(dimensions) else _raise_no_such_table(dimensions)
-    place = [int(part) if part.isdecimal() and len(part) < 10 else -1 for part in fixed.split(",")]
-    inside = [0 <= at < size for at, size in zip(place, dimensions, strict=False)]
-    return (
-        place if len(place) == len(dimensions) and all(inside) else _raise_no_such_table(dimensions)
-    )
-
-
-def _raise_no_such_table(dimensions: tuple[int, ...]) -> list[int]:
-    raise UsageError(f"there is no such table in an array of {list(dimensions)} tables")
-
-
-def _make_cells(part: TextArray, ask: TextRequest) -> list[TextCell]:
-    deadline = start_deadline()
-    most = min(_MAX_RAW_CHARS, max(200, _MAX_TABLE_CHARS // max(part.size, 1)))
-    return [_make_cell(text, ask.form == "raw", most, deadline) for text in part.flat]
-
-
-def _make_cell(text: str, raw: bool, most: int, deadline: Deadline) -> TextCell:
-    rendered = None if raw else render_markdown(text, deadline)
-    if rendered is not None and rendered.html is not None:
-        return TextCell(rendered.html, None, None)
-    note = rendered.note if rendered else None
-    if len(text) > most:
-        cut = f"The first {most:,} of {len(text):,} characters; a download has them all."
-        note = f"{note} {cut}" if note else cut
-    return TextCell(None, text[:most], note)
-
-
-# Reads logged texts.
-
-_CACHE_BYTES = 16 << 20
-
-
 class TextReader:
-    """The texts of a log as arrays of strings."""
+    """Read logged texts as arrays of strings."""
 
     def __init__(self, context: Context) -> None:
         self._reader = ValueReader(context, _CACHE_BYTES)
 
-    def read(self, ask: ValueRequest) -> TextArray:
-        value = self._reader.read(ask)
+    def read(self, request: ValueRequest) -> TextArray:
+        """Read a text.
+
+        Raises:
+            UsageError: The value is not a text.
+        """
+        value = self._reader.read(request)
         if not isinstance(value, Text):
-            raise UsageError(f'"{ask.tag}" holds no text')
+            raise UsageError(f'the values of "{request.tag}" are not texts')
         return value.array
 
 
-# A logged text as a file, and as lines that can be compared.
-
-
-def create_text_file(texts: TextArray, ask: RawTextRequest) -> Blob:
-    """A plain text as it was logged; an array as JSON."""
-    content = msgspec.json.encode(texts.tolist()) if texts.ndim else str(texts[()]).encode()
-    media_type = "application/json" if texts.ndim else "text/plain; charset=utf-8"
-    suffix = "json" if texts.ndim else "md"
-    name = f"{ask.run}_{ask.tag}_{ask.index}.{suffix}".replace("/", "_")
-    return Blob(content, media_type, name if ask.download else None, ask.mark is not None)
+def iter_strings(texts: TextArray) -> Iterator[tuple[list[int], str]]:
+    """Yield all strings with their index in the array, which is empty for a plain text."""
+    for position, text in np.ndenumerate(texts):
+        yield list(position), text
 
 
 def split_lines(texts: TextArray) -> list[str]:
-    """The lines of a text; each string of an array under a line with its place."""
+    """Return the lines of a text; in an array, each string follows a line with its index."""
     if not texts.ndim:
         return str(texts[()]).splitlines()
     strings = iter_strings(texts)
-    return [line for place, text in strings for line in (str(place), *text.splitlines())]
+    return [line for position, text in strings for line in (str(position), *text.splitlines())]
 
 
-def iter_strings(texts: TextArray) -> Iterator[tuple[list[int], str]]:
-    """Every string with its place in the array, which is empty for a plain text."""
-    for place, text in np.ndenumerate(texts):
-        yield list(place), text
+def create_text_file(texts: TextArray, request: RawTextRequest) -> Blob:
+    """Return a plain text as it was logged, or an array as JSON."""
+    content = msgspec.json.encode(texts.tolist()) if texts.ndim else str(texts[()]).encode()
+    media_type = "application/json" if texts.ndim else "text/plain; charset=utf-8"
+    suffix = "json" if texts.ndim else "md"
+    name = f"{request.run}_{request.tag}_{request.index}.{suffix}".replace("/", "_")
+    is_immutable = request.mark is not None
+    return Blob(content, media_type, name if request.download else None, is_immutable)
 
 
-# The texts that are searched, newest first, and how they are read without reading one by one.
+# ---- rendering
 
-#: What is read at once: many texts, unless they are long.
-_MAX_BATCH_TEXTS = 64
 
-_MAX_BATCH_BYTES = 8 << 20
+def render_texts(texts: TextArray, request: TextRequest) -> TextResponse:
+    """Render a text, or the requested part of an array.
+
+    Raises:
+        UsageError: The array has no such table.
+    """
+    fixed = _parse_fixed(request.fixed, texts.shape[:-2])
+    table = _as_table(texts[tuple(fixed)])
+    rows = slice(request.row, request.row + MAX_ROWS)
+    columns = slice(request.column, request.column + MAX_COLUMNS)
+    part = table[rows, columns]
+    return TextResponse(
+        shape=list(texts.shape),
+        characters=sum(map(len, texts.flat)),
+        fixed=fixed,
+        row=request.row,
+        column=request.column,
+        columns=part.shape[1],
+        cells=_make_cells(part, is_raw=request.form == "raw"),
+    )
+
+
+def _as_table(texts: Any) -> TextArray:
+    """Return an array of up to two dimensions as a table; a list is one column."""
+    table = np.asarray(texts, object)
+    return table.reshape(len(table), 1) if table.ndim == 1 else np.atleast_2d(table)
+
+
+def _parse_fixed(fixed: str, shape: tuple[int, ...]) -> list[int]:
+    """Parse an index into the leading dimensions; by default it is the first."""
+    if fixed:
+        parts = fixed.split(",")
+        position = [int(part) if part.isdecimal() and len(part) < 10 else -1 for part in parts]
+    else:
+        position = [0] * len(shape)
+    is_inside = all(0 <= i < size for i, size in zip(position, shape, strict=False))
+    if len(position) != len(shape) or not is_inside:
+        raise UsageError(f'there is no table "{fixed}" in an array of {list(shape)} tables')
+    return position
+
+
+def _make_cells(part: TextArray, *, is_raw: bool) -> list[TextCell]:
+    deadline = start_deadline()
+    cell_chars = max(_MIN_CELL_CHARS, _MAX_TABLE_CHARS // max(part.size, 1))
+    max_chars = min(_MAX_RAW_CHARS, cell_chars)
+    return [_make_cell(text, is_raw, max_chars, deadline) for text in part.flat]
+
+
+def _make_cell(text: str, is_raw: bool, max_chars: int, deadline: Deadline) -> TextCell:
+    rendered = None if is_raw else render_markdown(text, deadline)
+    if rendered is not None and rendered.html is not None:
+        return TextCell(rendered.html, None, None)
+    note = rendered.note if rendered else None
+    if len(text) > max_chars:
+        truncated = f"The first {max_chars:,} of {len(text):,} characters; download it to see all."
+        note = f"{note} {truncated}" if note else truncated
+    return TextCell(None, text[:max_chars], note)
+
+
+# ---- search
+
+
+def search_texts(context: Context, request: TextSearchRequest) -> TextSearchResponse:
+    """Search texts, newest first, until enough hits are found or the time is up.
+
+    Raises:
+        UsageError: The expression is invalid, or takes too long on a single text.
+    """
+    texts = SearchedTexts(context, request.tags, request.runs)
+    response = TextSearchResponse([], request.skip, len(texts), 0)
+    with closing(create_matcher(request, _MAX_SEARCH_S)) as matcher:
+        for location, text in texts.iter_texts(request.skip):
+            try:
+                hits = _iter_hits(text.array, location, matcher) if text else ()
+                response.hits += islice(hits, _MAX_HITS)
+            except DeadlineExceededError:
+                if response.searched == request.skip:
+                    # The next request would get stuck at the same text.
+                    raise UsageError(
+                        f'this expression takes too long on the text of "{location.series.tag}" '
+                        f"at step {location.step}; simplify it"
+                    ) from None
+                break
+            response.unreadable += text is None
+            response.searched += 1
+            if len(response.hits) >= _MAX_HITS:
+                break
+    return response
+
+
+def _iter_hits(texts: TextArray, location: TextLocation, matcher: Matcher) -> Iterator[TextHit]:
+    series, index = location.series, location.index
+    for position, text in iter_strings(texts):
+        lines = None
+        for number, start, stop in matcher.match(text):
+            lines = lines or text.split("\n")
+            line, stop = lines[number], min(stop, start + _MAX_MATCH_CHARS)
+            yield TextHit(
+                run=series.run,
+                tag=series.tag,
+                index=index,
+                mark=location.mark,
+                step=location.step,
+                wall_time=float(np.nan_to_num(series.wall_time[index])),
+                position=position,
+                line=number + 1,
+                before=line[max(0, start - _CONTEXT_CHARS) : start],
+                match=line[start:stop],
+                after=line[stop : stop + _CONTEXT_CHARS],
+            )
+
+
+class Matcher(Protocol):
+    """Find matching lines in texts, within a limit on the total time."""
+
+    def match(self, text: str) -> list[LineMatch]: ...
+
+    def close(self) -> None: ...
+
+
+def create_matcher(request: TextSearchRequest, limit_s: float) -> Matcher:
+    flags = 0 if request.case_sensitive else re.IGNORECASE
+    if request.regex:
+        return RegexProcess(request.query, flags, limit_s, _MAX_LINES_PER_TEXT)
+    return SubstringMatcher(request.query, flags, limit_s)
+
+
+class SubstringMatcher:
+    """Find a literal text. Unlike a regular expression, it needs no process of its own."""
+
+    def __init__(self, query: str, flags: int, limit_s: float) -> None:
+        self._pattern = re.compile(re.escape(query), flags)
+        self._deadline = Deadline(limit_s)
+
+    def match(self, text: str) -> list[LineMatch]:
+        self._deadline.check()
+        return match_lines_of_text(self._pattern, text, _MAX_LINES_PER_TEXT)
+
+    def close(self) -> None:
+        pass
 
 
 @dataclass(frozen=True)
 class TextLocation:
-    """A text in one of the series."""
+    """The location of a text in its series."""
 
     series: ValueLocations
     index: int
@@ -163,12 +254,16 @@ class TextLocation:
         return int(compute_fingerprints(self.series)[self.index])
 
     @property
+    def step(self) -> int:
+        return int(self.series.step[self.index])
+
+    @property
     def size_bytes(self) -> int:
         return int(self.series.size[self.index])
 
 
 class SearchedTexts:
-    """All texts of some tags and runs, in the order in which they were logged, the last first."""
+    """All texts of some tags and runs, newest first, read in batches."""
 
     def __init__(self, context: Context, tags: Sequence[str], runs: Sequence[str] | None) -> None:
         self._log = context.log
@@ -184,32 +279,31 @@ class SearchedTexts:
         return len(self._value_index)
 
     def iter_texts(self, skip: int) -> Iterator[tuple[TextLocation, Text | None]]:
-        """Each with its place; None for one that cannot be read."""
-        for part in self._iter_batches(skip):
-            yield from zip(part, self._read(part), strict=True)
+        """Yield texts with their locations; None for those that cannot be read."""
+        for batch in self._iter_batches(skip):
+            yield from zip(batch, self._read_batch(batch), strict=True)
 
     def _iter_batches(self, skip: int) -> Iterator[list[TextLocation]]:
-        part: list[TextLocation] = []
+        batch: list[TextLocation] = []
+        size_bytes = 0
         for number, index in zip(self._series_number[skip:], self._value_index[skip:], strict=True):
-            part.append(TextLocation(self._series[number], int(index)))
-            if (
-                len(part) == _MAX_BATCH_TEXTS
-                or sum(at.size_bytes for at in part) > _MAX_BATCH_BYTES
-            ):
-                yield part
-                part = []
-        if part:
-            yield part
+            location = TextLocation(self._series[number], int(index))
+            batch.append(location)
+            size_bytes += location.size_bytes
+            if len(batch) == _MAX_BATCH_TEXTS or size_bytes > _MAX_BATCH_BYTES:
+                yield batch
+                batch, size_bytes = [], 0
+        if batch:
+            yield batch
 
-    def _read(self, part: list[TextLocation]) -> list[Text | None]:
-        """Series by series, as values that stand in one file are read together."""
-        found: dict[int, Text | None] = {}
-        for series in {id(place.series): place.series for place in part}.values():
-            own = [at for at, place in enumerate(part) if place.series is series]
-            found.update(
-                zip(own, self._read_series(series, [part[at].index for at in own]), strict=True)
-            )
-        return [found[at] for at in range(len(part))]
+    def _read_batch(self, batch: list[TextLocation]) -> list[Text | None]:
+        """Read texts series by series, as values in the same file are read together."""
+        texts: dict[int, Text | None] = {}
+        for series in {id(location.series): location.series for location in batch}.values():
+            numbers = [n for n, location in enumerate(batch) if location.series is series]
+            values = self._read_series(series, [batch[n].index for n in numbers])
+            texts.update(zip(numbers, values, strict=True))
+        return [texts[n] for n in range(len(batch))]
 
     def _read_series(self, series: ValueLocations, indexes: list[int]) -> list[Text | None]:
         try:
@@ -217,13 +311,13 @@ class SearchedTexts:
         except TracklightError:
             if len(indexes) == 1:
                 return [None]
-            # One of them is damaged: which one is found out by reading each.
+            # One of them is damaged; read each to find out which one.
             return [text for index in indexes for text in self._read_series(series, [index])]
-        return [_decode_text(data, series) for data in values]
+        return [_find_text(data, series) for data in values]
 
 
 def _sort_newest_first(series: Sequence[ValueLocations]) -> tuple[Int32, Int64]:
-    """Which series, and which of its values, each text is."""
+    """Return the number of the series and the index of the value of each text."""
     kept = [np.flatnonzero(~one.overwritten) for one in series]
     if not kept:
         return np.empty(0, np.int32), np.empty(0, np.int64)
@@ -234,106 +328,10 @@ def _sort_newest_first(series: Sequence[ValueLocations]) -> tuple[Int32, Int64]:
     return number[order], np.concatenate(kept)[order]
 
 
-def _decode_text(data: bytes, series: ValueLocations) -> Text | None:
+def _find_text(data: bytes, series: ValueLocations) -> Text | None:
+    """Decode a value; None if it is damaged or not a text."""
     try:
         value = decode_value(data, series.kind)
     except TracklightError:
         return None
     return value if isinstance(value, Text) else None
-
-
-# Ways to look for something in a text, none of which can take the server with it.
-
-
-class Matcher(Protocol):
-    """Finds lines of one text after the other, until the time is up."""
-
-    def match(self, text: str) -> list[LineMatch]: ...
-
-    def close(self) -> None: ...
-
-
-_MAX_LINES_PER_TEXT = 20
-
-
-def create_matcher(ask: TextSearchRequest, limit_s: float) -> Matcher:
-    flags = 0 if ask.case else re.IGNORECASE
-    if ask.regex:
-        return RegexProcess(ask.query, flags, limit_s, _MAX_LINES_PER_TEXT)
-    return SubstringMatcher(ask.query, flags, limit_s)
-
-
-class SubstringMatcher:
-    """Looks for the very words, which takes as long as the text is."""
-
-    def __init__(self, words: str, flags: int, limit_s: float) -> None:
-        self._pattern = re.compile(re.escape(words), flags)
-        self._deadline = Deadline(limit_s)
-
-    def match(self, text: str) -> list[LineMatch]:
-        self._deadline.check()
-        return match_lines_of_text(self._pattern, text, _MAX_LINES_PER_TEXT)
-
-    def close(self) -> None:
-        """There is nothing to leave behind."""
-
-
-# Finds words in all texts of some tags and runs, newest first, for as long as somebody waits.
-
-_MAX_SEARCH_S = 2.0
-
-_MAX_HITS = 200
-
-#: Characters that are shown on either side of a match, and of the match itself.
-_CONTEXT_CHARS = 60
-
-_MAX_MATCH_CHARS = 200
-
-
-def search_texts(context: Context, ask: TextSearchRequest) -> TextSearchResponse:
-    """Hits in the order in which texts were logged, the last first."""
-    places = SearchedTexts(context, ask.tags, ask.runs)
-    answer = TextSearchResponse([], ask.skip, len(places), 0)
-    with closing(create_matcher(ask, _MAX_SEARCH_S)) as matcher:
-        for place, text in places.iter_texts(ask.skip):
-            try:
-                hits = _iter_hits(text.array, place, matcher) if text else ()
-                answer.hits += islice(hits, _MAX_HITS)
-            except DeadlineExceededError:
-                _raise_if_stuck(answer.searched == ask.skip, place)
-                break
-            answer.unreadable += text is None
-            answer.searched += 1
-            if len(answer.hits) >= _MAX_HITS:
-                break
-    return answer
-
-
-def _raise_if_stuck(is_first: bool, place: TextLocation) -> None:
-    """Who asks again would come to the same text again."""
-    if is_first:
-        step = place.series.step[place.index]
-        where = f'the text of "{place.series.tag}" at step {step}'
-        raise UsageError(f"this expression takes too long on {where}; make it simpler")
-
-
-def _iter_hits(texts: TextArray, place: TextLocation, matcher: Matcher) -> Iterator[TextHit]:
-    series, index = place.series, place.index
-    for position, text in iter_strings(texts):
-        lines = None
-        for number, start, stop in matcher.match(text):
-            lines = lines or text.split("\n")
-            line, stop = lines[number], min(stop, start + _MAX_MATCH_CHARS)
-            yield TextHit(
-                run=series.run,
-                tag=series.tag,
-                index=index,
-                mark=place.mark,
-                step=int(series.step[index]),
-                wall_time=float(np.nan_to_num(series.wall_time[index])),
-                place=position,
-                line=number + 1,
-                before=line[max(0, start - _CONTEXT_CHARS) : start],
-                match=line[start:stop],
-                after=line[stop : stop + _CONTEXT_CHARS],
-            )

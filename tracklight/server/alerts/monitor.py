@@ -1,11 +1,15 @@
-"""Alarms: those that ring, and those that rang lately."""
+"""Check alert rules while the server runs, and publish the alerts.
+
+`AlertMonitor` evaluates rules on the points of changed runs; `AlertLog` lists what fired.
+`AlertService` runs both in a thread of its own: the refresher only queues what changed. The same
+thread notices when this server or another one has changed the rules or other notes.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import itertools
 import logging
-import math
 import queue
 import secrets
 import threading
@@ -20,6 +24,7 @@ import msgspec
 from tracklight.errors import LogError, UsageError
 from tracklight.logdir.names import compile_series_pattern
 from tracklight.server.alerts.rules import (
+    AlertRule,
     Points,
     RuleState,
     describe_violation,
@@ -29,90 +34,93 @@ from tracklight.server.alerts.rules import (
     validate_rule,
 )
 from tracklight.server.events import LiveUpdates
-from tracklight.server.notes import AlertRule, NotesStore
 from tracklight.server.source import LogSource
 from tracklight.types import Delta, Kind, Point, Series, SeriesSummary, TagInfo
+from tracklight.util.json_number import JsonNumber, to_json_number
 
 if TYPE_CHECKING:
     from tracklight.server.alerts.webhook import Webhook
 
+log = logging.getLogger(__name__)
+
+#: How often to check whether another server has changed the notes.
+_POLL_INTERVAL_S = 2.0
+_STOP_TIMEOUT_S = 0.5
 _MAX_RESOLVED = 100
-
 _MAX_LISTED = 500
+#: Alerts that are published at once: a page that receives one fetches the whole list anyway.
+_MAX_PUBLISHED = 50
 
-#: JSON has no word for numbers that are not finite: they travel as "NaN" or "Infinity".
-Number = float | str
+#: Messages to the thread of the service.
+_STOP, _RELOAD = object(), object()
+
+
+# ---- alerts
 
 
 class Alert(msgspec.Struct, frozen=True):
-    """One alarm; ``value`` and ``wall_time`` are those of the point that raised it."""
+    """A violated rule; ``value`` and ``wall_time`` are those of the point that violated it."""
 
     id: str
     rule: str
     run: str
     tag: str
     step: int
-    value: Number
-    wall_time: Number
+    value: JsonNumber
+    wall_time: JsonNumber
     text: str
-    recovered: bool = False
+    resolved: bool = False
 
 
-#: A rule's id, a run and a tag.
+#: The id of a rule, a run and a tag.
 AlertKey = tuple[str, str, str]
 
 
 class AlertLog:
-    """At most one alarm rings for each rule and series."""
+    """The alerts that fire, at most one for each rule and series, and those resolved lately."""
 
     def __init__(self) -> None:
-        # Ids of two processes must differ: a page may see both, one after the other.
+        # A page may see the alerts of two processes one after the other; ids must differ.
         self._process = secrets.token_hex(4)
         self._numbers = itertools.count(1)
         self._firing: dict[AlertKey, Alert] = {}
         self._resolved: deque[Alert] = deque(maxlen=_MAX_RESOLVED)
 
     def list_newest(self) -> list[Alert]:
-        """Those that ring before those that have recovered, and of each the newest first."""
-        ringing = list(self._firing.values())
-        return [*reversed(ringing), *reversed(list(self._resolved))][:_MAX_LISTED]
+        """Return firing alerts before resolved ones, each newest first."""
+        firing = list(self._firing.values())
+        return [*reversed(firing), *reversed(list(self._resolved))][:_MAX_LISTED]
 
     def fire(self, rule: AlertRule, run: str, tag: str, point: Point, state: RuleState) -> Alert:
-        fired = Alert(
+        alert = Alert(
             id=f"{self._process}-{next(self._numbers)}",
             rule=rule.id,
             run=run,
             tag=tag,
             step=point.step,
-            value=_to_json_number(point.value),
-            wall_time=_to_json_number(point.wall_time),
+            value=to_json_number(point.value),
+            wall_time=to_json_number(point.wall_time),
             text=f"{run}: {tag} {describe_violation(rule, state, point)}",
         )
-        self._firing[rule.id, run, tag] = fired
-        return fired
+        self._firing[rule.id, run, tag] = alert
+        return alert
 
     def resolve(self, rule: str, run: str, tag: str) -> Iterator[Alert]:
-        """End the alarm that has rung until now, if one has; give it as recovered."""
-        fired = self._firing.pop((rule, run, tag), None)
-        if fired is not None:
-            settled = msgspec.structs.replace(fired, recovered=True)
-            self._resolved.append(settled)
-            yield settled
+        """End the alert of a rule and series, and yield it as resolved, if one is firing."""
+        alert = self._firing.pop((rule, run, tag), None)
+        if alert is not None:
+            resolved = msgspec.structs.replace(alert, resolved=True)
+            self._resolved.append(resolved)
+            yield resolved
 
     def remove_rules(self, ids: Container[str]) -> None:
-        self._firing = {at: it for at, it in self._firing.items() if it.rule not in ids}
+        self._firing = {key: it for key, it in self._firing.items() if it.rule not in ids}
 
     def remove_runs(self, names: Container[str]) -> None:
-        self._firing = {at: it for at, it in self._firing.items() if it.run not in names}
+        self._firing = {key: it for key, it in self._firing.items() if it.run not in names}
 
 
-def _to_json_number(value: float) -> Number:
-    if math.isfinite(value):
-        return value
-    return str(value).replace("nan", "NaN").replace("inf", "Infinity")
-
-
-# Looks at what changed in a log and says which rules that broke or mended.
+# ---- evaluation
 
 
 class MonitoredLog(Protocol):
@@ -126,7 +134,7 @@ class MonitoredLog(Protocol):
 
 
 class _WatchedRule:
-    """One rule with all series that it was held against."""
+    """A rule with its state on every series that it has matched."""
 
     def __init__(self, rule: AlertRule) -> None:
         self.rule = rule
@@ -135,106 +143,103 @@ class _WatchedRule:
 
 
 class AlertMonitor:
-    """Holds rules against the points that came since it last looked.
+    """Evaluate rules on the points that were added since the last check.
 
-    What is there when a rule is new is judged by its present state only: nobody wants to hear of
-    every spike of last year. Not to be called from two threads at once.
+    On series that exist when a rule is added, only the last point counts, so that old violations
+    raise no alerts. Must not be called from two threads at once.
     """
 
     def __init__(self, log: MonitoredLog) -> None:
+        self.alerts = AlertLog()
         self._log = log
         self._watched: list[_WatchedRule] = []
         self._checked_counts: dict[tuple[str, str], int] = {}
-        self.alerts = AlertLog()
 
     def set_rules(self, rules: Iterable[AlertRule], runs: Iterable[str]) -> list[Alert]:
-        """Watch these rules from now on; the alarms that new ones raise at once."""
-        known = {watched.rule: watched for watched in self._watched}
-        self._watched = [known.get(rule) or _WatchedRule(rule) for rule in rules]
-        fresh = [watched for watched in self._watched if watched.rule not in known]
-        kept = {watched.rule for watched in self._watched}
-        self.alerts.remove_rules({rule.id for rule in known if rule not in kept})
-        if not fresh:
+        """Replace the rules and return the alerts that new rules raise in ``runs`` at once."""
+        before = {watched.rule: watched for watched in self._watched}
+        self._watched = [before.get(rule) or _WatchedRule(rule) for rule in rules]
+        added = [watched for watched in self._watched if watched.rule not in before]
+        current = {watched.rule for watched in self._watched}
+        self.alerts.remove_rules({rule.id for rule in before if rule not in current})
+        if not added:
             return []
         return [
-            fired
+            alert
             for run in runs
-            for fired in _ignore_removed_run(self._check_summaries(run, fresh))
+            for alert in _ignore_removed_run(self._check_summaries(run, added))
         ]
 
     def check_current_state(self, runs: Iterable[str]) -> list[Alert]:
-        """Take runs as they are; the alarms that their present state raises."""
+        """Return the alerts that the last points of runs raise."""
         return [
-            fired
+            alert
             for run in runs
-            for fired in _ignore_removed_run(self._check_summaries(run, self._watched))
+            for alert in _ignore_removed_run(self._check_summaries(run, self._watched))
         ]
 
     def check_new_points(self, runs: Iterable[str]) -> list[Alert]:
-        """Look at the new points of runs; the alarms they raised, and those they ended."""
-        return [fired for run in runs for fired in _ignore_removed_run(self._check_run(run))]
+        """Return the alerts that new points of runs raise, and those that they resolve."""
+        return [alert for run in runs for alert in _ignore_removed_run(self._check_run(run))]
 
     def list_unmatched(self) -> list[AlertRule]:
         """Return the rules that no series has matched so far."""
         return [watched.rule for watched in self._watched if not watched.states]
 
     def remove_runs(self, runs: Iterable[str]) -> None:
-        """Runs that are gone, or that are to be read as if they were new."""
-        gone = frozenset(runs)
-        self._checked_counts = {
-            key: seen for key, seen in self._checked_counts.items() if key[0] not in gone
-        }
+        """Forget runs that were removed, or that are to be checked as if they were new."""
+        removed = frozenset(runs)
+        counts = self._checked_counts.items()
+        self._checked_counts = {key: count for key, count in counts if key[0] not in removed}
         for watched in self._watched:
-            for key in [key for key in watched.states if key[0] in gone]:
+            for key in [key for key in watched.states if key[0] in removed]:
                 del watched.states[key]
-        self.alerts.remove_runs(gone)
+        self.alerts.remove_runs(removed)
 
-    def _check_summaries(self, run: str, fresh: Sequence[_WatchedRule]) -> Iterator[Alert]:
-        met = [
-            (info, meant)
+    def _check_summaries(self, run: str, rules: Sequence[_WatchedRule]) -> Iterator[Alert]:
+        matches = [
+            (info, matching)
             for info in self._iter_scalars(run)
-            if (meant := [watched for watched in fresh if watched.matches(run, info.tag)])
+            if (matching := [watched for watched in rules if watched.matches(run, info.tag)])
         ]
-        digests = self._log.summaries([(run, info.tag) for info, _ in met])
-        for (info, meant), digest in zip(met, digests, strict=True):
-            if digest is not None:
+        summaries = self._log.summaries([(run, info.tag) for info, _ in matches])
+        for (info, matching), summary in zip(matches, summaries, strict=True):
+            if summary is not None:
                 if not any((run, info.tag) in watched.states for watched in self._watched):
                     self._checked_counts[run, info.tag] = info.count
-                yield from self._evaluate(
-                    meant, run, info.tag, partial(evaluate_summary, summary=digest)
-                )
+                evaluate = partial(evaluate_summary, summary=summary)
+                yield from self._evaluate(matching, run, info.tag, evaluate)
 
     def _check_run(self, run: str) -> Iterator[Alert]:
         for info in self._iter_scalars(run):
-            meant = [watched for watched in self._watched if watched.matches(run, info.tag)]
-            seen = self._checked_counts.get((run, info.tag), 0)
-            if meant and seen != info.count:
-                points = self._read_new_points(run, info.tag, seen)
-                yield from self._evaluate(
-                    meant, run, info.tag, partial(evaluate_points, points=points)
-                )
+            matching = [watched for watched in self._watched if watched.matches(run, info.tag)]
+            checked = self._checked_counts.get((run, info.tag), 0)
+            if matching and checked != info.count:
+                points = self._read_new_points(run, info.tag, checked)
+                evaluate = partial(evaluate_points, points=points)
+                yield from self._evaluate(matching, run, info.tag, evaluate)
 
-    def _read_new_points(self, run: str, tag: str, seen: int) -> Points:
+    def _read_new_points(self, run: str, tag: str, checked: int) -> Points:
         series = self._log.scalar(run, tag)
         self._checked_counts[run, tag] = len(series)
-        # A series that became shorter is another one under the same name.
-        return slice_points(series, seen if seen <= len(series) else 0)
+        # A series that has become shorter was replaced by another one of the same name.
+        return slice_points(series, checked if checked <= len(series) else 0)
 
     def _evaluate(
         self,
-        meant: Iterable[_WatchedRule],
+        rules: Iterable[_WatchedRule],
         run: str,
         tag: str,
-        look: Callable[[AlertRule, RuleState], Point | None],
+        evaluate: Callable[[AlertRule, RuleState], Point | None],
     ) -> Iterator[Alert]:
-        for watched in meant:
+        for watched in rules:
             rule = watched.rule
-            verdict = watched.states.setdefault((run, tag), RuleState())
-            news = look(rule, verdict)
-            if news is not None:
+            state = watched.states.setdefault((run, tag), RuleState())
+            violation = evaluate(rule, state)
+            if violation is not None:
                 yield from self.alerts.resolve(rule.id, run, tag)
-                yield self.alerts.fire(rule, run, tag, news, verdict)
-            if not verdict.is_violated:
+                yield self.alerts.fire(rule, run, tag, violation, state)
+            if not state.is_violated:
                 yield from self.alerts.resolve(rule.id, run, tag)
 
     def _iter_scalars(self, run: str) -> Iterator[TagInfo]:
@@ -242,33 +247,18 @@ class AlertMonitor:
             yield from (info for info in self._log.tags(run) if info.kind is Kind.SCALAR)
 
 
-def _ignore_removed_run(news: Iterator[Alert]) -> Iterator[Alert]:
-    """A run may be removed while it is looked at."""
+def _ignore_removed_run(alerts: Iterator[Alert]) -> Iterator[Alert]:
+    """Yield alerts until they end or the run is removed meanwhile."""
     with contextlib.suppress(LogError):
-        yield from news
+        yield from alerts
 
 
-# Watches over rules while the server runs, and tells pages and a webhook of alarms.
-#
-# All of it happens in one thread of its own. The follower only leaves there what changed; the same
-# thread notices when the rules, or other notes, were changed by this server or by another one.
-
-log = logging.getLogger(__name__)
-
-#: How often to look whether another server changed the notes.
-_POLL_INTERVAL_S = 2.0
-
-_STOP_TIMEOUT_S = 0.5
-
-#: Of a thousand alarms at once these will do: a page that hears of one asks for all.
-_MAX_PUBLISHED = 50
-
-_STOP, _RELOAD = object(), object()
+# ---- the service
 
 
 @dataclass(frozen=True)
 class AlertSettings:
-    """What the command line says: rules that hold for this server, and where alarms go to."""
+    """Alert options of the command line: fixed rules, and the URL of a webhook."""
 
     rules: tuple[AlertRule, ...] = ()
     webhook: str | None = None
@@ -278,24 +268,33 @@ NO_ALERTS = AlertSettings()
 
 
 class AlertRuleRow(AlertRule, frozen=True):
-    """A rule; a fixed one was given on the command line and cannot be changed here."""
+    """A rule; a ``fixed`` one was given on the command line and cannot be changed."""
 
     fixed: bool = False
 
 
 class AlertsResponse(msgspec.Struct):
-    """The rules, and the alarms: first those that ring, the newest first."""
+    """All rules, and the alerts: firing ones first, each newest first."""
 
     rules: list[AlertRuleRow]
-    fired: list[Alert]
+    alerts: list[Alert]
     webhook: bool
 
 
+class RuleStore(Protocol):
+    """Where rules are stored together with other notes; `NotesStore` implements it."""
+
+    def read_rules(self) -> tuple[int, tuple[AlertRule, ...]]:
+        """Return the revision of all notes, and the rules."""
+
+    def save_rules(self, rules: tuple[AlertRule, ...]) -> None: ...
+
+
 class AlertService:
-    """The rules of one server and what became of them."""
+    """Check the rules of one server in the background."""
 
     def __init__(
-        self, source: LogSource, store: NotesStore, live: LiveUpdates, settings: AlertSettings
+        self, source: LogSource, store: RuleStore, live: LiveUpdates, settings: AlertSettings
     ) -> None:
         self._source = source
         self._store = store
@@ -305,11 +304,11 @@ class AlertService:
         self._webhook = self._create_webhook(settings.webhook) if settings.webhook else None
         self._webhook_problem: str | None = None
         self._revision = -1
-        self._is_first = True
+        self._is_first_refresh = True
         self._queue: queue.Queue[object] = queue.Queue()
         self._thread = threading.Thread(target=self._run, name="tracklight-alerts", daemon=True)
 
-    # ---- in any thread
+    # The following may be called from any thread.
 
     def start(self) -> None:
         self._thread.start()
@@ -323,99 +322,102 @@ class AlertService:
             self._webhook.stop()
 
     def on_refresh(self, delta: Delta | None) -> None:
-        """Of what a refresh changed."""
+        """Listen to the refresher; None means that a refresh begins or has failed."""
         if delta is not None:
             self._queue.put(delta)
 
     def request_reload(self) -> None:
-        """Look at the notes now, as they have just been changed."""
+        """Read the notes again now, as they have just been changed."""
         self._queue.put(_RELOAD)
 
     def set_rules(self, rules: list[AlertRule]) -> None:
-        """Keep these rules in the place of those kept before."""
-        taken = {rule.id for rule in self._settings.rules}
-        own = tuple(rule for rule in rules if rule.id not in taken)
-        if len({rule.id for rule in own}) < len(own):
+        """Replace the stored rules; those of the command line stay.
+
+        Raises:
+            UsageError: A rule is invalid, or two rules have the same id.
+        """
+        fixed = {rule.id for rule in self._settings.rules}
+        stored = tuple(rule for rule in rules if rule.id not in fixed)
+        if len({rule.id for rule in stored}) < len(stored):
             raise UsageError("two rules have the same id")
-        for rule in own:
+        for rule in stored:
             validate_rule(rule)
-        self._store.update(lambda book: book.with_rules(own))
+        self._store.save_rules(stored)
         self.request_reload()
 
     def create_response(self) -> AlertsResponse:
+        _, stored = self._store.read_rules()
         rows = [_make_rule_row(rule, fixed=True) for rule in self._settings.rules]
-        rows += [_make_rule_row(rule, fixed=False) for rule in self._store.read().rules]
+        rows += [_make_rule_row(rule, fixed=False) for rule in stored]
         return AlertsResponse(rows, self._monitor.alerts.list_newest(), self._webhook is not None)
 
-    # ---- in the thread
+    # The following runs in the thread of the service.
 
     def _run(self) -> None:
         while True:
             try:
-                news = self._queue.get(timeout=_POLL_INTERVAL_S)
+                message = self._queue.get(timeout=_POLL_INTERVAL_S)
             except queue.Empty:
-                news = _RELOAD
-            if news is _STOP:
+                message = _RELOAD
+            if message is _STOP:
                 return
             try:
                 self._reload_rules()
-                if isinstance(news, Delta):
-                    self._check_delta(news)
-            except Exception:
-                # A fault in one look must not end the watch.
-                log.exception("looking after alerts failed")
+                if isinstance(message, Delta):
+                    self._check_delta(message)
+            except Exception:  # an error in one check must not end the thread
+                log.exception("checking alerts failed")
 
     def _reload_rules(self) -> None:
-        book = self._store.read()
-        if book.revision == self._revision:
+        revision, stored = self._store.read_rules()
+        if revision == self._revision:
             return
-        rules = [*self._settings.rules, *book.rules]
-        # Most boards have no rules, and listing thousands of runs takes a while.
+        rules = [*self._settings.rules, *stored]
+        # Mostly there are no rules, and listing thousands of runs takes a while.
         runs = [run.name for run in self._source.runs()] if rules else []
         self._monitor.set_rules(rules, runs)
         if self._revision >= 0:
-            self._live.publish("notes", {"revision": book.revision})
-        self._revision = book.revision
+            self._live.publish("notes", {"revision": revision})
+        self._revision = revision
 
     def _check_delta(self, delta: Delta) -> None:
         self._monitor.remove_runs(delta.removed)
-        grown = [*delta.added, *delta.changed]
-        if self._is_first:
-            self._is_first = False
-            self._publish(self._monitor.check_current_state(grown), is_new=False)
-            if grown:
+        runs = [*delta.added, *delta.changed]
+        if self._is_first_refresh:
+            self._is_first_refresh = False
+            self._publish(self._monitor.check_current_state(runs), is_new=False)
+            if runs:
                 self._warn_unmatched()
         else:
-            self._publish(self._monitor.check_new_points(grown), is_new=True)
+            self._publish(self._monitor.check_new_points(runs), is_new=True)
 
     def _warn_unmatched(self) -> None:
-        """Name alerts of the command line that cannot fire with the tags logged so far."""
+        """Warn about rules of the command line that match none of the tags logged so far."""
         for rule in self._monitor.list_unmatched():
             if rule in self._settings.rules:
                 log.warning('note: the alert pattern "%s" matches no scalar tag yet', rule.tag)
 
-    def _publish(self, fired: Sequence[Alert], *, is_new: bool) -> None:
-        """Only what is new goes out of the house: a restart must not ring for last week."""
-        for one in fired[-_MAX_PUBLISHED:]:
-            self._live.publish("alert", one)
+    def _publish(self, alerts: Sequence[Alert], *, is_new: bool) -> None:
+        for alert in alerts[-_MAX_PUBLISHED:]:
+            self._live.publish("alert", alert)
+        # After a restart, violations of last week are not sent to the webhook again.
         if self._webhook and is_new:
-            for one in fired:
-                if not one.recovered:
-                    self._webhook.send(one)
+            for alert in alerts:
+                if not alert.resolved:
+                    self._webhook.send(alert)
 
     def _create_webhook(self, url: str) -> Webhook:
-        # An HTTP client takes its time to load, and few boards have a webhook.
+        # Loading an HTTP client takes a while, and few servers have a webhook.
         from tracklight.server.alerts.webhook import Webhook
 
         return Webhook(url, self._report_webhook_problem)
 
-    def _report_webhook_problem(self, sentence: str | None) -> None:
-        if sentence != self._webhook_problem:
-            rest = [
-                remark for remark in self._live.server_problems if remark != self._webhook_problem
-            ]
-            self._live.server_problems[:] = [*rest, *([sentence] if sentence else [])]
-            self._webhook_problem = sentence
+    def _report_webhook_problem(self, problem: str | None) -> None:
+        """Show a problem on the page in place of the previous one; None removes it."""
+        if problem != self._webhook_problem:
+            others = [it for it in self._live.server_problems if it != self._webhook_problem]
+            self._live.server_problems[:] = [*others, *([problem] if problem else [])]
+            self._webhook_problem = problem
             self._live.notifier.notify()
 
 

@@ -1,4 +1,4 @@
-"""Parse and validate alert rules.
+"""Alert rules: parse, validate and evaluate them.
 
 On the command line a rule is a pattern for series (see `tracklight.logdir.names`) and a condition:
 
@@ -13,13 +13,13 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from typing import Annotated, Literal
 
 import msgspec
 import numpy as np
 
 from tracklight.errors import UsageError
 from tracklight.logdir.names import compile_series_pattern
-from tracklight.server.notes import AlertRule
 from tracklight.types import Bool, Float64, Int64, Point, Series, SeriesSummary
 
 _RULE_SYNTAX = re.compile(
@@ -28,13 +28,29 @@ _RULE_SYNTAX = re.compile(
 )
 
 
+class AlertRule(msgspec.Struct, frozen=True):
+    """When to raise an alert; ``tag`` is a pattern for series, see docs/patterns.md."""
+
+    id: Annotated[str, msgspec.Meta(max_length=200)]
+    tag: Annotated[str, msgspec.Meta(min_length=1, max_length=1000)]
+    kind: Literal["above", "below", "nan", "stalled"]
+    value: float | None = None
+    """The threshold; for ``stalled``, the number of steps without improvement."""
+    goal: Literal["min", "max"] | None = None
+    """Whether lower or higher is better, for ``stalled``."""
+
+
 def parse_rule(text: str, id: str) -> AlertRule:
-    """A rule as it is given on the command line."""
+    """Parse a rule given on the command line.
+
+    Raises:
+        UsageError: The text is not a rule.
+    """
     match = _RULE_SYNTAX.fullmatch(text.strip())
     if match is None:
         raise UsageError(
-            f'"{text}" is no rule; one reads "TAG above NUMBER", "TAG below NUMBER", "TAG nan" or '
-            '"TAG stalled STEPS min" (or max)'
+            f'"{text}" is not an alert rule; write "TAG above NUMBER", "TAG below NUMBER", '
+            '"TAG nan" or "TAG stalled STEPS min" (or max)'
         )
     words = match.groupdict()
     rule = msgspec.convert(
@@ -52,7 +68,11 @@ def parse_rule(text: str, id: str) -> AlertRule:
 
 
 def validate_rule(rule: AlertRule) -> None:
-    """Raise a UsageError that says what is wrong, if anything is."""
+    """Check the pattern and the numbers of a rule.
+
+    Raises:
+        UsageError: The rule cannot be evaluated.
+    """
     compile_series_pattern(rule.tag)
     if rule.kind == "nan":
         return
@@ -66,23 +86,23 @@ def _parse_number(text: str | None) -> float | None:
     try:
         return None if text is None else float(text)
     except ValueError:
-        raise UsageError(f'"{text}" is no number') from None
+        raise UsageError(f'"{text}" is not a number') from None
 
 
-# Holds the points of one series against one rule.
+# ---- evaluation
 
 
 class RuleState(msgspec.Struct, gc=False):
-    """How one series stands to one rule."""
+    """The state of one rule on one series."""
 
     is_violated: bool = False
     best: Point | None = None
-    """The best point so far, for rules on stalling."""
+    """The best point so far, for ``stalled``."""
 
 
 @dataclass(frozen=True)
 class Points:
-    """Some points in the order of a series."""
+    """Consecutive points of a series."""
 
     step: Int64
     wall_time: Float64
@@ -91,78 +111,77 @@ class Points:
     def __len__(self) -> int:
         return len(self.step)
 
-    def __getitem__(self, at: int) -> Point:
-        return Point(int(self.step[at]), float(self.wall_time[at]), float(self.value[at]))
+    def __getitem__(self, index: int) -> Point:
+        return Point(int(self.step[index]), float(self.wall_time[index]), float(self.value[index]))
 
 
-def slice_points(series: Series, since: int) -> Points:
-    """The points from row ``since`` on that were not overwritten."""
-    rows = since + np.flatnonzero(~series.overwritten[since:])
+def slice_points(series: Series, start: int) -> Points:
+    """Return the points from row ``start`` on, without overwritten ones."""
+    rows = start + np.flatnonzero(~series.overwritten[start:])
     return Points(series.step[rows], series.wall_time[rows], series.value[rows].astype(np.float64))
 
 
 def evaluate_points(rule: AlertRule, state: RuleState, points: Points) -> Point | None:
-    """Go on with a verdict over new points; the first one that newly broke the rule, if any.
+    """Evaluate a rule on new points and update its state.
 
-    What broke and recovered between two looks is still told of, once.
+    Returns:
+        The first point that newly violates the rule, or None. A violation that ends within the
+        points is returned as well.
     """
     if not len(points):
         return None
-    broken = _compute_violations(rule, state, points)
-    before = np.concatenate([[state.is_violated], broken[:-1]])
-    news = np.flatnonzero(broken & ~before)
-    state.is_violated = bool(broken[-1])
-    return points[int(news[0])] if len(news) else None
+    violations = _compute_violations(rule, state, points)
+    before = np.concatenate([[state.is_violated], violations[:-1]])
+    new = np.flatnonzero(violations & ~before)
+    state.is_violated = bool(violations[-1])
+    return points[int(new[0])] if len(new) else None
 
 
 def evaluate_summary(rule: AlertRule, state: RuleState, summary: SeriesSummary) -> Point | None:
-    """How a series stands that has not been looked at before: only its present state counts."""
+    """Evaluate a rule on a series that is new to it: only the last point counts."""
     state.best = summary.max if rule.goal == "max" else summary.min
     last = summary.last
     if last is None:
         return None
-    return evaluate_points(
-        rule,
-        state,
-        Points(np.array([last.step]), np.array([last.wall_time]), np.array([last.value])),
-    )
+    points = Points(np.array([last.step]), np.array([last.wall_time]), np.array([last.value]))
+    return evaluate_points(rule, state, points)
 
 
 def describe_violation(rule: AlertRule, state: RuleState, point: Point) -> str:
-    """What happened, without the names of run and tag."""
-    at = f"at step {point.step:,}"
+    """Describe what happened, without the names of run and tag."""
+    where = f"at step {point.step:,}"
     if rule.kind == "nan":
-        return f"is {'NaN' if math.isnan(point.value) else 'infinite'} {at}"
+        return f"is {'NaN' if math.isnan(point.value) else 'infinite'} {where}"
     if rule.kind != "stalled":
-        return f"is {point.value:.6g} {at}, {rule.kind} {rule.value:g}"
+        return f"is {point.value:.6g} {where}, {rule.kind} {rule.value:g}"
     best = state.best
-    since = "" if best is None else f"; the best was {best.value:.6g} at step {best.step:,}"
-    return f"has not improved for {rule.value:,.0f} steps {at}{since}"
+    best_text = "" if best is None else f"; the best was {best.value:.6g} at step {best.step:,}"
+    return f"has not improved for {rule.value:,.0f} steps {where}{best_text}"
 
 
-def _compute_violations(rule: AlertRule, verdict: RuleState, points: Points) -> Bool:
+def _compute_violations(rule: AlertRule, state: RuleState, points: Points) -> Bool:
     if rule.kind == "nan":
         return ~np.isfinite(points.value)
-    limit = math.nan if rule.value is None else rule.value
+    threshold = math.nan if rule.value is None else rule.value
     if rule.kind == "above":
-        return np.greater(points.value, limit)
+        return np.greater(points.value, threshold)
     if rule.kind == "below":
-        return np.less(points.value, limit)
-    return _compute_stalled(rule, verdict, points)
+        return np.less(points.value, threshold)
+    return _compute_stalled(rule, state, points)
 
 
-def _compute_stalled(rule: AlertRule, verdict: RuleState, points: Points) -> Bool:
-    """Where the best point lies too many steps back; the best so far becomes the verdict's."""
+def _compute_stalled(rule: AlertRule, state: RuleState, points: Points) -> Bool:
+    """Return where the best point is too many steps back, and update the best of the state."""
     sign = -1.0 if rule.goal == "max" else 1.0
-    # A value that is not finite is never better than another.
-    badness = np.where(np.isfinite(points.value), sign * points.value, np.inf)
-    best = verdict.best
-    floor = np.inf if best is None else sign * best.value
-    lowest = np.minimum.accumulate(np.concatenate([[floor], badness]))
-    better = badness < lowest[:-1]
-    at = np.maximum.accumulate(np.where(better, np.arange(len(points)), -1))
-    begin = points.step[0] if best is None else best.step
-    since = np.where(at >= 0, points.step[at], begin)
-    if at[-1] >= 0:
-        verdict.best = points[int(at[-1])]
-    return np.greater_equal(points.step - since, rule.value or np.inf)
+    # Values that are not finite are never an improvement.
+    loss = np.where(np.isfinite(points.value), sign * points.value, np.inf)
+    best = state.best
+    initial = np.inf if best is None else sign * best.value
+    lowest = np.minimum.accumulate(np.concatenate([[initial], loss]))
+    is_better = loss < lowest[:-1]
+    best_index = np.maximum.accumulate(np.where(is_better, np.arange(len(points)), -1))
+    initial_step = points.step[0] if best is None else best.step
+    best_step = np.where(best_index >= 0, points.step[best_index], initial_step)
+    if best_index[-1] >= 0:
+        state.best = points[int(best_index[-1])]
+    return np.greater_equal(points.step - best_step, rule.value or np.inf)

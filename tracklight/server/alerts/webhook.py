@@ -1,4 +1,4 @@
-"""Tells another server of alarms, in a thread of its own: nothing ever waits for it."""
+"""Send alerts to another server with HTTP POST, in a thread of its own, so that nothing waits."""
 
 from __future__ import annotations
 
@@ -21,36 +21,43 @@ _TIMEOUT_S = 10.0
 _RETRY_DELAYS_S = (1.0, 5.0, 25.0)
 _MAX_QUEUED = 1000
 _STOP_TIMEOUT_S = 0.5
-#: The other side asks for patience; any other refusal will not change by asking again.
+#: Client errors that are worth a retry; all others are final.
 _RETRYABLE_STATUS = frozenset({408, 425, 429})
 
 
 def validate_webhook_url(url: str) -> str:
-    """``url`` if alarms can be sent there; a UsageError that says why not."""
+    """Return ``url`` if alerts can be sent there.
+
+    Raises:
+        UsageError: It is not an HTTP URL.
+    """
     try:
         parts = urlsplit(url)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname)
+        is_usable = parts.scheme in ("http", "https") and bool(parts.hostname)
     except ValueError:
-        usable = False
-    if not usable:
-        raise UsageError(f'alarms go to an http:// or https:// address, and "{url}" is none')
+        is_usable = False
+    if not is_usable:
+        raise UsageError(f'the webhook must be an http:// or https:// URL, not "{url}"')
     return url
 
 
 class Webhook:
-    """Sends one JSON message after the other to ``url``.
+    """Send JSON messages to a URL one after the other.
 
-    ``complain`` hears in a sentence that a message was given up, and None when one got through.
+    Args:
+        url: Where to send them. Only its host name is ever shown: the rest may be a secret.
+        report_problem: Called with a message when sending has failed for good, and with None when
+            it works again.
+        retry_delays_s: How long to wait before each retry.
     """
 
     def __init__(
         self,
         url: str,
-        report_problem: Callable[[str | None], None] = lambda sentence: None,
+        report_problem: Callable[[str | None], None] = lambda problem: None,
         retry_delays_s: Sequence[float] = _RETRY_DELAYS_S,
     ) -> None:
         self._url = validate_webhook_url(url)
-        # The rest of the address may be a secret.
         self._host = urlsplit(url).hostname
         self._report_problem = report_problem
         self._retry_delays_s = retry_delays_s
@@ -62,17 +69,17 @@ class Webhook:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the thread; what has not been sent by then is lost."""
+        """Stop the thread; messages that are still queued are lost."""
         self._stop.set()
         self.send(None)
         self._thread.join(_STOP_TIMEOUT_S)
 
     def send(self, message: object) -> None:
-        """Send a message some time soon."""
+        """Queue a message; it is dropped with a warning if the queue is full."""
         try:
             self._queue.put_nowait(None if message is None else msgspec.json.encode(message))
         except queue.Full:
-            log.warning("more than %d alarms wait for %s", _MAX_QUEUED, self._host)
+            log.warning("dropped an alert: %d are already queued for %s", _MAX_QUEUED, self._host)
 
     def _run(self) -> None:
         while not self._stop.is_set():
@@ -81,18 +88,18 @@ class Webhook:
                 self._report_problem(self._deliver(body))
 
     def _deliver(self, body: bytes) -> str | None:
-        """Try until it got through; else a sentence on why it did not."""
-        for pause_s in (*self._retry_delays_s, None):
+        """Send a message, with retries; return why it failed, or None."""
+        for delay_s in (*self._retry_delays_s, None):
             failure, is_final = self._post(body)
             if failure is None:
                 return None
-            log.warning("an alarm did not reach %s: %s", self._host, failure)
-            if is_final or pause_s is None or self._stop.wait(pause_s):
+            log.warning("sending an alert to %s failed: %s", self._host, failure)
+            if is_final or delay_s is None or self._stop.wait(delay_s):
                 break
-        return f"alarms do not reach {self._host}: {failure}"
+        return f"alerts cannot be sent to {self._host}: {failure}"
 
     def _post(self, body: bytes) -> tuple[str | None, bool]:
-        """What went wrong, and whether it is of no use to try again."""
+        """Send a message; return why it failed, or None, and whether a retry is pointless."""
         headers = {"content-type": "application/json", "user-agent": "tracklight"}
         request = urllib.request.Request(self._url, body, headers, method="POST")
         try:
@@ -100,7 +107,7 @@ class Webhook:
                 return None, True
         except urllib.error.HTTPError as error:
             error.close()
-            refused = error.code < 500 and error.code not in _RETRYABLE_STATUS
-            return f"it answered {error.code}", refused
+            is_final = error.code < 500 and error.code not in _RETRYABLE_STATUS
+            return f"it responded with status {error.code}", is_final
         except (OSError, http.client.HTTPException) as error:
             return str(getattr(error, "reason", None) or error or type(error).__name__), False

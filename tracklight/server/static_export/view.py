@@ -1,4 +1,8 @@
-"""Reads lists of run names as the page writes them in its address; see web/src/base/names.ts."""
+"""Parse the URL of a page, to find out which runs a static export of it needs.
+
+The exported page reads the URL itself. Where it cannot easily be known which runs it shows, as for
+filter expressions, the export may contain more runs than are shown, but never fewer.
+"""
 
 from __future__ import annotations
 
@@ -11,103 +15,54 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 from tracklight.server.notes import RunNote
 from tracklight.server.source import RunRow
 
-
-def parse_run_names(text: str) -> list[str]:
-    r"""``conv/{a,b},vit`` is ``conv/a``, ``conv/b`` and ``vit``; ``\`` stands before a sign that
-    is part of a name, and ``\e`` is an empty part."""
-    return _RunNameParser(text).read_list() if text else []
-
-
-class _RunNameParser:
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._at = 0
-
-    def read_list(self) -> list[str]:
-        names = self._read_entry()
-        while self._take(","):
-            names += self._read_entry()
-        return names
-
-    def _read_entry(self) -> list[str]:
-        name = self._read_text()
-        if not self._take("{"):
-            return [name]
-        below = self.read_list()
-        self._take("}")
-        return [name + rest for rest in below]
-
-    def _read_text(self) -> str:
-        found = ""
-        while self._at < len(self._text) and self._text[self._at] not in ",{}":
-            sign = self._next()
-            found += sign if sign != "\\" else self._next().replace("e", "")
-        return found
-
-    def _next(self) -> str:
-        sign = self._text[self._at : self._at + 1]
-        self._at += 1
-        return sign
-
-    def _take(self, sign: str) -> bool:
-        if self._text[self._at : self._at + 1] != sign:
-            return False
-        self._at += 1
-        return True
-
-
-# What the address of a page says is to be seen, as far as a copy has to know it.
-#
-# The copy's page reads the address by itself; here it only matters which runs it can show. Where
-# that is not easily told, as for a filter that is an expression, there may be more of them than
-# are shown, but never fewer.
-
-#: Parameters that concern the server that is left behind.
+#: URL parameters that have no meaning without the server.
 _DROPPED_PARAMS = frozenset({"token", "paused"})
 
-#: What the page ticks by itself: every run of a small log, the newest of a large one.
+#: The default selection of the page: all runs of a small log, the newest runs of a large one.
 _MANY_RUNS = 500
-
-_NEWEST_OF_MANY = 100
-
-RunNotes = Mapping[str, RunNote]
+_DEFAULT_NEWEST = 100
 
 _EMPTY_NOTE = RunNote()
+
+RunNotes = Mapping[str, RunNote]
 
 
 @dataclass(frozen=True)
 class PageView:
-    """The parameters of an address."""
+    """The parameters of a page's URL."""
 
     params: Mapping[str, str]
 
     @property
     def search(self) -> str:
-        """As the query of the copy's own address."""
+        """The query string for the URL of the exported page."""
         return urlencode(self.params, quote_via=quote)
 
     @property
     def compares_runs(self) -> bool:
-        """Whether the colour of a run depends on which others there are."""
+        """Whether the color of a run depends on the other runs."""
         return self.params.get("colour", "run") != "run"
 
     def select_runs(self, rows: Sequence[RunRow], notes: RunNotes) -> list[str]:
-        """The runs that the page shows, in the order given."""
-        found = [row for row in rows if self._may_match(row.name, notes.get(row.name, _EMPTY_NOTE))]
+        """Return the names of the runs that the page shows, in the order of ``rows``."""
+        matching = [
+            row for row in rows if self._may_match(row.name, notes.get(row.name, _EMPTY_NOTE))
+        ]
         selection = parse_selection(self.params.get("sel", ""))
-        shown = selection.apply(found, self._is_exact)
-        # A run that others are compared with is needed whether it is ticked or not.
+        shown = selection.apply(matching, self._is_exact)
+        # The baseline is needed even if it is not selected.
         shown |= {self.params["base"]} if "base" in self.params else set()
         return [row.name for row in rows if row.name in shown]
 
     @property
     def _is_exact(self) -> bool:
+        """Whether the filter can be evaluated here; expressions cannot."""
         return not self.params.get("runs-expr")
 
-    def _may_match(self, name: str, said: RunNote) -> bool:
-        if said.hidden and self.params.get("hidden") not in ("1", ""):
+    def _may_match(self, name: str, note: RunNote) -> bool:
+        if note.hidden and self.params.get("hidden") not in ("1", ""):
             return False
-        return self._matches(name) or (bool(said.alias) and self._matches(said.alias))
+        return self._matches(name) or (bool(note.alias) and self._matches(note.alias))
 
     def _matches(self, name: str) -> bool:
         words = self.params.get("runs", "").lower().split()
@@ -116,54 +71,103 @@ class PageView:
         return _compile_pattern(self.params.get("runs-re", ""))(name)
 
 
-def parse_view(address: str) -> PageView:
-    """From the address of a page, or from its query alone."""
-    query = urlsplit(address).query if "?" in address else address if "=" in address else ""
+def parse_view(url: str) -> PageView:
+    """Parse the URL of a page, or only its query string."""
+    query = urlsplit(url).query if "?" in url else url if "=" in url else ""
     pairs = parse_qsl(query, keep_blank_values=True)
     return PageView({name: text for name, text in pairs if name not in _DROPPED_PARAMS})
 
 
 @dataclass(frozen=True)
 class RunSelection:
-    """Which runs are ticked: the newest of those that are found, and exceptions."""
+    """The selected runs: the newest ones that match the filter, with exceptions."""
 
     newest: float
-    """NaN leaves it to the number of runs."""
+    """How many; NaN for the default of the page."""
     included: frozenset[str]
     excluded: frozenset[str]
 
-    def apply(self, found: Sequence[RunRow], is_exact: bool) -> set[str]:
-        names = {row.name for row in found}
-        reach = self.newest
-        if math.isnan(reach):
-            reach = len(found) if len(found) <= _MANY_RUNS else _NEWEST_OF_MANY
-        if 0 < reach < len(found) and is_exact:
-            names = _select_newest(found, int(reach))
-        ticked = ((names if reach else set()) - self.excluded) | self.included
-        return ticked.intersection(row.name for row in found)
+    def apply(self, matching: Sequence[RunRow], is_exact: bool) -> set[str]:
+        names = {row.name for row in matching}
+        count = self.newest
+        if math.isnan(count):
+            count = len(matching) if len(matching) <= _MANY_RUNS else _DEFAULT_NEWEST
+        if 0 < count < len(matching) and is_exact:
+            names = _select_newest(matching, int(count))
+        selected = ((names if count else set()) - self.excluded) | self.included
+        return selected.intersection(row.name for row in matching)
 
 
 def parse_selection(text: str) -> RunSelection:
-    r"""``none;+a,b/{c,d}`` or ``newest-5;-a``, as the page writes it."""
+    r"""Parse ``none;+a,b/{c,d}`` or ``newest-5;-a``, as the page writes it."""
     rule, *lists = re.findall(r"(?:[^\\;]|\\.)+", text) or [""]
-    on = (name for one in lists if one[0] == "+" for name in parse_run_names(one[1:]))
-    off = (name for one in lists if one[0] == "-" for name in parse_run_names(one[1:]))
+    included = (name for one in lists if one[0] == "+" for name in parse_run_names(one[1:]))
+    excluded = (name for one in lists if one[0] == "-" for name in parse_run_names(one[1:]))
     newest = re.fullmatch(r"newest-(\d+)", rule)
-    reach = {"all": math.inf, "none": 0.0}.get(rule, math.nan)
-    return RunSelection(float(newest[1]) if newest else reach, frozenset(on), frozenset(off))
+    count = {"all": math.inf, "none": 0.0}.get(rule, math.nan)
+    return RunSelection(
+        float(newest[1]) if newest else count, frozenset(included), frozenset(excluded)
+    )
 
 
 def _select_newest(rows: Iterable[RunRow], count: int) -> set[str]:
-    def age(row: RunRow) -> float:
+    def get_age(row: RunRow) -> float:
         start = float(-math.inf if row.start_wall is None else row.start_wall)
         return math.inf if math.isnan(start) else -start
 
-    return {row.name for row in sorted(rows, key=age)[:count]}
+    return {row.name for row in sorted(rows, key=get_age)[:count]}
 
 
 def _compile_pattern(text: str) -> Callable[[str], bool]:
     try:
         pattern = re.compile(text, re.IGNORECASE)
-    except re.error:  # the page's language has expressions that Python's has not
+    except re.error:  # JavaScript has syntax that Python has not
         return lambda name: True
     return lambda name: pattern.search(name) is not None
+
+
+def parse_run_names(text: str) -> list[str]:
+    r"""Parse a list of run names in a URL; ``web/src/base/names.ts`` writes it.
+
+    ``conv/{a,b},vit`` is ``conv/a``, ``conv/b`` and ``vit``. A ``\`` escapes a character, and
+    ``\e`` is an empty part.
+    """
+    return _RunNameParser(text).parse_list() if text else []
+
+
+class _RunNameParser:
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._position = 0
+
+    def parse_list(self) -> list[str]:
+        names = self._parse_entry()
+        while self._skip(","):
+            names += self._parse_entry()
+        return names
+
+    def _parse_entry(self) -> list[str]:
+        prefix = self._parse_text()
+        if not self._skip("{"):
+            return [prefix]
+        suffixes = self.parse_list()
+        self._skip("}")
+        return [prefix + suffix for suffix in suffixes]
+
+    def _parse_text(self) -> str:
+        text = ""
+        while self._position < len(self._text) and self._text[self._position] not in ",{}":
+            character = self._next()
+            text += character if character != "\\" else self._next().replace("e", "")
+        return text
+
+    def _next(self) -> str:
+        character = self._text[self._position : self._position + 1]
+        self._position += 1
+        return character
+
+    def _skip(self, character: str) -> bool:
+        if self._text[self._position : self._position + 1] != character:
+            return False
+        self._position += 1
+        return True

@@ -16,29 +16,29 @@ export class ApiError extends Error {
     readonly problem: Problem,
     readonly status: number,
   ) {
-    super(problem.what);
+    super(problem.message);
   }
 }
 
 const UNREACHABLE: Problem = {
-  what: 'The server does not answer.',
-  next: 'Check that tracklight still runs, then try again.',
+  message: 'The server does not answer.',
+  hint: 'Check that tracklight still runs, then try again.',
 };
 
-export const getStatus = (): Promise<StatusAnswer> => ask('api/status');
+export const getStatus = (): Promise<StatusAnswer> => ask('api/v1/status');
 
-export const getRuns = (): Promise<RunsAnswer> => ask('api/runs');
+export const getRuns = (): Promise<RunsAnswer> => ask('api/v1/runs');
 
-export const getTags = (): Promise<TagsAnswer> => ask('api/tags');
+export const getTags = (): Promise<TagsAnswer> => ask('api/v1/tags');
 
 export const findTagNames = (
   runs: readonly string[],
   signal?: AbortSignal,
-): Promise<TagNamesAnswer> => ask('api/tags', postJson({ runs }, signal));
+): Promise<TagNamesAnswer> => ask('api/v1/tags', postJson({ runs }, signal));
 
-export const getDamagedFiles = (): Promise<FilesAnswer> => ask('api/files?damaged=1');
+export const getDamagedFiles = (): Promise<FilesAnswer> => ask('api/v1/files?damaged=1');
 
-export const getDashboards = (): Promise<readonly DashboardRow[]> => ask('api/dashboards');
+export const getDashboards = (): Promise<readonly DashboardRow[]> => ask('api/v1/dashboards');
 
 export function postJson(body: unknown, signal?: AbortSignal): RequestInit {
   const headers = { 'content-type': 'application/json' };
@@ -97,9 +97,9 @@ async function fetchWell(path: string, init: RequestInit): Promise<Response> {
 async function readProblem(response: Response): Promise<Problem> {
   try {
     const { error } = (await response.json()) as { error: Problem };
-    return { what: error.what, next: error.next };
+    return { message: error.message, hint: error.hint };
   } catch {
     // A proxy in between answers in its own words.
-    return { what: `The server answered ${response.status}.`, next: UNREACHABLE.next };
+    return { message: `The server answered ${response.status}.`, hint: UNREACHABLE.hint };
   }
 }

@@ -33,7 +33,7 @@ afterEach(() => {
 
 test('a broken stream is reopened at its last cursor', async () => {
   connect();
-  expect(stream().url).toBe(`${BASE}api/live?since=a.1`);
+  expect(stream().url).toBe(`${BASE}api/v1/live?since=a.1`);
   stream().send('status', STATUS);
   expect(handlers.onOpen).toHaveBeenCalledOnce();
   stream().send('delta', delta('a.7'));
@@ -41,7 +41,7 @@ test('a broken stream is reopened at its last cursor', async () => {
   expect(handlers.onLost).toHaveBeenCalledOnce();
   await vi.advanceTimersByTimeAsync(2000);
   expect(FakeEventSource.all).toHaveLength(2);
-  expect(stream().url).toBe(`${BASE}api/live?since=a.7`);
+  expect(stream().url).toBe(`${BASE}api/v1/live?since=a.7`);
 });
 
 test('a stream with a heartbeat every 15 seconds stays open for hours', async () => {
@@ -49,7 +49,7 @@ test('a stream with a heartbeat every 15 seconds stays open for hours', async ()
   stream().send('status', STATUS);
   for (let beats = 0; beats < 1000; beats++) {
     await vi.advanceTimersByTimeAsync(15_000);
-    stream().send('beat', {});
+    stream().send('ping', {});
   }
   expect(FakeEventSource.all).toHaveLength(1);
   expect(handlers.onLost).not.toHaveBeenCalled();
@@ -77,17 +77,17 @@ test('after two streams without events it polls, and tries a stream again later'
   await vi.advanceTimersByTimeAsync(5000); // open, but a proxy holds all events back
   expect(stream().closed).toBe(true);
   await vi.advanceTimersByTimeAsync(2000);
-  const said = [{ name: 'alert', body: 1 }];
+  const events = [{ name: 'alert', data: 1 }];
   fetched.mockResolvedValueOnce(
-    Response.json(answer('a.2', { delta: delta('a.2'), said, heard: 4 })),
+    Response.json(answer('a.2', { delta: delta('a.2'), events, last_event: 4 })),
   );
   stream().onerror?.();
   await vi.advanceTimersByTimeAsync(1000);
   expect(handlers.onDelta).toHaveBeenCalledOnce();
   expect(handlers.onOther).toHaveBeenCalledWith('alert', 1);
   expect(fetched.mock.calls.map(([url]) => url as string)).toEqual([
-    `${BASE}api/live/poll?since=a.1`,
-    `${BASE}api/live/poll?since=a.2&heard=4`,
+    `${BASE}api/v1/live/poll?since=a.1`,
+    `${BASE}api/v1/live/poll?since=a.2&last_event=4`,
   ]);
   await vi.advanceTimersByTimeAsync(30_000);
   expect(FakeEventSource.all).toHaveLength(3);
@@ -124,7 +124,7 @@ test('a stream is opened at once when the server comes back', async () => {
   await vi.advanceTimersByTimeAsync(2000);
   expect(handlers.onReset).toHaveBeenCalledWith('b.1');
   expect(FakeEventSource.all).toHaveLength(streams + 1);
-  expect(stream().url).toBe(`${BASE}api/live?since=b.1`);
+  expect(stream().url).toBe(`${BASE}api/v1/live?since=b.1`);
 });
 
 test('a stopped connection neither reopens nor polls', async () => {

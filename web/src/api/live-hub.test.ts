@@ -67,7 +67,7 @@ test('all pages share one stream', () => {
   stream().send('delta', delta('a.2'));
   stream().send('alert', { id: 'x' });
   expect(FakeEventSource.all).toHaveLength(1);
-  expect(stream().url).toBe(`${BASE}api/live?since=a.1`);
+  expect(stream().url).toBe(`${BASE}api/v1/live?since=a.1`);
   for (const page of pages) {
     expect(page.received.map(({ kind }) => kind)).toEqual([
       'alive',
@@ -93,7 +93,7 @@ test('a page behind the stream catches up from its own cursor', async () => {
   fetched.mockResolvedValueOnce(Response.json(answer('a.5', { delta: delta('a.5') })));
   const late = new FakePage(hub, 'a.2');
   await vi.advanceTimersByTimeAsync(10);
-  expect(polls()).toEqual([`${BASE}api/live/poll?since=a.2`]);
+  expect(polls()).toEqual([`${BASE}api/v1/live/poll?since=a.2`]);
   expect(late.cursor).toBe('a.5');
   stream().send('delta', delta('a.6'));
   await vi.advanceTimersByTimeAsync(10);
@@ -175,7 +175,7 @@ test('the stream closes with the last page and opens at the cursor of the next',
   second.leave();
   expect(FakeEventSource.open).toHaveLength(0);
   new FakePage(hub, 'a.8');
-  expect(stream().url).toBe(`${BASE}api/live?since=a.8`);
+  expect(stream().url).toBe(`${BASE}api/v1/live?since=a.8`);
 });
 
 test('a page that leaves hears nothing more, and the others go on', () => {
@@ -203,7 +203,7 @@ test('a page that was taken for crashed joins again by itself', async () => {
   frozen.crash();
   for (let beats = 0; beats < 6; beats++) {
     await vi.advanceTimersByTimeAsync(15_000);
-    stream().send('beat', {});
+    stream().send('ping', {});
   }
   fetched.mockResolvedValueOnce(Response.json(answer('a.3', { delta: delta('a.3') })));
   stream().send('delta', delta('a.3'));

@@ -12,11 +12,11 @@ export const STATUS: Status = {
 
 export const answer = (cursor: string, more: Partial<PollAnswer> = {}): PollAnswer => ({
   cursor,
-  heard: 0,
+  last_event: 0,
   reset: false,
   status: STATUS,
   delta: null,
-  said: [],
+  events: [],
   ...more,
 });
 
@@ -26,9 +26,9 @@ export const delta = (cursor: string): Delta => ({
   removed: [],
   changed: [],
   tags: [],
-  tags_more: false,
+  tags_truncated: false,
   points: {},
-  points_more: false,
+  points_truncated: false,
 });
 
 /** Stands in for the browser's EventSource; tests send events through it. */

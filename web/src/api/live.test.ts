@@ -112,8 +112,8 @@ test('a page polls where the browser has no shared workers', async () => {
   followLive('a.1', handlers);
   await vi.advanceTimersByTimeAsync(1500);
   expect(fetched.mock.calls.map(([url]) => url as string)).toEqual([
-    'api/live/poll?since=a.1',
-    'api/live/poll?since=a.1&heard=0',
+    'api/v1/live/poll?since=a.1',
+    'api/v1/live/poll?since=a.1&last_event=0',
   ]);
   expect(handlers.onLost).not.toHaveBeenCalled();
   await vi.advanceTimersByTimeAsync(120_000);

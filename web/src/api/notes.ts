@@ -7,7 +7,7 @@ export interface RunNote {
   readonly alias: string;
   readonly hidden: boolean;
   /** Empty, or `#rrggbb`. */
-  readonly colour: string;
+  readonly color: string;
   readonly labels: readonly string[];
 }
 
@@ -39,7 +39,7 @@ export interface KnownRule extends Rule {
   readonly fixed: boolean;
 }
 
-/** One alarm: it comes again, under the same id, when it has recovered. */
+/** One alarm: it comes again, under the same id, when it is resolved. */
 export interface Fired {
   readonly id: string;
   /** The rule's id. */
@@ -50,7 +50,7 @@ export interface Fired {
   readonly value: WireNumber;
   readonly wall_time: WireNumber;
   readonly text: string;
-  readonly recovered: boolean;
+  readonly resolved: boolean;
 }
 
 /** Three tags: a line, and the lower and upper edge of the band around it. */
@@ -90,28 +90,28 @@ export interface NotesAnswer {
   readonly alerts: {
     readonly rules: readonly KnownRule[];
     /** The newest first. */
-    readonly fired: readonly Fired[];
+    readonly alerts: readonly Fired[];
     /** Whether alarms are also sent somewhere. */
     readonly webhook: boolean;
   };
 }
 
-export const getNotes = (): Promise<NotesAnswer> => ask('api/notes');
+export const getNotes = (): Promise<NotesAnswer> => ask('api/v1/notes');
 
 /** Sets what is given for all these runs; an empty text takes it away. */
 export function changeRuns(
   names: readonly string[],
   change: Partial<RunNote>,
 ): Promise<NotesAnswer> {
-  return send('PATCH', 'api/notes/runs', { names, ...change });
+  return send('PATCH', 'api/v1/notes/runs', { runs: names, ...change });
 }
 
 export function annotate(step: number, text: string, tag: string | null): Promise<NotesAnswer> {
-  return send('POST', 'api/notes/annotations', { step, text, tag });
+  return send('POST', 'api/v1/notes/annotations', { step, text, tag });
 }
 
 export function removeAnnotation(id: string): Promise<NotesAnswer> {
-  return ask(`api/notes/annotations/${encodeURIComponent(id)}`, { method: 'DELETE' });
+  return ask(`api/v1/notes/annotations/${encodeURIComponent(id)}`, { method: 'DELETE' });
 }
 
 /** null takes the layout of that name away. */
@@ -119,12 +119,12 @@ export function keepLayout(
   name: string,
   categories: readonly LayoutCategory[] | null,
 ): Promise<NotesAnswer> {
-  return send('PUT', 'api/notes/layouts', { name, categories });
+  return send('PUT', 'api/v1/notes/layouts', { name, categories });
 }
 
 /** Replaces all rules but the fixed ones. */
 export function setRules(rules: readonly Rule[]): Promise<NotesAnswer> {
-  return send('PUT', 'api/alerts/rules', rules);
+  return send('PUT', 'api/v1/alerts/rules', rules);
 }
 
 function send<Answer>(method: string, path: string, body: unknown): Promise<Answer> {

@@ -8,11 +8,11 @@ const LOST_PAUSE_MS = 2000;
 /** Asks once what changed since the cursor of the source. */
 export function poll(
   { baseUrl, cursor }: LiveSource,
-  heard: number | null = null,
+  lastEvent: number | null = null,
   signal?: AbortSignal,
 ): Promise<PollAnswer> {
-  const query = { since: cursor, ...(heard === null ? {} : { heard: `${heard}` }) };
-  const path = `${baseUrl}api/live/poll?${new URLSearchParams(query)}`;
+  const query = { since: cursor, ...(lastEvent === null ? {} : { last_event: `${lastEvent}` }) };
+  const path = `${baseUrl}api/v1/live/poll?${new URLSearchParams(query)}`;
   return ask(path, signal ? { signal } : {});
 }
 
@@ -27,12 +27,12 @@ export function startPolling(
 ): () => void {
   const abort = new AbortController();
   let timer: ReturnType<typeof setTimeout> | undefined;
-  let heard: number | null = null;
+  let lastEvent: number | null = null;
   let lost = false;
 
   async function pollAgain(): Promise<void> {
     try {
-      take(await poll(source, heard, abort.signal));
+      take(await poll(source, lastEvent, abort.signal));
     } catch {
       if (abort.signal.aborted) return;
       lost = true;
@@ -44,11 +44,11 @@ export function startPolling(
   function take(answer: PollAnswer): void {
     const wasLost = lost;
     lost = false;
-    heard = answer.heard;
+    lastEvent = answer.last_event;
     source.cursor = answer.cursor;
     handlers.onOpen();
     handlers.onStatus(answer.status);
-    for (const { name, body } of answer.said) handlers.onOther(name, body);
+    for (const { name, data } of answer.events) handlers.onOther(name, data);
     if (answer.reset) handlers.onReset(answer.cursor);
     else if (answer.delta !== null) handlers.onDelta(answer.delta);
     onAnswer(wasLost);

@@ -30,11 +30,11 @@ export interface ColumnsAnswer {
 }
 
 export const getColumns = (signal?: AbortSignal): Promise<ColumnsThere> =>
-  ask('api/runs/columns', signal ? { signal } : {});
+  ask('api/v1/runs/columns', signal ? { signal } : {});
 
 export function readColumns(
   columns: readonly ColumnKey[],
   signal?: AbortSignal,
 ): Promise<ColumnsAnswer> {
-  return ask('api/runs/columns', postJson({ columns }, signal));
+  return ask('api/v1/runs/columns', postJson({ columns }, signal));
 }

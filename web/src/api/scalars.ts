@@ -1,6 +1,6 @@
 import type { Problem, WireNumber } from './types';
 
-/** What is asked of `api/scalars` and answered, field for field as in the server's Scalars. */
+/** What is asked of `api/v1/scalars` and answered, field for field as in the server's Scalars. */
 
 export type Smoother = 'ema' | 'time_ema' | 'mean' | 'median' | 'gaussian';
 export type Center = 'mean' | 'median';

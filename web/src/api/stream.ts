@@ -15,7 +15,7 @@ export function openStream(
   onEnd: (end: StreamEnd) => void,
 ): () => void {
   const query = new URLSearchParams({ since: source.cursor });
-  const events = new EventSource(`${source.baseUrl}api/live?${query}`);
+  const events = new EventSource(`${source.baseUrl}api/v1/live?${query}`);
   let isOpen = false;
   let silence = setTimeout(() => end('unheard'), FIRST_EVENT_MS);
 
@@ -54,6 +54,6 @@ export function openStream(
     handlers.onReset(cursor);
   });
   for (const name of OTHER_EVENTS) listen(name, (body) => handlers.onOther(name, body));
-  listen('beat', () => undefined);
+  listen('ping', () => undefined);
   return close;
 }

@@ -29,7 +29,7 @@ export interface TextHit {
   readonly step: number;
   readonly wall_time: number;
   /** Which string of an array; empty for a plain text. */
-  readonly place: readonly number[];
+  readonly position: readonly number[];
   readonly line: number;
   readonly before: string;
   readonly match: string;

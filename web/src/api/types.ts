@@ -57,7 +57,7 @@ export interface Status {
   readonly problem_count: number;
 }
 
-export interface Surroundings {
+export interface LogdirProbe {
   readonly path: string;
   readonly exists: boolean;
   readonly entries: number | null;
@@ -69,7 +69,7 @@ export interface StatusAnswer {
   readonly cursor: string;
   readonly roots: readonly { readonly name: string; readonly path: string }[];
   readonly status: Status;
-  readonly found: readonly Surroundings[];
+  readonly directories: readonly LogdirProbe[];
 }
 
 export interface RunsAnswer {
@@ -125,30 +125,30 @@ export type LastPoint = readonly [
 
 /**
  * What changed since the cursor before. Tags may be told again that are known already; with
- * `tags_more` or `points_more` there are too many to tell.
+ * `tags_truncated` or `points_truncated` there are too many to tell.
  */
 export interface Delta extends RunChanges {
   readonly cursor: string;
   readonly tags: readonly NewTag[];
-  readonly tags_more: boolean;
+  readonly tags_truncated: boolean;
   /** By run and tag, of the scalars that grew. */
   readonly points: Readonly<Record<string, Readonly<Record<string, LastPoint>>>>;
-  readonly points_more: boolean;
+  readonly points_truncated: boolean;
 }
 
-/** What a stream would have said since the poll before. */
+/** The events that a stream would have sent since the previous poll. */
 export interface PollAnswer {
   readonly cursor: string;
-  readonly heard: number;
+  readonly last_event: number;
   /** Everything has to be asked for anew. */
   readonly reset: boolean;
   readonly status: Status;
   readonly delta: Delta | null;
-  readonly said: readonly { readonly name: string; readonly body: unknown }[];
+  readonly events: readonly { readonly name: string; readonly data: unknown }[];
 }
 
 /** What is wrong, and what to do next. */
 export interface Problem {
-  readonly what: string;
-  readonly next: string;
+  readonly message: string;
+  readonly hint: string;
 }

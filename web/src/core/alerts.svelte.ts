@@ -16,12 +16,12 @@ class Alerts {
 
   readonly rules = $derived(notes.alerts.rules);
   /** The newest first. */
-  readonly fired = $derived(notes.alerts.fired);
+  readonly fired = $derived(notes.alerts.alerts);
   /** Whether alarms are also sent somewhere. */
   readonly webhook = $derived(notes.alerts.webhook);
   /** How many nobody has looked at in this browser. */
   readonly unseen = $derived(
-    this.fired.filter(({ id, recovered }) => !recovered && !this.#seen.value.includes(id)).length,
+    this.fired.filter(({ id, resolved }) => !resolved && !this.#seen.value.includes(id)).length,
   );
 
   markSeen(): void {

@@ -4,7 +4,7 @@ import type { Api } from '../plugin/context';
 
 /** The server half of one dashboard; addresses are relative to the page, wherever it lives. */
 export function apiOf(name: string): Api {
-  const url = (path: string): string => `api/${name}/${path}`;
+  const url = (path: string): string => `api/v1/${name}/${path}`;
   return {
     url,
     fileUrl: (path) => findFileUrl(url(path)),

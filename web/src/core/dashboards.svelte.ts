@@ -108,7 +108,7 @@ class Dashboards {
   #fetchAhead(): void {
     const likely = this.#builtIn.find(({ name }) => name === this.#tab.value) ?? this.#builtIn[0];
     const first = likely?.ahead?.(address.search);
-    if (likely && first) askAhead(`api/${likely.server ?? likely.name}/${first}`);
+    if (likely && first) askAhead(`api/v1/${likely.server ?? likely.name}/${first}`);
     // Who opens it then is told what went wrong.
     likely?.load().catch(() => undefined);
   }

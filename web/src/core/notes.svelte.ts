@@ -18,9 +18,9 @@ import { board } from './board.svelte';
 const PAUSE_MS = 500;
 const NOT_FOUND = 404;
 
-export const NOTHING_SAID: RunNote = { note: '', alias: '', hidden: false, colour: '', labels: [] };
+export const NOTHING_SAID: RunNote = { note: '', alias: '', hidden: false, color: '', labels: [] };
 
-const NO_ALERTS: NotesAnswer['alerts'] = { rules: [], fired: [], webhook: false };
+const NO_ALERTS: NotesAnswer['alerts'] = { rules: [], alerts: [], webhook: false };
 
 /** What users say about runs and steps; the server keeps it beside the log. */
 class SideNotes implements Notes {

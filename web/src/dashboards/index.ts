@@ -82,7 +82,7 @@ with summary.create_file_writer("logs/run-1").as_default():
     example: `from tracklight.torch import SummaryWriter
 with SummaryWriter("logs/run-1") as writer:
     writer.add_graph(model, example_input)`,
-    ahead: () => 'graphs',
+    ahead: () => 'list',
     load: () => import('./graphs'),
   },
   {

@@ -30,7 +30,7 @@ export interface Context {
   subscribe(listener: () => void): () => void;
 }
 
-/** The server half of the dashboard: `path` is relative to `api/<dashboard>/`. */
+/** The server half of the dashboard: `path` is relative to `api/v1/<dashboard>/`. */
 export interface Api {
   get<Answer>(path: string, signal?: AbortSignal): Promise<Answer>;
   /** Asks with JSON; columns in the answer come as typed arrays. */

@@ -4,10 +4,10 @@ import { unpack } from './unpack';
 
 /** What a copy begins with; `tracklight/server/static_export` writes it. */
 export interface Head {
-  readonly made: number;
+  readonly created: number;
   /** The query of the address that was copied. */
   readonly view: string;
-  readonly answers: Readonly<Record<string, unknown>>;
+  readonly responses: Readonly<Record<string, unknown>>;
   /** Every column of the table of runs. */
   readonly columns: ColumnsAnswer;
   /** For each tag the place of its runs in `sets`. */
@@ -81,8 +81,8 @@ function runScript(file: string): Promise<void> {
 
 function missing(what: string): ApiError {
   const problem = {
-    what: `This copy of the board has no ${what}.`,
-    next: 'Keep all files of the copy together, or make it again.',
+    message: `This copy of the board has no ${what}.`,
+    hint: 'Keep all files of the copy together, or make it again.',
   };
   return new ApiError(problem, 404);
 }

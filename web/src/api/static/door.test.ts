@@ -41,17 +41,17 @@ async function carry(): Promise<Carried> {
   const tags = [{ tag: 'loss', path: 'series/0', runs: ['a', 'b'] }];
   return {
     head: {
-      made: 1000,
+      created: 1000,
       view: '',
-      answers: { 'api/runs': { runs: [] } },
+      responses: { 'api/v1/runs': { runs: [] } },
       columns: { runs: ['a', 'b'], columns: { 'last:loss': [1, 2] } },
       tag_runs: { sets: [['a', 'b'], ['a']], tags: { loss: 0, acc: 1 } },
     },
     packed: {
-      'api/scalars/series': await pack({ tags }),
-      'api/images/thumbnail': await pack({ media_type: 'image/png', content: new Uint8Array(0) }),
+      'api/v1/scalars/series': await pack({ tags }),
+      'api/v1/images/thumbnail': await pack({ media_type: 'image/png', content: new Uint8Array(0) }),
     },
-    files: { 'api/scalars/series/0': 'data/scalars-0.js' },
+    files: { 'api/v1/scalars/series/0': 'data/scalars-0.js' },
   };
 }
 
@@ -59,7 +59,7 @@ async function openCopy(loaded: string[] = []): Promise<Door> {
   const carried = await carry();
   const contents = new Contents(carried, async (file) => {
     loaded.push(file);
-    carried.packed['api/scalars/series/0'] = await pack({
+    carried.packed['api/v1/scalars/series/0'] = await pack({
       tag: 'loss',
       series: [series('a', 1, 2, 3), series('b', 9)],
     });
@@ -68,7 +68,7 @@ async function openCopy(loaded: string[] = []): Promise<Door> {
 }
 
 test('what a page asks for at first is there', async () => {
-  expect(await (await openCopy()).answer('api/runs', {})).toEqual({ runs: [] });
+  expect(await (await openCopy()).answer('api/v1/runs', {})).toEqual({ runs: [] });
 });
 
 test('series are loaded once, when a chart asks for them', async () => {
@@ -76,8 +76,8 @@ test('series are loaded once, when a chart asks for them', async () => {
   const door = await openCopy(loaded);
   expect(loaded).toEqual([]);
   const asked = postJson(makeAsk({ runs: ['a'] }));
-  const answer = (await door.answer('api/scalars/query', asked)) as QueryAnswer;
-  await door.answer('api/scalars/query', asked);
+  const answer = (await door.answer('api/v1/scalars/query', asked)) as QueryAnswer;
+  await door.answer('api/v1/scalars/query', asked);
   expect(answer.charts[0]?.lines.map((line) => [line.run, [...line.y]])).toEqual([
     ['a', [1, 2, 3]],
   ]);
@@ -88,11 +88,11 @@ test('tables are worked out of the same points', async () => {
   const ask = { runs: null, tags: ['loss'], x: 'step', smoothing: null, baseline: null };
   const door = await openCopy();
   const range = postJson({ ...ask, start: 1, stop: null });
-  const { rows } = (await door.answer('api/scalars/range', range)) as RangeAnswer;
+  const { rows } = (await door.answer('api/v1/scalars/range', range)) as RangeAnswer;
   expect(rows.map(({ run, mean, count, change }) => [run, mean, count, change])).toEqual([
     ['a', 2.5, 2, 1],
   ]);
-  const at = await door.answer('api/scalars/at', postJson({ ...ask, at: 1.2 }));
+  const at = await door.answer('api/v1/scalars/at', postJson({ ...ask, at: 1.2 }));
   expect(at).toMatchObject({
     rows: [
       { run: 'a', step: 1, value: 2 },
@@ -103,31 +103,31 @@ test('tables are worked out of the same points', async () => {
 
 test('tags are those of the runs that are meant', async () => {
   const door = await openCopy();
-  const ask = (runs: string[]) => door.answer('api/tags', postJson({ runs }));
+  const ask = (runs: string[]) => door.answer('api/v1/tags', postJson({ runs }));
   expect(await ask(['b'])).toEqual({ tags: ['loss'] });
   expect(await ask(['a', 'b'])).toEqual({ tags: ['loss', 'acc'] });
   expect(await ask(['c'])).toEqual({ tags: [] });
 });
 
 test('files are files again', async () => {
-  const file = await (await openCopy()).answer('api/images/thumbnail', {});
+  const file = await (await openCopy()).answer('api/v1/images/thumbnail', {});
   expect(file).toBeInstanceOf(Blob);
   expect((file as Blob).type).toBe('image/png');
 });
 
 test('columns of runs are picked out of all', async () => {
   const ask = postJson({ columns: ['last:loss', 'hparam:lr'] });
-  expect(await (await openCopy()).answer('api/runs/columns', ask)).toEqual({
+  expect(await (await openCopy()).answer('api/v1/runs/columns', ask)).toEqual({
     runs: ['a', 'b'],
     columns: { 'last:loss': [1, 2], 'hparam:lr': [null, null] },
   });
 });
 
 test('a copy keeps nothing, and says so', async () => {
-  const change = (await openCopy()).answer('api/notes/runs', { ...postJson({}), method: 'PATCH' });
+  const change = (await openCopy()).answer('api/v1/notes/runs', { ...postJson({}), method: 'PATCH' });
   const error = await change.catch((error: unknown) => error as ApiError);
   expect(error).toMatchObject({
     status: 405,
-    problem: { what: expect.stringContaining('keeps nothing') },
+    problem: { message: expect.stringContaining('keeps nothing') },
   });
 });

@@ -11,18 +11,18 @@ export function makeDoor(contents: Contents): Door {
 
   async function answer(path: string, init: RequestInit): Promise<unknown> {
     const method = init.method ?? 'GET';
-    const { answers, columns, tag_runs } = contents.head;
-    if (method === 'GET' && path in answers) return answers[path];
+    const { responses, columns, tag_runs } = contents.head;
+    if (method === 'GET' && path in responses) return responses[path];
     if (method === 'GET' && contents.has(path)) return asFile(await contents.read(path));
-    if (method === 'POST' && path === 'api/tags') return nameTags(tag_runs, readBody(init));
-    if (method === 'POST' && path === 'api/runs/columns') return pick(columns, readBody(init));
+    if (method === 'POST' && path === 'api/v1/tags') return nameTags(tag_runs, readBody(init));
+    if (method === 'POST' && path === 'api/v1/runs/columns') return pick(columns, readBody(init));
     if (method === 'POST' && path.startsWith(ScalarsCopy.below)) {
       return scalars.answer(path.slice(ScalarsCopy.below.length), readBody(init));
     }
     throw method === 'GET' ? notCopied() : readOnly();
   }
 
-  return { made: contents.head.made, answer };
+  return { made: contents.head.created, answer };
 }
 
 function readBody(init: RequestInit): unknown {
@@ -53,16 +53,16 @@ function asFile(answer: unknown): unknown {
 
 function notCopied(): ApiError {
   const problem = {
-    what: 'This is not part of the copy of the board.',
-    next: 'Open the log itself with tracklight to see it.',
+    message: 'This is not part of the copy of the board.',
+    hint: 'Open the log itself with tracklight to see it.',
   };
   return new ApiError(problem, 404);
 }
 
 function readOnly(): ApiError {
   const problem = {
-    what: 'A copy of a board keeps nothing that is said to it.',
-    next: 'Say it on the board itself, and copy it again.',
+    message: 'A copy of a board keeps nothing that is said to it.',
+    hint: 'Say it on the board itself, and copy it again.',
   };
   return new ApiError(problem, 405);
 }

@@ -12,8 +12,8 @@ export async function unpack(text: string): Promise<unknown> {
 
 function tooOld(): ApiError {
   const problem = {
-    what: 'This browser cannot unpack the copy.',
-    next: 'Open it in a browser of 2023 or later.',
+    message: 'This browser cannot unpack the copy.',
+    hint: 'Open it in a browser of 2023 or later.',
   };
   return new ApiError(problem, 501);
 }

@@ -57,7 +57,7 @@ class Colours {
 
   /** What a user has chosen for a run wins. */
   colourOf(entry: RunEntry): string {
-    return entry.said.colour || this.#reader(entry);
+    return entry.said.color || this.#reader(entry);
   }
 
   ownColourOf(name: string): string {

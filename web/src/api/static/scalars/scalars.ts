@@ -48,7 +48,7 @@ const METRIC = 'metric:';
 
 /** The server half of the Scalars dashboard, over the points that a copy carries. */
 export class ScalarsCopy {
-  static readonly below = 'api/scalars/';
+  static readonly below = 'api/v1/scalars/';
   readonly #library: Library;
 
   constructor(contents: Contents) {
@@ -139,11 +139,11 @@ const NOTHING: Series = {
 };
 
 const UNKNOWN = {
-  what: 'A copy of a board cannot answer this.',
-  next: 'Open the log itself with tracklight.',
+  message: 'A copy of a board cannot answer this.',
+  hint: 'Open the log itself with tracklight.',
 };
 
 const NO_PARQUET = {
-  what: 'A copy of a board cannot write Parquet.',
-  next: 'Take CSV or JSON, or open the log itself with tracklight.',
+  message: 'A copy of a board cannot write Parquet.',
+  hint: 'Take CSV or JSON, or open the log itself with tracklight.',
 };

@@ -53,7 +53,7 @@ export class PageDrawer implements Drawer {
     } catch {
       this.#sounds.delete(path);
       const what = 'The browser cannot decode this clip.';
-      throw new ApiError({ what, next: 'Download it to look at it elsewhere.' }, 0);
+      throw new ApiError({ message: what, hint: 'Download it to look at it elsewhere.' }, 0);
     }
   }
 

@@ -11,7 +11,7 @@ export class Catalog extends Listing<GraphRow> {
   readonly #params: Params;
 
   constructor(context: Context, params: Params) {
-    super(async (signal) => (await context.api.get<GraphsAnswer>('graphs', signal)).graphs);
+    super(async (signal) => (await context.api.get<GraphsAnswer>('list', signal)).graphs);
     this.#context = context;
     this.#params = params;
   }

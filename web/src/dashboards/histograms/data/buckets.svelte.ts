@@ -47,5 +47,5 @@ export class Buckets {
 function pathOf({ run, tag, index, mark }: SeriesAnswer, at: number): string {
   const about = { run, tag, index: index[at] ?? 0, mark: mark[at] ?? 0 };
   const query = Object.entries(about).map(([key, value]) => `${key}=${encodeURIComponent(value)}`);
-  return `exact?${query.join('&')}`;
+  return `buckets?${query.join('&')}`;
 }

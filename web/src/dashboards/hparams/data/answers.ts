@@ -1,6 +1,6 @@
 import type { Problem } from '../../../api/types';
 
-/** What is asked of `api/hparams` and answered, field for field as in the server's half. */
+/** What is asked of `api/v1/hparams` and answered, field for field as in the server's half. */
 
 /** Which point of a metric counts. */
 export type How = 'last' | 'min' | 'max' | 'mean' | 'step';

@@ -44,7 +44,7 @@ test('what went wrong is told, and what was there stays', async () => {
   latest.want('b');
   await answer(false);
   expect(latest.got).toBe('A');
-  expect(latest.problem?.what).toContain('does not answer');
+  expect(latest.problem?.message).toContain('does not answer');
   latest.want('c');
   await answer();
   expect(latest.problem).toBeNull();

@@ -14,7 +14,7 @@ const LONGEST_QUEUE = 48;
 /** A picture could not be shown. */
 export class PictureError extends Error {
   constructor(readonly problem: Problem) {
-    super(problem.what);
+    super(problem.message);
   }
 }
 
@@ -109,6 +109,6 @@ export class Pictures {
     } catch (failure) {
       if (failure instanceof ApiError || failure instanceof TypeError) return problemOf(failure);
     }
-    return { what: 'This picture is damaged: the browser cannot read it.', next: '' };
+    return { message: 'This picture is damaged: the browser cannot read it.', hint: '' };
   }
 }

@@ -123,7 +123,7 @@ function testOf(query: string, isRegex: boolean): (text: string) => boolean {
     const expression = new RegExp(query, 'i');
     return (text) => expression.test(text);
   } catch {
-    throw new ApiError({ what: `${query} is no regular expression.`, next: 'Mend it.' }, 400);
+    throw new ApiError({ message: `${query} is no regular expression.`, hint: 'Correct it.' }, 400);
   }
 }
 

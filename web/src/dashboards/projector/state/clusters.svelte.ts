@@ -61,7 +61,7 @@ export class Clusters {
       this.row = answer.job;
       if (answer.job.state === 'done') this.answer = answer;
       if (answer.job.state === 'failed') {
-        this.problem = { what: answer.job.problem, next: 'Try other settings.' };
+        this.problem = { message: answer.job.problem, hint: 'Try other settings.' };
       }
       if (!this.isBusy) return answer.job.state === 'done';
       await new Promise((resolve) => setTimeout(resolve, POLL_MS));

@@ -93,7 +93,7 @@ export function listAxes(axes: readonly number[]): string {
 }
 
 function failure({ problem }: JobRow): Problem {
-  return { what: problem, next: 'Other settings may do, or fewer points.' };
+  return { message: problem, hint: 'Other settings may do, or fewer points.' };
 }
 
 export async function cancelJob(api: Api, job: string): Promise<void> {

@@ -4,7 +4,7 @@ import type { TextHit } from '../../../api/text';
 import { goalIn } from './goal';
 
 function hit(run: string, index: number, line: number): TextHit {
-  const where = { run, tag: 'words', index, mark: 0, step: index, wall_time: 0, place: [] };
+  const where = { run, tag: 'words', index, mark: 0, step: index, wall_time: 0, position: [] };
   return { ...where, line, before: '', match: 'x', after: '' };
 }
 

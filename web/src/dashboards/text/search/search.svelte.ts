@@ -129,7 +129,7 @@ export class Search {
     const ask = {
       query: query.value,
       regex: queryRegex.value,
-      case: queryCase.value,
+      case_sensitive: queryCase.value,
       tags: this.tags,
       runs: this.#wall.runs,
       skip: this.searched,
